@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# For ./quickstart and ./check, read with `.` at the top of the source tree: packages, configure, make.
+# Everything goes into build/; what the tools say goes into a log there, and its end is shown if one fails.
+
+build_packages='autoconf automake libtool pkg-config gcc libc6-dev make libglib2.0-dev libjansson-dev libyaml-dev
+    libgsl-dev libcmocka-dev gnuplot-nox'
+check_packages="$build_packages clang git"
+
+DEBIAN_FRONTEND=noninteractive
+export DEBIAN_FRONTEND
+
+say()
+{
+    printf '%s\n' "$*"
+}
+
+# step TEXT LOG COMMAND…: one line for the user; returns the command's status.
+step()
+{
+    step_text=$1
+    step_log=$2
+    shift 2
+    step_start=$(date +%s)
+    printf '  %-44s ' "$step_text"
+    mkdir -p "${step_log%/*}"
+    if "$@" >"$step_log" 2>&1 </dev/null; then
+        printf 'done (%d s)\n' $(($(date +%s) - step_start))
+    else
+        step_status=$?
+        printf 'FAILED\n'
+        say "  --- the end of $step_log:"
+        tail -n "${step_tail:-25}" "$step_log" | sed 's/^/  | /'
+        return $step_status
+    fi
+}
+
+apt_install()
+{
+    apt-get update && apt-get install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# setup_packages PACKAGE…: installs what is missing; exits 4 with the command to type if we may not.
+setup_packages()
+{
+    command -v dpkg-query >/dev/null 2>&1 || {
+        say "  This is no Debian: configure will say what is missing."
+        return 0
+    }
+    missing=
+    for package; do
+        case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
+        installed*) ;;
+        *) missing="$missing $package" ;;
+        esac
+    done
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        say "Packages are missing, and only root may install them. Type this, then start again:"
+        say
+        say "    sudo apt-get update && sudo apt-get install --yes --no-install-recommends$missing"
+        exit 4
+    fi
+    # shellcheck disable=SC2086 # a list of words
+    step "installing packages" build/log/packages.log apt_install $missing || exit 1
+}
+
+# The generated build system; make keeps it fresh from then on.
+setup_autoreconf()
+{
+    [ -x configure ] && [ -e Makefile.in ] && [ -e build-aux/tap-driver.sh ] && [ ! configure.ac -nt configure ] && return 0
+    step "preparing the build system" build/log/autoreconf.log autoreconf --install || exit 1
+}
+
+configure_in()
+{
+    (
+        folder=$1
+        shift
+        up=$(printf '%s' "$folder" | sed 's|[^/][^/]*|..|g') # build/check-opt: ../..
+        cd "$folder" && "$up/configure" "$@"
+    )
+}
+
+# setup_configure FOLDER OPTION…: configures unless that folder already stands configured alike.
+setup_configure()
+{
+    folder=$1
+    shift
+    [ -e "$folder/Makefile" ] && [ "$(cat "$folder/.configured" 2>/dev/null)" = "$*" ] && return 0
+    mkdir -p "$folder"
+    step "configuring $folder" "build/log/configure-$(basename "$folder").log" configure_in "$folder" "$@" || return 1
+    printf '%s\n' "$*" >"$folder/.configured"
+}

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Paths of somebody's machine have no place in the tree: they work nowhere else.
+. "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+
+tree_files | grep -v -e '^tests/repo/words\.sh$' -e '^COPYING$' | while read -r file; do
+    [ ! -f "$file" ] || grep -HnIE '(^|[^A-Za-z0-9_.>*}-])/(work|tmp/build|root|home/[a-z]+)/' "$file"
+done >"$scratch/faults"
+case_result "no absolute paths of a build machine" "$scratch/faults"
+
+tree_files | grep '[^A-Za-z0-9._/@+%,=-]' >"$scratch/faults"
+case_result "file names are plain" "$scratch/faults"
+cases_end

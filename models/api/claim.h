@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "field.h"
+#include "selector.h"
+
+/* Access modes as a set, in Kubernetes' order. */
+typedef enum {
+    ACCESS_RWO = 1 << 0,  /* ReadWriteOnce */
+    ACCESS_ROX = 1 << 1,  /* ReadOnlyMany */
+    ACCESS_RWX = 1 << 2,  /* ReadWriteMany */
+    ACCESS_RWOP = 1 << 3, /* ReadWriteOncePod */
+} AccessModes;
+
+typedef enum {
+    VOLUME_FILESYSTEM,
+    VOLUME_BLOCK,
+} VolumeMode;
+
+typedef enum {
+    CLAIM_PENDING,
+    CLAIM_BOUND,
+    CLAIM_LOST,
+} ClaimPhase;
+
+/* spec.dataSource or dataSourceRef. */
+typedef struct {
+    const char *api_group, *kind, *namespace, *name; /* interned; kind NULL: none */
+} DataSource;
+
+/* PersistentVolumeClaim. */
+typedef struct {
+    Object meta;
+    const char *class_name;     /* spec.storageClassName; NULL: nil; "" is a class of its own. See claim_class() */
+    const char *volume_name;    /* spec.volumeName; NULL or "": none. See claim_volume_name() */
+    const char *attributes_class; /* spec.volumeAttributesClassName; NULL: none */
+    int64_t request_bytes;      /* spec.resources.requests.storage */
+    LabelSelector *selector;
+    DataSource data_source;
+    uint32_t access_modes;      /* AccessModes */
+    uint32_t volume_mode;       /* VolumeMode */
+    uint32_t phase;             /* ClaimPhase */
+    uint32_t status_access_modes;
+    int64_t capacity_bytes;     /* status.capacity.storage; 0: none */
+    int64_t allocated_bytes;    /* status.allocatedResources.storage; 0: none */
+    const char *resize_status;  /* status.allocatedResourceStatuses.storage; NULL: none */
+    StringMap *conditions;      /* type -> "True" of Resizing, FileSystemResizePending, ... */
+} Claim;
+
+#define CLAIM(object) ((Claim *)(object))
+#define CLAIM_CONST(object) ((const Claim *)(object))
+
+#define ANNOTATION_BIND_COMPLETED "pv.kubernetes.io/bind-completed"
+#define ANNOTATION_BOUND_BY_CONTROLLER "pv.kubernetes.io/bound-by-controller"
+#define ANNOTATION_PROVISIONED_BY "pv.kubernetes.io/provisioned-by"
+#define ANNOTATION_MIGRATED_TO "pv.kubernetes.io/migrated-to"
+#define ANNOTATION_STORAGE_PROVISIONER "volume.kubernetes.io/storage-provisioner"
+#define ANNOTATION_BETA_STORAGE_PROVISIONER "volume.beta.kubernetes.io/storage-provisioner"
+#define ANNOTATION_SELECTED_NODE "volume.kubernetes.io/selected-node"
+#define ANNOTATION_BETA_STORAGE_CLASS "volume.beta.kubernetes.io/storage-class"
+#define ANNOTATION_DEFAULT_CLASS "storageclass.kubernetes.io/is-default-class"
+#define ANNOTATION_BETA_DEFAULT_CLASS "storageclass.beta.kubernetes.io/is-default-class"
+#define FINALIZER_PVC_PROTECTION "kubernetes.io/pvc-protection"
+#define FINALIZER_PV_PROTECTION "kubernetes.io/pv-protection"
+#define FINALIZER_PROVISIONER "external-provisioner.volume.kubernetes.io/finalizer"
+#define PROVISIONER_NONE "kubernetes.io/no-provisioner"
+
+/* The class: the beta annotation wins over the spec; "" if neither is set. */
+const char *claim_class(const Claim *self);
+/* spec.volumeName, "" if none. */
+const char *claim_volume_name(const Claim *self);
+gboolean claim_is_bind_completed(const Claim *self);
+/* bind-completed and a volume name (VB-14). */
+gboolean claim_is_fully_bound(const Claim *self);
+
+extern const FieldType field_access_modes; /* uint32_t: AccessModes */
+extern const FieldType field_volume_mode;  /* uint32_t: VolumeMode */
+extern const FieldType field_data_source;  /* DataSource */
+extern const KindClass claim_kind;

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <jansson.h>
+
+#include "sim/sim-time.h"
+#include "strings.h"
+
+/* Objects as the API server keeps them: typed structs with the fields that some model reads. A version of an object is
+ * immutable once stored, and shared by reference; a change is made on a copy, object_edit(). */
+
+typedef enum {
+    KIND_POD,
+    KIND_CLAIM,  /* PersistentVolumeClaim */
+    KIND_VOLUME, /* PersistentVolume */
+    KIND_STORAGE_CLASS,
+    KIND_NODE,
+    KIND_CSI_NODE,
+    KIND_CSI_DRIVER,
+    KIND_ATTACHMENT, /* VolumeAttachment */
+    KIND_STORAGE_CAPACITY, /* CSIStorageCapacity */
+    KIND_STATEFUL_SET,
+    KIND_CONTROLLER_REVISION,
+    N_KINDS,
+} ObjectKind;
+
+/* Who an object is: kind, namespace and name. There is one ObjectKey for each as long as the run lasts, so keys compare as
+ * pointers; queues, caches and records use them. @slot counts keys of a kind from 0, dense: an array index. */
+typedef struct {
+    const char *namespace; /* interned; "" for kinds without namespaces */
+    const char *name;      /* interned */
+    const char *text;      /* interned: "namespace/name", or "name" */
+    uint64_t hash;         /* of kind, namespace and name: an entity for random draws */
+    uint32_t slot;
+    uint32_t incarnation;  /* how often such an object was created so far; the API server counts */
+    uint32_t n_requests;   /* how many requests about it the API server got; the n of their draws */
+    uint32_t n_thoughts;   /* how often a component thought about it; the n of those draws */
+    ObjectKind kind;
+} ObjectKey;
+
+typedef struct {
+    uint64_t high, low; /* 0, 0: none */
+} ObjectUid;
+
+typedef struct Objects Objects; /* the strings and keys of one run */
+Objects *objects_new(uint64_t seed);
+void objects_free(Objects *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Objects, objects_free)
+Strings *objects_strings(const Objects *self);
+/* Returns: (borrowed): the key, made if it is new. @namespace: NULL or "" for kinds without */
+ObjectKey *objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name);
+/* Returns: (borrowed): the key if anybody asked for it before, else NULL */
+ObjectKey *objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name);
+unsigned objects_n_keys(const Objects *self, ObjectKind kind);
+ObjectKey *objects_key_at(const Objects *self, ObjectKind kind, uint32_t slot);
+/* A function of (seed, kind, namespace, name, incarnation), as a version 4 UUID has its bits. */
+ObjectUid objects_uid(const Objects *self, const ObjectKey *key, uint32_t incarnation);
+
+#define OBJECT_UID_BUFFER 37
+const char *object_uid_format(ObjectUid uid, char *buffer); /* "1f0c...-....": 36 characters */
+gboolean object_uid_parse(const char *text, ObjectUid *uid);
+static inline gboolean
+object_uid_equal(ObjectUid a, ObjectUid b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+static inline gboolean
+object_uid_is_set(ObjectUid uid)
+{
+    return uid.high != 0 || uid.low != 0;
+}
+
+typedef struct {
+    const ObjectKey *key;     /* the owner; of a kind that no model knows: NULL */
+    const char *api_version, *kind, *name; /* interned */
+    ObjectUid uid;
+    gboolean controller, block_owner_deletion;
+} OwnerReference;
+
+typedef struct {
+    unsigned n_refs, n_items;
+    OwnerReference items[];
+} OwnerReferences; /* immutable, shared; NULL: none */
+
+#define TIME_UNSET INT64_MIN
+
+/* What every object begins with. */
+typedef struct {
+    const ObjectKey *key;
+    uint64_t resource_version; /* 0: not stored yet; in an update: whatever it was read at */
+    ObjectUid uid;
+    SimTime created_at;
+    SimTime deleted_at;        /* deletionTimestamp; TIME_UNSET: not being deleted */
+    StringMap *labels, *annotations;
+    StringList *finalizers;
+    OwnerReferences *owners;
+    json_t *manifest;          /* (owned): as the file gave it; fields that no model reads are taken from it for output */
+    uint32_t n_refs;
+    int32_t deletion_grace_s;  /* deletionGracePeriodSeconds; -1: unset */
+    uint32_t generation;       /* metadata.generation where the kind has it, else 0 */
+} Object;
+
+/* A field of a kind. Types with references count them, so that a copy of an object costs little. */
+typedef struct ApiParser ApiParser;
+typedef struct {
+    const char *name;                                   /* for the schema: "string", "quantity" */
+    size_t size;
+    void (*ref)(void *field);                           /* NULL: nothing to count */
+    void (*clear)(void *field);                         /* drops the reference; NULL: nothing */
+    gboolean (*equal)(const void *a, const void *b);
+    void (*parse)(ApiParser *parser, const json_t *value, void *field); /* reports its errors to the parser */
+    json_t *(*to_json)(const void *field);              /* (owned): NULL: nothing to print */
+} FieldType;
+
+typedef enum {
+    FIELD_SPEC = 0,          /* the server takes it from writes of the object */
+    FIELD_STATUS = 1 << 0,   /* ... from writes of the status sub-resource */
+    FIELD_REQUIRED = 1 << 1, /* a manifest must have it */
+    FIELD_INTERNAL = 1 << 2, /* not in JSON */
+} FieldFlags;
+
+typedef struct {
+    const char *path;       /* in JSON: "spec.storageClassName" */
+    const FieldType *type;
+    size_t offset;
+    FieldFlags flags;
+} Field;
+
+/* A row of the table of kinds. */
+typedef struct {
+    const char *kind;     /* "PersistentVolumeClaim" */
+    const char *api_version;
+    const char *resource; /* "persistentvolumeclaims" */
+    size_t size;
+    const Field *fields;  /* ends with a NULL path */
+    gboolean namespaced;
+    gboolean has_generation; /* API-3 */
+    void (*set_defaults)(Object *object);  /* of a new object, before its fields are parsed; may be NULL */
+    /* Paths that manifests may have and no model reads; accepted without a word. Ends with NULL; a path stands for all below it. */
+    const char *const *ignored;
+    /* What single fields cannot tell; may be NULL. */
+    void (*check)(ApiParser *parser, const json_t *manifest, const Object *object);
+} KindClass;
+
+const KindClass *kind_class(ObjectKind kind);
+/* Returns: FALSE if no model knows such a kind. @api_version may be NULL. */
+gboolean kind_find(const char *api_version, const char *kind, ObjectKind *found);
+
+/* Returns: (owned): an object with defaults, no uid and no version */
+Object *object_new(ObjectKey *key);
+Object *object_ref(const Object *self);
+void object_unref(const Object *self);
+/* Returns: (owned): a copy to change; references are shared until they are replaced */
+Object *object_edit(const Object *self);
+/* Whether all that the API server stores is equal, the resource version aside (API-2). */
+gboolean object_equal(const Object *a, const Object *b);
+/* Copies the status fields of @from over @to (@status), or all other fields. Metadata is left alone. */
+void object_take_fields(Object *to, const Object *from, gboolean status);
+/* As the API prints it: typed fields over the manifest. (owned) */
+json_t *object_to_json(const Object *self);
+
+static inline ObjectKind
+object_kind(const Object *self)
+{
+    return self->key->kind;
+}
+static inline const char *
+object_name(const Object *self)
+{
+    return self->key->name;
+}
+static inline gboolean
+object_is_deleted(const Object *self) /* marked for deletion */
+{
+    return self->deleted_at != TIME_UNSET;
+}
+
+/* Changes to metadata, for edits. Each returns whether it changed something. Strings must be interned. */
+gboolean object_set_annotation(Object *self, const char *key, const char *value); /* NULL: remove */
+gboolean object_set_label(Object *self, const char *key, const char *value);
+gboolean object_add_finalizer(Object *self, const char *finalizer);
+gboolean object_remove_finalizer(Object *self, const char *finalizer);
+void object_set_owner(Object *self, const Object *owner, gboolean controller, gboolean block_owner_deletion);
+const char *object_annotation(const Object *self, const char *key); /* NULL: not there */
+const char *object_label(const Object *self, const char *key);
+gboolean object_has_finalizer(const Object *self, const char *finalizer);
+/* Returns: (borrowed): the owner that is the controller, NULL: none */
+const OwnerReference *object_controller(const Object *self);
+gboolean object_is_controlled_by(const Object *self, const Object *owner);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Object, object_unref)

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "storage.h"
+
+typedef enum {
+    POD_PENDING,
+    POD_RUNNING,
+    POD_SUCCEEDED,
+    POD_FAILED,
+    POD_UNKNOWN,
+} PodPhase;
+
+/* A volume of a pod that storage cares about: a claim, or a generic ephemeral volume. Others (configMap, emptyDir, ...) are
+ * kept out of here. */
+typedef struct {
+    const char *name;         /* spec.volumes[].name */
+    const char *claim_name;   /* of an ephemeral volume: "<pod>-<volume>" (VB-9) */
+    gboolean read_only;
+    gboolean ephemeral;
+    struct ClaimTemplate *claim_template; /* of an ephemeral volume; owned by the list */
+    gboolean mounted;         /* some container has it in volumeMounts or volumeDevices; others are not set up */
+    gboolean device;          /* in volumeDevices */
+} PodVolume;
+
+typedef struct {
+    unsigned n_refs, n_items;
+    PodVolume items[];
+} PodVolumes; /* immutable, shared; NULL: none */
+
+/* A claim that a StatefulSet or an ephemeral volume makes: labels and annotations, and the claim's spec. */
+typedef struct ClaimTemplate {
+    unsigned n_refs;
+    const char *name;           /* of a StatefulSet's template */
+    Claim *claim;               /* (owned): the spec, labels and annotations; its key is of no real claim */
+} ClaimTemplate;
+
+typedef struct {
+    unsigned n_refs, n_items;
+    ClaimTemplate *items[];
+} ClaimTemplates;
+
+/* A term of pod (anti-)affinity. */
+typedef struct {
+    LabelSelector *selector;
+    StringList *namespaces;    /* NULL: the pod's own */
+    const char *topology_key;
+    int32_t weight;            /* 0: required */
+    gboolean anti;
+} PodAffinityTerm;
+
+typedef struct {
+    LabelSelector *selector;
+    const char *topology_key;
+    int32_t max_skew;
+    int32_t min_domains;       /* 0: not given */
+    gboolean do_not_schedule;  /* whenUnsatisfiable */
+} SpreadConstraint;
+
+/* What a pod's template says and the pod's life does not change. Shared by all pods of a template. */
+typedef struct {
+    unsigned n_refs;
+    const char *scheduler_name; /* default "default-scheduler" */
+    const char *restart_policy; /* default "Always" */
+    int64_t cpu_milli;          /* sum of the containers' requests, init containers as Kubernetes counts them */
+    int64_t memory_bytes;
+    unsigned n_containers;
+    int32_t grace_s;            /* terminationGracePeriodSeconds, default 30 */
+    int32_t priority;
+    StringMap *node_selector;
+    NodeSelector *required_nodes;  /* nodeAffinity.requiredDuringScheduling...; NULL: none */
+    NodeSelector *preferred_nodes; /* terms with weights */
+    Tolerations *tolerations;
+    StringList *scheduling_gates;
+    unsigned n_pod_terms;
+    PodAffinityTerm *pod_terms;    /* owned */
+    unsigned n_spread;
+    SpreadConstraint *spread;      /* owned */
+} PodSpec;
+
+PodSpec *pod_spec_new(void); /* with defaults */
+PodSpec *pod_spec_ref(const PodSpec *self);
+void pod_spec_unref(PodSpec *self);
+
+typedef struct {
+    const char *reason;  /* NULL: none */
+    const char *message;
+    SimTime changed_at;  /* lastTransitionTime */
+    uint8_t status;      /* PodConditionStatus */
+} PodCondition;
+
+typedef enum {
+    CONDITION_ABSENT,
+    CONDITION_FALSE,
+    CONDITION_TRUE,
+    CONDITION_UNKNOWN,
+} ConditionStatus;
+
+typedef struct {
+    Object meta;
+    PodSpec *spec;
+    PodVolumes *volumes;
+    const char *node_name;      /* spec.nodeName; NULL: not bound */
+    const char *hostname;       /* spec.hostname, of a StatefulSet's pod */
+    const char *nominated_node; /* status.nominatedNodeName; NULL: none */
+    const char *reason, *message; /* status.reason, message */
+    PodCondition scheduled, initialized, containers_ready, ready, ready_to_start; /* status.conditions */
+    PodCondition disruption;    /* DisruptionTarget */
+    SimTime started_at;         /* status.startTime; TIME_UNSET: the kubelet has not seen it */
+    uint32_t phase;             /* PodPhase */
+} Pod;
+
+#define POD(object) ((Pod *)(object))
+#define POD_CONST(object) ((const Pod *)(object))
+
+PodVolumes *pod_volumes_new(const PodVolume *items, unsigned n); /* takes the templates */
+PodVolumes *pod_volumes_ref(const PodVolumes *self);
+void pod_volumes_unref(PodVolumes *self);
+
+ClaimTemplate *claim_template_ref(const ClaimTemplate *self);
+void claim_template_unref(ClaimTemplate *self);
+
+gboolean pod_is_terminal(const Pod *self); /* Succeeded or Failed */
+gboolean pod_is_ready(const Pod *self);
+/* The key of the claim of a volume of this pod. */
+ObjectKey *pod_claim_key(Objects *objects, const Pod *self, const PodVolume *volume);
+const char *pod_phase_name(PodPhase phase);
+
+typedef struct {
+    int64_t cpu_milli, memory_bytes;
+    int32_t pods;
+} NodeResources;
+
+/* Node. */
+typedef struct {
+    Object meta;
+    gboolean unschedulable;
+    Taints *taints;
+    NodeResources allocatable;
+    const char *provider_id;
+    PodCondition ready;            /* status.conditions[Ready] */
+    SimTime heartbeat_at;          /* of that condition */
+    StringList *volumes_in_use;    /* status.volumesInUse: unique volume names, sorted */
+    StringList *volumes_attached;  /* status.volumesAttached: unique volume names, in the order reported */
+} Node;
+
+#define NODE(object) ((Node *)(object))
+
+/* A pod template and its labels, of a StatefulSet and the like. */
+typedef struct {
+    unsigned n_refs;
+    StringMap *labels, *annotations;
+    PodSpec *spec;
+    PodVolumes *volumes;
+    json_t *manifest; /* the template as given; for output */
+} PodTemplate;
+
+PodTemplate *pod_template_ref(const PodTemplate *self);
+void pod_template_unref(PodTemplate *self);
+
+typedef struct {
+    Object meta;
+    int32_t replicas;              /* default 1 */
+    int32_t ordinals_start;
+    int32_t min_ready_s;
+    int32_t partition;             /* updateStrategy.rollingUpdate.partition */
+    gboolean parallel;             /* podManagementPolicy */
+    gboolean on_delete;            /* updateStrategy.type */
+    gboolean delete_when_deleted, delete_when_scaled; /* persistentVolumeClaimRetentionPolicy */
+    const char *service_name;
+    LabelSelector *selector;
+    PodTemplate *template;
+    ClaimTemplates *claim_templates;
+    int32_t observed_generation, status_replicas, ready_replicas, available_replicas, current_replicas, updated_replicas;
+    const char *current_revision, *update_revision;
+} StatefulSet;
+
+typedef struct {
+    Object meta;
+    int64_t revision;
+    const char *data_hash; /* of the template it keeps */
+} ControllerRevision;
+
+#define STATEFUL_SET(object) ((StatefulSet *)(object))
+#define CONTROLLER_REVISION(object) ((ControllerRevision *)(object))
+
+extern const FieldType field_pod_spec, field_pod_volumes, field_pod_template, field_claim_templates;
+extern const KindClass pod_kind, node_kind, stateful_set_kind, controller_revision_kind;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "object.h"
+
+/* Selectors of labels and nodes, tolerations and taints (API-62, API-64). Immutable, shared by reference; NULL: absent. */
+
+typedef enum {
+    SELECT_IN,
+    SELECT_NOT_IN,
+    SELECT_EXISTS,
+    SELECT_DOES_NOT_EXIST,
+    SELECT_GT,
+    SELECT_LT,
+} SelectOperator;
+
+typedef struct {
+    const char *key; /* interned */
+    SelectOperator operator;
+    StringList *values;
+} SelectRequirement;
+
+/* All requirements must hold. matchLabels become IN with one value. */
+typedef struct {
+    unsigned n_refs, n_requirements;
+    gboolean fields_only; /* unused by label selectors */
+    SelectRequirement requirements[];
+} LabelSelector;
+
+LabelSelector *label_selector_new(const SelectRequirement *requirements, unsigned n); /* takes the values */
+LabelSelector *label_selector_ref(const LabelSelector *self);
+void label_selector_unref(LabelSelector *self);
+gboolean label_selector_equal(const LabelSelector *a, const LabelSelector *b);
+/* NULL matches nothing, a selector without requirements everything. */
+gboolean label_selector_matches(const LabelSelector *self, const StringMap *labels);
+
+/* One of several alternatives; its requirements must all hold. Without any it matches nothing. */
+typedef struct {
+    LabelSelector *expressions; /* on labels; NULL: none */
+    const char *field_name;     /* matchFields metadata.name In [this]; NULL: none */
+    int32_t weight;             /* of a preferred term */
+} NodeSelectorTerm;
+
+/* Terms are ORed: nodeSelectorTerms, or the preferred terms of an affinity. */
+typedef struct {
+    unsigned n_refs, n_terms;
+    NodeSelectorTerm terms[];
+} NodeSelector;
+
+NodeSelector *node_selector_new(const NodeSelectorTerm *terms, unsigned n); /* takes the expressions */
+/* One term of key In {value} for each pair of each segment: what external-provisioner writes as a volume's node affinity. */
+NodeSelector *node_selector_from_segments(const StringMap *const *segments, unsigned n);
+NodeSelector *node_selector_ref(const NodeSelector *self);
+void node_selector_unref(NodeSelector *self);
+gboolean node_selector_equal(const NodeSelector *a, const NodeSelector *b);
+gboolean node_selector_term_matches(const NodeSelectorTerm *term, const StringMap *labels, const char *node_name);
+/* NULL matches (no constraint); no terms match nothing. @node_name: NULL: matchFields match nothing (VB-30) */
+gboolean node_selector_matches(const NodeSelector *self, const StringMap *labels, const char *node_name);
+
+typedef enum {
+    TAINT_NO_SCHEDULE,
+    TAINT_PREFER_NO_SCHEDULE,
+    TAINT_NO_EXECUTE,
+} TaintEffect;
+
+typedef struct {
+    const char *key, *value; /* interned; value "" when empty */
+    TaintEffect effect;
+    SimTime added_at; /* TIME_UNSET: none */
+} Taint;
+
+typedef struct {
+    unsigned n_refs, n_items;
+    Taint items[];
+} Taints;
+
+Taints *taints_new(const Taint *items, unsigned n);
+Taints *taints_ref(const Taints *self);
+void taints_unref(Taints *self);
+gboolean taints_equal(const Taints *a, const Taints *b);
+
+typedef struct {
+    const char *key;   /* interned; "" with EXISTS: every taint */
+    const char *value;
+    gboolean exists;   /* operator Exists; else Equal */
+    int effect;        /* a TaintEffect, -1: all */
+    int64_t seconds;   /* tolerationSeconds; -1: for ever */
+} Toleration;
+
+typedef struct {
+    unsigned n_refs, n_items;
+    Toleration items[];
+} Tolerations;
+
+Tolerations *tolerations_new(const Toleration *items, unsigned n);
+Tolerations *tolerations_ref(const Tolerations *self);
+void tolerations_unref(Tolerations *self);
+gboolean tolerations_equal(const Tolerations *a, const Tolerations *b);
+gboolean toleration_tolerates(const Toleration *self, const Taint *taint);
+
+/* StorageClass.allowedTopologies: terms ORed; in a term each key must be a label with one of the values (VB-50). */
+extern const FieldType field_label_selector;  /* LabelSelector * */
+extern const FieldType field_node_selector;   /* NodeSelector *: {nodeSelectorTerms: [...]} */
+extern const FieldType field_topology_terms;  /* NodeSelector *: [{matchLabelExpressions: [...]}] */
+extern const FieldType field_taints;          /* Taints * */
+extern const FieldType field_tolerations;     /* Tolerations * */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "volume.h"
+
+/* The kinds of storage.k8s.io: StorageClass, CSIDriver, CSINode, VolumeAttachment, CSIStorageCapacity. */
+
+typedef enum {
+    BINDING_IMMEDIATE,
+    BINDING_WAIT_FOR_FIRST_CONSUMER,
+} BindingMode;
+
+typedef struct {
+    Object meta;
+    const char *provisioner;
+    StringMap *parameters;
+    NodeSelector *allowed_topologies; /* NULL: all */
+    StringList *mount_options;
+    uint32_t reclaim_policy;          /* ReclaimPolicy; default Delete (API-135) */
+    uint32_t binding_mode;            /* BindingMode; default Immediate */
+    gboolean allow_expansion;
+} StorageClass;
+
+typedef struct {
+    Object meta;
+    gboolean attach_required;  /* default true */
+    gboolean pod_info_on_mount;
+    gboolean storage_capacity;
+    gboolean requires_republish;
+    gboolean selinux_mount;
+    const char *fs_group_policy; /* default ReadWriteOnceWithFSType */
+    StringList *lifecycle_modes; /* NULL: Persistent */
+} CsiDriverObject;
+
+typedef struct {
+    const char *name;
+    const char *node_id;
+    StringList *topology_keys;
+    int32_t allocatable_count; /* -1: none given, so no limit */
+} CsiNodeDriver;
+
+typedef struct {
+    unsigned n_refs, n_items;
+    CsiNodeDriver items[];
+} CsiNodeDrivers;
+
+typedef struct {
+    Object meta;
+    CsiNodeDrivers *drivers; /* NULL: none */
+} CsiNode;
+
+CsiNodeDrivers *csi_node_drivers_new(const CsiNodeDriver *items, unsigned n); /* takes topology keys */
+/* Returns: (borrowed): NULL if the driver is not on the node; @self may be NULL */
+const CsiNodeDriver *csi_node_find_driver(const CsiNode *self, const char *driver);
+/* Adds or replaces (@entry, topology keys taken), or removes (@entry NULL). Returns: whether it changed */
+gboolean csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDriver *entry);
+
+typedef struct {
+    const char *message; /* NULL: no error */
+    SimTime at;
+} AttachmentError;
+
+/* VolumeAttachment. */
+typedef struct {
+    Object meta;
+    const char *attacher;    /* the driver */
+    const char *node_name;
+    const char *volume_name; /* spec.source.persistentVolumeName */
+    gboolean attached;
+    StringMap *metadata;     /* status.attachmentMetadata: the publish context */
+    AttachmentError attach_error, detach_error;
+} Attachment;
+
+typedef struct {
+    Object meta;
+    const char *class_name;
+    LabelSelector *topology; /* nodeTopology; NULL: no node */
+    int64_t capacity_bytes;  /* -1: not given */
+    int64_t maximum_bytes;   /* maximumVolumeSize; -1: not given */
+} StorageCapacity;
+
+#define STORAGE_CLASS(object) ((StorageClass *)(object))
+#define CSI_DRIVER_OBJECT(object) ((CsiDriverObject *)(object))
+#define CSI_NODE(object) ((CsiNode *)(object))
+#define ATTACHMENT(object) ((Attachment *)(object))
+#define STORAGE_CAPACITY(object) ((StorageCapacity *)(object))
+
+extern const KindClass storage_class_kind, csi_driver_kind, csi_node_kind, attachment_kind, storage_capacity_kind;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "claim.h"
+
+typedef enum {
+    VOLUME_PENDING,
+    VOLUME_AVAILABLE,
+    VOLUME_BOUND,
+    VOLUME_RELEASED,
+    VOLUME_FAILED,
+} VolumePhase;
+
+typedef enum {
+    RECLAIM_RETAIN,
+    RECLAIM_DELETE,
+    RECLAIM_RECYCLE,
+} ReclaimPolicy;
+
+/* spec.claimRef: which claim. */
+typedef struct {
+    const ObjectKey *claim; /* NULL: no claimRef */
+    ObjectUid uid;          /* unset: pre-bound by hand */
+    uint64_t resource_version;
+} ClaimReference;
+
+/* spec.csi, or another source: immutable, shared. */
+typedef struct {
+    unsigned n_refs;
+    const char *plugin;     /* "csi", "local", "hostPath", "nfs", ...: the key in spec */
+    const char *driver;     /* csi.driver; NULL unless CSI */
+    const char *handle;     /* csi.volumeHandle, or a path: what makes it one volume */
+    const char *fs_type;    /* NULL: none */
+    StringMap *attributes;  /* csi.volumeAttributes */
+    gboolean read_only;
+} VolumeSource;
+
+/* PersistentVolume. */
+typedef struct {
+    Object meta;
+    const char *class_name;  /* spec.storageClassName; NULL: nil. See volume_class() */
+    const char *attributes_class;
+    int64_t capacity_bytes;
+    VolumeSource *source;
+    NodeSelector *node_affinity; /* spec.nodeAffinity.required; NULL: none */
+    ClaimReference claim_ref;
+    uint32_t access_modes;   /* AccessModes */
+    uint32_t volume_mode;    /* VolumeMode */
+    uint32_t reclaim_policy; /* ReclaimPolicy */
+    uint32_t phase;          /* VolumePhase */
+    const char *message, *reason; /* status */
+    SimTime phase_changed_at; /* status.lastPhaseTransitionTime; TIME_UNSET: none */
+} Volume;
+
+#define VOLUME(object) ((Volume *)(object))
+#define VOLUME_CONST(object) ((const Volume *)(object))
+
+VolumeSource *volume_source_new(const VolumeSource *value); /* takes the attributes */
+VolumeSource *volume_source_ref(const VolumeSource *self);
+void volume_source_unref(VolumeSource *self);
+
+const char *volume_class(const Volume *self);
+/* Whether the volume's claimRef is for this claim: same name and namespace, uid empty or equal (PVC-31). */
+gboolean volume_is_bound_to(const Volume *self, const Claim *claim);
+const char *volume_phase_name(VolumePhase phase);
+const char *claim_phase_name(ClaimPhase phase);
+
+extern const KindClass volume_kind;

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/api/pod.h"
+#include "models/api/timing.h"
+#include "models/api/waits.h"
+#include "sim/sim.h"
+
+/* The API server: the one store of objects, its rules (spec/api-server.md), and its watches. */
+typedef struct ApiServer ApiServer;
+
+typedef enum {
+    API_GET,
+    API_LIST,          /* of a kind: costs a request, the answer is read from the store by api_server_object_at() */
+    API_CREATE,
+    API_UPDATE,        /* PUT: the object's resource version must be the stored one, unless 0 (API-11, API-12) */
+    API_UPDATE_STATUS, /* PUT .../status */
+    API_PATCH,         /* an edit of whatever is stored (API-13) */
+    API_PATCH_STATUS,
+    API_DELETE,
+    API_BIND,          /* POST pods/binding (API-22) */
+} ApiVerb;
+
+typedef enum {
+    API_OK = 200,
+    API_FORBIDDEN = 403,
+    API_NOT_FOUND = 404,
+    API_CONFLICT = 409,
+    API_EXISTS = 1409, /* 409 AlreadyExists: another reason, the same code */
+    API_INVALID = 422,
+    API_TIMEOUT = 504,
+} ApiCode;
+
+/* Changes @object, a copy that nobody else has yet. Returns: whether it changed something */
+typedef gboolean (*ObjectEdit)(Object *object, const void *arg);
+
+typedef struct {
+    ApiVerb verb;
+    ObjectKey *key;
+    const Object *object;  /* CREATE, UPDATE*: the whole new object; borrowed until the reply */
+    ObjectEdit edit;       /* PATCH* */
+    const void *arg;       /* of the edit; borrowed until the reply */
+    ObjectUid uid;         /* DELETE, PATCH*, BIND: precondition; unset: none */
+    uint64_t resource_version; /* PATCH*, DELETE: precondition; 0: none */
+    int32_t grace_s;       /* DELETE: gracePeriodSeconds; -1: the object's own */
+    const char *node_name; /* BIND */
+    const char *client;    /* who asks: "persistent-volume-binder"; static or interned */
+    uint64_t client_hash;  /* of the name, for draws */
+} ApiRequest;
+
+typedef struct {
+    ApiCode code;
+    const Object *object; /* the stored version after the write, or what was read; borrowed for the reply; NULL on error */
+    const char *message;  /* Kubernetes' words on error; borrowed for the reply */
+} ApiResponse;
+
+typedef void (*ApiReply)(void *data, const ApiResponse *response);
+
+typedef struct {
+    Sim *sim;             /* all borrowed */
+    Objects *objects;
+    const Timing *timing;
+} ApiServerOptions;
+
+ApiServer *api_server_new(const ApiServerOptions *options);
+void api_server_free(ApiServer *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ApiServer, api_server_free)
+
+/**
+ * api_server_request:
+ * A request arrives now. It is committed and answered in virtual time; @reply always comes, once.
+ * Client throttling is the client's: see models/client/api-client.h.
+ */
+void api_server_request(ApiServer *self, const ApiRequest *request, ApiReply reply, void *data);
+
+/**
+ * api_server_commit:
+ * Carries @request out at this instant, without latency: the initial state, and tests.
+ * @response: (out): its object is borrowed until the next write
+ */
+void api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *response);
+/* Stores an imported object as it is: uid, status, resource version order kept; no admission. Takes @object. */
+void api_server_import(ApiServer *self, Object *object);
+
+/* What is stored, for tests, results, and answers to GET and LIST in a plan. NULL: not there. */
+const Object *api_server_get(const ApiServer *self, const ObjectKey *key);
+/* Live objects of a kind are found by walking slots 0 .. objects_n_keys() - 1. */
+unsigned api_server_count(const ApiServer *self, ObjectKind kind);
+uint64_t api_server_resource_version(const ApiServer *self);
+uint64_t api_server_n_requests(const ApiServer *self, ApiVerb verb);
+
+typedef enum {
+    WATCH_ADDED,
+    WATCH_MODIFIED,
+    WATCH_DELETED, /* with the last state */
+} WatchType;
+
+/* A watch of one kind by one process: all versions, in order, each after its own delay (API-70..72). */
+typedef struct ApiWatch ApiWatch;
+typedef void (*ApiWatchEvent)(void *data, WatchType type, const Object *object);
+/**
+ * api_server_watch:
+ * @filter: NULL: all; of pods: only those with this spec.nodeName; of other kinds: only that name. Interned
+ * @entity: of the watcher, for draws
+ * Events come for writes from now on; the state so far is read with api_server_get().
+ * Returns: (owned): end it with api_watch_free(); events under way are dropped then
+ */
+ApiWatch *api_server_watch(ApiServer *self, ObjectKind kind, const char *filter, uint64_t entity, ApiWatchEvent event, void *data);
+void api_watch_free(ApiWatch *self);
+
+/* Sees every committed write at its instant, before any watch: milestones, invariants. @before: NULL for a new object;
+ * @after: NULL when it is gone. sim_cause() is the cause of the write. */
+typedef void (*ApiObserver)(void *data, const Object *before, const Object *after);
+void api_server_observe(ApiServer *self, ApiObserver observer, void *data);
+/* Sees every answered request, also refused ones. */
+typedef void (*ApiRequestObserver)(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at);
+void api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, void *data);
+
+/* An Event as it stands in the API (API-170, API-171). */
+typedef struct {
+    const ObjectKey *involved;
+    ObjectUid involved_uid;
+    const char *type;    /* "Normal", "Warning" */
+    const char *reason;
+    const char *message; /* interned */
+    const char *source;  /* component */
+    SimTime first_at, last_at; /* as recorded, not as written */
+    SimTime written_at;        /* when the first write was committed */
+    uint32_t count;
+} ApiEvent;
+
+/* Events are written through here by recorders: @index is api_server_n_events() for a POST, or the event's for a PATCH of its
+ * count. Answers like api_server_request(). */
+void api_server_write_event(ApiServer *self, unsigned index, const ApiEvent *event, uint64_t client_hash, ApiReply reply, void *data);
+/* Reserves a place for an event that will be POSTed. */
+unsigned api_server_new_event(ApiServer *self);
+unsigned api_server_n_events(const ApiServer *self);
+/* Returns: (borrowed): its count is 0 as long as it is not written */
+const ApiEvent *api_server_event(const ApiServer *self, unsigned index);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "process.h"
+#include "sim/token-bucket.h"
+
+/* A client of the API server with its own token bucket (CGO-40): requests wait for their token in the order in which
+ * they were made. */
+typedef struct ApiClient ApiClient;
+
+/* @name: interned, as in the user agent. @qps <= 0: no limit. Returns: (owned) */
+ApiClient *api_client_new(Process *process, const char *name, double qps, unsigned burst);
+void api_client_free(ApiClient *self); /* replies on their way are dropped */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ApiClient, api_client_free)
+const char *api_client_name(const ApiClient *self);
+
+/* Takes a token, waits for it, sends. client and client_hash of @request are filled in here. The reply comes unless the
+ * client is freed first; what @request borrows must live until the reply or until @drop is called instead. */
+void api_client_request(ApiClient *self, const ApiRequest *request, ApiReply reply, GDestroyNotify drop, void *data);
+/* TIM-10: a draw of the component's own time before a request about @key. Counts on the key. */
+SimTime api_client_think(ApiClient *self, ObjectKey *key);

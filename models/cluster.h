@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "model.h"
+
+/* One run's world: engine, objects, API server, drivers, and the running instances of all models. */
+typedef struct {
+    Sim *sim;             /* borrowed */
+    Objects *objects;     /* borrowed */
+    const Timing *timing; /* borrowed */
+    StringMap *feature_gates; /* name -> "true"/"false"; NULL: all default */
+    int32_t minor_version;    /* of Kubernetes 1.x: 32 */
+    gboolean unlimited_qps;   /* no client throttling anywhere */
+} ClusterOptions;
+
+Cluster *cluster_new(const ClusterOptions *options);
+void cluster_free(Cluster *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Cluster, cluster_free)
+
+ApiServer *cluster_api(const Cluster *self);
+gboolean cluster_feature_gate(const Cluster *self, const char *name, gboolean default_value);
+int cluster_minor_version(const Cluster *self);
+
+/* On which nodes a driver's plugin runs and when it registers. */
+typedef struct {
+    StringMap *node_selector;     /* NULL: all nodes */
+    const SimDist *registers_after; /* from the start of the kubelet or plugin; NULL: registered at t = 0 */
+    gboolean preregistered;       /* CSINode is in the initial state already */
+} NodePluginOptions;
+
+/**
+ * cluster_add_driver:
+ * @driver: (owned by the caller, outlives the cluster)
+ * @sidecar_options: by process class, in the order of process_classes_of(PER_DRIVER); an absent sidecar is NULL. Looked up by
+ *   @get_options
+ */
+typedef void *(*GetOptions)(void *data, const ProcessClass *class); /* (borrowed): NULL: do not run this process */
+void cluster_add_driver(Cluster *self, CsiDriver *driver, const char *name, const NodePluginOptions *plugin, GetOptions get_options, void *data);
+unsigned cluster_n_drivers(const Cluster *self);
+CsiDriver *cluster_driver(const Cluster *self, unsigned i);
+const char *cluster_driver_name(const Cluster *self, unsigned i);
+const NodePluginOptions *cluster_node_plugin(const Cluster *self, unsigned i);
+/* Returns: (borrowed): NULL: no such driver */
+CsiDriver *cluster_find_driver(const Cluster *self, const char *name);
+
+/* A machine with a kubelet; its Node object is in the API already or comes with the kubelet's registration. */
+void cluster_add_node(Cluster *self, const char *name, void *kubelet_options);
+
+/* Starts the cluster's own processes, then all added drivers' and nodes': at t = 0, after the initial state is imported. */
+void cluster_start(Cluster *self, GetOptions get_options, void *data);
+
+/* A process dies: its memory, plans and watches are gone; requests and calls it sent go on. @instance: driver or node name,
+ * NULL for PER_CLUSTER. Returns: FALSE if there is none of that name */
+gboolean cluster_crash(Cluster *self, const char *process, const char *instance);
+/* ... and is started again: working after the process's start-up time. */
+gboolean cluster_restart(Cluster *self, const char *process, const char *instance);
+
+/* For models: a running instance's own process crashed while asked is never seen; instances of a model, for tests. */
+void *cluster_model(const Cluster *self, const ModelClass *class, const char *instance);

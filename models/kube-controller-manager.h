@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "model.h"
+
+/* Flags of kube-controller-manager; its controllers share them. Each controller has its own client (API-109). */
+typedef struct {
+    double kube_api_qps;
+    int32_t kube_api_burst;
+    SimTime pvclaimbinder_sync_period;
+    SimTime attach_detach_reconcile_sync_period;
+    gboolean disable_attach_detach_reconcile_sync;
+    gboolean disable_force_detach_on_timeout;
+    int32_t concurrent_statefulset_syncs;
+    int32_t concurrent_gc_syncs;
+    SimTime node_monitor_period;
+    SimTime node_monitor_grace_period;
+} KubeControllerManagerOptions;
+
+extern const ProcessClass kube_controller_manager_process;
+double kube_controller_manager_client_qps(const void *options, unsigned *burst);

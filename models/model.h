@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "client/event-recorder.h"
+#include "client/workqueue.h"
+#include "csi/csi.h"
+
+typedef struct Cluster Cluster;
+typedef struct Plan Plan;
+typedef struct PlanChange PlanChange;
+typedef struct ModelClass ModelClass;
+
+/* How many there are of a process. */
+typedef enum {
+    PER_CLUSTER,
+    PER_DRIVER, /* the sidecars of a CSI driver */
+    PER_NODE,
+} ProcessScope;
+
+typedef enum {
+    FLAG_BOOL,     /* gboolean */
+    FLAG_INT,      /* int32_t, not negative */
+    FLAG_NUMBER,   /* double */
+    FLAG_DURATION, /* SimTime, not negative */
+    FLAG_STRING,   /* const char *, interned */
+} FlagType;
+
+/* A flag under its own name, and where it goes in the process's options. */
+typedef struct {
+    const char *name;
+    FlagType type;
+    size_t offset;
+    const char *default_value; /* as a user would write it */
+    const char *help;          /* one line, with the rule */
+} ProcessFlag;
+
+/* A process: what a user starts, with flags. Several models may run in it. */
+typedef struct {
+    const char *name; /* in scenarios: "kube-controller-manager", "external-provisioner", "kubelet" */
+    ProcessScope scope;
+    size_t options_size;
+    const ProcessFlag *flags; /* ends with a NULL name */
+    SimTime startup;          /* start to working, after a crash (TIM-90..94) */
+} ProcessClass;
+
+/* What every model's struct begins with; filled in before init(). */
+typedef struct {
+    const ModelClass *class;
+    Cluster *cluster;
+    Process *process;
+    const void *options;   /* of the process; its struct is in the process's header */
+    Sim *sim;
+    Objects *objects;
+    Strings *strings;
+    ApiServer *api;        /* for live reads of plans only; a model sees informers */
+    ApiClient *client;     /* "persistent-volume-binder" */
+    EventRecorder *events; /* NULL: the model records none */
+    CsiDriver *driver;     /* PER_DRIVER: its driver */
+    const char *driver_name; /* PER_DRIVER; interned */
+    const char *node_name; /* PER_NODE; interned */
+    uint64_t order;        /* for tickers: unique, registry order then instance; + k for a model's k-th ticker, k < 16 */
+    GQueue plans;          /* of Plan, under way */
+    gboolean started_late; /* after a crash, not with the cluster: its informers are synced, its memory is empty */
+} Component;
+
+/* A model: one row of the table in registry.c. */
+struct ModelClass {
+    const char *name;         /* also its client's */
+    const ProcessClass *process;
+    size_t size;              /* of its struct, which begins with a Component; zeroed before init() */
+    const char *event_source; /* NULL: records no events */
+    EventStyle event_style;
+    gboolean separate_event_client; /* events have their own token bucket (API-109) */
+    double (*client_qps)(const void *options, unsigned *burst);
+    void (*init)(void *self);  /* subscribes, makes queues and tickers */
+    void (*clear)(void *self); /* frees what init() and changes made */
+    /* The one place where private state changes because of a plan (DESIGN §2, 4). May be NULL. */
+    void (*apply_change)(void *self, const PlanChange *change);
+};
+
+extern const ModelClass *const model_classes[]; /* registry.c; ends with NULL. The order is part of every result: append */
+const ProcessClass *process_class_find(const char *name);
+/* A comma-separated list of the names, for messages; scope -1: all. (owned) */
+char *process_class_names(int scope);
+/* (owned): options with defaults; strings interned */
+void *process_options_new(const ProcessClass *class, Strings *strings);
+/* The flag of that name, NULL: none. */
+const ProcessFlag *process_class_flag(const ProcessClass *class, const char *name);
+/* Sets a flag from text as on a command line. FALSE with an error in the user's words. */
+gboolean process_flag_set(const ProcessFlag *flag, void *options, const char *text, Strings *strings, GError **error);

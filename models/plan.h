@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "model.h"
+
+/* What a component wants done, step by step, and the one executor that does it.
+ *
+ * A decide function is pure: it reads informers and the component's state (both const), and adds steps to a plan. The
+ * executor carries the steps out in order and in virtual time: each request waits for the component's own time
+ * (TIM-10), its client's token, and the API server. A step that fails ends the plan as failed unless it says otherwise.
+ * When all steps are done, the decide function given by plan_then() is asked again, with the results at hand; without
+ * one the plan is over.
+ *
+ * Deciding costs no virtual time. Before a plan's first request the component thinks (TIM-10) and then decides afresh,
+ * so that it acts on what its cache holds as the request leaves; decide is pure, so asking twice is free of effects. */
+
+typedef void (*PlanDecide)(const void *self, Plan *plan);
+typedef struct PlanStart PlanStart;
+
+/* What an error of a step means. Flags. */
+typedef enum {
+    PLAN_STOP = 0,               /* the plan has failed: no further step, no plan_then() */
+    PLAN_GO_ON = 1 << 0,         /* any error: go on with the next step; plan_code() tells */
+    PLAN_GONE_IS_FINE = 1 << 1,  /* 404: as good as done */
+    PLAN_EXISTS_IS_FINE = 1 << 2, /* 409 AlreadyExists: as good as done */
+    PLAN_DECIDE = 1 << 3,        /* any error: skip to plan_then(), which reads plan_code() */
+    PLAN_SEND_ALWAYS = 1 << 4,   /* also a write that changes nothing (VB-92) */
+} PlanErrors;
+
+/* A change of the component's own state, carried out in order by ModelClass.apply_change(). The meanings are the model's. */
+struct PlanChange {
+    int what;
+    const ObjectKey *key;
+    const Object *object; /* kept alive by the plan; with plan_change_result(): what step @step returned, NULL if it failed */
+    const void *pointer;  /* borrowed; must outlive the plan */
+    const char *text;     /* static or interned */
+    int64_t number;
+};
+
+/* ---- For decide functions ---- */
+
+ObjectKey *plan_key(const Plan *self);         /* what this plan is about */
+void *plan_operation(const Plan *self);        /* the operation's struct, as given when the plan was started; NULL: none */
+/* Memory that lives as long as the plan, zeroed: for arguments of edits. */
+void *plan_alloc(Plan *self, size_t size);
+#define plan_new_arg(plan, Type) ((Type *)plan_alloc((plan), sizeof(Type)))
+const char *plan_internf(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* The rule that the following steps obey: "PVC-21.3". Static. */
+void plan_because(Plan *self, const char *rule);
+
+/* Requests. @edit's @arg: borrowed, must live as long as the plan (plan_alloc(), static, interned). Each returns the number of
+ * its step. Objects are kept alive by the plan. A PUT whose edit changes nothing is not sent: its result is its base, API_OK. */
+int plan_get(Plan *self, const ObjectKey *key, PlanErrors errors);
+int plan_list(Plan *self, ObjectKind kind, PlanErrors errors); /* costs one request; then read through component->api */
+int plan_create(Plan *self, Object *object /* taken */, PlanErrors errors);
+int plan_update(Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
+int plan_update_status(Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
+/* The same, of what step @step returned. */
+int plan_update_result(Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors);
+int plan_update_result_status(Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors);
+/* Patches carry no resource version: they edit what is stored (API-13). */
+int plan_patch(Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
+int plan_patch_status(Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
+/* @uid: precondition, {0}: none. @grace_s: -1: the object's own */
+int plan_delete(Plan *self, const ObjectKey *key, ObjectUid uid, int32_t grace_s, PlanErrors errors);
+int plan_bind_pod(Plan *self, const Object *pod, const char *node_name, PlanErrors errors);
+
+/* A call of a CSI driver. @request is copied; what it points to is interned or lives as long as the plan. */
+int plan_call(Plan *self, CsiDriver *driver, const CsiRequest *request, PlanErrors errors);
+
+/* Steps that take no time. */
+void plan_event(Plan *self, const Object *object, const char *type, const char *reason, const char *format, ...) G_GNUC_PRINTF(5, 6);
+void plan_change(Plan *self, const PlanChange *change);
+void plan_change_result(Plan *self, int what, int step); /* a change with the object that step @step returned */
+/* Starts another plan of this component that runs beside this one (a goroutine): see plan_start(). Thinks first. */
+void plan_start_beside(Plan *self, const PlanStart *start);
+
+/* Steps that take time and no request. */
+void plan_wait(Plan *self, SimTime delay, SimWait wait);
+/* @condition is asked at now + period, now + 2 period, ... as a poll would; it sleeps between plan_wake()s of this plan, which
+ * must come with every change that could make it true (it is then asked at the next instant of the grid). After @timeout (of
+ * virtual time from now; SIM_TIME_MAX: none) the step fails with API_TIMEOUT. Condition's Returns: 0: not yet; 1: yes; -1: failed
+ * (the step's code is API_INVALID). With @at_once it is also asked now. */
+typedef int (*PlanCondition)(const void *self, const Plan *plan);
+int plan_poll(Plan *self, SimTime period, SimTime timeout, gboolean at_once, PlanCondition condition, PlanErrors errors);
+
+/* Ends this plan as failed with these words (for the log, and for retries). Later steps are not carried out. */
+void plan_fail(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* For plans of a worker: what becomes of the key when the plan ends well: forgotten (default) or queued again after @delay. */
+void plan_requeue_after(Plan *self, SimTime delay);
+/* ... queued again with the rate limit's delay, though the plan ends well. */
+void plan_requeue_rate_limited(Plan *self);
+/* Asked when all steps so far are done. */
+void plan_then(Plan *self, PlanDecide decide);
+
+/* ---- Results, within plan_then()'s decide functions and conditions ---- */
+
+ApiCode plan_code(const Plan *self, int step);          /* of a request, poll; API_OK for a CSI call that answered OK, else API_INVALID */
+const Object *plan_object(const Plan *self, int step);  /* (borrowed): NULL on error */
+const char *plan_message(const Plan *self, int step);
+const CsiResponse *plan_response(const Plan *self, int step); /* of a call, also a failed one */
+int plan_last_step(const Plan *self); /* the last one that was carried out: the one that failed, with PLAN_DECIDE */
+SimTime plan_started_at(const Plan *self);
+SimTime plan_now(const Plan *self);
+
+/* ---- Starting plans ---- */
+
+typedef enum {
+    PLAN_DONE,
+    PLAN_FAILED,
+} PlanEnd;
+
+struct PlanStart {
+    Component *component;
+    PlanDecide decide;
+    ObjectKey *key;          /* what it is about; also whose draws it takes */
+    void *operation;         /* borrowed; may be NULL */
+    GDestroyNotify free_operation; /* called when the plan is freed, in whatever way; may be NULL */
+    ApiClient *client;       /* NULL: the component's */
+    gboolean no_think;       /* the first request leaves at once */
+    /* The plan is over. Not called if the component is gone (a crash). @message: why it failed. May be NULL. */
+    void (*done)(void *self, Plan *plan, PlanEnd end, const char *message);
+};
+
+/* Starts a plan now. Returns: (borrowed): valid until done; NULL if it was over at once (done has been called) */
+Plan *plan_start(const PlanStart *start);
+/* What plan_poll() waits for may have changed. Fine for plans that do not poll. */
+void plan_wake(Plan *self);
+/* Cancels: as a context that is cancelled. The step under way goes on but is not waited for; done is called with PLAN_FAILED. */
+void plan_cancel(Plan *self);
+gboolean plan_is_polling(const Plan *self);
+/* The component dies: all its plans are dropped without done(). */
+void plans_abandon(Component *component);
+
+/* ---- Workers: plans for the keys of a work queue ---- */
+
+typedef struct Workers Workers;
+
+typedef struct {
+    const char *name;   /* of the queue, in metrics; static */
+    unsigned n_workers;
+    RateLimit limit;    /* of retries */
+    gboolean retry;     /* a failed plan queues its key again with the rate limit; else it is dropped (PVC-10) */
+    PlanDecide sync;
+    /* A plan of this queue is over, before its key is queued again or forgotten. May be NULL. */
+    void (*done)(void *self, ObjectKey *key, PlanEnd end, const char *message);
+} WorkersOptions;
+
+Workers *workers_new(Component *component, const WorkersOptions *options);
+void workers_free(Workers *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Workers, workers_free)
+WorkQueue *workers_queue(Workers *self);
+/* Shorthand for work_queue_add(workers_queue()). */
+void workers_add(Workers *self, const ObjectKey *key);
+gboolean workers_idle(const Workers *self);
+
+/* Every plan's rules and steps, for the narrator and tests: called as a step is carried out. */
+typedef void (*PlanObserver)(void *data, const Component *component, const Plan *plan, const char *rule, const char *step);
+void cluster_observe_plans(Cluster *cluster, PlanObserver observer, void *data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "model.h"
+#include "models/model.h"
 
 /* One run's world: engine, objects, API server, drivers, and the running instances of all models. */
 typedef struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "model.h"
+#include "models/model.h"
 
 /* Flags of kube-controller-manager; its controllers share them. Each controller has its own client (API-109). */
 typedef struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "client/event-recorder.h"
-#include "client/workqueue.h"
-#include "csi/csi.h"
+#include "models/client/event-recorder.h"
+#include "models/client/workqueue.h"
+#include "models/csi/csi.h"
 
 typedef struct Cluster Cluster;
 typedef struct Plan Plan;

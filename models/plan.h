@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "model.h"
+#include "models/model.h"
 
 /* What a component wants done, step by step, and the one executor that does it.
  *

@@ -21,19 +21,20 @@
 /* What a search asks for. All borrowed, must outlive the search. */
 typedef struct {
     const Claim *claim;
-    gboolean has_node;            /* the scheduler: node affinity and access modes are judged, too */
-    const StringMap *node_labels; /* with has_node */
+    gboolean has_node; /* the scheduler: node affinity and access modes are judged, too */
+    const StringMap *node_labels;     /* with has_node */
     const ObjectKey *const *excluded; /* volumes that another claim of the pod took on this node */
     unsigned n_excluded;
-    gboolean delayed;             /* WaitForFirstConsumer: without a node only a pre-bound volume is taken (PVC-32.9) */
-    gboolean attributes_classes;  /* feature gate VolumeAttributesClass; off in 1.32 */
+    gboolean
+        delayed; /* WaitForFirstConsumer: without a node only a pre-bound volume is taken (PVC-32.9) */
+    gboolean attributes_classes; /* feature gate VolumeAttributesClass; off in 1.32 */
 } MatchQuery;
 
 typedef enum {
     MATCH_SKIP,      /* not this one */
     MATCH_CANDIDATE, /* fits: the smallest of these wins */
     MATCH_RESERVED,  /* pre-bound to the claim and fit: the search ends with it */
-    MATCH_NOWHERE,   /* pre-bound to the claim, but the node cannot reach it: the search ends with nothing */
+    MATCH_NOWHERE, /* pre-bound to the claim, but the node cannot reach it: the search ends with nothing */
 } MatchVerdict;
 
 /**
@@ -53,7 +54,8 @@ typedef struct {
 gboolean volume_match_offer(VolumeMatch *self, const Volume *volume);
 
 /* The whole search over a list, as informer_index_get() returns it. Returns: (borrowed): NULL: none */
-const Volume *volume_match_list(const MatchQuery *query, const Object *const *volumes, unsigned n_volumes);
+const Volume *
+volume_match_list(const MatchQuery *query, const Object *const *volumes, unsigned n_volumes);
 
 /* PVC-32.5, VB-40.5: with the gate off a claim that names a VolumeAttributesClass ends its search with an error, as soon as
  * there is a volume to look at; ask before. */
@@ -61,7 +63,10 @@ gboolean volume_match_is_refused(const MatchQuery *query);
 
 /* PVC-23: whether a claim may be bound to the volume that it names. Returns: %NULL: yes; else why not, in Kubernetes' words;
  * interned in @strings */
-const char *volume_mismatch(const Claim *claim, const Volume *volume, gboolean attributes_classes, Strings *strings);
+const char *volume_mismatch(const Claim *claim,
+                            const Volume *volume,
+                            gboolean attributes_classes,
+                            Strings *strings);
 
 /* All of @wanted are in @offered. */
 static inline gboolean

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/volume/matching.h"
+
+#include <string.h>
+
+/* Names of VolumeAttributesClasses: absent and "" are the same. */
+static const char *
+attributes_class_or_empty(const char *name)
+{
+    return name == NULL ? "" : name;
+}
+
+static gboolean
+attributes_classes_differ(const Claim *claim, const Volume *volume)
+{
+    return strcmp(attributes_class_or_empty(claim->attributes_class),
+                  attributes_class_or_empty(volume->attributes_class)) != 0;
+}
+
+static gboolean
+has_attributes_class(const char *name)
+{
+    return attributes_class_or_empty(name)[0] != '\0';
+}
+
+static gboolean
+is_excluded(const MatchQuery *query, const Volume *volume)
+{
+    for (unsigned i = 0; i < query->n_excluded; i++)
+        if (query->excluded[i] == volume->meta.key)
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+node_reaches(const MatchQuery *query, const Volume *volume)
+{
+    if (!query->has_node || volume->node_affinity == NULL)
+        return TRUE;
+    /* The node that is asked about has labels but no name (VB-30). */
+    return node_selector_matches(volume->node_affinity, query->node_labels, NULL);
+}
+
+gboolean
+volume_match_is_refused(const MatchQuery *query)
+{
+    return !query->attributes_classes && has_attributes_class(query->claim->attributes_class);
+}
+
+/* A judgement and its rule, in one return. */
+static MatchVerdict
+because(MatchVerdict verdict, const char *rule, const char **out)
+{
+    if (out != NULL)
+        *out = rule;
+    return verdict;
+}
+
+/* What only a volume that nobody reserved for the claim must pass. */
+static MatchVerdict
+judge_free_volume(const MatchQuery *query, const Volume *volume, const char **rule)
+{
+    const Claim *claim = query->claim;
+
+    if (query->delayed && !query->has_node)
+        return because(MATCH_SKIP, "PVC-32.9", rule);
+    if (volume->phase != VOLUME_AVAILABLE)
+        return because(MATCH_SKIP, "PVC-32.10", rule);
+    if (claim->selector != NULL && !label_selector_matches(claim->selector, volume->meta.labels))
+        return because(MATCH_SKIP, "PVC-32.11", rule);
+    if (strcmp(claim_class(claim), volume_class(volume)) != 0)
+        return because(MATCH_SKIP, "PVC-32.12", rule);
+    if (query->has_node && (!node_reaches(query, volume) ||
+                            !access_modes_include(volume->access_modes, claim->access_modes)))
+        return because(MATCH_SKIP, "PVC-32.13", rule);
+    return because(MATCH_CANDIDATE, "PVC-32.14", rule);
+}
+
+MatchVerdict
+volume_match_judge(const MatchQuery *query, const Volume *volume, const char **rule)
+{
+    const Claim *claim = query->claim;
+    gboolean is_reserved = volume->claim_ref.claim != NULL && volume_is_bound_to(volume, claim);
+
+    if (is_excluded(query, volume))
+        return because(MATCH_SKIP, "PVC-32.1", rule);
+    if (volume->claim_ref.claim != NULL && !is_reserved)
+        return because(MATCH_SKIP, "PVC-32.2", rule);
+    if (volume->capacity_bytes < claim->request_bytes)
+        return because(MATCH_SKIP, "PVC-32.3", rule);
+    if (volume->volume_mode != claim->volume_mode)
+        return because(MATCH_SKIP, "PVC-32.4", rule);
+    if (query->attributes_classes ? attributes_classes_differ(claim, volume)
+                                  : has_attributes_class(volume->attributes_class))
+        return because(MATCH_SKIP, "PVC-32.5", rule);
+    if (object_is_deleted(&volume->meta))
+        return because(MATCH_SKIP, "PVC-32.6", rule);
+    if (is_reserved)
+        return because(node_reaches(query, volume) ? MATCH_RESERVED : MATCH_NOWHERE, "PVC-32.8",
+                       rule);
+    return judge_free_volume(query, volume, rule);
+}
+
+/* The smallest wins; the name decides between equals, so that the order of the offers does not. */
+static gboolean
+is_better(const Volume *volume, const Volume *best)
+{
+    if (best == NULL || volume->capacity_bytes != best->capacity_bytes)
+        return best == NULL || volume->capacity_bytes < best->capacity_bytes;
+    return strcmp(object_name(&volume->meta), object_name(&best->meta)) < 0;
+}
+
+gboolean
+volume_match_offer(VolumeMatch *self, const Volume *volume)
+{
+    switch (volume_match_judge(self->query, volume, NULL)) {
+    case MATCH_SKIP:
+        return TRUE;
+    case MATCH_CANDIDATE:
+        if (is_better(volume, self->volume))
+            self->volume = volume;
+        return TRUE;
+    case MATCH_RESERVED:
+        self->volume = volume;
+        return FALSE;
+    case MATCH_NOWHERE:
+        self->volume = NULL;
+        return FALSE;
+    }
+    g_assert_not_reached();
+}
+
+const Volume *
+volume_match_list(const MatchQuery *query, const Object *const *volumes, unsigned n_volumes)
+{
+    VolumeMatch match = {.query = query};
+
+    for (unsigned i = 0; i < n_volumes; i++)
+        if (!volume_match_offer(&match, VOLUME_CONST(volumes[i])))
+            break;
+    return match.volume;
+}
+
+const char *
+volume_mismatch(const Claim *claim,
+                const Volume *volume,
+                gboolean attributes_classes,
+                Strings *strings)
+{
+    if (object_is_deleted(&volume->meta))
+        return strings_internf(strings, "the volume is marked for deletion \"%s\"",
+                               object_name(&volume->meta));
+    if (volume->capacity_bytes < claim->request_bytes)
+        return "requested PV is too small";
+    if (strcmp(claim_class(claim), volume_class(volume)) != 0)
+        return "storageClassName does not match";
+    if (attributes_classes && attributes_classes_differ(claim, volume))
+        return "volumeAttributesClassName does not match";
+    if (!attributes_classes && (has_attributes_class(claim->attributes_class) ||
+                                has_attributes_class(volume->attributes_class)))
+        return "volumeAttributesClassName is not supported when the feature-gate "
+               "VolumeAttributesClass is disabled";
+    if (volume->volume_mode != claim->volume_mode)
+        return "incompatible volumeMode";
+    if (!access_modes_include(volume->access_modes, claim->access_modes))
+        return "incompatible accessMode";
+    return NULL;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "csi.h"
+
+/* For those who write a back end: what all drivers share (identities of calls, deadlines, observers). A back end
+ * embeds CsiDriver as its first member, and CsiCall as the first member of what it keeps for a call. */
+
+/* What time passes for, in the log of causes; numbered by the models. */
+typedef struct {
+    SimWait latency;   /* the back end works */
+    SimWait throttled; /* its limits make the call wait */
+} CsiWaits;
+
+typedef struct CsiCall CsiCall;
+
+typedef struct {
+    const char *name;
+    size_t call_size; /* of its calls, CsiCall included; zeroed */
+    /* Takes the call up. csi_call_finish() must follow in a later event. */
+    void (*start)(CsiDriver *driver, CsiCall *call);
+    /* The caller has gone, by deadline or death. The back end may go on, or finish the call here and now. */
+    void (*caller_gone)(CsiDriver *driver, CsiCall *call);
+    /* The call ends or vanishes: frees what it keeps beyond CsiCall, cancels its events. */
+    void (*call_clear)(CsiDriver *driver, CsiCall *call);
+    void (*free)(CsiDriver *driver); /* the rest of the driver; calls are cleared already */
+} CsiDriverClass;
+
+struct CsiCall {
+    CsiDriver *driver;
+    CsiRequest *request; /* a copy, owned with all it leads to */
+    CsiCallRecord record;
+    CsiReply reply;
+    void *data;
+    SimEventId deadline;
+    gboolean has_caller;
+};
+
+struct CsiDriver {
+    const CsiDriverClass *class;
+    Sim *sim;
+    Strings *strings;
+    const char *name; /* interned */
+    CsiWaits waits;
+    GArray *slots;      /* of CsiSlot: calls in flight, by the low half of their ids */
+    GArray *free_slots; /* of unsigned; last in, first out */
+    GArray *observers;  /* of CsiObserver */
+    unsigned n_in_flight;
+    gboolean starting; /* inside class->start(): no reply may leave */
+};
+
+void csi_driver_init(
+    CsiDriver *self, const CsiDriverClass *class, Sim *sim, Strings *strings, const char *name, const CsiWaits *waits);
+
+/* Ends @call with @response: observers, the caller unless gone, then @call is freed. */
+void csi_call_finish(CsiCall *call, const CsiResponse *response);

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/api/strings.h"
+#include "sim/sim.h"
+
+/* The Container Storage Interface as C: one request struct and one response struct for all calls of the Identity,
+ * Controller and Node services, and a driver that answers in virtual time. Who calls cannot tell which back end
+ * stands behind (modelled-driver.h; csi-backend.h is for those who write another). All strings are interned in the
+ * Strings of the run; NULL is the empty string. */
+
+typedef enum {
+    /* Identity */
+    CSI_GET_PLUGIN_INFO,
+    CSI_GET_PLUGIN_CAPABILITIES,
+    CSI_PROBE,
+    /* Controller */
+    CSI_CREATE_VOLUME,
+    CSI_DELETE_VOLUME,
+    CSI_CONTROLLER_PUBLISH_VOLUME,
+    CSI_CONTROLLER_UNPUBLISH_VOLUME,
+    CSI_VALIDATE_VOLUME_CAPABILITIES,
+    CSI_LIST_VOLUMES,
+    CSI_GET_CAPACITY,
+    CSI_CONTROLLER_GET_CAPABILITIES,
+    CSI_CREATE_SNAPSHOT,
+    CSI_DELETE_SNAPSHOT,
+    CSI_LIST_SNAPSHOTS,
+    CSI_GET_SNAPSHOT,
+    CSI_CONTROLLER_EXPAND_VOLUME,
+    CSI_CONTROLLER_GET_VOLUME,
+    CSI_CONTROLLER_MODIFY_VOLUME,
+    /* Node */
+    CSI_NODE_STAGE_VOLUME,
+    CSI_NODE_UNSTAGE_VOLUME,
+    CSI_NODE_PUBLISH_VOLUME,
+    CSI_NODE_UNPUBLISH_VOLUME,
+    CSI_NODE_GET_VOLUME_STATS,
+    CSI_NODE_EXPAND_VOLUME,
+    CSI_NODE_GET_CAPABILITIES,
+    CSI_NODE_GET_INFO,
+    CSI_N_METHODS,
+} CsiMethod;
+
+typedef enum {
+    CSI_IDENTITY,
+    CSI_CONTROLLER,
+    CSI_NODE,
+} CsiService;
+
+const char *csi_method_name(CsiMethod method);      /* "CreateVolume" */
+const char *csi_method_full_name(CsiMethod method); /* "/csi.v1.Controller/CreateVolume", as in metrics */
+CsiService csi_method_service(CsiMethod method);
+gboolean csi_method_parse(const char *name, CsiMethod *method); /* of "CreateVolume"; FALSE: no such method */
+
+/* gRPC status codes by their numbers. */
+typedef enum {
+    CSI_OK,
+    CSI_CANCELLED,
+    CSI_UNKNOWN,
+    CSI_INVALID_ARGUMENT,
+    CSI_DEADLINE_EXCEEDED,
+    CSI_NOT_FOUND,
+    CSI_ALREADY_EXISTS,
+    CSI_PERMISSION_DENIED,
+    CSI_RESOURCE_EXHAUSTED,
+    CSI_FAILED_PRECONDITION,
+    CSI_ABORTED,
+    CSI_OUT_OF_RANGE,
+    CSI_UNIMPLEMENTED,
+    CSI_INTERNAL,
+    CSI_UNAVAILABLE,
+    CSI_DATA_LOSS,
+    CSI_UNAUTHENTICATED,
+    CSI_N_CODES,
+} CsiCode;
+
+const char *csi_code_name(CsiCode code);    /* "INTERNAL", as in scenarios and metrics of gRPC */
+const char *csi_code_go_name(CsiCode code); /* "Internal", as Go prints it in Events and logs */
+gboolean csi_code_parse(const char *name, CsiCode *code); /* either spelling; FALSE: no such code */
+
+/* Access modes by the CSI spec's numbers (CSI-42). */
+typedef enum {
+    CSI_MODE_UNKNOWN,
+    CSI_SINGLE_NODE_WRITER,
+    CSI_SINGLE_NODE_READER_ONLY,
+    CSI_MULTI_NODE_READER_ONLY,
+    CSI_MULTI_NODE_SINGLE_WRITER,
+    CSI_MULTI_NODE_MULTI_WRITER,
+    CSI_SINGLE_NODE_SINGLE_WRITER,
+    CSI_SINGLE_NODE_MULTI_WRITER,
+    CSI_N_MODES,
+} CsiAccessMode;
+
+const char *csi_access_mode_name(CsiAccessMode mode); /* "SINGLE_NODE_WRITER" */
+gboolean csi_access_mode_is_single_node(CsiAccessMode mode);
+
+typedef enum {
+    CSI_ACCESS_MOUNT, /* volumeMode: Filesystem */
+    CSI_ACCESS_BLOCK,
+} CsiAccessType;
+
+typedef struct {
+    CsiAccessMode mode;
+    CsiAccessType type;
+    const char *fs_type;            /* MOUNT: NULL: the driver's choice */
+    const StringList *mount_flags;  /* MOUNT */
+    const char *volume_mount_group; /* MOUNT */
+} CsiCapability;
+
+gboolean csi_capability_equal(const CsiCapability *a, const CsiCapability *b);
+
+/* Masks of capabilities: bit n is the capability numbered n in the CSI spec (CSI-8 to CSI-10). */
+typedef enum {
+    CSI_PLUGIN_CONTROLLER_SERVICE = 1 << 1,
+    CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS = 1 << 2,
+    CSI_PLUGIN_EXPANSION_ONLINE = 1 << 16, /* the expansion group: 16 + its number - 1 */
+    CSI_PLUGIN_EXPANSION_OFFLINE = 1 << 17,
+} CsiPluginCapabilities;
+
+typedef enum {
+    CSI_CONTROLLER_CREATE_DELETE_VOLUME = 1 << 1,
+    CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME = 1 << 2,
+    CSI_CONTROLLER_LIST_VOLUMES = 1 << 3,
+    CSI_CONTROLLER_GET_CAPACITY = 1 << 4,
+    CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT = 1 << 5,
+    CSI_CONTROLLER_LIST_SNAPSHOTS = 1 << 6,
+    CSI_CONTROLLER_CLONE_VOLUME = 1 << 7,
+    CSI_CONTROLLER_PUBLISH_READONLY = 1 << 8,
+    CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY = 1 << 9,
+    CSI_CONTROLLER_LIST_VOLUMES_PUBLISHED_NODES = 1 << 10,
+    CSI_CONTROLLER_VOLUME_CONDITION = 1 << 11,
+    CSI_CONTROLLER_GET_VOLUME_CAPABILITY = 1 << 12,
+    CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER = 1 << 13,
+    CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY = 1 << 14,
+    CSI_CONTROLLER_GET_SNAPSHOT_CAPABILITY = 1 << 15,
+} CsiControllerCapabilities;
+
+typedef enum {
+    CSI_NODE_STAGE_UNSTAGE_VOLUME = 1 << 1,
+    CSI_NODE_GET_VOLUME_STATS_CAPABILITY = 1 << 2,
+    CSI_NODE_EXPAND_VOLUME_CAPABILITY = 1 << 3,
+    CSI_NODE_VOLUME_CONDITION = 1 << 4,
+    CSI_NODE_SINGLE_NODE_MULTI_WRITER = 1 << 5,
+    CSI_NODE_VOLUME_MOUNT_GROUP = 1 << 6,
+} CsiNodeCapabilities;
+
+typedef enum {
+    CSI_SOURCE_NONE,
+    CSI_SOURCE_SNAPSHOT,
+    CSI_SOURCE_VOLUME, /* a clone */
+} CsiSourceKind;
+
+/* Fields that a method does not have are ignored and stay 0. The caller keeps what the pointers lead to only during
+ * csi_driver_call(), which copies. */
+typedef struct {
+    CsiMethod method;
+    const char *served_by; /* the node (by name) on whose plugin the call is made; NULL: the controller's socket */
+    SimTime timeout_ns;    /* the caller's deadline, from now; 0: none */
+
+    const char *name;      /* CreateVolume, CreateSnapshot: the key of idempotency */
+    const char *volume_id; /* also CreateSnapshot's and ListSnapshots' source volume */
+    const char *node_id;   /* ControllerPublish, ControllerUnpublish (NULL: all nodes) */
+    const char *snapshot_id;
+    int64_t required_bytes, limit_bytes; /* the capacity range; 0: unset */
+    const CsiCapability *capabilities;   /* CreateVolume, Validate, GetCapacity: any number; else one */
+    unsigned n_capabilities;
+    const StringMap *parameters;
+    const StringMap *mutable_parameters;
+    const StringMap *const *requisite; /* the topology requirement, or GetCapacity's one topology */
+    unsigned n_requisite;
+    const StringMap *const *preferred;
+    unsigned n_preferred;
+    CsiSourceKind source_kind;
+    const char *source_id;    /* of the snapshot or volume to copy */
+    const char *staging_path; /* Stage, Unstage, NodePublish, Stats, NodeExpand */
+    const char *target_path;  /* NodePublish, NodeUnpublish; volume_path of Stats and NodeExpand */
+    gboolean readonly;
+    gboolean has_secrets;
+    const StringMap *publish_context;
+    const StringMap *volume_context;
+    unsigned max_entries;       /* List*: 0: all */
+    const char *starting_token; /* List* */
+} CsiRequest;
+
+/* A row of ListVolumes and ControllerGetVolume, or of ListSnapshots and GetSnapshot. */
+typedef struct {
+    const char *volume_id; /* of a snapshot: its source */
+    int64_t capacity_bytes;
+    const StringList *published_node_ids; /* with LIST_VOLUMES_PUBLISHED_NODES */
+    gboolean abnormal;                    /* with VOLUME_CONDITION */
+    const char *condition_message;
+    const char *snapshot_id;
+    SimTime creation_time; /* of the snapshot */
+    gboolean ready_to_use;
+} CsiEntry;
+
+/* Valid during the reply only; keep interned strings, take references to maps and lists. */
+typedef struct {
+    CsiCode code;
+    const char *message; /* not NULL unless OK (CSI-7) */
+
+    const char *plugin_name, *vendor_version;   /* GetPluginInfo */
+    CsiPluginCapabilities plugin_capabilities;  /* GetPluginCapabilities */
+    CsiControllerCapabilities controller_capabilities;
+    CsiNodeCapabilities node_capabilities;
+    gboolean ready; /* Probe */
+
+    const char *volume_id;
+    int64_t capacity_bytes; /* of the volume; CreateVolume, both Expand calls */
+    const StringMap *const *accessible_topology; /* CreateVolume: any of these; NodeGetInfo: one */
+    unsigned n_accessible_topology;
+    const StringMap *volume_context;
+    const StringMap *publish_context;
+    CsiSourceKind source_kind; /* CreateVolume: as asked */
+    const char *source_id;
+    gboolean node_expansion_required; /* ControllerExpand */
+    gboolean confirmed;               /* ValidateVolumeCapabilities */
+
+    const char *node_id; /* NodeGetInfo */
+    int max_volumes_per_node; /* 0: no limit known */
+
+    int64_t available_bytes; /* GetCapacity: of the pool; Stats: in the volume */
+    int64_t maximum_volume_bytes, minimum_volume_bytes; /* GetCapacity; 0: unknown */
+
+    int64_t total_bytes, used_bytes; /* NodeGetVolumeStats */
+    int64_t total_inodes, used_inodes, available_inodes;
+    gboolean abnormal; /* the volume's condition, from the node */
+    const char *condition_message;
+
+    const char *snapshot_id; /* CreateSnapshot */
+    int64_t size_bytes;
+    SimTime creation_time;
+    gboolean ready_to_use;
+
+    const CsiEntry *entries; /* List*, and the one of ControllerGetVolume and GetSnapshot */
+    unsigned n_entries;
+    const char *next_token; /* NULL: the end */
+} CsiResponse;
+
+/* For who must keep one: a copy with all it leads to. Returns: (owned) */
+CsiResponse *csi_response_copy(const CsiResponse *response);
+void csi_response_free(CsiResponse *response);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CsiResponse, csi_response_free)
+CsiRequest *csi_request_copy(const CsiRequest *request);
+void csi_request_free(CsiRequest *request);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CsiRequest, csi_request_free)
+
+/* "rpc error: code = Internal desc = …", as callers log it and write it into Events; interned in @strings. */
+const char *csi_response_error(const CsiResponse *response, Strings *strings);
+
+typedef struct CsiDriver CsiDriver;
+typedef uint64_t CsiCallId; /* 0: none. Never used twice by a driver */
+typedef void (*CsiReply)(void *data, const CsiResponse *response);
+
+/**
+ * csi_driver_call:
+ * @reply: called once, in a later event (perhaps of this very instant), never from inside; may be %NULL
+ * When request->timeout_ns is over the caller gets %CSI_DEADLINE_EXCEEDED; the back end goes on with the call, and what
+ * it does stays done (CSI-5), unless it gives up with its caller (CsiModelledOptions.aborts_with_caller).
+ */
+CsiCallId csi_driver_call(CsiDriver *driver, const CsiRequest *request, CsiReply reply, void *data);
+/* The caller died: there will be no reply; the back end goes on as above. A call that has ended is fine. */
+void csi_driver_abandon(CsiDriver *driver, CsiCallId id);
+
+const char *csi_driver_name(const CsiDriver *driver);
+unsigned csi_driver_in_flight(const CsiDriver *driver); /* calls in the back end, with or without a caller */
+/* NULL is fine. Calls in flight vanish without a reply; the Sim still exists. */
+void csi_driver_free(CsiDriver *driver);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CsiDriver, csi_driver_free)
+
+/* What an observer sees of a call. */
+typedef struct {
+    const CsiDriver *driver;
+    CsiCallId id;
+    const CsiRequest *request;
+    SimTime started_at;
+    SimCauseId cause; /* what made the call */
+    /* At the end: */
+    const CsiResponse *response; /* what the back end answered */
+    SimTime ended_at;
+    SimTime answered_at; /* when the caller had an answer; SIM_TIME_MAX: abandoned */
+    CsiCode answer;      /* what the caller got: DEADLINE_EXCEEDED if the back end was too slow for it */
+} CsiCallRecord;
+
+typedef struct {
+    void (*started)(void *data, const CsiCallRecord *record);  /* may be NULL */
+    void (*answered)(void *data, const CsiCallRecord *record); /* the caller gets @answer; may be NULL */
+    void (*ended)(void *data, const CsiCallRecord *record);    /* the back end is done; may be NULL */
+    void *data;
+} CsiObserver;
+
+/* @observer is copied; called in the order added, before the caller's reply. */
+void csi_driver_add_observer(CsiDriver *driver, const CsiObserver *observer);

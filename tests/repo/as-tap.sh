@@ -27,7 +27,7 @@ program=$1
         result(word, rest)
         next
     }
-    { print "# " $0; last = $0 }
+    { print /^#/ ? $0 : "# " $0; last = $0 }
     END {
         if (last ~ /^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/) {
             split(last, n, " ")

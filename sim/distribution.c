@@ -1,0 +1,872 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "distribution.h"
+
+#include "portable-math.h"
+#include "random-internal.h"
+
+#include <string.h>
+
+#define FORM_ARGS_MAX 2
+#define FORMS_MAX 4
+
+typedef struct SimDistClass SimDistClass;
+
+typedef struct {
+    double probability, ns;
+} Quantile;
+
+typedef struct {
+    double share_end; /* the shares of all parts up to this one */
+    double share;
+    SimDist *dist;
+} Part;
+
+struct SimDist {
+    const SimDistClass *dist_class;
+    gatomicrefcount ref_count;
+    double shift, min, max; /* ns */
+    /* The kind's own numbers; times in ns. */
+    union {
+        struct {
+            double low, width;
+        } uniform;
+        struct {
+            double mean, stddev;
+            double share_low, share_width; /* what of the bell lies between the bounds, seen from the nearer tail */
+            double side;                   /* 1: that is the lower tail; -1: the upper */
+            double cut_mean;
+        } normal;
+        struct {
+            double median, sigma;
+        } lognormal;
+        struct {
+            double shape, scale;
+        } power; /* gamma, Weibull, Pareto */
+        struct {
+            Quantile *quantiles;
+            unsigned n;
+        } empirical;
+        struct {
+            Part *parts;
+            unsigned n;
+        } mixture;
+        double mean; /* constant, exponential */
+    };
+};
+
+/* One way to write a kind down: which arguments together, and what to make of them. Bounds and shift are known already. */
+typedef struct {
+    const char *args[FORM_ARGS_MAX];
+    gboolean (*init)(SimDist *self, const double *values, const SimDistArg *list, GError **error);
+} Form;
+
+struct SimDistClass {
+    const char *name;
+    Form forms[FORMS_MAX];
+    double (*quantile)(const SimDist *self, double u); /* ns, without shift and bounds */
+    double (*mean)(const SimDist *self);
+    void (*clear)(SimDist *self);
+};
+
+/* ---- Arguments ---- */
+
+typedef enum {
+    ARG_TIME,        /* a duration, not negative */
+    ARG_ANY_TIME,
+    ARG_NUMBER,      /* not negative */
+    ARG_ANY_NUMBER,
+    ARG_LIST,
+} ArgType;
+
+typedef struct {
+    const char *name;
+    ArgType type;
+} ArgInfo;
+
+/* A name means the same in every kind. */
+static const ArgInfo arg_infos[] = {
+    {"value", ARG_TIME},      {"mean", ARG_TIME},      {"stddev", ARG_TIME}, {"cv", ARG_NUMBER},
+    {"p50", ARG_TIME},        {"p99", ARG_TIME},       {"median", ARG_TIME}, {"mu", ARG_ANY_NUMBER},
+    {"sigma", ARG_NUMBER},    {"shape", ARG_NUMBER},   {"scale", ARG_TIME},  {"quantiles", ARG_LIST},
+    {"parts", ARG_LIST},      {"shift", ARG_ANY_TIME}, {"min", ARG_TIME},    {"max", ARG_TIME},
+};
+
+/* What every kind takes, unless it has its own argument of that name. */
+static const char *const common_args[] = {"shift", "min", "max"};
+
+typedef struct {
+    const SimDistClass *dist_class;
+    const SimDistArg *items;
+    unsigned n_items;
+} Args;
+
+static gboolean G_GNUC_PRINTF(2, 3)
+invalid(GError **error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_set_error_literal(error, SIM_ERROR, SIM_ERROR_INVALID, message);
+    return FALSE;
+}
+
+static ArgType
+arg_type(const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(arg_infos); i++)
+        if (strcmp(arg_infos[i].name, name) == 0)
+            return arg_infos[i].type;
+    g_assert_not_reached();
+}
+
+/* An argument without a name is the one at its place in the kind's first form. */
+static const char *
+arg_name(const Args *args, unsigned i)
+{
+    if (args->items[i].name != NULL)
+        return args->items[i].name;
+    return i < FORM_ARGS_MAX ? args->dist_class->forms[0].args[i] : NULL;
+}
+
+static const SimDistArg *
+args_find(const Args *args, const char *name)
+{
+    for (unsigned i = 0; i < args->n_items; i++)
+        if (g_strcmp0(arg_name(args, i), name) == 0)
+            return &args->items[i];
+    return NULL;
+}
+
+static gboolean
+form_has(const Form *form, const char *name)
+{
+    for (unsigned i = 0; i < FORM_ARGS_MAX; i++)
+        if (g_strcmp0(form->args[i], name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+class_has_own(const SimDistClass *dist_class, const char *name)
+{
+    for (unsigned i = 0; i < FORMS_MAX; i++)
+        if (form_has(&dist_class->forms[i], name))
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+is_common(const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(common_args); i++)
+        if (strcmp(common_args[i], name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+/* Reads a time (in ns) or a number. */
+static gboolean
+arg_read(const SimDistArg *arg, const char *name, double *value, GError **error)
+{
+    ArgType type = arg_type(name);
+    gboolean wants_time = type == ARG_TIME || type == ARG_ANY_TIME;
+
+    if (type == ARG_LIST)
+        return arg->items != NULL || invalid(error, "\"%s\" must be a list", name);
+    if (arg->items != NULL)
+        return invalid(error, "\"%s\" must not be a list", name);
+    if (wants_time && !arg->is_time && arg->number != 0) /* 0 needs no unit */
+        return invalid(error, "\"%s\" must be a duration, as in \"1.5s\"", name);
+    if (!wants_time && arg->is_time)
+        return invalid(error, "\"%s\" must be a number without a unit", name);
+    *value = arg->is_time ? (double)arg->time : arg->number;
+    if (!(*value >= -G_MAXDOUBLE && *value <= G_MAXDOUBLE))
+        return invalid(error, "\"%s\" is not a finite number", name);
+    if (*value < 0 && (type == ARG_TIME || type == ARG_NUMBER))
+        return invalid(error, "\"%s\" must not be negative", name);
+    return TRUE;
+}
+
+static gboolean
+args_check_names(const Args *args, GError **error)
+{
+    for (unsigned i = 0; i < args->n_items; i++) {
+        const char *name = arg_name(args, i);
+        if (name == NULL)
+            return invalid(error, "too many arguments without a name");
+        if (!class_has_own(args->dist_class, name) && !is_common(name))
+            return invalid(error,
+                           "unknown argument \"%s\" (known: %s)",
+                           name,
+                           sim_dist_kind_args(args->dist_class->name));
+        if (args_find(args, name) != &args->items[i])
+            return invalid(error, "\"%s\" is given twice", name);
+    }
+    return TRUE;
+}
+
+/* How many of the form's arguments are there; @missing: the last of those that are not. */
+static unsigned
+form_count(const Form *form, const Args *args, const char **missing)
+{
+    unsigned n_given = 0;
+
+    for (unsigned i = 0; i < FORM_ARGS_MAX && form->args[i] != NULL; i++) {
+        if (args_find(args, form->args[i]) != NULL)
+            n_given++;
+        else
+            *missing = form->args[i];
+    }
+    return n_given;
+}
+
+static char *
+forms_describe(const SimDistClass *dist_class)
+{
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < FORMS_MAX && dist_class->forms[i].init != NULL; i++) {
+        const Form *form = &dist_class->forms[i];
+        g_string_append_printf(text, "%s\"%s\"", i > 0 ? ", or " : "", form->args[0]);
+        if (form->args[1] != NULL)
+            g_string_append_printf(text, " and \"%s\"", form->args[1]);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void
+form_error(const Args *args, const char *given, unsigned n_given, GError **error)
+{
+    g_autofree char *forms = forms_describe(args->dist_class);
+    g_autoptr(GString) missing = g_string_new(NULL);
+
+    if (n_given != 1) {
+        invalid(error, "needs %s%s", n_given == 0 ? "" : "either ", forms);
+        return;
+    }
+    for (unsigned i = 0; i < FORMS_MAX; i++) {
+        const Form *form = &args->dist_class->forms[i];
+        const char *other = NULL;
+        if (form_has(form, given) && form_count(form, args, &other) == 1)
+            g_string_append_printf(missing, "%s\"%s\"", missing->len > 0 ? " or " : "", other);
+    }
+    invalid(error, "needs %s beside \"%s\"", missing->str, given);
+}
+
+/* Returns: the form whose arguments are given, all of them and no other */
+static const Form *
+args_choose_form(const Args *args, GError **error)
+{
+    const char *given = NULL;
+    unsigned n_given = 0;
+
+    for (unsigned i = 0; i < args->n_items; i++)
+        if (class_has_own(args->dist_class, arg_name(args, i))) {
+            given = arg_name(args, i);
+            n_given++;
+        }
+
+    for (unsigned i = 0; i < FORMS_MAX && args->dist_class->forms[i].init != NULL; i++) {
+        const Form *form = &args->dist_class->forms[i];
+        const char *missing = NULL;
+        if (form_count(form, args, &missing) == n_given && missing == NULL)
+            return form;
+    }
+    form_error(args, given, n_given, error);
+    return NULL;
+}
+
+static gboolean
+args_read_common(const Args *args, const char *name, double *value, GError **error)
+{
+    const SimDistArg *arg = args_find(args, name);
+
+    if (arg == NULL || class_has_own(args->dist_class, name))
+        return TRUE;
+    return arg_read(arg, name, value, error);
+}
+
+static gboolean
+check_positive(double value, const char *name, GError **error)
+{
+    return value > 0 || invalid(error, "\"%s\" must be greater than 0", name);
+}
+
+/* ---- The kinds ---- */
+
+static gboolean
+init_mean(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    (void)list;
+    (void)error;
+    self->mean = values[0];
+    return TRUE;
+}
+
+static double
+get_mean(const SimDist *self)
+{
+    return self->mean;
+}
+
+static double
+constant_quantile(const SimDist *self, double u)
+{
+    (void)u;
+    return self->mean;
+}
+
+static gboolean
+uniform_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    (void)list;
+    if (values[0] > values[1])
+        return invalid(error, "\"min\" is greater than \"max\"");
+    self->uniform.low = values[0];
+    self->uniform.width = values[1] - values[0];
+    return TRUE;
+}
+
+static double
+uniform_quantile(const SimDist *self, double u)
+{
+    return self->uniform.low + u * self->uniform.width;
+}
+
+static double
+uniform_mean(const SimDist *self)
+{
+    return self->uniform.low + self->uniform.width / 2;
+}
+
+/* 1 - u is exact: see sim_uniform_from_bits(). */
+static double
+exponential_quantile(const SimDist *self, double u)
+{
+    return -self->mean * pm_log(1 - u);
+}
+
+static double
+normal_density(double x)
+{
+    return 0.39894228040143267794 * pm_exp(-x * x / 2);
+}
+
+/* The bounds cut the bell rather than collect what lies beyond: nothing piles up at 0. */
+static gboolean
+normal_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    (void)list;
+    if (!check_positive(values[1], "stddev", error))
+        return FALSE;
+    self->normal.mean = values[0];
+    self->normal.stddev = values[1];
+
+    double low = (self->min - self->shift - values[0]) / values[1];
+    double high = (self->max - self->shift - values[0]) / values[1];
+    double density = normal_density(low) - normal_density(high);
+    self->normal.side = low > 0 ? -1 : 1;
+    self->normal.share_low = pm_normal_cdf(low > 0 ? -high : low);
+    self->normal.share_width = pm_normal_cdf(low > 0 ? -low : high) - self->normal.share_low;
+    if (!(self->normal.share_width > 1e-300))
+        return invalid(error, "\"min\" and \"max\" leave nothing of it");
+    self->normal.cut_mean = values[0] + values[1] * density / self->normal.share_width;
+    return TRUE;
+}
+
+static gboolean
+normal_init_cv(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    return check_positive(values[0], "mean", error) && check_positive(values[1], "cv", error) &&
+           normal_init(self, (double[]){values[0], values[0] * values[1]}, list, error);
+}
+
+static double
+normal_quantile(const SimDist *self, double u)
+{
+    double share = self->normal.side > 0 ? u : 1 - u;
+    double p = self->normal.share_low + share * self->normal.share_width;
+
+    p = MIN(p, 1 - 0x1p-53); /* rounded up to 1 it would be infinite */
+    return self->normal.mean + self->normal.side * self->normal.stddev * pm_normal_quantile(p);
+}
+
+static double
+normal_mean(const SimDist *self)
+{
+    return self->normal.cut_mean;
+}
+
+static gboolean
+lognormal_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    (void)list;
+    if (!check_positive(values[0], "median", error))
+        return FALSE;
+    self->lognormal.median = values[0];
+    self->lognormal.sigma = values[1];
+    return TRUE;
+}
+
+static gboolean
+lognormal_init_p99(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    if (!check_positive(values[0], "p50", error))
+        return FALSE;
+    if (values[1] < values[0])
+        return invalid(error, "\"p99\" is less than \"p50\"");
+    double sigma = pm_log(values[1] / values[0]) / pm_normal_quantile(0.99);
+    return lognormal_init(self, (double[]){values[0], sigma}, list, error);
+}
+
+static gboolean
+lognormal_init_cv(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    if (!check_positive(values[0], "mean", error))
+        return FALSE;
+    double variance = pm_log(1 + values[1] * values[1]); /* of the logarithm */
+    double median = values[0] * pm_exp(-variance / 2);
+    return lognormal_init(self, (double[]){median, __builtin_sqrt(variance)}, list, error);
+}
+
+static gboolean
+lognormal_init_mu(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    double median = pm_exp(values[0]) * SIM_SECOND;
+    if (!(median > 0 && median < 0x1p63))
+        return invalid(error, "\"mu\" is out of range: it is the mean of ln(seconds)");
+    return lognormal_init(self, (double[]){median, values[1]}, list, error);
+}
+
+static double
+lognormal_quantile(const SimDist *self, double u)
+{
+    return self->lognormal.median * pm_exp(self->lognormal.sigma * pm_normal_quantile(u));
+}
+
+static double
+lognormal_mean(const SimDist *self)
+{
+    return self->lognormal.median * pm_exp(self->lognormal.sigma * self->lognormal.sigma / 2);
+}
+
+static gboolean
+power_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    (void)list;
+    if (!check_positive(values[0], "shape", error))
+        return FALSE;
+    self->power.shape = values[0];
+    self->power.scale = values[1];
+    return TRUE;
+}
+
+/* 1e6: a bell of a thousandth of its mean. Sharper ones would only take longer to draw from. */
+static gboolean
+gamma_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    if (values[0] > 1e6)
+        return invalid(error, "\"shape\" must be at most 1e6, \"cv\" at least 0.001");
+    return power_init(self, values, list, error);
+}
+
+static gboolean
+gamma_init_mean(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    return check_positive(values[0], "shape", error) &&
+           gamma_init(self, (double[]){values[0], values[1] / values[0]}, list, error);
+}
+
+static gboolean
+gamma_init_cv(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    double variance = values[1] * values[1]; /* of the number of means */
+    return check_positive(values[1], "cv", error) &&
+           gamma_init(self, (double[]){1 / variance, values[0] * variance}, list, error);
+}
+
+static double
+gamma_quantile(const SimDist *self, double u)
+{
+    return self->power.scale * pm_gamma_quantile(self->power.shape, u);
+}
+
+static double
+gamma_mean(const SimDist *self)
+{
+    return self->power.scale * self->power.shape;
+}
+
+static double
+weibull_quantile(const SimDist *self, double u)
+{
+    return self->power.scale * pm_pow(-pm_log(1 - u), 1 / self->power.shape);
+}
+
+static double
+weibull_mean(const SimDist *self)
+{
+    return self->power.scale * pm_exp(pm_log_gamma(1 + 1 / self->power.shape));
+}
+
+static gboolean
+pareto_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    return check_positive(values[0], "min", error) &&
+           power_init(self, (double[]){values[1], values[0]}, list, error);
+}
+
+static double
+pareto_quantile(const SimDist *self, double u)
+{
+    return self->power.scale * pm_pow(1 - u, -1 / self->power.shape);
+}
+
+static double
+pareto_mean(const SimDist *self)
+{
+    double shape = self->power.shape;
+    return shape > 1 ? self->power.scale * (shape / (shape - 1)) : __builtin_inf();
+}
+
+/* Takes the next pair off the list: as one item that is a list of two, as one that carries both, or as two. */
+static gboolean
+quantile_read(const SimDistArg *list, unsigned *next, Quantile *quantile, GError **error)
+{
+    const SimDistArg *item = &list->items[(*next)++];
+    const SimDistArg *probability = item, *time = item;
+
+    if (item->items != NULL && item->n_items == 2) {
+        probability = &item->items[0];
+        time = &item->items[1];
+    } else if (item->items == NULL && !item->is_time && *next < list->n_items) {
+        time = &list->items[(*next)++];
+    }
+    if ((probability != time && probability->is_time) || time->items != NULL || probability->items != NULL)
+        return invalid(error, "\"quantiles\" must be pairs of a probability and a duration");
+    quantile->probability = probability->number;
+    if (!(quantile->probability >= 0 && quantile->probability <= 1))
+        return invalid(error, "\"quantiles\": a probability must lie between 0 and 1");
+    if (!time->is_time && (time == probability || time->number != 0))
+        return invalid(error, "\"quantiles\": each probability needs a duration, as in [0.5, \"1.5s\"]");
+    quantile->ns = time->is_time ? (double)time->time : 0;
+    return quantile->ns >= 0 || invalid(error, "\"quantiles\": a duration must not be negative");
+}
+
+static gboolean
+empirical_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    (void)values;
+    if (list->n_items == 0)
+        return invalid(error, "\"quantiles\" is empty");
+    self->empirical.quantiles = g_new(Quantile, list->n_items);
+
+    for (unsigned next = 0; next < list->n_items; self->empirical.n++) {
+        Quantile *quantile = &self->empirical.quantiles[self->empirical.n];
+        if (!quantile_read(list, &next, quantile, error))
+            return FALSE;
+        if (self->empirical.n > 0 &&
+            (quantile->probability <= quantile[-1].probability || quantile->ns < quantile[-1].ns))
+            return invalid(error, "\"quantiles\": probabilities must grow, and durations not fall");
+    }
+    return TRUE;
+}
+
+static void
+empirical_clear(SimDist *self)
+{
+    g_free(self->empirical.quantiles);
+}
+
+/* Straight lines between the quantiles that are known; the first and the last hold beyond. */
+static double
+empirical_quantile(const SimDist *self, double u)
+{
+    const Quantile *quantiles = self->empirical.quantiles;
+    unsigned low = 0, high = self->empirical.n - 1;
+
+    if (u <= quantiles[low].probability)
+        return quantiles[low].ns;
+    if (u >= quantiles[high].probability)
+        return quantiles[high].ns;
+    while (high - low > 1) {
+        unsigned middle = low + (high - low) / 2;
+        if (quantiles[middle].probability <= u)
+            low = middle;
+        else
+            high = middle;
+    }
+    double part = (u - quantiles[low].probability) /
+                  (quantiles[high].probability - quantiles[low].probability);
+    return quantiles[low].ns + part * (quantiles[high].ns - quantiles[low].ns);
+}
+
+static double
+empirical_mean(const SimDist *self)
+{
+    const Quantile *quantiles = self->empirical.quantiles;
+    const Quantile *last = &quantiles[self->empirical.n - 1];
+    double sum = quantiles->probability * quantiles->ns + (1 - last->probability) * last->ns;
+
+    for (const Quantile *q = quantiles; q < last; q++)
+        sum += (q[1].probability - q->probability) * (q->ns + q[1].ns) / 2;
+    return sum;
+}
+
+static gboolean
+mixture_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
+{
+    double total = 0, sum = 0;
+
+    (void)values;
+    if (list->n_items == 0)
+        return invalid(error, "\"parts\" is empty");
+    for (unsigned i = 0; i < list->n_items; i++) {
+        if (list->items[i].dist == NULL)
+            return invalid(error, "\"parts\": part %u is not a distribution", i + 1);
+        if (!(list->items[i].number > 0 && list->items[i].number <= G_MAXDOUBLE))
+            return invalid(error, "\"parts\": the weight of part %u must be greater than 0", i + 1);
+        total += list->items[i].number;
+    }
+
+    self->mixture.n = list->n_items;
+    self->mixture.parts = g_new(Part, list->n_items);
+    for (unsigned i = 0; i < list->n_items; i++) {
+        sum += list->items[i].number;
+        self->mixture.parts[i] = (Part){
+            .share_end = sum / total,
+            .share = list->items[i].number / total,
+            .dist = sim_dist_ref((SimDist *)list->items[i].dist),
+        };
+    }
+    return TRUE;
+}
+
+static void
+mixture_clear(SimDist *self)
+{
+    for (unsigned i = 0; i < self->mixture.n; i++)
+        sim_dist_unref(self->mixture.parts[i].dist);
+    g_free(self->mixture.parts);
+}
+
+static double dist_value(const SimDist *self, double u);
+
+/* One number does for both: where u lies within the share of a part is as uniform as u. */
+static double
+mixture_quantile(const SimDist *self, double u)
+{
+    const Part *part = self->mixture.parts;
+    const Part *last = &self->mixture.parts[self->mixture.n - 1];
+
+    while (part < last && u >= part->share_end)
+        part++;
+    double rest = 1 - (part->share_end - u) / part->share;
+    return dist_value(part->dist, CLAMP(rest, 0x1p-53, 1 - 0x1p-53));
+}
+
+static double
+mixture_mean(const SimDist *self)
+{
+    double sum = 0;
+
+    for (unsigned i = 0; i < self->mixture.n; i++)
+        sum += self->mixture.parts[i].share * sim_dist_mean(self->mixture.parts[i].dist);
+    return sum;
+}
+
+/* clang-format off */
+static const SimDistClass classes[] = {
+    {"constant", {{{"value"}, init_mean}}, constant_quantile, get_mean, NULL},
+    {"uniform", {{{"min", "max"}, uniform_init}}, uniform_quantile, uniform_mean, NULL},
+    {"exponential", {{{"mean"}, init_mean}}, exponential_quantile, get_mean, NULL},
+    {"normal",
+     {{{"mean", "stddev"}, normal_init}, {{"mean", "cv"}, normal_init_cv}},
+     normal_quantile, normal_mean, NULL},
+    {"lognormal",
+     {{{"p50", "p99"}, lognormal_init_p99}, {{"mean", "cv"}, lognormal_init_cv},
+      {{"mu", "sigma"}, lognormal_init_mu}, {{"median", "sigma"}, lognormal_init}},
+     lognormal_quantile, lognormal_mean, NULL},
+    {"gamma",
+     {{{"shape", "scale"}, gamma_init}, {{"shape", "mean"}, gamma_init_mean}, {{"mean", "cv"}, gamma_init_cv}},
+     gamma_quantile, gamma_mean, NULL},
+    {"weibull", {{{"shape", "scale"}, power_init}}, weibull_quantile, weibull_mean, NULL},
+    {"pareto", {{{"min", "shape"}, pareto_init}}, pareto_quantile, pareto_mean, NULL},
+    {"empirical", {{{"quantiles"}, empirical_init}}, empirical_quantile, empirical_mean, empirical_clear},
+    {"mixture", {{{"parts"}, mixture_init}}, mixture_quantile, mixture_mean, mixture_clear},
+};
+/* clang-format on */
+
+/* ---- What all have in common ---- */
+
+static const SimDistClass *
+class_find(const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(classes); i++)
+        if (strcmp(classes[i].name, name) == 0)
+            return &classes[i];
+    return NULL;
+}
+
+const char *
+sim_dist_kinds(void)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(classes); i++)
+        g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", classes[i].name);
+    return g_intern_string(names->str);
+}
+
+static void
+append_once(GPtrArray *names, const char *name)
+{
+    if (name != NULL && !g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+        g_ptr_array_add(names, (char *)name);
+}
+
+const char *
+sim_dist_kind_args(const char *kind)
+{
+    const SimDistClass *dist_class = class_find(kind);
+    if (dist_class == NULL)
+        return NULL;
+
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (unsigned i = 0; i < FORMS_MAX; i++)
+        for (unsigned j = 0; j < FORM_ARGS_MAX; j++)
+            append_once(names, dist_class->forms[i].args[j]);
+    for (unsigned i = 0; i < G_N_ELEMENTS(common_args); i++)
+        append_once(names, common_args[i]);
+    g_ptr_array_add(names, NULL);
+    g_autofree char *text = g_strjoinv(", ", (char **)names->pdata);
+    return g_intern_string(text);
+}
+
+static gboolean
+dist_init(SimDist *self, const Args *args, GError **error)
+{
+    double values[FORM_ARGS_MAX] = {0};
+    const Form *form;
+
+    if (!args_check_names(args, error) || (form = args_choose_form(args, error)) == NULL)
+        return FALSE;
+    for (unsigned i = 0; i < FORM_ARGS_MAX && form->args[i] != NULL; i++)
+        if (!arg_read(args_find(args, form->args[i]), form->args[i], &values[i], error))
+            return FALSE;
+    if (!args_read_common(args, "shift", &self->shift, error) ||
+        !args_read_common(args, "min", &self->min, error) ||
+        !args_read_common(args, "max", &self->max, error))
+        return FALSE;
+    if (self->min > self->max)
+        return invalid(error, "\"min\" is greater than \"max\"");
+    return form->init(self, values, args_find(args, form->args[0]), error);
+}
+
+SimDist *
+sim_dist_new(const char *kind, const SimDistArg *args, unsigned n_args, GError **error)
+{
+    const SimDistClass *dist_class = class_find(kind);
+    if (dist_class == NULL) {
+        invalid(error, "unknown distribution \"%s\" (known: %s)", kind, sim_dist_kinds());
+        return NULL;
+    }
+
+    g_autoptr(SimDist) self = g_new0(SimDist, 1);
+    g_atomic_ref_count_init(&self->ref_count);
+    self->dist_class = dist_class;
+    self->max = __builtin_inf();
+    if (!dist_init(self, &(Args){dist_class, args, n_args}, error)) {
+        g_prefix_error(error, "%s: ", kind);
+        return NULL;
+    }
+    return g_steal_pointer(&self);
+}
+
+/* For arguments from code: wrong ones are a mistake of ours. */
+static SimDist *
+dist_new_or_abort(const char *kind, const SimDistArg *args, unsigned n_args)
+{
+    g_autoptr(GError) error = NULL;
+    SimDist *self = sim_dist_new(kind, args, n_args, &error);
+
+    if (self == NULL)
+        g_error("%s", error->message);
+    return self;
+}
+
+SimDist *
+sim_dist_new_constant(SimTime value)
+{
+    const SimDistArg args[] = {{.name = "value", .is_time = TRUE, .time = value}};
+    return dist_new_or_abort("constant", args, G_N_ELEMENTS(args));
+}
+
+SimDist *
+sim_dist_new_uniform(SimTime low, SimTime high)
+{
+    const SimDistArg args[] = {
+        {.name = "min", .is_time = TRUE, .time = low},
+        {.name = "max", .is_time = TRUE, .time = high},
+    };
+    return dist_new_or_abort("uniform", args, G_N_ELEMENTS(args));
+}
+
+SimDist *
+sim_dist_new_lognormal(SimTime median, double sigma, SimTime shift)
+{
+    const SimDistArg args[] = {
+        {.name = "median", .is_time = TRUE, .time = median},
+        {.name = "sigma", .number = sigma},
+        {.name = "shift", .is_time = TRUE, .time = shift},
+    };
+    return dist_new_or_abort("lognormal", args, G_N_ELEMENTS(args));
+}
+
+SimDist *
+sim_dist_ref(SimDist *self)
+{
+    g_atomic_ref_count_inc(&self->ref_count);
+    return self;
+}
+
+void
+sim_dist_unref(SimDist *self)
+{
+    if (self == NULL || !g_atomic_ref_count_dec(&self->ref_count))
+        return;
+    if (self->dist_class->clear != NULL)
+        self->dist_class->clear(self);
+    g_free(self);
+}
+
+static double
+dist_value(const SimDist *self, double u)
+{
+    double ns = self->dist_class->quantile(self, u) + self->shift;
+
+    ns = ns > self->min ? ns : self->min;
+    return ns < self->max ? ns : self->max;
+}
+
+SimTime
+sim_dist_quantile(const SimDist *self, double u)
+{
+    double ns = dist_value(self, u); /* not negative: no bound is */
+
+    return ns < 0x1p63 ? (SimTime)(ns + 0.5) : SIM_TIME_MAX;
+}
+
+SimTime
+sim_dist_draw(const SimDist *self, SimStream stream, uint64_t entity, uint64_t n)
+{
+    uint64_t bits = sim_random_nth(sim_random_base(stream, entity), n);
+    return sim_dist_quantile(self, sim_uniform_from_bits(bits));
+}
+
+double
+sim_dist_mean(const SimDist *self)
+{
+    return self->dist_class->mean(self) + self->shift;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "portable-math.h"
+
+#include <float.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SQRT_2 1.41421356237309504880
+#define SQRT_2PI 2.5066282746310005024
+#define LOG_SQRT_2PI 0.91893853320467274178
+#define EULER_COMPLEMENT 0.42278433509846713939 /* 1 - Euler's constant */
+/* ln 2 in two parts: the first has few enough bits that any exponent times it is exact. */
+#define LN2_HIGH 0x1.62e42feep-1
+#define LN2_LOW 0x1.a39ef35793c76p-33
+#define LN2_INVERSE 0x1.71547652b82fep+0
+
+static uint64_t
+bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static double
+from_bits(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Sum of coefficients[i] x^i. */
+static double
+polynomial(const double *coefficients, int n, double x)
+{
+    double sum = coefficients[n - 1];
+    for (int i = n - 2; i >= 0; i--)
+        sum = sum * x + coefficients[i];
+    return sum;
+}
+
+/* 2 (atanh(s) - s) / s, for |s| <= 0.172, as q = s^2: Taylor's series, the first term left out is below 2^-60. Grouped in
+ * pairs: the processor works on all of them at once. */
+static inline double
+atanh_tail(double q)
+{
+    double q2 = q * q, q4 = q2 * q2;
+    double low = (2.0 / 3 + q * (2.0 / 5)) + q2 * (2.0 / 7 + q * (2.0 / 9));
+    double high = (2.0 / 11 + q * (2.0 / 13)) + q2 * (2.0 / 15 + q * (2.0 / 17));
+    double rest = 2.0 / 19 + q * (2.0 / 21);
+    return q * (low + q4 * (high + q4 * rest));
+}
+
+/* ln(1 + f) for f in [sqrt(1/2) - 1, sqrt(2) - 1]: with s = f / (2 + f) it is 2 atanh(s), and 2 s = f - s f; so the large
+ * part is f itself, without an error. */
+static inline double
+log1p_reduced(double f)
+{
+    double s = f / (2.0 + f);
+    return f - s * (f - atanh_tail(s * s));
+}
+
+static double
+log_of_special(double x)
+{
+    if (x == 0)
+        return -__builtin_inf();
+    if (x < 0)
+        return __builtin_nan("");
+    return x; /* infinity, or not a number */
+}
+
+double
+pm_log(double x)
+{
+    int64_t exponent = 0;
+
+    if (__builtin_expect(!(x >= DBL_MIN && x <= DBL_MAX), 0)) {
+        if (!(x > 0 && x < DBL_MIN))
+            return log_of_special(x);
+        x *= 0x1p54; /* subnormal */
+        exponent = -54;
+    }
+
+    /* x = 2^exponent m, with m in [sqrt(1/2), sqrt(2)) */
+    uint64_t offset = bits_of(x) - bits_of(SQRT_2 / 2);
+    exponent += (int64_t)offset >> 52;
+    double m = from_bits(bits_of(x) - (offset & UINT64_C(0xfff) << 52));
+
+    return (double)exponent * LN2_HIGH + (log1p_reduced(m - 1.0) + (double)exponent * LN2_LOW);
+}
+
+/* ln(1 + x), accurate near 0; |x| <= 1/2 */
+static double
+log1p_near_zero(double x)
+{
+    if (x >= SQRT_2 / 2 - 1 && x <= SQRT_2 - 1)
+        return log1p_reduced(x);
+    return pm_log(1.0 + x);
+}
+
+/* e^r for |r| <= ln(2) / 2: Taylor's series, the first term left out is below 2^-57. */
+static inline double
+exp_reduced(double r)
+{
+    double r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
+    double a = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
+    double b = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
+    double c = (1.0 / 3628800 + r * (1.0 / 39916800)) + r2 * (1.0 / 479001600 + r * (1.0 / 6227020800));
+    return 1.0 + (r + r2 * (a + r4 * b + r8 * c));
+}
+
+static double
+power_of_two(int64_t exponent) /* -1022 … 1023 */
+{
+    return from_bits((uint64_t)(exponent + 1023) << 52);
+}
+
+double
+pm_exp(double x)
+{
+    if (__builtin_expect(!(x < 709.79 && x > -745.14), 0)) {
+        if (x != x)
+            return x;
+        return x > 0 ? __builtin_inf() : 0.0;
+    }
+
+    int64_t exponent = (int64_t)(x * LN2_INVERSE + (x < 0 ? -0.5 : 0.5));
+    double r = (x - (double)exponent * LN2_HIGH) - (double)exponent * LN2_LOW;
+    int64_t half = exponent / 2; /* in two steps: the result may be subnormal, 2^1024 is no number */
+    return exp_reduced(r) * power_of_two(half) * power_of_two(exponent - half);
+}
+
+double
+pm_pow(double x, double y)
+{
+    if (y == 0 || x == 1)
+        return 1.0;
+    return pm_exp(y * pm_log(x));
+}
+
+/* P. J. Wichura, Algorithm AS 241 (PPND16), Applied Statistics 37 (1988): relative accuracy about 1e-16. */
+static const double quantile_centre_above[] = {
+    3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+    4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3,
+};
+static const double quantile_centre_below[] = {
+    1.0,                     4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
+    2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3,
+};
+static const double quantile_tail_above[] = {
+    1.42343711074968357734e0, 4.63033784615654529590e0,  5.76949722146069140550e0,  3.64784832476320460504e0,
+    1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4,
+};
+static const double quantile_tail_below[] = {
+    1.0,                       2.05319162663775882187e0,  1.67638483018380384940e0,  6.89767334985100004550e-1,
+    1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9,
+};
+static const double quantile_far_above[] = {
+    6.65790464350110377720e0,  5.46378491116411436990e0,  1.78482653991729133580e0,  2.96560571828504891230e-1,
+    2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7,
+};
+static const double quantile_far_below[] = {
+    1.0,                       5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
+    7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15,
+};
+
+double
+pm_normal_quantile(double p)
+{
+    double from_centre = p - 0.5;
+
+    if (from_centre >= -0.425 && from_centre <= 0.425) {
+        double r = 0.180625 - from_centre * from_centre;
+        return from_centre * polynomial(quantile_centre_above, 8, r) /
+               polynomial(quantile_centre_below, 8, r);
+    }
+    if (!(p > 0 && p < 1)) {
+        if (p == 0 || p == 1)
+            return p == 0 ? -__builtin_inf() : __builtin_inf();
+        return __builtin_nan("");
+    }
+
+    double r = __builtin_sqrt(-pm_log(from_centre < 0 ? p : 1.0 - p));
+    double distance = r <= 5.0 ? polynomial(quantile_tail_above, 8, r - 1.6) /
+                                     polynomial(quantile_tail_below, 8, r - 1.6)
+                               : polynomial(quantile_far_above, 8, r - 5.0) /
+                                     polynomial(quantile_far_below, 8, r - 5.0);
+    return from_centre < 0 ? -distance : distance;
+}
+
+static double
+normal_density(double x)
+{
+    /* The square's rounding error would grow with it: so split off the part of x whose square is exact. */
+    double high = (double)(int64_t)(x * 16.0) / 16.0;
+    double low = x - high;
+    return pm_exp(-high * high / 2) * pm_exp(-low * (x + high) / 2) / SQRT_2PI;
+}
+
+/* Beyond 2 by Laplace's continued fraction, below by the series around 0 (Abramowitz and Stegun 26.2.11, 26.2.14). */
+double
+pm_normal_cdf(double x)
+{
+    if (!(x >= -40 && x <= 40)) {
+        if (x != x)
+            return x;
+        return x > 0 ? 1.0 : 0.0;
+    }
+
+    double distance = x < 0 ? -x : x;
+    double density = normal_density(distance);
+    if (distance < 2) {
+        double term = distance, sum = distance;
+        for (int i = 3; term > sum * 1e-18; i += 2) {
+            term *= distance * distance / i;
+            sum += term;
+        }
+        return x < 0 ? 0.5 - density * sum : 0.5 + density * sum;
+    }
+    double fraction = distance;
+    for (int i = 12 + (int)(400 / (distance * distance)); i > 0; i--)
+        fraction = distance + i / fraction;
+    return x < 0 ? density / fraction : 1.0 - density / fraction;
+}
+
+/* (-1)^k (zeta(k) - 1) / k, for k = 2, 3, … */
+static const double log_gamma_series[] = {
+    0.32246703342411321824,    -0.067352301053198095133,   0.020580808427784547879,
+    -0.0073855510286739852663, 0.0028905103307415232858,   -0.0011927539117032609771,
+    0.00050966952474304242234, -0.00022315475845357937976, 9.9457512781808533715e-5,
+    -4.49262367381331417e-5,   2.0507212775670691553e-5,   -9.439488275268395904e-6,
+    4.3748667899074878042e-6,  -2.0392157538013662368e-6,  9.5514121304074198329e-7,
+    -4.4924691987645660433e-7, 2.1207184805554665869e-7,   -1.0043224823968099609e-7,
+    4.7698101693639805658e-8,  -2.271109460894316491e-8,   1.0838659214896954091e-8,
+    -5.1834750419700466551e-9, 2.4836745438024783172e-9,   -1.1921401405860912074e-9,
+    5.7313672416788620133e-10, -2.7595228851242331452e-10,
+};
+
+/* ln Gamma(2 + z), |z| <= 1/2, with a small relative error: it is 0 at z = 0 (Abramowitz and Stegun 6.1.33). */
+static double
+log_gamma_near_two(double z)
+{
+    int n = sizeof log_gamma_series / sizeof *log_gamma_series;
+    return z * (EULER_COMPLEMENT + z * polynomial(log_gamma_series, n, z));
+}
+
+/* What Stirling's formula lacks: ln Gamma(x + 1) - ln(sqrt(2 pi x) (x / e)^x). x >= 10 */
+static double
+stirling_rest(double x)
+{
+    static const double coefficients[] = {
+        1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680, 1.0 / 1188, -691.0 / 360360, 1.0 / 156, -3617.0 / 122400,
+    };
+    return polynomial(coefficients, 8, 1 / (x * x)) / x;
+}
+
+double
+pm_log_gamma(double x)
+{
+    if (!(x > 0 && x <= DBL_MAX))
+        return x == 0 || x > 0 ? __builtin_inf() : __builtin_nan("");
+    if (x >= 10)
+        return (x - 0.5) * (pm_log(x) - 1.0) + (LOG_SQRT_2PI - 0.5 + stirling_rest(x));
+    if (x < 0.5) /* Gamma(x) = Gamma(x + 1) / x, twice */
+        return log_gamma_near_two(x) - (x < 0x1p-60 ? 0 : log1p_near_zero(x)) - pm_log(x);
+    if (x < 1.5)
+        return log_gamma_near_two(x - 1) - log1p_near_zero(x - 1);
+
+    double product = 1.0;
+    while (x >= 2.5)
+        product *= x -= 1.0;
+    return log_gamma_near_two(x - 2) + pm_log(product);
+}
+
+/* x - ln(1 + x) without the cancellation near 0; x > -1 */
+static double
+log1p_shortfall(double x)
+{
+    double s = x / (2.0 + x);
+    if (s > -0.17 && s < 0.17)
+        return s * (x - atanh_tail(s * s));
+    return x - pm_log(1.0 + x);
+}
+
+/* x^shape e^-x / Gamma(shape + 1); for large shapes from the distance to the mode, as the powers themselves are huge
+ * (C. Loader, Fast and Accurate Computation of Binomial Probabilities, 2000). */
+static double
+gamma_term(double shape, double x)
+{
+    if (shape < 10)
+        return pm_exp(shape * pm_log(x) - x - pm_log_gamma(shape + 1));
+    return pm_exp(-shape * log1p_shortfall((x - shape) / shape) - stirling_rest(shape)) /
+           (SQRT_2PI * __builtin_sqrt(shape));
+}
+
+/* The lower tail over gamma_term(): a series (Abramowitz and Stegun 6.5.29). Meant for x < shape + 1. */
+static double
+gamma_lower_series(double shape, double x)
+{
+    double term = 1.0, sum = 1.0;
+
+    for (double n = shape + 1; term > sum * 1e-17; n += 1.0) {
+        term *= x / n;
+        sum += term;
+    }
+    return sum;
+}
+
+/* The upper tail over gamma_term(): a continued fraction (6.5.31), by Lentz's method. Meant for x >= shape + 1. */
+static double
+gamma_upper_fraction(double shape, double x)
+{
+    double b = x + 1 - shape;
+    double c = 1e300, d = 1 / b, product = d;
+
+    for (int i = 1; i < 100000; i++) {
+        double a = -i * (i - shape);
+        b += 2;
+        d = 1 / (a * d + b);
+        c = b + a / c;
+        product *= c * d;
+        if (c * d - 1 < 1e-16 && c * d - 1 > -1e-16)
+            break;
+    }
+    return shape * product;
+}
+
+static double
+gamma_tail(double shape, double x, double term, int upper)
+{
+    if (x >= shape + 1) {
+        double above = term * gamma_upper_fraction(shape, x);
+        return upper ? above : 1 - above;
+    }
+    double below = term * gamma_lower_series(shape, x);
+    return upper ? 1 - below : below;
+}
+
+/* ln of a first guess: Wilson and Hilferty's cube, or where that fails the first term of the series. */
+static double
+gamma_quantile_guess(double shape, double p)
+{
+    double root = 1 - 1 / (9 * shape) + pm_normal_quantile(p) / (3 * __builtin_sqrt(shape));
+
+    if (shape > 0.5 && root > 0.3)
+        return pm_log(shape * root * root * root);
+    return (pm_log(p) + pm_log_gamma(shape + 1)) / shape;
+}
+
+double
+pm_gamma_quantile(double shape, double p)
+{
+    if (!(shape > 0 && shape <= DBL_MAX && p >= 0 && p <= 1))
+        return __builtin_nan("");
+    if (p == 0 || p == 1)
+        return p == 0 ? 0.0 : __builtin_inf();
+
+    /* Newton's method on the logarithm of the smaller tail as a function of y = ln x. Both are concave, so it closes in
+     * on the root from one side, after one step at most beyond it. */
+    double y = gamma_quantile_guess(shape, p);
+    int upper = p >= 0.5;
+    if (y < -40) /* the first term is all there is */
+        return pm_exp(y);
+    for (int i = 0; i < 200; i++) {
+        double x = pm_exp(y);
+        double term = gamma_term(shape, x);
+        double tail = gamma_tail(shape, x, term, upper);
+        double slope = shape * term / tail;
+        double step = pm_log(tail / (upper ? 1 - p : p)) / (upper ? slope : -slope);
+        step = step > 2 ? 2 : step < -2 ? -2 : step;
+        y += step;
+        if (step < 1e-9 && step > -1e-9)
+            break;
+    }
+    return pm_exp(y);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "random-internal.h"
+
+#include <string.h>
+
+uint64_t
+sim_hash_string(const char *text)
+{
+    size_t length = strlen(text);
+    uint64_t hash = sim_mix(length + SIM_GOLDEN_GAMMA);
+
+    while (length > 0) {
+        size_t n = MIN(length, sizeof(uint64_t));
+        uint64_t word = 0;
+        memcpy(&word, text, n);
+        hash = sim_mix(hash ^ GUINT64_FROM_LE(word)) + SIM_GOLDEN_GAMMA;
+        text += n;
+        length -= n;
+    }
+    return hash;
+}
+
+uint64_t
+sim_hash_combine(uint64_t a, uint64_t b)
+{
+    return sim_mix(sim_mix(a + SIM_GOLDEN_GAMMA) ^ b) + SIM_GOLDEN_GAMMA;
+}
+
+SimStream
+sim_stream_from(uint64_t seed, uint32_t replication, const char *name)
+{
+    return (SimStream){sim_hash_combine(sim_hash_combine(seed, replication), sim_hash_string(name))};
+}
+
+SimStream
+sim_stream(const Sim *sim, const char *name)
+{
+    return sim_stream_from(sim_seed(sim), sim_replication(sim), name);
+}
+
+uint64_t
+sim_random_bits(SimStream stream, uint64_t entity, uint64_t n)
+{
+    return sim_random_nth(sim_random_base(stream, entity), n);
+}
+
+double
+sim_random_uniform(SimStream stream, uint64_t entity, uint64_t n)
+{
+    return sim_uniform_from_bits(sim_random_bits(stream, entity, n));
+}
+
+uint64_t
+sim_random_below(SimStream stream, uint64_t entity, uint64_t n, uint64_t below)
+{
+    g_assert(below > 0);
+    return sim_below_from_bits(sim_random_bits(stream, entity, n), below);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim.h"
+
+#include "event-queue.h"
+#include "sim-internal.h"
+#include "trace-internal.h"
+
+/* Orders of ticks end here. */
+#define TICK_ORDER_END (UINT64_C(1) << 38)
+
+struct Sim {
+    SimTime now;
+    SimCauseId cause;
+    SimCauseId first_cause; /* of this instant: entries from here on are of now. 0 if there is no log: so is the start */
+    EventQueue queue;
+    SimTrace *trace;
+    uint64_t n_fired;
+    gboolean stopping;
+    gboolean running;
+    /* Ticks below this order are past at the instant @ticks_at. */
+    SimTime ticks_at;
+    uint64_t ticks_past_end;
+    SimOptions options;
+};
+
+Sim *
+sim_new(const SimOptions *options)
+{
+    Sim *self = g_new0(Sim, 1);
+
+    self->options = *options;
+    self->trace = sim_trace_new();
+    event_queue_init(&self->queue);
+    return self;
+}
+
+static void
+event_record_free_data(const EventRecord *record)
+{
+    if (record->type->free_data != NULL)
+        record->type->free_data(record->data);
+}
+
+void
+sim_free(Sim *self)
+{
+    if (self == NULL)
+        return;
+    while (self->queue.length > 0) { /* one by one: what frees its data may cancel other events */
+        EventRecord record;
+        event_queue_pop(&self->queue, &record);
+        event_record_free_data(&record);
+    }
+    event_queue_clear(&self->queue);
+    sim_trace_free(self->trace);
+    g_free(self);
+}
+
+SimTime
+sim_now(const Sim *self)
+{
+    return self->now;
+}
+
+uint64_t
+sim_seed(const Sim *self)
+{
+    return self->options.seed;
+}
+
+uint32_t
+sim_replication(const Sim *self)
+{
+    return self->options.replication;
+}
+
+gboolean
+sim_is_polling(const Sim *self)
+{
+    return self->options.polling;
+}
+
+uint64_t
+sim_events_fired(const Sim *self)
+{
+    return self->n_fired;
+}
+
+uint32_t
+sim_events_pending(const Sim *self)
+{
+    return self->queue.length - self->queue.n_dead;
+}
+
+static inline SimEventId
+schedule(Sim *self, SimTime at, uint64_t tick_order, EventRecord record)
+{
+    EventRecord *place;
+
+    g_assert(at >= self->now && record.type != NULL);
+    if (G_UNLIKELY(at == SIM_TIME_MAX)) {
+        event_record_free_data(&record);
+        return 0;
+    }
+    record.id = event_queue_push(&self->queue, at, tick_order, &place);
+    *place = record;
+    return record.id;
+}
+
+SimEventId
+sim_at_detail(
+    Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait, uint16_t detail)
+{
+    return schedule(self, at, 0, (EventRecord){type, data, 0, self->cause, wait, detail});
+}
+
+SimEventId
+sim_at(Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait)
+{
+    return sim_at_detail(self, at, type, data, wait, 0);
+}
+
+SimEventId
+sim_after(Sim *self, SimTime delay, const SimEventType *type, void *data, SimWait wait)
+{
+    g_assert(delay >= 0);
+    return sim_at_detail(self, sim_time_add(self->now, delay), type, data, wait, 0);
+}
+
+SimEventId
+sim_at_tick(
+    Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait)
+{
+    g_assert(order < TICK_ORDER_END);
+    return schedule(self,
+                    at,
+                    EVENT_TICK | order << EVENT_SLOT_BITS,
+                    (EventRecord){type, data, 0, self->cause, wait, 0});
+}
+
+gboolean
+sim_cancel(Sim *self, SimEventId event)
+{
+    EventRecord *record = event_queue_find(&self->queue, event);
+    if (record == NULL)
+        return FALSE;
+
+    EventRecord cancelled = *record;
+    event_queue_cancel(&self->queue, record);
+    event_record_free_data(&cancelled);
+    return TRUE;
+}
+
+gboolean
+sim_tick_is_past(const Sim *self, uint64_t order)
+{
+    return self->ticks_at == self->now && order < self->ticks_past_end;
+}
+
+static void
+tick_passes(Sim *self, uint64_t order)
+{
+    if (self->ticks_at != self->now)
+        self->ticks_past_end = 0;
+    self->ticks_at = self->now;
+    self->ticks_past_end = MAX(self->ticks_past_end, order + 1);
+}
+
+/* The log is in order of time. So whether an entry is of this instant can be told by its number, unread: it may have
+ * left the cache long ago. */
+static inline SimCauseId
+cause_add(Sim *self, SimCauseId parent, SimWait wait, uint16_t detail)
+{
+    if (parent >= self->first_cause)
+        return parent;
+    return sim_trace_append(self->trace, parent, self->now, wait, detail);
+}
+
+static inline void
+fire_next(Sim *self)
+{
+    EventRecord record;
+    EventKey key = event_queue_pop(&self->queue, &record);
+
+    if (self->now != event_key_time(key)) {
+        self->now = event_key_time(key);
+        self->first_cause = self->options.untraced ? 0 : self->trace->length;
+    }
+    if (event_key_is_tick(key))
+        tick_passes(self, event_key_order(key));
+    self->cause = cause_add(self, record.parent, record.wait, record.detail);
+    self->n_fired++;
+    record.type->fire(self, record.data);
+}
+
+gboolean
+sim_step(Sim *self)
+{
+    if (self->queue.length == 0)
+        return FALSE;
+    fire_next(self);
+    return TRUE;
+}
+
+/* Everything at @end is done: even a sleeping ticker whose place is there comes too late. */
+static void
+instant_is_over(Sim *self, SimTime end)
+{
+    if (self->now != end) {
+        self->now = end;
+        self->first_cause = self->options.untraced ? 0 : self->trace->length;
+    }
+    tick_passes(self, TICK_ORDER_END);
+}
+
+gboolean
+sim_run_until(Sim *self, SimTime end)
+{
+    g_assert(end >= self->now && !self->running);
+    self->running = TRUE;
+    self->stopping = FALSE;
+    while (!self->stopping && event_queue_next_at(&self->queue) <= end && self->queue.length > 0)
+        fire_next(self);
+    self->running = FALSE;
+
+    if (self->stopping || self->queue.length == 0)
+        return FALSE;
+    instant_is_over(self, end);
+    return TRUE;
+}
+
+void
+sim_stop(Sim *self)
+{
+    self->stopping = TRUE;
+}
+
+SimTime
+sim_next_event_at(const Sim *self)
+{
+    return event_queue_next_at(&self->queue);
+}
+
+SimCauseId
+sim_cause(const Sim *self)
+{
+    return self->cause;
+}
+
+const SimTrace *
+sim_trace(const Sim *self)
+{
+    return self->trace;
+}
+
+SimCauseId
+sim_resume(Sim *self, SimCauseId parked, SimWait wait, uint16_t detail)
+{
+    self->cause = cause_add(self, parked, wait, detail);
+    return self->cause;
+}
+
+void
+sim_set_cause(Sim *self, SimCauseId cause)
+{
+    g_assert(cause < self->trace->length);
+    self->cause = cause;
+}
+
+void
+sim_event_set_parent(Sim *self, SimEventId event, SimCauseId parent)
+{
+    EventRecord *record = event_queue_find(&self->queue, event);
+
+    g_assert(record != NULL);
+    record->parent = parent;
+}

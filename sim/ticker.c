@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ticker.h"
+
+#include "random-internal.h"
+#include "sim-internal.h"
+
+typedef enum {
+    TICKER_WAITING, /* asleep, or for its event */
+    TICKER_PASSING, /* within pass() */
+    TICKER_LONG,    /* between sim_ticker_begin_long_pass() and sim_ticker_end_pass() */
+} TickerState;
+
+struct SimTicker {
+    Sim *sim;
+    SimTickerOptions options;
+    TickerState state;
+    SimTime next_at;       /* an instant of the grid; while asleep one that may have gone by */
+    uint64_t n_ticks;      /* JITTERED: ticks before @next_at, those slept through included */
+    uint64_t random_base;  /* JITTERED: what all draws share */
+    uint64_t jitter_ns;    /* JITTERED: a period is longer than the least by less than this */
+    SimEventId event;      /* 0: asleep, or in a pass */
+    gboolean is_woken;     /* since the last pass began */
+    SimCauseId woken_by;
+    gboolean in_callback;  /* pass() is on the stack */
+    gboolean freed;        /* from there: to be carried out as it returns */
+};
+
+static SimTime
+draw_period(const SimTicker *self, uint64_t tick)
+{
+    uint64_t bits = sim_random_nth(self->random_base, tick);
+    return self->options.period + (SimTime)sim_below_from_bits(bits, self->jitter_ns);
+}
+
+/* The first place of a grid at or after @from. */
+static SimTime
+grid_ceil(SimTime place, SimTime period, SimTime from)
+{
+    if (place >= from)
+        return place;
+    uint64_t distance = (uint64_t)from - (uint64_t)place;
+    uint64_t n_periods = (distance - 1) / (uint64_t)period + 1;
+    return sim_time_add(place, (SimTime)(n_periods * (uint64_t)period));
+}
+
+/* Draws the periods that were slept through. As no period is longer than period + jitter, most of them cannot reach
+ * @from: those are summed up without looking, which the processor does several at a time. */
+static void
+jittered_catch_up(SimTicker *self, SimTime from)
+{
+    uint64_t longest = (uint64_t)self->options.period + self->jitter_ns;
+
+    while (self->next_at < from) {
+        uint64_t n_safe = ((uint64_t)from - (uint64_t)self->next_at) / longest;
+        uint64_t end = self->n_ticks + MAX(n_safe, 1);
+        SimTime sum = 0;
+        for (uint64_t tick = self->n_ticks; tick < end; tick++)
+            sum += draw_period(self, tick);
+        self->next_at = sim_time_add(self->next_at, sum);
+        self->n_ticks = end;
+    }
+}
+
+/* The first instant at which a tick can still be fired in its turn. */
+static SimTime
+earliest_tick(const SimTicker *self)
+{
+    SimTime now = sim_now(self->sim);
+    return sim_tick_is_past(self->sim, self->options.order) ? now + 1 : now;
+}
+
+/* Lets the passes go by that would have found nothing to do, up to the next that can still be made. */
+static void
+catch_up(SimTicker *self)
+{
+    if (self->options.kind == SIM_TICKER_JITTERED)
+        jittered_catch_up(self, earliest_tick(self));
+    else
+        self->next_at = grid_ceil(self->next_at, self->options.period, earliest_tick(self));
+}
+
+/* Where the tick after the present pass lies if the pass ends now. */
+static SimTime
+next_if_pass_ends(const SimTicker *self)
+{
+    SimTime now = sim_now(self->sim);
+
+    switch (self->options.kind) {
+    case SIM_TICKER_FIXED:
+        return grid_ceil(sim_time_add(self->next_at, self->options.period),
+                         self->options.period,
+                         earliest_tick(self));
+    case SIM_TICKER_SLIDING:
+        return sim_time_add(now, self->options.period);
+    case SIM_TICKER_JITTERED:
+        return sim_time_add(now, draw_period(self, self->n_ticks));
+    }
+    g_assert_not_reached();
+}
+
+static void ticker_fire(Sim *sim, void *data);
+
+static const SimEventType ticker_event = {
+    .name = "tick",
+    .fire = ticker_fire,
+};
+
+static void
+ticker_schedule(SimTicker *self)
+{
+    catch_up(self);
+    self->event = sim_at_tick(self->sim,
+                              self->next_at,
+                              self->options.order,
+                              &ticker_event,
+                              self,
+                              self->options.wait);
+    if (self->is_woken && self->event != 0)
+        sim_event_set_parent(self->sim, self->event, self->woken_by);
+}
+
+static void
+ticker_finish_pass(SimTicker *self, gboolean again)
+{
+    self->next_at = next_if_pass_ends(self);
+    self->n_ticks++;
+    self->state = TICKER_WAITING;
+    if (again || self->is_woken || sim_is_polling(self->sim))
+        ticker_schedule(self);
+}
+
+static void
+ticker_fire(Sim *sim, void *data)
+{
+    SimTicker *self = data;
+
+    g_assert(self->state == TICKER_WAITING && self->next_at == sim_now(sim));
+    self->event = 0;
+    self->is_woken = FALSE;
+    self->state = TICKER_PASSING;
+    self->in_callback = TRUE;
+    gboolean again = self->options.pass(self->options.self);
+    self->in_callback = FALSE;
+
+    if (self->freed)
+        g_free(self);
+    else if (self->state == TICKER_PASSING) /* else it takes time, or did and has ended already */
+        ticker_finish_pass(self, again);
+}
+
+SimTicker *
+sim_ticker_new(Sim *sim, const SimTickerOptions *options)
+{
+    g_assert(options->period > 0 && options->phase >= 0 && options->jitter >= 0);
+    SimTicker *self = g_new0(SimTicker, 1);
+
+    self->sim = sim;
+    self->options = *options;
+    self->next_at = sim_time_add(sim_now(sim), options->phase);
+    if (options->kind == SIM_TICKER_JITTERED) {
+        self->random_base = sim_random_base(options->stream, options->entity);
+        self->jitter_ns = (uint64_t)((double)options->period * options->jitter + 0.5);
+    }
+    if (sim_is_polling(sim))
+        ticker_schedule(self);
+    return self;
+}
+
+void
+sim_ticker_free(SimTicker *self)
+{
+    if (self == NULL)
+        return;
+    sim_cancel(self->sim, self->event);
+    self->event = 0;
+    if (self->in_callback)
+        self->freed = TRUE;
+    else
+        g_free(self);
+}
+
+void
+sim_ticker_wake(SimTicker *self)
+{
+    if (self->is_woken || self->freed)
+        return;
+    self->is_woken = TRUE;
+    self->woken_by = sim_cause(self->sim);
+    if (self->event != 0)
+        sim_event_set_parent(self->sim, self->event, self->woken_by);
+    else if (self->state == TICKER_WAITING)
+        ticker_schedule(self);
+}
+
+void
+sim_ticker_begin_long_pass(SimTicker *self)
+{
+    g_assert(self->state == TICKER_PASSING);
+    self->state = TICKER_LONG;
+}
+
+void
+sim_ticker_end_pass(SimTicker *self, gboolean again)
+{
+    g_assert(self->state == TICKER_LONG);
+    if (!self->freed)
+        ticker_finish_pass(self, again);
+}
+
+SimTime
+sim_ticker_next(SimTicker *self)
+{
+    if (self->state != TICKER_WAITING)
+        return next_if_pass_ends(self);
+    if (self->event == 0)
+        catch_up(self);
+    return self->next_at;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "token-bucket.h"
+
+/* Credit is what Go's rate.Limiter calls tokens, times the interval: so a token is a whole number of ns, and waiting is
+ * paying back the debt at 1 ns per ns. */
+
+static gboolean
+is_unlimited(const SimTokenBucket *self)
+{
+    return self->interval == 0;
+}
+
+static SimTime
+credit_at(const SimTokenBucket *self, SimTime now)
+{
+    g_assert(now >= self->updated);
+    return MIN(self->burst, sim_time_add(self->credit, now - self->updated));
+}
+
+void
+sim_token_bucket_init(SimTokenBucket *self, double qps, unsigned burst)
+{
+    *self = (SimTokenBucket){0};
+    if (!(qps > 0))
+        return;
+
+    /* Rounded: 3 a second is one per 333,333,333 ns. Above 2e9 a second the interval is none: no limit. */
+    double interval = 1e9 / qps + 0.5;
+    self->interval = interval < 0x1p63 ? (SimTime)interval : SIM_TIME_MAX;
+    if (__builtin_mul_overflow(self->interval, (SimTime)burst, &self->burst))
+        self->burst = SIM_TIME_MAX;
+    self->credit = self->burst;
+}
+
+SimTime
+sim_token_bucket_reserve(SimTokenBucket *self, SimTime now)
+{
+    if (is_unlimited(self))
+        return now;
+    if (__builtin_sub_overflow(credit_at(self, now), self->interval, &self->credit))
+        self->credit = -SIM_TIME_MAX;
+    self->updated = now;
+    return self->credit >= 0 ? now : sim_time_add(now, -self->credit);
+}
+
+gboolean
+sim_token_bucket_try(SimTokenBucket *self, SimTime now)
+{
+    if (is_unlimited(self))
+        return TRUE;
+    if (credit_at(self, now) < self->interval)
+        return FALSE;
+    sim_token_bucket_reserve(self, now);
+    return TRUE;
+}
+
+int64_t
+sim_token_bucket_tokens(const SimTokenBucket *self, SimTime now)
+{
+    if (is_unlimited(self))
+        return INT64_MAX;
+    SimTime credit = credit_at(self, now);
+    SimTime tokens = credit / self->interval;
+    return tokens - (credit % self->interval < 0); /* half a token owed is one that is not there */
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "sim-time.h"
+
+/* A token bucket with reservations, as golang.org/x/time/rate has it and client-go uses it: starts full, refills
+ * continuously, may go negative; who comes later never overtakes. Exact: counts in ns, not in doubles. */
+typedef struct {
+    SimTime interval; /* ns per token; 0: no limit */
+    SimTime credit;   /* ns worth of tokens at @updated, may be negative; at most burst * interval */
+    SimTime updated;
+    SimTime burst;    /* ns worth of the full bucket */
+} SimTokenBucket;
+
+/* @qps tokens a second, full with @burst; qps <= 0: no limit. */
+void sim_token_bucket_init(SimTokenBucket *self, double qps, unsigned burst);
+/* Takes one token at @now (which never goes back). Returns: when it is granted: now, or later */
+SimTime sim_token_bucket_reserve(SimTokenBucket *self, SimTime now);
+/* Takes one token only if it is there. */
+gboolean sim_token_bucket_try(SimTokenBucket *self, SimTime now);
+/* Whole tokens at @now, negative when reserved ahead. */
+int64_t sim_token_bucket_tokens(const SimTokenBucket *self, SimTime now);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "trace.h"
+
+/* The engine adds an entry for nearly every event: so it happens inline. Chunks never move; only the list of chunks
+ * grows. */
+#define TRACE_CHUNK_BITS 16 /* 1 MiB of entries */
+#define TRACE_CHUNK_LENGTH (1u << TRACE_CHUNK_BITS)
+
+struct SimTrace {
+    SimCause *chunk; /* the one being filled */
+    uint32_t length;
+    GPtrArray *chunks;
+};
+
+void sim_trace_grow(SimTrace *self);
+
+static inline SimCause *
+sim_trace_entry(const SimTrace *self, SimCauseId id)
+{
+    SimCause *chunk = g_ptr_array_index(self->chunks, id >> TRACE_CHUNK_BITS);
+    return &chunk[id % TRACE_CHUNK_LENGTH];
+}
+
+/* Appends without looking at the parent: the caller knows that time passed since. */
+static inline SimCauseId
+sim_trace_append(SimTrace *self, SimCauseId parent, SimTime at, SimWait wait, uint16_t detail)
+{
+    SimCauseId id = self->length;
+
+    if (G_UNLIKELY(id % TRACE_CHUNK_LENGTH == 0))
+        sim_trace_grow(self);
+    self->chunk[id % TRACE_CHUNK_LENGTH] =
+        (SimCause){.at = at, .parent = parent, .wait = wait, .detail = detail};
+    self->length = id + 1;
+    return id;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "trace-internal.h"
+
+G_STATIC_ASSERT(sizeof(SimCause) == 16);
+
+SimTrace *
+sim_trace_new(void)
+{
+    SimTrace *self = g_new0(SimTrace, 1);
+
+    self->chunks = g_ptr_array_new_with_free_func(g_free);
+    sim_trace_append(self, 0, 0, 0, 0); /* the start of the run */
+    return self;
+}
+
+void
+sim_trace_free(SimTrace *self)
+{
+    if (self == NULL)
+        return;
+    g_ptr_array_unref(self->chunks);
+    g_free(self);
+}
+
+/* Makes room for the entry that comes next, the first of a chunk. */
+void
+sim_trace_grow(SimTrace *self)
+{
+    if (self->length == 0 && self->chunks->len > 0) /* the number of the next entry has wrapped */
+        g_error("the log of causes is full: %" G_GUINT64_FORMAT " entries",
+                (guint64)self->chunks->len * TRACE_CHUNK_LENGTH);
+    self->chunk = g_new(SimCause, TRACE_CHUNK_LENGTH);
+    g_ptr_array_add(self->chunks, self->chunk);
+}
+
+SimCauseId
+sim_trace_add(SimTrace *self, SimCauseId parent, SimTime at, SimWait wait, uint16_t detail)
+{
+    SimTime parent_at = sim_trace_get(self, parent)->at;
+
+    g_assert(at >= parent_at);
+    return at == parent_at ? parent : sim_trace_append(self, parent, at, wait, detail);
+}
+
+const SimCause *
+sim_trace_get(const SimTrace *self, SimCauseId id)
+{
+    g_assert(id < self->length);
+    return sim_trace_entry(self, id);
+}
+
+uint32_t
+sim_trace_length(const SimTrace *self)
+{
+    return self->length;
+}

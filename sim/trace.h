@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "sim-time.h"
+
+/* Why time passed. The log of causes is a forest: each entry says when something happened, which earlier
+ * entry released it, and what kind of wait lay between the two. Walking back from any entry gives a chain of
+ * intervals that add up exactly; that is what time attribution reads. 16 bytes an entry. */
+typedef uint32_t SimCauseId; /* index into the log; 0: the start of the run */
+typedef uint16_t SimWait;    /* the kind of wait; numbered by the models, 0: no time passed */
+
+typedef struct {
+    SimTime at;
+    SimCauseId parent;
+    SimWait wait;    /* between the parent's @at and this one's */
+    uint16_t detail; /* of the model's choice: a client, a method, a reason */
+} SimCause;
+
+typedef struct SimTrace SimTrace;
+
+SimTrace *sim_trace_new(void);
+void sim_trace_free(SimTrace *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimTrace, sim_trace_free)
+
+/**
+ * sim_trace_add:
+ * Returns: a new entry; the parent itself when no time passed since it (an entry without a length tells nothing)
+ */
+SimCauseId sim_trace_add(SimTrace *self, SimCauseId parent, SimTime at, SimWait wait, uint16_t detail);
+
+/* Returns: (borrowed): the entry, valid until the next sim_trace_add() */
+const SimCause *sim_trace_get(const SimTrace *self, SimCauseId id);
+uint32_t sim_trace_length(const SimTrace *self);

@@ -32,8 +32,9 @@ struct SimDist {
         } uniform;
         struct {
             double mean, stddev;
-            double share_low, share_width; /* what of the bell lies between the bounds, seen from the nearer tail */
-            double side;                   /* 1: that is the lower tail; -1: the upper */
+            double share_low,
+                share_width; /* what of the bell lies between the bounds, seen from the nearer tail */
+            double side;     /* 1: that is the lower tail; -1: the upper */
             double cut_mean;
         } normal;
         struct {
@@ -71,9 +72,9 @@ struct SimDistClass {
 /* ---- Arguments ---- */
 
 typedef enum {
-    ARG_TIME,        /* a duration, not negative */
+    ARG_TIME, /* a duration, not negative */
     ARG_ANY_TIME,
-    ARG_NUMBER,      /* not negative */
+    ARG_NUMBER, /* not negative */
     ARG_ANY_NUMBER,
     ARG_LIST,
 } ArgType;
@@ -85,10 +86,22 @@ typedef struct {
 
 /* A name means the same in every kind. */
 static const ArgInfo arg_infos[] = {
-    {"value", ARG_TIME},      {"mean", ARG_TIME},      {"stddev", ARG_TIME}, {"cv", ARG_NUMBER},
-    {"p50", ARG_TIME},        {"p99", ARG_TIME},       {"median", ARG_TIME}, {"mu", ARG_ANY_NUMBER},
-    {"sigma", ARG_NUMBER},    {"shape", ARG_NUMBER},   {"scale", ARG_TIME},  {"quantiles", ARG_LIST},
-    {"parts", ARG_LIST},      {"shift", ARG_ANY_TIME}, {"min", ARG_TIME},    {"max", ARG_TIME},
+    {"value",     ARG_TIME      },
+    {"mean",      ARG_TIME      },
+    {"stddev",    ARG_TIME      },
+    {"cv",        ARG_NUMBER    },
+    {"p50",       ARG_TIME      },
+    {"p99",       ARG_TIME      },
+    {"median",    ARG_TIME      },
+    {"mu",        ARG_ANY_NUMBER},
+    {"sigma",     ARG_NUMBER    },
+    {"shape",     ARG_NUMBER    },
+    {"scale",     ARG_TIME      },
+    {"quantiles", ARG_LIST      },
+    {"parts",     ARG_LIST      },
+    {"shift",     ARG_ANY_TIME  },
+    {"min",       ARG_TIME      },
+    {"max",       ARG_TIME      },
 };
 
 /* What every kind takes, unless it has its own argument of that name. */
@@ -100,8 +113,7 @@ typedef struct {
     unsigned n_items;
 } Args;
 
-static gboolean G_GNUC_PRINTF(2, 3)
-invalid(GError **error, const char *format, ...)
+static gboolean G_GNUC_PRINTF(2, 3) invalid(GError **error, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -196,9 +208,7 @@ args_check_names(const Args *args, GError **error)
         if (name == NULL)
             return invalid(error, "too many arguments without a name");
         if (!class_has_own(args->dist_class, name) && !is_common(name))
-            return invalid(error,
-                           "unknown argument \"%s\" (known: %s)",
-                           name,
+            return invalid(error, "unknown argument \"%s\" (known: %s)", name,
                            sim_dist_kind_args(args->dist_class->name));
         if (args_find(args, name) != &args->items[i])
             return invalid(error, "\"%s\" is given twice", name);
@@ -543,13 +553,15 @@ quantile_read(const SimDistArg *list, unsigned *next, Quantile *quantile, GError
     } else if (item->items == NULL && !item->is_time && *next < list->n_items) {
         time = &list->items[(*next)++];
     }
-    if ((probability != time && probability->is_time) || time->items != NULL || probability->items != NULL)
+    if ((probability != time && probability->is_time) || time->items != NULL ||
+        probability->items != NULL)
         return invalid(error, "\"quantiles\" must be pairs of a probability and a duration");
     quantile->probability = probability->number;
     if (!(quantile->probability >= 0 && quantile->probability <= 1))
         return invalid(error, "\"quantiles\": a probability must lie between 0 and 1");
     if (!time->is_time && (time == probability || time->number != 0))
-        return invalid(error, "\"quantiles\": each probability needs a duration, as in [0.5, \"1.5s\"]");
+        return invalid(error,
+                       "\"quantiles\": each probability needs a duration, as in [0.5, \"1.5s\"]");
     quantile->ns = time->is_time ? (double)time->time : 0;
     return quantile->ns >= 0 || invalid(error, "\"quantiles\": a duration must not be negative");
 }
@@ -799,7 +811,9 @@ dist_new_or_abort(const char *kind, const SimDistArg *args, unsigned n_args)
 SimDist *
 sim_dist_new_constant(SimTime value)
 {
-    const SimDistArg args[] = {{.name = "value", .is_time = TRUE, .time = value}};
+    const SimDistArg args[] = {
+        {.name = "value", .is_time = TRUE, .time = value}
+    };
     return dist_new_or_abort("constant", args, G_N_ELEMENTS(args));
 }
 
@@ -807,7 +821,7 @@ SimDist *
 sim_dist_new_uniform(SimTime low, SimTime high)
 {
     const SimDistArg args[] = {
-        {.name = "min", .is_time = TRUE, .time = low},
+        {.name = "min", .is_time = TRUE, .time = low },
         {.name = "max", .is_time = TRUE, .time = high},
     };
     return dist_new_or_abort("uniform", args, G_N_ELEMENTS(args));
@@ -818,8 +832,8 @@ sim_dist_new_lognormal(SimTime median, double sigma, SimTime shift)
 {
     const SimDistArg args[] = {
         {.name = "median", .is_time = TRUE, .time = median},
-        {.name = "sigma", .number = sigma},
-        {.name = "shift", .is_time = TRUE, .time = shift},
+        {.name = "sigma",  .number = sigma},
+        {.name = "shift", .is_time = TRUE,   .time = shift              },
     };
     return dist_new_or_abort("lognormal", args, G_N_ELEMENTS(args));
 }

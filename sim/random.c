@@ -29,7 +29,8 @@ sim_hash_combine(uint64_t a, uint64_t b)
 SimStream
 sim_stream_from(uint64_t seed, uint32_t replication, const char *name)
 {
-    return (SimStream){sim_hash_combine(sim_hash_combine(seed, replication), sim_hash_string(name))};
+    return (SimStream){
+        sim_hash_combine(sim_hash_combine(seed, replication), sim_hash_string(name))};
 }
 
 SimStream

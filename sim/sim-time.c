@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK(sim-error-quark, sim_error)
+G_DEFINE_QUARK(sim - error - quark, sim_error)
 
 typedef unsigned __int128 u128;
 
@@ -14,8 +14,14 @@ typedef struct {
 
 /* Go knows both spellings of the micro sign: U+00B5 and the Greek letter. */
 static const TimeUnit time_units[] = {
-    {"ns", 1},      {"us", SIM_US},    {"\u00b5s", SIM_US}, {"\u03bcs", SIM_US},
-    {"ms", SIM_MS}, {"s", SIM_SECOND}, {"m", SIM_MINUTE},   {"h", SIM_HOUR},
+    {"ns",      1         },
+    {"us",      SIM_US    },
+    {"\u00b5s", SIM_US    },
+    {"\u03bcs", SIM_US    },
+    {"ms",      SIM_MS    },
+    {"s",       SIM_SECOND},
+    {"m",       SIM_MINUTE},
+    {"h",       SIM_HOUR  },
 };
 
 /* Digits of the decimal part that may count: of an hour, 3.6e12 ns, twelve or so; more cannot be whole ns. */
@@ -23,8 +29,8 @@ static const TimeUnit time_units[] = {
 
 typedef struct {
     uint64_t whole;
-    uint64_t fraction;          /* the digits after the point, trailing zeros dropped */
-    uint64_t fraction_scale;    /* ten to their number */
+    uint64_t fraction;       /* the digits after the point, trailing zeros dropped */
+    uint64_t fraction_scale; /* ten to their number */
     gboolean has_digits;
     gboolean fits;
 } Decimal;
@@ -95,15 +101,16 @@ time_parse_part(const char *text, const char **rest, uint64_t *sum, GError **err
     if (**rest == '.')
         *rest = decimal_read_fraction(*rest + 1, &decimal);
     if (!decimal.has_digits)
-        return time_error(error, text, "expected a number with a unit, as in \"1.5s\" or \"1h30m\"");
+        return time_error(error, text,
+                          "expected a number with a unit, as in \"1.5s\" or \"1h30m\"");
 
     size_t length = time_unit_length(*rest);
     if (length == 0)
         return time_error(error, text, "a unit is missing (ns, us, ms, s, m, h)");
     const TimeUnit *unit = time_unit_find(*rest, length);
     if (unit == NULL) {
-        g_autofree char *what =
-            g_strdup_printf("unknown unit \"%.*s\" (known: ns, us, ms, s, m, h)", (int)length, *rest);
+        g_autofree char *what = g_strdup_printf(
+            "unknown unit \"%.*s\" (known: ns, us, ms, s, m, h)", (int)length, *rest);
         return time_error(error, text, what);
     }
     *rest += length;

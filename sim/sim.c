@@ -11,7 +11,8 @@
 struct Sim {
     SimTime now;
     SimCauseId cause;
-    SimCauseId first_cause; /* of this instant: entries from here on are of now. 0 if there is no log: so is the start */
+    SimCauseId
+        first_cause; /* of this instant: entries from here on are of now. 0 if there is no log: so is the start */
     EventQueue queue;
     SimTrace *trace;
     uint64_t n_fired;
@@ -132,9 +133,7 @@ sim_at_tick(
     Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait)
 {
     g_assert(order < TICK_ORDER_END);
-    return schedule(self,
-                    at,
-                    EVENT_TICK | order << EVENT_SLOT_BITS,
+    return schedule(self, at, EVENT_TICK | order << EVENT_SLOT_BITS,
                     (EventRecord){type, data, 0, self->cause, wait, 0});
 }
 

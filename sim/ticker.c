@@ -14,15 +14,15 @@ struct SimTicker {
     Sim *sim;
     SimTickerOptions options;
     TickerState state;
-    SimTime next_at;       /* an instant of the grid; while asleep one that may have gone by */
-    uint64_t n_ticks;      /* JITTERED: ticks before @next_at, those slept through included */
-    uint64_t random_base;  /* JITTERED: what all draws share */
-    uint64_t jitter_ns;    /* JITTERED: a period is longer than the least by less than this */
-    SimEventId event;      /* 0: asleep, or in a pass */
-    gboolean is_woken;     /* since the last pass began */
+    SimTime next_at;      /* an instant of the grid; while asleep one that may have gone by */
+    uint64_t n_ticks;     /* JITTERED: ticks before @next_at, those slept through included */
+    uint64_t random_base; /* JITTERED: what all draws share */
+    uint64_t jitter_ns;   /* JITTERED: a period is longer than the least by less than this */
+    SimEventId event;     /* 0: asleep, or in a pass */
+    gboolean is_woken;    /* since the last pass began */
     SimCauseId woken_by;
-    gboolean in_callback;  /* pass() is on the stack */
-    gboolean freed;        /* from there: to be carried out as it returns */
+    gboolean in_callback; /* pass() is on the stack */
+    gboolean freed;       /* from there: to be carried out as it returns */
 };
 
 static SimTime
@@ -87,8 +87,7 @@ next_if_pass_ends(const SimTicker *self)
 
     switch (self->options.kind) {
     case SIM_TICKER_FIXED:
-        return grid_ceil(sim_time_add(self->next_at, self->options.period),
-                         self->options.period,
+        return grid_ceil(sim_time_add(self->next_at, self->options.period), self->options.period,
                          earliest_tick(self));
     case SIM_TICKER_SLIDING:
         return sim_time_add(now, self->options.period);
@@ -109,11 +108,7 @@ static void
 ticker_schedule(SimTicker *self)
 {
     catch_up(self);
-    self->event = sim_at_tick(self->sim,
-                              self->next_at,
-                              self->options.order,
-                              &ticker_event,
-                              self,
+    self->event = sim_at_tick(self->sim, self->next_at, self->options.order, &ticker_event, self,
                               self->options.wait);
     if (self->is_woken && self->event != 0)
         sim_event_set_parent(self->sim, self->event, self->woken_by);

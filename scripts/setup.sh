@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # For ./quickstart and ./check, read with `.` at the top of the source tree: packages, configure, make.
-# Everything goes into build/; what the tools say goes into a log there, and its end is shown if one fails.
+# Everything goes into build/; what the tools say goes into a log there, and what matters of it is shown if one fails.
 
 build_packages='autoconf automake libtool pkg-config gcc libc6-dev make libglib2.0-dev libjansson-dev libyaml-dev
     libgsl-dev libcmocka-dev gnuplot-nox'
@@ -28,8 +28,12 @@ step()
     else
         step_status=$?
         printf 'FAILED\n'
-        say "  --- the end of $step_log:"
-        tail -n "${step_tail:-25}" "$step_log" | sed 's/^/  | /'
+        if [ "${step_lines:-40}" -gt 0 ]; then
+            say "  --- from $step_log:"
+            # With several jobs at once the error may stand far from the end.
+            { grep -E -A 3 '(error|undefined reference|^E)[: ]' "$step_log" || tail -n 25 "$step_log"; } |
+                head -n "${step_lines:-40}" | sed 's/^/  | /'
+        fi
         return $step_status
     fi
 }

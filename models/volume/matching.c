@@ -41,12 +41,6 @@ node_reaches(const MatchQuery *query, const Volume *volume)
     return node_selector_matches(volume->node_affinity, query->node_labels, NULL);
 }
 
-gboolean
-volume_match_is_refused(const MatchQuery *query)
-{
-    return !query->attributes_classes && has_attributes_class(query->claim->attributes_class);
-}
-
 /* A judgement and its rule, in one return. */
 static MatchVerdict
 because(MatchVerdict verdict, const char *rule, const char **out)
@@ -90,6 +84,8 @@ volume_match_judge(const MatchQuery *query, const Volume *volume, const char **r
         return because(MATCH_SKIP, "PVC-32.3", rule);
     if (volume->volume_mode != claim->volume_mode)
         return because(MATCH_SKIP, "PVC-32.4", rule);
+    if (!query->attributes_classes && has_attributes_class(claim->attributes_class))
+        return because(MATCH_REFUSED, "PVC-32.5", rule);
     if (query->attributes_classes ? attributes_classes_differ(claim, volume)
                                   : has_attributes_class(volume->attributes_class))
         return because(MATCH_SKIP, "PVC-32.5", rule);
@@ -113,7 +109,9 @@ is_better(const Volume *volume, const Volume *best)
 gboolean
 volume_match_offer(VolumeMatch *self, const Volume *volume)
 {
-    switch (volume_match_judge(self->query, volume, NULL)) {
+    MatchVerdict verdict = volume_match_judge(self->query, volume, NULL);
+
+    switch (verdict) {
     case MATCH_SKIP:
         return TRUE;
     case MATCH_CANDIDATE:
@@ -124,6 +122,8 @@ volume_match_offer(VolumeMatch *self, const Volume *volume)
         self->volume = volume;
         return FALSE;
     case MATCH_NOWHERE:
+    case MATCH_REFUSED:
+        self->refused = verdict == MATCH_REFUSED;
         self->volume = NULL;
         return FALSE;
     }

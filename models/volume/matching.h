@@ -48,6 +48,7 @@ MatchVerdict volume_match_judge(const MatchQuery *query, const Volume *volume, c
 typedef struct {
     const MatchQuery *query;
     const Volume *volume; /* the best so far; NULL: none */
+    gboolean refused;     /* the search ended with an error: MATCH_REFUSED */
 } VolumeMatch;
 
 /* Returns: FALSE: the search is over, offer no more; @self has the result. Takes no reference. */
@@ -56,10 +57,6 @@ gboolean volume_match_offer(VolumeMatch *self, const Volume *volume);
 /* The whole search over a list, as informer_index_get() returns it. Returns: (borrowed): NULL: none */
 const Volume *
 volume_match_list(const MatchQuery *query, const Object *const *volumes, unsigned n_volumes);
-
-/* PVC-32.5, VB-40.5: with the gate off a claim that names a VolumeAttributesClass ends its search with an error, as soon as
- * there is a volume to look at; ask before. */
-gboolean volume_match_is_refused(const MatchQuery *query);
 
 /* PVC-23: whether a claim may be bound to the volume that it names. Returns: %NULL: yes; else why not, in Kubernetes' words;
  * interned in @strings */

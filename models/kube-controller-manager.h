@@ -8,6 +8,7 @@ typedef struct {
     double kube_api_qps;
     int32_t kube_api_burst;
     SimTime pvclaimbinder_sync_period;
+    gboolean enable_dynamic_provisioning;
     SimTime attach_detach_reconcile_sync_period;
     gboolean disable_attach_detach_reconcile_sync;
     gboolean disable_force_detach_on_timeout;

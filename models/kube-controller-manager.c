@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kube-controller-manager.h"
+
+#define AT(member) offsetof(KubeControllerManagerOptions, member)
+
+/* clang-format off: one flag a line */
+static const ProcessFlag flags[] = {
+    {"kube-api-qps",   FLAG_NUMBER, AT(kube_api_qps),   "20", "requests per second of each controller's client (API-100)"},
+    {"kube-api-burst", FLAG_INT,    AT(kube_api_burst), "30", "requests that each controller's client may send at once (API-100)"},
+    {"pvclaimbinder-sync-period",   FLAG_DURATION, AT(pvclaimbinder_sync_period),   "15s",  "between two resyncs of all volumes and claims (PVC-4)"},
+    {"enable-dynamic-provisioning", FLAG_BOOL,     AT(enable_dynamic_provisioning), "true", "ask provisioners for volumes of claims with a class (PVC-60)"},
+    {"attach-detach-reconcile-sync-period",  FLAG_DURATION, AT(attach_detach_reconcile_sync_period),  "1m",    "between two checks of what is attached (ADC-2)"},
+    {"disable-attach-detach-reconcile-sync", FLAG_BOOL,     AT(disable_attach_detach_reconcile_sync), "false", "do not check what is attached (ADC-2)"},
+    {"disable-force-detach-on-timeout",      FLAG_BOOL,     AT(disable_force_detach_on_timeout),      "false", "never detach what a node still reports in use (ADC-43)"},
+    {"concurrent-statefulset-syncs", FLAG_INT,      AT(concurrent_statefulset_syncs), "5",   "StatefulSets that are synced at once"},
+    {"concurrent-gc-syncs",          FLAG_INT,      AT(concurrent_gc_syncs),          "20",  "objects that the garbage collector looks at at once"},
+    {"node-monitor-period",          FLAG_DURATION, AT(node_monitor_period),          "5s",  "between two looks at the nodes' heartbeats (NL-4)"},
+    {"node-monitor-grace-period",    FLAG_DURATION, AT(node_monitor_grace_period),    "50s", "silence after which a node is not ready; 40s before 1.32 (NL-5)"},
+    {NULL, FLAG_BOOL, 0, NULL, NULL},
+};
+/* clang-format on */
+
+const ProcessClass kube_controller_manager_process = {
+    .name = "kube-controller-manager",
+    .scope = PER_CLUSTER,
+    .options_size = sizeof(KubeControllerManagerOptions),
+    .flags = flags,
+    .startup = 1000 * SIM_MS, /* TIM-93: 0.9..1.1 s */
+};
+
+double
+kube_controller_manager_client_qps(const void *options, unsigned *burst)
+{
+    const KubeControllerManagerOptions *kcm = options;
+
+    *burst = (unsigned)kcm->kube_api_burst;
+    return kcm->kube_api_qps;
+}

@@ -35,6 +35,7 @@ typedef enum {
     MATCH_CANDIDATE, /* fits: the smallest of these wins */
     MATCH_RESERVED,  /* pre-bound to the claim and fit: the search ends with it */
     MATCH_NOWHERE, /* pre-bound to the claim, but the node cannot reach it: the search ends with nothing */
+    MATCH_REFUSED, /* the claim names a VolumeAttributesClass and the gate is off: the search is an error */
 } MatchVerdict;
 
 /**

@@ -5,9 +5,9 @@
 
 /* One run's world: engine, objects, API server, drivers, and the running instances of all models. */
 typedef struct {
-    Sim *sim;             /* borrowed */
-    Objects *objects;     /* borrowed */
-    const Timing *timing; /* borrowed */
+    Sim *sim;                 /* borrowed */
+    Objects *objects;         /* borrowed */
+    const Timing *timing;     /* borrowed */
     StringMap *feature_gates; /* name -> "true"/"false"; NULL: all default */
     int32_t minor_version;    /* of Kubernetes 1.x: 32 */
     gboolean unlimited_qps;   /* no client throttling anywhere */
@@ -23,19 +23,26 @@ int cluster_minor_version(const Cluster *self);
 
 /* On which nodes a driver's plugin runs and when it registers. */
 typedef struct {
-    StringMap *node_selector;     /* NULL: all nodes */
-    const SimDist *registers_after; /* from the start of the kubelet or plugin; NULL: registered at t = 0 */
-    gboolean preregistered;       /* CSINode is in the initial state already */
+    StringMap *node_selector; /* NULL: all nodes */
+    const SimDist
+        *registers_after;   /* from the start of the kubelet or plugin; NULL: registered at t = 0 */
+    gboolean preregistered; /* CSINode is in the initial state already */
 } NodePluginOptions;
+
+/* What a process is started with. Returns: (owned): from process_options_new(); NULL: it does not run */
+typedef void *(*GetOptions)(void *data, const ProcessClass *class);
 
 /**
  * cluster_add_driver:
- * @driver: (owned by the caller, outlives the cluster)
- * @sidecar_options: by process class, in the order of process_classes_of(PER_DRIVER); an absent sidecar is NULL. Looked up by
- *   @get_options
+ * @driver: (borrowed), outlives the cluster
+ * @get_options: of each sidecar; called at once
  */
-typedef void *(*GetOptions)(void *data, const ProcessClass *class); /* (borrowed): NULL: do not run this process */
-void cluster_add_driver(Cluster *self, CsiDriver *driver, const char *name, const NodePluginOptions *plugin, GetOptions get_options, void *data);
+void cluster_add_driver(Cluster *self,
+                        CsiDriver *driver,
+                        const char *name,
+                        const NodePluginOptions *plugin,
+                        GetOptions get_options,
+                        void *data);
 unsigned cluster_n_drivers(const Cluster *self);
 CsiDriver *cluster_driver(const Cluster *self, unsigned i);
 const char *cluster_driver_name(const Cluster *self, unsigned i);
@@ -43,10 +50,11 @@ const NodePluginOptions *cluster_node_plugin(const Cluster *self, unsigned i);
 /* Returns: (borrowed): NULL: no such driver */
 CsiDriver *cluster_find_driver(const Cluster *self, const char *name);
 
-/* A machine with a kubelet; its Node object is in the API already or comes with the kubelet's registration. */
-void cluster_add_node(Cluster *self, const char *name, void *kubelet_options);
+/* A machine with a kubelet; its Node object is in the API already. @get_options: as above. Started with the cluster, or at once
+ * if that runs already. */
+void cluster_add_node(Cluster *self, const char *name, GetOptions get_options, void *data);
 
-/* Starts the cluster's own processes, then all added drivers' and nodes': at t = 0, after the initial state is imported. */
+/* Starts the nodes' processes, the cluster's own and then the drivers': at t = 0, after the initial state is imported. */
 void cluster_start(Cluster *self, GetOptions get_options, void *data);
 
 /* A process dies: its memory, plans and watches are gone; requests and calls it sent go on. @instance: driver or node name,
@@ -55,5 +63,5 @@ gboolean cluster_crash(Cluster *self, const char *process, const char *instance)
 /* ... and is started again: working after the process's start-up time. */
 gboolean cluster_restart(Cluster *self, const char *process, const char *instance);
 
-/* For models: a running instance's own process crashed while asked is never seen; instances of a model, for tests. */
+/* Returns: (borrowed): a running model, for tests; NULL: it does not run */
 void *cluster_model(const Cluster *self, const ModelClass *class, const char *instance);

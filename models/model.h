@@ -36,7 +36,8 @@ typedef struct {
 
 /* A process: what a user starts, with flags. Several models may run in it. */
 typedef struct {
-    const char *name; /* in scenarios: "kube-controller-manager", "external-provisioner", "kubelet" */
+    const char
+        *name; /* in scenarios: "kube-controller-manager", "external-provisioner", "kubelet" */
     ProcessScope scope;
     size_t options_size;
     const ProcessFlag *flags; /* ends with a NULL name */
@@ -48,26 +49,29 @@ typedef struct {
     const ModelClass *class;
     Cluster *cluster;
     Process *process;
-    const void *options;   /* of the process; its struct is in the process's header */
+    const void *options; /* of the process; its struct is in the process's header */
     Sim *sim;
     Objects *objects;
     Strings *strings;
-    ApiServer *api;        /* for live reads of plans only; a model sees informers */
-    ApiClient *client;     /* "persistent-volume-binder" */
-    EventRecorder *events; /* NULL: the model records none */
-    CsiDriver *driver;     /* PER_DRIVER: its driver */
+    ApiServer *api;          /* for live reads of plans only; a model sees informers */
+    ApiClient *client;       /* "persistent-volume-binder" */
+    EventRecorder *events;   /* NULL: the model records none */
+    ApiClient *event_client; /* NULL: events go through @client */
+    CsiDriver *driver;       /* PER_DRIVER: its driver */
     const char *driver_name; /* PER_DRIVER; interned */
-    const char *node_name; /* PER_NODE; interned */
-    uint64_t order;        /* for tickers: unique, registry order then instance; + k for a model's k-th ticker, k < 16 */
-    GQueue plans;          /* of Plan, under way */
-    gboolean started_late; /* after a crash, not with the cluster: its informers are synced, its memory is empty */
+    const char *node_name;   /* PER_NODE; interned */
+    uint64_t
+        order; /* for tickers: unique, registry order then instance; + k for a model's k-th ticker, k < 16 */
+    GQueue plans; /* of Plan, under way */
+    gboolean
+        started_late; /* after a crash, not with the cluster: its informers are synced, its memory is empty */
 } Component;
 
 /* A model: one row of the table in registry.c. */
 struct ModelClass {
-    const char *name;         /* also its client's */
+    const char *name; /* also its client's */
     const ProcessClass *process;
-    size_t size;              /* of its struct, which begins with a Component; zeroed before init() */
+    size_t size; /* of its struct, which begins with a Component; zeroed before init() */
     const char *event_source; /* NULL: records no events */
     EventStyle event_style;
     gboolean separate_event_client; /* events have their own token bucket (API-109) */
@@ -78,13 +82,16 @@ struct ModelClass {
     void (*apply_change)(void *self, const PlanChange *change);
 };
 
-extern const ModelClass *const model_classes[]; /* registry.c; ends with NULL. The order is part of every result: append */
+extern const ModelClass *const
+    model_classes[]; /* registry.c; ends with NULL. The order is part of every result: append */
+/* Returns: NULL: no such process */
 const ProcessClass *process_class_find(const char *name);
-/* A comma-separated list of the names, for messages; scope -1: all. (owned) */
-char *process_class_names(int scope);
+/* A comma-separated list of the names of this scope, for messages. (owned) */
+char *process_class_names(ProcessScope scope);
 /* (owned): options with defaults; strings interned */
 void *process_options_new(const ProcessClass *class, Strings *strings);
 /* The flag of that name, NULL: none. */
 const ProcessFlag *process_class_flag(const ProcessClass *class, const char *name);
 /* Sets a flag from text as on a command line. FALSE with an error in the user's words. */
-gboolean process_flag_set(const ProcessFlag *flag, void *options, const char *text, Strings *strings, GError **error);
+gboolean process_flag_set(
+    const ProcessFlag *flag, void *options, const char *text, Strings *strings, GError **error);

@@ -19,28 +19,30 @@ typedef struct PlanStart PlanStart;
 
 /* What an error of a step means. Flags. */
 typedef enum {
-    PLAN_STOP = 0,               /* the plan has failed: no further step, no plan_then() */
-    PLAN_GO_ON = 1 << 0,         /* any error: go on with the next step; plan_code() tells */
-    PLAN_GONE_IS_FINE = 1 << 1,  /* 404: as good as done */
+    PLAN_STOP = 0,                /* the plan has failed: no further step, no plan_then() */
+    PLAN_GO_ON = 1 << 0,          /* any error: go on with the next step; plan_code() tells */
+    PLAN_GONE_IS_FINE = 1 << 1,   /* 404: as good as done */
     PLAN_EXISTS_IS_FINE = 1 << 2, /* 409 AlreadyExists: as good as done */
-    PLAN_DECIDE = 1 << 3,        /* any error: skip to plan_then(), which reads plan_code() */
-    PLAN_SEND_ALWAYS = 1 << 4,   /* also a write that changes nothing (VB-92) */
+    PLAN_DECIDE = 1 << 3,         /* any error: skip to plan_then(), which reads plan_code() */
+    PLAN_SEND_ALWAYS = 1 << 4,    /* also a write that changes nothing (VB-92) */
 } PlanErrors;
 
 /* A change of the component's own state, carried out in order by ModelClass.apply_change(). The meanings are the model's. */
 struct PlanChange {
     int what;
     const ObjectKey *key;
-    const Object *object; /* kept alive by the plan; with plan_change_result(): what step @step returned, NULL if it failed */
-    const void *pointer;  /* borrowed; must outlive the plan */
-    const char *text;     /* static or interned */
+    const Object *
+        object; /* kept alive by the plan; with plan_change_result(): what step @step returned, NULL if it failed */
+    const void *pointer; /* borrowed; must outlive the plan */
+    const char *text;    /* static or interned */
     int64_t number;
 };
 
 /* ---- For decide functions ---- */
 
-ObjectKey *plan_key(const Plan *self);         /* what this plan is about */
-void *plan_operation(const Plan *self);        /* the operation's struct, as given when the plan was started; NULL: none */
+ObjectKey *plan_key(const Plan *self); /* what this plan is about */
+void *plan_operation(
+    const Plan *self); /* the operation's struct, as given when the plan was started; NULL: none */
 /* Memory that lives as long as the plan, zeroed: for arguments of edits. */
 void *plan_alloc(Plan *self, size_t size);
 #define plan_new_arg(plan, Type) ((Type *)plan_alloc((plan), sizeof(Type)))
@@ -52,27 +54,39 @@ void plan_because(Plan *self, const char *rule);
 /* Requests. @edit's @arg: borrowed, must live as long as the plan (plan_alloc(), static, interned). Each returns the number of
  * its step. Objects are kept alive by the plan. A PUT whose edit changes nothing is not sent: its result is its base, API_OK. */
 int plan_get(Plan *self, const ObjectKey *key, PlanErrors errors);
-int plan_list(Plan *self, ObjectKind kind, PlanErrors errors); /* costs one request; then read through component->api */
+int plan_list(Plan *self,
+              ObjectKind kind,
+              PlanErrors errors); /* costs one request; then read through component->api */
 int plan_create(Plan *self, Object *object /* taken */, PlanErrors errors);
-int plan_update(Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
-int plan_update_status(Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
+int
+plan_update(Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
+int plan_update_status(
+    Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
 /* The same, of what step @step returned. */
 int plan_update_result(Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors);
-int plan_update_result_status(Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors);
+int plan_update_result_status(
+    Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors);
 /* Patches carry no resource version: they edit what is stored (API-13). */
-int plan_patch(Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
-int plan_patch_status(Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
+int
+plan_patch(Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
+int plan_patch_status(
+    Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
 /* @uid: precondition, {0}: none. @grace_s: -1: the object's own */
-int plan_delete(Plan *self, const ObjectKey *key, ObjectUid uid, int32_t grace_s, PlanErrors errors);
+int
+plan_delete(Plan *self, const ObjectKey *key, ObjectUid uid, int32_t grace_s, PlanErrors errors);
 int plan_bind_pod(Plan *self, const Object *pod, const char *node_name, PlanErrors errors);
 
 /* A call of a CSI driver. @request is copied; what it points to is interned or lives as long as the plan. */
 int plan_call(Plan *self, CsiDriver *driver, const CsiRequest *request, PlanErrors errors);
 
 /* Steps that take no time. */
-void plan_event(Plan *self, const Object *object, const char *type, const char *reason, const char *format, ...) G_GNUC_PRINTF(5, 6);
+void plan_event(
+    Plan *self, const Object *object, const char *type, const char *reason, const char *format, ...)
+    G_GNUC_PRINTF(5, 6);
 void plan_change(Plan *self, const PlanChange *change);
-void plan_change_result(Plan *self, int what, int step); /* a change with the object that step @step returned */
+void plan_change_result(Plan *self,
+                        int what,
+                        int step); /* a change with the object that step @step returned */
 /* Starts another plan of this component that runs beside this one (a goroutine): see plan_start(). Thinks first. */
 void plan_start_beside(Plan *self, const PlanStart *start);
 
@@ -83,7 +97,12 @@ void plan_wait(Plan *self, SimTime delay, SimWait wait);
  * virtual time from now; SIM_TIME_MAX: none) the step fails with API_TIMEOUT. Condition's Returns: 0: not yet; 1: yes; -1: failed
  * (the step's code is API_INVALID). With @at_once it is also asked now. */
 typedef int (*PlanCondition)(const void *self, const Plan *plan);
-int plan_poll(Plan *self, SimTime period, SimTime timeout, gboolean at_once, PlanCondition condition, PlanErrors errors);
+int plan_poll(Plan *self,
+              SimTime period,
+              SimTime timeout,
+              gboolean at_once,
+              PlanCondition condition,
+              PlanErrors errors);
 
 /* Ends this plan as failed with these words (for the log, and for retries). Later steps are not carried out. */
 void plan_fail(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -96,11 +115,15 @@ void plan_then(Plan *self, PlanDecide decide);
 
 /* ---- Results, within plan_then()'s decide functions and conditions ---- */
 
-ApiCode plan_code(const Plan *self, int step);          /* of a request, poll; API_OK for a CSI call that answered OK, else API_INVALID */
-const Object *plan_object(const Plan *self, int step);  /* (borrowed): NULL on error */
+ApiCode plan_code(
+    const Plan *self,
+    int step); /* of a request, poll; API_OK for a CSI call that answered OK, else API_INVALID */
+const Object *plan_object(const Plan *self, int step); /* (borrowed): NULL on error */
 const char *plan_message(const Plan *self, int step);
 const CsiResponse *plan_response(const Plan *self, int step); /* of a call, also a failed one */
-int plan_last_step(const Plan *self); /* the last one that was carried out: the one that failed, with PLAN_DECIDE */
+int plan_last_step(
+    const Plan
+        *self); /* the last one that was carried out: the one that failed, with PLAN_DECIDE */
 SimTime plan_started_at(const Plan *self);
 SimTime plan_now(const Plan *self);
 
@@ -114,15 +137,17 @@ typedef enum {
 struct PlanStart {
     Component *component;
     PlanDecide decide;
-    ObjectKey *key;          /* what it is about; also whose draws it takes */
-    void *operation;         /* borrowed; may be NULL */
+    ObjectKey *key;                /* what it is about; also whose draws it takes */
+    void *operation;               /* borrowed; may be NULL */
     GDestroyNotify free_operation; /* called when the plan is freed, in whatever way; may be NULL */
-    ApiClient *client;       /* NULL: the component's */
-    gboolean no_think;       /* the first request leaves at once */
+    ApiClient *client;             /* NULL: the component's */
+    gboolean no_think;             /* the first request leaves at once */
+    void *owner;                   /* of who starts plans for others: plan_owner() */
     /* The plan is over. Not called if the component is gone (a crash). @message: why it failed. May be NULL. */
     void (*done)(void *self, Plan *plan, PlanEnd end, const char *message);
 };
 
+void *plan_owner(const Plan *self);
 /* Starts a plan now. Returns: (borrowed): valid until done; NULL if it was over at once (done has been called) */
 Plan *plan_start(const PlanStart *start);
 /* What plan_poll() waits for may have changed. Fine for plans that do not poll. */
@@ -138,15 +163,17 @@ void plans_abandon(Component *component);
 typedef struct Workers Workers;
 
 typedef struct {
-    const char *name;   /* of the queue, in metrics; static */
+    const char *name; /* of the queue, in metrics; static */
     unsigned n_workers;
-    RateLimit limit;    /* of retries */
-    gboolean retry;     /* a failed plan queues its key again with the rate limit; else it is dropped (PVC-10) */
+    RateLimit limit; /* of retries */
+    gboolean
+        retry; /* a failed plan queues its key again with the rate limit; else it is dropped (PVC-10) */
     PlanDecide sync;
     /* A plan of this queue is over, before its key is queued again or forgotten. May be NULL. */
     void (*done)(void *self, ObjectKey *key, PlanEnd end, const char *message);
 } WorkersOptions;
 
+/* @options is copied. */
 Workers *workers_new(Component *component, const WorkersOptions *options);
 void workers_free(Workers *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Workers, workers_free)
@@ -156,5 +183,6 @@ void workers_add(Workers *self, const ObjectKey *key);
 gboolean workers_idle(const Workers *self);
 
 /* Every plan's rules and steps, for the narrator and tests: called as a step is carried out. */
-typedef void (*PlanObserver)(void *data, const Component *component, const Plan *plan, const char *rule, const char *step);
+typedef void (*PlanObserver)(
+    void *data, const Component *component, const Plan *plan, const char *rule, const char *step);
 void cluster_observe_plans(Cluster *cluster, PlanObserver observer, void *data);

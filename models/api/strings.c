@@ -2,6 +2,7 @@
 #include "strings.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 struct Strings {
@@ -110,7 +111,8 @@ string_map_new(const StringPair *pairs, unsigned n_pairs)
         gboolean found;
         unsigned at = string_map_find(self, pairs[i].key, &found);
         if (!found) {
-            memmove(&self->pairs[at + 1], &self->pairs[at], (self->n_pairs - at) * sizeof self->pairs[0]);
+            memmove(&self->pairs[at + 1], &self->pairs[at],
+                    (self->n_pairs - at) * sizeof self->pairs[0]);
             self->n_pairs++;
         }
         self->pairs[at] = pairs[i];
@@ -172,7 +174,8 @@ string_map_with(const StringMap *self, const char *key, const char *value)
     memcpy(map->pairs, old->pairs, at * sizeof map->pairs[0]);
     if (value != NULL)
         map->pairs[at] = (StringPair){key, value};
-    memcpy(&map->pairs[n_pairs - n_after], &old->pairs[old->n_pairs - n_after], n_after * sizeof map->pairs[0]);
+    memcpy(&map->pairs[n_pairs - n_after], &old->pairs[old->n_pairs - n_after],
+           n_after * sizeof map->pairs[0]);
     return map;
 }
 

@@ -11,14 +11,14 @@ typedef struct ApiServer ApiServer;
 
 typedef enum {
     API_GET,
-    API_LIST,          /* of a kind: costs a request, the answer is read from the store by api_server_object_at() */
+    API_LIST, /* of a kind: costs a request, the answer is read from the store by api_server_object_at() */
     API_CREATE,
-    API_UPDATE,        /* PUT: the object's resource version must be the stored one, unless 0 (API-11, API-12) */
+    API_UPDATE, /* PUT: the object's resource version must be the stored one, unless 0 (API-11, API-12) */
     API_UPDATE_STATUS, /* PUT .../status */
     API_PATCH,         /* an edit of whatever is stored (API-13) */
     API_PATCH_STATUS,
     API_DELETE,
-    API_BIND,          /* POST pods/binding (API-22) */
+    API_BIND, /* POST pods/binding (API-22) */
 } ApiVerb;
 
 typedef enum {
@@ -37,27 +37,28 @@ typedef gboolean (*ObjectEdit)(Object *object, const void *arg);
 typedef struct {
     ApiVerb verb;
     ObjectKey *key;
-    const Object *object;  /* CREATE, UPDATE*: the whole new object; borrowed until the reply */
-    ObjectEdit edit;       /* PATCH* */
-    const void *arg;       /* of the edit; borrowed until the reply */
-    ObjectUid uid;         /* DELETE, PATCH*, BIND: precondition; unset: none */
+    const Object *object;      /* CREATE, UPDATE*: the whole new object; borrowed until the reply */
+    ObjectEdit edit;           /* PATCH* */
+    const void *arg;           /* of the edit; borrowed until the reply */
+    ObjectUid uid;             /* DELETE, PATCH*, BIND: precondition; unset: none */
     uint64_t resource_version; /* PATCH*, DELETE: precondition; 0: none */
-    int32_t grace_s;       /* DELETE: gracePeriodSeconds; -1: the object's own */
-    const char *node_name; /* BIND */
-    const char *client;    /* who asks: "persistent-volume-binder"; static or interned */
-    uint64_t client_hash;  /* of the name, for draws */
+    int32_t grace_s;           /* DELETE: gracePeriodSeconds; -1: the object's own */
+    const char *node_name;     /* BIND */
+    const char *client;        /* who asks: "persistent-volume-binder"; static or interned */
+    uint64_t client_hash;      /* of the name, for draws */
 } ApiRequest;
 
 typedef struct {
     ApiCode code;
-    const Object *object; /* the stored version after the write, or what was read; borrowed for the reply; NULL on error */
-    const char *message;  /* Kubernetes' words on error; borrowed for the reply */
+    const Object *
+        object; /* the stored version after the write, or what was read; borrowed for the reply; NULL on error */
+    const char *message; /* Kubernetes' words on error; borrowed for the reply */
 } ApiResponse;
 
 typedef void (*ApiReply)(void *data, const ApiResponse *response);
 
 typedef struct {
-    Sim *sim;             /* all borrowed */
+    Sim *sim; /* all borrowed */
     Objects *objects;
     const Timing *timing;
 } ApiServerOptions;
@@ -105,7 +106,12 @@ typedef void (*ApiWatchEvent)(void *data, WatchType type, const Object *object);
  * Events come for writes from now on; the state so far is read with api_server_get().
  * Returns: (owned): end it with api_watch_free(); events under way are dropped then
  */
-ApiWatch *api_server_watch(ApiServer *self, ObjectKind kind, const char *filter, uint64_t entity, ApiWatchEvent event, void *data);
+ApiWatch *api_server_watch(ApiServer *self,
+                           ObjectKind kind,
+                           const char *filter,
+                           uint64_t entity,
+                           ApiWatchEvent event,
+                           void *data);
 void api_watch_free(ApiWatch *self);
 
 /* Sees every committed write at its instant, before any watch: milestones, invariants. @before: NULL for a new object;
@@ -113,17 +119,20 @@ void api_watch_free(ApiWatch *self);
 typedef void (*ApiObserver)(void *data, const Object *before, const Object *after);
 void api_server_observe(ApiServer *self, ApiObserver observer, void *data);
 /* Sees every answered request, also refused ones. */
-typedef void (*ApiRequestObserver)(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at);
+typedef void (*ApiRequestObserver)(void *data,
+                                   const ApiRequest *request,
+                                   ApiCode code,
+                                   SimTime arrived_at);
 void api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, void *data);
 
 /* An Event as it stands in the API (API-170, API-171). */
 typedef struct {
     const ObjectKey *involved;
     ObjectUid involved_uid;
-    const char *type;    /* "Normal", "Warning" */
+    const char *type; /* "Normal", "Warning" */
     const char *reason;
-    const char *message; /* interned */
-    const char *source;  /* component */
+    const char *message;       /* interned */
+    const char *source;        /* component */
     SimTime first_at, last_at; /* as recorded, not as written */
     SimTime written_at;        /* when the first write was committed */
     uint32_t count;
@@ -131,7 +140,12 @@ typedef struct {
 
 /* Events are written through here by recorders: @index is api_server_n_events() for a POST, or the event's for a PATCH of its
  * count. Answers like api_server_request(). */
-void api_server_write_event(ApiServer *self, unsigned index, const ApiEvent *event, uint64_t client_hash, ApiReply reply, void *data);
+void api_server_write_event(ApiServer *self,
+                            unsigned index,
+                            const ApiEvent *event,
+                            uint64_t client_hash,
+                            ApiReply reply,
+                            void *data);
 /* Reserves a place for an event that will be POSTed. */
 unsigned api_server_new_event(ApiServer *self);
 unsigned api_server_n_events(const ApiServer *self);

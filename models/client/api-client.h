@@ -16,6 +16,13 @@ const char *api_client_name(const ApiClient *self);
 
 /* Takes a token, waits for it, sends. client and client_hash of @request are filled in here. The reply comes unless the
  * client is freed first; what @request borrows must live until the reply or until @drop is called instead. */
-void api_client_request(ApiClient *self, const ApiRequest *request, ApiReply reply, GDestroyNotify drop, void *data);
+void api_client_request(
+    ApiClient *self, const ApiRequest *request, ApiReply reply, GDestroyNotify drop, void *data);
 /* TIM-10: a draw of the component's own time before a request about @key. Counts on the key. */
 SimTime api_client_think(ApiClient *self, ObjectKey *key);
+
+/* For the event recorder, which sends by itself. Takes a token. Returns: when it is granted */
+SimTime api_client_reserve(ApiClient *self);
+uint64_t api_client_hash(const ApiClient *self);
+Sim *api_client_sim(const ApiClient *self);
+ApiServer *api_client_api(const ApiClient *self);

@@ -18,4 +18,8 @@ void event_recorder_free(EventRecorder *self); /* what is not sent is lost */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EventRecorder, event_recorder_free)
 
 /* @type, @reason: static or interned; @message: interned. @object: as the component saw it */
-void event_recorder_record(EventRecorder *self, const Object *object, const char *type, const char *reason, const char *message);
+void event_recorder_record(EventRecorder *self,
+                           const Object *object,
+                           const char *type,
+                           const char *reason,
+                           const char *message);

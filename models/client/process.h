@@ -51,13 +51,23 @@ const Object *informer_iter_next(InformerIter *iter); /* NULL: the end */
 typedef struct InformerIndex InformerIndex;
 /* Emits each value of @object by index_emit(); values are addresses: interned strings or keys. */
 typedef void (*InformerIndexFunc)(InformerIndex *index, const Object *object, Objects *objects);
-InformerIndex *informer_add_index(Informer *self, InformerIndexFunc function); /* (borrowed): the same for the same function */
+InformerIndex *
+informer_add_index(Informer *self,
+                   InformerIndexFunc function); /* (borrowed): the same for the same function */
 void index_emit(InformerIndex *self, const void *value);
 /* Returns: (borrowed): the objects in a fixed order (of becoming such), valid until the cache changes; NULL with 0 */
 const Object *const *informer_index_get(const InformerIndex *self, const void *value, unsigned *n);
 
 /* Indexes that several components use. */
-void index_pods_by_node(InformerIndex *index, const Object *object, Objects *objects);  /* value: node name */
-void index_pods_by_claim(InformerIndex *index, const Object *object, Objects *objects); /* value: ObjectKey of the claim */
-void index_volumes_by_class(InformerIndex *index, const Object *object, Objects *objects); /* value: volume_class() */
-void index_attachments_by_node(InformerIndex *index, const Object *object, Objects *objects); /* value: node name */
+void index_pods_by_node(InformerIndex *index,
+                        const Object *object,
+                        Objects *objects); /* value: node name */
+void index_pods_by_claim(InformerIndex *index,
+                         const Object *object,
+                         Objects *objects); /* value: ObjectKey of the claim */
+void index_volumes_by_class(InformerIndex *index,
+                            const Object *object,
+                            Objects *objects); /* value: volume_class() */
+void index_attachments_by_node(InformerIndex *index,
+                               const Object *object,
+                               Objects *objects); /* value: node name */

@@ -8,8 +8,8 @@
 typedef struct WorkQueue WorkQueue;
 
 typedef struct {
-    SimTime base, max;    /* per item: base * 2^failures, at most max (CGO-26); base 0: none */
-    double bucket_qps;    /* in a MaxOf with the item's delay (CGO-27); 0: none */
+    SimTime base, max; /* per item: base * 2^failures, at most max (CGO-26); base 0: none */
+    double bucket_qps; /* in a MaxOf with the item's delay (CGO-27); 0: none */
     unsigned bucket_burst;
 } RateLimit;
 
@@ -17,8 +17,8 @@ typedef struct {
 extern const RateLimit rate_limit_default;
 
 typedef struct {
-    Sim *sim;           /* (borrowed) */
-    const char *name;   /* the name in metrics; static */
+    Sim *sim;         /* (borrowed) */
+    const char *name; /* the name in metrics; static */
     RateLimit limit;
     void (*ready)(void *self); /* something may be taken; called within add, so only note it */
     void *self;
@@ -29,17 +29,15 @@ void work_queue_free(WorkQueue *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(WorkQueue, work_queue_free)
 
 void work_queue_add(WorkQueue *self, ObjectKey *key);
-void work_queue_add_after(WorkQueue *self, ObjectKey *key, SimTime delay); /* of two, the earlier time stays (CGO-24) */
+void work_queue_add_after(WorkQueue *self,
+                          ObjectKey *key,
+                          SimTime delay); /* of two, the earlier time stays (CGO-24) */
 void work_queue_add_rate_limited(WorkQueue *self, ObjectKey *key);
 void work_queue_forget(WorkQueue *self, ObjectKey *key);
 unsigned work_queue_failures(const WorkQueue *self, const ObjectKey *key);
 unsigned work_queue_length(const WorkQueue *self);
 
-/**
- * work_queue_get:
- * @added_by: (out): what added it, for the log of causes
- * @blocked: (out): whether it had to wait for its own earlier run
- * Returns: (borrowed): the head, now processing; NULL: empty
- */
-ObjectKey *work_queue_get(WorkQueue *self, SimCauseId *added_by, gboolean *blocked);
+/* Takes the head, which is processing from now on. @added_by: (out): what added it, for the log of causes.
+ * Returns: (borrowed): NULL: empty */
+ObjectKey *work_queue_get(WorkQueue *self, SimCauseId *added_by);
 void work_queue_done(WorkQueue *self, ObjectKey *key);

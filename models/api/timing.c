@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "timing.h"
+
+void
+timing_clear(Timing *self)
+{
+    g_clear_pointer(&self->write, sim_dist_unref);
+    g_clear_pointer(&self->think, sim_dist_unref);
+    g_clear_pointer(&self->watch, sim_dist_unref);
+}
+
+void
+timing_init_instant(Timing *self)
+{
+    *self = (Timing){
+        .write = sim_dist_new_constant(0),
+        .think = sim_dist_new_constant(0),
+        .watch = sim_dist_new_constant(0),
+        .create_factor = 1.0,
+        .update_factor = 1.0,
+        .patch_factor = 1.0,
+        .delete_factor = 1.0,
+        .read_factor = 1.0,
+        .not_found_factor = 1.0,
+    };
+}

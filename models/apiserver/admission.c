@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "apiserver-private.h"
+
+#include <string.h>
+
+#define NANOSECONDS_TO_SECONDS(time) ((time) / SIM_SECOND)
+
+static gboolean
+class_is_default(const Object *class)
+{
+    return g_strcmp0(object_annotation(class, ANNOTATION_DEFAULT_CLASS), "true") == 0 ||
+           g_strcmp0(object_annotation(class, ANNOTATION_BETA_DEFAULT_CLASS), "true") == 0;
+}
+
+/* Of two default classes the newer, by whole seconds; of equally old ones the smaller name (API-121). */
+static gboolean
+class_precedes(const Object *a, const Object *b)
+{
+    SimTime a_at = NANOSECONDS_TO_SECONDS(a->created_at),
+            b_at = NANOSECONDS_TO_SECONDS(b->created_at);
+
+    return a_at != b_at ? a_at > b_at : strcmp(object_name(a), object_name(b)) < 0;
+}
+
+static const Object *
+default_class(const ApiServer *self)
+{
+    Objects *objects = api_server_objects(self);
+    const Object *best = NULL;
+
+    for (uint32_t i = 0; i < objects_n_keys(objects, KIND_STORAGE_CLASS); i++) {
+        const Object *class = api_server_get(self, objects_key_at(objects, KIND_STORAGE_CLASS, i));
+        if (class != NULL && class_is_default(class) &&
+            (best == NULL || class_precedes(class, best)))
+            best = class;
+    }
+    return best;
+}
+
+static void
+admit_claim(ApiServer *self, Claim *claim)
+{
+    Objects *objects = api_server_objects(self);
+
+    if (claim->class_name == NULL &&
+        object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS) == NULL) {
+        const Object *class = default_class(self);
+        if (class != NULL)
+            claim->class_name = object_name(class);
+    }
+    object_add_finalizer(&claim->meta, strings_intern(objects_strings(objects),
+                                                      FINALIZER_PVC_PROTECTION)); /* API-123 */
+}
+
+/* The status of a new object is the server's, whatever the creator sent (API-130, API-133). */
+static void
+reset_status(Object *object)
+{
+    g_autoptr(Object) fresh = object_new((ObjectKey *)object->key);
+
+    object_take_fields(object, fresh, TRUE);
+}
+
+ApiCode
+admission_create(ApiServer *self, Object *object, GString *message)
+{
+    (void)message;
+    switch (object_kind(object)) {
+    case KIND_CLAIM:
+        reset_status(object);
+        admit_claim(self, CLAIM(object));
+        break;
+    case KIND_VOLUME:
+        reset_status(object);
+        VOLUME(object)->phase_changed_at = object->created_at;
+        object_add_finalizer(object, strings_intern(objects_strings(api_server_objects(self)),
+                                                    FINALIZER_PV_PROTECTION));
+        break;
+    case KIND_POD:
+    case KIND_ATTACHMENT:
+    case KIND_STATEFUL_SET:
+        reset_status(object);
+        break;
+    case KIND_STORAGE_CLASS:
+    case KIND_NODE: /* a kubelet registers with its status */
+    case KIND_CSI_NODE:
+    case KIND_CSI_DRIVER:
+    case KIND_STORAGE_CAPACITY:
+    case KIND_CONTROLLER_REVISION:
+    case N_KINDS:
+        break;
+    }
+    return API_OK;
+}
+
+/* API-131: a name is set once, a class once from nil, a request only while bound. */
+static gboolean
+claim_change_is_allowed(const Claim *before, const Claim *after)
+{
+    if (before->access_modes != after->access_modes || before->volume_mode != after->volume_mode ||
+        !label_selector_equal(before->selector, after->selector))
+        return FALSE;
+    if (claim_volume_name(before)[0] != '\0' &&
+        claim_volume_name(before) != claim_volume_name(after))
+        return FALSE;
+    if (before->class_name != NULL && before->class_name != after->class_name)
+        return FALSE;
+    return before->request_bytes == after->request_bytes || before->phase == CLAIM_BOUND;
+}
+
+/* API-124, API-132. */
+static ApiCode
+check_resize(ApiServer *self, const Claim *before, const Claim *after, GString *message)
+{
+    Objects *objects = api_server_objects(self);
+    const char *name = object_name(&before->meta);
+
+    if (after->request_bytes < before->request_bytes) {
+        if (after->request_bytes > before->capacity_bytes)
+            return API_OK;
+        g_string_printf(message,
+                        "PersistentVolumeClaim \"%s\" is invalid: spec.resources.requests.storage: "
+                        "Forbidden: field can not be less than status.capacity",
+                        name);
+        return API_INVALID;
+    }
+    if (after->request_bytes == before->request_bytes)
+        return API_OK;
+
+    ObjectKey *key = objects_find_key(objects, KIND_STORAGE_CLASS, NULL, claim_class(before));
+    const StorageClass *class = key == NULL ? NULL : STORAGE_CLASS(api_server_get(self, key));
+    if (class != NULL && class->allow_expansion)
+        return API_OK;
+    g_string_printf(
+        message,
+        "persistentvolumeclaims \"%s\" is forbidden: only dynamically provisioned pvc can be "
+        "resized and the storageclass that provisions the pvc must support resize",
+        name);
+    return API_FORBIDDEN;
+}
+
+static ApiCode
+check_claim(ApiServer *self, const Claim *before, const Claim *after, GString *message)
+{
+    if (before->phase != CLAIM_BOUND && after->request_bytes > before->request_bytes) {
+        g_string_printf(message,
+                        "persistentvolumeclaims \"%s\" is forbidden: Only bound persistent volume "
+                        "claims can be expanded",
+                        object_name(&before->meta));
+        return API_FORBIDDEN;
+    }
+    if (!claim_change_is_allowed(before, after)) {
+        g_string_printf(
+            message,
+            "PersistentVolumeClaim \"%s\" is invalid: spec: Forbidden: spec is immutable after "
+            "creation except resources.requests and volumeAttributesClassName for bound claims",
+            object_name(&before->meta));
+        return API_INVALID;
+    }
+    return check_resize(self, before, after, message);
+}
+
+static ApiCode
+check_volume(const Volume *before, Volume *after, SimTime now, GString *message)
+{
+    if (before->source != after->source && before->source != NULL &&
+        (after->source == NULL || before->source->handle != after->source->handle ||
+         before->source->driver != after->source->driver)) {
+        g_string_printf(message,
+                        "PersistentVolume \"%s\" is invalid: spec.persistentvolumesource: "
+                        "Forbidden: spec.persistentvolumesource is immutable after creation",
+                        object_name(&before->meta));
+        return API_INVALID;
+    }
+    if (before->volume_mode != after->volume_mode) {
+        g_string_printf(message,
+                        "PersistentVolume \"%s\" is invalid: spec.volumeMode: Invalid value: field "
+                        "is immutable",
+                        object_name(&before->meta));
+        return API_INVALID;
+    }
+    if (before->phase != after->phase) /* API-134 */
+        after->phase_changed_at = now;
+    return API_OK;
+}
+
+/* API-52: an object that is being deleted gets no new finalizer. */
+static ApiCode
+check_finalizers(const Object *before, const Object *after, GString *message)
+{
+    for (unsigned i = 0; after->finalizers != NULL && i < after->finalizers->n_items; i++)
+        if (!string_list_has(before->finalizers, after->finalizers->items[i])) {
+            g_string_printf(
+                message,
+                "%s \"%s\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be "
+                "added if the object is being deleted, found new finalizers []string{\"%s\"}",
+                kind_class(object_kind(before))->kind, object_name(before),
+                after->finalizers->items[i]);
+            return API_INVALID;
+        }
+    return API_OK;
+}
+
+ApiCode
+admission_update(ApiServer *self, const Object *before, Object *after, GString *message)
+{
+    if (object_is_deleted(before) && before->finalizers != after->finalizers) {
+        ApiCode code = check_finalizers(before, after, message);
+        if (code != API_OK)
+            return code;
+    }
+    if (object_kind(before) == KIND_CLAIM)
+        return check_claim(self, CLAIM_CONST(before), CLAIM_CONST(after), message);
+    if (object_kind(before) == KIND_VOLUME)
+        return check_volume(VOLUME_CONST(before), VOLUME(after), api_server_now(self), message);
+    return API_OK;
+}

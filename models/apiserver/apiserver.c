@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "apiserver-private.h"
+
+#include <string.h>
+
+#define EVENT_NAME "api"
+
+struct ApiServer {
+    Sim *sim;
+    Objects *objects;
+    const Timing *timing;
+    WatchHub *watches;
+    GPtrArray *stored[N_KINDS]; /* of Object, by slot; NULL: no such object now */
+    unsigned counts[N_KINDS];
+    uint64_t revision; /* API-1 */
+    uint64_t n_requests[API_BIND + 1];
+    SimStream latencies;
+    GArray *events;   /* of ApiEvent */
+    GString *message; /* of the refusal being answered */
+    ApiObserver observer;
+    void *observer_data;
+    ApiRequestObserver request_observer;
+    void *request_observer_data;
+};
+
+/* A request under way. */
+typedef struct {
+    ApiServer *server;
+    ApiRequest request;
+    ApiReply reply;
+    void *data;
+    SimTime arrived_at, responds_at;
+    const Object *object; /* of the response */
+    char *message;        /* (owned): of the response; NULL: none */
+    ApiCode code;
+    uint32_t n; /* the request's number among those about its key: the n of its draws */
+    /* Writes of Events go the same way, but are not objects. */
+    gboolean is_event;
+    unsigned event_index;
+    ApiEvent event;
+} ApiCall;
+
+ApiServer *
+api_server_new(const ApiServerOptions *options)
+{
+    ApiServer *self = g_new0(ApiServer, 1);
+
+    self->sim = options->sim;
+    self->objects = options->objects;
+    self->timing = options->timing;
+    self->watches = watch_hub_new(self->sim, self->timing);
+    self->latencies = sim_stream(self->sim, "api/latency");
+    self->events = g_array_new(FALSE, TRUE, sizeof(ApiEvent));
+    self->message = g_string_new(NULL);
+    for (unsigned i = 0; i < N_KINDS; i++)
+        self->stored[i] = g_ptr_array_new();
+    return self;
+}
+
+void
+api_server_free(ApiServer *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned kind = 0; kind < N_KINDS; kind++) {
+        for (unsigned i = 0; i < self->stored[kind]->len; i++)
+            if (self->stored[kind]->pdata[i] != NULL)
+                object_unref(self->stored[kind]->pdata[i]);
+        g_ptr_array_unref(self->stored[kind]);
+    }
+    watch_hub_free(self->watches);
+    g_array_unref(self->events);
+    g_string_free(self->message, TRUE);
+    g_free(self);
+}
+
+Objects *
+api_server_objects(const ApiServer *self)
+{
+    return self->objects;
+}
+
+SimTime
+api_server_now(const ApiServer *self)
+{
+    return sim_now(self->sim);
+}
+
+const Object *
+api_server_get(const ApiServer *self, const ObjectKey *key)
+{
+    const GPtrArray *stored = self->stored[key->kind];
+
+    return key->slot < stored->len ? stored->pdata[key->slot] : NULL;
+}
+
+unsigned
+api_server_count(const ApiServer *self, ObjectKind kind)
+{
+    return self->counts[kind];
+}
+
+uint64_t
+api_server_resource_version(const ApiServer *self)
+{
+    return self->revision;
+}
+
+uint64_t
+api_server_n_requests(const ApiServer *self, ApiVerb verb)
+{
+    return self->n_requests[verb];
+}
+
+void
+api_server_observe(ApiServer *self, ApiObserver observer, void *data)
+{
+    self->observer = observer;
+    self->observer_data = data;
+}
+
+void
+api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, void *data)
+{
+    self->request_observer = observer;
+    self->request_observer_data = data;
+}
+
+ApiWatch *
+api_server_watch(ApiServer *self,
+                 ObjectKind kind,
+                 const char *filter,
+                 uint64_t entity,
+                 ApiWatchEvent event,
+                 void *data)
+{
+    return watch_hub_watch(self->watches, kind, filter, entity, event, data);
+}
+
+/* Puts @object (taken; NULL: remove) in the place of @key. */
+static void
+store_replace(ApiServer *self, const ObjectKey *key, Object *object)
+{
+    GPtrArray *stored = self->stored[key->kind];
+
+    if (key->slot >= stored->len)
+        g_ptr_array_set_size(stored, (int)MAX(key->slot + 1, stored->len * 2));
+    const Object *before = stored->pdata[key->slot];
+    self->counts[key->kind] += (object != NULL) - (before != NULL);
+    stored->pdata[key->slot] = object;
+    if (before != NULL)
+        object_unref(before);
+}
+
+/* A write succeeded: observers see it, watches will. @after is taken; with WATCH_DELETED it is the last state. */
+static const Object *
+store_commit(ApiServer *self, WatchType type, Object *after, SimTime responds_at, uint32_t n)
+{
+    const ObjectKey *key = after->key;
+    g_autoptr(Object) before =
+        api_server_get(self, key) == NULL ? NULL : object_ref(api_server_get(self, key));
+
+    after->resource_version = ++self->revision;
+    store_replace(self, key, type == WATCH_DELETED ? NULL : object_ref(after));
+    if (self->observer != NULL)
+        self->observer(self->observer_data, before, type == WATCH_DELETED ? NULL : after);
+    watch_hub_send(self->watches, type, after, responds_at, n);
+    return after;
+}
+
+static void
+answer(ApiCall *call, ApiCode code, const Object *object /* taken */)
+{
+    call->code = code;
+    call->object = object;
+}
+
+static void
+refuse(ApiCall *call, ApiCode code)
+{
+    call->code = code;
+    call->message = g_strdup(call->server->message->str);
+}
+
+static void G_GNUC_PRINTF(3, 4) refuse_with(ApiCall *call, ApiCode code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    g_string_vprintf(call->server->message, format, args);
+    va_end(args);
+    refuse(call, code);
+}
+
+static void
+refuse_conflict(ApiCall *call)
+{
+    const ObjectKey *key = call->request.key;
+
+    refuse_with(call, API_CONFLICT,
+                "Operation cannot be fulfilled on %s \"%s\": the object has been modified; please "
+                "apply your changes to the latest version and try again",
+                kind_class(key->kind)->resource, key->name);
+}
+
+static void
+refuse_not_found(ApiCall *call)
+{
+    const ObjectKey *key = call->request.key;
+
+    refuse_with(call, API_NOT_FOUND, "%s \"%s\" not found", kind_class(key->kind)->resource,
+                key->name);
+}
+
+/* Marked for deletion, nothing holds it, and no grace is left to wait for (API-51, API-S7). */
+static gboolean
+may_go(const Object *object)
+{
+    return object_is_deleted(object) && object->finalizers == NULL && object->deletion_grace_s <= 0;
+}
+
+static void
+commit_create(ApiServer *self, ApiCall *call)
+{
+    ObjectKey *key = call->request.key;
+
+    if (api_server_get(self, key) != NULL) {
+        refuse_with(call, API_EXISTS, "%s \"%s\" already exists", kind_class(key->kind)->resource,
+                    key->name);
+        return;
+    }
+
+    g_autoptr(Object) object = object_edit(call->request.object);
+    object->uid = objects_uid(self->objects, key, ++key->incarnation);
+    object->created_at = sim_now(self->sim);
+    object->generation = kind_class(key->kind)->has_generation ? 1 : 0;
+    g_string_truncate(self->message, 0);
+    ApiCode code = admission_create(self, object, self->message);
+    if (code != API_OK) {
+        refuse(call, code);
+        return;
+    }
+    answer(call, API_OK,
+           store_commit(self, WATCH_ADDED, g_steal_pointer(&object), call->responds_at, call->n));
+}
+
+/* Stores @after unless it is refused, changes nothing (API-2), or ends a deletion (API-51). */
+static void
+commit_change(ApiServer *self, ApiCall *call, const Object *before, Object *changed /* taken */)
+{
+    g_autoptr(Object) after = changed;
+
+    g_string_truncate(self->message, 0);
+    ApiCode code = admission_update(self, before, after, self->message);
+    if (code != API_OK) {
+        refuse(call, code);
+        return;
+    }
+    if (object_equal(before, after)) {
+        answer(call, API_OK, object_ref(before));
+        return;
+    }
+    WatchType type = may_go(after) ? WATCH_DELETED : WATCH_MODIFIED;
+    answer(call, API_OK,
+           store_commit(self, type, g_steal_pointer(&after), call->responds_at, call->n));
+}
+
+static void
+take_metadata(Object *to, const Object *from)
+{
+    StringMap *labels = string_map_ref(from->labels),
+              *annotations = string_map_ref(from->annotations);
+    StringList *finalizers = string_list_ref(from->finalizers);
+
+    string_map_unref(to->labels);
+    string_map_unref(to->annotations);
+    string_list_unref(to->finalizers);
+    to->labels = labels;
+    to->annotations = annotations;
+    to->finalizers = finalizers;
+}
+
+static void
+commit_update(ApiServer *self, ApiCall *call, gboolean status)
+{
+    const ApiRequest *request = &call->request;
+    const Object *before = api_server_get(self, request->key);
+
+    if (before == NULL) {
+        refuse_not_found(call);
+        return;
+    }
+    if ((request->object->resource_version != 0 &&
+         request->object->resource_version != before->resource_version) ||
+        (object_uid_is_set(request->object->uid) &&
+         !object_uid_equal(request->object->uid, before->uid))) {
+        refuse_conflict(call);
+        return;
+    }
+
+    Object *after = object_edit(before);
+    object_take_fields(after, request->object, status);
+    take_metadata(after, request->object); /* also by writes of the status (CGO-44) */
+    if (!status && kind_class(request->key->kind)->has_generation && !object_equal(before, after))
+        after->generation++; /* API-3 */
+    commit_change(self, call, before, after);
+}
+
+static gboolean
+precondition_holds(ApiCall *call, const Object *before)
+{
+    const ApiRequest *request = &call->request;
+
+    if (before == NULL) {
+        refuse_not_found(call);
+        return FALSE;
+    }
+    if ((object_uid_is_set(request->uid) && !object_uid_equal(request->uid, before->uid)) ||
+        (request->resource_version != 0 && request->resource_version != before->resource_version)) {
+        refuse_conflict(call);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static void
+commit_patch(ApiServer *self, ApiCall *call, gboolean status)
+{
+    const Object *before = api_server_get(self, call->request.key);
+
+    if (!precondition_holds(call, before))
+        return;
+
+    Object *after = object_edit(before);
+    gboolean changed = call->request.edit(after, call->request.arg);
+    if (changed && !status && kind_class(call->request.key->kind)->has_generation)
+        after->generation++;
+    commit_change(self, call, before, after);
+}
+
+/* WL-90: how long a pod may take; none if no kubelet has it, or it is over. */
+static int32_t
+pod_grace(const Pod *pod, int32_t asked_s)
+{
+    if (pod->node_name == NULL || pod_is_terminal(pod))
+        return 0;
+    return asked_s >= 0 ? asked_s : pod->spec->grace_s;
+}
+
+static void
+commit_delete(ApiServer *self, ApiCall *call)
+{
+    const Object *before = api_server_get(self, call->request.key);
+
+    if (!precondition_holds(call, before))
+        return;
+
+    gboolean is_pod = object_kind(before) == KIND_POD;
+    int32_t grace_s = is_pod ? pod_grace(POD_CONST(before), call->request.grace_s) : 0;
+    if (object_is_deleted(before) &&
+        (before->finalizers != NULL || grace_s >= before->deletion_grace_s) && !may_go(before)) {
+        answer(call, API_OK, object_ref(before)); /* API-53, WL-91: it may only get shorter */
+        return;
+    }
+
+    Object *after = object_edit(before);
+    if (!object_is_deleted(before) || is_pod)
+        after->deleted_at = sim_now(self->sim) + grace_s * SIM_SECOND;
+    after->deletion_grace_s = grace_s;
+    if (after->generation > 0 && !object_is_deleted(before))
+        after->generation++; /* API-3 */
+    if (!may_go(after)) {
+        answer(call, API_OK, store_commit(self, WATCH_MODIFIED, after, call->responds_at, call->n));
+        return;
+    }
+    if (is_pod) { /* WL-90: two writes, both seen by watchers */
+        Object *last = object_edit(after);
+        object_unref(store_commit(self, WATCH_MODIFIED, after, call->responds_at, call->n));
+        after = last;
+    }
+    answer(call, API_OK, store_commit(self, WATCH_DELETED, after, call->responds_at, call->n));
+}
+
+/* API-22. */
+static void
+commit_bind(ApiServer *self, ApiCall *call)
+{
+    const Object *before = api_server_get(self, call->request.key);
+    const char *name = call->request.key->name;
+
+    if (!precondition_holds(call, before))
+        return;
+    if (object_is_deleted(before)) {
+        refuse_with(call, API_CONFLICT,
+                    "Operation cannot be fulfilled on pods/binding \"%s\": pod %s is being "
+                    "deleted, cannot be assigned to a host",
+                    name, name);
+        return;
+    }
+    if (POD_CONST(before)->node_name != NULL) {
+        refuse_with(call, API_CONFLICT,
+                    "Operation cannot be fulfilled on pods/binding \"%s\": pod %s is already "
+                    "assigned to node \"%s\"",
+                    name, name, POD_CONST(before)->node_name);
+        return;
+    }
+
+    Object *after = object_edit(before);
+    POD(after)->node_name = call->request.node_name;
+    POD(after)->scheduled =
+        (PodCondition){.status = CONDITION_TRUE, .changed_at = sim_now(self->sim)};
+    answer(call, API_OK, store_commit(self, WATCH_MODIFIED, after, call->responds_at, call->n));
+}
+
+static void
+commit_event(ApiServer *self, const ApiCall *call)
+{
+    ApiEvent *event = &g_array_index(self->events, ApiEvent, call->event_index);
+    SimTime written_at = event->count == 0 ? sim_now(self->sim) : event->written_at;
+
+    *event = call->event;
+    event->written_at = written_at;
+    self->revision++;
+}
+
+static void
+commit(ApiServer *self, ApiCall *call)
+{
+    self->n_requests[call->request.verb]++;
+    if (call->is_event) {
+        commit_event(self, call);
+        answer(call, API_OK, NULL);
+        return;
+    }
+    switch (call->request.verb) {
+    case API_GET:
+        if (api_server_get(self, call->request.key) != NULL)
+            answer(call, API_OK, object_ref(api_server_get(self, call->request.key)));
+        else
+            refuse_not_found(call);
+        return;
+    case API_LIST:
+        answer(call, API_OK, NULL);
+        return;
+    case API_CREATE:
+        commit_create(self, call);
+        return;
+    case API_UPDATE:
+    case API_UPDATE_STATUS:
+        commit_update(self, call, call->request.verb == API_UPDATE_STATUS);
+        return;
+    case API_PATCH:
+    case API_PATCH_STATUS:
+        commit_patch(self, call, call->request.verb == API_PATCH_STATUS);
+        return;
+    case API_DELETE:
+        commit_delete(self, call);
+        return;
+    case API_BIND:
+        commit_bind(self, call);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+static void
+call_free(void *data)
+{
+    ApiCall *call = data;
+
+    if (call->object != NULL)
+        object_unref(call->object);
+    g_free(call->message);
+    g_slice_free(ApiCall, call);
+}
+
+static void
+call_respond(Sim *sim, void *data)
+{
+    ApiCall *call = data;
+    const ApiServer *self = call->server;
+    ApiResponse response = {call->code, call->object, call->message};
+
+    (void)sim;
+    if (self->request_observer != NULL && !call->is_event)
+        self->request_observer(self->request_observer_data, &call->request, call->code,
+                               call->arrived_at);
+    call->reply(call->data, &response);
+    call_free(call);
+}
+
+static const SimEventType respond_event = {
+    .name = EVENT_NAME "/response",
+    .fire = call_respond,
+    .free_data = call_free,
+};
+
+static void
+call_commit(Sim *sim, void *data)
+{
+    ApiCall *call = data;
+
+    commit(call->server, call);
+    sim_at(sim, call->responds_at, &respond_event, call, WAIT_API);
+}
+
+static const SimEventType commit_event_type = {
+    .name = EVENT_NAME "/commit",
+    .fire = call_commit,
+    .free_data = call_free,
+};
+
+static double
+verb_factor(const Timing *timing, ApiVerb verb)
+{
+    switch (verb) {
+    case API_GET:
+    case API_LIST:
+        return timing->read_factor;
+    case API_CREATE:
+    case API_BIND:
+        return timing->create_factor;
+    case API_UPDATE:
+    case API_UPDATE_STATUS:
+        return timing->update_factor;
+    case API_PATCH:
+    case API_PATCH_STATUS:
+        return timing->patch_factor;
+    case API_DELETE:
+        return timing->delete_factor;
+    }
+    g_assert_not_reached();
+}
+
+static SimTime
+scale(SimTime time, double factor)
+{
+    return (SimTime)((double)time * factor);
+}
+
+/* TIM-1, TIM-2, TIM-5, TIM-6. */
+static SimTime
+draw_duration(const ApiServer *self, const ApiCall *call, uint64_t entity)
+{
+    const ApiRequest *request = &call->request;
+    SimTime time = scale(sim_dist_draw(self->timing->write, self->latencies, entity, call->n),
+                         verb_factor(self->timing, request->verb));
+    gboolean needs_object =
+        request->verb != API_CREATE && request->verb != API_LIST && !call->is_event;
+
+    if (needs_object && api_server_get(self, request->key) == NULL)
+        time = scale(time, self->timing->not_found_factor);
+    return time;
+}
+
+/* The write is committed shortly before its response, so that watch events can come before it (TIM-7). */
+static void
+call_start(ApiServer *self, ApiCall *call, uint64_t entity)
+{
+    SimTime duration = draw_duration(self, call, entity);
+
+    call->arrived_at = sim_now(self->sim);
+    call->responds_at = call->arrived_at + duration;
+    SimTime commit_at = MAX(call->arrived_at, call->responds_at - self->timing->watch_lead);
+    sim_at(self->sim, commit_at, &commit_event_type, call, WAIT_API);
+}
+
+void
+api_server_request(ApiServer *self, const ApiRequest *request, ApiReply reply, void *data)
+{
+    ApiCall *call = g_slice_new0(ApiCall);
+    uint64_t entity = sim_hash_combine(request->key->hash, request->client_hash + request->verb);
+
+    call->server = self;
+    call->request = *request;
+    call->reply = reply;
+    call->data = data;
+    call->n = request->key->n_requests++;
+    call_start(self, call, entity);
+}
+
+void
+api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *response)
+{
+    ApiCall call = {.server = self,
+                    .request = *request,
+                    .arrived_at = sim_now(self->sim),
+                    .responds_at = sim_now(self->sim)};
+
+    call.n = request->key->n_requests++;
+    commit(self, &call);
+    g_string_assign(self->message, call.message == NULL ? "" : call.message);
+    *response =
+        (ApiResponse){call.code, call.object, call.message == NULL ? NULL : self->message->str};
+    if (call.object != NULL)
+        object_unref(call.object); /* the store has it, or it was the last state of what is gone */
+    g_free(call.message);
+    if (api_server_get(self, request->key) != response->object)
+        response->object = NULL;
+}
+
+void
+api_server_import(ApiServer *self, Object *object)
+{
+    ObjectKey *key = (ObjectKey *)object->key;
+
+    if (!object_uid_is_set(object->uid))
+        object->uid = objects_uid(self->objects, key, ++key->incarnation);
+    object_unref(store_commit(self, WATCH_ADDED, object, sim_now(self->sim), key->n_requests++));
+}
+
+unsigned
+api_server_new_event(ApiServer *self)
+{
+    ApiEvent none = {.count = 0};
+
+    g_array_append_val(self->events, none);
+    return self->events->len - 1;
+}
+
+unsigned
+api_server_n_events(const ApiServer *self)
+{
+    return self->events->len;
+}
+
+const ApiEvent *
+api_server_event(const ApiServer *self, unsigned index)
+{
+    return &g_array_index(self->events, ApiEvent, index);
+}
+
+void
+api_server_write_event(ApiServer *self,
+                       unsigned index,
+                       const ApiEvent *event,
+                       uint64_t client_hash,
+                       ApiReply reply,
+                       void *data)
+{
+    ApiCall *call = g_slice_new0(ApiCall);
+    ObjectKey *key = (ObjectKey *)event->involved;
+    ApiVerb verb = event->count == 1 ? API_CREATE : API_PATCH;
+
+    call->server = self;
+    call->request = (ApiRequest){.verb = verb, .key = key};
+    call->is_event = TRUE;
+    call->event_index = index;
+    call->event = *event;
+    call->reply = reply;
+    call->data = data;
+    call->n = key->n_requests++;
+    call_start(self, call, sim_hash_combine(key->hash, client_hash + N_KINDS + verb));
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "apiserver-private.h"
+
+/* Watches of one kind: those that see all of it, and those of one node's pods or of one name. */
+typedef struct {
+    GPtrArray *all;
+    GHashTable *filtered; /* interned filter -> GPtrArray of ApiWatch */
+} KindWatches;
+
+struct WatchHub {
+    Sim *sim;
+    const Timing *timing;
+    SimStream delays;
+    KindWatches kinds[N_KINDS];
+};
+
+struct ApiWatch {
+    WatchHub *hub; /* NULL: closed */
+    ObjectKind kind;
+    const char *filter;
+    uint64_t entity;
+    ApiWatchEvent event;
+    void *data;
+    SimTime last_at;    /* of the last event sent: order is kept (API-70) */
+    unsigned n_pending; /* events under way; the last one frees a closed watch */
+};
+
+typedef struct {
+    ApiWatch *watch;
+    const Object *object;
+    WatchType type;
+} Delivery;
+
+static void
+delivery_free(void *data)
+{
+    Delivery *delivery = data;
+    ApiWatch *watch = delivery->watch;
+
+    object_unref(delivery->object);
+    if (--watch->n_pending == 0 && watch->hub == NULL)
+        g_free(watch);
+    g_slice_free(Delivery, delivery);
+}
+
+static void
+deliver(Sim *sim, void *data)
+{
+    Delivery *delivery = data;
+    ApiWatch *watch = delivery->watch;
+
+    (void)sim;
+    if (watch->hub != NULL)
+        watch->event(watch->data, delivery->type, delivery->object);
+    delivery_free(delivery);
+}
+
+static const SimEventType deliver_event = {
+    .name = "api/watch event",
+    .fire = deliver,
+    .free_data = delivery_free,
+};
+
+WatchHub *
+watch_hub_new(Sim *sim, const Timing *timing)
+{
+    WatchHub *self = g_new0(WatchHub, 1);
+
+    self->sim = sim;
+    self->timing = timing;
+    self->delays = sim_stream(sim, "api/watch");
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        self->kinds[i].all = g_ptr_array_new();
+        self->kinds[i].filtered = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL,
+                                                        (GDestroyNotify)g_ptr_array_unref);
+    }
+    return self;
+}
+
+void
+watch_hub_free(WatchHub *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        g_ptr_array_unref(self->kinds[i].all);
+        g_hash_table_unref(self->kinds[i].filtered);
+    }
+    g_free(self);
+}
+
+/* TIM-7: counted from the end of the response; a few events come before it, none before the commit. */
+static void
+watch_send(WatchHub *self,
+           ApiWatch *watch,
+           WatchType type,
+           const Object *object,
+           SimTime responds_at,
+           uint32_t n)
+{
+    uint64_t entity = sim_hash_combine(object->key->hash, watch->entity);
+    SimTime at = responds_at + sim_dist_draw(self->timing->watch, self->delays, entity, n);
+    Delivery *delivery = g_slice_new(Delivery);
+
+    at = MAX(at, sim_now(self->sim));
+    watch->last_at = MAX(at, watch->last_at);
+    watch->n_pending++;
+    *delivery = (Delivery){watch, object_ref(object), type};
+    sim_at(self->sim, watch->last_at, &deliver_event, delivery, WAIT_WATCH);
+}
+
+void
+watch_hub_send(
+    WatchHub *self, WatchType type, const Object *object, SimTime responds_at, uint32_t n)
+{
+    const KindWatches *watches = &self->kinds[object_kind(object)];
+    const char *filter =
+        object_kind(object) == KIND_POD ? POD_CONST(object)->node_name : object_name(object);
+
+    for (unsigned i = 0; i < watches->all->len; i++)
+        watch_send(self, watches->all->pdata[i], type, object, responds_at, n);
+
+    const GPtrArray *some = filter == NULL ? NULL : g_hash_table_lookup(watches->filtered, filter);
+    for (unsigned i = 0; some != NULL && i < some->len; i++)
+        watch_send(self, some->pdata[i], type, object, responds_at, n);
+}
+
+ApiWatch *
+watch_hub_watch(WatchHub *self,
+                ObjectKind kind,
+                const char *filter,
+                uint64_t entity,
+                ApiWatchEvent event,
+                void *data)
+{
+    KindWatches *watches = &self->kinds[kind];
+    GPtrArray *list = watches->all;
+    ApiWatch *watch = g_new0(ApiWatch, 1);
+
+    *watch = (ApiWatch){.hub = self,
+                        .kind = kind,
+                        .filter = filter,
+                        .entity = entity,
+                        .event = event,
+                        .data = data};
+    if (filter != NULL) {
+        list = g_hash_table_lookup(watches->filtered, filter);
+        if (list == NULL) {
+            list = g_ptr_array_new();
+            g_hash_table_insert(watches->filtered, (void *)filter, list);
+        }
+    }
+    g_ptr_array_add(list, watch);
+    return watch;
+}
+
+void
+api_watch_free(ApiWatch *self)
+{
+    if (self == NULL)
+        return;
+
+    KindWatches *watches = &self->hub->kinds[self->kind];
+    GPtrArray *list =
+        self->filter == NULL ? watches->all : g_hash_table_lookup(watches->filtered, self->filter);
+    g_ptr_array_remove(list, self);
+    self->hub = NULL;
+    if (self->n_pending == 0)
+        g_free(self);
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "process-private.h"
+
+typedef struct {
+    InformerHandler function;
+    void *data;
+} Handler;
+
+/* The objects of one value. Beyond a few, @positions finds one; so a class with 10,000 volumes costs no more. */
+typedef struct {
+    GPtrArray *objects;
+    GHashTable *positions; /* ObjectKey -> position + 1; NULL: few objects */
+} Bucket;
+
+#define BUCKET_SCANNED 8 /* objects that are found by looking at all of them */
+
+struct InformerIndex {
+    InformerIndexFunc function;
+    GHashTable *buckets; /* value -> Bucket */
+    GPtrArray *emitted;  /* while the function runs */
+};
+
+/* The cache: by slot if the informer sees the whole kind; a short list if it sees some of it. */
+struct Informer {
+    Process *process;
+    ObjectKind kind;
+    const char *filter;
+    GPtrArray *objects;
+    unsigned count;
+    GArray *handlers;
+    GPtrArray *indexes;
+    ApiWatch *watch;
+};
+
+static void
+bucket_free(void *data)
+{
+    Bucket *bucket = data;
+
+    g_ptr_array_unref(bucket->objects);
+    g_clear_pointer(&bucket->positions, g_hash_table_unref);
+    g_free(bucket);
+}
+
+static Bucket *
+bucket_new(void)
+{
+    Bucket *bucket = g_new0(Bucket, 1);
+
+    bucket->objects = g_ptr_array_new();
+    return bucket;
+}
+
+static void
+bucket_set_position(Bucket *bucket, unsigned position)
+{
+    const Object *object = bucket->objects->pdata[position];
+
+    g_hash_table_insert(bucket->positions, (void *)object->key, GUINT_TO_POINTER(position + 1));
+}
+
+/* Returns: the position of @key, -1: not there */
+static int
+bucket_find(const Bucket *bucket, const ObjectKey *key)
+{
+    if (bucket->positions != NULL)
+        return (int)GPOINTER_TO_UINT(g_hash_table_lookup(bucket->positions, key)) - 1;
+    for (unsigned i = 0; i < bucket->objects->len; i++)
+        if (((const Object *)bucket->objects->pdata[i])->key == key)
+            return (int)i;
+    return -1;
+}
+
+static void
+bucket_put(Bucket *bucket, const Object *object)
+{
+    int position = bucket_find(bucket, object->key);
+
+    if (position >= 0) {
+        bucket->objects->pdata[position] = (void *)object;
+        return;
+    }
+    g_ptr_array_add(bucket->objects, (void *)object);
+    if (bucket->positions != NULL) {
+        bucket_set_position(bucket, bucket->objects->len - 1);
+    } else if (bucket->objects->len > BUCKET_SCANNED) {
+        bucket->positions = g_hash_table_new(g_direct_hash, g_direct_equal);
+        for (unsigned i = 0; i < bucket->objects->len; i++)
+            bucket_set_position(bucket, i);
+    }
+}
+
+static void
+bucket_remove(Bucket *bucket, const ObjectKey *key)
+{
+    int position = bucket_find(bucket, key);
+
+    if (position < 0)
+        return;
+    g_ptr_array_remove_index_fast(bucket->objects, (unsigned)position);
+    if (bucket->positions == NULL)
+        return;
+    g_hash_table_remove(bucket->positions, key);
+    if ((unsigned)position < bucket->objects->len)
+        bucket_set_position(bucket, (unsigned)position);
+}
+
+static void
+index_free(void *data)
+{
+    InformerIndex *index = data;
+
+    g_hash_table_unref(index->buckets);
+    g_ptr_array_unref(index->emitted);
+    g_free(index);
+}
+
+void
+index_emit(InformerIndex *self, const void *value)
+{
+    g_ptr_array_add(self->emitted, (void *)value);
+}
+
+static Bucket *
+index_bucket(InformerIndex *self, const void *value)
+{
+    Bucket *bucket = g_hash_table_lookup(self->buckets, value);
+
+    if (bucket == NULL) {
+        bucket = bucket_new();
+        g_hash_table_insert(self->buckets, (void *)value, bucket);
+    }
+    return bucket;
+}
+
+static gboolean
+is_emitted(const GPtrArray *emitted, unsigned from, unsigned to, const void *value)
+{
+    for (unsigned i = from; i < to; i++)
+        if (emitted->pdata[i] == value)
+            return TRUE;
+    return FALSE;
+}
+
+static void
+index_change(InformerIndex *self, const Object *before, const Object *after, Objects *objects)
+{
+    g_ptr_array_set_size(self->emitted, 0);
+    if (before != NULL)
+        self->function(self, before, objects);
+    unsigned n_before = self->emitted->len;
+    if (after != NULL)
+        self->function(self, after, objects);
+
+    for (unsigned i = n_before; i < self->emitted->len; i++)
+        bucket_put(index_bucket(self, self->emitted->pdata[i]), after);
+    for (unsigned i = 0; i < n_before; i++) {
+        const void *value = self->emitted->pdata[i];
+        if (is_emitted(self->emitted, n_before, self->emitted->len, value))
+            continue;
+        Bucket *bucket = index_bucket(self, value);
+        bucket_remove(bucket, before->key);
+        if (bucket->objects->len == 0)
+            g_hash_table_remove(self->buckets, value);
+    }
+}
+
+/* Where @key is or belongs in the cache, made if @make; NULL: not there. */
+static gpointer *
+cache_place(const Informer *self, const ObjectKey *key, gboolean make)
+{
+    GPtrArray *objects = self->objects;
+
+    if (self->filter == NULL) {
+        if (key->slot >= objects->len) {
+            if (!make)
+                return NULL;
+            g_ptr_array_set_size(objects, (int)MAX(key->slot + 1, objects->len * 2));
+        }
+        return &objects->pdata[key->slot];
+    }
+    for (unsigned i = 0; i < objects->len; i++)
+        if (((const Object *)objects->pdata[i])->key == key)
+            return &objects->pdata[i];
+    if (!make)
+        return NULL;
+    g_ptr_array_add(objects, NULL);
+    return &objects->pdata[objects->len - 1];
+}
+
+static void
+cache_set(Informer *self, const Object *object)
+{
+    gpointer *place = cache_place(self, object->key, TRUE);
+
+    self->count += *place == NULL;
+    if (*place != NULL)
+        object_unref(*place);
+    *place = object_ref(object);
+}
+
+static void
+cache_remove(Informer *self, const ObjectKey *key)
+{
+    gpointer *place = cache_place(self, key, FALSE);
+
+    if (place == NULL || *place == NULL)
+        return;
+    object_unref(*place);
+    self->count--;
+    if (self->filter == NULL)
+        *place = NULL;
+    else
+        g_ptr_array_remove_index(self->objects,
+                                 (unsigned)(place - self->objects->pdata)); /* keeps the order */
+}
+
+/* First the cache and its indexes, then the handlers (CGO-12). The type follows from the cache (CGO-13). */
+static void
+informer_event(void *data, WatchType type, const Object *object)
+{
+    Informer *self = data;
+    const Object *known = informer_get(self, object->key);
+    g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
+    const Object *after = type == WATCH_DELETED ? NULL : object;
+
+    if (before == NULL && after == NULL)
+        return;
+    for (unsigned i = 0; i < self->indexes->len; i++)
+        index_change(self->indexes->pdata[i], before, after, self->process->options.objects);
+    if (after != NULL)
+        cache_set(self, after);
+    else
+        cache_remove(self, object->key);
+    for (unsigned i = 0; i < self->handlers->len; i++) {
+        const Handler *handler = &g_array_index(self->handlers, Handler, i);
+        /* A deletion hands over the last state, newer than what the cache had. */
+        handler->function(handler->data, after == NULL ? object : before, after);
+    }
+}
+
+static gboolean
+passes_filter(const Informer *self, const Object *object)
+{
+    if (self->filter == NULL)
+        return TRUE;
+    return (self->kind == KIND_POD ? POD_CONST(object)->node_name : object_name(object)) ==
+           self->filter;
+}
+
+Informer *
+informer_new(Process *process, ObjectKind kind, const char *filter)
+{
+    const ProcessOptions *options = &process->options;
+    Informer *self = g_new0(Informer, 1);
+
+    self->process = process;
+    self->kind = kind;
+    self->filter = filter;
+    self->objects = g_ptr_array_new();
+    self->handlers = g_array_new(FALSE, FALSE, sizeof(Handler));
+    self->indexes = g_ptr_array_new_with_free_func(index_free);
+    self->watch = api_server_watch(options->api, kind, filter, process->hash, informer_event, self);
+
+    if (filter != NULL && kind != KIND_POD) { /* one name: no need to look at all */
+        const ObjectKey *key = objects_find_key(options->objects, kind, NULL, filter);
+        if (key != NULL && api_server_get(options->api, key) != NULL)
+            cache_set(self, api_server_get(options->api, key));
+        return self;
+    }
+    unsigned n_keys =
+        api_server_count(options->api, kind) == 0 ? 0 : objects_n_keys(options->objects, kind);
+    for (uint32_t slot = 0; slot < n_keys; slot++) {
+        const Object *object =
+            api_server_get(options->api, objects_key_at(options->objects, kind, slot));
+        if (object != NULL && passes_filter(self, object))
+            cache_set(self, object);
+    }
+    return self;
+}
+
+void
+informer_free(Informer *self)
+{
+    if (self == NULL)
+        return;
+    api_watch_free(self->watch);
+    for (unsigned i = 0; i < self->objects->len; i++)
+        if (self->objects->pdata[i] != NULL)
+            object_unref(self->objects->pdata[i]);
+    g_ptr_array_unref(self->objects);
+    g_array_unref(self->handlers);
+    g_ptr_array_unref(self->indexes);
+    g_free(self);
+}
+
+const char *
+informer_filter(const Informer *self)
+{
+    return self->filter;
+}
+
+void
+informer_add_handler(Informer *self, InformerHandler handler, void *data)
+{
+    Handler entry = {handler, data};
+    InformerIter iter;
+    const Object *object;
+
+    g_array_append_val(self->handlers, entry);
+    informer_iter_init(&iter, self);
+    while ((object = informer_iter_next(&iter)) != NULL)
+        handler(data, NULL, object);
+}
+
+const Object *
+informer_get(const Informer *self, const ObjectKey *key)
+{
+    gpointer *place = cache_place(self, key, FALSE);
+
+    return place == NULL ? NULL : *place;
+}
+
+unsigned
+informer_count(const Informer *self)
+{
+    return self->count;
+}
+
+void
+informer_iter_init(InformerIter *iter, const Informer *informer)
+{
+    *iter = (InformerIter){informer, 0};
+}
+
+const Object *
+informer_iter_next(InformerIter *iter)
+{
+    const GPtrArray *objects = iter->informer->objects;
+
+    while (iter->next < objects->len) {
+        const Object *object = objects->pdata[iter->next++];
+        if (object != NULL)
+            return object;
+    }
+    return NULL;
+}
+
+InformerIndex *
+informer_add_index(Informer *self, InformerIndexFunc function)
+{
+    for (unsigned i = 0; i < self->indexes->len; i++)
+        if (((InformerIndex *)self->indexes->pdata[i])->function == function)
+            return self->indexes->pdata[i];
+
+    InformerIndex *index = g_new0(InformerIndex, 1);
+    InformerIter iter;
+    const Object *object;
+    index->function = function;
+    index->buckets = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, bucket_free);
+    index->emitted = g_ptr_array_new();
+    g_ptr_array_add(self->indexes, index);
+    informer_iter_init(&iter, self);
+    while ((object = informer_iter_next(&iter)) != NULL)
+        index_change(index, NULL, object, self->process->options.objects);
+    return index;
+}
+
+const Object *const *
+informer_index_get(const InformerIndex *self, const void *value, unsigned *n)
+{
+    const Bucket *bucket = g_hash_table_lookup(self->buckets, value);
+
+    *n = bucket == NULL ? 0 : bucket->objects->len;
+    return bucket == NULL ? NULL : (const Object *const *)bucket->objects->pdata;
+}
+
+void
+index_pods_by_node(InformerIndex *index, const Object *object, Objects *objects)
+{
+    (void)objects;
+    if (POD_CONST(object)->node_name != NULL)
+        index_emit(index, POD_CONST(object)->node_name);
+}
+
+void
+index_pods_by_claim(InformerIndex *index, const Object *object, Objects *objects)
+{
+    const Pod *pod = POD_CONST(object);
+
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++)
+        index_emit(index, pod_claim_key(objects, pod, &pod->volumes->items[i]));
+}
+
+void
+index_volumes_by_class(InformerIndex *index, const Object *object, Objects *objects)
+{
+    (void)objects;
+    index_emit(index, volume_class(VOLUME_CONST(object)));
+}
+
+void
+index_attachments_by_node(InformerIndex *index, const Object *object, Objects *objects)
+{
+    (void)objects;
+    index_emit(index, ((const Attachment *)object)->node_name);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workqueue.h"
+#include "sim/token-bucket.h"
+
+const RateLimit rate_limit_default = {
+    .base = 5 * SIM_MS, .max = 1000 * SIM_SECOND, .bucket_qps = 10, .bucket_burst = 100};
+
+/* What the queue knows of a key; in an array by slot. */
+typedef struct {
+    SimCauseId added_by;
+    uint16_t failures;
+    gboolean dirty : 1, processing : 1;
+} KeyState;
+
+/* A delayed add. Of two of one key the earlier stays (CGO-24). */
+typedef struct {
+    WorkQueue *queue;
+    ObjectKey *key;
+    SimTime at;
+    SimEventId event;
+} Delayed;
+
+struct WorkQueue {
+    WorkQueueOptions options;
+    GArray *states;      /* of KeyState, by slot */
+    GQueue ready;        /* of ObjectKey: dirty and not processing */
+    GHashTable *delayed; /* ObjectKey -> Delayed */
+    SimTokenBucket bucket;
+};
+
+WorkQueue *
+work_queue_new(const WorkQueueOptions *options)
+{
+    WorkQueue *self = g_new0(WorkQueue, 1);
+
+    self->options = *options;
+    self->states = g_array_new(FALSE, TRUE, sizeof(KeyState));
+    self->delayed = g_hash_table_new(g_direct_hash, g_direct_equal);
+    sim_token_bucket_init(&self->bucket, options->limit.bucket_qps, options->limit.bucket_burst);
+    g_queue_init(&self->ready);
+    return self;
+}
+
+static void
+cancel_delayed(void *key, void *value, void *data)
+{
+    Delayed *delayed = value;
+    const WorkQueue *self = data;
+
+    (void)key;
+    sim_cancel(self->options.sim,
+               delayed->event); /* frees it, in whatever order: nothing can tell */
+}
+
+void
+work_queue_free(WorkQueue *self)
+{
+    if (self == NULL)
+        return;
+
+    g_autoptr(GHashTable) delayed = g_steal_pointer(&self->delayed);
+    g_hash_table_foreach(delayed, cancel_delayed, self); /* order-free */
+    g_queue_clear(&self->ready);
+    g_array_unref(self->states);
+    g_free(self);
+}
+
+static KeyState *
+state_of(WorkQueue *self, const ObjectKey *key)
+{
+    if (key->slot >= self->states->len)
+        g_array_set_size(self->states, MAX(key->slot + 1, self->states->len * 2));
+    return &g_array_index(self->states, KeyState, key->slot);
+}
+
+void
+work_queue_add(WorkQueue *self, ObjectKey *key)
+{
+    KeyState *state = state_of(self, key);
+
+    if (state->dirty) /* CGO-20 */
+        return;
+    state->dirty = TRUE;
+    state->added_by = sim_cause(self->options.sim);
+    if (state->processing)
+        return;
+    g_queue_push_tail(&self->ready, key);
+    self->options.ready(self->options.self);
+}
+
+static void
+delayed_free(void *data)
+{
+    Delayed *delayed = data;
+
+    if (delayed->queue->delayed != NULL)
+        g_hash_table_remove(delayed->queue->delayed, delayed->key);
+    g_slice_free(Delayed, delayed);
+}
+
+static void
+delayed_over(Sim *sim, void *data)
+{
+    Delayed *delayed = data;
+    WorkQueue *self = delayed->queue;
+    ObjectKey *key = delayed->key;
+
+    (void)sim;
+    delayed_free(delayed);
+    work_queue_add(self, key);
+}
+
+static const SimEventType delay_event = {
+    .name = "client/delayed add",
+    .fire = delayed_over,
+    .free_data = delayed_free,
+};
+
+void
+work_queue_add_after(WorkQueue *self, ObjectKey *key, SimTime delay)
+{
+    if (delay <= 0) {
+        work_queue_add(self, key);
+        return;
+    }
+
+    SimTime at = sim_time_add(sim_now(self->options.sim), delay);
+    Delayed *delayed = g_hash_table_lookup(self->delayed, key);
+    if (delayed != NULL && delayed->at <= at)
+        return;
+    if (delayed != NULL)
+        sim_cancel(self->options.sim, delayed->event); /* frees it */
+
+    delayed = g_slice_new(Delayed);
+    *delayed = (Delayed){self, key, at, 0};
+    g_hash_table_insert(self->delayed, key, delayed);
+    delayed->event = sim_at(self->options.sim, at, &delay_event, delayed, WAIT_BACKOFF);
+}
+
+/* CGO-26, CGO-27: the longer of the item's and the bucket's delay. */
+static SimTime
+retry_delay(WorkQueue *self, unsigned failures)
+{
+    const RateLimit *limit = &self->options.limit;
+    SimTime delay = limit->base;
+    SimTime now = sim_now(self->options.sim);
+
+    for (unsigned i = 0; i < failures && delay < limit->max; i++)
+        delay *= 2;
+    delay = MIN(delay, limit->max);
+    if (limit->bucket_qps > 0)
+        delay = MAX(delay, sim_token_bucket_reserve(&self->bucket, now) - now);
+    return delay;
+}
+
+void
+work_queue_add_rate_limited(WorkQueue *self, ObjectKey *key)
+{
+    KeyState *state = state_of(self, key);
+    SimTime delay = retry_delay(self, state->failures);
+
+    if (state->failures < G_MAXUINT16)
+        state->failures++;
+    work_queue_add_after(self, key, delay);
+}
+
+void
+work_queue_forget(WorkQueue *self, ObjectKey *key)
+{
+    state_of(self, key)->failures = 0; /* CGO-25: removes nothing from the queue */
+}
+
+unsigned
+work_queue_failures(const WorkQueue *self, const ObjectKey *key)
+{
+    return key->slot < self->states->len ? g_array_index(self->states, KeyState, key->slot).failures
+                                         : 0;
+}
+
+unsigned
+work_queue_length(const WorkQueue *self)
+{
+    return self->ready.length;
+}
+
+ObjectKey *
+work_queue_get(WorkQueue *self, SimCauseId *added_by)
+{
+    ObjectKey *key = g_queue_pop_head(&self->ready);
+
+    if (key == NULL)
+        return NULL;
+    KeyState *state = state_of(self, key);
+    state->processing = TRUE; /* CGO-21 */
+    state->dirty = FALSE;
+    *added_by = state->added_by;
+    return key;
+}
+
+void
+work_queue_done(WorkQueue *self, ObjectKey *key)
+{
+    KeyState *state = state_of(self, key);
+
+    state->processing = FALSE;
+    if (state->dirty) { /* CGO-22 */
+        g_queue_push_tail(&self->ready, key);
+        self->options.ready(self->options.self);
+    }
+}

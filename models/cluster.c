@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cluster.h"
+#include "plan-private.h"
+
+/* A process that runs, or did before it crashed. */
+typedef struct {
+    Cluster *cluster;
+    const ProcessClass *class;
+    const char *instance; /* driver or node; NULL: of the cluster */
+    unsigned number;      /* among those of its scope, for the order of tickers */
+    void *options;        /* (owned) */
+    CsiDriver *driver;
+    Process *process;  /* NULL: not running */
+    GPtrArray *models; /* of Component */
+} Instance;
+
+typedef struct {
+    CsiDriver *driver;
+    const char *name;
+    NodePluginOptions plugin;
+} Driver;
+
+struct Cluster {
+    ClusterOptions options;
+    ApiServer *api;
+    GPtrArray *drivers;   /* of Driver */
+    GPtrArray *instances; /* of Instance, in the order added */
+    GHashTable *by_name;  /* process name -> Instance */
+    unsigned n_nodes;
+    gboolean running;
+    PlanObserver plan_observer;
+    void *plan_observer_data;
+};
+
+static void
+model_free(void *data)
+{
+    Component *component = data;
+
+    plans_abandon(component);
+    if (component->class->clear != NULL)
+        component->class->clear(component);
+    event_recorder_free(component->events);
+    api_client_free(component->event_client);
+    api_client_free(component->client);
+    g_free(component);
+}
+
+static void
+instance_stop(Instance *self)
+{
+    g_ptr_array_set_size(self->models, 0);
+    g_clear_pointer(&self->process, process_free);
+}
+
+static void
+instance_free(void *data)
+{
+    Instance *self = data;
+
+    instance_stop(self);
+    g_ptr_array_unref(self->models);
+    g_free(self->options);
+    g_free(self);
+}
+
+Cluster *
+cluster_new(const ClusterOptions *options)
+{
+    ApiServerOptions api_options = {options->sim, options->objects, options->timing};
+    Cluster *self = g_new0(Cluster, 1);
+
+    self->options = *options;
+    self->api = api_server_new(&api_options);
+    self->drivers = g_ptr_array_new_with_free_func(g_free);
+    self->instances = g_ptr_array_new_with_free_func(instance_free);
+    self->by_name = g_hash_table_new(g_str_hash, g_str_equal);
+    return self;
+}
+
+void
+cluster_free(Cluster *self)
+{
+    if (self == NULL)
+        return;
+    g_ptr_array_unref(self->instances);
+    g_hash_table_unref(self->by_name);
+    g_ptr_array_unref(self->drivers);
+    api_server_free(self->api);
+    g_free(self);
+}
+
+ApiServer *
+cluster_api(const Cluster *self)
+{
+    return self->api;
+}
+
+gboolean
+cluster_feature_gate(const Cluster *self, const char *name, gboolean default_value)
+{
+    const char *value = string_map_get(self->options.feature_gates, name);
+
+    return value == NULL ? default_value : g_str_equal(value, "true");
+}
+
+int
+cluster_minor_version(const Cluster *self)
+{
+    return self->options.minor_version;
+}
+
+static uint64_t
+model_order(unsigned row, unsigned number)
+{
+    return (uint64_t)row << 30 | (uint64_t)number
+                                     << 4; /* room for 16 tickers a model, 2^26 instances */
+}
+
+static void
+add_clients(const Cluster *cluster, Component *component)
+{
+    const ModelClass *class = component->class;
+    unsigned burst = 0;
+    double qps = class->client_qps == NULL ? 0 : class->client_qps(component->options, &burst);
+
+    if (cluster->options.unlimited_qps)
+        qps = 0;
+    component->client = api_client_new(component->process, class->name, qps, burst);
+    if (class->event_source == NULL)
+        return;
+    if (class->separate_event_client)
+        component->event_client = api_client_new(component->process, "events", qps, burst);
+    component->events = event_recorder_new(component->event_client != NULL ? component->event_client
+                                                                           : component->client,
+                                           class->event_source, class->event_style);
+}
+
+static void
+start_model(Instance *self, unsigned row)
+{
+    const ModelClass *class = model_classes[row];
+    const ClusterOptions *options = &self->cluster->options;
+    Component *component = g_malloc0(class->size);
+
+    component->class = class;
+    component->cluster = self->cluster;
+    component->process = self->process;
+    component->options = self->options;
+    component->sim = options->sim;
+    component->objects = options->objects;
+    component->strings = objects_strings(options->objects);
+    component->api = self->cluster->api;
+    component->driver = self->driver;
+    component->driver_name = class->process->scope == PER_DRIVER ? self->instance : NULL;
+    component->node_name = class->process->scope == PER_NODE ? self->instance : NULL;
+    component->order = model_order(row, self->number);
+    component->started_late = sim_now(options->sim) > 0;
+    add_clients(self->cluster, component);
+    g_ptr_array_add(self->models, component);
+    class->init(component);
+}
+
+static void
+instance_start(Instance *self)
+{
+    const ClusterOptions *options = &self->cluster->options;
+    const char *name = self->instance == NULL
+                           ? self->class->name
+                           : strings_internf(objects_strings(options->objects), "%s/%s",
+                                             self->class->name, self->instance);
+    ProcessOptions process_options = {options->sim, options->objects, self->cluster->api,
+                                      options->timing, name};
+
+    if (self->process != NULL)
+        return;
+    self->process = process_new(&process_options);
+    for (unsigned row = 0; model_classes[row] != NULL; row++)
+        if (model_classes[row]->process == self->class)
+            start_model(self, row);
+}
+
+/* Whether row is the first model of its process. */
+static gboolean
+is_first_of_process(unsigned row)
+{
+    for (unsigned i = 0; i < row; i++)
+        if (model_classes[i]->process == model_classes[row]->process)
+            return FALSE;
+    return TRUE;
+}
+
+/* One instance of each process of @scope that gets options. */
+static void
+add_instances(Cluster *self,
+              ProcessScope scope,
+              const char *instance_name,
+              unsigned number,
+              CsiDriver *driver,
+              GetOptions get_options,
+              void *data)
+{
+    for (unsigned row = 0; model_classes[row] != NULL; row++) {
+        const ProcessClass *class = model_classes[row]->process;
+        void *options =
+            class->scope == scope && is_first_of_process(row) ? get_options(data, class) : NULL;
+        if (options == NULL)
+            continue;
+        Instance *instance = g_new0(Instance, 1);
+        *instance = (Instance){.cluster = self,
+                               .class = class,
+                               .instance = instance_name,
+                               .number = number,
+                               .options = options,
+                               .driver = driver};
+        instance->models = g_ptr_array_new_with_free_func(model_free);
+        g_ptr_array_add(self->instances, instance);
+        g_hash_table_insert(self->by_name,
+                            (void *)strings_internf(objects_strings(self->options.objects), "%s/%s",
+                                                    class->name,
+                                                    instance_name == NULL ? "" : instance_name),
+                            instance);
+        if (self->running)
+            instance_start(instance);
+    }
+}
+
+void
+cluster_add_driver(Cluster *self,
+                   CsiDriver *driver,
+                   const char *name,
+                   const NodePluginOptions *plugin,
+                   GetOptions get_options,
+                   void *data)
+{
+    Driver *entry = g_new0(Driver, 1);
+
+    *entry =
+        (Driver){driver, strings_intern(objects_strings(self->options.objects), name), *plugin};
+    g_ptr_array_add(self->drivers, entry);
+    add_instances(self, PER_DRIVER, entry->name, self->drivers->len - 1, driver, get_options, data);
+}
+
+void
+cluster_add_node(Cluster *self, const char *name, GetOptions get_options, void *data)
+{
+    add_instances(self, PER_NODE, strings_intern(objects_strings(self->options.objects), name),
+                  self->n_nodes++, NULL, get_options, data);
+}
+
+void
+cluster_start(Cluster *self, GetOptions get_options, void *data)
+{
+    static const ProcessScope scopes[] = {PER_NODE, PER_CLUSTER, PER_DRIVER};
+
+    add_instances(self, PER_CLUSTER, NULL, 0, NULL, get_options, data);
+    for (unsigned i = 0; i < G_N_ELEMENTS(scopes); i++)
+        for (unsigned k = 0; k < self->instances->len; k++) {
+            Instance *instance = self->instances->pdata[k];
+            if (instance->class->scope == scopes[i])
+                instance_start(instance);
+        }
+    self->running = TRUE;
+}
+
+unsigned
+cluster_n_drivers(const Cluster *self)
+{
+    return self->drivers->len;
+}
+
+static const Driver *
+driver_at(const Cluster *self, unsigned i)
+{
+    return self->drivers->pdata[i];
+}
+
+CsiDriver *
+cluster_driver(const Cluster *self, unsigned i)
+{
+    return driver_at(self, i)->driver;
+}
+
+const char *
+cluster_driver_name(const Cluster *self, unsigned i)
+{
+    return driver_at(self, i)->name;
+}
+
+const NodePluginOptions *
+cluster_node_plugin(const Cluster *self, unsigned i)
+{
+    return &driver_at(self, i)->plugin;
+}
+
+CsiDriver *
+cluster_find_driver(const Cluster *self, const char *name)
+{
+    for (unsigned i = 0; i < self->drivers->len; i++)
+        if (g_strcmp0(driver_at(self, i)->name, name) == 0)
+            return driver_at(self, i)->driver;
+    return NULL;
+}
+
+static Instance *
+find_instance(const Cluster *self, const char *process, const char *instance)
+{
+    g_autofree char *name = g_strdup_printf("%s/%s", process, instance == NULL ? "" : instance);
+
+    return g_hash_table_lookup(self->by_name, name);
+}
+
+gboolean
+cluster_crash(Cluster *self, const char *process, const char *instance)
+{
+    Instance *found = find_instance(self, process, instance);
+
+    if (found == NULL)
+        return FALSE;
+    instance_stop(found);
+    return TRUE;
+}
+
+static void
+restart(Sim *sim, void *data)
+{
+    (void)sim;
+    instance_start(data);
+}
+
+static const SimEventType restart_event = {
+    .name = "cluster/process works again",
+    .fire = restart,
+};
+
+gboolean
+cluster_restart(Cluster *self, const char *process, const char *instance)
+{
+    Instance *found = find_instance(self, process, instance);
+
+    if (found == NULL)
+        return FALSE;
+    sim_after(self->options.sim, found->class->startup, &restart_event, found, WAIT_STARTUP);
+    return TRUE;
+}
+
+void *
+cluster_model(const Cluster *self, const ModelClass *class, const char *instance)
+{
+    const Instance *found = find_instance(self, class->process->name, instance);
+
+    for (unsigned i = 0; found != NULL && i < found->models->len; i++)
+        if (((Component *)found->models->pdata[i])->class == class)
+            return found->models->pdata[i];
+    return NULL;
+}
+
+void
+cluster_observe_plans(Cluster *self, PlanObserver observer, void *data)
+{
+    self->plan_observer = observer;
+    self->plan_observer_data = data;
+}
+
+static const char *
+step_text(const Step *step)
+{
+    static const char *const verbs[] = {"get",          "list",          "create",
+                                        "update",       "update status", "patch",
+                                        "patch status", "delete",        "bind"};
+
+    switch (step->kind) {
+    case STEP_REQUEST:
+        return verbs[step->write.request.verb];
+    case STEP_CALL:
+        return csi_method_name(step->call.request->method);
+    case STEP_EVENT:
+        return step->event.reason;
+    case STEP_CHANGE:
+        return "change";
+    case STEP_START:
+        return "start";
+    case STEP_WAIT:
+        return "wait";
+    case STEP_POLL:
+        return "poll";
+    }
+    g_assert_not_reached();
+}
+
+void
+plan_observed(const Plan *plan, const Step *step)
+{
+    const Cluster *self = plan->component->cluster;
+
+    if (self->plan_observer != NULL)
+        self->plan_observer(self->plan_observer_data, plan->component, plan, step->rule,
+                            step_text(step));
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan-private.h"
+
+static void plan_advance(Plan *plan);
+
+/* The back end goes on with a call under way; its answer is for nobody. */
+static void
+abandon_call(Plan *plan)
+{
+    if (plan->call_id == 0)
+        return;
+    csi_driver_abandon(plan_step(plan, plan->cursor)->call.driver, plan->call_id);
+    plan->call_id = 0;
+    plan_unref(plan); /* the reply's */
+}
+
+/* The plan is over: told to whoever started it, unless the component died. */
+static void
+plan_end(Plan *plan, PlanEnd end, const char *message)
+{
+    Component *component = plan->component;
+
+    if (component == NULL)
+        return;
+    sim_cancel(component->sim, plan->poll_timeout_event);
+    sim_cancel(component->sim, plan->poll_event);
+    abandon_call(plan);
+    plan->component = NULL;
+    g_queue_unlink(&component->plans, &plan->link);
+    if (plan->start.done != NULL)
+        plan->start.done(component, plan, end, message);
+    if (plan->workers != NULL)
+        workers_plan_over(plan->workers, plan, end, message);
+    plan_unref(plan);
+}
+
+static gboolean
+is_timed_request(const Step *step)
+{
+    return step->kind == STEP_CALL || (step->kind == STEP_REQUEST && !step->write.is_noop);
+}
+
+/* The first step that leaves the component, if it is a request or a call. */
+static const Step *
+first_request(const Plan *plan)
+{
+    for (unsigned i = plan->cursor; i < plan->steps->len; i++) {
+        const Step *step = plan_step(plan, i);
+        if (is_timed_request(step))
+            return step;
+        if (step->kind == STEP_WAIT || step->kind == STEP_POLL)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Whether the error of a step, if it is one, is none for this plan. */
+static gboolean
+is_fine(const Step *step)
+{
+    if (step->code == API_OK || (step->errors & PLAN_GO_ON) != 0)
+        return TRUE;
+    return (step->code == API_NOT_FOUND && (step->errors & PLAN_GONE_IS_FINE) != 0) ||
+           (step->code == API_EXISTS && (step->errors & PLAN_EXISTS_IS_FINE) != 0);
+}
+
+/* A step has its result: on with the next, or with what its error means. */
+static void
+step_done(Plan *plan)
+{
+    const Step *step = plan_step(plan, plan->cursor);
+
+    plan->last_step = (int)plan->cursor;
+    if (is_fine(step)) {
+        plan->cursor++;
+        return;
+    }
+    if ((step->errors & PLAN_DECIDE) != 0 && plan->then != NULL) {
+        plan->cursor = plan->steps->len;
+        return;
+    }
+    plan_end(plan, PLAN_FAILED, step->message);
+}
+
+static void
+request_replied(void *data, const ApiResponse *response)
+{
+    Plan *plan = data;
+
+    if (plan->component != NULL) {
+        Step *step = plan_step(plan, plan->cursor);
+        step->code = response->code;
+        step->result = response->object == NULL ? NULL : object_ref(response->object);
+        step->message = strings_intern(plan->component->strings, response->message);
+        plan->thought = FALSE;
+        step_done(plan);
+        plan_advance(plan);
+    }
+    plan_unref(plan);
+}
+
+static void
+plan_drop(void *data)
+{
+    plan_unref(data);
+}
+
+static void
+send_request(Plan *plan, Step *step)
+{
+    api_client_request(plan->start.client, &step->write.request, request_replied, plan_drop,
+                       plan_ref(plan));
+}
+
+static void
+call_replied(void *data, const CsiResponse *response)
+{
+    Plan *plan = data;
+
+    if (plan->component != NULL) {
+        Step *step = plan_step(plan, plan->cursor);
+        plan->call_id = 0;
+        step->call.response = csi_response_copy(response);
+        step->code = response->code == CSI_OK ? API_OK : API_INVALID;
+        step->message = response->code == CSI_OK
+                            ? NULL
+                            : csi_response_error(response, plan->component->strings);
+        plan->thought = FALSE;
+        step_done(plan);
+        plan_advance(plan);
+    }
+    plan_unref(plan);
+}
+
+static void
+send_call(Plan *plan, Step *step)
+{
+    plan->call_id =
+        csi_driver_call(step->call.driver, step->call.request, call_replied, plan_ref(plan));
+}
+
+static void
+plan_go_on(Sim *sim, void *data)
+{
+    Plan *plan = data;
+
+    (void)sim;
+    if (plan->component != NULL)
+        plan_advance(plan);
+    plan_unref(plan);
+}
+
+static const SimEventType thought_event = {
+    .name = "component/request leaves",
+    .fire = plan_go_on,
+    .free_data = plan_drop,
+};
+
+static const ObjectKey *
+request_key(const Plan *plan, const Step *step)
+{
+    return step->kind == STEP_REQUEST ? step->write.request.key : plan->start.key;
+}
+
+/* TIM-10: the component's own time before a request or call. Returns: whether it takes any */
+static gboolean
+plan_think(Plan *plan, const Step *step)
+{
+    SimTime time = api_client_think(plan->start.client, (ObjectKey *)request_key(plan, step));
+
+    plan->thought = TRUE;
+    if (time <= 0)
+        return FALSE;
+    sim_after(plan->component->sim, time, &thought_event, plan_ref(plan), WAIT_THINK);
+    return TRUE;
+}
+
+/* ---- Polls ---- */
+
+static gboolean
+poll_ask(Plan *plan)
+{
+    Step *step = plan_step(plan, plan->cursor);
+
+    plan->poll_asked_at = sim_now(plan->component->sim);
+    int answer = step->poll.condition(plan->component, plan);
+    if (answer == 0)
+        return FALSE;
+    step->code = answer > 0 ? API_OK : API_INVALID;
+    sim_cancel(plan->component->sim, plan->poll_timeout_event);
+    plan->poll_timeout_event = 0;
+    plan->poll_started_at = TIME_UNSET;
+    plan->thought = FALSE;
+    return TRUE;
+}
+
+static void poll_schedule(Plan *plan);
+
+static void
+poll_fire(Sim *sim, void *data)
+{
+    Plan *plan = data;
+
+    plan->poll_event = 0;
+    if (plan->component != NULL) {
+        if (poll_ask(plan)) {
+            step_done(plan);
+            plan_advance(plan);
+        } else if (sim_is_polling(sim)) {
+            poll_schedule(plan);
+        }
+    }
+    plan_unref(plan);
+}
+
+static const SimEventType poll_event = {
+    .name = "component/poll",
+    .fire = poll_fire,
+    .free_data = plan_drop,
+};
+
+/* At the next instant of the grid that has not been asked yet. */
+static void
+poll_schedule(Plan *plan)
+{
+    const Step *step = plan_step(plan, plan->cursor);
+    SimTime now = sim_now(plan->component->sim);
+    SimTime passed = now - plan->poll_started_at;
+    SimTime periods = MAX(1, (passed + step->poll.period - 1) / step->poll.period);
+    SimTime at = plan->poll_started_at + periods * step->poll.period;
+
+    if (at <= plan->poll_asked_at)
+        at += step->poll.period;
+    plan->poll_event = sim_at(plan->component->sim, at, &poll_event, plan_ref(plan), WAIT_POLL);
+}
+
+static void
+poll_timed_out(Sim *sim, void *data)
+{
+    Plan *plan = data;
+
+    plan->poll_timeout_event = 0;
+    if (plan->component != NULL) {
+        sim_cancel(sim, plan->poll_event);
+        plan->poll_event = 0;
+        plan->poll_started_at = TIME_UNSET;
+        plan_step(plan, plan->cursor)->code = API_TIMEOUT;
+        step_done(plan);
+        plan_advance(plan);
+    }
+    plan_unref(plan);
+}
+
+static const SimEventType poll_timeout_event = {
+    .name = "component/poll gives up",
+    .fire = poll_timed_out,
+    .free_data = plan_drop,
+};
+
+/* Returns: whether the poll is over already */
+static gboolean
+poll_begin(Plan *plan, Step *step)
+{
+    Sim *sim = plan->component->sim;
+    SimTime now = sim_now(sim);
+
+    plan->poll_started_at = now;
+    plan->poll_asked_at = now;
+    if (step->poll.at_once && poll_ask(plan))
+        return TRUE;
+    if (step->poll.timeout != SIM_TIME_MAX)
+        plan->poll_timeout_event = sim_at(sim, sim_time_add(now, step->poll.timeout),
+                                          &poll_timeout_event, plan_ref(plan), WAIT_POLL);
+    poll_schedule(
+        plan); /* the first look: something may have changed before anybody could wake us */
+    return FALSE;
+}
+
+gboolean
+plan_is_polling(const Plan *self)
+{
+    return self->component != NULL && self->cursor < self->steps->len &&
+           plan_step(self, self->cursor)->kind == STEP_POLL && self->poll_started_at != TIME_UNSET;
+}
+
+void
+plan_wake(Plan *self)
+{
+    if (plan_is_polling(self) && self->poll_event == 0)
+        poll_schedule(self);
+}
+
+/* ---- Carrying out ---- */
+
+static void
+apply_change(Plan *plan, Step *step)
+{
+    PlanChange *change = &step->change.change;
+
+    if (step->change.step >= 0) {
+        const Object *object = plan_step(plan, (unsigned)step->change.step)->result;
+        change->object = object == NULL ? NULL : object_ref(object);
+        change->key = object == NULL ? NULL : object->key;
+    }
+    plan->component->class->apply_change(plan->component, change);
+}
+
+static void
+start_beside(const Step *step)
+{
+    if (step->start.operations != NULL)
+        operations_start(step->start.operations, step->start.name, &step->start.start);
+    else
+        plan_start(&step->start.start);
+}
+
+/* A PUT of what an earlier step returned: now it is known. Returns: whether there is something to send */
+static gboolean
+resolve_base(Plan *plan, Step *step)
+{
+    const Step *base = plan_step(plan, (unsigned)step->write.base_step);
+
+    if (base->result == NULL) { /* it failed, and the plan went on all the same: so does this */
+        step->code = base->code;
+        step->message = base->message;
+        return FALSE;
+    }
+    Object *object = object_edit(base->result);
+    gboolean changed =
+        step->write.edit(object, step->write.arg) || (step->errors & PLAN_SEND_ALWAYS) != 0;
+    step->write.request.object = object;
+    step->write.base_step = -1;
+    step->write.is_noop = !changed;
+    if (!changed)
+        step->result = object_ref(base->result);
+    return changed;
+}
+
+static const SimEventType wait_event = {
+    .name = "component/wait",
+    .fire = plan_go_on,
+    .free_data = plan_drop,
+};
+
+/* Returns: whether the step is done, so that the next may follow now */
+static gboolean
+carry_out(Plan *plan, Step *step)
+{
+    plan_observed(plan, step);
+    switch (step->kind) {
+    case STEP_REQUEST:
+        if (step->write.base_step >= 0 && !resolve_base(plan, step))
+            return TRUE;
+        if (step->write.is_noop)
+            return TRUE;
+        if (plan->thought || !plan_think(plan, step))
+            send_request(plan, step);
+        return FALSE;
+    case STEP_CALL:
+        if (plan->thought || !plan_think(plan, step))
+            send_call(plan, step);
+        return FALSE;
+    case STEP_EVENT:
+        event_recorder_record(plan->component->events, step->event.object, step->event.type,
+                              step->event.reason, step->event.message);
+        return TRUE;
+    case STEP_CHANGE:
+        apply_change(plan, step);
+        return TRUE;
+    case STEP_START:
+        start_beside(step);
+        step->start.start.free_operation = NULL; /* the operation is the started plan's now */
+        return TRUE;
+    case STEP_WAIT:
+        plan->cursor++;
+        sim_after(plan->component->sim, step->wait.delay, &wait_event, plan_ref(plan),
+                  step->wait.wait);
+        return FALSE;
+    case STEP_POLL:
+        return poll_begin(plan, step);
+    }
+    g_assert_not_reached();
+}
+
+static void
+plan_advance(Plan *plan)
+{
+    plan_ref(plan);
+    while (plan->component != NULL) {
+        if (plan->cursor < plan->steps->len) {
+            if (!carry_out(plan, plan_step(plan, plan->cursor)))
+                break;
+            if (plan->component != NULL) /* a change may have ended it */
+                step_done(plan);
+        } else if (plan->failure != NULL) {
+            plan_end(plan, PLAN_FAILED, plan->failure);
+        } else if (plan->then != NULL) {
+            PlanDecide decide = plan->then;
+            plan->then = NULL;
+            decide(plan->component, plan);
+        } else {
+            plan_end(plan, PLAN_DONE, NULL);
+        }
+    }
+    plan_unref(plan);
+}
+
+/* The first thought is over: what was seen before it is old, so decide afresh. */
+static void
+plan_decide_again(Sim *sim, void *data)
+{
+    Plan *plan = data;
+
+    (void)sim;
+    if (plan->component != NULL) {
+        plan_forget_steps(plan);
+        plan->thought = TRUE;
+        plan->start.decide(plan->component, plan);
+        plan_advance(plan);
+    }
+    plan_unref(plan);
+}
+
+static const SimEventType decide_event = {
+    .name = "component/decide",
+    .fire = plan_decide_again,
+    .free_data = plan_drop,
+};
+
+gboolean
+plan_execute(Plan *plan)
+{
+    Component *component = plan->component;
+
+    plan->start.decide(component, plan);
+    const Step *request = plan->start.no_think ? NULL : first_request(plan);
+    if (request != NULL) {
+        SimTime time =
+            api_client_think(plan->start.client, (ObjectKey *)request_key(plan, request));
+        sim_after(component->sim, time, &decide_event, plan_ref(plan), WAIT_THINK);
+        return TRUE;
+    }
+    plan->thought = plan->start.no_think;
+    plan_ref(plan);
+    plan_advance(plan);
+    gboolean goes_on = plan->component != NULL;
+    plan_unref(plan);
+    return goes_on;
+}
+
+Plan *
+plan_start(const PlanStart *start)
+{
+    Plan *plan = plan_new(start, NULL);
+
+    return plan_execute(plan) ? plan : NULL;
+}
+
+void
+plan_cancel(Plan *self)
+{
+    plan_end(self, PLAN_FAILED, "context canceled");
+}
+
+void
+plans_abandon(Component *component)
+{
+    GList *link;
+
+    while ((link = g_queue_peek_head_link(&component->plans)) != NULL) {
+        Plan *plan = link->data;
+        sim_cancel(component->sim, plan->poll_timeout_event);
+        sim_cancel(component->sim, plan->poll_event);
+        abandon_call(plan);
+        g_queue_unlink(&component->plans, link);
+        plan->component = NULL;
+        plan_unref(plan);
+    }
+}

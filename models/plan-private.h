@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/plan.h"
+#include "models/volume/operations.h"
+
+/* Within the executor: plan.c builds, execute.c carries out, workers.c feeds it from work queues. */
+
+typedef enum {
+    STEP_REQUEST, /* of the API server */
+    STEP_CALL,    /* of the driver */
+    STEP_EVENT,
+    STEP_CHANGE,
+    STEP_START, /* of another plan */
+    STEP_WAIT,
+    STEP_POLL,
+} StepKind;
+
+typedef struct {
+    StepKind kind;
+    PlanErrors errors;
+    const char *rule;
+    ApiCode code;         /* the result: set as the step is carried out */
+    const Object *result; /* (owned) */
+    const char *message;  /* interned */
+    union {
+        struct {
+            ApiRequest request; /* its object is (owned) */
+            int base_step;      /* edits what that step returned; -1: the request is complete */
+            ObjectEdit edit;
+            const void *arg;
+            gboolean is_noop; /* a PUT that changes nothing */
+        } write;
+        struct {
+            CsiDriver *driver;
+            CsiRequest *request;   /* (owned) */
+            CsiResponse *response; /* (owned) */
+        } call;
+        struct {
+            const Object *object; /* (owned) */
+            const char *type, *reason, *message;
+        } event;
+        struct {
+            PlanChange change; /* its object is (owned) */
+            int step;          /* takes the object from that step; -1: not */
+        } change;
+        struct {
+            PlanStart start;
+            Operations *operations; /* NULL: plain plan_start() */
+            const char *name;
+        } start;
+        struct {
+            SimTime delay;
+            SimWait wait;
+        } wait;
+        struct {
+            SimTime period, timeout;
+            PlanCondition condition;
+            gboolean at_once;
+        } poll;
+    };
+} Step;
+
+typedef enum {
+    PLAN_REQUEUE_NOT,
+    PLAN_REQUEUE_AFTER,
+    PLAN_REQUEUE_RATE_LIMITED,
+} PlanRequeue;
+
+struct Plan {
+    PlanStart start;
+    Component *component; /* NULL: abandoned, or over */
+    GList link;           /* in component->plans */
+    unsigned n_refs;      /* one of its life, one of each reply or event under way */
+    GArray *steps;        /* of Step */
+    unsigned cursor;      /* the step being carried out */
+    PlanDecide then;
+    const char *rule;    /* of the steps being added */
+    const char *failure; /* interned; plan_fail() */
+    int last_step;
+    gboolean thought; /* the next request needs no time of its own before it */
+    PlanRequeue requeue;
+    SimTime requeue_after;
+    GSList *memory; /* of plan_alloc() */
+    SimTime started_at;
+    Workers *workers;  /* whose it is; NULL: nobody's */
+    CsiCallId call_id; /* under way; 0: none */
+    /* The poll under way. */
+    SimTime poll_started_at, poll_asked_at;
+    SimEventId poll_event, poll_timeout_event;
+};
+
+Plan *plan_new(const PlanStart *start, Workers *workers);
+Plan *plan_ref(Plan *self);
+void plan_unref(Plan *self);
+/* Forgets all steps, as if nothing had been decided yet. */
+void plan_forget_steps(Plan *self);
+static inline Step *
+plan_step(const Plan *self, unsigned i)
+{
+    return &g_array_index(self->steps, Step, i);
+}
+/* Decides, thinks, decides again, executes. Returns: FALSE if it was over at once; then @plan is gone */
+gboolean plan_execute(Plan *plan);
+void workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message);
+void plan_observed(const Plan *plan, const Step *step);

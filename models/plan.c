@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan-private.h"
+
+#include <stdarg.h>
+
+Plan *
+plan_new(const PlanStart *start, Workers *workers)
+{
+    Plan *self = g_slice_new0(Plan);
+
+    self->start = *start;
+    self->component = start->component;
+    self->link.data = self;
+    self->n_refs = 1;
+    self->steps = g_array_sized_new(FALSE, TRUE, sizeof(Step), 4);
+    self->last_step = -1;
+    self->workers = workers;
+    self->started_at = sim_now(start->component->sim);
+    if (self->start.client == NULL)
+        self->start.client = start->component->client;
+    g_queue_push_tail_link(&start->component->plans, &self->link);
+    return self;
+}
+
+static void
+step_clear(Step *step)
+{
+    const Object *object = NULL;
+
+    switch (step->kind) {
+    case STEP_REQUEST:
+        object = step->write.request.object;
+        break;
+    case STEP_CALL:
+        csi_request_free(step->call.request);
+        csi_response_free(step->call.response);
+        break;
+    case STEP_EVENT:
+        object = step->event.object;
+        break;
+    case STEP_CHANGE:
+        object = step->change.change.object;
+        break;
+    case STEP_START:
+    case STEP_WAIT:
+    case STEP_POLL:
+        break;
+    }
+    if (object != NULL)
+        object_unref(object);
+    if (step->result != NULL)
+        object_unref(step->result);
+}
+
+void
+plan_forget_steps(Plan *self)
+{
+    for (unsigned i = 0; i < self->steps->len; i++) {
+        Step *step = plan_step(self, i);
+        /* A start that was never carried out still owns its operation. */
+        if (step->kind == STEP_START && step->start.start.free_operation != NULL)
+            step->start.start.free_operation(step->start.start.operation);
+        step_clear(step);
+    }
+    g_array_set_size(self->steps, 0);
+    g_slist_free_full(g_steal_pointer(&self->memory), g_free);
+    self->cursor = 0;
+    self->last_step = -1;
+    self->then = NULL;
+    self->rule = NULL;
+    self->failure = NULL;
+    self->requeue = PLAN_REQUEUE_NOT;
+}
+
+Plan *
+plan_ref(Plan *self)
+{
+    self->n_refs++;
+    return self;
+}
+
+void
+plan_unref(Plan *self)
+{
+    if (--self->n_refs > 0)
+        return;
+    plan_forget_steps(self);
+    g_array_unref(self->steps);
+    if (self->start.free_operation != NULL)
+        self->start.free_operation(self->start.operation);
+    g_slice_free(Plan, self);
+}
+
+ObjectKey *
+plan_key(const Plan *self)
+{
+    return self->start.key;
+}
+
+void *
+plan_operation(const Plan *self)
+{
+    return self->start.operation;
+}
+
+void *
+plan_owner(const Plan *self)
+{
+    return self->start.owner;
+}
+
+SimTime
+plan_started_at(const Plan *self)
+{
+    return self->started_at;
+}
+
+SimTime
+plan_now(const Plan *self)
+{
+    return sim_now(self->start.component->sim);
+}
+
+void *
+plan_alloc(Plan *self, size_t size)
+{
+    void *memory = g_malloc0(size);
+
+    self->memory = g_slist_prepend(self->memory, memory);
+    return memory;
+}
+
+static const char *
+intern_va(const Plan *self, const char *format, va_list args)
+{
+    char buffer[256];
+    va_list again;
+
+    va_copy(again, args);
+    int length = g_vsnprintf(buffer, sizeof buffer, format, args);
+    g_autofree char *text = length < (int)sizeof buffer ? NULL : g_strdup_vprintf(format, again);
+    va_end(again);
+    return strings_intern(self->start.component->strings, text == NULL ? buffer : text);
+}
+
+const char *
+plan_internf(Plan *self, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    const char *text = intern_va(self, format, args);
+    va_end(args);
+    return text;
+}
+
+void
+plan_because(Plan *self, const char *rule)
+{
+    self->rule = rule;
+}
+
+static Step *
+plan_add(Plan *self, StepKind kind, PlanErrors errors)
+{
+    g_array_set_size(self->steps, self->steps->len + 1);
+    Step *step = plan_step(self, self->steps->len - 1);
+
+    step->kind = kind;
+    step->errors = errors;
+    step->rule = self->rule;
+    step->code = API_OK;
+    return step;
+}
+
+static int
+last_index(const Plan *self)
+{
+    return (int)self->steps->len - 1;
+}
+
+static Step *
+add_request(Plan *self, ApiVerb verb, const ObjectKey *key, PlanErrors errors)
+{
+    Step *step = plan_add(self, STEP_REQUEST, errors);
+
+    step->write.request = (ApiRequest){.verb = verb, .key = (ObjectKey *)key, .grace_s = -1};
+    step->write.base_step = -1;
+    return step;
+}
+
+int
+plan_get(Plan *self, const ObjectKey *key, PlanErrors errors)
+{
+    add_request(self, API_GET, key, errors);
+    return last_index(self);
+}
+
+int
+plan_list(Plan *self, ObjectKind kind, PlanErrors errors)
+{
+    /* A list is about no one object; its draws are counted on a key of its own. */
+    add_request(self, API_LIST, objects_key(self->start.component->objects, kind, NULL, "*"),
+                errors);
+    return last_index(self);
+}
+
+int
+plan_create(Plan *self, Object *object, PlanErrors errors)
+{
+    Step *step = add_request(self, API_CREATE, object->key, errors);
+
+    step->write.request.object = object;
+    return last_index(self);
+}
+
+static int
+add_update(Plan *self,
+           ApiVerb verb,
+           const Object *base,
+           ObjectEdit edit,
+           const void *arg,
+           PlanErrors errors)
+{
+    Step *step = add_request(self, verb, base->key, errors);
+    Object *object = object_edit(base);
+
+    step->write.is_noop = !edit(object, arg) && (errors & PLAN_SEND_ALWAYS) == 0;
+    step->write.request.object = object;
+    if (step->write.is_noop)
+        step->result = object_ref(base);
+    return last_index(self);
+}
+
+int
+plan_update(Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors)
+{
+    return add_update(self, API_UPDATE, base, edit, arg, errors);
+}
+
+int
+plan_update_status(
+    Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors)
+{
+    return add_update(self, API_UPDATE_STATUS, base, edit, arg, errors);
+}
+
+static int
+add_update_result(
+    Plan *self, ApiVerb verb, int base_step, ObjectEdit edit, const void *arg, PlanErrors errors)
+{
+    const Step *base = plan_step(self, (unsigned)base_step);
+
+    if (base->write.is_noop) /* what it returns is known already */
+        return add_update(self, verb, base->result, edit, arg, errors);
+
+    Step *step = add_request(self, verb, base->write.request.key, errors);
+    step->write.base_step = base_step;
+    step->write.edit = edit;
+    step->write.arg = arg;
+    return last_index(self);
+}
+
+int
+plan_update_result(Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors)
+{
+    return add_update_result(self, API_UPDATE, step, edit, arg, errors);
+}
+
+int
+plan_update_result_status(Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors)
+{
+    return add_update_result(self, API_UPDATE_STATUS, step, edit, arg, errors);
+}
+
+static int
+add_patch(Plan *self,
+          ApiVerb verb,
+          const ObjectKey *key,
+          ObjectEdit edit,
+          const void *arg,
+          PlanErrors errors)
+{
+    Step *step = add_request(self, verb, key, errors);
+
+    step->write.request.edit = edit;
+    step->write.request.arg = arg;
+    return last_index(self);
+}
+
+int
+plan_patch(Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors)
+{
+    return add_patch(self, API_PATCH, key, edit, arg, errors);
+}
+
+int
+plan_patch_status(
+    Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors)
+{
+    return add_patch(self, API_PATCH_STATUS, key, edit, arg, errors);
+}
+
+int
+plan_delete(Plan *self, const ObjectKey *key, ObjectUid uid, int32_t grace_s, PlanErrors errors)
+{
+    Step *step = add_request(self, API_DELETE, key, errors);
+
+    step->write.request.uid = uid;
+    step->write.request.grace_s = grace_s;
+    return last_index(self);
+}
+
+int
+plan_bind_pod(Plan *self, const Object *pod, const char *node_name, PlanErrors errors)
+{
+    Step *step = add_request(self, API_BIND, pod->key, errors);
+
+    step->write.request.uid = pod->uid;
+    step->write.request.node_name = node_name;
+    return last_index(self);
+}
+
+int
+plan_call(Plan *self, CsiDriver *driver, const CsiRequest *request, PlanErrors errors)
+{
+    Step *step = plan_add(self, STEP_CALL, errors);
+
+    step->call.driver = driver;
+    step->call.request = csi_request_copy(request);
+    return last_index(self);
+}
+
+void
+plan_event(
+    Plan *self, const Object *object, const char *type, const char *reason, const char *format, ...)
+{
+    Step *step = plan_add(self, STEP_EVENT, PLAN_STOP);
+    va_list args;
+
+    va_start(args, format);
+    step->event.message = intern_va(self, format, args);
+    va_end(args);
+    step->event.object = object_ref(object);
+    step->event.type = type;
+    step->event.reason = reason;
+}
+
+void
+plan_change(Plan *self, const PlanChange *change)
+{
+    Step *step = plan_add(self, STEP_CHANGE, PLAN_STOP);
+
+    step->change.change = *change;
+    step->change.step = -1;
+    if (change->object != NULL)
+        object_ref(change->object);
+}
+
+void
+plan_change_result(Plan *self, int what, int from)
+{
+    Step *step = plan_add(self, STEP_CHANGE, PLAN_STOP);
+
+    step->change.change.what = what;
+    step->change.step = from;
+}
+
+void
+plan_start_beside(Plan *self, const PlanStart *start)
+{
+    plan_add(self, STEP_START, PLAN_STOP)->start.start = *start;
+}
+
+void
+plan_start_operation(Plan *plan, Operations *operations, const char *name, const PlanStart *start)
+{
+    Step *step = plan_add(plan, STEP_START, PLAN_STOP);
+
+    step->start.start = *start;
+    step->start.operations = operations;
+    step->start.name = name;
+}
+
+void
+plan_wait(Plan *self, SimTime delay, SimWait wait)
+{
+    Step *step = plan_add(self, STEP_WAIT, PLAN_STOP);
+
+    step->wait.delay = delay;
+    step->wait.wait = wait;
+}
+
+int
+plan_poll(Plan *self,
+          SimTime period,
+          SimTime timeout,
+          gboolean at_once,
+          PlanCondition condition,
+          PlanErrors errors)
+{
+    Step *step = plan_add(self, STEP_POLL, errors);
+
+    step->poll.period = period;
+    step->poll.timeout = timeout;
+    step->poll.at_once = at_once;
+    step->poll.condition = condition;
+    return last_index(self);
+}
+
+void
+plan_fail(Plan *self, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    self->failure = intern_va(self, format, args);
+    va_end(args);
+}
+
+void
+plan_requeue_after(Plan *self, SimTime delay)
+{
+    self->requeue = PLAN_REQUEUE_AFTER;
+    self->requeue_after = delay;
+}
+
+void
+plan_requeue_rate_limited(Plan *self)
+{
+    self->requeue = PLAN_REQUEUE_RATE_LIMITED;
+}
+
+void
+plan_then(Plan *self, PlanDecide decide)
+{
+    self->then = decide;
+}
+
+ApiCode
+plan_code(const Plan *self, int step)
+{
+    return plan_step(self, (unsigned)step)->code;
+}
+
+const Object *
+plan_object(const Plan *self, int step)
+{
+    return plan_step(self, (unsigned)step)->result;
+}
+
+const char *
+plan_message(const Plan *self, int step)
+{
+    return plan_step(self, (unsigned)step)->message;
+}
+
+const CsiResponse *
+plan_response(const Plan *self, int step)
+{
+    return plan_step(self, (unsigned)step)->call.response;
+}
+
+int
+plan_last_step(const Plan *self)
+{
+    return self->last_step;
+}

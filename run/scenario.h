@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/cluster.h"
+#include "models/csi/modelled-driver.h"
+
+/* A scenario as its file gives it, wholly checked: what a run needs, in the run's own units. Manifests stay JSON here, because
+ * each run parses them into its own objects. Nothing in it changes once it is loaded; many runs may share one. */
+typedef struct Scenario Scenario;
+
+/* A fault of a file: printed as file:line:column: path: message (hint). */
+typedef struct {
+    char *file;
+    unsigned line, column; /* from 1; 0: of the file as a whole */
+    char *path;            /* "spec.drivers[0].latency.CreateVolume"; "" at the top */
+    char *message;
+    char *hint;            /* NULL: none */
+} ScenarioFault;
+
+typedef struct {
+    json_t *manifest;      /* (owned): one Kubernetes object */
+    const char *file;
+    unsigned line;
+} ScenarioManifest;
+
+/* spec.nodes[]: nodes made by the scenario. Node i (from 0 over all groups' counts) is named by the pattern. */
+typedef struct {
+    unsigned count;
+    char *name;            /* with one "%d", or none if count is 1 */
+    unsigned first;        /* the number that the first one's "%d" takes; default 0 */
+    char **zones;          /* NULL-terminated; round robin; label topology.kubernetes.io/zone */
+    json_t *labels;        /* object of strings; NULL: none */
+    json_t *annotations;
+    json_t *taints;        /* as in a Node; NULL: none */
+    json_t *allocatable;   /* as in a Node; NULL: cpu 8, memory 32Gi, pods 110 */
+    GHashTable *kubelet;   /* flag -> text; NULL: all default; looked up by the names in the flag table */
+} ScenarioNodes;
+
+typedef struct {
+    char *name;
+    json_t *manifest;         /* of its CSIDriver, as made from the fields if the manifests have none; (owned) */
+    CsiModelledOptions model; /* name, latencies, errors, limits, topology keys, ... complete */
+    int attach_limit;         /* maxVolumesPerNode that NodeGetInfo tells; 0: none */
+    gboolean topology;        /* nodes' zones are its topology */
+    NodePluginOptions node_plugin;
+    json_t *node_selector;    /* of the node plugin; NULL: all nodes */
+    GHashTable *sidecars;     /* process name -> GHashTable of flag -> text */
+    char **absent_sidecars;   /* NULL-terminated: processes that do not run: e.g. external-attacher of a driver without attach */
+} ScenarioDriver;
+
+typedef enum {
+    ACTION_CREATE,
+    ACTION_DELETE,
+    ACTION_PATCH,      /* a merge patch of an object */
+    ACTION_SCALE,      /* a StatefulSet's replicas */
+    ACTION_SET_DRIVER, /* new latencies, errors, limits of a driver */
+    ACTION_CRASH,      /* of a process, restarted after a while or never (restart_after < 0) */
+} ActionType;
+
+/* One thing done by the outside world at a time. Generators (count, interarrival) are laid out by the run, not here. */
+typedef struct {
+    ActionType type;
+    SimTime at;
+    unsigned line;
+    const char *file;
+    /* CREATE: these objects, one after the other, @count times; "%d" in names and references takes the number if count is
+     * given: for a manifest named "web", copy 3 is "web-3" and references between the copied objects follow. */
+    ScenarioManifest *manifests; /* (array of n_manifests, borrowed from the scenario) */
+    unsigned n_manifests;
+    unsigned count;
+    gboolean numbered;           /* count was given */
+    SimDist *interarrival;       /* NULL: all at once */
+    /* DELETE, PATCH, SCALE */
+    ObjectKind kind;
+    char *namespace, *name;      /* name may be a glob pattern ("web-*") for DELETE */
+    int32_t grace_s;             /* -1: the object's */
+    json_t *patch;
+    int32_t replicas;
+    /* SET_DRIVER, CRASH */
+    char *driver;
+    CsiModelledOptions *driver_options;
+    char *process, *instance;
+    SimTime restart_after;       /* -1: never */
+} ScenarioAction;
+
+typedef struct {
+    char *stage;      /* "pod-start" */
+    double quantile;  /* 0..1 */
+    SimTime below;
+    unsigned line;
+} ScenarioSlo;
+
+/* expect: at a time, the number of objects that meet conditions. */
+typedef struct {
+    SimTime at;           /* SIM_TIME_MAX: at the end */
+    ObjectKind kind;      /* of pods, claims, volumes, attachments, nodes */
+    char *phase;          /* NULL: any */
+    char *reason;         /* part of a pod's PodScheduled message, or a status reason; NULL: any */
+    char *name;           /* glob; NULL: any */
+    char *on_node, *in_zone; /* of pods; NULL: any */
+    int ready;            /* of pods: 1 ready, 0 not ready, -1 any */
+    int64_t count_min, count_max;
+    char *driver;         /* volumes in the driver's back end instead of objects; NULL: objects */
+    unsigned line;
+    char *text;           /* as the file says it, for messages */
+} ScenarioExpect;
+
+struct Scenario {
+    char *file;          /* as given */
+    char *name, *description;
+    char hash[65];       /* SHA-256 of all that was read, with the --set changes: hex */
+    uint64_t seed;
+    SimTime until;       /* SIM_TIME_MAX with until_idle */
+    gboolean until_idle; /* no object but Events changed for @idle_for */
+    SimTime idle_for;    /* 10 min */
+    int32_t minor_version;
+    json_t *feature_gates;       /* object of booleans; NULL: none */
+    gboolean unlimited_qps;      /* spec.kubernetes.unlimitedQPS: no client throttling */
+    Timing timing;               /* from the profile */
+    ScenarioNodes *nodes;
+    unsigned n_nodes;
+    ScenarioDriver *drivers;
+    unsigned n_drivers;
+    GHashTable *components;      /* process name -> GHashTable of flag -> text */
+    ScenarioManifest *manifests; /* the initial state, in order */
+    unsigned n_manifests;
+    ScenarioAction *actions;     /* in the file's order */
+    unsigned n_actions;
+    ScenarioSlo *slos;
+    unsigned n_slos;
+    ScenarioExpect *expects;
+    unsigned n_expects;
+    GPtrArray *ignored;          /* of char *: "Service/web (scenario.yaml:12)": kinds that no model knows */
+};
+
+typedef struct {
+    const char *data_dir;   /* where models/profiles/ is; for profile: names */
+    const char *const *set; /* NULL-terminated "path=value" changes, applied before checking; NULL: none */
+} ScenarioOptions;
+
+/**
+ * scenario_load:
+ * @faults: (out): of ScenarioFault, all there are, in the order of the file; empty on success
+ * Returns: (owned): %NULL if there are faults
+ */
+Scenario *scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faults);
+void scenario_free(Scenario *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scenario, scenario_free)
+void scenario_fault_free(ScenarioFault *fault);
+/* "file:line:column: path: message (hint)". (owned) */
+char *scenario_fault_text(const ScenarioFault *fault);
+/* The JSON Schema of scenario files. (owned) */
+json_t *scenario_schema(void);

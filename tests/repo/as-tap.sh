@@ -4,10 +4,10 @@
 #  - TAP with several plans (cmocka: one per group) and "not ok … # SKIP" for a skipped case (cmocka 1.1.5);
 #  - a last line `N passed, N failed, N skipped` (conformance, golden, soak, …);
 #  - nothing but its exit status: 0 passed, 77 skipped, anything else failed.
-# A program that dies counts as a failure, also after cases that passed.
+# A program that dies counts as a failure, also after cases that passed; so does one that runs for ten minutes.
 program=$1
 {
-    "$@" 2>&1
+    timeout --kill-after=10 "${TEST_SECONDS:-600}" "$@" 2>&1
     echo "as-tap-status $?"
 } | awk -v program="${program##*/}" '
     function result(word, rest) { printf "%s %d%s\n", word, ++cases, rest; if (word == "not ok") failed++ }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/api/storage.h"
+
+/* The table of volume plugins (VPL-15), and the names that those who attach and those who mount agree on. */
+typedef struct {
+    const char *source;        /* its key in PersistentVolume.spec: "csi" */
+    const char *name;          /* "kubernetes.io/csi" */
+    gboolean attachable;       /* CSI: unless the CSIDriver says attachRequired: false */
+    gboolean device_mountable; /* mounted once per node, then into each pod */
+    gboolean node_expandable;  /* a mount looks whether the claim has grown (KVM-54) */
+} VolumePlugin;
+
+/* Returns: (borrowed): %NULL: no volume plugin matched (VPL-19) */
+const VolumePlugin *volume_plugin_find(const VolumeSource *source);
+gboolean volume_plugin_is_csi(const VolumePlugin *self);
+/* VPL-15, last word on attachability. @driver: the CSIDriver object, NULL: there is none, so attach is required. */
+gboolean volume_plugin_is_attachable(const VolumePlugin *self, const CsiDriverObject *driver);
+
+/* The unique name of a volume that is attachable or device-mountable (KVM-12), as Node status lists it:
+ * "kubernetes.io/csi/DRIVER^HANDLE". Interned. */
+const char *volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *volume);
+/* The VolumeAttachment of a CSI volume and a node: "csi-" and the SHA-256 of handle, driver and node (ADC-59). */
+ObjectKey *
+volume_attachment_key(Objects *objects, const VolumeSource *source, const char *node_name);

@@ -219,19 +219,41 @@ static const SimEventType poll_event = {
     .free_data = plan_drop,
 };
 
-/* At the next instant of the grid that has not been asked yet. */
-static void
-poll_schedule(Plan *plan)
+/* The first instant of an even grid that is not before now and has not been asked yet. */
+static SimTime
+even_grid_next(const Plan *plan, const Step *step, SimTime now)
 {
-    const Step *step = plan_step(plan, plan->cursor);
-    SimTime now = sim_now(plan->component->sim);
     SimTime passed = now - plan->poll_started_at;
     SimTime periods = MAX(1, (passed + step->poll.period - 1) / step->poll.period);
     SimTime at = plan->poll_started_at + periods * step->poll.period;
 
-    if (at <= plan->poll_asked_at)
-        at += step->poll.period;
-    plan->poll_event = sim_at(plan->component->sim, at, &poll_event, plan_ref(plan), WAIT_POLL);
+    return at > plan->poll_asked_at ? at : at + step->poll.period;
+}
+
+/* The same of a growing grid. The looks that were slept through are drawn all the same, so sleep changes nothing. */
+static SimTime
+growing_grid_next(Plan *plan, const Step *step, SimTime now)
+{
+    SimStream stream = sim_stream(plan->component->sim, "component/poll");
+    uint64_t entity = sim_hash_combine(plan->start.key->hash, (uint64_t)plan->poll_started_at);
+
+    while (plan->poll_next_at < now || plan->poll_next_at <= plan->poll_asked_at) {
+        double jitter = step->poll.jitter * sim_random_uniform(stream, entity, plan->poll_n_looks++);
+        plan->poll_next_at += plan->poll_delay + (SimTime)((double)plan->poll_delay * jitter);
+        plan->poll_delay = MIN(plan->poll_delay * step->poll.growth_permille / 1000, step->poll.cap);
+    }
+    return plan->poll_next_at;
+}
+
+static void
+poll_schedule(Plan *plan)
+{
+    const Step *step = plan_step(plan, plan->cursor);
+    Sim *sim = plan->component->sim;
+    SimTime at = step->poll.growth_permille == 0 ? even_grid_next(plan, step, sim_now(sim))
+                                                 : growing_grid_next(plan, step, sim_now(sim));
+
+    plan->poll_event = sim_at(sim, at, &poll_event, plan_ref(plan), WAIT_POLL);
 }
 
 static void
@@ -266,6 +288,9 @@ poll_begin(Plan *plan, Step *step)
 
     plan->poll_started_at = now;
     plan->poll_asked_at = now;
+    plan->poll_next_at = now;
+    plan->poll_delay = step->poll.period;
+    plan->poll_n_looks = 0;
     if (step->poll.at_once && poll_ask(plan))
         return TRUE;
     if (step->poll.timeout != SIM_TIME_MAX)

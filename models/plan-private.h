@@ -57,6 +57,9 @@ typedef struct {
             SimTime period, timeout;
             PlanCondition condition;
             gboolean at_once;
+            int growth_permille; /* 0: the grid is even */
+            double jitter;
+            SimTime cap;
         } poll;
     };
 } Step;
@@ -87,6 +90,8 @@ struct Plan {
     CsiCallId call_id; /* under way; 0: none */
     /* The poll under way. */
     SimTime poll_started_at, poll_asked_at;
+    SimTime poll_next_at, poll_delay; /* of a growing grid: the next look, and the undrawn delay after it */
+    unsigned poll_n_looks;            /* of a growing grid: drawn so far */
     SimEventId poll_event, poll_timeout_event;
 };
 

@@ -408,6 +408,25 @@ plan_poll(Plan *self,
     return last_index(self);
 }
 
+int
+plan_poll_growing(Plan *self,
+                  SimTime period,
+                  int growth_permille,
+                  double jitter,
+                  SimTime cap,
+                  SimTime timeout,
+                  PlanCondition condition,
+                  PlanErrors errors)
+{
+    int index = plan_poll(self, period, timeout, FALSE, condition, errors);
+    Step *step = plan_step(self, (unsigned)index);
+
+    step->poll.growth_permille = growth_permille;
+    step->poll.jitter = jitter;
+    step->poll.cap = cap;
+    return index;
+}
+
 void
 plan_fail(Plan *self, const char *format, ...)
 {

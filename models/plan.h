@@ -104,6 +104,10 @@ int plan_poll(Plan *self,
               PlanCondition condition,
               PlanErrors errors);
 
+/* The same on a grid that grows, as wait.ExponentialBackoff: the k-th look comes @period * growth^(k-1) * uniform [1, 1 + jitter)
+ * after the one before, each at most @cap. @growth_permille: 1050 for 1.05. */
+int plan_poll_growing(Plan *self, SimTime period, int growth_permille, double jitter, SimTime cap, SimTime timeout, PlanCondition condition, PlanErrors errors);
+
 /* Ends this plan as failed with these words (for the log, and for retries). Later steps are not carried out. */
 void plan_fail(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* For plans of a worker: what becomes of the key when the plan ends well: forgotten (default) or queued again after @delay. */

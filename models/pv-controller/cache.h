@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/volume/matching.h"
+
+/* The PV controller's private copies of all claims and volumes (PVC-5..9, PVC-11): newer than the informers right after
+ * own writes, never older than what was synced last.
+ *
+ * It also knows which objects are settled: their next sync would do nothing, and only a change of the object or of the
+ * other half of its pair, both private copies, could make it do something. Every change of a copy unsettles the object
+ * and its other half; the controller settles what a sync found at rest. So a resync need only look at the others. */
+typedef struct PvCache PvCache;
+
+PvCache *pv_cache_new(void);
+void pv_cache_free(PvCache *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PvCache, pv_cache_free)
+
+/* Returns: (borrowed): NULL: unknown. @key may be NULL */
+const Claim *pv_cache_claim(const PvCache *self, const ObjectKey *key);
+const Volume *pv_cache_volume(const PvCache *self, const ObjectKey *key);
+const Object *pv_cache_get(const PvCache *self, const ObjectKey *key); /* of either kind */
+
+/* PVC-6: whether @object is older than the copy, so that nothing may be done with it. */
+gboolean pv_cache_is_newer(const PvCache *self, const Object *object);
+/* Keeps @object (referenced) unless the copy is newer. */
+void pv_cache_store(PvCache *self, const Object *object);
+void pv_cache_forget(PvCache *self, const ObjectKey *key);
+
+/**
+ * pv_cache_find_match:
+ * PVC-30: the access mode sets that include what the claim asks for, the poorest first; within a set as
+ * volume_match_judge() says. Sets of equally many modes go in the order of their modes (RWO before ROX, ...).
+ * Returns: whether there is an answer: @volume (out, borrowed), NULL: none; FALSE: the search is refused (PVC-32.5)
+ */
+gboolean pv_cache_find_match(const PvCache *self, const MatchQuery *query, const Volume **volume);
+
+void pv_cache_settle(PvCache *self, const ObjectKey *key);
+gboolean pv_cache_is_settled(const PvCache *self, const ObjectKey *key);
+gboolean pv_cache_is_at_rest(const PvCache *self); /* everything is settled */
+/* Walks those of a kind that are not settled, by slot: begin with *@slot = 0. Returns: FALSE: no more; else *@slot is one,
+ * go on with *@slot + 1 */
+gboolean pv_cache_next_unsettled(const PvCache *self, ObjectKind kind, uint32_t *slot);

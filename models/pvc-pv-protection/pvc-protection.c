@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/pvc-pv-protection/pvc-pv-protection.h"
+
+#include "models/kube-controller-manager.h"
+#include "models/plan.h"
+
+/* PROT-22: a claim on its way from the queue, where it counts as being processed, through its namespace's list. */
+typedef struct {
+    ObjectKey *key;
+    SimCauseId added_by;
+    gboolean in_use; /* as the batch's list of pods told */
+} Entry;
+
+/* The claims of a namespace that are processed together, with one list of its pods. */
+typedef struct {
+    const char *namespace;
+    GArray *entries; /* of Entry */
+} Batch;
+
+typedef struct {
+    Component base;
+    Informer *claims, *pods;
+    InformerIndex *pods_by_claim;
+    const char *finalizer; /* interned */
+    WorkQueue *queue;
+    SimEventId collecting; /* 0: not */
+    GHashTable *waiting;   /* namespace -> Batch, borrowed from @batches */
+    GQueue batches;        /* of Batch, still filling: the namespace queue */
+    /* The one namespace worker. */
+    Batch *batch;     /* (owned): NULL: idle */
+    unsigned at;      /* the entry being processed */
+    gboolean listed;  /* the batch has its list of pods */
+    gboolean busy;    /* a plan is under way */
+    gboolean running; /* run_worker() is on the stack */
+} PvcProtection;
+
+/* Changes of private state. */
+enum {
+    CHANGE_PODS_LISTED,
+};
+
+static void
+batch_free(void *data)
+{
+    Batch *batch = data;
+
+    if (batch == NULL)
+        return;
+    g_array_unref(batch->entries);
+    g_free(batch);
+}
+
+static Entry *
+batch_entry(const Batch *batch, unsigned i)
+{
+    return &g_array_index(batch->entries, Entry, i);
+}
+
+/* ---- Which pods use a claim: PROT-25 ---- */
+
+/* The pod has stopped for good: its deletion needs no more time. */
+static gboolean
+pod_is_shut_down(const Pod *pod)
+{
+    return object_is_deleted(&pod->meta) && pod->meta.deletion_grace_s == 0;
+}
+
+/* An ephemeral volume's claim is used by the pod that it was made for, and by no other of that name. */
+static gboolean
+volume_uses(const Pod *pod, const PodVolume *volume, const Object *claim)
+{
+    if (!strings_same(volume->claim_name, claim->key->name))
+        return FALSE;
+    return !volume->ephemeral ||
+           (!pod_is_shut_down(pod) && object_is_controlled_by(claim, &pod->meta));
+}
+
+/* In whatever phase: a pod that has completed uses its claims until it is gone. */
+static gboolean
+pod_uses(const Object *object, const Object *claim)
+{
+    const Pod *pod = POD_CONST(object);
+
+    if (pod->node_name == NULL || pod->volumes == NULL ||
+        !strings_same(object->key->namespace, claim->key->namespace))
+        return FALSE;
+    for (unsigned i = 0; i < pod->volumes->n_items; i++)
+        if (volume_uses(pod, &pod->volumes->items[i], claim))
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+known_pod_uses(const PvcProtection *self, const Object *claim)
+{
+    unsigned n_pods;
+    const Object *const *pods = informer_index_get(self->pods_by_claim, claim->key, &n_pods);
+
+    for (unsigned i = 0; i < n_pods; i++)
+        if (pod_uses(pods[i], claim))
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+any_stored_pod_uses(const PvcProtection *self, const Object *claim)
+{
+    unsigned n_keys = objects_n_keys(self->base.objects, KIND_POD);
+
+    for (uint32_t slot = 0; slot < n_keys; slot++) {
+        const ObjectKey *key = objects_key_at(self->base.objects, KIND_POD, slot);
+        const Object *pod = api_server_get(self->base.api, key);
+        if (pod != NULL && pod_uses(pod, claim))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What a list of the stored pods tells. Those that name the claim are known from the cache, as pods do not change what they
+ * name; only if there are more pods than the cache knows, all are looked at. */
+static gboolean
+stored_pod_uses(const PvcProtection *self, const Object *claim)
+{
+    unsigned n_pods;
+    const Object *const *pods = informer_index_get(self->pods_by_claim, claim->key, &n_pods);
+
+    if (api_server_count(self->base.api, KIND_POD) > informer_count(self->pods))
+        return any_stored_pod_uses(self, claim);
+    for (unsigned i = 0; i < n_pods; i++) {
+        const Object *pod = api_server_get(self->base.api, pods[i]->key);
+        if (pod != NULL && pod_uses(pod, claim))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* ---- One claim: PROT-23, PROT-24 ---- */
+
+static void
+plan_release(const PvcProtection *self, Plan *plan, const Object *claim)
+{
+    if (batch_entry(self->batch, self->at)->in_use)
+        return; /* no retry: the pod's end is an event (PROT-27) */
+    plan_update(plan, claim, protection_edit_remove, self->finalizer, PLAN_STOP);
+}
+
+static void
+decide_listed(const void *component, Plan *plan)
+{
+    const PvcProtection *self = component;
+    const Object *claim = informer_get(self->claims, plan_key(plan));
+
+    plan_because(plan, "PROT-24");
+    if (claim != NULL)
+        plan_release(self, plan, claim);
+}
+
+static void
+decide_claim(const void *component, Plan *plan)
+{
+    const PvcProtection *self = component;
+    const Object *claim = informer_get(self->claims, plan_key(plan));
+
+    plan_because(plan, "PROT-23");
+    if (claim == NULL || !protection_has_work(claim, self->finalizer))
+        return;
+    if (!object_is_deleted(claim)) {
+        plan_update(plan, claim, protection_edit_add, self->finalizer, PLAN_STOP);
+        return;
+    }
+    plan_because(plan, "PROT-24");
+    if (known_pod_uses(self, claim))
+        return;
+    if (self->listed) {
+        plan_release(self, plan, claim);
+        return;
+    }
+    PlanChange listed = {.what = CHANGE_PODS_LISTED};
+    plan_list(plan, KIND_POD, PLAN_STOP);
+    plan_change(plan, &listed);
+    plan_then(plan, decide_listed);
+}
+
+/* The list, also an empty one, serves the rest of the batch: what it tells of each claim is noted now. */
+static void
+pods_listed(PvcProtection *self)
+{
+    self->listed = TRUE;
+    for (unsigned i = self->at; i < self->batch->entries->len; i++) {
+        Entry *entry = batch_entry(self->batch, i);
+        const Object *claim = informer_get(self->claims, entry->key);
+        entry->in_use = claim != NULL && stored_pod_uses(self, claim);
+    }
+}
+
+static void
+pvc_protection_apply_change(void *component, const PlanChange *change)
+{
+    g_assert(change->what == CHANGE_PODS_LISTED);
+    pods_listed(component);
+}
+
+/* ---- The collector and the namespace worker: PROT-22 ---- */
+
+static void claim_processed(void *component, Plan *plan, PlanEnd end, const char *message);
+
+/* Takes the whole list of the next namespace. Returns: whether there is a claim to process */
+static gboolean
+next_entry(PvcProtection *self)
+{
+    while (self->batch == NULL || self->at == self->batch->entries->len) {
+        g_clear_pointer(&self->batch, batch_free);
+        self->batch = g_queue_pop_head(&self->batches);
+        if (self->batch == NULL)
+            return FALSE;
+        g_hash_table_remove(self->waiting, self->batch->namespace);
+        self->at = 0;
+        self->listed = FALSE;
+    }
+    return TRUE;
+}
+
+/* A plan without requests is over before plan_start() returns: hence a loop rather than calls within calls. */
+static void
+run_worker(PvcProtection *self)
+{
+    Sim *sim = self->base.sim;
+    SimCauseId run_by = sim_cause(sim);
+
+    if (self->running)
+        return;
+    self->running = TRUE;
+    while (!self->busy && next_entry(self)) {
+        const Entry *entry = batch_entry(self->batch, self->at);
+        PlanStart start = {
+            .component = &self->base,
+            .decide = decide_claim,
+            .key = entry->key,
+            .done = claim_processed,
+        };
+        self->busy = TRUE;
+        sim_resume(sim, entry->added_by, WAIT_WORKERS, 0);
+        plan_start(&start);
+    }
+    self->running = FALSE;
+    sim_set_cause(sim, run_by);
+}
+
+static void
+claim_processed(void *component, Plan *plan, PlanEnd end, const char *message)
+{
+    PvcProtection *self = component;
+    ObjectKey *key = plan_key(plan);
+
+    (void)message;
+    if (end == PLAN_FAILED)
+        work_queue_add_rate_limited(self->queue, key);
+    else
+        work_queue_forget(self->queue, key);
+    work_queue_done(self->queue, key);
+    self->busy = FALSE;
+    self->at++;
+    run_worker(self);
+}
+
+static void
+collect(Sim *sim, void *component)
+{
+    PvcProtection *self = component;
+    Entry entry = {0};
+
+    (void)sim;
+    self->collecting = 0;
+    while ((entry.key = work_queue_get(self->queue, &entry.added_by)) != NULL) {
+        Batch *batch = g_hash_table_lookup(self->waiting, entry.key->namespace);
+        if (batch == NULL) {
+            batch = g_new0(Batch, 1);
+            batch->namespace = entry.key->namespace;
+            batch->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
+            g_hash_table_insert(self->waiting, (void *)batch->namespace, batch);
+            g_queue_push_tail(&self->batches, batch);
+        }
+        g_array_append_val(batch->entries, entry);
+    }
+    run_worker(self);
+}
+
+static const SimEventType collect_event = {
+    .name = "pvc-protection/collect",
+    .fire = collect,
+};
+
+/* At the end of what happens now: other handlers of the same event come first. */
+static void
+queue_ready(void *component)
+{
+    PvcProtection *self = component;
+
+    if (self->collecting == 0)
+        self->collecting = sim_after(self->base.sim, 0, &collect_event, self, WAIT_NONE);
+}
+
+/* ---- Events ---- */
+
+static void
+claim_event(void *component, const Object *before, const Object *after)
+{
+    PvcProtection *self = component;
+
+    (void)before;
+    if (after != NULL && protection_has_work(after, self->finalizer))
+        work_queue_add(self->queue, (ObjectKey *)after->key);
+}
+
+/* PROT-25: no container of it runs any more. A pod under deletion that has not come to Running has started none. */
+static gboolean
+pod_is_terminated(const Pod *pod)
+{
+    return pod_is_terminal(pod) || (object_is_deleted(&pod->meta) && pod->phase != POD_RUNNING);
+}
+
+/* PROT-21: a pod that has a node and goes on holds its claims; only of others there is something to tell. */
+static void
+enqueue_claims(PvcProtection *self, const Pod *pod, gboolean is_gone)
+{
+    if (pod->volumes == NULL || (!is_gone && !pod_is_terminated(pod) && pod->node_name != NULL))
+        return;
+    for (unsigned i = 0; i < pod->volumes->n_items; i++)
+        work_queue_add(self->queue,
+                       pod_claim_key(self->base.objects, pod, &pod->volumes->items[i]));
+}
+
+static void
+pod_event(void *component, const Object *before, const Object *after)
+{
+    PvcProtection *self = component;
+
+    if (after == NULL) {
+        enqueue_claims(self, POD_CONST(before), TRUE);
+        return;
+    }
+    enqueue_claims(self, POD_CONST(after), FALSE);
+    /* Another pod of that name: the end of the former one was not seen (CGO-15). */
+    if (before != NULL && !object_uid_equal(before->uid, after->uid))
+        enqueue_claims(self, POD_CONST(before), TRUE);
+}
+
+static void
+pvc_protection_init(void *component)
+{
+    PvcProtection *self = component;
+    Process *process = self->base.process;
+    WorkQueueOptions options = {
+        .sim = self->base.sim,
+        .name = "pvcprotection",
+        .limit = rate_limit_default,
+        .ready = queue_ready,
+        .self = self,
+    };
+
+    self->finalizer = strings_intern(self->base.strings, FINALIZER_PVC_PROTECTION);
+    self->queue = work_queue_new(&options);
+    self->waiting = g_hash_table_new(g_direct_hash, g_direct_equal);
+    g_queue_init(&self->batches);
+    self->pods = process_informer(process, KIND_POD, NULL);
+    self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
+    self->claims = process_informer(process, KIND_CLAIM, NULL);
+    informer_add_handler(self->claims, claim_event, self);
+    informer_add_handler(self->pods, pod_event, self);
+}
+
+static void
+pvc_protection_clear(void *component)
+{
+    PvcProtection *self = component;
+
+    sim_cancel(self->base.sim, self->collecting);
+    g_clear_pointer(&self->batch, batch_free);
+    g_queue_clear_full(&self->batches, batch_free);
+    g_clear_pointer(&self->waiting, g_hash_table_unref);
+    g_clear_pointer(&self->queue, work_queue_free);
+}
+
+const ModelClass pvc_protection_class = {
+    .name = "pvc-protection-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(PvcProtection),
+    .client_qps = kube_controller_manager_client_qps,
+    .init = pvc_protection_init,
+    .clear = pvc_protection_clear,
+    .apply_change = pvc_protection_apply_change,
+};

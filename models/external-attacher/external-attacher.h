@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/model.h"
+
+/* The sidecar that carries VolumeAttachments out: external-attacher v4.8. One per driver. */
+
+/* Its flags, under their own names. Of those that act in a later part of the project only the value is kept. */
+typedef struct {
+    int32_t worker_threads;
+    double kube_api_qps;
+    int32_t kube_api_burst;
+    SimTime retry_interval_start, retry_interval_max;
+    SimTime timeout;
+    const char *default_fstype;
+    SimTime reconcile_sync; /* this and the following: later */
+    SimTime resync;
+    int32_t max_entries;
+    gboolean leader_election;
+    SimTime leader_election_lease_duration, leader_election_renew_deadline,
+        leader_election_retry_period;
+} ExternalAttacherOptions;
+
+extern const ProcessClass external_attacher_process;
+extern const ModelClass external_attacher_class;

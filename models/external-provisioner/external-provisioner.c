@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "provisioner.h"
+
+#include <string.h>
+
+#include "models/cluster.h"
+
+#define IDENTITY_NUMBERS 10000 /* section 0: the second part of the identity is 0..9999 */
+#define UNSAVED_WORKERS 4      /* section 0: of queue unsavedpvs */
+#define HOST_NAME "csi-controller-0"
+
+/* ---- What the informers tell ---- */
+
+static void
+note_claim(ExternalProvisioner *self, const Object *claim)
+{
+    char uid[OBJECT_UID_BUFFER];
+
+    if (claim->key->slot >= self->claim_records->len)
+        g_array_set_size(self->claim_records,
+                         MAX(claim->key->slot + 1, 2 * self->claim_records->len));
+    ClaimRecord *record = &g_array_index(self->claim_records, ClaimRecord, claim->key->slot);
+    if (record->volume != NULL && object_uid_equal(record->uid, claim->uid))
+        return;
+
+    g_autofree char *name = g_strconcat(self->options->volume_name_prefix, "-",
+                                        object_uid_format(claim->uid, uid), NULL);
+    record->volume = objects_key(self->base.objects, KIND_VOLUME, NULL, name);
+    record->uid = claim->uid;
+    if (record->volume->slot >= self->claim_keys->len)
+        g_ptr_array_set_size(self->claim_keys,
+                             (int)MAX(record->volume->slot + 1, 2 * self->claim_keys->len));
+    self->claim_keys->pdata[record->volume->slot] = (void *)claim->key;
+}
+
+/* PROV-10. A claim that has its volume, and no failures to forget, would be looked at for nothing. */
+static void
+claim_changed(void *data, const Object *before, const Object *after)
+{
+    ExternalProvisioner *self = data;
+
+    (void)before;
+    if (after == NULL || !provisioner_owns_claim(self, CLAIM_CONST(after)))
+        return;
+    g_hash_table_remove(self->overwritten,
+                        after->key); /* CGO-19: the informer's word is the last */
+    note_claim(self, after);
+    const ObjectKey *volume =
+        g_array_index(self->claim_records, ClaimRecord, after->key->slot).volume;
+    if (claim_volume_name(CLAIM_CONST(after))[0] == '\0' ||
+        work_queue_failures(workers_queue(self->claim_workers), volume) > 0)
+        workers_add(self->claim_workers, volume);
+}
+
+/* PROV-30. A volume about which there is nothing to do, and no failures to forget, is not looked at either. */
+static void
+volume_changed(void *data, const Object *before, const Object *after)
+{
+    ExternalProvisioner *self = data;
+    WorkQueue *queue = workers_queue(self->volume_workers);
+
+    if (after == NULL) {
+        work_queue_forget(queue, (ObjectKey *)before->key);
+        return;
+    }
+    if (!provisioner_owns_volume(self, VOLUME_CONST(after)))
+        return;
+    if (provisioner_has_work(self, VOLUME_CONST(after)) ||
+        work_queue_failures(queue, after->key) > 0)
+        workers_add(self->volume_workers, after->key);
+}
+
+static void
+class_changed(void *data, const Object *before, const Object *after)
+{
+    ExternalProvisioner *self = data;
+
+    (void)before;
+    if (after == NULL)
+        return;
+    if (after->key->slot >= self->class_infos->len)
+        g_ptr_array_set_size(self->class_infos, (int)after->key->slot + 1);
+    gpointer *place = &self->class_infos->pdata[after->key->slot];
+    if (*place != NULL)
+        g_ptr_array_add(self->old_class_infos, *place);
+    *place = class_info_new(self, (const StorageClass *)after);
+}
+
+static void
+csi_node_changed(void *data, const Object *before, const Object *after)
+{
+    ExternalProvisioner *self = data;
+    InformerIter nodes;
+
+    informer_iter_init(&nodes, self->nodes);
+    topology_csi_node_changed(&self->topology, (const CsiNode *)before, (const CsiNode *)after,
+                              &nodes);
+}
+
+static void
+node_changed(void *data, const Object *before, const Object *after)
+{
+    ExternalProvisioner *self = data;
+
+    topology_node_changed(&self->topology, (const Node *)before, (const Node *)after);
+}
+
+/* ---- Private changes ---- */
+
+static void
+attempt_free(void *data)
+{
+    Attempt *attempt = data;
+
+    object_unref(&attempt->claim->meta);
+    if (attempt->volume != NULL)
+        object_unref(&attempt->volume->meta);
+    g_free(attempt);
+}
+
+static void
+unref_object(void *object)
+{
+    object_unref(object);
+}
+
+static void
+begin_attempt(ExternalProvisioner *self, const PlanChange *change)
+{
+    Attempt *attempt = g_new0(Attempt, 1);
+
+    attempt->claim = CLAIM_CONST(object_ref(change->object));
+    attempt->class = change->pointer;
+    g_hash_table_replace(self->attempts, (void *)change->key, attempt);
+}
+
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    ExternalProvisioner *self = data;
+    Attempt *attempt = g_hash_table_lookup(self->attempts, change->key);
+
+    switch ((ProvisionerChange)change->what) {
+    case CHANGE_BEGIN:
+        begin_attempt(self, change);
+        return;
+    case CHANGE_SAVING:
+        attempt->volume = VOLUME_CONST(object_ref(change->object));
+        return;
+    case CHANGE_IN_PROGRESS:
+        g_hash_table_replace(self->in_progress, (void *)change->key, object_ref(change->object));
+        return;
+    case CHANGE_FINISHED:
+        g_hash_table_remove(self->in_progress, change->key);
+        return;
+    case CHANGE_OVERWRITE:
+        g_hash_table_replace(self->overwritten, (void *)change->key, object_ref(change->object));
+        return;
+    case CHANGE_UNSAVED:
+        g_hash_table_replace(self->unsaved, (void *)change->key,
+                             object_ref(&attempt->volume->meta));
+        workers_add(self->unsaved_workers, change->key);
+        return;
+    case CHANGE_SAVED:
+        g_hash_table_remove(self->unsaved, change->key);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+static void
+claim_plan_over(void *data, ObjectKey *key, PlanEnd end, const char *message)
+{
+    ExternalProvisioner *self = data;
+
+    (void)end;
+    (void)message;
+    g_hash_table_remove(self->attempts, key);
+}
+
+/* ---- Start and end ---- */
+
+static void
+make_names(ExternalProvisioner *self)
+{
+    Strings *strings = self->base.strings;
+    SimStream stream = sim_stream(self->base.sim, "external-provisioner/identity");
+    uint64_t driver = sim_hash_string(self->base.driver_name),
+             start = (uint64_t)sim_now(self->base.sim);
+    int64_t started_ms = API_EPOCH_S * 1000 + sim_now(self->base.sim) / SIM_MS;
+    ObjectUid host = {sim_random_bits(stream, driver, 2 * start + 1),
+                      sim_random_bits(stream, driver, 2 * start)};
+    char uid[OBJECT_UID_BUFFER];
+
+    self->identity =
+        strings_internf(strings, "%" G_GINT64_FORMAT "-%u-%s", started_ms,
+                        (unsigned)sim_random_below(stream, driver, start, IDENTITY_NUMBERS),
+                        self->base.driver_name);
+    self->identity_key = strings_intern(strings, "storage.kubernetes.io/csiProvisionerIdentity");
+    self->provisioned_by_key = strings_intern(strings, ANNOTATION_PROVISIONED_BY);
+    self->finalizer = strings_intern(strings, FINALIZER_PROVISIONER);
+    self->finalizers = string_list_new(&self->finalizer, 1);
+
+    const char *none = strings_intern(strings, "");
+    StringPair pairs[] = {
+        {self->provisioned_by_key,                                       self->base.driver_name},
+        { strings_intern(strings,      "volume.kubernetes.io/provisioner-deletion-secret-name"),                   none},
+        { strings_intern(strings, "volume.kubernetes.io/provisioner-deletion-secret-namespace"),
+         none},
+    };
+    self->annotations = string_map_new(pairs, G_N_ELEMENTS(pairs));
+
+    /* The library's recorder calls itself by driver, host and a random uuid. */
+    event_recorder_free(self->base.events);
+    self->base.events =
+        event_recorder_new(self->base.client,
+                           strings_internf(strings, "%s_" HOST_NAME "_%s", self->base.driver_name,
+                                           object_uid_format(host, uid)),
+                           EVENTS_CORE);
+}
+
+static Workers *
+make_workers(ExternalProvisioner *self,
+             const char *name,
+             PlanDecide sync,
+             void (*done)(void *, ObjectKey *, PlanEnd, const char *))
+{
+    const ExternalProvisionerOptions *options = self->options;
+    WorkersOptions workers = {
+        .name = name,
+        .n_workers = (unsigned)options->worker_threads,
+        .limit = {.base = options->retry_interval_start, .max = options->retry_interval_max},
+        .retry = TRUE,
+        .sync = sync,
+        .done = done,
+    };
+
+    return workers_new(&self->base, &workers);
+}
+
+static void
+make_queues(ExternalProvisioner *self)
+{
+    WorkersOptions unsaved = {.name = "unsavedpvs",
+                              .n_workers = UNSAVED_WORKERS,
+                              .limit = rate_limit_default,
+                              .retry = TRUE,
+                              .sync = decide_unsaved};
+
+    self->claim_workers = make_workers(self, "claims", decide_claim, claim_plan_over);
+    self->volume_workers = make_workers(self, "volumes", decide_volume, NULL);
+    self->unsaved_workers = workers_new(&self->base, &unsaved);
+}
+
+static void
+subscribe_topology(ExternalProvisioner *self)
+{
+    self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
+    self->csi_nodes = process_informer(self->base.process, KIND_CSI_NODE, NULL);
+    topology_init(&self->topology, self->base.driver_name);
+    informer_add_handler(self->nodes, node_changed, self);
+    informer_add_handler(self->csi_nodes, csi_node_changed, self);
+}
+
+/* The driver has told what it can do, and the informers are synced. */
+static void
+start_working(void *data)
+{
+    ExternalProvisioner *self = data;
+    Process *process = self->base.process;
+    CsiControllerCapabilities capabilities = sidecar_controller_capabilities(self->sidecar);
+
+    self->has_topology = (sidecar_plugin_capabilities(self->sidecar) &
+                          CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS) != 0 &&
+                         sidecar_feature_gate(self->options->feature_gates, "Topology", TRUE);
+    self->keeps_volumes =
+        sidecar_feature_gate(self->options->feature_gates, "HonorPVReclaimPolicy", TRUE);
+    self->multi_writer = (capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) != 0;
+
+    make_queues(self);
+    self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
+    informer_add_handler(self->classes, class_changed, self);
+    if (self->has_topology)
+        subscribe_topology(self);
+    if (capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME) {
+        self->attachments = process_informer(process, KIND_ATTACHMENT, NULL);
+        self->attachments_by_volume =
+            informer_add_index(self->attachments, index_attachments_by_volume);
+    }
+    self->claims = process_informer(process, KIND_CLAIM, NULL);
+    self->volumes = process_informer(process, KIND_VOLUME, NULL);
+    informer_add_handler(self->claims, claim_changed, self);
+    informer_add_handler(self->volumes, volume_changed, self);
+}
+
+static void
+external_provisioner_init(void *data)
+{
+    ExternalProvisioner *self = data;
+    SidecarOptions options = {
+        .component = &self->base,
+        .probe_timeout_ns = SIM_SECOND,
+        .n_sync_polls = 2, /* TIM-90 */
+        .ready = start_working,
+    };
+
+    self->options = self->base.options;
+    self->claim_records = g_array_new(FALSE, TRUE, sizeof(ClaimRecord));
+    self->claim_keys = g_ptr_array_new();
+    self->attempts = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, attempt_free);
+    self->in_progress = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
+    self->unsaved = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
+    self->overwritten = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
+    self->class_infos = g_ptr_array_new_with_free_func((GDestroyNotify)class_info_free);
+    self->old_class_infos = g_ptr_array_new_with_free_func((GDestroyNotify)class_info_free);
+    make_names(self);
+    self->sidecar = sidecar_new(&options);
+}
+
+static void
+external_provisioner_clear(void *data)
+{
+    ExternalProvisioner *self = data;
+
+    sidecar_free(self->sidecar);
+    workers_free(self->claim_workers);
+    workers_free(self->volume_workers);
+    workers_free(self->unsaved_workers);
+    topology_clear(&self->topology);
+    g_array_unref(self->claim_records);
+    g_ptr_array_unref(self->claim_keys);
+    g_hash_table_unref(self->attempts);
+    g_hash_table_unref(self->in_progress);
+    g_hash_table_unref(self->unsaved);
+    g_hash_table_unref(self->overwritten);
+    g_ptr_array_unref(self->class_infos);
+    g_ptr_array_unref(self->old_class_infos);
+    string_map_unref(self->annotations);
+    string_list_unref(self->finalizers);
+}
+
+static double
+client_qps(const void *data, unsigned *burst)
+{
+    const ExternalProvisionerOptions *options = data;
+
+    *burst = (unsigned)options->kube_api_burst;
+    return options->kube_api_qps;
+}
+
+#define FLAG(name, type, member, value, help)                                                      \
+    {                                                                                              \
+        name, type, offsetof(ExternalProvisionerOptions, member), value, help                      \
+    }
+
+static const ProcessFlag flags[] = {
+    FLAG("worker-threads",
+         FLAG_INT,
+         worker_threads,
+         "100",
+         "Claims, and volumes, worked on at once (PROV-42)"),
+    FLAG("kube-api-qps",
+         FLAG_NUMBER,
+         kube_api_qps,
+         "5",
+         "Requests per second to the API server, events included (PROV-40)"),
+    FLAG("kube-api-burst",
+         FLAG_INT,
+         kube_api_burst,
+         "10",
+         "Requests that may exceed that rate at once"),
+    FLAG("retry-interval-start",
+         FLAG_DURATION,
+         retry_interval_start,
+         "1s",
+         "Wait after a first failure; doubles with each (PROV-12)"),
+    FLAG("retry-interval-max",
+         FLAG_DURATION,
+         retry_interval_max,
+         "5m",
+         "Longest wait after a failure"),
+    FLAG("timeout", FLAG_DURATION, timeout, "10s", "Deadline of a call of the driver (PROV-22)"),
+    FLAG("volume-name-prefix",
+         FLAG_STRING,
+         volume_name_prefix,
+         "pvc",
+         "A volume is called <prefix>-<uid of the claim>"),
+    FLAG("extra-create-metadata",
+         FLAG_BOOL,
+         extra_create_metadata,
+         "false",
+         "Tell the driver names of claim and volume (PROV-21)"),
+    FLAG("immediate-topology",
+         FLAG_BOOL,
+         immediate_topology,
+         "true",
+         "Pass the cluster's topology when no node is chosen (TOPO-3)"),
+    FLAG("strict-topology",
+         FLAG_BOOL,
+         strict_topology,
+         "false",
+         "Pass the chosen node's topology only (TOPO-2)"),
+    FLAG(
+        "default-fstype", FLAG_STRING, default_fstype, "", "File system when the class names none"),
+    FLAG("controller-publish-readonly",
+         FLAG_BOOL,
+         controller_publish_readonly,
+         "false",
+         "ReadOnlyMany volumes are attached read-only (PROV-25)"),
+    FLAG(
+        "feature-gates", FLAG_STRING, feature_gates, "", "Topology=true,HonorPVReclaimPolicy=true"),
+    FLAG("enable-capacity",
+         FLAG_BOOL,
+         enable_capacity,
+         "false",
+         "Publish CSIStorageCapacity objects (CAP-1)"),
+    FLAG("capacity-for-immediate-binding",
+         FLAG_BOOL,
+         capacity_for_immediate_binding,
+         "false",
+         "Also for classes with immediate binding (CAP-1)"),
+    FLAG("capacity-poll-interval",
+         FLAG_DURATION,
+         capacity_poll_interval,
+         "1m",
+         "Between two looks at the capacity (CAP-5)"),
+    FLAG("capacity-threads",
+         FLAG_INT,
+         capacity_threads,
+         "1",
+         "Capacities looked at at once (CAP-5)"),
+    FLAG("kube-api-capacity-qps",
+         FLAG_NUMBER,
+         kube_api_capacity_qps,
+         "1",
+         "As kube-api-qps, of the capacity client"),
+    FLAG("kube-api-capacity-burst",
+         FLAG_INT,
+         kube_api_capacity_burst,
+         "5",
+         "As kube-api-burst, of the capacity client"),
+    FLAG("capacity-ownerref-level",
+         FLAG_INT,
+         capacity_ownerref_level,
+         "1",
+         "Which owner of the pod owns the objects (CAP-3)"),
+    FLAG("leader-election", FLAG_BOOL, leader_election, "false", "One of several replicas works"),
+    FLAG("leader-election-lease-duration",
+         FLAG_DURATION,
+         leader_election_lease_duration,
+         "15s",
+         "How long a silent leader is respected"),
+    FLAG("leader-election-renew-deadline",
+         FLAG_DURATION,
+         leader_election_renew_deadline,
+         "10s",
+         "How long a leader tries to renew"),
+    FLAG("leader-election-retry-period",
+         FLAG_DURATION,
+         leader_election_retry_period,
+         "5s",
+         "Between two tries"),
+    {0},
+};
+
+const ProcessClass external_provisioner_process = {
+    .name = "external-provisioner",
+    .scope = PER_DRIVER,
+    .options_size = sizeof(ExternalProvisionerOptions),
+    .flags = flags,
+    .startup =
+        40 * SIM_MS, /* TIM-90: to the first Probe; then the driver's answers and two sync polls */
+};
+
+const ModelClass external_provisioner_class = {
+    .name = "external-provisioner",
+    .process = &external_provisioner_process,
+    .size = sizeof(ExternalProvisioner),
+    .event_source = "external-provisioner",
+    .event_style = EVENTS_CORE,
+    .client_qps = client_qps,
+    .init = external_provisioner_init,
+    .clear = external_provisioner_clear,
+    .apply_change = apply_change,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/model.h"
+
+/* The sidecar that turns claims into volumes and Released volumes into nothing: external-provisioner v5.2 with its
+ * controller library sig-storage-lib v11. One per driver. */
+
+/* Its flags, under their own names. Of those that act in a later part of the project only the value is kept. */
+typedef struct {
+    int32_t worker_threads;
+    double kube_api_qps;
+    int32_t kube_api_burst;
+    SimTime retry_interval_start, retry_interval_max;
+    SimTime timeout;
+    const char *volume_name_prefix;
+    gboolean extra_create_metadata;
+    gboolean immediate_topology, strict_topology;
+    const char *default_fstype;
+    gboolean controller_publish_readonly;
+    const char *feature_gates;
+    gboolean enable_capacity; /* this and the following: later */
+    gboolean capacity_for_immediate_binding;
+    SimTime capacity_poll_interval;
+    int32_t capacity_threads;
+    double kube_api_capacity_qps;
+    int32_t kube_api_capacity_burst;
+    int32_t capacity_ownerref_level;
+    gboolean leader_election;
+    SimTime leader_election_lease_duration, leader_election_renew_deadline,
+        leader_election_retry_period;
+} ExternalProvisionerOptions;
+
+extern const ProcessClass external_provisioner_process;
+extern const ModelClass external_provisioner_class;

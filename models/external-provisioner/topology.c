@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "topology.h"
+
+#include <string.h>
+
+#define FNV_OFFSET 2166136261u /* FNV-1, 32 bit */
+#define FNV_PRIME 16777619u
+
+int
+topology_segment_compare(const StringMap *a, const StringMap *b)
+{
+    unsigned n_a = a == NULL ? 0 : a->n_pairs, n_b = b == NULL ? 0 : b->n_pairs;
+
+    if (n_a != n_b)
+        return n_a < n_b ? -1 : 1;
+    for (unsigned i = 0; i < n_a; i++) {
+        int order =
+            a->pairs[i].key == b->pairs[i].key ? 0 : strcmp(a->pairs[i].key, b->pairs[i].key);
+        if (order == 0 && a->pairs[i].value != b->pairs[i].value)
+            order = strcmp(a->pairs[i].value, b->pairs[i].value);
+        if (order != 0)
+            return order;
+    }
+    return 0;
+}
+
+static uint32_t
+fnv1(const char *text, size_t length)
+{
+    uint32_t hash = FNV_OFFSET;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash * FNV_PRIME) ^ (unsigned char)text[i];
+    return hash;
+}
+
+/* The number of a replica: as strconv.ParseUint(text, 10, 32). */
+static gboolean
+parse_index(const char *text, uint32_t *index)
+{
+    uint64_t value = 0;
+
+    for (const char *at = text; *at != '\0'; at++) {
+        if (!g_ascii_isdigit(*at))
+            return FALSE;
+        value = value * 10 + (uint64_t)(*at - '0');
+        if (value > UINT32_MAX)
+            return FALSE;
+    }
+    *index = (uint32_t)value;
+    return *text != '\0';
+}
+
+unsigned
+topology_preferred(const char *claim_name, unsigned n)
+{
+    const char *hashed = claim_name, *end = strrchr(claim_name, '-');
+    uint32_t index = 0;
+
+    if (end == NULL || !parse_index(end + 1, &index)) {
+        end = claim_name + strlen(claim_name);
+    } else { /* "<claim>-<StatefulSet>-<replica>": the set's name only, so that its claims go together */
+        const char *dash = g_strrstr_len(claim_name, end - claim_name, "-");
+        if (dash != NULL)
+            hashed = dash + 1;
+    }
+    return (fnv1(hashed, (size_t)(end - hashed)) + index) % n;
+}
+
+/* Where @segment is, or would be. */
+static unsigned
+terms_position(const TopologyTerms *self, const StringMap *segment, gboolean *found)
+{
+    unsigned low = 0, high = self->n_terms;
+
+    *found = FALSE;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        int order = topology_segment_compare(self->terms[middle].segment, segment);
+        if (order == 0) {
+            *found = TRUE;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+TopologyTerm *
+topology_terms_add(TopologyTerms *self, const StringMap *segment)
+{
+    gboolean found;
+    unsigned position = terms_position(self, segment, &found);
+
+    if (found)
+        return &self->terms[position];
+    if (self->n_terms == self->room) {
+        self->room = MAX(4, 2 * self->room);
+        self->terms = g_renew(TopologyTerm, self->terms, self->room);
+    }
+    memmove(&self->terms[position + 1], &self->terms[position],
+            (self->n_terms - position) * sizeof(TopologyTerm));
+    self->terms[position] = (TopologyTerm){string_map_ref(segment), 0};
+    self->n_terms++;
+    return &self->terms[position];
+}
+
+const TopologyTerm *
+topology_terms_find(const TopologyTerms *self, const StringMap *segment)
+{
+    gboolean found;
+    unsigned position = terms_position(self, segment, &found);
+
+    return found ? &self->terms[position] : NULL;
+}
+
+void
+topology_terms_clear(TopologyTerms *self)
+{
+    for (unsigned i = 0; i < self->n_terms; i++)
+        string_map_unref(self->terms[i].segment);
+    g_free(self->terms);
+    *self = (TopologyTerms){0};
+}
+
+/* @n values chosen so far, one of each expression; the last one left makes a segment. */
+static void
+flatten_expressions(TopologyTerms *self,
+                    const LabelSelector *expressions,
+                    StringPair *pairs,
+                    unsigned n)
+{
+    if (n == expressions->n_requirements) {
+        g_autoptr(StringMap) segment = string_map_new(pairs, n);
+        if (segment != NULL)
+            topology_terms_add(self, segment)->n_nodes = 1;
+        return;
+    }
+    const SelectRequirement *requirement = &expressions->requirements[n];
+    for (unsigned i = 0; requirement->values != NULL && i < requirement->values->n_items; i++) {
+        pairs[n] = (StringPair){requirement->key, requirement->values->items[i]};
+        flatten_expressions(self, expressions, pairs, n + 1);
+    }
+}
+
+void
+topology_terms_flatten(TopologyTerms *self, const NodeSelector *allowed)
+{
+    for (unsigned i = 0; allowed != NULL && i < allowed->n_terms; i++) {
+        const LabelSelector *expressions = allowed->terms[i].expressions;
+        if (expressions == NULL || expressions->n_requirements == 0)
+            continue;
+        g_autofree StringPair *pairs = g_new0(StringPair, expressions->n_requirements);
+        flatten_expressions(self, expressions, pairs, 0);
+    }
+    self->n_used = self->n_terms;
+}
+
+static int
+compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static StringList *
+sorted_list(const StringList *list)
+{
+    g_autofree const char **items = g_new(const char *, list->n_items);
+
+    memcpy(items, list->items, list->n_items * sizeof(*items));
+    qsort(items, list->n_items, sizeof(*items), compare_texts);
+    return string_list_new(items, list->n_items);
+}
+
+static void
+pool_free(void *data)
+{
+    TopologyPool *pool = data;
+
+    string_list_unref(pool->keys);
+    topology_terms_clear(&pool->terms);
+    g_free(pool);
+}
+
+void
+topology_init(Topology *self, const char *driver)
+{
+    self->driver = driver;
+    self->pools = g_ptr_array_new_with_free_func(pool_free);
+}
+
+void
+topology_clear(Topology *self)
+{
+    g_clear_pointer(&self->pools, g_ptr_array_unref);
+}
+
+/* Returns: (owned): NULL: a label is missing */
+static StringMap *
+node_segment(const StringList *keys, const StringMap *labels)
+{
+    StringPair few[8];
+    g_autofree StringPair *many =
+        keys->n_items > G_N_ELEMENTS(few) ? g_new(StringPair, keys->n_items) : NULL;
+    StringPair *pairs = many != NULL ? many : few;
+
+    for (unsigned i = 0; i < keys->n_items; i++) {
+        const char *value = string_map_get(labels, keys->items[i]);
+        if (value == NULL)
+            return NULL;
+        pairs[i] = (StringPair){keys->items[i], value};
+    }
+    return string_map_new(pairs, keys->n_items);
+}
+
+/* Counts a node's segment: @change is 1 or -1. */
+static void
+pool_count(TopologyPool *pool, const StringMap *labels, int change)
+{
+    g_autoptr(StringMap) segment = node_segment(pool->keys, labels);
+
+    if (segment == NULL)
+        return;
+    TopologyTerm *term = topology_terms_add(&pool->terms, segment);
+    pool->terms.n_used -= term->n_nodes > 0;
+    term->n_nodes = (unsigned)((int)term->n_nodes + change);
+    pool->terms.n_used += term->n_nodes > 0;
+}
+
+static TopologyPool *
+find_pool(const Topology *self, const StringList *keys)
+{
+    for (unsigned i = 0; i < self->pools->len; i++) {
+        TopologyPool *pool = self->pools->pdata[i];
+        if (string_list_equal(pool->keys, keys))
+            return pool;
+    }
+    return NULL;
+}
+
+static TopologyPool *
+make_pool(Topology *self, const StringList *keys, InformerIter *nodes)
+{
+    TopologyPool *pool = g_new0(TopologyPool, 1);
+    const Object *node;
+
+    pool->keys = string_list_ref(keys);
+    g_ptr_array_add(self->pools, pool);
+    while ((node = informer_iter_next(nodes)) != NULL)
+        pool_count(pool, node->labels, 1);
+    return pool;
+}
+
+/* Returns: (owned): the driver's keys on that node, sorted; NULL: none */
+static StringList *
+csi_node_keys(const Topology *self, const CsiNode *csi_node)
+{
+    const CsiNodeDriver *entry =
+        csi_node == NULL ? NULL : csi_node_find_driver(csi_node, self->driver);
+
+    return entry == NULL || entry->topology_keys == NULL ? NULL : sorted_list(entry->topology_keys);
+}
+
+void
+topology_csi_node_changed(Topology *self,
+                          const CsiNode *before,
+                          const CsiNode *after,
+                          InformerIter *nodes)
+{
+    g_autoptr(StringList) old_keys = csi_node_keys(self, before);
+    g_autoptr(StringList) new_keys = csi_node_keys(self, after);
+
+    if (string_list_equal(old_keys, new_keys))
+        return;
+    if (old_keys != NULL)
+        find_pool(self, old_keys)->n_csi_nodes--;
+    if (new_keys == NULL)
+        return;
+    TopologyPool *pool = find_pool(self, new_keys);
+    if (pool == NULL)
+        pool = make_pool(self, new_keys, nodes);
+    pool->n_csi_nodes++;
+}
+
+void
+topology_node_changed(Topology *self, const Node *before, const Node *after)
+{
+    const StringMap *old_labels = before == NULL ? NULL : before->meta.labels;
+    const StringMap *new_labels = after == NULL ? NULL : after->meta.labels;
+
+    if (old_labels == new_labels)
+        return;
+    for (unsigned i = 0; i < self->pools->len; i++) {
+        if (before != NULL)
+            pool_count(self->pools->pdata[i], old_labels, -1);
+        if (after != NULL)
+            pool_count(self->pools->pdata[i], new_labels, 1);
+    }
+}
+
+const TopologyPool *
+topology_pool(const Topology *self, const StringList *keys)
+{
+    if (keys != NULL) {
+        g_autoptr(StringList) sorted = sorted_list(keys);
+        return find_pool(self, sorted);
+    }
+    for (unsigned i = 0; i < self->pools->len; i++) {
+        const TopologyPool *pool = self->pools->pdata[i];
+        if (pool->n_csi_nodes > 0)
+            return pool;
+    }
+    return NULL;
+}
+
+const StringMap *
+topology_pool_segment(const TopologyPool *self, const StringMap *labels)
+{
+    g_autoptr(StringMap) segment = node_segment(self->keys, labels);
+    const TopologyTerm *term = segment == NULL ? NULL : topology_terms_find(&self->terms, segment);
+
+    return term == NULL ? NULL : term->segment;
+}
+
+/* TOPO-1. Returns: (owned): why not; NULL: @pool and @segment are the node's */
+static char *
+selected_topology(const TopologyQuery *query, const TopologyPool **pool, const StringMap **segment)
+{
+    if (query->csi_node == NULL)
+        return g_strdup_printf("error getting CSINode for selected node \"%s\": "
+                               "csinode.storage.k8s.io \"%s\" not found",
+                               query->node_name, query->node_name);
+    const CsiNodeDriver *entry = csi_node_find_driver(query->csi_node, query->cluster->driver);
+    if (entry == NULL || entry->topology_keys == NULL)
+        return g_strdup_printf("no topology key found on CSINode %s", query->node_name);
+    *pool = topology_pool(query->cluster, entry->topology_keys);
+    *segment = query->node == NULL ? NULL : topology_pool_segment(*pool, query->node->meta.labels);
+    if (*segment == NULL)
+        return g_strdup_printf(
+            "topology labels from selected node \"%s\" does not match topology keys from CSINode",
+            query->node_name);
+    return NULL;
+}
+
+static gboolean
+is_allowed(const TopologyTerms *allowed, const StringMap *segment)
+{
+    for (unsigned i = 0; i < allowed->n_terms; i++)
+        if (string_map_contains(segment, allowed->terms[i].segment))
+            return TRUE;
+    return allowed->n_terms == 0;
+}
+
+/* The requisite segments, sorted as they are. */
+static void
+take_terms(TopologyRequirement *requirement,
+           const TopologyTerms *terms,
+           TopologyAlloc alloc,
+           void *data)
+{
+    requirement->requisite = alloc(data, 2 * terms->n_used * sizeof(StringMap *));
+    requirement->preferred = requirement->requisite + terms->n_used;
+    for (unsigned i = 0; i < terms->n_terms; i++)
+        if (terms->terms[i].n_nodes > 0)
+            requirement->requisite[requirement->n++] = terms->terms[i].segment;
+}
+
+/* TOPO-6: the requisite segments, beginning with the one at @first. */
+static void
+rotate(TopologyRequirement *requirement, unsigned first)
+{
+    for (unsigned i = 0; i < requirement->n; i++)
+        requirement->preferred[i] = requirement->requisite[(first + i) % requirement->n];
+}
+
+static char *
+prefer_node(const TopologyQuery *query, TopologyRequirement *requirement, const StringMap *segment)
+{
+    for (unsigned i = 0; i < requirement->n; i++) {
+        if (!string_map_contains(segment, requirement->requisite[i]))
+            continue;
+        rotate(requirement, i);
+        return NULL;
+    }
+    return g_strdup_printf("topology from selected node \"%s\" is not in requisite",
+                           query->node_name);
+}
+
+char *
+topology_require(const TopologyQuery *query,
+                 TopologyRequirement *requirement,
+                 TopologyAlloc alloc,
+                 void *data)
+{
+    const TopologyPool *pool = NULL;
+    const StringMap *segment = NULL;
+    const TopologyTerms *terms = query->allowed;
+
+    *requirement = (TopologyRequirement){.rule = "TOPO-1"};
+    if (query->node_name != NULL) {
+        char *error = selected_topology(query, &pool, &segment);
+        if (error != NULL)
+            return error;
+        if (query->strict) {
+            requirement->rule = "TOPO-2";
+            if (!is_allowed(query->allowed, segment))
+                return g_strdup_printf(
+                    "selected node '\"%s\"' topology is not in allowed topologies",
+                    query->node_name);
+            requirement->requisite = requirement->preferred = alloc(data, sizeof(StringMap *));
+            requirement->requisite[0] = segment;
+            requirement->n = 1;
+            return NULL;
+        }
+    }
+    requirement->rule = "TOPO-3";
+    if (terms->n_terms == 0) {
+        if (query->node_name == NULL && !query->immediate)
+            return NULL;
+        if (pool == NULL)
+            pool = topology_pool(query->cluster, NULL);
+        if (pool == NULL || pool->terms.n_used == 0)
+            return g_strdup("no available topology found");
+        terms = &pool->terms;
+    }
+    take_terms(requirement, terms, alloc, data);
+    requirement->rule = "TOPO-6";
+    if (query->node_name != NULL)
+        return prefer_node(query, requirement, segment);
+    rotate(requirement, topology_preferred(query->claim_name, requirement->n));
+    return NULL;
+}

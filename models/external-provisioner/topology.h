@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/api/pod.h"
+#include "models/client/process.h"
+
+/* Where a volume may be: external-provisioner's pkg/controller/topology.go. A segment is a set of key=value pairs, a
+ * StringMap. Segments, once known, are kept until their owner is freed, for requests of the past point to them. */
+
+/* TOPO-5: segments with fewer keys first, then by the text of keys and values. Returns: as strcmp() */
+int topology_segment_compare(const StringMap *a, const StringMap *b);
+
+/* TOPO-6: which of @n sorted segments a claim of this name prefers: replicas of a StatefulSet take turns. @n > 0 */
+unsigned topology_preferred(const char *claim_name, unsigned n);
+
+/* ---- A sorted set of segments ---- */
+
+typedef struct {
+    StringMap *segment; /* owned */
+    unsigned n_nodes;   /* that have it */
+} TopologyTerm;
+
+typedef struct {
+    TopologyTerm *terms; /* sorted, no two equal */
+    unsigned n_terms, room;
+    unsigned n_used; /* with nodes */
+} TopologyTerms;
+
+/* Returns: (borrowed): the term of @segment, added if it is new. Moves the others. */
+TopologyTerm *topology_terms_add(TopologyTerms *self, const StringMap *segment);
+/* Returns: (borrowed): NULL: it is not among them */
+const TopologyTerm *topology_terms_find(const TopologyTerms *self, const StringMap *segment);
+void topology_terms_clear(TopologyTerms *self);
+
+/* TOPO-4: a class's allowedTopologies as segments: each term's cross product. */
+void topology_terms_flatten(TopologyTerms *self, const NodeSelector *allowed);
+
+/* ---- The cluster: which segments its nodes form ---- */
+
+/* All nodes that have the labels of a list of topology keys, as the CSINodes of the driver name them. */
+typedef struct {
+    StringList *keys;     /* sorted */
+    unsigned n_csi_nodes; /* that list these keys */
+    TopologyTerms terms;
+} TopologyPool;
+
+typedef struct {
+    const char *driver; /* interned */
+    GPtrArray *pools;   /* of TopologyPool, in order of appearance */
+} Topology;
+
+void topology_init(Topology *self, const char *driver);
+void topology_clear(Topology *self);
+/* Informer events: NULL as an informer's handler has it. @nodes: all known nodes, for keys that are new. */
+void topology_csi_node_changed(Topology *self,
+                               const CsiNode *before,
+                               const CsiNode *after,
+                               InformerIter *nodes);
+void topology_node_changed(Topology *self, const Node *before, const Node *after);
+
+/* The pool of these keys; keys NULL: of the first one that a CSINode lists. Returns: (borrowed): NULL: none */
+const TopologyPool *topology_pool(const Topology *self, const StringList *keys);
+/* Returns: (borrowed): the segment of a node with these labels, NULL: it lacks a key */
+const StringMap *topology_pool_segment(const TopologyPool *self, const StringMap *labels);
+
+/* ---- What a claim asks for ---- */
+
+typedef struct {
+    const Topology *cluster;
+    const TopologyTerms *allowed; /* of the class; no terms: anywhere */
+    const char *claim_name;
+    const char *node_name;      /* the selected node; NULL: none */
+    const Node *node;           /* with node_name; NULL: not there */
+    const CsiNode *csi_node;    /* with node_name; NULL: not there */
+    gboolean strict, immediate; /* --strict-topology, --immediate-topology */
+} TopologyQuery;
+
+typedef struct {
+    const char *rule;
+    const StringMap **requisite, **preferred; /* (owned) by who gives @alloc */
+    unsigned n;                               /* of both; 0: no requirements */
+} TopologyRequirement;
+
+typedef void *(*TopologyAlloc)(void *data, size_t size);
+/**
+ * topology_require:
+ * Returns: (owned) (nullable): %NULL: @requirement is filled in; else why there is none, in the provisioner's words
+ */
+char *topology_require(const TopologyQuery *query,
+                       TopologyRequirement *requirement,
+                       TopologyAlloc alloc,
+                       void *data);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "provisioner.h"
+
+#include <string.h>
+
+/* What is known of a volume. */
+typedef enum {
+    KEEPS = 1 << 0,       /* gate HonorPVReclaimPolicy: volumes are held by our finalizer */
+    DELETES = 1 << 1,     /* reclaim policy Delete */
+    TERMINATING = 1 << 2, /* has a deletionTimestamp */
+    BOUND = 1 << 3,
+    RELEASED = 1 << 4,
+    HELD = 1 << 5, /* by our finalizer */
+} VolumeFacts;
+
+typedef enum {
+    LEAVE,
+    HOLD,   /* put our finalizer on */
+    LET_GO, /* take it off */
+    DELETE, /* at the driver, then the object */
+    LET_GO_AND_DELETE,
+} VolumeAction;
+
+typedef struct {
+    const char *id;
+    unsigned all, none; /* VolumeFacts */
+    VolumeAction then;
+} VolumeRule;
+
+/* A volume of ours: syncVolume() of sig-storage-lib's controller.go. At most one row applies; without one there is nothing to do.
+ * Columns: all of these hold, none of these, then. */
+static const VolumeRule volume_rules[] = {
+    {"PROV-32.1", KEEPS | DELETES | BOUND,                 TERMINATING | HELD,  HOLD             },
+    {"PROV-32.2", HELD,                                    DELETES,             LET_GO           },
+    {"PROV-32.3", HELD | DELETES,                          KEEPS | RELEASED,    LET_GO           },
+    {"PROV-32.4", HELD | DELETES | RELEASED | TERMINATING, KEEPS,               LET_GO           },
+    {"PROV-33.1", KEEPS | DELETES | RELEASED | HELD,       0,                   DELETE           },
+    {"PROV-33.2", DELETES | RELEASED,                      TERMINATING | HELD,  DELETE           },
+    {"PROV-33.3", DELETES | RELEASED | HELD,               KEEPS | TERMINATING, LET_GO_AND_DELETE},
+};
+
+static unsigned
+volume_facts(const ExternalProvisioner *self, const Volume *volume)
+{
+    unsigned facts = 0;
+
+    facts |= self->keeps_volumes ? KEEPS : 0;
+    facts |= volume->reclaim_policy == RECLAIM_DELETE ? DELETES : 0;
+    facts |= object_is_deleted(&volume->meta) ? TERMINATING : 0;
+    facts |= volume->phase == VOLUME_BOUND ? BOUND : 0;
+    facts |= volume->phase == VOLUME_RELEASED ? RELEASED : 0;
+    facts |= object_has_finalizer(&volume->meta, FINALIZER_PROVISIONER) ? HELD : 0;
+    return facts;
+}
+
+static const VolumeRule *
+volume_rule_for(unsigned facts)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(volume_rules); i++)
+        if ((facts & volume_rules[i].all) == volume_rules[i].all &&
+            (facts & volume_rules[i].none) == 0)
+            return &volume_rules[i];
+    return NULL;
+}
+
+/* PROV-31. A static volume of the driver is ours too. */
+gboolean
+provisioner_owns_volume(const ExternalProvisioner *self, const Volume *volume)
+{
+    const char *by = object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY);
+    const char *driver = self->base.driver_name;
+
+    if (by != NULL ? by == driver : volume->source != NULL && volume->source->driver == driver)
+        return TRUE;
+    return volume->meta.annotations != NULL &&
+           object_annotation(&volume->meta, ANNOTATION_MIGRATED_TO) == driver;
+}
+
+gboolean
+provisioner_has_work(const ExternalProvisioner *self, const Volume *volume)
+{
+    return volume_rule_for(volume_facts(self, volume)) != NULL;
+}
+
+static gboolean
+add_finalizer(Object *object, const void *finalizer)
+{
+    return object_add_finalizer(object, finalizer);
+}
+
+static gboolean
+remove_finalizer(Object *object, const void *finalizer)
+{
+    return object_remove_finalizer(object, finalizer);
+}
+
+/* After the DELETE the volume has a new version; only the cache knows whether our finalizer is left (PROV-36). */
+static void
+decide_let_go(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Object *volume = informer_get(self->volumes, plan_key(plan));
+
+    plan_because(plan, "PROV-36");
+    if (self->keeps_volumes && volume != NULL &&
+        object_has_finalizer(volume, FINALIZER_PROVISIONER))
+        plan_patch(plan, plan_key(plan), remove_finalizer, self->finalizer, PLAN_GONE_IS_FINE);
+}
+
+static void
+delete_failed(Plan *plan, const Object *volume, const char *error)
+{
+    plan_because(plan, "PROV-35");
+    if (volume != NULL)
+        plan_event(plan, volume, "Warning", "VolumeFailedDelete", "%s", error);
+    plan_fail(plan, "%s", error);
+}
+
+static void
+decide_deleted(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+
+    if (response->code != CSI_OK) {
+        delete_failed(plan, informer_get(self->volumes, plan_key(plan)),
+                      csi_response_error(response, self->base.strings));
+        return;
+    }
+    plan_because(plan, "PROV-36");
+    plan_delete(plan, plan_key(plan), (ObjectUid){0}, -1,
+                PLAN_STOP); /* gone already is an error, too (PROV-45) */
+    plan_then(plan, decide_let_go);
+}
+
+static void
+plan_delete_volume(const ExternalProvisioner *self, Plan *plan, const Volume *volume)
+{
+    unsigned n_attachments = 0;
+
+    if (self->attachments != NULL) {
+        const Object *const *attachments = informer_index_get(
+            self->attachments_by_volume, object_name(&volume->meta), &n_attachments);
+        if (n_attachments > 0) {
+            const Attachment *attachment = (const Attachment *)attachments[0];
+            const char *error =
+                plan_internf(plan, "persistentvolume %s is still attached to node %s",
+                             object_name(&volume->meta), attachment->node_name);
+            delete_failed(plan, &volume->meta, error);
+            return;
+        }
+    }
+    CsiRequest request = {
+        .method = CSI_DELETE_VOLUME,
+        .timeout_ns = self->options->timeout,
+        .volume_id = volume->source->handle,
+    };
+    plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
+    plan_then(plan, decide_deleted);
+}
+
+void
+decide_volume(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Volume *volume = VOLUME_CONST(informer_get(self->volumes, plan_key(plan)));
+    const VolumeRule *rule = volume == NULL || !provisioner_owns_volume(self, volume)
+                                 ? NULL
+                                 : volume_rule_for(volume_facts(self, volume));
+
+    if (rule == NULL)
+        return;
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case LEAVE:
+        return;
+    case HOLD:
+        plan_patch(plan, plan_key(plan), add_finalizer, self->finalizer, PLAN_STOP);
+        return;
+    case LET_GO:
+        plan_patch(plan, plan_key(plan), remove_finalizer, self->finalizer, PLAN_STOP);
+        return;
+    case LET_GO_AND_DELETE:
+        plan_patch(plan, plan_key(plan), remove_finalizer, self->finalizer, PLAN_STOP);
+        plan_delete_volume(self, plan, volume);
+        return;
+    case DELETE:
+        plan_delete_volume(self, plan, volume);
+        return;
+    }
+    g_assert_not_reached();
+}

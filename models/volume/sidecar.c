@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sidecar.h"
+
+#include <string.h>
+
+#include "models/api/waits.h"
+
+#define PROBE_INTERVAL SIM_SECOND /* EA-10 */
+#define SYNC_POLL (100 * SIM_MS)  /* CGO-17 */
+
+struct Sidecar {
+    SidecarOptions options;
+    CsiPluginCapabilities plugin_capabilities;
+    CsiControllerCapabilities controller_capabilities;
+    CsiCallId call;
+    SimEventId event;
+};
+
+static void sidecar_call(Sidecar *self, CsiMethod method);
+
+static void
+sync_done(Sim *sim, void *data)
+{
+    Sidecar *self = data;
+
+    (void)sim;
+    self->event = 0;
+    self->options.ready(self->options.component);
+}
+
+static const SimEventType sync_done_type = {.name = "sidecar/informers synced", .fire = sync_done};
+
+static void
+sidecar_sync(Sidecar *self)
+{
+    const Component *component = self->options.component;
+    SimTime wait = component->started_late ? self->options.n_sync_polls * SYNC_POLL : 0;
+
+    self->event = sim_after(component->sim, wait, &sync_done_type, self, WAIT_STARTUP);
+}
+
+static void
+probe_again(Sim *sim, void *data)
+{
+    Sidecar *self = data;
+
+    (void)sim;
+    self->event = 0;
+    sidecar_call(self, CSI_PROBE);
+}
+
+static const SimEventType probe_again_type = {.name = "sidecar/probe", .fire = probe_again};
+
+/* A driver that answers with a final error ends the real process; it is started again and asks again. */
+static void
+sidecar_reply(void *data, const CsiResponse *response)
+{
+    Sidecar *self = data;
+
+    self->call = 0;
+    if (response->code != CSI_OK) {
+        self->event = sim_after(self->options.component->sim, PROBE_INTERVAL, &probe_again_type,
+                                self, WAIT_STARTUP);
+        return;
+    }
+    if (response->plugin_capabilities != 0)
+        self->plugin_capabilities = response->plugin_capabilities;
+    if (response->controller_capabilities != 0)
+        self->controller_capabilities = response->controller_capabilities;
+}
+
+static void
+probe_reply(void *data, const CsiResponse *response)
+{
+    Sidecar *self = data;
+    CsiResponse not_ready = {.code = CSI_UNAVAILABLE};
+
+    sidecar_reply(self, response->code == CSI_OK && !response->ready ? &not_ready : response);
+    if (self->event == 0)
+        sidecar_call(self, CSI_GET_PLUGIN_INFO);
+}
+
+static void
+plugin_info_reply(void *data, const CsiResponse *response)
+{
+    Sidecar *self = data;
+
+    sidecar_reply(self, response);
+    if (self->event == 0)
+        sidecar_call(self, CSI_GET_PLUGIN_CAPABILITIES);
+}
+
+static void
+plugin_capabilities_reply(void *data, const CsiResponse *response)
+{
+    Sidecar *self = data;
+
+    sidecar_reply(self, response);
+    if (self->event != 0)
+        return;
+    if (self->plugin_capabilities & CSI_PLUGIN_CONTROLLER_SERVICE)
+        sidecar_call(self, CSI_CONTROLLER_GET_CAPABILITIES);
+    else
+        sidecar_sync(self);
+}
+
+static void
+controller_capabilities_reply(void *data, const CsiResponse *response)
+{
+    Sidecar *self = data;
+
+    sidecar_reply(self, response);
+    if (self->event == 0)
+        sidecar_sync(self);
+}
+
+/* The four questions in their order, and who takes the answer. */
+static const struct {
+    CsiMethod method;
+    CsiReply reply;
+} questions[] = {
+    {CSI_PROBE,                       probe_reply                  },
+    {CSI_GET_PLUGIN_INFO,             plugin_info_reply            },
+    {CSI_GET_PLUGIN_CAPABILITIES,     plugin_capabilities_reply    },
+    {CSI_CONTROLLER_GET_CAPABILITIES, controller_capabilities_reply},
+};
+
+static void
+sidecar_call(Sidecar *self, CsiMethod method)
+{
+    CsiRequest request = {.method = method, .timeout_ns = self->options.probe_timeout_ns};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(questions); i++)
+        if (questions[i].method == method)
+            self->call = csi_driver_call(self->options.component->driver, &request,
+                                         questions[i].reply, self);
+}
+
+Sidecar *
+sidecar_new(const SidecarOptions *options)
+{
+    Sidecar *self = g_new0(Sidecar, 1);
+
+    self->options = *options;
+    sidecar_call(self, options->component->started_late ? CSI_PROBE : CSI_GET_PLUGIN_CAPABILITIES);
+    return self;
+}
+
+void
+sidecar_free(Sidecar *self)
+{
+    if (self == NULL)
+        return;
+    if (self->call != 0)
+        csi_driver_abandon(self->options.component->driver, self->call);
+    sim_cancel(self->options.component->sim, self->event);
+    g_free(self);
+}
+
+CsiPluginCapabilities
+sidecar_plugin_capabilities(const Sidecar *self)
+{
+    return self->plugin_capabilities;
+}
+
+CsiControllerCapabilities
+sidecar_controller_capabilities(const Sidecar *self)
+{
+    return self->controller_capabilities;
+}
+
+gboolean
+sidecar_feature_gate(const char *gates, const char *name, gboolean default_value)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = gates; at != NULL && *at != '\0'; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return at[length + 1] == 't' || at[length + 1] == 'T' || at[length + 1] == '1';
+    }
+    return default_value;
+}
+
+void
+index_attachments_by_volume(InformerIndex *index, const Object *object, Objects *objects)
+{
+    const Attachment *attachment = (const Attachment *)object;
+
+    (void)objects;
+    if (attachment->volume_name != NULL)
+        index_emit(index, attachment->volume_name);
+}

@@ -16,7 +16,7 @@ G_STATIC_ASSERT(sizeof(EventRecord) == 32);
 void
 event_queue_init(EventQueue *self)
 {
-    *self = (EventQueue){.free_slot = EVENT_SLOT_END};
+    *self = (EventQueue){.free_slot = EVENT_SLOT_END, .n_scheduled = 2};
 }
 
 void
@@ -54,12 +54,15 @@ slab_grow(EventRecord *slab, uint32_t length, uint32_t capacity)
     return larger;
 }
 
-/* Called when every slot is taken. */
 void
-event_queue_grow(EventQueue *self)
+event_queue_prepare(EventQueue *self)
 {
     uint32_t capacity = MIN(MAX(2 * self->capacity, CAPACITY_MIN), EVENT_SLOT_END);
 
+    if (self->n_scheduled == EVENT_ORDER_END)
+        g_error("more than %" G_GUINT64_FORMAT " events in a run", (guint64)EVENT_ORDER_END);
+    if (self->free_slot != EVENT_SLOT_END)
+        return;
     if (self->capacity == EVENT_SLOT_END)
         g_error("more than %u events pending", EVENT_SLOT_END);
     self->heap = heap_grow(self->heap, self->length, capacity);
@@ -73,7 +76,6 @@ event_queue_find(EventQueue *self, SimEventId id)
 {
     uint32_t slot = (uint32_t)id & (EVENT_SLOT_END - 1);
 
-    /* A record that is free or dead has no type, whatever its number. */
     if (slot >= self->capacity || self->slab[slot].id != id || self->slab[slot].type == NULL)
         return NULL;
     return &self->slab[slot];
@@ -85,7 +87,7 @@ event_heap_build(EventQueue *self)
     if (self->length < 2)
         return;
     for (size_t place = (self->length - 2) / 4 + 1; place-- > 0;)
-        event_heap_sift_down(self->heap, self->length, place, self->heap[place]);
+        event_heap_fill(self->heap, self->length, place, self->heap[place]);
 }
 
 static void

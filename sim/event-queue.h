@@ -19,27 +19,30 @@
 typedef unsigned __int128 EventKey;
 
 typedef struct {
-    const SimEventType *type; /* NULL: cancelled, or free */
+    const SimEventType *type; /* NULL: cancelled */
     void *data;
-    uint64_t id; /* number of the scheduling << 24 | slot; of a free record: the next free slot */
+    uint64_t id; /* number of the scheduling << 24 | slot; of a free record the next free slot */
     SimCauseId parent;
     SimWait wait;
     uint16_t detail;
 } EventRecord;
 
 typedef struct {
-    EventKey *heap; /* starts 48 bytes into a cache line, so that children 4 i + 1 … 4 i + 4 share one */
+    EventKey
+        *heap; /* starts 48 bytes into a cache line, so that children 4 i + 1 … 4 i + 4 share one */
     EventRecord *slab;
-    uint32_t length;     /* of the heap, dead keys included */
-    uint32_t n_dead;     /* the first key of the heap is never one of them */
-    uint32_t capacity;   /* of both */
-    uint32_t free_slot;  /* the first of the free list; EVENT_SLOT_END: none */
-    uint64_t n_scheduled;
+    uint32_t length;    /* of the heap, dead keys included */
+    uint32_t n_dead;    /* the first key of the heap is never one of them */
+    uint32_t capacity;  /* of both */
+    uint32_t free_slot; /* the first of the free list; EVENT_SLOT_END: none */
+    uint64_t
+        n_scheduled; /* and two: so an id is never 0, nor below 2^25 as what links free records */
 } EventQueue;
 
 void event_queue_init(EventQueue *self);
 void event_queue_clear(EventQueue *self); /* holds no event any more */
-void event_queue_grow(EventQueue *self);
+void
+event_queue_prepare(EventQueue *self); /* makes room, or ends the program if there cannot be any */
 
 /* Finds the record of a pending event; NULL if it fired, was cancelled, or never was. */
 EventRecord *event_queue_find(EventQueue *self, SimEventId id);
@@ -77,12 +80,12 @@ event_queue_next_at(const EventQueue *self)
     return self->length == 0 ? SIM_TIME_MAX : event_key_time(self->heap[0]);
 }
 
-/* Moves the hole at @place towards the top until @key fits. */
+/* Moves the hole at @place towards @top until @key fits. */
 static inline void
-event_heap_sift_up(EventKey *heap, uint32_t place, EventKey key)
+event_heap_lift(EventKey *heap, size_t place, size_t top, EventKey key)
 {
-    while (place > 0) {
-        uint32_t above = (place - 1) / 4;
+    while (place > top) {
+        size_t above = (place - 1) / 4;
         if (heap[above] <= key)
             break;
         heap[place] = heap[above];
@@ -91,57 +94,81 @@ event_heap_sift_up(EventKey *heap, uint32_t place, EventKey key)
     heap[place] = key;
 }
 
-/* Moves the hole at @place towards the leaves of a heap of @length until @key fits. */
-static inline void
-event_heap_sift_down(EventKey *heap, size_t length, size_t place, EventKey key)
+/* As a tournament: fewer comparisons wait for one another. */
+static inline EventKey *
+event_heap_least_of_four(EventKey *child)
 {
-    for (;;) {
-        size_t child = 4 * place + 1;
-        size_t least = child;
-        if (G_LIKELY(child + 3 < length)) {
-            size_t other = child + 2;
-            least += heap[child + 1] < heap[child];
-            other += heap[child + 3] < heap[child + 2];
-            least = heap[other] < heap[least] ? other : least;
-        } else {
-            if (child >= length)
-                break;
-            while (++child < length)
-                least = heap[child] < heap[least] ? child : least;
-        }
-        if (key <= heap[least])
-            break;
-        heap[place] = heap[least];
-        place = least;
-    }
-    heap[place] = key;
+    EventKey *left = child + (child[1] < child[0]);
+    EventKey *right = child + 2 + (child[3] < child[2]);
+    return *right < *left ? right : left;
 }
 
-/* @tick_order: EVENT_TICK | order << EVENT_SLOT_BITS; 0: an ordinary event, in order of scheduling. Returns: its id; the
- * caller fills in the rest of @record. */
-static inline SimEventId
-event_queue_push(EventQueue *self, SimTime at, uint64_t tick_order, EventRecord **record)
+static inline EventKey *
+event_heap_least(EventKey *child, const EventKey *end)
 {
-    if (G_UNLIKELY(self->free_slot == EVENT_SLOT_END))
-        event_queue_grow(self);
+    EventKey *least = child;
 
+    while (++child < end)
+        least = *child < *least ? child : least;
+    return least;
+}
+
+/* In bytes: no division by the size of a key, only to multiply by it again. */
+static inline EventKey *
+event_heap_children(EventKey *heap, const EventKey *above)
+{
+    return (EventKey *)(void *)((char *)heap + 4 * ((const char *)above - (const char *)heap)) + 1;
+}
+
+/* Fills the hole at @place of a heap of @length with @key, which was at its end and so belongs near the leaves: moves the hole
+ * all the way down without a look at the key, then back up (Wegener: Bottom-up heapsort, 1993). */
+static inline void
+event_heap_fill(EventKey *heap, size_t length, size_t place, EventKey key)
+{
+    EventKey *end = heap + length, *hole = heap + place;
+    EventKey *child = event_heap_children(heap, hole);
+
+    for (EventKey *short_of_four = end - 3; child < short_of_four;
+         child = event_heap_children(heap, hole)) {
+        EventKey *least = event_heap_least_of_four(child);
+        *hole = *least;
+        hole = least;
+    }
+    if (child < end) {
+        EventKey *least = event_heap_least(child, end);
+        *hole = *least;
+        hole = least;
+    }
+    event_heap_lift(heap, (size_t)(hole - heap), place, key);
+}
+
+/* Whether event_queue_push() needs event_queue_prepare() before. */
+static inline gboolean
+event_queue_is_full(const EventQueue *self)
+{
+    return self->free_slot == EVENT_SLOT_END || self->n_scheduled == EVENT_ORDER_END;
+}
+
+/* @tick_order: EVENT_TICK | order << EVENT_SLOT_BITS; 0: an ordinary event, in order of scheduling. The queue is not full.
+ * Returns: the id; @record comes with all but that */
+static inline SimEventId
+event_queue_push(EventQueue *self, SimTime at, uint64_t tick_order, const EventRecord *record)
+{
     uint32_t slot = self->free_slot;
-    *record = &self->slab[slot];
-    self->free_slot = (uint32_t)(*record)->id;
-    uint64_t id = ++self->n_scheduled << EVENT_SLOT_BITS | slot;
-    (*record)->id = id;
-    if (G_UNLIKELY(self->n_scheduled >= EVENT_ORDER_END))
-        g_error("more than %" G_GUINT64_FORMAT " events in a run", (guint64)EVENT_ORDER_END);
-
+    EventRecord *place = &self->slab[slot];
+    uint64_t id = self->n_scheduled++ << EVENT_SLOT_BITS | slot;
     EventKey key = (EventKey)(uint64_t)at << 64 | (tick_order != 0 ? tick_order | slot : id);
-    event_heap_sift_up(self->heap, self->length++, key);
+
+    self->free_slot = (uint32_t)place->id;
+    *place = *record;
+    place->id = id;
+    event_heap_lift(self->heap, self->length++, 0, key);
     return id;
 }
 
 static inline void
 event_queue_release(EventQueue *self, EventRecord *record, uint32_t slot)
 {
-    record->type = NULL;
     record->id = self->free_slot;
     self->free_slot = slot;
 }
@@ -154,7 +181,7 @@ event_heap_pop(EventQueue *self)
 
     __builtin_prefetch(&self->slab[event_key_slot(first)]);
     self->length--;
-    event_heap_sift_down(self->heap, self->length, 0, self->heap[self->length]);
+    event_heap_fill(self->heap, self->length, 0, self->heap[self->length]);
     return first;
 }
 

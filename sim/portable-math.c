@@ -12,6 +12,7 @@
 /* ln 2 in two parts: the first has few enough bits that any exponent times it is exact. */
 #define LN2_HIGH 0x1.62e42feep-1
 #define LN2_LOW 0x1.a39ef35793c76p-33
+#define LN2 0.69314718055994530942
 #define LN2_INVERSE 0x1.71547652b82fep+0
 
 static uint64_t
@@ -40,64 +41,105 @@ polynomial(const double *coefficients, int n, double x)
     return sum;
 }
 
-/* 2 (atanh(s) - s) / s, for |s| <= 0.172, as q = s^2: Taylor's series, the first term left out is below 2^-60. Grouped in
- * pairs: the processor works on all of them at once. */
+/* Places near which logarithms are known: all numbers of six binary digits after the first from 91/128 to 91/64, that is,
+ * from sqrt(1/2) to sqrt(2), rounded. Made with 40 digits. */
+static const struct {
+    double inverse, log;
+} log_places[] = {
+  /* clang-format off */
+    {0x1.6816816816817p+0, -0x1.5d5bddf595f30p-2}, {0x1.642c8590b2164p+0, -0x1.522ae0738a3d8p-2},
+    {0x1.6058160581606p+0, -0x1.4718dc271c41bp-2}, {0x1.5c9882b931057p+0, -0x1.3c25277333184p-2},
+    {0x1.58ed2308158edp+0, -0x1.314f1e1d35ce4p-2}, {0x1.5555555555555p+0, -0x1.269621134db92p-2},
+    {0x1.51d07eae2f815p+0, -0x1.1bf99635a6b95p-2}, {0x1.4e5e0a72f0539p+0, -0x1.1178e8227e47cp-2},
+    {0x1.4afd6a052bf5bp+0, -0x1.07138604d5862p-2}, {0x1.47ae147ae147bp+0, -0x1.f991c6cb3b379p-3},
+    {0x1.446f86562d9fbp+0, -0x1.e530effe71012p-3}, {0x1.4141414141414p+0, -0x1.d1037f2655e7bp-3},
+    {0x1.3e22cbce4a902p+0, -0x1.bd087383bd8adp-3}, {0x1.3b13b13b13b14p+0, -0x1.a93ed3c8ad9e3p-3},
+    {0x1.3813813813814p+0, -0x1.95a5adcf7017fp-3}, {0x1.3521cfb2b78c1p+0, -0x1.823c16551a3c2p-3},
+    {0x1.323e34a2b10bfp+0, -0x1.6f0128b756abcp-3}, {0x1.2f684bda12f68p+0, -0x1.5bf406b543db2p-3},
+    {0x1.2c9fb4d812ca0p+0, -0x1.4913d8333b561p-3}, {0x1.29e4129e4129ep+0, -0x1.365fcb0159016p-3},
+    {0x1.27350b8812735p+0, -0x1.23d712a49c202p-3}, {0x1.2492492492492p+0, -0x1.1178e8227e47cp-3},
+    {0x1.21fb78121fb78p+0, -0x1.fe89139dbd566p-4}, {0x1.1f7047dc11f70p+0, -0x1.da727638446a2p-4},
+    {0x1.1cf06ada2811dp+0, -0x1.b6ac88dad5b1cp-4}, {0x1.1a7b9611a7b96p+0, -0x1.9335e5d594989p-4},
+    {0x1.1811811811812p+0, -0x1.700d30aeac0e1p-4}, {0x1.15b1e5f75270dp+0, -0x1.4d3115d207eacp-4},
+    {0x1.135c81135c811p+0, -0x1.2aa04a44717a5p-4}, {0x1.1111111111111p+0, -0x1.08598b59e3a07p-4},
+    {0x1.0ecf56be69c90p+0, -0x1.ccb73cdddb2ccp-5}, {0x1.0c9714fbcda3bp+0, -0x1.894aa149fb343p-5},
+    {0x1.0a6810a6810a7p+0, -0x1.466aed42de3eap-5}, {0x1.0842108421084p+0, -0x1.0415d89e74444p-5},
+    {0x1.0624dd2f1a9fcp+0, -0x1.8492528c8cabfp-6}, {0x1.0410410410410p+0, -0x1.0205658935847p-6},
+    {0x1.0204081020408p+0, -0x1.010157588de71p-7}, {0x1.0000000000000p+0, 0x0.0p+0},
+    {0x1.f81f81f81f820p-1, 0x1.fc0a8b0fc03e4p-7}, {0x1.f07c1f07c1f08p-1, 0x1.f829b0e783300p-6},
+    {0x1.e9131abf0b767p-1, 0x1.77458f632dcfcp-5}, {0x1.e1e1e1e1e1e1ep-1, 0x1.f0a30c01162a6p-5},
+    {0x1.dae6076b981dbp-1, 0x1.341d7961bd1d1p-4}, {0x1.d41d41d41d41dp-1, 0x1.6f0d28ae56b4cp-4},
+    {0x1.cd85689039b0bp-1, 0x1.a926d3a4ad563p-4}, {0x1.c71c71c71c71cp-1, 0x1.e27076e2af2e6p-4},
+    {0x1.c0e070381c0e0p-1, 0x1.0d77e7cd08e59p-3}, {0x1.bacf914c1bad0p-1, 0x1.29552f81ff523p-3},
+    {0x1.b4e81b4e81b4fp-1, 0x1.44d2b6ccb7d1ep-3}, {0x1.af286bca1af28p-1, 0x1.5ff3070a793d4p-3},
+    {0x1.a98ef606a63bep-1, 0x1.7ab890210d909p-3}, {0x1.a41a41a41a41ap-1, 0x1.9525a9cf456b4p-3},
+    {0x1.9ec8e951033d9p-1, 0x1.af3c94e80bff3p-3}, {0x1.999999999999ap-1, 0x1.c8ff7c79a9a22p-3},
+    {0x1.948b0fcd6e9e0p-1, 0x1.e27076e2af2e6p-3}, {0x1.8f9c18f9c18fap-1, 0x1.fb9186d5e3e2bp-3},
+    {0x1.8acb90f6bf3aap-1, 0x1.0a324e27390e3p-2}, {0x1.8618618618618p-1, 0x1.1675cababa60ep-2},
+    {0x1.8181818181818p-1, 0x1.22941fbcf7966p-2}, {0x1.7d05f417d05f4p-1, 0x1.2e8e2bae11d31p-2},
+    {0x1.78a4c8178a4c8p-1, 0x1.3a64c556945eap-2}, {0x1.745d1745d1746p-1, 0x1.4618bc21c5ec2p-2},
+    {0x1.702e05c0b8170p-1, 0x1.51aad872df82dp-2}, {0x1.6c16c16c16c17p-1, 0x1.5d1bdbf5809cap-2},
+    {0x1.6816816816817p-1, 0x1.686c81e9b14afp-2},
+  /* clang-format on */
+};
+#define LOG_PLACE_FIRST (91.0 / 128)
+#define LOG_PLACE_SHIFT 46 /* 52 - 6 binary digits */
+
+/* ln(1 + r) for |r| <= 1/90: Taylor's series, the first term left out is below 2^-61 of the sum. In pairs rather than one
+ * after the other: the processor works on several at once. */
 static inline double
-atanh_tail(double q)
+log1p_reduced(double r)
 {
-    double q2 = q * q, q4 = q2 * q2;
-    double low = (2.0 / 3 + q * (2.0 / 5)) + q2 * (2.0 / 7 + q * (2.0 / 9));
-    double high = (2.0 / 11 + q * (2.0 / 13)) + q2 * (2.0 / 15 + q * (2.0 / 17));
-    double rest = 2.0 / 19 + q * (2.0 / 21);
-    return q * (low + q4 * (high + q4 * rest));
+    double r2 = r * r;
+    double low = 1.0 / 3 - r * (1.0 / 4);
+    double high = (1.0 / 5 - r * (1.0 / 6)) + r2 * (1.0 / 7 - r * (1.0 / 8));
+    return r - r2 * (0.5 - r * (low + r2 * high));
 }
 
-/* ln(1 + f) for f in [sqrt(1/2) - 1, sqrt(2) - 1]: with s = f / (2 + f) it is 2 atanh(s), and 2 s = f - s f; so the large
- * part is f itself, without an error. */
+/* ln x for 2^-1022 <= x < 2^1024, times 2^@exponent */
 static inline double
-log1p_reduced(double f)
+log_normal(double x, int64_t exponent)
 {
-    double s = f / (2.0 + f);
-    return f - s * (f - atanh_tail(s * s));
-}
+    /* x = 2^exponent m, with m in [sqrt(1/2), sqrt(2)), next to the place c */
+    uint64_t offset = bits_of(x) - bits_of(SQRT_2 / 2);
+    uint64_t m = bits_of(x) - (offset & UINT64_C(0xfff) << 52);
+    uint64_t place = (m + (UINT64_C(1) << (LOG_PLACE_SHIFT - 1))) >> LOG_PLACE_SHIFT;
+    double c = from_bits(place << LOG_PLACE_SHIFT);
+    place -= bits_of(LOG_PLACE_FIRST) >> LOG_PLACE_SHIFT;
+    exponent += (int64_t)offset >> 52;
 
-static double
-log_of_special(double x)
-{
-    if (x == 0)
-        return -__builtin_inf();
-    if (x < 0)
-        return __builtin_nan("");
-    return x; /* infinity, or not a number */
+    /* m - c is exact, and c = 1 where m is near 1: so the result keeps its digits there. */
+    double r = (from_bits(m) - c) * log_places[place].inverse;
+    return ((double)exponent * LN2 + log_places[place].log) + log1p_reduced(r);
 }
 
 double
 pm_log(double x)
 {
-    int64_t exponent = 0;
-
-    if (__builtin_expect(!(x >= DBL_MIN && x <= DBL_MAX), 0)) {
-        if (!(x > 0 && x < DBL_MIN))
-            return log_of_special(x);
-        x *= 0x1p54; /* subnormal */
-        exponent = -54;
-    }
-
-    /* x = 2^exponent m, with m in [sqrt(1/2), sqrt(2)) */
-    uint64_t offset = bits_of(x) - bits_of(SQRT_2 / 2);
-    exponent += (int64_t)offset >> 52;
-    double m = from_bits(bits_of(x) - (offset & UINT64_C(0xfff) << 52));
-
-    return (double)exponent * LN2_HIGH + (log1p_reduced(m - 1.0) + (double)exponent * LN2_LOW);
+    if (__builtin_expect(x >= DBL_MIN && x <= DBL_MAX, 1))
+        return log_normal(x, 0);
+    if (x > 0 && x < DBL_MIN)
+        return log_normal(x * 0x1p54, -54);
+    if (x == 0)
+        return -__builtin_inf();
+    return x < 0 ? __builtin_nan("") : x;
 }
 
-/* ln(1 + x), accurate near 0; |x| <= 1/2 */
+/* ln(1 + x) of numbers near 0 keeps its digits, too. x > -1 */
 static double
 log1p_near_zero(double x)
 {
-    if (x >= SQRT_2 / 2 - 1 && x <= SQRT_2 - 1)
-        return log1p_reduced(x);
-    return pm_log(1.0 + x);
+    return x > -1.0 / 128 && x < 1.0 / 128 ? log1p_reduced(x) : pm_log(1.0 + x);
+}
+
+/* 2 (atanh(s) - s) / s as a series of q = s^2. |s| <= 0.172: the first term left out is below 2^-60 */
+static double
+atanh_tail(double q)
+{
+    double sum = 0;
+    for (int i = 21; i > 1; i -= 2)
+        sum = q * (2.0 / i + sum);
+    return sum;
 }
 
 /* e^r for |r| <= ln(2) / 2: Taylor's series, the first term left out is below 2^-57. */

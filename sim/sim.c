@@ -93,19 +93,25 @@ sim_events_pending(const Sim *self)
     return self->queue.length - self->queue.n_dead;
 }
 
-static inline SimEventId
-schedule(Sim *self, SimTime at, uint64_t tick_order, EventRecord record)
+/* What hardly ever is the case. Out of line: so the rest needs no stack. */
+static G_GNUC_NO_INLINE SimEventId
+schedule_slowly(Sim *self, SimTime at, uint64_t tick_order, EventRecord record)
 {
-    EventRecord *place;
-
-    g_assert(at >= self->now && record.type != NULL);
-    if (G_UNLIKELY(at == SIM_TIME_MAX)) {
+    g_assert(at >= self->now);
+    if (at == SIM_TIME_MAX) {
         event_record_free_data(&record);
         return 0;
     }
-    record.id = event_queue_push(&self->queue, at, tick_order, &place);
-    *place = record;
-    return record.id;
+    event_queue_prepare(&self->queue);
+    return event_queue_push(&self->queue, at, tick_order, &record);
+}
+
+static inline SimEventId
+schedule(Sim *self, SimTime at, uint64_t tick_order, EventRecord record)
+{
+    if (G_UNLIKELY(at < self->now || at == SIM_TIME_MAX || event_queue_is_full(&self->queue)))
+        return schedule_slowly(self, at, tick_order, record);
+    return event_queue_push(&self->queue, at, tick_order, &record);
 }
 
 SimEventId
@@ -124,7 +130,6 @@ sim_at(Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait
 SimEventId
 sim_after(Sim *self, SimTime delay, const SimEventType *type, void *data, SimWait wait)
 {
-    g_assert(delay >= 0);
     return sim_at_detail(self, sim_time_add(self->now, delay), type, data, wait, 0);
 }
 
@@ -218,7 +223,7 @@ sim_run_until(Sim *self, SimTime end)
     g_assert(end >= self->now && !self->running);
     self->running = TRUE;
     self->stopping = FALSE;
-    while (!self->stopping && event_queue_next_at(&self->queue) <= end && self->queue.length > 0)
+    while (self->queue.length > 0 && event_key_time(self->queue.heap[0]) <= end && !self->stopping)
         fire_next(self);
     self->running = FALSE;
 

@@ -64,6 +64,11 @@ typedef struct {
     };
 } Step;
 
+typedef struct {
+    void *data;
+    GDestroyNotify free_data;
+} PlanOwned;
+
 typedef enum {
     PLAN_REQUEUE_NOT,
     PLAN_REQUEUE_AFTER,
@@ -90,8 +95,9 @@ struct Plan {
     CsiCallId call_id; /* under way; 0: none */
     /* The poll under way. */
     SimTime poll_started_at, poll_asked_at;
-    SimTime poll_next_at, poll_delay; /* of a growing grid: the next look, and the undrawn delay after it */
-    unsigned poll_n_looks;            /* of a growing grid: drawn so far */
+    SimTime poll_next_at,
+        poll_delay;        /* of a growing grid: the next look, and the undrawn delay after it */
+    unsigned poll_n_looks; /* of a growing grid: drawn so far */
     SimEventId poll_event, poll_timeout_event;
 };
 

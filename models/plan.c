@@ -64,6 +64,11 @@ plan_forget_steps(Plan *self)
     }
     g_array_set_size(self->steps, 0);
     g_slist_free_full(g_steal_pointer(&self->memory), g_free);
+    for (unsigned i = 0; self->owned != NULL && i < self->owned->len; i++) {
+        const PlanOwned *owned = &g_array_index(self->owned, PlanOwned, i);
+        owned->free_data(owned->data);
+    }
+    g_clear_pointer(&self->owned, g_array_unref);
     self->cursor = 0;
     self->last_step = -1;
     self->then = NULL;
@@ -128,6 +133,18 @@ plan_alloc(Plan *self, size_t size)
 
     self->memory = g_slist_prepend(self->memory, memory);
     return memory;
+}
+
+void
+plan_own(Plan *self, void *data, GDestroyNotify free_data)
+{
+    PlanOwned owned = {data, free_data};
+
+    if (data == NULL)
+        return;
+    if (self->owned == NULL)
+        self->owned = g_array_new(FALSE, FALSE, sizeof(PlanOwned));
+    g_array_append_val(self->owned, owned);
 }
 
 static const char *

@@ -46,6 +46,8 @@ void *plan_operation(
 /* Memory that lives as long as the plan, zeroed: for arguments of edits. */
 void *plan_alloc(Plan *self, size_t size);
 #define plan_new_arg(plan, Type) ((Type *)plan_alloc((plan), sizeof(Type)))
+/* Keeps @data as long as the plan lives. NULL is fine. */
+void plan_own(Plan *self, void *data, GDestroyNotify free_data);
 const char *plan_internf(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* The rule that the following steps obey: "PVC-21.3". Static. */
@@ -106,7 +108,14 @@ int plan_poll(Plan *self,
 
 /* The same on a grid that grows, as wait.ExponentialBackoff: the k-th look comes @period * growth^(k-1) * uniform [1, 1 + jitter)
  * after the one before, each at most @cap. @growth_permille: 1050 for 1.05. */
-int plan_poll_growing(Plan *self, SimTime period, int growth_permille, double jitter, SimTime cap, SimTime timeout, PlanCondition condition, PlanErrors errors);
+int plan_poll_growing(Plan *self,
+                      SimTime period,
+                      int growth_permille,
+                      double jitter,
+                      SimTime cap,
+                      SimTime timeout,
+                      PlanCondition condition,
+                      PlanErrors errors);
 
 /* Ends this plan as failed with these words (for the log, and for retries). Later steps are not carried out. */
 void plan_fail(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -146,7 +155,9 @@ struct PlanStart {
     GDestroyNotify free_operation; /* called when the plan is freed, in whatever way; may be NULL */
     ApiClient *client;             /* NULL: the component's */
     gboolean no_think;             /* the first request leaves at once */
-    void *owner;                   /* of who starts plans for others: plan_owner() */
+    const char *
+        kind; /* of a keyed operation: a failure of another kind does not hold it back (OP-2); static */
+    void *owner; /* of who starts plans for others: plan_owner() */
     /* The plan is over. Not called if the component is gone (a crash). @message: why it failed. May be NULL. */
     void (*done)(void *self, Plan *plan, PlanEnd end, const char *message);
 };

@@ -5,8 +5,9 @@
 typedef struct {
     Operations *owner;
     const char *name;
-    Plan *plan;      /* NULL: none runs */
-    SimTime backoff; /* of the next failure; 0: none yet */
+    const char *kind; /* of the one that runs or failed; NULL: kinds are not told apart */
+    Plan *plan;       /* NULL: none runs */
+    SimTime backoff;  /* of the next failure; 0: none yet */
     SimTime failed_at;
     gboolean running;
     PlanStart start; /* the caller's */
@@ -48,24 +49,32 @@ operations_backoff_until(const Operations *self, const char *name)
                                                         : operation->failed_at + operation->backoff;
 }
 
+/* Still refused at the very end of the back-off (PVC-12). */
+static gboolean
+is_in_backoff(const Operation *operation)
+{
+    SimTime now = sim_now(operation->owner->component->sim);
+
+    return operation->backoff > 0 && now - operation->failed_at <= operation->backoff;
+}
+
 OperationAnswer
-operations_may_start(const Operations *self, const char *name)
+operations_may_start(const Operations *self, const char *name, const char *kind)
 {
     const Operation *operation = g_hash_table_lookup(self->table, name);
 
-    if (operation != NULL && operation->running)
+    if (operation == NULL)
+        return OPERATION_STARTED;
+    if (operation->running)
         return OPERATION_RUNNING;
-    /* Still refused at the very end of the back-off (PVC-12). */
-    if (operation != NULL && operation->backoff > 0 &&
-        sim_now(self->component->sim) - operation->failed_at <= operation->backoff)
-        return OPERATION_BACKOFF;
-    return OPERATION_STARTED;
+    return is_in_backoff(operation) && operation->kind == kind ? OPERATION_BACKOFF
+                                                               : OPERATION_STARTED;
 }
 
 gboolean
 operations_is_running(const Operations *self, const char *name)
 {
-    return operations_may_start(self, name) == OPERATION_RUNNING;
+    return operations_may_start(self, name, NULL) == OPERATION_RUNNING;
 }
 
 Plan *
@@ -107,7 +116,7 @@ operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
 OperationAnswer
 operations_start(Operations *self, const char *name, const PlanStart *start)
 {
-    OperationAnswer answer = operations_may_start(self, name);
+    OperationAnswer answer = operations_may_start(self, name, start->kind);
 
     if (answer != OPERATION_STARTED) {
         if (start->free_operation != NULL)
@@ -121,6 +130,11 @@ operations_start(Operations *self, const char *name, const PlanStart *start)
         operation->owner = self;
         operation->name = name;
         g_hash_table_insert(self->table, (void *)name, operation);
+    }
+    if (operation->kind != start->kind && (operation->backoff == 0 || is_in_backoff(operation))) {
+        operation->kind =
+            start->kind; /* OP-2: one whose back-off is over keeps its old name and its back-off */
+        operation->backoff = 0;
     }
     PlanStart ours = *start;
     operation->start = *start;

@@ -22,8 +22,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Operations, operations_free)
 /* @name: interned; @start: as plan_start(), its operation is taken even if refused; its done is called as well, after the
  * operation's record says that it is over. */
 OperationAnswer operations_start(Operations *self, const char *name, const PlanStart *start);
-/* What operations_start() would answer. */
-OperationAnswer operations_may_start(const Operations *self, const char *name);
+/* What operations_start() would answer. With PlanStart.kind: see there. */
+OperationAnswer operations_may_start(const Operations *self, const char *name, const char *kind);
 gboolean operations_is_running(const Operations *self, const char *name);
 /* The plan of that name, NULL: none runs. */
 Plan *operations_plan(const Operations *self, const char *name);

@@ -1,0 +1,933 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "attach-detach-controller.h"
+
+#include "models/kube-controller-manager.h"
+#include "sim/random.h"
+#include "state.h"
+
+#define RECONCILE_PERIOD (100 * SIM_MS)       /* ADC-1 */
+#define MAX_WAIT_FOR_UNMOUNT (6 * SIM_MINUTE) /* ADC-1 */
+#define ATTACH_TIMEOUT (2 * SIM_MINUTE)       /* ADC-3: csiTimeout; also of a detach */
+#define ATTACH_POLL_FIRST (500 * SIM_MS)      /* ADC-3 */
+#define ATTACH_POLL_GROWTH 1050               /* ADC-3: 1.05 */
+#define ATTACH_POLL_JITTER 0.1                /* ADC-3 */
+#define ATTACH_POLL_CAP (7 * SIM_SECOND)      /* ADC-3 */
+#define BACKOFF_FIRST (500 * SIM_MS)          /* ADC-4 */
+#define BACKOFF_MAX (122 * SIM_SECOND)        /* ADC-4 */
+
+#define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach"
+#define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
+#define ATTACH_KIND "volume_attach" /* OP-2 */
+#define DETACH_KIND "volume_detach"
+
+/* The private changes that plans make. In all of them @pointer is the AttachPair or AttachNode. */
+typedef enum {
+    CHANGE_REQUEST_DETACH,    /* ADC-42 */
+    CHANGE_RESET_REQUEST,     /* ADC-49.2 */
+    CHANGE_UNREPORT,          /* ADC-45 */
+    CHANGE_REPORT_AGAIN,      /* ADC-45, ADC-47 */
+    CHANGE_NODE_UPDATED,      /* ADC-51: the flag goes before the patch */
+    CHANGE_NODE_OUTDATED,     /* ADC-52: ... and comes again when it failed */
+    CHANGE_MULTI_ATTACH_TOLD, /* ADC-55 */
+    CHANGE_LOOK_AT, /* @number: 2 x where the detach loop goes on, + 1: ask the node before (ADC-46) */
+    CHANGE_ADD_POD,  /* ADC-35: @object */
+    CHANGE_RETRY_AT, /* @number: SimTime */
+} Change;
+
+/* ---- What is wanted: pods, nodes, claims ---- */
+
+/* ADC-33, ADC-34. Returns: the volume's PersistentVolume, if it can be attached; else NULL */
+static const Volume *
+attachable_volume(const AttachDetachController *self, const Pod *pod, const PodVolume *pod_volume)
+{
+    const Claim *claim =
+        CLAIM_CONST(informer_get(self->claims, pod_claim_key(self->base.objects, pod, pod_volume)));
+    if (claim == NULL || claim->phase != CLAIM_BOUND || claim_volume_name(claim)[0] == '\0')
+        return NULL;
+    if (pod_volume->ephemeral && !object_is_controlled_by(&claim->meta, &pod->meta))
+        return NULL;
+
+    ObjectKey *key = objects_key(self->base.objects, KIND_VOLUME, NULL, claim->volume_name);
+    const Volume *volume = VOLUME_CONST(informer_get(self->volumes, key));
+    if (volume == NULL || volume->source == NULL || volume->source->driver == NULL ||
+        !object_uid_equal(volume->claim_ref.uid, claim->meta.uid))
+        return NULL;
+
+    key = objects_key(self->base.objects, KIND_CSI_DRIVER, NULL, volume->source->driver);
+    const CsiDriverObject *driver = CSI_DRIVER_OBJECT(informer_get(self->csi_drivers, key));
+    return driver == NULL || driver->attach_required ? volume : NULL;
+}
+
+/* ADC-53. */
+static gboolean
+is_exclusive(const Volume *volume)
+{
+    return volume->access_modes != 0 && (volume->access_modes & (ACCESS_RWX | ACCESS_ROX)) == 0;
+}
+
+static void
+set_spec(AttachVolume *volume, const Volume *spec)
+{
+    volume->spec = spec->meta.key;
+    volume->is_exclusive = is_exclusive(spec);
+}
+
+/* ADC-32. */
+static void
+process_pod_volumes(AttachDetachController *self, const Pod *pod, gboolean add)
+{
+    AttachNode *node = pod->node_name == NULL ? NULL : adc_find_node(self, pod->node_name);
+
+    if (node == NULL || !node->is_managed)
+        return;
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Volume *spec = attachable_volume(self, pod, &pod->volumes->items[i]);
+        if (spec == NULL)
+            continue;
+        AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
+        if (volume->spec == NULL)
+            set_spec(volume, spec);
+        AttachPair *pair = adc_pair(self, volume, node);
+        if (add)
+            adc_add_pod(self, pair, pod->meta.key);
+        else
+            adc_delete_pod(self, pair, pod->meta.key);
+        adc_settle(self, pair);
+    }
+}
+
+/* ADC-31: over, or being deleted with no container running. A kubelet that has stopped a pod's containers says so by a
+ * terminal phase, or by taking ContainersReady back. */
+static gboolean
+is_terminated(const Pod *pod)
+{
+    return pod_is_terminal(pod) || (object_is_deleted(&pod->meta) && pod->phase == POD_PENDING &&
+                                    pod->containers_ready.status != CONDITION_TRUE);
+}
+
+/* ADC-30. */
+static void
+pod_changed(void *data, const Object *before, const Object *after)
+{
+    AttachDetachController *self = data;
+
+    if (after == NULL) {
+        process_pod_volumes(self, POD_CONST(before), FALSE);
+        return;
+    }
+    const Pod *pod = POD_CONST(after);
+    if (pod->node_name == NULL || pod->volumes == NULL)
+        return;
+    /* Nothing that ADC-30 reads has changed: it would add what is there, or delete what is gone. */
+    if (before != NULL && POD_CONST(before)->node_name == pod->node_name &&
+        is_terminated(POD_CONST(before)) == is_terminated(pod))
+        return;
+    process_pod_volumes(self, pod, !is_terminated(pod));
+}
+
+static void
+queue_unwanted(AttachDetachController *self, AttachNode *node)
+{
+    for (unsigned i = 0; i < node->pairs->len; i++)
+        if (!attach_pair_is_wanted(node->pairs->pdata[i]))
+            adc_queue(self, node->pairs->pdata[i]);
+}
+
+static gboolean
+taint_is_out_of_service(const Node *node)
+{
+    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
+        if (g_strcmp0(node->taints->items[i].key, TAINT_OUT_OF_SERVICE) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+/* ADC-9, ADC-26, ADC-37. */
+static void
+node_changed(void *data, const Object *before, const Object *after)
+{
+    AttachDetachController *self = data;
+    const Node *last = (const Node *)(after != NULL ? after : before);
+    AttachNode *node = adc_node(self, object_name(&last->meta));
+
+    if (after != NULL && object_annotation(after, ANNOTATION_MANAGED) != NULL)
+        node->is_managed = TRUE;
+    adc_set_in_use(self, node, last->volumes_in_use);
+    if (after == NULL && node->pairs->len == 0) /* ADC-13: with volumes it stays managed */
+        node->is_managed = FALSE;
+    if (after != NULL && before == NULL && node->report != NULL &&
+        !node->needs_update) { /* re-created: told again */
+        node->needs_update = TRUE;
+        g_ptr_array_add(self->nodes_to_update, node);
+        sim_ticker_wake(self->reconciler);
+    }
+    if (before != NULL && after != NULL &&
+        ((const Node *)before)->ready.status == last->ready.status &&
+        taint_is_out_of_service((const Node *)before) == taint_is_out_of_service(last))
+        return;
+    queue_unwanted(self, node); /* a node that turns unhealthy may be forced (ADC-43) */
+}
+
+/* ADC-35. A claim that is not bound would be looked at in vain. */
+static void
+claim_changed(void *data, const Object *before, const Object *after)
+{
+    AttachDetachController *self = data;
+
+    if (after == NULL || CLAIM_CONST(after)->phase != CLAIM_BOUND ||
+        claim_volume_name(CLAIM_CONST(after))[0] == '\0')
+        return;
+    if (before != NULL && before != after && CLAIM_CONST(before)->phase == CLAIM_BOUND &&
+        object_is_deleted(before) == object_is_deleted(after) &&
+        before->finalizers != after->finalizers)
+        return; /* the pods of a bound claim are known; only its metadata changed */
+    workers_add(self->claim_queue, after->key);
+}
+
+static void
+decide_claim(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const Claim *claim = CLAIM_CONST(informer_get(self->claims, plan_key(plan)));
+    unsigned n_pods;
+
+    plan_because(plan, "ADC-35");
+    if (claim == NULL || claim->phase != CLAIM_BOUND || claim_volume_name(claim)[0] == '\0')
+        return;
+    const Object *const *pods = informer_index_get(self->pods_by_claim, plan_key(plan), &n_pods);
+    for (unsigned i = 0; i < n_pods; i++)
+        if (POD_CONST(pods[i])->node_name != NULL && !is_terminated(POD_CONST(pods[i])))
+            plan_change(plan, &(PlanChange){.what = CHANGE_ADD_POD, .object = pods[i]});
+}
+
+/* ---- Operations ---- */
+
+static void
+plan_pod_events(const AttachDetachController *self,
+                Plan *plan,
+                const AttachPair *pair,
+                const char *type,
+                const char *reason,
+                const char *message)
+{
+    for (unsigned i = 0; pair->pods != NULL && i < pair->pods->len; i++) {
+        const Object *pod = informer_get(self->pods, pair->pods->pdata[i]);
+        if (pod != NULL)
+            plan_event(plan, pod, type, reason, "%s", message);
+    }
+}
+
+static const Attachment *
+find_attachment(const AttachDetachController *self, const AttachPair *pair)
+{
+    return ATTACHMENT(informer_get(self->attachments, pair->attachment));
+}
+
+/* ADC-60.2: what a look at the VolumeAttachment says. */
+static int
+is_attached(const void *data, const Plan *plan)
+{
+    const Attachment *attachment = find_attachment(data, plan_operation(plan));
+
+    if (attachment == NULL)
+        return 0;
+    if (object_is_deleted(&attachment->meta))
+        return -1;
+    if (attachment->attached)
+        return 1;
+    return attachment->attach_error.message != NULL ? -1 : 0;
+}
+
+static const char *
+attach_failure(const AttachDetachController *self, Plan *plan, const AttachPair *pair)
+{
+    int step = plan_last_step(plan);
+    const Attachment *attachment = find_attachment(self, pair);
+
+    if (plan_code(plan, step) == API_TIMEOUT)
+        return plan_internf(
+            plan, "timed out waiting for external-attacher of %s CSI driver to attach volume %s",
+            pair->volume->driver, pair->volume->handle);
+    if (plan_message(plan, step) != NULL) /* the POST failed */
+        return plan_message(plan, step);
+    if (attachment != NULL && object_is_deleted(&attachment->meta))
+        return "volume attachment is being deleted";
+    return attachment != NULL && attachment->attach_error.message != NULL
+               ? attachment->attach_error.message
+               : "";
+}
+
+/* ADC-56. */
+static void
+decide_attach_result(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const AttachPair *pair = plan_operation(plan);
+    const char *volume = pair->volume->spec->name;
+
+    plan_because(plan, "ADC-56");
+    ApiCode code = plan_code(plan, plan_last_step(plan));
+    if (code == API_OK) {
+        plan_pod_events(
+            self, plan, pair, "Normal", "SuccessfulAttachVolume",
+            plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ", volume));
+        return;
+    }
+    const char *failure = attach_failure(self, plan, pair);
+    plan_pod_events(
+        self, plan, pair, "Warning", "FailedAttachVolume",
+        plan_internf(plan, "AttachVolume.Attach failed for volume \"%s\" : %s", volume, failure));
+    plan_fail(plan, "%s", failure);
+}
+
+static Object *
+new_attachment(const AttachDetachController *self, const AttachPair *pair)
+{
+    (void)self;
+    Object *object = object_new(pair->attachment);
+    Attachment *attachment = ATTACHMENT(object);
+
+    attachment->attacher = pair->volume->driver;
+    attachment->node_name = pair->node->name;
+    attachment->volume_name = pair->volume->spec->name;
+    return object;
+}
+
+/* ADC-60. */
+static void
+decide_attach(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const AttachPair *pair = plan_operation(plan);
+
+    plan_because(plan, "ADC-60");
+    if (find_attachment(self, pair) == NULL)
+        plan_create(plan, new_attachment(self, pair), PLAN_EXISTS_IS_FINE | PLAN_DECIDE);
+    plan_poll_growing(plan, ATTACH_POLL_FIRST, ATTACH_POLL_GROWTH, ATTACH_POLL_JITTER,
+                      ATTACH_POLL_CAP, ATTACH_TIMEOUT, is_attached, PLAN_DECIDE);
+    plan_then(plan, decide_attach_result);
+}
+
+/* ADC-61: gone, or why not. */
+static int
+is_detached(const void *data, const Plan *plan)
+{
+    const Attachment *attachment = find_attachment(data, plan_operation(plan));
+
+    if (attachment == NULL)
+        return 1;
+    return attachment->detach_error.message != NULL ? -1 : 0;
+}
+
+static void
+decide_detach_result(const void *data, Plan *plan)
+{
+    const AttachPair *pair = plan_operation(plan);
+    int step = plan_last_step(plan);
+    const Attachment *attachment = find_attachment(data, pair);
+
+    plan_because(plan, "ADC-61");
+    switch (plan_code(plan, step)) {
+    case API_OK:
+    case API_NOT_FOUND:
+        return;
+    case API_TIMEOUT:
+        plan_fail(
+            plan,
+            "timed out waiting for external-attacher of unknown CSI driver to detach volume %s",
+            pair->volume->handle);
+        return;
+    case API_FORBIDDEN:
+    case API_CONFLICT:
+    case API_EXISTS:
+    case API_INVALID:
+        break;
+    }
+    if (plan_message(plan, step) != NULL)
+        plan_fail(plan, "%s", plan_message(plan, step));
+    else
+        plan_fail(plan, "%s",
+                  attachment != NULL && attachment->detach_error.message != NULL
+                      ? attachment->detach_error.message
+                      : "");
+}
+
+static void
+decide_wait_for_detach(const void *data, Plan *plan)
+{
+    int step = plan_last_step(plan);
+
+    (void)data;
+    if (plan_code(plan, step) != API_OK) {
+        decide_detach_result(data, plan);
+        return;
+    }
+    plan_because(plan, "ADC-61");
+    plan_poll_growing(plan, ATTACH_POLL_FIRST, ATTACH_POLL_GROWTH, ATTACH_POLL_JITTER,
+                      ATTACH_POLL_CAP, ATTACH_TIMEOUT, is_detached, PLAN_DECIDE);
+    plan_then(plan, decide_detach_result);
+}
+
+static void
+plan_delete_attachment(Plan *plan)
+{
+    const AttachPair *pair = plan_operation(plan);
+
+    plan_because(plan, "ADC-61");
+    plan_delete(plan, pair->attachment, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
+    plan_then(plan, decide_wait_for_detach);
+}
+
+/* ADC-57.1: the node itself says whether it uses the volume. */
+static void
+decide_if_safe(const void *data, Plan *plan)
+{
+    const AttachPair *pair = plan_operation(plan);
+    int step = plan_last_step(plan);
+    const Node *node = (const Node *)plan_object(plan, step);
+
+    (void)data;
+    plan_because(plan, "ADC-57");
+    if (node == NULL && plan_code(plan, step) != API_NOT_FOUND)
+        plan_fail(plan, "%s", plan_message(plan, step));
+    else if (node != NULL && string_list_has(node->volumes_in_use, pair->volume->name))
+        plan_fail(plan, "volume is still in use by node, according to Node status");
+    else
+        plan_delete_attachment(plan);
+}
+
+static void
+decide_detach(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const AttachPair *pair = plan_operation(plan);
+
+    plan_because(plan, "ADC-57");
+    plan_get(plan, objects_key(self->base.objects, KIND_NODE, NULL, pair->node->name), PLAN_DECIDE);
+    plan_then(plan, decide_if_safe);
+}
+
+/* ADC-46 with verifySafeToDetach false. */
+static void
+decide_detach_unverified(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_delete_attachment(plan);
+}
+
+/* The attached copies of the state follow an operation's end (OP-7). */
+static void
+operation_ended(AttachDetachController *self, AttachPair *pair)
+{
+    const char *name = adc_operation_name(self, pair);
+
+    adc_queue(self, pair);
+    for (unsigned i = 0; i < pair->volume->pairs->len;
+         i++) /* the name is free, or in back-off, for all of them */
+        adc_queue(self, pair->volume->pairs->pdata[i]);
+    SimTime until = operations_backoff_until(self->operations, name);
+    if (until > 0)
+        adc_queue_at(self, pair, until + 1);
+}
+
+static void
+attach_ended(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    AttachDetachController *self = data;
+    AttachPair *pair = plan_operation(plan);
+
+    (void)message;
+    adc_set_attached(self, pair, end == PLAN_DONE); /* ADC-56: else uncertain */
+    operation_ended(self, pair);
+}
+
+static void
+detach_ended(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    AttachDetachController *self = data;
+    AttachPair *pair = plan_operation(plan);
+
+    (void)message;
+    if (end == PLAN_DONE)
+        adc_set_detached(self, pair);
+    else
+        adc_set_attached(self, pair, FALSE); /* ADC-57.3 */
+    operation_ended(self, pair);
+}
+
+static void
+attachment_changed(void *data, const Object *before, const Object *after)
+{
+    AttachDetachController *self = data;
+    const ObjectKey *key = (after != NULL ? after : before)->key;
+    AttachPair *pair = g_hash_table_lookup(self->pairs_by_attachment, key);
+    Plan *plan =
+        pair == NULL ? NULL : operations_plan(self->operations, adc_operation_name(self, pair));
+
+    if (plan != NULL)
+        plan_wake(plan);
+}
+
+/* ---- The pass ---- */
+
+static void
+plan_operation_of(const AttachDetachController *self,
+                  Plan *plan,
+                  AttachPair *pair,
+                  const char *kind,
+                  PlanDecide decide)
+{
+    plan_start_operation(plan, self->operations, adc_operation_name(self, pair),
+                         &(PlanStart){
+                             .component = (Component *)&self->base,
+                             .decide = decide,
+                             .key = (ObjectKey *)(pair->volume->spec != NULL ? pair->volume->spec
+                                                                             : pair->attachment),
+                             .operation = pair,
+                             .kind = kind,
+                             .done = g_str_equal(kind, ATTACH_KIND) ? attach_ended : detach_ended,
+                         });
+}
+
+typedef struct {
+    const StringList *volumes;
+} ReportArg;
+
+/* ADC-51. */
+static gboolean
+set_volumes_attached(Object *object, const void *data)
+{
+    const ReportArg *arg = data;
+    Node *node = NODE(object);
+    StringList *list = string_list_ref(arg->volumes);
+
+    if (string_list_equal(node->volumes_attached, list)) {
+        string_list_unref(list);
+        return FALSE;
+    }
+    string_list_unref(node->volumes_attached);
+    node->volumes_attached = list;
+    return TRUE;
+}
+
+static int
+plan_node_status(const AttachDetachController *self,
+                 Plan *plan,
+                 const AttachNode *node,
+                 StringList *volumes /* taken */)
+{
+    ReportArg *arg = plan_new_arg(plan, ReportArg);
+    const ObjectKey *key = objects_key(self->base.objects, KIND_NODE, NULL, node->name);
+
+    arg->volumes = volumes;
+    plan_own(plan, volumes, (GDestroyNotify)string_list_unref);
+    plan_change(plan, &(PlanChange){.what = CHANGE_NODE_UPDATED, .pointer = node});
+    return plan_patch_status(plan, key, set_volumes_attached, arg, PLAN_GO_ON);
+}
+
+static void decide_detaches(const void *data, Plan *plan);
+
+/* ADC-45, ADC-46: the node has been told, or could not be. */
+static void
+decide_after_report(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const AttachPass *pass = &self->pass;
+    ApiCode code = plan_code(plan, plan_last_step(plan));
+
+    if (code == API_OK || code == API_NOT_FOUND) {
+        plan_because(plan, "ADC-46");
+        plan_operation_of(self, plan, pass->pair, DETACH_KIND,
+                          pass->verify ? decide_detach : decide_detach_unverified);
+    } else {
+        plan_because(plan, "ADC-45");
+        plan_change(plan, &(PlanChange){.what = CHANGE_NODE_OUTDATED, .pointer = pass->pair->node});
+        plan_change(plan, &(PlanChange){.what = CHANGE_REPORT_AGAIN, .pointer = pass->pair});
+    }
+    plan_then(plan, decide_detaches);
+}
+
+typedef struct {
+    gboolean timeout_on, force, out_of_service;
+} DetachReasons;
+
+/* ADC-43. */
+static DetachReasons
+detach_reasons(const AttachDetachController *self, const AttachPair *pair, SimTime now)
+{
+    const KubeControllerManagerOptions *options = self->base.options;
+    const Node *node = NODE(informer_get(
+        self->nodes, objects_key(self->base.objects, KIND_NODE, NULL, pair->node->name)));
+    gboolean expired =
+        pair->detach_requested_at > 0 && now - pair->detach_requested_at > MAX_WAIT_FOR_UNMOUNT;
+    gboolean healthy = node != NULL && node->ready.status == CONDITION_TRUE;
+    DetachReasons reasons = {.timeout_on = expired && !options->disable_force_detach_on_timeout};
+
+    reasons.force = !healthy && reasons.timeout_on;
+    reasons.out_of_service = node != NULL && taint_is_out_of_service(node);
+    return reasons;
+}
+
+/* The detach loop's body for one pair. Returns: whether the pass must wait for the node to be told */
+static gboolean
+plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pair, unsigned next)
+{
+    const char *name = adc_operation_name(self, pair);
+    SimTime now = plan_now(plan);
+
+    if (operations_may_start(self->operations, name, DETACH_KIND) != OPERATION_STARTED) /* ADC-40 */
+        return FALSE;
+    plan_because(plan, "ADC-42");
+    if (pair->detach_requested_at == 0)
+        plan_change(plan,
+                    &(PlanChange){.what = CHANGE_REQUEST_DETACH, .pointer = pair, .number = now});
+
+    DetachReasons reasons = detach_reasons(self, pair, now);
+    if (adc_is_in_use(pair) && !reasons.force && !reasons.out_of_service) { /* ADC-44 */
+        SimTime asked_at = pair->detach_requested_at == 0 ? now : pair->detach_requested_at;
+        if (now - asked_at <= MAX_WAIT_FOR_UNMOUNT)
+            plan_change(plan, &(PlanChange){.what = CHANGE_RETRY_AT,
+                                            .pointer = pair,
+                                            .number = asked_at + MAX_WAIT_FOR_UNMOUNT + 1});
+        return FALSE;
+    }
+
+    gboolean verify = !(reasons.timeout_on || reasons.out_of_service);
+    gboolean is_reported = string_list_has(pair->node->report, pair->volume->name);
+    if (!is_reported && !pair->node->needs_update) {
+        plan_because(plan, "ADC-46");
+        plan_operation_of(self, plan, pair, DETACH_KIND,
+                          verify ? decide_detach : decide_detach_unverified);
+        return FALSE;
+    }
+    plan_because(plan, "ADC-45");
+    plan_change(plan, &(PlanChange){.what = CHANGE_LOOK_AT,
+                                    .pointer = pair,
+                                    .number = (int64_t)next << 1 | verify});
+    plan_change(plan, &(PlanChange){.what = CHANGE_UNREPORT, .pointer = pair});
+    plan_node_status(self, plan, pair->node,
+                     string_list_without(pair->node->report, pair->volume->name));
+    plan_then(plan, decide_after_report);
+    return TRUE;
+}
+
+/* ADC-53, ADC-24: the volume is attached elsewhere and can't be shared. */
+static gboolean
+is_held_elsewhere(const AttachPair *pair)
+{
+    for (unsigned i = 0; pair->volume->is_exclusive && i < pair->volume->pairs->len; i++) {
+        const AttachPair *other = pair->volume->pairs->pdata[i];
+        if (other != pair && other->state == ADC_ATTACHED)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void
+append_name(GString *names, const char *name)
+{
+    g_string_append_printf(names, "%s%s", names->len == 0 ? "" : ", ", name);
+}
+
+/* ADC-54. */
+static const char *
+multi_attach_text(const AttachDetachController *self,
+                  Plan *plan,
+                  const AttachPair *pair,
+                  const Object *pod)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    unsigned n_foreign = 0;
+
+    (void)self;
+    for (unsigned i = 0; i < pair->volume->pairs->len; i++) {
+        const AttachPair *other = pair->volume->pairs->pdata[i];
+        if (other == pair || other->state != ADC_ATTACHED)
+            continue;
+        for (unsigned k = 0; other->pods != NULL && k < other->pods->len; k++) {
+            const ObjectKey *user = other->pods->pdata[k];
+            if (user->namespace == pod->key->namespace)
+                append_name(names, user->name);
+            else
+                n_foreign++;
+        }
+    }
+    if (names->len == 0 && n_foreign == 0)
+        return "Volume is already exclusively attached to one node and can't be attached to "
+               "another";
+    if (names->len == 0)
+        return plan_internf(plan, "Volume is already used by %u pod(s) in different namespaces",
+                            n_foreign);
+    if (n_foreign == 0)
+        return plan_internf(plan, "Volume is already used by pod(s) %s", names->str);
+    return plan_internf(plan,
+                        "Volume is already used by pod(s) %s and %u pod(s) in different namespaces",
+                        names->str, n_foreign);
+}
+
+static void
+plan_multi_attach_error(const AttachDetachController *self, Plan *plan, AttachPair *pair)
+{
+    if (pair->multi_attach_reported)
+        return;
+    plan_because(plan, "ADC-54");
+    for (unsigned i = 0; i < pair->pods->len; i++) {
+        const Object *pod = informer_get(self->pods, pair->pods->pdata[i]);
+        if (pod != NULL)
+            plan_event(plan, pod, "Warning", "FailedAttachVolume",
+                       "Multi-Attach error for volume \"%s\" %s", pair->volume->spec->name,
+                       multi_attach_text(self, plan, pair, pod));
+    }
+    plan_change(plan, &(PlanChange){.what = CHANGE_MULTI_ATTACH_TOLD, .pointer = pair});
+}
+
+/* ADC-49. */
+static void
+plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pair)
+{
+    const char *name = adc_operation_name(self, pair);
+
+    if (operations_is_running(self->operations, name))
+        return;
+    if (pair->state == ADC_ATTACHED) {
+        plan_because(plan, "ADC-49.2");
+        if (pair->detach_requested_at != 0)
+            plan_change(plan, &(PlanChange){.what = CHANGE_RESET_REQUEST, .pointer = pair});
+        return;
+    }
+    if (is_held_elsewhere(pair)) {
+        plan_multi_attach_error(self, plan, pair);
+        return;
+    }
+    if (operations_may_start(self->operations, name, ATTACH_KIND) != OPERATION_STARTED) {
+        plan_change(plan,
+                    &(PlanChange){.what = CHANGE_RETRY_AT,
+                                  .pointer = pair,
+                                  .number = operations_backoff_until(self->operations, name) + 1});
+        return;
+    }
+    plan_because(plan, "ADC-49.4");
+    plan_operation_of(self, plan, pair, ATTACH_KIND, decide_attach);
+}
+
+/* ADC-39 (b) and (c). */
+static void
+plan_attaches(const AttachDetachController *self, Plan *plan)
+{
+    for (unsigned i = 0; i < self->looking_at->len; i++) {
+        AttachPair *pair = self->looking_at->pdata[i];
+        if (attach_pair_is_wanted(pair))
+            plan_pair_attach(self, plan, pair);
+    }
+    plan_because(plan, "ADC-51");
+    for (unsigned i = 0; i < self->nodes_to_update->len; i++) {
+        const AttachNode *node = self->nodes_to_update->pdata[i];
+        if (node->needs_update)
+            plan_node_status(self, plan, node, string_list_ref(node->report));
+    }
+}
+
+/* ADC-39 (a), then the rest. Goes on where it had to wait. */
+static void
+decide_detaches(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+
+    for (unsigned i = self->pass.next; i < self->looking_at->len; i++) {
+        AttachPair *pair = self->looking_at->pdata[i];
+        if (attach_pair_is_wanted(pair) || pair->state == ADC_DETACHED)
+            continue;
+        if (plan_pair_detach(self, plan, pair, i + 1))
+            return;
+    }
+    plan_attaches(self, plan);
+}
+
+static void
+pass_ended(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    AttachDetachController *self = data;
+    g_autoptr(GPtrArray) looked_at = g_steal_pointer(&self->looking_at);
+
+    (void)plan, (void)end, (void)message;
+    for (unsigned i = 0; i < looked_at->len; i++)
+        adc_settle(self, looked_at->pdata[i]);
+    sim_ticker_end_pass(self->reconciler, self->queued->len > 0 || self->nodes_to_update->len > 0);
+}
+
+/* A pass looks only at what changed since the last one: for all other pairs it would do nothing. */
+static gboolean
+reconcile(void *data)
+{
+    AttachDetachController *self = data;
+
+    self->looking_at = g_steal_pointer(&self->queued);
+    self->queued = g_ptr_array_new();
+    self->pass = (AttachPass){0};
+    for (unsigned i = 0; i < self->looking_at->len; i++) {
+        AttachPair *pair = self->looking_at->pdata[i];
+        pair->is_queued = FALSE;
+        adc_attachment_key(self, pair);
+    }
+    sim_ticker_begin_long_pass(self->reconciler);
+    plan_start(&(PlanStart){
+        .component = &self->base,
+        .decide = decide_detaches,
+        .key = objects_key(self->base.objects, KIND_NODE, NULL, "*"),
+        .done = pass_ended,
+    });
+    return FALSE;
+}
+
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    AttachDetachController *self = data;
+    AttachPair *pair = (AttachPair *)change->pointer;
+    AttachNode *node = (AttachNode *)change->pointer;
+
+    switch ((Change)change->what) {
+    case CHANGE_REQUEST_DETACH:
+        pair->detach_requested_at = change->number;
+        break;
+    case CHANGE_RESET_REQUEST:
+        pair->detach_requested_at = 0;
+        break;
+    case CHANGE_UNREPORT:
+        adc_report(self, pair, FALSE);
+        break;
+    case CHANGE_REPORT_AGAIN:
+        adc_report(self, pair, TRUE);
+        adc_queue(self, pair);
+        break;
+    case CHANGE_NODE_UPDATED:
+        node->needs_update = FALSE;
+        g_ptr_array_remove(self->nodes_to_update, node);
+        break;
+    case CHANGE_NODE_OUTDATED:
+        if (!node->needs_update)
+            g_ptr_array_add(self->nodes_to_update, node);
+        node->needs_update = TRUE;
+        break;
+    case CHANGE_MULTI_ATTACH_TOLD:
+        pair->multi_attach_reported = TRUE;
+        break;
+    case CHANGE_LOOK_AT:
+        self->pass.pair = pair;
+        self->pass.next = (unsigned)(change->number >> 1);
+        self->pass.verify = (gboolean)(change->number & 1);
+        break;
+    case CHANGE_ADD_POD:
+        process_pod_volumes(self, POD_CONST(change->object), TRUE);
+        break;
+    case CHANGE_RETRY_AT:
+        adc_queue_at(self, pair, change->number);
+        break;
+    }
+}
+
+/* ADC-26, ADC-27: what the nodes and the VolumeAttachments say is attached. */
+static void
+populate_actual_state(AttachDetachController *self)
+{
+    InformerIter iter;
+    const Object *object;
+
+    informer_iter_init(&iter, self->nodes);
+    while ((object = informer_iter_next(&iter)) != NULL) {
+        const StringList *attached = ((const Node *)object)->volumes_attached;
+        for (unsigned i = 0; attached != NULL && i < attached->n_items; i++) {
+            AttachVolume *volume = adc_volume_by_name(self, attached->items[i]);
+            if (volume != NULL)
+                adc_set_attached(self, adc_pair(self, volume, adc_node(self, object_name(object))),
+                                 TRUE);
+        }
+    }
+    informer_iter_init(&iter, self->attachments);
+    while ((object = informer_iter_next(&iter)) != NULL) {
+        const Attachment *attachment = (const Attachment *)object;
+        const ObjectKey *key =
+            attachment->volume_name == NULL
+                ? NULL
+                : objects_find_key(self->base.objects, KIND_VOLUME, NULL, attachment->volume_name);
+        const Volume *spec = key == NULL ? NULL : VOLUME_CONST(informer_get(self->volumes, key));
+        if (spec == NULL || spec->source == NULL || spec->source->driver == NULL)
+            continue;
+        AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
+        AttachPair *pair = adc_pair(self, volume, adc_node(self, attachment->node_name));
+        set_spec(volume, spec);
+        adc_attachment_key(self, pair);
+        if (pair->state == ADC_DETACHED)
+            adc_set_attached(self, pair, FALSE);
+    }
+}
+
+static void
+init_informers(AttachDetachController *self)
+{
+    Process *process = self->base.process;
+
+    self->pods = process_informer(process, KIND_POD, NULL);
+    self->nodes = process_informer(process, KIND_NODE, NULL);
+    self->claims = process_informer(process, KIND_CLAIM, NULL);
+    self->volumes = process_informer(process, KIND_VOLUME, NULL);
+    self->attachments = process_informer(process, KIND_ATTACHMENT, NULL);
+    self->csi_drivers = process_informer(process, KIND_CSI_DRIVER, NULL);
+    self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
+}
+
+static void
+init(void *data)
+{
+    AttachDetachController *self = data;
+    SimStream phases = sim_stream(self->base.sim, "attach-detach-controller/phase");
+
+    init_informers(self);
+    self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
+    self->claim_queue =
+        workers_new(&self->base, &(WorkersOptions){.name = "pvcs",
+                                                   .n_workers = 1,
+                                                   .limit = rate_limit_default,
+                                                   .retry = TRUE,
+                                                   .sync = decide_claim}); /* ADC-5 */
+    adc_state_init(self);
+    self->reconciler = sim_ticker_new(
+        self->base.sim,
+        &(SimTickerOptions){
+            .name = "attach-detach reconciler",
+            .kind = SIM_TICKER_SLIDING,
+            .period = RECONCILE_PERIOD,
+            .phase = (SimTime)sim_random_below(phases, 0, 0, RECONCILE_PERIOD), /* TIM-40 */
+            .order = self->base.order,
+            .wait = WAIT_POLL,
+            .pass = reconcile,
+            .self = self,
+        });
+    informer_add_handler(self->nodes, node_changed, self);
+    populate_actual_state(self);
+    informer_add_handler(self->pods, pod_changed, self);
+    informer_add_handler(self->claims, claim_changed, self);
+    informer_add_handler(self->attachments, attachment_changed, self);
+}
+
+static void
+clear(void *data)
+{
+    AttachDetachController *self = data;
+
+    sim_ticker_free(self->reconciler);
+    workers_free(self->claim_queue);
+    operations_free(self->operations);
+    adc_state_clear(self);
+}
+
+const ModelClass attach_detach_controller_class = {
+    .name = "attachdetach-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(AttachDetachController),
+    .event_source = "attachdetach-controller",
+    .client_qps = kube_controller_manager_client_qps,
+    .init = init,
+    .clear = clear,
+    .apply_change = apply_change,
+};

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/model.h"
+
+/* The attach/detach controller of kube-controller-manager: spec/attach-detach-controller.md. */
+extern const ModelClass attach_detach_controller_class;

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "state.h"
+
+#include <string.h>
+
+#include "sim/ticker.h"
+
+#define CSI_PREFIX "kubernetes.io/csi/"
+
+static void
+pair_free(AttachPair *pair)
+{
+    g_clear_pointer(&pair->pods, g_ptr_array_unref);
+    g_free(pair);
+}
+
+static void
+volume_free(void *data)
+{
+    AttachVolume *volume = data;
+
+    for (unsigned i = 0; i < volume->pairs->len; i++)
+        pair_free(volume->pairs->pdata[i]);
+    g_ptr_array_unref(volume->pairs);
+    g_free(volume);
+}
+
+static void
+node_free(void *data)
+{
+    AttachNode *node = data;
+
+    string_list_unref(node->in_use);
+    string_list_unref(node->report);
+    g_ptr_array_unref(node->pairs);
+    g_free(node);
+}
+
+void
+adc_state_init(AttachDetachController *self)
+{
+    self->volumes_by_name = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, volume_free);
+    self->nodes_by_name = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, node_free);
+    self->pairs_by_attachment = g_hash_table_new(g_direct_hash, g_direct_equal);
+    self->queued = g_ptr_array_new();
+    self->nodes_to_update = g_ptr_array_new();
+}
+
+/* Timers point at pairs. */
+static void
+cancel_timers(AttachDetachController *self, GPtrArray *pairs)
+{
+    for (unsigned i = 0; i < pairs->len; i++)
+        sim_cancel(self->base.sim, ((AttachPair *)pairs->pdata[i])->timer);
+}
+
+void
+adc_state_clear(AttachDetachController *self)
+{
+    for (uint32_t slot = 0; slot < objects_n_keys(self->base.objects, KIND_NODE); slot++) {
+        AttachNode *node =
+            adc_find_node(self, objects_key_at(self->base.objects, KIND_NODE, slot)->name);
+        if (node != NULL)
+            cancel_timers(self, node->pairs);
+    }
+    g_hash_table_unref(self->pairs_by_attachment);
+    g_hash_table_unref(self->volumes_by_name);
+    g_hash_table_unref(self->nodes_by_name);
+    g_ptr_array_unref(self->queued);
+    g_ptr_array_unref(self->nodes_to_update);
+    g_clear_pointer(&self->looking_at, g_ptr_array_unref);
+}
+
+AttachNode *
+adc_find_node(const AttachDetachController *self, const char *name)
+{
+    return g_hash_table_lookup(self->nodes_by_name, name);
+}
+
+AttachNode *
+adc_node(AttachDetachController *self, const char *name)
+{
+    AttachNode *node = adc_find_node(self, name);
+
+    if (node == NULL) {
+        node = g_new0(AttachNode, 1);
+        node->name = name;
+        node->pairs = g_ptr_array_new();
+        g_hash_table_insert(self->nodes_by_name, (void *)name, node);
+        objects_key(self->base.objects, KIND_NODE, NULL,
+                    name); /* so that adc_state_clear() finds it */
+    }
+    return node;
+}
+
+static AttachVolume *
+volume_get(AttachDetachController *self, const char *name, const char *driver, const char *handle)
+{
+    AttachVolume *volume = g_hash_table_lookup(self->volumes_by_name, name);
+
+    if (volume == NULL) {
+        volume = g_new0(AttachVolume, 1);
+        volume->name = name;
+        volume->driver = driver;
+        volume->handle = handle;
+        volume->pairs = g_ptr_array_new();
+        g_hash_table_insert(self->volumes_by_name, (void *)name, volume);
+    }
+    return volume;
+}
+
+AttachVolume *
+adc_volume(AttachDetachController *self, const char *driver, const char *handle)
+{
+    return volume_get(self, strings_internf(self->base.strings, CSI_PREFIX "%s^%s", driver, handle),
+                      driver, handle);
+}
+
+AttachVolume *
+adc_volume_by_name(AttachDetachController *self, const char *unique_name)
+{
+    const char *driver = unique_name + strlen(CSI_PREFIX);
+    const char *caret = g_str_has_prefix(unique_name, CSI_PREFIX) ? strchr(driver, '^') : NULL;
+
+    if (caret == NULL || strchr(caret + 1, '^') != NULL) /* ADC-61: exactly two parts */
+        return NULL;
+    g_autofree char *driver_name = g_strndup(driver, (gsize)(caret - driver));
+    return volume_get(self, strings_intern(self->base.strings, unique_name),
+                      strings_intern(self->base.strings, driver_name),
+                      strings_intern(self->base.strings, caret + 1));
+}
+
+AttachPair *
+adc_find_pair(const AttachVolume *volume, const AttachNode *node)
+{
+    for (unsigned i = 0; i < volume->pairs->len; i++) {
+        AttachPair *pair = volume->pairs->pdata[i];
+        if (pair->node == node)
+            return pair;
+    }
+    return NULL;
+}
+
+AttachPair *
+adc_pair(AttachDetachController *self, AttachVolume *volume, AttachNode *node)
+{
+    AttachPair *pair = adc_find_pair(volume, node);
+
+    (void)self;
+    if (pair == NULL) {
+        pair = g_new0(AttachPair, 1);
+        pair->volume = volume;
+        pair->node = node;
+        g_ptr_array_add(volume->pairs, pair);
+        g_ptr_array_add(node->pairs, pair);
+    }
+    return pair;
+}
+
+ObjectKey *
+adc_attachment_key(AttachDetachController *self, AttachPair *pair)
+{
+    if (pair->attachment != NULL)
+        return pair->attachment;
+
+    g_autofree char *text =
+        g_strconcat(pair->volume->handle, pair->volume->driver, pair->node->name, NULL);
+    g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+    const char *name = strings_internf(self->base.strings, "csi-%s", sum);
+    pair->attachment = objects_key(self->base.objects, KIND_ATTACHMENT, NULL, name);
+    g_hash_table_insert(self->pairs_by_attachment, pair->attachment, pair);
+    return pair->attachment;
+}
+
+const char *
+adc_operation_name(const AttachDetachController *self, const AttachPair *pair)
+{
+    if (pair->volume->is_exclusive)
+        return pair->volume->name;
+    return strings_internf(self->base.strings, "%s %s", pair->volume->name, pair->node->name);
+}
+
+gboolean
+adc_is_in_use(const AttachPair *pair)
+{
+    return string_list_has(pair->node->in_use, pair->volume->name);
+}
+
+void
+adc_settle(AttachDetachController *self, AttachPair *pair)
+{
+    AttachVolume *volume = pair->volume;
+
+    if (attach_pair_is_wanted(pair) || pair->state != ADC_DETACHED || pair->is_queued ||
+        self->looking_at != NULL)
+        return;
+    const Plan *plan = operations_plan(self->operations, adc_operation_name(self, pair));
+    if (plan != NULL && plan_operation(plan) == pair)
+        return;
+    sim_cancel(self->base.sim, pair->timer);
+    if (pair->attachment != NULL)
+        g_hash_table_remove(self->pairs_by_attachment, pair->attachment);
+    g_ptr_array_remove(volume->pairs, pair);
+    g_ptr_array_remove(pair->node->pairs, pair);
+    pair_free(pair);
+    if (volume->pairs->len == 0)
+        g_hash_table_remove(self->volumes_by_name, volume->name);
+}
+
+void
+adc_queue(AttachDetachController *self, AttachPair *pair)
+{
+    if (!pair->is_queued) {
+        pair->is_queued = TRUE;
+        g_ptr_array_add(self->queued, pair);
+    }
+    sim_ticker_wake(self->reconciler);
+}
+
+typedef struct {
+    AttachDetachController *controller;
+    AttachPair *pair;
+} PairTimer;
+
+static void
+timer_fire(Sim *sim, void *data)
+{
+    PairTimer *timer = data;
+
+    (void)sim;
+    timer->pair->timer = 0;
+    adc_queue(timer->controller, timer->pair);
+    g_free(timer);
+}
+
+static const SimEventType timer_event = {
+    .name = "attach-detach/look again",
+    .fire = timer_fire,
+    .free_data = g_free,
+};
+
+void
+adc_queue_at(AttachDetachController *self, AttachPair *pair, SimTime at)
+{
+    PairTimer *timer = g_new(PairTimer, 1);
+
+    *timer = (PairTimer){self, pair};
+    sim_cancel(self->base.sim, pair->timer);
+    pair->timer =
+        sim_at(self->base.sim, MAX(at, sim_now(self->base.sim)), &timer_event, timer, WAIT_BACKOFF);
+}
+
+void
+adc_add_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *pod)
+{
+    if (pair->pods == NULL)
+        pair->pods = g_ptr_array_new();
+    if (g_ptr_array_find(pair->pods, pod, NULL))
+        return;
+    g_ptr_array_add(pair->pods, (void *)pod);
+    adc_queue(self, pair);
+}
+
+void
+adc_delete_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *pod)
+{
+    if (pair->pods == NULL || !g_ptr_array_remove(pair->pods, (void *)pod))
+        return;
+    if (pair->pods->len == 0) {
+        pair->multi_attach_reported = FALSE;
+        g_clear_pointer(&pair->pods, g_ptr_array_unref);
+    }
+    adc_queue(self, pair);
+}
+
+/* Others wait for an exclusive volume to be free. */
+static void
+queue_others(AttachDetachController *self, const AttachPair *pair)
+{
+    for (unsigned i = 0; i < pair->volume->pairs->len; i++)
+        if (pair->volume->pairs->pdata[i] != pair)
+            adc_queue(self, pair->volume->pairs->pdata[i]);
+}
+
+void
+adc_set_attached(AttachDetachController *self, AttachPair *pair, gboolean confirmed)
+{
+    if (pair->state == ADC_DETACHED) { /* ADC-16: assumed in use until the node says otherwise */
+        StringList *in_use = string_list_with(pair->node->in_use, pair->volume->name);
+        string_list_unref(pair->node->in_use);
+        pair->node->in_use = in_use;
+        pair->detach_requested_at = 0;
+    }
+    pair->state = confirmed ? ADC_ATTACHED : ADC_UNCERTAIN;
+    if (confirmed)
+        adc_report(self, pair, TRUE);
+    else
+        queue_others(self, pair); /* it no longer blocks them (ADC-24) */
+    adc_queue(self, pair);
+}
+
+void
+adc_set_detached(AttachDetachController *self, AttachPair *pair)
+{
+    pair->state = ADC_DETACHED;
+    pair->detach_requested_at = 0;
+    adc_report(self, pair, FALSE);
+    queue_others(self, pair);
+    adc_queue(self, pair);
+}
+
+void
+adc_report(AttachDetachController *self, AttachPair *pair, gboolean attached)
+{
+    AttachNode *node = pair->node;
+
+    if (string_list_has(node->report, pair->volume->name) == attached)
+        return;
+    StringList *report = attached ? string_list_with(node->report, pair->volume->name)
+                                  : string_list_without(node->report, pair->volume->name);
+    string_list_unref(node->report);
+    node->report = report;
+    if (!node->needs_update)
+        g_ptr_array_add(self->nodes_to_update, node);
+    node->needs_update = TRUE;
+    sim_ticker_wake(self->reconciler);
+}
+
+void
+adc_set_in_use(AttachDetachController *self, AttachNode *node, const StringList *in_use)
+{
+    gboolean changed = !string_list_equal(node->in_use, in_use);
+    StringList *list = string_list_ref(in_use);
+
+    string_list_unref(node->in_use);
+    node->in_use = list;
+    for (unsigned i = 0; changed && i < node->pairs->len; i++) {
+        AttachPair *pair = node->pairs->pdata[i];
+        if (!attach_pair_is_wanted(pair))
+            adc_queue(self, pair);
+    }
+}

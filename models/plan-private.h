@@ -90,6 +90,7 @@ struct Plan {
     PlanRequeue requeue;
     SimTime requeue_after;
     GSList *memory; /* of plan_alloc() */
+    GArray *owned;  /* of PlanOwned; NULL: nothing */
     SimTime started_at;
     Workers *workers;  /* whose it is; NULL: nobody's */
     CsiCallId call_id; /* under way; 0: none */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/attach-detach-controller/attach-detach-controller.h"
+#include "models/external-attacher/external-attacher.h"
+#include "models/external-provisioner/external-provisioner.h"
+#include "models/kubelet/kubelet.h"
+#include "models/pv-controller/pv-controller.h"
+#include "models/pvc-pv-protection/pvc-pv-protection.h"
+#include "models/scheduler/scheduler.h"
+
+/* The order is part of every result: it decides among ticks of one instant. Append. */
+const ModelClass *const model_classes[] = {
+    &pv_controller_class,
+    &pvc_protection_class,
+    &pv_protection_class,
+    &attach_detach_controller_class,
+    &scheduler_class,
+    &external_provisioner_class,
+    &external_attacher_class,
+    &kubelet_class,
+    NULL,
+};

@@ -23,7 +23,8 @@ typedef struct {
     void (*caller_gone)(CsiDriver *driver, CsiCall *call);
     /* The call ends or vanishes: frees what it keeps beyond CsiCall, cancels its events. */
     void (*call_clear)(CsiDriver *driver, CsiCall *call);
-    void (*free)(CsiDriver *driver); /* the rest of the driver; calls are cleared already */
+    void (*close)(CsiDriver *driver); /* all calls will be cleared now */
+    void (*free)(CsiDriver *driver);  /* the rest of the driver; calls are cleared already */
 } CsiDriverClass;
 
 struct CsiCall {

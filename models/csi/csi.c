@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "csi-backend.h"
+
+#include <string.h>
+
+typedef struct {
+    const char *full_name; /* as gRPC's metrics have it; the part after the last slash is the method's name */
+    CsiService service;
+} MethodRow;
+
+static const MethodRow methods[CSI_N_METHODS] = {
+    [CSI_GET_PLUGIN_INFO]              = {"/csi.v1.Identity/GetPluginInfo",                CSI_IDENTITY  },
+    [CSI_GET_PLUGIN_CAPABILITIES]      = {"/csi.v1.Identity/GetPluginCapabilities",        CSI_IDENTITY  },
+    [CSI_PROBE]                        = {"/csi.v1.Identity/Probe",                        CSI_IDENTITY  },
+    [CSI_CREATE_VOLUME]                = {"/csi.v1.Controller/CreateVolume",               CSI_CONTROLLER},
+    [CSI_DELETE_VOLUME]                = {"/csi.v1.Controller/DeleteVolume",               CSI_CONTROLLER},
+    [CSI_CONTROLLER_PUBLISH_VOLUME]    = {"/csi.v1.Controller/ControllerPublishVolume",    CSI_CONTROLLER},
+    [CSI_CONTROLLER_UNPUBLISH_VOLUME]  = {"/csi.v1.Controller/ControllerUnpublishVolume",  CSI_CONTROLLER},
+    [CSI_VALIDATE_VOLUME_CAPABILITIES] = {"/csi.v1.Controller/ValidateVolumeCapabilities", CSI_CONTROLLER},
+    [CSI_LIST_VOLUMES]                 = {"/csi.v1.Controller/ListVolumes",                CSI_CONTROLLER},
+    [CSI_GET_CAPACITY]                 = {"/csi.v1.Controller/GetCapacity",                CSI_CONTROLLER},
+    [CSI_CONTROLLER_GET_CAPABILITIES]  = {"/csi.v1.Controller/ControllerGetCapabilities",  CSI_CONTROLLER},
+    [CSI_CREATE_SNAPSHOT]              = {"/csi.v1.Controller/CreateSnapshot",             CSI_CONTROLLER},
+    [CSI_DELETE_SNAPSHOT]              = {"/csi.v1.Controller/DeleteSnapshot",             CSI_CONTROLLER},
+    [CSI_LIST_SNAPSHOTS]               = {"/csi.v1.Controller/ListSnapshots",              CSI_CONTROLLER},
+    [CSI_GET_SNAPSHOT]                 = {"/csi.v1.Controller/GetSnapshot",                CSI_CONTROLLER},
+    [CSI_CONTROLLER_EXPAND_VOLUME]     = {"/csi.v1.Controller/ControllerExpandVolume",     CSI_CONTROLLER},
+    [CSI_CONTROLLER_GET_VOLUME]        = {"/csi.v1.Controller/ControllerGetVolume",        CSI_CONTROLLER},
+    [CSI_CONTROLLER_MODIFY_VOLUME]     = {"/csi.v1.Controller/ControllerModifyVolume",     CSI_CONTROLLER},
+    [CSI_NODE_STAGE_VOLUME]            = {"/csi.v1.Node/NodeStageVolume",                  CSI_NODE      },
+    [CSI_NODE_UNSTAGE_VOLUME]          = {"/csi.v1.Node/NodeUnstageVolume",                CSI_NODE      },
+    [CSI_NODE_PUBLISH_VOLUME]          = {"/csi.v1.Node/NodePublishVolume",                CSI_NODE      },
+    [CSI_NODE_UNPUBLISH_VOLUME]        = {"/csi.v1.Node/NodeUnpublishVolume",              CSI_NODE      },
+    [CSI_NODE_GET_VOLUME_STATS]        = {"/csi.v1.Node/NodeGetVolumeStats",               CSI_NODE      },
+    [CSI_NODE_EXPAND_VOLUME]           = {"/csi.v1.Node/NodeExpandVolume",                 CSI_NODE      },
+    [CSI_NODE_GET_CAPABILITIES]        = {"/csi.v1.Node/NodeGetCapabilities",              CSI_NODE      },
+    [CSI_NODE_GET_INFO]                = {"/csi.v1.Node/NodeGetInfo",                      CSI_NODE      },
+};
+
+/* As gRPC's documentation and Go's codes.Code.String() spell them. */
+static const struct {
+    const char *name, *go_name;
+} codes[CSI_N_CODES] = {
+    [CSI_OK]                  = {"OK",                  "OK"                },
+    [CSI_CANCELLED]           = {"CANCELLED",           "Canceled"          },
+    [CSI_UNKNOWN]             = {"UNKNOWN",             "Unknown"           },
+    [CSI_INVALID_ARGUMENT]    = {"INVALID_ARGUMENT",    "InvalidArgument"   },
+    [CSI_DEADLINE_EXCEEDED]   = {"DEADLINE_EXCEEDED",   "DeadlineExceeded"  },
+    [CSI_NOT_FOUND]           = {"NOT_FOUND",           "NotFound"          },
+    [CSI_ALREADY_EXISTS]      = {"ALREADY_EXISTS",      "AlreadyExists"     },
+    [CSI_PERMISSION_DENIED]   = {"PERMISSION_DENIED",   "PermissionDenied"  },
+    [CSI_RESOURCE_EXHAUSTED]  = {"RESOURCE_EXHAUSTED",  "ResourceExhausted" },
+    [CSI_FAILED_PRECONDITION] = {"FAILED_PRECONDITION", "FailedPrecondition"},
+    [CSI_ABORTED]             = {"ABORTED",             "Aborted"           },
+    [CSI_OUT_OF_RANGE]        = {"OUT_OF_RANGE",        "OutOfRange"        },
+    [CSI_UNIMPLEMENTED]       = {"UNIMPLEMENTED",       "Unimplemented"     },
+    [CSI_INTERNAL]            = {"INTERNAL",            "Internal"          },
+    [CSI_UNAVAILABLE]         = {"UNAVAILABLE",         "Unavailable"       },
+    [CSI_DATA_LOSS]           = {"DATA_LOSS",           "DataLoss"          },
+    [CSI_UNAUTHENTICATED]     = {"UNAUTHENTICATED",     "Unauthenticated"   },
+};
+
+/* CSI-42 */
+static const struct {
+    const char *name;
+    gboolean single_node;
+} modes[CSI_N_MODES] = {
+    [CSI_MODE_UNKNOWN]              = {"UNKNOWN",                   FALSE},
+    [CSI_SINGLE_NODE_WRITER]        = {"SINGLE_NODE_WRITER",        TRUE },
+    [CSI_SINGLE_NODE_READER_ONLY]   = {"SINGLE_NODE_READER_ONLY",   TRUE },
+    [CSI_MULTI_NODE_READER_ONLY]    = {"MULTI_NODE_READER_ONLY",    FALSE},
+    [CSI_MULTI_NODE_SINGLE_WRITER]  = {"MULTI_NODE_SINGLE_WRITER",  FALSE},
+    [CSI_MULTI_NODE_MULTI_WRITER]   = {"MULTI_NODE_MULTI_WRITER",   FALSE},
+    [CSI_SINGLE_NODE_SINGLE_WRITER] = {"SINGLE_NODE_SINGLE_WRITER", TRUE },
+    [CSI_SINGLE_NODE_MULTI_WRITER]  = {"SINGLE_NODE_MULTI_WRITER",  TRUE },
+};
+
+const char *
+csi_method_name(CsiMethod method)
+{
+    g_assert(method < CSI_N_METHODS);
+    return strrchr(methods[method].full_name, '/') + 1;
+}
+
+const char *
+csi_method_full_name(CsiMethod method)
+{
+    g_assert(method < CSI_N_METHODS);
+    return methods[method].full_name;
+}
+
+CsiService
+csi_method_service(CsiMethod method)
+{
+    g_assert(method < CSI_N_METHODS);
+    return methods[method].service;
+}
+
+gboolean
+csi_method_parse(const char *name, CsiMethod *method)
+{
+    for (CsiMethod i = 0; i < CSI_N_METHODS; i++) {
+        if (strcmp(csi_method_name(i), name) == 0) {
+            *method = i;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+const char *
+csi_code_name(CsiCode code)
+{
+    g_assert(code < CSI_N_CODES);
+    return codes[code].name;
+}
+
+const char *
+csi_code_go_name(CsiCode code)
+{
+    g_assert(code < CSI_N_CODES);
+    return codes[code].go_name;
+}
+
+gboolean
+csi_code_parse(const char *name, CsiCode *code)
+{
+    for (CsiCode i = 0; i < CSI_N_CODES; i++) {
+        if (strcmp(codes[i].name, name) == 0 || strcmp(codes[i].go_name, name) == 0) {
+            *code = i;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+const char *
+csi_access_mode_name(CsiAccessMode mode)
+{
+    g_assert(mode < CSI_N_MODES);
+    return modes[mode].name;
+}
+
+gboolean
+csi_access_mode_is_single_node(CsiAccessMode mode)
+{
+    g_assert(mode < CSI_N_MODES);
+    return modes[mode].single_node;
+}
+
+gboolean
+csi_capability_equal(const CsiCapability *a, const CsiCapability *b)
+{
+    return a->mode == b->mode && a->type == b->type && strings_same(a->fs_type, b->fs_type) &&
+           strings_same(a->volume_mount_group, b->volume_mount_group) &&
+           string_list_equal(a->mount_flags, b->mount_flags);
+}
+
+/* Moves an array into @place, which has room, and steps on. */
+static void *
+place_array(char **place, const void *items, size_t size)
+{
+    char *copy = *place;
+
+    if (size == 0)
+        return NULL;
+    memcpy(copy, items, size);
+    *place += size;
+    return copy;
+}
+
+static void
+ref_maps(const StringMap *const *maps, unsigned n_maps)
+{
+    for (unsigned i = 0; i < n_maps; i++)
+        string_map_ref(maps[i]);
+}
+
+/* References are counted in the object, which is otherwise immutable. */
+static void
+unref_map(const StringMap *map)
+{
+    string_map_unref((StringMap *)map);
+}
+
+static void
+unref_maps(const StringMap *const *maps, unsigned n_maps)
+{
+    for (unsigned i = 0; i < n_maps; i++)
+        unref_map(maps[i]);
+}
+
+/* One block for the request and its arrays: a run makes millions of them. */
+CsiRequest *
+csi_request_copy(const CsiRequest *request)
+{
+    size_t capabilities_size = request->n_capabilities * sizeof *request->capabilities;
+    size_t requisite_size = request->n_requisite * sizeof *request->requisite;
+    size_t preferred_size = request->n_preferred * sizeof *request->preferred;
+    CsiRequest *copy = g_malloc(sizeof *copy + capabilities_size + requisite_size + preferred_size);
+    char *place = (char *)(copy + 1);
+
+    *copy = *request;
+    copy->capabilities = place_array(&place, request->capabilities, capabilities_size);
+    copy->requisite = place_array(&place, request->requisite, requisite_size);
+    copy->preferred = place_array(&place, request->preferred, preferred_size);
+    for (unsigned i = 0; i < copy->n_capabilities; i++)
+        string_list_ref(copy->capabilities[i].mount_flags);
+    ref_maps(copy->requisite, copy->n_requisite);
+    ref_maps(copy->preferred, copy->n_preferred);
+    string_map_ref(copy->parameters);
+    string_map_ref(copy->mutable_parameters);
+    string_map_ref(copy->publish_context);
+    string_map_ref(copy->volume_context);
+    return copy;
+}
+
+void
+csi_request_free(CsiRequest *request)
+{
+    if (request == NULL)
+        return;
+    for (unsigned i = 0; i < request->n_capabilities; i++)
+        string_list_unref((StringList *)request->capabilities[i].mount_flags);
+    unref_maps(request->requisite, request->n_requisite);
+    unref_maps(request->preferred, request->n_preferred);
+    unref_map(request->parameters);
+    unref_map(request->mutable_parameters);
+    unref_map(request->publish_context);
+    unref_map(request->volume_context);
+    g_free(request);
+}
+
+CsiResponse *
+csi_response_copy(const CsiResponse *response)
+{
+    size_t topology_size = response->n_accessible_topology * sizeof *response->accessible_topology;
+    size_t entries_size = response->n_entries * sizeof *response->entries;
+    CsiResponse *copy = g_malloc(sizeof *copy + topology_size + entries_size);
+    char *place = (char *)(copy + 1);
+
+    *copy = *response;
+    copy->accessible_topology = place_array(&place, response->accessible_topology, topology_size);
+    copy->entries = place_array(&place, response->entries, entries_size);
+    ref_maps(copy->accessible_topology, copy->n_accessible_topology);
+    for (unsigned i = 0; i < copy->n_entries; i++)
+        string_list_ref(copy->entries[i].published_node_ids);
+    string_map_ref(copy->volume_context);
+    string_map_ref(copy->publish_context);
+    return copy;
+}
+
+void
+csi_response_free(CsiResponse *response)
+{
+    if (response == NULL)
+        return;
+    unref_maps(response->accessible_topology, response->n_accessible_topology);
+    for (unsigned i = 0; i < response->n_entries; i++)
+        string_list_unref((StringList *)response->entries[i].published_node_ids);
+    unref_map(response->volume_context);
+    unref_map(response->publish_context);
+    g_free(response);
+}
+
+const char *
+csi_response_error(const CsiResponse *response, Strings *strings)
+{
+    return strings_internf(strings, "rpc error: code = %s desc = %s", csi_code_go_name(response->code),
+                           response->message != NULL ? response->message : "");
+}
+
+/* A place for a call in flight. Its generation makes ids unique: an id is generation << 32 | place + 1. */
+typedef struct {
+    CsiCall *call; /* NULL: free */
+    uint32_t generation;
+} CsiSlot;
+
+static CsiSlot *
+slot_at(const CsiDriver *self, unsigned i)
+{
+    return &g_array_index(self->slots, CsiSlot, i);
+}
+
+static CsiCallId
+take_slot(CsiDriver *self, CsiCall *call)
+{
+    unsigned i;
+
+    if (self->free_slots->len > 0) {
+        i = g_array_index(self->free_slots, unsigned, self->free_slots->len - 1);
+        g_array_set_size(self->free_slots, self->free_slots->len - 1);
+    } else {
+        i = self->slots->len;
+        g_array_set_size(self->slots, i + 1);
+    }
+    CsiSlot *slot = slot_at(self, i);
+    slot->call = call;
+    slot->generation++;
+    self->n_in_flight++;
+    return (CsiCallId)slot->generation << 32 | (i + 1);
+}
+
+static void
+leave_slot(CsiDriver *self, CsiCallId id)
+{
+    unsigned i = (unsigned)(id & UINT32_MAX) - 1;
+
+    slot_at(self, i)->call = NULL;
+    g_array_append_val(self->free_slots, i);
+    self->n_in_flight--;
+}
+
+static CsiCall *
+find_call(const CsiDriver *self, CsiCallId id)
+{
+    unsigned place = (unsigned)(id & UINT32_MAX);
+
+    if (place == 0 || place > self->slots->len)
+        return NULL;
+    CsiSlot *slot = slot_at(self, place - 1);
+    return slot->generation == id >> 32 ? slot->call : NULL;
+}
+
+void
+csi_driver_init(
+    CsiDriver *self, const CsiDriverClass *class, Sim *sim, Strings *strings, const char *name, const CsiWaits *waits)
+{
+    self->class = class;
+    self->sim = sim;
+    self->strings = strings;
+    self->name = strings_intern(strings, name);
+    self->waits = *waits;
+    self->slots = g_array_new(FALSE, TRUE, sizeof(CsiSlot));
+    self->free_slots = g_array_new(FALSE, FALSE, sizeof(unsigned));
+    self->observers = g_array_new(FALSE, FALSE, sizeof(CsiObserver));
+}
+
+static void
+call_free(CsiCall *call)
+{
+    call->driver->class->call_clear(call->driver, call);
+    sim_cancel(call->driver->sim, call->deadline);
+    csi_request_free(call->request);
+    g_free(call);
+}
+
+void
+csi_driver_free(CsiDriver *self)
+{
+    if (self == NULL)
+        return;
+    self->class->close(self);
+    for (unsigned i = 0; i < self->slots->len; i++)
+        if (slot_at(self, i)->call != NULL)
+            call_free(slot_at(self, i)->call);
+    self->class->free(self);
+    g_array_unref(self->slots);
+    g_array_unref(self->free_slots);
+    g_array_unref(self->observers);
+    g_free(self);
+}
+
+const char *
+csi_driver_name(const CsiDriver *self)
+{
+    return self->name;
+}
+
+unsigned
+csi_driver_in_flight(const CsiDriver *self)
+{
+    return self->n_in_flight;
+}
+
+void
+csi_driver_add_observer(CsiDriver *self, const CsiObserver *observer)
+{
+    g_array_append_val(self->observers, *observer);
+}
+
+typedef void (*ObserverHook)(void *data, const CsiCallRecord *record);
+
+static void
+tell_observers(const CsiDriver *self, const CsiCallRecord *record, size_t hook_offset)
+{
+    for (unsigned i = 0; i < self->observers->len; i++) {
+        const CsiObserver *observer = &g_array_index(self->observers, CsiObserver, i);
+        ObserverHook hook = G_STRUCT_MEMBER(ObserverHook, observer, hook_offset);
+        if (hook != NULL)
+            hook(observer->data, record);
+    }
+}
+
+static void
+note_answer(CsiCall *call, CsiCode code)
+{
+    call->has_caller = FALSE;
+    call->record.answered_at = sim_now(call->driver->sim);
+    call->record.answer = code;
+    tell_observers(call->driver, &call->record, G_STRUCT_OFFSET(CsiObserver, answered));
+}
+
+/* The caller waits no longer; the back end may (CSI-5). */
+static void
+deadline_passed(Sim *sim, void *data)
+{
+    static const CsiResponse late = {.code = CSI_DEADLINE_EXCEEDED, .message = "context deadline exceeded"};
+    CsiCall *call = data;
+    CsiReply reply = call->reply;
+    void *reply_data = call->data;
+
+    (void)sim;
+    call->deadline = 0;
+    note_answer(call, late.code);
+    call->driver->class->caller_gone(call->driver, call);
+    if (reply != NULL)
+        reply(reply_data, &late);
+}
+
+static const SimEventType deadline_event = {.name = "csi/deadline", .fire = deadline_passed};
+
+CsiCallId
+csi_driver_call(CsiDriver *self, const CsiRequest *request, CsiReply reply, void *data)
+{
+    g_assert(request->method < CSI_N_METHODS);
+    CsiCall *call = g_malloc0(self->class->call_size);
+
+    call->driver = self;
+    call->request = csi_request_copy(request);
+    call->reply = reply;
+    call->data = data;
+    call->has_caller = TRUE;
+    CsiCallId id = take_slot(self, call);
+    call->record = (CsiCallRecord){.driver = self,
+                                   .id = id,
+                                   .request = call->request,
+                                   .started_at = sim_now(self->sim),
+                                   .cause = sim_cause(self->sim),
+                                   .answered_at = SIM_TIME_MAX};
+    tell_observers(self, &call->record, G_STRUCT_OFFSET(CsiObserver, started));
+    if (request->timeout_ns > 0)
+        call->deadline = sim_at_detail(self->sim,
+                                       sim_time_add(sim_now(self->sim), request->timeout_ns),
+                                       &deadline_event,
+                                       call,
+                                       self->waits.latency,
+                                       (uint16_t)request->method);
+    self->starting = TRUE;
+    self->class->start(self, call);
+    self->starting = FALSE;
+    return id;
+}
+
+void
+csi_driver_abandon(CsiDriver *self, CsiCallId id)
+{
+    CsiCall *call = find_call(self, id);
+
+    if (call == NULL || !call->has_caller)
+        return;
+    call->has_caller = FALSE;
+    call->reply = NULL;
+    sim_cancel(self->sim, call->deadline);
+    call->deadline = 0;
+    self->class->caller_gone(self, call);
+}
+
+void
+csi_call_finish(CsiCall *call, const CsiResponse *response)
+{
+    CsiDriver *self = call->driver;
+    CsiReply reply = call->has_caller ? call->reply : NULL;
+
+    g_assert(!self->starting); /* the caller does not know the call's id yet */
+    g_assert(response->code == CSI_OK || response->message != NULL); /* CSI-7 */
+    call->record.response = response;
+    call->record.ended_at = sim_now(self->sim);
+    if (call->has_caller)
+        note_answer(call, response->code);
+    tell_observers(self, &call->record, G_STRUCT_OFFSET(CsiObserver, ended));
+    leave_slot(self, call->record.id);
+    if (reply != NULL)
+        reply(call->data, response);
+    call_free(call);
+}

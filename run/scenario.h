@@ -41,7 +41,7 @@ typedef struct {
     json_t *manifest;         /* of its CSIDriver, as made from the fields if the manifests have none; (owned) */
     CsiModelledOptions model; /* name, latencies, errors, limits, topology keys, ... complete */
     int attach_limit;         /* maxVolumesPerNode that NodeGetInfo tells; 0: none */
-    gboolean topology;        /* nodes' zones are its topology */
+    char *topology_key;       /* nodes' zones are its topology under this key, e.g. "topology.<driver>/zone"; NULL: it has none */
     NodePluginOptions node_plugin;
     json_t *node_selector;    /* of the node plugin; NULL: all nodes */
     GHashTable *sidecars;     /* process name -> GHashTable of flag -> text */

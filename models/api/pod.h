@@ -57,6 +57,10 @@ typedef struct {
     gboolean do_not_schedule;  /* whenUnsatisfiable */
 } SpreadConstraint;
 
+typedef struct {
+    const char *name, *image; /* interned */
+} PodContainer;
+
 /* What a pod's template says and the pod's life does not change. Shared by all pods of a template. */
 typedef struct {
     unsigned n_refs;
@@ -65,6 +69,7 @@ typedef struct {
     int64_t cpu_milli;          /* sum of the containers' requests, init containers as Kubernetes counts them */
     int64_t memory_bytes;
     unsigned n_containers;
+    PodContainer *containers;   /* owned: spec.containers, for the kubelet's events; NULL: not told */
     int32_t grace_s;            /* terminationGracePeriodSeconds, default 30 */
     int32_t priority;
     StringMap *node_selector;

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kubelet.h"
+#include "models/cluster.h"
+#include "models/plan.h"
+#include "models/volume/plugins.h"
+#include "sim/ticker.h"
+
+/* A kubelet's parts. Who owns what:
+ *
+ *   Kubelet -> PodWorker (of a pod as long as something of it is on the node) -> PodMount (in the worker's own memory)
+ *   Kubelet -> NodeVolume (as long as desired or actual state knows it) -> PendingOperation (while it runs or backs off)
+ *
+ * A NodeVolume lists the PodMounts that desired or actual state has; those are detached before their worker goes.
+ * Everything but the Kubelet itself and the ticker of its status loop comes with the first pod, so that an idle node is
+ * small. */
+typedef struct Kubelet Kubelet;
+typedef struct NodeVolume NodeVolume;
+typedef struct PodMount PodMount;
+typedef struct PodWorker PodWorker;
+typedef struct PendingOperation PendingOperation;
+
+/* KVM-13. What actual state knows of a mount into a pod, and of a volume's staging. */
+typedef enum {
+    MOUNT_NONE,
+    MOUNT_UNCERTAIN, /* perhaps: it must be undone all the same */
+    MOUNT_DONE,
+} MountState;
+
+/* A volume in a pod that some container uses: KVM-12, KVM-13. */
+struct PodMount {
+    PodWorker *worker;
+    const PodVolume *spec;   /* in the pod's volumes; kept by worker->volumes */
+    NodeVolume *volume;      /* NULL: neither in desired nor in actual state */
+    PodMount *next;          /* of the same volume */
+    const char *target_path; /* CSI: set with the first SetUp */
+    StringMap *context; /* volume_context with the pod's particulars; NULL: the volume's (KVM-43) */
+    MountState state;
+    gboolean desired;
+    gboolean remount_required; /* KVM-52 */
+};
+
+/* Names of operations, KVM-39. */
+typedef enum {
+    OPERATION_VERIFY,
+    OPERATION_MOUNT,
+    OPERATION_UNMOUNT,
+    OPERATION_UNMOUNT_DEVICE,
+} OperationName;
+
+/* An entry of nestedpendingoperations (OP-1). */
+struct PendingOperation {
+    PendingOperation *next; /* of the same volume */
+    NodeVolume *volume;
+    const PodMount *key; /* its pod's part of the key; NULL: "" */
+    PodMount *target;    /* what a mount or unmount works on */
+    OperationName name;
+    gboolean running;
+    SimTime backoff; /* 0: no failure yet */
+    SimTime failed_at;
+};
+
+/* A volume in desired state, actual state, or both: KVM-12, KVM-13. */
+struct NodeVolume {
+    Kubelet *kubelet;
+    const char *name; /* unique, KVM-12 */
+    const Object *pv; /* (owned) */
+    const VolumePlugin *plugin;
+    ObjectKey *attachment;        /* CSI: its VolumeAttachment, once looked for */
+    const char *staging_path;     /* CSI: once staged */
+    PodMount *mounts;             /* in desired or actual state, in the order of arrival */
+    PendingOperation *operations; /* (owned) */
+    SimEventId retry;             /* the end of a back-off */
+    unsigned n_desired;           /* mounts that are */
+    MountState device;
+    gboolean attachable;
+    gboolean reported_in_use;
+    gboolean in_actual;  /* attached, as far as the kubelet minds (KVM-14) */
+    gboolean size_known; /* of the claim (KVM-36) */
+    gboolean due;        /* in kubelet->due */
+};
+
+/* What the status manager is to tell about a pod (SEQ-9, SEQ-10). */
+typedef enum {
+    VIEW_NONE,
+    VIEW_WAITING, /* Pending: ContainerCreating */
+    VIEW_RUNNING,
+    VIEW_SUCCEEDED,
+    VIEW_FAILED, /* its containers never ran */
+} PodView;
+
+/* KVM-84. */
+typedef enum {
+    WORKER_SYNC,
+    WORKER_TERMINATING,
+    WORKER_TERMINATED,
+    WORKER_FINISHED, /* nothing is left but the object */
+} WorkerStep;
+
+struct PodWorker {
+    Kubelet *kubelet;
+    ObjectKey *key;
+    ObjectUid uid;
+    const Object *pod;   /* (owned): the newest seen */
+    PodVolumes *volumes; /* (owned): what mounts[].spec lies in */
+    Plan *plan;          /* the step under way; NULL: none */
+    GPtrArray *errors;   /* of interned strings: podErrors of desired state (KVM-12); NULL: none */
+    SimTime synced_at;   /* the end of the last step; TIME_UNSET: none yet */
+    SimTime seen_at;     /* status.startTime */
+    SimEventId retry;    /* the next sync after a failed one */
+    uint32_t n_retries;  /* of draws */
+    WorkerStep step;
+    PodView view;
+    SimTime viewed_at;
+    gboolean wants_step;    /* as soon as the pod cache is new enough */
+    gboolean awaits_relist; /* in kubelet->awaiting */
+    gboolean running;       /* its containers */
+    gboolean was_running;
+    gboolean stopped;       /* its runtime is to be removed: nothing of it runs or will */
+    gboolean processed;     /* by the populator (KVM-23) */
+    gboolean queued;        /* in kubelet->unprocessed */
+    gboolean gone;          /* the object is not in the API any more */
+    gboolean report_queued; /* in kubelet->reports */
+    gboolean reporting;
+    unsigned n_mounts;
+    PodMount mounts[];
+};
+
+/* How a plugin stands on this node, REG §State machine. */
+typedef struct {
+    Kubelet *kubelet;
+    unsigned driver;     /* of the cluster */
+    gboolean registered; /* in the list of registered drivers: mounts may use it */
+    SimEventId event;    /* its socket appears */
+    CsiCallId call;      /* NodeGetInfo with the cluster's start; 0: none under way */
+    void *initial;       /* (owned): of that call */
+} NodePlugin;
+
+struct Kubelet {
+    Component base;
+    const KubeletOptions *options;
+    ObjectKey *node_key;
+    Informer *nodes; /* its own Node only */
+    Informer *drivers;
+    ApiClient *
+        heartbeats; /* node status has a client without limit (KVM-10); made with the first report */
+    SimTicker *status_loop;
+    NodePlugin *plugins; /* those that run on this node */
+    unsigned n_plugins;
+    gboolean reporting_status;
+    gboolean reporting_pod;
+
+    /* From here on NULL or empty until the first pod arrives. */
+    GPtrArray *workers;     /* of PodWorker, in the order of arrival (owned) */
+    GPtrArray *volumes;     /* of NodeVolume (owned) */
+    GPtrArray *awaiting;    /* workers that wait for a relist */
+    GPtrArray *unprocessed; /* workers whose volumes the populator has to read */
+    GPtrArray *stopping; /* workers whose volumes the populator has to take out of desired state */
+    GPtrArray *due;      /* volumes at which the next reconciler pass must look */
+    GQueue reports;      /* workers whose status is to be written */
+    GPtrArray *populating; /* workers of the pass under way; NULL: none */
+    PodWorker *populated;  /* the one it is at */
+    Plan *populate_plan;
+    SimTicker *relist;
+    SimTicker *populator;
+    SimTicker *reconciler;
+    SimTime relist_period;
+};
+
+/* Changes of private state by plans. */
+typedef enum {
+    CHANGE_STATUS,          /* pointer: worker */
+    CHANGE_REPROCESS,       /* pointer: worker */
+    CHANGE_CLEAR_ERRORS,    /* pointer: worker */
+    CHANGE_STARTED,         /* pointer: worker */
+    CHANGE_STOPPED,         /* pointer: worker */
+    CHANGE_FINISHED,        /* pointer: worker */
+    CHANGE_POPULATE_ERROR,  /* pointer: Populate; text */
+    CHANGE_POPULATE_VOLUME, /* pointer: Populate; object: the PersistentVolume */
+    CHANGE_POPULATE_NEXT,   /* pointer: Populate */
+    CHANGE_POPULATE_DONE,   /* pointer: Populate */
+    CHANGE_IN_ACTUAL,       /* pointer: PendingOperation */
+    CHANGE_DEVICE,          /* pointer: PendingOperation; number: MountState */
+    CHANGE_MOUNT,           /* pointer: PendingOperation; number: MountState */
+    CHANGE_REPORTED_IN_USE, /* pointer: StringList */
+    CHANGE_REGISTERED,      /* pointer: NodePlugin; number: gboolean */
+} KubeletChange;
+
+/* ---- kubelet.c ---- */
+
+/* Phases of loops: fixed by the kubelet's start, so with the cluster's start as good as random (TIM-61), independent
+ * per node. Draws U[0, @below) with a number @n of its own for each loop. */
+SimTime kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below);
+void kubelet_ensure_loops(Kubelet *self);
+
+/* ---- pod-worker.c ---- */
+
+void pod_worker_on_pod(void *self, const Object *before, const Object *after);
+void pod_worker_free(void *worker);
+gboolean pod_worker_relist(void *kubelet);
+void pod_worker_apply(Kubelet *self, const PlanChange *change);
+/* Something that its step under way may wait for has changed. */
+void pod_worker_wake(PodWorker *self);
+/* Frees it if nothing is left of the pod. */
+void pod_worker_maybe_free(PodWorker *self);
+void pod_worker_add_error(PodWorker *self, const char *text);
+void pod_worker_clear_errors(PodWorker *self);
+
+/* ---- pod-status.c: the status manager ---- */
+
+/* Looks at what the worker has to tell by now; tells it if that is new, or if it has finished. */
+void pod_status_changed(PodWorker *worker);
+
+/* ---- volume-populator.c: desired state ---- */
+
+gboolean volume_populator_pass(void *kubelet);
+void volume_populator_reprocess(PodWorker *worker);
+void volume_populator_remove(PodWorker *worker);
+void volume_populator_forget(PodWorker *worker);
+void volume_populator_apply(Kubelet *self, const PlanChange *change);
+
+/* ---- volume-manager.c: actual state and the reconciler ---- */
+
+gboolean volume_manager_reconcile(void *kubelet);
+/* The volume's entry, made if it is new. NULL: no plugin for it */
+NodeVolume *volume_manager_add(Kubelet *self, const Object *pv, const PodWorker *worker);
+void volume_manager_desire(NodeVolume *volume, PodMount *mount);
+void volume_manager_undesire(PodMount *mount);
+/* A pass must look at it. */
+void volume_manager_due(NodeVolume *self);
+void volume_manager_maybe_free(NodeVolume *self);
+void volume_manager_on_node(void *kubelet, const Object *before, const Object *after);
+/* An operation on it is over. */
+void volume_manager_released(PodMount *mount);
+void volume_manager_apply(Kubelet *self, const PlanChange *change);
+void node_volume_free(void *volume);
+gboolean node_volume_is_listed(const NodeVolume *self); /* in the cached Node's volumesAttached */
+gboolean node_volume_requires_remount(const NodeVolume *self); /* KVM-52 */
+/* A pod that runs on the node since before the simulation began has its volumes mounted. */
+void volume_manager_adopt(PodWorker *worker);
+
+/* ---- volume-operations.c ---- */
+
+void volume_operation_verify(Kubelet *self, NodeVolume *volume);
+void volume_operation_mount(Kubelet *self, NodeVolume *volume, PodMount *mount);
+void volume_operation_unmount(Kubelet *self, NodeVolume *volume, PodMount *mount);
+void volume_operation_unmount_device(Kubelet *self, NodeVolume *volume);
+/* Whether an operation runs that matches (volume, @mount's pod); NULL: any of the volume (OP-1) */
+gboolean volume_operation_is_pending(const NodeVolume *volume, const PodMount *mount);
+/* The pod never comes back. */
+void volume_operation_forget(NodeVolume *volume, const PodMount *mount);
+
+/* ---- node-status.c ---- */
+
+void node_status_init(Kubelet *self);
+/* The volumes in use may differ from what Node status says, or from what was reported. */
+void node_status_changed(Kubelet *self);
+void node_status_apply(Kubelet *self, const PlanChange *change);
+
+/* ---- plugin-registration.c ---- */
+
+void plugin_registration_init(Kubelet *self);
+void plugin_registration_clear(Kubelet *self);
+/* Returns: (borrowed): NULL: not in the list of registered drivers */
+CsiDriver *plugin_registration_driver(const Kubelet *self, const char *driver);
+void plugin_registration_apply(Kubelet *self, const PlanChange *change);

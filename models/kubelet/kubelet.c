@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kubelet-private.h"
+
+#define AT(member) offsetof(KubeletOptions, member)
+
+/* clang-format off: one flag a line */
+static const ProcessFlag flags[] = {
+    {"nodeStatusUpdateFrequency",    FLAG_DURATION, AT(node_status_update_frequency),    "10s",
+     "between two looks at the node's own status (KVM-7)"                                                                      },
+    {"nodeStatusReportFrequency",    FLAG_DURATION, AT(node_status_report_frequency),    "5m",
+     "between two reports of a status that does not change (KVM-7)"                                                            },
+    {"syncFrequency",                FLAG_DURATION, AT(sync_frequency),                  "1m",
+     "between two syncs of a pod (KVM-8)"                                                                                      },
+    {"kubeAPIQPS",                   FLAG_NUMBER,   AT(kube_api_qps),                    "50",   "requests per second (KVM-10)"},
+    {"kubeAPIBurst",                 FLAG_INT,      AT(kube_api_burst),                  "100",  "requests at once (KVM-10)"   },
+    {"eventRecordQPS",               FLAG_NUMBER,   AT(event_record_qps),                "50",   "events per second (KVM-10)"  },
+    {"eventBurst",                   FLAG_INT,      AT(event_burst),                     "100",  "events at once (KVM-10)"     },
+    {"enableControllerAttachDetach", FLAG_BOOL,     AT(enable_controller_attach_detach), "true",
+     "the attach/detach controller attaches, not the kubelet (KVM-69)"                                                         },
+    {"maxPods",                      FLAG_INT,      AT(max_pods),                        "110",  "pods on the node"            },
+    {"containerStart",               FLAG_DURATION, AT(container_start),                 "15ms",
+     "from mounted volumes to running containers: of the runtime, not of the kubelet (TIM-46)"                                 },
+    {"containerStop",                FLAG_DURATION, AT(container_stop),                  "8ms",
+     "from the signal to stopped containers: of the runtime, not of the kubelet (TIM-49)"                                      },
+    {NULL,                           FLAG_BOOL,     0,                                   NULL,   NULL                          },
+};
+/* clang-format on */
+
+const ProcessClass kubelet_process = {
+    .name = "kubelet",
+    .scope = PER_NODE,
+    .options_size = sizeof(KubeletOptions),
+    .flags = flags,
+    .startup = 70 * SIM_MS, /* TIM-94: to the first NodeGetInfo */
+};
+
+static double
+client_qps(const void *options, unsigned *burst)
+{
+    const KubeletOptions *kubelet = options;
+
+    *burst = (unsigned)kubelet->kube_api_burst;
+    return kubelet->kube_api_qps;
+}
+
+/* Loops and their numbers: of draws, and of places among tickers. */
+enum {
+    LOOP_RELIST = 1,
+    LOOP_POPULATOR,
+    LOOP_RECONCILER,
+};
+
+SimTime
+kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below)
+{
+    SimStream stream = sim_stream(self->base.sim, "kubelet/phase");
+
+    return (SimTime)sim_random_below(stream, self->node_key->hash, n, (uint64_t)below);
+}
+
+/* A loop whose period counts from the end of a pass. Made late it still ticks where it would have ticked, had it been
+ * there from the kubelet's start: at phase + k period. */
+static SimTicker *
+make_loop(
+    Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self))
+{
+    SimTime phase = kubelet_draw_phase(self, number, period);
+    SimTime passed = sim_now(self->base.sim) % period;
+    SimTickerOptions options = {
+        .name = name,
+        .kind = SIM_TICKER_SLIDING,
+        .period = period,
+        .phase = (phase - passed + period) % period,
+        .order = self->base.order + number,
+        .wait = number == LOOP_RELIST ? WAIT_RUNTIME : WAIT_POLL,
+        .pass = pass,
+        .self = self,
+    };
+
+    return sim_ticker_new(self->base.sim, &options);
+}
+
+void
+kubelet_ensure_loops(Kubelet *self)
+{
+    if (self->workers != NULL)
+        return;
+    self->workers = g_ptr_array_new();
+    self->volumes = g_ptr_array_new();
+    self->awaiting = g_ptr_array_new();
+    self->unprocessed = g_ptr_array_new();
+    self->stopping = g_ptr_array_new();
+    self->due = g_ptr_array_new();
+    self->relist_period = SIM_SECOND; /* KVM-84 */
+    self->relist =
+        make_loop(self, "kubelet/PLEG relist", LOOP_RELIST, self->relist_period, pod_worker_relist);
+    self->populator = make_loop(self, "kubelet/populator", LOOP_POPULATOR, 100 * SIM_MS,
+                                volume_populator_pass); /* KVM-1 */
+    self->reconciler = make_loop(self, "kubelet/reconciler", LOOP_RECONCILER, 100 * SIM_MS,
+                                 volume_manager_reconcile); /* KVM-2 */
+}
+
+static void
+kubelet_init(void *data)
+{
+    Kubelet *self = data;
+    Process *process = self->base.process;
+    const char *node = self->base.node_name;
+
+    self->options = self->base.options;
+    self->node_key = objects_key(self->base.objects, KIND_NODE, NULL, node);
+    g_queue_init(&self->reports);
+    self->drivers = process_informer(process, KIND_CSI_DRIVER, NULL);
+    self->nodes = process_informer(process, KIND_NODE, node);
+    node_status_init(self);
+    plugin_registration_init(self);
+    informer_add_handler(self->nodes, volume_manager_on_node, self);
+    informer_add_handler(process_informer(process, KIND_POD, node), pod_worker_on_pod, self);
+}
+
+static void
+free_all(GPtrArray *array, void (*free_item)(void *item))
+{
+    for (unsigned i = 0; i < array->len; i++)
+        free_item(array->pdata[i]);
+    g_ptr_array_unref(array);
+}
+
+static void
+kubelet_clear(void *data)
+{
+    Kubelet *self = data;
+
+    plugin_registration_clear(self);
+    sim_ticker_free(self->status_loop);
+    api_client_free(self->heartbeats);
+    if (self->workers == NULL)
+        return;
+    sim_ticker_free(self->relist);
+    sim_ticker_free(self->populator);
+    sim_ticker_free(self->reconciler);
+    free_all(self->volumes, node_volume_free);
+    free_all(self->workers, pod_worker_free);
+    g_ptr_array_unref(self->awaiting);
+    g_ptr_array_unref(self->unprocessed);
+    g_ptr_array_unref(self->stopping);
+    g_ptr_array_unref(self->due);
+    g_clear_pointer(&self->populating, g_ptr_array_unref);
+    g_queue_clear(&self->reports);
+}
+
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    Kubelet *self = data;
+
+    switch ((KubeletChange)change->what) {
+    case CHANGE_STATUS:
+    case CHANGE_REPROCESS:
+    case CHANGE_CLEAR_ERRORS:
+    case CHANGE_STARTED:
+    case CHANGE_STOPPED:
+    case CHANGE_FINISHED:
+        pod_worker_apply(self, change);
+        return;
+    case CHANGE_POPULATE_ERROR:
+    case CHANGE_POPULATE_VOLUME:
+    case CHANGE_POPULATE_NEXT:
+    case CHANGE_POPULATE_DONE:
+        volume_populator_apply(self, change);
+        return;
+    case CHANGE_IN_ACTUAL:
+    case CHANGE_DEVICE:
+    case CHANGE_MOUNT:
+        volume_manager_apply(self, change);
+        return;
+    case CHANGE_REPORTED_IN_USE:
+        node_status_apply(self, change);
+        return;
+    case CHANGE_REGISTERED:
+        plugin_registration_apply(self, change);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+const ModelClass kubelet_class = {
+    .name = "kubelet",
+    .process = &kubelet_process,
+    .size = sizeof(Kubelet),
+    .event_source = "kubelet",
+    .event_style = EVENTS_CORE,
+    .separate_event_client = TRUE, /* API-109 */
+    .client_qps = client_qps,
+    .init = kubelet_init,
+    .clear = kubelet_clear,
+    .apply_change = apply_change,
+};

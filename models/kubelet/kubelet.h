@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/model.h"
+
+/* Flags of a kubelet: the fields of KubeletConfiguration, and two times of the container runtime below it. */
+typedef struct {
+    SimTime node_status_update_frequency;
+    SimTime node_status_report_frequency;
+    SimTime sync_frequency;
+    double kube_api_qps;
+    int32_t kube_api_burst;
+    double event_record_qps;
+    int32_t event_burst;
+    gboolean enable_controller_attach_detach;
+    int32_t max_pods;
+    SimTime container_start; /* from mounted volumes to running containers, image there already */
+    SimTime container_stop;  /* from the signal to stopped containers */
+} KubeletOptions;
+
+extern const ProcessClass kubelet_process;
+extern const ModelClass kubelet_class;

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "kubelet-private.h"
+
+/* The node status loop: every 10 s the kubelet works out its Node's status and patches it if it differs (KVM-7, KVM-30).
+ * What matters to storage is volumesInUse, so the loop sleeps while that is as reported and known to be. A heartbeat is
+ * left out: the patch every nodeStatusReportFrequency, and the lease every 10 s, say nothing but that the kubelet lives,
+ * which the model knows without them. What is left out consumes no resource version, whether the loop sleeps or polls. */
+
+#define ROUND_WORK (25 * SIM_MS) /* TIM-42: rounds are 10.03 to 10.42 s apart, median 10.22 */
+#define JITTER_MAX 0.04
+
+/* Whether a volume is in use for the Node: KVM-29. */
+static gboolean
+is_in_use(const NodeVolume *volume)
+{
+    return volume->attachable && (volume->n_desired > 0 || volume->in_actual);
+}
+
+static int
+compare_strings(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Returns: (owned): sorted; NULL: none */
+static StringList *
+volumes_in_use(const Kubelet *self)
+{
+    unsigned n = 0;
+
+    if (self->volumes == NULL || self->volumes->len == 0)
+        return NULL;
+    g_autofree const char **names = g_new(const char *, self->volumes->len);
+    for (unsigned i = 0; i < self->volumes->len; i++) {
+        const NodeVolume *volume = self->volumes->pdata[i];
+        if (is_in_use(volume))
+            names[n++] = volume->name;
+    }
+    if (n == 0)
+        return NULL;
+    qsort(names, n, sizeof *names, compare_strings);
+    return string_list_new(names, n);
+}
+
+static gboolean
+list_has(const StringList *list, const char *name)
+{
+    for (unsigned i = 0; list != NULL && i < list->n_items; i++) {
+        if (strings_same(list->items[i], name))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* KVM-30: desired state learns what the Node says by now. */
+static void
+mark_reported(Kubelet *self, const StringList *reported)
+{
+    for (unsigned i = 0; self->volumes != NULL && i < self->volumes->len; i++) {
+        NodeVolume *volume = self->volumes->pdata[i];
+        gboolean is_reported = volume->n_desired > 0 && list_has(reported, volume->name);
+        if (is_reported && !volume->reported_in_use && !volume->in_actual)
+            volume_manager_due(volume);
+        volume->reported_in_use = is_reported;
+    }
+}
+
+void
+node_status_apply(Kubelet *self, const PlanChange *change)
+{
+    mark_reported(self, change->pointer);
+}
+
+static gboolean
+set_volumes_in_use(Object *object, const void *arg)
+{
+    Node *node = NODE(object);
+    StringList *list = (StringList *)arg;
+
+    if (string_list_equal(node->volumes_in_use, list))
+        return FALSE;
+    string_list_unref(node->volumes_in_use);
+    node->volumes_in_use = list == NULL ? NULL : string_list_ref(list);
+    return TRUE;
+}
+
+static void
+decide_report(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    StringList *list = plan_operation(plan);
+
+    plan_because(plan, "KVM-30");
+    plan_patch_status(plan, self->node_key, set_volumes_in_use, list, PLAN_STOP);
+    plan_change(plan, &(PlanChange){.what = CHANGE_REPORTED_IN_USE, .pointer = list});
+}
+
+static void
+report_done(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    Kubelet *self = data;
+
+    (void)plan;
+    (void)message;
+    self->reporting_status = FALSE;
+    if (end == PLAN_FAILED) /* tried again in the next round */
+        sim_ticker_wake(self->status_loop);
+}
+
+static void
+list_free(void *list)
+{
+    string_list_unref(list);
+}
+
+static void
+report(Kubelet *self, StringList *list)
+{
+    PlanStart start = {
+        .component = &self->base,
+        .decide = decide_report,
+        .key = self->node_key,
+        .operation = list,
+        .free_operation = list_free,
+        .done = report_done,
+    };
+
+    if (self->heartbeats == NULL)
+        self->heartbeats = api_client_new(self->base.process, "kubelet-heartbeat", 0, 0);
+    start.client = self->heartbeats;
+    self->reporting_status = TRUE;
+    plan_start(&start);
+}
+
+/* A round of the loop. */
+static gboolean
+status_round(void *data)
+{
+    Kubelet *self = data;
+    const Object *object = informer_get(self->nodes, self->node_key);
+    g_autoptr(StringList) list = volumes_in_use(self);
+
+    if (object == NULL || self->reporting_status)
+        return object != NULL;
+    if (string_list_equal(((const Node *)object)->volumes_in_use, list))
+        mark_reported(self, list);
+    else
+        report(self, g_steal_pointer(&list));
+    return FALSE;
+}
+
+void
+node_status_changed(Kubelet *self)
+{
+    sim_ticker_wake(self->status_loop);
+}
+
+void
+node_status_init(Kubelet *self)
+{
+    SimTime frequency = self->options->node_status_update_frequency;
+    SimTime period = frequency + ROUND_WORK;
+    double jitter = JITTER_MAX * (double)frequency / (double)period;
+    SimTime longest = period + frequency / 25;
+    SimTickerOptions options = {
+        .name = "kubelet/node status",
+        .kind = SIM_TICKER_JITTERED,
+        .period = period,
+        .phase = self->base.started_late ? 0 : kubelet_draw_phase(self, 0, longest),
+        .jitter = jitter,
+        .stream = sim_stream(self->base.sim, "kubelet/node status"),
+        .entity = self->node_key->hash,
+        .order = self->base.order,
+        .wait = WAIT_POLL,
+        .pass = status_round,
+        .self = self,
+    };
+
+    self->status_loop = sim_ticker_new(self->base.sim, &options);
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "kubelet-private.h"
+
+/* Drivers become known to a node: pkg/kubelet/pluginmanager, csi_plugin.go's RegisterPlugin(), nodeinfomanager.go.
+ *
+ * With the cluster's start drivers are registered already (DESIGN: loops run, informers are synced, drivers are
+ * registered): what registration writes is then part of the initial state, put there at once and without requests. A plugin
+ * with a time of its own registers as on a running node. */
+
+#define ANNOTATION_NODE_ID "csi.volume.kubernetes.io/nodeid"
+#define ANNOTATION_MIGRATED "storage.alpha.kubernetes.io/migrated-plugins"
+
+/* REG-25: of 1.32. */
+static const char migrated_plugins[] =
+    "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,"
+    "kubernetes.io/gce-pd,kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume";
+
+/* What NodeGetInfo told, and whom it is about. */
+typedef struct {
+    Strings *strings;
+    const char *driver;
+    const char *node_id;
+    int32_t count;             /* -1: no limit */
+    const StringMap *segments; /* borrowed */
+    gboolean only_if_absent;   /* an imported CSINode knows better */
+    const Object *node;        /* borrowed: the CSINode's owner */
+} NodeInfo;
+
+static const char *
+plugin_name(const Kubelet *self, const NodePlugin *plugin)
+{
+    return cluster_driver_name(self->base.cluster, plugin->driver);
+}
+
+CsiDriver *
+plugin_registration_driver(const Kubelet *self, const char *driver)
+{
+    for (unsigned i = 0; i < self->n_plugins; i++) {
+        const NodePlugin *plugin = &self->plugins[i];
+        if (plugin->registered && strings_same(plugin_name(self, plugin), driver))
+            return cluster_driver(self->base.cluster, plugin->driver);
+    }
+    return NULL;
+}
+
+/* ---- What registration writes: REG-21, REG-23 ---- */
+
+/* The annotation is a JSON object from driver to node id, its keys sorted. Returns: interned */
+static const char *
+node_id_annotation(const NodeInfo *info, const char *before)
+{
+    json_t *ids = before == NULL ? NULL : json_loads(before, 0, NULL);
+
+    if (!json_is_object(ids)) {
+        json_decref(ids);
+        ids = json_object();
+    }
+    json_object_set_new(ids, info->driver, json_string(info->node_id));
+    char *text = json_dumps(ids, JSON_COMPACT | JSON_SORT_KEYS);
+    const char *interned = strings_intern(info->strings, text);
+    free(text);
+    json_decref(ids);
+    return interned;
+}
+
+static gboolean
+edit_node(Object *node, const void *arg)
+{
+    const NodeInfo *info = arg;
+    gboolean changed = object_set_annotation(
+        node, ANNOTATION_NODE_ID,
+        node_id_annotation(info, object_annotation(node, ANNOTATION_NODE_ID)));
+
+    for (unsigned i = 0; info->segments != NULL && i < info->segments->n_pairs; i++)
+        changed |=
+            object_set_label(node, info->segments->pairs[i].key, info->segments->pairs[i].value);
+    return changed;
+}
+
+static StringList *
+segment_keys(const StringMap *segments)
+{
+    if (segments == NULL)
+        return NULL;
+    g_autofree const char **keys = g_new(const char *, segments->n_pairs);
+    for (unsigned i = 0; i < segments->n_pairs; i++)
+        keys[i] = segments->pairs[i].key; /* sorted, as a map is */
+    return string_list_new(keys, segments->n_pairs);
+}
+
+static gboolean
+edit_csi_node(Object *object, const void *arg)
+{
+    const NodeInfo *info = arg;
+    CsiNode *csi_node = CSI_NODE(object);
+    const char *migrated = strings_intern(info->strings, migrated_plugins);
+    CsiNodeDriver entry = {
+        .name = info->driver,
+        .node_id = info->node_id,
+        .allocatable_count = info->count,
+    };
+
+    if (info->only_if_absent && csi_node_find_driver(csi_node, info->driver) != NULL)
+        return FALSE;
+    gboolean changed =
+        object_set_annotation(object, strings_intern(info->strings, ANNOTATION_MIGRATED), migrated);
+    if (object->owners == NULL && info->node != NULL) {
+        object_set_owner(object, info->node, FALSE, FALSE);
+        changed = TRUE;
+    }
+    entry.topology_keys = segment_keys(info->segments);
+    changed |= csi_node_set_driver(csi_node, info->driver, &entry);
+    return changed;
+}
+
+/* REG-21: a label that says otherwise. Returns: the key; NULL: none */
+static const StringPair *
+find_collision(const Object *node, const StringMap *segments)
+{
+    for (unsigned i = 0; segments != NULL && i < segments->n_pairs; i++) {
+        const char *label = object_label(node, segments->pairs[i].key);
+        if (label != NULL && strcmp(label, segments->pairs[i].value) != 0)
+            return &segments->pairs[i];
+    }
+    return NULL;
+}
+
+static ObjectKey *
+csi_node_key(const Kubelet *self)
+{
+    return objects_key(self->base.objects, KIND_CSI_NODE, NULL, self->base.node_name);
+}
+
+/* ---- With the cluster's start ---- */
+
+static void
+commit(Kubelet *self, const ApiRequest *request)
+{
+    ApiResponse response;
+    ApiRequest named = *request;
+
+    named.client = api_client_name(self->base.client);
+    named.grace_s = -1;
+    api_server_commit(self->base.api, &named, &response);
+}
+
+/* @info borrows from @response. */
+static void
+take_info(const Kubelet *self,
+          const NodePlugin *plugin,
+          const CsiResponse *response,
+          NodeInfo *info)
+{
+    info->strings = self->base.strings;
+    info->driver = plugin_name(self, plugin);
+    info->node_id = response->node_id;
+    /* REG-23: 0 leaves it to the cluster. */
+    info->count = response->max_volumes_per_node > 0 ? response->max_volumes_per_node : -1;
+    info->segments = response->n_accessible_topology > 0 ? response->accessible_topology[0] : NULL;
+}
+
+static void
+install_at_once(Kubelet *self, const NodeInfo *info)
+{
+    ObjectKey *key = csi_node_key(self);
+    const Object *node = api_server_get(self->base.api, self->node_key);
+
+    if (node == NULL)
+        return;
+    if (find_collision(node, info->segments) == NULL)
+        commit(self, &(ApiRequest){
+                         .verb = API_PATCH, .key = self->node_key, .edit = edit_node, .arg = info});
+    if (api_server_get(self->base.api, key) != NULL) {
+        commit(self,
+               &(ApiRequest){.verb = API_PATCH, .key = key, .edit = edit_csi_node, .arg = info});
+        return;
+    }
+    g_autoptr(Object) csi_node = object_new(key);
+    edit_csi_node(csi_node, info);
+    commit(self, &(ApiRequest){.verb = API_CREATE, .key = key, .object = csi_node});
+}
+
+/* A call that is made with the cluster's start. */
+typedef struct {
+    Kubelet *kubelet;
+    NodePlugin *plugin;
+} InitialInfo;
+
+static void
+initial_info_replied(void *data, const CsiResponse *response)
+{
+    g_autofree InitialInfo *initial = data;
+    Kubelet *self = initial->kubelet;
+    NodeInfo info = {.only_if_absent = TRUE,
+                     .node = api_server_get(self->base.api, self->node_key)};
+
+    initial->plugin->call = 0;
+    initial->plugin->initial = NULL;
+    if (response->code != CSI_OK ||
+        response->node_id == NULL) /* a driver that cannot register is not on the node */
+        return;
+    take_info(self, initial->plugin, response, &info);
+    install_at_once(self, &info);
+}
+
+static void
+register_at_once(Kubelet *self, NodePlugin *plugin)
+{
+    InitialInfo *initial = g_new0(InitialInfo, 1);
+    CsiRequest request = {.method = CSI_NODE_GET_INFO, .served_by = self->base.node_name};
+
+    initial->kubelet = self;
+    initial->plugin = plugin;
+    plugin->initial = initial;
+    plugin->call = csi_driver_call(cluster_driver(self->base.cluster, plugin->driver), &request,
+                                   initial_info_replied, initial);
+}
+
+/* ---- On a running node: REG-18 ---- */
+
+/* The driver's answer is the first step of the plan. */
+static NodeInfo *
+plan_info(const Kubelet *self, Plan *plan)
+{
+    NodeInfo *info = plan_new_arg(plan, NodeInfo);
+
+    take_info(self, plan_operation(plan), plan_response(plan, 0), info);
+    info->node = informer_get(self->nodes, self->node_key);
+    return info;
+}
+
+/* CSINode first exists, then it is changed: a write each (REG-23). */
+static void
+decide_csi_node(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    int step = plan_last_step(plan);
+
+    plan_because(plan, "REG-23");
+    switch ((unsigned)plan_code(plan, step)) {
+    case API_OK:
+        plan_update(plan, plan_object(plan, step), edit_csi_node, plan_info(self, plan), PLAN_STOP);
+        return;
+    case API_NOT_FOUND:
+        step = plan_create(plan, object_new(csi_node_key(self)), PLAN_STOP);
+        plan_update_result(plan, step, edit_csi_node, plan_info(self, plan), PLAN_STOP);
+        return;
+    default:
+        plan_fail(plan, "%s", plan_message(plan, step));
+        return;
+    }
+}
+
+static void
+add_unregister(Plan *plan)
+{
+    plan_change(
+        plan,
+        &(PlanChange){.what = CHANGE_REGISTERED, .pointer = plan_operation(plan), .number = FALSE});
+}
+
+static void
+decide_install(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const Object *node = plan_object(plan, plan_last_step(plan));
+    const NodeInfo *info = plan_info(self, plan);
+    const StringPair *collision = find_collision(node, info->segments);
+
+    plan_because(plan, "REG-21");
+    if (collision != NULL) {
+        add_unregister(plan);
+        plan_fail(plan,
+                  "detected topology value collision: driver reported \"%s\":\"%s\" but existing "
+                  "label is \"%s\":\"%s\"",
+                  collision->key, collision->value, collision->key,
+                  object_label(node, collision->key));
+        return;
+    }
+    plan_patch(plan, self->node_key, edit_node, info, PLAN_STOP);
+    plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+    plan_then(plan, decide_csi_node);
+}
+
+static void
+decide_told(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+
+    plan_because(plan, "REG-20");
+    if (response->code != CSI_OK || response->node_id == NULL) {
+        add_unregister(plan); /* REG-18: any error after the table's entry */
+        plan_fail(plan, "plugin registration failed");
+        return;
+    }
+    plan_get(plan, self->node_key, PLAN_STOP);
+    plan_then(plan, decide_install);
+}
+
+static void
+decide_register(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const NodePlugin *plugin = plan_operation(plan);
+    CsiRequest request = {
+        .method = CSI_NODE_GET_INFO,
+        .served_by = self->base.node_name,
+        .timeout_ns = 120 * SIM_SECOND, /* REG-18 */
+    };
+
+    plan_because(plan, "REG-18");
+    plan_call(plan, cluster_driver(self->base.cluster, plugin->driver), &request, PLAN_DECIDE);
+    plan_then(plan, decide_told);
+}
+
+/* The registrar's socket was found: from now on mounts may use the driver. */
+static void
+socket_appeared(Sim *sim, void *data)
+{
+    NodePlugin *plugin = data;
+    Kubelet *self = plugin->kubelet;
+    PlanStart start = {
+        .component = &self->base,
+        .decide = decide_register,
+        .key = self->node_key,
+        .operation = plugin,
+    };
+
+    (void)sim;
+    plugin->event = 0;
+    plugin->registered = TRUE;
+    plan_start(&start);
+}
+
+static const SimEventType socket_event = {
+    .name = "kubelet/plugin registers",
+    .fire = socket_appeared,
+};
+
+void
+plugin_registration_apply(Kubelet *self, const PlanChange *change)
+{
+    NodePlugin *plugin = (NodePlugin *)change->pointer;
+
+    (void)self;
+    plugin->registered = change->number != 0;
+}
+
+/* ---- Start ---- */
+
+/* Which plugins run here: their DaemonSets' node selectors against the Node's labels. */
+static gboolean
+runs_here(const Kubelet *self, const NodePluginOptions *options)
+{
+    const Object *node = api_server_get(self->base.api, self->node_key);
+
+    return options->node_selector == NULL ||
+           (node != NULL && string_map_contains(node->labels, options->node_selector));
+}
+
+static void
+plugin_start(Kubelet *self, NodePlugin *plugin)
+{
+    const NodePluginOptions *options = cluster_node_plugin(self->base.cluster, plugin->driver);
+    Sim *sim = self->base.sim;
+
+    if (!self->base.started_late && options->registers_after == NULL) {
+        plugin->registered = TRUE;
+        if (!options->preregistered)
+            register_at_once(self, plugin);
+        return;
+    }
+    SimTime delay =
+        0; /* REG-29: after a restart the sockets are there and are walked at once (TIM-94) */
+    if (!self->base.started_late) {
+        uint64_t entity =
+            sim_hash_combine(self->node_key->hash, sim_hash_string(plugin_name(self, plugin)));
+        delay = sim_dist_draw(options->registers_after, sim_stream(sim, "kubelet/registration"),
+                              entity, 0);
+    }
+    plugin->event = sim_after(sim, MAX(delay, 0), &socket_event, plugin, WAIT_STARTUP);
+}
+
+void
+plugin_registration_init(Kubelet *self)
+{
+    unsigned n = cluster_n_drivers(self->base.cluster);
+
+    self->plugins = g_new0(NodePlugin, n);
+    for (unsigned i = 0; i < n; i++) {
+        if (!runs_here(self, cluster_node_plugin(self->base.cluster, i)))
+            continue;
+        NodePlugin *plugin = &self->plugins[self->n_plugins++];
+        plugin->kubelet = self;
+        plugin->driver = i;
+        plugin_start(self, plugin);
+    }
+}
+
+void
+plugin_registration_clear(Kubelet *self)
+{
+    for (unsigned i = 0; i < self->n_plugins; i++) {
+        NodePlugin *plugin = &self->plugins[i];
+        sim_cancel(self->base.sim, plugin->event);
+        if (plugin->call != 0)
+            csi_driver_abandon(cluster_driver(self->base.cluster, plugin->driver), plugin->call);
+        g_free(plugin->initial);
+    }
+    g_free(self->plugins);
+}

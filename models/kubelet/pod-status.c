@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kubelet-private.h"
+
+/* The status manager: one thread writes the statuses of all pods of the node, one after the other, each with a GET and a
+ * PATCH (KVM-83), and the last DELETE (SEQ-10): pkg/kubelet/status/status_manager.go. */
+
+/* What a report says; lives as long as its plan. */
+typedef struct {
+    ObjectUid uid;
+    PodView view;
+    SimTime seen_at, at;
+    const char *not_ready, *unready, *completed; /* interned */
+} PodReport;
+
+static gboolean
+condition_set(PodCondition *condition,
+              ConditionStatus status,
+              const char *reason,
+              const char *message,
+              SimTime at)
+{
+    if (condition->status == status && condition->reason == reason && condition->message == message)
+        return FALSE;
+    if (condition->status != status)
+        condition->changed_at = at;
+    condition->status = (uint8_t)status;
+    condition->reason = reason;
+    condition->message = message;
+    return TRUE;
+}
+
+static gboolean
+phase_set(Pod *pod, PodPhase phase)
+{
+    gboolean changed = pod->phase != (uint32_t)phase;
+
+    pod->phase = phase;
+    return changed;
+}
+
+static gboolean
+report_waiting(Pod *pod, const PodReport *report)
+{
+    gboolean changed = phase_set(pod, POD_PENDING);
+
+    changed |= condition_set(&pod->ready_to_start, CONDITION_FALSE, NULL, NULL, report->at);
+    changed |= condition_set(&pod->initialized, CONDITION_TRUE, NULL, NULL, report->at);
+    changed |=
+        condition_set(&pod->ready, CONDITION_FALSE, report->not_ready, report->unready, report->at);
+    changed |= condition_set(&pod->containers_ready, CONDITION_FALSE, report->not_ready,
+                             report->unready, report->at);
+    return changed;
+}
+
+static gboolean
+report_running(Pod *pod, const PodReport *report)
+{
+    gboolean changed = phase_set(pod, POD_RUNNING);
+
+    changed |= condition_set(&pod->ready_to_start, CONDITION_TRUE, NULL, NULL, report->at);
+    changed |= condition_set(&pod->initialized, CONDITION_TRUE, NULL, NULL, report->at);
+    changed |= condition_set(&pod->ready, CONDITION_TRUE, NULL, NULL, report->at);
+    changed |= condition_set(&pod->containers_ready, CONDITION_TRUE, NULL, NULL, report->at);
+    return changed;
+}
+
+/* Containers that are told to stop end well. */
+static gboolean
+report_succeeded(Pod *pod, const PodReport *report)
+{
+    gboolean changed = phase_set(pod, POD_SUCCEEDED);
+
+    changed |= condition_set(&pod->ready_to_start, CONDITION_FALSE, NULL, NULL, report->at);
+    changed |=
+        condition_set(&pod->initialized, CONDITION_TRUE, report->completed, NULL, report->at);
+    changed |= condition_set(&pod->ready, CONDITION_FALSE, report->completed, NULL, report->at);
+    changed |=
+        condition_set(&pod->containers_ready, CONDITION_FALSE, report->completed, NULL, report->at);
+    return changed;
+}
+
+static gboolean
+edit_status(Object *object, const void *arg)
+{
+    const PodReport *report = arg;
+    Pod *pod = POD(object);
+    gboolean changed = FALSE;
+
+    if (!object_uid_equal(object->uid, report->uid) ||
+        pod_is_terminal(pod)) /* what is terminal stays so */
+        return FALSE;
+    if (pod->started_at == TIME_UNSET) {
+        pod->started_at = report->seen_at;
+        changed = TRUE;
+    }
+    switch (report->view) {
+    case VIEW_NONE:
+        return FALSE;
+    case VIEW_WAITING:
+        return report_waiting(pod, report) || changed;
+    case VIEW_RUNNING:
+        return report_running(pod, report) || changed;
+    case VIEW_SUCCEEDED:
+        return report_succeeded(pod, report) || changed;
+    case VIEW_FAILED: /* the conditions stay as they are (TIM-51a) */
+        return phase_set(pod, POD_FAILED) || changed;
+    }
+    g_assert_not_reached();
+}
+
+/* "containers with unready status: [a b]" */
+static const char *
+unready_message(Strings *strings, const PodSpec *spec)
+{
+    g_autoptr(GString) text = g_string_new("containers with unready status: [");
+
+    for (unsigned i = 0; i < spec->n_containers && spec->containers != NULL; i++)
+        g_string_append_printf(text, "%s%s", i == 0 ? "" : " ", spec->containers[i].name);
+    g_string_append_c(text, ']');
+    return strings_intern(strings, text->str);
+}
+
+static PodReport *
+new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
+{
+    PodReport *report = plan_new_arg(plan, PodReport);
+    Strings *strings = self->base.strings;
+
+    report->uid = worker->uid;
+    report->view = worker->view;
+    report->seen_at = worker->seen_at;
+    report->at = worker->viewed_at;
+    report->not_ready = strings_intern(strings, "ContainersNotReady");
+    report->completed = strings_intern(strings, "PodCompleted");
+    if (worker->view == VIEW_WAITING)
+        report->unready = unready_message(strings, POD_CONST(worker->pod)->spec);
+    return report;
+}
+
+/* Whether a patch would change something: else none is sent. */
+static gboolean
+is_news(const Object *stored, const PodReport *report)
+{
+    g_autoptr(Object) copy = object_edit(stored);
+
+    return edit_status(copy, report);
+}
+
+static void
+decide_write(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const PodWorker *worker = plan_operation(plan);
+    const Object *stored = plan_object(plan, plan_last_step(plan));
+
+    if (stored == NULL || !object_uid_equal(stored->uid, worker->uid))
+        return; /* not an error: force-deleted (KVM-50) */
+    const PodReport *report = new_report(self, plan, worker);
+    if (is_news(stored, report)) {
+        plan_because(plan, worker->view <= VIEW_RUNNING ? "SEQ-9" : "SEQ-10");
+        plan_patch_status(plan, worker->key, edit_status, report, PLAN_GONE_IS_FINE);
+    }
+    if (worker->step == WORKER_FINISHED && object_is_deleted(stored)) {
+        plan_because(plan, "SEQ-10");
+        plan_delete(plan, worker->key, worker->uid, 0, PLAN_GONE_IS_FINE);
+    }
+}
+
+static void
+decide_report(const void *self, Plan *plan)
+{
+    const PodWorker *worker = plan_operation(plan);
+
+    (void)self;
+    plan_because(plan, "KVM-83");
+    plan_get(plan, worker->key, PLAN_DECIDE);
+    plan_then(plan, decide_write);
+}
+
+static void report_next(Kubelet *self);
+
+static void
+report_done(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    Kubelet *self = data;
+    PodWorker *worker = plan_operation(plan);
+
+    (void)end;
+    (void)message;
+    worker->reporting = FALSE;
+    self->reporting_pod = FALSE;
+    pod_worker_maybe_free(worker);
+    report_next(self);
+}
+
+static void
+report_next(Kubelet *self)
+{
+    PodWorker *worker = self->reporting_pod ? NULL : g_queue_pop_head(&self->reports);
+    PlanStart start = {
+        .component = &self->base,
+        .decide = decide_report,
+        .operation = worker,
+        .done = report_done,
+    };
+
+    if (worker == NULL)
+        return;
+    start.key = worker->key;
+    worker->report_queued = FALSE;
+    worker->reporting = TRUE;
+    self->reporting_pod = TRUE;
+    plan_start(&start);
+}
+
+static PodView
+current_view(const PodWorker *worker)
+{
+    if (worker->running)
+        return VIEW_RUNNING;
+    if (worker->stopped && worker->was_running)
+        return VIEW_SUCCEEDED;
+    if (worker->step == WORKER_FINISHED)
+        return VIEW_FAILED;
+    return worker->view == VIEW_NONE ? VIEW_WAITING : worker->view;
+}
+
+void
+pod_status_changed(PodWorker *worker)
+{
+    Kubelet *self = worker->kubelet;
+    PodView view = current_view(worker);
+
+    if (view == worker->view && worker->step != WORKER_FINISHED)
+        return;
+    if (view != worker->view)
+        worker->viewed_at = sim_now(self->base.sim);
+    worker->view = view;
+    if (worker->report_queued)
+        return;
+    worker->report_queued = TRUE;
+    g_queue_push_tail(&self->reports, worker);
+    report_next(self);
+}

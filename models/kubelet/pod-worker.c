@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "kubelet-private.h"
+
+/* One pod's way through sync, terminating and terminated: podWorkers in Kubernetes' pkg/kubelet/pod_workers.go, and
+ * SyncPod, SyncTerminatingPod and SyncTerminatedPod in kubelet.go. */
+
+#define POLL_PERIOD (300 * SIM_MS) /* KVM-3 */
+#define POLL_TIMEOUT (123 * SIM_SECOND)
+#define GONE_PERIOD (100 * SIM_MS)      /* KVM-49: the wait for the volumes' directories */
+#define ERROR_BACKOFF (10 * SIM_SECOND) /* KVM-8, + U[0,0.5] of it */
+#define ERRORS_MAX 11                   /* KVM-11: the 10 of a set that takes one more */
+
+static void worker_go(PodWorker *self);
+
+static const Pod *
+worker_pod(const PodWorker *self)
+{
+    return POD_CONST(self->pod);
+}
+
+void
+pod_worker_wake(PodWorker *self)
+{
+    if (self->plan != NULL)
+        plan_wake(self->plan);
+}
+
+void
+pod_worker_add_error(PodWorker *self, const char *text)
+{
+    if (self->errors == NULL)
+        self->errors = g_ptr_array_new();
+    if (self->errors->len >= ERRORS_MAX || g_ptr_array_find(self->errors, text, NULL))
+        return;
+    g_ptr_array_add(self->errors, (void *)text);
+    pod_worker_wake(self);
+}
+
+void
+pod_worker_clear_errors(PodWorker *self)
+{
+    g_clear_pointer(&self->errors, g_ptr_array_unref);
+}
+
+/* ---- Sync ---- */
+
+static gboolean
+mount_is_ready(const PodMount *mount)
+{
+    return mount->volume != NULL && mount->desired && mount->state == MOUNT_DONE;
+}
+
+static gboolean
+is_all_mounted(const PodWorker *worker)
+{
+    for (unsigned i = 0; i < worker->n_mounts; i++) {
+        if (!mount_is_ready(&worker->mounts[i]))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* KVM-19: an error of the pod's volumes ends the wait, also if all of them are mounted. */
+static int
+volumes_are_mounted(const void *self, const Plan *plan)
+{
+    const PodWorker *worker = plan_operation(plan);
+
+    (void)self;
+    if (worker->errors != NULL)
+        return -1;
+    return is_all_mounted(worker) ? 1 : 0;
+}
+
+static gboolean
+is_unmounted(const PodMount *mount)
+{
+    return !mount_is_ready(mount);
+}
+
+static gboolean
+is_unattached(const PodMount *mount)
+{
+    return mount->volume != NULL && mount->volume->attachable && !mount->volume->in_actual;
+}
+
+static gboolean
+is_unprocessed(const PodMount *mount)
+{
+    return mount->volume == NULL || !mount->desired;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* As Go prints a sorted list of names: "[a b]". */
+static void
+append_names(GString *text, const PodWorker *worker, gboolean (*is_one)(const PodMount *mount))
+{
+    g_autofree const char **names = g_new(const char *, worker->n_mounts);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < worker->n_mounts; i++) {
+        if (is_one(&worker->mounts[i]))
+            names[n++] = worker->mounts[i].spec->name;
+    }
+    qsort(names, n, sizeof *names, compare_names);
+    g_string_append_c(text, '[');
+    for (unsigned i = 0; i < n; i++)
+        g_string_append_printf(text, "%s%s", i == 0 ? "" : " ", names[i]);
+    g_string_append_c(text, ']');
+}
+
+/* KVM-19, step 4. Returns: (owned) */
+static char *
+wait_error(const PodWorker *worker)
+{
+    GString *text = g_string_new("unmounted volumes=");
+
+    append_names(text, worker, is_unmounted);
+    g_string_append(text, ", unattached volumes=");
+    append_names(text, worker, is_unattached);
+    g_string_append(text, ", failed to process volumes=");
+    append_names(text, worker, is_unprocessed);
+    g_string_append(text, ": ");
+    for (unsigned i = 0; worker->errors != NULL && i < worker->errors->len; i++)
+        g_string_append_printf(text, "%s%s", i == 0 ? "" : "; ",
+                               (const char *)worker->errors->pdata[i]);
+    if (worker->errors == NULL)
+        g_string_append(text, "context deadline exceeded");
+    return g_string_free(text, FALSE);
+}
+
+static void
+add_change(Plan *plan, KubeletChange what, const PodWorker *worker)
+{
+    plan_change(plan, &(PlanChange){.what = (int)what, .pointer = worker});
+}
+
+/* What the runtime tells about a start: an image is pulled in no time (a model of images would come here). */
+static void
+add_start_events(Plan *plan, const Pod *pod)
+{
+    const PodSpec *spec = pod->spec;
+
+    for (unsigned i = 0; i < spec->n_containers && spec->containers != NULL; i++) {
+        const PodContainer *container = &spec->containers[i];
+        plan_event(plan, &pod->meta, "Normal", "Pulling", "Pulling image \"%s\"", container->image);
+        plan_event(
+            plan, &pod->meta, "Normal", "Pulled",
+            "Successfully pulled image \"%s\" in 0s (0s including waiting). Image size: 0 bytes.",
+            container->image);
+        plan_event(plan, &pod->meta, "Normal", "Created", "Created container: %s", container->name);
+        plan_event(plan, &pod->meta, "Normal", "Started", "Started container %s", container->name);
+    }
+}
+
+static void
+add_container_start(const Kubelet *self, Plan *plan, const PodWorker *worker)
+{
+    if (worker->running)
+        return;
+    plan_because(plan, "KVM-17");
+    plan_wait(plan, self->options->container_start, WAIT_RUNTIME);
+    add_start_events(plan, worker_pod(worker));
+    add_change(plan, CHANGE_STARTED, worker);
+}
+
+static void
+decide_after_wait(const void *self, Plan *plan)
+{
+    const PodWorker *worker = plan_operation(plan);
+    ApiCode code = plan_code(plan, plan_last_step(plan));
+
+    if (code != API_OK && !(code == API_TIMEOUT && is_all_mounted(worker))) {
+        g_autofree char *text = wait_error(worker);
+        plan_because(plan, "KVM-20"); /* a time-out leaves no event */
+        if (code != API_TIMEOUT)
+            plan_event(plan, worker->pod, "Warning", "FailedMount",
+                       "Unable to attach or mount volumes: %s", text);
+        add_change(plan, CHANGE_CLEAR_ERRORS, worker);
+        plan_fail(plan, "%s", text);
+        return;
+    }
+    add_container_start(self, plan, worker);
+}
+
+static void
+decide_sync(const void *self, Plan *plan)
+{
+    const PodWorker *worker = plan_operation(plan);
+
+    plan_because(plan, "KVM-18");
+    add_change(plan, CHANGE_STATUS, worker);
+    if (worker->n_mounts == 0) {
+        add_container_start(self, plan, worker);
+        return;
+    }
+    plan_because(plan, "KVM-19");
+    add_change(plan, CHANGE_REPROCESS, worker);
+    plan_poll(plan, POLL_PERIOD, POLL_TIMEOUT, TRUE, volumes_are_mounted, PLAN_DECIDE);
+    plan_then(plan, decide_after_wait);
+}
+
+/* ---- The way back ---- */
+
+static void
+decide_terminating(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const PodWorker *worker = plan_operation(plan);
+    const Pod *pod = worker_pod(worker);
+
+    plan_because(plan, "WL-92");
+    if (worker->running) {
+        for (unsigned i = 0; i < pod->spec->n_containers && pod->spec->containers != NULL; i++)
+            plan_event(plan, &pod->meta, "Normal", "Killing", "Stopping container %s",
+                       pod->spec->containers[i].name);
+        plan_wait(plan, self->options->container_stop, WAIT_RUNTIME);
+    }
+    add_change(plan, CHANGE_STOPPED, worker);
+}
+
+static int
+no_volume_is_mounted(const void *self, const Plan *plan)
+{
+    const PodWorker *worker = plan_operation(plan);
+
+    (void)self;
+    for (unsigned i = 0; i < worker->n_mounts; i++) {
+        if (worker->mounts[i].state == MOUNT_DONE)
+            return 0;
+    }
+    return 1;
+}
+
+static int
+no_volume_is_left(const void *self, const Plan *plan)
+{
+    const PodWorker *worker = plan_operation(plan);
+
+    (void)self;
+    for (unsigned i = 0; i < worker->n_mounts; i++) {
+        if (worker->mounts[i].state != MOUNT_NONE)
+            return 0;
+    }
+    return 1;
+}
+
+static void
+decide_terminated(const void *self, Plan *plan)
+{
+    const PodWorker *worker = plan_operation(plan);
+
+    (void)self;
+    plan_because(plan, "KVM-49");
+    if (worker->n_mounts > 0) {
+        plan_poll(plan, POLL_PERIOD, POLL_TIMEOUT, TRUE, no_volume_is_mounted, PLAN_STOP);
+        plan_poll(plan, GONE_PERIOD, SIM_TIME_MAX, TRUE, no_volume_is_left, PLAN_STOP);
+    }
+    add_change(plan, CHANGE_FINISHED, worker);
+}
+
+/* ---- From step to step ---- */
+
+static void
+worker_apply(PodWorker *worker, KubeletChange what)
+{
+    switch ((unsigned)what) {
+    case CHANGE_REPROCESS:
+        volume_populator_reprocess(worker);
+        return;
+    case CHANGE_CLEAR_ERRORS:
+        pod_worker_clear_errors(worker);
+        return;
+    case CHANGE_STARTED:
+        worker->running = worker->was_running = TRUE;
+        worker->wants_step = TRUE; /* the next relist sees a new container, and that makes a sync */
+        return;
+    case CHANGE_STOPPED:
+        worker->running = FALSE;
+        worker->stopped = TRUE;
+        pod_status_changed(worker);
+        volume_populator_remove(worker);
+        return;
+    case CHANGE_FINISHED:
+        worker->step = WORKER_FINISHED;
+        pod_status_changed(worker);
+        return;
+    default:
+        pod_status_changed(worker);
+        return;
+    }
+}
+
+void
+pod_worker_apply(Kubelet *self, const PlanChange *change)
+{
+    (void)self;
+    worker_apply((PodWorker *)change->pointer, (KubeletChange)change->what);
+}
+
+static void
+retry_fired(Sim *sim, void *data)
+{
+    PodWorker *self = data;
+
+    (void)sim;
+    self->retry = 0;
+    self->wants_step = TRUE;
+    worker_go(self);
+}
+
+static const SimEventType retry_event = {
+    .name = "kubelet/pod is synced again",
+    .fire = retry_fired,
+};
+
+/* KVM-21. */
+static void
+worker_back_off(PodWorker *self)
+{
+    Sim *sim = self->kubelet->base.sim;
+    SimStream stream = sim_stream(sim, "kubelet/sync back-off");
+    uint64_t jitter =
+        sim_random_below(stream, self->key->hash, self->n_retries++, ERROR_BACKOFF / 2);
+
+    self->retry = sim_after(sim, ERROR_BACKOFF + (SimTime)jitter, &retry_event, self, WAIT_BACKOFF);
+}
+
+/* KVM-8: a running pod is synced again every 60..90 s. That reads its claims and volumes and finds what it found before,
+ * so it is left out, with its reads (2 tokens per volume, at most 4/s of the client's 50/s), for all pods but those whose
+ * volumes are published anew each time (KVM-52). */
+static gboolean
+needs_periodic_sync(const PodWorker *self)
+{
+    for (unsigned i = 0; i < self->n_mounts; i++) {
+        if (self->mounts[i].volume != NULL && node_volume_requires_remount(self->mounts[i].volume))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void
+worker_sync_later(PodWorker *self)
+{
+    Sim *sim = self->kubelet->base.sim;
+    SimTime period = self->kubelet->options->sync_frequency;
+    SimStream stream = sim_stream(sim, "kubelet/sync period");
+    uint64_t jitter =
+        sim_random_below(stream, self->key->hash, self->n_retries++, (uint64_t)MAX(period / 2, 1));
+
+    self->retry = sim_after(sim, period + (SimTime)jitter, &retry_event, self, WAIT_POLL);
+}
+
+static void
+step_done(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    PodWorker *self = plan_operation(plan);
+
+    (void)data;
+    (void)message;
+    self->plan = NULL;
+    self->synced_at = sim_now(self->kubelet->base.sim);
+    if (end == PLAN_DONE && self->step == WORKER_TERMINATING) {
+        self->step = WORKER_TERMINATED;
+        self->wants_step = TRUE;
+    } else if (end == PLAN_FAILED &&
+               !self->wants_step) { /* else it was cancelled for what comes next */
+        worker_back_off(self);
+    } else if (end == PLAN_DONE && self->step == WORKER_SYNC && !self->wants_step &&
+               needs_periodic_sync(self)) {
+        worker_sync_later(self);
+    }
+    worker_go(self);
+}
+
+/* KVM-84: whether a relist has been since the last step ended. */
+static gboolean
+is_cache_newer(const PodWorker *self)
+{
+    const Kubelet *kubelet = self->kubelet;
+
+    return self->synced_at == TIME_UNSET ||
+           sim_ticker_next(kubelet->relist) - kubelet->relist_period > self->synced_at;
+}
+
+static PlanDecide
+worker_decide(const PodWorker *self)
+{
+    switch (self->step) {
+    case WORKER_SYNC:
+        return decide_sync;
+    case WORKER_TERMINATING:
+        return decide_terminating;
+    case WORKER_TERMINATED:
+        return decide_terminated;
+    case WORKER_FINISHED:
+        return NULL;
+    }
+    g_assert_not_reached();
+}
+
+static void
+worker_start(PodWorker *self)
+{
+    PlanStart start = {
+        .component = &self->kubelet->base,
+        .decide = worker_decide(self),
+        .key = self->key,
+        .operation = self,
+        .done = step_done,
+    };
+
+    self->wants_step = FALSE;
+    sim_cancel(self->kubelet->base.sim, self->retry);
+    self->retry = 0;
+    if (start.decide == NULL)
+        return;
+    /* A step may be over at once and the next begun before this returns: then that one's plan stands already. */
+    Plan *plan = plan_start(&start);
+    if (plan != NULL)
+        self->plan = plan;
+}
+
+/* Begins the step that is wanted, now or at the next relist. */
+static void
+worker_go(PodWorker *self)
+{
+    Kubelet *kubelet = self->kubelet;
+
+    if (!self->wants_step || self->plan != NULL || self->awaits_relist)
+        return;
+    if (is_cache_newer(self)) {
+        worker_start(self);
+        return;
+    }
+    self->awaits_relist = TRUE;
+    g_ptr_array_add(kubelet->awaiting, self);
+    sim_ticker_wake(kubelet->relist);
+}
+
+gboolean
+pod_worker_relist(void *data)
+{
+    Kubelet *self = data;
+    g_autoptr(GPtrArray) awaiting = g_steal_pointer(&self->awaiting);
+
+    self->awaiting = g_ptr_array_new();
+    for (unsigned i = 0; i < awaiting->len; i++) {
+        PodWorker *worker = awaiting->pdata[i];
+        worker->awaits_relist = FALSE;
+        worker_start(worker);
+    }
+    return FALSE;
+}
+
+static void
+worker_terminate(PodWorker *self)
+{
+    if (self->step != WORKER_SYNC)
+        return;
+    self->step = WORKER_TERMINATING;
+    self->wants_step = TRUE;
+    sim_cancel(self->kubelet->base.sim, self->retry);
+    self->retry = 0;
+    if (self->plan != NULL)
+        plan_cancel(self->plan); /* goes on in step_done() */
+    else
+        worker_go(self);
+}
+
+/* ---- Pods come, change and go ---- */
+
+static unsigned
+count_used_volumes(const PodVolumes *volumes)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++)
+        n += volumes->items[i].mounted ? 1 : 0;
+    return n;
+}
+
+/* KVM-19: volumes that no container uses are never mounted. */
+static PodWorker *
+worker_new(Kubelet *kubelet, const Object *pod)
+{
+    PodVolumes *volumes = POD_CONST(pod)->volumes;
+    unsigned n_mounts = count_used_volumes(volumes);
+    PodWorker *self = g_malloc0(sizeof(PodWorker) + n_mounts * sizeof(PodMount));
+
+    kubelet_ensure_loops(kubelet);
+    self->kubelet = kubelet;
+    self->key = objects_key_at(kubelet->base.objects, KIND_POD, pod->key->slot);
+    self->uid = pod->uid;
+    self->pod = object_ref(pod);
+    self->volumes = volumes == NULL ? NULL : pod_volumes_ref(volumes);
+    self->synced_at = TIME_UNSET;
+    self->seen_at = sim_now(kubelet->base.sim);
+    self->n_mounts = n_mounts;
+    for (unsigned i = 0, at = 0; at < n_mounts; i++) {
+        if (!volumes->items[i].mounted)
+            continue;
+        self->mounts[at].worker = self;
+        self->mounts[at++].spec = &volumes->items[i];
+    }
+    g_ptr_array_add(kubelet->workers, self);
+    return self;
+}
+
+void
+pod_worker_free(void *worker)
+{
+    PodWorker *self = worker;
+
+    sim_cancel(self->kubelet->base.sim, self->retry);
+    pod_worker_clear_errors(self);
+    for (unsigned i = 0; i < self->n_mounts; i++)
+        string_map_unref(self->mounts[i].context);
+    if (self->volumes != NULL)
+        pod_volumes_unref(self->volumes);
+    object_unref(self->pod);
+    g_free(self);
+}
+
+void
+pod_worker_maybe_free(PodWorker *self)
+{
+    if (self->step != WORKER_FINISHED || !self->gone || self->report_queued || self->reporting ||
+        self->plan != NULL)
+        return;
+    for (unsigned i = 0; i < self->n_mounts; i++) {
+        if (self->mounts[i].volume != NULL)
+            return;
+    }
+    volume_populator_forget(self);
+    g_ptr_array_remove(self->kubelet->workers, self);
+    pod_worker_free(self);
+}
+
+/* A pod that was Running before the simulation began: its containers run and its volumes are mounted. */
+static void
+worker_adopt(PodWorker *self)
+{
+    self->running = self->was_running = TRUE;
+    self->view = VIEW_RUNNING;
+    self->viewed_at = self->seen_at;
+    volume_manager_adopt(self);
+}
+
+static PodWorker *
+find_worker(const Kubelet *self, const Object *pod)
+{
+    for (unsigned i = 0; self->workers != NULL && i < self->workers->len; i++) {
+        PodWorker *worker = self->workers->pdata[i];
+        if (worker->key == pod->key && object_uid_equal(worker->uid, pod->uid))
+            return worker;
+    }
+    return NULL;
+}
+
+static void
+on_new_pod(Kubelet *self, const Object *pod)
+{
+    if (pod_is_terminal(POD_CONST(pod))) /* nothing of it is on this node any more */
+        return;
+    PodWorker *worker = worker_new(self, pod);
+    if (POD_CONST(pod)->phase == POD_RUNNING && !self->base.started_late &&
+        sim_now(self->base.sim) == 0)
+        worker_adopt(worker);
+    else
+        worker->wants_step = TRUE;
+    if (object_is_deleted(pod))
+        worker_terminate(worker);
+    else
+        worker_go(worker);
+}
+
+static void
+on_changed_pod(PodWorker *worker, const Object *before, const Object *pod)
+{
+    object_unref(worker->pod);
+    worker->pod = object_ref(pod);
+    if (object_is_deleted(pod) ||
+        (pod_is_terminal(POD_CONST(pod)) && worker->step == WORKER_SYNC)) {
+        worker_terminate(worker);
+        return;
+    }
+    /* A change of status alone makes no sync; the kubelet wrote it. */
+    if (worker->step == WORKER_SYNC && before != NULL &&
+        (!string_map_equal(before->labels, pod->labels) ||
+         !string_map_equal(before->annotations, pod->annotations))) {
+        worker->wants_step = TRUE;
+        worker_go(worker);
+    }
+}
+
+void
+pod_worker_on_pod(void *data, const Object *before, const Object *after)
+{
+    Kubelet *self = data;
+    const Object *pod = after == NULL ? before : after;
+    PodWorker *worker = find_worker(self, pod);
+
+    if (after == NULL) {
+        if (worker == NULL)
+            return;
+        worker->gone = TRUE;
+        worker_terminate(worker); /* KVM-50: if it was not told before */
+        if (worker->stopped)
+            volume_populator_remove(worker); /* KVM-27: what was never mounted leaves only now */
+        pod_worker_maybe_free(worker);
+    } else if (worker == NULL) {
+        on_new_pod(self, after);
+    } else {
+        on_changed_pod(worker, before, after);
+    }
+}

@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/pv-controller/pv-controller.h"
+#include "sim/random.h"
+#include "tests/lib/storage-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+#define GIB (INT64_C(1) << 30)
+#define BIND_ALL "PUT pv/v, PUT/st pv/v, PUT pvc/c, PUT/st pvc/c"
+#define BIND_PROVISIONED "PUT/st pv/v, PUT pvc/c, PUT/st pvc/c"
+
+const ModelClass *const model_classes[] = {&pv_controller_class, NULL};
+
+/* ---- What neighbours do ---- */
+
+static gboolean
+edit_reserve(Object *object, const void *claim)
+{
+    const Object *target = claim;
+
+    VOLUME(object)->claim_ref = (ClaimReference){target->key, target->uid, 1};
+    return TRUE;
+}
+
+static gboolean
+edit_clear_reference(Object *object, const void *arg)
+{
+    (void)arg;
+    VOLUME(object)->claim_ref = (ClaimReference){0};
+    return TRUE;
+}
+
+static void
+annotate(StorageWorld *world, ObjectKey *key, const char *name, const char *value)
+{
+    StringPair pair = {storage_world_intern(world, name), storage_world_intern(world, value)};
+
+    storage_world_patch(world, key, storage_world_annotate, &pair);
+}
+
+/* As external-provisioner does: claimRef with uid, the annotation, policy Delete. */
+static void
+provision(StorageWorld *world, const char *name, const char *claim_name)
+{
+    const Claim *claim = storage_world_stored_claim(world, claim_name);
+    Volume *volume = storage_world_volume(world, name, 5, claim->class_name);
+
+    edit_reserve(&volume->meta, claim);
+    volume->reclaim_policy = RECLAIM_DELETE;
+    object_set_annotation(&volume->meta, storage_world_intern(world, ANNOTATION_PROVISIONED_BY),
+                          storage_world_intern(world, "csi.test"));
+    storage_world_create(world, volume);
+}
+
+/* A pair that is bound: volume v, claim c; the log is empty. */
+static void
+bind_pair(StorageWorld *world)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_volume(world, "v", 5, ""));
+    storage_world_run(world, 1 * SIM_SECOND);
+    storage_world_create(world, storage_world_claim(world, "c", 5, ""));
+    storage_world_run(world, 2 * SIM_SECOND);
+    assert_int_equal(storage_world_stored_claim(world, "c")->phase, CLAIM_BOUND);
+    storage_world_log(world);
+}
+
+/* ---- Stories: what a user does, and all that the controller then sends ---- */
+
+typedef struct {
+    const char *title;
+    void (*tell)(StorageWorld *world); /* ends at 10 s or later */
+    const char *log;
+    const char *events; /* NULL: not looked at */
+} Story;
+
+static void
+static_pair(StorageWorld *world)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_volume(world, "v", 5, ""));
+    storage_world_run(world, 1 * SIM_SECOND);
+    storage_world_create(world, storage_world_claim(world, "c", 3, ""));
+    storage_world_run(world, 100 * SIM_SECOND);
+
+    const Claim *claim = storage_world_stored_claim(world, "c");
+    const Volume *volume = storage_world_stored_volume(world, "v");
+    assert_int_equal(claim->phase, CLAIM_BOUND);
+    assert_true(claim->capacity_bytes == 5 * GIB);
+    assert_int_equal(claim->status_access_modes, ACCESS_RWO);
+    assert_string_equal(claim->volume_name, "v");
+    assert_string_equal(object_annotation(&claim->meta, ANNOTATION_BIND_COMPLETED), "yes");
+    assert_string_equal(object_annotation(&claim->meta, ANNOTATION_BOUND_BY_CONTROLLER), "yes");
+    assert_int_equal(volume->phase, VOLUME_BOUND);
+    assert_ptr_equal(volume->claim_ref.claim, claim->meta.key);
+    assert_true(object_uid_equal(volume->claim_ref.uid, claim->meta.uid));
+    assert_string_equal(object_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER), "yes");
+}
+
+static void
+claim_first(StorageWorld *world)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 3, ""));
+    storage_world_run(world, 1 * SIM_SECOND);
+    storage_world_create(world, storage_world_volume(world, "v", 5, ""));
+    storage_world_run(world, 17 * SIM_SECOND); /* only the resync finds it */
+}
+
+static void
+dynamic_immediate(StorageWorld *world)
+{
+    storage_world_class(world, "fast", "csi.test", BINDING_IMMEDIATE);
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 5, "fast"));
+    storage_world_run(world, SIM_MS);
+
+    const Claim *claim = storage_world_stored_claim(world, "c");
+    assert_string_equal(object_annotation(&claim->meta, ANNOTATION_STORAGE_PROVISIONER),
+                        "csi.test");
+    assert_string_equal(object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_PROVISIONER),
+                        "csi.test");
+    provision(world, "v", "c");
+    storage_world_run(world, 100 * SIM_SECOND);
+    assert_null(object_annotation(&storage_world_stored_volume(world, "v")->meta,
+                                  ANNOTATION_BOUND_BY_CONTROLLER));
+}
+
+static void
+wait_for_first_consumer(StorageWorld *world)
+{
+    storage_world_class(world, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    storage_world_start(world);
+    storage_world_create(world, storage_world_volume(world, "free", 5, "late"));
+    storage_world_create(world, storage_world_claim(world, "c", 5, "late"));
+    storage_world_run(world, 100 * SIM_MS);
+    storage_world_create(world, storage_world_pod(world, "p", "c", NULL));
+    storage_world_run(world, 16 * SIM_SECOND);
+    storage_world_log(world);
+    annotate(world, storage_world_claim_key(world, "c"), ANNOTATION_SELECTED_NODE, "n");
+    storage_world_run(world, 16 * SIM_SECOND + SIM_MS);
+    provision(world, "v", "c");
+    storage_world_run(world, 100 * SIM_SECOND);
+}
+
+static void
+static_late_binding(StorageWorld *world)
+{
+    storage_world_class(world, "late", PROVISIONER_NONE, BINDING_WAIT_FOR_FIRST_CONSUMER);
+    storage_world_start(world);
+    storage_world_create(world, storage_world_volume(world, "v", 5, "late"));
+    storage_world_create(world, storage_world_claim(world, "c", 5, "late"));
+    storage_world_run(world, 1 * SIM_SECOND);
+    storage_world_log(world);
+    storage_world_patch(world, storage_world_volume_key(world, "v"), edit_reserve,
+                        storage_world_stored_claim(world, "c")); /* the scheduler */
+    storage_world_run(world, 100 * SIM_SECOND);
+}
+
+/* A provisioned pair whose claim has gone just now. */
+static void
+delete_provisioned_claim(StorageWorld *world)
+{
+    storage_world_class(world, "fast", "csi.test", BINDING_IMMEDIATE);
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 5, "fast"));
+    storage_world_run(world, 1 * SIM_SECOND);
+    provision(world, "v", "c");
+    storage_world_run(world, 20 * SIM_SECOND);
+    storage_world_log(world);
+    storage_world_remove(world, storage_world_claim_key(world, "c"));
+}
+
+static void
+delete_claim_policy_delete(StorageWorld *world)
+{
+    delete_provisioned_claim(world);
+    storage_world_run(world, 20 * SIM_SECOND + SIM_MS);
+    assert_int_equal(storage_world_stored_volume(world, "v")->phase, VOLUME_RELEASED);
+    storage_world_remove(world, storage_world_volume_key(world, "v")); /* the provisioner */
+    storage_world_run(world, 100 * SIM_SECOND);
+}
+
+static void
+waiting_for_the_deleter(StorageWorld *world)
+{
+    delete_provisioned_claim(world);
+    storage_world_run(world, 20 * SIM_SECOND + SIM_MS);
+    storage_world_log(world);
+    storage_world_run(world, 50 * SIM_SECOND + SIM_MS); /* two resyncs */
+}
+
+static void
+delete_claim_policy_retain(StorageWorld *world)
+{
+    bind_pair(world);
+    storage_world_remove(world, storage_world_claim_key(world, "c"));
+    storage_world_run(world, 100 * SIM_SECOND);
+    assert_int_equal(storage_world_stored_volume(world, "v")->phase, VOLUME_RELEASED);
+}
+
+static void
+retained_and_claim_name_reused(StorageWorld *world)
+{
+    delete_claim_policy_retain(world);
+    storage_world_log(world);
+    storage_world_create(world, storage_world_claim(world, "c", 5, ""));
+    storage_world_run(world, 130 * SIM_SECOND); /* two resyncs: a GET of the claim each */
+    assert_int_equal(storage_world_stored_claim(world, "c")->phase, CLAIM_PENDING);
+}
+
+static void
+reference_removed_by_hand(StorageWorld *world)
+{
+    delete_claim_policy_retain(world);
+    storage_world_log(world);
+    storage_world_patch(world, storage_world_volume_key(world, "v"), edit_clear_reference, NULL);
+    storage_world_run(world, 130 * SIM_SECOND);
+    assert_int_equal(storage_world_stored_volume(world, "v")->phase, VOLUME_AVAILABLE);
+}
+
+static void
+claim_lost(StorageWorld *world)
+{
+    bind_pair(world);
+    storage_world_remove(world, storage_world_volume_key(world, "v"));
+    storage_world_run(world, 100 * SIM_SECOND);
+
+    const Claim *claim = storage_world_stored_claim(world, "c");
+    assert_int_equal(claim->phase, CLAIM_LOST);
+    assert_true(claim->capacity_bytes == 0);
+    assert_int_equal(claim->status_access_modes, 0);
+}
+
+static void
+claim_found_again(StorageWorld *world)
+{
+    claim_lost(world);
+    storage_world_log(world);
+    storage_world_create(world, storage_world_volume(world, "v", 5, ""));
+    storage_world_run(world, 130 * SIM_SECOND);
+    assert_int_equal(storage_world_stored_claim(world, "c")->phase, CLAIM_BOUND);
+}
+
+static void
+named_volume_missing(StorageWorld *world)
+{
+    Claim *claim = storage_world_claim(world, "c", 3, "");
+
+    claim->volume_name = storage_world_intern(world, "v");
+    storage_world_start(world);
+    storage_world_create(world, claim);
+    storage_world_run(world, 100 * SIM_SECOND);
+}
+
+static void
+named_volume_too_small(StorageWorld *world)
+{
+    Claim *claim = storage_world_claim(world, "c", 30, "");
+
+    claim->volume_name = storage_world_intern(world, "v");
+    storage_world_create(world, storage_world_volume(world, "v", 5, ""));
+    storage_world_start(world);
+    storage_world_create(world, claim);
+    storage_world_run(world, 1 * SIM_MS);
+}
+
+static void
+named_volume_of_another(StorageWorld *world)
+{
+    Claim *claim = storage_world_claim(world, "d", 3, "");
+
+    bind_pair(world);
+    claim->volume_name = storage_world_intern(world, "v");
+    storage_world_create(world, claim);
+    storage_world_run(world, 2 * SIM_SECOND + SIM_MS);
+}
+
+static void
+named_volume(StorageWorld *world)
+{
+    Claim *claim = storage_world_claim(world, "c", 3, "");
+
+    claim->volume_name = storage_world_intern(world, "v");
+    storage_world_create(world, storage_world_volume(world, "v", 5, ""));
+    storage_world_start(world);
+    storage_world_run(world, 1 * SIM_MS);
+    storage_world_create(world, claim);
+    storage_world_run(world, 100 * SIM_SECOND);
+    assert_int_equal(storage_world_stored_claim(world, "c")->phase, CLAIM_BOUND);
+    assert_null(object_annotation(&storage_world_stored_claim(world, "c")->meta,
+                                  ANNOTATION_BOUND_BY_CONTROLLER));
+}
+
+static void
+no_class_no_volume(StorageWorld *world)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 3, ""));
+    storage_world_run(world, 31 * SIM_SECOND);
+}
+
+static void
+class_missing(StorageWorld *world)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 3, "nowhere"));
+    storage_world_run(world, 1 * SIM_MS);
+}
+
+static void
+no_provisioner(StorageWorld *world)
+{
+    storage_world_class(world, "manual", PROVISIONER_NONE, BINDING_IMMEDIATE);
+    class_missing(world);
+    storage_world_create(world, storage_world_claim(world, "m", 3, "manual"));
+    storage_world_run(world, 2 * SIM_MS);
+}
+
+static void
+default_class_later(StorageWorld *world)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 3, NULL));
+    storage_world_run(world, 1 * SIM_SECOND);
+    storage_world_class(world, "a", "csi.test", BINDING_IMMEDIATE);
+    annotate(world, objects_key(world->objects, KIND_STORAGE_CLASS, NULL, "a"),
+             ANNOTATION_DEFAULT_CLASS, "true");
+    storage_world_run(world, 1 * SIM_SECOND + 100 * SIM_MS);
+    assert_null(
+        storage_world_stored_claim(world, "c")->class_name); /* nobody told the controller */
+    storage_world_run(world, 17 * SIM_SECOND);
+    assert_string_equal(storage_world_stored_claim(world, "c")->class_name, "a");
+}
+
+static void
+two_volumes_for_one_claim(StorageWorld *world)
+{
+    bind_pair(world);
+    Volume *second = storage_world_volume(world, "w", 5, "");
+    edit_reserve(&second->meta, storage_world_stored_claim(world, "c"));
+    object_set_annotation(&second->meta,
+                          storage_world_intern(world, ANNOTATION_BOUND_BY_CONTROLLER),
+                          storage_world_intern(world, "yes"));
+    storage_world_create(world, second);
+    storage_world_run(world, 100 * SIM_SECOND);
+    assert_null(storage_world_stored_volume(world, "w")->claim_ref.claim);
+}
+
+static void
+second_volume_reserved_by_hand(StorageWorld *world)
+{
+    bind_pair(world);
+    Volume *second = storage_world_volume(world, "w", 5, "");
+    edit_reserve(&second->meta, storage_world_stored_claim(world, "c"));
+    storage_world_create(world, second);
+    storage_world_run(world, 100 * SIM_SECOND);
+    assert_non_null(storage_world_stored_volume(world, "w")->claim_ref.claim);
+}
+
+static void
+volume_of_another_mode(StorageWorld *world)
+{
+    Volume *volume = storage_world_volume(world, "v", 5, "");
+
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 3, ""));
+    volume->volume_mode = VOLUME_BLOCK;
+    edit_reserve(&volume->meta, storage_world_stored_claim(world, "c"));
+    storage_world_create(world, volume);
+    storage_world_run(world, 1 * SIM_MS);
+}
+
+static void
+local_volume_with_policy_delete(StorageWorld *world)
+{
+    Volume *volume = storage_world_volume(world, "v", 5, "");
+    VolumeSource local = {.n_refs = 1, .plugin = storage_world_intern(world, "local")};
+
+    volume_source_unref(volume->source);
+    volume->source = volume_source_new(&local);
+    volume->reclaim_policy = RECLAIM_DELETE;
+    storage_world_create(world, volume);
+    storage_world_start(world);
+    storage_world_run(world, 1 * SIM_MS);
+    storage_world_create(world, storage_world_claim(world, "c", 3, ""));
+    storage_world_run(world, 2 * SIM_MS);
+    storage_world_log(world);
+    storage_world_remove(world, storage_world_claim_key(world, "c"));
+    storage_world_run(world, 3 * SIM_MS);
+    assert_string_equal(storage_world_stored_volume(world, "v")->message,
+                        "error getting deleter volume plugin for volume \"v\": no volume plugin "
+                        "matched");
+}
+
+static void
+restart_in_the_midst(StorageWorld *world)
+{
+    Volume *volume = storage_world_volume(world, "v", 5, "");
+
+    storage_world_create(world, storage_world_claim(world, "c", 3, ""));
+    edit_reserve(&volume->meta, storage_world_stored_claim(world, "c"));
+    volume->phase = VOLUME_BOUND;
+    storage_world_import(world, volume);
+    storage_world_start(world);
+    storage_world_run(world, 1 * SIM_MS);
+    assert_true(cluster_crash(world->cluster, "kube-controller-manager", NULL));
+    storage_world_delete(world, storage_world_volume_key(world, "v"));
+    assert_true(cluster_restart(world->cluster, "kube-controller-manager", NULL));
+    storage_world_run(world, 100 * SIM_SECOND);
+}
+
+static const Story stories[] = {
+    {"G1 static pair",                                 static_pair,                     "PUT/st pv/v, " BIND_ALL,       ""                                },
+    {"claim first: found by the resync",               claim_first,                     "PUT/st pv/v, " BIND_ALL,       NULL                              },
+    {"G2 dynamic, Immediate",                          dynamic_immediate,               "PUT pvc/c, " BIND_PROVISIONED,
+     "Normal ExternalProvisioning pvc/c x2"                                                                                                               },
+    {"G3 dynamic, late binding",                       wait_for_first_consumer,         "PUT pvc/c, " BIND_PROVISIONED,
+     "Normal WaitForFirstConsumer pvc/c, Normal WaitForPodScheduled pvc/c, Normal "
+     "ExternalProvisioning pvc/c x2"                                                                                                                      },
+    {"SEQ-5 static, late binding",                     static_late_binding,             BIND_PROVISIONED,
+     "Normal WaitForFirstConsumer pvc/c"                                                                                                                  },
+    {"G4 delete the claim, policy Delete",             delete_claim_policy_delete,
+     "GET pvc/c 404, PUT/st pv/v, GET pv/v, GET pv/v",                                                                  NULL                              },
+    {"PVC-76 a GET per resync until somebody deletes", waiting_for_the_deleter,
+     "GET pv/v, GET pv/v",                                                                                              NULL                              },
+    {"G5 delete the claim, policy Retain",             delete_claim_policy_retain,      "GET pvc/c 404, PUT/st pv/v",
+     NULL                                                                                                                                                 },
+    {"PVC-71c a claim of that name again",             retained_and_claim_name_reused,  "GET pvc/c, GET pvc/c",
+     NULL                                                                                                                                                 },
+    {"PVC-74 claimRef removed by hand",                reference_removed_by_hand,       "PUT/st pv/v",                  NULL                              },
+    {"PVC-40 Lost",                                    claim_lost,                      "PUT/st pvc/c",                 "Warning ClaimLost pvc/c"         },
+    {"PVC-42 Lost, and found",                         claim_found_again,
+     "PUT/st pv/v, PUT pv/v, PUT/st pv/v, PUT/st pvc/c",                                                                NULL                              },
+    {"PVC-22.1 named volume missing",                  named_volume_missing,            "",                             ""                                },
+    {"PVC-23 named volume too small",                  named_volume_too_small,          "PUT/st pv/v",
+     "Warning VolumeMismatch pvc/c"                                                                                                                       },
+    {"PVC-22.4 named volume of another claim",         named_volume_of_another,         "",
+     "Warning FailedBinding pvc/d"                                                                                                                        },
+    {"PVC-22.2 named volume",                          named_volume,                    "PUT/st pv/v, " BIND_ALL,       ""                                },
+    {"PVC-21.5 no class, no volume",                   no_class_no_volume,              "",                             "Normal FailedBinding pvc/c x3"   },
+    {"PVC-60 class missing",                           class_missing,                   "",                             "Warning ProvisioningFailed pvc/c"},
+    {"PVC-26 no provisioner",                          no_provisioner,                  "",
+     "Warning ProvisioningFailed pvc/c, Warning ProvisioningFailed pvc/m"                                                                                 },
+    {"PVC-27 default class later",                     default_class_later,             "PUT pvc/c, PUT pvc/c",         NULL                              },
+    {"PVC-72.2 two volumes for one claim",             two_volumes_for_one_claim,       "PUT pv/w, PUT/st pv/w",        ""                                },
+    {"PVC-72.3 the second one reserved by hand",       second_volume_reserved_by_hand,
+     "PUT pv/w, PUT/st pv/w",                                                                                           ""                                },
+    {"PVC-70.4 another mode",                          volume_of_another_mode,          "",
+     "Normal FailedBinding pvc/c, Warning VolumeMismatch pv/v, Warning VolumeMismatch pvc/c"                                                              },
+    {"PVC-76 nobody to delete it",                     local_volume_with_policy_delete,
+     "GET pvc/c 404, PUT/st pv/v, GET pv/v, PUT/st pv/v",                                                               "Warning VolumeFailedDelete pv/v" },
+};
+
+static void
+stories_send_what_they_should(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++) {
+        StorageWorld world;
+
+        storage_world_init(&world, NULL);
+        stories[i].tell(&world);
+        const char *log = storage_world_log(&world);
+        g_autofree char *events = storage_world_events(&world);
+        if (strcmp(log, stories[i].log) != 0)
+            fail_msg("%s: sent %s", stories[i].title, log);
+        if (stories[i].events != NULL && strcmp(events, stories[i].events) != 0)
+            fail_msg("%s: told %s", stories[i].title, events);
+        storage_world_clear(&world);
+    }
+}
+
+static void
+restarts_where_it_was(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    restart_in_the_midst(&world);
+    const Claim *claim = storage_world_stored_claim(&world, "c");
+    assert_int_equal(claim->phase, CLAIM_LOST); /* bound before the crash, the volume gone since */
+    storage_world_clear(&world);
+}
+
+/* With everything settled a day goes by without an event of the controller's. */
+static void
+sleeps_when_all_is_settled(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    bind_pair(&world);
+    storage_world_run(&world, 60 * SIM_SECOND);
+    uint64_t fired = sim_events_fired(world.sim);
+    storage_world_run(&world, 86400 * SIM_SECOND);
+    assert_true(sim_events_fired(world.sim) - fired <= 1); /* the one of storage_world_run() */
+    storage_world_clear(&world);
+}
+
+/* ---- Sleeping and polling come to the same ---- */
+
+static void
+do_something(StorageWorld *world, SimStream stream, uint64_t n)
+{
+    static const char *const classes[] = {"", "fast", "late", NULL};
+    unsigned what = (unsigned)sim_random_below(stream, 1, n, 8);
+    g_autofree char *name = g_strdup_printf("o%u", (unsigned)sim_random_below(stream, 2, n, 6));
+    const char *class = classes[sim_random_below(stream, 3, n, G_N_ELEMENTS(classes))];
+    const Claim *claim = storage_world_stored_claim(world, name);
+    const Volume *volume = storage_world_stored_volume(world, name);
+    int gib = 1 + (int)sim_random_below(stream, 4, n, 5);
+
+    if (what < 2 && claim == NULL) {
+        storage_world_create(world, storage_world_claim(world, name, gib, class));
+    } else if (what < 4 && volume == NULL) {
+        Volume *created = storage_world_volume(world, name, gib, class);
+        created->reclaim_policy = gib % 2 == 0 ? RECLAIM_RETAIN : RECLAIM_DELETE;
+        if (claim != NULL && gib > 3)
+            edit_reserve(&created->meta, claim);
+        storage_world_create(world, created);
+    } else if (what == 4 && claim != NULL) {
+        storage_world_remove(world, storage_world_claim_key(world, name));
+    } else if (what == 5 && volume != NULL) {
+        storage_world_remove(world, storage_world_volume_key(world, name));
+    } else if (what == 6 && volume != NULL) {
+        storage_world_patch(world, storage_world_volume_key(world, name), edit_clear_reference,
+                            NULL);
+    } else if (what == 7 && claim != NULL) {
+        annotate(world, storage_world_claim_key(world, name), ANNOTATION_SELECTED_NODE, "n");
+    }
+}
+
+/* Returns: (owned): all that was sent, with its times */
+static char *
+run_at_random(uint64_t seed, gboolean polling)
+{
+    StorageWorldOptions options = {.seed = seed, .polling = polling, .slow = TRUE};
+    SimStream stream = sim_stream_from(seed, 0, "test/user");
+    StorageWorld world;
+    SimTime now = 0;
+
+    storage_world_init(&world, &options);
+    world.log_times = TRUE;
+    storage_world_class(&world, "fast", "csi.test", BINDING_IMMEDIATE);
+    storage_world_class(&world, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    storage_world_start(&world);
+    for (uint64_t n = 0; n < 150; n++) {
+        now += (SimTime)sim_random_below(stream, 0, n, n % 3 == 0 ? 40 * SIM_SECOND : 8 * SIM_MS);
+        storage_world_run(&world, now);
+        do_something(&world, stream, n);
+    }
+    storage_world_run(&world, now + 60 * SIM_SECOND);
+    g_autofree char *events = storage_world_events(&world);
+    char *all = g_strconcat(world.log->str, "\n", events, NULL);
+    storage_world_clear(&world);
+    return all;
+}
+
+static void
+sleeping_equals_polling(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        g_autofree char *asleep = run_at_random(seed, FALSE);
+        g_autofree char *awake = run_at_random(seed, TRUE);
+        assert_true(strlen(asleep) > 1000);
+        if (strcmp(asleep, awake) != 0)
+            fail_msg("seed %u:\n%s\n\n%s", (unsigned)seed, asleep, awake);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stories_send_what_they_should),
+        cmocka_unit_test(restarts_where_it_was),
+        cmocka_unit_test(sleeps_when_all_is_settled),
+        cmocka_unit_test(sleeping_equals_polling),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

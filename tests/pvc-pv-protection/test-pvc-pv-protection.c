@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/pvc-pv-protection/pvc-pv-protection.h"
+#include "tests/lib/storage-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+const ModelClass *const model_classes[] = {&pvc_protection_class, &pv_protection_class, NULL};
+
+static gboolean
+edit_volume_phase(Object *object, const void *phase)
+{
+    VOLUME(object)->phase = *(const VolumePhase *)phase;
+    return TRUE;
+}
+
+static gboolean
+edit_pod_phase(Object *object, const void *phase)
+{
+    POD(object)->phase = *(const PodPhase *)phase;
+    return TRUE;
+}
+
+static gboolean
+edit_node(Object *object, const void *node)
+{
+    POD(object)->node_name = node;
+    return TRUE;
+}
+
+static ObjectKey *
+pod_key(const StorageWorld *world, const char *name)
+{
+    return objects_key(world->objects, KIND_POD, "default", name);
+}
+
+static void
+set_volume_phase(StorageWorld *world, VolumePhase phase)
+{
+    storage_world_patch_status(world, storage_world_volume_key(world, "v"), edit_volume_phase,
+                               &phase);
+}
+
+static void
+settle(StorageWorld *world)
+{
+    storage_world_run(world, sim_now(world->sim) + SIM_SECOND);
+}
+
+/* The claim c, to be deleted while the pod p uses it. */
+static void
+claim_and_pod(StorageWorld *world, const char *node)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 1, ""));
+    storage_world_create(world, storage_world_pod(world, "p", "c", node));
+    settle(world);
+    storage_world_log(world);
+}
+
+static void
+unused_claim(StorageWorld *world)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 1, ""));
+    settle(world);
+    storage_world_delete(world, storage_world_claim_key(world, "c"));
+    settle(world);
+    assert_null(storage_world_stored_claim(world, "c"));
+}
+
+static void
+used_claim(StorageWorld *world)
+{
+    claim_and_pod(world, "n");
+    storage_world_delete(world, storage_world_claim_key(world, "c"));
+    storage_world_run(world, 86400 * SIM_SECOND);
+    assert_non_null(storage_world_stored_claim(world, "c"));
+}
+
+static void
+used_until_the_pod_is_gone(StorageWorld *world)
+{
+    used_claim(world);
+    storage_world_delete(world, pod_key(world, "p"));
+    settle(world); /* terminating, with its grace */
+    assert_non_null(storage_world_stored_claim(world, "c"));
+    ApiRequest now = {
+        .verb = API_DELETE, .key = pod_key(world, "p"), .grace_s = 0, .client = "kubelet"};
+    ApiResponse response;
+    api_server_commit(world->api, &now, &response);
+    settle(world);
+    assert_null(storage_world_stored_claim(world, "c"));
+}
+
+static void
+completed_pod_that_stays(StorageWorld *world)
+{
+    const PodPhase succeeded = POD_SUCCEEDED;
+
+    used_claim(world);
+    storage_world_patch_status(world, pod_key(world, "p"), edit_pod_phase, &succeeded);
+    settle(world);
+    assert_non_null(storage_world_stored_claim(world, "c"));
+}
+
+static void
+unscheduled_pod(StorageWorld *world)
+{
+    claim_and_pod(world, NULL);
+    storage_world_delete(world, storage_world_claim_key(world, "c"));
+    settle(world);
+    assert_null(storage_world_stored_claim(world, "c"));
+}
+
+static void
+pod_of_another_claim(StorageWorld *world)
+{
+    claim_and_pod(world, "n");
+    storage_world_create(world, storage_world_claim(world, "d", 1, ""));
+    storage_world_delete(world, storage_world_claim_key(world, "d"));
+    settle(world);
+}
+
+static gboolean
+edit_ephemeral(Object *object, const void *arg)
+{
+    Pod *pod = POD(object);
+    PodVolume volume = pod->volumes->items[0];
+
+    (void)arg;
+    volume.ephemeral = TRUE;
+    pod_volumes_unref(pod->volumes);
+    pod->volumes = pod_volumes_new(&volume, 1);
+    return TRUE;
+}
+
+/* An ephemeral volume's claim belongs to its pod: a claim that only has the name is not used. */
+static void
+ephemeral_volume(StorageWorld *world, gboolean owned)
+{
+    Pod *pod = storage_world_pod(world, "p", "c", "n");
+    Claim *claim = storage_world_claim(world, "c", 1, "");
+
+    edit_ephemeral(&pod->meta, NULL);
+    storage_world_start(world);
+    const Object *created = storage_world_create(world, pod);
+    if (owned)
+        object_set_owner(&claim->meta, created, TRUE, TRUE);
+    storage_world_create(world, claim);
+    settle(world);
+    storage_world_log(world);
+    storage_world_delete(world, storage_world_claim_key(world, "c"));
+    settle(world);
+}
+
+static void
+ephemeral_volume_of_the_pod(StorageWorld *world)
+{
+    ephemeral_volume(world, TRUE);
+    assert_non_null(storage_world_stored_claim(world, "c"));
+}
+
+static void
+ephemeral_volume_of_another(StorageWorld *world)
+{
+    ephemeral_volume(world, FALSE);
+    assert_null(storage_world_stored_claim(world, "c"));
+}
+
+static gboolean
+edit_no_finalizers(Object *object, const void *arg)
+{
+    (void)arg;
+    g_clear_pointer(&object->finalizers, string_list_unref);
+    return TRUE;
+}
+
+static void
+finalizer_missing(StorageWorld *world)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_claim(world, "c", 1, ""));
+    storage_world_create(world, storage_world_volume(world, "v", 1, ""));
+    settle(world);
+    storage_world_patch(world, storage_world_claim_key(world, "c"), edit_no_finalizers, NULL);
+    storage_world_patch(world, storage_world_volume_key(world, "v"), edit_no_finalizers, NULL);
+    settle(world);
+}
+
+static void
+volume_deleted(StorageWorld *world, VolumePhase phase)
+{
+    storage_world_start(world);
+    storage_world_create(world, storage_world_volume(world, "v", 1, ""));
+    set_volume_phase(world, phase);
+    settle(world);
+    storage_world_delete(world, storage_world_volume_key(world, "v"));
+    settle(world);
+}
+
+static void
+available_volume(StorageWorld *world)
+{
+    volume_deleted(world, VOLUME_AVAILABLE);
+    assert_null(storage_world_stored_volume(world, "v"));
+}
+
+static void
+bound_volume(StorageWorld *world)
+{
+    volume_deleted(world, VOLUME_BOUND);
+    storage_world_run(world, 86400 * SIM_SECOND);
+    assert_non_null(storage_world_stored_volume(world, "v"));
+}
+
+static void
+bound_volume_until_released(StorageWorld *world)
+{
+    bound_volume(world);
+    set_volume_phase(world, VOLUME_RELEASED);
+    settle(world);
+    assert_null(storage_world_stored_volume(world, "v"));
+}
+
+/* The first is processed at once, and alone; what is deleted meanwhile is one batch. */
+static void
+batches(StorageWorld *world)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+
+    storage_world_start(world);
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
+        storage_world_create(world, storage_world_claim(world, names[i], 1, ""));
+    settle(world);
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        storage_world_delete(world, storage_world_claim_key(world, names[i]));
+        storage_world_run(world, sim_now(world->sim) + SIM_MS / 10);
+    }
+    settle(world);
+}
+
+static const struct {
+    const char *title;
+    void (*tell)(StorageWorld *world);
+    const char *log;
+} stories[] = {
+    {"PROT-24 nobody uses the claim",       unused_claim,                "LIST pod/*, PUT pvc/c"},
+    {"PROT-24 a pod uses the claim",        used_claim,                  ""                     },
+    {"PROT-25 until the pod is gone",       used_until_the_pod_is_gone,  "LIST pod/*, PUT pvc/c"},
+    {"PROT-25 a completed pod",             completed_pod_that_stays,    ""                     },
+    {"PROT-26 an unscheduled pod",          unscheduled_pod,             "LIST pod/*, PUT pvc/c"},
+    {"PROT-25 a pod with another claim",    pod_of_another_claim,        "LIST pod/*, PUT pvc/d"},
+    {"PROT-25 ephemeral",                   ephemeral_volume_of_the_pod, ""                     },
+    {"PROT-25 ephemeral, of another",       ephemeral_volume_of_another, "LIST pod/*, PUT pvc/c"},
+    {"PROT-11, 23 finalizer missing",       finalizer_missing,           "PUT pvc/c, PUT pv/v"  },
+    {"PROT-11 Available volume",            available_volume,            "PUT pv/v"             },
+    {"PROT-14 Bound volume",                bound_volume,                ""                     },
+    {"PROT-14 Bound volume until released", bound_volume_until_released, "PUT pv/v"             },
+};
+
+static void
+stories_send_what_they_should(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++) {
+        StorageWorld world;
+
+        storage_world_init(&world, NULL);
+        stories[i].tell(&world);
+        const char *log = storage_world_log(&world);
+        if (strcmp(log, stories[i].log) != 0)
+            fail_msg("%s: sent %s", stories[i].title, log);
+        storage_world_clear(&world);
+    }
+}
+
+static void
+one_list_serves_a_batch(void **state)
+{
+    const StorageWorldOptions options = {.slow = TRUE};
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, &options);
+    batches(&world);
+    const char *log = storage_world_log(&world);
+    assert_string_equal(log, "LIST pod/*, PUT pvc/a, LIST pod/*, PUT pvc/b, PUT pvc/c, PUT pvc/d");
+    storage_world_clear(&world);
+}
+
+/* A pod that comes to a node while its claim's finalizer goes: the list counts, the cache alone does not. */
+static void
+the_list_knows_more_than_the_cache(void **state)
+{
+    const StorageWorldOptions options = {.slow = TRUE};
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, &options);
+    claim_and_pod(&world, NULL);
+    storage_world_patch(&world, pod_key(&world, "p"), edit_node, storage_world_intern(&world, "n"));
+    storage_world_delete(&world, storage_world_claim_key(&world, "c"));
+    settle(&world);
+    assert_non_null(storage_world_stored_claim(&world, "c"));
+    storage_world_clear(&world);
+}
+
+/* PROT-13: a write with an old version is refused, and tried again 5 ms later. */
+static void
+a_conflict_is_retried(void **state)
+{
+    unsigned n_refused = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        const StorageWorldOptions options = {.slow = TRUE, .seed = seed};
+        StorageWorld world;
+
+        storage_world_init(&world, &options);
+        storage_world_start(&world);
+        storage_world_create(&world, storage_world_volume(&world, "v", 1, ""));
+        set_volume_phase(&world, VOLUME_BOUND);
+        settle(&world);
+        storage_world_delete(&world, storage_world_volume_key(&world, "v"));
+        set_volume_phase(&world, VOLUME_RELEASED);
+        storage_world_run(&world, sim_now(world.sim) + 3 * SIM_MS);
+        if (storage_world_stored_volume(&world, "v") != NULL)
+            set_volume_phase(&world, VOLUME_FAILED);
+        settle(&world);
+        assert_null(storage_world_stored_volume(&world, "v"));
+        n_refused += world.refused > 0;
+        storage_world_clear(&world);
+    }
+    assert_true(n_refused > 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stories_send_what_they_should),
+        cmocka_unit_test(one_list_serves_a_batch),
+        cmocka_unit_test(the_list_knows_more_than_the_cache),
+        cmocka_unit_test(a_conflict_is_retried),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -249,7 +249,7 @@ make_pool(Topology *self, const StringList *keys, InformerIter *nodes)
 
     pool->keys = string_list_ref(keys);
     g_ptr_array_add(self->pools, pool);
-    while ((node = informer_iter_next(nodes)) != NULL)
+    while (nodes != NULL && (node = informer_iter_next(nodes)) != NULL)
         pool_count(pool, node->labels, 1);
     return pool;
 }

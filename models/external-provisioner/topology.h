@@ -51,7 +51,7 @@ typedef struct {
 
 void topology_init(Topology *self, const char *driver);
 void topology_clear(Topology *self);
-/* Informer events: NULL as an informer's handler has it. @nodes: all known nodes, for keys that are new. */
+/* Informer events: NULL as an informer's handler has it. @nodes: all known nodes, for keys that are new; NULL: none. */
 void topology_csi_node_changed(Topology *self,
                                const CsiNode *before,
                                const CsiNode *after,

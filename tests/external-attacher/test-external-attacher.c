@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "models/external-attacher/attacher.h"
+#include "tests/sidecar/world.h"
+
+const ModelClass *const model_classes[] = {&external_attacher_class, NULL};
+
+#define MS(ms) ((ms)*SIM_MS)
+#define FINALIZER "external-attacher/csi-test-example"
+
+/* ---- EA-20 ---- */
+
+static const struct {
+    uint32_t modes;
+    CsiAccessMode plain, multi_writer; /* CSI_MODE_UNKNOWN: an error */
+} mode_cases[] = {
+    {ACCESS_RWO,               CSI_SINGLE_NODE_WRITER,      CSI_SINGLE_NODE_MULTI_WRITER },
+    {ACCESS_ROX,               CSI_MULTI_NODE_READER_ONLY,  CSI_MULTI_NODE_READER_ONLY   },
+    {ACCESS_RWX,               CSI_MULTI_NODE_MULTI_WRITER, CSI_MULTI_NODE_MULTI_WRITER  },
+    {ACCESS_RWOP,              CSI_SINGLE_NODE_WRITER,      CSI_SINGLE_NODE_SINGLE_WRITER},
+    {ACCESS_RWO | ACCESS_RWX,  CSI_MULTI_NODE_MULTI_WRITER, CSI_MULTI_NODE_MULTI_WRITER  },
+    {ACCESS_ROX | ACCESS_RWX,  CSI_MULTI_NODE_MULTI_WRITER, CSI_MULTI_NODE_MULTI_WRITER  },
+    {ACCESS_RWO | ACCESS_ROX,  CSI_MODE_UNKNOWN,            CSI_MODE_UNKNOWN             },
+    {ACCESS_RWOP | ACCESS_RWX, CSI_MODE_UNKNOWN,            CSI_MODE_UNKNOWN             },
+    {0,                        CSI_MODE_UNKNOWN,            CSI_MODE_UNKNOWN             },
+};
+
+static void
+access_modes(void **state)
+{
+    const char *error;
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(mode_cases); i++) {
+        assert_int_equal(attacher_access_mode(mode_cases[i].modes, FALSE, &error),
+                         mode_cases[i].plain);
+        assert_int_equal(error != NULL, mode_cases[i].plain == CSI_MODE_UNKNOWN);
+        assert_int_equal(attacher_access_mode(mode_cases[i].modes, TRUE, &error),
+                         mode_cases[i].multi_writer);
+    }
+    for (uint32_t modes = 0; modes < 16; modes++) { /* every set has an answer */
+        CsiAccessMode mode = attacher_access_mode(modes, FALSE, &error);
+        assert_int_equal(mode == CSI_MODE_UNKNOWN, error != NULL);
+    }
+}
+
+/* ---- One attachment ---- */
+
+static gboolean
+remove_pv_protection(Object *object, const void *arg)
+{
+    (void)arg;
+    return object_remove_finalizer(object, FINALIZER_PV_PROTECTION);
+}
+
+static const Attachment *
+attachment(World *world, const char *name)
+{
+    return (const Attachment *)world_get(world, KIND_ATTACHMENT, name);
+}
+
+static void
+assert_log(World *world, const char *expected)
+{
+    g_autofree char *log = world_take_log(world);
+
+    assert_string_equal(log, expected);
+}
+
+static void
+assert_times(World *world, const char *what, const char *expected)
+{
+    g_autofree char *times = world_times(world, what);
+
+    assert_string_equal(times, expected);
+}
+
+static void
+publish_context(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->latency[CSI_CONTROLLER_UNPUBLISH_VOLUME] = NULL;
+}
+
+/* EA-V5, EA-V6, SEQ-6, SEQ-7; with no latency at all the watch is as fast as the second run, so there is no RACE-2. */
+static void
+up_and_down(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = publish_context};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, MS(500));
+    assert_log(world, "PATCH PersistentVolume, PATCH VolumeAttachment");
+    assert_true(object_has_finalizer(&attachment(world, "va")->meta, FINALIZER));
+    assert_string_equal(object_annotation(&attachment(world, "va")->meta, ANNOTATION_NODE_ID), "b");
+    assert_false(attachment(world, "va")->attached);
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "ControllerPublishVolume, PATCH_STATUS VolumeAttachment");
+    assert_true(attachment(world, "va")->attached);
+    assert_true(object_has_finalizer(world_get(world, KIND_VOLUME, "pv"), FINALIZER));
+
+    world_delete(world, KIND_ATTACHMENT, "va");
+    world_run(world, 2 * SIM_MINUTE);
+    assert_log(
+        world,
+        "ControllerUnpublishVolume, PATCH VolumeAttachment, PATCH_STATUS VolumeAttachment 404");
+    assert_null(attachment(world, "va"));
+
+    world_create(
+        world,
+        &world_attachment(world, "vb", "pv", "c")->meta); /* the volume has its finalizer already */
+    world_run(world, 3 * SIM_MINUTE);
+    assert_log(world,
+               "PATCH VolumeAttachment, ControllerPublishVolume, PATCH_STATUS VolumeAttachment");
+}
+
+/* EA-V7 */
+static void
+deleted_before_it_began(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, MS(500));
+    assert_log(
+        world,
+        "PATCH_STATUS VolumeAttachment"); /* no such volume: an error, and no finalizer (EA-21) */
+    assert_string_equal(attachment(world, "va")->attach_error.message,
+                        "persistentvolume \"pv\" not found");
+    world_delete(world, KIND_ATTACHMENT, "va");
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "");
+}
+
+/* EA-19.7 */
+static void
+node_without_the_driver(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_create(world, &object_new(world_key(world, KIND_CSI_NODE, "x"))[0]);
+    world_create(world, &world_attachment(world, "va", "pv", "x")->meta);
+    world_create(world, &world_attachment(world, "vb", "pv", "y")->meta);
+    world_run(world, MS(500));
+    assert_string_equal(attachment(world, "va")->attach_error.message,
+                        "CSINode x does not contain driver " WORLD_DRIVER);
+    assert_string_equal(attachment(world, "vb")->attach_error.message,
+                        "csinode.storage.k8s.io \"y\" not found");
+    assert_null(attachment(world, "va")->meta.finalizers);
+}
+
+static const CsiModelledError publish_fails = {
+    .method = CSI_CONTROLLER_PUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 1};
+static const CsiModelledError unpublish_fails = {
+    .method = CSI_CONTROLLER_UNPUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 1, .count = 3};
+
+static void
+fail_at_once(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->latency[CSI_CONTROLLER_PUBLISH_VOLUME] = NULL;
+    options->errors = &publish_fails;
+    options->n_errors = 1;
+}
+
+static void
+fail_to_unpublish(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->latency[CSI_CONTROLLER_UNPUBLISH_VOLUME] = NULL;
+    options->errors = &unpublish_fails;
+    options->n_errors = 1;
+}
+
+/* EA-V3: our own patch queues a fresh attachment again, so the first failure counts twice. */
+static void
+publish_keeps_failing(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = fail_at_once};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, 1200 * SIM_SECOND);
+    assert_times(world, "ControllerPublishVolume",
+                 "0 0 1000 5000 13000 29000 61000 125000 253000 509000 809000 1109000");
+    assert_string_equal(attachment(world, "va")->attach_error.message,
+                        "rpc error: code = Internal desc = injected error");
+}
+
+static void
+hang(World *world, CsiModelledOptions *options)
+{
+    options->latency[CSI_CONTROLLER_PUBLISH_VOLUME] = world_constant(world, SIM_HOUR);
+    options->lock = CSI_LOCK_NONE;
+}
+
+/* EA-V4: a timer that fires during a call makes the key run again at once. */
+static void
+publish_hangs(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = hang};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, 190 * SIM_SECOND);
+    assert_times(world, "ControllerPublishVolume", "0 15000 30000 45000 60000 75000 91000 170000");
+}
+
+/* SEQ-8: detach has no second run (EA-36). */
+static void
+unpublish_fails_and_backs_off(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = fail_to_unpublish};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, 10 * SIM_SECOND);
+    world_delete(world, KIND_ATTACHMENT, "va");
+    g_free(world_take_log(world));
+    world_run(world, SIM_MINUTE);
+    assert_times(world, "ControllerUnpublishVolume", "10000 11000 13000 17000");
+    assert_log(
+        world,
+        "ControllerUnpublishVolume INTERNAL, PATCH_STATUS VolumeAttachment, "
+        "ControllerUnpublishVolume INTERNAL, PATCH_STATUS VolumeAttachment, "
+        "ControllerUnpublishVolume INTERNAL, PATCH_STATUS VolumeAttachment, "
+        "ControllerUnpublishVolume, PATCH VolumeAttachment, PATCH_STATUS VolumeAttachment 404");
+}
+
+/* EA-34: deleted while the call runs: first attached, then detached. */
+static void
+deleted_while_publishing(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, MS(500));
+    world_delete(world, KIND_ATTACHMENT, "va");
+    world_run(world, SIM_MINUTE);
+    assert_log(
+        world,
+        "PATCH PersistentVolume, PATCH VolumeAttachment, ControllerPublishVolume, PATCH_STATUS "
+        "VolumeAttachment, "
+        "ControllerUnpublishVolume, PATCH VolumeAttachment, PATCH_STATUS VolumeAttachment 404");
+}
+
+/* EA-28: a deleted volume is let go once no attachment names it. */
+static void
+volume_is_let_go(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_edit(world, KIND_VOLUME, "pv", remove_pv_protection, NULL);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, 10 * SIM_SECOND);
+    world_delete(world, KIND_VOLUME, "pv");
+    world_run(world, 20 * SIM_SECOND);
+    assert_log(world, "PATCH PersistentVolume, PATCH VolumeAttachment, ControllerPublishVolume, "
+                      "PATCH_STATUS VolumeAttachment");
+    assert_non_null(world_get(world, KIND_VOLUME, "pv"));
+    world_delete(world, KIND_ATTACHMENT, "va");
+    world_run(world, SIM_MINUTE);
+    assert_null(world_get(world, KIND_VOLUME, "pv"));
+}
+
+static void
+do_not_attach(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->controller_capabilities &=
+        (CsiControllerCapabilities)~CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME;
+}
+
+/* EA-30 */
+static void
+driver_without_attach(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = do_not_attach};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, SIM_SECOND);
+    assert_log(world, "PATCH_STATUS VolumeAttachment");
+    assert_true(attachment(world, "va")->attached);
+    world_delete(world, KIND_ATTACHMENT, "va");
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "");
+}
+
+/* ---- Races and bursts ---- */
+
+/* RACE-2: 38 % of all attaches on an idle machine publish twice. */
+static void
+second_publish(void **state)
+{
+    WorldOptions options = {.seed = 11, .recorded_timing = TRUE};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    for (unsigned i = 0; i < 400; i++) {
+        g_autofree char *volume = g_strdup_printf("pv-%u", i), *name = g_strdup_printf("va-%u", i);
+        world_create(world, &world_volume(world, volume)->meta);
+        world_run(world, (10 * i + 1) * SIM_SECOND);
+        world_create(world, &world_attachment(world, name, volume, "b")->meta);
+        world_run(world, 10 * (i + 1) * SIM_SECOND);
+    }
+    unsigned again = world_count(world, "ControllerPublishVolume", NULL, NULL) - 400;
+    print_message("second publish: %u of 400\n", again);
+    assert_in_range(again, 120, 190);
+    assert_int_equal(world_count(world, "PATCH_STATUS VolumeAttachment", NULL, NULL), 400 + again);
+}
+
+static void
+make_attachments(World *world)
+{
+    for (unsigned i = 0; i < 100; i++) {
+        g_autofree char *volume = g_strdup_printf("pv-%u", i), *name = g_strdup_printf("va-%u", i);
+        world_create(world, &world_volume(world, volume)->meta);
+        world_create(world, &world_attachment(world, name, volume, i % 2 == 0 ? "b" : "c")->meta);
+    }
+}
+
+static void
+publish_instantly(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->latency[CSI_CONTROLLER_PUBLISH_VOLUME] = NULL;
+    options->latency[CSI_CONTROLLER_UNPUBLISH_VOLUME] = NULL;
+}
+
+#define ASSERT_ABOUT(value, expected, tolerance)                                                   \
+    assert_in_range((uint64_t)(value), (uint64_t)((expected) - (tolerance)),                       \
+                    (uint64_t)((expected) + (tolerance)))
+
+/* EA-V9, TIM-72, TIM-73 */
+static void
+burst_up_and_down(void **state)
+{
+    WorldOptions options = {.seed = 2, .recorded_timing = TRUE, .driver = publish_instantly};
+    g_autoptr(World) world = world_new(&options);
+    SimTime first, last;
+
+    (void)state;
+    world_run(world, SIM_SECOND);
+    make_attachments(world);
+    world_run(world, 2 * SIM_MINUTE);
+    assert_int_equal(world_count(world, "PATCH PersistentVolume", &first, NULL), 100);
+    assert_int_equal(world_count(world, "PATCH VolumeAttachment", NULL, NULL), 100);
+    unsigned n_status = world_count(world, "PATCH_STATUS VolumeAttachment", NULL, &last);
+    print_message("status patches: %u\n", n_status);
+    assert_in_range(n_status, 100, 112);
+    ASSERT_ABOUT(last - first, (200 + n_status - 10) * MS(200), MS(450));
+
+    g_free(world_take_log(world));
+    for (unsigned i = 0; i < 100; i++) {
+        g_autofree char *name = g_strdup_printf("va-%u", i);
+        world_delete(world, KIND_ATTACHMENT, name);
+    }
+    world_run(world, 4 * SIM_MINUTE);
+    assert_int_equal(world_count(world, "PATCH VolumeAttachment", &first, NULL), 100);
+    assert_int_equal(world_count(world, "PATCH_STATUS VolumeAttachment 404", NULL, &last), 100);
+    ASSERT_ABOUT(last - first, MS(38000), MS(450));
+}
+
+static void
+take_800_ms(World *world, CsiModelledOptions *options)
+{
+    options->latency[CSI_CONTROLLER_PUBLISH_VOLUME] = world_constant(world, MS(800));
+}
+
+/* TIM-79a: ten workers are the limit when the client is none. */
+static void
+ten_workers(void **state)
+{
+    WorldOptions options = {.seed = 2,
+                            .recorded_timing = TRUE,
+                            .driver = take_800_ms,
+                            .flag = "kube-api-qps",
+                            .value = "200",
+                            .flag2 = "kube-api-burst",
+                            .value2 = "400"};
+    g_autoptr(World) world = world_new(&options);
+    SimTime first, last;
+
+    (void)state;
+    make_attachments(world);
+    world_run(world, SIM_MINUTE);
+    unsigned n_calls = world_count(world, "ControllerPublishVolume", &first, &last);
+    print_message("calls: %u\n", n_calls);
+    assert_in_range(n_calls, 100, 125);
+    ASSERT_ABOUT(last - first + MS(800), n_calls * MS(80), MS(900));
+}
+
+/* TIM-91, and the key's memory is gone: the volume is published again. */
+static void
+crash_and_restart(void **state)
+{
+    WorldOptions options = {.seed = 1, .recorded_timing = TRUE};
+    g_autoptr(World) world = world_new(&options);
+    SimTime first = 0, last = 0;
+
+    (void)state;
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+    world_run(world, MS(500));
+    assert_true(cluster_crash(world->cluster, "external-attacher", WORLD_DRIVER));
+    world_run(world, MS(8000));
+    assert_true(cluster_restart(world->cluster, "external-attacher", WORLD_DRIVER));
+    world_run(world, SIM_MINUTE);
+    assert_in_range(world_count(world, "ControllerPublishVolume", &first, &last), 1,
+                    2); /* the first one's answer was for nobody */
+    ASSERT_ABOUT(first, MS(8130), MS(15));
+    assert_true(attachment(world, "va")->attached);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(access_modes),
+        cmocka_unit_test(up_and_down),
+        cmocka_unit_test(deleted_before_it_began),
+        cmocka_unit_test(node_without_the_driver),
+        cmocka_unit_test(publish_keeps_failing),
+        cmocka_unit_test(publish_hangs),
+        cmocka_unit_test(unpublish_fails_and_backs_off),
+        cmocka_unit_test(deleted_while_publishing),
+        cmocka_unit_test(volume_is_let_go),
+        cmocka_unit_test(driver_without_attach),
+        cmocka_unit_test(second_publish),
+        cmocka_unit_test(burst_up_and_down),
+        cmocka_unit_test(ten_workers),
+        cmocka_unit_test(crash_and_restart),
+    };
+
+    return cmocka_run_group_tests_name("external-attacher", tests, NULL, NULL);
+}

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "models/external-provisioner/external-provisioner.h"
+#include "tests/sidecar/world.h"
+
+const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
+
+#define MS(ms) ((ms)*SIM_MS)
+#define PROVISIONING                                                                               \
+    "Provisioning x%s: External provisioner is provisioning volume for claim \"default/data\""
+
+static const char *
+volume_name(World *world, const char *claim)
+{
+    char uid[OBJECT_UID_BUFFER];
+
+    return strings_internf(world->strings, "pvc-%s",
+                           object_uid_format(world_get(world, KIND_CLAIM, claim)->uid, uid));
+}
+
+static const Volume *
+volume_of(World *world, const char *claim)
+{
+    return VOLUME_CONST(world_get(world, KIND_VOLUME, volume_name(world, claim)));
+}
+
+static void
+add_class(World *world, BindingMode mode, ReclaimPolicy policy)
+{
+    world_create(world, &world_class(world, "class", mode, policy)->meta);
+}
+
+static void
+assert_log(World *world, const char *expected)
+{
+    g_autofree char *log = world_take_log(world);
+
+    assert_string_equal(log, expected);
+}
+
+static void
+assert_times(World *world, const char *what, const char *expected)
+{
+    g_autofree char *times = world_times(world, what);
+
+    assert_string_equal(times, expected);
+}
+
+static void
+assert_events(World *world, ObjectKind kind, const char *name, const char *expected)
+{
+    g_autofree char *events = world_events(world, world_key(world, kind, name));
+
+    assert_string_equal(events, expected);
+}
+
+static gboolean
+set_volume_name(Object *object, const void *name)
+{
+    CLAIM(object)->volume_name = name;
+    return TRUE;
+}
+
+static gboolean
+set_volume_phase(Object *object, const void *phase)
+{
+    VOLUME(object)->phase = *(const uint32_t *)phase;
+    return TRUE;
+}
+
+static void
+set_phase(World *world, const char *volume, uint32_t phase)
+{
+    world_edit_status(world, KIND_VOLUME, volume, set_volume_phase, &phase);
+}
+
+/* ---- Claims ---- */
+
+static void
+immediate_claim_becomes_a_volume(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+    world_run(world, SIM_MINUTE);
+    assert_times(world, "CREATE", "1000");
+    assert_log(world, "CreateVolume, CREATE PersistentVolume");
+
+    const Volume *volume = volume_of(world, "data");
+    const Object *claim = world_get(world, KIND_CLAIM, "data");
+    assert_non_null(volume);
+    assert_string_equal(object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY), WORLD_DRIVER);
+    assert_string_equal(
+        object_annotation(&volume->meta, "volume.kubernetes.io/provisioner-deletion-secret-name"),
+        "");
+    assert_true(object_has_finalizer(&volume->meta, FINALIZER_PROVISIONER));
+    assert_true(object_has_finalizer(&volume->meta, FINALIZER_PV_PROTECTION));
+    assert_ptr_equal(volume->claim_ref.claim, claim->key);
+    assert_true(object_uid_equal(volume->claim_ref.uid, claim->uid));
+    assert_int_equal(volume->claim_ref.resource_version, claim->resource_version);
+    assert_int_equal(volume->capacity_bytes, INT64_C(1) << 30);
+    assert_string_equal(volume->class_name, "class");
+    assert_int_equal(volume->reclaim_policy, RECLAIM_DELETE);
+    assert_string_equal(volume->source->handle, object_name(&volume->meta));
+    assert_non_null(
+        string_map_get(volume->source->attributes, "storage.kubernetes.io/csiProvisionerIdentity"));
+    assert_int_equal(volume->node_affinity->n_terms, 1);
+
+    g_autofree char *events = g_strdup_printf(
+        PROVISIONING "; ProvisioningSucceeded x1: Successfully provisioned volume %s", "1",
+        object_name(&volume->meta));
+    assert_events(world, KIND_CLAIM, "data", events);
+
+    world_edit(world, KIND_CLAIM, "data", set_volume_name, object_name(&volume->meta));
+    world_run(world, 2 * SIM_MINUTE);
+    assert_log(world, "");
+}
+
+static void
+late_binding_waits_for_a_node(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
+    world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+    world_create(world, &world_claim(world, "chosen", "class", "b")->meta);
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "CreateVolume, CREATE PersistentVolume");
+    assert_null(volume_of(world, "data"));
+    const LabelSelector *place = volume_of(world, "chosen")->node_affinity->terms[0].expressions;
+    assert_string_equal(place->requirements[0].key, WORLD_ZONE);
+    assert_string_equal(place->requirements[0].values->items[0], "b");
+}
+
+static void
+claims_of_others_are_left_alone(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+    Claim *other = world_claim(world, "other", "class", NULL);
+
+    (void)state;
+    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    object_set_annotation(&other->meta, world_intern(world, ANNOTATION_STORAGE_PROVISIONER),
+                          world_intern(world, "else"));
+    world_create(world, &other->meta);
+    Claim *named = world_claim(world, "named", "class", NULL);
+    named->volume_name = world_intern(world, "some");
+    world_create(world, &named->meta);
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "");
+}
+
+static const CsiModelledError internal_three_times = {
+    .method = CSI_CREATE_VOLUME, .code = CSI_INTERNAL, .probability = 1, .count = 3};
+
+static void
+fail_three_times(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->errors = &internal_three_times;
+    options->n_errors = 1;
+}
+
+/* PROV-12, PROV-46: 1, 2, 4 s after the end of each attempt. */
+static void
+failures_back_off(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = fail_three_times};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+    world_run(world, SIM_MINUTE);
+    assert_times(world, "CreateVolume", "0 2000 5000 10000");
+    assert_log(world, "CreateVolume INTERNAL, CreateVolume INTERNAL, CreateVolume INTERNAL, "
+                      "CreateVolume, CREATE PersistentVolume");
+    g_autofree char *events = g_strdup_printf(
+        PROVISIONING
+        "; ProvisioningFailed x3: failed to provision volume with StorageClass \"class\": "
+        "rpc error: code = Internal desc = injected error; ProvisioningSucceeded x1: Successfully "
+        "provisioned volume %s",
+        "4", volume_name(world, "data"));
+    assert_events(world, KIND_CLAIM, "data", events);
+}
+
+static gboolean
+remove_pvc_protection(Object *object, const void *arg)
+{
+    (void)arg;
+    return object_remove_finalizer(object, FINALIZER_PVC_PROTECTION);
+}
+
+/* PROV-16, PROV-22: a call that ran into its deadline goes on in the back end, and is repeated though the claim is gone. */
+static void
+background_outlives_the_claim(void **state)
+{
+    WorldOptions options = {.seed = 1, .flag = "timeout", .value = "300ms"};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+    const char *name = volume_name(world, "data");
+    world_run(world, MS(500));
+    assert_log(world, "CreateVolume DEADLINE_EXCEEDED");
+    world_edit(world, KIND_CLAIM, "data", remove_pvc_protection, NULL);
+    world_delete(world, KIND_CLAIM, "data");
+    assert_null(world_get(world, KIND_CLAIM, "data"));
+    csi_modelled_driver_set_latency(world->driver, (CsiLatency)CSI_CREATE_VOLUME, NULL);
+    world_run(world, SIM_MINUTE);
+    assert_non_null(world_get(world, KIND_VOLUME, name));
+}
+
+static const CsiModelledError exhausted_in_a = {
+    .method = CSI_CREATE_VOLUME, .code = CSI_RESOURCE_EXHAUSTED, .probability = 1, .zone = "a"};
+
+static void
+run_out_in_a(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->errors = &exhausted_in_a;
+    options->n_errors = 1;
+}
+
+/* PROV-17, SEQ-3: the node is given up; with another one it works, and at once. */
+static void
+exhausted_node_is_given_up(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = run_out_in_a};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
+    world_create(world, &world_claim(world, "data", "class", "a")->meta);
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "CreateVolume RESOURCE_EXHAUSTED, UPDATE PersistentVolumeClaim");
+    assert_null(object_annotation(world_get(world, KIND_CLAIM, "data"), ANNOTATION_SELECTED_NODE));
+    assert_events(
+        world, KIND_CLAIM, "data",
+        "Provisioning x1: External provisioner is provisioning volume for claim \"default/data\"; "
+        "ProvisioningFailed x1: failed to provision volume with StorageClass \"class\": rpc error: "
+        "code = ResourceExhausted desc = injected error");
+}
+
+/* PROV-14.3 */
+static void
+vanished_node_is_given_up(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
+    world_create(world, &world_claim(world, "data", "class", "gone")->meta);
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "UPDATE PersistentVolumeClaim");
+    assert_events(world, KIND_CLAIM, "data", "ProvisioningFailed x1: node \"gone\" not found");
+}
+
+static void
+have_no_topology(World *world, CsiModelledOptions *options)
+{
+    options->plugin_capabilities &=
+        (CsiPluginCapabilities)~CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS;
+    run_out_in_a(world, options);
+}
+
+/* PROV-14.3, TOPO-8 */
+static void
+driver_without_topology_asks_for_the_node(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = have_no_topology};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
+    world_create(world, &world_claim(world, "data", "class", "a")->meta);
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "GET Node, CreateVolume, CREATE PersistentVolume");
+    assert_null(volume_of(world, "data")->node_affinity);
+}
+
+/* PROV-13.4 */
+static void
+class_may_come_later(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+    world_run(world, MS(3500));
+    assert_log(world, "");
+    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    world_run(world, SIM_MINUTE);
+    assert_times(world, "CreateVolume", "7000"); /* after 1 + 2 + 4 s */
+}
+
+/* ---- Volumes ---- */
+
+static void
+provision_and_bind(World *world, ReclaimPolicy policy)
+{
+    add_class(world, BINDING_IMMEDIATE, policy);
+    world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+    world_run(world, 5 * SIM_SECOND);
+    assert_non_null(volume_of(world, "data"));
+    set_phase(world, volume_name(world, "data"), VOLUME_BOUND);
+    world_run(world, 10 * SIM_SECOND);
+    g_free(world_take_log(world));
+}
+
+static gboolean
+remove_pv_protection(Object *object, const void *arg)
+{
+    (void)arg;
+    return object_remove_finalizer(object, FINALIZER_PV_PROTECTION);
+}
+
+static void
+released_volume_is_deleted(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    provision_and_bind(world, RECLAIM_DELETE);
+    set_phase(world, volume_name(world, "data"), VOLUME_RELEASED);
+    world_run(world, 20 * SIM_SECOND);
+    assert_log(world, "DeleteVolume, DELETE PersistentVolume, PATCH PersistentVolume");
+    assert_int_equal(csi_modelled_driver_n_volumes(world->driver), 0);
+    world_edit(world, KIND_VOLUME, volume_name(world, "data"), remove_pv_protection, NULL);
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "");
+    assert_null(volume_of(world, "data"));
+}
+
+/* PROV-32.2: the finalizer goes as soon as the volume is seen. */
+static void
+retained_volume_is_let_go(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    add_class(world, BINDING_IMMEDIATE, RECLAIM_RETAIN);
+    world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+    world_run(world, SIM_MINUTE);
+    assert_log(world, "CreateVolume, CREATE PersistentVolume, PATCH PersistentVolume");
+    set_phase(world, volume_name(world, "data"), VOLUME_RELEASED);
+    world_run(world, 2 * SIM_MINUTE);
+    assert_log(world, "");
+}
+
+/* PROV-34, PROV-38 */
+static void
+attached_volume_is_not_deleted(void **state)
+{
+    WorldOptions options = {.seed = 1};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    provision_and_bind(world, RECLAIM_DELETE);
+    const char *name = volume_name(world, "data");
+    world_create(world, &world_attachment(world, "va", name, "b")->meta);
+    set_phase(world, name, VOLUME_RELEASED);
+    world_run(world, 12500 * SIM_MS);
+    assert_log(world, "");
+    world_delete(world, KIND_ATTACHMENT, "va");
+    world_run(world, SIM_MINUTE);
+    assert_times(world, "DeleteVolume", "13000"); /* refused at 0, 1; the next after 2 s */
+    g_autofree char *events = g_strdup_printf(
+        "VolumeFailedDelete x2: persistentvolume %s is still attached to node b", name);
+    assert_events(world, KIND_VOLUME, name, events);
+}
+
+/* ---- Bursts: one token bucket for all ---- */
+
+static void
+create_claims(World *world, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        g_autofree char *name = g_strdup_printf("data-%u", i);
+        world_create(world, &world_claim(world, name, "class", NULL)->meta);
+    }
+}
+
+static unsigned
+events_written(World *world, SimTime from, SimTime until, SimTime *last)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < api_server_n_events(world->api); i++) {
+        const ApiEvent *event = api_server_event(world->api, i);
+        if (event->count == 0 || event->written_at < from || event->written_at >= until)
+            continue;
+        count++;
+        if (last != NULL)
+            *last = MAX(*last, event->written_at);
+    }
+    return count;
+}
+
+#define ASSERT_ABOUT(value, expected, tolerance)                                                   \
+    assert_in_range((uint64_t)(value), (uint64_t)((expected) - (tolerance)),                       \
+                    (uint64_t)((expected) + (tolerance)))
+
+/* TIM-70, TIM-71, TIM-80: workers crowd out the events. */
+static void
+burst_of_claims(void **state)
+{
+    static const struct {
+        unsigned n;
+        SimTime last_volume, last_event;
+    } cases[] = {
+        {100, MS(21650), MS(58050)}, /* (N - 10 + 15..18)/5 after the first event; (3 N - 10)/5 */
+        {20,  MS(5400),  MS(10050)}, /* 38 */
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        WorldOptions options = {.seed = 7 + i, .recorded_timing = TRUE};
+        g_autoptr(World) world = world_new(&options);
+        SimTime first_call, last_call, first, last, last_event = 0;
+
+        add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+        world_run(world, SIM_SECOND);
+        create_claims(world, cases[i].n);
+        world_run(world, 2 * SIM_MINUTE);
+        assert_int_equal(world_count(world, "CreateVolume", &first_call, &last_call), cases[i].n);
+        assert_true(last_call - first_call < MS(100));
+        assert_int_equal(world_count(world, "CREATE PersistentVolume", &first, &last), cases[i].n);
+        ASSERT_ABOUT(first - first_call, MS(1300), MS(150));
+        ASSERT_ABOUT(last - first_call, cases[i].last_volume, MS(450));
+        assert_in_range(events_written(world, 0, first, NULL), 13, 16);
+        assert_in_range(events_written(world, first, last, NULL), 1, 4);
+        assert_int_equal(events_written(world, 0, SIM_TIME_MAX, &last_event), 2 * cases[i].n);
+        ASSERT_ABOUT(last_event - first_call, cases[i].last_event, MS(250));
+    }
+}
+
+/* TIM-76: two tokens each, and one for every repeated DELETE (RACE-3). */
+static void
+burst_of_deletes(void **state)
+{
+    WorldOptions options = {.seed = 3, .recorded_timing = TRUE};
+    g_autoptr(World) world = world_new(&options);
+    SimTime first, last;
+    const uint32_t released = VOLUME_RELEASED;
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        g_autofree char *name = g_strdup_printf("pv-%u", i);
+        Volume *volume = world_volume(world, name);
+        volume->reclaim_policy = RECLAIM_DELETE;
+        object_add_finalizer(&volume->meta, world_intern(world, FINALIZER_PROVISIONER));
+        world_create(world, &volume->meta);
+        world_edit(world, KIND_VOLUME, name, remove_pv_protection, NULL);
+    }
+    world_run(world, SIM_SECOND);
+    for (unsigned i = 0; i < 100; i++) {
+        g_autofree char *name = g_strdup_printf("pv-%u", i);
+        world_edit_status(world, KIND_VOLUME, name, set_volume_phase, &released);
+    }
+    world_run(world, 2 * SIM_MINUTE);
+
+    unsigned again = world_count(world, "DELETE PersistentVolume 404", NULL, NULL);
+    assert_int_equal(world_count(world, "DELETE PersistentVolume", &first, NULL), 100);
+    assert_int_equal(world_count(world, "PATCH PersistentVolume", NULL, &last), 100);
+    assert_in_range(again, 10, 60);
+    assert_int_equal(world_count(world, "DeleteVolume", NULL, NULL), 100 + again);
+    ASSERT_ABOUT(last - first, (200 + again - 10) * MS(200), MS(400));
+    assert_int_equal(csi_modelled_driver_n_volumes(world->driver), 0);
+}
+
+/* RACE-3: 3 of 24 recorded. */
+static void
+single_deletes_repeat_now_and_then(void **state)
+{
+    WorldOptions options = {.seed = 5, .recorded_timing = TRUE};
+    g_autoptr(World) world = world_new(&options);
+    const uint32_t released = VOLUME_RELEASED;
+
+    (void)state;
+    for (unsigned i = 0; i < 200; i++) {
+        g_autofree char *name = g_strdup_printf("pv-%u", i);
+        Volume *volume = world_volume(world, name);
+        volume->reclaim_policy = RECLAIM_DELETE;
+        object_add_finalizer(&volume->meta, world_intern(world, FINALIZER_PROVISIONER));
+        world_create(world, &volume->meta);
+        world_edit(world, KIND_VOLUME, name, remove_pv_protection, NULL);
+        world_run(world, (10 * i + 5) * SIM_SECOND);
+        world_edit_status(world, KIND_VOLUME, name, set_volume_phase, &released);
+        world_run(world, 10 * (i + 1) * SIM_SECOND);
+    }
+    assert_in_range(world_count(world, "DELETE PersistentVolume 404", NULL, NULL), 4, 60);
+}
+
+/* TIM-90: a crash; the claim is provisioned again under the same name. */
+static void
+crash_and_restart(void **state)
+{
+    WorldOptions options = {.seed = 1, .recorded_timing = TRUE};
+    g_autoptr(World) world = world_new(&options);
+    SimTime first, last;
+
+    (void)state;
+    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+    world_run(world, MS(500));
+    assert_true(cluster_crash(world->cluster, "external-provisioner", WORLD_DRIVER));
+    world_run(world, MS(6000));
+    assert_true(cluster_restart(world->cluster, "external-provisioner", WORLD_DRIVER));
+    world_run(world, SIM_MINUTE);
+    assert_int_equal(world_count(world, "CreateVolume", &first, &last),
+                     1); /* the first one's answer was for nobody */
+    ASSERT_ABOUT(last, MS(6250), MS(15));
+    assert_int_equal(world_count(world, "CREATE PersistentVolume", NULL, NULL), 1);
+    assert_int_equal(csi_modelled_driver_n_volumes(world->driver), 1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(immediate_claim_becomes_a_volume),
+        cmocka_unit_test(late_binding_waits_for_a_node),
+        cmocka_unit_test(claims_of_others_are_left_alone),
+        cmocka_unit_test(failures_back_off),
+        cmocka_unit_test(background_outlives_the_claim),
+        cmocka_unit_test(exhausted_node_is_given_up),
+        cmocka_unit_test(vanished_node_is_given_up),
+        cmocka_unit_test(driver_without_topology_asks_for_the_node),
+        cmocka_unit_test(class_may_come_later),
+        cmocka_unit_test(released_volume_is_deleted),
+        cmocka_unit_test(retained_volume_is_let_go),
+        cmocka_unit_test(attached_volume_is_not_deleted),
+        cmocka_unit_test(burst_of_claims),
+        cmocka_unit_test(burst_of_deletes),
+        cmocka_unit_test(single_deletes_repeat_now_and_then),
+        cmocka_unit_test(crash_and_restart),
+    };
+
+    return cmocka_run_group_tests_name("external-provisioner", tests, NULL, NULL);
+}

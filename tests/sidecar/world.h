@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/cluster.h"
+#include "models/csi/modelled-driver.h"
+#include "models/plan.h"
+
+/* A cluster in which nothing runs but one sidecar and its driver, for tests. What the neighbours would do the test commits
+ * itself. The test program defines model_classes. */
+
+#define WORLD_DRIVER "csi.test.example"
+#define WORLD_ZONE "topology.test.example/zone"
+
+/* A request or call of the sidecar. */
+typedef struct {
+    SimTime at; /* it arrived */
+    char *
+        what; /* "CREATE PersistentVolume", "PATCH_STATUS VolumeAttachment 404", "CreateVolume", "CreateVolume INTERNAL" */
+    const ObjectKey *key; /* of a request */
+} WorldEntry;
+
+typedef struct World World;
+
+typedef struct {
+    gboolean recorded_timing; /* TIM-1 to TIM-10; else nothing takes time */
+    uint64_t seed;
+    /* NULL: as csi_modelled_options_init() has it, with 1 s for CreateVolume, ControllerPublish and -Unpublish. */
+    void (*driver)(World *world, CsiModelledOptions *options);
+    const char *flag, *value; /* one flag to set; NULL: none */
+    const char *flag2, *value2;
+} WorldOptions;
+
+struct World {
+    Sim *sim;
+    Objects *objects;
+    Strings *strings;
+    Timing timing;
+    WorldOptions options;
+    GPtrArray *dists; /* of world_constant() */
+    CsiModelledDriver *driver;
+    Cluster *cluster;
+    ApiServer *api;
+    GArray *log; /* of WorldEntry, in order of arrival */
+};
+
+World *world_new(const WorldOptions *options);
+void world_free(World *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(World, world_free)
+
+/* Returns: (borrowed): a latency that is always the same */
+const SimDist *world_constant(World *self, SimTime time);
+const char *world_intern(World *self, const char *text);
+ObjectKey *world_key(World *self,
+                     ObjectKind kind,
+                     const char *name); /* of the namespace "default" where there is one */
+const Object *world_get(World *self, ObjectKind kind, const char *name);
+
+/* Commit at once, as if somebody else wrote. Takes @object. */
+void world_create(World *self, Object *object);
+void world_edit(World *self, ObjectKind kind, const char *name, ObjectEdit edit, const void *arg);
+void
+world_edit_status(World *self, ObjectKind kind, const char *name, ObjectEdit edit, const void *arg);
+void world_delete(World *self, ObjectKind kind, const char *name);
+
+/* The cluster: nodes "a", "b", "c", each in the zone of its name, with the driver. */
+void world_add_nodes(World *self);
+StorageClass *world_class(World *self, const char *name, BindingMode mode, ReclaimPolicy policy);
+/* A claim that the PV controller has handed over already. @node: selected; NULL: none */
+Claim *world_claim(World *self, const char *name, const char *class, const char *node);
+/* A volume of the driver, which has it too. */
+Volume *world_volume(World *self, const char *name);
+Attachment *world_attachment(World *self, const char *name, const char *volume, const char *node);
+
+void world_run(World *self, SimTime until);
+/* Returns: (owned): what the sidecar did, joined by ", "; and forgets it */
+char *world_take_log(World *self);
+/* How often and when first (out, nullable), last (out, nullable), without forgetting. */
+unsigned world_count(World *self, const char *what, SimTime *first, SimTime *last);
+/* Returns: (owned): the instants of @what in ms, joined by " " */
+char *world_times(World *self, const char *what);
+/* Returns: (owned): "reason xcount: message" of all events about an object, joined by "; " */
+char *world_events(World *self, const ObjectKey *involved);

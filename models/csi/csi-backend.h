@@ -50,8 +50,12 @@ struct CsiDriver {
     gboolean starting; /* inside class->start(): no reply may leave */
 };
 
-void csi_driver_init(
-    CsiDriver *self, const CsiDriverClass *class, Sim *sim, Strings *strings, const char *name, const CsiWaits *waits);
+void csi_driver_init(CsiDriver *self,
+                     const CsiDriverClass *class,
+                     Sim *sim,
+                     Strings *strings,
+                     const char *name,
+                     const CsiWaits *waits);
 
 /* Ends @call with @response: observers, the caller unless gone, then @call is freed. */
 void csi_call_finish(CsiCall *call, const CsiResponse *response);

@@ -3,82 +3,88 @@
 
 #include <string.h>
 
-typedef struct {
-    const char *full_name; /* as gRPC's metrics have it; the part after the last slash is the method's name */
+/* These tables are in the order of their enums; the first columns prove it. The name of a method is what comes after
+ * the last slash. */
+static const struct {
+    CsiMethod method;
+    const char *full_name;
     CsiService service;
-} MethodRow;
-
-static const MethodRow methods[CSI_N_METHODS] = {
-    [CSI_GET_PLUGIN_INFO]              = {"/csi.v1.Identity/GetPluginInfo",                CSI_IDENTITY  },
-    [CSI_GET_PLUGIN_CAPABILITIES]      = {"/csi.v1.Identity/GetPluginCapabilities",        CSI_IDENTITY  },
-    [CSI_PROBE]                        = {"/csi.v1.Identity/Probe",                        CSI_IDENTITY  },
-    [CSI_CREATE_VOLUME]                = {"/csi.v1.Controller/CreateVolume",               CSI_CONTROLLER},
-    [CSI_DELETE_VOLUME]                = {"/csi.v1.Controller/DeleteVolume",               CSI_CONTROLLER},
-    [CSI_CONTROLLER_PUBLISH_VOLUME]    = {"/csi.v1.Controller/ControllerPublishVolume",    CSI_CONTROLLER},
-    [CSI_CONTROLLER_UNPUBLISH_VOLUME]  = {"/csi.v1.Controller/ControllerUnpublishVolume",  CSI_CONTROLLER},
-    [CSI_VALIDATE_VOLUME_CAPABILITIES] = {"/csi.v1.Controller/ValidateVolumeCapabilities", CSI_CONTROLLER},
-    [CSI_LIST_VOLUMES]                 = {"/csi.v1.Controller/ListVolumes",                CSI_CONTROLLER},
-    [CSI_GET_CAPACITY]                 = {"/csi.v1.Controller/GetCapacity",                CSI_CONTROLLER},
-    [CSI_CONTROLLER_GET_CAPABILITIES]  = {"/csi.v1.Controller/ControllerGetCapabilities",  CSI_CONTROLLER},
-    [CSI_CREATE_SNAPSHOT]              = {"/csi.v1.Controller/CreateSnapshot",             CSI_CONTROLLER},
-    [CSI_DELETE_SNAPSHOT]              = {"/csi.v1.Controller/DeleteSnapshot",             CSI_CONTROLLER},
-    [CSI_LIST_SNAPSHOTS]               = {"/csi.v1.Controller/ListSnapshots",              CSI_CONTROLLER},
-    [CSI_GET_SNAPSHOT]                 = {"/csi.v1.Controller/GetSnapshot",                CSI_CONTROLLER},
-    [CSI_CONTROLLER_EXPAND_VOLUME]     = {"/csi.v1.Controller/ControllerExpandVolume",     CSI_CONTROLLER},
-    [CSI_CONTROLLER_GET_VOLUME]        = {"/csi.v1.Controller/ControllerGetVolume",        CSI_CONTROLLER},
-    [CSI_CONTROLLER_MODIFY_VOLUME]     = {"/csi.v1.Controller/ControllerModifyVolume",     CSI_CONTROLLER},
-    [CSI_NODE_STAGE_VOLUME]            = {"/csi.v1.Node/NodeStageVolume",                  CSI_NODE      },
-    [CSI_NODE_UNSTAGE_VOLUME]          = {"/csi.v1.Node/NodeUnstageVolume",                CSI_NODE      },
-    [CSI_NODE_PUBLISH_VOLUME]          = {"/csi.v1.Node/NodePublishVolume",                CSI_NODE      },
-    [CSI_NODE_UNPUBLISH_VOLUME]        = {"/csi.v1.Node/NodeUnpublishVolume",              CSI_NODE      },
-    [CSI_NODE_GET_VOLUME_STATS]        = {"/csi.v1.Node/NodeGetVolumeStats",               CSI_NODE      },
-    [CSI_NODE_EXPAND_VOLUME]           = {"/csi.v1.Node/NodeExpandVolume",                 CSI_NODE      },
-    [CSI_NODE_GET_CAPABILITIES]        = {"/csi.v1.Node/NodeGetCapabilities",              CSI_NODE      },
-    [CSI_NODE_GET_INFO]                = {"/csi.v1.Node/NodeGetInfo",                      CSI_NODE      },
+} methods[CSI_N_METHODS] = {
+    {CSI_GET_PLUGIN_INFO,              "/csi.v1.Identity/GetPluginInfo",                CSI_IDENTITY  },
+    {CSI_GET_PLUGIN_CAPABILITIES,      "/csi.v1.Identity/GetPluginCapabilities",        CSI_IDENTITY  },
+    {CSI_PROBE,                        "/csi.v1.Identity/Probe",                        CSI_IDENTITY  },
+    {CSI_CREATE_VOLUME,                "/csi.v1.Controller/CreateVolume",               CSI_CONTROLLER},
+    {CSI_DELETE_VOLUME,                "/csi.v1.Controller/DeleteVolume",               CSI_CONTROLLER},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,    "/csi.v1.Controller/ControllerPublishVolume",    CSI_CONTROLLER},
+    {CSI_CONTROLLER_UNPUBLISH_VOLUME,  "/csi.v1.Controller/ControllerUnpublishVolume",
+     CSI_CONTROLLER                                                                                   },
+    {CSI_VALIDATE_VOLUME_CAPABILITIES, "/csi.v1.Controller/ValidateVolumeCapabilities",
+     CSI_CONTROLLER                                                                                   },
+    {CSI_LIST_VOLUMES,                 "/csi.v1.Controller/ListVolumes",                CSI_CONTROLLER},
+    {CSI_GET_CAPACITY,                 "/csi.v1.Controller/GetCapacity",                CSI_CONTROLLER},
+    {CSI_CONTROLLER_GET_CAPABILITIES,  "/csi.v1.Controller/ControllerGetCapabilities",
+     CSI_CONTROLLER                                                                                   },
+    {CSI_CREATE_SNAPSHOT,              "/csi.v1.Controller/CreateSnapshot",             CSI_CONTROLLER},
+    {CSI_DELETE_SNAPSHOT,              "/csi.v1.Controller/DeleteSnapshot",             CSI_CONTROLLER},
+    {CSI_LIST_SNAPSHOTS,               "/csi.v1.Controller/ListSnapshots",              CSI_CONTROLLER},
+    {CSI_GET_SNAPSHOT,                 "/csi.v1.Controller/GetSnapshot",                CSI_CONTROLLER},
+    {CSI_CONTROLLER_EXPAND_VOLUME,     "/csi.v1.Controller/ControllerExpandVolume",     CSI_CONTROLLER},
+    {CSI_CONTROLLER_GET_VOLUME,        "/csi.v1.Controller/ControllerGetVolume",        CSI_CONTROLLER},
+    {CSI_CONTROLLER_MODIFY_VOLUME,     "/csi.v1.Controller/ControllerModifyVolume",     CSI_CONTROLLER},
+    {CSI_NODE_STAGE_VOLUME,            "/csi.v1.Node/NodeStageVolume",                  CSI_NODE      },
+    {CSI_NODE_UNSTAGE_VOLUME,          "/csi.v1.Node/NodeUnstageVolume",                CSI_NODE      },
+    {CSI_NODE_PUBLISH_VOLUME,          "/csi.v1.Node/NodePublishVolume",                CSI_NODE      },
+    {CSI_NODE_UNPUBLISH_VOLUME,        "/csi.v1.Node/NodeUnpublishVolume",              CSI_NODE      },
+    {CSI_NODE_GET_VOLUME_STATS,        "/csi.v1.Node/NodeGetVolumeStats",               CSI_NODE      },
+    {CSI_NODE_EXPAND_VOLUME,           "/csi.v1.Node/NodeExpandVolume",                 CSI_NODE      },
+    {CSI_NODE_GET_CAPABILITIES,        "/csi.v1.Node/NodeGetCapabilities",              CSI_NODE      },
+    {CSI_NODE_GET_INFO,                "/csi.v1.Node/NodeGetInfo",                      CSI_NODE      },
 };
 
 /* As gRPC's documentation and Go's codes.Code.String() spell them. */
 static const struct {
+    CsiCode code;
     const char *name, *go_name;
 } codes[CSI_N_CODES] = {
-    [CSI_OK]                  = {"OK",                  "OK"                },
-    [CSI_CANCELLED]           = {"CANCELLED",           "Canceled"          },
-    [CSI_UNKNOWN]             = {"UNKNOWN",             "Unknown"           },
-    [CSI_INVALID_ARGUMENT]    = {"INVALID_ARGUMENT",    "InvalidArgument"   },
-    [CSI_DEADLINE_EXCEEDED]   = {"DEADLINE_EXCEEDED",   "DeadlineExceeded"  },
-    [CSI_NOT_FOUND]           = {"NOT_FOUND",           "NotFound"          },
-    [CSI_ALREADY_EXISTS]      = {"ALREADY_EXISTS",      "AlreadyExists"     },
-    [CSI_PERMISSION_DENIED]   = {"PERMISSION_DENIED",   "PermissionDenied"  },
-    [CSI_RESOURCE_EXHAUSTED]  = {"RESOURCE_EXHAUSTED",  "ResourceExhausted" },
-    [CSI_FAILED_PRECONDITION] = {"FAILED_PRECONDITION", "FailedPrecondition"},
-    [CSI_ABORTED]             = {"ABORTED",             "Aborted"           },
-    [CSI_OUT_OF_RANGE]        = {"OUT_OF_RANGE",        "OutOfRange"        },
-    [CSI_UNIMPLEMENTED]       = {"UNIMPLEMENTED",       "Unimplemented"     },
-    [CSI_INTERNAL]            = {"INTERNAL",            "Internal"          },
-    [CSI_UNAVAILABLE]         = {"UNAVAILABLE",         "Unavailable"       },
-    [CSI_DATA_LOSS]           = {"DATA_LOSS",           "DataLoss"          },
-    [CSI_UNAUTHENTICATED]     = {"UNAUTHENTICATED",     "Unauthenticated"   },
+    {CSI_OK,                  "OK",                  "OK"                },
+    {CSI_CANCELLED,           "CANCELLED",           "Canceled"          },
+    {CSI_UNKNOWN,             "UNKNOWN",             "Unknown"           },
+    {CSI_INVALID_ARGUMENT,    "INVALID_ARGUMENT",    "InvalidArgument"   },
+    {CSI_DEADLINE_EXCEEDED,   "DEADLINE_EXCEEDED",   "DeadlineExceeded"  },
+    {CSI_NOT_FOUND,           "NOT_FOUND",           "NotFound"          },
+    {CSI_ALREADY_EXISTS,      "ALREADY_EXISTS",      "AlreadyExists"     },
+    {CSI_PERMISSION_DENIED,   "PERMISSION_DENIED",   "PermissionDenied"  },
+    {CSI_RESOURCE_EXHAUSTED,  "RESOURCE_EXHAUSTED",  "ResourceExhausted" },
+    {CSI_FAILED_PRECONDITION, "FAILED_PRECONDITION", "FailedPrecondition"},
+    {CSI_ABORTED,             "ABORTED",             "Aborted"           },
+    {CSI_OUT_OF_RANGE,        "OUT_OF_RANGE",        "OutOfRange"        },
+    {CSI_UNIMPLEMENTED,       "UNIMPLEMENTED",       "Unimplemented"     },
+    {CSI_INTERNAL,            "INTERNAL",            "Internal"          },
+    {CSI_UNAVAILABLE,         "UNAVAILABLE",         "Unavailable"       },
+    {CSI_DATA_LOSS,           "DATA_LOSS",           "DataLoss"          },
+    {CSI_UNAUTHENTICATED,     "UNAUTHENTICATED",     "Unauthenticated"   },
 };
 
 /* CSI-42 */
 static const struct {
+    CsiAccessMode mode;
     const char *name;
     gboolean single_node;
 } modes[CSI_N_MODES] = {
-    [CSI_MODE_UNKNOWN]              = {"UNKNOWN",                   FALSE},
-    [CSI_SINGLE_NODE_WRITER]        = {"SINGLE_NODE_WRITER",        TRUE },
-    [CSI_SINGLE_NODE_READER_ONLY]   = {"SINGLE_NODE_READER_ONLY",   TRUE },
-    [CSI_MULTI_NODE_READER_ONLY]    = {"MULTI_NODE_READER_ONLY",    FALSE},
-    [CSI_MULTI_NODE_SINGLE_WRITER]  = {"MULTI_NODE_SINGLE_WRITER",  FALSE},
-    [CSI_MULTI_NODE_MULTI_WRITER]   = {"MULTI_NODE_MULTI_WRITER",   FALSE},
-    [CSI_SINGLE_NODE_SINGLE_WRITER] = {"SINGLE_NODE_SINGLE_WRITER", TRUE },
-    [CSI_SINGLE_NODE_MULTI_WRITER]  = {"SINGLE_NODE_MULTI_WRITER",  TRUE },
+    {CSI_MODE_UNKNOWN,              "UNKNOWN",                   FALSE},
+    {CSI_SINGLE_NODE_WRITER,        "SINGLE_NODE_WRITER",        TRUE },
+    {CSI_SINGLE_NODE_READER_ONLY,   "SINGLE_NODE_READER_ONLY",   TRUE },
+    {CSI_MULTI_NODE_READER_ONLY,    "MULTI_NODE_READER_ONLY",    FALSE},
+    {CSI_MULTI_NODE_SINGLE_WRITER,  "MULTI_NODE_SINGLE_WRITER",  FALSE},
+    {CSI_MULTI_NODE_MULTI_WRITER,   "MULTI_NODE_MULTI_WRITER",   FALSE},
+    {CSI_SINGLE_NODE_SINGLE_WRITER, "SINGLE_NODE_SINGLE_WRITER", TRUE },
+    {CSI_SINGLE_NODE_MULTI_WRITER,  "SINGLE_NODE_MULTI_WRITER",  TRUE },
 };
 
 const char *
 csi_method_name(CsiMethod method)
 {
-    g_assert(method < CSI_N_METHODS);
+    g_assert(method < CSI_N_METHODS && methods[method].method == method);
     return strrchr(methods[method].full_name, '/') + 1;
 }
 
@@ -111,7 +117,7 @@ csi_method_parse(const char *name, CsiMethod *method)
 const char *
 csi_code_name(CsiCode code)
 {
-    g_assert(code < CSI_N_CODES);
+    g_assert(code < CSI_N_CODES && codes[code].code == code);
     return codes[code].name;
 }
 
@@ -137,7 +143,7 @@ csi_code_parse(const char *name, CsiCode *code)
 const char *
 csi_access_mode_name(CsiAccessMode mode)
 {
-    g_assert(mode < CSI_N_MODES);
+    g_assert(mode < CSI_N_MODES && modes[mode].mode == mode);
     return modes[mode].name;
 }
 
@@ -266,7 +272,8 @@ csi_response_free(CsiResponse *response)
 const char *
 csi_response_error(const CsiResponse *response, Strings *strings)
 {
-    return strings_internf(strings, "rpc error: code = %s desc = %s", csi_code_go_name(response->code),
+    return strings_internf(strings, "rpc error: code = %s desc = %s",
+                           csi_code_go_name(response->code),
                            response->message != NULL ? response->message : "");
 }
 
@@ -323,8 +330,12 @@ find_call(const CsiDriver *self, CsiCallId id)
 }
 
 void
-csi_driver_init(
-    CsiDriver *self, const CsiDriverClass *class, Sim *sim, Strings *strings, const char *name, const CsiWaits *waits)
+csi_driver_init(CsiDriver *self,
+                const CsiDriverClass *class,
+                Sim *sim,
+                Strings *strings,
+                const char *name,
+                const CsiWaits *waits)
 {
     self->class = class;
     self->sim = sim;
@@ -405,7 +416,8 @@ note_answer(CsiCall *call, CsiCode code)
 static void
 deadline_passed(Sim *sim, void *data)
 {
-    static const CsiResponse late = {.code = CSI_DEADLINE_EXCEEDED, .message = "context deadline exceeded"};
+    static const CsiResponse late = {.code = CSI_DEADLINE_EXCEEDED,
+                                     .message = "context deadline exceeded"};
     CsiCall *call = data;
     CsiReply reply = call->reply;
     void *reply_data = call->data;
@@ -440,12 +452,9 @@ csi_driver_call(CsiDriver *self, const CsiRequest *request, CsiReply reply, void
                                    .answered_at = SIM_TIME_MAX};
     tell_observers(self, &call->record, G_STRUCT_OFFSET(CsiObserver, started));
     if (request->timeout_ns > 0)
-        call->deadline = sim_at_detail(self->sim,
-                                       sim_time_add(sim_now(self->sim), request->timeout_ns),
-                                       &deadline_event,
-                                       call,
-                                       self->waits.latency,
-                                       (uint16_t)request->method);
+        call->deadline =
+            sim_at_detail(self->sim, sim_time_add(sim_now(self->sim), request->timeout_ns),
+                          &deadline_event, call, self->waits.latency, (uint16_t)request->method);
     self->starting = TRUE;
     self->class->start(self, call);
     self->starting = FALSE;

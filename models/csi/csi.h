@@ -48,10 +48,12 @@ typedef enum {
     CSI_NODE,
 } CsiService;
 
-const char *csi_method_name(CsiMethod method);      /* "CreateVolume" */
-const char *csi_method_full_name(CsiMethod method); /* "/csi.v1.Controller/CreateVolume", as in metrics */
+const char *csi_method_name(CsiMethod method); /* "CreateVolume" */
+/* "/csi.v1.Controller/CreateVolume", as in metrics */
+const char *csi_method_full_name(CsiMethod method);
 CsiService csi_method_service(CsiMethod method);
-gboolean csi_method_parse(const char *name, CsiMethod *method); /* of "CreateVolume"; FALSE: no such method */
+/* of "CreateVolume"; FALSE: no such method */
+gboolean csi_method_parse(const char *name, CsiMethod *method);
 
 /* gRPC status codes by their numbers. */
 typedef enum {
@@ -77,7 +79,8 @@ typedef enum {
 
 const char *csi_code_name(CsiCode code);    /* "INTERNAL", as in scenarios and metrics of gRPC */
 const char *csi_code_go_name(CsiCode code); /* "Internal", as Go prints it in Events and logs */
-gboolean csi_code_parse(const char *name, CsiCode *code); /* either spelling; FALSE: no such code */
+/* either spelling; FALSE: no such code */
+gboolean csi_code_parse(const char *name, CsiCode *code);
 
 /* Access modes by the CSI spec's numbers (CSI-42). */
 typedef enum {
@@ -155,26 +158,30 @@ typedef enum {
  * csi_driver_call(), which copies. */
 typedef struct {
     CsiMethod method;
-    const char *served_by; /* the node (by name) on whose plugin the call is made; NULL: the controller's socket */
-    SimTime timeout_ns;    /* the caller's deadline, from now; 0: none */
+    /* the node (by name) on whose plugin the call is made; NULL: the controller's socket */
+    const char *served_by;
+    SimTime timeout_ns; /* the caller's deadline, from now; 0: none */
 
     const char *name;      /* CreateVolume, CreateSnapshot: the key of idempotency */
     const char *volume_id; /* also CreateSnapshot's and ListSnapshots' source volume */
     const char *node_id;   /* ControllerPublish, ControllerUnpublish (NULL: all nodes) */
     const char *snapshot_id;
     int64_t required_bytes, limit_bytes; /* the capacity range; 0: unset */
-    const CsiCapability *capabilities;   /* CreateVolume, Validate, GetCapacity: any number; else one */
+    /* CreateVolume, Validate, GetCapacity: any number; else one */
+    const CsiCapability *capabilities;
     unsigned n_capabilities;
     const StringMap *parameters;
     const StringMap *mutable_parameters;
-    const StringMap *const *requisite; /* the topology requirement, or GetCapacity's one topology */
+    /* the topology requirement, or GetCapacity's one topology */
+    const StringMap *const *requisite;
     unsigned n_requisite;
     const StringMap *const *preferred;
     unsigned n_preferred;
     CsiSourceKind source_kind;
     const char *source_id;    /* of the snapshot or volume to copy */
     const char *staging_path; /* Stage, Unstage, NodePublish, Stats, NodeExpand */
-    const char *target_path;  /* NodePublish, NodeUnpublish; volume_path of Stats and NodeExpand */
+    /* NodePublish, NodeUnpublish; volume_path of Stats and NodeExpand */
+    const char *target_path;
     gboolean readonly;
     gboolean has_secrets;
     const StringMap *publish_context;
@@ -200,15 +207,16 @@ typedef struct {
     CsiCode code;
     const char *message; /* not NULL unless OK (CSI-7) */
 
-    const char *plugin_name, *vendor_version;   /* GetPluginInfo */
-    CsiPluginCapabilities plugin_capabilities;  /* GetPluginCapabilities */
+    const char *plugin_name, *vendor_version;  /* GetPluginInfo */
+    CsiPluginCapabilities plugin_capabilities; /* GetPluginCapabilities */
     CsiControllerCapabilities controller_capabilities;
     CsiNodeCapabilities node_capabilities;
     gboolean ready; /* Probe */
 
     const char *volume_id;
     int64_t capacity_bytes; /* of the volume; CreateVolume, both Expand calls */
-    const StringMap *const *accessible_topology; /* CreateVolume: any of these; NodeGetInfo: one */
+    /* CreateVolume: any of these; NodeGetInfo: one */
+    const StringMap *const *accessible_topology;
     unsigned n_accessible_topology;
     const StringMap *volume_context;
     const StringMap *publish_context;
@@ -217,7 +225,7 @@ typedef struct {
     gboolean node_expansion_required; /* ControllerExpand */
     gboolean confirmed;               /* ValidateVolumeCapabilities */
 
-    const char *node_id; /* NodeGetInfo */
+    const char *node_id;      /* NodeGetInfo */
     int max_volumes_per_node; /* 0: no limit known */
 
     int64_t available_bytes; /* GetCapacity: of the pool; Stats: in the volume */
@@ -264,7 +272,8 @@ CsiCallId csi_driver_call(CsiDriver *driver, const CsiRequest *request, CsiReply
 void csi_driver_abandon(CsiDriver *driver, CsiCallId id);
 
 const char *csi_driver_name(const CsiDriver *driver);
-unsigned csi_driver_in_flight(const CsiDriver *driver); /* calls in the back end, with or without a caller */
+/* calls in the back end, with or without a caller */
+unsigned csi_driver_in_flight(const CsiDriver *driver);
 /* NULL is fine. Calls in flight vanish without a reply; the Sim still exists. */
 void csi_driver_free(CsiDriver *driver);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CsiDriver, csi_driver_free)
@@ -280,13 +289,16 @@ typedef struct {
     const CsiResponse *response; /* what the back end answered */
     SimTime ended_at;
     SimTime answered_at; /* when the caller had an answer; SIM_TIME_MAX: abandoned */
-    CsiCode answer;      /* what the caller got: DEADLINE_EXCEEDED if the back end was too slow for it */
+    /* what the caller got: DEADLINE_EXCEEDED if the back end was too slow for it */
+    CsiCode answer;
 } CsiCallRecord;
 
 typedef struct {
-    void (*started)(void *data, const CsiCallRecord *record);  /* may be NULL */
-    void (*answered)(void *data, const CsiCallRecord *record); /* the caller gets @answer; may be NULL */
-    void (*ended)(void *data, const CsiCallRecord *record);    /* the back end is done; may be NULL */
+    void (*started)(void *data, const CsiCallRecord *record); /* may be NULL */
+    /* the caller gets @answer; may be NULL */
+    void (*answered)(void *data, const CsiCallRecord *record);
+    /* the back end is done; may be NULL */
+    void (*ended)(void *data, const CsiCallRecord *record);
     void *data;
 } CsiObserver;
 

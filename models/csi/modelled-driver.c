@@ -7,13 +7,14 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* In the order of CsiLatency, after the methods. */
 static const char *const more_latency_names[CSI_N_LATENCIES - CSI_N_METHODS] = {
-    [CSI_LATENCY_CREATE_FROM_SNAPSHOT - CSI_N_METHODS] = "CreateVolumeFromSnapshot",
-    [CSI_LATENCY_CREATE_FROM_VOLUME - CSI_N_METHODS]   = "CreateVolumeFromVolume",
-    [CSI_LATENCY_STAGE_FORMATTED - CSI_N_METHODS]      = "NodeStageVolumeFormatted",
-    [CSI_LATENCY_SNAPSHOT_READY - CSI_N_METHODS]       = "SnapshotReady",
-    [CSI_LATENCY_REPEAT - CSI_N_METHODS]               = "Repeat",
-    [CSI_LATENCY_REFUSAL - CSI_N_METHODS]              = "Refusal",
+    "CreateVolumeFromSnapshot",
+    "CreateVolumeFromVolume",
+    "NodeStageVolumeFormatted",
+    "SnapshotReady",
+    "Repeat",
+    "Refusal",
 };
 
 const char *
@@ -22,7 +23,8 @@ csi_latency_name(CsiLatency latency)
     unsigned i = latency;
 
     g_assert(i < CSI_N_LATENCIES);
-    return i < CSI_N_METHODS ? csi_method_name((CsiMethod)i) : more_latency_names[i - CSI_N_METHODS];
+    return i < CSI_N_METHODS ? csi_method_name((CsiMethod)i)
+                             : more_latency_names[i - CSI_N_METHODS];
 }
 
 gboolean
@@ -58,6 +60,79 @@ driver_of(const ModelledCall *call)
 
 /* Limits */
 
+typedef struct {
+    SimTokenBucket bucket;
+    SimStation *station; /* NULL: no limit on calls at once */
+} LimitState;
+
+typedef struct {
+    unsigned n_limits;
+    LimitState states[];
+} LimitStates;
+
+/* Other limits may come into force while calls wait for these. */
+struct Limits {
+    unsigned n_refs;
+    CsiModelledDriver *driver;
+    CsiModelledLimit *limits;
+    unsigned n_limits;
+    LimitStates *states;  /* of the limits that are not per node */
+    GHashTable *of_nodes; /* Node -> LimitStates; NULL until used */
+};
+
+static void serve(void *self, void *job);
+
+static LimitStates *
+limit_states_new(const Limits *self)
+{
+    CsiModelledDriver *driver = self->driver;
+    LimitStates *states = g_malloc0(sizeof *states + self->n_limits * sizeof states->states[0]);
+
+    states->n_limits = self->n_limits;
+    for (unsigned i = 0; i < self->n_limits; i++) {
+        const CsiModelledLimit *limit = &self->limits[i];
+        sim_token_bucket_init(&states->states[i].bucket, limit->qps, limit->burst);
+        if (limit->concurrent > 0)
+            states->states[i].station = sim_station_new(driver->base.sim, limit->concurrent, serve,
+                                                        driver, driver->base.waits.throttled);
+    }
+    return states;
+}
+
+static void
+limit_states_free(void *data)
+{
+    LimitStates *states = data;
+
+    for (unsigned i = 0; i < states->n_limits; i++)
+        sim_station_free(states->states[i].station);
+    g_free(states);
+}
+
+static Limits *
+limits_new(CsiModelledDriver *driver, const CsiModelledLimit *limits, unsigned n_limits)
+{
+    Limits *self = g_new0(Limits, 1);
+
+    self->n_refs = 1;
+    self->driver = driver;
+    self->limits = g_memdup2(limits, n_limits * sizeof *limits);
+    self->n_limits = n_limits;
+    self->states = limit_states_new(self);
+    return self;
+}
+
+static void
+limits_unref(Limits *self)
+{
+    if (--self->n_refs > 0)
+        return;
+    limit_states_free(self->states);
+    g_clear_pointer(&self->of_nodes, g_hash_table_unref);
+    g_free(self->limits);
+    g_free(self);
+}
+
 static gboolean
 limit_applies(const CsiModelledLimit *limit, const ModelledCall *call)
 {
@@ -67,39 +142,41 @@ limit_applies(const CsiModelledLimit *limit, const ModelledCall *call)
         return FALSE; /* detached from all nodes at once, or about none */
     if (limit->methods != 0)
         return (limit->methods >> method & 1) != 0;
-    return csi_method_service(method) == CSI_CONTROLLER && (modelled_method(method)->flags & REACHES_BACK_END) != 0;
-}
-
-static void serve(void *self, void *job);
-
-static void
-limit_state_init(CsiModelledDriver *self, const CsiModelledLimit *limit, LimitState *state)
-{
-    sim_token_bucket_init(&state->bucket, limit->qps, limit->burst);
-    if (limit->concurrent > 0)
-        state->station =
-            sim_station_new(self->base.sim, limit->concurrent, serve, self, self->base.waits.throttled);
-}
-
-static void
-limit_states_free(const CsiModelledDriver *self, LimitState *states)
-{
-    for (unsigned i = 0; states != NULL && i < self->options.n_limits; i++)
-        sim_station_free(states[i].station);
-    g_free(states);
+    return csi_method_service(method) == CSI_CONTROLLER &&
+           (modelled_method(method)->flags & REACHES_BACK_END) != 0;
 }
 
 static LimitState *
-limit_state(CsiModelledDriver *self, unsigned i, Node *node)
+limit_state(Limits *self, unsigned i, Node *node)
 {
     if (!self->limits[i].per_node)
-        return &self->limit_states[i];
-    if (node->limits == NULL) {
-        node->limits = g_new0(LimitState, self->options.n_limits);
-        for (unsigned j = 0; j < self->options.n_limits; j++)
-            limit_state_init(self, &self->limits[j], &node->limits[j]);
+        return &self->states->states[i];
+    if (self->of_nodes == NULL)
+        self->of_nodes = g_hash_table_new_full(NULL, NULL, NULL, limit_states_free);
+    LimitStates *states = g_hash_table_lookup(self->of_nodes, node);
+    if (states == NULL) {
+        states = limit_states_new(self);
+        g_hash_table_insert(self->of_nodes, node, states);
     }
-    return &node->limits[i];
+    return &states->states[i];
+}
+
+/* Gives back the servers; who waits for them goes on now. */
+static void
+leave_limits(ModelledCall *call)
+{
+    Limits *limits = g_steal_pointer(&call->limits);
+
+    if (limits == NULL)
+        return;
+    if (call->queue != NULL)
+        sim_station_withdraw(call->queue, call);
+    call->queue = NULL;
+    for (unsigned i = limits->n_limits; i > 0 && !driver_of(call)->closing; i--)
+        if ((call->held >> (i - 1) & 1) != 0)
+            sim_station_done(limit_state(limits, i - 1, call->node)->station);
+    call->held = 0;
+    limits_unref(limits);
 }
 
 /* Gives up the call's place in queues and its servers, lock and uses; again is fine. */
@@ -121,17 +198,7 @@ call_release(ModelledCall *call)
         modelled_drop_idle_node(call->volume, call->volume_node);
         call->volume_node = NULL;
     }
-    if (self->closing)
-        return; /* who waits will not be served any more */
-    if (call->queue != NULL)
-        sim_station_withdraw(call->queue, call);
-    call->queue = NULL;
-    for (unsigned i = self->options.n_limits; i > 0; i--) {
-        if ((call->held >> (i - 1) & 1) == 0)
-            continue;
-        call->held &= ~(UINT32_C(1) << (i - 1));
-        sim_station_done(limit_state(self, i - 1, call->node)->station);
-    }
+    leave_limits(call);
 }
 
 static void
@@ -200,8 +267,8 @@ static const SimEventType done_event = {.name = "csi/done", .fire = call_done};
 static void
 schedule(ModelledCall *call, SimTime at, const SimEventType *type, SimWait wait)
 {
-    call->event =
-        sim_at_detail(driver_of(call)->base.sim, at, type, call, wait, (uint16_t)call->base.request->method);
+    call->event = sim_at_detail(driver_of(call)->base.sim, at, type, call, wait,
+                                (uint16_t)call->base.request->method);
 }
 
 static void pass_limits(ModelledCall *call);
@@ -239,12 +306,12 @@ pass_limits(ModelledCall *call)
     CsiModelledDriver *self = driver_of(call);
     SimTime now = sim_now(self->base.sim);
 
-    while (call->limit < self->options.n_limits) {
-        if (!limit_applies(&self->limits[call->limit], call)) {
+    while (call->limit < call->limits->n_limits) {
+        if (!limit_applies(&call->limits->limits[call->limit], call)) {
             call->limit++;
             continue;
         }
-        LimitState *state = limit_state(self, call->limit, call->node);
+        LimitState *state = limit_state(call->limits, call->limit, call->node);
         if (!call->has_token) {
             SimTime granted = sim_token_bucket_reserve(&state->bucket, now);
             call->has_token = TRUE;
@@ -290,7 +357,8 @@ latency_of(const CsiModelledDriver *self, const ModelledCall *call, Verdict verd
         special = CSI_LATENCY_CREATE_FROM_VOLUME;
     else if (request->method == CSI_NODE_STAGE_VOLUME && call->volume->is_formatted)
         special = CSI_LATENCY_STAGE_FORMATTED;
-    return special < CSI_N_LATENCIES && self->options.latency[special] != NULL ? special : request->method;
+    return special < CSI_N_LATENCIES && self->options.latency[special] != NULL ? special
+                                                                               : request->method;
 }
 
 static gboolean
@@ -310,7 +378,9 @@ times_so_far(const ErrorState *state, const Subject *subject)
 {
     if (!state->error.per_volume)
         return state->n_times;
-    return state->n_times_of == NULL ? 0 : GPOINTER_TO_UINT(g_hash_table_lookup(state->n_times_of, subject));
+    return state->n_times_of == NULL
+               ? 0
+               : GPOINTER_TO_UINT(g_hash_table_lookup(state->n_times_of, subject));
 }
 
 static void
@@ -343,9 +413,9 @@ error_applies(const CsiModelledDriver *self, unsigned i, const ModelledCall *cal
         return FALSE;
     if (error->count > 0 && times_so_far(state, call->subject) >= error->count)
         return FALSE;
-    return error->probability >= 1.0 || sim_random_uniform(self->error_streams[request->method],
-                                                           sim_hash_combine(call->entity, i),
-                                                           call->n) < error->probability;
+    return error->probability >= 1.0 ||
+           sim_random_uniform(self->error_streams[request->method],
+                              sim_hash_combine(call->entity, i), call->n) < error->probability;
 }
 
 /* The first error that applies fails the call. It is drawn on arrival, so that setting other errors later leaves calls
@@ -360,14 +430,13 @@ draw_error(CsiModelledDriver *self, ModelledCall *call)
         count_error(state, call->subject);
         call->fails = TRUE;
         call->error_code = state->error.code;
-        call->error_message = state->error.message != NULL ? state->error.message : "injected error";
+        call->error_message =
+            state->error.message != NULL ? state->error.message : "injected error";
         call->error_after_effect = state->error.after_effect;
         if (state->error.latency != NULL)
-            call->latency = MAX(0,
-                                sim_dist_draw(state->error.latency,
-                                              self->latency_streams[call->base.request->method],
-                                              call->entity,
-                                              call->n));
+            call->latency = MAX(0, sim_dist_draw(state->error.latency,
+                                                 self->latency_streams[call->base.request->method],
+                                                 call->entity, call->n));
         return;
     }
 }
@@ -380,7 +449,8 @@ find_volume(CsiModelledDriver *self, ModelledCall *call, gboolean adopts)
     const CsiRequest *request = call->base.request;
 
     call->volume = modelled_volume_by_id(self, request->volume_id);
-    if (adopts && self->options.adopts_unknown_volumes && !modelled_volume_is(call->volume, request->volume_id))
+    if (adopts && self->options.adopts_unknown_volumes &&
+        !modelled_volume_is(call->volume, request->volume_id))
         csi_modelled_driver_add_volume(self, request->volume_id, request->required_bytes, NULL, 0);
     call->subject = &call->volume->subject;
 }
@@ -472,9 +542,11 @@ take_lock(const CsiModelledDriver *self, ModelledCall *call, const MethodClass *
         return VERDICT_GO;
     if (*lock) {
         const CsiRequest *request = call->base.request;
-        const char *what = request->name != NULL ? request->name :
-                           request->snapshot_id != NULL ? request->snapshot_id : request->volume_id;
-        return modelled_refuse(call, CSI_ABORTED, "an operation with the given name or id %s already exists", what);
+        const char *what = request->name != NULL          ? request->name
+                           : request->snapshot_id != NULL ? request->snapshot_id
+                                                          : request->volume_id;
+        return modelled_refuse(call, CSI_ABORTED,
+                               "an operation with the given name or id %s already exists", what);
     }
     *lock = TRUE;
     call->lock = lock;
@@ -513,11 +585,14 @@ modelled_start(CsiDriver *driver, CsiCall *base)
     ModelledCall *call = (ModelledCall *)base;
 
     if (arrive(self, call) != VERDICT_REFUSE) {
+        call->limits = self->limits;
+        call->limits->n_refs++;
         pass_limits(call);
         return;
     }
     SimTime delay = draw_latency(self, call, CSI_LATENCY_REFUSAL);
-    schedule(call, sim_time_add(sim_now(driver->sim), delay), &refused_event, driver->waits.latency);
+    schedule(call, sim_time_add(sim_now(driver->sim), delay), &refused_event,
+             driver->waits.latency);
 }
 
 /* CSI-5: a call outlives its caller, unless the driver gives up as the context of the call ends. */
@@ -536,7 +611,8 @@ modelled_call_clear(CsiDriver *driver, CsiCall *base)
     (void)driver;
     call_release(call);
     for (unsigned i = 0; call->entries != NULL && i < call->entries->len; i++)
-        string_list_unref((StringList *)g_array_index(call->entries, CsiEntry, i).published_node_ids);
+        string_list_unref(
+            (StringList *)g_array_index(call->entries, CsiEntry, i).published_node_ids);
     g_clear_pointer(&call->entries, g_array_unref);
 }
 
@@ -552,23 +628,14 @@ free_errors(CsiModelledDriver *self)
 }
 
 static void
-free_node_limits(void *name, void *node, void *self)
-{
-    (void)name;
-    limit_states_free(self, ((Node *)node)->limits);
-}
-
-static void
 modelled_free(CsiDriver *driver)
 {
     CsiModelledDriver *self = (CsiModelledDriver *)driver;
 
-    g_hash_table_foreach(self->nodes_by_name, free_node_limits, self); /* the order cannot show: all are freed */
-    limit_states_free(self, self->limit_states);
+    limits_unref(self->limits);
     free_errors(self);
     modelled_state_clear(self);
     csi_modelled_driver_set_pools(self, NULL, 0);
-    g_free(self->limits);
     string_list_unref((StringList *)self->options.mutable_keys);
     string_map_unref((StringMap *)self->options.volume_context);
     string_map_unref((StringMap *)self->options.publish_context);
@@ -607,13 +674,16 @@ csi_modelled_options_init(CsiModelledOptions *options)
 {
     *options = (CsiModelledOptions){
         .volume_bytes_default = INT64_C(1) << 30, /* as csi-driver-host-path and most others */
-        .plugin_capabilities = CSI_PLUGIN_CONTROLLER_SERVICE | CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS |
+        .plugin_capabilities = CSI_PLUGIN_CONTROLLER_SERVICE |
+                               CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS |
                                CSI_PLUGIN_EXPANSION_ONLINE,
-        .controller_capabilities = CSI_CONTROLLER_CREATE_DELETE_VOLUME | CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME |
-                                   CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY |
-                                   CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT | CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER,
+        .controller_capabilities =
+            CSI_CONTROLLER_CREATE_DELETE_VOLUME | CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME |
+            CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY | CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT |
+            CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER,
         .node_capabilities = CSI_NODE_STAGE_UNSTAGE_VOLUME | CSI_NODE_EXPAND_VOLUME_CAPABILITY |
-                             CSI_NODE_GET_VOLUME_STATS_CAPABILITY | CSI_NODE_SINGLE_NODE_MULTI_WRITER,
+                             CSI_NODE_GET_VOLUME_STATS_CAPABILITY |
+                             CSI_NODE_SINGLE_NODE_MULTI_WRITER,
         .topologies_per_volume = 1,
     };
 }
@@ -624,9 +694,11 @@ name_is_valid(const char *name)
 {
     size_t length = name == NULL ? 0 : strlen(name);
 
-    if (length == 0 || length > 63 || !g_ascii_isalnum(name[0]) || !g_ascii_isalnum(name[length - 1]))
+    if (length == 0 || length > 63 || !g_ascii_isalnum(name[0]) ||
+        !g_ascii_isalnum(name[length - 1]))
         return FALSE;
-    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") == length;
+    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") ==
+           length;
 }
 
 /* CSI-11: what must come with what. */
@@ -641,9 +713,11 @@ capability_fault(const CsiModelledOptions *options)
         (controller & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME) == 0)
         return "LIST_VOLUMES_PUBLISHED_NODES needs PUBLISH_UNPUBLISH_VOLUME";
     if ((plugin & CSI_PLUGIN_EXPANSION_ONLINE) != 0 &&
-        (controller & CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY) == 0 && (node & CSI_NODE_EXPAND_VOLUME_CAPABILITY) == 0)
+        (controller & CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY) == 0 &&
+        (node & CSI_NODE_EXPAND_VOLUME_CAPABILITY) == 0)
         return "ONLINE expansion needs EXPAND_VOLUME of the controller or the node";
-    if ((plugin & CSI_PLUGIN_EXPANSION_OFFLINE) != 0 && (controller & CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY) == 0)
+    if ((plugin & CSI_PLUGIN_EXPANSION_OFFLINE) != 0 &&
+        (controller & CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY) == 0)
         return "OFFLINE expansion needs EXPAND_VOLUME of the controller";
     if (controller != 0 && (plugin & CSI_PLUGIN_CONTROLLER_SERVICE) == 0)
         return "capabilities of the controller need CONTROLLER_SERVICE";
@@ -653,7 +727,8 @@ capability_fault(const CsiModelledOptions *options)
 static gboolean
 error_is_valid(const CsiModelledError *error)
 {
-    return error->code > CSI_OK && error->code < CSI_N_CODES && error->probability > 0 && error->probability <= 1;
+    return error->code > CSI_OK && error->code < CSI_N_CODES && error->probability > 0 &&
+           error->probability <= 1;
 }
 
 static gboolean
@@ -663,7 +738,8 @@ options_check(const CsiModelledOptions *options, GError **error)
 
     if (!name_is_valid(options->name)) {
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
-                    "a driver's name has at most 63 letters, digits, \"-\" and \".\", the first and last neither \"-\" nor \".\"");
+                    "a driver's name has at most 63 letters, digits, \"-\" and \".\", the first "
+                    "and last neither \"-\" nor \".\"");
         return FALSE;
     }
     if (options->volume_bytes_max > 0 && options->volume_bytes_min > options->volume_bytes_max)
@@ -676,7 +752,8 @@ options_check(const CsiModelledOptions *options, GError **error)
         fault = "more than 32 limits";
     for (unsigned i = 0; i < options->n_errors; i++)
         if (!error_is_valid(&options->errors[i]))
-            fault = "an injected error needs a code other than OK and a probability above 0, at most 1";
+            fault =
+                "an injected error needs a code other than OK and a probability above 0, at most 1";
     if (fault != NULL)
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s: %s", options->name, fault);
     return fault == NULL;
@@ -688,7 +765,8 @@ make_streams(CsiModelledDriver *self)
     Sim *sim = self->base.sim;
 
     for (unsigned i = 0; i < CSI_N_LATENCIES; i++) {
-        g_autofree char *name = g_strdup_printf("csi/%s/%s", self->base.name, csi_latency_name((CsiLatency)i));
+        g_autofree char *name =
+            g_strdup_printf("csi/%s/%s", self->base.name, csi_latency_name((CsiLatency)i));
         self->latency_streams[i] = sim_stream(sim, name);
     }
     for (unsigned i = 0; i < CSI_N_METHODS; i++) {
@@ -702,7 +780,10 @@ make_streams(CsiModelledDriver *self)
 }
 
 CsiModelledDriver *
-csi_modelled_driver_new(Sim *sim, Strings *strings, const CsiModelledOptions *options, GError **error)
+csi_modelled_driver_new(Sim *sim,
+                        Strings *strings,
+                        const CsiModelledOptions *options,
+                        GError **error)
 {
     if (!options_check(options, error))
         return NULL;
@@ -711,17 +792,14 @@ csi_modelled_driver_new(Sim *sim, Strings *strings, const CsiModelledOptions *op
     csi_driver_init(&self->base, &modelled_class, sim, strings, options->name, &options->waits);
     self->options = *options;
     self->options.name = self->base.name;
-    self->options.vendor_version =
-        strings_intern(strings, options->vendor_version != NULL ? options->vendor_version : "1.0.0");
+    self->options.vendor_version = strings_intern(
+        strings, options->vendor_version != NULL ? options->vendor_version : "1.0.0");
     string_list_ref(options->mutable_keys);
     string_map_ref(options->volume_context);
     string_map_ref(options->publish_context);
     csi_modelled_driver_set_errors(self, options->errors, options->n_errors);
     csi_modelled_driver_set_pools(self, options->pools, options->n_pools);
-    self->limits = g_memdup2(options->limits, options->n_limits * sizeof *options->limits);
-    self->limit_states = g_new0(LimitState, options->n_limits);
-    for (unsigned i = 0; i < options->n_limits; i++)
-        limit_state_init(self, &self->limits[i], &self->limit_states[i]);
+    self->limits = limits_new(self, options->limits, options->n_limits);
     self->options.errors = NULL;
     self->options.limits = NULL;
     self->options.pools = NULL;
@@ -738,7 +816,9 @@ csi_modelled_driver_set_latency(CsiModelledDriver *self, CsiLatency latency, con
 }
 
 void
-csi_modelled_driver_set_errors(CsiModelledDriver *self, const CsiModelledError *errors, unsigned n_errors)
+csi_modelled_driver_set_errors(CsiModelledDriver *self,
+                               const CsiModelledError *errors,
+                               unsigned n_errors)
 {
     free_errors(self);
     self->errors = n_errors == 0 ? NULL : g_new0(ErrorState, n_errors);
@@ -747,6 +827,30 @@ csi_modelled_driver_set_errors(CsiModelledDriver *self, const CsiModelledError *
         g_assert(error_is_valid(&errors[i]));
         self->errors[i].error = errors[i];
     }
+}
+
+void
+csi_modelled_driver_set_limits(CsiModelledDriver *self,
+                               const CsiModelledLimit *limits,
+                               unsigned n_limits)
+{
+    g_assert(n_limits <= 32);
+    limits_unref(self->limits);
+    self->limits = limits_new(self, limits, n_limits);
+}
+
+void
+csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *options)
+{
+    memcpy(self->options.latency, options->latency, sizeof options->latency);
+    csi_modelled_driver_set_errors(self, options->errors, options->n_errors);
+    csi_modelled_driver_set_limits(self, options->limits, options->n_limits);
+    csi_modelled_driver_set_pools(self, options->pools, options->n_pools);
+    self->options.attach_limit = options->attach_limit;
+    self->options.attach_limit_reported = options->attach_limit_reported;
+    self->options.volume_bytes_min = options->volume_bytes_min;
+    self->options.volume_bytes_max = options->volume_bytes_max;
+    self->options.ready_at = options->ready_at;
 }
 
 void

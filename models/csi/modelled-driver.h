@@ -13,10 +13,10 @@ typedef struct CsiModelledDriver CsiModelledDriver;
 typedef enum {
     CSI_LATENCY_CREATE_FROM_SNAPSHOT = CSI_N_METHODS, /* else CreateVolume's */
     CSI_LATENCY_CREATE_FROM_VOLUME,                   /* else CreateVolume's */
-    CSI_LATENCY_STAGE_FORMATTED,                      /* not the volume's first stage: no mkfs; else NodeStageVolume's */
-    CSI_LATENCY_SNAPSHOT_READY,                       /* from the cut until ready_to_use; else at once */
-    CSI_LATENCY_REPEAT,                               /* nothing left to do; else as the first time */
-    CSI_LATENCY_REFUSAL,                              /* the driver itself says no; else at once */
+    CSI_LATENCY_STAGE_FORMATTED, /* not the volume's first stage: no mkfs; else NodeStageVolume's */
+    CSI_LATENCY_SNAPSHOT_READY,  /* from the cut until ready_to_use; else at once */
+    CSI_LATENCY_REPEAT,          /* nothing left to do; else as the first time */
+    CSI_LATENCY_REFUSAL,         /* the driver itself says no; else at once */
     CSI_N_LATENCIES,
 } CsiLatency;
 
@@ -43,8 +43,10 @@ typedef struct {
 /* A limit on calls: a call first takes a token, then a server of each limit that holds for it, in the order given, and
  * keeps its servers to the end. */
 typedef struct {
-    uint32_t methods;    /* mask of 1 << CsiMethod; 0: all controller calls that reach the back end */
-    gboolean per_node;   /* each node has its own: of a node call, or that is attached to or detached from */
+    /* mask of 1 << CsiMethod; 0: all controller calls that reach the back end */
+    uint32_t methods;
+    /* each node has its own: of a node call, or that is attached to or detached from */
+    gboolean per_node;
     unsigned concurrent; /* calls served at once; 0: no limit */
     double qps;          /* calls a second; 0: no limit */
     unsigned burst;
@@ -57,7 +59,7 @@ typedef struct {
 } CsiModelledPool;
 
 typedef enum {
-    CSI_LOCK_VOLUME,          /* one controller call per volume, one node call per volume and node (CSI-46) */
+    CSI_LOCK_VOLUME, /* one controller call per volume, one node call per volume and node (CSI-46) */
     CSI_LOCK_VOLUME_AND_NODE, /* as above, but attaching to two nodes at once is fine, as in the EBS driver */
     CSI_LOCK_NONE,
 } CsiModelledLock;
@@ -66,35 +68,42 @@ typedef struct {
     const char *name;           /* CSI-6: a domain name of at most 63 characters */
     const char *vendor_version; /* NULL: "1.0.0" */
     CsiWaits waits;
-    const SimDist *latency[CSI_N_LATENCIES]; /* draws ns; NULL: see CsiLatency, else 0. Outlive the driver */
-    const CsiModelledError *errors;          /* copied; the first that applies counts */
+    /* draws ns; NULL: see CsiLatency, else 0. Outlive the driver */
+    const SimDist *latency[CSI_N_LATENCIES];
+    const CsiModelledError *errors; /* copied; the first that applies counts */
     unsigned n_errors;
     const CsiModelledLimit *limits; /* copied; at most 32 */
     unsigned n_limits;
     const CsiModelledPool *pools; /* copied */
     unsigned n_pools;
     int64_t volume_bytes_min, volume_bytes_max; /* 0: none */
-    int64_t volume_bytes_step;    /* sizes are rounded up to a multiple; 0: not */
-    int64_t volume_bytes_default; /* when the caller names none */
+    int64_t volume_bytes_step;                  /* sizes are rounded up to a multiple; 0: not */
+    int64_t volume_bytes_default;               /* when the caller names none */
 
     CsiPluginCapabilities plugin_capabilities;
-    CsiControllerCapabilities controller_capabilities; /* PUBLISH_UNPUBLISH: attachment is required */
+    /* PUBLISH_UNPUBLISH: attachment is required */
+    CsiControllerCapabilities controller_capabilities;
     CsiNodeCapabilities node_capabilities;
-    unsigned topologies_per_volume; /* places a volume lives in at once: 2 for a disk kept in two zones */
+    /* places a volume lives in at once: 2 for a disk kept in two zones */
+    unsigned topologies_per_volume;
     int attach_limit;               /* max_volumes_per_node, and how many a node takes; 0: none */
     int attach_limit_reported;      /* what NodeGetInfo says if that differs; 0: the same */
     const StringList *mutable_keys; /* of mutable parameters */
     const StringMap *volume_context, *publish_context; /* given to the callers */
 
     CsiModelledLock lock;
-    SimTime ready_at;                /* Probe: until then not ready */
-    gboolean needs_secrets;          /* calls that can carry secrets must (CSI-46) */
-    gboolean random_ids;             /* ids are drawn; else a volume's id is its name */
-    gboolean adopts_unknown_volumes; /* a volume that was never created is taken for a pre-provisioned one (CSI-39) */
-    gboolean checks_mounts;          /* DeleteVolume fails also while a node has it staged or mounted, as lvremove does */
-    gboolean keeps_snapshot_sources; /* DeleteVolume fails while there are snapshots of it (CSI-17) */
-    gboolean snapshots_take_room;    /* in the pools of their source */
-    gboolean aborts_with_caller;     /* a call ends, undone, when its caller has gone; CSI wants it to go on (CSI-5) */
+    SimTime ready_at;       /* Probe: until then not ready */
+    gboolean needs_secrets; /* calls that can carry secrets must (CSI-46) */
+    gboolean random_ids;    /* ids are drawn; else a volume's id is its name */
+    /* a volume that was never created is taken for a pre-provisioned one (CSI-39) */
+    gboolean adopts_unknown_volumes;
+    /* DeleteVolume fails also while a node has it staged or mounted, as lvremove does */
+    gboolean checks_mounts;
+    /* DeleteVolume fails while there are snapshots of it (CSI-17) */
+    gboolean keeps_snapshot_sources;
+    gboolean snapshots_take_room; /* in the pools of their source */
+    /* a call ends, undone, when its caller has gone; CSI wants it to go on (CSI-5) */
+    gboolean aborts_with_caller;
 } CsiModelledOptions;
 
 /* What most drivers do: create, attach, stage, publish, expand online, stats, topology; no time, no limits. */
@@ -106,14 +115,19 @@ void csi_modelled_options_init(CsiModelledOptions *options);
  * @options: copied; maps and lists are ref'd, distributions borrowed
  * Returns: (owned), to be freed as a CsiDriver: %NULL with %SIM_ERROR_INVALID if the options contradict each other or CSI
  */
-CsiModelledDriver *csi_modelled_driver_new(Sim *sim, Strings *strings, const CsiModelledOptions *options, GError **error);
+CsiModelledDriver *csi_modelled_driver_new(Sim *sim,
+                                           Strings *strings,
+                                           const CsiModelledOptions *options,
+                                           GError **error);
 CsiDriver *csi_modelled_driver_base(CsiModelledDriver *self);
 /* Returns: @driver, or NULL if another back end stands behind it */
 CsiModelledDriver *csi_modelled_driver_cast(CsiDriver *driver);
 
 /* The node plugin runs on node @name, which the driver calls @node_id; or moved, or has new segments. Interned. */
-void csi_modelled_driver_add_node(
-    CsiModelledDriver *self, const char *name, const char *node_id, const StringMap *segments);
+void csi_modelled_driver_add_node(CsiModelledDriver *self,
+                                  const char *name,
+                                  const char *node_id,
+                                  const StringMap *segments);
 /* The machine is no more: nothing is attached to it, and it is unknown from now on. */
 void csi_modelled_driver_remove_node(CsiModelledDriver *self, const char *name);
 /* The machine restarts: attachments stay, mounts are gone. */
@@ -128,16 +142,30 @@ void csi_modelled_driver_add_volume(CsiModelledDriver *self,
                                     const StringMap *const *topologies,
                                     unsigned n_topologies);
 /* The import of a running cluster: the volume is attached to this node already. FALSE: no such volume or node */
-gboolean csi_modelled_driver_add_attachment(CsiModelledDriver *self, const char *volume_id, const char *node_name);
+gboolean csi_modelled_driver_add_attachment(CsiModelledDriver *self,
+                                            const char *volume_id,
+                                            const char *node_name);
 /* What ListVolumes and NodeGetVolumeStats report (CSI-72). FALSE: no such volume */
-gboolean csi_modelled_driver_set_condition(
-    CsiModelledDriver *self, const char *volume_id, gboolean abnormal, const char *message);
+gboolean csi_modelled_driver_set_condition(CsiModelledDriver *self,
+                                           const char *volume_id,
+                                           gboolean abnormal,
+                                           const char *message);
 
-/* Changes at run time. Calls in flight keep what they drew. */
-void csi_modelled_driver_set_latency(CsiModelledDriver *self, CsiLatency latency, const SimDist *dist);
-void csi_modelled_driver_set_errors(CsiModelledDriver *self, const CsiModelledError *errors, unsigned n_errors);
-void csi_modelled_driver_set_pools(CsiModelledDriver *self, const CsiModelledPool *pools, unsigned n_pools);
+/* Changes at run time. Calls in flight keep what they drew, and the limits they wait for; errors count anew. */
+void
+csi_modelled_driver_set_latency(CsiModelledDriver *self, CsiLatency latency, const SimDist *dist);
+void csi_modelled_driver_set_errors(CsiModelledDriver *self,
+                                    const CsiModelledError *errors,
+                                    unsigned n_errors);
+void csi_modelled_driver_set_pools(CsiModelledDriver *self,
+                                   const CsiModelledPool *pools,
+                                   unsigned n_pools);
+void csi_modelled_driver_set_limits(CsiModelledDriver *self,
+                                    const CsiModelledLimit *limits,
+                                    unsigned n_limits);
 void csi_modelled_driver_set_attach_limit(CsiModelledDriver *self, int limit);
+/* All of these at once, with the sizes of volumes and @ready_at; the other options stay as they were. */
+void csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *options);
 
 /* What the back end has. */
 typedef struct {
@@ -153,17 +181,22 @@ unsigned csi_modelled_driver_n_volumes(const CsiModelledDriver *self);
 unsigned csi_modelled_driver_n_snapshots(const CsiModelledDriver *self);
 int64_t csi_modelled_driver_used_bytes(const CsiModelledDriver *self);
 /* In the order of creation. @visit must not call the driver. */
-void csi_modelled_driver_each_volume(
-    const CsiModelledDriver *self, void (*visit)(void *data, const CsiModelledVolume *volume), void *data);
+void csi_modelled_driver_each_volume(const CsiModelledDriver *self,
+                                     void (*visit)(void *data, const CsiModelledVolume *volume),
+                                     void *data);
 /* Returns: FALSE: no such volume; @volume may be NULL */
-gboolean csi_modelled_driver_get_volume(
-    const CsiModelledDriver *self, const char *volume_id, CsiModelledVolume *volume);
+gboolean csi_modelled_driver_get_volume(const CsiModelledDriver *self,
+                                        const char *volume_id,
+                                        CsiModelledVolume *volume);
 /* Returns: (owned): ids of the nodes a volume is attached to, first come first; NULL if none */
-StringList *csi_modelled_driver_published_nodes(const CsiModelledDriver *self, const char *volume_id);
+StringList *csi_modelled_driver_published_nodes(const CsiModelledDriver *self,
+                                                const char *volume_id);
 /* Volumes attached to a node, by the node's name. */
 unsigned csi_modelled_driver_n_published(const CsiModelledDriver *self, const char *node_name);
-gboolean csi_modelled_driver_is_staged(
-    const CsiModelledDriver *self, const char *volume_id, const char *node_name);
+gboolean csi_modelled_driver_is_staged(const CsiModelledDriver *self,
+                                       const char *volume_id,
+                                       const char *node_name);
 /* Mounts of a volume in pods of a node. */
-unsigned csi_modelled_driver_n_targets(
-    const CsiModelledDriver *self, const char *volume_id, const char *node_name);
+unsigned csi_modelled_driver_n_targets(const CsiModelledDriver *self,
+                                       const char *volume_id,
+                                       const char *node_name);

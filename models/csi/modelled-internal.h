@@ -14,10 +14,7 @@ typedef struct {
     uint32_t n_calls[CSI_N_METHODS];
 } Subject;
 
-typedef struct {
-    SimTokenBucket bucket;
-    SimStation *station; /* NULL: no limit on calls at once */
-} LimitState;
+typedef struct Limits Limits; /* those in force at a time; modelled-driver.c */
 
 typedef struct {
     Subject subject;
@@ -25,7 +22,6 @@ typedef struct {
     StringMap *segments;
     int attach_limit; /* 0: the driver's */
     unsigned n_published;
-    LimitState *limits; /* n_limits of them; NULL until used */
     gboolean exists;
 } Node;
 
@@ -42,7 +38,7 @@ typedef struct {
     CsiCapability published;
     const char *staging_path; /* NULL: not staged */
     CsiCapability staged;
-    GArray *targets; /* of Target; NULL: none */
+    GArray *targets;                     /* of Target; NULL: none */
     gboolean controller_busy, node_busy; /* a call is in flight */
     unsigned n_calls;                    /* in flight about it: it stays until they end */
 } VolumeNode;
@@ -57,7 +53,7 @@ typedef struct {
     const char *condition_message;
     int64_t capacity_bytes, filesystem_bytes;
     SimTime created_at;
-    uint64_t sequence; /* order of creation */
+    uint64_t sequence;     /* order of creation */
     uint32_t modes, types; /* masks of what it was made for; 0: anything */
     StringMap *parameters, *mutable_parameters;
     CsiSourceKind source_kind;
@@ -98,17 +94,17 @@ typedef struct {
 
 struct CsiModelledDriver {
     CsiDriver base;
-    CsiModelledOptions options; /* its arrays point to what follows */
-    CsiModelledLimit *limits;
-    LimitState *limit_states; /* of the limits that are not per node */
+    CsiModelledOptions options; /* without its arrays, which follow */
+    Limits *limits;
     ErrorState *errors;
     unsigned n_errors;
     Pool *pools;
     unsigned n_pools;
     Subject subject; /* of calls about nothing in particular */
     SimStream latency_streams[CSI_N_LATENCIES], error_streams[CSI_N_METHODS], id_stream;
-    GHashTable *nodes_by_name, *nodes_by_id;     /* interned -> Node; the first owns */
-    GHashTable *volumes_by_id, *volumes_by_name; /* interned -> Volume, owned by @all_volumes; one table if ids are names */
+    GHashTable *nodes_by_name, *nodes_by_id; /* interned -> Node; the first owns */
+    /* interned -> Volume, owned by @all_volumes; one table if ids are names */
+    GHashTable *volumes_by_id, *volumes_by_name;
     GHashTable *snapshots_by_id, *snapshots_by_name;
     GPtrArray *all_volumes, *all_snapshots; /* records, also of what is no more */
     GQueue volumes, snapshots;              /* that exist, in order of creation */
@@ -142,12 +138,13 @@ typedef struct {
     SimTime latency;
     CsiCode refusal_code;
     const char *refusal;
-    SimEventId event;    /* token, or service */
-    unsigned limit;      /* that it passes now */
-    gboolean has_token;  /* of that limit */
-    SimStation *queue;   /* waits in it */
-    uint32_t held;       /* mask of limits whose server it has */
-    GArray *entries;     /* of CsiEntry */
+    SimEventId event;   /* token, or service */
+    Limits *limits;     /* that were in force as it came */
+    unsigned limit;     /* that it passes now */
+    gboolean has_token; /* of that limit */
+    SimStation *queue;  /* waits in it */
+    uint32_t held;      /* mask of limits whose server it has */
+    GArray *entries;    /* of CsiEntry */
 } ModelledCall;
 
 /* What a request must have. */
@@ -180,15 +177,18 @@ typedef struct {
     uint32_t flags;
     MethodSubject subject;
     gboolean locks;
-    uint32_t capability; /* of its service, without which it is UNIMPLEMENTED; 0: always there */
-    Verdict (*check)(const CsiModelledDriver *driver, ModelledCall *call); /* pure but for call->refusal; NULL: go */
-    void (*apply)(CsiModelledDriver *driver, ModelledCall *call);          /* NULL: no effect */
+    /* of its service, without which it is UNIMPLEMENTED; 0: always there */
+    uint32_t capability;
+    /* pure but for call->refusal; NULL: go */
+    Verdict (*check)(const CsiModelledDriver *driver, ModelledCall *call);
+    void (*apply)(CsiModelledDriver *driver, ModelledCall *call); /* NULL: no effect */
     void (*answer)(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response);
 } MethodClass;
 
 const MethodClass *modelled_method(CsiMethod method);
 /* Sets the refusal. Returns: VERDICT_REFUSE */
-Verdict modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ...) G_GNUC_PRINTF(3, 4);
+Verdict modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
 /* The request's form, before anything is looked up. */
 Verdict modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call);
 
@@ -204,23 +204,30 @@ Volume *modelled_find_volume(const CsiModelledDriver *self, const char *id);
 /* Whether the id still names the volume of this record. */
 gboolean modelled_volume_is(const Volume *volume, const char *id);
 
-VolumeNode *modelled_volume_node(Volume *volume, Node *node);            /* made if there is none */
+VolumeNode *modelled_volume_node(Volume *volume, Node *node); /* made if there is none */
 VolumeNode *modelled_find_volume_node(const Volume *volume, const Node *node); /* NULL: none */
-void modelled_drop_idle_node(Volume *volume, VolumeNode *on);            /* if nothing is known any more */
+void modelled_drop_idle_node(Volume *volume, VolumeNode *on); /* if nothing is known any more */
 
 /* Room for @bytes more in this place: INT64_MAX without a pool. */
 int64_t modelled_room(const CsiModelledDriver *self, const StringMap *topology);
 int64_t modelled_room_anywhere(const CsiModelledDriver *self);
-void modelled_take_room(CsiModelledDriver *self, StringMap *const *topologies, unsigned n_topologies, int64_t bytes);
+void modelled_take_room(CsiModelledDriver *self,
+                        StringMap *const *topologies,
+                        unsigned n_topologies,
+                        int64_t bytes);
 
 /* The volume is there from now on; the caller has set what it is like. */
 void modelled_volume_begin(CsiModelledDriver *self, Volume *volume, const char *id);
 void modelled_volume_end(CsiModelledDriver *self, Volume *volume);
 void modelled_snapshot_begin(CsiModelledDriver *self, Snapshot *snapshot);
 void modelled_snapshot_end(CsiModelledDriver *self, Snapshot *snapshot);
-void modelled_publish(Volume *volume, VolumeNode *on, const CsiCapability *capability, gboolean readonly);
+void modelled_publish(Volume *volume,
+                      VolumeNode *on,
+                      const CsiCapability *capability,
+                      gboolean readonly);
 void modelled_unpublish(Volume *volume, VolumeNode *on);
-void modelled_capability_set(CsiCapability *place, const CsiCapability *capability); /* with references */
+/* with references */
+void modelled_capability_set(CsiCapability *place, const CsiCapability *capability);
 void modelled_target_remove(VolumeNode *on, unsigned i);
 StringList *modelled_published_ids(const Volume *volume);
 

@@ -62,7 +62,8 @@ mode_is_supported(const CsiModelledDriver *driver, CsiAccessMode mode)
         return FALSE;
     if (mode != CSI_SINGLE_NODE_SINGLE_WRITER && mode != CSI_SINGLE_NODE_MULTI_WRITER)
         return TRUE;
-    return (driver->options.controller_capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) != 0 ||
+    return (driver->options.controller_capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) !=
+               0 ||
            (driver->options.node_capabilities & CSI_NODE_SINGLE_NODE_MULTI_WRITER) != 0;
 }
 
@@ -73,27 +74,32 @@ modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call)
     const MethodClass *method = modelled_method(request->method);
     CsiService service = csi_method_service(request->method);
 
-    if (service == CSI_CONTROLLER && (driver->options.plugin_capabilities & CSI_PLUGIN_CONTROLLER_SERVICE) == 0)
+    if (service == CSI_CONTROLLER &&
+        (driver->options.plugin_capabilities & CSI_PLUGIN_CONTROLLER_SERVICE) == 0)
         return modelled_refuse(call, CSI_UNIMPLEMENTED, "unknown service csi.v1.Controller");
-    if ((service_capabilities(driver, service) & method->capability) != method->capability) /* CSI-7 */
-        return modelled_refuse(
-            call, CSI_UNIMPLEMENTED, "method %s not implemented", csi_method_name(request->method));
+    if ((service_capabilities(driver, service) & method->capability) !=
+        method->capability) /* CSI-7 */
+        return modelled_refuse(call, CSI_UNIMPLEMENTED, "method %s not implemented",
+                               csi_method_name(request->method));
     if (service == CSI_NODE &&
         (request->served_by == NULL || modelled_node_by_name(driver, request->served_by) == NULL))
-        return modelled_refuse(call, CSI_UNAVAILABLE, "connection error: no plugin of %s on node %s",
-                               driver->base.name, request->served_by != NULL ? request->served_by : "");
+        return modelled_refuse(call, CSI_UNAVAILABLE,
+                               "connection error: no plugin of %s on node %s", driver->base.name,
+                               request->served_by != NULL ? request->served_by : "");
 
     const char *missing = missing_field(request, method->flags); /* CSI-46 */
     if (missing != NULL)
         return modelled_refuse(call, CSI_INVALID_ARGUMENT, "%s missing in request", missing);
     if ((method->flags & NEEDS_NAME) != 0 && strlen(request->name) > NAME_BYTES_MAX)
-        return modelled_refuse(call, CSI_INVALID_ARGUMENT, "name is longer than %d bytes", NAME_BYTES_MAX);
+        return modelled_refuse(call, CSI_INVALID_ARGUMENT, "name is longer than %d bytes",
+                               NAME_BYTES_MAX);
     for (unsigned i = 0; i < request->n_capabilities; i++)
         if (!mode_is_supported(driver, request->capabilities[i].mode))
             return modelled_refuse(call, CSI_INVALID_ARGUMENT, "access mode not supported");
     if (request->required_bytes < 0 || request->limit_bytes < 0)
         return modelled_refuse(call, CSI_INVALID_ARGUMENT, "negative capacity");
-    if (driver->options.needs_secrets && (method->flags & TAKES_SECRETS) != 0 && !request->has_secrets)
+    if (driver->options.needs_secrets && (method->flags & TAKES_SECRETS) != 0 &&
+        !request->has_secrets)
         return modelled_refuse(call, CSI_UNAUTHENTICATED, "secrets missing in request");
     return VERDICT_GO;
 }
@@ -101,9 +107,9 @@ modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call)
 /* Capabilities of volumes */
 
 #define READ_ONLY_MODES (1u << CSI_SINGLE_NODE_READER_ONLY | 1u << CSI_MULTI_NODE_READER_ONLY)
-#define SINGLE_NODE_MODES                                                                                              \
-    (1u << CSI_SINGLE_NODE_WRITER | 1u << CSI_SINGLE_NODE_READER_ONLY | 1u << CSI_SINGLE_NODE_SINGLE_WRITER |          \
-     1u << CSI_SINGLE_NODE_MULTI_WRITER)
+#define SINGLE_NODE_MODES                                                                          \
+    (1u << CSI_SINGLE_NODE_WRITER | 1u << CSI_SINGLE_NODE_READER_ONLY |                            \
+     1u << CSI_SINGLE_NODE_SINGLE_WRITER | 1u << CSI_SINGLE_NODE_MULTI_WRITER)
 
 /* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other access type. */
 static gboolean
@@ -132,7 +138,8 @@ any_capability_exceeds(const Volume *volume, const CsiRequest *request)
 static Verdict
 refuse_unknown_volume(ModelledCall *call)
 {
-    return modelled_refuse(call, CSI_NOT_FOUND, "volume %s not found", call->base.request->volume_id);
+    return modelled_refuse(call, CSI_NOT_FOUND, "volume %s not found",
+                           call->base.request->volume_id);
 }
 
 static gboolean
@@ -152,7 +159,9 @@ answer_plugin_info(const CsiModelledDriver *driver, ModelledCall *call, CsiRespo
 }
 
 static void
-answer_plugin_capabilities(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
+answer_plugin_capabilities(const CsiModelledDriver *driver,
+                           ModelledCall *call,
+                           CsiResponse *response)
 {
     (void)call;
     response->plugin_capabilities = driver->options.plugin_capabilities;
@@ -167,7 +176,9 @@ answer_probe(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *r
 }
 
 static void
-answer_controller_capabilities(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
+answer_controller_capabilities(const CsiModelledDriver *driver,
+                               ModelledCall *call,
+                               CsiResponse *response)
 {
     (void)call;
     response->controller_capabilities = driver->options.controller_capabilities;
@@ -216,10 +227,12 @@ check_size(const CsiModelledDriver *driver, ModelledCall *call, int64_t bytes)
     int64_t limit = request->limit_bytes;
 
     if (limit > 0 && (bytes > limit || request->required_bytes > limit))
-        return modelled_refuse(call, CSI_OUT_OF_RANGE, "no size between the required and the limit bytes");
+        return modelled_refuse(call, CSI_OUT_OF_RANGE,
+                               "no size between the required and the limit bytes");
     if (driver->options.volume_bytes_max > 0 && bytes > driver->options.volume_bytes_max)
         return modelled_refuse(call, CSI_OUT_OF_RANGE,
-                               "requested size %" G_GINT64_FORMAT " exceeds the largest volume of %" G_GINT64_FORMAT " bytes",
+                               "requested size %" G_GINT64_FORMAT
+                               " exceeds the largest volume of %" G_GINT64_FORMAT " bytes",
                                bytes, driver->options.volume_bytes_max);
     return VERDICT_GO;
 }
@@ -258,7 +271,8 @@ n_candidates(const CsiRequest *request)
 static const StringMap *
 candidate(const CsiRequest *request, unsigned i)
 {
-    return i < request->n_preferred ? request->preferred[i] : request->requisite[i - request->n_preferred];
+    return i < request->n_preferred ? request->preferred[i]
+                                    : request->requisite[i - request->n_preferred];
 }
 
 static gboolean
@@ -279,8 +293,11 @@ is_repeated(const CsiRequest *request, unsigned i)
 
 /* The first places that have room, into @places of @n_wanted. Returns: how many were found */
 static unsigned
-choose_places(
-    const CsiModelledDriver *driver, const CsiRequest *request, int64_t bytes, const StringMap **places, unsigned n_wanted)
+choose_places(const CsiModelledDriver *driver,
+              const CsiRequest *request,
+              int64_t bytes,
+              const StringMap **places,
+              unsigned n_wanted)
 {
     unsigned n = 0;
 
@@ -292,7 +309,10 @@ choose_places(
 
 /* Without a wish: the first of the driver's own places that have room. */
 static unsigned
-choose_pools(const CsiModelledDriver *driver, int64_t bytes, const StringMap **places, unsigned n_wanted)
+choose_pools(const CsiModelledDriver *driver,
+             int64_t bytes,
+             const StringMap **places,
+             unsigned n_wanted)
 {
     unsigned n = 0;
 
@@ -315,8 +335,11 @@ has_segmented_pools(const CsiModelledDriver *driver)
 
 /* Finds a place. Returns: FALSE if there is no room; @places none: everywhere */
 static gboolean
-place_volume(
-    const CsiModelledDriver *driver, const CsiRequest *request, int64_t bytes, const StringMap **places, unsigned *n_places)
+place_volume(const CsiModelledDriver *driver,
+             const CsiRequest *request,
+             int64_t bytes,
+             const StringMap **places,
+             unsigned *n_places)
 {
     unsigned n_wanted = driver->options.topologies_per_volume;
 
@@ -353,9 +376,11 @@ check_existing(const CsiModelledDriver *driver, ModelledCall *call)
     int64_t bytes = volume->capacity_bytes;
     const char *differs = NULL;
 
-    if (bytes < request->required_bytes || (request->limit_bytes > 0 && bytes > request->limit_bytes))
+    if (bytes < request->required_bytes ||
+        (request->limit_bytes > 0 && bytes > request->limit_bytes))
         differs = "size";
-    else if (volume->source_kind != request->source_kind || !strings_same(volume->source_id, request->source_id))
+    else if (volume->source_kind != request->source_kind ||
+             !strings_same(volume->source_id, request->source_id))
         differs = "source";
     else if (any_capability_exceeds(volume, request))
         differs = "capabilities";
@@ -365,29 +390,38 @@ check_existing(const CsiModelledDriver *driver, ModelledCall *call)
         differs = "topology";
     if (differs == NULL)
         return VERDICT_REPEAT;
-    return modelled_refuse(call, CSI_ALREADY_EXISTS, "volume %s already exists with another %s", request->name, differs);
+    return modelled_refuse(call, CSI_ALREADY_EXISTS, "volume %s already exists with another %s",
+                           request->name, differs);
 }
 
 static Verdict
 check_source(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
-    uint32_t needs = request->source_kind == CSI_SOURCE_SNAPSHOT ? CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT :
-                                                                   CSI_CONTROLLER_CLONE_VOLUME;
+    uint32_t needs = request->source_kind == CSI_SOURCE_SNAPSHOT
+                         ? CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT
+                         : CSI_CONTROLLER_CLONE_VOLUME;
 
     if (request->source_kind == CSI_SOURCE_NONE)
         return VERDICT_GO;
     if ((driver->options.controller_capabilities & needs) == 0)
         return modelled_refuse(call, CSI_INVALID_ARGUMENT, "volume content source not supported");
-    if (request->source_kind == CSI_SOURCE_SNAPSHOT && (call->snapshot == NULL || !call->snapshot->exists))
+    if (request->source_kind == CSI_SOURCE_SNAPSHOT &&
+        (call->snapshot == NULL || !call->snapshot->exists))
         return modelled_refuse(call, CSI_NOT_FOUND, "snapshot %s not found", request->source_id);
     if (request->source_kind == CSI_SOURCE_VOLUME &&
-        (call->source_volume == NULL || !modelled_volume_is(call->source_volume, request->source_id)))
-        return modelled_refuse(call, CSI_NOT_FOUND, "source volume %s not found", request->source_id);
-    if (call->snapshot != NULL && sim_now(driver->base.sim) < call->snapshot->ready_at) /* INTERNAL: as host-path does */
-        return modelled_refuse(call, CSI_INTERNAL, "snapshot %s is not yet ready to use", request->source_id);
-    if (request->required_bytes > 0 && request->required_bytes < source_bytes(call)) /* CSI-47, CSI-70 */
-        return modelled_refuse(call, CSI_OUT_OF_RANGE, "requested size is smaller than the source's");
+        (call->source_volume == NULL ||
+         !modelled_volume_is(call->source_volume, request->source_id)))
+        return modelled_refuse(call, CSI_NOT_FOUND, "source volume %s not found",
+                               request->source_id);
+    if (call->snapshot != NULL &&
+        sim_now(driver->base.sim) < call->snapshot->ready_at) /* INTERNAL: as host-path does */
+        return modelled_refuse(call, CSI_INTERNAL, "snapshot %s is not yet ready to use",
+                               request->source_id);
+    if (request->required_bytes > 0 &&
+        request->required_bytes < source_bytes(call)) /* CSI-47, CSI-70 */
+        return modelled_refuse(call, CSI_OUT_OF_RANGE,
+                               "requested size is smaller than the source's");
     return VERDICT_GO;
 }
 
@@ -395,7 +429,8 @@ static Verdict
 check_create_volume(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
-    g_autofree const StringMap **places = g_new(const StringMap *, driver->options.topologies_per_volume);
+    g_autofree const StringMap **places =
+        g_new(const StringMap *, driver->options.topologies_per_volume);
     unsigned n_places;
 
     if (check_mutable_parameters(driver, call) == VERDICT_REFUSE)
@@ -408,8 +443,9 @@ check_create_volume(const CsiModelledDriver *driver, ModelledCall *call)
     if (check_size(driver, call, bytes) == VERDICT_REFUSE)
         return VERDICT_REFUSE;
     if (!place_volume(driver, request, bytes, places, &n_places))
-        return modelled_refuse(
-            call, CSI_RESOURCE_EXHAUSTED, "no room for %" G_GINT64_FORMAT " bytes in the wanted topology", bytes);
+        return modelled_refuse(call, CSI_RESOURCE_EXHAUSTED,
+                               "no room for %" G_GINT64_FORMAT " bytes in the wanted topology",
+                               bytes);
     return VERDICT_GO;
 }
 
@@ -418,7 +454,8 @@ apply_create_volume(CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
     Volume *volume = call->volume;
-    g_autofree const StringMap **places = g_new(const StringMap *, driver->options.topologies_per_volume);
+    g_autofree const StringMap **places =
+        g_new(const StringMap *, driver->options.topologies_per_volume);
 
     volume->name = request->name;
     volume->capacity_bytes = size_for(driver, request, source_bytes(call));
@@ -436,7 +473,8 @@ apply_create_volume(CsiModelledDriver *driver, ModelledCall *call)
         volume->types |= 1u << request->capabilities[i].type;
     }
     modelled_volume_begin(driver, volume, NULL);
-    volume->is_formatted = request->source_kind != CSI_SOURCE_NONE; /* a copy has its source's filesystem, grown (CSI-16) */
+    volume->is_formatted = request->source_kind !=
+                           CSI_SOURCE_NONE; /* a copy has its source's filesystem, grown (CSI-16) */
 }
 
 static void
@@ -473,10 +511,13 @@ check_delete_volume(const CsiModelledDriver *driver, ModelledCall *call)
 
     if (!volume_is_there(call)) /* CSI-17 */
         return VERDICT_REPEAT;
-    if (volume->n_published > 0 || (driver->options.checks_mounts && is_on_a_node(volume))) /* CSI-48 */
-        return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s is still in use", volume->id);
+    if (volume->n_published > 0 ||
+        (driver->options.checks_mounts && is_on_a_node(volume))) /* CSI-48 */
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s is still in use",
+                               volume->id);
     if (driver->options.keeps_snapshot_sources && volume->n_snapshots > 0)
-        return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s has dependent snapshots", volume->id);
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s has dependent snapshots",
+                               volume->id);
     return VERDICT_GO;
 }
 
@@ -507,7 +548,8 @@ nodes_may_share(const VolumeNode *here, const CsiRequest *request)
 {
     const CsiCapability *wanted = &request->capabilities[0];
 
-    if (csi_access_mode_is_single_node(wanted->mode) || csi_access_mode_is_single_node(here->published.mode))
+    if (csi_access_mode_is_single_node(wanted->mode) ||
+        csi_access_mode_is_single_node(here->published.mode))
         return FALSE;
     if (wanted->mode == CSI_MULTI_NODE_SINGLE_WRITER)
         return !writes(wanted, request->readonly) || !writes(&here->published, here->readonly);
@@ -540,7 +582,8 @@ is_same_publication(const VolumeNode *on, const CsiRequest *request)
 {
     if (on->published.mode == CSI_MODE_UNKNOWN)
         return TRUE;
-    return on->readonly == request->readonly && csi_capability_equal(&on->published, &request->capabilities[0]);
+    return on->readonly == request->readonly &&
+           csi_capability_equal(&on->published, &request->capabilities[0]);
 }
 
 static Verdict
@@ -554,28 +597,32 @@ check_controller_publish(const CsiModelledDriver *driver, ModelledCall *call)
         return refuse_unknown_volume(call);
     if (node == NULL || !node->exists)
         return modelled_refuse(call, CSI_NOT_FOUND, "node %s not found", request->node_id);
-    if (request->readonly && (driver->options.controller_capabilities & CSI_CONTROLLER_PUBLISH_READONLY) == 0)
+    if (request->readonly &&
+        (driver->options.controller_capabilities & CSI_CONTROLLER_PUBLISH_READONLY) == 0)
         return modelled_refuse(call, CSI_INVALID_ARGUMENT, "read-only publishing is not supported");
 
     const VolumeNode *here = modelled_find_volume_node(volume, node);
     if (here != NULL && here->is_published) {
         if (is_same_publication(here, request))
             return VERDICT_REPEAT;
-        return modelled_refuse(
-            call, CSI_ALREADY_EXISTS, "volume %s is attached to node %s in another way", volume->id, node->id);
+        return modelled_refuse(call, CSI_ALREADY_EXISTS,
+                               "volume %s is attached to node %s in another way", volume->id,
+                               node->id);
     }
     if (capability_exceeds(volume, &request->capabilities[0]))
-        return modelled_refuse(call, CSI_INVALID_ARGUMENT, "volume %s was not made for that capability", volume->id);
+        return modelled_refuse(call, CSI_INVALID_ARGUMENT,
+                               "volume %s was not made for that capability", volume->id);
     if (!is_accessible(volume, node)) /* CSI-68; the spec has no code for it */
-        return modelled_refuse(
-            call, CSI_FAILED_PRECONDITION, "volume %s is not accessible from node %s", volume->id, node->id);
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION,
+                               "volume %s is not accessible from node %s", volume->id, node->id);
     const Node *other = node_that_bars(volume, node, request);
     if (other != NULL)
-        return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s is already attached to node %s",
-                               volume->id, other->id);
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION,
+                               "volume %s is already attached to node %s", volume->id, other->id);
     int limit = attach_limit(driver, node);
     if (limit > 0 && node->n_published >= (unsigned)limit)
-        return modelled_refuse(call, CSI_RESOURCE_EXHAUSTED, "node %s has reached its limit of %d volumes", node->id, limit);
+        return modelled_refuse(call, CSI_RESOURCE_EXHAUSTED,
+                               "node %s has reached its limit of %d volumes", node->id, limit);
     return VERDICT_GO;
 }
 
@@ -589,7 +636,9 @@ apply_controller_publish(CsiModelledDriver *driver, ModelledCall *call)
 }
 
 static void
-answer_controller_publish(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
+answer_controller_publish(const CsiModelledDriver *driver,
+                          ModelledCall *call,
+                          CsiResponse *response)
 {
     (void)call;
     response->publish_context = driver->options.publish_context;
@@ -602,7 +651,8 @@ check_controller_unpublish(const CsiModelledDriver *driver, ModelledCall *call)
     (void)driver;
     if (call->base.request->node_id == NULL)
         return call->volume->n_published > 0 ? VERDICT_GO : VERDICT_REPEAT;
-    return call->volume_node != NULL && call->volume_node->is_published ? VERDICT_GO : VERDICT_REPEAT;
+    return call->volume_node != NULL && call->volume_node->is_published ? VERDICT_GO
+                                                                        : VERDICT_REPEAT;
 }
 
 /* CSI-40: also while it is staged there: the node may be dead. */
@@ -763,8 +813,9 @@ answer_capacity(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse
 {
     const CsiRequest *request = call->base.request;
 
-    response->available_bytes =
-        request->n_requisite > 0 ? modelled_room(driver, request->requisite[0]) : modelled_room_anywhere(driver);
+    response->available_bytes = request->n_requisite > 0
+                                    ? modelled_room(driver, request->requisite[0])
+                                    : modelled_room_anywhere(driver);
     response->maximum_volume_bytes = driver->options.volume_bytes_max;
     response->minimum_volume_bytes = driver->options.volume_bytes_min;
 }
@@ -780,14 +831,17 @@ check_create_snapshot(const CsiModelledDriver *driver, ModelledCall *call)
     if (snapshot->exists && strings_same(snapshot->source_id, request->volume_id))
         return VERDICT_REPEAT; /* CSI-25: the caller asks again until it is ready */
     if (snapshot->exists)      /* CSI-55 */
-        return modelled_refuse(
-            call, CSI_ALREADY_EXISTS, "snapshot %s already exists of volume %s", request->name, snapshot->source_id);
+        return modelled_refuse(call, CSI_ALREADY_EXISTS, "snapshot %s already exists of volume %s",
+                               request->name, snapshot->source_id);
     if (!volume_is_there(call))
         return refuse_unknown_volume(call);
-    for (unsigned i = 0; driver->options.snapshots_take_room && i < MAX(call->volume->n_topologies, 1); i++) {
-        const StringMap *place = call->volume->n_topologies == 0 ? NULL : call->volume->topologies[i];
+    for (unsigned i = 0;
+         driver->options.snapshots_take_room && i < MAX(call->volume->n_topologies, 1); i++) {
+        const StringMap *place =
+            call->volume->n_topologies == 0 ? NULL : call->volume->topologies[i];
         if (modelled_room(driver, place) < call->volume->capacity_bytes)
-            return modelled_refuse(call, CSI_RESOURCE_EXHAUSTED, "no room for snapshot %s", request->name);
+            return modelled_refuse(call, CSI_RESOURCE_EXHAUSTED, "no room for snapshot %s",
+                                   request->name);
     }
     return VERDICT_GO;
 }
@@ -799,8 +853,8 @@ apply_create_snapshot(CsiModelledDriver *driver, ModelledCall *call)
     SimTime delay = 0;
 
     if (until_ready != NULL)
-        delay = sim_dist_draw(
-            until_ready, driver->latency_streams[CSI_LATENCY_SNAPSHOT_READY], call->entity, call->snapshot->n_creations);
+        delay = sim_dist_draw(until_ready, driver->latency_streams[CSI_LATENCY_SNAPSHOT_READY],
+                              call->entity, call->snapshot->n_creations);
     call->snapshot->source = call->volume;
     call->snapshot->ready_at = sim_time_add(sim_now(driver->base.sim), MAX(delay, 0));
     modelled_snapshot_begin(driver, call->snapshot);
@@ -821,7 +875,8 @@ answer_create_snapshot(const CsiModelledDriver *driver, ModelledCall *call, CsiR
 static gboolean
 snapshot_is_there(const ModelledCall *call)
 {
-    return call->snapshot->exists && strings_same(call->snapshot->id, call->base.request->snapshot_id);
+    return call->snapshot->exists &&
+           strings_same(call->snapshot->id, call->base.request->snapshot_id);
 }
 
 static Verdict
@@ -831,7 +886,8 @@ check_delete_snapshot(const CsiModelledDriver *driver, ModelledCall *call)
     if (!snapshot_is_there(call)) /* CSI-26 */
         return VERDICT_REPEAT;
     if (call->snapshot->n_users > 0) /* CSI-55 */
-        return modelled_refuse(call, CSI_FAILED_PRECONDITION, "snapshot %s is in use", call->snapshot->id);
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION, "snapshot %s is in use",
+                               call->snapshot->id);
     return VERDICT_GO;
 }
 
@@ -847,7 +903,8 @@ check_get_snapshot(const CsiModelledDriver *driver, ModelledCall *call)
     (void)driver;
     if (snapshot_is_there(call))
         return VERDICT_GO;
-    return modelled_refuse(call, CSI_NOT_FOUND, "snapshot %s not found", call->base.request->snapshot_id);
+    return modelled_refuse(call, CSI_NOT_FOUND, "snapshot %s not found",
+                           call->base.request->snapshot_id);
 }
 
 static void
@@ -863,7 +920,8 @@ expands_offline_only(const CsiModelledDriver *driver)
 {
     uint32_t plugin = driver->options.plugin_capabilities;
 
-    return (plugin & CSI_PLUGIN_EXPANSION_OFFLINE) != 0 && (plugin & CSI_PLUGIN_EXPANSION_ONLINE) == 0;
+    return (plugin & CSI_PLUGIN_EXPANSION_OFFLINE) != 0 &&
+           (plugin & CSI_PLUGIN_EXPANSION_ONLINE) == 0;
 }
 
 static Verdict
@@ -875,19 +933,22 @@ check_controller_expand(const CsiModelledDriver *driver, ModelledCall *call)
     if (!volume_is_there(call))
         return refuse_unknown_volume(call);
     if (any_capability_exceeds(volume, request)) /* CSI-53 */
-        return modelled_refuse(call, CSI_INVALID_ARGUMENT, "volume %s was not made for that capability", volume->id);
-    int64_t bytes = round_up(driver, MAX(request->required_bytes, driver->options.volume_bytes_min));
+        return modelled_refuse(call, CSI_INVALID_ARGUMENT,
+                               "volume %s was not made for that capability", volume->id);
+    int64_t bytes =
+        round_up(driver, MAX(request->required_bytes, driver->options.volume_bytes_min));
     if (check_size(driver, call, MAX(bytes, volume->capacity_bytes)) == VERDICT_REFUSE)
         return VERDICT_REFUSE;
     if (volume->capacity_bytes >= request->required_bytes) /* CSI-28, CSI-71: size never shrinks */
         return VERDICT_REPEAT;
     if (volume->n_published > 0 && expands_offline_only(driver))
-        return modelled_refuse(
-            call, CSI_FAILED_PRECONDITION, "volume %s is published; it expands offline only", volume->id);
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION,
+                               "volume %s is published; it expands offline only", volume->id);
     for (unsigned i = 0; i < MAX(volume->n_topologies, 1); i++) {
         const StringMap *place = volume->n_topologies == 0 ? NULL : volume->topologies[i];
         if (modelled_room(driver, place) < bytes - volume->capacity_bytes) /* CSI-65 */
-            return modelled_refuse(call, CSI_RESOURCE_EXHAUSTED, "no room to expand volume %s", volume->id);
+            return modelled_refuse(call, CSI_RESOURCE_EXHAUSTED, "no room to expand volume %s",
+                                   volume->id);
     }
     return VERDICT_GO;
 }
@@ -896,9 +957,11 @@ static void
 apply_controller_expand(CsiModelledDriver *driver, ModelledCall *call)
 {
     Volume *volume = call->volume;
-    int64_t bytes = round_up(driver, MAX(call->base.request->required_bytes, driver->options.volume_bytes_min));
+    int64_t bytes =
+        round_up(driver, MAX(call->base.request->required_bytes, driver->options.volume_bytes_min));
 
-    modelled_take_room(driver, volume->topologies, volume->n_topologies, bytes - volume->capacity_bytes);
+    modelled_take_room(driver, volume->topologies, volume->n_topologies,
+                       bytes - volume->capacity_bytes);
     volume->capacity_bytes = bytes;
     if ((driver->options.node_capabilities & CSI_NODE_EXPAND_VOLUME_CAPABILITY) == 0)
         volume->filesystem_bytes = bytes;
@@ -919,9 +982,10 @@ check_modify(const CsiModelledDriver *driver, ModelledCall *call)
         return refuse_unknown_volume(call);
     if (check_mutable_parameters(driver, call) == VERDICT_REFUSE) /* CSI-29: all or nothing */
         return VERDICT_REFUSE;
-    return string_map_contains(call->volume->mutable_parameters, call->base.request->mutable_parameters) ?
-               VERDICT_REPEAT :
-               VERDICT_GO;
+    return string_map_contains(call->volume->mutable_parameters,
+                               call->base.request->mutable_parameters)
+               ? VERDICT_REPEAT
+               : VERDICT_GO;
 }
 
 static void
@@ -932,7 +996,8 @@ apply_modify(CsiModelledDriver *driver, ModelledCall *call)
     (void)driver;
     for (unsigned i = 0; i < change->n_pairs; i++) {
         StringMap *old = call->volume->mutable_parameters;
-        call->volume->mutable_parameters = string_map_with(old, change->pairs[i].key, change->pairs[i].value);
+        call->volume->mutable_parameters =
+            string_map_with(old, change->pairs[i].key, change->pairs[i].value);
         string_map_unref(old);
     }
 }
@@ -956,11 +1021,12 @@ static Verdict
 check_usable_here(const CsiModelledDriver *driver, ModelledCall *call)
 {
     if (capability_exceeds(call->volume, &call->base.request->capabilities[0]))
-        return modelled_refuse(
-            call, CSI_FAILED_PRECONDITION, "volume %s was not made for that capability", call->volume->id);
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION,
+                               "volume %s was not made for that capability", call->volume->id);
     if (needs_attachment(driver) && !call->volume_node->is_published)
-        return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s is not attached to node %s",
-                               call->volume->id, call->node->id);
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION,
+                               "volume %s is not attached to node %s", call->volume->id,
+                               call->node->id);
     return VERDICT_GO;
 }
 
@@ -980,7 +1046,8 @@ check_stage(const CsiModelledDriver *driver, ModelledCall *call)
         return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s is already staged at %s",
                                call->volume->id, here->staging_path);
     if (!csi_capability_equal(&here->staged, &request->capabilities[0]))
-        return modelled_refuse(call, CSI_ALREADY_EXISTS, "volume %s is already staged in another way", call->volume->id);
+        return modelled_refuse(call, CSI_ALREADY_EXISTS,
+                               "volume %s is already staged in another way", call->volume->id);
     return VERDICT_REPEAT;
 }
 
@@ -1010,7 +1077,8 @@ check_unstage(const CsiModelledDriver *driver, ModelledCall *call)
 
     if (check_known(driver, call) == VERDICT_REFUSE)
         return VERDICT_REFUSE;
-    if (here->staging_path == NULL || !strings_same(here->staging_path, call->base.request->staging_path))
+    if (here->staging_path == NULL ||
+        !strings_same(here->staging_path, call->base.request->staging_path))
         return VERDICT_REPEAT;
     if (here->targets != NULL && here->targets->len > 0) /* CSI-77, LOOP-23 */
         return modelled_refuse(call, CSI_INTERNAL, "volume %s is still published on node %s",
@@ -1059,14 +1127,15 @@ check_second_publish(const CsiModelledDriver *driver, ModelledCall *call)
         if (target->readonly == request->readonly &&
             csi_capability_equal(&target->capability, &request->capabilities[0]))
             return VERDICT_REPEAT;
-        return modelled_refuse(
-            call, CSI_ALREADY_EXISTS, "volume %s is mounted at %s in another way", call->volume->id, target->path);
+        return modelled_refuse(call, CSI_ALREADY_EXISTS,
+                               "volume %s is mounted at %s in another way", call->volume->id,
+                               target->path);
     }
     if (here->targets == NULL || here->targets->len == 0 ||
         allows_second_target(driver, request->capabilities[0].mode))
         return VERDICT_GO;
-    return modelled_refuse(
-        call, CSI_FAILED_PRECONDITION, "volume %s is already mounted on node %s", call->volume->id, call->node->id);
+    return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s is already mounted on node %s",
+                           call->volume->id, call->node->id);
 }
 
 /* A volume in a pod's own words: made by the mount, gone with it. */
@@ -1096,13 +1165,14 @@ check_node_publish(const CsiModelledDriver *driver, ModelledCall *call)
     if (is_empty(request->staging_path)) /* CSI-52 */
         return modelled_refuse(call, CSI_FAILED_PRECONDITION, "staging path missing in request");
     if (here->staging_path == NULL) /* CSI-77 */
-        return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s is not staged", call->volume->id);
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s is not staged",
+                               call->volume->id);
     if (!strings_same(here->staging_path, request->staging_path))
-        return modelled_refuse(
-            call, CSI_INVALID_ARGUMENT, "volume %s is staged at %s", call->volume->id, here->staging_path);
+        return modelled_refuse(call, CSI_INVALID_ARGUMENT, "volume %s is staged at %s",
+                               call->volume->id, here->staging_path);
     if (capability_exceeds(call->volume, &request->capabilities[0]))
-        return modelled_refuse(
-            call, CSI_FAILED_PRECONDITION, "volume %s was not made for that capability", call->volume->id);
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION,
+                               "volume %s was not made for that capability", call->volume->id);
     return check_second_publish(driver, call);
 }
 
@@ -1128,7 +1198,8 @@ check_node_unpublish(const CsiModelledDriver *driver, ModelledCall *call)
 {
     if (check_known(driver, call) == VERDICT_REFUSE)
         return VERDICT_REFUSE;
-    return find_target(call->volume_node, call->base.request->target_path) < 0 ? VERDICT_REPEAT : VERDICT_GO;
+    return find_target(call->volume_node, call->base.request->target_path) < 0 ? VERDICT_REPEAT
+                                                                               : VERDICT_GO;
 }
 
 static void
@@ -1147,7 +1218,8 @@ apply_node_unpublish(CsiModelledDriver *driver, ModelledCall *call)
 static gboolean
 path_is_known(const VolumeNode *here, const char *path)
 {
-    return (here->staging_path != NULL && strings_same(here->staging_path, path)) || find_target(here, path) >= 0;
+    return (here->staging_path != NULL && strings_same(here->staging_path, path)) ||
+           find_target(here, path) >= 0;
 }
 
 static Verdict
@@ -1158,8 +1230,8 @@ check_volume_path(ModelledCall *call)
     if (!volume_is_there(call))
         return refuse_unknown_volume(call);
     if (!path_is_known(call->volume_node, request->target_path))
-        return modelled_refuse(
-            call, CSI_NOT_FOUND, "volume %s is not mounted at %s", request->volume_id, request->target_path);
+        return modelled_refuse(call, CSI_NOT_FOUND, "volume %s is not mounted at %s",
+                               request->volume_id, request->target_path);
     return VERDICT_GO;
 }
 
@@ -1200,17 +1272,22 @@ check_node_expand(const CsiModelledDriver *driver, ModelledCall *call)
     if (check_volume_path(call) == VERDICT_REFUSE)
         return VERDICT_REFUSE;
     if (any_capability_exceeds(volume, request)) /* CSI-53 */
-        return modelled_refuse(call, CSI_INVALID_ARGUMENT, "volume %s was not made for that capability", volume->id);
-    if (volume->filesystem_bytes >= MAX(request->required_bytes, volume->capacity_bytes)) /* CSI-37 */
+        return modelled_refuse(call, CSI_INVALID_ARGUMENT,
+                               "volume %s was not made for that capability", volume->id);
+    if (volume->filesystem_bytes >=
+        MAX(request->required_bytes, volume->capacity_bytes)) /* CSI-37 */
         return VERDICT_REPEAT;
     if (request->required_bytes > volume->capacity_bytes &&
         (driver->options.controller_capabilities & CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY) != 0)
-        return modelled_refuse(call, CSI_OUT_OF_RANGE, "the device of volume %s is smaller than that", volume->id);
-    if (check_size(driver, call, MAX(request->required_bytes, volume->capacity_bytes)) == VERDICT_REFUSE)
+        return modelled_refuse(call, CSI_OUT_OF_RANGE,
+                               "the device of volume %s is smaller than that", volume->id);
+    if (check_size(driver, call, MAX(request->required_bytes, volume->capacity_bytes)) ==
+        VERDICT_REFUSE)
         return VERDICT_REFUSE;
     if (expands_offline_only(driver) && here->targets != NULL && here->targets->len > 0)
-        return modelled_refuse(
-            call, CSI_FAILED_PRECONDITION, "the filesystem of volume %s cannot grow while it is in use", volume->id);
+        return modelled_refuse(call, CSI_FAILED_PRECONDITION,
+                               "the filesystem of volume %s cannot grow while it is in use",
+                               volume->id);
     return VERDICT_GO;
 }
 
@@ -1221,7 +1298,8 @@ apply_node_expand(CsiModelledDriver *driver, ModelledCall *call)
     Volume *volume = call->volume;
     int64_t bytes = MAX(call->base.request->required_bytes, volume->capacity_bytes);
 
-    modelled_take_room(driver, volume->topologies, volume->n_topologies, bytes - volume->capacity_bytes);
+    modelled_take_room(driver, volume->topologies, volume->n_topologies,
+                       bytes - volume->capacity_bytes);
     volume->capacity_bytes = bytes;
     volume->filesystem_bytes = bytes;
 }
@@ -1255,76 +1333,98 @@ answer_node_info(const CsiModelledDriver *driver, ModelledCall *call, CsiRespons
     }
 }
 
-/* CSI-13 to CSI-37, and what each needs (CSI-46). Columns: flags, what it is about, whether one at a time, the
- * capability without which it is not there, check, apply, answer. */
+/* CSI-13 to CSI-37, and what each needs (CSI-46). Columns: flags; what it is about, whether one at a time, the
+ * capability without which it is not there; check, apply, answer. clang-format 14 cannot align such rows. */
+/* clang-format off */
 static const MethodClass methods[CSI_N_METHODS] = {
     [CSI_GET_PLUGIN_INFO] = {.answer = answer_plugin_info},
     [CSI_GET_PLUGIN_CAPABILITIES] = {.answer = answer_plugin_capabilities},
     [CSI_PROBE] = {.answer = answer_probe},
-    [CSI_CREATE_VOLUME] = {NEEDS_NAME | NEEDS_CAPABILITY | TAKES_SECRETS | REACHES_BACK_END,
-                           SUBJECT_NEW_VOLUME, TRUE, CSI_CONTROLLER_CREATE_DELETE_VOLUME,
-                           check_create_volume, apply_create_volume, answer_create_volume},
-    [CSI_DELETE_VOLUME] = {NEEDS_VOLUME | TAKES_SECRETS | REACHES_BACK_END,
-                           SUBJECT_VOLUME, TRUE, CSI_CONTROLLER_CREATE_DELETE_VOLUME,
-                           check_delete_volume, apply_delete_volume, NULL},
-    [CSI_CONTROLLER_PUBLISH_VOLUME] = {NEEDS_VOLUME | NEEDS_NODE | NEEDS_CAPABILITY | TAKES_SECRETS |
-                                           REACHES_BACK_END | ADOPTS,
-                                       SUBJECT_VOLUME_NODE, TRUE, CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME,
-                                       check_controller_publish, apply_controller_publish,
-                                       answer_controller_publish},
-    [CSI_CONTROLLER_UNPUBLISH_VOLUME] = {NEEDS_VOLUME | TAKES_SECRETS | REACHES_BACK_END,
-                                         SUBJECT_VOLUME_NODE, TRUE, CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME,
-                                         check_controller_unpublish, apply_controller_unpublish, NULL},
-    [CSI_VALIDATE_VOLUME_CAPABILITIES] = {NEEDS_VOLUME | NEEDS_CAPABILITY | TAKES_SECRETS | ADOPTS,
-                                          SUBJECT_VOLUME, FALSE, 0,
-                                          check_volume_exists, NULL, answer_validate},
-    [CSI_LIST_VOLUMES] = {REACHES_BACK_END, SUBJECT_NONE, FALSE, CSI_CONTROLLER_LIST_VOLUMES,
-                          check_list, NULL, answer_list_volumes},
-    [CSI_GET_CAPACITY] = {REACHES_BACK_END, SUBJECT_NONE, FALSE, CSI_CONTROLLER_GET_CAPACITY,
-                          NULL, NULL, answer_capacity},
+    [CSI_CREATE_VOLUME] = {
+        NEEDS_NAME | NEEDS_CAPABILITY | TAKES_SECRETS | REACHES_BACK_END,
+        SUBJECT_NEW_VOLUME, TRUE, CSI_CONTROLLER_CREATE_DELETE_VOLUME,
+        check_create_volume, apply_create_volume, answer_create_volume},
+    [CSI_DELETE_VOLUME] = {
+        NEEDS_VOLUME | TAKES_SECRETS | REACHES_BACK_END,
+        SUBJECT_VOLUME, TRUE, CSI_CONTROLLER_CREATE_DELETE_VOLUME,
+        check_delete_volume, apply_delete_volume, NULL},
+    [CSI_CONTROLLER_PUBLISH_VOLUME] = {
+        NEEDS_VOLUME | NEEDS_NODE | NEEDS_CAPABILITY | TAKES_SECRETS | REACHES_BACK_END | ADOPTS,
+        SUBJECT_VOLUME_NODE, TRUE, CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME,
+        check_controller_publish, apply_controller_publish, answer_controller_publish},
+    [CSI_CONTROLLER_UNPUBLISH_VOLUME] = {
+        NEEDS_VOLUME | TAKES_SECRETS | REACHES_BACK_END,
+        SUBJECT_VOLUME_NODE, TRUE, CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME,
+        check_controller_unpublish, apply_controller_unpublish, NULL},
+    [CSI_VALIDATE_VOLUME_CAPABILITIES] = {
+        NEEDS_VOLUME | NEEDS_CAPABILITY | TAKES_SECRETS | ADOPTS,
+        SUBJECT_VOLUME, FALSE, 0,
+        check_volume_exists, NULL, answer_validate},
+    [CSI_LIST_VOLUMES] = {
+        REACHES_BACK_END,
+        SUBJECT_NONE, FALSE, CSI_CONTROLLER_LIST_VOLUMES,
+        check_list, NULL, answer_list_volumes},
+    [CSI_GET_CAPACITY] = {
+        REACHES_BACK_END,
+        SUBJECT_NONE, FALSE, CSI_CONTROLLER_GET_CAPACITY,
+        NULL, NULL, answer_capacity},
     [CSI_CONTROLLER_GET_CAPABILITIES] = {.answer = answer_controller_capabilities},
-    [CSI_CREATE_SNAPSHOT] = {NEEDS_NAME | NEEDS_VOLUME | TAKES_SECRETS | REACHES_BACK_END,
-                             SUBJECT_NEW_SNAPSHOT, TRUE, CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT,
-                             check_create_snapshot, apply_create_snapshot, answer_create_snapshot},
-    [CSI_DELETE_SNAPSHOT] = {NEEDS_SNAPSHOT | TAKES_SECRETS | REACHES_BACK_END,
-                             SUBJECT_SNAPSHOT, TRUE, CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT,
-                             check_delete_snapshot, apply_delete_snapshot, NULL},
-    [CSI_LIST_SNAPSHOTS] = {REACHES_BACK_END, SUBJECT_NONE, FALSE, CSI_CONTROLLER_LIST_SNAPSHOTS,
-                            check_list, NULL, answer_list_snapshots},
-    [CSI_GET_SNAPSHOT] = {NEEDS_SNAPSHOT | REACHES_BACK_END,
-                          SUBJECT_SNAPSHOT, FALSE, CSI_CONTROLLER_GET_SNAPSHOT_CAPABILITY,
-                          check_get_snapshot, NULL, answer_get_snapshot},
-    [CSI_CONTROLLER_EXPAND_VOLUME] = {NEEDS_VOLUME | NEEDS_RANGE | TAKES_SECRETS | REACHES_BACK_END | ADOPTS,
-                                      SUBJECT_VOLUME, TRUE, CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY,
-                                      check_controller_expand, apply_controller_expand,
-                                      answer_controller_expand},
-    [CSI_CONTROLLER_GET_VOLUME] = {NEEDS_VOLUME | REACHES_BACK_END,
-                                   SUBJECT_VOLUME, FALSE, CSI_CONTROLLER_GET_VOLUME_CAPABILITY,
-                                   check_volume_exists, NULL, answer_get_volume},
-    [CSI_CONTROLLER_MODIFY_VOLUME] = {NEEDS_VOLUME | TAKES_SECRETS | REACHES_BACK_END,
-                                      SUBJECT_VOLUME, TRUE, CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY,
-                                      check_modify, apply_modify, NULL},
-    [CSI_NODE_STAGE_VOLUME] = {NEEDS_VOLUME | NEEDS_STAGING_PATH | NEEDS_CAPABILITY | TAKES_SECRETS | ADOPTS,
-                               SUBJECT_MOUNT, TRUE, CSI_NODE_STAGE_UNSTAGE_VOLUME,
-                               check_stage, apply_stage, NULL},
-    [CSI_NODE_UNSTAGE_VOLUME] = {NEEDS_VOLUME | NEEDS_STAGING_PATH,
-                                 SUBJECT_MOUNT, TRUE, CSI_NODE_STAGE_UNSTAGE_VOLUME,
-                                 check_unstage, apply_unstage, NULL},
-    [CSI_NODE_PUBLISH_VOLUME] = {NEEDS_VOLUME | NEEDS_TARGET_PATH | NEEDS_CAPABILITY | TAKES_SECRETS | ADOPTS,
-                                 SUBJECT_MOUNT, TRUE, 0,
-                                 check_node_publish, apply_node_publish, NULL},
-    [CSI_NODE_UNPUBLISH_VOLUME] = {NEEDS_VOLUME | NEEDS_TARGET_PATH,
-                                   SUBJECT_MOUNT, TRUE, 0,
-                                   check_node_unpublish, apply_node_unpublish, NULL},
-    [CSI_NODE_GET_VOLUME_STATS] = {NEEDS_VOLUME | NEEDS_TARGET_PATH,
-                                   SUBJECT_MOUNT, FALSE, CSI_NODE_GET_VOLUME_STATS_CAPABILITY,
-                                   check_stats, NULL, answer_stats},
-    [CSI_NODE_EXPAND_VOLUME] = {NEEDS_VOLUME | NEEDS_TARGET_PATH,
-                                SUBJECT_MOUNT, TRUE, CSI_NODE_EXPAND_VOLUME_CAPABILITY,
-                                check_node_expand, apply_node_expand, answer_node_expand},
+    [CSI_CREATE_SNAPSHOT] = {
+        NEEDS_NAME | NEEDS_VOLUME | TAKES_SECRETS | REACHES_BACK_END,
+        SUBJECT_NEW_SNAPSHOT, TRUE, CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT,
+        check_create_snapshot, apply_create_snapshot, answer_create_snapshot},
+    [CSI_DELETE_SNAPSHOT] = {
+        NEEDS_SNAPSHOT | TAKES_SECRETS | REACHES_BACK_END,
+        SUBJECT_SNAPSHOT, TRUE, CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT,
+        check_delete_snapshot, apply_delete_snapshot, NULL},
+    [CSI_LIST_SNAPSHOTS] = {
+        REACHES_BACK_END,
+        SUBJECT_NONE, FALSE, CSI_CONTROLLER_LIST_SNAPSHOTS,
+        check_list, NULL, answer_list_snapshots},
+    [CSI_GET_SNAPSHOT] = {
+        NEEDS_SNAPSHOT | REACHES_BACK_END,
+        SUBJECT_SNAPSHOT, FALSE, CSI_CONTROLLER_GET_SNAPSHOT_CAPABILITY,
+        check_get_snapshot, NULL, answer_get_snapshot},
+    [CSI_CONTROLLER_EXPAND_VOLUME] = {
+        NEEDS_VOLUME | NEEDS_RANGE | TAKES_SECRETS | REACHES_BACK_END | ADOPTS,
+        SUBJECT_VOLUME, TRUE, CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY,
+        check_controller_expand, apply_controller_expand, answer_controller_expand},
+    [CSI_CONTROLLER_GET_VOLUME] = {
+        NEEDS_VOLUME | REACHES_BACK_END,
+        SUBJECT_VOLUME, FALSE, CSI_CONTROLLER_GET_VOLUME_CAPABILITY,
+        check_volume_exists, NULL, answer_get_volume},
+    [CSI_CONTROLLER_MODIFY_VOLUME] = {
+        NEEDS_VOLUME | TAKES_SECRETS | REACHES_BACK_END,
+        SUBJECT_VOLUME, TRUE, CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY,
+        check_modify, apply_modify, NULL},
+    [CSI_NODE_STAGE_VOLUME] = {
+        NEEDS_VOLUME | NEEDS_STAGING_PATH | NEEDS_CAPABILITY | TAKES_SECRETS | ADOPTS,
+        SUBJECT_MOUNT, TRUE, CSI_NODE_STAGE_UNSTAGE_VOLUME,
+        check_stage, apply_stage, NULL},
+    [CSI_NODE_UNSTAGE_VOLUME] = {
+        NEEDS_VOLUME | NEEDS_STAGING_PATH,
+        SUBJECT_MOUNT, TRUE, CSI_NODE_STAGE_UNSTAGE_VOLUME,
+        check_unstage, apply_unstage, NULL},
+    [CSI_NODE_PUBLISH_VOLUME] = {
+        NEEDS_VOLUME | NEEDS_TARGET_PATH | NEEDS_CAPABILITY | TAKES_SECRETS | ADOPTS,
+        SUBJECT_MOUNT, TRUE, 0,
+        check_node_publish, apply_node_publish, NULL},
+    [CSI_NODE_UNPUBLISH_VOLUME] = {
+        NEEDS_VOLUME | NEEDS_TARGET_PATH,
+        SUBJECT_MOUNT, TRUE, 0,
+        check_node_unpublish, apply_node_unpublish, NULL},
+    [CSI_NODE_GET_VOLUME_STATS] = {
+        NEEDS_VOLUME | NEEDS_TARGET_PATH,
+        SUBJECT_MOUNT, FALSE, CSI_NODE_GET_VOLUME_STATS_CAPABILITY,
+        check_stats, NULL, answer_stats},
+    [CSI_NODE_EXPAND_VOLUME] = {
+        NEEDS_VOLUME | NEEDS_TARGET_PATH,
+        SUBJECT_MOUNT, TRUE, CSI_NODE_EXPAND_VOLUME_CAPABILITY,
+        check_node_expand, apply_node_expand, answer_node_expand},
     [CSI_NODE_GET_CAPABILITIES] = {.subject = SUBJECT_NODE, .answer = answer_node_capabilities},
     [CSI_NODE_GET_INFO] = {.subject = SUBJECT_NODE, .answer = answer_node_info},
 };
+/* clang-format on */
 
 const MethodClass *
 modelled_method(CsiMethod method)

@@ -87,7 +87,7 @@ node_free(void *data)
     Node *self = data;
 
     string_map_unref(self->segments);
-    g_free(self); /* its limits' states: the driver's, who knows how many there are */
+    g_free(self);
 }
 
 void
@@ -98,9 +98,11 @@ modelled_state_init(CsiModelledDriver *self)
     self->nodes_by_name = g_hash_table_new_full(NULL, NULL, NULL, node_free);
     self->nodes_by_id = g_hash_table_new(NULL, NULL);
     self->volumes_by_id = g_hash_table_new(NULL, NULL);
-    self->volumes_by_name = random_ids ? g_hash_table_new(NULL, NULL) : g_hash_table_ref(self->volumes_by_id);
+    self->volumes_by_name =
+        random_ids ? g_hash_table_new(NULL, NULL) : g_hash_table_ref(self->volumes_by_id);
     self->snapshots_by_id = g_hash_table_new(NULL, NULL);
-    self->snapshots_by_name = random_ids ? g_hash_table_new(NULL, NULL) : g_hash_table_ref(self->snapshots_by_id);
+    self->snapshots_by_name =
+        random_ids ? g_hash_table_new(NULL, NULL) : g_hash_table_ref(self->snapshots_by_id);
     self->all_volumes = g_ptr_array_new_with_free_func(volume_free);
     self->all_snapshots = g_ptr_array_new_with_free_func(snapshot_free);
 }
@@ -137,8 +139,10 @@ modelled_node_by_name(const CsiModelledDriver *self, const char *name)
 }
 
 void
-csi_modelled_driver_add_node(
-    CsiModelledDriver *self, const char *name, const char *node_id, const StringMap *segments)
+csi_modelled_driver_add_node(CsiModelledDriver *self,
+                             const char *name,
+                             const char *node_id,
+                             const StringMap *segments)
 {
     Node *node = g_hash_table_lookup(self->nodes_by_name, name);
 
@@ -156,7 +160,9 @@ csi_modelled_driver_add_node(
 
 /* What every volume has to do with this node. */
 static void
-each_volume_on(CsiModelledDriver *self, const Node *node, void (*visit)(Volume *volume, VolumeNode *on))
+each_volume_on(CsiModelledDriver *self,
+               const Node *node,
+               void (*visit)(Volume *volume, VolumeNode *on))
 {
     for (unsigned i = 0; i < self->all_volumes->len; i++) {
         Volume *volume = g_ptr_array_index(self->all_volumes, i);
@@ -244,7 +250,8 @@ modelled_drop_idle_node(Volume *volume, VolumeNode *on)
 {
     gboolean is_idle = !on->controller_busy && !on->node_busy && on->n_calls == 0;
 
-    if (is_idle && !on->is_published && on->staging_path == NULL && (on->targets == NULL || on->targets->len == 0))
+    if (is_idle && !on->is_published && on->staging_path == NULL &&
+        (on->targets == NULL || on->targets->len == 0))
         g_ptr_array_remove(volume->nodes, on);
 }
 
@@ -331,7 +338,10 @@ modelled_room_anywhere(const CsiModelledDriver *self)
 }
 
 void
-modelled_take_room(CsiModelledDriver *self, StringMap *const *topologies, unsigned n_topologies, int64_t bytes)
+modelled_take_room(CsiModelledDriver *self,
+                   StringMap *const *topologies,
+                   unsigned n_topologies,
+                   int64_t bytes)
 {
     self->used_bytes += bytes;
     for (unsigned i = 0; i < self->n_pools; i++) {
@@ -354,13 +364,16 @@ free_pools(CsiModelledDriver *self)
 }
 
 void
-csi_modelled_driver_set_pools(CsiModelledDriver *self, const CsiModelledPool *pools, unsigned n_pools)
+csi_modelled_driver_set_pools(CsiModelledDriver *self,
+                              const CsiModelledPool *pools,
+                              unsigned n_pools)
 {
     free_pools(self);
     self->pools = n_pools == 0 ? NULL : g_new0(Pool, n_pools);
     self->n_pools = n_pools;
     for (unsigned i = 0; i < n_pools; i++)
-        self->pools[i] = (Pool){.segments = string_map_ref(pools[i].segments), .bytes = pools[i].bytes};
+        self->pools[i] =
+            (Pool){.segments = string_map_ref(pools[i].segments), .bytes = pools[i].bytes};
     if (self->all_volumes == NULL)
         return;
 
@@ -369,7 +382,8 @@ csi_modelled_driver_set_pools(CsiModelledDriver *self, const CsiModelledPool *po
         const Volume *volume = link->data;
         modelled_take_room(self, volume->topologies, volume->n_topologies, volume->capacity_bytes);
     }
-    for (GList *link = self->snapshots.head; link != NULL && self->options.snapshots_take_room; link = link->next) {
+    for (GList *link = self->snapshots.head; link != NULL && self->options.snapshots_take_room;
+         link = link->next) {
         const Snapshot *snapshot = link->data;
         modelled_take_room(self, snapshot->room, snapshot->n_room, snapshot->size_bytes);
     }
@@ -460,14 +474,18 @@ modelled_find_snapshot(const CsiModelledDriver *self, const char *id)
 
 /* The id of the n-th thing of this name: its name, or a draw, the same in every run of this seed. */
 static const char *
-make_id(const CsiModelledDriver *self, const char *prefix, const char *name, const Subject *subject, unsigned n)
+make_id(const CsiModelledDriver *self,
+        const char *prefix,
+        const char *name,
+        const Subject *subject,
+        unsigned n)
 {
     if (!self->options.random_ids)
         return name;
-    return strings_internf(self->base.strings,
-                           "%s-%016" PRIx64,
-                           prefix,
-                           sim_random_bits(self->id_stream, sim_hash_combine(subject->hash, sim_hash_string(prefix)), n));
+    return strings_internf(self->base.strings, "%s-%016" PRIx64, prefix,
+                           sim_random_bits(self->id_stream,
+                                           sim_hash_combine(subject->hash, sim_hash_string(prefix)),
+                                           n));
 }
 
 void
@@ -557,7 +575,9 @@ csi_modelled_driver_add_volume(CsiModelledDriver *self,
 }
 
 gboolean
-csi_modelled_driver_add_attachment(CsiModelledDriver *self, const char *volume_id, const char *node_name)
+csi_modelled_driver_add_attachment(CsiModelledDriver *self,
+                                   const char *volume_id,
+                                   const char *node_name)
 {
     static const CsiCapability any = {.mode = CSI_MODE_UNKNOWN};
     Volume *volume = modelled_find_volume(self, volume_id);
@@ -570,8 +590,10 @@ csi_modelled_driver_add_attachment(CsiModelledDriver *self, const char *volume_i
 }
 
 gboolean
-csi_modelled_driver_set_condition(
-    CsiModelledDriver *self, const char *volume_id, gboolean abnormal, const char *message)
+csi_modelled_driver_set_condition(CsiModelledDriver *self,
+                                  const char *volume_id,
+                                  gboolean abnormal,
+                                  const char *message)
 {
     Volume *volume = modelled_find_volume(self, volume_id);
 
@@ -615,8 +637,9 @@ volume_view(const Volume *volume)
 }
 
 void
-csi_modelled_driver_each_volume(
-    const CsiModelledDriver *self, void (*visit)(void *data, const CsiModelledVolume *volume), void *data)
+csi_modelled_driver_each_volume(const CsiModelledDriver *self,
+                                void (*visit)(void *data, const CsiModelledVolume *volume),
+                                void *data)
 {
     for (GList *link = self->volumes.head; link != NULL; link = link->next) {
         CsiModelledVolume view = volume_view(link->data);
@@ -625,8 +648,9 @@ csi_modelled_driver_each_volume(
 }
 
 gboolean
-csi_modelled_driver_get_volume(
-    const CsiModelledDriver *self, const char *volume_id, CsiModelledVolume *volume)
+csi_modelled_driver_get_volume(const CsiModelledDriver *self,
+                               const char *volume_id,
+                               CsiModelledVolume *volume)
 {
     const Volume *found = modelled_find_volume(self, volume_id);
 
@@ -661,7 +685,9 @@ find_on(const CsiModelledDriver *self, const char *volume_id, const char *node_n
 }
 
 gboolean
-csi_modelled_driver_is_staged(const CsiModelledDriver *self, const char *volume_id, const char *node_name)
+csi_modelled_driver_is_staged(const CsiModelledDriver *self,
+                              const char *volume_id,
+                              const char *node_name)
 {
     const VolumeNode *on = find_on(self, volume_id, node_name);
 
@@ -669,7 +695,9 @@ csi_modelled_driver_is_staged(const CsiModelledDriver *self, const char *volume_
 }
 
 unsigned
-csi_modelled_driver_n_targets(const CsiModelledDriver *self, const char *volume_id, const char *node_name)
+csi_modelled_driver_n_targets(const CsiModelledDriver *self,
+                              const char *volume_id,
+                              const char *node_name)
 {
     const VolumeNode *on = find_on(self, volume_id, node_name);
 

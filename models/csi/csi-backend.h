@@ -25,6 +25,8 @@ typedef struct {
     void (*call_clear)(CsiDriver *driver, CsiCall *call);
     void (*close)(CsiDriver *driver); /* all calls will be cleared now */
     void (*free)(CsiDriver *driver);  /* the rest of the driver; calls are cleared already */
+    /* csi_driver_foresee_node_info(); may be NULL */
+    gboolean (*foresee_node_info)(CsiDriver *driver, const char *node_name, CsiResponse *response);
 } CsiDriverClass;
 
 struct CsiCall {

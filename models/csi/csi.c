@@ -372,6 +372,12 @@ csi_driver_free(CsiDriver *self)
     g_free(self);
 }
 
+gboolean
+csi_driver_foresee_node_info(CsiDriver *self, const char *node_name, CsiResponse *response)
+{
+    return self->class->foresee_node_info != NULL && self->class->foresee_node_info(self, node_name, response);
+}
+
 const char *
 csi_driver_name(const CsiDriver *self)
 {

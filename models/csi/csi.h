@@ -271,6 +271,9 @@ CsiCallId csi_driver_call(CsiDriver *driver, const CsiRequest *request, CsiReply
 /* The caller died: there will be no reply; the back end goes on as above. A call that has ended is fine. */
 void csi_driver_abandon(CsiDriver *driver, CsiCallId id);
 
+/* What NodeGetInfo on @node_name would answer, at once and without a call: for the state that a cluster starts with.
+ * @response: (out): borrowed from the driver. Returns: FALSE: the back end does not know beforehand */
+gboolean csi_driver_foresee_node_info(CsiDriver *driver, const char *node_name, CsiResponse *response);
 const char *csi_driver_name(const CsiDriver *driver);
 /* calls in the back end, with or without a caller */
 unsigned csi_driver_in_flight(const CsiDriver *driver);

@@ -647,6 +647,19 @@ modelled_close(CsiDriver *driver)
     ((CsiModelledDriver *)driver)->closing = TRUE;
 }
 
+static gboolean
+modelled_foresee_node_info(CsiDriver *base, const char *node_name, CsiResponse *response)
+{
+    const CsiModelledDriver *self = (const CsiModelledDriver *)base;
+    const Node *node = modelled_node_by_name(self, node_name);
+
+    if (node == NULL)
+        return FALSE;
+    *response = (CsiResponse){.code = CSI_OK};
+    modelled_node_info(self, node, response);
+    return TRUE;
+}
+
 static const CsiDriverClass modelled_class = {
     .name = "modelled",
     .call_size = sizeof(ModelledCall),
@@ -655,6 +668,7 @@ static const CsiDriverClass modelled_class = {
     .call_clear = modelled_call_clear,
     .close = modelled_close,
     .free = modelled_free,
+    .foresee_node_info = modelled_foresee_node_info,
 };
 
 CsiDriver *

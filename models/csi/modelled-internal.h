@@ -186,6 +186,8 @@ typedef struct {
 } MethodClass;
 
 const MethodClass *modelled_method(CsiMethod method);
+/* The answer of NodeGetInfo; @response is empty. */
+void modelled_node_info(const CsiModelledDriver *driver, const Node *node, CsiResponse *response);
 /* Sets the refusal. Returns: VERDICT_REFUSE */
 Verdict modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ...)
     G_GNUC_PRINTF(3, 4);

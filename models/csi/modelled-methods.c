@@ -1318,10 +1318,9 @@ answer_node_capabilities(const CsiModelledDriver *driver, ModelledCall *call, Cs
     response->node_capabilities = driver->options.node_capabilities;
 }
 
-static void
-answer_node_info(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
+void
+modelled_node_info(const CsiModelledDriver *driver, const Node *node, CsiResponse *response)
 {
-    const Node *node = call->node;
     int reported = driver->options.attach_limit_reported;
 
     response->node_id = node->id;
@@ -1331,6 +1330,12 @@ answer_node_info(const CsiModelledDriver *driver, ModelledCall *call, CsiRespons
         response->accessible_topology = (const StringMap *const *)&node->segments;
         response->n_accessible_topology = 1;
     }
+}
+
+static void
+answer_node_info(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
+{
+    modelled_node_info(driver, call->node, response);
 }
 
 /* CSI-13 to CSI-37, and what each needs (CSI-46). Columns: flags; what it is about, whether one at a time, the

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "binding.h"
+
+#include <inttypes.h>
+
+struct AssumeCache {
+    Informer *informer;
+    const char *kind;
+    GPtrArray *assumed; /* of Object, by slot; NULL: what the informer has */
+};
+
+static void
+object_clear(void *object)
+{
+    if (object != NULL)
+        object_unref(object);
+}
+
+AssumeCache *
+assume_cache_new(Informer *informer, const char *kind)
+{
+    AssumeCache *self = g_new0(AssumeCache, 1);
+
+    self->informer = informer;
+    self->kind = kind;
+    self->assumed = g_ptr_array_new_with_free_func(object_clear);
+    return self;
+}
+
+void
+assume_cache_free(AssumeCache *self)
+{
+    if (self == NULL)
+        return;
+    g_ptr_array_unref(self->assumed);
+    g_free(self);
+}
+
+static const Object *
+assumed_of(const AssumeCache *self, const ObjectKey *key)
+{
+    return key->slot < self->assumed->len ? self->assumed->pdata[key->slot] : NULL;
+}
+
+void
+assume_cache_restore(AssumeCache *self, const ObjectKey *key)
+{
+    const Object *assumed = assumed_of(self, key);
+
+    if (assumed == NULL)
+        return;
+    self->assumed->pdata[key->slot] = NULL;
+    object_unref(assumed);
+}
+
+void
+assume_cache_observe(AssumeCache *self, const Object *before, const Object *after)
+{
+    const ObjectKey *key = after == NULL ? before->key : after->key;
+    const Object *assumed = assumed_of(self, key);
+
+    if (assumed != NULL && (after == NULL || after->resource_version > assumed->resource_version))
+        assume_cache_restore(self, key);
+}
+
+const Object *
+assume_cache_api(const AssumeCache *self, const ObjectKey *key)
+{
+    return informer_get(self->informer, key);
+}
+
+const Object *
+assume_cache_get(const AssumeCache *self, const ObjectKey *key)
+{
+    const Object *assumed = assumed_of(self, key);
+
+    return assumed != NULL ? assumed : assume_cache_api(self, key);
+}
+
+char *
+assume_cache_assume(AssumeCache *self, const Object *object)
+{
+    const ObjectKey *key = object->key;
+    const Object *latest = assume_cache_get(self, key);
+
+    if (latest == NULL)
+        return g_strdup_printf("could not find %s \"%s\"", self->kind, key->text);
+    if (object->resource_version < latest->resource_version)
+        return g_strdup_printf(
+            "%s \"%s\" is out of sync (stored: %" PRIu64 ", assume: %" PRIu64 ")", self->kind,
+            key->text, latest->resource_version, object->resource_version);
+    assume_cache_restore(self, key);
+    if (self->assumed->len <= key->slot)
+        g_ptr_array_set_size(self->assumed, (int)key->slot + 1);
+    self->assumed->pdata[key->slot] = (void *)object_ref(object);
+    return NULL;
+}
+
+void
+volume_choice_clear(VolumeChoice *self)
+{
+    object_clear((void *)self->chosen);
+    object_clear((void *)self->assumed);
+}
+
+/* ---- Reserve ---- */
+
+/* VB-81. Returns: whether it changed something */
+static gboolean
+bind_volume_to(Volume *volume, const Claim *claim, Objects *objects)
+{
+    ClaimReference *ref = &volume->claim_ref;
+    gboolean was_bound = volume_is_bound_to(volume, claim);
+    gboolean changed = FALSE;
+
+    if (ref->claim != claim->meta.key || !object_uid_equal(ref->uid, claim->meta.uid)) {
+        *ref = (ClaimReference){claim->meta.key, claim->meta.uid, claim->meta.resource_version};
+        changed = TRUE;
+    }
+    if (!was_bound && object_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER) == NULL) {
+        Strings *strings = objects_strings(objects);
+        object_set_annotation(&volume->meta,
+                              strings_intern(strings, ANNOTATION_BOUND_BY_CONTROLLER),
+                              strings_intern(strings, "yes"));
+        changed = TRUE;
+    }
+    return changed;
+}
+
+static char *
+reserve_static(VolumeBinder *self, VolumeChoice *choice)
+{
+    const Claim *claim = CLAIM_CONST(assume_cache_get(self->claims, choice->claim));
+    g_autoptr(Object) volume = object_edit(choice->chosen);
+
+    if (claim == NULL)
+        return g_strdup_printf("could not find v1.PersistentVolumeClaim \"%s\"",
+                               choice->claim->text);
+    char *why = bind_volume_to(VOLUME(volume), claim, self->objects)
+                    ? assume_cache_assume(self->volumes, volume)
+                    : NULL;
+    if (why == NULL)
+        choice->assumed = g_steal_pointer(&volume);
+    return why;
+}
+
+static char *
+reserve_dynamic(VolumeBinder *self, VolumeChoice *choice, const char *node_name)
+{
+    g_autoptr(Object) claim = object_edit(choice->chosen);
+
+    object_set_annotation(
+        claim, strings_intern(objects_strings(self->objects), ANNOTATION_SELECTED_NODE), node_name);
+    char *why = assume_cache_assume(self->claims, claim);
+    if (why == NULL)
+        choice->assumed = g_steal_pointer(&claim);
+    return why;
+}
+
+char *
+volume_binder_reserve(VolumeBinder *self, VolumeChoice *choices, unsigned n, const char *node_name)
+{
+    for (unsigned i = 0; i < n; i++) {
+        char *why = volume_choice_is_static(&choices[i])
+                        ? reserve_static(self, &choices[i])
+                        : reserve_dynamic(self, &choices[i], node_name);
+        if (why != NULL) {
+            volume_binder_unreserve(self, choices, i);
+            return why;
+        }
+    }
+    return NULL;
+}
+
+void
+volume_binder_unreserve(VolumeBinder *self, VolumeChoice *choices, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        assume_cache_restore(volume_choice_is_static(&choices[i]) ? self->volumes : self->claims,
+                             choices[i].chosen->key);
+}
+
+/* ---- The poll of PreBind ---- */
+
+static BindingState
+failed(char **why, char *text)
+{
+    if (why != NULL)
+        *why = text;
+    else
+        g_free(text);
+    return BINDING_FAILED;
+}
+
+/* VB-T20 */
+static BindingState
+check_affinity(const Volume *volume, const Node *node, char **why)
+{
+    if (node_selector_matches(volume->node_affinity, node->meta.labels, NULL))
+        return BINDING_DONE;
+    return failed(
+        why, g_strdup_printf(
+                 "pv \"%s\" node affinity doesn't match node \"%s\": no matching NodeSelectorTerms",
+                 object_name(&volume->meta), object_name(&node->meta)));
+}
+
+/* VB-94.3 */
+static BindingState
+check_static(const VolumeBinder *self, const VolumeChoice *choice, const Node *node, char **why)
+{
+    const ObjectKey *key = choice->chosen->key;
+    const Volume *volume = VOLUME_CONST(assume_cache_api(self->volumes, key));
+    const Claim *claim = CLAIM_CONST(assume_cache_api(self->claims, choice->claim));
+
+    if (volume == NULL)
+        return failed(why, g_strdup_printf(
+                               "failed to check binding: could not find v1.PersistentVolume \"%s\"",
+                               key->text));
+    if (claim == NULL)
+        return failed(why,
+                      g_strdup_printf(
+                          "failed to check binding: could not find v1.PersistentVolumeClaim \"%s\"",
+                          choice->claim->text));
+    if (volume->meta.resource_version < choice->written_version)
+        return BINDING_WAITS;
+    BindingState state = check_affinity(volume, node, why);
+    if (state != BINDING_DONE)
+        return state;
+    if (volume->claim_ref.claim == NULL || !object_uid_is_set(volume->claim_ref.uid))
+        return failed(why, g_strdup_printf("ClaimRef got reset for pv \"%s\"", key->name));
+    return claim_is_fully_bound(claim) ? BINDING_DONE : BINDING_WAITS;
+}
+
+/* VB-94.4 */
+static BindingState
+check_dynamic(const VolumeBinder *self, const VolumeChoice *choice, const Node *node, char **why)
+{
+    const ObjectKey *key = choice->chosen->key;
+    const Claim *claim = CLAIM_CONST(assume_cache_api(self->claims, key));
+
+    if (claim == NULL)
+        return failed(
+            why,
+            g_strdup_printf(
+                "failed to check provisioning pvc: could not find v1.PersistentVolumeClaim \"%s\"",
+                key->text));
+    if (claim->meta.resource_version < choice->written_version)
+        return BINDING_WAITS;
+    if (claim->meta.annotations == NULL)
+        return failed(why,
+                      g_strdup_printf("selectedNode annotation reset for PVC \"%s\"", key->name));
+    if (g_strcmp0(object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE),
+                  node->meta.key->name) != 0)
+        return failed(why, g_strdup_printf("provisioning failed for PVC \"%s\"", key->name));
+
+    const char *volume_name = claim_volume_name(claim);
+    if (volume_name[0] != '\0') {
+        const ObjectKey *volume_key =
+            objects_find_key(self->objects, KIND_VOLUME, NULL, volume_name);
+        const Volume *volume =
+            volume_key == NULL ? NULL : VOLUME_CONST(assume_cache_get(self->volumes, volume_key));
+        if (volume == NULL) /* no order between kinds: it will come */
+            return BINDING_WAITS;
+        BindingState state = check_affinity(volume, node, why);
+        if (state != BINDING_DONE)
+            return state;
+    }
+    return claim_is_fully_bound(claim) ? BINDING_DONE : BINDING_WAITS;
+}
+
+BindingState
+volume_binder_check(const VolumeBinder *self,
+                    const VolumeChoice *choices,
+                    unsigned n,
+                    const ObjectKey *pod_key,
+                    const char *node_name,
+                    char **why)
+{
+    const ObjectKey *node_key = objects_find_key(self->objects, KIND_NODE, NULL, node_name);
+    const Node *node = node_key == NULL ? NULL : (const Node *)informer_get(self->nodes, node_key);
+
+    if (node == NULL)
+        return failed(why, g_strdup_printf("failed to get node \"%s\": node \"%s\" not found",
+                                           node_name, node_name));
+    const Pod *pod = POD_CONST(informer_get(self->pods, pod_key));
+    if (pod == NULL || pod_is_terminal(pod))
+        return failed(why, g_strdup_printf("pod does not exist any more: pod \"%s\" not found",
+                                           pod_key->name));
+    for (unsigned pass = 0; pass < 2; pass++) { /* those that bind a volume come first */
+        for (unsigned i = 0; i < n; i++) {
+            if (volume_choice_is_static(&choices[i]) != (pass == 0))
+                continue;
+            BindingState state = pass == 0 ? check_static(self, &choices[i], node, why)
+                                           : check_dynamic(self, &choices[i], node, why);
+            if (state != BINDING_DONE)
+                return state;
+        }
+    }
+    return BINDING_DONE;
+}

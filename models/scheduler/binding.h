@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/api/storage.h"
+#include "models/client/process.h"
+
+/* Volumes and claims as the scheduler believes them to be: the assume caches of VolumeBinding (VB-70..75). An assumption
+ * stands until the API shows a newer version, or until it is taken back. */
+typedef struct AssumeCache AssumeCache;
+
+AssumeCache *assume_cache_new(Informer *informer,
+                              const char *kind /* "v1.PersistentVolume", static */);
+void assume_cache_free(AssumeCache *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(AssumeCache, assume_cache_free)
+
+/* What the informer told: to be called first of all handlers (VB-71, VB-72). */
+void assume_cache_observe(AssumeCache *self, const Object *before, const Object *after);
+/* VB-75: filters read what is assumed, polls read what the API says. NULL: missing */
+const Object *assume_cache_get(const AssumeCache *self, const ObjectKey *key);
+const Object *assume_cache_api(const AssumeCache *self, const ObjectKey *key);
+/* VB-73. Returns: %NULL: assumed; (owned): why not, in Kubernetes' words */
+char *assume_cache_assume(AssumeCache *self, const Object *object);
+void assume_cache_restore(AssumeCache *self, const ObjectKey *key); /* VB-74 */
+
+/* What one claim of a pod gets on the node that was chosen. */
+typedef struct {
+    const ObjectKey *claim;
+    const Object *
+        chosen; /* (owned): a volume: it is to be bound; the claim: a volume is to be made for it */
+    const Object *assumed;    /* (owned): as it is to be written; NULL: not reserved */
+    uint64_t written_version; /* what the API answered; 0: not written */
+} VolumeChoice;
+
+void volume_choice_clear(VolumeChoice *self);
+static inline gboolean
+volume_choice_is_static(const VolumeChoice *self)
+{
+    return object_kind(self->chosen) == KIND_VOLUME;
+}
+
+/* Both caches, and where they look. All borrowed but the caches. */
+typedef struct {
+    AssumeCache *claims, *volumes;
+    Informer *nodes, *pods;
+    Objects *objects;
+} VolumeBinder;
+
+/* VB-81..83: assumes all choices, or none. Returns: %NULL, or (owned): why not */
+char *
+volume_binder_reserve(VolumeBinder *self, VolumeChoice *choices, unsigned n, const char *node_name);
+void volume_binder_unreserve(VolumeBinder *self, VolumeChoice *choices, unsigned n); /* VB-84 */
+
+typedef enum {
+    BINDING_WAITS,
+    BINDING_DONE,
+    BINDING_FAILED,
+} BindingState;
+
+/* VB-94: how far the claims of @pod_key are. @why: (out) (owned) (nullable): of BINDING_FAILED */
+BindingState volume_binder_check(const VolumeBinder *self,
+                                 const VolumeChoice *choices,
+                                 unsigned n,
+                                 const ObjectKey *pod_key,
+                                 const char *node_name,
+                                 char **why);

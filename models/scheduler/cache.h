@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "pod-counts.h"
+#include "volume-names.h"
+
+/* The scheduler's cache: nodes, the pods on them or assumed there, and sums over those, kept as things change so that a
+ * cycle looks at nothing twice. A cycle decides at one instant, so the cache itself is its snapshot. */
+typedef struct SchedulerCache SchedulerCache;
+typedef struct NodeInfo NodeInfo;
+typedef struct CachedPod CachedPod;
+
+struct NodeInfo {
+    const ObjectKey *key;
+    const Node *node; /* (owned): NULL: pods are there, but the node is not known (any more) */
+    const CsiNode *csi_node; /* (owned): NULL: none */
+    int64_t requested_cpu_milli, requested_memory_bytes;
+    int64_t nonzero_cpu_milli,
+        nonzero_memory_bytes; /* with a default for containers that ask for nothing (VF-88) */
+    int32_t n_pods;
+    CachedPod *pods;
+    NodeVolumes volumes;
+    NodeDomains domains;
+    unsigned zone;            /* index into the cache's zones */
+    gboolean has_soft_taints; /* PreferNoSchedule */
+};
+
+/* A pod on a node. */
+struct CachedPod {
+    const Pod *pod; /* (owned) */
+    NodeInfo *node;
+    CachedPod *next_on_node, *previous_on_node;
+    CachedPod *next_of_name; /* another life of the same name */
+    void *
+        attempt; /* borrowed: of an assumed pod, what binds it; NULL: the API says that the pod is on the node */
+};
+
+typedef struct {
+    VolumeSources sources; /* borrowed */
+    Informer *attachments;
+    Strings *strings;
+} CacheOptions;
+
+SchedulerCache *scheduler_cache_new(const CacheOptions *options);
+void scheduler_cache_free(SchedulerCache *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SchedulerCache, scheduler_cache_free)
+
+/* ---- What informers tell. @before, @after as in InformerHandler ---- */
+void scheduler_cache_set_node(SchedulerCache *self,
+                              const ObjectKey *key,
+                              const Node *node); /* NULL: gone */
+void scheduler_cache_set_csi_node(SchedulerCache *self,
+                                  const ObjectKey *node_key,
+                                  const CsiNode *csi_node); /* NULL: gone */
+void scheduler_cache_claim_changed(SchedulerCache *self, const ObjectKey *claim);
+void
+scheduler_cache_volume_changed(SchedulerCache *self, const Object *before, const Object *after);
+void
+scheduler_cache_attachment_changed(SchedulerCache *self, const Object *before, const Object *after);
+
+/* ---- Pods ---- */
+/* @attempt: not NULL: assumed (SCH-50.9). An assumed pod of the same uid becomes the added one (SCH-76). */
+CachedPod *
+scheduler_cache_add_pod(SchedulerCache *self, const Pod *pod, const char *node_name, void *attempt);
+void scheduler_cache_remove_pod(SchedulerCache *self, CachedPod *cached);
+/* Returns: (borrowed): NULL: this life of the pod is on no node */
+CachedPod *
+scheduler_cache_find_pod(const SchedulerCache *self, const ObjectKey *key, ObjectUid uid);
+
+/* VF-88: requests as scores count them: containers that ask for nothing stand in with 100 m and 200 MiB each. */
+void pod_nonzero_requests(const PodSpec *spec, int64_t *cpu_milli, int64_t *memory_bytes);
+
+/* ---- What a cycle reads ---- */
+/* Nodes in the order in which a cycle looks at them (SCH-56): zones take turns. */
+NodeInfo *const *scheduler_cache_nodes(SchedulerCache *self, unsigned *n);
+/* Returns: (borrowed): NULL: nobody ever heard of it */
+NodeInfo *scheduler_cache_find_node(const SchedulerCache *self, const ObjectKey *key);
+/* How many pods on nodes use the claim (VF-31). */
+unsigned scheduler_cache_claim_users(const SchedulerCache *self, const ObjectKey *claim);
+PodCounts *scheduler_cache_pod_counts(const SchedulerCache *self);
+/* Nodes with a PreferNoSchedule taint. */
+unsigned scheduler_cache_n_soft_tainted(const SchedulerCache *self);

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cycle.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define NODES_ALL_TRIED 100 /* SCH-8 */
+#define MIN_PERCENTAGE 5    /* SCH-9 */
+
+Cycle *
+cycle_new(const CycleView *view)
+{
+    Cycle *self = g_new0(Cycle, 1);
+
+    self->view = view;
+    self->claims = g_array_new(FALSE, TRUE, sizeof(CycleClaim));
+    self->by_size = g_array_new(FALSE, TRUE, sizeof(unsigned));
+    self->candidates = g_ptr_array_new();
+    self->zones = g_array_new(FALSE, TRUE, 2 * sizeof(const char *));
+    self->spread = g_array_new(FALSE, TRUE, sizeof(SpreadState));
+    self->terms = g_array_new(FALSE, TRUE, sizeof(TermState));
+    self->choices = g_array_new(FALSE, TRUE, sizeof(VolumeChoice));
+    self->taken = g_ptr_array_new();
+    self->reasons = g_array_new(FALSE, TRUE, sizeof(Reason));
+    self->text = g_string_new(NULL);
+    self->feasible = g_ptr_array_new();
+    self->totals = g_array_new(FALSE, TRUE, sizeof(int64_t));
+    self->scores = g_array_new(FALSE, TRUE, sizeof(int64_t));
+    return self;
+}
+
+void
+cycle_free(Cycle *self)
+{
+    if (self == NULL)
+        return;
+    g_array_unref(self->claims);
+    g_array_unref(self->by_size);
+    g_ptr_array_unref(self->candidates);
+    g_array_unref(self->zones);
+    g_array_unref(self->spread);
+    g_array_unref(self->terms);
+    g_array_unref(self->choices);
+    g_ptr_array_unref(self->taken);
+    g_array_unref(self->reasons);
+    g_string_free(self->text, TRUE);
+    g_ptr_array_unref(self->feasible);
+    g_array_unref(self->totals);
+    g_array_unref(self->scores);
+    g_free(self);
+}
+
+/* ---- Reasons and messages ---- */
+
+static void
+count_reason(Cycle *self, const char *text, const char *key, const char *value)
+{
+    for (unsigned i = 0; i < self->reasons->len; i++) {
+        Reason *reason = &g_array_index(self->reasons, Reason, i);
+        if (reason->text == text && reason->key == key && reason->value == value) {
+            reason->n_nodes++;
+            return;
+        }
+    }
+    Reason reason = {text, key, value, 1};
+    g_array_append_val(self->reasons, reason);
+}
+
+void
+cycle_reason(Cycle *self, const char *text)
+{
+    count_reason(self, text, NULL, NULL);
+}
+
+void
+cycle_reason_taint(Cycle *self, const char *format, const Taint *taint)
+{
+    count_reason(self, format, taint->key, taint->value == NULL ? "" : taint->value);
+}
+
+void
+cycle_text(Cycle *self, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    g_string_vprintf(self->text, format, args);
+    va_end(args);
+}
+
+static gint
+compare_strings(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static char *
+reason_format(const Reason *reason)
+{
+    if (reason->key == NULL)
+        return g_strdup_printf("%u %s", reason->n_nodes, reason->text);
+    g_autofree char *before = g_strndup(reason->text, strcspn(reason->text, "{"));
+    return g_strdup_printf("%u %s{%s: %s}", reason->n_nodes, before, reason->key, reason->value);
+}
+
+char *
+reasons_format(const Reason *reasons, unsigned n)
+{
+    g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func(g_free);
+
+    for (unsigned i = 0; i < n; i++)
+        g_ptr_array_add(items, reason_format(&reasons[i]));
+    g_ptr_array_sort(items, compare_strings);
+    g_ptr_array_add(items, NULL);
+    return g_strjoinv(", ", (char **)items->pdata);
+}
+
+/* SCH-93. Preemption itself is not modelled, so nodes where it might help are said to have no victims. */
+static char *
+preemption_format(unsigned n_nodes, unsigned n_tried)
+{
+    const Reason reasons[] = {
+        {"No preemption victims found for incoming pod", NULL, NULL, n_tried          },
+        {"Preemption is not helpful for scheduling",     NULL, NULL, n_nodes - n_tried},
+    };
+    unsigned first = n_tried > 0 ? 0 : 1, end = n_nodes > n_tried ? 2 : 1;
+    g_autofree char *text = reasons_format(reasons + first, end - first);
+
+    return g_strdup_printf("preemption: 0/%u nodes are available: %s.", n_nodes, text);
+}
+
+/* SCH-90 */
+static CycleResult
+rejected(Cycle *self, const char *rule, uint32_t plugin_set, unsigned n_nodes, unsigned n_tried)
+{
+    g_autofree char *preemption = preemption_format(n_nodes, n_tried);
+    g_autofree char *reasons =
+        reasons_format((const Reason *)(void *)self->reasons->data, self->reasons->len);
+    CycleResult result = {.rule = rule, .plugins = plugin_set, .n_examined = 0};
+
+    result.message = g_strdup_printf("0/%u nodes are available: %s. %s", n_nodes,
+                                     self->text->len > 0 ? self->text->str : reasons, preemption);
+    return result;
+}
+
+static CycleResult
+error(const char *rule, char *message /* taken */)
+{
+    return (CycleResult){.rule = rule, .is_error = TRUE, .message = message};
+}
+
+/* ---- PreFilter ---- */
+
+static void
+begin(Cycle *self, const Pod *pod, uint32_t attempts)
+{
+    self->pod = pod;
+    self->attempts = attempts;
+    g_array_set_size(self->claims, 0);
+    g_array_set_size(self->by_size, 0);
+    g_array_set_size(self->choices, 0);
+    g_array_set_size(self->reasons, 0);
+    g_string_truncate(self->text, 0);
+    g_ptr_array_set_size(self->feasible, 0);
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        CycleClaim claim = {.volume = &pod->volumes->items[i]};
+        claim.key = pod_claim_key(self->view->objects, pod, claim.volume);
+        g_array_append_val(self->claims, claim);
+    }
+}
+
+/* SCH-52. @active: (out): the plugins whose filters are needed. Returns: the plugin that rejected the pod, -1: none */
+static int
+pre_filter(Cycle *self, const Plugin **active, unsigned *n_active, Verdict *verdict)
+{
+    *n_active = 0;
+    for (unsigned i = 0; i < N_PLUGINS; i++) {
+        *verdict = plugins[i].pre_filter == NULL ? VERDICT_OK : plugins[i].pre_filter(self);
+        if (*verdict == VERDICT_OK && plugins[i].filter != NULL)
+            active[(*n_active)++] = &plugins[i];
+        if (*verdict != VERDICT_OK && *verdict != VERDICT_SKIP)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* ---- Filter ---- */
+
+unsigned
+feasible_nodes_to_find(unsigned n_nodes, int32_t percentage)
+{
+    if (n_nodes < NODES_ALL_TRIED)
+        return n_nodes;
+    int64_t percent =
+        percentage > 0 ? percentage : MAX(MIN_PERCENTAGE, 50 - (int64_t)n_nodes / 125);
+    if (percent >= 100)
+        return n_nodes;
+    return (unsigned)MAX(NODES_ALL_TRIED, (int64_t)n_nodes * percent / 100);
+}
+
+/* SCH-51: the first plugin that rejects the node decides. */
+static Verdict
+filter_node(Cycle *self,
+            const Plugin *const *active,
+            unsigned n_active,
+            const NodeInfo *node,
+            const Plugin **decider)
+{
+    for (unsigned i = 0; i < n_active; i++) {
+        Verdict verdict = active[i]->filter(self, node);
+        if (verdict != VERDICT_OK) {
+            *decider = active[i];
+            return verdict;
+        }
+    }
+    return VERDICT_OK;
+}
+
+typedef struct {
+    const Plugin *failed; /* a filter ended in an error */
+    uint32_t plugins;     /* that rejected a node */
+    unsigned n_nodes, n_examined;
+    unsigned n_tried; /* rejected, but preemption might help */
+} FilterCounts;
+
+/* SCH-55, SCH-57: in the order of the list from @start on, until enough are found. */
+static FilterCounts
+filter_nodes(Cycle *self, const Plugin *const *active, unsigned n_active, unsigned start)
+{
+    FilterCounts counts = {0};
+    NodeInfo *const *nodes = scheduler_cache_nodes(self->view->cache, &counts.n_nodes);
+    unsigned enough =
+        feasible_nodes_to_find(counts.n_nodes, self->view->percentage_of_nodes_to_score);
+
+    while (counts.n_examined < counts.n_nodes && self->feasible->len < enough) {
+        unsigned at = start + counts.n_examined;
+        NodeInfo *node = nodes[at >= counts.n_nodes ? at - counts.n_nodes : at];
+        const Plugin *decider = NULL;
+
+        counts.n_examined++;
+        switch (filter_node(self, active, n_active, node, &decider)) {
+        case VERDICT_OK:
+        case VERDICT_SKIP:
+            g_ptr_array_add(self->feasible, node);
+            break;
+        case VERDICT_UNSCHEDULABLE:
+            counts.n_tried++;
+            counts.plugins |= UINT32_C(1) << (decider - plugins);
+            break;
+        case VERDICT_UNRESOLVABLE:
+            counts.plugins |= UINT32_C(1) << (decider - plugins);
+            break;
+        case VERDICT_ERROR:
+            counts.failed = decider;
+            return counts;
+        }
+    }
+    return counts;
+}
+
+/* ---- Score ---- */
+
+static void
+add_scores(Cycle *self, const Plugin *plugin)
+{
+    int64_t *scores = (int64_t *)(void *)self->scores->data;
+    int64_t *totals = (int64_t *)(void *)self->totals->data;
+    unsigned n = self->feasible->len;
+
+    for (unsigned i = 0; i < n; i++)
+        scores[i] = plugin->score(self, self->feasible->pdata[i]);
+    if (plugin->normalise != NULL)
+        plugin->normalise(self, scores, n);
+    for (unsigned i = 0; i < n; i++)
+        totals[i] += plugin->weight * scores[i];
+}
+
+/* SCH-58: uniformly among the best, by one draw. */
+static const NodeInfo *
+choose_best(const Cycle *self)
+{
+    const int64_t *totals = (const int64_t *)(void *)self->totals->data;
+    const ObjectKey *key = self->pod->meta.key;
+    unsigned n_best = 0;
+    int64_t best = INT64_MIN;
+
+    for (unsigned i = 0; i < self->feasible->len; i++) {
+        if (totals[i] > best)
+            n_best = 0;
+        best = MAX(best, totals[i]);
+        n_best += totals[i] == best ? 1 : 0;
+    }
+    uint64_t entity = sim_hash_combine(key->hash, key->incarnation);
+    uint64_t drawn = sim_random_below(self->view->tie_break, entity, self->attempts, n_best);
+    for (unsigned i = 0;; i++) {
+        if (totals[i] == best && drawn-- == 0)
+            return self->feasible->pdata[i];
+    }
+}
+
+static const NodeInfo *
+best_node(Cycle *self)
+{
+    if (self->feasible->len == 1) /* SCH-W8 */
+        return self->feasible->pdata[0];
+    g_array_set_size(self->totals, 0);
+    g_array_set_size(self->totals, self->feasible->len);
+    g_array_set_size(self->scores, self->feasible->len);
+    for (unsigned i = 0; i < N_PLUGINS; i++) {
+        if (plugins[i].score != NULL && plugins[i].pre_score(self))
+            add_scores(self, &plugins[i]);
+    }
+    return choose_best(self);
+}
+
+CycleResult
+cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start)
+{
+    const Plugin *active[N_PLUGINS];
+    unsigned n_active, n_nodes;
+    Verdict verdict;
+
+    begin(self, pod, attempts);
+    scheduler_cache_nodes(self->view->cache, &n_nodes);
+    if (n_nodes == 0)
+        return (CycleResult){.rule = "SCH-50.3",
+                             .message = g_strdup("no nodes available to schedule pods")};
+
+    int failed = pre_filter(self, active, &n_active, &verdict);
+    if (failed >= 0 && verdict == VERDICT_ERROR)
+        return error("SCH-52", g_strdup_printf("running PreFilter plugin \"%s\": %s",
+                                               plugins[failed].name, self->text->str));
+    if (failed >= 0)
+        return rejected(self, "SCH-52", UINT32_C(1) << failed, n_nodes,
+                        verdict == VERDICT_UNSCHEDULABLE ? n_nodes : 0);
+
+    FilterCounts counts = filter_nodes(self, active, n_active, start % n_nodes);
+    if (counts.failed != NULL)
+        return error("VB-26", g_strdup_printf("running \"%s\" filter plugin: %s",
+                                              counts.failed->name, self->text->str));
+    if (self->feasible->len == 0) {
+        CycleResult result = rejected(self, "SCH-50.6", counts.plugins, n_nodes, counts.n_tried);
+        result.n_examined = counts.n_examined;
+        return result;
+    }
+    const NodeInfo *node = best_node(self);
+    volume_binding_choose(self, node);
+    return (CycleResult){
+        .rule = "SCH-50.8", .node_name = node->key->name, .n_examined = counts.n_examined};
+}

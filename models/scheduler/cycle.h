@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "plugins/plugins.h"
+
+/* One attempt to find a node (SCH-50.3..8): pure but for its own buffers. */
+Cycle *cycle_new(const CycleView *view);
+void cycle_free(Cycle *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Cycle, cycle_free)
+
+/* What came of it. */
+typedef struct {
+    const char *node_name; /* NULL: none */
+    const char *rule;      /* static: what decided */
+    gboolean is_error;     /* else rejected */
+    uint32_t plugins;      /* rejected: by these, 1 << PluginId */
+    char *message;         /* (owned): why there is no node */
+    unsigned n_examined;   /* how far the start index moves (SCH-55) */
+} CycleResult;
+
+/**
+ * cycle_run:
+ * @start: where in the list of nodes to begin (SCH-55)
+ * Afterwards, with a node, self->choices has its volumes and claims; they own nothing.
+ */
+CycleResult cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start);
+
+/* SCH-54: how many nodes are enough. */
+unsigned feasible_nodes_to_find(unsigned n_nodes, int32_t percentage);
+
+/* SCH-90: "1 a, 2 b": the reasons as text, sorted as strings. (owned) */
+char *reasons_format(const Reason *reasons, unsigned n);

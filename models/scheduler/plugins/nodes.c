@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins.h"
+
+/* What a node's own spec, labels and taints say: NodeUnschedulable, NodeName, TaintToleration, NodeAffinity. */
+
+gboolean
+pod_tolerates_unschedulable(const Pod *pod)
+{
+    const Tolerations *tolerations = pod->spec->tolerations;
+    const Taint taint = {.key = "node.kubernetes.io/unschedulable",
+                         .value = "",
+                         .effect = TAINT_NO_SCHEDULE,
+                         .added_at = TIME_UNSET};
+
+    for (unsigned i = 0; tolerations != NULL && i < tolerations->n_items; i++) {
+        if (toleration_tolerates(&tolerations->items[i], &taint))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* VF-40 */
+Verdict
+node_unschedulable_filter(Cycle *cycle, const NodeInfo *node)
+{
+    if (!node->node->unschedulable || pod_tolerates_unschedulable(cycle->pod))
+        return VERDICT_OK;
+    cycle_reason(cycle, "node(s) were unschedulable");
+    return VERDICT_UNRESOLVABLE;
+}
+
+/* VF-41 */
+Verdict
+node_name_pre_filter(Cycle *cycle)
+{
+    return cycle->pod->node_name == NULL ? VERDICT_SKIP : VERDICT_OK;
+}
+
+Verdict
+node_name_filter(Cycle *cycle, const NodeInfo *node)
+{
+    if (cycle->pod->node_name == node->key->name)
+        return VERDICT_OK;
+    cycle_reason(cycle, "node(s) didn't match the requested node name");
+    return VERDICT_UNRESOLVABLE;
+}
+
+static gboolean
+pod_tolerates(const Pod *pod, const Taint *taint)
+{
+    const Tolerations *tolerations = pod->spec->tolerations;
+
+    for (unsigned i = 0; tolerations != NULL && i < tolerations->n_items; i++) {
+        if (toleration_tolerates(&tolerations->items[i], taint))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+const Taint *
+pod_untolerated_taint(const Pod *pod, const Node *node)
+{
+    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++) {
+        const Taint *taint = &node->taints->items[i];
+        if (taint->effect != TAINT_PREFER_NO_SCHEDULE && !pod_tolerates(pod, taint))
+            return taint;
+    }
+    return NULL;
+}
+
+/* VF-42 */
+Verdict
+taint_toleration_filter(Cycle *cycle, const NodeInfo *node)
+{
+    if (node->node->taints == NULL)
+        return VERDICT_OK;
+    const Taint *taint = pod_untolerated_taint(cycle->pod, node->node);
+    if (taint == NULL)
+        return VERDICT_OK;
+    cycle_reason_taint(cycle, "node(s) had untolerated taint {%s: %s}", taint);
+    return VERDICT_UNRESOLVABLE;
+}
+
+/* VF-82. Never skipped in Kubernetes; without any such taint everybody gets the same 100, which decides nothing. */
+gboolean
+taint_toleration_pre_score(Cycle *cycle)
+{
+    return scheduler_cache_n_soft_tainted(cycle->view->cache) > 0;
+}
+
+/* Tolerations of other effects do not count here. */
+static gboolean
+pod_tolerates_softly(const Pod *pod, const Taint *taint)
+{
+    const Tolerations *tolerations = pod->spec->tolerations;
+
+    for (unsigned i = 0; tolerations != NULL && i < tolerations->n_items; i++) {
+        const Toleration *toleration = &tolerations->items[i];
+        if ((toleration->effect < 0 || toleration->effect == TAINT_PREFER_NO_SCHEDULE) &&
+            toleration_tolerates(toleration, taint))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+int64_t
+taint_toleration_score(Cycle *cycle, const NodeInfo *node)
+{
+    const Taints *taints = node->node->taints;
+    int64_t n = 0;
+
+    for (unsigned i = 0; node->has_soft_taints && i < taints->n_items; i++) {
+        if (taints->items[i].effect == TAINT_PREFER_NO_SCHEDULE &&
+            !pod_tolerates_softly(cycle->pod, &taints->items[i]))
+            n++;
+    }
+    return n;
+}
+
+void
+taint_toleration_normalise(const Cycle *cycle, int64_t *scores, unsigned n)
+{
+    (void)cycle;
+    normalise_by_max(scores, n, TRUE);
+}
+
+gboolean
+pod_wants_node(const Pod *pod, const Node *node)
+{
+    if (pod->spec->node_selector != NULL &&
+        !string_map_contains(node->meta.labels, pod->spec->node_selector))
+        return FALSE;
+    return node_selector_matches(pod->spec->required_nodes, node->meta.labels,
+                                 node->meta.key->name);
+}
+
+/* VF-43 */
+Verdict
+node_affinity_pre_filter(Cycle *cycle)
+{
+    const PodSpec *spec = cycle->pod->spec;
+
+    return spec->node_selector == NULL && spec->required_nodes == NULL ? VERDICT_SKIP : VERDICT_OK;
+}
+
+Verdict
+node_affinity_filter(Cycle *cycle, const NodeInfo *node)
+{
+    if (pod_wants_node(cycle->pod, node->node))
+        return VERDICT_OK;
+    cycle_reason(cycle, "node(s) didn't match Pod's node affinity/selector");
+    return VERDICT_UNRESOLVABLE;
+}
+
+/* VF-83 */
+gboolean
+node_affinity_pre_score(Cycle *cycle)
+{
+    return cycle->pod->spec->preferred_nodes != NULL;
+}
+
+int64_t
+node_affinity_score(Cycle *cycle, const NodeInfo *node)
+{
+    const NodeSelector *preferred = cycle->pod->spec->preferred_nodes;
+    int64_t sum = 0;
+
+    for (unsigned i = 0; i < preferred->n_terms; i++) {
+        const NodeSelectorTerm *term = &preferred->terms[i];
+        if (term->weight != 0 &&
+            node_selector_term_matches(term, node->node->meta.labels, node->key->name))
+            sum += term->weight;
+    }
+    return sum;
+}
+
+void
+node_affinity_normalise(const Cycle *cycle, int64_t *scores, unsigned n)
+{
+    (void)cycle;
+    normalise_by_max(scores, n, FALSE);
+}

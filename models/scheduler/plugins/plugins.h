@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/scheduler/binding.h"
+#include "models/scheduler/cache.h"
+#include "sim/random.h"
+
+/* The plugins of the default profile, in its order (SCH-51). Filters run in this order on each node and stop at the first
+ * rejection, so the order shows in messages; add where the profile has it. */
+typedef enum {
+    PLUGIN_NODE_UNSCHEDULABLE,
+    PLUGIN_NODE_NAME,
+    PLUGIN_TAINT_TOLERATION,
+    PLUGIN_NODE_AFFINITY,
+    PLUGIN_NODE_RESOURCES_FIT,
+    PLUGIN_VOLUME_RESTRICTIONS,
+    PLUGIN_NODE_VOLUME_LIMITS,
+    PLUGIN_VOLUME_BINDING,
+    PLUGIN_VOLUME_ZONE,
+    PLUGIN_POD_TOPOLOGY_SPREAD,
+    PLUGIN_INTER_POD_AFFINITY,
+    PLUGIN_BALANCED_ALLOCATION,
+    PLUGIN_SCHEDULING_GATES,
+    N_PLUGINS,
+} PluginId;
+
+typedef enum {
+    VERDICT_OK,
+    VERDICT_SKIP,          /* of pre_filter: nothing to filter in this cycle */
+    VERDICT_UNSCHEDULABLE, /* removing other pods might help */
+    VERDICT_UNRESOLVABLE,  /* it could not */
+    VERDICT_ERROR,         /* the whole attempt ends */
+} Verdict;
+
+/* What all cycles read; borrowed. */
+typedef struct {
+    Objects *objects;
+    SchedulerCache *cache;
+    VolumeBinder *binder;
+    Informer *claims, *volumes, *classes, *csi_drivers, *capacities, *stateful_sets;
+    InformerIndex *free_volumes;     /* by class: volumes without a claimRef */
+    InformerIndex *reserved_volumes; /* by the claim that their claimRef names */
+    InformerIndex *capacities_by_class;
+    int32_t percentage_of_nodes_to_score;
+    const char *hostname_label, *zone_label; /* interned */
+    SimStream tie_break;
+} CycleView;
+
+/* A claim of the pod. */
+typedef struct {
+    const ObjectKey *key;
+    const PodVolume *volume;   /* of the pod */
+    const Claim *claim;        /* as assumed (VB-75); NULL: missing */
+    const StorageClass *class; /* NULL: none or missing */
+    gboolean is_bound;
+    const Volume *bound;                    /* bound: its volume; NULL: missing */
+    const char *selected_node;              /* unbound: NULL: none yet */
+    const Volume *reserved;                 /* unbound: a volume whose claimRef is for it */
+    unsigned first_candidate, n_candidates; /* unbound: in Cycle.candidates, best first */
+    gboolean refused;                       /* VB-40.5 */
+    gboolean checks_capacity;               /* VB-51 */
+    VolumeName name;                        /* for the limits */
+} CycleClaim;
+
+/* Why nodes were rejected, and how many. */
+typedef struct {
+    const char *text; /* static; of a taint: a format for the two below */
+    const char *key, *value;
+    unsigned n_nodes;
+} Reason;
+
+/* A topology spread constraint in effect. */
+typedef struct {
+    PodCounter *counter;
+    int32_t max_skew, min_domains, min_count;
+    gboolean do_not_schedule, is_hostname, matches_itself;
+    double weight; /* of a count in the score */
+} SpreadState;
+
+/* A term of pod affinity in effect: what the count of a node's domain means. */
+typedef enum {
+    TERM_REQUIRED,  /* the pod's: must be there */
+    TERM_FORBIDDEN, /* the pod's: must not be there */
+    TERM_FORBIDS,   /* others': pods there do not want it */
+    TERM_SCORED,
+} TermKind;
+
+typedef struct {
+    TermKind kind;
+    PodCounter *counter;
+    int64_t weight;
+} TermState;
+
+/* One attempt. Reused from cycle to cycle: nothing is allocated per node. */
+typedef struct {
+    const CycleView *view;
+    const Pod *pod;
+    uint32_t attempts;
+    GArray *claims;        /* of CycleClaim, in the order of the pod's volumes */
+    GArray *by_size;       /* of unsigned: unbound claims, the smallest first (VB-23) */
+    GPtrArray *candidates; /* of Volume */
+    GArray *zones;         /* of ZoneRequirement, in volumes.c */
+    GArray *spread;        /* of SpreadState */
+    GArray *terms;         /* of TermState */
+    GArray *choices;       /* of VolumeChoice, nothing owned: for the node that was asked last */
+    GPtrArray *taken; /* of ObjectKey: volumes chosen for the pod's claims on the node at hand */
+    unsigned n_rwop_conflicts;
+    gboolean self_affine; /* the pod matches its own required affinity terms */
+    int64_t nonzero_cpu_milli, nonzero_memory_bytes;
+
+    GArray *reasons;         /* of Reason */
+    GString *text;           /* why pre_filter rejected the pod, or what the error is */
+    GPtrArray *feasible;     /* of NodeInfo */
+    GArray *totals, *scores; /* of int64_t, by feasible node */
+} Cycle;
+
+/* A row of the table. Functions may be missing. */
+typedef struct {
+    const char *name;
+    Verdict (*pre_filter)(Cycle *cycle);
+    Verdict (*filter)(Cycle *cycle, const NodeInfo *node);
+    gboolean (*pre_score)(Cycle *cycle); /* FALSE: adds nothing to anybody */
+    int64_t (*score)(Cycle *cycle, const NodeInfo *node);
+    void (*normalise)(const Cycle *cycle, int64_t *scores, unsigned n);
+    int64_t weight;
+} Plugin;
+
+extern const Plugin plugins[N_PLUGINS]; /* plugins.c */
+
+#define MAX_NODE_SCORE INT64_C(100) /* SCH-10 */
+
+/* ---- For plugins: why this node is rejected ---- */
+void cycle_reason(Cycle *cycle, const char *text);
+void cycle_reason_taint(Cycle *cycle, const char *format, const Taint *taint);
+/* ... or the pod, or what went wrong. */
+void cycle_text(Cycle *cycle, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* 100 * score / max, as most plugins have it; all 0 stays 0. @reversed: 100 minus that. */
+void normalise_by_max(int64_t *scores, unsigned n, gboolean reversed);
+
+/* ---- nodes.c ---- */
+Verdict node_unschedulable_filter(Cycle *cycle, const NodeInfo *node);
+Verdict node_name_pre_filter(Cycle *cycle);
+Verdict node_name_filter(Cycle *cycle, const NodeInfo *node);
+Verdict taint_toleration_filter(Cycle *cycle, const NodeInfo *node);
+gboolean taint_toleration_pre_score(Cycle *cycle);
+int64_t taint_toleration_score(Cycle *cycle, const NodeInfo *node);
+void taint_toleration_normalise(const Cycle *cycle, int64_t *scores, unsigned n);
+Verdict node_affinity_pre_filter(Cycle *cycle);
+Verdict node_affinity_filter(Cycle *cycle, const NodeInfo *node);
+gboolean node_affinity_pre_score(Cycle *cycle);
+int64_t node_affinity_score(Cycle *cycle, const NodeInfo *node);
+void node_affinity_normalise(const Cycle *cycle, int64_t *scores, unsigned n);
+/* Whether the pod's selector and required affinity admit the node (VF-47). */
+gboolean pod_wants_node(const Pod *pod, const Node *node);
+/* The first taint that keeps the pod away (VF-42); NULL: none */
+const Taint *pod_untolerated_taint(const Pod *pod, const Node *node);
+gboolean pod_tolerates_unschedulable(const Pod *pod);
+
+/* ---- resources.c ---- */
+Verdict resources_fit_filter(Cycle *cycle, const NodeInfo *node);
+gboolean resources_pre_score(Cycle *cycle);
+int64_t least_allocated_score(Cycle *cycle, const NodeInfo *node);
+int64_t balanced_allocation_score(Cycle *cycle, const NodeInfo *node);
+
+/* ---- volumes.c ---- */
+Verdict volume_restrictions_pre_filter(Cycle *cycle);
+Verdict volume_restrictions_filter(Cycle *cycle, const NodeInfo *node);
+Verdict volume_limits_pre_filter(Cycle *cycle);
+Verdict volume_limits_filter(Cycle *cycle, const NodeInfo *node);
+Verdict volume_zone_pre_filter(Cycle *cycle);
+Verdict volume_zone_filter(Cycle *cycle, const NodeInfo *node);
+/* VF-21..23: whether the zones and regions in the labels of two versions of a volume differ. */
+gboolean volume_zones_differ(const StringMap *before, const StringMap *after);
+
+/* ---- volume-binding.c ---- */
+Verdict volume_binding_pre_filter(Cycle *cycle);
+Verdict volume_binding_filter(Cycle *cycle, const NodeInfo *node);
+/* Fills cycle->choices for @node, which passed the filter. */
+void volume_binding_choose(Cycle *cycle, const NodeInfo *node);
+/* VB-51: the largest volume that a capacity object admits; -1: it says nothing */
+int64_t storage_capacity_limit(const StorageCapacity *capacity);
+
+/* ---- pod-topology-spread.c ---- */
+Verdict topology_spread_pre_filter(Cycle *cycle);
+Verdict topology_spread_filter(Cycle *cycle, const NodeInfo *node);
+gboolean topology_spread_pre_score(Cycle *cycle);
+int64_t topology_spread_score(Cycle *cycle, const NodeInfo *node);
+void topology_spread_normalise(const Cycle *cycle, int64_t *scores, unsigned n);
+
+/* ---- inter-pod-affinity.c ---- */
+Verdict pod_affinity_pre_filter(Cycle *cycle);
+Verdict pod_affinity_filter(Cycle *cycle, const NodeInfo *node);
+gboolean pod_affinity_pre_score(Cycle *cycle);
+int64_t pod_affinity_score(Cycle *cycle, const NodeInfo *node);
+void pod_affinity_normalise(const Cycle *cycle, int64_t *scores, unsigned n);

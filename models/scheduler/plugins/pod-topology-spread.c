@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins.h"
+#include "sim/portable-math.h"
+
+/* PodTopologySpread: the pod's own constraints; else, if a StatefulSet owns it, two soft ones (VF-61, VF-62). Services and
+ * other owners are not modelled, so their selectors do not count. */
+
+static void
+add_constraint(Cycle *cycle,
+               const LabelSelector *selector,
+               const char *key,
+               int32_t max_skew,
+               int32_t min_domains,
+               gboolean do_not_schedule)
+{
+    PodCounts *counts = scheduler_cache_pod_counts(cycle->view->cache);
+    unsigned topology = pod_counts_topology(counts, key);
+    SpreadState state = {
+        .counter = pod_counts_matching(counts, cycle->pod->meta.key->namespace, NULL, selector,
+                                       topology, TRUE),
+        .max_skew = max_skew,
+        .min_domains = MAX(min_domains, 1),
+        .do_not_schedule = do_not_schedule,
+        .is_hostname = key == cycle->view->hostname_label,
+        .matches_itself = label_selector_matches(selector, cycle->pod->meta.labels),
+    };
+
+    g_array_append_val(cycle->spread, state);
+}
+
+static const LabelSelector *
+selector_of_owner(const Cycle *cycle)
+{
+    const OwnerReference *owner = object_controller(&cycle->pod->meta);
+    const Object *set = owner == NULL || owner->key == NULL || owner->key->kind != KIND_STATEFUL_SET
+                            ? NULL
+                            : informer_get(cycle->view->stateful_sets, owner->key);
+
+    return set == NULL ? NULL : STATEFUL_SET(set)->selector;
+}
+
+static void
+find_constraints(Cycle *cycle)
+{
+    const PodSpec *spec = cycle->pod->spec;
+
+    g_array_set_size(cycle->spread, 0);
+    for (unsigned i = 0; i < spec->n_spread; i++)
+        add_constraint(cycle, spec->spread[i].selector, spec->spread[i].topology_key,
+                       spec->spread[i].max_skew, spec->spread[i].min_domains,
+                       spec->spread[i].do_not_schedule);
+    const LabelSelector *selector = spec->n_spread > 0 ? NULL : selector_of_owner(cycle);
+    if (selector == NULL)
+        return;
+    add_constraint(cycle, selector, cycle->view->hostname_label, 3, 1, FALSE);
+    add_constraint(cycle, selector, cycle->view->zone_label, 5, 1, FALSE);
+}
+
+/* VF-64: a node counts if it has all labels of the hard constraints and the pod's own affinity admits it. */
+static gboolean
+is_eligible(const Cycle *cycle, const NodeInfo *node)
+{
+    for (unsigned i = 0; i < cycle->spread->len; i++) {
+        const SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
+        if (state->do_not_schedule &&
+            node_domain(&node->domains, pod_counter_topology(state->counter)) < 0)
+            return FALSE;
+    }
+    return pod_wants_node(cycle->pod, node->node);
+}
+
+/* VF-63: the smallest count among the domains of eligible nodes; 0 if there are too few domains. */
+static void
+find_minimum(Cycle *cycle, SpreadState *state)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_direct_hash, g_direct_equal);
+    unsigned n;
+    NodeInfo *const *nodes = scheduler_cache_nodes(cycle->view->cache, &n);
+
+    state->min_count = INT32_MAX;
+    for (unsigned i = 0; i < n; i++) {
+        if (!is_eligible(cycle, nodes[i]))
+            continue;
+        int32_t domain = node_domain(&nodes[i]->domains, pod_counter_topology(state->counter));
+        g_hash_table_add(seen, GINT_TO_POINTER(domain + 1));
+        state->min_count = MIN(state->min_count, pod_counter_get(state->counter, domain));
+    }
+    if (g_hash_table_size(seen) < (unsigned)state->min_domains)
+        state->min_count = 0;
+}
+
+Verdict
+topology_spread_pre_filter(Cycle *cycle)
+{
+    gboolean any = FALSE;
+
+    find_constraints(cycle);
+    for (unsigned i = 0; i < cycle->spread->len; i++) {
+        SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
+        if (!state->do_not_schedule)
+            continue;
+        find_minimum(cycle, state);
+        any = TRUE;
+    }
+    return any ? VERDICT_OK : VERDICT_SKIP;
+}
+
+/* VF-60, VF-63 */
+Verdict
+topology_spread_filter(Cycle *cycle, const NodeInfo *node)
+{
+    for (unsigned i = 0; i < cycle->spread->len; i++) {
+        const SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
+        if (!state->do_not_schedule)
+            continue;
+        int32_t domain = node_domain(&node->domains, pod_counter_topology(state->counter));
+        if (domain < 0) {
+            cycle_reason(
+                cycle,
+                "node(s) didn't match pod topology spread constraints (missing required label)");
+            return VERDICT_UNRESOLVABLE;
+        }
+        int32_t skew = pod_counter_get(state->counter, domain) + (state->matches_itself ? 1 : 0) -
+                       state->min_count;
+        if (skew > state->max_skew) {
+            cycle_reason(cycle, "node(s) didn't match pod topology spread constraints");
+            return VERDICT_UNSCHEDULABLE;
+        }
+    }
+    return VERDICT_OK;
+}
+
+/* ---- Score ---- */
+
+/* VF-66: the pod's own constraints ignore nodes without their labels; the default ones do not (VF-67). */
+static gboolean
+is_ignored(const Cycle *cycle, const NodeInfo *node)
+{
+    for (unsigned i = 0; cycle->pod->spec->n_spread > 0 && i < cycle->spread->len; i++) {
+        const SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
+        if (!state->do_not_schedule &&
+            node_domain(&node->domains, pod_counter_topology(state->counter)) < 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* VF-65: how many domains the feasible nodes are in; by host names that is how many nodes there are. */
+static unsigned
+count_domains(const Cycle *cycle, const SpreadState *state)
+{
+    g_autoptr(GHashTable) seen =
+        state->is_hostname ? NULL : g_hash_table_new(g_direct_hash, g_direct_equal);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < cycle->feasible->len; i++) {
+        const NodeInfo *node = cycle->feasible->pdata[i];
+        if (is_ignored(cycle, node))
+            continue;
+        n++;
+        int32_t domain = node_domain(&node->domains, pod_counter_topology(state->counter));
+        if (seen != NULL && domain >= 0)
+            g_hash_table_add(seen, GINT_TO_POINTER(domain + 1));
+    }
+    return seen != NULL ? g_hash_table_size(seen) : n;
+}
+
+gboolean
+topology_spread_pre_score(Cycle *cycle)
+{
+    gboolean any = FALSE;
+
+    for (unsigned i = 0; i < cycle->spread->len; i++) {
+        SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
+        if (state->do_not_schedule)
+            continue;
+        state->weight = pm_log((double)count_domains(cycle, state) + 2);
+        any = TRUE;
+    }
+    return any;
+}
+
+/* Away from all scores: they are sums of counts and skews, so never negative. */
+#define IGNORED_SCORE INT64_C(-1)
+
+int64_t
+topology_spread_score(Cycle *cycle, const NodeInfo *node)
+{
+    double score = 0;
+
+    if (is_ignored(cycle, node))
+        return IGNORED_SCORE;
+    for (unsigned i = 0; i < cycle->spread->len; i++) {
+        const SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
+        int32_t domain = node_domain(&node->domains, pod_counter_topology(state->counter));
+        if (state->do_not_schedule || domain < 0)
+            continue;
+        score += (double)pod_counter_get(state->counter, domain) * state->weight +
+                 (double)(state->max_skew - 1);
+    }
+    return (int64_t)(score + 0.5);
+}
+
+/* VF-66 */
+void
+topology_spread_normalise(const Cycle *cycle, int64_t *scores, unsigned n)
+{
+    int64_t min = INT64_MAX, max = 0;
+
+    (void)cycle;
+    for (unsigned i = 0; i < n; i++) {
+        if (scores[i] == IGNORED_SCORE)
+            continue;
+        min = MIN(min, scores[i]);
+        max = MAX(max, scores[i]);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (scores[i] == IGNORED_SCORE)
+            scores[i] = 0;
+        else if (max == 0)
+            scores[i] = MAX_NODE_SCORE;
+        else
+            scores[i] = MAX_NODE_SCORE * (max + min - scores[i]) / max;
+    }
+}

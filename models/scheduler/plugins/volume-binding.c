@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/volume/matching.h"
+#include "plugins.h"
+
+#include <string.h>
+
+/* VolumeBinding: can the pod's claims be met on a node? Bound claims by their volume's node affinity; late-binding claims
+ * by a volume that fits, or by making one. Reserve and PreBind are in binding.c and scheduler.c. */
+
+/* Why a node does not do (VB-21: in this order). */
+typedef enum {
+    CONFLICT_AFFINITY = 1 << 0,  /* VB-T7 */
+    CONFLICT_BINDING = 1 << 1,   /* VB-T8 */
+    CONFLICT_STORAGE = 1 << 2,   /* VB-T9 */
+    CONFLICT_NO_VOLUME = 1 << 3, /* VB-T10 */
+    CONFLICT_ERROR = 1 << 4,
+} Conflicts;
+
+/* ---- PreFilter ---- */
+
+/* VB-13: what the lister says about a claim. */
+static Verdict
+check_claim(Cycle *cycle, const CycleClaim *claim)
+{
+    const Claim *stored = CLAIM_CONST(informer_get(cycle->view->claims, claim->key));
+    const Pod *pod = cycle->pod;
+
+    if (stored == NULL) {
+        if (claim->volume->ephemeral)
+            cycle_text(cycle,
+                       "waiting for ephemeral volume controller to create the "
+                       "persistentvolumeclaim \"%s\"",
+                       claim->key->name);
+        else
+            cycle_text(cycle, "persistentvolumeclaim \"%s\" not found", claim->key->name);
+        return VERDICT_UNRESOLVABLE;
+    }
+    if (stored->phase == CLAIM_LOST)
+        cycle_text(cycle,
+                   "persistentvolumeclaim \"%s\" bound to non-existent persistentvolume \"%s\"",
+                   claim->key->name, claim_volume_name(stored));
+    else if (object_is_deleted(&stored->meta))
+        cycle_text(cycle, "persistentvolumeclaim \"%s\" is being deleted", claim->key->name);
+    else if (claim->volume->ephemeral && !object_is_controlled_by(&stored->meta, &pod->meta))
+        cycle_text(cycle, "PVC %s was not created for pod %s (pod is not owner)", claim->key->text,
+                   pod->meta.key->text);
+    else
+        return VERDICT_OK;
+    return VERDICT_UNRESOLVABLE;
+}
+
+static const StorageClass *
+class_of(const Cycle *cycle, const Claim *claim)
+{
+    const char *name = claim_class(claim);
+    const ObjectKey *key =
+        name[0] == '\0' ? NULL
+                        : objects_find_key(cycle->view->objects, KIND_STORAGE_CLASS, NULL, name);
+
+    return key == NULL ? NULL : (const StorageClass *)informer_get(cycle->view->classes, key);
+}
+
+/* VB-14. Returns: FALSE: unbound, and the scheduler is not the one who binds it */
+static gboolean
+classify_claim(Cycle *cycle, CycleClaim *claim)
+{
+    claim->claim = CLAIM_CONST(assume_cache_get(cycle->view->binder->claims, claim->key));
+    claim->class = class_of(cycle, claim->claim);
+    claim->is_bound = claim_is_fully_bound(claim->claim);
+    claim->refused = FALSE;
+    claim->reserved = NULL;
+    claim->n_candidates = 0;
+    if (claim->is_bound) {
+        const ObjectKey *key = objects_find_key(cycle->view->objects, KIND_VOLUME, NULL,
+                                                claim_volume_name(claim->claim));
+        claim->bound =
+            key == NULL ? NULL : VOLUME_CONST(assume_cache_get(cycle->view->binder->volumes, key));
+        return TRUE;
+    }
+    return claim->class != NULL && claim->class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER &&
+           claim_volume_name(claim->claim)[0] == '\0';
+}
+
+static gint
+compare_volumes(gconstpointer a, gconstpointer b)
+{
+    const Volume *first = *(const Volume *const *)a, *second = *(const Volume *const *)b;
+
+    if (first->capacity_bytes != second->capacity_bytes)
+        return first->capacity_bytes < second->capacity_bytes ? -1 : 1;
+    return strcmp(first->meta.key->name, second->meta.key->name);
+}
+
+/* One volume of the claim's class, judged by all but the node. Returns: FALSE: the search is over */
+static gboolean
+offer_volume(Cycle *cycle, CycleClaim *claim, const MatchQuery *query, const Object *stored)
+{
+    const Volume *volume =
+        VOLUME_CONST(assume_cache_get(cycle->view->binder->volumes, stored->key));
+
+    switch (volume_match_judge(query, volume, NULL)) {
+    case MATCH_SKIP:
+        return TRUE;
+    case MATCH_REFUSED:
+        claim->refused = TRUE;
+        return FALSE;
+    case MATCH_RESERVED:
+    case MATCH_NOWHERE:
+        claim->reserved = volume;
+        return FALSE;
+    case MATCH_CANDIDATE:
+        if (access_modes_include(volume->access_modes, claim->claim->access_modes))
+            g_ptr_array_add(cycle->candidates, (void *)volume);
+        return TRUE;
+    }
+    g_assert_not_reached();
+}
+
+/* VB-16, VB-40: which volumes the claim could have on a node that reaches them, the best first. What the node adds is its
+ * reach alone, so the rest is judged once. */
+static void
+find_candidates(Cycle *cycle, CycleClaim *claim)
+{
+    const MatchQuery query = {.claim = claim->claim};
+    const CycleView *view = cycle->view;
+    gboolean goes_on = TRUE;
+    unsigned n;
+
+    claim->first_candidate = cycle->candidates->len;
+    const Object *const *reserved = informer_index_get(view->reserved_volumes, claim->key, &n);
+    for (unsigned i = 0; i < n && goes_on; i++) {
+        if (volume_class(VOLUME_CONST(reserved[i])) == claim_class(claim->claim))
+            goes_on = offer_volume(cycle, claim, &query, reserved[i]);
+    }
+    const Object *const *of_class =
+        informer_index_get(view->free_volumes, claim_class(claim->claim), &n);
+    for (unsigned i = 0; i < n && goes_on; i++)
+        goes_on = offer_volume(cycle, claim, &query, of_class[i]);
+
+    claim->n_candidates = cycle->candidates->len - claim->first_candidate;
+    if (claim->n_candidates > 1)
+        qsort(cycle->candidates->pdata + claim->first_candidate, claim->n_candidates,
+              sizeof(gpointer), compare_volumes);
+}
+
+/* VB-51: whether the driver wants its capacity objects to be looked at. */
+static gboolean
+checks_capacity(const Cycle *cycle, const CycleClaim *claim)
+{
+    const ObjectKey *key = claim->class->provisioner == NULL || claim->claim->request_bytes == 0
+                               ? NULL
+                               : objects_find_key(cycle->view->objects, KIND_CSI_DRIVER, NULL,
+                                                  claim->class->provisioner);
+    const Object *driver = key == NULL ? NULL : informer_get(cycle->view->csi_drivers, key);
+
+    return driver != NULL && CSI_DRIVER_OBJECT(driver)->storage_capacity;
+}
+
+static int64_t
+requested(const Cycle *cycle, unsigned i)
+{
+    return g_array_index(cycle->claims, CycleClaim, i).claim->request_bytes;
+}
+
+/* VB-23: by size, those of equal size in the order of the pod's volumes. */
+static void
+add_by_size(Cycle *cycle, unsigned i)
+{
+    unsigned at = cycle->by_size->len;
+
+    g_array_append_val(cycle->by_size, i);
+    unsigned *order = (unsigned *)(void *)cycle->by_size->data;
+    for (; at > 0 && requested(cycle, order[at - 1]) > requested(cycle, i); at--)
+        order[at] = order[at - 1];
+    order[at] = i;
+}
+
+static void
+prepare_claim(Cycle *cycle, unsigned i)
+{
+    CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
+
+    if (claim->is_bound)
+        return;
+    add_by_size(cycle, i);
+    claim->selected_node = object_annotation(&claim->claim->meta, ANNOTATION_SELECTED_NODE);
+    claim->checks_capacity = checks_capacity(cycle, claim);
+    if (claim->selected_node == NULL)
+        find_candidates(cycle, claim);
+}
+
+Verdict
+volume_binding_pre_filter(Cycle *cycle)
+{
+    gboolean all_ours = TRUE;
+
+    if (cycle->claims->len == 0)
+        return VERDICT_SKIP;
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        Verdict verdict = check_claim(cycle, &g_array_index(cycle->claims, CycleClaim, i));
+        if (verdict != VERDICT_OK)
+            return verdict;
+    }
+    for (unsigned i = 0; i < cycle->claims->len; i++)
+        all_ours = classify_claim(cycle, &g_array_index(cycle->claims, CycleClaim, i)) && all_ours;
+    if (!all_ours) {
+        cycle_text(cycle, "pod has unbound immediate PersistentVolumeClaims");
+        return VERDICT_UNRESOLVABLE;
+    }
+    g_array_set_size(cycle->by_size, 0);
+    g_ptr_array_set_size(cycle->candidates, 0);
+    for (unsigned i = 0; i < cycle->claims->len; i++)
+        prepare_claim(cycle, i);
+    return VERDICT_OK;
+}
+
+/* ---- Filter ---- */
+
+/* VB-20. The first that fails decides. */
+static Conflicts
+check_bound_claims(const Cycle *cycle, const NodeInfo *node)
+{
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
+        if (!claim->is_bound)
+            continue;
+        if (claim->bound == NULL)
+            return CONFLICT_NO_VOLUME;
+        if (!node_selector_matches(claim->bound->node_affinity, node->node->meta.labels, NULL))
+            return CONFLICT_AFFINITY;
+    }
+    return 0;
+}
+
+static gboolean
+is_taken(const Cycle *cycle, const Volume *volume)
+{
+    for (unsigned i = 0; i < cycle->taken->len; i++) {
+        if (cycle->taken->pdata[i] == volume->meta.key)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* VB-40.7..9, VB-41: the candidates come smallest first, so the first in reach is the best. */
+static const Volume *
+match_on_node(const Cycle *cycle, const CycleClaim *claim, const NodeInfo *node)
+{
+    const StringMap *labels = node->node->meta.labels;
+
+    if (claim->reserved != NULL && !is_taken(cycle, claim->reserved))
+        return node_selector_matches(claim->reserved->node_affinity, labels, NULL) ? claim->reserved
+                                                                                   : NULL;
+    for (unsigned i = 0; i < claim->n_candidates; i++) {
+        const Volume *volume = cycle->candidates->pdata[claim->first_candidate + i];
+        if (!is_taken(cycle, volume) && node_selector_matches(volume->node_affinity, labels, NULL))
+            return volume;
+    }
+    return NULL;
+}
+
+int64_t
+storage_capacity_limit(const StorageCapacity *capacity)
+{
+    return capacity->maximum_bytes >= 0 ? capacity->maximum_bytes : capacity->capacity_bytes;
+}
+
+/* VB-51..53 */
+static gboolean
+has_enough_storage(const Cycle *cycle, const CycleClaim *claim, const NodeInfo *node)
+{
+    unsigned n;
+    const Object *const *capacities =
+        informer_index_get(cycle->view->capacities_by_class, claim->class->meta.key->name, &n);
+
+    for (unsigned i = 0; i < n; i++) {
+        const StorageCapacity *capacity = STORAGE_CAPACITY(capacities[i]);
+        if (storage_capacity_limit(capacity) >= claim->claim->request_bytes &&
+            label_selector_matches(capacity->topology, node->node->meta.labels))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* VB-50: can a volume be made that the node reaches? */
+static Conflicts
+check_provisioning(const Cycle *cycle, const CycleClaim *claim, const NodeInfo *node)
+{
+    const StorageClass *class = claim->class;
+
+    if (class->provisioner == NULL || class->provisioner[0] == '\0' ||
+        strcmp(class->provisioner, PROVISIONER_NONE) == 0)
+        return CONFLICT_BINDING;
+    if (class->allowed_topologies != NULL && class->allowed_topologies->n_terms > 0 &&
+        !node_selector_matches(class->allowed_topologies, node->node->meta.labels, NULL))
+        return CONFLICT_BINDING;
+    if (claim->checks_capacity && !has_enough_storage(cycle, claim, node))
+        return CONFLICT_STORAGE;
+    return 0;
+}
+
+static void
+choose(Cycle *cycle, const CycleClaim *claim, const Object *chosen)
+{
+    VolumeChoice choice = {.claim = claim->key, .chosen = chosen};
+
+    g_array_append_val(cycle->choices, choice);
+}
+
+/* VB-23: claims that no node was selected for take a volume if one is left; the others are for provisioning. */
+static Conflicts
+match_claims(Cycle *cycle, const NodeInfo *node)
+{
+    for (unsigned k = 0; k < cycle->by_size->len; k++) {
+        const CycleClaim *claim =
+            &g_array_index(cycle->claims, CycleClaim, g_array_index(cycle->by_size, unsigned, k));
+        if (claim->selected_node != NULL)
+            continue;
+        if (claim->refused) {
+            cycle_text(
+                cycle,
+                "unsupported volumeAttributesClassName is set on claim %s when the feature-gate "
+                "VolumeAttributesClass is disabled",
+                claim->key->text);
+            return CONFLICT_ERROR;
+        }
+        const Volume *volume = match_on_node(cycle, claim, node);
+        if (volume == NULL)
+            continue;
+        g_ptr_array_add(cycle->taken, (void *)volume->meta.key);
+        choose(cycle, claim, &volume->meta);
+    }
+    return 0;
+}
+
+static gboolean
+has_choice(const Cycle *cycle, const CycleClaim *claim)
+{
+    for (unsigned i = 0; i < cycle->choices->len; i++) {
+        if (g_array_index(cycle->choices, VolumeChoice, i).claim == claim->key)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* The rest must be made: those with a selected node first (VB-23), then the unmatched by size. */
+static Conflicts
+provision_claims(Cycle *cycle, const NodeInfo *node)
+{
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
+        Conflicts conflicts = claim->is_bound || claim->selected_node == NULL
+                                  ? 0
+                                  : check_provisioning(cycle, claim, node);
+        if (conflicts != 0)
+            return conflicts;
+        if (!claim->is_bound && claim->selected_node != NULL)
+            choose(cycle, claim, &claim->claim->meta);
+    }
+    for (unsigned k = 0; k < cycle->by_size->len; k++) {
+        const CycleClaim *claim =
+            &g_array_index(cycle->claims, CycleClaim, g_array_index(cycle->by_size, unsigned, k));
+        if (claim->selected_node != NULL || has_choice(cycle, claim))
+            continue;
+        Conflicts conflicts = check_provisioning(cycle, claim, node);
+        if (conflicts != 0)
+            return conflicts;
+        choose(cycle, claim, &claim->claim->meta);
+    }
+    return 0;
+}
+
+/* VB-21..24 */
+static Conflicts
+check_unbound_claims(Cycle *cycle, const NodeInfo *node)
+{
+    g_array_set_size(cycle->choices, 0);
+    g_ptr_array_set_size(cycle->taken, 0);
+    for (unsigned k = 0; k < cycle->by_size->len; k++) {
+        const CycleClaim *claim =
+            &g_array_index(cycle->claims, CycleClaim, g_array_index(cycle->by_size, unsigned, k));
+        if (claim->selected_node != NULL && strcmp(claim->selected_node, node->key->name) != 0)
+            return CONFLICT_BINDING;
+    }
+    Conflicts conflicts = match_claims(cycle, node);
+    return conflicts != 0 ? conflicts : provision_claims(cycle, node);
+}
+
+Verdict
+volume_binding_filter(Cycle *cycle, const NodeInfo *node)
+{
+    Conflicts conflicts = check_bound_claims(cycle, node) | check_unbound_claims(cycle, node);
+
+    if (conflicts == 0)
+        return VERDICT_OK;
+    if ((conflicts & CONFLICT_ERROR) != 0)
+        return VERDICT_ERROR;
+    if ((conflicts & CONFLICT_AFFINITY) != 0)
+        cycle_reason(cycle, "node(s) had volume node affinity conflict");
+    if ((conflicts & CONFLICT_BINDING) != 0)
+        cycle_reason(cycle, "node(s) didn't find available persistent volumes to bind");
+    if ((conflicts & CONFLICT_STORAGE) != 0)
+        cycle_reason(cycle, "node(s) did not have enough free storage");
+    if ((conflicts & CONFLICT_NO_VOLUME) != 0)
+        cycle_reason(cycle,
+                     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
+    return VERDICT_UNRESOLVABLE;
+}
+
+void
+volume_binding_choose(Cycle *cycle, const NodeInfo *node)
+{
+    check_unbound_claims(cycle, node);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plugins.h"
+
+#include <string.h>
+
+/* VolumeRestrictions, NodeVolumeLimits and VolumeZone. */
+
+/* ---- VolumeRestrictions: a ReadWriteOncePod claim has one pod, anywhere ---- */
+
+/* VF-30, VF-31. Runs before VolumeBinding, so a missing claim is reported here (VB-15). */
+Verdict
+volume_restrictions_pre_filter(Cycle *cycle)
+{
+    cycle->n_rwop_conflicts = 0;
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
+        if (claim->volume->ephemeral)
+            continue;
+        const Object *stored = informer_get(cycle->view->claims, claim->key);
+        if (stored == NULL) {
+            cycle_text(cycle, "persistentvolumeclaim \"%s\" not found", claim->key->name);
+            return VERDICT_UNRESOLVABLE;
+        }
+        if ((CLAIM_CONST(stored)->access_modes & ACCESS_RWOP) != 0 &&
+            scheduler_cache_claim_users(cycle->view->cache, claim->key) > 0)
+            cycle->n_rwop_conflicts++;
+    }
+    return cycle->n_rwop_conflicts == 0 ? VERDICT_SKIP : VERDICT_OK;
+}
+
+/* VF-32: on every node. */
+Verdict
+volume_restrictions_filter(Cycle *cycle, const NodeInfo *node)
+{
+    (void)node;
+    cycle_reason(cycle, "node has pod using PersistentVolumeClaim with the same name and "
+                        "ReadWriteOncePod access mode");
+    return VERDICT_UNSCHEDULABLE;
+}
+
+/* ---- NodeVolumeLimits: how many volumes of a driver a node takes ---- */
+
+static gboolean
+is_counted_before(const Cycle *cycle, unsigned i)
+{
+    const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
+
+    for (unsigned k = 0; k < i; k++) {
+        if (volume_name_equal(g_array_index(cycle->claims, CycleClaim, k).name, claim->name))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* VF-2, VF-5 */
+Verdict
+volume_limits_pre_filter(Cycle *cycle)
+{
+    const VolumeSources sources = {cycle->view->objects, cycle->view->claims, cycle->view->volumes,
+                                   cycle->view->classes};
+    gboolean any = FALSE;
+
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
+        claim->name = volume_name_of_claim(&sources, claim->key);
+        if (claim->name.driver != NULL && is_counted_before(cycle, i))
+            claim->name.driver = NULL;
+        any = any || claim->name.driver != NULL;
+    }
+    return any ? VERDICT_OK : VERDICT_SKIP;
+}
+
+/* How many volumes of @driver the node would have more with this pod. A claim that no pod anywhere uses cannot be among the
+ * node's volumes yet, so the list is searched for shared claims only. */
+static uint32_t
+count_new_volumes(const Cycle *cycle, const NodeInfo *node, const char *driver)
+{
+    uint32_t n = 0;
+
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
+        if (claim->name.driver != driver)
+            continue;
+        if (scheduler_cache_claim_users(cycle->view->cache, claim->key) == 0 ||
+            !node_volumes_used_by_pods(&node->volumes, claim->name))
+            n++;
+    }
+    return n;
+}
+
+/* VF-3. A volume of the pod that is still attached to the node without a pod counts twice (VF-4). */
+Verdict
+volume_limits_filter(Cycle *cycle, const NodeInfo *node)
+{
+    const CsiNodeDrivers *drivers = node->csi_node == NULL ? NULL : node->csi_node->drivers;
+
+    for (unsigned i = 0; drivers != NULL && i < drivers->n_items; i++) {
+        const CsiNodeDriver *driver = &drivers->items[i];
+        if (driver->allocatable_count < 0)
+            continue;
+        uint32_t n_new = count_new_volumes(cycle, node, driver->name);
+        if (n_new > 0 && node_volumes_count(&node->volumes, driver->name) + n_new >
+                             (uint32_t)driver->allocatable_count) {
+            cycle_reason(cycle, "node(s) exceed max volume count");
+            return VERDICT_UNSCHEDULABLE;
+        }
+    }
+    return VERDICT_OK;
+}
+
+/* ---- VolumeZone: zones and regions in the labels of bound volumes ---- */
+
+typedef struct {
+    const char *key;
+    const char *values; /* "a" or "a__b" (VF-23) */
+} ZoneRequirement;
+
+static const char *const zone_keys[] = {
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+};
+
+/* The next of the zones in @values, trimmed: @start, @length. Returns: what follows; NULL: there was no further zone */
+static const char *
+next_zone(const char *values, const char **start, size_t *length)
+{
+    if (values == NULL)
+        return NULL;
+    const char *end = strstr(values, "__");
+    const char *stop = end == NULL ? values + strlen(values) : end;
+
+    while (values < stop && g_ascii_isspace(*values))
+        values++;
+    while (stop > values && g_ascii_isspace(stop[-1]))
+        stop--;
+    *start = values;
+    *length = (size_t)(stop - values);
+    return end == NULL ? "" : end + 2;
+}
+
+/* Walks the zones. @zone NULL: whether each has a name; else whether one of them is @zone. */
+static gboolean
+zones_hold(const char *values, const char *zone)
+{
+    const char *start, *rest = values;
+    size_t length;
+
+    for (;;) {
+        gboolean last = strstr(rest, "__") == NULL;
+        rest = next_zone(rest, &start, &length);
+        if (zone == NULL && length == 0)
+            return FALSE;
+        if (zone != NULL && strlen(zone) == length && strncmp(start, zone, length) == 0)
+            return TRUE;
+        if (last)
+            return zone == NULL;
+    }
+}
+
+static void
+add_requirements(Cycle *cycle, const StringMap *labels)
+{
+    for (unsigned i = 0; labels != NULL && i < G_N_ELEMENTS(zone_keys); i++) {
+        const char *values = string_map_get(labels, zone_keys[i]);
+        if (values != NULL && zones_hold(values, NULL)) {
+            ZoneRequirement requirement = {zone_keys[i], values};
+            g_array_append_val(cycle->zones, requirement);
+        }
+    }
+}
+
+/* VF-22, of one claim; what VolumeBinding has refused already does not come here. */
+static Verdict
+zone_of_claim(Cycle *cycle, const CycleClaim *claim)
+{
+    const Claim *stored = CLAIM_CONST(informer_get(cycle->view->claims, claim->key));
+
+    if (stored == NULL) {
+        cycle_text(cycle, "persistentvolumeclaim \"%s\" not found", claim->key->name);
+        return VERDICT_UNRESOLVABLE;
+    }
+    const char *volume_name = claim_volume_name(stored);
+    if (volume_name[0] == '\0') {
+        if (claim_class(stored)[0] == '\0')
+            cycle_text(cycle, "PersistentVolumeClaim had no pv name and storageClass name");
+        else if (claim->class == NULL)
+            cycle_text(cycle, "storageclass.storage.k8s.io \"%s\" not found", claim_class(stored));
+        else if (claim->class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER)
+            return VERDICT_OK;
+        else
+            cycle_text(cycle, "PersistentVolume had no name");
+        return VERDICT_UNRESOLVABLE;
+    }
+    const ObjectKey *key = objects_find_key(cycle->view->objects, KIND_VOLUME, NULL, volume_name);
+    const Object *volume = key == NULL ? NULL : informer_get(cycle->view->volumes, key);
+    if (volume == NULL) {
+        cycle_text(cycle, "persistentvolume \"%s\" not found", volume_name);
+        return VERDICT_UNRESOLVABLE;
+    }
+    add_requirements(cycle, volume->labels);
+    return VERDICT_OK;
+}
+
+Verdict
+volume_zone_pre_filter(Cycle *cycle)
+{
+    g_array_set_size(cycle->zones, 0);
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
+        if (claim->volume->ephemeral)
+            continue;
+        Verdict verdict = zone_of_claim(cycle, claim);
+        if (verdict != VERDICT_OK)
+            return verdict;
+    }
+    return cycle->zones->len == 0 ? VERDICT_SKIP : VERDICT_OK;
+}
+
+static const char *
+node_zone(const StringMap *labels, const char *key)
+{
+    const char *value = string_map_get(labels, key);
+
+    if (value == NULL && key == zone_keys[0])
+        value = string_map_get(labels, zone_keys[2]);
+    if (value == NULL && key == zone_keys[1])
+        value = string_map_get(labels, zone_keys[3]);
+    return value;
+}
+
+/* VF-25 */
+Verdict
+volume_zone_filter(Cycle *cycle, const NodeInfo *node)
+{
+    const StringMap *labels = node->node->meta.labels;
+    gboolean has_any = FALSE;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(zone_keys) && !has_any; i++)
+        has_any = string_map_has(labels, zone_keys[i]);
+    if (!has_any)
+        return VERDICT_OK;
+    for (unsigned i = 0; i < cycle->zones->len; i++) {
+        const ZoneRequirement *requirement = &g_array_index(cycle->zones, ZoneRequirement, i);
+        const char *zone = node_zone(labels, requirement->key);
+        if (zone == NULL || !zones_hold(requirement->values, zone)) {
+            cycle_reason(cycle, "node(s) had no available volume zone");
+            return VERDICT_UNRESOLVABLE;
+        }
+    }
+    return VERDICT_OK;
+}
+
+gboolean
+volume_zones_differ(const StringMap *before, const StringMap *after)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(zone_keys); i++) {
+        if (g_strcmp0(string_map_get(before, zone_keys[i]), string_map_get(after, zone_keys[i])) !=
+            0)
+            return TRUE;
+    }
+    return FALSE;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "queue.h"
+
+#define N_PLUGINS_MAX 32
+
+struct SchedulingQueue {
+    QueueOptions options;
+    GPtrArray *by_slot;   /* of QueuedPod: who is in a store, by the slot of the pod's key */
+    GPtrArray *stores[4]; /* by QueuePlace: two binary heaps and a bag; PLACE_NONE has none */
+    unsigned n_rejected_by[N_PLUGINS_MAX]; /* in PLACE_UNSCHEDULABLE, by plugin */
+    uint64_t n_moves;
+};
+
+QueuedPod *
+queued_pod_new(const Pod *pod, SimTime now)
+{
+    QueuedPod *self = g_slice_new0(QueuedPod);
+
+    object_ref(&pod->meta);
+    self->pod = pod;
+    self->timestamp = now;
+    self->admitted_at = TIME_UNSET;
+    return self;
+}
+
+void
+queued_pod_free(QueuedPod *self)
+{
+    if (self == NULL)
+        return;
+    object_unref(&self->pod->meta);
+    g_slice_free(QueuedPod, self);
+}
+
+void
+queued_pod_set_pod(QueuedPod *self, const Pod *pod)
+{
+    object_ref(&pod->meta);
+    object_unref(&self->pod->meta);
+    self->pod = pod;
+}
+
+SchedulingQueue *
+scheduling_queue_new(const QueueOptions *options)
+{
+    g_autoptr(SchedulingQueue) self = g_new0(SchedulingQueue, 1);
+
+    self->options = *options;
+    self->by_slot = g_ptr_array_new();
+    for (unsigned place = PLACE_ACTIVE; place <= PLACE_UNSCHEDULABLE; place++)
+        self->stores[place] = g_ptr_array_new();
+    return g_steal_pointer(&self);
+}
+
+void
+scheduling_queue_free(SchedulingQueue *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned place = PLACE_ACTIVE; place <= PLACE_UNSCHEDULABLE; place++) {
+        if (self->stores[place] == NULL)
+            continue;
+        g_ptr_array_set_free_func(self->stores[place], (GDestroyNotify)queued_pod_free);
+        g_ptr_array_unref(self->stores[place]);
+    }
+    if (self->by_slot != NULL)
+        g_ptr_array_unref(self->by_slot);
+    g_free(self);
+}
+
+SimTime
+scheduling_queue_backoff(const SchedulingQueue *self, uint32_t attempts)
+{
+    SimTime backoff = self->options.initial_backoff;
+
+    if (attempts == 0)
+        return 0;
+    for (uint32_t i = 1; i < attempts; i++) {
+        if (backoff > self->options.max_backoff - backoff)
+            return self->options.max_backoff;
+        backoff += backoff;
+    }
+    return backoff;
+}
+
+static SimTime
+backoff_expiry(const SchedulingQueue *self, const QueuedPod *entry)
+{
+    return entry->timestamp + scheduling_queue_backoff(self, entry->attempts);
+}
+
+gboolean
+scheduling_queue_is_backing_off(const SchedulingQueue *self, const QueuedPod *entry, SimTime now)
+{
+    return backoff_expiry(self, entry) > now;
+}
+
+QueuedPod *
+scheduling_queue_find(const SchedulingQueue *self, const ObjectKey *key)
+{
+    return key->slot < self->by_slot->len ? g_ptr_array_index(self->by_slot, key->slot) : NULL;
+}
+
+/* ---- The heaps. Equal keys keep the order of their moves, so that two runs agree (SCH-30). ---- */
+
+static gboolean
+comes_before(const SchedulingQueue *self, QueuePlace place, const QueuedPod *a, const QueuedPod *b)
+{
+    if (place == PLACE_ACTIVE) {
+        if (a->pod->spec->priority != b->pod->spec->priority)
+            return a->pod->spec->priority > b->pod->spec->priority;
+        if (a->timestamp != b->timestamp)
+            return a->timestamp < b->timestamp;
+    } else {
+        SimTime a_at = backoff_expiry(self, a), b_at = backoff_expiry(self, b);
+        if (a_at != b_at)
+            return a_at < b_at;
+    }
+    return a->sequence < b->sequence;
+}
+
+static void
+heap_set(GPtrArray *heap, unsigned index, QueuedPod *entry)
+{
+    heap->pdata[index] = entry;
+    entry->index = index;
+}
+
+static void
+heap_up(SchedulingQueue *self, QueuePlace place, QueuedPod *entry)
+{
+    GPtrArray *heap = self->stores[place];
+    unsigned index = entry->index;
+
+    while (index > 0) {
+        QueuedPod *parent = heap->pdata[(index - 1) / 2];
+        if (!comes_before(self, place, entry, parent))
+            break;
+        heap_set(heap, index, parent);
+        index = (index - 1) / 2;
+    }
+    heap_set(heap, index, entry);
+}
+
+static void
+heap_down(SchedulingQueue *self, QueuePlace place, QueuedPod *entry)
+{
+    GPtrArray *heap = self->stores[place];
+    unsigned index = entry->index;
+
+    for (;;) {
+        unsigned child = 2 * index + 1;
+        if (child >= heap->len)
+            break;
+        if (child + 1 < heap->len &&
+            comes_before(self, place, heap->pdata[child + 1], heap->pdata[child]))
+            child++;
+        if (!comes_before(self, place, heap->pdata[child], entry))
+            break;
+        heap_set(heap, index, heap->pdata[child]);
+        index = child;
+    }
+    heap_set(heap, index, entry);
+}
+
+void
+scheduling_queue_fix(SchedulingQueue *self, QueuedPod *entry)
+{
+    if (entry->place != PLACE_ACTIVE && entry->place != PLACE_BACKOFF)
+        return;
+    heap_up(self, entry->place, entry);
+    heap_down(self, entry->place, entry);
+}
+
+/* ---- Moves ---- */
+
+static void
+count_rejections(SchedulingQueue *self, const QueuedPod *entry, int change)
+{
+    for (uint32_t rest = entry->unschedulable_plugins; rest != 0 && !entry->gated; rest &= rest - 1)
+        self->n_rejected_by[__builtin_ctz(rest)] += (unsigned)change;
+}
+
+static void
+leave_store(SchedulingQueue *self, QueuedPod *entry)
+{
+    GPtrArray *store = self->stores[entry->place];
+    QueuedPod *last = store->pdata[store->len - 1];
+
+    if (entry->place == PLACE_UNSCHEDULABLE)
+        count_rejections(self, entry, -1);
+    g_ptr_array_set_size(store, (int)store->len - 1);
+    if (last != entry) {
+        heap_set(store, entry->index, last);
+        scheduling_queue_fix(self, last);
+    }
+    entry->place = PLACE_NONE;
+}
+
+void
+scheduling_queue_put(SchedulingQueue *self, QueuedPod *entry, QueuePlace place, SimTime now)
+{
+    const ObjectKey *key = entry->pod->meta.key;
+
+    if (entry->place != PLACE_NONE)
+        leave_store(self, entry);
+    if (self->by_slot->len <= key->slot)
+        g_ptr_array_set_size(self->by_slot, (int)key->slot + 1);
+    g_assert(self->by_slot->pdata[key->slot] == NULL || self->by_slot->pdata[key->slot] == entry);
+    self->by_slot->pdata[key->slot] = entry;
+    entry->place = place;
+    entry->sequence = self->n_moves++;
+    entry->index = self->stores[place]->len;
+    g_ptr_array_add(self->stores[place], entry);
+    if (place == PLACE_ACTIVE && entry->admitted_at == TIME_UNSET)
+        entry->admitted_at = now;
+    if (place == PLACE_UNSCHEDULABLE)
+        count_rejections(self, entry, 1);
+    else
+        heap_up(self, place, entry);
+}
+
+QueuedPod *
+scheduling_queue_take(SchedulingQueue *self, QueuedPod *entry)
+{
+    leave_store(self, entry);
+    self->by_slot->pdata[entry->pod->meta.key->slot] = NULL;
+    return entry;
+}
+
+QueuedPod *
+scheduling_queue_pop(SchedulingQueue *self)
+{
+    if (self->stores[PLACE_ACTIVE]->len == 0)
+        return NULL;
+    QueuedPod *entry = scheduling_queue_take(self, self->stores[PLACE_ACTIVE]->pdata[0]);
+    entry->attempts++;
+    entry->unschedulable_plugins = 0;
+    return entry;
+}
+
+QueuedPod *
+scheduling_queue_backed_off(const SchedulingQueue *self, SimTime now)
+{
+    GPtrArray *heap = self->stores[PLACE_BACKOFF];
+
+    if (heap->len == 0 || scheduling_queue_is_backing_off(self, heap->pdata[0], now))
+        return NULL;
+    return heap->pdata[0];
+}
+
+unsigned
+scheduling_queue_length(const SchedulingQueue *self, QueuePlace place)
+{
+    return self->stores[place]->len;
+}
+
+QueuedPod *
+scheduling_queue_at(const SchedulingQueue *self, QueuePlace place, unsigned i)
+{
+    return g_ptr_array_index(self->stores[place], i);
+}
+
+gboolean
+scheduling_queue_any_rejected_by(const SchedulingQueue *self, uint32_t plugins)
+{
+    for (uint32_t rest = plugins; rest != 0; rest &= rest - 1) {
+        if (self->n_rejected_by[__builtin_ctz(rest)] > 0)
+            return TRUE;
+    }
+    return FALSE;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/api/pod.h"
+#include "sim/sim.h"
+
+/* The scheduling queue: three stores of pods without a node (SCH-30..37). Knows time only as it is told. */
+typedef struct SchedulingQueue SchedulingQueue;
+
+typedef enum {
+    PLACE_NONE,          /* in no store: just entered, or in flight */
+    PLACE_ACTIVE,        /* next by priority, then by timestamp */
+    PLACE_BACKOFF,       /* until the first flush after its back-off */
+    PLACE_UNSCHEDULABLE, /* until something happens that may help */
+} QueuePlace;
+
+/* What is kept of a pod as long as it has no node (SCH-20). Owned by the queue while in a store, by the attempt while
+ * in flight. */
+typedef struct {
+    const Pod *pod;      /* (owned) */
+    SimTime timestamp;   /* of entering the queue, or of the last failure (SCH-22) */
+    SimTime admitted_at; /* when it first entered activeQ; TIME_UNSET: not yet (SCH-42) */
+    uint32_t attempts;   /* pops so far (SCH-21) */
+    uint32_t unschedulable_plugins; /* set of plugins that rejected it last time: 1 << PluginId */
+    gboolean gated;
+    QueuePlace place;
+    unsigned index;    /* in its store */
+    uint64_t sequence; /* of its last move: the last tie-break of the heaps */
+    SimCauseId parked; /* for the log of causes: what put it where it is */
+} QueuedPod;
+
+typedef struct {
+    SimTime initial_backoff; /* SCH-1 */
+    SimTime max_backoff;     /* SCH-2 */
+} QueueOptions;
+
+SchedulingQueue *scheduling_queue_new(const QueueOptions *options);
+void scheduling_queue_free(SchedulingQueue *self); /* with all that are in a store */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SchedulingQueue, scheduling_queue_free)
+
+/* Returns: (owned): a new entry in no store */
+QueuedPod *queued_pod_new(const Pod *pod, SimTime now);
+void queued_pod_free(QueuedPod *self);
+void queued_pod_set_pod(QueuedPod *self, const Pod *pod);
+
+/* SCH-33: how long a pod waits after this many attempts. */
+SimTime scheduling_queue_backoff(const SchedulingQueue *self, uint32_t attempts);
+/* SCH-34 */
+gboolean
+scheduling_queue_is_backing_off(const SchedulingQueue *self, const QueuedPod *entry, SimTime now);
+
+/* Returns: (borrowed): the pod of that name in one of the stores; NULL: in none */
+QueuedPod *scheduling_queue_find(const SchedulingQueue *self, const ObjectKey *key);
+/* Puts @entry (taken, or moved from another store) in a store. */
+void scheduling_queue_put(SchedulingQueue *self, QueuedPod *entry, QueuePlace place, SimTime now);
+/* Takes @entry out of its store. Returns: (owned) */
+QueuedPod *scheduling_queue_take(SchedulingQueue *self, QueuedPod *entry);
+/* The place in the order may have changed with the pod's priority. */
+void scheduling_queue_fix(SchedulingQueue *self, QueuedPod *entry);
+/* SCH-S4: the head of activeQ, out of all stores, its attempt counted. Returns: (owned): NULL: empty */
+QueuedPod *scheduling_queue_pop(SchedulingQueue *self);
+/* Returns: (borrowed): the first in backoffQ whose back-off is over; NULL: none */
+QueuedPod *scheduling_queue_backed_off(const SchedulingQueue *self, SimTime now);
+
+unsigned scheduling_queue_length(const SchedulingQueue *self, QueuePlace place);
+/* The pods in a store in some fixed order, which moving one changes. */
+QueuedPod *scheduling_queue_at(const SchedulingQueue *self, QueuePlace place, unsigned i);
+/* How many in PLACE_UNSCHEDULABLE were rejected by one of @plugins; gated ones aside. */
+gboolean scheduling_queue_any_rejected_by(const SchedulingQueue *self, uint32_t plugins);

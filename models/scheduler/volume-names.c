@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "volume-names.h"
+
+/* Drivers inside of Kubernetes: without migration their volumes count for no limit (VF-5, VF-7). */
+#define IN_TREE_PREFIX "kubernetes.io/"
+
+static const StorageClass *
+class_of(const VolumeSources *sources, const Claim *claim)
+{
+    const char *name = claim_class(claim);
+
+    if (name[0] == '\0')
+        return NULL;
+    const ObjectKey *key = objects_find_key(sources->objects, KIND_STORAGE_CLASS, NULL, name);
+    return key == NULL ? NULL : (const StorageClass *)informer_get(sources->classes, key);
+}
+
+VolumeName
+volume_name_of_claim(const VolumeSources *sources, const ObjectKey *claim_key)
+{
+    const VolumeName none = {NULL, NULL};
+    const Claim *claim = CLAIM_CONST(informer_get(sources->claims, claim_key));
+
+    if (claim == NULL)
+        return none;
+    const char *volume_name = claim_volume_name(claim);
+    if (volume_name[0] != '\0') {
+        const ObjectKey *key = objects_find_key(sources->objects, KIND_VOLUME, NULL, volume_name);
+        const Volume *volume =
+            key == NULL ? NULL : VOLUME_CONST(informer_get(sources->volumes, key));
+        if (volume != NULL)
+            return volume->source == NULL || volume->source->driver == NULL
+                       ? none
+                       : (VolumeName){volume->source->driver, volume->source->handle};
+    }
+    const StorageClass *class = class_of(sources, claim);
+    if (class == NULL || class->provisioner == NULL ||
+        g_str_has_prefix(class->provisioner, IN_TREE_PREFIX))
+        return none;
+    return (VolumeName){class->provisioner, claim_key};
+}
+
+void
+node_volumes_clear(NodeVolumes *self)
+{
+    if (self->volumes != NULL)
+        g_array_unref(g_steal_pointer(&self->volumes));
+    if (self->drivers != NULL)
+        g_array_unref(g_steal_pointer(&self->drivers));
+}
+
+static VolumeInUse *
+find_volume(const NodeVolumes *self, VolumeName name)
+{
+    for (unsigned i = 0; self->volumes != NULL && i < self->volumes->len; i++) {
+        VolumeInUse *volume = &g_array_index(self->volumes, VolumeInUse, i);
+        if (volume_name_equal(volume->name, name))
+            return volume;
+    }
+    return NULL;
+}
+
+static void
+count_driver(NodeVolumes *self, const char *driver, int change)
+{
+    for (unsigned i = 0; i < self->drivers->len; i++) {
+        DriverCount *count = &g_array_index(self->drivers, DriverCount, i);
+        if (count->driver == driver) {
+            count->n_volumes += (uint32_t)change;
+            return;
+        }
+    }
+    DriverCount count = {driver, (uint32_t)change};
+    g_array_append_val(self->drivers, count);
+}
+
+void
+node_volumes_add(NodeVolumes *self, VolumeName name, int n_pods, int n_attachments)
+{
+    if (name.driver == NULL)
+        return;
+    if (self->volumes == NULL) {
+        self->volumes = g_array_new(FALSE, TRUE, sizeof(VolumeInUse));
+        self->drivers = g_array_new(FALSE, TRUE, sizeof(DriverCount));
+    }
+    VolumeInUse *volume = find_volume(self, name);
+    if (volume == NULL) {
+        VolumeInUse new_volume = {.name = name};
+        g_array_append_val(self->volumes, new_volume);
+        volume = &g_array_index(self->volumes, VolumeInUse, self->volumes->len - 1);
+        count_driver(self, name.driver, 1);
+    }
+    volume->n_pods += (uint32_t)n_pods;
+    volume->n_attachments += (uint32_t)n_attachments;
+    if (volume->n_pods == 0 && volume->n_attachments == 0) {
+        g_array_remove_index_fast(self->volumes,
+                                  (unsigned)(volume - (VolumeInUse *)(void *)self->volumes->data));
+        count_driver(self, name.driver, -1);
+    }
+}
+
+gboolean
+node_volumes_used_by_pods(const NodeVolumes *self, VolumeName name)
+{
+    const VolumeInUse *volume = find_volume(self, name);
+
+    return volume != NULL && volume->n_pods > 0;
+}
+
+uint32_t
+node_volumes_count(const NodeVolumes *self, const char *driver)
+{
+    for (unsigned i = 0; self->drivers != NULL && i < self->drivers->len; i++) {
+        const DriverCount *count = &g_array_index(self->drivers, DriverCount, i);
+        if (count->driver == driver)
+            return count->n_volumes;
+    }
+    return 0;
+}

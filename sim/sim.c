@@ -226,6 +226,7 @@ sim_run_until(Sim *self, SimTime end)
     while (self->queue.length > 0 && event_key_time(self->queue.heap[0]) <= end && !self->stopping)
         fire_next(self);
     self->running = FALSE;
+    self->cause = 0; /* who acts from outside does not do so because of the last event */
 
     if (self->stopping || self->queue.length == 0)
         return FALSE;

@@ -74,7 +74,7 @@ gboolean sim_step(Sim *self);
 void sim_stop(Sim *self); /* from within an event: sim_run_until() returns after it */
 SimTime sim_next_event_at(const Sim *self); /* SIM_TIME_MAX: none */
 
-/* The log of causes: what is happening now, and how something that was parked goes on. */
+/* The log of causes: what is happening now (0 after sim_run_until()), and how something that was parked goes on. */
 SimCauseId sim_cause(const Sim *self);
 const SimTrace *sim_trace(const Sim *self);
 /**

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The engine against a plain sorted array, the rules of one instant, cancelling, running and stopping, and causes. */
+#include "test-list.h"
+
+#include "sim/random.h"
+#include "sim/sim.h"
+
+/* ---- A model: an array, searched for the least ---- */
+
+typedef struct {
+    SimTime at;
+    gboolean is_tick;
+    uint64_t order;
+    SimEventId id; /* 0: fired or cancelled */
+} Expected;
+
+typedef struct {
+    Sim *sim;
+    GArray *expected; /* of Expected; an event's data is its index */
+    uint64_t n_scheduled, n_fired, n_freed;
+    SimStream stream;
+    uint64_t n_draws;
+    unsigned n_operations;
+    unsigned cancel_share; /* of 100 */
+} Model;
+
+static uint64_t
+draw(Model *model, uint64_t below)
+{
+    return sim_random_below(model->stream, 0, model->n_draws++, below);
+}
+
+static Expected *
+expected_at(Model *model, unsigned i)
+{
+    return &g_array_index(model->expected, Expected, i);
+}
+
+static gboolean
+is_before(const Expected *a, const Expected *b)
+{
+    if (a->at != b->at)
+        return a->at < b->at;
+    if (a->is_tick != b->is_tick)
+        return b->is_tick;
+    return a->order < b->order;
+}
+
+static Expected *
+model_next(Model *model)
+{
+    Expected *next = NULL;
+
+    for (unsigned i = 0; i < model->expected->len; i++) {
+        Expected *event = expected_at(model, i);
+        if (event->id != 0 && (next == NULL || is_before(event, next)))
+            next = event;
+    }
+    return next;
+}
+
+static Model *the_model; /* for free_data, which gets no more than the data */
+
+static void model_fire(Sim *sim, void *data);
+
+static void
+model_freed(void *data)
+{
+    (void)data;
+    the_model->n_freed++;
+}
+
+static const SimEventType model_event = {
+    .name = "model", .fire = model_fire, .free_data = model_freed};
+
+static void
+model_schedule(Model *model)
+{
+    /* Few different instants: many ties. */
+    Expected event = {
+        .at = sim_now(model->sim) + (SimTime)draw(model, draw(model, 2) ? 4 : 1000),
+        .is_tick = draw(model, 4) == 0,
+    };
+    void *data = GUINT_TO_POINTER(model->expected->len);
+
+    if (event.is_tick) {
+        event.order = draw(model, UINT64_C(1) << 20) << 12 | model->expected->len % 4096;
+        event.id = sim_at_tick(model->sim, event.at, event.order, &model_event, data, 1);
+    } else {
+        event.order = model->n_scheduled;
+        event.id = sim_at(model->sim, event.at, &model_event, data, 1);
+    }
+    model->n_scheduled++;
+    g_array_append_val(model->expected, event);
+}
+
+static void
+model_cancel(Model *model)
+{
+    Expected *event = expected_at(model, (unsigned)draw(model, model->expected->len));
+
+    assert_int_equal(sim_cancel(model->sim, event->id), event->id != 0);
+    assert_false(sim_cancel(model->sim, event->id));
+    event->id = 0;
+}
+
+static void
+model_act(Model *model)
+{
+    if (model->n_operations == 0)
+        return;
+    model->n_operations--;
+    for (uint64_t n = draw(model, 3); n > 0; n--)
+        model_schedule(model);
+    if (draw(model, 100) < model->cancel_share)
+        model_cancel(model);
+}
+
+static void
+model_fire(Sim *sim, void *data)
+{
+    Model *model = the_model;
+    Expected *fired = expected_at(model, GPOINTER_TO_UINT(data));
+
+    assert_ptr_equal(fired, model_next(model));
+    assert_int_equal(sim_now(sim), fired->at);
+    fired->id = 0;
+    model->n_fired++;
+    model_act(model);
+}
+
+typedef struct {
+    const char *name;
+    unsigned n_start, n_operations, cancel_share;
+} ModelCase;
+
+static const ModelCase model_cases[] = {
+    {"fires in order: few events",          3,   300, 0 },
+    {"fires in order: many events",         400, 600, 0 },
+    {"fires in order: a few are cancelled", 300, 600, 30},
+    {"fires in order: most are cancelled",  600, 600, 95},
+};
+
+static void
+fires_as_the_model(void **state)
+{
+    const ModelCase *row = *state;
+
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        g_autoptr(Sim) sim = sim_new(&(SimOptions){.seed = seed});
+        g_autoptr(GArray) expected = g_array_new(FALSE, FALSE, sizeof(Expected));
+        Model model = {
+            .sim = sim,
+            .expected = expected,
+            .stream = sim_stream(sim, "model"),
+            .n_operations = row->n_operations,
+            .cancel_share = row->cancel_share,
+        };
+        the_model = &model;
+        for (unsigned i = 0; i < row->n_start; i++)
+            model_schedule(&model);
+        for (unsigned i = 0; i < row->n_start * row->cancel_share / 100; i++)
+            model_cancel(&model);
+        while (model_next(&model) != NULL) {
+            assert_int_equal(sim_next_event_at(sim), model_next(&model)->at);
+            assert_true(sim_step(sim));
+        }
+        assert_false(sim_step(sim));
+        assert_int_equal(sim_next_event_at(sim), SIM_TIME_MAX);
+        assert_int_equal(sim_events_pending(sim), 0);
+        assert_int_equal(sim_events_fired(sim), model.n_fired);
+        assert_int_equal(model.n_scheduled, model.n_fired + model.n_freed);
+    }
+}
+
+/* ---- What is written down as it happens ---- */
+
+static GString *written;
+
+/* @data: the letter to write */
+static void
+write_letter(Sim *sim, void *data)
+{
+    (void)sim;
+    g_string_append_c(written, (char)GPOINTER_TO_INT(data));
+}
+
+static const SimEventType write_event = {.name = "write", .fire = write_letter};
+
+static int
+start_writing(void **state)
+{
+    (void)state;
+    written = g_string_new(NULL);
+    return 0;
+}
+
+static int
+stop_writing(void **state)
+{
+    (void)state;
+    g_string_free(written, TRUE);
+    return 0;
+}
+
+static void
+write_and_schedule_now(Sim *sim, void *data)
+{
+    write_letter(sim, data);
+    sim_at(sim, sim_now(sim), &write_event, GINT_TO_POINTER('!'), 1);
+}
+
+static const SimEventType tick_that_schedules = {.name = "tick", .fire = write_and_schedule_now};
+
+static void
+ticks_come_last_and_what_they_schedule_before_the_next(void **state)
+{
+    g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
+
+    (void)state;
+    sim_at_tick(sim, 5, 7, &tick_that_schedules, GINT_TO_POINTER('c'), 1);
+    sim_at_tick(sim, 5, 3, &tick_that_schedules, GINT_TO_POINTER('b'), 1);
+    sim_at_tick(sim, 5, (UINT64_C(1) << 38) - 1, &tick_that_schedules, GINT_TO_POINTER('z'), 1);
+    sim_at(sim, 6, &write_event, GINT_TO_POINTER('6'), 1);
+    sim_at(sim, 5, &write_event, GINT_TO_POINTER('1'), 1);
+    sim_at(sim, 5, &write_event, GINT_TO_POINTER('2'), 1);
+    sim_run_until(sim, 100);
+    assert_string_equal(written->str, "12b!c!z!6");
+}
+
+static void
+never_is_not_scheduled(void **state)
+{
+    g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
+    static const SimEventType event = {
+        .name = "never", .fire = write_letter, .free_data = model_freed};
+    Model model = {0};
+
+    (void)state;
+    the_model = &model;
+    assert_int_equal(sim_at(sim, SIM_TIME_MAX, &event, NULL, 1), 0);
+    assert_int_equal(sim_after(sim, SIM_TIME_MAX - 1, &event, NULL, 1) != 0, TRUE);
+    assert_int_equal(model.n_freed, 1);
+    assert_false(sim_cancel(sim, 0));
+    sim_free(g_steal_pointer(&sim));
+    assert_int_equal(model.n_freed, 2);
+}
+
+static void
+stop_now(Sim *sim, void *data)
+{
+    write_letter(sim, data);
+    sim_stop(sim);
+}
+
+static const SimEventType stop_event = {.name = "stop", .fire = stop_now};
+
+static void
+runs_until(void **state)
+{
+    g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
+
+    (void)state;
+    sim_at(sim, 10, &write_event, GINT_TO_POINTER('a'), 1);
+    sim_at(sim, 20, &stop_event, GINT_TO_POINTER('b'), 1);
+    sim_at(sim, 20, &write_event, GINT_TO_POINTER('c'), 1);
+    sim_at(sim, 30, &write_event, GINT_TO_POINTER('d'), 1);
+    assert_true(sim_run_until(sim, 9));
+    assert_int_equal(sim_now(sim), 9);
+    assert_true(sim_run_until(sim, 10));
+    assert_string_equal(written->str, "a");
+    assert_false(sim_run_until(sim, 25));
+    assert_string_equal(written->str, "ab");
+    assert_int_equal(sim_now(sim), 20);
+    assert_true(sim_run_until(sim, 25));
+    assert_int_equal(sim_now(sim), 25);
+    assert_false(sim_run_until(sim, 100));
+    assert_string_equal(written->str, "abcd");
+    assert_int_equal(sim_now(sim), 30);
+}
+
+static void
+an_id_does_not_cancel_a_later_event(void **state)
+{
+    g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
+    SimEventId first = sim_at(sim, 1, &write_event, GINT_TO_POINTER('a'), 1);
+
+    (void)state;
+    sim_step(sim);
+    SimEventId second =
+        sim_at(sim, 2, &write_event, GINT_TO_POINTER('b'), 1); /* takes the place of the first */
+    assert_int_not_equal(first, second);
+    assert_false(sim_cancel(sim, first));
+    assert_int_equal(sim_events_pending(sim), 1);
+    assert_true(sim_cancel(sim, second));
+    assert_int_equal(sim_events_pending(sim), 0);
+    assert_false(sim_step(sim));
+}
+
+/* ---- Causes ---- */
+
+typedef struct {
+    SimCauseId seen[8];
+    unsigned n;
+} Causes;
+
+static void
+see_cause(Sim *sim, void *data)
+{
+    Causes *causes = data;
+    causes->seen[causes->n++] = sim_cause(sim);
+}
+
+static const SimEventType see_event = {.name = "see", .fire = see_cause};
+
+static void
+see_and_schedule(Sim *sim, void *data)
+{
+    see_cause(sim, data);
+    sim_at_detail(sim, sim_now(sim) + 5, &see_event, data, 7, 9);
+    sim_at(sim, sim_now(sim), &see_event, data, 8); /* no time passes: no entry */
+}
+
+static const SimEventType see_more_event = {.name = "see more", .fire = see_and_schedule};
+
+static void
+causes_form_chains_that_add_up(void **state)
+{
+    g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
+    Causes causes = {0};
+
+    (void)state;
+    sim_after(sim, 10, &see_more_event, &causes, 6);
+    sim_run_until(sim, 100);
+    const SimTrace *trace = sim_trace(sim);
+    assert_int_equal(causes.n, 3);
+    assert_int_equal(causes.seen[0], 1);
+    assert_int_equal(causes.seen[1], 1);
+    assert_int_equal(causes.seen[2], 2);
+    assert_int_equal(sim_trace_length(trace), 3);
+    assert_int_equal(sim_trace_get(trace, 1)->at, 10);
+    assert_int_equal(sim_trace_get(trace, 1)->parent, 0);
+    assert_int_equal(sim_trace_get(trace, 1)->wait, 6);
+    assert_int_equal(sim_trace_get(trace, 2)->at, 15);
+    assert_int_equal(sim_trace_get(trace, 2)->parent, 1);
+    assert_int_equal(sim_trace_get(trace, 2)->wait, 7);
+    assert_int_equal(sim_trace_get(trace, 2)->detail, 9);
+
+    /* What was parked at 10 goes on at 15. */
+    assert_int_equal(sim_resume(sim, 1, 4, 3), 3);
+    assert_int_equal(sim_cause(sim), 3);
+    assert_int_equal(sim_trace_get(trace, 3)->parent, 1);
+    assert_int_equal(sim_trace_get(trace, 3)->wait, 4);
+    assert_int_equal(sim_resume(sim, 2, 4, 3), 2); /* of this instant: no wait */
+}
+
+static void
+an_untraced_run_keeps_no_causes(void **state)
+{
+    g_autoptr(Sim) sim = sim_new(&(SimOptions){.untraced = TRUE});
+    Causes causes = {0};
+
+    (void)state;
+    sim_after(sim, 10, &see_more_event, &causes, 6);
+    sim_run_until(sim, 100);
+    assert_int_equal(sim_trace_length(sim_trace(sim)), 1);
+    assert_int_equal(sim_resume(sim, 0, 4, 3), 0);
+    assert_int_equal(sim_cause(sim), 0);
+}
+
+static void
+a_trace_grows_by_chunks(void **state)
+{
+    g_autoptr(SimTrace) trace = sim_trace_new();
+    const SimCause *first = sim_trace_get(trace, 0);
+
+    (void)state;
+    for (SimCauseId id = 1; id < 200000; id++) {
+        assert_int_equal(sim_trace_add(trace, id - 1, id, 1, (uint16_t)id), id);
+        assert_int_equal(sim_trace_add(trace, id, id, 1, 0), id);
+    }
+    assert_ptr_equal(sim_trace_get(trace, 0), first);
+    for (SimCauseId id = 1; id < 200000; id++) {
+        const SimCause *cause = sim_trace_get(trace, id);
+        assert_true(cause->at == id && cause->parent == id - 1 && cause->detail == (uint16_t)id);
+    }
+}
+
+int
+main(void)
+{
+    TestList tests = {0};
+
+    TEST_ROWS(tests, model_cases, fires_as_the_model);
+    TEST(tests, ticks_come_last_and_what_they_schedule_before_the_next);
+    TEST(tests, never_is_not_scheduled);
+    TEST(tests, runs_until);
+    TEST(tests, an_id_does_not_cancel_a_later_event);
+    TEST(tests, causes_form_chains_that_add_up);
+    TEST(tests, an_untraced_run_keeps_no_causes);
+    TEST(tests, a_trace_grows_by_chunks);
+    for (unsigned i = 0; tests[i].name != NULL; i++) {
+        tests[i].setup_func = tests[i].initial_state == NULL ? start_writing : NULL;
+        tests[i].teardown_func = tests[i].initial_state == NULL ? stop_writing : NULL;
+    }
+    return test_list_run("event-queue", tests);
+}

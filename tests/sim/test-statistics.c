@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test-list.h"
+
+#include "sim/statistics.h"
+
+typedef struct {
+    const char *name;
+    unsigned n; /* the values n … 1 */
+    double q;
+    SimTime quantile;
+} QuantileCase;
+
+/* Nearest rank: the least value that at least q of all do not exceed. */
+static const QuantileCase quantile_cases[] = {
+    {"nothing",                       0,   0.5,       0  },
+    {"one",                           1,   0.5,       1  },
+    {"one, q = 0",                    1,   0,         1  },
+    {"one, q = 1",                    1,   1,         1  },
+    {"median of two is the lower",    2,   0.5,       1  },
+    {"median of three",               3,   0.5,       2  },
+    {"p99 of 100",                    100, 0.99,      99 },
+    {"p99 of 99",                     99,  0.99,      99 },
+    {"p99 of 101",                    101, 0.99,      100},
+    {"0.07 of 100 is not rounded up", 100, 0.07,      7  },
+    {"0.29 of 100 is not rounded up", 100, 0.29,      29 },
+    {"0.57 of 100 is not rounded up", 100, 0.57,      57 },
+    {"a little more than 0.07 is",    100, 0.0700001, 8  },
+    {"q = 0",                         100, 0,         1  },
+    {"q = 1",                         100, 1,         100},
+    {"a tiny q",                      100, 1e-12,     1  },
+};
+
+static void
+quantiles(void **state)
+{
+    const QuantileCase *row = *state;
+    SimSample sample;
+
+    sim_sample_init(&sample);
+    for (unsigned i = row->n; i > 0; i--)
+        sim_sample_add(&sample, i);
+    assert_int_equal(sim_sample_count(&sample), row->n);
+    assert_int_equal(sim_sample_quantile(&sample, row->q), row->quantile);
+    assert_int_equal(sim_sample_max(&sample), row->n);
+    assert_int_equal(sim_sample_min(&sample), row->n > 0);
+    assert_int_equal(sim_sample_mean(&sample), (row->n + 1) / 2 * (row->n > 0));
+    sim_sample_clear(&sample);
+}
+
+static void
+a_sample_may_go_on(void **state)
+{
+    SimSample sample;
+
+    (void)state;
+    sim_sample_init(&sample);
+    sim_sample_add(&sample, 10);
+    assert_int_equal(sim_sample_quantile(&sample, 1), 10);
+    sim_sample_add(&sample, 5);
+    assert_int_equal(sim_sample_quantile(&sample, 0), 5);
+    sim_sample_add(&sample, -20);
+    assert_int_equal(sim_sample_quantile(&sample, 0), -20);
+    assert_int_equal(sim_sample_mean(&sample), -2); /* -5/3, rounded down */
+    sim_sample_clear(&sample);
+}
+
+static void
+means_do_not_overflow(void **state)
+{
+    SimSample sample;
+
+    (void)state;
+    sim_sample_init(&sample);
+    for (unsigned i = 0; i < 4; i++)
+        sim_sample_add(&sample, SIM_TIME_MAX);
+    assert_int_equal(sim_sample_mean(&sample), SIM_TIME_MAX);
+    sim_sample_clear(&sample);
+}
+
+static void
+a_gauge_weighs_by_time(void **state)
+{
+    SimGauge gauge;
+
+    (void)state;
+    sim_gauge_init(&gauge, 100, 3);
+    assert_true(sim_gauge_mean(&gauge, 100) == 3.0);
+    sim_gauge_add(&gauge, 110, 2);  /* 3 for 10 */
+    sim_gauge_set(&gauge, 140, 1);  /* 5 for 30 */
+    sim_gauge_add(&gauge, 140, -1); /* 1 for nothing */
+    assert_int_equal(gauge.value, 0);
+    assert_int_equal(gauge.max, 5);
+    assert_true(sim_gauge_mean(&gauge, 200) == 1.8);
+    sim_gauge_set(&gauge, 200, INT64_MAX / 4);
+    assert_true(sim_gauge_mean(&gauge, 100 + 365 * 24 * SIM_HOUR) > 0); /* 128 bits of area */
+}
+
+int
+main(void)
+{
+    TestList tests = {0};
+
+    TEST_ROWS(tests, quantile_cases, quantiles);
+    TEST(tests, a_sample_may_go_on);
+    TEST(tests, means_do_not_overflow);
+    TEST(tests, a_gauge_weighs_by_time);
+    return test_list_run("statistics", tests);
+}

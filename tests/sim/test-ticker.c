@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tickers asleep against tickers that poll: the same work at the same instants for the same reasons. */
+#include "test-list.h"
+
+#include "sim/ticker.h"
+
+#define N_TICKERS 6
+#define WAIT_TICK 1
+#define WAIT_OTHER 2
+
+typedef struct World World;
+
+typedef struct {
+    World *world;
+    unsigned number;
+    SimTicker *ticker;
+    unsigned n_waiting; /* pieces of work: a pass without any changes nothing */
+    uint64_t n_passes;  /* with work */
+} Worker;
+
+typedef struct {
+    const char *name;
+    SimTickerKind kinds[2]; /* taken in turns */
+    SimTime period_max, gap_max, long_max;
+    double jitter;
+} WorldCase;
+
+struct World {
+    const WorldCase *row;
+    Sim *sim;
+    GString *log;
+    Worker workers[N_TICKERS];
+    SimStream stream;
+    uint64_t n_arrivals;
+};
+
+static uint64_t
+draw(World *world, uint64_t entity, uint64_t n, uint64_t below)
+{
+    return sim_random_below(world->stream, entity, n, below);
+}
+
+static void
+give_work(Worker *worker)
+{
+    worker->n_waiting++;
+    sim_ticker_wake(worker->ticker);
+}
+
+static void
+work_arrives(Sim *sim, void *data)
+{
+    (void)sim;
+    give_work(data);
+}
+
+static const SimEventType work_event = {.name = "work", .fire = work_arrives};
+
+static void
+long_pass_ends(Sim *sim, void *data)
+{
+    Worker *worker = data;
+
+    g_string_append_printf(worker->world->log, "%" G_GINT64_FORMAT " %u ends\n", sim_now(sim),
+                           worker->number);
+    sim_ticker_end_pass(worker->ticker, worker->n_waiting > 0);
+}
+
+static const SimEventType end_event = {.name = "end", .fire = long_pass_ends};
+
+static void
+log_pass(const Worker *worker)
+{
+    Sim *sim = worker->world->sim;
+    const SimCause *cause = sim_trace_get(sim_trace(sim), sim_cause(sim));
+    const SimCause *parent = sim_trace_get(sim_trace(sim), cause->parent);
+
+    g_string_append_printf(worker->world->log,
+                           "%" G_GINT64_FORMAT " %u works, since %" G_GINT64_FORMAT
+                           " wait %u after %" G_GINT64_FORMAT "\n",
+                           sim_now(sim), worker->number, cause->at, cause->wait, parent->at);
+}
+
+/* Does a piece of work. Sometimes that takes time, sometimes it makes work for another, now or at this instant. */
+static gboolean
+worker_pass(void *data)
+{
+    Worker *worker = data;
+    World *world = worker->world;
+    if (worker->n_waiting == 0)
+        return FALSE;
+
+    log_pass(worker);
+    worker->n_waiting--;
+    uint64_t n = worker->n_passes++;
+    Worker *other = &world->workers[draw(world, worker->number, 4 * n, N_TICKERS)];
+    uint64_t choice = draw(world, worker->number, 4 * n + 1, 10);
+    if (choice < 2 && other != worker)
+        give_work(other);
+    if (choice == 2)
+        sim_at(world->sim, sim_now(world->sim), &work_event, other, WAIT_OTHER);
+    if (choice >= 8 && world->row->long_max > 0) {
+        SimTime duration =
+            (SimTime)draw(world, worker->number, 4 * n + 2, (uint64_t)world->row->long_max);
+        sim_ticker_begin_long_pass(worker->ticker);
+        sim_after(world->sim, duration, &end_event, worker, WAIT_OTHER);
+    }
+    return worker->n_waiting > 0;
+}
+
+static void arrive(Sim *sim, void *data);
+
+static const SimEventType arrive_event = {.name = "arrive", .fire = arrive};
+
+/* Gaps from nothing to very long ones. */
+static void
+arrive(Sim *sim, void *data)
+{
+    World *world = data;
+    uint64_t n = world->n_arrivals++;
+    uint64_t scale = draw(world, 100, 2 * n, 4);
+    SimTime gap_max =
+        scale == 0 ? world->row->gap_max : world->row->period_max * (SimTime)scale / 2;
+
+    give_work(&world->workers[draw(world, 101, n, N_TICKERS)]);
+    sim_after(sim, (SimTime)draw(world, 100, 2 * n + 1, (uint64_t)gap_max), &arrive_event, world,
+              WAIT_OTHER);
+}
+
+static void
+world_start(World *world)
+{
+    for (unsigned i = 0; i < N_TICKERS; i++) {
+        Worker *worker = &world->workers[i];
+        *worker = (Worker){.world = world, .number = i};
+        worker->ticker = sim_ticker_new(
+            world->sim,
+            &(SimTickerOptions){
+                .name = "worker",
+                .kind = world->row->kinds[i % 2],
+                .period = 1 + (SimTime)draw(world, 102, i, (uint64_t)world->row->period_max),
+                .phase = (SimTime)draw(world, 103, i, (uint64_t)world->row->period_max),
+                .jitter = world->row->jitter,
+                .stream = sim_stream(world->sim, "ticker"),
+                .entity = i,
+                .order = (i * 7 + 3) % 11, /* not in the order of creation */
+                .wait = WAIT_TICK,
+                .pass = worker_pass,
+                .self = worker,
+            });
+    }
+    sim_after(world->sim, 0, &arrive_event, world, WAIT_OTHER);
+}
+
+/* Returns: (owned): everything that happened */
+static char *
+world_run(const WorldCase *row, uint64_t seed, gboolean polling)
+{
+    g_autoptr(Sim) sim = sim_new(&(SimOptions){.seed = seed, .polling = polling});
+    World world = {
+        .row = row, .sim = sim, .log = g_string_new(NULL), .stream = sim_stream(sim, "world")};
+    SimTime step = row->gap_max;
+
+    world_start(&world);
+    for (unsigned i = 1; i <= 40; i++) {
+        assert_true(sim_run_until(sim, i * step));
+        give_work(&world.workers[i % N_TICKERS]); /* from outside: this instant is over */
+    }
+    for (unsigned i = 0; i < N_TICKERS; i++)
+        sim_ticker_free(world.workers[i].ticker);
+    return g_string_free(world.log, FALSE);
+}
+
+static const WorldCase world_cases[] = {
+    {"asleep as polling: fixed",                       {SIM_TICKER_FIXED, SIM_TICKER_FIXED},       12, 200,   0,  0   },
+    {"asleep as polling: sliding",                     {SIM_TICKER_SLIDING, SIM_TICKER_SLIDING},   12, 200,   0,  0   },
+    {"asleep as polling: jittered",                    {SIM_TICKER_JITTERED, SIM_TICKER_JITTERED}, 12, 200,   0,  0.3 },
+    {"asleep as polling: jittered by nothing",
+     {SIM_TICKER_JITTERED, SIM_TICKER_SLIDING},
+     12,                                                                                               200,
+     0,                                                                                                           0   },
+    {"asleep as polling: jittered a lot",              {SIM_TICKER_JITTERED, SIM_TICKER_FIXED},    12, 200,   0,  3   },
+    {"asleep as polling: fixed, long passes",          {SIM_TICKER_FIXED, SIM_TICKER_FIXED},       12, 200,   60, 0   },
+    {"asleep as polling: sliding, long passes",
+     {SIM_TICKER_SLIDING, SIM_TICKER_SLIDING},
+     12,                                                                                               200,
+     60,                                                                                                          0   },
+    {"asleep as polling: jittered, long passes",
+     {SIM_TICKER_JITTERED, SIM_TICKER_JITTERED},
+     12,                                                                                               200,
+     60,                                                                                                          0.3 },
+    {"asleep as polling: fixed and sliding",           {SIM_TICKER_FIXED, SIM_TICKER_SLIDING},     5,  100,   12, 0   },
+    {"asleep as polling: all at nearly every instant",
+     {SIM_TICKER_SLIDING, SIM_TICKER_JITTERED},
+     2,                                                                                                30,
+     4,                                                                                                           1   },
+    {"asleep as polling: long sleeps",
+     {SIM_TICKER_JITTERED, SIM_TICKER_FIXED},
+     1000,                                                                                             50000,
+     3000,                                                                                                        0.04},
+};
+
+static void
+sleeps_as_if_it_polled(void **state)
+{
+    for (uint64_t seed = 1; seed <= 25; seed++) {
+        g_autofree char *asleep = world_run(*state, seed, FALSE);
+        g_autofree char *polling = world_run(*state, seed, TRUE);
+        assert_true(strlen(asleep) > 1000);
+        assert_string_equal(asleep, polling);
+    }
+}
+
+/* ---- One ticker, known instants ---- */
+
+typedef struct {
+    Sim *sim;
+    SimTicker *ticker;
+    GString *log;
+    unsigned n_again;
+    SimTime duration;
+    gboolean free_within;
+} Single;
+
+static void
+single_ends(Sim *sim, void *data)
+{
+    Single *single = data;
+
+    (void)sim;
+    sim_ticker_end_pass(single->ticker, single->n_again-- > 0);
+}
+
+static const SimEventType single_end_event = {.name = "end", .fire = single_ends};
+
+static gboolean
+single_pass(void *data)
+{
+    Single *single = data;
+
+    g_string_append_printf(single->log, "%" G_GINT64_FORMAT " ", sim_now(single->sim));
+    if (single->free_within)
+        g_clear_pointer(&single->ticker, sim_ticker_free);
+    else if (single->duration > 0) {
+        sim_ticker_begin_long_pass(single->ticker);
+        sim_after(single->sim, single->duration, &single_end_event, single, 1);
+        return FALSE;
+    }
+    return single->n_again > 0 && single->n_again-- > 0;
+}
+
+typedef struct {
+    const char *name;
+    SimTickerKind kind;
+    SimTime woken_at, duration;
+    const char *passes;
+} KnownCase;
+
+/* Period 10, first tick at 3, woken once, again twice. */
+static const KnownCase known_cases[] = {
+    {"fixed: woken at the start",                SIM_TICKER_FIXED,   0,    0,  "3 13 23 "       },
+    {"fixed: woken on the grid",                 SIM_TICKER_FIXED,   13,   0,  "13 23 33 "      },
+    {"fixed: woken just after",                  SIM_TICKER_FIXED,   14,   0,  "23 33 43 "      },
+    {"fixed: a long pass skips ticks",           SIM_TICKER_FIXED,   0,    25, "3 33 63 "       },
+    {"fixed: a pass as long as the period",      SIM_TICKER_FIXED,   0,    10, "3 13 23 "       },
+    {"sliding: woken late",                      SIM_TICKER_SLIDING, 1000, 0,  "1003 1013 1023 "},
+    {"sliding: counts from the end of the pass", SIM_TICKER_SLIDING, 0,    25, "3 38 73 "       },
+};
+
+static void
+wake_single(Sim *sim, void *data)
+{
+    (void)sim;
+    sim_ticker_wake(data);
+}
+
+static const SimEventType wake_event = {.name = "wake", .fire = wake_single};
+
+static void
+passes_at_known_instants(void **state)
+{
+    const KnownCase *row = *state;
+    g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
+    Single single = {
+        .sim = sim, .log = g_string_new(NULL), .n_again = 2, .duration = row->duration};
+    g_autoptr(SimTicker) ticker = sim_ticker_new(sim, &(SimTickerOptions){
+                                                          .name = "single",
+                                                          .kind = row->kind,
+                                                          .period = 10,
+                                                          .phase = 3,
+                                                          .pass = single_pass,
+                                                          .self = &single,
+                                                      });
+
+    single.ticker = ticker;
+    sim_at(sim, row->woken_at, &wake_event, ticker, 1);
+    sim_run_until(sim, 2000);
+    assert_string_equal(single.log->str, row->passes);
+    g_string_free(single.log, TRUE);
+}
+
+static void
+may_be_freed_within_its_pass(void **state)
+{
+    g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
+    Single single = {.sim = sim, .log = g_string_new(NULL), .n_again = 5, .free_within = TRUE};
+
+    (void)state;
+    single.ticker = sim_ticker_new(
+        sim, &(SimTickerOptions){.period = 10, .pass = single_pass, .self = &single});
+    sim_ticker_wake(single.ticker);
+    sim_run_until(sim, 100);
+    assert_string_equal(single.log->str, "0 ");
+    assert_int_equal(sim_events_pending(sim), 0);
+    g_string_free(single.log, TRUE);
+}
+
+static void
+next_is_where_a_wake_leads(void **state)
+{
+    (void)state;
+    for (SimTickerKind kind = SIM_TICKER_FIXED; kind <= SIM_TICKER_JITTERED; kind++)
+        for (SimTime woken_at = 1; woken_at < 100; woken_at++) {
+            g_autoptr(Sim) sim = sim_new(&(SimOptions){.seed = 3});
+            Single single = {.sim = sim, .log = g_string_new(NULL)};
+            g_autoptr(SimTicker) ticker =
+                sim_ticker_new(sim, &(SimTickerOptions){
+                                        .kind = kind,
+                                        .period = 7,
+                                        .jitter = 0.8,
+                                        .stream = sim_stream(sim, "ticker"),
+                                        .pass = single_pass,
+                                        .self = &single,
+                                    });
+            sim_at(sim, 1000, &wake_event, NULL, 1); /* so that time goes on */
+            sim_run_until(sim, woken_at);
+            SimTime next = sim_ticker_next(ticker);
+            assert_true(next > woken_at && next <= woken_at + 12);
+            assert_int_equal(sim_ticker_next(ticker), next);
+            sim_ticker_wake(ticker);
+            assert_int_equal(sim_ticker_next(ticker), next);
+            sim_run_until(sim, 200);
+            assert_int_equal(g_ascii_strtoll(single.log->str, NULL, 10), next);
+            g_string_free(single.log, TRUE);
+        }
+}
+
+int
+main(void)
+{
+    TestList tests = {0};
+
+    TEST_ROWS(tests, world_cases, sleeps_as_if_it_polled);
+    TEST_ROWS(tests, known_cases, passes_at_known_instants);
+    TEST(tests, may_be_freed_within_its_pass);
+    TEST(tests, next_is_where_a_wake_leads);
+    return test_list_run("ticker", tests);
+}

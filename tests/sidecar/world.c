@@ -153,7 +153,7 @@ World *
 world_new(const WorldOptions *options)
 {
     World *self = g_new0(World, 1);
-    SimOptions sim_options = {.seed = options->seed};
+    SimOptions sim_options = {.seed = options->seed, .polling = options->polling};
 
     self->options = *options;
     self->sim = sim_new(&sim_options);

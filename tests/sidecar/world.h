@@ -24,6 +24,7 @@ typedef struct World World;
 typedef struct {
     gboolean recorded_timing; /* TIM-1 to TIM-10; else nothing takes time */
     uint64_t seed;
+    gboolean polling; /* no ticker sleeps */
     /* NULL: as csi_modelled_options_init() has it, with 1 s for CreateVolume, ControllerPublish and -Unpublish. */
     void (*driver)(World *world, CsiModelledOptions *options);
     const char *flag, *value; /* one flag to set; NULL: none */

@@ -7,6 +7,56 @@
 #define NODES_ALL_TRIED 100 /* SCH-8 */
 #define MIN_PERCENTAGE 5    /* SCH-9 */
 
+/* ---- What cycles read ---- */
+
+static void
+index_free_volumes(InformerIndex *index, const Object *object, Objects *objects)
+{
+    const Volume *volume = VOLUME_CONST(object);
+
+    (void)objects;
+    if (volume->claim_ref.claim == NULL && volume_class(volume)[0] != '\0')
+        index_emit(index, volume_class(volume));
+}
+
+static void
+index_reserved_volumes(InformerIndex *index, const Object *object, Objects *objects)
+{
+    (void)objects;
+    if (VOLUME_CONST(object)->claim_ref.claim != NULL)
+        index_emit(index, VOLUME_CONST(object)->claim_ref.claim);
+}
+
+static void
+index_capacities_by_class(InformerIndex *index, const Object *object, Objects *objects)
+{
+    (void)objects;
+    if (STORAGE_CAPACITY(object)->class_name != NULL)
+        index_emit(index, STORAGE_CAPACITY(object)->class_name);
+}
+
+void
+cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects)
+{
+    Strings *strings = objects_strings(objects);
+
+    *self = (CycleView){
+        .objects = objects,
+        .claims = process_informer(process, KIND_CLAIM, NULL),
+        .volumes = process_informer(process, KIND_VOLUME, NULL),
+        .classes = process_informer(process, KIND_STORAGE_CLASS, NULL),
+        .csi_drivers = process_informer(process, KIND_CSI_DRIVER, NULL),
+        .capacities = process_informer(process, KIND_STORAGE_CAPACITY, NULL),
+        .stateful_sets = process_informer(process, KIND_STATEFUL_SET, NULL),
+        .hostname_label = strings_intern(strings, "kubernetes.io/hostname"),
+        .zone_label = strings_intern(strings, "topology.kubernetes.io/zone"),
+        .tie_break = sim_stream(sim, "kube-scheduler/tie-break"),
+    };
+    self->free_volumes = informer_add_index(self->volumes, index_free_volumes);
+    self->reserved_volumes = informer_add_index(self->volumes, index_reserved_volumes);
+    self->capacities_by_class = informer_add_index(self->capacities, index_capacities_by_class);
+}
+
 Cycle *
 cycle_new(const CycleView *view)
 {

@@ -3,6 +3,9 @@
 
 #include "plugins/plugins.h"
 
+/* Informers and indexes of @process; cache, binder and options are the caller's to set. */
+void cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects);
+
 /* One attempt to find a node (SCH-50.3..8): pure but for its own buffers. */
 Cycle *cycle_new(const CycleView *view);
 void cycle_free(Cycle *self);

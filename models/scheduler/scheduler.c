@@ -975,56 +975,13 @@ capacity_changed(void *data, const Object *before, const Object *after)
 /* ---- Start and end ---- */
 
 static void
-index_free_volumes(InformerIndex *index, const Object *object, Objects *objects)
-{
-    const Volume *volume = VOLUME_CONST(object);
-
-    (void)objects;
-    if (volume->claim_ref.claim == NULL && volume_class(volume)[0] != '\0')
-        index_emit(index, volume_class(volume));
-}
-
-static void
-index_reserved_volumes(InformerIndex *index, const Object *object, Objects *objects)
-{
-    (void)objects;
-    if (VOLUME_CONST(object)->claim_ref.claim != NULL)
-        index_emit(index, VOLUME_CONST(object)->claim_ref.claim);
-}
-
-static void
-index_capacities_by_class(InformerIndex *index, const Object *object, Objects *objects)
-{
-    (void)objects;
-    if (STORAGE_CAPACITY(object)->class_name != NULL)
-        index_emit(index, STORAGE_CAPACITY(object)->class_name);
-}
-
-static void
 init_view(Scheduler *self)
 {
-    Process *process = self->base.process;
-
-    self->pods = process_informer(process, KIND_POD, NULL);
+    cycle_view_init(&self->view, self->base.process, self->base.sim, self->base.objects);
+    self->view.percentage_of_nodes_to_score = options_of(self)->percentage_of_nodes_to_score;
+    self->view.binder = &self->binder;
+    self->pods = process_informer(self->base.process, KIND_POD, NULL);
     self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
-    self->view = (CycleView){
-        .objects = self->base.objects,
-        .binder = &self->binder,
-        .claims = process_informer(process, KIND_CLAIM, NULL),
-        .volumes = process_informer(process, KIND_VOLUME, NULL),
-        .classes = process_informer(process, KIND_STORAGE_CLASS, NULL),
-        .csi_drivers = process_informer(process, KIND_CSI_DRIVER, NULL),
-        .capacities = process_informer(process, KIND_STORAGE_CAPACITY, NULL),
-        .stateful_sets = process_informer(process, KIND_STATEFUL_SET, NULL),
-        .percentage_of_nodes_to_score = options_of(self)->percentage_of_nodes_to_score,
-        .hostname_label = strings_intern(self->base.strings, "kubernetes.io/hostname"),
-        .zone_label = strings_intern(self->base.strings, "topology.kubernetes.io/zone"),
-        .tie_break = sim_stream(self->base.sim, "kube-scheduler/tie-break"),
-    };
-    self->view.free_volumes = informer_add_index(self->view.volumes, index_free_volumes);
-    self->view.reserved_volumes = informer_add_index(self->view.volumes, index_reserved_volumes);
-    self->view.capacities_by_class =
-        informer_add_index(self->view.capacities, index_capacities_by_class);
 }
 
 static void

@@ -178,10 +178,13 @@ plan_change_key(Plan *plan, int what, const ObjectKey *key)
     plan_change(plan, &change);
 }
 
-/* The sync found the object at rest (cache.h). A new version of it, stored by the same plan, unsettles it first. */
+/* The sync found the object at rest (cache.h), and did not even ask the API server. A new version of it, stored by the same
+ * plan, unsettles it first. */
 static void
 plan_settle(const PvController *self, Plan *plan, const Object *object)
 {
+    if (plan_last_step(plan) >= 0) /* a GET */
+        return;
     if (!pv_cache_is_settled(self->cache, object->key) ||
         pv_cache_get(self->cache, object->key) != object)
         plan_change_key(plan, CHANGE_SETTLE, object->key);

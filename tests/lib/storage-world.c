@@ -48,7 +48,7 @@ timing_init_slow(Timing *timing)
     sim_dist_unref(timing->watch);
     timing->write = sim_dist_new_uniform(1 * SIM_MS, 6 * SIM_MS);
     timing->think = sim_dist_new_uniform(SIM_MS / 2, 4 * SIM_MS);
-    timing->watch = sim_dist_new_uniform(-1 * SIM_MS, 5 * SIM_MS);
+    timing->watch = sim_dist_new_lognormal(2 * SIM_MS, 0.7, -1 * SIM_MS);
 }
 
 void

@@ -227,7 +227,7 @@ bound_volume_until_released(StorageWorld *world)
     assert_null(storage_world_stored_volume(world, "v"));
 }
 
-/* The first is processed at once, and alone; what is deleted meanwhile is one batch. */
+/* What has come is one batch; what is deleted meanwhile is the next. */
 static void
 batches(StorageWorld *world)
 {
@@ -289,7 +289,7 @@ one_list_serves_a_batch(void **state)
     storage_world_init(&world, &options);
     batches(&world);
     const char *log = storage_world_log(&world);
-    assert_string_equal(log, "LIST pod/*, PUT pvc/a, LIST pod/*, PUT pvc/b, PUT pvc/c, PUT pvc/d");
+    assert_string_equal(log, "LIST pod/*, PUT pvc/a, PUT pvc/b, LIST pod/*, PUT pvc/c, PUT pvc/d");
     storage_world_clear(&world);
 }
 

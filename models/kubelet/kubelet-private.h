@@ -133,8 +133,6 @@ typedef struct {
     unsigned driver;     /* of the cluster */
     gboolean registered; /* in the list of registered drivers: mounts may use it */
     SimEventId event;    /* its socket appears */
-    CsiCallId call;      /* NodeGetInfo with the cluster's start; 0: none under way */
-    void *initial;       /* (owned): of that call */
 } NodePlugin;
 
 struct Kubelet {
@@ -239,6 +237,10 @@ gboolean node_volume_is_listed(const NodeVolume *self); /* in the cached Node's 
 gboolean node_volume_requires_remount(const NodeVolume *self); /* KVM-52 */
 /* A pod that runs on the node since before the simulation began has its volumes mounted. */
 void volume_manager_adopt(PodWorker *worker);
+
+/* How many of the rules of a mount apply to these facts; for tests: always one. */
+unsigned volume_manager_rules_matching(unsigned facts);
+extern const unsigned volume_manager_facts_end;
 
 /* ---- volume-operations.c ---- */
 

@@ -182,40 +182,20 @@ install_at_once(Kubelet *self, const NodeInfo *info)
     commit(self, &(ApiRequest){.verb = API_CREATE, .key = key, .object = csi_node});
 }
 
-/* A call that is made with the cluster's start. */
-typedef struct {
-    Kubelet *kubelet;
-    NodePlugin *plugin;
-} InitialInfo;
-
-static void
-initial_info_replied(void *data, const CsiResponse *response)
-{
-    g_autofree InitialInfo *initial = data;
-    Kubelet *self = initial->kubelet;
-    NodeInfo info = {.only_if_absent = TRUE,
-                     .node = api_server_get(self->base.api, self->node_key)};
-
-    initial->plugin->call = 0;
-    initial->plugin->initial = NULL;
-    if (response->code != CSI_OK ||
-        response->node_id == NULL) /* a driver that cannot register is not on the node */
-        return;
-    take_info(self, initial->plugin, response, &info);
-    install_at_once(self, &info);
-}
-
-static void
+/* Returns: FALSE: what the driver will say is not known beforehand, so that it has to be asked */
+static gboolean
 register_at_once(Kubelet *self, NodePlugin *plugin)
 {
-    InitialInfo *initial = g_new0(InitialInfo, 1);
-    CsiRequest request = {.method = CSI_NODE_GET_INFO, .served_by = self->base.node_name};
+    CsiDriver *driver = cluster_driver(self->base.cluster, plugin->driver);
+    NodeInfo info = {.only_if_absent = TRUE,
+                     .node = api_server_get(self->base.api, self->node_key)};
+    CsiResponse response;
 
-    initial->kubelet = self;
-    initial->plugin = plugin;
-    plugin->initial = initial;
-    plugin->call = csi_driver_call(cluster_driver(self->base.cluster, plugin->driver), &request,
-                                   initial_info_replied, initial);
+    if (!csi_driver_foresee_node_info(driver, self->base.node_name, &response))
+        return FALSE;
+    take_info(self, plugin, &response, &info);
+    install_at_once(self, &info);
+    return TRUE;
 }
 
 /* ---- On a running node: REG-18 ---- */
@@ -361,27 +341,32 @@ runs_here(const Kubelet *self, const NodePluginOptions *options)
            (node != NULL && string_map_contains(node->labels, options->node_selector));
 }
 
+/* When its socket is found, from now. REG-29: after a restart of the kubelet the sockets are there and are walked at
+ * once (TIM-94). */
+static SimTime
+socket_delay(const Kubelet *self, const NodePlugin *plugin, const NodePluginOptions *options)
+{
+    uint64_t entity =
+        sim_hash_combine(self->node_key->hash, sim_hash_string(plugin_name(self, plugin)));
+    SimStream stream = sim_stream(self->base.sim, "kubelet/registration");
+
+    if (self->base.started_late || options->registers_after == NULL)
+        return 0;
+    return MAX(sim_dist_draw(options->registers_after, stream, entity, 0), 0);
+}
+
 static void
 plugin_start(Kubelet *self, NodePlugin *plugin)
 {
     const NodePluginOptions *options = cluster_node_plugin(self->base.cluster, plugin->driver);
-    Sim *sim = self->base.sim;
 
     if (!self->base.started_late && options->registers_after == NULL) {
         plugin->registered = TRUE;
-        if (!options->preregistered)
-            register_at_once(self, plugin);
-        return;
+        if (options->preregistered || register_at_once(self, plugin))
+            return;
     }
-    SimTime delay =
-        0; /* REG-29: after a restart the sockets are there and are walked at once (TIM-94) */
-    if (!self->base.started_late) {
-        uint64_t entity =
-            sim_hash_combine(self->node_key->hash, sim_hash_string(plugin_name(self, plugin)));
-        delay = sim_dist_draw(options->registers_after, sim_stream(sim, "kubelet/registration"),
-                              entity, 0);
-    }
-    plugin->event = sim_after(sim, MAX(delay, 0), &socket_event, plugin, WAIT_STARTUP);
+    plugin->event = sim_after(self->base.sim, socket_delay(self, plugin, options), &socket_event,
+                              plugin, WAIT_STARTUP);
 }
 
 void
@@ -403,12 +388,7 @@ plugin_registration_init(Kubelet *self)
 void
 plugin_registration_clear(Kubelet *self)
 {
-    for (unsigned i = 0; i < self->n_plugins; i++) {
-        NodePlugin *plugin = &self->plugins[i];
-        sim_cancel(self->base.sim, plugin->event);
-        if (plugin->call != 0)
-            csi_driver_abandon(cluster_driver(self->base.cluster, plugin->driver), plugin->call);
-        g_free(plugin->initial);
-    }
+    for (unsigned i = 0; i < self->n_plugins; i++)
+        sim_cancel(self->base.sim, self->plugins[i].event);
     g_free(self->plugins);
 }

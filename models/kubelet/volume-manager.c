@@ -45,13 +45,30 @@ static const MountRule mount_rules[] = {
     {"KVM-35.0",  IN_ACTUAL | MOUNTED,                         REMOUNT,                LEAVE },
 };
 
+const unsigned volume_manager_facts_end = MOUNT_FACTS_END;
+
+static gboolean
+applies(const MountRule *rule, unsigned facts)
+{
+    return (facts & rule->all) == rule->all && (facts & rule->none) == 0;
+}
+
+unsigned
+volume_manager_rules_matching(unsigned facts)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(mount_rules); i++)
+        n += applies(&mount_rules[i], facts) ? 1 : 0;
+    return n;
+}
+
 static const MountRule *
 mount_rule_for(MountFacts facts)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(mount_rules); i++) {
-        const MountRule *rule = &mount_rules[i];
-        if ((facts & rule->all) == rule->all && (facts & rule->none) == 0)
-            return rule;
+        if (applies(&mount_rules[i], facts))
+            return &mount_rules[i];
     }
     g_assert_not_reached();
 }

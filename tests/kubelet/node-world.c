@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "node-world.h"
+
+#include <string.h>
+
+#include "models/kubelet/kubelet.h"
+#include "models/volume/plugins.h"
+
+const ModelClass *const model_classes[] = {&kubelet_class, NULL};
+
+static void *
+kubelet_options(void *data, const ProcessClass *class)
+{
+    World *self = data;
+
+    return process_options_new(class, self->strings);
+}
+
+void
+node_world_start_node(World *self, const char *node)
+{
+    cluster_add_node(self->cluster, node, kubelet_options, self);
+}
+
+void
+node_world_start(World *self)
+{
+    node_world_start_node(self, "a");
+}
+
+static gboolean
+set_bound(Object *object, const void *arg)
+{
+    Claim *claim = CLAIM(object);
+
+    (void)arg;
+    claim->phase = CLAIM_BOUND;
+    claim->capacity_bytes = claim->request_bytes;
+    return TRUE;
+}
+
+void
+node_world_bind(World *self, const char *name)
+{
+    world_edit_status(self, KIND_CLAIM, name, set_bound, NULL);
+}
+
+static void
+add_pair(World *self, const char *name, const char *plugin, uint32_t volume_mode)
+{
+    Claim *claim = world_claim(self, name, "class", NULL);
+    Volume *volume = world_volume(self, name);
+    VolumeSource source = *volume->source;
+
+    claim->volume_name = world_intern(self, name);
+    claim->volume_mode = volume_mode;
+    world_create(self, &claim->meta);
+
+    source.plugin = world_intern(self, plugin);
+    source.attributes = NULL;
+    if (strcmp(plugin, "csi") != 0)
+        source.driver = NULL;
+    volume_source_unref(volume->source);
+    volume->source = volume_source_new(&source);
+    volume->volume_mode = volume_mode;
+    volume->claim_ref.claim = world_key(self, KIND_CLAIM, name);
+    volume->claim_ref.uid = world_get(self, KIND_CLAIM, name)->uid;
+    world_create(self, &volume->meta);
+}
+
+void
+node_world_add_unbound(World *self, const char *name)
+{
+    add_pair(self, name, "csi", VOLUME_FILESYSTEM);
+}
+
+void
+node_world_add_volume(World *self, const char *name, const char *plugin)
+{
+    add_pair(self, name, plugin, VOLUME_FILESYSTEM);
+    node_world_bind(self, name);
+}
+
+void
+node_world_add_block_volume(World *self, const char *name)
+{
+    add_pair(self, name, "csi", VOLUME_BLOCK);
+    node_world_bind(self, name);
+}
+
+static gboolean
+set_modes(Object *object, const void *arg)
+{
+    VOLUME(object)->access_modes = *(const uint32_t *)arg;
+    return TRUE;
+}
+
+void
+node_world_set_access_modes(World *self, const char *name, uint32_t modes)
+{
+    world_edit(self, KIND_VOLUME, name, set_modes, &modes);
+}
+
+void
+node_world_add_driver(World *self, gboolean attach_required, gboolean republish)
+{
+    Object *driver = object_new(world_key(self, KIND_CSI_DRIVER, WORLD_DRIVER));
+
+    CSI_DRIVER_OBJECT(driver)->attach_required = attach_required;
+    CSI_DRIVER_OBJECT(driver)->requires_republish = republish;
+    world_create(self, driver);
+}
+
+static gboolean
+set_attached(Object *object, const void *arg)
+{
+    (void)arg;
+    ATTACHMENT(object)->attached = TRUE;
+    return TRUE;
+}
+
+static gboolean
+list_attached(Object *object, const void *arg)
+{
+    Node *node = NODE(object);
+    StringList *before = node->volumes_attached;
+
+    node->volumes_attached = string_list_with(before, arg);
+    string_list_unref(before);
+    return TRUE;
+}
+
+void
+node_world_attach(World *self, const char *name, const char *node)
+{
+    const Volume *volume = VOLUME_CONST(world_get(self, KIND_VOLUME, name));
+    ObjectKey *key = volume_attachment_key(self->objects, volume->source, node);
+    Attachment *attachment = world_attachment(self, key->name, name, node);
+    const char *unique =
+        volume_unique_name(self->strings, volume_plugin_find(volume->source), volume);
+
+    world_create(self, &attachment->meta);
+    world_edit_status(self, KIND_ATTACHMENT, key->name, set_attached, NULL);
+    world_edit_status(self, KIND_NODE, node, list_attached, unique);
+    csi_modelled_driver_add_attachment(self->driver, volume->source->handle, node);
+}
+
+/* One volume for each claim, mounted or as a device as the volume's mode has it. */
+static PodVolumes *
+make_volumes(World *self, const char *claims)
+{
+    g_auto(GStrv) names = g_strsplit(claims == NULL ? "" : claims, " ", -1);
+    unsigned n = claims == NULL ? 0 : g_strv_length(names);
+    g_autofree PodVolume *volumes = g_new0(PodVolume, MAX(n, 1));
+
+    for (unsigned i = 0; i < n; i++) {
+        const Object *volume = world_get(self, KIND_VOLUME, names[i]);
+        volumes[i].name = world_intern(self, names[i]);
+        volumes[i].claim_name = volumes[i].name;
+        volumes[i].mounted = TRUE;
+        volumes[i].device = volume != NULL && VOLUME_CONST(volume)->volume_mode == VOLUME_BLOCK;
+    }
+    return n == 0 ? NULL : pod_volumes_new(volumes, n);
+}
+
+void
+node_world_add_pod(World *self, const char *name, const char *node, const char *claims)
+{
+    Pod *pod = POD(object_new(world_key(self, KIND_POD, name)));
+
+    if (pod->spec == NULL)
+        pod->spec = pod_spec_new();
+    pod->spec->n_containers = 1;
+    pod->spec->containers = g_new0(PodContainer, 1);
+    pod->spec->containers[0].name = world_intern(self, "c");
+    pod->spec->containers[0].image = world_intern(self, "pause");
+    pod->volumes = make_volumes(self, claims);
+    pod->node_name = world_intern(self, node);
+    world_create(self, &pod->meta);
+}
+
+void
+node_world_delete_pod(World *self, const char *name, gboolean force)
+{
+    ApiRequest request = {
+        .verb = API_DELETE, .key = world_key(self, KIND_POD, name), .grace_s = force ? 0 : 30};
+    ApiResponse response;
+
+    api_server_commit(self->api, &request, &response);
+    g_assert(response.code == API_OK);
+}
+
+static gboolean
+is_read(const WorldEntry *entry)
+{
+    return g_str_has_prefix(entry->what, "GET ") || g_str_equal(entry->what, "NodeGetCapabilities");
+}
+
+char *
+node_world_take_writes(World *self)
+{
+    for (unsigned i = self->log->len; i > 0; i--) {
+        if (is_read(&g_array_index(self->log, WorldEntry, i - 1)))
+            g_array_remove_index(self->log, i - 1);
+    }
+    return world_take_log(self);
+}
+
+const Pod *
+node_world_pod(World *self, const char *name)
+{
+    return POD_CONST(world_get(self, KIND_POD, name));
+}
+
+char *
+node_world_in_use(World *self)
+{
+    const Node *node = (const Node *)world_get(self, KIND_NODE, "a");
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    for (unsigned i = 0; node->volumes_in_use != NULL && i < node->volumes_in_use->n_items; i++)
+        g_string_append_printf(text, "%s%s", i == 0 ? "" : " ", node->volumes_in_use->items[i]);
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}

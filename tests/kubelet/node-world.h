@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "tests/sidecar/world.h"
+
+/* The cluster of tests/sidecar/world.h with the kubelet of node "a", for tests of the kubelet. Scheduler, PV controller and
+ * attach/detach controller are played by commits that take no time. */
+
+/* Adds the kubelet; from now on its loops run. */
+void node_world_start(World *self);
+/* As node_world_start(), on any node. */
+void node_world_start_node(World *self, const char *node);
+
+/* A claim bound to a volume of the same name: of the driver, ReadWriteOnce, 1 GiB. @plugin: "csi", "local", ... */
+void node_world_add_volume(World *self, const char *name, const char *plugin);
+/* As above, but the claim's phase is still Pending (RACE-11). */
+void node_world_add_unbound(World *self, const char *name);
+void node_world_bind(World *self, const char *name);
+void node_world_set_access_modes(World *self, const char *name, uint32_t modes);
+void node_world_add_block_volume(World *self, const char *name);
+/* The CSIDriver object. */
+void node_world_add_driver(World *self, gboolean attach_required, gboolean republish);
+/* The controller's side of attaching: a VolumeAttachment that is attached, and the Node's volumesAttached. */
+void node_world_attach(World *self, const char *volume, const char *node);
+
+/* A pod that is bound to node @node, with the volumes of these claims: "one two"; NULL: none. */
+void node_world_add_pod(World *self, const char *name, const char *node, const char *claims);
+/* Deletes it with its grace, as a user does. @force: with none. */
+void node_world_delete_pod(World *self, const char *name, gboolean force);
+
+/* Returns: (owned): what the kubelet did but for reads, joined by ", "; and forgets it */
+char *node_world_take_writes(World *self);
+const Pod *node_world_pod(World *self, const char *name);
+/* Returns: (owned): volumesInUse of node "a", joined by " " */
+char *node_world_in_use(World *self);

@@ -80,16 +80,6 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
     api_server_observe_requests(self->api, request_answered, self);
 }
 
-void
-storage_world_clear(StorageWorld *self)
-{
-    cluster_free(self->cluster);
-    sim_free(self->sim);
-    objects_free(self->objects);
-    timing_clear(&self->timing);
-    g_string_free(self->log, TRUE);
-}
-
 static void *
 default_options(void *data, const ProcessClass *class)
 {
@@ -121,6 +111,19 @@ storage_world_run(StorageWorld *self, SimTime at)
 {
     sim_at(self->sim, at, &time_goes_by, NULL, WAIT_SCENARIO); /* also with nothing else to do */
     sim_run_until(self->sim, at);
+}
+
+void
+storage_world_clear(StorageWorld *self)
+{
+    /* Requests under way come to their end; nobody waits for them any more. */
+    cluster_crash(self->cluster, "kube-controller-manager", NULL);
+    storage_world_run(self, sim_now(self->sim) + SIM_SECOND);
+    cluster_free(self->cluster);
+    sim_free(self->sim);
+    objects_free(self->objects);
+    timing_clear(&self->timing);
+    g_string_free(self->log, TRUE);
 }
 
 const char *

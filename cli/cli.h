@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/* What users' scripts rely on (DESIGN §10): changing one is a breaking change. */
+typedef enum {
+    EXIT_DONE = 0,
+    EXIT_ERROR = 1, /* internal, or input and output */
+    EXIT_BAD_INPUT = 2,
+    EXIT_NOT_MET = 3,       /* an slo or expect */
+    EXIT_NOT_PERMITTED = 4, /* on this machine */
+    EXIT_INTERRUPTED = 130,
+} ExitCode;
+
+typedef struct {
+    const char *name;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name. Returns: an ExitCode */
+    const char *arguments;             /* for the usage line */
+    const char *summary;               /* one line */
+} Command;
+
+int cmd_run(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
+int cmd_schema(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+/**
+ * cli_parse:
+ * Parses @entries and --help out of @argv, and puts the other arguments in @rest. Prints what is wrong.
+ * @arguments, @summary, @description: for --help; the last may be %NULL
+ * Returns: %FALSE: end with %EXIT_BAD_INPUT
+ */
+gboolean cli_parse(int *argc,
+                   char ***argv,
+                   const GOptionEntry *entries,
+                   const char *arguments,
+                   const char *summary,
+                   const char *description);
+/* Prints "kvolsim: message" to stderr. */
+void cli_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
+
+/* The root of scenarios/, plots/ and models/profiles/: the source tree's if the program runs uninstalled. (owned) */
+char *cli_data_dir(void);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+
+#include "cli.h"
+#include "run/scenario.h"
+
+/* Returns: whether the file is sound */
+static gboolean
+check_file(const char *file, const ScenarioOptions *options)
+{
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autoptr(Scenario) scenario = scenario_load(file, options, &faults);
+
+    for (unsigned i = 0; i < faults->len; i++) {
+        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+        puts(text);
+    }
+    return scenario != NULL;
+}
+
+int
+cmd_check(int argc, char **argv)
+{
+    g_auto(GStrv) set = NULL;
+    const GOptionEntry entries[] = {
+        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change a value before checking",
+         "PATH=VALUE"},
+        {NULL   },
+    };
+    g_autofree char *data_dir = cli_data_dir();
+    gboolean is_sound = TRUE;
+
+    if (!cli_parse(&argc, &argv, entries, "FILE…",
+                   "Check scenario and manifest files without running them: a line for each fault.",
+                   "Exit status: 0 if all files are sound, 2 if not."))
+        return EXIT_BAD_INPUT;
+    if (argc < 2) {
+        cli_error("check: no file given (see kvolsim check --help)");
+        return EXIT_BAD_INPUT;
+    }
+    const ScenarioOptions options = {.data_dir = data_dir, .set = (const char *const *)set};
+    for (int i = 1; i < argc; i++)
+        is_sound = check_file(argv[i], &options) && is_sound;
+    return is_sound ? EXIT_DONE : EXIT_BAD_INPUT;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli.h"
+#include "run/scenario.h"
+
+int
+cmd_schema(int argc, char **argv)
+{
+    const GOptionEntry entries[] = {{NULL}};
+
+    if (!cli_parse(
+            &argc, &argv, entries, NULL,
+            "Print the JSON Schema of scenario files, so that editors can complete and check them.",
+            NULL))
+        return EXIT_BAD_INPUT;
+    json_t *schema = scenario_schema();
+    char *text = json_dumps(schema, JSON_INDENT(2));
+    puts(text);
+    free(text);
+    json_decref(schema);
+    return EXIT_DONE;
+}

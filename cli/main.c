@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "config.h"
+
+static const Command commands[] = {
+    {"run",     cmd_run,     "SCENARIO", "Run a scenario and print how long things took"         },
+    {"check",   cmd_check,   "FILE…",  "Check scenario and manifest files without running them"},
+    {"plot",    cmd_plot,    "RUN",      "Draw pictures of a run's results"                      },
+    {"schema",  cmd_schema,  "",         "Print the JSON Schema of scenario files"               },
+    {"version", cmd_version, "",         "Print the version"                                     },
+};
+
+static void
+print_usage(FILE *to)
+{
+    fprintf(to, "Usage: kvolsim COMMAND [OPTION…] [ARGUMENT…]\n\n"
+                "Simulates the storage control plane of Kubernetes: how long claims take to bind "
+                "and pods to start,\n"
+                "and where that time goes.\n\nCommands:\n");
+    for (unsigned i = 0; i < G_N_ELEMENTS(commands); i++)
+        fprintf(to, "  %-8s %-9s %s\n", commands[i].name, commands[i].arguments,
+                commands[i].summary);
+    fprintf(to, "\n`kvolsim COMMAND --help` tells a command's options. Begin with: kvolsim run "
+                "scenarios/quickstart.yaml\n"
+                "Exit status: 0 done, 1 internal or I/O error, 2 bad input, 3 an slo or expect was "
+                "not met,\n"
+                "4 not permitted on this machine, 130 interrupted.\n");
+}
+
+void
+cli_error(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fputs("kvolsim: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+gboolean
+cli_parse(int *argc,
+          char ***argv,
+          const GOptionEntry *entries,
+          const char *arguments,
+          const char *summary,
+          const char *description)
+{
+    g_autoptr(GOptionContext) context = g_option_context_new(arguments);
+    g_autofree char *command = g_strdup((*argv)[0]);
+    g_autofree char *program = g_strdup_printf("kvolsim %s", command);
+    g_autoptr(GError) error = NULL;
+
+    g_set_prgname(program);
+    g_option_context_set_summary(context, summary);
+    g_option_context_set_description(context, description);
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (g_option_context_parse(context, argc, argv, &error))
+        return TRUE;
+    cli_error("%s: %s (see kvolsim %s --help)", command, error->message, command);
+    return FALSE;
+}
+
+char *
+cli_data_dir(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    if (length > 0) {
+        path[length] = '\0';
+        g_autofree char *folder = g_path_get_dirname(path);
+        if (strcmp(folder, KVOLSIM_BUILDDIR) == 0)
+            return g_strdup(KVOLSIM_SRCDIR);
+    }
+    return g_strdup(KVOLSIM_DATADIR);
+}
+
+static const Command *
+find_command(const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(commands); i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+int
+main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, ""); /* for file names in messages; numbers stay as they are everywhere */
+    if (argc < 2) {
+        print_usage(stderr);
+        return EXIT_BAD_INPUT;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_usage(stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0)
+        return cmd_version(argc - 1, argv + 1);
+
+    const Command *command = find_command(argv[1]);
+    if (command == NULL) {
+        cli_error("no such command: \"%s\" (see kvolsim --help)", argv[1]);
+        return EXIT_BAD_INPUT;
+    }
+    return command->run(argc - 1, argv + 1);
+}

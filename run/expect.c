@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "run-private.h"
+
+#define LABEL_ZONE "topology.kubernetes.io/zone"
+
+static const char *
+phase_of(const Object *object)
+{
+    switch (object_kind(object)) {
+    case KIND_POD:
+        return pod_phase_name(POD_CONST(object)->phase);
+    case KIND_CLAIM:
+        return claim_phase_name(CLAIM_CONST(object)->phase);
+    case KIND_VOLUME:
+        return volume_phase_name(VOLUME_CONST(object)->phase);
+    case KIND_STORAGE_CLASS:
+    case KIND_NODE:
+    case KIND_CSI_NODE:
+    case KIND_CSI_DRIVER:
+    case KIND_ATTACHMENT:
+    case KIND_STORAGE_CAPACITY:
+    case KIND_STATEFUL_SET:
+    case KIND_CONTROLLER_REVISION:
+    case N_KINDS:
+        break;
+    }
+    return "";
+}
+
+static gboolean
+text_has(const char *text, const char *part)
+{
+    return text != NULL && strstr(text, part) != NULL;
+}
+
+static gboolean
+pod_is_in_zone(const Run *self, const Pod *pod, const char *zone)
+{
+    const ObjectKey *key = pod->node_name == NULL
+                               ? NULL
+                               : objects_find_key(self->objects, KIND_NODE, NULL, pod->node_name);
+    const Object *node = key == NULL ? NULL : api_server_get(cluster_api(self->cluster), key);
+
+    return node != NULL && g_strcmp0(object_label(node, LABEL_ZONE), zone) == 0;
+}
+
+static gboolean
+pod_meets(const Run *self, const ScenarioExpect *expect, const Pod *pod)
+{
+    if (expect->reason != NULL && !text_has(pod->scheduled.message, expect->reason) &&
+        !text_has(pod->reason, expect->reason))
+        return FALSE;
+    if (expect->on_node != NULL && g_strcmp0(pod->node_name, expect->on_node) != 0)
+        return FALSE;
+    if (expect->in_zone != NULL && !pod_is_in_zone(self, pod, expect->in_zone))
+        return FALSE;
+    return expect->ready < 0 || pod_is_ready(pod) == (expect->ready == 1);
+}
+
+static gboolean
+object_meets(const Run *self, const ScenarioExpect *expect, const Object *object)
+{
+    if (expect->phase != NULL && !g_str_equal(phase_of(object), expect->phase))
+        return FALSE;
+    if (expect->name != NULL && !g_pattern_match_simple(expect->name, object_name(object)))
+        return FALSE;
+    return object_kind(object) != KIND_POD || pod_meets(self, expect, POD_CONST(object));
+}
+
+static int64_t
+count_objects(const Run *self, const ScenarioExpect *expect)
+{
+    const ApiServer *api = cluster_api(self->cluster);
+    int64_t count = 0;
+
+    for (uint32_t slot = 0; slot < objects_n_keys(self->objects, expect->kind); slot++) {
+        const Object *object =
+            api_server_get(api, objects_key_at(self->objects, expect->kind, slot));
+        count += object != NULL && object_meets(self, expect, object);
+    }
+    return count;
+}
+
+static int64_t
+count_driver_volumes(const Run *self, const char *driver)
+{
+    for (unsigned i = 0; i < self->scenario->n_drivers; i++)
+        if (g_str_equal(self->scenario->drivers[i].name, driver))
+            return run_driver_volumes(self, i);
+    return 0;
+}
+
+static void
+look(Run *self, const ScenarioExpect *expect)
+{
+    ExpectResult result = {.expect = expect, .at = sim_now(self->sim)};
+
+    result.count = expect->driver != NULL ? count_driver_volumes(self, expect->driver)
+                                          : count_objects(self, expect);
+    result.is_met = result.count >= expect->count_min && result.count <= expect->count_max;
+    g_array_append_val(self->expects, result);
+}
+
+typedef struct {
+    Run *run;
+    const ScenarioExpect *expect;
+} Look;
+
+static void
+look_now(Sim *sim, void *data)
+{
+    Look *look_at = data;
+
+    (void)sim;
+    look(look_at->run, look_at->expect);
+    g_free(look_at);
+}
+
+static const SimEventType look_event = {
+    .name = "run/expect",
+    .fire = look_now,
+    .free_data = g_free,
+};
+
+void
+expects_schedule(Run *self)
+{
+    for (unsigned i = 0; i < self->scenario->n_expects; i++) {
+        const ScenarioExpect *expect = &self->scenario->expects[i];
+        Look *look_at = g_new(Look, 1);
+        *look_at = (Look){self, expect};
+        sim_at(self->sim, expect->at, &look_event, look_at,
+               WAIT_SCENARIO); /* at the end: SIM_TIME_MAX is never */
+    }
+}
+
+void
+expects_finish(Run *self)
+{
+    for (unsigned i = 0; i < self->scenario->n_expects; i++)
+        if (self->scenario->expects[i].at == SIM_TIME_MAX)
+            look(self, &self->scenario->expects[i]);
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "milestones.h"
+
+#include <string.h>
+
+struct Milestones {
+    Sim *sim;
+    Objects *objects;
+    GArray *log;           /* of Milestone */
+    GArray *last[N_KINDS]; /* of uint32_t, by slot: the chain's head, index + 1 */
+    GArray *pods;          /* of PodRecord */
+    GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot */
+    GHashTable *by_handle; /* interned "driver^handle" -> ObjectKey of the volume */
+    SimTime last_change;
+};
+
+const char *
+milestone_name(MilestoneKind kind)
+{
+    static const char *const names[] = {
+#define MILESTONE_NAME(member, text) [MILESTONE_##member] = text,
+        MILESTONES(MILESTONE_NAME)
+#undef MILESTONE_NAME
+    };
+
+    return names[kind];
+}
+
+static uint32_t *
+chain_head(Milestones *self, const ObjectKey *object)
+{
+    GArray *heads = self->last[object->kind];
+
+    if (object->slot >= heads->len)
+        g_array_set_size(heads, MAX(object->slot + 1, heads->len * 2));
+    return &g_array_index(heads, uint32_t, object->slot);
+}
+
+static void
+add_with_code(Milestones *self,
+              MilestoneKind kind,
+              const ObjectKey *object,
+              const char *node,
+              SimTime at,
+              SimCauseId cause,
+              CsiCode code)
+{
+    uint32_t *head = chain_head(self, object);
+    Milestone milestone = {
+        .object = object,
+        .node = node,
+        .at = at,
+        .previous = *head,
+        .cause = cause,
+        .incarnation = (uint16_t)object->incarnation,
+        .kind = (uint8_t)kind,
+        .code = (uint8_t)code,
+    };
+
+    g_array_append_val(self->log, milestone);
+    *head = self->log->len;
+}
+
+static void
+add(Milestones *self, MilestoneKind kind, const ObjectKey *object, const char *node)
+{
+    add_with_code(self, kind, object, node, sim_now(self->sim), sim_cause(self->sim), CSI_OK);
+}
+
+/* ---- At the API server ---- */
+
+static void
+see_end(Milestones *self,
+        const Object *before,
+        const Object *after,
+        MilestoneKind deleted,
+        MilestoneKind gone)
+{
+    const Object *object = before != NULL ? before : after;
+
+    if (after != NULL && object_is_deleted(after) && (before == NULL || !object_is_deleted(before)))
+        add(self, deleted, object->key, NULL);
+    else if (after == NULL && !object_is_deleted(before)) /* nothing held it back */
+        add(self, deleted, object->key, NULL);
+    if (after == NULL)
+        add(self, gone, object->key, NULL);
+}
+
+static gboolean
+annotation_appeared(const Object *before, const Object *after, const char *annotation)
+{
+    return object_annotation(after, annotation) != NULL &&
+           (before == NULL || object_annotation(before, annotation) == NULL);
+}
+
+static void
+remember_volume_of(Milestones *self, const Claim *claim)
+{
+    GPtrArray *volumes = self->volume_of;
+    uint32_t slot = claim->meta.key->slot;
+
+    if (slot >= volumes->len)
+        g_ptr_array_set_size(volumes, (int)MAX(slot + 1, volumes->len * 2));
+    volumes->pdata[slot] = objects_key(self->objects, KIND_VOLUME, NULL, claim->volume_name);
+}
+
+static void
+see_claim(Milestones *self, const Claim *before, const Claim *after)
+{
+    const Object *old = before == NULL ? NULL : &before->meta;
+
+    if (after != NULL) {
+        const ObjectKey *key = after->meta.key;
+        if (before == NULL)
+            add(self, MILESTONE_CLAIM_CREATED, key, NULL);
+        if (annotation_appeared(old, &after->meta, ANNOTATION_SELECTED_NODE))
+            add(self, MILESTONE_CLAIM_SELECTED, key,
+                object_annotation(&after->meta, ANNOTATION_SELECTED_NODE));
+        if (annotation_appeared(old, &after->meta, ANNOTATION_STORAGE_PROVISIONER))
+            add(self, MILESTONE_CLAIM_ANNOTATED, key, NULL);
+        if (after->phase == CLAIM_BOUND && (before == NULL || before->phase != CLAIM_BOUND)) {
+            remember_volume_of(self, after);
+            add(self, MILESTONE_CLAIM_BOUND, key, NULL);
+        }
+        if (after->phase == CLAIM_LOST && (before == NULL || before->phase != CLAIM_LOST))
+            add(self, MILESTONE_CLAIM_LOST, key, NULL);
+    }
+    see_end(self, old, after == NULL ? NULL : &after->meta, MILESTONE_CLAIM_DELETED,
+            MILESTONE_CLAIM_GONE);
+}
+
+static const char *
+handle_name(const Milestones *self, const char *driver, const char *handle)
+{
+    return strings_internf(objects_strings(self->objects), "%s^%s", driver, handle);
+}
+
+static void
+see_volume(Milestones *self, const Volume *before, const Volume *after)
+{
+    if (after != NULL) {
+        ObjectKey *key = (ObjectKey *)after->meta.key;
+        if (before == NULL) {
+            add(self, MILESTONE_VOLUME_CREATED, key, NULL);
+            if (after->source != NULL && after->source->driver != NULL)
+                g_hash_table_insert(
+                    self->by_handle,
+                    (void *)handle_name(self, after->source->driver, after->source->handle), key);
+        }
+        if (after->phase == VOLUME_BOUND && (before == NULL || before->phase != VOLUME_BOUND))
+            add(self, MILESTONE_VOLUME_BOUND, key, NULL);
+        if (after->phase == VOLUME_RELEASED && (before == NULL || before->phase != VOLUME_RELEASED))
+            add(self, MILESTONE_VOLUME_RELEASED, key, NULL);
+    }
+    see_end(self, before == NULL ? NULL : &before->meta, after == NULL ? NULL : &after->meta,
+            MILESTONE_VOLUME_DELETED, MILESTONE_VOLUME_GONE);
+}
+
+static void
+see_pod(Milestones *self, const Pod *before, const Pod *after)
+{
+    const PodPhase old_phase = before == NULL ? POD_PENDING : before->phase;
+
+    if (after != NULL) {
+        const ObjectKey *key = after->meta.key;
+        if (before == NULL) {
+            PodRecord record = {key, pod_volumes_ref(after->volumes), (uint16_t)key->incarnation};
+            g_array_append_val(self->pods, record);
+            add(self, MILESTONE_POD_CREATED, key, NULL);
+        }
+        if (after->scheduled.status == CONDITION_FALSE &&
+            (before == NULL || before->scheduled.status != CONDITION_FALSE))
+            add(self, MILESTONE_POD_UNSCHEDULABLE, key, NULL);
+        if (after->node_name != NULL && (before == NULL || before->node_name == NULL))
+            add(self, MILESTONE_POD_SCHEDULED, key, after->node_name);
+        if (after->phase == POD_RUNNING && old_phase != POD_RUNNING)
+            add(self, MILESTONE_POD_RUNNING, key, after->node_name);
+        if (pod_is_ready(after) && (before == NULL || !pod_is_ready(before)))
+            add(self, MILESTONE_POD_READY, key, after->node_name);
+        if (pod_is_terminal(after) && (before == NULL || !pod_is_terminal(before)))
+            add(self, MILESTONE_POD_STOPPED, key, after->node_name);
+    }
+    see_end(self, before == NULL ? NULL : &before->meta, after == NULL ? NULL : &after->meta,
+            MILESTONE_POD_DELETED, MILESTONE_POD_GONE);
+}
+
+static void
+see_attachment(Milestones *self, const Attachment *before, const Attachment *after)
+{
+    const Attachment *any = after != NULL ? after : before;
+
+    if (any->volume_name == NULL)
+        return;
+    const ObjectKey *volume = objects_key(self->objects, KIND_VOLUME, NULL, any->volume_name);
+    if (before == NULL)
+        add(self, MILESTONE_VOLUME_ATTACH_REQUESTED, volume, any->node_name);
+    if (after != NULL && after->attached && (before == NULL || !before->attached))
+        add(self, MILESTONE_VOLUME_ATTACHED, volume, any->node_name);
+    gboolean was_deleted = before != NULL && object_is_deleted(&before->meta);
+    if (!was_deleted && (after == NULL || object_is_deleted(&after->meta)))
+        add(self, MILESTONE_VOLUME_DETACH_REQUESTED, volume, any->node_name);
+    if (after == NULL)
+        add(self, MILESTONE_VOLUME_DETACHED, volume, any->node_name);
+}
+
+#define CSI_PREFIX "kubernetes.io/csi/"
+
+/* Volumes that are in one list of a node's status and not in the other. */
+static void
+see_list(Milestones *self,
+         const StringList *has,
+         const StringList *has_not,
+         const char *node,
+         MilestoneKind kind)
+{
+    for (unsigned i = 0; has != NULL && i < has->n_items; i++) {
+        const char *name = has->items[i];
+        if (string_list_has(has_not, name) || !g_str_has_prefix(name, CSI_PREFIX))
+            continue;
+        const char *handle =
+            strings_find(objects_strings(self->objects), name + strlen(CSI_PREFIX));
+        const ObjectKey *volume =
+            handle == NULL ? NULL : g_hash_table_lookup(self->by_handle, handle);
+        if (volume != NULL)
+            add(self, kind, volume, node);
+    }
+}
+
+static void
+see_node(Milestones *self, const Node *before, const Node *after)
+{
+    if (before == NULL || after == NULL)
+        return;
+    const char *name = object_name(&after->meta);
+    if (before->volumes_in_use != after->volumes_in_use) {
+        see_list(self, after->volumes_in_use, before->volumes_in_use, name,
+                 MILESTONE_VOLUME_IN_USE);
+        see_list(self, before->volumes_in_use, after->volumes_in_use, name,
+                 MILESTONE_VOLUME_NOT_IN_USE);
+    }
+    if (before->volumes_attached != after->volumes_attached) {
+        see_list(self, after->volumes_attached, before->volumes_attached, name,
+                 MILESTONE_VOLUME_REPORTED);
+        see_list(self, before->volumes_attached, after->volumes_attached, name,
+                 MILESTONE_VOLUME_NOT_REPORTED);
+    }
+}
+
+static void
+see_write(void *data, const Object *before, const Object *after)
+{
+    Milestones *self = data;
+
+    self->last_change = sim_now(self->sim);
+    switch (object_kind(after != NULL ? after : before)) {
+    case KIND_POD:
+        see_pod(self, (const Pod *)before, (const Pod *)after);
+        break;
+    case KIND_CLAIM:
+        see_claim(self, (const Claim *)before, (const Claim *)after);
+        break;
+    case KIND_VOLUME:
+        see_volume(self, (const Volume *)before, (const Volume *)after);
+        break;
+    case KIND_ATTACHMENT:
+        see_attachment(self, (const Attachment *)before, (const Attachment *)after);
+        break;
+    case KIND_NODE:
+        see_node(self, (const Node *)before, (const Node *)after);
+        break;
+    case KIND_STORAGE_CLASS:
+    case KIND_CSI_NODE:
+    case KIND_CSI_DRIVER:
+    case KIND_STORAGE_CAPACITY:
+    case KIND_STATEFUL_SET:
+    case KIND_CONTROLLER_REVISION:
+    case N_KINDS:
+        break;
+    }
+}
+
+/* ---- At the drivers ---- */
+
+/* Which milestones the start and the successful end of a call are. */
+static const struct {
+    CsiMethod method;
+    MilestoneKind started, ended;
+} call_milestones[] = {
+    {CSI_CREATE_VOLUME,               MILESTONE_VOLUME_PROVISION_STARTED, MILESTONE_VOLUME_PROVISION_ENDED},
+    {CSI_DELETE_VOLUME,               MILESTONE_VOLUME_DELETE_STARTED,    MILESTONE_VOLUME_DELETE_ENDED   },
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   MILESTONE_VOLUME_ATTACH_STARTED,    MILESTONE_VOLUME_ATTACH_ENDED   },
+    {CSI_CONTROLLER_UNPUBLISH_VOLUME, MILESTONE_VOLUME_DETACH_STARTED,
+     MILESTONE_VOLUME_DETACH_ENDED                                                                        },
+    {CSI_NODE_STAGE_VOLUME,           MILESTONE_VOLUME_STAGE_STARTED,     MILESTONE_VOLUME_STAGED         },
+    {CSI_NODE_PUBLISH_VOLUME,         MILESTONE_VOLUME_PUBLISH_STARTED,   MILESTONE_VOLUME_PUBLISHED      },
+    {CSI_NODE_UNPUBLISH_VOLUME,       MILESTONE_VOLUME_UNPUBLISH_STARTED, MILESTONE_VOLUME_UNPUBLISHED    },
+    {CSI_NODE_UNSTAGE_VOLUME,         MILESTONE_VOLUME_UNSTAGE_STARTED,   MILESTONE_VOLUME_UNSTAGED       },
+};
+
+/* The volume that a call is about: of CreateVolume the PersistentVolume that will have this name. */
+static const ObjectKey *
+volume_of_call(const Milestones *self, const CsiCallRecord *record)
+{
+    const CsiRequest *request = record->request;
+
+    if (request->method == CSI_CREATE_VOLUME)
+        return objects_key(self->objects, KIND_VOLUME, NULL, request->name);
+    if (request->volume_id == NULL)
+        return NULL;
+    return g_hash_table_lookup(
+        self->by_handle, handle_name(self, csi_driver_name(record->driver), request->volume_id));
+}
+
+static void
+see_call(Milestones *self, const CsiCallRecord *record, gboolean ended)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(call_milestones); i++) {
+        if (call_milestones[i].method != record->request->method)
+            continue;
+        const ObjectKey *volume = volume_of_call(self, record);
+        const char *node = record->request->served_by != NULL ? record->request->served_by
+                                                              : record->request->node_id;
+        if (volume == NULL)
+            return;
+        if (ended)
+            add_with_code(self, call_milestones[i].ended, volume, node, sim_now(self->sim),
+                          sim_cause(self->sim), record->answer);
+        else
+            add_with_code(self, call_milestones[i].started, volume, node, record->started_at,
+                          record->cause, CSI_OK);
+    }
+}
+
+static void
+call_started(void *data, const CsiCallRecord *record)
+{
+    see_call(data, record, FALSE);
+}
+
+static void
+call_answered(void *data, const CsiCallRecord *record)
+{
+    see_call(data, record, TRUE);
+}
+
+void
+milestones_watch_driver(Milestones *self, CsiDriver *driver)
+{
+    CsiObserver observer = {.started = call_started, .answered = call_answered, .data = self};
+
+    csi_driver_add_observer(driver, &observer);
+}
+
+Milestones *
+milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
+{
+    Milestones *self = g_new0(Milestones, 1);
+
+    self->sim = sim;
+    self->objects = objects;
+    self->log = g_array_new(FALSE, FALSE, sizeof(Milestone));
+    self->pods = g_array_new(FALSE, FALSE, sizeof(PodRecord));
+    self->volume_of = g_ptr_array_new();
+    self->by_handle = g_hash_table_new(g_direct_hash, g_direct_equal);
+    for (unsigned i = 0; i < N_KINDS; i++)
+        self->last[i] = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+    api_server_observe(cluster_api(cluster), see_write, self);
+    return self;
+}
+
+void
+milestones_free(Milestones *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned i = 0; i < self->pods->len; i++)
+        pod_volumes_unref(g_array_index(self->pods, PodRecord, i).volumes);
+    for (unsigned i = 0; i < N_KINDS; i++)
+        g_array_unref(self->last[i]);
+    g_array_unref(self->log);
+    g_array_unref(self->pods);
+    g_ptr_array_unref(self->volume_of);
+    g_hash_table_unref(self->by_handle);
+    g_free(self);
+}
+
+unsigned
+milestones_count(const Milestones *self)
+{
+    return self->log->len;
+}
+
+const Milestone *
+milestones_at(const Milestones *self, unsigned i)
+{
+    return &g_array_index(self->log, Milestone, i);
+}
+
+uint32_t
+milestones_last(const Milestones *self, const ObjectKey *object)
+{
+    const GArray *heads = self->last[object->kind];
+
+    return object->slot < heads->len ? g_array_index(heads, uint32_t, object->slot) : 0;
+}
+
+unsigned
+milestones_n_pods(const Milestones *self)
+{
+    return self->pods->len;
+}
+
+const PodRecord *
+milestones_pod(const Milestones *self, unsigned i)
+{
+    return &g_array_index(self->pods, PodRecord, i);
+}
+
+const ObjectKey *
+milestones_volume_of(const Milestones *self, const ObjectKey *claim)
+{
+    return claim->slot < self->volume_of->len ? self->volume_of->pdata[claim->slot] : NULL;
+}
+
+SimTime
+milestones_last_change(const Milestones *self)
+{
+    return self->last_change;
+}

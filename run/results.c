@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "results.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "config.h"
+#include "run-private.h"
+
+/* An expectation's worst outcome over the replications. */
+typedef struct {
+    ExpectResult worst;
+    unsigned n_met, n_runs;
+} ExpectSummary;
+
+/* How many objects of a kind there were, in the end. */
+typedef struct {
+    unsigned pods, pods_ready, pods_pending, claims, claims_bound, volumes, attachments,
+        driver_volumes;
+} FinalState;
+
+struct Results {
+    const Scenario *scenario;
+    uint64_t seed;
+    unsigned n_runs;
+    SimSample samples[N_STAGES];
+    GArray *expects; /* of ExpectSummary, one for each of the scenario's */
+    FinalState final;
+    SimTime virtual_time; /* of the last run */
+    uint64_t n_events, n_writes;
+};
+
+const char *
+results_version(void)
+{
+    return PACKAGE_VERSION;
+}
+
+Results *
+results_new(const Scenario *scenario, uint64_t seed)
+{
+    Results *self = g_new0(Results, 1);
+
+    self->scenario = scenario;
+    self->seed = seed;
+    self->expects = g_array_new(FALSE, TRUE, sizeof(ExpectSummary));
+    g_array_set_size(self->expects, scenario->n_expects);
+    for (unsigned i = 0; i < N_STAGES; i++)
+        sim_sample_init(&self->samples[i]);
+    return self;
+}
+
+void
+results_free(Results *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned i = 0; i < N_STAGES; i++)
+        sim_sample_clear(&self->samples[i]);
+    g_array_unref(self->expects);
+    g_free(self);
+}
+
+static FinalState
+final_state(const Run *run)
+{
+    const ApiServer *api = cluster_api(run_cluster(run));
+    Objects *objects = run_objects(run);
+    FinalState state = {
+        .pods = api_server_count(api, KIND_POD),
+        .claims = api_server_count(api, KIND_CLAIM),
+        .volumes = api_server_count(api, KIND_VOLUME),
+        .attachments = api_server_count(api, KIND_ATTACHMENT),
+    };
+
+    for (uint32_t i = 0; i < objects_n_keys(objects, KIND_POD); i++) {
+        const Pod *pod = POD_CONST(api_server_get(api, objects_key_at(objects, KIND_POD, i)));
+        state.pods_ready += pod != NULL && pod_is_ready(pod);
+        state.pods_pending += pod != NULL && pod->phase == POD_PENDING;
+    }
+    for (uint32_t i = 0; i < objects_n_keys(objects, KIND_CLAIM); i++) {
+        const Claim *claim =
+            CLAIM_CONST(api_server_get(api, objects_key_at(objects, KIND_CLAIM, i)));
+        state.claims_bound += claim != NULL && claim->phase == CLAIM_BOUND;
+    }
+    for (unsigned i = 0; i < run_scenario(run)->n_drivers; i++)
+        state.driver_volumes += run_driver_volumes(run, i);
+    return state;
+}
+
+static void
+add_expect(Results *self, const ExpectResult *result)
+{
+    unsigned index = (unsigned)(result->expect - self->scenario->expects);
+    ExpectSummary *summary = &g_array_index(self->expects, ExpectSummary, index);
+
+    if (summary->n_runs == 0 || (summary->worst.is_met && !result->is_met))
+        summary->worst = *result;
+    summary->n_runs++;
+    summary->n_met += result->is_met;
+}
+
+void
+results_add(Results *self, const Run *run, const Stages *stages)
+{
+    unsigned n_expects;
+    const ExpectResult *expects = run_expects(run, &n_expects);
+
+    for (unsigned i = 0; i < n_expects; i++)
+        add_expect(self, &expects[i]);
+    for (unsigned stage = 0; stage < N_STAGES; stage++) {
+        const GArray *values = stages->samples[stage].values;
+        for (unsigned i = 0; i < values->len; i++)
+            sim_sample_add(&self->samples[stage], g_array_index(values, SimTime, i));
+    }
+    self->n_runs++;
+    self->final = final_state(run);
+    self->virtual_time = sim_now(run_sim(run));
+    self->n_events += sim_events_fired(run_sim(run));
+    self->n_writes += api_server_resource_version(cluster_api(run_cluster(run)));
+}
+
+SimSample *
+results_stage(Results *self, Stage stage)
+{
+    return &self->samples[stage];
+}
+
+static SloResult
+judge_slo(Results *self, const ScenarioSlo *slo)
+{
+    SloResult result = {.slo = slo};
+    Stage stage;
+
+    if (!stage_find(slo->stage, &stage))
+        return result;
+    result.count = sim_sample_count(&self->samples[stage]);
+    result.value = sim_sample_quantile(&self->samples[stage], slo->quantile);
+    result.is_met = result.count > 0 && result.value < slo->below;
+    return result;
+}
+
+static gboolean
+expect_is_met(const ExpectSummary *summary)
+{
+    return summary->n_runs > 0 && summary->n_met == summary->n_runs;
+}
+
+gboolean
+results_are_good(Results *self)
+{
+    for (unsigned i = 0; i < self->scenario->n_slos; i++)
+        if (!judge_slo(self, &self->scenario->slos[i]).is_met)
+            return FALSE;
+    for (unsigned i = 0; i < self->expects->len; i++)
+        if (!expect_is_met(&g_array_index(self->expects, ExpectSummary, i)))
+            return FALSE;
+    return TRUE;
+}
+
+/* ---- summary.json ---- */
+
+/* Seconds; fifteen digits hold eleven days to the nanosecond. */
+static json_t *
+json_seconds(SimTime time)
+{
+    return json_real((double)time / (double)SIM_SECOND);
+}
+
+static json_t *
+json_stage(SimSample *values)
+{
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "count", (int)sim_sample_count(values),
+                     "mean", json_seconds(sim_sample_mean(values)), "p50",
+                     json_seconds(sim_sample_quantile(values, 0.5)), "p90",
+                     json_seconds(sim_sample_quantile(values, 0.9)), "p99",
+                     json_seconds(sim_sample_quantile(values, 0.99)), "max",
+                     json_seconds(sim_sample_max(values)));
+}
+
+static json_t *
+json_slos(Results *self)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < self->scenario->n_slos; i++) {
+        SloResult result = judge_slo(self, &self->scenario->slos[i]);
+        json_array_append_new(
+            list, json_pack("{s:s, s:f, s:o, s:o, s:b}", "stage", result.slo->stage, "quantile",
+                            result.slo->quantile, "below", json_seconds(result.slo->below), "value",
+                            result.count == 0 ? json_null() : json_seconds(result.value), "met",
+                            result.is_met));
+    }
+    return list;
+}
+
+static json_t *
+json_expects(Results *self)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < self->expects->len; i++) {
+        const ExpectSummary *summary = &g_array_index(self->expects, ExpectSummary, i);
+        json_array_append_new(
+            list, json_pack("{s:s, s:o, s:I, s:b}", "expect", self->scenario->expects[i].text, "at",
+                            json_seconds(summary->worst.at), "found",
+                            (json_int_t)summary->worst.count, "met", expect_is_met(summary)));
+    }
+    return list;
+}
+
+static json_t *
+json_final(const FinalState *state)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "pods", (int)state->pods,
+                     "podsReady", (int)state->pods_ready, "podsPending", (int)state->pods_pending,
+                     "claims", (int)state->claims, "claimsBound", (int)state->claims_bound,
+                     "volumes", (int)state->volumes, "volumeAttachments", (int)state->attachments,
+                     "driverVolumes", (int)state->driver_volumes);
+}
+
+json_t *
+results_summary(Results *self)
+{
+    const Scenario *scenario = self->scenario;
+    json_t *stages = json_object();
+    json_t *ignored = json_array();
+
+    for (unsigned i = 0; i < N_STAGES; i++)
+        if (sim_sample_count(&self->samples[i]) > 0)
+            json_object_set_new(stages, stage_name((Stage)i), json_stage(&self->samples[i]));
+    for (unsigned i = 0; i < scenario->ignored->len; i++)
+        json_array_append_new(ignored, json_string(scenario->ignored->pdata[i]));
+    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "version",
+                     results_version(), "scenario", scenario->name, "scenarioHash", scenario->hash,
+                     "seed", (json_int_t)self->seed, "replications", (int)self->n_runs,
+                     "virtualSeconds", json_seconds(self->virtual_time), "events",
+                     (json_int_t)self->n_events, "apiWrites", (json_int_t)self->n_writes, "stages",
+                     stages, "final", json_final(&self->final), "slo", json_slos(self), "expect",
+                     json_expects(self), "ignored", ignored);
+}
+
+/* ---- The table ---- */
+
+static const char *
+short_time(SimTime time, char *buffer, size_t size)
+{
+    if (time < SIM_SECOND)
+        g_snprintf(buffer, size, "%.1f ms", (double)time / 1e6);
+    else if (time < 10 * SIM_MINUTE)
+        g_snprintf(buffer, size, "%.2f s", (double)time / 1e9);
+    else
+        g_snprintf(buffer, size, "%.1f min", (double)time / 60e9);
+    return buffer;
+}
+
+static void
+append_times(GString *text, SimSample *values)
+{
+    const SimTime columns[] = {sim_sample_mean(values), sim_sample_quantile(values, 0.5),
+                               sim_sample_quantile(values, 0.9), sim_sample_quantile(values, 0.99),
+                               sim_sample_max(values)};
+    char buffer[32];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(columns); i++)
+        g_string_append_printf(text, " %10s", short_time(columns[i], buffer, sizeof buffer));
+}
+
+static void
+append_stages(GString *text, Results *self)
+{
+    g_string_append_printf(text, "%-10s %8s %10s %10s %10s %10s %10s\n", "STAGE", "COUNT", "MEAN",
+                           "P50", "P90", "P99", "MAX");
+    for (unsigned i = 0; i < N_STAGES; i++) {
+        SimSample *values = &self->samples[i];
+        if (sim_sample_count(values) == 0)
+            continue;
+        g_string_append_printf(text, "%-10s %8u", stage_name((Stage)i), sim_sample_count(values));
+        append_times(text, values);
+        g_string_append(text, "\n");
+    }
+}
+
+static void
+append_slos(GString *text, Results *self)
+{
+    char found[32], wanted[32];
+
+    for (unsigned i = 0; i < self->scenario->n_slos; i++) {
+        SloResult result = judge_slo(self, &self->scenario->slos[i]);
+        g_string_append_printf(
+            text, "slo     %s  p%g of %s below %s: ", result.is_met ? "met    " : "NOT MET",
+            result.slo->quantile * 100, result.slo->stage,
+            short_time(result.slo->below, wanted, sizeof wanted));
+        if (result.count == 0)
+            g_string_append(text, "no such stage was seen\n");
+        else
+            g_string_append_printf(text, "%s\n", short_time(result.value, found, sizeof found));
+    }
+}
+
+static void
+append_expects(GString *text, Results *self)
+{
+    for (unsigned i = 0; i < self->expects->len; i++) {
+        const ExpectSummary *summary = &g_array_index(self->expects, ExpectSummary, i);
+        g_string_append_printf(text,
+                               "expect  %s  %s: ", expect_is_met(summary) ? "met    " : "NOT MET",
+                               self->scenario->expects[i].text);
+        if (summary->n_runs == 0)
+            g_string_append(text, "the run ended before\n");
+        else
+            g_string_append_printf(text, "found %" PRId64 "\n", summary->worst.count);
+    }
+}
+
+char *
+results_table(Results *self)
+{
+    GString *text = g_string_new(NULL);
+    char buffer[SIM_TIME_BUFFER];
+    const FinalState *final = &self->final;
+
+    g_string_append_printf(text, "%s, seed %" PRIu64, self->scenario->name, self->seed);
+    if (self->n_runs > 1)
+        g_string_append_printf(text, ", %u replications", self->n_runs);
+    g_string_append_printf(text, ": %s of virtual time, %" PRIu64 " events\n\n",
+                           sim_time_format(self->virtual_time / SIM_MS * SIM_MS, buffer),
+                           self->n_events);
+    append_stages(text, self);
+    g_string_append_printf(text,
+                           "\nAt the end: %u pods (%u ready, %u pending), %u claims (%u bound), %u "
+                           "volumes, %u volume attachments, "
+                           "%u volumes in drivers\n",
+                           final->pods, final->pods_ready, final->pods_pending, final->claims,
+                           final->claims_bound, final->volumes, final->attachments,
+                           final->driver_volumes);
+    append_slos(text, self);
+    append_expects(text, self);
+    if (self->scenario->ignored->len > 0)
+        g_string_append_printf(
+            text, "ignored: %u objects that do not matter to storage, the first %s\n",
+            self->scenario->ignored->len, (const char *)self->scenario->ignored->pdata[0]);
+    return g_string_free(text, FALSE);
+}
+
+/* ---- Files ---- */
+
+static void
+append_seconds(GString *text, SimTime time)
+{
+    g_string_append_printf(text, "%" PRId64 ".%09" PRId64, time / SIM_SECOND, time % SIM_SECOND);
+}
+
+static void
+append_csv_time(GString *text, SimTime time)
+{
+    g_string_append_c(text, ',');
+    if (time != TIME_UNSET)
+        append_seconds(text, time);
+}
+
+static void
+append_csv_start(
+    GString *text, const char *kind, const ObjectKey *key, unsigned incarnation, const char *other)
+{
+    g_string_append_printf(text, "%s,%s,%s,%u,%s", kind, key->namespace, key->name, incarnation,
+                           other == NULL ? "" : other);
+}
+
+/* What repeats the run; a comment to who reads the file line by line. */
+static void
+append_header(GString *text, const Run *run, const char *before, const char *after)
+{
+    const Scenario *scenario = run_scenario(run);
+
+    g_string_append_printf(text,
+                           "%skvolsim %s scenario %s hash %s seed %" PRIu64 " replication %u%s\n",
+                           before, results_version(), scenario->name, scenario->hash,
+                           run_options(run)->seed, run_options(run)->replication, after);
+}
+
+/* The columns after the first five are times in seconds; a kind leaves those empty that it has not. */
+static char *
+objects_csv(const Run *run, const Stages *stages)
+{
+    GString *text = g_string_new(NULL);
+
+    append_header(text, run, "# ", "");
+    g_string_append(text, "kind,namespace,name,incarnation,on,created,scheduled,attached,staged,"
+                          "published,ready,asked,provisioned,bound,deleted,gone\n");
+    for (unsigned i = 0; i < stages->pods->len; i++) {
+        const PodTimes *pod = &g_array_index(stages->pods, PodTimes, i);
+        append_csv_start(text, "pod", pod->pod, pod->incarnation, pod->node);
+        const SimTime times[] = {pod->created,   pod->scheduled, pod->attached, pod->staged,
+                                 pod->published, pod->ready,     TIME_UNSET,    TIME_UNSET,
+                                 TIME_UNSET,     pod->deleted,   pod->gone};
+        for (unsigned k = 0; k < G_N_ELEMENTS(times); k++)
+            append_csv_time(text, times[k]);
+        g_string_append_c(text, '\n');
+    }
+    for (unsigned i = 0; i < stages->claims->len; i++) {
+        const ClaimTimes *claim = &g_array_index(stages->claims, ClaimTimes, i);
+        append_csv_start(text, "claim", claim->claim, claim->incarnation,
+                         claim->volume == NULL ? NULL : claim->volume->name);
+        const SimTime times[] = {
+            claim->created, TIME_UNSET,     TIME_UNSET,   TIME_UNSET,
+            TIME_UNSET,     TIME_UNSET,     claim->asked, claim->volume_created,
+            claim->bound,   claim->deleted, claim->gone};
+        for (unsigned k = 0; k < G_N_ELEMENTS(times); k++)
+            append_csv_time(text, times[k]);
+        g_string_append_c(text, '\n');
+    }
+    for (unsigned i = 0; i < stages->volumes->len; i++) {
+        const VolumeTimes *volume = &g_array_index(stages->volumes, VolumeTimes, i);
+        append_csv_start(text, "volume", volume->volume, volume->incarnation, NULL);
+        const SimTime times[] = {volume->created,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 volume->provision_started,
+                                 volume->provision_ended,
+                                 volume->bound,
+                                 volume->released,
+                                 volume->gone};
+        for (unsigned k = 0; k < G_N_ELEMENTS(times); k++)
+            append_csv_time(text, times[k]);
+        g_string_append_c(text, '\n');
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* Names of objects and nodes need no escapes. */
+static char *
+milestones_jsonl(const Run *run)
+{
+    const Milestones *log = run_milestones(run);
+    GString *text = g_string_new(NULL);
+
+    append_header(text, run, "{\"run\":\"", "\"}");
+    for (unsigned i = 0; i < milestones_count(log); i++) {
+        const Milestone *milestone = milestones_at(log, i);
+        g_string_append(text, "{\"t\":");
+        append_seconds(text, milestone->at);
+        g_string_append_printf(text, ",\"kind\":\"%s\",",
+                               kind_class(milestone->object->kind)->kind);
+        if (milestone->object->namespace[0] != '\0')
+            g_string_append_printf(text, "\"namespace\":\"%s\",", milestone->object->namespace);
+        g_string_append_printf(text, "\"name\":\"%s\",\"incarnation\":%u,\"milestone\":\"%s\"",
+                               milestone->object->name, milestone->incarnation,
+                               milestone_name((MilestoneKind)milestone->kind));
+        if (milestone->node != NULL)
+            g_string_append_printf(text, ",\"node\":\"%s\"", milestone->node);
+        if (milestone->code != CSI_OK)
+            g_string_append_printf(text, ",\"code\":\"%s\"",
+                                   csi_code_name((CsiCode)milestone->code));
+        g_string_append(text, "}\n");
+    }
+    return g_string_free(text, FALSE);
+}
+
+static json_t *
+event_json(const ApiEvent *event)
+{
+    char uid[OBJECT_UID_BUFFER], first[API_TIME_BUFFER], last[API_TIME_BUFFER];
+    const KindClass *class = kind_class(event->involved->kind);
+    const char *namespace =
+        event->involved->namespace[0] == '\0' ? "default" : event->involved->namespace; /* CGO-70 */
+    int64_t unix_ns = API_EPOCH_S * SIM_SECOND + event->first_at;
+    g_autofree char *name =
+        g_strdup_printf("%s.%" PRIx64, event->involved->name, (uint64_t)unix_ns);
+    json_t *involved = json_pack("{s:s, s:s, s:s, s:s}", "kind", class->kind, "apiVersion",
+                                 class->api_version, "name", event->involved->name, "uid",
+                                 object_uid_format(event->involved_uid, uid));
+
+    if (event->involved->namespace[0] != '\0')
+        json_object_set_new(involved, "namespace", json_string(event->involved->namespace));
+    return json_pack("{s:s, s:s, s:{s:s, s:s}, s:o, s:s, s:s, s:s, s:{s:s}, s:s, s:s, s:i}",
+                     "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace",
+                     namespace, "involvedObject", involved, "type", event->type, "reason",
+                     event->reason, "message", event->message, "source", "component", event->source,
+                     "firstTimestamp", api_time_format(event->first_at, FALSE, first),
+                     "lastTimestamp", api_time_format(event->last_at, FALSE, last), "count",
+                     (int)event->count);
+}
+
+static char *
+events_jsonl(const Run *run)
+{
+    const ApiServer *api = cluster_api(run_cluster(run));
+    GString *text = g_string_new(NULL);
+
+    append_header(text, run, "{\"run\":\"", "\"}");
+    for (unsigned i = 0; i < api_server_n_events(api); i++) {
+        const ApiEvent *event = api_server_event(api, i);
+        if (event->count == 0) /* recorded, but never written */
+            continue;
+        json_t *json = event_json(event);
+        char *line = json_dumps(json, JSON_COMPACT);
+        g_string_append_printf(text, "%s\n", line);
+        free(line);
+        json_decref(json);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static gboolean
+write_file(const char *folder, const char *name, const char *contents, GError **error)
+{
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+
+    return g_file_set_contents(path, contents, -1, error);
+}
+
+gboolean
+results_write_run(const Run *run, const Stages *stages, const char *folder, GError **error)
+{
+    g_autofree char *objects = objects_csv(run, stages);
+    g_autofree char *milestones = milestones_jsonl(run);
+    g_autofree char *events = events_jsonl(run);
+
+    return write_file(folder, "objects.csv", objects, error) &&
+           write_file(folder, "milestones.jsonl", milestones, error) &&
+           write_file(folder, "events.jsonl", events, error);
+}
+
+gboolean
+results_write_summary(Results *self, const char *folder, GError **error)
+{
+    json_t *summary = results_summary(self);
+    char *text = json_dumps(summary, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    g_autofree char *line = g_strconcat(text, "\n", NULL);
+
+    free(text);
+    json_decref(summary);
+    return write_file(folder, "summary.json", line, error);
+}

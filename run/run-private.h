@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/api/field.h"
+#include "run.h"
+
+/* Within a run: run.c lives through it, world.c builds what it starts from, workload.c does what the outside world does,
+ * expect.c compares. */
+struct Run {
+    const Scenario *scenario;
+    RunOptions options;
+    Sim *sim;
+    Objects *objects;
+    Cluster *cluster;
+    Milestones *milestones;
+    GPtrArray *drivers; /* of CsiDriver (owned), in the scenario's order */
+    GPtrArray *
+        templates; /* of GPtrArray of Object: the parsed manifests of each action; NULL where none */
+    GPtrArray *performers; /* of Performer (owned): what the workload is doing */
+    GArray *expects;       /* of ExpectResult */
+    GError *error;         /* the first fault in building the world */
+};
+
+/* Everything that exists at t = 0, and the processes. FALSE with @self->error */
+gboolean world_build(Run *self);
+/* The options with all strings interned in the run's own table. Free the result with world_options_clear(). */
+CsiModelledOptions world_driver_options(Run *self, const CsiModelledOptions *options);
+void world_options_clear(CsiModelledOptions *options);
+/* Parses a manifest into the run's objects. Returns: (owned): NULL with @self->error: the loader has checked it, so this is a bug */
+Object *world_parse(Run *self, const ScenarioManifest *manifest);
+
+void workload_schedule(Run *self);
+/* Something planned is still to come: the world is not idle before. */
+gboolean workload_is_pending(const Run *self);
+void workload_free(Run *self);
+
+void expects_schedule(Run *self);
+/* Those that are due at the end. */
+void expects_finish(Run *self);

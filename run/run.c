@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run-private.h"
+
+#define EVENTS_PER_REPORT 65536 /* between two looks at whether somebody wants us to stop */
+
+Run *
+run_new(const Scenario *scenario, const RunOptions *options, GError **error)
+{
+    g_autoptr(Run) self = g_new0(Run, 1);
+    SimOptions sim_options = {
+        .seed = options->seed, .replication = options->replication, .polling = options->polling};
+
+    self->scenario = scenario;
+    self->options = *options;
+    self->sim = sim_new(&sim_options);
+    self->objects = objects_new(sim_hash_combine(options->seed, options->replication));
+    self->drivers = g_ptr_array_new_with_free_func((GDestroyNotify)csi_driver_free);
+    self->templates = g_ptr_array_new();
+    self->performers = g_ptr_array_new();
+    self->expects = g_array_new(FALSE, FALSE, sizeof(ExpectResult));
+    if (!world_build(self)) {
+        g_propagate_error(error, g_steal_pointer(&self->error));
+        return NULL;
+    }
+    workload_schedule(self);
+    expects_schedule(self);
+    return g_steal_pointer(&self);
+}
+
+/* Events that never fired still hold objects and strings, so the engine goes before those, and after whoever has handles. */
+void
+run_free(Run *self)
+{
+    if (self == NULL)
+        return;
+    cluster_free(self->cluster);
+    g_ptr_array_unref(self->drivers);
+    workload_free(self);
+    sim_free(self->sim);
+    milestones_free(self->milestones);
+    g_ptr_array_unref(self->templates);
+    g_ptr_array_unref(self->performers);
+    g_array_unref(self->expects);
+    objects_free(self->objects);
+    g_clear_error(&self->error);
+    g_free(self);
+}
+
+/* Up to and including @end. Returns: FALSE if broken off */
+static gboolean
+run_until(Run *self, SimTime end)
+{
+    unsigned n_events = 0;
+
+    while (sim_next_event_at(self->sim) <= end && sim_step(self->sim)) {
+        if (++n_events % EVENTS_PER_REPORT != 0 || self->options.progress == NULL)
+            continue;
+        if (!self->options.progress(self->options.progress_data, sim_now(self->sim),
+                                    sim_events_fired(self->sim)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* until: idle. The end moves with every change. */
+static gboolean
+run_until_idle(Run *self)
+{
+    SimTime idle_for = self->scenario->idle_for;
+
+    for (;;) {
+        SimTime end = sim_time_add(milestones_last_change(self->milestones), idle_for);
+        if (!run_until(self, end))
+            return FALSE;
+        SimTime moved_end = sim_time_add(milestones_last_change(self->milestones), idle_for);
+        if (moved_end == end && !workload_is_pending(self)) {
+            sim_run_until(self->sim, end); /* nothing is left before it: only the clock moves */
+            return TRUE;
+        }
+        if (moved_end == end && !run_until(self, sim_next_event_at(self->sim)))
+            return FALSE;
+    }
+}
+
+RunEnd
+run_execute(Run *self)
+{
+    gboolean is_done;
+
+    if (self->scenario->until_idle) {
+        is_done = run_until_idle(self);
+    } else {
+        is_done = run_until(self, self->scenario->until);
+        if (is_done)
+            sim_run_until(self->sim, self->scenario->until);
+    }
+    if (!is_done)
+        return RUN_INTERRUPTED;
+    expects_finish(self);
+    return RUN_DONE;
+}
+
+const Scenario *
+run_scenario(const Run *self)
+{
+    return self->scenario;
+}
+
+const RunOptions *
+run_options(const Run *self)
+{
+    return &self->options;
+}
+
+Sim *
+run_sim(const Run *self)
+{
+    return self->sim;
+}
+
+Objects *
+run_objects(const Run *self)
+{
+    return self->objects;
+}
+
+Cluster *
+run_cluster(const Run *self)
+{
+    return self->cluster;
+}
+
+const Milestones *
+run_milestones(const Run *self)
+{
+    return self->milestones;
+}
+
+unsigned
+run_driver_volumes(const Run *self, unsigned i)
+{
+    const CsiModelledDriver *driver = csi_modelled_driver_cast(self->drivers->pdata[i]);
+
+    return driver == NULL ? 0 : csi_modelled_driver_n_volumes(driver);
+}
+
+const ExpectResult *
+run_expects(const Run *self, unsigned *n)
+{
+    *n = self->expects->len;
+    return (const ExpectResult *)self->expects->data;
+}

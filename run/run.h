@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "milestones.h"
+#include "scenario.h"
+
+/* One run of a scenario: builds the world, lets its time pass, and keeps what was seen. */
+typedef struct Run Run;
+
+typedef struct {
+    uint64_t seed;
+    uint32_t replication;
+    gboolean polling; /* tickers never sleep: for the test that compares */
+    /* Called every now and then with the virtual time; returns FALSE to break off. NULL: never */
+    gboolean (*progress)(void *data, SimTime now, uint64_t n_events);
+    void *progress_data;
+} RunOptions;
+
+/* How an expectation of the scenario came out. */
+typedef struct {
+    const ScenarioExpect *expect;
+    int64_t count; /* what was found */
+    SimTime at;
+    gboolean is_met;
+} ExpectResult;
+
+typedef enum {
+    RUN_DONE,
+    RUN_INTERRUPTED, /* progress() said so */
+} RunEnd;
+
+/**
+ * run_new:
+ * @scenario: (borrowed), outlives the run
+ * Returns: (owned): the world at t = 0; %NULL with an error of run_error_quark() if the scenario's parts do not fit together
+ */
+Run *run_new(const Scenario *scenario, const RunOptions *options, GError **error);
+void run_free(Run *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Run, run_free)
+
+RunEnd run_execute(Run *self);
+
+const Scenario *run_scenario(const Run *self);
+const RunOptions *run_options(const Run *self);
+Sim *run_sim(const Run *self);
+Objects *run_objects(const Run *self);
+Cluster *run_cluster(const Run *self);
+const Milestones *run_milestones(const Run *self);
+/* Volumes that the back end of driver @i has now. */
+unsigned run_driver_volumes(const Run *self, unsigned i);
+/* Returns: (borrowed): one for each expectation that was due */
+const ExpectResult *run_expects(const Run *self, unsigned *n);

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "run-private.h"
+#include "sim/random.h"
+
+#define CLIENT "kubectl"
+
+/* Somebody outside who carries out one action: his requests follow one another as fast as the API server answers, without a
+ * limit of his own. */
+typedef struct {
+    Run *run;
+    const ScenarioAction *action;
+    unsigned number;      /* of the action, for draws */
+    GPtrArray *templates; /* of Object (owned): CREATE */
+    GPtrArray *targets;   /* of ObjectKey: DELETE, in the order of their keys' first appearance */
+    unsigned copy, item;  /* CREATE: what comes next; DELETE: @item */
+    Object *sending;      /* (owned): of the request under way */
+    uint64_t client_hash;
+    gboolean is_over;
+} Performer;
+
+static void perform_next(Performer *self);
+
+static Strings *
+performer_strings(const Performer *self)
+{
+    return objects_strings(self->run->objects);
+}
+
+static void
+replied(void *data, const ApiResponse *response)
+{
+    Performer *self = data;
+
+    (void)response; /* what the server refuses is refused: the scenario's expectations tell */
+    if (self->sending != NULL)
+        object_unref(g_steal_pointer(&self->sending));
+    perform_next(self);
+}
+
+static void
+send(Performer *self, ApiRequest *request)
+{
+    request->client = CLIENT;
+    request->client_hash = self->client_hash;
+    api_server_request(cluster_api(self->run->cluster), request, replied, self);
+}
+
+/* ---- CREATE ---- */
+
+/* "web" of copy 3 is "web-3"; "%d" is replaced where it stands. */
+static const char *
+numbered_name(const Performer *self, const char *name, unsigned copy)
+{
+    const char *place = strstr(name, "%d");
+
+    if (place != NULL)
+        return strings_internf(performer_strings(self), "%.*s%u%s", (int)(place - name), name, copy,
+                               place + 2);
+    return strings_internf(performer_strings(self), "%s-%u", name, copy);
+}
+
+/* Whether the action itself makes a claim of this name, so that a reference to it is numbered too. */
+static gboolean
+creates_claim(const Performer *self, const char *name)
+{
+    for (unsigned i = 0; i < self->templates->len; i++) {
+        const Object *object = self->templates->pdata[i];
+        if (object_kind(object) == KIND_CLAIM && g_str_equal(object_name(object), name))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void
+number_claims_of_pod(const Performer *self, Pod *pod, unsigned copy)
+{
+    if (pod->volumes == NULL)
+        return;
+
+    g_autofree PodVolume *volumes =
+        g_memdup2(pod->volumes->items, pod->volumes->n_items * sizeof(PodVolume));
+    for (unsigned i = 0; i < pod->volumes->n_items; i++) {
+        if (volumes[i].claim_template != NULL)
+            claim_template_ref(volumes[i].claim_template);
+        if (volumes[i].ephemeral) /* named after the pod */
+            volumes[i].claim_name = strings_internf(performer_strings(self), "%s-%s",
+                                                    object_name(&pod->meta), volumes[i].name);
+        else if (creates_claim(self, volumes[i].claim_name))
+            volumes[i].claim_name = numbered_name(self, volumes[i].claim_name, copy);
+    }
+    PodVolumes *numbered = pod_volumes_new(volumes, pod->volumes->n_items);
+    pod_volumes_unref(pod->volumes);
+    pod->volumes = numbered;
+}
+
+static Object *
+copy_object(const Performer *self, const Object *template, unsigned copy)
+{
+    Object *object = object_edit(template);
+
+    if (!self->action->numbered)
+        return object;
+    object->key = objects_key(self->run->objects, object_kind(template), template->key->namespace,
+                              numbered_name(self, object_name(template), copy));
+    if (object_kind(object) == KIND_POD)
+        number_claims_of_pod(self, POD(object), copy);
+    return object;
+}
+
+static void
+adopt_created_volume(const Performer *self, const Object *object)
+{
+    const Volume *volume = VOLUME_CONST(object);
+
+    if (object_kind(object) != KIND_VOLUME || volume->source == NULL ||
+        volume->source->driver == NULL)
+        return;
+    CsiModelledDriver *driver =
+        csi_modelled_driver_cast(cluster_find_driver(self->run->cluster, volume->source->driver));
+    if (driver != NULL)
+        csi_modelled_driver_add_volume(driver, volume->source->handle, volume->capacity_bytes, NULL,
+                                       0);
+}
+
+static void
+performer_go_on(Sim *sim, void *data)
+{
+    (void)sim;
+    perform_next(data);
+}
+
+static const SimEventType arrival_event = {
+    .name = "workload/arrival",
+    .fire = performer_go_on,
+};
+
+/* The next copy arrives after a drawn time. Returns: FALSE if it may come at once */
+static gboolean
+wait_for_arrival(Performer *self)
+{
+    const ScenarioAction *action = self->action;
+    Sim *sim = self->run->sim;
+
+    if (action->interarrival == NULL)
+        return FALSE;
+    SimTime delay = sim_dist_draw(action->interarrival, sim_stream(sim, "workload/interarrival"),
+                                  self->number, self->copy);
+    sim_after(sim, MAX(delay, 0), &arrival_event, self, WAIT_SCENARIO);
+    return TRUE;
+}
+
+static void
+create_next(Performer *self)
+{
+    if (self->item == self->templates->len) {
+        self->item = 0;
+        self->copy++;
+        if (self->copy < self->action->count && wait_for_arrival(self))
+            return;
+    }
+    if (self->copy >= self->action->count) {
+        self->is_over = TRUE;
+        return;
+    }
+    self->sending = copy_object(self, self->templates->pdata[self->item++], self->copy);
+    adopt_created_volume(self, self->sending);
+    send(self, &(ApiRequest){.verb = API_CREATE,
+                             .key = (ObjectKey *)self->sending->key,
+                             .object = self->sending});
+}
+
+/* ---- DELETE, PATCH, SCALE ---- */
+
+static GPtrArray *
+find_targets(const Performer *self)
+{
+    const ScenarioAction *action = self->action;
+    const ApiServer *api = cluster_api(self->run->cluster);
+    g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(action->name);
+    GPtrArray *targets = g_ptr_array_new();
+
+    for (uint32_t slot = 0; slot < objects_n_keys(self->run->objects, action->kind); slot++) {
+        ObjectKey *key = objects_key_at(self->run->objects, action->kind, slot);
+        if (api_server_get(api, key) != NULL &&
+            g_strcmp0(key->namespace, action->namespace == NULL ? "" : action->namespace) == 0 &&
+            g_pattern_spec_match_string(pattern, key->name))
+            g_ptr_array_add(targets, key);
+    }
+    return targets;
+}
+
+static gboolean
+set_replicas(Object *object, const void *arg)
+{
+    STATEFUL_SET(object)->replicas = *(const int32_t *)arg;
+    return TRUE;
+}
+
+/* RFC 7386: null takes a member away. */
+static void
+merge_json(json_t *target, const json_t *patch)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)patch, key, value)
+    {
+        if (json_is_null(value)) {
+            json_object_del(target, key);
+        } else if (json_is_object(value)) {
+            if (!json_is_object(json_object_get(target, key)))
+                json_object_set_new(target, key, json_object());
+            merge_json(json_object_get(target, key), value);
+        } else {
+            json_object_set(target, key, value);
+        }
+    }
+}
+
+static void
+take_metadata(Object *to, const Object *from)
+{
+    string_map_unref(to->labels);
+    string_map_unref(to->annotations);
+    string_list_unref(to->finalizers);
+    to->labels = string_map_ref(from->labels);
+    to->annotations = string_map_ref(from->annotations);
+    to->finalizers = string_list_ref(from->finalizers);
+}
+
+/* A merge patch of the object as the API prints it, parsed anew. */
+static gboolean
+merge_patch(Object *object, const void *data)
+{
+    const Performer *self = data;
+    json_t *merged = object_to_json(object);
+    const ScenarioManifest manifest = {.manifest = merged};
+
+    merge_json(merged, self->action->patch);
+    g_autoptr(Object) parsed = world_parse(self->run, &manifest);
+    json_decref(merged);
+    if (parsed == NULL)
+        return FALSE;
+    object_take_fields(object, parsed, FALSE);
+    object_take_fields(object, parsed, TRUE);
+    take_metadata(object, parsed);
+    return TRUE;
+}
+
+static void
+target_next(Performer *self)
+{
+    const ScenarioAction *action = self->action;
+
+    if (self->targets == NULL)
+        self->targets = find_targets(self);
+    if (self->item >= self->targets->len) {
+        self->is_over = TRUE;
+        return;
+    }
+    ApiRequest request = {
+        .verb = API_DELETE, .key = self->targets->pdata[self->item++], .grace_s = action->grace_s};
+    if (action->type == ACTION_SCALE) {
+        request.verb = API_PATCH;
+        request.edit = set_replicas;
+        request.arg = &action->replicas;
+    } else if (action->type == ACTION_PATCH) {
+        request.verb = API_PATCH;
+        request.edit = merge_patch;
+        request.arg = self;
+    }
+    send(self, &request);
+}
+
+/* ---- Others ---- */
+
+static void
+set_driver(Performer *self)
+{
+    CsiModelledDriver *driver =
+        csi_modelled_driver_cast(cluster_find_driver(self->run->cluster, self->action->driver));
+    CsiModelledOptions options = world_driver_options(self->run, self->action->driver_options);
+
+    if (driver != NULL)
+        csi_modelled_driver_set(driver, &options);
+    world_options_clear(&options);
+}
+
+static void
+restart_process(Sim *sim, void *data)
+{
+    const Performer *self = data;
+
+    (void)sim;
+    cluster_restart(self->run->cluster, self->action->process, self->action->instance);
+}
+
+static const SimEventType restart_event = {
+    .name = "workload/restart",
+    .fire = restart_process,
+};
+
+static void
+crash_process(Performer *self)
+{
+    cluster_crash(self->run->cluster, self->action->process, self->action->instance);
+    if (self->action->restart_after >= 0)
+        sim_after(self->run->sim, self->action->restart_after, &restart_event, self, WAIT_SCENARIO);
+}
+
+static void
+perform_next(Performer *self)
+{
+    switch (self->action->type) {
+    case ACTION_CREATE:
+        create_next(self);
+        return;
+    case ACTION_DELETE:
+    case ACTION_PATCH:
+    case ACTION_SCALE:
+        target_next(self);
+        return;
+    case ACTION_SET_DRIVER:
+        set_driver(self);
+        break;
+    case ACTION_CRASH:
+        crash_process(self);
+        break;
+    }
+    self->is_over = TRUE;
+}
+
+static const SimEventType action_event = {
+    .name = "workload/action",
+    .fire = performer_go_on,
+};
+
+void
+workload_schedule(Run *self)
+{
+    const Scenario *scenario = self->scenario;
+
+    for (unsigned i = 0; i < scenario->n_actions; i++) {
+        const ScenarioAction *action = &scenario->actions[i];
+        Performer *performer = g_new0(Performer, 1);
+        *performer = (Performer){.run = self, .action = action, .number = i};
+        performer->client_hash = sim_hash_combine(sim_hash_string(CLIENT), i);
+        performer->templates = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
+        for (unsigned k = 0; k < action->n_manifests; k++) {
+            Object *object = world_parse(self, &action->manifests[k]);
+            if (object != NULL)
+                g_ptr_array_add(performer->templates, object);
+        }
+        g_ptr_array_add(self->performers, performer);
+        sim_at(self->sim, action->at, &action_event, performer, WAIT_SCENARIO);
+    }
+}
+
+gboolean
+workload_is_pending(const Run *self)
+{
+    for (unsigned i = 0; i < self->performers->len; i++)
+        if (!((const Performer *)self->performers->pdata[i])->is_over)
+            return TRUE;
+    return FALSE;
+}
+
+void
+workload_free(Run *self)
+{
+    for (unsigned i = 0; i < self->performers->len; i++) {
+        Performer *performer = self->performers->pdata[i];
+        g_ptr_array_unref(performer->templates);
+        if (performer->targets != NULL)
+            g_ptr_array_unref(performer->targets);
+        if (performer->sending != NULL)
+            object_unref(performer->sending);
+        g_free(performer);
+    }
+    g_ptr_array_set_size(self->performers, 0);
+}

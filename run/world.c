@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "run-private.h"
+
+#define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach" /* ADC-9 */
+#define LABEL_HOSTNAME "kubernetes.io/hostname"
+#define LABEL_ZONE "topology.kubernetes.io/zone"
+
+static GQuark
+run_error_quark(void)
+{
+    return g_quark_from_static_string("kvolsim-run");
+}
+
+static Strings *
+run_strings(const Run *self)
+{
+    return objects_strings(self->objects);
+}
+
+static void
+parser_report(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    Run *self = parser->data;
+
+    (void)where, (void)hint;
+    if (self->error == NULL)
+        g_set_error(&self->error, run_error_quark(), 0, "%s: %s", parser->path->str, message);
+}
+
+static Object *
+parse_json(Run *self, const json_t *manifest)
+{
+    ApiParser parser = {.objects = self->objects,
+                        .report = parser_report,
+                        .data = self,
+                        .path = g_string_new(NULL)};
+    Object *object = api_parser_object(&parser, manifest);
+
+    g_string_free(parser.path, TRUE);
+    return object;
+}
+
+Object *
+world_parse(Run *self, const ScenarioManifest *manifest)
+{
+    return parse_json(self, manifest->manifest);
+}
+
+/* ---- Drivers ---- */
+
+static StringMap *
+map_in_run(Run *self, const StringMap *map)
+{
+    if (map == NULL)
+        return NULL;
+
+    g_autofree StringPair *pairs = g_new(StringPair, map->n_pairs);
+    for (unsigned i = 0; i < map->n_pairs; i++)
+        pairs[i] = (StringPair){strings_intern(run_strings(self), map->pairs[i].key),
+                                strings_intern(run_strings(self), map->pairs[i].value)};
+    return string_map_new(pairs, map->n_pairs);
+}
+
+static StringMap *
+map_from_json(Run *self, const json_t *object)
+{
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value)
+    {
+        StringPair pair = {strings_intern(run_strings(self), key),
+                           strings_intern(run_strings(self), json_string_value(value))};
+        g_array_append_val(pairs, pair);
+    }
+    return string_map_new((const StringPair *)pairs->data, pairs->len);
+}
+
+CsiModelledOptions
+world_driver_options(Run *self, const CsiModelledOptions *options)
+{
+    CsiModelledOptions result = *options;
+    CsiModelledError *errors = g_memdup2(options->errors, options->n_errors * sizeof *errors);
+    CsiModelledPool *pools = g_memdup2(options->pools, options->n_pools * sizeof *pools);
+
+    for (unsigned i = 0; i < options->n_errors; i++) {
+        errors[i].message = strings_intern(run_strings(self), errors[i].message);
+        errors[i].zone = strings_intern(run_strings(self), errors[i].zone);
+        errors[i].node = strings_intern(run_strings(self), errors[i].node);
+    }
+    for (unsigned i = 0; i < options->n_pools; i++)
+        pools[i].segments = map_in_run(self, pools[i].segments);
+    result.errors = errors;
+    result.pools = pools;
+    result.name = strings_intern(run_strings(self), options->name);
+    result.vendor_version = strings_intern(run_strings(self), options->vendor_version);
+    result.volume_context = map_in_run(self, options->volume_context);
+    result.publish_context = map_in_run(self, options->publish_context);
+    result.waits = (CsiWaits){.latency = WAIT_DRIVER, .throttled = WAIT_DRIVER_THROTTLE};
+    return result;
+}
+
+void
+world_options_clear(CsiModelledOptions *options)
+{
+    for (unsigned i = 0; i < options->n_pools; i++)
+        string_map_unref((StringMap *)options->pools[i].segments);
+    g_free((void *)options->pools);
+    g_free((void *)options->errors);
+    string_map_unref((StringMap *)options->volume_context);
+    string_map_unref((StringMap *)options->publish_context);
+}
+
+typedef struct {
+    Run *run;
+    GHashTable *flags_of; /* process name -> GHashTable of flag -> text; NULL: all default */
+    char **absent;
+} ProcessSettings;
+
+/* Flags are walked in the order of their table. */
+static void *
+options_from_flags(Run *self, const ProcessClass *class, GHashTable *flags)
+{
+    void *options = process_options_new(class, run_strings(self));
+
+    for (const ProcessFlag *flag = class->flags; flags != NULL && flag->name != NULL; flag++) {
+        const char *text = g_hash_table_lookup(flags, flag->name);
+        g_autoptr(GError) error = NULL;
+        if (text != NULL && !process_flag_set(flag, options, text, run_strings(self), &error) &&
+            self->error == NULL)
+            g_set_error(&self->error, run_error_quark(), 0, "%s: %s: %s", class->name, flag->name,
+                        error->message);
+    }
+    return options;
+}
+
+static void *
+process_settings(void *data, const ProcessClass *class)
+{
+    const ProcessSettings *settings = data;
+    GHashTable *flags =
+        settings->flags_of == NULL ? NULL : g_hash_table_lookup(settings->flags_of, class->name);
+
+    if (settings->absent != NULL &&
+        g_strv_contains((const char *const *)settings->absent, class->name))
+        return NULL;
+    return options_from_flags(settings->run, class, flags);
+}
+
+static void *
+kubelet_settings(void *data, const ProcessClass *class)
+{
+    const ProcessSettings *settings = data;
+
+    return options_from_flags(settings->run, class, settings->flags_of);
+}
+
+static gboolean
+add_driver(Run *self, const ScenarioDriver *driver)
+{
+    CsiModelledOptions options = world_driver_options(self, &driver->model);
+    g_autoptr(GError) error = NULL;
+    CsiModelledDriver *model =
+        csi_modelled_driver_new(self->sim, run_strings(self), &options, &error);
+
+    world_options_clear(&options);
+    if (model == NULL) {
+        g_set_error(&self->error, run_error_quark(), 0, "driver %s: %s", driver->name,
+                    error->message);
+        return FALSE;
+    }
+    CsiDriver *base = csi_modelled_driver_base(model);
+    NodePluginOptions plugin = driver->node_plugin;
+    ProcessSettings settings = {self, driver->sidecars, driver->absent_sidecars};
+    g_ptr_array_add(self->drivers, base);
+    plugin.node_selector =
+        driver->node_selector == NULL ? NULL : map_from_json(self, driver->node_selector);
+    cluster_add_driver(self->cluster, base, driver->name, &plugin, process_settings, &settings);
+    milestones_watch_driver(self->milestones, base);
+    return TRUE;
+}
+
+/* The machines that a driver's plugin can run on, and where they are. */
+static void
+add_node_to_drivers(Run *self, const Object *node)
+{
+    const char *zone = object_label(node, LABEL_ZONE);
+
+    for (unsigned i = 0; i < self->scenario->n_drivers; i++) {
+        const ScenarioDriver *driver = &self->scenario->drivers[i];
+        g_autoptr(StringMap) segments = NULL;
+        if (driver->topology_key != NULL && zone != NULL)
+            segments = string_map_with(
+                NULL, strings_intern(run_strings(self), driver->topology_key), zone);
+        csi_modelled_driver_add_node(csi_modelled_driver_cast(self->drivers->pdata[i]),
+                                     object_name(node), object_name(node), segments);
+    }
+}
+
+/* ---- Nodes ---- */
+
+static json_t *
+node_manifest(const ScenarioNodes *group, const char *name, const char *zone)
+{
+    json_t *labels = group->labels == NULL ? json_object() : json_deep_copy(group->labels);
+    json_t *annotations =
+        group->annotations == NULL ? json_object() : json_deep_copy(group->annotations);
+
+    json_object_set_new(labels, LABEL_HOSTNAME, json_string(name));
+    if (zone != NULL && json_object_get(labels, LABEL_ZONE) == NULL)
+        json_object_set_new(labels, LABEL_ZONE, json_string(zone));
+    json_t *metadata =
+        json_pack("{s:s, s:o, s:o}", "name", name, "labels", labels, "annotations", annotations);
+    json_t *allocatable = group->allocatable != NULL ? json_incref(group->allocatable)
+                                                     : json_pack("{s:s, s:s, s:s}", "cpu", "8",
+                                                                 "memory", "32Gi", "pods", "110");
+    json_t *status =
+        json_pack("{s:O, s:o, s:[{s:s, s:s, s:s, s:s}]}", "capacity", allocatable, "allocatable",
+                  allocatable, "conditions", "type", "Ready", "status", "True", "reason",
+                  "KubeletReady", "message", "kubelet is posting ready status");
+    json_t *spec = json_object();
+    if (group->taints != NULL)
+        json_object_set(spec, "taints", group->taints);
+    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "apiVersion", "v1", "kind", "Node", "metadata",
+                     metadata, "spec", spec, "status", status);
+}
+
+static void
+start_kubelet(Run *self, const Object *node, GHashTable *flags)
+{
+    ProcessSettings settings = {.run = self, .flags_of = flags};
+
+    add_node_to_drivers(self, node);
+    cluster_add_node(self->cluster, object_name(node), kubelet_settings, &settings);
+}
+
+/* A kubelet that lets the controller attach says so on its node (ADC-9). Takes @object. */
+static void
+import_node(Run *self, Object *object, GHashTable *flags)
+{
+    const char *by_controller =
+        flags == NULL ? NULL : g_hash_table_lookup(flags, "enableControllerAttachDetach");
+    g_autoptr(Object) node = object_ref(object);
+
+    if (g_strcmp0(by_controller, "false") != 0)
+        object_set_annotation(object, strings_intern(run_strings(self), ANNOTATION_MANAGED),
+                              strings_intern(run_strings(self), "true"));
+    api_server_import(cluster_api(self->cluster), object);
+    start_kubelet(self, node, flags);
+}
+
+static gboolean
+add_node_group(Run *self, const ScenarioNodes *group)
+{
+    unsigned n_zones = group->zones == NULL ? 0 : g_strv_length(group->zones);
+
+    for (unsigned i = 0; i < group->count; i++) {
+        g_autofree char *number = g_strdup_printf("%u", group->first + i);
+        g_auto(GStrv) parts = g_strsplit(group->name, "%d", -1);
+        g_autofree char *name = g_strjoinv(number, parts);
+        json_t *manifest =
+            node_manifest(group, name, n_zones == 0 ? NULL : group->zones[i % n_zones]);
+        Object *object = parse_json(self, manifest);
+        json_decref(manifest);
+        if (object == NULL || self->error != NULL)
+            return FALSE;
+        import_node(self, object, group->kubelet);
+    }
+    return TRUE;
+}
+
+/* ---- The initial state ---- */
+
+/* A volume that a CSI PersistentVolume of the manifests names exists in its driver. */
+static void
+adopt_volume(Run *self, const Volume *volume)
+{
+    for (unsigned i = 0;
+         volume->source != NULL && volume->source->driver != NULL && i < self->scenario->n_drivers;
+         i++)
+        if (g_str_equal(self->scenario->drivers[i].name, volume->source->driver))
+            csi_modelled_driver_add_volume(csi_modelled_driver_cast(self->drivers->pdata[i]),
+                                           volume->source->handle, volume->capacity_bytes, NULL, 0);
+}
+
+/* An object that a user wrote is created as the API server creates it; one that a cluster printed (it has a uid) is taken as it is. */
+static gboolean
+add_initial_object(Run *self, const ScenarioManifest *manifest)
+{
+    Object *object = world_parse(self, manifest);
+
+    if (object == NULL || self->error != NULL)
+        return FALSE;
+    if (object_kind(object) == KIND_NODE) {
+        import_node(self, object, NULL);
+        return TRUE;
+    }
+    if (object_kind(object) == KIND_VOLUME)
+        adopt_volume(self, VOLUME_CONST(object));
+    if (object_uid_is_set(object->uid)) {
+        api_server_import(cluster_api(self->cluster), object);
+        return TRUE;
+    }
+    ApiRequest request = {
+        .verb = API_CREATE, .key = (ObjectKey *)object->key, .object = object, .client = "initial"};
+    ApiResponse response;
+    api_server_commit(cluster_api(self->cluster), &request, &response);
+    if (response.code != API_OK)
+        g_set_error(&self->error, run_error_quark(), 0, "%s", response.message);
+    object_unref(object);
+    return self->error == NULL;
+}
+
+static gboolean
+has_driver_object(Run *self, const char *name)
+{
+    const ObjectKey *key = objects_find_key(self->objects, KIND_CSI_DRIVER, NULL, name);
+
+    return key != NULL && api_server_get(cluster_api(self->cluster), key) != NULL;
+}
+
+static void
+new_cluster(Run *self)
+{
+    ClusterOptions options = {
+        .sim = self->sim,
+        .objects = self->objects,
+        .timing = &self->scenario->timing,
+        .minor_version = self->scenario->minor_version,
+        .unlimited_qps = self->scenario->unlimited_qps,
+    };
+    const char *gate;
+    json_t *value;
+
+    json_object_foreach(self->scenario->feature_gates, gate, value)
+    {
+        StringMap *gates = string_map_with(
+            options.feature_gates, strings_intern(run_strings(self), gate),
+            strings_intern(run_strings(self), json_is_true(value) ? "true" : "false"));
+        string_map_unref(options.feature_gates);
+        options.feature_gates = gates;
+    }
+    self->cluster = cluster_new(&options);
+    self->milestones = milestones_new(self->cluster, self->sim, self->objects);
+}
+
+gboolean
+world_build(Run *self)
+{
+    const Scenario *scenario = self->scenario;
+    ProcessSettings settings = {.run = self, .flags_of = scenario->components};
+
+    new_cluster(self);
+    for (unsigned i = 0; i < scenario->n_drivers; i++)
+        if (!add_driver(self, &scenario->drivers[i]))
+            return FALSE;
+    for (unsigned i = 0; i < scenario->n_nodes; i++)
+        if (!add_node_group(self, &scenario->nodes[i]))
+            return FALSE;
+    for (unsigned i = 0; i < scenario->n_manifests; i++)
+        if (!add_initial_object(self, &scenario->manifests[i]))
+            return FALSE;
+    for (unsigned i = 0; i < scenario->n_drivers; i++) {
+        const ScenarioManifest manifest = {.manifest = scenario->drivers[i].manifest};
+        if (manifest.manifest != NULL && !has_driver_object(self, scenario->drivers[i].name) &&
+            !add_initial_object(self, &manifest))
+            return FALSE;
+    }
+    cluster_start(self->cluster, process_settings, &settings);
+    return self->error == NULL;
+}

@@ -100,7 +100,7 @@ static const ArgInfo arg_infos[] = {
     {"quantiles", ARG_LIST      },
     {"parts",     ARG_LIST      },
     {"shift",     ARG_ANY_TIME  },
-    {"min",       ARG_TIME      },
+    {"min",       ARG_ANY_TIME  },
     {"max",       ARG_TIME      },
 };
 
@@ -292,8 +292,13 @@ args_read_common(const Args *args, const char *name, double *value, GError **err
 {
     const SimDistArg *arg = args_find(args, name);
 
-    if (arg == NULL || class_has_own(args->dist_class, name))
+    if (arg == NULL)
         return TRUE;
+    if (class_has_own(args->dist_class, name)) { /* who asks for less than 0 gets it */
+        if (arg->is_time && arg->time < 0)
+            *value = (double)arg->time;
+        return TRUE;
+    }
     return arg_read(arg, name, value, error);
 }
 

@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK(sim - error - quark, sim_error)
+GQuark
+sim_error_quark(void)
+{
+    return g_quark_from_static_string("sim-error-quark");
+}
 
 typedef unsigned __int128 u128;
 

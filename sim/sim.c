@@ -95,9 +95,10 @@ sim_events_pending(const Sim *self)
 
 /* What hardly ever is the case. Out of line: so the rest needs no stack. */
 static G_GNUC_NO_INLINE SimEventId
-schedule_slowly(Sim *self, SimTime at, uint64_t tick_order, EventRecord record)
+schedule_slowly(Sim *self, uint64_t delay, uint64_t tick_order, EventRecord record)
 {
-    g_assert(at >= self->now);
+    g_assert(delay <= SIM_TIME_MAX); /* else the event lies in the past */
+    SimTime at = sim_time_add(self->now, (SimTime)delay);
     if (at == SIM_TIME_MAX) {
         event_record_free_data(&record);
         return 0;
@@ -106,19 +107,28 @@ schedule_slowly(Sim *self, SimTime at, uint64_t tick_order, EventRecord record)
     return event_queue_push(&self->queue, at, tick_order, &record);
 }
 
+/* @delay: from now; as it is unsigned, one comparison finds the past and never. */
 static inline SimEventId
-schedule(Sim *self, SimTime at, uint64_t tick_order, EventRecord record)
+schedule(Sim *self, uint64_t delay, uint64_t tick_order, EventRecord record)
 {
-    if (G_UNLIKELY(at < self->now || at == SIM_TIME_MAX || event_queue_is_full(&self->queue)))
-        return schedule_slowly(self, at, tick_order, record);
-    return event_queue_push(&self->queue, at, tick_order, &record);
+    if (G_UNLIKELY(delay >= (uint64_t)(SIM_TIME_MAX - self->now) ||
+                   event_queue_is_full(&self->queue)))
+        return schedule_slowly(self, delay, tick_order, record);
+    return event_queue_push(&self->queue, self->now + (SimTime)delay, tick_order, &record);
+}
+
+static inline uint64_t
+delay_until(const Sim *self, SimTime at)
+{
+    return (uint64_t)at - (uint64_t)self->now;
 }
 
 SimEventId
 sim_at_detail(
     Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait, uint16_t detail)
 {
-    return schedule(self, at, 0, (EventRecord){type, data, 0, self->cause, wait, detail});
+    EventRecord record = {type, data, 0, self->cause, wait, detail};
+    return schedule(self, delay_until(self, at), 0, record);
 }
 
 SimEventId
@@ -130,7 +140,7 @@ sim_at(Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait
 SimEventId
 sim_after(Sim *self, SimTime delay, const SimEventType *type, void *data, SimWait wait)
 {
-    return sim_at_detail(self, sim_time_add(self->now, delay), type, data, wait, 0);
+    return schedule(self, (uint64_t)delay, 0, (EventRecord){type, data, 0, self->cause, wait, 0});
 }
 
 SimEventId
@@ -138,8 +148,8 @@ sim_at_tick(
     Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait)
 {
     g_assert(order < TICK_ORDER_END);
-    return schedule(self, at, EVENT_TICK | order << EVENT_SLOT_BITS,
-                    (EventRecord){type, data, 0, self->cause, wait, 0});
+    EventRecord record = {type, data, 0, self->cause, wait, 0};
+    return schedule(self, delay_until(self, at), EVENT_TICK | order << EVENT_SLOT_BITS, record);
 }
 
 gboolean

@@ -19,6 +19,15 @@
 static const SimOptions untraced = {.seed = 1, .untraced = TRUE};
 static const SimOptions traced = {.seed = 1};
 
+static SimDist *
+exponential_new(SimTime mean)
+{
+    const SimDistArg args[] = {
+        {.name = "mean", .is_time = TRUE, .time = mean}
+    };
+    return sim_dist_new("exponential", args, G_N_ELEMENTS(args), NULL);
+}
+
 /* ---- Hold: each event schedules one again, after an exponential time ---- */
 
 typedef struct {
@@ -60,8 +69,7 @@ hold_run(void *data, size_t n_holds)
 static void
 hold_init(Hold *self, const SimOptions *options, size_t n_pending)
 {
-    g_autoptr(SimDist) exponential = sim_dist_new(
-        "exponential", &(SimDistArg){.name = "mean", .is_time = TRUE, .time = SIM_SECOND}, 1, NULL);
+    g_autoptr(SimDist) exponential = exponential_new(SIM_SECOND);
 
     *self = (Hold){.sim = sim_new(options)};
     SimStream stream = sim_stream(self->sim, "hold");
@@ -72,17 +80,24 @@ hold_init(Hold *self, const SimOptions *options, size_t n_pending)
     hold_run(self, 2 * n_pending);
 }
 
-/* ---- M/M/1: arrivals at 0.9 of the rate of service, a station, exponential draws by key ---- */
+/* ---- M/M/1: arrivals at 0.9 of the rate of service, exponential draws by key ---- */
+
+#define LINE_LENGTH 65536u /* at this load a line of 300 is seen once in a lifetime */
 
 typedef struct {
     Sim *sim;
-    SimStation *station;
+    SimStation *station; /* NULL: the line below, as the yardstick has it */
+    SimTime line[LINE_LENGTH];
+    unsigned line_first, line_end;
     SimDist *service, *gap;
-    SimStream services, gaps;
+    SimStream draws; /* entity 0: gaps, 1: services */
     uint64_t n_arrived, n_served, n_left;
     SimTime arrived_at; /* the customer that is served now */
     SimTime total;
 } Queue;
+
+/* A customer is the time of its arrival. */
+G_STATIC_ASSERT(sizeof(SimTime) == sizeof(void *));
 
 static void queue_served(Sim *sim, void *data);
 static void queue_arrive(Sim *sim, void *data);
@@ -90,17 +105,20 @@ static void queue_arrive(Sim *sim, void *data);
 static const SimEventType served_event = {.name = "served", .fire = queue_served};
 static const SimEventType arrive_event = {.name = "arrive", .fire = queue_arrive};
 
-/* A customer is the time of its arrival. */
-G_STATIC_ASSERT(sizeof(SimTime) == sizeof(void *));
-
 static void
 queue_serve(void *data, void *customer)
 {
     Queue *self = data;
-    SimTime duration = sim_dist_draw(self->service, self->services, 0, self->n_served++);
+    SimTime duration = sim_dist_draw(self->service, self->draws, 1, self->n_served++);
 
     self->arrived_at = (SimTime)customer;
     sim_after(self->sim, duration, &served_event, self, 2);
+}
+
+static void
+line_serve_first(Queue *self)
+{
+    queue_serve(self, (void *)self->line[self->line_first % LINE_LENGTH]);
 }
 
 static void
@@ -109,7 +127,18 @@ queue_served(Sim *sim, void *data)
     Queue *self = data;
 
     self->total += sim_now(sim) - self->arrived_at;
-    sim_station_done(self->station);
+    if (self->station != NULL)
+        sim_station_done(self->station);
+    else if (++self->line_first != self->line_end)
+        line_serve_first(self);
+}
+
+static void
+line_join(Queue *self, SimTime now)
+{
+    self->line[self->line_end++ % LINE_LENGTH] = now;
+    if (self->line_end - self->line_first == 1)
+        line_serve_first(self);
 }
 
 static void
@@ -117,39 +146,38 @@ queue_arrive(Sim *sim, void *data)
 {
     Queue *self = data;
 
-    sim_station_submit(self->station, (void *)sim_now(sim));
+    if (self->station != NULL)
+        sim_station_submit(self->station, (void *)sim_now(sim));
+    else
+        line_join(self, sim_now(sim));
     if (--self->n_left > 0)
-        sim_after(sim, sim_dist_draw(self->gap, self->gaps, 0, self->n_arrived++), &arrive_event,
+        sim_after(sim, sim_dist_draw(self->gap, self->draws, 0, self->n_arrived++), &arrive_event,
                   self, 3);
 }
 
-static SimDist *
-exponential_new(SimTime mean)
-{
-    return sim_dist_new("exponential", &(SimDistArg){.name = "mean", .is_time = TRUE, .time = mean},
-                        1, NULL);
-}
-
-static double
-queue_run(const SimOptions *options, size_t n_objects)
+static void
+queue_run(const SimOptions *options, gboolean with_station, size_t n_objects)
 {
     g_autoptr(Sim) sim = sim_new(options);
     g_autoptr(SimDist) service = exponential_new(SIM_SECOND);
     g_autoptr(SimDist) gap = exponential_new(SIM_SECOND * 10 / 9);
-    Queue self = {
-        .sim = sim,
-        .service = service,
-        .gap = gap,
-        .services = sim_stream(sim, "service"),
-        .gaps = sim_stream(sim, "gap"),
-        .n_left = n_objects,
-    };
-    g_autoptr(SimStation) station = sim_station_new(sim, 1, queue_serve, &self, 4);
+    g_autoptr(SimStation) station = NULL;
+    g_autofree Queue *self = g_new0(Queue, 1);
 
-    self.station = station;
-    sim_after(sim, 0, &arrive_event, &self, 3);
+    self->sim = sim;
+    self->service = service;
+    self->gap = gap;
+    self->draws = sim_stream(sim, "queue");
+    self->n_left = n_objects;
+    if (with_station)
+        self->station = station = sim_station_new(sim, 1, queue_serve, self, 4);
+    sim_after(sim, 0, &arrive_event, self, 3);
     sim_run_until(sim, SIM_TIME_MAX);
-    return (double)self.total / (double)n_objects / SIM_SECOND;
+
+    double mean =
+        (double)self->total / (double)n_objects / SIM_SECOND; /* in theory 1 / (1 - 0.9) */
+    if (n_objects >= 1000000 && !(mean > 9 && mean < 11))
+        g_error("the mean time in the system is %.3f s rather than 10 s", mean);
 }
 
 /* ---- A ticker that slept for a day ---- */
@@ -274,7 +302,13 @@ yardstick_queue(void *data, size_t n)
 static void
 engine_queue(void *data, size_t n)
 {
-    queue_run(data, n);
+    queue_run(data, FALSE, n);
+}
+
+static void
+engine_station(void *data, size_t n)
+{
+    queue_run(data, TRUE, n);
 }
 
 static void
@@ -307,9 +341,11 @@ run_case(const char *name, size_t n)
     else if (strcmp(name, "hold_1k_traced") == 0)
         hold_case(&traced, 1000, n);
     else if (strcmp(name, "mm1") == 0)
-        queue_run(&untraced, n);
+        queue_run(&untraced, FALSE, n);
+    else if (strcmp(name, "mm1_station") == 0)
+        queue_run(&untraced, TRUE, n);
     else if (strcmp(name, "mm1_traced") == 0)
-        queue_run(&traced, n);
+        queue_run(&traced, FALSE, n);
     else
         return FALSE;
     return TRUE;
@@ -368,11 +404,12 @@ main(int argc, char **argv)
     bench_hold(1000000, "hold_1m", 1000000);
     contest("mm1",
             (Contestant[]){
-                {.name = "_yardstick", .run = yardstick_queue   },
-                { .name = "", .run = engine_queue, .data = (void *)&untraced},
-                { .name = "_traced", .run = engine_queue,   .data = (void *)&traced},
+                {.name = "_yardstick",   .run = yardstick_queue   },
+                { .name = "",   .run = engine_queue, .data = (void *)&untraced},
+                { .name = "_traced",   .run = engine_queue,   .data = (void *)&traced},
+                { .name = "_station", .run = engine_station, .data = (void *)&untraced},
     },
-            3, 1000000);
+            4, 1000000);
     printf("ticker_day_asleep %.1f us\n", time_ns(ticker_days, NULL, 1000) / 1000);
     bench_instructions(argv[0]);
     return 0;

@@ -18,6 +18,8 @@ extern const FieldType field_uid;         /* ObjectUid */
 #define API_EPOCH_S INT64_C(1767225600)
 
 #define API_TIME_BUFFER 32
+/* Returns: %FALSE if @text is not RFC 3339: "2026-01-01T00:00:00Z", "2026-01-01T01:00:00.5+01:00" */
+gboolean api_time_parse(const char *text, SimTime *time);
 /* RFC 3339 in UTC; whole seconds as Kubernetes prints metav1.Time, or with microseconds (metav1.MicroTime). Returns: @buffer */
 const char *api_time_format(SimTime time, gboolean micro, char *buffer);
 
@@ -31,14 +33,21 @@ gboolean quantity_parse(const char *text, int64_t *value, int64_t *milli, GError
 #define QUANTITY_BUFFER 32
 /* The canonical text (API-162): binary suffixes. Returns: @buffer */
 const char *quantity_format(int64_t value, char *buffer);
+/* The same for thousandths, with decimal suffixes: "500m", "2". Returns: @buffer */
+const char *quantity_format_milli(int64_t milli, char *buffer);
+/* As the API server keeps @text: "1.5Gi" is "1536Mi". Returns: %FALSE as quantity_parse() */
+gboolean quantity_canonical(const char *text, char *buffer, GError **error);
 
-/* Reads manifests. Faults are reported, all of them, and parsing goes on. */
+/* Reads manifests. Faults are reported, all of them, and parsing goes on. @where is the value at fault, or the object in
+ * which something is missing; @message begins with the path: "spec.accessModes: Required value: at least 1 access mode is
+ * required"; @hint (nullable) is what would be right. */
 struct ApiParser {
     Objects *objects;
-    void (*report)(ApiParser *self, const json_t *where, const char *message, const char *hint); /* @hint may be NULL */
+    void (*report)(ApiParser *self, const json_t *where, const char *message, const char *hint);
     void *data;
     GString *path;     /* of the value being read: "spec.resources.requests" */
     SimTime import_offset; /* added to time stamps, so that they keep their distance to the import */
+    const ObjectKey *key;  /* of the object being read; api_parser_object() sets it */
 };
 
 /* Reports a fault at @where under the current path. */

@@ -97,7 +97,7 @@ typedef struct {
     json_t *manifest;          /* (owned): as the file gave it; fields that no model reads are taken from it for output */
     uint32_t n_refs;
     int32_t deletion_grace_s;  /* deletionGracePeriodSeconds; -1: unset */
-    uint32_t generation;       /* metadata.generation where the kind has it, else 0 */
+    uint32_t generation;       /* metadata.generation; counted where the kind has it; 0: none */
 } Object;
 
 /* A field of a kind. Types with references count them, so that a copy of an object costs little. */
@@ -110,6 +110,10 @@ typedef struct {
     gboolean (*equal)(const void *a, const void *b);
     void (*parse)(ApiParser *parser, const json_t *value, void *field); /* reports its errors to the parser */
     json_t *(*to_json)(const void *field);              /* (owned): NULL: nothing to print */
+    /* An enumeration, in a uint32_t: its words in order of the values, ends with NULL. Such a type needs neither parse nor to_json. */
+    const char *const *words;
+    /* (owned): as to_json, over what the manifest has there (nullable), so that what no model reads stays. NULL: to_json */
+    json_t *(*over)(const void *field, const json_t *manifest);
 } FieldType;
 
 typedef enum {
@@ -117,10 +121,11 @@ typedef enum {
     FIELD_STATUS = 1 << 0,   /* ... from writes of the status sub-resource */
     FIELD_REQUIRED = 1 << 1, /* a manifest must have it */
     FIELD_INTERNAL = 1 << 2, /* not in JSON */
+    FIELD_PART = 1 << 3,     /* takes some keys of the object at its path only; other fields know the rest */
 } FieldFlags;
 
 typedef struct {
-    const char *path;       /* in JSON: "spec.storageClassName" */
+    const char *path;       /* in JSON: "spec.storageClassName"; "status.conditions[Ready]": the item of that type */
     const FieldType *type;
     size_t offset;
     FieldFlags flags;
@@ -132,7 +137,7 @@ typedef struct {
     const char *api_version;
     const char *resource; /* "persistentvolumeclaims" */
     size_t size;
-    const Field *fields;  /* ends with a NULL path */
+    const Field *fields;  /* ends with a NULL path; those whose type has ref stand first */
     gboolean namespaced;
     gboolean has_generation; /* API-3 */
     void (*set_defaults)(Object *object);  /* of a new object, before its fields are parsed; may be NULL */
@@ -152,6 +157,8 @@ Object *object_ref(const Object *self);
 void object_unref(const Object *self);
 /* Returns: (owned): a copy to change; references are shared until they are replaced */
 Object *object_edit(const Object *self);
+/* Returns: (owned): the same for another object of the kind, which has no uid and version yet: one of many of a template */
+Object *object_edit_as(const Object *self, ObjectKey *key);
 /* Whether all that the API server stores is equal, the resource version aside (API-2). */
 gboolean object_equal(const Object *a, const Object *b);
 /* Copies the status fields of @from over @to (@status), or all other fields. Metadata is left alone. */

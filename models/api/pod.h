@@ -81,6 +81,7 @@ typedef struct {
     PodAffinityTerm *pod_terms;    /* owned */
     unsigned n_spread;
     SpreadConstraint *spread;      /* owned */
+    StringList *mounts, *devices;  /* names in the containers' volumeMounts and volumeDevices */
 } PodSpec;
 
 PodSpec *pod_spec_new(void); /* with defaults */
@@ -103,7 +104,7 @@ typedef enum {
 
 typedef struct {
     Object meta;
-    PodSpec *spec;
+    PodSpec *spec;              /* never NULL; see pod_set_spec() */
     PodVolumes *volumes;
     const char *node_name;      /* spec.nodeName; NULL: not bound */
     const char *hostname;       /* spec.hostname, of a StatefulSet's pod */
@@ -122,9 +123,15 @@ PodVolumes *pod_volumes_new(const PodVolume *items, unsigned n); /* takes the te
 PodVolumes *pod_volumes_ref(const PodVolumes *self);
 void pod_volumes_unref(PodVolumes *self);
 
+ClaimTemplate *claim_template_new(const char *name, Claim *claim); /* takes the claim */
 ClaimTemplate *claim_template_ref(const ClaimTemplate *self);
 void claim_template_unref(ClaimTemplate *self);
+ClaimTemplates *claim_templates_new(ClaimTemplate *const *items, unsigned n); /* takes the items; NULL if none */
+ClaimTemplates *claim_templates_ref(const ClaimTemplates *self);
+void claim_templates_unref(ClaimTemplates *self);
 
+/* Replaces the spec and the volumes (nullable), with a reference to each. */
+void pod_set_spec(Pod *self, const PodSpec *spec, const PodVolumes *volumes);
 gboolean pod_is_terminal(const Pod *self); /* Succeeded or Failed */
 gboolean pod_is_ready(const Pod *self);
 /* The key of the claim of a volume of this pod. */
@@ -160,6 +167,7 @@ typedef struct {
     json_t *manifest; /* the template as given; for output */
 } PodTemplate;
 
+PodTemplate *pod_template_new(void); /* with defaults */
 PodTemplate *pod_template_ref(const PodTemplate *self);
 void pod_template_unref(PodTemplate *self);
 

@@ -102,5 +102,6 @@ gboolean toleration_tolerates(const Toleration *self, const Taint *taint);
 extern const FieldType field_label_selector;  /* LabelSelector * */
 extern const FieldType field_node_selector;   /* NodeSelector *: {nodeSelectorTerms: [...]} */
 extern const FieldType field_topology_terms;  /* NodeSelector *: [{matchLabelExpressions: [...]}] */
+extern const FieldType field_preferred_nodes; /* NodeSelector *: [{weight, preference}] */
 extern const FieldType field_taints;          /* Taints * */
 extern const FieldType field_tolerations;     /* Tolerations * */

@@ -65,4 +65,5 @@ gboolean volume_is_bound_to(const Volume *self, const Claim *claim);
 const char *volume_phase_name(VolumePhase phase);
 const char *claim_phase_name(ClaimPhase phase);
 
+extern const FieldType field_reclaim_policy; /* uint32_t: ReclaimPolicy */
 extern const KindClass volume_kind;

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "claim.h"
+
+#include <string.h>
+
+#include "fields.h"
+#include "volume.h"
+
+static const char *const access_mode_words[] = {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany",
+                                                "ReadWriteOncePod", NULL};
+static const char *const volume_mode_words[] = {"Filesystem", "Block", NULL};
+static const char *const claim_phase_words[] = {"Pending", "Bound", "Lost", NULL};
+
+static unsigned
+access_mode_parse(const char *word)
+{
+    for (unsigned i = 0; access_mode_words[i] != NULL; i++)
+        if (strcmp(access_mode_words[i], word) == 0)
+            return 1u << i;
+    return 0;
+}
+
+static void
+access_modes_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    uint32_t modes = 0;
+
+    if (!api_parser_expect(parser, value, JSON_ARRAY))
+        return;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!api_parser_expect(parser, item, JSON_STRING))
+            continue;
+        unsigned mode = access_mode_parse(json_string_value(item));
+        if (mode == 0)
+            api_parser_unsupported(parser, item, access_mode_words);
+        modes |= mode;
+    }
+    *(uint32_t *)field = modes;
+}
+
+static json_t *
+access_modes_to_json(const void *field)
+{
+    uint32_t modes = *(const uint32_t *)field;
+
+    if (modes == 0)
+        return NULL;
+    json_t *array = json_array();
+    for (unsigned i = 0; access_mode_words[i] != NULL; i++)
+        if ((modes & 1u << i) != 0)
+            json_array_append_new(array, json_string(access_mode_words[i]));
+    return array;
+}
+
+/* A set, but printed in the order in which it was given. */
+static json_t *
+access_modes_over(const void *field, const json_t *manifest)
+{
+    uint32_t given = 0;
+
+    for (size_t i = 0; i < json_array_size(manifest); i++)
+        if (json_is_string(json_array_get(manifest, i)))
+            given |= access_mode_parse(json_string_value(json_array_get(manifest, i)));
+    if (given != 0 && given == *(const uint32_t *)field)
+        return json_incref((json_t *)manifest); /* only counted */
+    return access_modes_to_json(field);
+}
+
+const FieldType field_access_modes = {
+    .name = "access modes",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .parse = access_modes_parse,
+    .to_json = access_modes_to_json,
+    .over = access_modes_over,
+};
+
+const FieldType field_volume_mode = {
+    .name = "volume mode",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .words = volume_mode_words,
+};
+
+static const FieldType claim_phase_type = {
+    .name = "claim phase",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .words = claim_phase_words,
+};
+
+static const Field data_source_fields[] = {
+    {"apiGroup",           &field_word, offsetof(DataSource,  api_group),                      FIELD_SPEC},
+    {"kind",                    &field_string,                          offsetof(DataSource,              kind), FIELD_REQUIRED},
+    {"name",      &field_string,                 offsetof(DataSource,                                name),                                             FIELD_REQUIRED},
+    {"namespace",               &field_word,            offsetof(DataSource, namespace),FIELD_SPEC},
+    {NULL, NULL,0, FIELD_SPEC                                                      },
+};
+
+static void
+data_source_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    fields_parse(parser, value, data_source_fields, NULL, field);
+}
+
+static gboolean
+data_source_equal(const void *a, const void *b)
+{
+    return fields_equal(data_source_fields, a, b);
+}
+
+static json_t *
+data_source_to_json(const void *field)
+{
+    return fields_to_json(data_source_fields, field, NULL);
+}
+
+const FieldType field_data_source = {
+    .name = "data source",
+    .size = sizeof(DataSource),
+    .equal = data_source_equal,
+    .parse = data_source_parse,
+    .to_json = data_source_to_json,
+};
+
+/* spec.dataSource, the older of the two: the API server copies one to the other, unless there is a namespace. */
+static json_t *
+old_data_source_to_json(const void *field)
+{
+    const DataSource *source = field;
+
+    return source->namespace != NULL && source->namespace[0] != '\0' ? NULL
+                                                                     : data_source_to_json(field);
+}
+
+static const FieldType old_data_source_type = {
+    .name = "data source",
+    .size = sizeof(DataSource),
+    .equal = data_source_equal,
+    .parse = data_source_parse,
+    .to_json = old_data_source_to_json,
+};
+
+typedef struct {
+    const char *type, *status;
+} ClaimCondition;
+
+static const Field condition_fields[] = {
+    {"type",          &field_string, offsetof(ClaimCondition, type),                       FIELD_REQUIRED},
+    {"status",               &field_string,                     offsetof(ClaimCondition,                 status), FIELD_REQUIRED},
+    {"lastProbeTime", &field_null,              0,                       FIELD_SPEC                                      },
+    {NULL,     NULL,                  0,                FIELD_SPEC},
+};
+static const char *const condition_ignored[] = {"lastTransitionTime", "reason", "message", NULL};
+
+static void
+conditions_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    static const ClaimCondition initial;
+    StringMap **map = field;
+    unsigned n, n_pairs = 0;
+    g_autofree ClaimCondition *items = items_parse(parser, value, condition_fields,
+                                                   condition_ignored, &initial, sizeof initial, &n);
+    g_autofree StringPair *pairs = g_new(StringPair, n + 1);
+
+    for (unsigned i = 0; i < n; i++)
+        if (items[i].type != NULL && items[i].status != NULL)
+            pairs[n_pairs++] = (StringPair){items[i].type, items[i].status};
+    string_map_unref(*map);
+    *map = string_map_new(pairs, n_pairs);
+}
+
+static const json_t *
+find_condition(const json_t *array, const char *type)
+{
+    for (size_t i = 0; i < json_array_size(array); i++)
+        if (g_strcmp0(json_path_string(json_array_get(array, i), "type"), type) == 0)
+            return json_array_get(array, i);
+    return NULL;
+}
+
+static json_t *
+conditions_over(const void *field, const json_t *manifest)
+{
+    const StringMap *map = *(StringMap *const *)field;
+
+    if (map == NULL)
+        return NULL;
+    json_t *array = json_array();
+    /* Those of the manifest first, in their order; the others behind. */
+    for (size_t i = 0; i < json_array_size(manifest); i++) {
+        const json_t *old = json_array_get(manifest, i);
+        ClaimCondition condition = {.type = json_path_string(old, "type")};
+        condition.status = condition.type == NULL ? NULL : string_map_get(map, condition.type);
+        if (condition.status != NULL)
+            json_array_append_new(array, fields_to_json(condition_fields, &condition, old));
+    }
+    for (unsigned i = 0; i < map->n_pairs; i++) {
+        ClaimCondition condition = {map->pairs[i].key, map->pairs[i].value};
+        if (find_condition(manifest, condition.type) == NULL)
+            json_array_append_new(array, fields_to_json(condition_fields, &condition, NULL));
+    }
+    return array;
+}
+
+static json_t *
+conditions_to_json(const void *field)
+{
+    return conditions_over(field, NULL);
+}
+
+static void
+conditions_clear(void *field)
+{
+    g_clear_pointer((StringMap **)field, string_map_unref);
+}
+
+static gboolean
+conditions_equal(const void *a, const void *b)
+{
+    return string_map_equal(*(StringMap *const *)a, *(StringMap *const *)b);
+}
+
+static const FieldType conditions_type = {
+    .name = "conditions",
+    .size = sizeof(StringMap *),
+    .ref = field_counted_ref,
+    .clear = conditions_clear,
+    .equal = conditions_equal,
+    .parse = conditions_parse,
+    .to_json = conditions_to_json,
+    .over = conditions_over,
+};
+
+static const Field claim_fields[] = {
+    {"spec.selector",                   &field_label_selector, offsetof(Claim,                                selector),                                                                                             FIELD_SPEC},
+    {"status.conditions",                                 &conditions_type,                                    offsetof(Claim,                                 conditions),                                                                                     FIELD_STATUS},
+    {"spec.accessModes",                     &field_access_modes,                                          offsetof(Claim,                                                                      access_modes),                                                FIELD_SPEC},
+    {"spec.dataSource",                    &old_data_source_type,                               offsetof(Claim,       data_source),                                             FIELD_SPEC},
+    {"spec.dataSourceRef",                   &field_data_source,offsetof(Claim,                           data_source),                                                                                    FIELD_SPEC},
+    {"spec.resources.requests.storage",&field_quantity,       offsetof(Claim,              request_bytes),
+     FIELD_SPEC},
+    {"spec.storageClassName", &field_string,           offsetof(Claim,                                    class_name),                                                                                                              FIELD_SPEC},
+    {"spec.volumeAttributesClassName",                                 &field_string,                                offsetof(Claim,                                                                attributes_class),
+     FIELD_SPEC},
+    {"spec.volumeMode",                       &field_volume_mode,                                            offsetof(Claim,                                                          volume_mode),     FIELD_SPEC},
+    {"spec.volumeName",                &field_word,                                               offsetof(Claim,                                                                                            volume_name),                                                                                                                                                                                 FIELD_SPEC},
+    {"status.phase",                   &claim_phase_type,offsetof(Claim,phase),                                                            FIELD_STATUS},
+    {"status.accessModes",       &field_access_modes,offsetof(Claim,status_access_modes),FIELD_STATUS},
+    {"status.capacity.storage",                    &field_size,      offsetof(Claim,                                                     capacity_bytes),                                                                                                                                                                                          FIELD_STATUS},
+    {"status.allocatedResources.storage",                                 &field_size,                                   offsetof(Claim,                                                       allocated_bytes),
+     FIELD_STATUS},
+    {"status.allocatedResourceStatuses.storage",                     &field_word,                                          offsetof(Claim,                                                               resize_status),
+     FIELD_STATUS},
+    {NULL,                  NULL,                           0,                    FIELD_SPEC},
+};
+
+static const char *const claim_ignored[] = {
+    IGNORED_ALWAYS,
+    "spec.resources.limits",
+    "status.currentVolumeAttributesClassName",
+    "status.modifyVolumeStatus",
+    "status.resizeStatus", /* until 1.28 */
+    NULL,
+};
+
+static void
+check_claim_modes(ApiParser *parser, const json_t *manifest, const Claim *claim)
+{
+    const json_t *modes = json_path_get(manifest, "spec.accessModes");
+    gsize length = api_parser_enter(parser, "spec.accessModes");
+
+    if (json_array_size(modes) == 0)
+        api_parser_required(parser, modes == NULL ? manifest : modes,
+                            "at least 1 access mode is required");
+    if ((claim->access_modes & ACCESS_RWOP) != 0 && claim->access_modes != ACCESS_RWOP)
+        api_parser_fault(parser, modes, NULL,
+                         "Forbidden: may not use ReadWriteOncePod with other access modes");
+    api_parser_leave(parser, length);
+}
+
+static void
+claim_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const Claim *claim = CLAIM_CONST(object);
+    const json_t *request = json_path_get(manifest, "spec.resources.requests.storage");
+    const json_t *class = json_path_get(manifest, "spec.storageClassName");
+
+    check_claim_modes(parser, manifest, claim);
+    if (request == NULL)
+        api_parser_required_at(parser, manifest, "spec.resources[storage]", NULL);
+    else if (claim->request_bytes <= 0) {
+        gsize length = api_parser_enter(parser, "spec.resources[storage]");
+        char buffer[QUANTITY_BUFFER];
+        if (json_is_number(request) || quantity_canonical(json_string_value(request), buffer,
+                                                          NULL)) /* else that is the fault */
+            api_parser_invalid(parser, request, NULL, "must be greater than zero");
+        api_parser_leave(parser, length);
+    }
+    if (claim->class_name != NULL && claim->class_name[0] != '\0') {
+        const char *fault = name_fault_subdomain(claim->class_name);
+        gsize length = api_parser_enter(parser, "spec.storageClassName");
+        if (fault != NULL)
+            api_parser_invalid(parser, class, NULL, fault);
+        api_parser_leave(parser, length);
+    }
+}
+
+const KindClass claim_kind = {
+    .kind = "PersistentVolumeClaim",
+    .api_version = "v1",
+    .resource = "persistentvolumeclaims",
+    .size = sizeof(Claim),
+    .fields = claim_fields,
+    .namespaced = TRUE,
+    .ignored = claim_ignored,
+    .check = claim_check,
+};
+
+const char *
+claim_class(const Claim *self)
+{
+    const char *class = object_annotation(&self->meta, ANNOTATION_BETA_STORAGE_CLASS);
+
+    if (class != NULL)
+        return class;
+    return self->class_name == NULL ? "" : self->class_name;
+}
+
+const char *
+claim_volume_name(const Claim *self)
+{
+    return self->volume_name == NULL ? "" : self->volume_name;
+}
+
+gboolean
+claim_is_bind_completed(const Claim *self)
+{
+    return string_map_has(self->meta.annotations, ANNOTATION_BIND_COMPLETED);
+}
+
+gboolean
+claim_is_fully_bound(const Claim *self)
+{
+    return self->volume_name != NULL && self->volume_name[0] != '\0' &&
+           claim_is_bind_completed(self);
+}
+
+const char *
+claim_phase_name(ClaimPhase phase)
+{
+    return claim_phase_words[phase];
+}

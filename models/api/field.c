@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "fields.h"
+
+static void
+string_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    if (api_parser_expect(parser, value, JSON_STRING))
+        *(const char **)field = api_parser_intern(parser, json_string_value(value));
+}
+
+/* Mostly interned; the words of defaults are not. */
+static gboolean
+string_equal(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+
+    return x == y || g_strcmp0(x, y) == 0;
+}
+
+static json_t *
+string_to_json(const void *field)
+{
+    return json_string(*(const char *const *)field); /* NULL for NULL */
+}
+
+const FieldType field_string = {
+    .name = "string",
+    .size = sizeof(const char *),
+    .equal = string_equal,
+    .parse = string_parse,
+    .to_json = string_to_json,
+};
+
+static void
+word_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    string_parse(parser, value, field);
+    if (json_is_string(value) && json_string_length(value) == 0)
+        *(const char **)field = NULL;
+}
+
+static gboolean
+word_equal(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+
+    return x == y || strcmp(x == NULL ? "" : x, y == NULL ? "" : y) == 0;
+}
+
+static json_t *
+word_to_json(const void *field)
+{
+    const char *text = *(const char *const *)field;
+
+    return text == NULL || text[0] == '\0' ? NULL : json_string(text);
+}
+
+const FieldType field_word = {
+    .name = "string",
+    .size = sizeof(const char *),
+    .equal = word_equal,
+    .parse = word_parse,
+    .to_json = word_to_json,
+};
+
+static void
+bool_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    if (json_is_boolean(value))
+        *(gboolean *)field = json_is_true(value);
+    else
+        api_parser_invalid(parser, value, "write true or false, without quotes",
+                           "must be a boolean");
+}
+
+static gboolean
+bool_equal(const void *a, const void *b)
+{
+    return !*(const gboolean *)a == !*(const gboolean *)b;
+}
+
+static json_t *
+bool_to_json(const void *field)
+{
+    return json_boolean(*(const gboolean *)field);
+}
+
+const FieldType field_bool = {
+    .name = "boolean",
+    .size = sizeof(gboolean),
+    .equal = bool_equal,
+    .parse = bool_parse,
+    .to_json = bool_to_json,
+};
+
+static json_t *
+flag_to_json(const void *field)
+{
+    return *(const gboolean *)field ? json_true() : NULL;
+}
+
+const FieldType field_flag = {
+    .name = "boolean",
+    .size = sizeof(gboolean),
+    .equal = bool_equal,
+    .parse = bool_parse,
+    .to_json = flag_to_json,
+};
+
+static void
+int_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    json_int_t number = json_integer_value(value);
+
+    if (!json_is_integer(value))
+        api_parser_invalid(parser, value, json_is_string(value) ? "write it without quotes" : NULL,
+                           "must be an integer");
+    else if (number < INT32_MIN || number > INT32_MAX)
+        api_parser_invalid(parser, value, NULL, "must fit 32 bits");
+    else
+        *(int32_t *)field = (int32_t)number;
+}
+
+static gboolean
+int_equal(const void *a, const void *b)
+{
+    return *(const int32_t *)a == *(const int32_t *)b;
+}
+
+static json_t *
+int_to_json(const void *field)
+{
+    return json_integer(*(const int32_t *)field);
+}
+
+const FieldType field_int = {
+    .name = "integer",
+    .size = sizeof(int32_t),
+    .equal = int_equal,
+    .parse = int_parse,
+    .to_json = int_to_json,
+};
+
+static json_t *
+count_to_json(const void *field)
+{
+    return *(const int32_t *)field == 0 ? NULL : int_to_json(field);
+}
+
+const FieldType field_count = {
+    .name = "integer",
+    .size = sizeof(int32_t),
+    .equal = int_equal,
+    .parse = int_parse,
+    .to_json = count_to_json,
+};
+
+static void
+int64_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    if (json_is_integer(value))
+        *(int64_t *)field = json_integer_value(value);
+    else
+        api_parser_invalid(parser, value, NULL, "must be an integer");
+}
+
+static gboolean
+int64_equal(const void *a, const void *b)
+{
+    return *(const int64_t *)a == *(const int64_t *)b;
+}
+
+static json_t *
+int64_to_json(const void *field)
+{
+    int64_t value = *(const int64_t *)field;
+
+    return value < 0 ? NULL : json_integer(value);
+}
+
+const FieldType field_int64 = {
+    .name = "integer",
+    .size = sizeof(int64_t),
+    .equal = int64_equal,
+    .parse = int64_parse,
+    .to_json = int64_to_json,
+};
+
+/* Returns: (owned): a quantity's text, which may be a number in JSON; NULL if it can be none */
+static char *
+quantity_text(const json_t *value)
+{
+    if (json_is_string(value))
+        return g_strdup(json_string_value(value));
+    if (!json_is_number(value))
+        return NULL;
+    /* 0.1 has 17 digits behind the point in binary; 15 are what its writer meant. */
+    char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    char *text = g_strdup(dumped);
+    free(dumped);
+    return text;
+}
+
+static gboolean
+quantity_field_parse(ApiParser *parser, const json_t *value, int64_t *units, int64_t *milli)
+{
+    g_autofree char *text = quantity_text(value);
+    g_autoptr(GError) error = NULL;
+
+    if (text == NULL) {
+        api_parser_invalid(parser, value, NULL,
+                           "must be a quantity, such as \"10Gi\", \"500m\" or 2");
+        return FALSE;
+    }
+    if (quantity_parse(text, units, milli, &error))
+        return TRUE;
+    api_parser_invalid(parser, value,
+                       "write a number and n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi or Ei",
+                       error->message);
+    return FALSE;
+}
+
+static void
+quantity_units_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    int64_t units;
+
+    if (quantity_field_parse(parser, value, &units, NULL))
+        *(int64_t *)field = units;
+}
+
+static json_t *
+quantity_units_to_json(const void *field)
+{
+    char buffer[QUANTITY_BUFFER];
+    int64_t value = *(const int64_t *)field;
+
+    return value < 0 ? NULL : json_string(quantity_format(value, buffer));
+}
+
+/* The manifest's own words, if they still say the same: "1G" stays, "1.5Gi" becomes "1536Mi". */
+static json_t *
+quantity_keep(const json_t *manifest, int64_t wanted, gboolean is_milli)
+{
+    g_autofree char *text = manifest == NULL ? NULL : quantity_text(manifest);
+    char buffer[QUANTITY_BUFFER];
+    int64_t units, milli;
+
+    if (text == NULL || !quantity_parse(text, &units, &milli, NULL) ||
+        (is_milli ? milli : units) != wanted || !quantity_canonical(text, buffer, NULL))
+        return NULL;
+    return json_string(buffer);
+}
+
+static json_t *
+quantity_units_over(const void *field, const json_t *manifest)
+{
+    json_t *kept = quantity_keep(manifest, *(const int64_t *)field, FALSE);
+
+    return kept != NULL ? kept : quantity_units_to_json(field);
+}
+
+const FieldType field_quantity = {
+    .name = "quantity",
+    .size = sizeof(int64_t),
+    .equal = int64_equal,
+    .parse = quantity_units_parse,
+    .to_json = quantity_units_to_json,
+    .over = quantity_units_over,
+};
+
+static json_t *
+size_to_json(const void *field)
+{
+    return *(const int64_t *)field == 0 ? NULL : quantity_units_to_json(field);
+}
+
+static json_t *
+size_over(const void *field, const json_t *manifest)
+{
+    return *(const int64_t *)field == 0 ? NULL : quantity_units_over(field, manifest);
+}
+
+const FieldType field_size = {
+    .name = "quantity",
+    .size = sizeof(int64_t),
+    .equal = int64_equal,
+    .parse = quantity_units_parse,
+    .to_json = size_to_json,
+    .over = size_over,
+};
+
+static void
+milli_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    int64_t units, milli;
+
+    if (quantity_field_parse(parser, value, &units, &milli))
+        *(int64_t *)field = milli;
+}
+
+static json_t *
+milli_to_json(const void *field)
+{
+    char buffer[QUANTITY_BUFFER];
+
+    return json_string(quantity_format_milli(*(const int64_t *)field, buffer));
+}
+
+static json_t *
+milli_over(const void *field, const json_t *manifest)
+{
+    json_t *kept = quantity_keep(manifest, *(const int64_t *)field, TRUE);
+
+    return kept != NULL ? kept : milli_to_json(field);
+}
+
+const FieldType field_milli = {
+    .name = "quantity",
+    .size = sizeof(int64_t),
+    .equal = int64_equal,
+    .parse = milli_parse,
+    .to_json = milli_to_json,
+    .over = milli_over,
+};
+
+static void
+time_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    SimTime time;
+
+    if (!api_parser_expect(parser, value, JSON_STRING))
+        return;
+    if (api_time_parse(json_string_value(value), &time))
+        *(SimTime *)field = sim_time_add(time, parser->import_offset);
+    else
+        api_parser_invalid(parser, value, "write it as in \"2026-01-01T00:00:00Z\"",
+                           "must be a time as in RFC 3339");
+}
+
+static json_t *
+time_to_json(const void *field)
+{
+    char buffer[API_TIME_BUFFER];
+    SimTime time = *(const SimTime *)field;
+
+    return time == TIME_UNSET ? NULL : json_string(api_time_format(time, FALSE, buffer));
+}
+
+const FieldType field_time = {
+    .name = "time",
+    .size = sizeof(SimTime),
+    .equal = int64_equal,
+    .parse = time_parse,
+    .to_json = time_to_json,
+};
+
+static void
+string_map_clear(void *field)
+{
+    g_clear_pointer((StringMap **)field, string_map_unref);
+}
+
+static gboolean
+string_map_field_equal(const void *a, const void *b)
+{
+    return string_map_equal(*(StringMap *const *)a, *(StringMap *const *)b);
+}
+
+static StringMap *
+string_map_read(ApiParser *parser, const json_t *value)
+{
+    g_autofree StringPair *pairs = NULL;
+    unsigned n_pairs = 0;
+    const char *key;
+    json_t *item;
+
+    if (!api_parser_expect(parser, value, JSON_OBJECT))
+        return NULL;
+    pairs = g_new(StringPair, json_object_size(value) + 1);
+    json_object_foreach((json_t *)value, key, item)
+    { /* only read */
+        gsize length = api_parser_enter(parser, key);
+        if (api_parser_expect(parser, item, JSON_STRING))
+            pairs[n_pairs++] = (StringPair){
+                api_parser_intern(parser, key),
+                api_parser_intern(parser, json_string_value(item)),
+            };
+        api_parser_leave(parser, length);
+    }
+    return string_map_new(pairs, n_pairs);
+}
+
+static void
+string_map_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    StringMap **map = field;
+
+    string_map_unref(*map);
+    *map = string_map_read(parser, value);
+}
+
+static json_t *
+string_map_to_json(const void *field)
+{
+    const StringMap *map = *(StringMap *const *)field;
+
+    if (map == NULL)
+        return NULL;
+    json_t *object = json_object();
+    for (unsigned i = 0; i < map->n_pairs; i++)
+        json_object_set_new(object, map->pairs[i].key, json_string(map->pairs[i].value));
+    return object;
+}
+
+const FieldType field_string_map = {
+    .name = "map of strings",
+    .size = sizeof(StringMap *),
+    .ref = field_counted_ref,
+    .clear = string_map_clear,
+    .equal = string_map_field_equal,
+    .parse = string_map_parse,
+    .to_json = string_map_to_json,
+};
+
+static void
+labels_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    const char *key;
+    json_t *item;
+
+    string_map_parse(parser, value, field);
+    json_object_foreach((json_t *)value, key, item)
+    { /* only read */
+        const char *fault = name_fault_qualified(key);
+        if (fault != NULL)
+            api_parser_fault(parser, item, NULL, "Invalid value: \"%s\": %s", key, fault);
+        fault = json_is_string(item) ? name_fault_label_value(json_string_value(item)) : NULL;
+        if (fault != NULL)
+            api_parser_invalid(parser, item, NULL, fault);
+    }
+}
+
+const FieldType field_labels = {
+    .name = "labels",
+    .size = sizeof(StringMap *),
+    .ref = field_counted_ref,
+    .clear = string_map_clear,
+    .equal = string_map_field_equal,
+    .parse = labels_parse,
+    .to_json = string_map_to_json,
+};
+
+static void
+string_list_clear(void *field)
+{
+    g_clear_pointer((StringList **)field, string_list_unref);
+}
+
+static gboolean
+string_list_field_equal(const void *a, const void *b)
+{
+    return string_list_equal(*(StringList *const *)a, *(StringList *const *)b);
+}
+
+static void
+string_list_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    StringList **list = field;
+    unsigned n = 0;
+
+    if (!api_parser_expect(parser, value, JSON_ARRAY))
+        return;
+    g_autofree const char **items = g_new(const char *, json_array_size(value) + 1);
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *item = json_array_get(value, i);
+        gsize length = api_parser_enter_index(parser, (unsigned)i);
+        if (api_parser_expect(parser, item, JSON_STRING))
+            items[n++] = api_parser_intern(parser, json_string_value(item));
+        api_parser_leave(parser, length);
+    }
+    string_list_unref(*list);
+    *list = string_list_new(items, n);
+}
+
+static json_t *
+string_list_to_json(const void *field)
+{
+    const StringList *list = *(StringList *const *)field;
+
+    if (list == NULL)
+        return NULL;
+    json_t *array = json_array();
+    for (unsigned i = 0; i < list->n_items; i++)
+        json_array_append_new(array, json_string(list->items[i]));
+    return array;
+}
+
+const FieldType field_string_list = {
+    .name = "list of strings",
+    .size = sizeof(StringList *),
+    .ref = field_counted_ref,
+    .clear = string_list_clear,
+    .equal = string_list_field_equal,
+    .parse = string_list_parse,
+    .to_json = string_list_to_json,
+};
+
+static void
+uid_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    if (!api_parser_expect(parser, value, JSON_STRING))
+        return;
+    if (json_string_length(value) > 0 && !object_uid_parse(json_string_value(value), field))
+        api_parser_invalid(parser, value, NULL, "must be a UUID");
+}
+
+static gboolean
+uid_equal(const void *a, const void *b)
+{
+    return object_uid_equal(*(const ObjectUid *)a, *(const ObjectUid *)b);
+}
+
+static json_t *
+uid_to_json(const void *field)
+{
+    char buffer[OBJECT_UID_BUFFER];
+    ObjectUid uid = *(const ObjectUid *)field;
+
+    return object_uid_is_set(uid) ? json_string(object_uid_format(uid, buffer)) : NULL;
+}
+
+const FieldType field_uid = {
+    .name = "uid",
+    .size = sizeof(ObjectUid),
+    .equal = uid_equal,
+    .parse = uid_parse,
+    .to_json = uid_to_json,
+};
+
+static void
+null_parse(ApiParser *parser G_GNUC_UNUSED,
+           const json_t *value G_GNUC_UNUSED,
+           void *field G_GNUC_UNUSED)
+{
+}
+
+static gboolean
+null_equal(const void *a G_GNUC_UNUSED, const void *b G_GNUC_UNUSED)
+{
+    return TRUE;
+}
+
+static json_t *
+null_to_json(const void *field G_GNUC_UNUSED)
+{
+    return json_null();
+}
+
+static json_t *
+null_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
+{
+    return manifest == NULL ? json_null() : json_incref((json_t *)manifest); /* only counted */
+}
+
+const FieldType field_null = {
+    .name = "null",
+    .equal = null_equal,
+    .parse = null_parse,
+    .to_json = null_to_json,
+    .over = null_over,
+};

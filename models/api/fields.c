@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fields.h"
+
+#include <string.h>
+
+/* A step of a path: "conditions[Ready]" is the key "conditions" and the item "Ready". */
+typedef struct {
+    char key[64];
+    char item[64]; /* "": no list */
+} PathStep;
+
+/* Returns: what follows the step, NULL after the last one */
+static const char *
+path_step(const char *path, PathStep *step)
+{
+    size_t length = strcspn(path, ".[");
+    const char *rest = path + length;
+
+    g_assert(length < sizeof step->key);
+    memcpy(step->key, path, length);
+    step->key[length] = '\0';
+    step->item[0] = '\0';
+    if (*rest == '[') {
+        length = strcspn(rest + 1, "]");
+        g_assert(length < sizeof step->item);
+        memcpy(step->item, rest + 1, length);
+        step->item[length] = '\0';
+        rest += length + 2;
+    }
+    return *rest == '.' ? rest + 1 : NULL;
+}
+
+static json_t *
+list_find(const json_t *list, const char *type, size_t *index)
+{
+    for (*index = 0; *index < json_array_size(list); ++*index) {
+        json_t *item = json_array_get(list, *index);
+        if (g_strcmp0(json_string_value(json_object_get(item, "type")), type) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+static json_t *
+step_get(const json_t *object, const PathStep *step)
+{
+    json_t *value = json_object_get(object, step->key);
+    size_t index;
+
+    if (value != NULL && step->item[0] != '\0')
+        return list_find(value, step->item, &index);
+    return value;
+}
+
+const json_t *
+json_path_get(const json_t *object, const char *path)
+{
+    PathStep step;
+
+    while (path != NULL && object != NULL) {
+        path = path_step(path, &step);
+        object = step_get(object, &step);
+    }
+    return json_is_null(object) ? NULL : object;
+}
+
+const char *
+json_path_string(const json_t *object, const char *path)
+{
+    return json_string_value(json_path_get(object, path));
+}
+
+/* The step's value, made if it is not there. Takes @value, NULL: keeps an object that is there. */
+static json_t *
+step_set(json_t *object, const PathStep *step, json_t *value)
+{
+    json_t *old = step_get(object, step);
+
+    if (value == NULL && json_is_object(old))
+        return old;
+    if (value == NULL)
+        value = json_object();
+    if (step->item[0] == '\0') {
+        json_object_set_new(object, step->key, value);
+        return value;
+    }
+
+    json_t *list = json_object_get(object, step->key);
+    size_t index;
+    if (!json_is_array(list)) {
+        list = json_array();
+        json_object_set_new(object, step->key, list);
+    }
+    if (json_is_object(value))
+        json_object_set_new(value, "type", json_string(step->item));
+    if (list_find(list, step->item, &index) != NULL)
+        json_array_set_new(list, index, value);
+    else
+        json_array_append_new(list, value);
+    return value;
+}
+
+static void
+json_path_set_new(json_t *object, const char *path, json_t *value)
+{
+    PathStep step;
+
+    while ((path = path_step(path, &step)) != NULL)
+        object = step_set(object, &step, NULL);
+    step_set(object, &step, value);
+}
+
+static gboolean
+json_is_empty(const json_t *value)
+{
+    return (json_is_object(value) && json_object_size(value) == 0) ||
+           (json_is_array(value) && json_array_size(value) == 0);
+}
+
+/* Removes what is at @path, and what that leaves empty. */
+static void
+json_path_delete(json_t *object, const char *path)
+{
+    PathStep step;
+    const char *rest = path_step(path, &step);
+    json_t *value = step_get(object, &step);
+
+    if (value == NULL)
+        return;
+    if (rest != NULL) {
+        json_path_delete(value, rest);
+        if (!json_is_empty(value))
+            return;
+    }
+    if (step.item[0] != '\0') {
+        json_t *list = json_object_get(object, step.key);
+        size_t index;
+        if (list_find(list, step.item, &index) != NULL)
+            json_array_remove(list, index);
+        if (!json_is_empty(list))
+            return;
+    }
+    json_object_del(object, step.key);
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Returns: (owned): the object's keys, in order; free with g_free() */
+static const char **
+object_keys(const json_t *object, size_t *n)
+{
+    const char **keys = g_new(const char *, json_object_size(object) + 1);
+    const char *key;
+    json_t *value;
+
+    *n = 0;
+    json_object_foreach((json_t *)object, key, value) /* only read */
+        keys[(*n)++] = key;
+    qsort(keys, *n, sizeof keys[0], compare_keys);
+    return keys;
+}
+
+json_t *
+json_sorted(const json_t *value)
+{
+    if (json_is_array(value)) {
+        json_t *array = json_array();
+        for (size_t i = 0; i < json_array_size(value); i++)
+            json_array_append_new(array, json_sorted(json_array_get(value, i)));
+        return array;
+    }
+    if (!json_is_object(value))
+        return json_incref((json_t *)value); /* scalars never change */
+
+    size_t n;
+    g_autofree const char **keys = object_keys(value, &n);
+    json_t *object = json_object();
+    for (size_t i = 0; i < n; i++)
+        json_object_set_new(object, keys[i], json_sorted(json_object_get(value, keys[i])));
+    return object;
+}
+
+void
+field_counted_ref(void *field)
+{
+    unsigned *n_refs; /* what is counted begins with it */
+
+    memcpy(&n_refs, field, sizeof n_refs);
+    if (n_refs != NULL)
+        ++*n_refs;
+}
+
+gboolean
+field_u32_equal(const void *a, const void *b)
+{
+    return *(const uint32_t *)a == *(const uint32_t *)b;
+}
+
+static void *
+field_in(const Field *field, void *target)
+{
+    return (char *)target + field->offset;
+}
+
+static const void *
+field_of(const Field *field, const void *target)
+{
+    return (const char *)target + field->offset;
+}
+
+void
+fields_ref(const Field *fields, void *target)
+{
+    for (const Field *field = fields; field->path != NULL && field->type->ref != NULL; field++)
+        field->type->ref(field_in(field, target));
+}
+
+void
+fields_clear(const Field *fields, void *target)
+{
+    for (const Field *field = fields; field->path != NULL && field->type->ref != NULL; field++)
+        field->type->clear(field_in(field, target));
+}
+
+gboolean
+fields_equal(const Field *fields, const void *a, const void *b)
+{
+    for (const Field *field = fields; field->path != NULL; field++)
+        if (!field->type->equal(field_of(field, a), field_of(field, b)))
+            return FALSE;
+    return TRUE;
+}
+
+void
+field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *field)
+{
+    if (type->words == NULL) {
+        type->parse(parser, value, field);
+        return;
+    }
+    if (!api_parser_expect(parser, value, JSON_STRING))
+        return;
+    for (uint32_t i = 0; type->words[i] != NULL; i++)
+        if (strcmp(json_string_value(value), type->words[i]) == 0) {
+            *(uint32_t *)field = i;
+            return;
+        }
+    api_parser_unsupported(parser, value, type->words);
+}
+
+json_t *
+field_type_to_json(const FieldType *type, const void *field, const json_t *manifest)
+{
+    if (type->over != NULL)
+        return type->over(field, manifest);
+    if (type->words != NULL)
+        return json_string(type->words[*(const uint32_t *)field]);
+    return type->to_json(field);
+}
+
+/* Whether @path begins with @prefix, and a key follows. Returns: what follows, NULL: no */
+static const char *
+path_after(const char *path, const char *prefix)
+{
+    size_t length = strlen(prefix);
+
+    if (length == 0)
+        return path;
+    if (strncmp(path, prefix, length) != 0 || path[length] != '.')
+        return NULL;
+    return path + length + 1;
+}
+
+typedef enum {
+    KEY_UNKNOWN,
+    KEY_KNOWN,  /* and whatever it contains */
+    KEY_PARTLY, /* fields are below it */
+} KeyFate;
+
+/* What may be in an object, and where in it the walk is. */
+typedef struct {
+    const Field *fields;
+    const char *const *ignored;
+    char prefix[256];
+} KnownWalk;
+
+static void
+key_meets(const char *path, const char *full, gboolean is_whole, KeyFate *fate)
+{
+    size_t length = strlen(full);
+
+    if (strncmp(path, full, length) != 0)
+        return;
+    if ((path[length] == '\0' && is_whole) || path[length] == '[')
+        *fate = KEY_KNOWN;
+    else if ((path[length] == '\0' || path[length] == '.') && *fate == KEY_UNKNOWN)
+        *fate = KEY_PARTLY;
+}
+
+static KeyFate
+key_fate(const KnownWalk *walk, const char *full)
+{
+    KeyFate fate = KEY_UNKNOWN;
+
+    for (const Field *field = walk->fields; field->path != NULL; field++)
+        if ((field->flags & FIELD_INTERNAL) == 0)
+            key_meets(field->path, full, (field->flags & FIELD_PART) == 0, &fate);
+    for (const char *const *path = walk->ignored; path != NULL && *path != NULL; path++)
+        key_meets(*path, full, TRUE, &fate);
+    return fate;
+}
+
+gboolean
+json_path_is_known(const char *path, const char *const *known)
+{
+    for (; *known != NULL; known++)
+        if (strcmp(*known, path) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+/* The next key of @path below the prefix, once in @keys. */
+static void
+known_keys_add(GPtrArray *keys, const char *path, const char *prefix)
+{
+    const char *rest = path_after(path, prefix);
+
+    if (rest == NULL)
+        return;
+    g_autofree char *key = g_strndup(rest, strcspn(rest, ".["));
+    for (unsigned i = 0; i < keys->len; i++)
+        if (strcmp(keys->pdata[i], key) == 0)
+            return;
+    g_ptr_array_add(keys, g_steal_pointer(&key));
+}
+
+static void
+report_unknown(ApiParser *parser, const KnownWalk *walk, const char *key, const json_t *value)
+{
+    g_autoptr(GPtrArray) keys = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *hint = NULL;
+
+    for (const Field *field = walk->fields; field->path != NULL; field++)
+        if ((field->flags & FIELD_INTERNAL) == 0)
+            known_keys_add(keys, field->path, walk->prefix);
+    for (const char *const *path = walk->ignored; path != NULL && *path != NULL; path++)
+        known_keys_add(keys, *path, walk->prefix);
+
+    const char *nearest = name_nearest(key, (const char *const *)keys->pdata, keys->len);
+    if (nearest != NULL)
+        hint = g_strdup_printf("did you mean \"%s\"?", nearest);
+    gsize length = api_parser_enter(parser, key);
+    api_parser_fault(parser, value, hint, "unknown field");
+    api_parser_leave(parser, length);
+}
+
+static void
+check_known(ApiParser *parser, const json_t *object, KnownWalk *walk)
+{
+    size_t prefix_length = strlen(walk->prefix);
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value)
+    { /* only read */
+        g_autofree char *full =
+            prefix_length == 0 ? g_strdup(key) : g_strdup_printf("%s.%s", walk->prefix, key);
+        KeyFate fate = key_fate(walk, full);
+        if (fate == KEY_UNKNOWN) {
+            report_unknown(parser, walk, key, value);
+        } else if (fate == KEY_PARTLY && !json_is_null(value)) {
+            gsize length = api_parser_enter(parser, key);
+            if (api_parser_expect(parser, value, JSON_OBJECT)) {
+                g_strlcpy(walk->prefix, full, sizeof walk->prefix);
+                check_known(parser, value, walk);
+                walk->prefix[prefix_length] = '\0';
+            }
+            api_parser_leave(parser, length);
+        }
+    }
+}
+
+void
+fields_parse(ApiParser *parser,
+             const json_t *object,
+             const Field *fields,
+             const char *const *ignored,
+             void *target)
+{
+    if (!api_parser_expect(parser, object, JSON_OBJECT))
+        return;
+    for (const Field *field = fields; field->path != NULL; field++) {
+        if ((field->flags & FIELD_INTERNAL) != 0)
+            continue;
+        const json_t *value = json_path_get(object, field->path);
+        if (value == NULL) {
+            if ((field->flags & FIELD_REQUIRED) != 0)
+                api_parser_required_at(parser, object, field->path, NULL);
+            continue;
+        }
+        gsize length = api_parser_enter(parser, field->path);
+        if ((field->flags & FIELD_REQUIRED) != 0 && json_is_string(value) &&
+            json_string_length(value) == 0)
+            api_parser_required(parser, value, NULL);
+        else
+            field_type_parse(field->type, parser, value, field_in(field, target));
+        api_parser_leave(parser, length);
+    }
+
+    KnownWalk walk = {.fields = fields, .ignored = ignored};
+    check_known(parser, object, &walk);
+}
+
+void
+fields_print(const Field *fields, const void *from, json_t *into)
+{
+    for (const Field *field = fields; field->path != NULL; field++) {
+        if ((field->flags & FIELD_INTERNAL) != 0)
+            continue;
+        const json_t *old = json_path_get(into, field->path);
+        json_t *value = field_type_to_json(field->type, field_of(field, from), old);
+        if (value != NULL)
+            json_path_set_new(into, field->path, value);
+        else
+            json_path_delete(into, field->path);
+    }
+}
+
+json_t *
+fields_to_json(const Field *fields, const void *from, const json_t *manifest)
+{
+    json_t *object = json_is_object(manifest) ? json_deep_copy(manifest) : json_object();
+
+    fields_print(fields, from, object);
+    if (json_object_size(object) == 0)
+        g_clear_pointer(&object, json_decref);
+    return object;
+}
+
+void *
+items_parse(ApiParser *parser,
+            const json_t *array,
+            const Field *fields,
+            const char *const *ignored,
+            const void *initial,
+            size_t size,
+            unsigned *n)
+{
+    *n = 0;
+    if (!api_parser_expect(parser, array, JSON_ARRAY))
+        return NULL;
+
+    char *items = g_malloc_n(json_array_size(array), size);
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        gsize length = api_parser_enter_index(parser, (unsigned)i);
+        memcpy(items + i * size, initial, size);
+        fields_parse(parser, json_array_get(array, i), fields, ignored, items + i * size);
+        api_parser_leave(parser, length);
+    }
+    *n = (unsigned)json_array_size(array);
+    return items;
+}
+
+json_t *
+items_to_json(
+    const Field *fields, const void *items, unsigned n, size_t size, const json_t *manifest)
+{
+    if (n == 0)
+        return NULL;
+    /* Of a list that has not changed in length the items are taken to be the same ones. */
+    gboolean same = json_array_size(manifest) == n;
+    json_t *array = json_array();
+    for (unsigned i = 0; i < n; i++) {
+        const json_t *old = same ? json_array_get(manifest, i) : NULL;
+        json_t *item = fields_to_json(fields, (const char *)items + i * size, old);
+        json_array_append_new(array, item == NULL ? json_object() : item);
+    }
+    return array;
+}
+
+gboolean
+items_equal(
+    const Field *fields, const void *a, unsigned n_a, const void *b, unsigned n_b, size_t size)
+{
+    if (n_a != n_b)
+        return FALSE;
+    for (unsigned i = 0; i < n_a; i++)
+        if (!fields_equal(fields, (const char *)a + i * size, (const char *)b + i * size))
+            return FALSE;
+    return TRUE;
+}

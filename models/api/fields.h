@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "field.h"
+
+/* Tables of fields, walked: those of a kind, and those of structs inside it. Private to models/api.
+ *
+ * Paths are as in JSON ("spec.resources.requests.storage"); "status.conditions[Ready]" is the element of the list whose
+ * "type" is Ready. */
+
+void fields_ref(const Field *fields, void *target);
+void fields_clear(const Field *fields, void *target);
+gboolean fields_equal(const Field *fields, const void *a, const void *b);
+
+/* Reads what @object has of @fields into @target, and reports what neither @fields nor @ignored knows. */
+void fields_parse(ApiParser *parser,
+                  const json_t *object,
+                  const Field *fields,
+                  const char *const *ignored,
+                  void *target);
+/* Writes the fields of @from over what @into has. */
+void fields_print(const Field *fields, const void *from, json_t *into);
+/* Returns: (owned): a copy of @manifest (nullable) with the fields of @from over it; NULL if that is empty */
+json_t *fields_to_json(const Field *fields, const void *from, const json_t *manifest);
+
+/* The value of an enumeration is an index into the type's words. */
+void field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *field);
+/* Returns: (owned): the value over what the manifest has there (nullable); NULL: absent */
+json_t *field_type_to_json(const FieldType *type, const void *field, const json_t *manifest);
+
+/* Lists of structs. Returns: (owned): @n items of @size, free with g_free() */
+void *items_parse(ApiParser *parser,
+                  const json_t *array,
+                  const Field *fields,
+                  const char *const *ignored,
+                  const void *initial, /* of each item */
+                  size_t size,
+                  unsigned *n);
+/* Returns: (owned): NULL if there are none */
+json_t *items_to_json(
+    const Field *fields, const void *items, unsigned n, size_t size, const json_t *manifest);
+gboolean items_equal(
+    const Field *fields, const void *a, unsigned n_a, const void *b, unsigned n_b, size_t size);
+
+/* Returns: (borrowed): what is at @path, NULL if nothing or null is */
+const json_t *json_path_get(const json_t *object, const char *path);
+/* Returns: (borrowed): the string at @path, NULL if there is none */
+const char *json_path_string(const json_t *object, const char *path);
+/* Returns: (owned): a deep copy with the keys of all objects in order, as kubectl prints them */
+json_t *json_sorted(const json_t *value);
+gboolean json_path_is_known(const char *path, const char *const *known);
+
+/* Faults in Kubernetes' words. */
+void api_parser_invalid(ApiParser *self, const json_t *value, const char *hint, const char *detail);
+void api_parser_required(ApiParser *self,
+                         const json_t *where,
+                         const char *detail); /* NULL: no more to say */
+void
+api_parser_required_at(ApiParser *self, const json_t *where, const char *path, const char *detail);
+/* @words ends with NULL */
+void api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *words);
+/* Returns: FALSE, and a fault, if @value is not of this type */
+gboolean api_parser_expect(ApiParser *self, const json_t *value, json_type type);
+/* Checks a string: not empty names and the like; NULL if it is fine, else what is wrong with it. */
+const char *name_fault_subdomain(const char *text);
+const char *name_fault_dns_label(const char *text);
+const char *name_fault_qualified(const char *text);
+const char *name_fault_label_value(const char *text);
+/* Returns: (borrowed): of @known (ends with NULL) the one most like @text, NULL if none is */
+const char *name_nearest(const char *text, const char *const *known, unsigned n_known);
+
+/* For what is counted by reference, and begins with the count. */
+void field_counted_ref(void *field);
+gboolean field_u32_equal(const void *a, const void *b);
+
+/* What every manifest has beside its kind's fields; each kind's list of ignored paths begins so. */
+#define IGNORED_ALWAYS "apiVersion", "kind", "metadata"
+
+extern const FieldType field_word;   /* const char *, interned; NULL and "": absent */
+extern const FieldType field_flag;   /* gboolean; FALSE: absent */
+extern const FieldType field_count;  /* int32_t; 0: absent */
+extern const FieldType field_size;   /* int64_t: quantity; 0: absent */
+extern const FieldType field_int64;  /* int64_t; negative: absent */
+extern const FieldType field_null;   /* nothing; printed as null */
+extern const FieldType field_labels; /* StringMap *: with the syntax of labels */
+
+/* An object in another: a template of claims. Reads metadata's labels and annotations, and the kind's fields.
+ * Returns: (owned): the object with the key @key */
+Object *api_parser_template(ApiParser *self, const json_t *manifest, ObjectKey *key);

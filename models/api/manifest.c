@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "manifest.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "fields.h"
+
+#define ANNOTATIONS_BYTES_MAX (256 * 1024)
+
+gsize
+api_parser_enter(ApiParser *self, const char *name)
+{
+    gsize length = self->path->len;
+
+    if (length > 0)
+        g_string_append_c(self->path, '.');
+    g_string_append(self->path, name);
+    return length;
+}
+
+gsize
+api_parser_enter_index(ApiParser *self, unsigned index)
+{
+    gsize length = self->path->len;
+
+    g_string_append_printf(self->path, "[%u]", index);
+    return length;
+}
+
+void
+api_parser_leave(ApiParser *self, gsize length)
+{
+    g_string_truncate(self->path, length);
+}
+
+const char *
+api_parser_intern(ApiParser *self, const char *text)
+{
+    return strings_intern(objects_strings(self->objects), text);
+}
+
+void
+api_parser_fault(ApiParser *self, const json_t *where, const char *hint, const char *format, ...)
+{
+    g_autoptr(GString) message = g_string_new(NULL);
+    va_list args;
+
+    if (self->path->len > 0)
+        g_string_append_printf(message, "%s: ", self->path->str);
+    va_start(args, format);
+    g_string_append_vprintf(message, format, args);
+    va_end(args);
+    self->report(self, where, message->str, hint);
+}
+
+void
+api_parser_invalid(ApiParser *self, const json_t *value, const char *hint, const char *detail)
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+
+    api_parser_fault(self, value, hint, "Invalid value: %s: %s", text, detail);
+    free(text);
+}
+
+void
+api_parser_required(ApiParser *self, const json_t *where, const char *detail)
+{
+    api_parser_fault(self, where, NULL, "Required value%s%s", detail == NULL ? "" : ": ",
+                     detail == NULL ? "" : detail);
+}
+
+void
+api_parser_required_at(ApiParser *self, const json_t *where, const char *path, const char *detail)
+{
+    gsize length = api_parser_enter(self, path);
+
+    api_parser_required(self, where, detail);
+    api_parser_leave(self, length);
+}
+
+static int
+compare_words(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void
+api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *words)
+{
+    g_autoptr(GString) known = g_string_new(NULL);
+    unsigned n = g_strv_length((char **)words); /* only read */
+    g_autofree const char **sorted = g_memdup2(words, n * sizeof words[0]);
+    g_autofree char *hint = NULL;
+
+    qsort(sorted, n, sizeof sorted[0], compare_words);
+    for (unsigned i = 0; i < n; i++)
+        g_string_append_printf(known, "%s\"%s\"", i > 0 ? ", " : "", sorted[i]);
+    const char *nearest = name_nearest(json_string_value(value), sorted, n);
+    if (nearest != NULL)
+        hint = g_strdup_printf("did you mean \"%s\"?", nearest);
+    api_parser_fault(self, value, hint, "Unsupported value: \"%s\": supported values: %s",
+                     json_string_value(value), known->str);
+}
+
+gboolean
+api_parser_expect(ApiParser *self, const json_t *value, json_type type)
+{
+    if (json_typeof(value) == type)
+        return TRUE;
+    if (type == JSON_OBJECT) {
+        api_parser_invalid(self, value, NULL, "must be an object");
+    } else if (type == JSON_ARRAY) {
+        api_parser_invalid(self, value, NULL, "must be a list");
+    } else {
+        gboolean is_scalar = json_is_number(value) || json_is_boolean(value);
+        api_parser_invalid(self, value, is_scalar ? "put it in quotes" : NULL, "must be a string");
+    }
+    return FALSE;
+}
+
+OwnerReferences *
+owner_references_ref(const OwnerReferences *self)
+{
+    OwnerReferences *owners = (OwnerReferences *)self; /* the count is not part of its value */
+
+    if (owners != NULL)
+        owners->n_refs++;
+    return owners;
+}
+
+void
+owner_references_unref(OwnerReferences *self)
+{
+    if (self != NULL && --self->n_refs == 0)
+        g_free(self);
+}
+
+static OwnerReferences *
+owner_references_new(const OwnerReference *items, unsigned n)
+{
+    if (n == 0)
+        return NULL;
+    OwnerReferences *self = g_malloc(sizeof *self + n * sizeof items[0]);
+    self->n_refs = 1;
+    self->n_items = n;
+    memcpy(self->items, items, n * sizeof items[0]);
+    return self;
+}
+
+OwnerReferences *
+owner_references_with(const OwnerReferences *self, const OwnerReference *reference)
+{
+    unsigned n = self == NULL ? 0 : self->n_items, at = 0;
+    g_autofree OwnerReference *items = g_new(OwnerReference, n + 1);
+
+    if (n > 0)
+        memcpy(items, self->items, n * sizeof items[0]);
+    while (at < n && !object_uid_equal(items[at].uid, reference->uid))
+        at++;
+    items[at] = *reference;
+    return owner_references_new(items, MAX(n, at + 1));
+}
+
+static const Field owner_fields[] = {
+    {"apiVersion",             &field_string,       offsetof(OwnerReference,                 api_version),                                     FIELD_REQUIRED},
+    {"kind",                        &field_string,                                      offsetof(OwnerReference,                                         kind),                             FIELD_REQUIRED},
+    {"name",          &field_string,                             offsetof(OwnerReference,                                                               name),                                                             FIELD_REQUIRED},
+    {"uid",                   &field_uid,                        offsetof(OwnerReference, uid),FIELD_REQUIRED},
+    {"controller", &field_flag,offsetof(OwnerReference,                  controller),                                                                                  FIELD_SPEC},
+    {"blockOwnerDeletion",             &field_flag,                 offsetof(OwnerReference,                            block_owner_deletion),FIELD_SPEC},
+    {NULL,     NULL, 0, FIELD_SPEC},
+};
+
+gboolean
+owner_references_equal(const OwnerReferences *a, const OwnerReferences *b)
+{
+    if (a == b)
+        return TRUE;
+    return a != NULL && b != NULL &&
+           items_equal(owner_fields, a->items, a->n_items, b->items, b->n_items,
+                       sizeof a->items[0]);
+}
+
+/* The owner's key, if a model knows its kind. An owner of a kind with namespaces is in its object's own. */
+static const ObjectKey *
+owner_key(ApiParser *parser, const OwnerReference *owner)
+{
+    ObjectKind kind;
+
+    if (owner->kind == NULL || owner->name == NULL ||
+        !kind_find(owner->api_version, owner->kind, &kind))
+        return NULL;
+    const char *namespace = kind_class(kind)->namespaced ? parser->key->namespace : NULL;
+    return objects_key(parser->objects, kind, namespace, owner->name);
+}
+
+static void
+owners_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    static const OwnerReference initial;
+    OwnerReferences **owners = field;
+    unsigned n;
+    g_autofree OwnerReference *items =
+        items_parse(parser, value, owner_fields, NULL, &initial, sizeof initial, &n);
+
+    for (unsigned i = 0; i < n; i++)
+        items[i].key = owner_key(parser, &items[i]);
+    owner_references_unref(*owners);
+    *owners = owner_references_new(items, n);
+}
+
+static json_t *
+owners_to_json(const void *field)
+{
+    const OwnerReferences *owners = *(OwnerReferences *const *)field;
+
+    return owners == NULL ? NULL
+                          : items_to_json(owner_fields, owners->items, owners->n_items,
+                                          sizeof owners->items[0], NULL);
+}
+
+/* Metadata is no kind's field: object.c counts and compares it. */
+static const FieldType owners_type = {
+    .name = "owner references",
+    .size = sizeof(OwnerReferences *),
+    .parse = owners_parse,
+    .to_json = owners_to_json,
+};
+
+static void
+annotations_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    size_t n_bytes = 0;
+    const char *key;
+    json_t *item;
+
+    field_string_map.parse(parser, value, field);
+    json_object_foreach((json_t *)value, key, item)
+    { /* only read */
+        g_autofree char *lower = g_ascii_strdown(key, -1);
+        const char *fault = name_fault_qualified(lower);
+        if (fault != NULL)
+            api_parser_fault(parser, item, NULL, "Invalid value: \"%s\": %s", key, fault);
+        n_bytes += strlen(key) + json_string_length(item);
+    }
+    if (n_bytes > ANNOTATIONS_BYTES_MAX)
+        api_parser_fault(parser, value, NULL, "Too long: may not be more than %d bytes",
+                         ANNOTATIONS_BYTES_MAX);
+}
+
+static json_t *
+annotations_to_json(const void *field)
+{
+    return field_string_map.to_json(field);
+}
+
+static const FieldType annotations_type = {
+    .name = "annotations",
+    .size = sizeof(StringMap *),
+    .parse = annotations_parse,
+    .to_json = annotations_to_json,
+};
+
+static void
+finalizers_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    field_string_list.parse(parser, value, field);
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *item = json_array_get(value, i);
+        const char *fault =
+            json_is_string(item) ? name_fault_qualified(json_string_value(item)) : NULL;
+        if (fault != NULL)
+            api_parser_invalid(parser, item, NULL, fault);
+    }
+}
+
+static json_t *
+finalizers_to_json(const void *field)
+{
+    return field_string_list.to_json(field);
+}
+
+static const FieldType finalizers_type = {
+    .name = "finalizers",
+    .size = sizeof(StringList *),
+    .parse = finalizers_parse,
+    .to_json = finalizers_to_json,
+};
+
+static void
+version_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    guint64 version;
+
+    if (!api_parser_expect(parser, value, JSON_STRING))
+        return;
+    if (g_ascii_string_to_unsigned(json_string_value(value), 10, 0, UINT64_MAX, &version, NULL))
+        *(uint64_t *)field = version;
+    else if (json_string_length(value) > 0)
+        api_parser_invalid(parser, value, NULL, "must be a decimal number");
+}
+
+static json_t *
+version_to_json(const void *field)
+{
+    char buffer[24];
+    uint64_t version = *(const uint64_t *)field;
+
+    g_snprintf(buffer, sizeof buffer, "%" G_GUINT64_FORMAT, version);
+    return version == 0 ? NULL : json_string(buffer);
+}
+
+static const FieldType version_type = {
+    .name = "string",
+    .size = sizeof(uint64_t),
+    .parse = version_parse,
+    .to_json = version_to_json,
+};
+
+static json_t *
+grace_to_json(const void *field)
+{
+    return *(const int32_t *)field < 0 ? NULL : field_int.to_json(field);
+}
+
+static void
+grace_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    field_int.parse(parser, value, field);
+}
+
+static const FieldType grace_type = {
+    .name = "integer",
+    .size = sizeof(int32_t),
+    .parse = grace_parse,
+    .to_json = grace_to_json,
+};
+
+static const Field metadata_fields[] = {
+    {"labels",          &field_labels,      offsetof(Object,                  labels),                                FIELD_SPEC},
+    {"annotations",                 &annotations_type,                       offsetof(Object,                      annotations),                       FIELD_SPEC},
+    {"finalizers",       &finalizers_type,                         offsetof(Object,                                              finalizers),                                        FIELD_SPEC},
+    {"ownerReferences",      &owners_type,              offsetof(Object, owners),FIELD_SPEC},
+    {"uid",  &field_uid,offsetof(Object,                      uid),                                                                             FIELD_SPEC},
+    {"resourceVersion",      &version_type,          offsetof(Object,                 resource_version),FIELD_SPEC},
+    {"creationTimestamp", &field_time, offsetof(Object,         created_at),              FIELD_SPEC},
+    {"deletionTimestamp",                 &field_time,                 offsetof(Object,                                      deleted_at),                                                             FIELD_SPEC},
+    {"deletionGracePeriodSeconds",       &grace_type,                         offsetof(Object,                                       deletion_grace_s),                                     FIELD_SPEC},
+    {"generation",      &field_count,              offsetof(Object,         generation),FIELD_SPEC},
+    {NULL,  NULL,0,FIELD_SPEC},
+};
+
+/* Of these, what only the API server reads is printed as it came. */
+static const char *const metadata_kept[] = {"generateName", "managedFields", "selfLink", NULL};
+static const char *const metadata_ignored[] = {"name",          "namespace", "generateName",
+                                               "managedFields", "selfLink",  NULL};
+
+void
+metadata_parse(ApiParser *parser, const json_t *manifest, Object *object)
+{
+    const json_t *metadata = json_path_get(manifest, "metadata");
+    gsize length = api_parser_enter(parser, "metadata");
+
+    if (metadata != NULL)
+        fields_parse(parser, metadata, metadata_fields, metadata_ignored, object);
+    api_parser_leave(parser, length);
+}
+
+void
+object_parse_body(ApiParser *parser, const json_t *manifest, Object *object)
+{
+    const KindClass *class = kind_class(object_kind(object));
+
+    metadata_parse(parser, manifest, object);
+    fields_parse(parser, manifest, class->fields, class->ignored, object);
+    if (class->check != NULL)
+        class->check(parser, manifest, object);
+}
+
+/* Reads a name or namespace. Returns: (borrowed): NULL, and a fault, if it is none */
+static const char *
+parse_name(ApiParser *parser,
+           const json_t *metadata,
+           const char *key,
+           const char *(*fault_of)(const char *text))
+{
+    const json_t *value = json_path_get(metadata, key);
+    const char *name = NULL;
+    gsize length = api_parser_enter(parser, key);
+
+    if (api_parser_expect(parser, value, JSON_STRING)) {
+        const char *fault = fault_of(json_string_value(value));
+        if (fault == NULL)
+            name = json_string_value(value);
+        else
+            api_parser_invalid(parser, value, NULL, fault);
+    }
+    api_parser_leave(parser, length);
+    return name;
+}
+
+static gboolean
+json_is_given(const json_t *object, const char *key)
+{
+    const json_t *value = json_path_get(object, key);
+
+    return value != NULL && (!json_is_string(value) || json_string_length(value) > 0);
+}
+
+static const char *
+parse_object_name(ApiParser *parser, const json_t *manifest, const json_t *metadata)
+{
+    const json_t *where = metadata == NULL ? manifest : metadata;
+
+    if (json_is_given(metadata, "name"))
+        return parse_name(parser, metadata, "name", name_fault_subdomain);
+    if (json_is_given(metadata, "generateName")) {
+        gsize length = api_parser_enter(parser, "generateName");
+        api_parser_fault(parser, json_path_get(metadata, "generateName"), "write metadata.name",
+                         "Forbidden: an object of a file needs a name of its own");
+        api_parser_leave(parser, length);
+        return NULL;
+    }
+    api_parser_required_at(parser, where, "name", "name or generateName is required");
+    return NULL;
+}
+
+/* Returns: FALSE, and a fault, if there must be none or it is bad. @namespace: (out): NULL for kinds without */
+static gboolean
+parse_namespace(ApiParser *parser,
+                const KindClass *class,
+                const json_t *metadata,
+                const char **namespace)
+{
+    *namespace = class->namespaced ? "default" : NULL;
+    if (!json_is_given(metadata, "namespace"))
+        return TRUE;
+    if (class->namespaced) {
+        *namespace = parse_name(parser, metadata, "namespace", name_fault_dns_label);
+        return *namespace != NULL;
+    }
+    gsize length = api_parser_enter(parser, "namespace");
+    g_autofree char *hint = g_strdup_printf("a %s belongs to no namespace", class->kind);
+    api_parser_fault(parser, json_path_get(metadata, "namespace"), hint,
+                     "Forbidden: not allowed on this type");
+    api_parser_leave(parser, length);
+    return FALSE;
+}
+
+static ObjectKey *
+parse_key(ApiParser *parser, const json_t *manifest, ObjectKind kind)
+{
+    const KindClass *class = kind_class(kind);
+    const json_t *metadata = json_path_get(manifest, "metadata");
+    const char *namespace;
+    gsize length = api_parser_enter(parser, "metadata");
+    ObjectKey *key = NULL;
+
+    if (metadata == NULL || api_parser_expect(parser, metadata, JSON_OBJECT)) {
+        const char *name = parse_object_name(parser, manifest, metadata);
+        if (parse_namespace(parser, class, metadata, &namespace) && name != NULL)
+            key = objects_key(parser->objects, kind, namespace, name);
+    }
+    api_parser_leave(parser, length);
+    return key;
+}
+
+static void
+report_unknown_kind(ApiParser *parser,
+                    const json_t *manifest,
+                    const char *version,
+                    const char *kind)
+{
+    const char *known[N_KINDS];
+    ObjectKind same_name;
+    g_autofree char *hint = NULL;
+
+    for (unsigned i = 0; i < N_KINDS; i++)
+        known[i] = kind_class((ObjectKind)i)->kind;
+    const char *nearest = name_nearest(kind, known, N_KINDS);
+    if (kind_find(NULL, kind, &same_name))
+        hint =
+            g_strdup_printf("did you mean apiVersion \"%s\"?", kind_class(same_name)->api_version);
+    else if (nearest != NULL)
+        hint = g_strdup_printf("did you mean \"%s\"?", nearest);
+    gsize length = api_parser_enter(parser, "kind");
+    api_parser_fault(parser, json_path_get(manifest, "kind"), hint,
+                     "no matches for kind \"%s\" in version \"%s\"", kind, version);
+    api_parser_leave(parser, length);
+}
+
+static gboolean
+parse_kind(ApiParser *parser, const json_t *manifest, ObjectKind *kind)
+{
+    const char *version = json_path_string(manifest, "apiVersion");
+    const char *name = json_path_string(manifest, "kind");
+
+    if (version == NULL)
+        api_parser_required_at(parser, manifest, "apiVersion", NULL);
+    if (name == NULL)
+        api_parser_required_at(parser, manifest, "kind", NULL);
+    if (version == NULL || name == NULL)
+        return FALSE;
+    if (kind_find(version, name, kind))
+        return TRUE;
+    report_unknown_kind(parser, manifest, version, name);
+    return FALSE;
+}
+
+Object *
+api_parser_object(ApiParser *self, const json_t *manifest)
+{
+    ObjectKind kind;
+
+    if (!api_parser_expect(self, manifest, JSON_OBJECT) || !parse_kind(self, manifest, &kind))
+        return NULL;
+    ObjectKey *key = parse_key(self, manifest, kind);
+    if (key == NULL)
+        return NULL;
+
+    Object *object = object_new(key);
+    object->manifest = json_incref((json_t *)manifest); /* kept as it is */
+    self->key = key;
+    object_parse_body(self, manifest, object);
+    self->key = NULL;
+    return object;
+}
+
+Object *
+api_parser_template(ApiParser *self, const json_t *manifest, ObjectKey *key)
+{
+    Object *object = object_new(key);
+    const ObjectKey *owner = self->key;
+
+    object->manifest = json_incref((json_t *)manifest); /* kept as it is */
+    self->key = key;
+    if (json_is_object(manifest))
+        object_parse_body(self, manifest, object);
+    self->key = owner;
+    return object;
+}
+
+static json_t *
+metadata_to_json(const Object *self)
+{
+    const json_t *old = json_path_get(self->manifest, "metadata");
+    json_t *metadata = json_object();
+
+    for (const char *const *key = metadata_kept; *key != NULL; key++)
+        if (json_object_get(old, *key) != NULL)
+            json_object_set(metadata, *key, json_object_get(old, *key));
+    json_object_set_new(metadata, "name", json_string(self->key->name));
+    if (self->key->namespace[0] != '\0')
+        json_object_set_new(metadata, "namespace", json_string(self->key->namespace));
+    fields_print(metadata_fields, self, metadata);
+    return metadata;
+}
+
+json_t *
+object_to_json(const Object *self)
+{
+    const KindClass *class = kind_class(object_kind(self));
+    json_t *object = fields_to_json(class->fields, self, self->manifest);
+
+    if (object == NULL)
+        object = json_object();
+    json_object_set_new(object, "apiVersion", json_string(class->api_version));
+    json_object_set_new(object, "kind", json_string(class->kind));
+    json_object_set_new(object, "metadata", metadata_to_json(self));
+    json_t *sorted = json_sorted(object);
+    json_decref(object);
+    return sorted;
+}

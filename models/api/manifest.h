@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "field.h"
+
+/* What every manifest has: metadata, in and out. Private to models/api. */
+
+OwnerReferences *owner_references_ref(const OwnerReferences *self);
+void owner_references_unref(OwnerReferences *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OwnerReferences, owner_references_unref)
+gboolean owner_references_equal(const OwnerReferences *a, const OwnerReferences *b);
+/* Returns: (owned): @self (nullable) with @reference, in place of one with the same uid */
+OwnerReferences *owner_references_with(const OwnerReferences *self,
+                                       const OwnerReference *reference);
+
+/* Reads manifest.metadata into an object whose key is known. */
+void metadata_parse(ApiParser *parser, const json_t *manifest, Object *object);
+/* Reads metadata and all fields of the object's kind, and checks them. */
+void object_parse_body(ApiParser *parser, const json_t *manifest, Object *object);

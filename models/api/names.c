@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "fields.h"
+
+/* The syntax of names, labels and annotations, in the words of Kubernetes' apimachinery (util/validation). */
+
+#define SUBDOMAIN_LENGTH_MAX 253
+#define LABEL_LENGTH_MAX 63
+
+static gboolean
+is_lower_alnum(char c)
+{
+    return g_ascii_islower(c) || g_ascii_isdigit(c);
+}
+
+/* [a-z0-9]([-a-z0-9]*[a-z0-9])? */
+static gboolean
+is_dns_label(const char *text, size_t length)
+{
+    if (length == 0 || !is_lower_alnum(text[0]) || !is_lower_alnum(text[length - 1]))
+        return FALSE;
+    for (size_t i = 0; i < length; i++)
+        if (!is_lower_alnum(text[i]) && text[i] != '-')
+            return FALSE;
+    return TRUE;
+}
+
+static gboolean
+is_dns_subdomain(const char *text, size_t length)
+{
+    const char *end = text + length;
+
+    for (;;) {
+        const char *dot = memchr(text, '.', (size_t)(end - text));
+        if (!is_dns_label(text, (size_t)((dot == NULL ? end : dot) - text)))
+            return FALSE;
+        if (dot == NULL)
+            return TRUE;
+        text = dot + 1;
+    }
+}
+
+/* ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9] */
+static gboolean
+is_name_part(const char *text)
+{
+    size_t length = strlen(text);
+
+    if (length == 0 || !g_ascii_isalnum(text[0]) || !g_ascii_isalnum(text[length - 1]))
+        return FALSE;
+    for (size_t i = 0; i < length; i++)
+        if (!g_ascii_isalnum(text[i]) && strchr("-_.", text[i]) == NULL)
+            return FALSE;
+    return TRUE;
+}
+
+const char *
+name_fault_subdomain(const char *text)
+{
+    if (strlen(text) > SUBDOMAIN_LENGTH_MAX)
+        return "must be no more than 253 characters";
+    if (!is_dns_subdomain(text, strlen(text)))
+        return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+               "'-' or '.', and must "
+               "start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+               "validation is "
+               "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    return NULL;
+}
+
+const char *
+name_fault_dns_label(const char *text)
+{
+    if (strlen(text) > LABEL_LENGTH_MAX)
+        return "must be no more than 63 characters";
+    if (!is_dns_label(text, strlen(text)))
+        return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or "
+               "'-', and must start and "
+               "end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
+               "validation is "
+               "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+    return NULL;
+}
+
+const char *
+name_fault_qualified(const char *text)
+{
+    const char *slash = strchr(text, '/');
+    const char *name = slash == NULL ? text : slash + 1;
+
+    if (slash == text)
+        return "prefix part must be non-empty";
+    if (slash != NULL && strchr(name, '/') != NULL)
+        return "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and "
+               "must start and end with an "
+               "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used "
+               "for validation is "
+               "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix "
+               "and '/' (e.g. "
+               "'example.com/MyName')";
+    if (slash != NULL && slash - text > SUBDOMAIN_LENGTH_MAX)
+        return "prefix part must be no more than 253 characters";
+    if (slash != NULL && !is_dns_subdomain(text, (size_t)(slash - text)))
+        return "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+               "characters, '-' or '.', "
+               "and must start and end with an alphanumeric character (e.g. 'example.com', regex "
+               "used for validation is "
+               "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    if (name[0] == '\0')
+        return "name part must be non-empty";
+    if (strlen(name) > LABEL_LENGTH_MAX)
+        return "name part must be no more than 63 characters";
+    if (!is_name_part(name))
+        return "name part must consist of alphanumeric characters, '-', '_' or '.', and must start "
+               "and end with an "
+               "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used "
+               "for validation is "
+               "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+    return NULL;
+}
+
+const char *
+name_fault_label_value(const char *text)
+{
+    if (strlen(text) > LABEL_LENGTH_MAX)
+        return "must be no more than 63 characters";
+    if (text[0] != '\0' && !is_name_part(text))
+        return "a valid label must be an empty string or consist of alphanumeric characters, '-', "
+               "'_' or '.', and must "
+               "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
+               "'12345', regex used for "
+               "validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+    return NULL;
+}
+
+/* No key of these kinds is longer; what is longer resembles none. */
+#define NEAREST_LENGTH_MAX 64
+
+/* How many letters must change, come or go; upper and lower case are alike (Levenshtein). */
+static unsigned
+edit_distance(const char *a, const char *b)
+{
+    unsigned row[NEAREST_LENGTH_MAX + 1];
+    size_t n_b = strlen(b);
+
+    for (unsigned j = 0; j <= n_b; j++)
+        row[j] = j;
+    for (unsigned i = 0; a[i] != '\0'; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i + 1;
+        for (unsigned j = 0; j < n_b; j++) {
+            unsigned above = row[j + 1];
+            unsigned change = g_ascii_tolower(a[i]) == g_ascii_tolower(b[j]) ? 0 : 1;
+            row[j + 1] = MIN(diagonal + change, MIN(above, row[j]) + 1);
+            diagonal = above;
+        }
+    }
+    return row[n_b];
+}
+
+const char *
+name_nearest(const char *text, const char *const *known, unsigned n_known)
+{
+    size_t length = strlen(text);
+    unsigned best = (unsigned)length / 3 + 1; /* so much may be wrong */
+    const char *nearest = NULL;
+
+    if (length > NEAREST_LENGTH_MAX)
+        return NULL;
+    for (unsigned i = 0; i < n_known; i++) {
+        if (strlen(known[i]) > NEAREST_LENGTH_MAX)
+            continue;
+        unsigned distance = edit_distance(text, known[i]);
+        if (distance < best || (distance == best && nearest == NULL)) {
+            best = distance;
+            nearest = known[i];
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "pod-private.h"
+
+static const Field resource_fields[] = {
+    {"cpu",       &field_milli, offsetof(NodeResources, cpu_milli),                FIELD_SPEC},
+    {"memory",           &field_quantity,                offsetof(NodeResources,             memory_bytes), FIELD_SPEC},
+    {NULL, NULL,             0,                                FIELD_SPEC                                                    },
+};
+
+/* Beside cpu and memory there is whatever a device plugin calls its devices; no model reads these. */
+static void
+resources_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    NodeResources *resources = field;
+    int64_t pods = resources->pods;
+
+    if (!api_parser_expect(parser, value, JSON_OBJECT))
+        return;
+    for (const Field *member = resource_fields; member->path != NULL; member++) {
+        const json_t *given = json_path_get(value, member->path);
+        gsize length = api_parser_enter(parser, member->path);
+        if (given != NULL)
+            member->type->parse(parser, given, (char *)resources + member->offset);
+        api_parser_leave(parser, length);
+    }
+    const json_t *given = json_path_get(value, "pods");
+    gsize length = api_parser_enter(parser, "pods");
+    if (given != NULL)
+        field_quantity.parse(parser, given, &pods);
+    api_parser_leave(parser, length);
+    resources->pods = (int32_t)CLAMP(pods, 0, INT32_MAX);
+}
+
+static gboolean
+resources_equal(const void *a, const void *b)
+{
+    const NodeResources *x = a, *y = b;
+
+    return x->pods == y->pods && fields_equal(resource_fields, x, y);
+}
+
+static json_t *
+resources_over(const void *field, const json_t *manifest)
+{
+    const NodeResources *resources = field;
+
+    if (resources->cpu_milli == 0 && resources->memory_bytes == 0 && resources->pods == 0)
+        return json_incref((json_t *)manifest); /* only counted */
+    json_t *object = fields_to_json(resource_fields, resources, manifest);
+    g_autofree char *pods = g_strdup_printf("%d", resources->pods);
+    json_object_set_new(object, "pods", json_string(pods));
+    return object;
+}
+
+static const FieldType allocatable_type = {
+    .name = "resources",
+    .size = sizeof(NodeResources),
+    .equal = resources_equal,
+    .parse = resources_parse,
+    .over = resources_over,
+};
+
+/* status.capacity: the API server takes it for allocatable, if that is not there; so it is read first, into the same place. */
+static json_t *
+capacity_over(const void *field, const json_t *manifest)
+{
+    return manifest == NULL ? resources_over(field, NULL)
+                            : json_incref((json_t *)manifest); /* only counted */
+}
+
+static const FieldType capacity_type = {
+    .name = "resources",
+    .size = sizeof(NodeResources),
+    .equal = resources_equal,
+    .parse = resources_parse,
+    .over = capacity_over,
+};
+
+static json_t *
+attached_to_json(const void *field)
+{
+    const StringList *list = *(StringList *const *)field;
+
+    if (list == NULL)
+        return NULL;
+    json_t *array = json_array();
+    for (unsigned i = 0; i < list->n_items; i++)
+        json_array_append_new(array,
+                              json_pack("{s:s, s:s}", "devicePath", "", "name", list->items[i]));
+    return array;
+}
+
+static void
+attached_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    field_names.parse(parser, value, field);
+}
+
+static void
+attached_clear(void *field)
+{
+    field_names.clear(field);
+}
+
+static gboolean
+attached_equal(const void *a, const void *b)
+{
+    return field_names.equal(a, b);
+}
+
+static const FieldType attached_type = {
+    .name = "volumes attached",
+    .size = sizeof(StringList *),
+    .ref = field_counted_ref,
+    .clear = attached_clear,
+    .equal = attached_equal,
+    .parse = attached_parse,
+    .to_json = attached_to_json,
+};
+
+static const Field node_fields[] = {
+    {"spec.taints",      &field_taints,   offsetof(Node,           taints),                   FIELD_SPEC},
+    {"status.volumesInUse",                  &field_string_list,             offsetof(Node, volumes_in_use), FIELD_STATUS},
+    {"status.volumesAttached",      &attached_type,                     offsetof(Node,                     volumes_attached),                           FIELD_STATUS},
+    {"spec.unschedulable", &field_flag,    offsetof(Node,       unschedulable),FIELD_SPEC},
+    {"spec.providerID",     &field_word,   offsetof(Node,          provider_id),                                                 FIELD_SPEC},
+    {"status.capacity",   &capacity_type,   offsetof(Node,     allocatable),FIELD_STATUS},
+    {"status.allocatable",  &allocatable_type, offsetof(Node,         allocatable),                  FIELD_STATUS},
+    {"status.conditions[Ready]",                  &field_node_condition,              offsetof(Node,                   ready),                               FIELD_STATUS},
+    {"status.conditions[Ready].lastHeartbeatTime",      &field_time,                     offsetof(Node,                   heartbeat_at),
+     FIELD_STATUS},
+    {NULL,            NULL,               0,                    FIELD_SPEC},
+};
+
+static const char *const node_ignored[] = {
+    IGNORED_ALWAYS,           "spec.configSource",
+    "spec.externalID",        "spec.podCIDR",
+    "spec.podCIDRs",          "status.addresses",
+    "status.config",          "status.daemonEndpoints",
+    "status.features",        "status.images",
+    "status.nodeInfo",        "status.phase",
+    "status.runtimeHandlers", NULL,
+};
+
+static void
+node_set_defaults(Object *object)
+{
+    NODE(object)->ready.changed_at = TIME_UNSET;
+    NODE(object)->heartbeat_at = TIME_UNSET;
+}
+
+const KindClass node_kind = {
+    .kind = "Node",
+    .api_version = "v1",
+    .resource = "nodes",
+    .size = sizeof(Node),
+    .fields = node_fields,
+    .set_defaults = node_set_defaults,
+    .ignored = node_ignored,
+};

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "object.h"
+
+#include <string.h>
+
+#include "fields.h"
+#include "manifest.h"
+#include "pod.h"
+#include "sim/random.h"
+
+static const KindClass *const kinds[N_KINDS] = {
+    [KIND_POD] = &pod_kind,
+    [KIND_CLAIM] = &claim_kind,
+    [KIND_VOLUME] = &volume_kind,
+    [KIND_STORAGE_CLASS] = &storage_class_kind,
+    [KIND_NODE] = &node_kind,
+    [KIND_CSI_NODE] = &csi_node_kind,
+    [KIND_CSI_DRIVER] = &csi_driver_kind,
+    [KIND_ATTACHMENT] = &attachment_kind,
+    [KIND_STORAGE_CAPACITY] = &storage_capacity_kind,
+    [KIND_STATEFUL_SET] = &stateful_set_kind,
+    [KIND_CONTROLLER_REVISION] = &controller_revision_kind,
+};
+
+/* Keys live in blocks, so that they never move. */
+#define KEYS_PER_BLOCK 256
+
+struct Objects {
+    Strings *strings;
+    uint64_t seed;
+    uint64_t kind_hashes[N_KINDS]; /* of the kind's name: appending a kind changes no draw */
+    GPtrArray *keys[N_KINDS];      /* by slot */
+    GPtrArray *blocks;
+    unsigned n_free; /* in the last block */
+    ObjectKey **table;
+    unsigned n_keys;
+    unsigned table_size; /* a power of two */
+};
+
+const KindClass *
+kind_class(ObjectKind kind)
+{
+    g_assert(kind < N_KINDS);
+    return kinds[kind];
+}
+
+/* Old manifests have beta versions; what they say is the same. */
+static gboolean
+api_version_is_of(const char *version, const KindClass *class)
+{
+    const char *slash = strrchr(class->api_version, '/');
+
+    if (strcmp(version, class->api_version) == 0)
+        return TRUE;
+    return slash != NULL &&
+           strncmp(version, class->api_version, (size_t)(slash + 1 - class->api_version)) == 0 &&
+           strcmp(version + (slash + 1 - class->api_version), "v1beta1") == 0;
+}
+
+gboolean
+kind_find(const char *api_version, const char *kind, ObjectKind *found)
+{
+    for (unsigned i = 0; i < N_KINDS; i++)
+        if (strcmp(kinds[i]->kind, kind) == 0 &&
+            (api_version == NULL || api_version_is_of(api_version, kinds[i]))) {
+            *found = (ObjectKind)i;
+            return TRUE;
+        }
+    return FALSE;
+}
+
+Objects *
+objects_new(uint64_t seed)
+{
+    Objects *self = g_new0(Objects, 1);
+
+    self->strings = strings_new();
+    self->seed = seed;
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        self->kind_hashes[i] = sim_hash_string(kinds[i]->kind);
+        self->keys[i] = g_ptr_array_new();
+    }
+    self->blocks = g_ptr_array_new_with_free_func(g_free);
+    self->table_size = 1024;
+    self->table = g_new0(ObjectKey *, self->table_size);
+    return self;
+}
+
+void
+objects_free(Objects *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned i = 0; i < N_KINDS; i++)
+        g_ptr_array_unref(self->keys[i]);
+    g_ptr_array_unref(self->blocks);
+    g_free(self->table);
+    strings_free(self->strings);
+    g_free(self);
+}
+
+Strings *
+objects_strings(const Objects *self)
+{
+    return self->strings;
+}
+
+static uint64_t
+objects_hash(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    uint64_t hash = self->kind_hashes[kind];
+
+    if (namespace[0] != '\0')
+        hash = sim_hash_combine(hash, sim_hash_string(namespace));
+    return sim_hash_combine(hash, sim_hash_string(name));
+}
+
+static gboolean
+object_key_is(const ObjectKey *key, ObjectKind kind, const char *namespace, const char *name)
+{
+    return key->kind == kind && (key->name == name || strcmp(key->name, name) == 0) &&
+           (key->namespace == namespace || strcmp(key->namespace, namespace) == 0);
+}
+
+/* Where the key is, or would go. */
+static unsigned
+objects_place(
+    const Objects *self, uint64_t hash, ObjectKind kind, const char *namespace, const char *name)
+{
+    unsigned mask = self->table_size - 1;
+    unsigned place = (unsigned)hash & mask;
+
+    while (self->table[place] != NULL &&
+           (self->table[place]->hash != hash ||
+            !object_key_is(self->table[place], kind, namespace, name)))
+        place = (place + 1) & mask;
+    return place;
+}
+
+static void
+objects_grow(Objects *self)
+{
+    g_autofree ObjectKey **old = g_steal_pointer(&self->table);
+    unsigned old_size = self->table_size;
+
+    self->table_size *= 2;
+    self->table = g_new0(ObjectKey *, self->table_size);
+    for (unsigned i = 0; i < old_size; i++) {
+        if (old[i] == NULL)
+            continue;
+        unsigned place = (unsigned)old[i]->hash & (self->table_size - 1);
+        while (self->table[place] != NULL)
+            place = (place + 1) & (self->table_size - 1);
+        self->table[place] = old[i];
+    }
+}
+
+static ObjectKey *
+objects_alloc_key(Objects *self)
+{
+    if (self->n_free == 0) {
+        g_ptr_array_add(self->blocks, g_new0(ObjectKey, KEYS_PER_BLOCK));
+        self->n_free = KEYS_PER_BLOCK;
+    }
+    ObjectKey *block = self->blocks->pdata[self->blocks->len - 1];
+    return &block[KEYS_PER_BLOCK - self->n_free--];
+}
+
+ObjectKey *
+objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    if (namespace == NULL)
+    namespace = "";
+    uint64_t hash = objects_hash(self, kind, namespace, name);
+    unsigned place = objects_place(self, hash, kind, namespace, name);
+    if (self->table[place] != NULL)
+        return self->table[place];
+
+    ObjectKey *key = objects_alloc_key(self);
+    key->kind = kind;
+    key->namespace = strings_intern(self->strings, namespace);
+    key->name = strings_intern(self->strings, name);
+    key->text =
+        namespace[0] == '\0' ? key->name : strings_internf(self->strings, "%s/%s", namespace, name);
+    key->hash = hash;
+    key->slot = self->keys[kind]->len;
+    g_ptr_array_add(self->keys[kind], key);
+    self->table[place] = key;
+    if (++self->n_keys * 2 > self->table_size)
+        objects_grow(self);
+    return key;
+}
+
+ObjectKey *
+objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    if (namespace == NULL)
+    namespace = "";
+    uint64_t hash = objects_hash(self, kind, namespace, name);
+    return self->table[objects_place(self, hash, kind, namespace, name)];
+}
+
+unsigned
+objects_n_keys(const Objects *self, ObjectKind kind)
+{
+    return self->keys[kind]->len;
+}
+
+ObjectKey *
+objects_key_at(const Objects *self, ObjectKind kind, uint32_t slot)
+{
+    g_assert(slot < self->keys[kind]->len);
+    return self->keys[kind]->pdata[slot];
+}
+
+ObjectUid
+objects_uid(const Objects *self, const ObjectKey *key, uint32_t incarnation)
+{
+    uint64_t base = sim_hash_combine(sim_hash_combine(self->seed, key->hash), incarnation);
+    uint64_t high = sim_hash_combine(base, 0), low = sim_hash_combine(base, 1);
+
+    return (ObjectUid){
+        .high = (high & ~UINT64_C(0xf000)) | UINT64_C(0x4000),   /* version 4 */
+        .low = (low & ~(UINT64_C(3) << 62)) | UINT64_C(2) << 62, /* variant of RFC 4122 */
+    };
+}
+
+/* Of a UUID's 36 characters, those at which its groups end. */
+static gboolean
+uid_has_dash_at(unsigned position)
+{
+    return position == 8 || position == 13 || position == 18 || position == 23;
+}
+
+const char *
+object_uid_format(ObjectUid uid, char *buffer)
+{
+    unsigned digit = 0;
+
+    for (unsigned i = 0; i < OBJECT_UID_BUFFER - 1; i++) {
+        if (uid_has_dash_at(i)) {
+            buffer[i] = '-';
+            continue;
+        }
+        uint64_t half = digit < 16 ? uid.high : uid.low;
+        buffer[i] = "0123456789abcdef"[half >> (60 - digit % 16 * 4) & 0xf];
+        digit++;
+    }
+    buffer[OBJECT_UID_BUFFER - 1] = '\0';
+    return buffer;
+}
+
+gboolean
+object_uid_parse(const char *text, ObjectUid *uid)
+{
+    uint64_t halves[2] = {0, 0};
+    unsigned digit = 0;
+
+    if (strlen(text) != OBJECT_UID_BUFFER - 1)
+        return FALSE;
+    for (unsigned i = 0; i < OBJECT_UID_BUFFER - 1; i++) {
+        if (uid_has_dash_at(i)) {
+            if (text[i] != '-')
+                return FALSE;
+            continue;
+        }
+        int value = g_ascii_xdigit_value(text[i]);
+        if (value < 0)
+            return FALSE;
+        halves[digit / 16] = halves[digit / 16] << 4 | (uint64_t)value;
+        digit++;
+    }
+    *uid = (ObjectUid){halves[0], halves[1]};
+    return TRUE;
+}
+
+static void
+metadata_ref(const Object *self)
+{
+    string_map_ref(self->labels);
+    string_map_ref(self->annotations);
+    string_list_ref(self->finalizers);
+    owner_references_ref(self->owners);
+    json_incref(self->manifest);
+}
+
+static void
+metadata_clear(Object *self)
+{
+    string_map_unref(self->labels);
+    string_map_unref(self->annotations);
+    string_list_unref(self->finalizers);
+    owner_references_unref(self->owners);
+    json_decref(self->manifest);
+}
+
+Object *
+object_new(ObjectKey *key)
+{
+    const KindClass *class = kind_class(key->kind);
+    Object *self = g_slice_alloc0(class->size);
+
+    self->key = key;
+    self->created_at = TIME_UNSET;
+    self->deleted_at = TIME_UNSET;
+    self->n_refs = 1;
+    self->deletion_grace_s = -1;
+    if (class->set_defaults != NULL)
+        class->set_defaults(self);
+    return self;
+}
+
+Object *
+object_ref(const Object *self)
+{
+    Object *object = (Object *)self; /* the count is not part of its value */
+
+    object->n_refs++;
+    return object;
+}
+
+void
+object_unref(const Object *self)
+{
+    Object *object = (Object *)self; /* nobody else has it when it goes */
+
+    if (object == NULL || --object->n_refs > 0)
+        return;
+    const KindClass *class = kinds[object->key->kind];
+    fields_clear(class->fields, object);
+    metadata_clear(object);
+    g_slice_free1(class->size, object);
+}
+
+Object *
+object_edit(const Object *self)
+{
+    const KindClass *class = kinds[self->key->kind];
+    Object *copy = g_slice_copy(class->size, self);
+
+    copy->n_refs = 1;
+    metadata_ref(copy);
+    fields_ref(class->fields, copy);
+    return copy;
+}
+
+Object *
+object_edit_as(const Object *self, ObjectKey *key)
+{
+    Object *copy = object_edit(self);
+
+    g_assert(key->kind == self->key->kind);
+    copy->key = key;
+    copy->resource_version = 0;
+    copy->uid = (ObjectUid){0, 0};
+    return copy;
+}
+
+static gboolean
+metadata_equal(const Object *a, const Object *b)
+{
+    return object_uid_equal(a->uid, b->uid) && a->created_at == b->created_at &&
+           a->deleted_at == b->deleted_at && a->deletion_grace_s == b->deletion_grace_s &&
+           a->generation == b->generation && string_map_equal(a->labels, b->labels) &&
+           string_map_equal(a->annotations, b->annotations) &&
+           string_list_equal(a->finalizers, b->finalizers) &&
+           owner_references_equal(a->owners, b->owners);
+}
+
+gboolean
+object_equal(const Object *a, const Object *b)
+{
+    if (a == b)
+        return TRUE;
+    if (a->key != b->key || !metadata_equal(a, b))
+        return FALSE;
+    const KindClass *class = kinds[a->key->kind];
+    /* Copies share what they refer to, so equal ones mostly have equal bytes, and then are equal. */
+    return memcmp(a + 1, b + 1, class->size - sizeof *a) == 0 || fields_equal(class->fields, a, b);
+}
+
+void
+object_take_fields(Object *to, const Object *from, gboolean status)
+{
+    const KindClass *class = kinds[to->key->kind];
+
+    g_assert(from->key->kind == to->key->kind);
+    for (const Field *field = class->fields; field->path != NULL; field++) {
+        if (((field->flags & FIELD_STATUS) != 0) != (status != FALSE))
+            continue;
+        const FieldType *type = field->type;
+        void *target = (char *)to + field->offset;
+        const void *source = (const char *)from + field->offset;
+        if (type->ref != NULL && memcmp(target, source, type->size) != 0) {
+            type->clear(target);
+            memcpy(target, source, type->size);
+            type->ref(target);
+        } else {
+            memmove(target, source, type->size);
+        }
+    }
+}
+
+gboolean
+object_set_annotation(Object *self, const char *key, const char *value)
+{
+    g_autoptr(StringMap) old = self->annotations;
+
+    self->annotations = string_map_with(old, key, value);
+    return self->annotations != old;
+}
+
+gboolean
+object_set_label(Object *self, const char *key, const char *value)
+{
+    g_autoptr(StringMap) old = self->labels;
+
+    self->labels = string_map_with(old, key, value);
+    return self->labels != old;
+}
+
+gboolean
+object_add_finalizer(Object *self, const char *finalizer)
+{
+    g_autoptr(StringList) old = self->finalizers;
+
+    self->finalizers = string_list_with(old, finalizer);
+    return self->finalizers != old;
+}
+
+gboolean
+object_remove_finalizer(Object *self, const char *finalizer)
+{
+    g_autoptr(StringList) old = self->finalizers;
+
+    self->finalizers = string_list_without(old, finalizer);
+    return self->finalizers != old;
+}
+
+void
+object_set_owner(Object *self,
+                 const Object *owner,
+                 gboolean controller,
+                 gboolean block_owner_deletion)
+{
+    const KindClass *class = kinds[owner->key->kind];
+    OwnerReference reference = {
+        .key = owner->key,
+        .api_version = class->api_version,
+        .kind = class->kind,
+        .name = owner->key->name,
+        .uid = owner->uid,
+        .controller = controller,
+        .block_owner_deletion = block_owner_deletion,
+    };
+    OwnerReferences *old = self->owners;
+
+    self->owners = owner_references_with(old, &reference);
+    owner_references_unref(old);
+}
+
+const char *
+object_annotation(const Object *self, const char *key)
+{
+    return string_map_get(self->annotations, key);
+}
+
+const char *
+object_label(const Object *self, const char *key)
+{
+    return string_map_get(self->labels, key);
+}
+
+gboolean
+object_has_finalizer(const Object *self, const char *finalizer)
+{
+    return string_list_has(self->finalizers, finalizer);
+}
+
+const OwnerReference *
+object_controller(const Object *self)
+{
+    for (unsigned i = 0; self->owners != NULL && i < self->owners->n_items; i++)
+        if (self->owners->items[i].controller)
+            return &self->owners->items[i];
+    return NULL;
+}
+
+gboolean
+object_is_controlled_by(const Object *self, const Object *owner)
+{
+    const OwnerReference *controller = object_controller(self);
+
+    return controller != NULL && object_uid_equal(controller->uid, owner->uid);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "pod-private.h"
+#include "sim/random.h"
+
+static const char *const retention_words[] = {"Retain", "Delete", NULL};
+static const char *const management_words[] = {"OrderedReady", "Parallel", NULL};
+static const char *const strategy_words[] = {"RollingUpdate", "OnDelete", NULL};
+
+/* gboolean and uint32_t have one size and, for 0 and 1, one form. */
+static const FieldType retention_type = {
+    .name = "retention policy",
+    .size = sizeof(gboolean),
+    .equal = field_u32_equal,
+    .words = retention_words,
+};
+static const FieldType management_type = {
+    .name = "pod management policy",
+    .size = sizeof(gboolean),
+    .equal = field_u32_equal,
+    .words = management_words,
+};
+static const FieldType strategy_type = {
+    .name = "update strategy",
+    .size = sizeof(gboolean),
+    .equal = field_u32_equal,
+    .words = strategy_words,
+};
+
+static const Field stateful_set_fields[] = {
+    {"spec.selector",                                        &field_label_selector,                            offsetof(StatefulSet,                                                             selector),FIELD_REQUIRED},
+    {"spec.template",                                                      &field_pod_template,                                                                                        offsetof(StatefulSet,                                                                                                template),FIELD_REQUIRED},
+    {"spec.volumeClaimTemplates",                                        &field_claim_templates,                                                                                        offsetof(StatefulSet,                                                                                                                                              claim_templates),
+     FIELD_SPEC},
+    {"spec.replicas",                                      &field_int,                                                                                               offsetof(StatefulSet,                                                                                                                                                                               replicas),FIELD_SPEC},
+    {"spec.ordinals.start",                                  &field_count,offsetof(StatefulSet,ordinals_start),FIELD_SPEC},
+    {"spec.minReadySeconds",         &field_count,                                                           offsetof(StatefulSet,                                                                                                                                                                                                                                                          min_ready_s),                                                                                                                                                                                                                                                                                                               FIELD_SPEC},
+    {"spec.updateStrategy.type",                                 &strategy_type,                                                             offsetof(StatefulSet,                                                               on_delete),FIELD_SPEC},
+    {"spec.updateStrategy.rollingUpdate.partition",                                                      &field_int,                                                                             offsetof(StatefulSet,                                                                                                               partition),
+     FIELD_SPEC},
+    {"spec.podManagementPolicy",                                            &management_type,                                                                                            offsetof(StatefulSet,                                                                                                                                parallel),                                                                                                                                                                                                                                                                        FIELD_SPEC},
+    {"spec.persistentVolumeClaimRetentionPolicy.whenDeleted",                                            &retention_type,
+     offsetof(StatefulSet,                                                                                                                                                                               delete_when_deleted),FIELD_SPEC},
+    {"spec.persistentVolumeClaimRetentionPolicy.whenScaled",                                  &retention_type,
+     offsetof(StatefulSet,delete_when_scaled),FIELD_SPEC},
+    {"spec.serviceName",&field_word,                                                                                     offsetof(StatefulSet,service_name),FIELD_SPEC},
+    {"status.observedGeneration", &field_count, offsetof(StatefulSet,                                                                                                                                                                       observed_generation),
+     FIELD_STATUS},
+    {"status.replicas",                                                      &field_int,                                                                                     offsetof(StatefulSet,                                                                                                                                                               status_replicas),FIELD_STATUS},
+    {"status.readyReplicas",                                            &field_count,                                                                                            offsetof(StatefulSet,                                                                                                                                                  ready_replicas),                                                                                                    FIELD_STATUS},
+    {"status.availableReplicas",                                  &field_int,                                                                                             offsetof(StatefulSet,                                                                                                                                                                             available_replicas),
+     FIELD_STATUS},
+    {"status.currentReplicas",                                  &field_count,offsetof(StatefulSet,current_replicas),FIELD_STATUS},
+    {"status.updatedReplicas",&field_count,offsetof(StatefulSet,updated_replicas),FIELD_STATUS},
+    {"status.currentRevision",                             &field_word,                                  offsetof(StatefulSet,  current_revision),FIELD_STATUS},
+    {"status.updateRevision",                                                      &field_word,                                                                               offsetof(StatefulSet,                                                                                                                  update_revision),FIELD_STATUS},
+    {NULL,                                          NULL,                                                                                          0,                                                                                                                                                   FIELD_SPEC                                                                            },
+};
+
+static const char *const stateful_set_ignored[] = {
+    IGNORED_ALWAYS,
+    "spec.revisionHistoryLimit",
+    "spec.updateStrategy.rollingUpdate.maxUnavailable",
+    "status.collisionCount",
+    "status.conditions",
+    NULL,
+};
+
+static void
+stateful_set_set_defaults(Object *object)
+{
+    STATEFUL_SET(object)->replicas = 1;
+}
+
+static void
+check_not_negative(ApiParser *parser, const json_t *manifest, const char *path)
+{
+    const json_t *value = json_path_get(manifest, path);
+    gsize length = api_parser_enter(parser, path);
+
+    if (json_is_integer(value) && json_integer_value(value) < 0)
+        api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
+    api_parser_leave(parser, length);
+}
+
+static void
+check_template(ApiParser *parser, const json_t *template, const StatefulSet *set)
+{
+    static const char *const only[] = {"Always", NULL};
+    const json_t *labels = json_path_get(template, "metadata.labels");
+    const json_t *policy = json_path_get(template, "spec.restartPolicy");
+    gsize length = api_parser_enter(parser, "spec.template.metadata.labels");
+
+    if (set->selector != NULL && !label_selector_matches(set->selector, set->template->labels)) {
+        json_t *text =
+            labels == NULL ? json_object() : json_incref((json_t *)labels); /* only read */
+        char *dumped = json_dumps(text, JSON_COMPACT | JSON_SORT_KEYS);
+        api_parser_fault(parser, labels == NULL ? template : labels,
+                         "write the labels of spec.selector here",
+                         "Invalid value: %s: `selector` does not match template `labels`", dumped);
+        free(dumped);
+        json_decref(text);
+    }
+    api_parser_leave(parser, length);
+
+    length = api_parser_enter(parser, "spec.template.spec");
+    pod_check_mounts(parser, json_path_get(template, "spec"), set->claim_templates);
+    if (json_is_string(policy) && strcmp(json_string_value(policy), "Always") != 0) {
+        gsize inner = api_parser_enter(parser, "restartPolicy");
+        api_parser_unsupported(parser, policy, only);
+        api_parser_leave(parser, inner);
+    }
+    api_parser_leave(parser, length);
+}
+
+static void
+stateful_set_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const StatefulSet *set = (const StatefulSet *)object;
+    const json_t *template = json_path_get(manifest, "spec.template");
+
+    check_not_negative(parser, manifest, "spec.replicas");
+    check_not_negative(parser, manifest, "spec.ordinals.start");
+    check_not_negative(parser, manifest, "spec.minReadySeconds");
+    check_not_negative(parser, manifest, "spec.updateStrategy.rollingUpdate.partition");
+    if (json_is_object(template) && set->template != NULL)
+        check_template(parser, template, set);
+}
+
+const KindClass stateful_set_kind = {
+    .kind = "StatefulSet",
+    .api_version = "apps/v1",
+    .resource = "statefulsets",
+    .size = sizeof(StatefulSet),
+    .fields = stateful_set_fields,
+    .namespaced = TRUE,
+    .has_generation = TRUE,
+    .set_defaults = stateful_set_set_defaults,
+    .ignored = stateful_set_ignored,
+    .check = stateful_set_check,
+};
+
+/* A revision's data is told apart by its hash; the data itself stays in the manifest. */
+static void
+data_hash_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+
+    *(const char **)field = strings_internf(objects_strings(parser->objects),
+                                            "%016" G_GINT64_MODIFIER "x", sim_hash_string(text));
+    free(text);
+}
+
+static gboolean
+data_hash_equal(const void *a, const void *b)
+{
+    return field_string.equal(a, b);
+}
+
+static json_t *
+data_hash_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
+{
+    return json_incref((json_t *)manifest); /* only counted */
+}
+
+static const FieldType data_hash_type = {
+    .name = "data",
+    .size = sizeof(const char *),
+    .equal = data_hash_equal,
+    .parse = data_hash_parse,
+    .over = data_hash_over,
+};
+
+static const Field controller_revision_fields[] = {
+    {"revision",  &field_int64, offsetof(ControllerRevision, revision),                 FIELD_REQUIRED},
+    {"data",           &data_hash_type,                  offsetof(ControllerRevision,                    data_hash), FIELD_SPEC},
+    {NULL, NULL,             0,                                     FIELD_SPEC                                                         },
+};
+
+static const char *const controller_revision_ignored[] = {IGNORED_ALWAYS, NULL};
+
+const KindClass controller_revision_kind = {
+    .kind = "ControllerRevision",
+    .api_version = "apps/v1",
+    .resource = "controllerrevisions",
+    .size = sizeof(ControllerRevision),
+    .fields = controller_revision_fields,
+    .namespaced = TRUE,
+    .ignored = controller_revision_ignored,
+};

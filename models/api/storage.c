@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "storage.h"
+
+#include <string.h>
+
+#include "fields.h"
+
+static const char *const binding_mode_words[] = {"Immediate", "WaitForFirstConsumer", NULL};
+static const char *const class_reclaim_words[] = {"Delete", "Retain", NULL};
+
+static const FieldType binding_mode_type = {
+    .name = "volume binding mode",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .words = binding_mode_words,
+};
+
+static const Field storage_class_fields[] = {
+    {"parameters",           &field_string_map,     offsetof(StorageClass,    parameters),                             FIELD_SPEC},
+    {"allowedTopologies",                      &field_topology_terms,                         offsetof(StorageClass,       allowed_topologies),
+     FIELD_SPEC},
+    {"mountOptions",             &field_string_list,                                  offsetof(StorageClass,                                             mount_options),                                                      FIELD_SPEC},
+    {"provisioner",        &field_string,                   offsetof(StorageClass,provisioner),FIELD_REQUIRED},
+    {"reclaimPolicy", &field_reclaim_policy,offsetof(StorageClass,    reclaim_policy),                                                                       FIELD_SPEC},
+    {"volumeBindingMode", &binding_mode_type,          offsetof(StorageClass,                binding_mode),FIELD_SPEC},
+    {"allowVolumeExpansion",    &field_flag,       offsetof(StorageClass, allow_expansion),            FIELD_SPEC},
+    {NULL,                      NULL,                      0,                                FIELD_SPEC                                           },
+};
+
+static const char *const always_ignored[] = {IGNORED_ALWAYS, NULL};
+
+static void
+storage_class_set_defaults(Object *object)
+{
+    STORAGE_CLASS(object)->reclaim_policy = RECLAIM_DELETE;
+}
+
+static void
+storage_class_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const json_t *policy = json_path_get(manifest, "reclaimPolicy");
+    gsize length = api_parser_enter(parser, "reclaimPolicy");
+
+    if (((const StorageClass *)object)->reclaim_policy == RECLAIM_RECYCLE)
+        api_parser_unsupported(parser, policy, class_reclaim_words);
+    api_parser_leave(parser, length);
+}
+
+const KindClass storage_class_kind = {
+    .kind = "StorageClass",
+    .api_version = "storage.k8s.io/v1",
+    .resource = "storageclasses",
+    .size = sizeof(StorageClass),
+    .fields = storage_class_fields,
+    .set_defaults = storage_class_set_defaults,
+    .ignored = always_ignored,
+    .check = storage_class_check,
+};
+
+static const Field csi_driver_fields[] = {
+    {"spec.volumeLifecycleModes", &field_string_list, offsetof(CsiDriverObject,                   lifecycle_modes),
+     FIELD_SPEC},
+    {"spec.attachRequired",                           &field_bool,                         offsetof(CsiDriverObject,                              attach_required),                      FIELD_SPEC},
+    {"spec.podInfoOnMount",                 &field_bool,                                   offsetof(CsiDriverObject,                                                         pod_info_on_mount),                                                 FIELD_SPEC},
+    {"spec.storageCapacity",         &field_bool,                 offsetof(CsiDriverObject,   storage_capacity),FIELD_SPEC},
+    {"spec.requiresRepublish",   &field_bool,offsetof(CsiDriverObject,                  requires_republish),
+     FIELD_SPEC},
+    {"spec.seLinuxMount",              &field_bool,                     offsetof(CsiDriverObject,                           selinux_mount),                                                                                                                            FIELD_SPEC},
+    {"spec.fsGroupPolicy",         &field_string,   offsetof(CsiDriverObject, fs_group_policy), FIELD_SPEC},
+    {NULL,                           NULL,                          0,                                               FIELD_SPEC                                                            },
+};
+
+static const char *const csi_driver_ignored[] = {IGNORED_ALWAYS, "spec.tokenRequests",
+                                                 "spec.nodeAllocatableUpdatePeriodSeconds", NULL};
+
+static void
+csi_driver_set_defaults(Object *object)
+{
+    CSI_DRIVER_OBJECT(object)->attach_required = TRUE;
+    CSI_DRIVER_OBJECT(object)->fs_group_policy = "ReadWriteOnceWithFSType";
+}
+
+static void
+csi_driver_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    static const char *const policies[] = {"File", "None", "ReadWriteOnceWithFSType", NULL};
+    static const char *const modes[] = {"Ephemeral", "Persistent", NULL};
+    const CsiDriverObject *driver = (const CsiDriverObject *)object;
+    const json_t *policy = json_path_get(manifest, "spec.fsGroupPolicy");
+    const json_t *list = json_path_get(manifest, "spec.volumeLifecycleModes");
+    gsize length = api_parser_enter(parser, "spec.fsGroupPolicy");
+
+    if (json_is_string(policy) && !json_path_is_known(driver->fs_group_policy, policies))
+        api_parser_unsupported(parser, policy, policies);
+    api_parser_leave(parser, length);
+
+    length = api_parser_enter(parser, "spec.volumeLifecycleModes");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *mode = json_array_get(list, i);
+        if (json_is_string(mode) && !json_path_is_known(json_string_value(mode), modes))
+            api_parser_unsupported(parser, mode, modes);
+    }
+    api_parser_leave(parser, length);
+}
+
+const KindClass csi_driver_kind = {
+    .kind = "CSIDriver",
+    .api_version = "storage.k8s.io/v1",
+    .resource = "csidrivers",
+    .size = sizeof(CsiDriverObject),
+    .fields = csi_driver_fields,
+    .set_defaults = csi_driver_set_defaults,
+    .ignored = csi_driver_ignored,
+    .check = csi_driver_check,
+};
+
+static json_t *
+limit_to_json(const void *field)
+{
+    return *(const int32_t *)field < 0 ? NULL : field_int.to_json(field);
+}
+
+static gboolean
+limit_equal(const void *a, const void *b)
+{
+    return field_int.equal(a, b);
+}
+
+static void
+limit_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    field_int.parse(parser, value, field);
+    if (json_is_integer(value) && json_integer_value(value) < 0)
+        api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
+}
+
+/* CSINode's allocatable.count; -1: none */
+static const FieldType limit_type = {
+    .name = "integer",
+    .size = sizeof(int32_t),
+    .equal = limit_equal,
+    .parse = limit_parse,
+    .to_json = limit_to_json,
+};
+
+static const Field node_driver_fields[] = {
+    {"topologyKeys",          &field_string_list, offsetof(CsiNodeDriver,       topology_keys),                FIELD_SPEC},
+    {"name",                       &field_string,                                    offsetof(CsiNodeDriver,                             name), FIELD_REQUIRED},
+    {"nodeID",         &field_string,                           offsetof(CsiNodeDriver,                                                node_id),                                                        FIELD_REQUIRED},
+    {"allocatable.count",               &limit_type,                   offsetof(CsiNodeDriver,allocatable_count),FIELD_SPEC},
+    {NULL, NULL,0,  FIELD_SPEC                                                                           },
+};
+
+CsiNodeDrivers *
+csi_node_drivers_new(const CsiNodeDriver *items, unsigned n)
+{
+    if (n == 0)
+        return NULL;
+    CsiNodeDrivers *self = g_malloc(sizeof *self + n * sizeof items[0]);
+    self->n_refs = 1;
+    self->n_items = n;
+    memcpy(self->items, items, n * sizeof items[0]);
+    return self;
+}
+
+CsiNodeDrivers *
+csi_node_drivers_ref(const CsiNodeDrivers *self)
+{
+    CsiNodeDrivers *drivers = (CsiNodeDrivers *)self; /* the count is not part of its value */
+
+    if (drivers != NULL)
+        drivers->n_refs++;
+    return drivers;
+}
+
+void
+csi_node_drivers_unref(CsiNodeDrivers *self)
+{
+    if (self == NULL || --self->n_refs > 0)
+        return;
+    for (unsigned i = 0; i < self->n_items; i++)
+        string_list_unref(self->items[i].topology_keys);
+    g_free(self);
+}
+
+static void
+node_drivers_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    static const CsiNodeDriver initial = {.allocatable_count = -1};
+    CsiNodeDrivers **drivers = field;
+    unsigned n;
+
+    if (json_is_null(value))
+        return;
+    g_autofree CsiNodeDriver *items =
+        items_parse(parser, value, node_driver_fields, NULL, &initial, sizeof initial, &n);
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned j = 0; j < i; j++)
+            if (items[i].name != NULL && items[j].name == items[i].name)
+                api_parser_fault(parser, json_array_get(value, i), NULL, "Duplicate value: \"%s\"",
+                                 items[i].name);
+    csi_node_drivers_unref(*drivers);
+    *drivers = csi_node_drivers_new(items, n);
+}
+
+/* Kubernetes prints its empty lists as null. */
+static json_t *
+node_drivers_over(const void *field, const json_t *manifest)
+{
+    const CsiNodeDrivers *drivers = *(CsiNodeDrivers *const *)field;
+
+    if (drivers == NULL)
+        return json_null();
+    json_t *array = items_to_json(node_driver_fields, drivers->items, drivers->n_items,
+                                  sizeof drivers->items[0], manifest);
+    for (unsigned i = 0; i < drivers->n_items; i++)
+        if (drivers->items[i].topology_keys == NULL)
+            json_object_set_new(json_array_get(array, i), "topologyKeys", json_null());
+    return array;
+}
+
+static json_t *
+node_drivers_to_json(const void *field)
+{
+    return node_drivers_over(field, NULL);
+}
+
+static void
+node_drivers_clear(void *field)
+{
+    g_clear_pointer((CsiNodeDrivers **)field, csi_node_drivers_unref);
+}
+
+static gboolean
+node_drivers_equal(const void *a, const void *b)
+{
+    const CsiNodeDrivers *x = *(CsiNodeDrivers *const *)a, *y = *(CsiNodeDrivers *const *)b;
+
+    if (x == y)
+        return TRUE;
+    return x != NULL && y != NULL &&
+           items_equal(node_driver_fields, x->items, x->n_items, y->items, y->n_items,
+                       sizeof x->items[0]);
+}
+
+static const FieldType node_drivers_type = {
+    .name = "drivers of a node",
+    .size = sizeof(CsiNodeDrivers *),
+    .ref = field_counted_ref,
+    .clear = node_drivers_clear,
+    .equal = node_drivers_equal,
+    .parse = node_drivers_parse,
+    .to_json = node_drivers_to_json,
+    .over = node_drivers_over,
+};
+
+static const Field csi_node_fields[] = {
+    {"spec.drivers", &node_drivers_type, offsetof(CsiNode, drivers), FIELD_SPEC},
+    {NULL,              NULL,                             0,                            FIELD_SPEC      },
+};
+
+const KindClass csi_node_kind = {
+    .kind = "CSINode",
+    .api_version = "storage.k8s.io/v1",
+    .resource = "csinodes",
+    .size = sizeof(CsiNode),
+    .fields = csi_node_fields,
+    .ignored = always_ignored,
+};
+
+const CsiNodeDriver *
+csi_node_find_driver(const CsiNode *self, const char *driver)
+{
+    if (self == NULL || self->drivers == NULL)
+        return NULL;
+    for (unsigned i = 0; i < self->drivers->n_items; i++) {
+        const CsiNodeDriver *item = &self->drivers->items[i];
+        if (item->name == driver || g_strcmp0(item->name, driver) == 0)
+            return item;
+    }
+    return NULL;
+}
+
+gboolean
+csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDriver *entry)
+{
+    g_autoptr(GArray) items = g_array_new(FALSE, FALSE, sizeof(CsiNodeDriver));
+    const CsiNodeDriver *old = csi_node_find_driver(self, driver);
+    CsiNodeDrivers *drivers = self->drivers;
+
+    if (old == NULL && entry == NULL)
+        return FALSE;
+    if (old != NULL && entry != NULL && fields_equal(node_driver_fields, old, entry)) {
+        string_list_unref(entry->topology_keys);
+        return FALSE;
+    }
+    for (unsigned i = 0; drivers != NULL && i < drivers->n_items; i++) {
+        CsiNodeDriver item = drivers->items[i];
+        if (old == &drivers->items[i]) {
+            if (entry != NULL)
+                g_array_append_vals(items, entry, 1);
+            continue;
+        }
+        string_list_ref(item.topology_keys);
+        g_array_append_val(items, item);
+    }
+    if (old == NULL)
+        g_array_append_vals(items, entry, 1);
+    self->drivers = csi_node_drivers_new((const CsiNodeDriver *)(void *)items->data, items->len);
+    csi_node_drivers_unref(drivers);
+    return TRUE;
+}
+
+static const Field error_fields[] = {
+    {"message",   &field_string, offsetof(AttachmentError, message),              FIELD_SPEC},
+    {"time",           &field_time,                   offsetof(AttachmentError,                      at), FIELD_SPEC},
+    {NULL, NULL,              0,                                   FIELD_SPEC                                                   },
+};
+
+static void
+error_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    static const char *const ignored[] = {"errorCode", NULL}; /* since 1.33 */
+    AttachmentError *error = field;
+
+    fields_parse(parser, value, error_fields, ignored, error);
+    if (error->message == NULL)
+        error->message = api_parser_intern(parser, ""); /* an error without words is one */
+}
+
+static gboolean
+error_equal(const void *a, const void *b)
+{
+    const AttachmentError *x = a, *y = b;
+
+    return g_strcmp0(x->message, y->message) == 0 && (x->message == NULL || x->at == y->at);
+}
+
+static json_t *
+error_over(const void *field, const json_t *manifest)
+{
+    return ((const AttachmentError *)field)->message == NULL
+               ? NULL
+               : fields_to_json(error_fields, field, manifest);
+}
+
+static json_t *
+error_to_json(const void *field)
+{
+    return error_over(field, NULL);
+}
+
+static const FieldType error_type = {
+    .name = "attachment error",
+    .size = sizeof(AttachmentError),
+    .equal = error_equal,
+    .parse = error_parse,
+    .to_json = error_to_json,
+    .over = error_over,
+};
+
+static const Field attachment_fields[] = {
+    {"status.attachmentMetadata", &field_string_map, offsetof(Attachment,         metadata),                                      FIELD_STATUS},
+    {"spec.attacher",                           &field_string,                              offsetof(Attachment,                  attacher),                FIELD_REQUIRED},
+    {"spec.nodeName",             &field_string,                              offsetof(Attachment,                                           node_name),                                                 FIELD_REQUIRED},
+    {"spec.source.persistentVolumeName",                 &field_word,                    offsetof(Attachment,     volume_name),
+     FIELD_SPEC},
+    {"status.attached",        &field_bool,offsetof(Attachment,                                                                  attached),                                                                                                                FIELD_STATUS},
+    {"status.attachError",         &error_type,              offsetof(Attachment,attach_error),FIELD_STATUS},
+    {"status.detachError",        &error_type,      offsetof(Attachment, detach_error),                                                                    FIELD_STATUS},
+    {NULL,                           NULL,                         0,                                  FIELD_SPEC                                                       },
+};
+
+static const char *const attachment_ignored[] = {IGNORED_ALWAYS, "spec.source.inlineVolumeSpec",
+                                                 NULL};
+
+static void
+attachment_set_defaults(Object *object)
+{
+    ATTACHMENT(object)->attach_error.at = TIME_UNSET;
+    ATTACHMENT(object)->detach_error.at = TIME_UNSET;
+}
+
+static void
+attachment_check(ApiParser *parser, const json_t *manifest, const Object *object G_GNUC_UNUSED)
+{
+    gboolean has_volume = json_path_get(manifest, "spec.source.persistentVolumeName") != NULL;
+    gboolean has_inline = json_path_get(manifest, "spec.source.inlineVolumeSpec") != NULL;
+
+    if (has_volume == has_inline)
+        api_parser_required_at(
+            parser, manifest, "spec.source",
+            "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
+}
+
+const KindClass attachment_kind = {
+    .kind = "VolumeAttachment",
+    .api_version = "storage.k8s.io/v1",
+    .resource = "volumeattachments",
+    .size = sizeof(Attachment),
+    .fields = attachment_fields,
+    .set_defaults = attachment_set_defaults,
+    .ignored = attachment_ignored,
+    .check = attachment_check,
+};
+
+static const Field storage_capacity_fields[] = {
+    {"nodeTopology",            &field_label_selector, offsetof(StorageCapacity, topology),                             FIELD_SPEC},
+    {"storageClassName",                         &field_string,                             offsetof(StorageCapacity,                class_name), FIELD_REQUIRED},
+    {"capacity",           &field_quantity,                                offsetof(StorageCapacity,                                               capacity_bytes),                                                           FIELD_SPEC},
+    {"maximumVolumeSize",          &field_quantity,                     offsetof(StorageCapacity,maximum_bytes),FIELD_SPEC},
+    {NULL, NULL,0,    FIELD_SPEC                                                                                 },
+};
+
+static void
+storage_capacity_set_defaults(Object *object)
+{
+    STORAGE_CAPACITY(object)->capacity_bytes = -1;
+    STORAGE_CAPACITY(object)->maximum_bytes = -1;
+}
+
+/* A quantity below zero would read as none. */
+static void
+storage_capacity_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const StorageCapacity *capacity = (const StorageCapacity *)object;
+    const char *const paths[] = {"capacity", "maximumVolumeSize"};
+    const int64_t values[] = {capacity->capacity_bytes, capacity->maximum_bytes};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(paths); i++) {
+        const char *text = json_path_string(manifest, paths[i]);
+        int64_t value;
+        if (values[i] >= 0 || text == NULL || !quantity_parse(text, &value, NULL, NULL))
+            continue;
+        gsize length = api_parser_enter(parser, paths[i]);
+        api_parser_invalid(parser, json_path_get(manifest, paths[i]), NULL,
+                           "must be greater than or equal to 0");
+        api_parser_leave(parser, length);
+    }
+}
+
+const KindClass storage_capacity_kind = {
+    .kind = "CSIStorageCapacity",
+    .api_version = "storage.k8s.io/v1",
+    .resource = "csistoragecapacities",
+    .size = sizeof(StorageCapacity),
+    .fields = storage_capacity_fields,
+    .namespaced = TRUE,
+    .set_defaults = storage_capacity_set_defaults,
+    .ignored = always_ignored,
+    .check = storage_capacity_check,
+};

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "volume.h"
+
+#include <string.h>
+
+#include "fields.h"
+
+static const char *const volume_phase_words[] = {"Pending",  "Available", "Bound",
+                                                 "Released", "Failed",    NULL};
+static const char *const reclaim_policy_words[] = {"Retain", "Delete", "Recycle", NULL};
+
+/* A plugin's key in spec, and what makes its volume one volume: the plugin's GetVolumeName(). */
+typedef struct {
+    const char *plugin;
+    const char *handle_path;
+    const char *second_path; /* joined with @separator; NULL: none */
+    char separator;
+} SourceKind;
+
+static const SourceKind source_kinds[] = {
+    {"csi",                  "volumeHandle", NULL,     '\0'},
+    {"local",                "path",         NULL,     '\0'},
+    {"hostPath",             "path",         NULL,     '\0'},
+    {"nfs",                  "server",       "path",   '/' },
+    {"awsElasticBlockStore", "volumeID",     NULL,     '\0'},
+    {"gcePersistentDisk",    "pdName",       NULL,     '\0'},
+    {"azureDisk",            "diskURI",      NULL,     '\0'},
+    {"azureFile",            "shareName",    NULL,     '\0'},
+    {"cephfs",               "monitors",     NULL,     '\0'},
+    {"cinder",               "volumeID",     NULL,     '\0'},
+    {"fc",                   "targetWWNs",   NULL,     '\0'},
+    {"flexVolume",           "driver",       NULL,     '\0'},
+    {"flocker",              "datasetName",  NULL,     '\0'},
+    {"glusterfs",            "endpoints",    "path",   ':' },
+    {"iscsi",                "targetPortal", "iqn",    ':' },
+    {"photonPersistentDisk", "pdID",         NULL,     '\0'},
+    {"portworxVolume",       "volumeID",     NULL,     '\0'},
+    {"quobyte",              "registry",     "volume", ':' },
+    {"rbd",                  "pool",         "image",  ':' },
+    {"scaleIO",              "volumeName",   NULL,     '\0'},
+    {"storageos",            "volumeName",   NULL,     '\0'},
+    {"vsphereVolume",        "volumePath",   NULL,     '\0'},
+};
+
+static const Field csi_fields[] = {
+    {"volumeAttributes",     &field_string_map, offsetof(VolumeSource, attributes),                        FIELD_SPEC},
+    {"driver",                      &field_string,                                offsetof(VolumeSource,                   driver), FIELD_REQUIRED},
+    {"volumeHandle",        &field_string,                         offsetof(VolumeSource,                                 handle),                                               FIELD_REQUIRED},
+    {"fsType",               &field_word,                  offsetof(VolumeSource,       fs_type),FIELD_SPEC},
+    {"readOnly", &field_flag,offsetof(VolumeSource,read_only),                                             FIELD_SPEC},
+    {NULL,           NULL,               0,                             FIELD_SPEC        },
+};
+
+static const char *const csi_ignored[] = {
+    "controllerExpandSecretRef", "controllerPublishSecretRef", "nodeExpandSecretRef",
+    "nodePublishSecretRef",      "nodeStageSecretRef",         NULL,
+};
+
+VolumeSource *
+volume_source_new(const VolumeSource *value)
+{
+    VolumeSource *self = g_new(VolumeSource, 1);
+
+    *self = *value;
+    self->n_refs = 1;
+    return self;
+}
+
+VolumeSource *
+volume_source_ref(const VolumeSource *self)
+{
+    VolumeSource *source = (VolumeSource *)self; /* the count is not part of its value */
+
+    if (source != NULL)
+        source->n_refs++;
+    return source;
+}
+
+void
+volume_source_unref(VolumeSource *self)
+{
+    if (self == NULL || --self->n_refs > 0)
+        return;
+    string_map_unref(self->attributes);
+    g_free(self);
+}
+
+static const SourceKind *
+source_kind_find(const char *plugin)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(source_kinds); i++)
+        if (strcmp(source_kinds[i].plugin, plugin) == 0)
+            return &source_kinds[i];
+    return NULL;
+}
+
+/* A source that is not CSI: what it is called, and what identifies it. */
+static void
+in_tree_source_parse(ApiParser *parser,
+                     const json_t *value,
+                     const SourceKind *kind,
+                     VolumeSource *source)
+{
+    const json_t *handle = json_path_get(value, kind->handle_path);
+    const char *first = json_string_value(handle);
+    const char *second =
+        kind->second_path == NULL ? NULL : json_path_string(value, kind->second_path);
+    g_autofree char *joined = NULL;
+
+    if (!api_parser_expect(parser, value, JSON_OBJECT))
+        return;
+    if (handle == NULL)
+        api_parser_required_at(parser, value, kind->handle_path, NULL);
+    if (kind->second_path != NULL && second == NULL)
+        api_parser_required_at(parser, value, kind->second_path, NULL);
+    if (second != NULL)
+        joined = g_strdup_printf("%s%c%s", first == NULL ? "" : first, kind->separator, second);
+    if (joined != NULL || first != NULL)
+        source->handle = api_parser_intern(parser, joined != NULL ? joined : first);
+    source->fs_type = api_parser_intern(parser, json_path_string(value, "fsType"));
+    source->read_only = json_is_true(json_path_get(value, "readOnly"));
+}
+
+static void
+volume_source_parse(ApiParser *parser, const json_t *spec, void *field)
+{
+    VolumeSource **source = field;
+    VolumeSource found = {0};
+
+    if (!api_parser_expect(parser, spec, JSON_OBJECT))
+        return;
+    for (unsigned i = 0; i < G_N_ELEMENTS(source_kinds); i++) {
+        const SourceKind *kind = &source_kinds[i];
+        const json_t *value = json_path_get(spec, kind->plugin);
+        if (value == NULL)
+            continue;
+        gsize length = api_parser_enter(parser, kind->plugin);
+        if (found.plugin != NULL) {
+            api_parser_fault(parser, value, NULL,
+                             "Forbidden: may not specify more than 1 volume type");
+        } else {
+            found.plugin = kind->plugin;
+            if (strcmp(kind->plugin, "csi") == 0)
+                fields_parse(parser, value, csi_fields, csi_ignored, &found);
+            else
+                in_tree_source_parse(parser, value, kind, &found);
+        }
+        api_parser_leave(parser, length);
+    }
+    volume_source_unref(*source);
+    *source = found.plugin == NULL ? NULL : volume_source_new(&found);
+    if (found.plugin == NULL)
+        api_parser_required(parser, spec, "must specify a volume type");
+}
+
+static json_t *
+in_tree_source_to_json(const VolumeSource *source)
+{
+    const SourceKind *kind = source_kind_find(source->plugin);
+    json_t *object = json_object();
+    const char *handle = source->handle == NULL ? "" : source->handle;
+
+    g_assert(kind != NULL);
+    const char *second = kind->second_path == NULL ? NULL : strchr(handle, kind->separator);
+    if (second == NULL) {
+        json_object_set_new(object, kind->handle_path, json_string(handle));
+    } else {
+        json_object_set_new(object, kind->handle_path,
+                            json_stringn(handle, (size_t)(second - handle)));
+        json_object_set_new(object, kind->second_path, json_string(second + 1));
+    }
+    if (source->fs_type != NULL)
+        json_object_set_new(object, "fsType", json_string(source->fs_type));
+    if (source->read_only)
+        json_object_set_new(object, "readOnly", json_true());
+    return object;
+}
+
+/* Over spec, of which the source is one key. It never changes (API-134), so the manifest's has it all. */
+static json_t *
+volume_source_over(const void *field, const json_t *manifest)
+{
+    const VolumeSource *source = *(VolumeSource *const *)field;
+
+    if (source == NULL)
+        return json_incref((json_t *)manifest); /* only counted */
+    json_t *spec = manifest == NULL ? json_object() : json_deep_copy(manifest);
+    const json_t *old = json_path_get(spec, source->plugin);
+    json_t *value = NULL;
+    if (strcmp(source->plugin, "csi") == 0)
+        value = fields_to_json(csi_fields, source, old);
+    else if (old == NULL)
+        value = in_tree_source_to_json(source);
+    if (value != NULL)
+        json_object_set_new(spec, source->plugin, value);
+    return spec;
+}
+
+static void
+volume_source_clear(void *field)
+{
+    g_clear_pointer((VolumeSource **)field, volume_source_unref);
+}
+
+static gboolean
+volume_source_equal(const void *a, const void *b)
+{
+    const VolumeSource *x = *(VolumeSource *const *)a, *y = *(VolumeSource *const *)b;
+
+    if (x == y)
+        return TRUE;
+    return x != NULL && y != NULL && g_strcmp0(x->plugin, y->plugin) == 0 &&
+           fields_equal(csi_fields, x, y);
+}
+
+static const FieldType volume_source_type = {
+    .name = "volume source",
+    .size = sizeof(VolumeSource *),
+    .ref = field_counted_ref,
+    .clear = volume_source_clear,
+    .equal = volume_source_equal,
+    .parse = volume_source_parse,
+    .over = volume_source_over,
+};
+
+static const FieldType volume_phase_type = {
+    .name = "volume phase",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .words = volume_phase_words,
+};
+
+const FieldType field_reclaim_policy = {
+    .name = "reclaim policy",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .words = reclaim_policy_words,
+};
+
+static void
+claim_reference_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    static const char *const known[] = {"apiVersion",      "kind",      "name", "namespace", "uid",
+                                        "resourceVersion", "fieldPath", NULL};
+    static const Field fields[] = {
+        {"uid", &field_uid, offsetof(ClaimReference, uid), FIELD_SPEC},
+        {NULL,     NULL,            0,                           FIELD_SPEC                  },
+    };
+    ClaimReference *reference = field;
+    const char *namespace = json_path_string(value, "namespace");
+    const char *name = json_path_string(value, "name");
+    const char *version = json_path_string(value, "resourceVersion");
+
+    fields_parse(parser, value, fields, known, reference);
+    if (!json_is_object(value))
+        return;
+    if (name == NULL || name[0] == '\0')
+        api_parser_required_at(parser, value, "name", NULL);
+    else
+        reference->claim = objects_key(parser->objects, KIND_CLAIM, namespace, name);
+    if (version != NULL)
+        reference->resource_version = g_ascii_strtoull(version, NULL, 10);
+}
+
+static gboolean
+claim_reference_equal(const void *a, const void *b)
+{
+    const ClaimReference *x = a, *y = b;
+
+    return x->claim == y->claim && object_uid_equal(x->uid, y->uid) &&
+           x->resource_version == y->resource_version;
+}
+
+static json_t *
+claim_reference_to_json(const void *field)
+{
+    const ClaimReference *reference = field;
+
+    if (reference->claim == NULL)
+        return NULL;
+    json_t *object = json_pack("{s:s, s:s, s:s}", "apiVersion", claim_kind.api_version, "kind",
+                               claim_kind.kind, "name", reference->claim->name);
+    if (reference->claim->namespace[0] != '\0')
+        json_object_set_new(object, "namespace", json_string(reference->claim->namespace));
+    json_t *uid = field_uid.to_json(&reference->uid);
+    if (uid != NULL)
+        json_object_set_new(object, "uid", uid);
+    if (reference->resource_version > 0) {
+        g_autofree char *version =
+            g_strdup_printf("%" G_GUINT64_FORMAT, reference->resource_version);
+        json_object_set_new(object, "resourceVersion", json_string(version));
+    }
+    return object;
+}
+
+static const FieldType claim_reference_type = {
+    .name = "claim reference",
+    .size = sizeof(ClaimReference),
+    .equal = claim_reference_equal,
+    .parse = claim_reference_parse,
+    .to_json = claim_reference_to_json,
+};
+
+static const Field volume_fields[] = {
+    {"spec",                               &volume_source_type,   offsetof(Volume,                                    source),
+     FIELD_SPEC | FIELD_PART | FIELD_REQUIRED},
+    {"spec.nodeAffinity.required",                                    &field_node_selector,                              offsetof(Volume,                         node_affinity),
+     FIELD_SPEC},
+    {"spec.accessModes",                           &field_access_modes,                                                offsetof(Volume,                                                                                 access_modes),                                                                                                                                                   FIELD_REQUIRED},
+    {"spec.capacity.storage",                       &field_quantity,                              offsetof(Volume,capacity_bytes),FIELD_SPEC},
+    {"spec.claimRef",                     &claim_reference_type,offsetof(Volume,                                       claim_ref),                                                                                                                                                                                                                FIELD_SPEC},
+    {"spec.persistentVolumeReclaimPolicy",&field_reclaim_policy,    offsetof(Volume,      reclaim_policy),
+     FIELD_SPEC},
+    {"spec.storageClassName", &field_word,       offsetof(Volume,                                       class_name),                                                                                                                                  FIELD_SPEC},
+    {"spec.volumeAttributesClassName",                                    &field_string,                                   offsetof(Volume,                                                                          attributes_class),
+     FIELD_SPEC},
+    {"spec.volumeMode",                          &field_volume_mode,                                               offsetof(Volume,                                                                  volume_mode),FIELD_SPEC},
+    {"status.phase",                   &volume_phase_type,                                                  offsetof(Volume,                                                                                                    phase),                                                                                                                                                                                                   FIELD_STATUS},
+    {"status.message",                     &field_word,offsetof(Volume,message),                                                                       FIELD_STATUS},
+    {"status.reason",&field_word,offsetof(Volume,reason),FIELD_STATUS},
+    {"status.lastPhaseTransitionTime",                     &field_time,           offsetof(Volume,                                                               phase_changed_at),
+     FIELD_STATUS},
+    {NULL,                                    NULL,                                           0,                                                                                   FIELD_SPEC                                                                                                                                                                                                                              },
+};
+
+static const char *const volume_ignored[] = {
+    IGNORED_ALWAYS,
+    "spec.mountOptions",
+    "spec.csi",
+    "spec.local",
+    "spec.hostPath",
+    "spec.nfs",
+    "spec.awsElasticBlockStore",
+    "spec.gcePersistentDisk",
+    "spec.azureDisk",
+    "spec.azureFile",
+    "spec.cephfs",
+    "spec.cinder",
+    "spec.fc",
+    "spec.flexVolume",
+    "spec.flocker",
+    "spec.glusterfs",
+    "spec.iscsi",
+    "spec.photonPersistentDisk",
+    "spec.portworxVolume",
+    "spec.quobyte",
+    "spec.rbd",
+    "spec.scaleIO",
+    "spec.storageos",
+    "spec.vsphereVolume",
+    NULL,
+};
+
+static void
+volume_set_defaults(Object *object)
+{
+    VOLUME(object)->reclaim_policy = RECLAIM_RETAIN;
+    VOLUME(object)->phase_changed_at = TIME_UNSET;
+}
+
+static void
+check_capacity(ApiParser *parser, const json_t *manifest, const Volume *volume)
+{
+    const json_t *capacity = json_path_get(manifest, "spec.capacity");
+    const json_t *storage = json_path_get(manifest, "spec.capacity.storage");
+
+    if (capacity == NULL) {
+        api_parser_required_at(parser, json_path_get(manifest, "spec"), "spec.capacity", NULL);
+    } else if (storage == NULL) {
+        gsize length = api_parser_enter(parser, "spec.capacity");
+        api_parser_fault(parser, capacity, NULL,
+                         "Unsupported value: no \"storage\": supported values: \"storage\"");
+        api_parser_leave(parser, length);
+    } else if (volume->capacity_bytes <= 0) {
+        gsize length = api_parser_enter(parser, "spec.capacity[storage]");
+        char buffer[QUANTITY_BUFFER];
+        if (json_is_number(storage) ||
+            (json_is_string(storage) &&
+             quantity_canonical(json_string_value(storage), buffer, NULL)))
+            api_parser_invalid(parser, storage, NULL, "must be greater than zero");
+        api_parser_leave(parser, length);
+    }
+}
+
+static void
+volume_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const Volume *volume = VOLUME_CONST(object);
+    const json_t *spec = json_path_get(manifest, "spec");
+    const json_t *modes = json_path_get(manifest, "spec.accessModes");
+
+    if (!json_is_object(spec))
+        return;
+    check_capacity(parser, manifest, volume);
+    if (json_is_array(modes) && json_array_size(modes) == 0)
+        api_parser_required_at(parser, modes, "spec.accessModes", NULL);
+    if ((volume->access_modes & ACCESS_RWOP) != 0 && volume->access_modes != ACCESS_RWOP) {
+        gsize length = api_parser_enter(parser, "spec.accessModes");
+        api_parser_fault(parser, modes, NULL,
+                         "Forbidden: may not use ReadWriteOncePod with other access modes");
+        api_parser_leave(parser, length);
+    }
+    const json_t *affinity = json_path_get(manifest, "spec.nodeAffinity");
+    if (affinity != NULL && json_path_get(affinity, "required") == NULL)
+        api_parser_required_at(parser, affinity, "spec.nodeAffinity.required",
+                               "must specify required node constraints");
+    if (volume->source != NULL && strcmp(volume->source->plugin, "local") == 0 && affinity == NULL)
+        api_parser_required_at(parser, spec, "spec.nodeAffinity",
+                               "Local volume requires node affinity");
+}
+
+const KindClass volume_kind = {
+    .kind = "PersistentVolume",
+    .api_version = "v1",
+    .resource = "persistentvolumes",
+    .size = sizeof(Volume),
+    .fields = volume_fields,
+    .set_defaults = volume_set_defaults,
+    .ignored = volume_ignored,
+    .check = volume_check,
+};
+
+const char *
+volume_class(const Volume *self)
+{
+    const char *class = object_annotation(&self->meta, ANNOTATION_BETA_STORAGE_CLASS);
+
+    if (class != NULL)
+        return class;
+    return self->class_name == NULL ? "" : self->class_name;
+}
+
+gboolean
+volume_is_bound_to(const Volume *self, const Claim *claim)
+{
+    return self->claim_ref.claim == claim->meta.key &&
+           (!object_uid_is_set(self->claim_ref.uid) ||
+            object_uid_equal(self->claim_ref.uid, claim->meta.uid));
+}
+
+const char *
+volume_phase_name(VolumePhase phase)
+{
+    return volume_phase_words[phase];
+}

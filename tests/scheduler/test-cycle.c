@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scheduler/cycle.h"
+
+#include "tests/lib/storage-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+#define GIB (INT64_C(1) << 30)
+
+const ModelClass *const model_classes[] = {NULL};
+
+/* SCH-54 */
+static void
+enough_nodes(void **state)
+{
+    static const struct {
+        unsigned n_nodes;
+        int32_t percentage;
+        unsigned enough;
+    } cases[] = {
+        {0,     0,   0   },
+        {99,    0,   99  },
+        {100,   0,   100 },
+        {150,   0,   100 },
+        {200,   0,   100 },
+        {500,   0,   230 },
+        {1000,  0,   420 },
+        {2000,  0,   680 },
+        {5000,  0,   500 },
+        {10000, 0,   500 },
+        {1000,  70,  700 },
+        {1000,  100, 1000},
+        {1000,  5,   100 },
+        {50,    10,  50  },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
+        assert_int_equal(feasible_nodes_to_find(cases[i].n_nodes, cases[i].percentage),
+                         cases[i].enough);
+}
+
+/* SCH-90, SCH-V4, VF-42 */
+static void
+reasons_are_sorted_as_text(void **state)
+{
+    const Reason reasons[] = {
+        {"node(s) had volume node affinity conflict", NULL, NULL, 2 },
+        {"Insufficient cpu",                          NULL, NULL, 10},
+        {"node(s) had untolerated taint {%s: %s}",    "a",  "",   3 },
+        {"node(s) were unschedulable",                NULL, NULL, 1 },
+    };
+    g_autofree char *text = reasons_format(reasons, G_N_ELEMENTS(reasons));
+
+    (void)state;
+    assert_string_equal(text, "1 node(s) were unschedulable, 10 Insufficient cpu, 2 node(s) had "
+                              "volume node affinity conflict, 3 "
+                              "node(s) had untolerated taint {a: }");
+}
+
+/* VF-V3 and its borders. */
+static void
+resource_scores(void **state)
+{
+    static const struct {
+        int64_t cpu, memory_gib, used_cpu, used_gib, pod_cpu, pod_gib, least, balanced;
+    } cases[] = {
+        {4000, 8, 1000, 2, 500,  1, 62,  100},
+        {4000, 8, 0,    0, 4000, 0, 50,  50 },
+        {4000, 8, 4000, 8, 500,  1, 0,   100},
+        {4000, 8, 0,    0, 0,    0, 100, 100},
+        {0,    8, 0,    4, 0,    0, 50,  100},
+        {1000, 8, 0,    0, 333,  1, 76,  89 },
+    };
+    Pod pod = {.spec = pod_spec_new()};
+    Node node = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        node.allocatable = (NodeResources){
+            .cpu_milli = cases[i].cpu, .memory_bytes = cases[i].memory_gib * GIB, .pods = 110};
+        pod.spec->cpu_milli = cases[i].pod_cpu;
+        pod.spec->memory_bytes = cases[i].pod_gib * GIB;
+        NodeInfo info = {
+            .node = &node,
+            .requested_cpu_milli = cases[i].used_cpu,
+            .requested_memory_bytes = cases[i].used_gib * GIB,
+            .nonzero_cpu_milli = cases[i].used_cpu,
+            .nonzero_memory_bytes = cases[i].used_gib * GIB,
+        };
+        Cycle cycle = {.pod = &pod,
+                       .nonzero_cpu_milli = cases[i].pod_cpu,
+                       .nonzero_memory_bytes = cases[i].pod_gib * GIB};
+        assert_int_equal(least_allocated_score(&cycle, &info), cases[i].least);
+        assert_int_equal(balanced_allocation_score(&cycle, &info), cases[i].balanced);
+    }
+    pod_spec_unref(pod.spec);
+}
+
+/* ---- Cycles over a small world ---- */
+
+typedef struct {
+    StorageWorld base;
+    Process *process;
+    SchedulerCache *cache;
+    VolumeBinder binder;
+    CycleView view;
+    Cycle *cycle;
+} World;
+
+static void
+world_init(World *self)
+{
+    *self = (World){0};
+    storage_world_init(&self->base, NULL);
+}
+
+static void
+set_label(World *self, void *object, const char *key, const char *value)
+{
+    object_set_label(object, storage_world_intern(&self->base, key),
+                     storage_world_intern(&self->base, value));
+}
+
+static void
+add_node(World *self, const char *name, const char *zone)
+{
+    Node *node = NODE(object_new(objects_key(self->base.objects, KIND_NODE, NULL, name)));
+
+    node->allocatable = (NodeResources){.cpu_milli = 4000, .memory_bytes = 8 * GIB, .pods = 110};
+    set_label(self, node, "kubernetes.io/hostname", name);
+    if (zone != NULL)
+        set_label(self, node, "topology.kubernetes.io/zone", zone);
+    storage_world_create(&self->base, node);
+}
+
+/* The scheduler comes up: it sees what there is. */
+static void
+world_start(World *self)
+{
+    ProcessOptions options = {self->base.sim, self->base.objects, self->base.api,
+                              &self->base.timing, "kube-scheduler"};
+    const Object *node;
+    InformerIter iter;
+
+    self->process = process_new(&options);
+    cycle_view_init(&self->view, self->process, self->base.sim, self->base.objects);
+    CacheOptions cache_options = {
+        .sources = {self->base.objects, self->view.claims, self->view.volumes, self->view.classes},
+        .attachments = process_informer(self->process, KIND_ATTACHMENT, NULL),
+        .strings = objects_strings(self->base.objects),
+    };
+    self->cache = scheduler_cache_new(&cache_options);
+    self->binder.claims = assume_cache_new(self->view.claims, "v1.PersistentVolumeClaim");
+    self->binder.volumes = assume_cache_new(self->view.volumes, "v1.PersistentVolume");
+    self->view.cache = self->cache;
+    self->view.binder = &self->binder;
+    self->cycle = cycle_new(&self->view);
+    informer_iter_init(&iter, process_informer(self->process, KIND_NODE, NULL));
+    while ((node = informer_iter_next(&iter)) != NULL)
+        scheduler_cache_set_node(self->cache, node->key, (const Node *)node);
+}
+
+static void
+world_clear(World *self)
+{
+    cycle_free(self->cycle);
+    scheduler_cache_free(self->cache);
+    assume_cache_free(self->binder.claims);
+    assume_cache_free(self->binder.volumes);
+    process_free(self->process);
+    storage_world_clear(&self->base);
+}
+
+/* A pod with these claims, "c1 c2". */
+static Pod *
+new_pod(World *self, const char *name, const char *claims)
+{
+    Pod *pod = storage_world_pod(&self->base, name, NULL, NULL);
+    g_auto(GStrv) names = g_strsplit(claims, " ", -1);
+    PodVolume volumes[4] = {0};
+    unsigned n = 0;
+
+    for (; names[n] != NULL; n++) {
+        volumes[n].name = storage_world_intern(&self->base, names[n]);
+        volumes[n].claim_name = volumes[n].name;
+        volumes[n].mounted = TRUE;
+    }
+    if (n > 0)
+        pod->volumes = pod_volumes_new(volumes, n);
+    return pod;
+}
+
+/* "c1=a c2=new", sorted as chosen; or the message. (owned) */
+static char *
+outcome(World *self, const Pod *pod)
+{
+    CycleResult result = cycle_run(self->cycle, pod, 1, 0);
+    GString *text = g_string_new(NULL);
+
+    if (result.node_name == NULL) {
+        g_string_free(text, TRUE);
+        return result.message;
+    }
+    for (unsigned i = 0; i < self->cycle->choices->len; i++) {
+        const VolumeChoice *choice = &g_array_index(self->cycle->choices, VolumeChoice, i);
+        g_string_append_printf(text, "%s%s=%s", i == 0 ? "" : " ", choice->claim->name,
+                               volume_choice_is_static(choice) ? choice->chosen->key->name : "new");
+    }
+    return g_string_free(text, FALSE);
+}
+
+#define NO_VOLUMES                                                                                 \
+    "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind. "        \
+    "preemption: 0/1 nodes are "                                                                   \
+    "available: 1 Preemption is not helpful for scheduling."
+
+typedef struct {
+    const char *title, *provisioner;
+    int first_gib, second_gib; /* of the claims; 0: no second */
+    const char *outcome;
+} MatchCase;
+
+static const MatchCase match_cases[] = {
+    {"VB-V1 sorted by size",        PROVISIONER_NONE, 8,  4,  "c2=a c1=b"  },
+    {"VB-V1 two of a size",         PROVISIONER_NONE, 6,  6,  "c1=b c2=c"  },
+    {"VB-V1 too large",             PROVISIONER_NONE, 11, 0,  NO_VOLUMES   },
+    {"VB-V1 too large, and made",   "csi.test",       11, 0,  "c1=new"     },
+    {"VB-24 one matched, one made", "csi.test",       11, 4,  "c2=a c1=new"},
+    {"VB-23 never the same",        PROVISIONER_NONE, 9,  10, "c1=b c2=c"  },
+    {"VB-24 all or nothing",        PROVISIONER_NONE, 11, 4,  NO_VOLUMES   },
+};
+
+static void
+add_available_volume(World *self, const char *name, int gib)
+{
+    Volume *volume = storage_world_volume(&self->base, name, gib, "late");
+
+    volume->phase = VOLUME_AVAILABLE;
+    storage_world_import(&self->base, volume);
+}
+
+static void
+claims_are_matched(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(match_cases); i++) {
+        const MatchCase *row = &match_cases[i];
+        World world;
+
+        world_init(&world);
+        add_node(&world, "n", "a");
+        storage_world_class(&world.base, "late", row->provisioner, BINDING_WAIT_FOR_FIRST_CONSUMER);
+        add_available_volume(&world, "c", 10);
+        add_available_volume(&world, "b", 10);
+        add_available_volume(&world, "a", 5);
+        storage_world_create(&world.base,
+                             storage_world_claim(&world.base, "c1", row->first_gib, "late"));
+        if (row->second_gib > 0)
+            storage_world_create(&world.base,
+                                 storage_world_claim(&world.base, "c2", row->second_gib, "late"));
+        world_start(&world);
+        Pod *pod = new_pod(&world, "p", row->second_gib > 0 ? "c1 c2" : "c1");
+        g_autofree char *text = outcome(&world, pod);
+        if (strcmp(text, row->outcome) != 0)
+            fail_msg("%s: %s", row->title, text);
+        object_unref(&pod->meta);
+        world_clear(&world);
+    }
+}
+
+typedef struct {
+    const char *title;
+    int gib;
+    const char *node_zone, *capacity_zone; /* NULL: no capacity object */
+    gboolean opted_in;
+    const char *outcome;
+} CapacityCase;
+
+#define NO_STORAGE                                                                                 \
+    "0/1 nodes are available: 1 node(s) did not have enough free storage. preemption: 0/1 nodes "  \
+    "are available: 1 "                                                                            \
+    "Preemption is not helpful for scheduling."
+
+static const CapacityCase capacity_cases[] = {
+    {"VB-V2 larger than the largest volume", 60, "a", "a",  TRUE,  NO_STORAGE},
+    {"VB-V2 as large",                       50, "a", "a",  TRUE,  "c1=new"  },
+    {"VB-51 in another zone",                50, "b", "a",  TRUE,  NO_STORAGE},
+    {"VB-53 nothing known",                  50, "a", NULL, TRUE,  NO_STORAGE},
+    {"VB-51 not asked for",                  60, "a", "a",  FALSE, "c1=new"  },
+};
+
+static void
+add_capacity(World *self, const char *zone)
+{
+    StorageCapacity *capacity = STORAGE_CAPACITY(
+        object_new(objects_key(self->base.objects, KIND_STORAGE_CAPACITY, "kube-system", "x")));
+    const char *value = storage_world_intern(&self->base, zone);
+    SelectRequirement requirement = {
+        .key = storage_world_intern(&self->base, "topology.kubernetes.io/zone"),
+        .operator= SELECT_IN,
+        .values = string_list_new(&value, 1)};
+
+    capacity->class_name = storage_world_intern(&self->base, "late");
+    capacity->capacity_bytes = 100 * GIB;
+    capacity->maximum_bytes = 50 * GIB;
+    capacity->topology = label_selector_new(&requirement, 1);
+    storage_world_create(&self->base, capacity);
+}
+
+static void
+capacity_is_checked(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(capacity_cases); i++) {
+        const CapacityCase *row = &capacity_cases[i];
+        World world;
+
+        world_init(&world);
+        add_node(&world, "n", row->node_zone);
+        storage_world_class(&world.base, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
+        CsiDriverObject *driver = CSI_DRIVER_OBJECT(
+            object_new(objects_key(world.base.objects, KIND_CSI_DRIVER, NULL, "csi.test")));
+        driver->storage_capacity = row->opted_in;
+        storage_world_create(&world.base, driver);
+        if (row->capacity_zone != NULL)
+            add_capacity(&world, row->capacity_zone);
+        storage_world_create(&world.base, storage_world_claim(&world.base, "c1", row->gib, "late"));
+        world_start(&world);
+        Pod *pod = new_pod(&world, "p", "c1");
+        g_autofree char *text = outcome(&world, pod);
+        if (strcmp(text, row->outcome) != 0)
+            fail_msg("%s: %s", row->title, text);
+        object_unref(&pod->meta);
+        world_clear(&world);
+    }
+}
+
+/* VF-V6 */
+static void
+zones_of_volumes(void **state)
+{
+    static const struct {
+        const char *node_zone;
+        gboolean passes;
+    } cases[] = {
+        {"a",  TRUE },
+        {"b",  TRUE },
+        {"c",  FALSE},
+        {NULL, TRUE }
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        World world;
+
+        world_init(&world);
+        add_node(&world, "n", cases[i].node_zone);
+        Claim *claim = storage_world_claim(&world.base, "c1", 5, "");
+        claim->volume_name = storage_world_intern(&world.base, "v");
+        object_set_annotation(&claim->meta,
+                              storage_world_intern(&world.base, ANNOTATION_BIND_COMPLETED),
+                              storage_world_intern(&world.base, "yes"));
+        storage_world_create(&world.base, claim);
+        Volume *volume = storage_world_volume(&world.base, "v", 5, "");
+        set_label(&world, volume, "topology.kubernetes.io/zone", "a__ b");
+        storage_world_create(&world.base, volume);
+        world_start(&world);
+        Pod *pod = new_pod(&world, "p", "c1");
+        g_autofree char *text = outcome(&world, pod);
+        assert_string_equal(
+            text,
+            cases[i].passes
+                ? ""
+                : "0/1 nodes are available: 1 node(s) had no available volume zone. preemption: "
+                  "0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
+        object_unref(&pod->meta);
+        world_clear(&world);
+    }
+}
+
+static StatefulSet *
+new_set(World *self)
+{
+    StatefulSet *set = STATEFUL_SET(
+        object_new(objects_key(self->base.objects, KIND_STATEFUL_SET, "default", "web")));
+    const char *value = storage_world_intern(&self->base, "web");
+    SelectRequirement requirement = {.key = storage_world_intern(&self->base, "app"),
+                                     .operator= SELECT_IN,
+                                     .values = string_list_new(&value, 1)};
+
+    set->selector = label_selector_new(&requirement, 1);
+    return set;
+}
+
+/* VF-V4: the second pod of a set stays away from the first. */
+static void
+sets_are_spread(void **state)
+{
+    World world;
+
+    (void)state;
+    world_init(&world);
+    add_node(&world, "a", "a");
+    add_node(&world, "b", "b");
+    add_node(&world, "c", "c");
+    const Object *set = storage_world_create(&world.base, new_set(&world));
+    world_start(&world);
+    Pod *first = new_pod(&world, "web-0", ""), *second = new_pod(&world, "web-1", "");
+    set_label(&world, first, "app", "web");
+    set_label(&world, second, "app", "web");
+    object_set_owner(&second->meta, set, TRUE, TRUE);
+    scheduler_cache_add_pod(world.cache, first, "a", NULL);
+
+    CycleResult result = cycle_run(world.cycle, second, 1, 0);
+    assert_string_not_equal(result.node_name, "a");
+    assert_int_equal(world.cycle->spread->len, 2);
+    int64_t scores[3];
+    for (unsigned i = 0; i < 3; i++)
+        scores[i] = topology_spread_score(world.cycle, world.cycle->feasible->pdata[i]);
+    assert_int_equal(scores[0], 9);
+    assert_int_equal(scores[1], 6);
+    assert_int_equal(scores[2], 6);
+    topology_spread_normalise(world.cycle, scores, 3);
+    assert_int_equal(scores[0], 66);
+    assert_int_equal(scores[1], 100);
+    object_unref(&first->meta);
+    object_unref(&second->meta);
+    world_clear(&world);
+}
+
+/* SCH-56: zones take turns. */
+static void
+zones_take_turns(void **state)
+{
+    static const char *const nodes[][2] = {
+        {"1", "a"},
+        {"2", "a"},
+        {"3", "b"},
+        {"4", "a"},
+        {"5", "c"},
+        {"6", "b"}
+    };
+    g_autoptr(GString) order = g_string_new(NULL);
+    World world;
+    unsigned n;
+
+    (void)state;
+    world_init(&world);
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
+        add_node(&world, nodes[i][0], nodes[i][1]);
+    world_start(&world);
+    NodeInfo *const *list = scheduler_cache_nodes(world.cache, &n);
+    for (unsigned i = 0; i < n; i++)
+        g_string_append(order, list[i]->key->name);
+    assert_string_equal(order->str, "135264");
+    world_clear(&world);
+}
+
+/* SCH-W10: all of the best are drawn, each about as often. */
+static void
+ties_are_drawn(void **state)
+{
+    unsigned n_chosen[3] = {0};
+    World world;
+
+    (void)state;
+    world_init(&world);
+    add_node(&world, "0", "a");
+    add_node(&world, "1", "a");
+    add_node(&world, "2", "a");
+    world_start(&world);
+    for (uint32_t attempt = 1; attempt <= 3000; attempt++) {
+        Pod *pod = new_pod(&world, "p", "");
+        CycleResult result = cycle_run(world.cycle, pod, attempt, 0);
+        n_chosen[result.node_name[0] - '0']++;
+        object_unref(&pod->meta);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        assert_in_range(n_chosen[i], 900, 1100);
+    world_clear(&world);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(enough_nodes),        cmocka_unit_test(reasons_are_sorted_as_text),
+        cmocka_unit_test(resource_scores),     cmocka_unit_test(claims_are_matched),
+        cmocka_unit_test(capacity_is_checked), cmocka_unit_test(zones_of_volumes),
+        cmocka_unit_test(sets_are_spread),     cmocka_unit_test(zones_take_turns),
+        cmocka_unit_test(ties_are_drawn),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scheduler/queue.h"
+
+#include "models/model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+const ModelClass *const model_classes[] = {NULL};
+
+typedef struct {
+    Objects *objects;
+    SchedulingQueue *queue;
+} World;
+
+static void
+world_init(World *self)
+{
+    self->objects = objects_new(1);
+    self->queue = scheduling_queue_new(&(QueueOptions){SIM_SECOND, 10 * SIM_SECOND});
+}
+
+static void
+world_clear(World *self)
+{
+    scheduling_queue_free(self->queue);
+    objects_free(self->objects);
+}
+
+static QueuedPod *
+new_entry(World *self, const char *name, int32_t priority, SimTime now)
+{
+    Pod *pod = POD(object_new(objects_key(self->objects, KIND_POD, "default", name)));
+
+    pod->spec = pod->spec == NULL ? pod_spec_new() : pod->spec;
+    pod->spec->priority = priority;
+    QueuedPod *entry = queued_pod_new(pod, now);
+    object_unref(&pod->meta);
+    return entry;
+}
+
+/* SCH-33 */
+static void
+backoff_doubles(void **state)
+{
+    static const int seconds[] = {0, 1, 2, 4, 8, 10, 10, 10};
+    World world;
+
+    (void)state;
+    world_init(&world);
+    for (unsigned attempts = 0; attempts < G_N_ELEMENTS(seconds); attempts++)
+        assert_true(scheduling_queue_backoff(world.queue, attempts) ==
+                    seconds[attempts] * SIM_SECOND);
+    assert_true(scheduling_queue_backoff(world.queue, 1000000) == 10 * SIM_SECOND);
+    world_clear(&world);
+}
+
+/* SCH-V3: a pod that fails with an error each time it is tried, with ticks on whole seconds. */
+static void
+retries_come_on_ticks(void **state)
+{
+    static const int expected[] = {0, 1, 3, 7, 15, 25, 35};
+    World world;
+    unsigned n = 0;
+
+    (void)state;
+    world_init(&world);
+    QueuedPod *entry = new_entry(&world, "p", 0, 0);
+    scheduling_queue_put(world.queue, entry, PLACE_ACTIVE, 0);
+    for (int second = 0; n < G_N_ELEMENTS(expected); second++) {
+        SimTime now = second * SIM_SECOND;
+        if ((entry = scheduling_queue_backed_off(world.queue, now)) != NULL)
+            scheduling_queue_put(world.queue, entry, PLACE_ACTIVE, now);
+        if ((entry = scheduling_queue_pop(world.queue)) == NULL)
+            continue;
+        assert_int_equal(second, expected[n++]);
+        entry->timestamp = now;
+        scheduling_queue_put(world.queue, entry, PLACE_BACKOFF, now);
+    }
+    world_clear(&world);
+}
+
+typedef struct {
+    const char *title;
+    const char *pods; /* name:priority:seconds at which it came */
+    const char *popped;
+} OrderCase;
+
+static const OrderCase order_cases[] = {
+    {"first come, first served",       "a:0:2 b:0:1 c:0:3",       "b a c "   },
+    {"SCH-V5 priority first",          "low:0:1 high:1000:2",     "high low "},
+    {"equal in all: as they were put", "a:5:1 b:5:1 c:5:1 d:6:1", "d a b c " },
+};
+
+static void
+put_pods(World *world, const char *pods)
+{
+    g_auto(GStrv) items = g_strsplit(pods, " ", -1);
+
+    for (unsigned i = 0; items[i] != NULL; i++) {
+        g_auto(GStrv) parts = g_strsplit(items[i], ":", 3);
+        SimTime at = g_ascii_strtoll(parts[2], NULL, 10) * SIM_SECOND;
+        int32_t priority = (int32_t)g_ascii_strtoll(parts[1], NULL, 10);
+        scheduling_queue_put(world->queue, new_entry(world, parts[0], priority, at), PLACE_ACTIVE,
+                             at);
+    }
+}
+
+static void
+active_pods_have_an_order(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(order_cases); i++) {
+        g_autoptr(GString) popped = g_string_new(NULL);
+        World world;
+        QueuedPod *entry;
+
+        world_init(&world);
+        put_pods(&world, order_cases[i].pods);
+        while ((entry = scheduling_queue_pop(world.queue)) != NULL) {
+            g_string_append_printf(popped, "%s ", entry->pod->meta.key->name);
+            queued_pod_free(entry);
+        }
+        if (!g_str_equal(popped->str, order_cases[i].popped))
+            fail_msg("%s: %s", order_cases[i].title, popped->str);
+        world_clear(&world);
+    }
+}
+
+/* Against a plain array: random puts, moves and takes keep all three stores sound. */
+static void
+stores_agree_with_an_array(void **state)
+{
+    QueuedPod *entries[40] = {NULL};
+    uint64_t random = 1;
+    World world;
+
+    (void)state;
+    world_init(&world);
+    for (unsigned step = 0; step < 20000; step++) {
+        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        unsigned i = (unsigned)(random >> 33) % G_N_ELEMENTS(entries);
+        QueuePlace place = PLACE_ACTIVE + (unsigned)(random >> 20) % 3;
+        char name[16];
+        g_snprintf(name, sizeof name, "p%u", i);
+        if (entries[i] == NULL) {
+            entries[i] = new_entry(&world, name, (int32_t)(random >> 50) % 3, (SimTime)step);
+            scheduling_queue_put(world.queue, entries[i], place, step);
+        } else if ((random >> 60) % 2 == 0) {
+            scheduling_queue_put(world.queue, entries[i], place, step);
+        } else {
+            queued_pod_free(scheduling_queue_take(world.queue, g_steal_pointer(&entries[i])));
+        }
+        unsigned counts[4] = {0};
+        const QueuedPod *best = NULL;
+        for (unsigned k = 0; k < G_N_ELEMENTS(entries); k++) {
+            if (entries[k] == NULL)
+                continue;
+            counts[entries[k]->place]++;
+            assert_ptr_equal(scheduling_queue_find(world.queue, entries[k]->pod->meta.key),
+                             entries[k]);
+            assert_ptr_equal(scheduling_queue_at(world.queue, entries[k]->place, entries[k]->index),
+                             entries[k]);
+            if (entries[k]->place == PLACE_ACTIVE &&
+                (best == NULL || entries[k]->pod->spec->priority > best->pod->spec->priority ||
+                 (entries[k]->pod->spec->priority == best->pod->spec->priority &&
+                  entries[k]->timestamp < best->timestamp)))
+                best = entries[k];
+        }
+        for (QueuePlace k = PLACE_ACTIVE; k <= PLACE_UNSCHEDULABLE; k++)
+            assert_int_equal(scheduling_queue_length(world.queue, k), counts[k]);
+        if (best != NULL)
+            assert_ptr_equal(scheduling_queue_at(world.queue, PLACE_ACTIVE, 0), best);
+    }
+    world_clear(&world);
+}
+
+static void
+rejections_are_counted(void **state)
+{
+    World world;
+
+    (void)state;
+    world_init(&world);
+    QueuedPod *entry = new_entry(&world, "p", 0, 0);
+    entry->unschedulable_plugins = 1 << 3 | 1 << 5;
+    scheduling_queue_put(world.queue, entry, PLACE_UNSCHEDULABLE, 0);
+    assert_true(scheduling_queue_any_rejected_by(world.queue, 1 << 5));
+    assert_false(scheduling_queue_any_rejected_by(world.queue, 1 << 4));
+    scheduling_queue_put(world.queue, entry, PLACE_BACKOFF, 0);
+    assert_false(scheduling_queue_any_rejected_by(world.queue, 1 << 5));
+    world_clear(&world);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(backoff_doubles),           cmocka_unit_test(retries_come_on_ticks),
+        cmocka_unit_test(active_pods_have_an_order), cmocka_unit_test(stores_agree_with_an_array),
+        cmocka_unit_test(rejections_are_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

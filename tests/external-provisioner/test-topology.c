@@ -132,7 +132,7 @@ static const RequireCase require_cases[] = {
     {"TOPO-3 one CSINode is enough",   "b",   "",   NULL, FALSE, TRUE,  "abc", "bca", "TOPO-6"},
     {"TOPO-3 no CSINode has keys",     "",    "",   NULL, FALSE, TRUE,  NULL,  NULL,  "TOPO-3"},
     {"TOPO-3 no requirements",         "abc", "",   NULL, FALSE, FALSE, "",    "",    "TOPO-3"},
-    {"TOPO-3 allowed zones",           "abc", "ca", NULL, FALSE, TRUE,  "ac",  "ca",  "TOPO-6"},
+    {"TOPO-3 allowed zones",           "abc", "ca", NULL, FALSE, TRUE,  "ac",  "ac",  "TOPO-6"},
     {"TOPO-6 the node's zone leads",   "abc", "",   "c",  FALSE, TRUE,  "abc", "cab", "TOPO-6"},
     {"TOPO-6 the node is not allowed", "abc", "ab", "c",  FALSE, TRUE,  NULL,  NULL,  "TOPO-6"},
     {"TOPO-2 strict",                  "abc", "",   "b",  TRUE,  TRUE,  "b",   "b",   "TOPO-2"},

@@ -37,7 +37,8 @@ struct World {
     Strings *strings;
     Timing timing;
     WorldOptions options;
-    GPtrArray *dists; /* of world_constant() */
+    GPtrArray *dists;           /* of world_constant() */
+    CsiModelledError errors[1]; /* for options->driver() */
     CsiModelledDriver *driver;
     Cluster *cluster;
     ApiServer *api;

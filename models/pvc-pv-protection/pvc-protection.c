@@ -67,17 +67,17 @@ pod_is_shut_down(const Pod *pod)
 
 /* An ephemeral volume's claim is used by the pod that it was made for, and by no other of that name. */
 static gboolean
-volume_uses(const Pod *pod, const PodVolume *volume, const Object *claim)
+volume_uses(Objects *objects, const Pod *pod, const PodVolume *volume, const Object *claim)
 {
-    if (!strings_same(volume->claim_name, claim->key->name))
-        return FALSE;
-    return !volume->ephemeral ||
-           (!pod_is_shut_down(pod) && object_is_controlled_by(claim, &pod->meta));
+    if (!volume->ephemeral)
+        return strings_same(volume->claim_name, claim->key->name);
+    return !pod_is_shut_down(pod) && object_is_controlled_by(claim, &pod->meta) &&
+           pod_claim_key(objects, pod, volume) == claim->key;
 }
 
 /* In whatever phase: a pod that has completed uses its claims until it is gone. */
 static gboolean
-pod_uses(const Object *object, const Object *claim)
+pod_uses(const PvcProtection *self, const Object *object, const Object *claim)
 {
     const Pod *pod = POD_CONST(object);
 
@@ -85,7 +85,7 @@ pod_uses(const Object *object, const Object *claim)
         !strings_same(object->key->namespace, claim->key->namespace))
         return FALSE;
     for (unsigned i = 0; i < pod->volumes->n_items; i++)
-        if (volume_uses(pod, &pod->volumes->items[i], claim))
+        if (volume_uses(self->base.objects, pod, &pod->volumes->items[i], claim))
             return TRUE;
     return FALSE;
 }
@@ -97,7 +97,7 @@ known_pod_uses(const PvcProtection *self, const Object *claim)
     const Object *const *pods = informer_index_get(self->pods_by_claim, claim->key, &n_pods);
 
     for (unsigned i = 0; i < n_pods; i++)
-        if (pod_uses(pods[i], claim))
+        if (pod_uses(self, pods[i], claim))
             return TRUE;
     return FALSE;
 }
@@ -110,7 +110,7 @@ any_stored_pod_uses(const PvcProtection *self, const Object *claim)
     for (uint32_t slot = 0; slot < n_keys; slot++) {
         const ObjectKey *key = objects_key_at(self->base.objects, KIND_POD, slot);
         const Object *pod = api_server_get(self->base.api, key);
-        if (pod != NULL && pod_uses(pod, claim))
+        if (pod != NULL && pod_uses(self, pod, claim))
             return TRUE;
     }
     return FALSE;
@@ -128,7 +128,7 @@ stored_pod_uses(const PvcProtection *self, const Object *claim)
         return any_stored_pod_uses(self, claim);
     for (unsigned i = 0; i < n_pods; i++) {
         const Object *pod = api_server_get(self->base.api, pods[i]->key);
-        if (pod != NULL && pod_uses(pod, claim))
+        if (pod != NULL && pod_uses(self, pod, claim))
             return TRUE;
     }
     return FALSE;

@@ -134,6 +134,7 @@ edit_ephemeral(Object *object, const void *arg)
 
     (void)arg;
     volume.ephemeral = TRUE;
+    volume.claim_name = NULL;
     pod_volumes_unref(pod->volumes);
     pod->volumes = pod_volumes_new(&volume, 1);
     return TRUE;
@@ -143,8 +144,8 @@ edit_ephemeral(Object *object, const void *arg)
 static void
 ephemeral_volume(StorageWorld *world, gboolean owned)
 {
-    Pod *pod = storage_world_pod(world, "p", "c", "n");
-    Claim *claim = storage_world_claim(world, "c", 1, "");
+    Pod *pod = storage_world_pod(world, "p", "", "n");
+    Claim *claim = storage_world_claim(world, "p-data", 1, "");
 
     edit_ephemeral(&pod->meta, NULL);
     storage_world_start(world);
@@ -154,7 +155,7 @@ ephemeral_volume(StorageWorld *world, gboolean owned)
     storage_world_create(world, claim);
     settle(world);
     storage_world_log(world);
-    storage_world_delete(world, storage_world_claim_key(world, "c"));
+    storage_world_delete(world, storage_world_claim_key(world, "p-data"));
     settle(world);
 }
 
@@ -162,14 +163,14 @@ static void
 ephemeral_volume_of_the_pod(StorageWorld *world)
 {
     ephemeral_volume(world, TRUE);
-    assert_non_null(storage_world_stored_claim(world, "c"));
+    assert_non_null(storage_world_stored_claim(world, "p-data"));
 }
 
 static void
 ephemeral_volume_of_another(StorageWorld *world)
 {
     ephemeral_volume(world, FALSE);
-    assert_null(storage_world_stored_claim(world, "c"));
+    assert_null(storage_world_stored_claim(world, "p-data"));
 }
 
 static gboolean
@@ -249,18 +250,18 @@ static const struct {
     void (*tell)(StorageWorld *world);
     const char *log;
 } stories[] = {
-    {"PROT-24 nobody uses the claim",       unused_claim,                "LIST pod/*, PUT pvc/c"},
-    {"PROT-24 a pod uses the claim",        used_claim,                  ""                     },
-    {"PROT-25 until the pod is gone",       used_until_the_pod_is_gone,  "LIST pod/*, PUT pvc/c"},
-    {"PROT-25 a completed pod",             completed_pod_that_stays,    ""                     },
-    {"PROT-26 an unscheduled pod",          unscheduled_pod,             "LIST pod/*, PUT pvc/c"},
-    {"PROT-25 a pod with another claim",    pod_of_another_claim,        "LIST pod/*, PUT pvc/d"},
-    {"PROT-25 ephemeral",                   ephemeral_volume_of_the_pod, ""                     },
-    {"PROT-25 ephemeral, of another",       ephemeral_volume_of_another, "LIST pod/*, PUT pvc/c"},
-    {"PROT-11, 23 finalizer missing",       finalizer_missing,           "PUT pvc/c, PUT pv/v"  },
-    {"PROT-11 Available volume",            available_volume,            "PUT pv/v"             },
-    {"PROT-14 Bound volume",                bound_volume,                ""                     },
-    {"PROT-14 Bound volume until released", bound_volume_until_released, "PUT pv/v"             },
+    {"PROT-24 nobody uses the claim",       unused_claim,                "LIST pod/*, PUT pvc/c"     },
+    {"PROT-24 a pod uses the claim",        used_claim,                  ""                          },
+    {"PROT-25 until the pod is gone",       used_until_the_pod_is_gone,  "LIST pod/*, PUT pvc/c"     },
+    {"PROT-25 a completed pod",             completed_pod_that_stays,    ""                          },
+    {"PROT-26 an unscheduled pod",          unscheduled_pod,             "LIST pod/*, PUT pvc/c"     },
+    {"PROT-25 a pod with another claim",    pod_of_another_claim,        "LIST pod/*, PUT pvc/d"     },
+    {"PROT-25 ephemeral",                   ephemeral_volume_of_the_pod, ""                          },
+    {"PROT-25 ephemeral, of another",       ephemeral_volume_of_another, "LIST pod/*, PUT pvc/p-data"},
+    {"PROT-11, 23 finalizer missing",       finalizer_missing,           "PUT pvc/c, PUT pv/v"       },
+    {"PROT-11 Available volume",            available_volume,            "PUT pv/v"                  },
+    {"PROT-14 Bound volume",                bound_volume,                ""                          },
+    {"PROT-14 Bound volume until released", bound_volume_until_released, "PUT pv/v"                  },
 };
 
 static void

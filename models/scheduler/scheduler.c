@@ -12,6 +12,7 @@
 #define BACKOFF_FLUSH_PERIOD SIM_SECOND              /* SCH-4 */
 #define UNSCHEDULABLE_FLUSH_PERIOD (30 * SIM_SECOND) /* SCH-5 */
 #define BINDING_POLL_PERIOD SIM_SECOND               /* VB-2 */
+#define SCHEDULER_NAME "default-scheduler"           /* SCH-40: of its profile */
 #define EVENT_NOTE_MAX 1024                          /* SCH-17 */
 
 typedef struct Scheduler Scheduler;
@@ -43,7 +44,6 @@ struct Scheduler {
     SimTicker *backoff_flush, *unschedulable_flush;
     Informer *pods;
     InformerIndex *pods_by_claim;
-    const char *name; /* in spec.schedulerName */
 };
 
 typedef enum {
@@ -866,7 +866,7 @@ pod_changed(void *data, const Object *before, const Object *after)
     } else if (is == NULL) { /* SCH-102; who binds it notices at the next poll */
         leave_queue(self, was->meta.key);
         wake_attempt(attempt_of(self, &was->meta));
-    } else if (is->spec->scheduler_name != self->name) {
+    } else if (!g_str_equal(is->spec->scheduler_name, SCHEDULER_NAME)) {
         return;
     } else if (was == NULL) {
         enter_queue(self, is);
@@ -1007,7 +1007,6 @@ init_state(Scheduler *self)
     self->view.cache = self->cache;
     self->cycle = cycle_new(&self->view);
     self->in_flight_events = g_array_new(FALSE, TRUE, sizeof(ClusterEvent));
-    self->name = strings_intern(self->base.strings, "default-scheduler");
 }
 
 /* Both loops of the queue start with the scheduler, so their grids agree. At t = 0 it has been running for some time: the
@@ -1151,7 +1150,7 @@ const ModelClass scheduler_class = {
     .name = "kube-scheduler",
     .process = &kube_scheduler_process,
     .size = sizeof(Scheduler),
-    .event_source = "default-scheduler",
+    .event_source = SCHEDULER_NAME,
     .event_style = EVENTS_NEW,
     .separate_event_client = TRUE,
     .client_qps = scheduler_client_qps,

@@ -171,6 +171,17 @@ add_pod(StorageWorld *world, const char *name, const char *claim)
     storage_world_create(world, new_pod(world, name, claim, 100));
 }
 
+/* As a kubelet ends a pod's life. */
+static void
+remove_pod(StorageWorld *world, const char *name)
+{
+    ApiRequest request = {.verb = API_DELETE, .key = pod_key(world, name), .client = "test"};
+    ApiResponse response;
+
+    api_server_commit(world->api, &request, &response);
+    assert_int_equal(response.code, API_OK);
+}
+
 static gboolean
 edit_phase(Object *object, const void *arg)
 {
@@ -350,7 +361,7 @@ static void
 pod_goes(StorageWorld *world)
 {
     start_waiting_pod(world);
-    storage_world_remove(world, pod_key(world, "p"));
+    remove_pod(world, "p");
     storage_world_run(world, 10 * SIM_SECOND);
 }
 
@@ -430,7 +441,7 @@ attachment_counts(StorageWorld *world)
     start_attach_limit(world);
     storage_world_create(world, attachment);
     storage_world_run(world, 6 * SIM_SECOND);
-    storage_world_remove(world, pod_key(world, "p1"));
+    remove_pod(world, "p1");
     storage_world_run(world, 20 * SIM_SECOND);
     assert_null(stored_pod(world, "p4")->node_name);
     storage_world_remove(world, key);
@@ -548,7 +559,7 @@ anti_affinity(StorageWorld *world)
             assert_ptr_not_equal(stored_pod(world, names[i])->node_name,
                                  stored_pod(world, names[k])->node_name);
     }
-    storage_world_remove(world, pod_key(world, "p2"));
+    remove_pod(world, "p2");
     storage_world_run(world, 10 * SIM_SECOND);
     assert_non_null(stored_pod(world, "p4")->node_name);
 }

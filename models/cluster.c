@@ -380,6 +380,8 @@ step_text(const Step *step)
         return "change";
     case STEP_START:
         return "start";
+    case STEP_GATHER:
+        return "gather";
     case STEP_WAIT:
         return "wait";
     case STEP_POLL:

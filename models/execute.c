@@ -48,7 +48,7 @@ first_request(const Plan *plan)
         const Step *step = plan_step(plan, i);
         if (is_timed_request(step))
             return step;
-        if (step->kind == STEP_WAIT || step->kind == STEP_POLL)
+        if (step->kind == STEP_WAIT || step->kind == STEP_POLL || step->kind == STEP_GATHER)
             return NULL;
     }
     return NULL;
@@ -238,9 +238,11 @@ growing_grid_next(Plan *plan, const Step *step, SimTime now)
     uint64_t entity = sim_hash_combine(plan->start.key->hash, (uint64_t)plan->poll_started_at);
 
     while (plan->poll_next_at < now || plan->poll_next_at <= plan->poll_asked_at) {
-        double jitter = step->poll.jitter * sim_random_uniform(stream, entity, plan->poll_n_looks++);
+        double jitter =
+            step->poll.jitter * sim_random_uniform(stream, entity, plan->poll_n_looks++);
         plan->poll_next_at += plan->poll_delay + (SimTime)((double)plan->poll_delay * jitter);
-        plan->poll_delay = MIN(plan->poll_delay * step->poll.growth_permille / 1000, step->poll.cap);
+        plan->poll_delay =
+            MIN(plan->poll_delay * step->poll.growth_permille / 1000, step->poll.cap);
     }
     return plan->poll_next_at;
 }
@@ -339,6 +341,47 @@ start_beside(const Step *step)
         plan_start(&step->start.start);
 }
 
+/* One of the plans that a step waits for. The step may be gone with its plan; the plan's struct is kept by a reference. */
+static void
+gathered_ended(void *self, Plan *child, PlanEnd end, const char *message)
+{
+    Plan *plan = plan_owner(child);
+    Step *step = plan->component == NULL ? NULL : plan_step(plan, plan->cursor);
+
+    if (step != NULL && end == PLAN_FAILED) {
+        step->code = API_INVALID;
+        step->message = message;
+    }
+    const PlanStart *start = step == NULL ? NULL : child->gathered_as;
+    if (start != NULL && start->done != NULL)
+        start->done(self, child, end, message);
+    if (step != NULL && --step->gather.n_left == 0 && step->gather.is_started) {
+        plan->thought = FALSE;
+        step_done(plan);
+        plan_advance(plan);
+    }
+    plan_unref(plan);
+}
+
+/* Returns: whether all of them were over at once */
+static gboolean
+gather(Plan *plan, Step *step)
+{
+    unsigned n = step->gather.n;
+
+    step->gather.n_left = n;
+    for (unsigned i = 0; i < n; i++) {
+        PlanStart start = step->gather.starts[i];
+        start.done = gathered_ended;
+        start.owner = plan_ref(plan);
+        Plan *child = plan_new(&start, NULL);
+        child->gathered_as = &step->gather.starts[i];
+        plan_execute(child);
+    }
+    step->gather.is_started = TRUE;
+    return step->gather.n_left == 0;
+}
+
 /* A PUT of what an earlier step returned: now it is known. Returns: whether there is something to send */
 static gboolean
 resolve_base(Plan *plan, Step *step)
@@ -396,6 +439,8 @@ carry_out(Plan *plan, Step *step)
         start_beside(step);
         step->start.start.free_operation = NULL; /* the operation is the started plan's now */
         return TRUE;
+    case STEP_GATHER:
+        return gather(plan, step);
     case STEP_WAIT:
         plan->cursor++;
         sim_after(plan->component->sim, step->wait.delay, &wait_event, plan_ref(plan),

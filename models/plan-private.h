@@ -11,7 +11,8 @@ typedef enum {
     STEP_CALL,    /* of the driver */
     STEP_EVENT,
     STEP_CHANGE,
-    STEP_START, /* of another plan */
+    STEP_START,  /* of another plan */
+    STEP_GATHER, /* of several, and wait for all */
     STEP_WAIT,
     STEP_POLL,
 } StepKind;
@@ -49,6 +50,11 @@ typedef struct {
             Operations *operations; /* NULL: plain plan_start() */
             const char *name;
         } start;
+        struct {
+            PlanStart *starts; /* (owned) */
+            unsigned n, n_left;
+            gboolean is_started;
+        } gather;
         struct {
             SimTime delay;
             SimWait wait;
@@ -92,8 +98,9 @@ struct Plan {
     GSList *memory; /* of plan_alloc() */
     GArray *owned;  /* of PlanOwned; NULL: nothing */
     SimTime started_at;
-    Workers *workers;  /* whose it is; NULL: nobody's */
-    CsiCallId call_id; /* under way; 0: none */
+    const PlanStart *gathered_as; /* in the step that waits for this plan; NULL: none does */
+    Workers *workers;             /* whose it is; NULL: nobody's */
+    CsiCallId call_id;            /* under way; 0: none */
     /* The poll under way. */
     SimTime poll_started_at, poll_asked_at;
     SimTime poll_next_at,

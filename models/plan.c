@@ -22,6 +22,14 @@ plan_new(const PlanStart *start, Workers *workers)
     return self;
 }
 
+/* A start that was never carried out still owns its operation. */
+static void
+operation_free(const PlanStart *start)
+{
+    if (start->free_operation != NULL)
+        start->free_operation(start->operation);
+}
+
 static void
 step_clear(Step *step)
 {
@@ -41,7 +49,14 @@ step_clear(Step *step)
     case STEP_CHANGE:
         object = step->change.change.object;
         break;
+    case STEP_GATHER:
+        for (unsigned i = 0; !step->gather.is_started && i < step->gather.n; i++)
+            operation_free(&step->gather.starts[i]);
+        g_free(step->gather.starts);
+        break;
     case STEP_START:
+        operation_free(&step->start.start);
+        break;
     case STEP_WAIT:
     case STEP_POLL:
         break;
@@ -55,13 +70,8 @@ step_clear(Step *step)
 void
 plan_forget_steps(Plan *self)
 {
-    for (unsigned i = 0; i < self->steps->len; i++) {
-        Step *step = plan_step(self, i);
-        /* A start that was never carried out still owns its operation. */
-        if (step->kind == STEP_START && step->start.start.free_operation != NULL)
-            step->start.start.free_operation(step->start.start.operation);
-        step_clear(step);
-    }
+    for (unsigned i = 0; i < self->steps->len; i++)
+        step_clear(plan_step(self, i));
     g_array_set_size(self->steps, 0);
     g_slist_free_full(g_steal_pointer(&self->memory), g_free);
     for (unsigned i = 0; self->owned != NULL && i < self->owned->len; i++) {
@@ -397,6 +407,16 @@ plan_start_operation(Plan *plan, Operations *operations, const char *name, const
     step->start.start = *start;
     step->start.operations = operations;
     step->start.name = name;
+}
+
+int
+plan_gather(Plan *self, const PlanStart *starts, unsigned n, PlanErrors errors)
+{
+    Step *step = plan_add(self, STEP_GATHER, errors);
+
+    step->gather.starts = g_memdup2(starts, n * sizeof *starts);
+    step->gather.n = n;
+    return last_index(self);
 }
 
 void

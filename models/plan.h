@@ -92,6 +92,10 @@ void plan_change_result(Plan *self,
 /* Starts another plan of this component that runs beside this one (a goroutine): see plan_start(). Thinks first. */
 void plan_start_beside(Plan *self, const PlanStart *start);
 
+/* Starts @n plans of this component beside this one and goes on when all of them are over; fails if one did. Each thinks
+ * first. @starts is copied; done of each is called as well. */
+int plan_gather(Plan *self, const PlanStart *starts, unsigned n, PlanErrors errors);
+
 /* Steps that take time and no request. */
 void plan_wait(Plan *self, SimTime delay, SimWait wait);
 /* @condition is asked at now + period, now + 2 period, ... as a poll would; it sleeps between plan_wake()s of this plan, which

@@ -2,10 +2,12 @@
 #include "models/attach-detach-controller/attach-detach-controller.h"
 #include "models/external-attacher/external-attacher.h"
 #include "models/external-provisioner/external-provisioner.h"
+#include "models/garbage-collector/garbage-collector.h"
 #include "models/kubelet/kubelet.h"
 #include "models/pv-controller/pv-controller.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 #include "models/scheduler/scheduler.h"
+#include "models/workloads/stateful-set.h"
 
 /* The order is part of every result: it decides among ticks of one instant. Append. */
 const ModelClass *const model_classes[] = {
@@ -17,5 +19,7 @@ const ModelClass *const model_classes[] = {
     &external_provisioner_class,
     &external_attacher_class,
     &kubelet_class,
+    &stateful_set_controller_class,
+    &garbage_collector_class,
     NULL,
 };

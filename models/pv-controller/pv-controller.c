@@ -19,8 +19,15 @@
 #define BACKOFF_FIRST (500 * SIM_MS)   /* PVC-12 */
 #define BACKOFF_MAX (122 * SIM_SECOND) /* PVC-12: 2 min 2 s */
 
+/* Interned once: edits need them at every write. */
+typedef struct {
+    const char *yes, *bound_by_controller, *bind_completed;
+    const char *storage_provisioner, *beta_storage_provisioner;
+} Words;
+
 typedef struct {
     Component base;
+    Words words;
     Informer *claims, *volumes, *classes;
     InformerIndex *pods_by_claim;
     Workers *claim_workers, *volume_workers; /* one each, beside each other */
@@ -42,7 +49,7 @@ enum {
 
 /* What binding writes into both halves of a pair. */
 typedef struct {
-    Strings *strings;
+    const Words *words;
     const ObjectKey *claim, *volume;
     ObjectUid claim_uid;
     uint64_t claim_version;
@@ -276,12 +283,6 @@ plan_claim_lost(Plan *plan, const Claim *claim, const char *reason, const char *
 
 /* ---- Binding: PVC-50 ---- */
 
-static void
-annotate(Object *object, Strings *strings, const char *name)
-{
-    object_set_annotation(object, strings_intern(strings, name), strings_intern(strings, "yes"));
-}
-
 /* W1. A volume that was reserved for the claim by its user or provisioner keeps that fact: no annotation. */
 static gboolean
 edit_refer_to_claim(Object *object, const void *arg)
@@ -295,7 +296,7 @@ edit_refer_to_claim(Object *object, const void *arg)
 
     volume->claim_ref = (ClaimReference){pair->claim, pair->claim_uid, pair->claim_version};
     if (!was_ours)
-        annotate(object, pair->strings, ANNOTATION_BOUND_BY_CONTROLLER);
+        object_set_annotation(object, pair->words->bound_by_controller, pair->words->yes);
     return TRUE;
 }
 
@@ -308,10 +309,10 @@ edit_name_volume(Object *object, const void *arg)
 
     if (strcmp(claim_volume_name(claim), pair->volume->name) != 0) {
         claim->volume_name = pair->volume->name;
-        annotate(object, pair->strings, ANNOTATION_BOUND_BY_CONTROLLER);
+        object_set_annotation(object, pair->words->bound_by_controller, pair->words->yes);
     }
     if (!claim_is_bind_completed(claim))
-        annotate(object, pair->strings, ANNOTATION_BIND_COMPLETED);
+        object_set_annotation(object, pair->words->bind_completed, pair->words->yes);
     return TRUE;
 }
 
@@ -347,7 +348,7 @@ pair_arg(const PvController *self, Plan *plan, const Volume *volume, const Claim
     Pair *pair = plan_new_arg(plan, Pair);
 
     *pair = (Pair){
-        .strings = self->base.strings,
+        .words = &self->words,
         .claim = claim->meta.key,
         .volume = volume->meta.key,
         .claim_uid = claim->meta.uid,
@@ -434,7 +435,7 @@ plan_unbind(Plan *plan, const Volume *volume, ObjectEdit edit)
 /* ---- Provisioning: PVC-60, PVC-61 ---- */
 
 typedef struct {
-    Strings *strings;
+    const Words *words;
     const char *provisioner; /* interned */
     gboolean beta_only;      /* before 1.23 */
 } ProvisionerArg;
@@ -443,12 +444,10 @@ static gboolean
 edit_provisioner(Object *object, const void *arg)
 {
     const ProvisionerArg *wanted = arg;
-    const char *key = strings_intern(wanted->strings, ANNOTATION_STORAGE_PROVISIONER);
-    const char *beta = strings_intern(wanted->strings, ANNOTATION_BETA_STORAGE_PROVISIONER);
 
-    object_set_annotation(object, beta, wanted->provisioner);
+    object_set_annotation(object, wanted->words->beta_storage_provisioner, wanted->provisioner);
     if (!wanted->beta_only)
-        object_set_annotation(object, key, wanted->provisioner);
+        object_set_annotation(object, wanted->words->storage_provisioner, wanted->provisioner);
     return TRUE;
 }
 
@@ -513,26 +512,34 @@ decide_provision(const void *component, Plan *plan)
         return;
     }
     ProvisionerArg *arg = plan_new_arg(plan, ProvisionerArg);
-    *arg = (ProvisionerArg){self->base.strings, class->provisioner, beta_only};
+    *arg = (ProvisionerArg){&self->words, class->provisioner, beta_only};
     plan_update(plan, &claim->meta, edit_provisioner, arg, PLAN_DECIDE);
     plan_then(plan, decide_provision_saved);
 }
 
-/* PVC-12: one operation of a name runs; which names the object's incarnation. */
+/* PVC-12: one operation of a name runs; the uid parts an object from its successor. */
+static const char *
+operation_name(const PvController *self, const char *what, const Object *object)
+{
+    char uid[OBJECT_UID_BUFFER];
+    g_autofree char *name =
+        g_strconcat(what, object->key->text, "[", object_uid_format(object->uid, uid), "]", NULL);
+
+    return strings_intern(self->base.strings, name);
+}
+
+/* @what: "delete-" */
 static void
 plan_operation_on(
     const PvController *self, Plan *plan, const char *what, const Object *object, PlanDecide decide)
 {
-    char uid[OBJECT_UID_BUFFER];
-    const char *name = strings_internf(self->base.strings, "%s-%s[%s]", what, object->key->text,
-                                       object_uid_format(object->uid, uid));
     PlanStart start = {
         .component = (Component *)&self->base,
         .decide = decide,
         .key = (ObjectKey *)object->key,
     };
 
-    plan_start_operation(plan, self->operations, name, &start);
+    plan_start_operation(plan, self->operations, operation_name(self, what, object), &start);
 }
 
 static void
@@ -550,7 +557,7 @@ plan_ask_for_provisioning(const PvController *self, Plan *plan, const Claim *cla
         plan_event(plan, &claim->meta, "Warning", "ProvisioningFailed",
                    "no volume plugin matched name: %s", class->provisioner);
     else
-        plan_operation_on(self, plan, "provision", &claim->meta, decide_provision);
+        plan_operation_on(self, plan, "provision-", &claim->meta, decide_provision);
 }
 
 /* ---- Claims: syncClaim() ---- */
@@ -886,10 +893,10 @@ plan_reclaim(const PvController *self, Plan *plan, const Volume *volume)
     case RECLAIM_RETAIN:
         return FALSE;
     case RECLAIM_DELETE:
-        plan_operation_on(self, plan, "delete", &volume->meta, decide_delete);
+        plan_operation_on(self, plan, "delete-", &volume->meta, decide_delete);
         return TRUE;
     case RECLAIM_RECYCLE:
-        plan_operation_on(self, plan, "recycle", &volume->meta, decide_recycle);
+        plan_operation_on(self, plan, "recycle-", &volume->meta, decide_recycle);
         return TRUE;
     }
     g_assert_not_reached();
@@ -1235,6 +1242,18 @@ worker_new(PvController *self, const char *name, PlanDecide sync)
     return workers_new(&self->base, &options);
 }
 
+static Words
+words_intern(Strings *strings)
+{
+    return (Words){
+        .yes = strings_intern(strings, "yes"),
+        .bound_by_controller = strings_intern(strings, ANNOTATION_BOUND_BY_CONTROLLER),
+        .bind_completed = strings_intern(strings, ANNOTATION_BIND_COMPLETED),
+        .storage_provisioner = strings_intern(strings, ANNOTATION_STORAGE_PROVISIONER),
+        .beta_storage_provisioner = strings_intern(strings, ANNOTATION_BETA_STORAGE_PROVISIONER),
+    };
+}
+
 static void
 pv_controller_init(void *component)
 {
@@ -1247,6 +1266,7 @@ pv_controller_init(void *component)
         cluster_feature_gate(cluster, "VolumeAttributesClass", self->minor_version >= 34);
     self->honor_reclaim_policy =
         cluster_feature_gate(cluster, "HonorPVReclaimPolicy", self->minor_version >= 31);
+    self->words = words_intern(self->base.strings);
     self->cache = pv_cache_new();
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
     self->claim_workers = worker_new(self, "claims", decide_claim);

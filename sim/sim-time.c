@@ -179,7 +179,7 @@ const char *
 sim_time_format(SimTime time, char *buffer)
 {
     uint64_t magnitude = time < 0 ? -(uint64_t)time : (uint64_t)time;
-    char *start = buffer + SIM_TIME_BUFFER - 1;
+    char *start = &buffer[SIM_TIME_BUFFER - 1];
 
     *start = '\0';
     *--start = 's';

@@ -25,7 +25,7 @@ typedef struct {
 
 /* Returns: (owned): an engine at time 0 */
 Sim *sim_new(const SimOptions *options);
-void sim_free(Sim *self);
+void sim_free(Sim *self); /* frees the data of what is pending, earliest first */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sim, sim_free)
 
 SimTime sim_now(const Sim *self);

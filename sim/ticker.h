@@ -31,7 +31,7 @@ typedef struct {
 
 /* Returns: (owned): asleep until woken (or ticking, when polling) */
 SimTicker *sim_ticker_new(Sim *sim, const SimTickerOptions *options);
-void sim_ticker_free(SimTicker *self);
+void sim_ticker_free(SimTicker *self); /* also from within pass(); a long pass then has no end */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimTicker, sim_ticker_free)
 
 /* Something changed: run at the next instant of the grid after now (an instant that is now, and has not been passed
@@ -44,5 +44,5 @@ void sim_ticker_wake(SimTicker *self);
  */
 void sim_ticker_begin_long_pass(SimTicker *self);
 void sim_ticker_end_pass(SimTicker *self, gboolean again);
-/* The instant of the next pass if it were woken now. */
+/* The instant of the next pass if it were woken now; during a pass: if that ended now. */
 SimTime sim_ticker_next(SimTicker *self);

@@ -170,7 +170,8 @@ queue_run(const SimOptions *options, gboolean with_station, size_t n_objects)
     self->draws = sim_stream(sim, "queue");
     self->n_left = n_objects;
     if (with_station)
-        self->station = station = sim_station_new(sim, 1, queue_serve, self, 4);
+        station = sim_station_new(sim, 1, queue_serve, self, 4);
+    self->station = station;
     sim_after(sim, 0, &arrive_event, self, 3);
     sim_run_until(sim, SIM_TIME_MAX);
 

@@ -11,11 +11,11 @@
 
 #define TIME(name_, ns)                                                                            \
     {                                                                                              \
-        .name = name_, .is_time = TRUE, .time = ns                                                 \
+        .name = (name_), .is_time = TRUE, .time = (ns)                                             \
     }
 #define NUMBER(name_, value)                                                                       \
     {                                                                                              \
-        .name = name_, .number = value                                                             \
+        .name = (name_), .number = (value)                                                         \
     }
 #define S SIM_SECOND
 #define ARGS_MAX 5
@@ -118,7 +118,7 @@ static const SimDistArg level_list[] = {
 
 #define LIST(name_, list)                                                                          \
     {                                                                                              \
-        .name = name_, .items = list, .n_items = G_N_ELEMENTS(list)                                \
+        .name = (name_), .items = (list), .n_items = G_N_ELEMENTS(list)                            \
     }
 
 /* clang-format off */
@@ -229,7 +229,8 @@ grows_with_u(void **state)
     g_autoptr(SimDist) dist = sim_dist_new(row->kind, row->args, count_args(row->args), NULL);
     SimTime last = 0;
 
-    for (double u = 0x1p-53; u < 1; u += 1.0 / 4096) {
+    for (unsigned i = 0; i < 4096; i++) {
+        double u = i / 4096.0 + 0x1p-53;
         SimTime next = sim_dist_quantile(dist, u);
         assert_true(next >= last);
         last = next;

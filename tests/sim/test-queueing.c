@@ -19,7 +19,6 @@ typedef struct {
     SimTime gap_mean;
     const char *service_kind;
     SimDistArg service[2];
-    unsigned n_args;
     double wait; /* in the queue, seconds */
 } QueueCase;
 
@@ -28,24 +27,21 @@ typedef struct {
  * M/M/c: Erlang's C formula / (c (1 - load)). */
 #define TIME(name_, ns)                                                                            \
     {                                                                                              \
-        .name = name_, .is_time = TRUE, .time = ns                                                 \
+        .name = (name_), .is_time = TRUE, .time = (ns)                                             \
     }
 #define NUMBER(name_, value)                                                                       \
     {                                                                                              \
-        .name = name_, .number = value                                                             \
+        .name = (name_), .number = (value)                                                         \
     }
 static const QueueCase queue_cases[] = {
-    {"M/M/1, load 0.5",  1, 2 * S,         "exponential", {TIME("mean", S)},                    1, 1      },
-    {"M/M/1, load 0.8",  1, 1250 * SIM_MS, "exponential", {TIME("mean", S)},                    1, 4      },
-    {"M/M/2, load 0.75", 2, S * 2 / 3,     "exponential", {TIME("mean", S)},                    1, 9.0 / 7},
-    {"M/M/3, load 2/3",  3, S / 2,         "exponential", {TIME("mean", S)},                    1, 4.0 / 9},
-    {"M/D/1, load 0.8",  1, 1250 * SIM_MS, "constant",    {TIME("value", S)},                   1, 2      },
-    {"M/G/1, lognormal",
-     1,                     1250 * SIM_MS,
-     "lognormal",                                         {TIME("mean", S), NUMBER("cv", 0.5)},
-     2,                                                                                            2.5    },
-    {"M/G/1, gamma",     1, 1250 * SIM_MS, "gamma",       {TIME("mean", S), NUMBER("cv", 0.5)}, 2, 2.5    },
-    {"M/G/1, uniform",   1, 2 * S,         "uniform",     {TIME("min", 0), TIME("max", 2 * S)}, 2, 2.0 / 3},
+    {"M/M/1, load 0.5",  1, 2 * S,         "exponential", {TIME("mean", S)},                    1      },
+    {"M/M/1, load 0.8",  1, 1250 * SIM_MS, "exponential", {TIME("mean", S)},                    4      },
+    {"M/M/2, load 0.75", 2, S * 2 / 3,     "exponential", {TIME("mean", S)},                    9.0 / 7},
+    {"M/M/3, load 2/3",  3, S / 2,         "exponential", {TIME("mean", S)},                    4.0 / 9},
+    {"M/D/1, load 0.8",  1, 1250 * SIM_MS, "constant",    {TIME("value", S)},                   2      },
+    {"M/G/1, lognormal", 1, 1250 * SIM_MS, "lognormal",   {TIME("mean", S), NUMBER("cv", 0.5)}, 2.5    },
+    {"M/G/1, gamma",     1, 1250 * SIM_MS, "gamma",       {TIME("mean", S), NUMBER("cv", 0.5)}, 2.5    },
+    {"M/G/1, uniform",   1, 2 * S,         "uniform",     {TIME("min", 0), TIME("max", 2 * S)}, 2.0 / 3},
 };
 
 typedef struct {
@@ -105,7 +101,8 @@ simulate(const QueueCase *row, uint32_t replication)
         sim_new(&(SimOptions){.seed = 1, .replication = replication, .untraced = TRUE});
     g_autoptr(SimDist) gap =
         sim_dist_new("exponential", (const SimDistArg[]){TIME("mean", row->gap_mean)}, 1, NULL);
-    g_autoptr(SimDist) service = sim_dist_new(row->service_kind, row->service, row->n_args, NULL);
+    g_autoptr(SimDist) service =
+        sim_dist_new(row->service_kind, row->service, row->service[1].name != NULL ? 2 : 1, NULL);
     Queue queue = {
         .sim = sim,
         .gap = gap,

@@ -92,7 +92,8 @@ a_gauge_weighs_by_time(void **state)
     assert_int_equal(gauge.max, 5);
     assert_true(sim_gauge_mean(&gauge, 200) == 1.8);
     sim_gauge_set(&gauge, 200, INT64_MAX / 4);
-    assert_true(sim_gauge_mean(&gauge, 100 + 365 * 24 * SIM_HOUR) > 0); /* 128 bits of area */
+    assert_true(sim_gauge_mean(&gauge, 100 + INT64_C(365) * 24 * SIM_HOUR) >
+                0); /* 128 bits of area */
 }
 
 int

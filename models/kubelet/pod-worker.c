@@ -149,14 +149,18 @@ add_start_events(Plan *plan, const Pod *pod)
     const PodSpec *spec = pod->spec;
 
     for (unsigned i = 0; i < spec->n_containers && spec->containers != NULL; i++) {
-        const PodContainer *container = &spec->containers[i];
-        plan_event(plan, &pod->meta, "Normal", "Pulling", "Pulling image \"%s\"", container->image);
-        plan_event(
-            plan, &pod->meta, "Normal", "Pulled",
-            "Successfully pulled image \"%s\" in 0s (0s including waiting). Image size: 0 bytes.",
-            container->image);
-        plan_event(plan, &pod->meta, "Normal", "Created", "Created container: %s", container->name);
-        plan_event(plan, &pod->meta, "Normal", "Started", "Started container %s", container->name);
+        const char *name = spec->containers[i].name;
+        const char *image = spec->containers[i].image == NULL ? "" : spec->containers[i].image;
+        plan_event(plan, &pod->meta, "Normal", "Pulling", "Pulling image \"%s\"", image);
+        plan_event(plan,
+                   &pod->meta,
+                   "Normal",
+                   "Pulled",
+                   "Successfully pulled image \"%s\" in 0s (0s including waiting). Image size: 0 "
+                   "bytes.",
+                   image);
+        plan_event(plan, &pod->meta, "Normal", "Created", "Created container: %s", name);
+        plan_event(plan, &pod->meta, "Normal", "Started", "Started container %s", name);
     }
 }
 

@@ -16,6 +16,22 @@ kubelet_options(void *data, const ProcessClass *class)
     return process_options_new(class, self->strings);
 }
 
+static void
+nothing(Sim *sim, void *data)
+{
+    (void)sim;
+    (void)data;
+}
+
+static const SimEventType nothing_event = {.name = "test", .fire = nothing};
+
+void
+node_world_run_until(World *self, SimTime at)
+{
+    sim_at(self->sim, at, &nothing_event, NULL, 0);
+    sim_run_until(self->sim, at);
+}
+
 void
 node_world_start_node(World *self, const char *node)
 {
@@ -142,7 +158,8 @@ node_world_attach(World *self, const char *name, const char *node)
     world_create(self, &attachment->meta);
     world_edit_status(self, KIND_ATTACHMENT, key->name, set_attached, NULL);
     world_edit_status(self, KIND_NODE, node, list_attached, unique);
-    csi_modelled_driver_add_attachment(self->driver, volume->source->handle, node);
+    if (!csi_modelled_driver_add_attachment(self->driver, volume->source->handle, world_intern(self, node)))
+        g_error("%s cannot be attached to %s", name, node);
 }
 
 /* One volume for each claim, mounted or as a device as the volume's mode has it. */

@@ -11,6 +11,9 @@ void node_world_start(World *self);
 /* As node_world_start(), on any node. */
 void node_world_start_node(World *self, const char *node);
 
+/* To that instant, also if nothing happens. */
+void node_world_run_until(World *self, SimTime at);
+
 /* A claim bound to a volume of the same name: of the driver, ReadWriteOnce, 1 GiB. @plugin: "csi", "local", ... */
 void node_world_add_volume(World *self, const char *name, const char *plugin);
 /* As above, but the claim's phase is still Pending (RACE-11). */

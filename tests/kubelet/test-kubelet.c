@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "models/kubelet/kubelet-private.h"
 #include "node-world.h"
@@ -47,7 +48,7 @@ assert_in_use(World *world, const char *expected)
 static void
 run_for(World *world, SimTime time)
 {
-    world_run(world, sim_now(world->sim) + time);
+    node_world_run_until(world, sim_now(world->sim) + time);
 }
 
 /* ---- Rules ---- */
@@ -60,14 +61,180 @@ exactly_one_rule_of_a_mount_applies(void **state)
         assert_int_equal(volume_manager_rules_matching(facts), 1);
 }
 
-/* ---- Sequences ---- */
+/* ---- Sequences: SEQ-9, SEQ-10, KVM-76 to KVM-82, without any latency ---- */
 
-#define STARTED "Pulling x1: Pulling image \"pause\"; Pulled x1: Successfully pulled image \"pause\" in 0s (0s " \
-                "including waiting). Image size: 0 bytes.; Created x1: Created container: c; Started x1: Started container c"
+#define STARTED                                                                                    \
+    "Pulling x1: Pulling image \"pause\"; "                                                        \
+    "Pulled x1: Successfully pulled image \"pause\" in 0s (0s including waiting). Image size: 0 "  \
+    "bytes.; Created x1: Created container: c; Started x1: Started container c"
+#define KILLED "; Killing x1: Stopping container c"
 
-/* SEQ-9, SEQ-10, KVM-76 to KVM-82. */
+/* A driver without attach. */
+static void
+no_attach(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->controller_capabilities &= ~(unsigned)CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME;
+}
+
+static void
+prepare_none(World *world)
+{
+    (void)world;
+}
+
+static void
+prepare_csi(World *world)
+{
+    node_world_add_volume(world, "v", "csi");
+    node_world_attach(world, "v", "a");
+}
+
+static void
+prepare_two(World *world)
+{
+    prepare_csi(world);
+    node_world_add_volume(world, "w", "csi");
+    node_world_attach(world, "w", "a");
+}
+
+static void
+prepare_not_attached(World *world)
+{
+    node_world_add_driver(world, FALSE, FALSE);
+    node_world_add_volume(world, "v", "csi");
+}
+
+static void
+prepare_local(World *world)
+{
+    node_world_add_volume(world, "v", "local");
+}
+
+static void
+prepare_nfs(World *world)
+{
+    node_world_add_volume(world, "v", "nfs");
+}
+
+static void
+prepare_block(World *world)
+{
+    node_world_add_block_volume(world, "v");
+    node_world_attach(world, "v", "a");
+}
+
+static const struct {
+    const char *name;
+    void (*prepare)(World *world);
+    const char *claims;
+    const char *up, *down; /* what the kubelet writes and has done */
+    const char *in_use;
+} sequences[] = {
+    {"no volume", prepare_none, NULL, "PATCH_STATUS Pod, PATCH_STATUS Pod", "PATCH_STATUS Pod, DELETE Pod", ""},
+    {"attached", prepare_csi, "v",
+     "PATCH_STATUS Pod, PATCH_STATUS Node, NodeStageVolume, NodePublishVolume, PATCH_STATUS Pod",
+     "PATCH_STATUS Pod, NodeUnpublishVolume, NodeUnstageVolume, DELETE Pod, PATCH_STATUS Node", UNIQUE("v")},
+    {"two volumes, mounted side by side", prepare_two, "v w",
+     "PATCH_STATUS Pod, PATCH_STATUS Node, NodeStageVolume, NodeStageVolume, NodePublishVolume, NodePublishVolume, "
+     "PATCH_STATUS Pod",
+     "PATCH_STATUS Pod, NodeUnpublishVolume, NodeUnpublishVolume, NodeUnstageVolume, NodeUnstageVolume, DELETE Pod, "
+     "PATCH_STATUS Node",
+     UNIQUE("v") " " UNIQUE("w")},
+    {"attachRequired: false", prepare_not_attached, "v",
+     "PATCH_STATUS Pod, NodeStageVolume, NodePublishVolume, PATCH_STATUS Pod",
+     "PATCH_STATUS Pod, NodeUnpublishVolume, NodeUnstageVolume, DELETE Pod", ""},
+    {"local", prepare_local, "v", "PATCH_STATUS Pod, PATCH_STATUS Pod", "PATCH_STATUS Pod, DELETE Pod", ""},
+    {"nfs", prepare_nfs, "v", "PATCH_STATUS Pod, PATCH_STATUS Pod", "PATCH_STATUS Pod, DELETE Pod", ""},
+    {"block", prepare_block, "v",
+     "PATCH_STATUS Pod, PATCH_STATUS Node, NodeStageVolume, NodePublishVolume, PATCH_STATUS Pod",
+     "PATCH_STATUS Pod, NodeUnpublishVolume, NodeUnstageVolume, DELETE Pod, PATCH_STATUS Node", UNIQUE("v")},
+};
+
+/* Order-free comparison of what waits on nothing common (RACE-13): the unstaging against the pod's end. */
+static char *
+without_delete(const char *writes)
+{
+    g_auto(GStrv) parts = g_strsplit(writes, ", ", -1);
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    for (unsigned i = 0; parts[i] != NULL; i++) {
+        if (strcmp(parts[i], "DELETE Pod") != 0)
+            g_string_append_printf(text, "%s%s", text->len == 0 ? "" : ", ", parts[i]);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static void
+assert_same_but_for_the_delete(World *world, const char *expected)
+{
+    g_autofree char *writes = node_world_take_writes(world);
+    g_autofree char *some = without_delete(writes), *other = without_delete(expected);
+
+    assert_string_equal(some, other);
+    assert_non_null(strstr(writes, "DELETE Pod"));
+}
+
 static void
 up_and_down(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(sequences); i++) {
+        g_autoptr(World) world =
+            new_world(sequences[i].prepare == prepare_not_attached ? no_attach : NULL);
+
+        sequences[i].prepare(world);
+        node_world_start(world);
+        node_world_add_pod(world, "p", "a", sequences[i].claims);
+        run_for(world, 20 * SIM_SECOND);
+        assert_writes(world, sequences[i].up);
+        assert_true(pod_is_ready(node_world_pod(world, "p")));
+        assert_in_use(world, sequences[i].in_use);
+
+        node_world_delete_pod(world, "p", FALSE);
+        run_for(world, 20 * SIM_SECOND);
+        assert_same_but_for_the_delete(world, sequences[i].down);
+        assert_null(node_world_pod(world, "p"));
+        assert_in_use(world, "");
+        assert_int_equal(csi_modelled_driver_is_staged(world->driver, world_intern(world, "v"), world_intern(world, "a")), 0);
+    }
+}
+
+static void
+events_of_a_life(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    prepare_csi(world);
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 20 * SIM_SECOND);
+    assert_events(world, "p", STARTED);
+    node_world_delete_pod(world, "p", FALSE);
+    run_for(world, 20 * SIM_SECOND);
+    assert_events(world, "p", STARTED KILLED);
+}
+
+/* KVM-45 */
+static void
+a_block_volume_tells_that_it_is_there(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    prepare_block(world);
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 20 * SIM_SECOND);
+    g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
+    assert_non_null(strstr(events, "SuccessfulMountVolume x1: MapVolume.MapPodDevice succeeded for volume \"v\" globalMapPath "));
+    assert_non_null(strstr(events, "SuccessfulMountVolume x1: MapVolume.MapPodDevice succeeded for volume \"v\" volumeMapPath "));
+}
+
+/* What a pod is told to be on its way. */
+static void
+statuses(void **state)
 {
     g_autoptr(World) world = new_world(NULL);
 
@@ -75,6 +242,478 @@ up_and_down(void **state)
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, MS(200));
-    assert_writes(world, "CREATE PersistentVolumeClaim, PATCH_STATUS PersistentVolumeClaim, CREATE PersistentVolume, CREATE Pod, PATCH_STATUS Pod");
+    run_for(world, MS(100));
+    const Pod *pod = node_world_pod(world, "p");
+    assert_int_equal(pod->phase, POD_PENDING);
+    assert_int_equal(pod->ready.status, CONDITION_FALSE);
+    assert_string_equal(pod->ready.reason, "ContainersNotReady");
+    assert_string_equal(pod->ready.message, "containers with unready status: [c]");
+    assert_int_equal(pod->ready_to_start.status, CONDITION_FALSE);
+    assert_int_equal(pod->initialized.status, CONDITION_TRUE);
+    assert_true(pod->started_at >= 0);
+
+    node_world_attach(world, "v", "a");
+    run_for(world, 20 * SIM_SECOND);
+    pod = node_world_pod(world, "p");
+    assert_int_equal(pod->phase, POD_RUNNING);
+    assert_int_equal(pod->ready.status, CONDITION_TRUE);
+    assert_int_equal(pod->containers_ready.status, CONDITION_TRUE);
+    assert_int_equal(pod->ready_to_start.status, CONDITION_TRUE);
+
+    node_world_delete_pod(world, "p", FALSE);
+    run_for(world, MS(50));
+    pod = node_world_pod(world, "p");
+    assert_int_equal(pod->phase, POD_SUCCEEDED);
+    assert_string_equal(pod->ready.reason, "PodCompleted");
+}
+
+/* ---- Waiting for the volumes ---- */
+
+/* TIM-51a, KVM-84: two relists, then the end is told and the object deleted at once. */
+static void
+deleted_while_it_waits(void **state)
+{
+    SimTime patched = 0, deleted = 0;
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    node_world_add_volume(world, "v", "csi");
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 20 * SIM_SECOND);
+    assert_writes(world, "PATCH_STATUS Pod, PATCH_STATUS Node");
+    assert_in_use(world, UNIQUE("v"));
+    SimTime at = sim_now(world->sim);
+    node_world_delete_pod(world, "p", FALSE);
+    run_for(world, 3 * SIM_SECOND);
+    assert_int_equal(world_count(world, "PATCH_STATUS Pod", &patched, NULL), 1);
+    assert_int_equal(world_count(world, "DELETE Pod", &deleted, NULL), 1);
+    assert_true(deleted - at > SIM_SECOND && deleted - at < 2 * SIM_SECOND);
+    assert_int_equal(patched, deleted);
+    run_for(world, 20 * SIM_SECOND);
+    assert_writes(world, "PATCH_STATUS Pod, DELETE Pod, PATCH_STATUS Node");
+    assert_events(world, "p", "");
+    assert_in_use(world, "");
+}
+
+/* RACE-11, KVM-V8: FailedMount at the second poll; the next sync 10 to 15 s later finds the claim bound. */
+static void
+claim_is_not_bound_yet(void **state)
+{
+    SimTime first = 0, last = 0;
+    g_autoptr(World) world = new_world(no_attach);
+
+    (void)state;
+    node_world_add_driver(world, FALSE, FALSE);
+    node_world_add_unbound(world, "v");
+    node_world_start(world);
+    node_world_run_until(world, SIM_SECOND);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, MS(299));
+    assert_events(world, "p", "");
+    run_for(world, MS(20));
+    assert_events(world,
+                  "p",
+                  "FailedMount x1: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed "
+                  "to process volumes=[v]: error processing PVC default/v: PVC is not bound");
+    node_world_bind(world, "v");
+    run_for(world, 20 * SIM_SECOND);
+    assert_int_equal(world_count(world, "PATCH_STATUS Pod", &first, &last), 2);
+    assert_true(last - first > SIM_SECOND * 10 && last - first < 17 * SIM_SECOND);
+    assert_true(pod_is_ready(node_world_pod(world, "p")));
+}
+
+/* KVM-20: a wait of 2 min 3 s ends in silence, and the next follows. */
+static void
+waiting_in_vain_is_silent(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    node_world_add_volume(world, "v", "csi");
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 5 * SIM_MINUTE);
+    assert_events(world, "p", "");
+    assert_writes(world, "PATCH_STATUS Pod, PATCH_STATUS Node");
+    node_world_attach(world, "v", "a");
+    run_for(world, 20 * SIM_SECOND);
+    assert_true(pod_is_ready(node_world_pod(world, "p")));
+}
+
+/* ---- Errors of the driver ---- */
+
+static const CsiModelledError stage_internal = {
+    .method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .probability = 1};
+static const CsiModelledError stage_slow = {
+    .method = CSI_NODE_STAGE_VOLUME, .code = CSI_DEADLINE_EXCEEDED, .probability = 1};
+static const CsiModelledError stage_thrice = {
+    .method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .message = "no", .probability = 1, .count = 3};
+static const CsiModelledError unpublish_twice = {
+    .method = CSI_NODE_UNPUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 1, .count = 2};
+
+static void
+fail_with(World *world, const CsiModelledError *error)
+{
+    csi_modelled_driver_set_errors(world->driver, error, 1);
+}
+
+/* OP-5: 0.5 s, 1 s, 2 s after each failure, and the next pass. */
+static void
+staging_is_tried_again(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    prepare_csi(world);
+    fail_with(world, &stage_thrice);
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 30 * SIM_SECOND);
+    SimTime at[4];
+    unsigned n = 0;
+    for (unsigned i = 0; i < world->log->len; i++) {
+        const WorldEntry *entry = &g_array_index(world->log, WorldEntry, i);
+        if (g_str_has_prefix(entry->what, "NodeStageVolume"))
+            at[n++] = entry->at;
+    }
+    assert_int_equal(n, 4);
+    assert_int_equal(at[1] - at[0], MS(600)); /* 0.5 s is not over at the fifth pass, strictly */
+    assert_int_equal(at[2] - at[1], MS(1100));
+    assert_int_equal(at[3] - at[2], MS(2100));
+    g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
+    assert_true(g_str_has_prefix(
+        events,
+        "FailedMount x3: MountVolume.MountDevice failed for volume \"v\" : rpc error: code = Internal desc = no"));
+    assert_true(pod_is_ready(node_world_pod(world, "p")));
+}
+
+/* KVM-V5, KVM-V6: what may have been staged is unstaged. */
+static void
+only_what_may_be_staged_is_unstaged(void **state)
+{
+    static const struct {
+        const CsiModelledError *error;
+        unsigned n_unstaged;
+    } cases[] = {
+        {&stage_slow,     1},
+        {&stage_internal, 0},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(World) world = new_world(NULL);
+        prepare_csi(world);
+        fail_with(world, cases[i].error);
+        node_world_start(world);
+        node_world_add_pod(world, "p", "a", "v");
+        run_for(world, 20 * SIM_SECOND);
+        node_world_delete_pod(world, "p", FALSE);
+        run_for(world, 5 * SIM_MINUTE);
+        assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), cases[i].n_unstaged);
+        assert_in_use(world, "");
+        assert_null(node_world_pod(world, "p"));
+    }
+}
+
+/* KVM-49: the pod stays as long as its volume cannot be unpublished. */
+static void
+unpublishing_is_tried_again(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    prepare_csi(world);
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 20 * SIM_SECOND);
+    fail_with(world, &unpublish_twice);
+    node_world_delete_pod(world, "p", FALSE);
+    run_for(world, MS(1500));
+    assert_non_null(node_world_pod(world, "p"));
+    run_for(world, 20 * SIM_SECOND);
+    assert_null(node_world_pod(world, "p"));
+    assert_int_equal(world_count(world, "NodeUnpublishVolume INTERNAL", NULL, NULL), 2);
+    assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 1);
+}
+
+/* ---- Volumes of several pods ---- */
+
+/* KVM-V3 */
+static void
+two_pods_share_a_volume(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    prepare_csi(world);
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    node_world_add_pod(world, "q", "a", "v");
+    run_for(world, 20 * SIM_SECOND);
+    assert_int_equal(world_count(world, "NodeStageVolume", NULL, NULL), 1);
+    assert_int_equal(world_count(world, "NodePublishVolume", NULL, NULL), 2);
+    assert_true(pod_is_ready(node_world_pod(world, "q")));
+    node_world_delete_pod(world, "p", FALSE);
+    run_for(world, 20 * SIM_SECOND);
+    assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 0);
+    assert_in_use(world, UNIQUE("v"));
+    node_world_delete_pod(world, "q", FALSE);
+    run_for(world, 20 * SIM_SECOND);
+    assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 2);
+    assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 1);
+    assert_in_use(world, "");
+}
+
+/* KVM-V4 */
+static void
+read_write_once_pod(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    prepare_csi(world);
+    node_world_set_access_modes(world, "v", ACCESS_RWOP);
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 20 * SIM_SECOND);
+    node_world_add_pod(world, "q", "a", "v");
+    run_for(world, 2 * SIM_SECOND);
+    assert_events(world,
+                  "q",
+                  "FailedMount x3: MountVolume.SetUp failed for volume \"v\" : volume uses the ReadWriteOncePod access mode "
+                  "and is already in use by another pod");
+    node_world_delete_pod(world, "p", FALSE);
+    run_for(world, 30 * SIM_SECOND);
+    assert_true(pod_is_ready(node_world_pod(world, "q")));
+}
+
+/* KVM-50, and the name comes again at once. */
+static void
+forced_deletion(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    prepare_csi(world);
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 20 * SIM_SECOND);
+    g_free(node_world_take_writes(world));
+    node_world_delete_pod(world, "p", TRUE);
+    assert_null(node_world_pod(world, "p"));
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 30 * SIM_SECOND);
+    assert_true(pod_is_ready(node_world_pod(world, "p")));
+    assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 1);
+    assert_int_equal(world_count(world, "NodePublishVolume", NULL, NULL), 1);
+    assert_int_equal(world_count(world, "DELETE Pod", NULL, NULL), 0);
+}
+
+/* KVM-52: 60 to 90 s apart. */
+static void
+republished(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    node_world_add_driver(world, TRUE, TRUE);
+    prepare_csi(world);
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 20 * SIM_SECOND);
+    unsigned before = world_count(world, "NodePublishVolume", NULL, NULL);
+    run_for(world, 10 * SIM_MINUTE);
+    unsigned n = world_count(world, "NodePublishVolume", NULL, NULL) - before;
+    assert_true(n >= 6 && n <= 10);
+    assert_int_equal(world_count(world, "NodeStageVolume", NULL, NULL), 1);
+}
+
+/* ---- The node ---- */
+
+static void *
+no_options(void *data, const ProcessClass *class)
+{
+    (void)data;
+    (void)class;
+    return NULL;
+}
+
+/* A second driver, whose plugin runs where @selector says and registers after @delay; -1: before the start. */
+static CsiModelledDriver *
+add_driver(World *world, const char *name, StringMap *selector, SimTime delay)
+{
+    static const char *const nodes[] = {"a", "b"};
+    StringPair pair = {world_intern(world, "topology.other/rack"), world_intern(world, "r1")};
+    g_autoptr(StringMap) segments = string_map_new(&pair, 1);
+    NodePluginOptions plugin = {
+        .node_selector = selector,
+        .registers_after = delay < 0 ? NULL : world_constant(world, delay),
+    };
+    CsiModelledOptions options;
+
+    csi_modelled_options_init(&options);
+    options.name = name;
+    options.attach_limit = 5;
+    CsiModelledDriver *driver = csi_modelled_driver_new(world->sim, world->strings, &options, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
+        csi_modelled_driver_add_node(driver, world_intern(world, nodes[i]), world_intern(world, "id-1"), segments);
+    cluster_add_driver(world->cluster, csi_modelled_driver_base(driver), name, &plugin, no_options, NULL);
+    return driver;
+}
+
+static void
+assert_registered(World *world, const char *driver)
+{
+    const CsiNode *csi_node = (const CsiNode *)world_get(world, KIND_CSI_NODE, "a");
+    const Object *node = world_get(world, KIND_NODE, "a");
+    const CsiNodeDriver *entry = csi_node_find_driver(csi_node, world_intern(world, driver));
+
+    assert_non_null(entry);
+    assert_string_equal(entry->node_id, "id-1");
+    assert_int_equal(entry->allocatable_count, 5);
+    assert_int_equal(entry->topology_keys->n_items, 1);
+    assert_string_equal(entry->topology_keys->items[0], "topology.other/rack");
+    assert_string_equal(object_label(node, world_intern(world, "topology.other/rack")), "r1");
+    assert_string_equal(object_annotation(node, "csi.volume.kubernetes.io/nodeid"), "{\"other.test\":\"id-1\"}");
+}
+
+static void
+registered_from_the_start(void **state)
+{
+    World *world = new_world(NULL);
+    CsiModelledDriver *other = add_driver(world, "other.test", NULL, -1);
+
+    (void)state;
+    node_world_start(world);
+    assert_registered(world, "other.test"); /* before anything happens */
+    run_for(world, SIM_SECOND);
+    assert_writes(world, "");
+    cluster_free(g_steal_pointer(&world->cluster));
+    csi_driver_free(csi_modelled_driver_base(other));
+    world_free(world);
+}
+
+/* REG-V1 */
+static void
+registers_later(void **state)
+{
+    World *world = new_world(NULL);
+    CsiModelledDriver *other = add_driver(world, "other.test", NULL, 2 * SIM_SECOND);
+
+    (void)state;
+    node_world_start(world);
+    node_world_run_until(world, SIM_SECOND);
+    assert_writes(world, "");
+    node_world_run_until(world, 3 * SIM_SECOND);
+    assert_writes(world, "PATCH Node, UPDATE CSINode");
+    assert_registered(world, "other.test");
+    cluster_free(g_steal_pointer(&world->cluster));
+    csi_driver_free(csi_modelled_driver_base(other));
+    world_free(world);
+}
+
+/* Nodes without the label have no such plugin: REG-28. */
+static void
+on_some_nodes_only(void **state)
+{
+    World *world = new_world(NULL);
+    StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
+    StringMap *selector = string_map_new(&pair, 1);
+    CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
+    const char *name = world_intern(world, "other.test");
+
+    (void)state;
+    node_world_start(world);
+    node_world_start_node(world, "b");
+    assert_null(csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "a"), name));
+    assert_non_null(csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "b"), name));
+    cluster_free(g_steal_pointer(&world->cluster));
+    csi_driver_free(csi_modelled_driver_base(other));
+    string_map_unref(selector);
+    world_free(world);
+}
+
+/* Heartbeats are left out: a node to which nothing happens costs no event in a day. */
+static void
+an_idle_node_costs_nothing(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    node_world_start(world);
+    prepare_csi(world);
+    node_world_add_pod(world, "p", "a", "v");
+    node_world_run_until(world, SIM_MINUTE);
+    assert_true(pod_is_ready(node_world_pod(world, "p")));
+    assert_int_equal(sim_events_pending(world->sim), 0);
+    uint64_t version = api_server_resource_version(world->api);
+    node_world_run_until(world, 24 * SIM_HOUR);
+    assert_int_equal(api_server_resource_version(world->api), version);
+}
+
+/* ---- Sleeping or polling, the same happens ---- */
+
+static char *
+life(gboolean polling, uint64_t seed)
+{
+    WorldOptions options = {.seed = seed, .recorded_timing = TRUE, .polling = polling};
+    g_autoptr(World) world = world_new(&options);
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    prepare_two(world);
+    node_world_start(world);
+    node_world_run_until(world, SIM_SECOND);
+    fail_with(world, &stage_thrice);
+    node_world_add_pod(world, "p", "a", "v");
+    node_world_add_pod(world, "q", "a", "v w");
+    node_world_run_until(world, 40 * SIM_SECOND);
+    node_world_delete_pod(world, "p", FALSE);
+    node_world_run_until(world, 41 * SIM_SECOND);
+    node_world_delete_pod(world, "q", FALSE);
+    node_world_run_until(world, 60 * SIM_SECOND);
+    for (unsigned i = 0; i < world->log->len; i++) {
+        const WorldEntry *entry = &g_array_index(world->log, WorldEntry, i);
+        g_string_append_printf(text, "%" G_GINT64_FORMAT " %s\n", entry->at, entry->what);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static void
+sleeping_equals_polling(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        g_autofree char *asleep = life(FALSE, seed), *polling = life(TRUE, seed);
+        assert_string_equal(asleep, polling);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exactly_one_rule_of_a_mount_applies),
+        cmocka_unit_test(up_and_down),
+        cmocka_unit_test(events_of_a_life),
+        cmocka_unit_test(a_block_volume_tells_that_it_is_there),
+        cmocka_unit_test(statuses),
+        cmocka_unit_test(deleted_while_it_waits),
+        cmocka_unit_test(claim_is_not_bound_yet),
+        cmocka_unit_test(waiting_in_vain_is_silent),
+        cmocka_unit_test(staging_is_tried_again),
+        cmocka_unit_test(only_what_may_be_staged_is_unstaged),
+        cmocka_unit_test(unpublishing_is_tried_again),
+        cmocka_unit_test(two_pods_share_a_volume),
+        cmocka_unit_test(read_write_once_pod),
+        cmocka_unit_test(forced_deletion),
+        cmocka_unit_test(republished),
+        cmocka_unit_test(registered_from_the_start),
+        cmocka_unit_test(registers_later),
+        cmocka_unit_test(on_some_nodes_only),
+        cmocka_unit_test(an_idle_node_costs_nothing),
+        cmocka_unit_test(sleeping_equals_polling),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

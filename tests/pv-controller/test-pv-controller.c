@@ -514,7 +514,7 @@ static void
 do_something(StorageWorld *world, SimStream stream, uint64_t n)
 {
     static const char *const classes[] = {"", "fast", "late", NULL};
-    unsigned what = (unsigned)sim_random_below(stream, 1, n, 8);
+    unsigned what = (unsigned)sim_random_below(stream, 1, n, 9);
     g_autofree char *name = g_strdup_printf("o%u", (unsigned)sim_random_below(stream, 2, n, 6));
     const char *class = classes[sim_random_below(stream, 3, n, G_N_ELEMENTS(classes))];
     const Claim *claim = storage_world_stored_claim(world, name);
@@ -538,6 +538,26 @@ do_something(StorageWorld *world, SimStream stream, uint64_t n)
                             NULL);
     } else if (what == 7 && claim != NULL) {
         annotate(world, storage_world_claim_key(world, name), ANNOTATION_SELECTED_NODE, "n");
+    } else if (what == 8 && gib == 1) {
+        cluster_crash(world->cluster, "kube-controller-manager", NULL);
+        cluster_restart(world->cluster, "kube-controller-manager", NULL);
+    }
+}
+
+/* However often it was cut off: what is Bound is a pair. */
+static void
+check_pairs(const StorageWorld *world)
+{
+    for (uint32_t slot = 0; slot < objects_n_keys(world->objects, KIND_CLAIM); slot++) {
+        const Claim *claim = (const Claim *)api_server_get(
+            world->api, objects_key_at(world->objects, KIND_CLAIM, slot));
+        if (claim == NULL || claim->phase != CLAIM_BOUND)
+            continue;
+        const Volume *volume = storage_world_stored_volume(world, claim->volume_name);
+        assert_non_null(volume);
+        assert_ptr_equal(volume->claim_ref.claim, claim->meta.key);
+        assert_true(object_uid_equal(volume->claim_ref.uid, claim->meta.uid));
+        assert_int_equal(volume->phase, VOLUME_BOUND);
     }
 }
 
@@ -561,6 +581,7 @@ run_at_random(uint64_t seed, gboolean polling)
         do_something(&world, stream, n);
     }
     storage_world_run(&world, now + 60 * SIM_SECOND);
+    check_pairs(&world);
     g_autofree char *events = storage_world_events(&world);
     char *all = g_strconcat(world.log->str, "\n", events, NULL);
     storage_world_clear(&world);

@@ -86,7 +86,7 @@ dependent_changed(void *data, const Object *before, const Object *after)
 static void
 plan_delete_dependent(Plan *plan, const Object *object)
 {
-    plan_because(plan, "API-41");
+    plan_because(plan, "WL-101");
     plan_delete(plan, object->key, object->uid, -1, PLAN_GONE_IS_FINE);
 }
 
@@ -125,7 +125,7 @@ decide_dependent(const void *data, Plan *plan)
 
     if (owner == NULL)
         return;
-    plan_because(plan, "API-41");
+    plan_because(plan, "WL-101");
     plan_get(plan, object->key, PLAN_STOP);
     int64_t uid = (int64_t)owner->uid.low;
     if (g_hash_table_contains(self->absent_owners, &uid)) {
@@ -146,6 +146,13 @@ apply_change(void *data, const PlanChange *change)
         g_hash_table_add(self->absent_owners, g_memdup2(&change->number, sizeof change->number));
         break;
     }
+}
+
+/* API-100a: twice the rate of the other controllers, the same burst. */
+static double
+client_qps(const void *options, unsigned *burst)
+{
+    return 2 * kube_controller_manager_client_qps(options, burst);
 }
 
 static void
@@ -191,7 +198,7 @@ const ModelClass garbage_collector_class = {
     .name = "generic-garbage-collector",
     .process = &kube_controller_manager_process,
     .size = sizeof(GarbageCollector),
-    .client_qps = kube_controller_manager_client_qps,
+    .client_qps = client_qps,
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

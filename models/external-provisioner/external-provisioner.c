@@ -299,7 +299,7 @@ external_provisioner_init(void *data)
     ExternalProvisioner *self = data;
     SidecarOptions options = {
         .component = &self->base,
-        .probe_timeout_ns = SIM_SECOND,
+        .probe_timeout_ns = ((const ExternalProvisionerOptions *)self->base.options)->timeout,
         .n_sync_polls = 2, /* TIM-90 */
         .ready = start_working,
     };

@@ -389,6 +389,35 @@ prefer_node(const TopologyQuery *query, TopologyRequirement *requirement, const 
                            query->node_name);
 }
 
+/* TOPO-2 */
+static char *
+require_segment(const TopologyQuery *query,
+                TopologyRequirement *requirement,
+                const StringMap *segment,
+                TopologyAlloc alloc,
+                void *data)
+{
+    requirement->rule = "TOPO-2";
+    if (!is_allowed(query->allowed, segment))
+        return g_strdup_printf("selected node '\"%s\"' topology is not in allowed topologies",
+                               query->node_name);
+    requirement->requisite = requirement->preferred = alloc(data, sizeof(StringMap *));
+    requirement->requisite[0] = segment;
+    requirement->n = 1;
+    return NULL;
+}
+
+/* TOPO-3. Returns: (borrowed): NULL: there are none */
+static const TopologyTerms *
+requisite_terms(const TopologyQuery *query, const TopologyPool *pool)
+{
+    if (query->allowed->n_terms > 0)
+        return query->allowed;
+    if (pool == NULL)
+        pool = topology_pool(query->cluster, NULL);
+    return pool == NULL || pool->terms.n_used == 0 ? NULL : &pool->terms;
+}
+
 char *
 topology_require(const TopologyQuery *query,
                  TopologyRequirement *requirement,
@@ -397,35 +426,21 @@ topology_require(const TopologyQuery *query,
 {
     const TopologyPool *pool = NULL;
     const StringMap *segment = NULL;
-    const TopologyTerms *terms = query->allowed;
 
     *requirement = (TopologyRequirement){.rule = "TOPO-1"};
     if (query->node_name != NULL) {
         char *error = selected_topology(query, &pool, &segment);
         if (error != NULL)
             return error;
-        if (query->strict) {
-            requirement->rule = "TOPO-2";
-            if (!is_allowed(query->allowed, segment))
-                return g_strdup_printf(
-                    "selected node '\"%s\"' topology is not in allowed topologies",
-                    query->node_name);
-            requirement->requisite = requirement->preferred = alloc(data, sizeof(StringMap *));
-            requirement->requisite[0] = segment;
-            requirement->n = 1;
-            return NULL;
-        }
+        if (query->strict)
+            return require_segment(query, requirement, segment, alloc, data);
     }
     requirement->rule = "TOPO-3";
-    if (terms->n_terms == 0) {
-        if (query->node_name == NULL && !query->immediate)
-            return NULL;
-        if (pool == NULL)
-            pool = topology_pool(query->cluster, NULL);
-        if (pool == NULL || pool->terms.n_used == 0)
-            return g_strdup("no available topology found");
-        terms = &pool->terms;
-    }
+    if (query->node_name == NULL && !query->immediate && query->allowed->n_terms == 0)
+        return NULL;
+    const TopologyTerms *terms = requisite_terms(query, pool);
+    if (terms == NULL)
+        return g_strdup("no available topology found");
     take_terms(requirement, terms, alloc, data);
     requirement->rule = "TOPO-6";
     if (query->node_name != NULL)

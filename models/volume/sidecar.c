@@ -142,7 +142,7 @@ sidecar_new(const SidecarOptions *options)
     Sidecar *self = g_new0(Sidecar, 1);
 
     self->options = *options;
-    sidecar_call(self, options->component->started_late ? CSI_PROBE : CSI_GET_PLUGIN_CAPABILITIES);
+    sidecar_call(self, CSI_PROBE);
     return self;
 }
 

@@ -6,8 +6,7 @@
 #include "models/model.h"
 
 /* How the sidecar of a CSI driver starts (EA-10, PROV-1): it asks the driver until it is ready, then once what it can
- * do, waits for its informers, and works. With the cluster's start all this is over, save for the questions whose answers
- * it needs. */
+ * do, waits for its informers, and works. With the cluster's start the informers are synced. */
 typedef struct Sidecar Sidecar;
 
 typedef struct {

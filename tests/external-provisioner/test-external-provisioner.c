@@ -237,6 +237,12 @@ run_out_in_a(World *world, CsiModelledOptions *options)
     options->n_errors = 1;
 }
 
+static gboolean
+select_node(Object *object, const void *node)
+{
+    return object_set_annotation(object, ANNOTATION_SELECTED_NODE, node);
+}
+
 /* PROV-17, SEQ-3: the node is given up; with another one it works, and at once. */
 static void
 exhausted_node_is_given_up(void **state)
@@ -255,6 +261,11 @@ exhausted_node_is_given_up(void **state)
         "Provisioning x1: External provisioner is provisioning volume for claim \"default/data\"; "
         "ProvisioningFailed x1: failed to provision volume with StorageClass \"class\": rpc error: "
         "code = ResourceExhausted desc = injected error");
+
+    /* The scheduler chooses again. */
+    world_edit(world, KIND_CLAIM, "data", select_node, world_intern(world, "b"));
+    world_run(world, 2 * SIM_MINUTE);
+    assert_log(world, "CreateVolume, CREATE PersistentVolume");
 }
 
 /* PROV-14.3 */
@@ -293,6 +304,25 @@ driver_without_topology_asks_for_the_node(void **state)
     world_run(world, SIM_MINUTE);
     assert_log(world, "GET Node, CreateVolume, CREATE PersistentVolume");
     assert_null(volume_of(world, "data")->node_affinity);
+}
+
+/* PROV-10: another claim of the same name has another key, without the failures of the first. */
+static void
+new_claim_of_the_same_name(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = fail_three_times};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+    world_run(world, MS(3500)); /* has failed twice */
+    world_edit(world, KIND_CLAIM, "data", remove_pvc_protection, NULL);
+    world_delete(world, KIND_CLAIM, "data");
+    world_create(world, &world_claim(world, "data", "class", NULL)->meta);
+    world_run(world, SIM_MINUTE);
+    assert_times(world, "CreateVolume", "0 2000 3500 5500"); /* 3.5 fails, 1 s later it works */
+    assert_non_null(volume_of(world, "data"));
 }
 
 /* PROV-13.4 */
@@ -548,6 +578,7 @@ main(void)
         cmocka_unit_test(exhausted_node_is_given_up),
         cmocka_unit_test(vanished_node_is_given_up),
         cmocka_unit_test(driver_without_topology_asks_for_the_node),
+        cmocka_unit_test(new_claim_of_the_same_name),
         cmocka_unit_test(class_may_come_later),
         cmocka_unit_test(released_volume_is_deleted),
         cmocka_unit_test(retained_volume_is_let_go),

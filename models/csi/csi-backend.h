@@ -31,12 +31,16 @@ typedef struct {
 
 struct CsiCall {
     CsiDriver *driver;
-    CsiRequest *request; /* a copy, owned with all it leads to */
+    const CsiRequest *request; /* the copy below */
     CsiCallRecord record;
     CsiReply reply;
     void *data;
     SimEventId deadline;
     gboolean has_caller;
+    /* A copy, owned with all it leads to; its arrays stand beside it unless they are large. */
+    CsiRequest own_request;
+    CsiCapability own_capability;
+    void *arrays; /* NULL: none but the one capability */
 };
 
 struct CsiDriver {
@@ -45,9 +49,10 @@ struct CsiDriver {
     Strings *strings;
     const char *name; /* interned */
     CsiWaits waits;
-    GArray *slots;      /* of CsiSlot: calls in flight, by the low half of their ids */
-    GArray *free_slots; /* of unsigned; last in, first out */
-    GArray *observers;  /* of CsiObserver */
+    GArray *slots;          /* of CsiSlot: calls in flight, by the low half of their ids */
+    GArray *free_slots;     /* of unsigned; last in, first out */
+    GArray *observers;      /* of CsiObserver */
+    GPtrArray *spare_calls; /* memory of calls that ended */
     unsigned n_in_flight;
     gboolean starting; /* inside class->start(): no reply may leave */
 };

@@ -196,20 +196,24 @@ unref_maps(const StringMap *const *maps, unsigned n_maps)
         unref_map(maps[i]);
 }
 
-/* One block for the request and its arrays: a run makes millions of them. */
-CsiRequest *
-csi_request_copy(const CsiRequest *request)
+static size_t
+arrays_size(const CsiRequest *request)
 {
-    size_t capabilities_size = request->n_capabilities * sizeof *request->capabilities;
-    size_t requisite_size = request->n_requisite * sizeof *request->requisite;
-    size_t preferred_size = request->n_preferred * sizeof *request->preferred;
-    CsiRequest *copy = g_malloc(sizeof *copy + capabilities_size + requisite_size + preferred_size);
-    char *place = (char *)(copy + 1);
+    return request->n_capabilities * sizeof *request->capabilities +
+           (request->n_requisite + request->n_preferred) * sizeof *request->requisite;
+}
 
+/* @place has room for all arrays of @request. */
+static void
+request_init_copy(CsiRequest *copy, const CsiRequest *request, char *place)
+{
     *copy = *request;
-    copy->capabilities = place_array(&place, request->capabilities, capabilities_size);
-    copy->requisite = place_array(&place, request->requisite, requisite_size);
-    copy->preferred = place_array(&place, request->preferred, preferred_size);
+    copy->capabilities = place_array(&place, request->capabilities,
+                                     request->n_capabilities * sizeof *request->capabilities);
+    copy->requisite =
+        place_array(&place, request->requisite, request->n_requisite * sizeof *request->requisite);
+    copy->preferred =
+        place_array(&place, request->preferred, request->n_preferred * sizeof *request->preferred);
     for (unsigned i = 0; i < copy->n_capabilities; i++)
         string_list_ref(copy->capabilities[i].mount_flags);
     ref_maps(copy->requisite, copy->n_requisite);
@@ -218,14 +222,11 @@ csi_request_copy(const CsiRequest *request)
     string_map_ref(copy->mutable_parameters);
     string_map_ref(copy->publish_context);
     string_map_ref(copy->volume_context);
-    return copy;
 }
 
-void
-csi_request_free(CsiRequest *request)
+static void
+request_unref_all(const CsiRequest *request)
 {
-    if (request == NULL)
-        return;
     for (unsigned i = 0; i < request->n_capabilities; i++)
         string_list_unref((StringList *)request->capabilities[i].mount_flags);
     unref_maps(request->requisite, request->n_requisite);
@@ -234,6 +235,23 @@ csi_request_free(CsiRequest *request)
     unref_map(request->mutable_parameters);
     unref_map(request->publish_context);
     unref_map(request->volume_context);
+}
+
+CsiRequest *
+csi_request_copy(const CsiRequest *request)
+{
+    CsiRequest *copy = g_malloc(sizeof *copy + arrays_size(request));
+
+    request_init_copy(copy, request, (char *)(copy + 1));
+    return copy;
+}
+
+void
+csi_request_free(CsiRequest *request)
+{
+    if (request == NULL)
+        return;
+    request_unref_all(request);
     g_free(request);
 }
 
@@ -345,6 +363,26 @@ csi_driver_init(CsiDriver *self,
     self->slots = g_array_new(FALSE, TRUE, sizeof(CsiSlot));
     self->free_slots = g_array_new(FALSE, FALSE, sizeof(unsigned));
     self->observers = g_array_new(FALSE, FALSE, sizeof(CsiObserver));
+    self->spare_calls = g_ptr_array_new_with_free_func(g_free);
+}
+
+/* A run makes millions of calls: their memory is used again. */
+static CsiCall *
+call_new(CsiDriver *driver, const CsiRequest *request)
+{
+    GPtrArray *spare = driver->spare_calls;
+    CsiCall *call = spare->len == 0 ? g_malloc(driver->class->call_size)
+                                    : g_ptr_array_steal_index(spare, spare->len - 1);
+    size_t size = arrays_size(request);
+
+    memset(call, 0, driver->class->call_size);
+    if (size > sizeof call->own_capability)
+        call->arrays = g_malloc(size);
+    request_init_copy(&call->own_request, request,
+                      call->arrays != NULL ? call->arrays : (char *)&call->own_capability);
+    call->driver = driver;
+    call->request = &call->own_request;
+    return call;
 }
 
 static void
@@ -352,8 +390,9 @@ call_free(CsiCall *call)
 {
     call->driver->class->call_clear(call->driver, call);
     sim_cancel(call->driver->sim, call->deadline);
-    csi_request_free(call->request);
-    g_free(call);
+    request_unref_all(call->request);
+    g_free(call->arrays);
+    g_ptr_array_add(call->driver->spare_calls, call);
 }
 
 void
@@ -369,13 +408,15 @@ csi_driver_free(CsiDriver *self)
     g_array_unref(self->slots);
     g_array_unref(self->free_slots);
     g_array_unref(self->observers);
+    g_ptr_array_unref(self->spare_calls);
     g_free(self);
 }
 
 gboolean
 csi_driver_foresee_node_info(CsiDriver *self, const char *node_name, CsiResponse *response)
 {
-    return self->class->foresee_node_info != NULL && self->class->foresee_node_info(self, node_name, response);
+    return self->class->foresee_node_info != NULL &&
+           self->class->foresee_node_info(self, node_name, response);
 }
 
 const char *
@@ -442,10 +483,8 @@ CsiCallId
 csi_driver_call(CsiDriver *self, const CsiRequest *request, CsiReply reply, void *data)
 {
     g_assert(request->method < CSI_N_METHODS);
-    CsiCall *call = g_malloc0(self->class->call_size);
+    CsiCall *call = call_new(self, request);
 
-    call->driver = self;
-    call->request = csi_request_copy(request);
     call->reply = reply;
     call->data = data;
     call->has_caller = TRUE;

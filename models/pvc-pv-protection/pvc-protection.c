@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 
+#include "models/cluster.h"
 #include "models/kube-controller-manager.h"
 #include "models/plan.h"
 
@@ -22,6 +23,7 @@ typedef struct {
     Informer *claims, *pods;
     InformerIndex *pods_by_claim;
     const char *finalizer; /* interned */
+    gboolean is_batching;  /* since 1.32; before, each claim has a list of its own */
     WorkQueue *queue;
     SimEventId collecting; /* 0: not */
     GHashTable *waiting;   /* namespace -> Batch, borrowed from @batches */
@@ -204,12 +206,33 @@ pvc_protection_apply_change(void *component, const PlanChange *change)
 
 static void claim_processed(void *component, Plan *plan, PlanEnd end, const char *message);
 
+/* The collector: moves up to @n_max keys from the queue to the lists of their namespaces. */
+static void
+collect_keys(PvcProtection *self, unsigned n_max)
+{
+    Entry entry = {0};
+
+    while (n_max-- > 0 && (entry.key = work_queue_get(self->queue, &entry.added_by)) != NULL) {
+        Batch *batch = g_hash_table_lookup(self->waiting, entry.key->namespace);
+        if (batch == NULL) {
+            batch = g_new0(Batch, 1);
+            batch->namespace = entry.key->namespace;
+            batch->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
+            g_hash_table_insert(self->waiting, (void *)batch->namespace, batch);
+            g_queue_push_tail(&self->batches, batch);
+        }
+        g_array_append_val(batch->entries, entry);
+    }
+}
+
 /* Takes the whole list of the next namespace. Returns: whether there is a claim to process */
 static gboolean
 next_entry(PvcProtection *self)
 {
     while (self->batch == NULL || self->at == self->batch->entries->len) {
         g_clear_pointer(&self->batch, batch_free);
+        if (!self->is_batching)
+            collect_keys(self, 1);
         self->batch = g_queue_pop_head(&self->batches);
         if (self->batch == NULL)
             return FALSE;
@@ -267,21 +290,11 @@ static void
 collect(Sim *sim, void *component)
 {
     PvcProtection *self = component;
-    Entry entry = {0};
 
     (void)sim;
     self->collecting = 0;
-    while ((entry.key = work_queue_get(self->queue, &entry.added_by)) != NULL) {
-        Batch *batch = g_hash_table_lookup(self->waiting, entry.key->namespace);
-        if (batch == NULL) {
-            batch = g_new0(Batch, 1);
-            batch->namespace = entry.key->namespace;
-            batch->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
-            g_hash_table_insert(self->waiting, (void *)batch->namespace, batch);
-            g_queue_push_tail(&self->batches, batch);
-        }
-        g_array_append_val(batch->entries, entry);
-    }
+    if (self->is_batching)
+        collect_keys(self, UINT_MAX);
     run_worker(self);
 }
 
@@ -359,6 +372,7 @@ pvc_protection_init(void *component)
     };
 
     self->finalizer = strings_intern(self->base.strings, FINALIZER_PVC_PROTECTION);
+    self->is_batching = cluster_minor_version(self->base.cluster) >= 32;
     self->queue = work_queue_new(&options);
     self->waiting = g_hash_table_new(g_direct_hash, g_direct_equal);
     g_queue_init(&self->batches);

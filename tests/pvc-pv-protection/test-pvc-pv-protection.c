@@ -283,15 +283,26 @@ stories_send_what_they_should(void **state)
 static void
 one_list_serves_a_batch(void **state)
 {
-    const StorageWorldOptions options = {.slow = TRUE};
-    StorageWorld world;
+    static const struct {
+        int32_t minor_version;
+        const char *log;
+    } releases[] = {
+        {32, "LIST pod/*, PUT pvc/a, PUT pvc/b, LIST pod/*, PUT pvc/c, PUT pvc/d"},
+        {31, "LIST pod/*, PUT pvc/a, LIST pod/*, PUT pvc/b, LIST pod/*, PUT pvc/c, LIST pod/*, "
+             "PUT pvc/d"                                             },
+    };
 
     (void)state;
-    storage_world_init(&world, &options);
-    batches(&world);
-    const char *log = storage_world_log(&world);
-    assert_string_equal(log, "LIST pod/*, PUT pvc/a, PUT pvc/b, LIST pod/*, PUT pvc/c, PUT pvc/d");
-    storage_world_clear(&world);
+    for (unsigned i = 0; i < G_N_ELEMENTS(releases); i++) {
+        const StorageWorldOptions options = {.slow = TRUE,
+                                             .minor_version = releases[i].minor_version};
+        StorageWorld world;
+
+        storage_world_init(&world, &options);
+        batches(&world);
+        assert_string_equal(storage_world_log(&world), releases[i].log);
+        storage_world_clear(&world);
+    }
 }
 
 /* A pod that comes to a node while its claim's finalizer goes: the list counts, the cache alone does not. */

@@ -337,6 +337,32 @@ second_publish(void **state)
     assert_int_equal(world_count(world, "PATCH_STATUS VolumeAttachment", NULL, NULL), 400 + again);
 }
 
+/* EA-37, RACE-4: the patch carries the cache's list; what was taken off meanwhile cannot come back on a deleted volume. */
+static void
+stale_list_is_refused(void **state)
+{
+    WorldOptions options = {.seed = 4, .recorded_timing = TRUE};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        g_autofree char *name = g_strdup_printf("pv-%u", i);
+        Volume *volume = world_volume(world, name);
+        object_add_finalizer(&volume->meta, world_intern(world, FINALIZER));
+        world_create(world, &volume->meta);
+        world_run(world, (i + 1) * SIM_SECOND);
+        world_delete(world, KIND_VOLUME, name);
+        world_run(world, (i + 1) * SIM_SECOND + MS(4));
+        if (world_get(world, KIND_VOLUME, name) != NULL)
+            world_edit(world, KIND_VOLUME, name, remove_pv_protection, NULL);
+    }
+    world_run(world, 2 * SIM_MINUTE);
+    unsigned n_refused = world_count(world, "PATCH PersistentVolume 422", NULL, NULL);
+    assert_in_range(n_refused, 20, 90);
+    assert_in_range(world_count(world, "PATCH PersistentVolume", NULL, NULL), 95, 100 + n_refused);
+    assert_int_equal(api_server_count(world->api, KIND_VOLUME), 0);
+}
+
 static void
 make_attachments(World *world)
 {
@@ -455,6 +481,7 @@ main(void)
         cmocka_unit_test(volume_is_let_go),
         cmocka_unit_test(driver_without_attach),
         cmocka_unit_test(second_publish),
+        cmocka_unit_test(stale_list_is_refused),
         cmocka_unit_test(burst_up_and_down),
         cmocka_unit_test(ten_workers),
         cmocka_unit_test(crash_and_restart),

@@ -872,9 +872,11 @@ dist_value(const SimDist *self, double u)
 SimTime
 sim_dist_quantile(const SimDist *self, double u)
 {
-    double ns = dist_value(self, u); /* not negative: no bound is */
+    double ns = dist_value(self, u); /* not below the lower bound, which is a SimTime */
 
-    return ns < 0x1p63 ? (SimTime)(ns + 0.5) : SIM_TIME_MAX;
+    if (!(ns < 0x1p63))
+        return SIM_TIME_MAX;
+    return (SimTime)(ns < 0 ? ns - 0.5 : ns + 0.5);
 }
 
 SimTime

@@ -7,7 +7,7 @@
  * table of kinds is in distribution.c: constant (value), uniform (min and max), exponential (mean), normal (mean and stddev
  * or cv), lognormal (p50 and p99; mean and cv; mu and sigma, of ln(seconds); median and sigma), gamma (shape and scale or
  * mean; mean and cv), weibull (shape and scale), pareto (min and shape), empirical (quantiles: straight lines between them,
- * level beyond), mixture (parts). Each takes shift (added), then min (else 0) and max: what lies beyond is moved to the
+ * level beyond), mixture (parts). Each takes shift (added), then min (else 0; may be negative) and max: what lies beyond is moved to the
  * bound; of a normal, though, only the part between the bounds is drawn from. */
 typedef struct SimDist SimDist;
 

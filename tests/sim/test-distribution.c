@@ -272,6 +272,23 @@ too_long_is_never(void **state)
 }
 
 static void
+a_negative_bound_lets_values_be_negative(void **state)
+{
+    const SimDistArg args[] = {TIME("mean", 0), TIME("stddev", S), TIME("min", -5 * S)};
+    g_autoptr(SimDist) normal = sim_dist_new("normal", args, 3, NULL);
+    g_autoptr(SimDist) uniform = sim_dist_new_uniform(-10, 10);
+    g_autoptr(SimDist) lowest = sim_dist_new_uniform(INT64_MIN, 0);
+
+    (void)state;
+    assert_int_equal(sim_dist_quantile(uniform, 0.125), -8); /* -7.5, away from 0 */
+    assert_int_equal(sim_dist_quantile(uniform, 0.33), -3);  /* -3.4 */
+    assert_int_equal(sim_dist_quantile(uniform, 0.875), 8);
+    assert_true(sim_dist_quantile(normal, 0.01) < -2 * S);
+    assert_true(sim_dist_quantile(normal, 0x1p-53) >= -5 * S);
+    assert_true(sim_dist_quantile(lowest, 0x1p-53) < -SIM_TIME_MAX / 2);
+}
+
+static void
 a_mixture_draws_from_its_parts(void **state)
 {
     g_autoptr(SimDist) fast =
@@ -383,6 +400,7 @@ main(void)
     TEST_ROWS(tests, shape_cases, grows_with_u);
     TEST(tests, quantiles_are_where_they_were_asked_for);
     TEST(tests, too_long_is_never);
+    TEST(tests, a_negative_bound_lets_values_be_negative);
     TEST(tests, a_mixture_draws_from_its_parts);
     TEST(tests, shorthands);
     TEST_ROWS(tests, bad_cases, complains);

@@ -43,7 +43,7 @@ struct SchedulerCache {
     GPtrArray *order; /* of NodeInfo: see scheduler_cache_nodes() */
     gboolean order_is_old;
     PodCounts *counts;
-    unsigned n_soft_tainted;
+    NodeCounts node_counts;
 };
 
 static void
@@ -184,6 +184,7 @@ node_info(SchedulerCache *self, const ObjectKey *key)
         return node;
     node = g_new0(NodeInfo, 1);
     node->key = key;
+    node->scored_cpu_milli = -1;
     set_slot(self->nodes, key->slot, node);
     return node;
 }
@@ -275,6 +276,18 @@ has_soft_taints(const Node *node)
     return FALSE;
 }
 
+static void
+count_node(SchedulerCache *self, const Node *node, int change)
+{
+    NodeCounts *counts = &self->node_counts;
+
+    if (node == NULL)
+        return;
+    counts->n_unschedulable += node->unschedulable ? (unsigned)change : 0;
+    counts->n_tainted += node->taints != NULL ? (unsigned)change : 0;
+    counts->n_soft_tainted += has_soft_taints(node) ? (unsigned)change : 0;
+}
+
 static gboolean
 same_place(const Node *a, const Node *b)
 {
@@ -305,6 +318,7 @@ scheduler_cache_set_node(SchedulerCache *self, const ObjectKey *key, const Node 
         leave_zone(self, info);
     if (moves)
         recount_pods(self, info, node);
+    count_node(self, info->node, -1);
     if (node != NULL)
         object_ref(&node->meta);
     if (info->node != NULL)
@@ -312,9 +326,9 @@ scheduler_cache_set_node(SchedulerCache *self, const ObjectKey *key, const Node 
     info->node = node;
     if (moves && node != NULL)
         enter_zone(self, info);
-    self->n_soft_tainted -= info->has_soft_taints ? 1 : 0;
+    count_node(self, node, 1);
     info->has_soft_taints = has_soft_taints(node);
-    self->n_soft_tainted += info->has_soft_taints ? 1 : 0;
+    info->scored_cpu_milli = -1;
 }
 
 void
@@ -331,10 +345,10 @@ scheduler_cache_set_csi_node(SchedulerCache *self,
     info->csi_node = csi_node;
 }
 
-unsigned
-scheduler_cache_n_soft_tainted(const SchedulerCache *self)
+const NodeCounts *
+scheduler_cache_node_counts(const SchedulerCache *self)
 {
-    return self->n_soft_tainted;
+    return &self->node_counts;
 }
 
 PodCounts *
@@ -518,6 +532,7 @@ count_requests(NodeInfo *node, const PodSpec *spec, int sign)
     node->nonzero_cpu_milli += sign * cpu;
     node->nonzero_memory_bytes += sign * memory;
     node->n_pods += sign;
+    node->scored_cpu_milli = -1;
 }
 
 static void

@@ -23,6 +23,9 @@ struct NodeInfo {
     NodeDomains domains;
     unsigned zone;            /* index into the cache's zones */
     gboolean has_soft_taints; /* PreferNoSchedule */
+    /* Two scores of the last pod that was looked at, by what it asks for: most pods ask for the same. */
+    int64_t scored_cpu_milli, scored_memory_bytes; /* -1: none since the node changed */
+    int64_t least_allocated, balanced;
 };
 
 /* A pod on a node. */
@@ -78,5 +81,8 @@ NodeInfo *scheduler_cache_find_node(const SchedulerCache *self, const ObjectKey 
 /* How many pods on nodes use the claim (VF-31). */
 unsigned scheduler_cache_claim_users(const SchedulerCache *self, const ObjectKey *claim);
 PodCounts *scheduler_cache_pod_counts(const SchedulerCache *self);
-/* Nodes with a PreferNoSchedule taint. */
-unsigned scheduler_cache_n_soft_tainted(const SchedulerCache *self);
+/* How many nodes are of a kind that some plugin looks for. */
+typedef struct {
+    unsigned n_unschedulable, n_tainted, n_soft_tainted;
+} NodeCounts;
+const NodeCounts *scheduler_cache_node_counts(const SchedulerCache *self);

@@ -67,6 +67,8 @@ cycle_new(const CycleView *view)
     self->by_size = g_array_new(FALSE, TRUE, sizeof(unsigned));
     self->candidates = g_ptr_array_new();
     self->zones = g_array_new(FALSE, TRUE, 2 * sizeof(const char *));
+    self->limited = g_array_new(FALSE, TRUE, 2 * sizeof(const char *));
+    self->marks = g_array_new(FALSE, TRUE, sizeof(unsigned));
     self->spread = g_array_new(FALSE, TRUE, sizeof(SpreadState));
     self->terms = g_array_new(FALSE, TRUE, sizeof(TermState));
     self->choices = g_array_new(FALSE, TRUE, sizeof(VolumeChoice));
@@ -88,6 +90,8 @@ cycle_free(Cycle *self)
     g_array_unref(self->by_size);
     g_ptr_array_unref(self->candidates);
     g_array_unref(self->zones);
+    g_array_unref(self->limited);
+    g_array_unref(self->marks);
     g_array_unref(self->spread);
     g_array_unref(self->terms);
     g_array_unref(self->choices);
@@ -281,8 +285,10 @@ filter_nodes(Cycle *self, const Plugin *const *active, unsigned n_active, unsign
     NodeInfo *const *nodes = scheduler_cache_nodes(self->view->cache, &counts.n_nodes);
     unsigned enough =
         feasible_nodes_to_find(counts.n_nodes, self->view->percentage_of_nodes_to_score);
+    unsigned n_feasible = 0;
 
-    while (counts.n_examined < counts.n_nodes && self->feasible->len < enough) {
+    g_ptr_array_set_size(self->feasible, (int)enough);
+    while (counts.n_examined < counts.n_nodes && n_feasible < enough) {
         unsigned at = start + counts.n_examined;
         NodeInfo *node = nodes[at >= counts.n_nodes ? at - counts.n_nodes : at];
         const Plugin *decider = NULL;
@@ -291,7 +297,7 @@ filter_nodes(Cycle *self, const Plugin *const *active, unsigned n_active, unsign
         switch (filter_node(self, active, n_active, node, &decider)) {
         case VERDICT_OK:
         case VERDICT_SKIP:
-            g_ptr_array_add(self->feasible, node);
+            self->feasible->pdata[n_feasible++] = node;
             break;
         case VERDICT_UNSCHEDULABLE:
             counts.n_tried++;
@@ -302,9 +308,11 @@ filter_nodes(Cycle *self, const Plugin *const *active, unsigned n_active, unsign
             break;
         case VERDICT_ERROR:
             counts.failed = decider;
-            return counts;
+            counts.n_nodes = 0; /* no further one */
+            break;
         }
     }
+    g_ptr_array_set_size(self->feasible, (int)n_feasible);
     return counts;
 }
 

@@ -92,14 +92,6 @@ node_domains_clear(NodeDomains *self)
         g_array_unref(g_steal_pointer(&self->indexes));
 }
 
-int32_t
-node_domain(const NodeDomains *self, unsigned topology)
-{
-    if (self->indexes == NULL || topology >= self->indexes->len)
-        return -1;
-    return g_array_index(self->indexes, int32_t, topology);
-}
-
 static int32_t
 domain_of_labels(Topology *topology, const StringMap *labels)
 {
@@ -293,4 +285,10 @@ int32_t
 pod_counter_total(const PodCounter *self)
 {
     return self->total;
+}
+
+const GArray *
+pod_counter_counts(const PodCounter *self)
+{
+    return self->counts;
 }

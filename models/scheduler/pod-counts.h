@@ -20,7 +20,13 @@ typedef struct {
 
 void node_domains_clear(NodeDomains *self);
 /* -1: none */
-int32_t node_domain(const NodeDomains *self, unsigned topology);
+static inline int32_t
+node_domain(const NodeDomains *self, unsigned topology)
+{
+    if (self->indexes == NULL || topology >= self->indexes->len)
+        return -1;
+    return g_array_index(self->indexes, int32_t, topology);
+}
 
 /* How the counts reach nodes and pods that are there already, when something new is counted. */
 typedef struct {
@@ -68,4 +74,6 @@ gboolean pod_term_matches(const PodAffinityTerm *term, const char *namespace, co
 
 unsigned pod_counter_topology(const PodCounter *self);
 int32_t pod_counter_get(const PodCounter *self, int32_t domain); /* 0 for -1 */
-int32_t pod_counter_total(const PodCounter *self);               /* on nodes that have the label */
+const GArray *
+pod_counter_counts(const PodCounter *self);        /* of int32_t, by domain; those beyond are 0 */
+int32_t pod_counter_total(const PodCounter *self); /* on nodes that have the label */

@@ -19,6 +19,14 @@ pod_tolerates_unschedulable(const Pod *pod)
     return FALSE;
 }
 
+/* Without such nodes there is nothing to ask. */
+Verdict
+node_unschedulable_pre_filter(Cycle *cycle)
+{
+    return scheduler_cache_node_counts(cycle->view->cache)->n_unschedulable == 0 ? VERDICT_SKIP
+                                                                                 : VERDICT_OK;
+}
+
 /* VF-40 */
 Verdict
 node_unschedulable_filter(Cycle *cycle, const NodeInfo *node)
@@ -68,6 +76,13 @@ pod_untolerated_taint(const Pod *pod, const Node *node)
     return NULL;
 }
 
+Verdict
+taint_toleration_pre_filter(Cycle *cycle)
+{
+    return scheduler_cache_node_counts(cycle->view->cache)->n_tainted == 0 ? VERDICT_SKIP
+                                                                           : VERDICT_OK;
+}
+
 /* VF-42 */
 Verdict
 taint_toleration_filter(Cycle *cycle, const NodeInfo *node)
@@ -85,7 +100,7 @@ taint_toleration_filter(Cycle *cycle, const NodeInfo *node)
 gboolean
 taint_toleration_pre_score(Cycle *cycle)
 {
-    return scheduler_cache_n_soft_tainted(cycle->view->cache) > 0;
+    return scheduler_cache_node_counts(cycle->view->cache)->n_soft_tainted > 0;
 }
 
 /* Tolerations of other effects do not count here. */
@@ -104,7 +119,7 @@ pod_tolerates_softly(const Pod *pod, const Taint *taint)
 }
 
 int64_t
-taint_toleration_score(Cycle *cycle, const NodeInfo *node)
+taint_toleration_score(Cycle *cycle, NodeInfo *node)
 {
     const Taints *taints = node->node->taints;
     int64_t n = 0;
@@ -160,7 +175,7 @@ node_affinity_pre_score(Cycle *cycle)
 }
 
 int64_t
-node_affinity_score(Cycle *cycle, const NodeInfo *node)
+node_affinity_score(Cycle *cycle, NodeInfo *node)
 {
     const NodeSelector *preferred = cycle->pod->spec->preferred_nodes;
     int64_t sum = 0;

@@ -4,11 +4,13 @@
 /* Weights: VF-80..85. ImageLocality has no row: no image is modelled, so it would add 0 to everybody; NodePorts neither. */
 const Plugin plugins[N_PLUGINS] = {
     [PLUGIN_NODE_UNSCHEDULABLE] = {.name = "NodeUnschedulable",
+                                   .pre_filter = node_unschedulable_pre_filter,
                                    .filter = node_unschedulable_filter},
     [PLUGIN_NODE_NAME] = {.name = "NodeName",
                                    .pre_filter = node_name_pre_filter,
                                    .filter = node_name_filter},
     [PLUGIN_TAINT_TOLERATION] = {.name = "TaintToleration",
+                                   .pre_filter = taint_toleration_pre_filter,
                                    .filter = taint_toleration_filter,
                                    .pre_score = taint_toleration_pre_score,
                                    .score = taint_toleration_score,
@@ -56,7 +58,7 @@ const Plugin plugins[N_PLUGINS] = {
                                    .pre_score = resources_pre_score,
                                    .score = balanced_allocation_score,
                                    .weight = 1},
-    [PLUGIN_SCHEDULING_GATES] = {.name = "SchedulingGates"  },
+    [PLUGIN_SCHEDULING_GATES] = {.name = "SchedulingGates"         },
 };
 
 void

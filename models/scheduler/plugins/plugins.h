@@ -72,6 +72,7 @@ typedef struct {
 /* A topology spread constraint in effect. */
 typedef struct {
     PodCounter *counter;
+    unsigned topology;
     int32_t max_skew, min_domains, min_count;
     gboolean do_not_schedule, is_hostname, matches_itself;
     double weight; /* of a count in the score */
@@ -104,6 +105,9 @@ typedef struct {
     GArray *terms;         /* of TermState */
     GArray *choices;       /* of VolumeChoice, nothing owned: for the node that was asked last */
     GPtrArray *taken; /* of ObjectKey: volumes chosen for the pod's claims on the node at hand */
+    GArray *limited;  /* of LimitedDriver, in volumes.c */
+    GArray *marks;    /* of unsigned: which domains were seen in the count of this number */
+    unsigned n_marks;
     unsigned n_rwop_conflicts;
     gboolean self_affine; /* the pod matches its own required affinity terms */
     int64_t nonzero_cpu_milli, nonzero_memory_bytes;
@@ -120,7 +124,7 @@ typedef struct {
     Verdict (*pre_filter)(Cycle *cycle);
     Verdict (*filter)(Cycle *cycle, const NodeInfo *node);
     gboolean (*pre_score)(Cycle *cycle); /* FALSE: adds nothing to anybody */
-    int64_t (*score)(Cycle *cycle, const NodeInfo *node);
+    int64_t (*score)(Cycle *cycle, NodeInfo *node);
     void (*normalise)(const Cycle *cycle, int64_t *scores, unsigned n);
     int64_t weight;
 } Plugin;
@@ -139,17 +143,19 @@ void cycle_text(Cycle *cycle, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void normalise_by_max(int64_t *scores, unsigned n, gboolean reversed);
 
 /* ---- nodes.c ---- */
+Verdict node_unschedulable_pre_filter(Cycle *cycle);
 Verdict node_unschedulable_filter(Cycle *cycle, const NodeInfo *node);
 Verdict node_name_pre_filter(Cycle *cycle);
 Verdict node_name_filter(Cycle *cycle, const NodeInfo *node);
+Verdict taint_toleration_pre_filter(Cycle *cycle);
 Verdict taint_toleration_filter(Cycle *cycle, const NodeInfo *node);
 gboolean taint_toleration_pre_score(Cycle *cycle);
-int64_t taint_toleration_score(Cycle *cycle, const NodeInfo *node);
+int64_t taint_toleration_score(Cycle *cycle, NodeInfo *node);
 void taint_toleration_normalise(const Cycle *cycle, int64_t *scores, unsigned n);
 Verdict node_affinity_pre_filter(Cycle *cycle);
 Verdict node_affinity_filter(Cycle *cycle, const NodeInfo *node);
 gboolean node_affinity_pre_score(Cycle *cycle);
-int64_t node_affinity_score(Cycle *cycle, const NodeInfo *node);
+int64_t node_affinity_score(Cycle *cycle, NodeInfo *node);
 void node_affinity_normalise(const Cycle *cycle, int64_t *scores, unsigned n);
 /* Whether the pod's selector and required affinity admit the node (VF-47). */
 gboolean pod_wants_node(const Pod *pod, const Node *node);
@@ -160,8 +166,9 @@ gboolean pod_tolerates_unschedulable(const Pod *pod);
 /* ---- resources.c ---- */
 Verdict resources_fit_filter(Cycle *cycle, const NodeInfo *node);
 gboolean resources_pre_score(Cycle *cycle);
-int64_t least_allocated_score(Cycle *cycle, const NodeInfo *node);
-int64_t balanced_allocation_score(Cycle *cycle, const NodeInfo *node);
+/* Both keep the result in @node, until it or what the pod asks for changes. */
+int64_t least_allocated_score(Cycle *cycle, NodeInfo *node);
+int64_t balanced_allocation_score(Cycle *cycle, NodeInfo *node);
 
 /* ---- volumes.c ---- */
 Verdict volume_restrictions_pre_filter(Cycle *cycle);
@@ -185,12 +192,12 @@ int64_t storage_capacity_limit(const StorageCapacity *capacity);
 Verdict topology_spread_pre_filter(Cycle *cycle);
 Verdict topology_spread_filter(Cycle *cycle, const NodeInfo *node);
 gboolean topology_spread_pre_score(Cycle *cycle);
-int64_t topology_spread_score(Cycle *cycle, const NodeInfo *node);
+int64_t topology_spread_score(Cycle *cycle, NodeInfo *node);
 void topology_spread_normalise(const Cycle *cycle, int64_t *scores, unsigned n);
 
 /* ---- inter-pod-affinity.c ---- */
 Verdict pod_affinity_pre_filter(Cycle *cycle);
 Verdict pod_affinity_filter(Cycle *cycle, const NodeInfo *node);
 gboolean pod_affinity_pre_score(Cycle *cycle);
-int64_t pod_affinity_score(Cycle *cycle, const NodeInfo *node);
+int64_t pod_affinity_score(Cycle *cycle, NodeInfo *node);
 void pod_affinity_normalise(const Cycle *cycle, int64_t *scores, unsigned n);

@@ -18,6 +18,7 @@ add_constraint(Cycle *cycle,
     SpreadState state = {
         .counter = pod_counts_matching(counts, cycle->pod->meta.key->namespace, NULL, selector,
                                        topology, TRUE),
+        .topology = topology,
         .max_skew = max_skew,
         .min_domains = MAX(min_domains, 1),
         .do_not_schedule = do_not_schedule,
@@ -62,30 +63,48 @@ is_eligible(const Cycle *cycle, const NodeInfo *node)
 {
     for (unsigned i = 0; i < cycle->spread->len; i++) {
         const SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
-        if (state->do_not_schedule &&
-            node_domain(&node->domains, pod_counter_topology(state->counter)) < 0)
+        if (state->do_not_schedule && node_domain(&node->domains, state->topology) < 0)
             return FALSE;
     }
     return pod_wants_node(cycle->pod, node->node);
+}
+
+/* Counting different domains: a new count, and whether a domain is new in it. */
+static void
+begin_marks(Cycle *cycle)
+{
+    cycle->n_marks++;
+}
+
+static gboolean
+mark(Cycle *cycle, int32_t domain)
+{
+    if (cycle->marks->len <= (unsigned)domain)
+        g_array_set_size(cycle->marks, (unsigned)domain + 1);
+    unsigned *at = &g_array_index(cycle->marks, unsigned, domain);
+    gboolean is_new = *at != cycle->n_marks;
+    *at = cycle->n_marks;
+    return is_new;
 }
 
 /* VF-63: the smallest count among the domains of eligible nodes; 0 if there are too few domains. */
 static void
 find_minimum(Cycle *cycle, SpreadState *state)
 {
-    g_autoptr(GHashTable) seen = g_hash_table_new(g_direct_hash, g_direct_equal);
+    int32_t n_domains = 0;
     unsigned n;
     NodeInfo *const *nodes = scheduler_cache_nodes(cycle->view->cache, &n);
 
+    begin_marks(cycle);
     state->min_count = INT32_MAX;
     for (unsigned i = 0; i < n; i++) {
         if (!is_eligible(cycle, nodes[i]))
             continue;
-        int32_t domain = node_domain(&nodes[i]->domains, pod_counter_topology(state->counter));
-        g_hash_table_add(seen, GINT_TO_POINTER(domain + 1));
+        int32_t domain = node_domain(&nodes[i]->domains, state->topology);
+        n_domains += mark(cycle, domain) ? 1 : 0;
         state->min_count = MIN(state->min_count, pod_counter_get(state->counter, domain));
     }
-    if (g_hash_table_size(seen) < (unsigned)state->min_domains)
+    if (n_domains < state->min_domains)
         state->min_count = 0;
 }
 
@@ -113,7 +132,7 @@ topology_spread_filter(Cycle *cycle, const NodeInfo *node)
         const SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
         if (!state->do_not_schedule)
             continue;
-        int32_t domain = node_domain(&node->domains, pod_counter_topology(state->counter));
+        int32_t domain = node_domain(&node->domains, state->topology);
         if (domain < 0) {
             cycle_reason(
                 cycle,
@@ -138,8 +157,7 @@ is_ignored(const Cycle *cycle, const NodeInfo *node)
 {
     for (unsigned i = 0; cycle->pod->spec->n_spread > 0 && i < cycle->spread->len; i++) {
         const SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
-        if (!state->do_not_schedule &&
-            node_domain(&node->domains, pod_counter_topology(state->counter)) < 0)
+        if (!state->do_not_schedule && node_domain(&node->domains, state->topology) < 0)
             return TRUE;
     }
     return FALSE;
@@ -147,22 +165,21 @@ is_ignored(const Cycle *cycle, const NodeInfo *node)
 
 /* VF-65: how many domains the feasible nodes are in; by host names that is how many nodes there are. */
 static unsigned
-count_domains(const Cycle *cycle, const SpreadState *state)
+count_domains(Cycle *cycle, const SpreadState *state)
 {
-    g_autoptr(GHashTable) seen =
-        state->is_hostname ? NULL : g_hash_table_new(g_direct_hash, g_direct_equal);
-    unsigned n = 0;
+    unsigned n_nodes = 0, n_domains = 0;
 
+    begin_marks(cycle);
     for (unsigned i = 0; i < cycle->feasible->len; i++) {
         const NodeInfo *node = cycle->feasible->pdata[i];
         if (is_ignored(cycle, node))
             continue;
-        n++;
-        int32_t domain = node_domain(&node->domains, pod_counter_topology(state->counter));
-        if (seen != NULL && domain >= 0)
-            g_hash_table_add(seen, GINT_TO_POINTER(domain + 1));
+        n_nodes++;
+        int32_t domain = state->is_hostname ? -1 : node_domain(&node->domains, state->topology);
+        if (domain >= 0 && mark(cycle, domain))
+            n_domains++;
     }
-    return seen != NULL ? g_hash_table_size(seen) : n;
+    return state->is_hostname ? n_nodes : n_domains;
 }
 
 gboolean
@@ -184,19 +201,21 @@ topology_spread_pre_score(Cycle *cycle)
 #define IGNORED_SCORE INT64_C(-1)
 
 int64_t
-topology_spread_score(Cycle *cycle, const NodeInfo *node)
+topology_spread_score(Cycle *cycle, NodeInfo *node)
 {
+    const SpreadState *states = (const SpreadState *)(void *)cycle->spread->data;
     double score = 0;
 
     if (is_ignored(cycle, node))
         return IGNORED_SCORE;
     for (unsigned i = 0; i < cycle->spread->len; i++) {
-        const SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
-        int32_t domain = node_domain(&node->domains, pod_counter_topology(state->counter));
+        const SpreadState *state = &states[i];
+        const GArray *counts = pod_counter_counts(state->counter);
+        int32_t domain = node_domain(&node->domains, state->topology);
         if (state->do_not_schedule || domain < 0)
             continue;
-        score += (double)pod_counter_get(state->counter, domain) * state->weight +
-                 (double)(state->max_skew - 1);
+        int32_t count = (unsigned)domain < counts->len ? g_array_index(counts, int32_t, domain) : 0;
+        score += (double)count * state->weight + (double)(state->max_skew - 1);
     }
     return (int64_t)(score + 0.5);
 }

@@ -43,8 +43,8 @@ unused_percent(int64_t requested, int64_t allocatable)
 }
 
 /* VF-80: the mean over the resources that the node has at all. */
-int64_t
-least_allocated_score(Cycle *cycle, const NodeInfo *node)
+static int64_t
+least_allocated(const Cycle *cycle, const NodeInfo *node)
 {
     const NodeResources *allocatable = &node->node->allocatable;
     int64_t sum = 0, n = 0;
@@ -71,8 +71,8 @@ fraction(int64_t requested, int64_t allocatable)
 }
 
 /* VF-81: one less the standard deviation of the two fractions. */
-int64_t
-balanced_allocation_score(Cycle *cycle, const NodeInfo *node)
+static int64_t
+balanced_allocation(const Cycle *cycle, const NodeInfo *node)
 {
     const NodeResources *allocatable = &node->node->allocatable;
     double deviation = 0;
@@ -85,4 +85,34 @@ balanced_allocation_score(Cycle *cycle, const NodeInfo *node)
         deviation = (cpu > memory ? cpu - memory : memory - cpu) / 2;
     }
     return (int64_t)((1 - deviation) * (double)MAX_NODE_SCORE);
+}
+
+/* The memory is part of the node's cache entry, which the cycle is free to fill in. What a pod asks for, with the defaults
+ * of VF-88, does not tell those that ask for nothing from those that ask for just the defaults: those are not kept. */
+static void
+score(const Cycle *cycle, NodeInfo *node)
+{
+    gboolean is_plain = cycle->pod->spec->cpu_milli > 0 && cycle->pod->spec->memory_bytes > 0;
+
+    if (is_plain && node->scored_cpu_milli == cycle->nonzero_cpu_milli &&
+        node->scored_memory_bytes == cycle->nonzero_memory_bytes)
+        return;
+    node->scored_cpu_milli = is_plain ? cycle->nonzero_cpu_milli : -1;
+    node->scored_memory_bytes = cycle->nonzero_memory_bytes;
+    node->least_allocated = least_allocated(cycle, node);
+    node->balanced = balanced_allocation(cycle, node);
+}
+
+int64_t
+least_allocated_score(Cycle *cycle, NodeInfo *node)
+{
+    score(cycle, node);
+    return node->least_allocated;
+}
+
+int64_t
+balanced_allocation_score(Cycle *cycle, NodeInfo *node)
+{
+    score(cycle, node);
+    return node->balanced;
 }

@@ -189,6 +189,26 @@ prepare_claim(Cycle *cycle, unsigned i)
         find_candidates(cycle, claim);
 }
 
+static gboolean
+can_provision(const StorageClass *class)
+{
+    return class->provisioner != NULL && class->provisioner[0] != '\0' &&
+           strcmp(class->provisioner, PROVISIONER_NONE) != 0;
+}
+
+/* Whether it is all the same for this claim which node it is. */
+static gboolean
+is_met_anywhere(const CycleClaim *claim)
+{
+    const StorageClass *class = claim->class;
+
+    if (claim->is_bound)
+        return claim->bound != NULL && claim->bound->node_affinity == NULL;
+    return claim->selected_node == NULL && claim->reserved == NULL && claim->n_candidates == 0 &&
+           !claim->refused && !claim->checks_capacity && class->allowed_topologies == NULL &&
+           can_provision(class);
+}
+
 Verdict
 volume_binding_pre_filter(Cycle *cycle)
 {
@@ -209,9 +229,13 @@ volume_binding_pre_filter(Cycle *cycle)
     }
     g_array_set_size(cycle->by_size, 0);
     g_ptr_array_set_size(cycle->candidates, 0);
-    for (unsigned i = 0; i < cycle->claims->len; i++)
+    gboolean node_matters = FALSE;
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
         prepare_claim(cycle, i);
-    return VERDICT_OK;
+        node_matters =
+            node_matters || !is_met_anywhere(&g_array_index(cycle->claims, CycleClaim, i));
+    }
+    return node_matters ? VERDICT_OK : VERDICT_SKIP;
 }
 
 /* ---- Filter ---- */
@@ -288,8 +312,7 @@ check_provisioning(const Cycle *cycle, const CycleClaim *claim, const NodeInfo *
 {
     const StorageClass *class = claim->class;
 
-    if (class->provisioner == NULL || class->provisioner[0] == '\0' ||
-        strcmp(class->provisioner, PROVISIONER_NONE) == 0)
+    if (!can_provision(class))
         return CONFLICT_BINDING;
     if (class->allowed_topologies != NULL && class->allowed_topologies->n_terms > 0 &&
         !node_selector_matches(class->allowed_topologies, node->node->meta.labels, NULL))

@@ -52,55 +52,92 @@ is_counted_before(const Cycle *cycle, unsigned i)
     return FALSE;
 }
 
+/* A driver, and how many volumes of it the pod brings. */
+typedef struct {
+    const char *driver;
+    uint32_t n_volumes;
+    gboolean is_shared; /* some pod uses one of them already */
+} LimitedDriver;
+
+static void
+count_volume(Cycle *cycle, const CycleClaim *claim)
+{
+    gboolean is_shared = scheduler_cache_claim_users(cycle->view->cache, claim->key) > 0;
+
+    for (unsigned i = 0; i < cycle->limited->len; i++) {
+        LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, i);
+        if (limited->driver != claim->name.driver)
+            continue;
+        limited->n_volumes++;
+        limited->is_shared = limited->is_shared || is_shared;
+        return;
+    }
+    LimitedDriver limited = {claim->name.driver, 1, is_shared};
+    g_array_append_val(cycle->limited, limited);
+}
+
 /* VF-2, VF-5 */
 Verdict
 volume_limits_pre_filter(Cycle *cycle)
 {
     const VolumeSources sources = {cycle->view->objects, cycle->view->claims, cycle->view->volumes,
                                    cycle->view->classes};
-    gboolean any = FALSE;
 
+    g_array_set_size(cycle->limited, 0);
     for (unsigned i = 0; i < cycle->claims->len; i++) {
         CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
         claim->name = volume_name_of_claim(&sources, claim->key);
         if (claim->name.driver != NULL && is_counted_before(cycle, i))
             claim->name.driver = NULL;
-        any = any || claim->name.driver != NULL;
+        if (claim->name.driver != NULL)
+            count_volume(cycle, claim);
     }
-    return any ? VERDICT_OK : VERDICT_SKIP;
+    return cycle->limited->len > 0 ? VERDICT_OK : VERDICT_SKIP;
 }
 
-/* How many volumes of @driver the node would have more with this pod. A claim that no pod anywhere uses cannot be among the
- * node's volumes yet, so the list is searched for shared claims only. */
+/* How many volumes of a driver the node would have more with this pod. A claim that no pod anywhere uses cannot be among
+ * the node's volumes yet, so the list is searched for shared claims only. */
 static uint32_t
-count_new_volumes(const Cycle *cycle, const NodeInfo *node, const char *driver)
+count_new_volumes(const Cycle *cycle, const NodeInfo *node, const LimitedDriver *limited)
 {
     uint32_t n = 0;
 
+    if (!limited->is_shared)
+        return limited->n_volumes;
     for (unsigned i = 0; i < cycle->claims->len; i++) {
         const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
-        if (claim->name.driver != driver)
-            continue;
-        if (scheduler_cache_claim_users(cycle->view->cache, claim->key) == 0 ||
+        if (claim->name.driver == limited->driver &&
             !node_volumes_used_by_pods(&node->volumes, claim->name))
             n++;
     }
     return n;
 }
 
-/* VF-3. A volume of the pod that is still attached to the node without a pod counts twice (VF-4). */
-Verdict
-volume_limits_filter(Cycle *cycle, const NodeInfo *node)
+/* -1: none given (VF-5, VF-8) */
+static int32_t
+limit_of(const NodeInfo *node, const char *driver)
 {
     const CsiNodeDrivers *drivers = node->csi_node == NULL ? NULL : node->csi_node->drivers;
 
     for (unsigned i = 0; drivers != NULL && i < drivers->n_items; i++) {
-        const CsiNodeDriver *driver = &drivers->items[i];
-        if (driver->allocatable_count < 0)
+        if (drivers->items[i].name == driver)
+            return drivers->items[i].allocatable_count;
+    }
+    return -1;
+}
+
+/* VF-3. A volume of the pod that is still attached to the node without a pod counts twice (VF-4). */
+Verdict
+volume_limits_filter(Cycle *cycle, const NodeInfo *node)
+{
+    for (unsigned i = 0; i < cycle->limited->len; i++) {
+        const LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, i);
+        int32_t limit = limit_of(node, limited->driver);
+        if (limit < 0)
             continue;
-        uint32_t n_new = count_new_volumes(cycle, node, driver->name);
-        if (n_new > 0 && node_volumes_count(&node->volumes, driver->name) + n_new >
-                             (uint32_t)driver->allocatable_count) {
+        uint32_t n_new = count_new_volumes(cycle, node, limited);
+        if (n_new > 0 &&
+            node_volumes_count(&node->volumes, limited->driver) + n_new > (uint32_t)limit) {
             cycle_reason(cycle, "node(s) exceed max volume count");
             return VERDICT_UNSCHEDULABLE;
         }

@@ -73,7 +73,7 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
         .objects = self->objects,
         .timing = &self->timing,
         .minor_version = options->minor_version == 0 ? 32 : options->minor_version,
-        .unlimited_qps = TRUE,
+        .unlimited_qps = !options->throttled,
     };
     self->cluster = cluster_new(&cluster_options);
     self->api = cluster_api(self->cluster);

@@ -19,6 +19,7 @@ typedef struct {
 typedef struct {
     uint64_t seed;
     gboolean polling;      /* no ticker sleeps */
+    gboolean throttled;    /* clients have their limits */
     gboolean slow;         /* requests and watches take random milliseconds; else no time at all */
     int32_t minor_version; /* 0: 32 */
 } StorageWorldOptions;

@@ -508,6 +508,44 @@ sleeps_when_all_is_settled(void **state)
     storage_world_clear(&world);
 }
 
+/* TIM-74a: 50 static claims at once: one claim after the other, its four writes in a row, 20 writes a second after the
+ * first 30. */
+static void
+binds_one_claim_after_the_other(void **state)
+{
+    enum { N_PAIRS = 50 };
+    const StorageWorldOptions options = {.slow = TRUE, .throttled = TRUE};
+    const SimTime created_at =
+        60 * SIM_SECOND; /* the volumes are Available, the bucket is full again */
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, &options);
+    storage_world_start(&world);
+    for (int i = 0; i < N_PAIRS; i++) {
+        g_autofree char *name = g_strdup_printf("p%d", i);
+        storage_world_create(&world, storage_world_volume(&world, name, 5, ""));
+    }
+    storage_world_run(&world, created_at);
+    storage_world_log(&world);
+    for (int i = 0; i < N_PAIRS; i++) {
+        g_autofree char *name = g_strdup_printf("p%d", i);
+        storage_world_create(&world, storage_world_claim(&world, name, 5, ""));
+    }
+    const SimTime last_at = created_at + (4 * N_PAIRS - 30) * SIM_SECOND / 20;
+    storage_world_run(&world, last_at - 60 * SIM_MS);
+    assert_int_equal(api_server_n_requests(world.api, API_UPDATE_STATUS), 3 * N_PAIRS - 1);
+    storage_world_run(&world, last_at + 60 * SIM_MS);
+    assert_int_equal(api_server_n_requests(world.api, API_UPDATE_STATUS), 3 * N_PAIRS);
+    assert_int_equal(world.refused, 0);
+
+    g_auto(GStrv) writes = g_strsplit(storage_world_log(&world), ", ", -1);
+    assert_int_equal(g_strv_length(writes), 4 * N_PAIRS);
+    for (int i = 0; i < 4 * N_PAIRS; i++)
+        assert_true(g_str_has_prefix(writes[i], i % 2 == 0 ? "PUT p" : "PUT/st p"));
+    storage_world_clear(&world);
+}
+
 /* ---- Sleeping and polling come to the same ---- */
 
 static void
@@ -608,6 +646,7 @@ main(void)
         cmocka_unit_test(stories_send_what_they_should),
         cmocka_unit_test(restarts_where_it_was),
         cmocka_unit_test(sleeps_when_all_is_settled),
+        cmocka_unit_test(binds_one_claim_after_the_other),
         cmocka_unit_test(sleeping_equals_polling),
     };
 

@@ -66,16 +66,16 @@ class_info_new(ExternalProvisioner *self, const StorageClass *class)
 {
     ClassInfo *info = g_new0(ClassInfo, 1);
     const StringMap *parameters = class->parameters;
-    unsigned n_pairs = parameters == NULL ? 0 : parameters->n_pairs, n_passed = 0, n_fs_types = 0;
-    g_autofree StringPair *passed = g_new0(StringPair, n_pairs + 1);
+    unsigned n_pairs = parameters == NULL ? 0 : parameters->n_pairs, n_fs_types = 0;
+    g_autoptr(GArray) passed = g_array_new(FALSE, FALSE, sizeof(StringPair));
 
     info->class = (const StorageClass *)object_ref(&class->meta);
     if (self->options->default_fstype != NULL && self->options->default_fstype[0] != '\0')
         info->fs_type = self->options->default_fstype;
     for (unsigned i = 0; i < n_pairs; i++)
         if (read_parameter(self, info, &parameters->pairs[i], &n_fs_types))
-            passed[n_passed++] = parameters->pairs[i];
-    info->parameters = string_map_new(passed, n_passed);
+            g_array_append_val(passed, parameters->pairs[i]);
+    info->parameters = string_map_new((const StringPair *)(const void *)passed->data, passed->len);
     topology_terms_flatten(&info->allowed, class->allowed_topologies);
     return info;
 }

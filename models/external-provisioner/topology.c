@@ -153,8 +153,9 @@ topology_terms_flatten(TopologyTerms *self, const NodeSelector *allowed)
         const LabelSelector *expressions = allowed->terms[i].expressions;
         if (expressions == NULL || expressions->n_requirements == 0)
             continue;
-        g_autofree StringPair *pairs = g_new0(StringPair, expressions->n_requirements);
-        flatten_expressions(self, expressions, pairs, 0);
+        g_autoptr(GArray) pairs = g_array_new(FALSE, TRUE, sizeof(StringPair));
+        g_array_set_size(pairs, expressions->n_requirements);
+        flatten_expressions(self, expressions, (StringPair *)(void *)pairs->data, 0);
     }
     self->n_used = self->n_terms;
 }
@@ -202,18 +203,15 @@ topology_clear(Topology *self)
 static StringMap *
 node_segment(const StringList *keys, const StringMap *labels)
 {
-    StringPair few[8];
-    g_autofree StringPair *many =
-        keys->n_items > G_N_ELEMENTS(few) ? g_new(StringPair, keys->n_items) : NULL;
-    StringPair *pairs = many != NULL ? many : few;
+    g_autoptr(GArray) pairs = g_array_sized_new(FALSE, FALSE, sizeof(StringPair), keys->n_items);
 
     for (unsigned i = 0; i < keys->n_items; i++) {
-        const char *value = string_map_get(labels, keys->items[i]);
-        if (value == NULL)
+        StringPair pair = {keys->items[i], string_map_get(labels, keys->items[i])};
+        if (pair.value == NULL)
             return NULL;
-        pairs[i] = (StringPair){keys->items[i], value};
+        g_array_append_val(pairs, pair);
     }
-    return string_map_new(pairs, keys->n_items);
+    return string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
 }
 
 /* Counts a node's segment: @change is 1 or -1. */
@@ -337,7 +335,9 @@ selected_topology(const TopologyQuery *query, const TopologyPool **pool, const S
     if (entry == NULL || entry->topology_keys == NULL)
         return g_strdup_printf("no topology key found on CSINode %s", query->node_name);
     *pool = topology_pool(query->cluster, entry->topology_keys);
-    *segment = query->node == NULL ? NULL : topology_pool_segment(*pool, query->node->meta.labels);
+    *segment = query->node == NULL || *pool == NULL
+                   ? NULL
+                   : topology_pool_segment(*pool, query->node->meta.labels);
     if (*segment == NULL)
         return g_strdup_printf(
             "topology labels from selected node \"%s\" does not match topology keys from CSINode",
@@ -361,7 +361,7 @@ take_terms(TopologyRequirement *requirement,
            TopologyAlloc alloc,
            void *data)
 {
-    requirement->requisite = alloc(data, 2 * terms->n_used * sizeof(StringMap *));
+    requirement->requisite = alloc(data, (size_t)2 * terms->n_used * sizeof(StringMap *));
     requirement->preferred = requirement->requisite + terms->n_used;
     for (unsigned i = 0; i < terms->n_terms; i++)
         if (terms->terms[i].n_nodes > 0)

@@ -327,9 +327,9 @@ second_publish(void **state)
     for (unsigned i = 0; i < 400; i++) {
         g_autofree char *volume = g_strdup_printf("pv-%u", i), *name = g_strdup_printf("va-%u", i);
         world_create(world, &world_volume(world, volume)->meta);
-        world_run(world, (10 * i + 1) * SIM_SECOND);
+        world_run(world, (10 * (SimTime)i + 1) * SIM_SECOND);
         world_create(world, &world_attachment(world, name, volume, "b")->meta);
-        world_run(world, 10 * (i + 1) * SIM_SECOND);
+        world_run(world, 10 * ((SimTime)i + 1) * SIM_SECOND);
     }
     unsigned again = world_count(world, "ControllerPublishVolume", NULL, NULL) - 400;
     print_message("second publish: %u of 400\n", again);

@@ -536,9 +536,9 @@ single_deletes_repeat_now_and_then(void **state)
         object_add_finalizer(&volume->meta, world_intern(world, FINALIZER_PROVISIONER));
         world_create(world, &volume->meta);
         world_edit(world, KIND_VOLUME, name, remove_pv_protection, NULL);
-        world_run(world, (10 * i + 5) * SIM_SECOND);
+        world_run(world, (10 * (SimTime)i + 5) * SIM_SECOND);
         world_edit_status(world, KIND_VOLUME, name, set_volume_phase, &released);
-        world_run(world, 10 * (i + 1) * SIM_SECOND);
+        world_run(world, 10 * ((SimTime)i + 1) * SIM_SECOND);
     }
     assert_in_range(world_count(world, "DELETE PersistentVolume 404", NULL, NULL), 58, 98);
 }

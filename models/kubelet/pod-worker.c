@@ -152,10 +152,7 @@ add_start_events(Plan *plan, const Pod *pod)
         const char *name = spec->containers[i].name;
         const char *image = spec->containers[i].image == NULL ? "" : spec->containers[i].image;
         plan_event(plan, &pod->meta, "Normal", "Pulling", "Pulling image \"%s\"", image);
-        plan_event(plan,
-                   &pod->meta,
-                   "Normal",
-                   "Pulled",
+        plan_event(plan, &pod->meta, "Normal", "Pulled",
                    "Successfully pulled image \"%s\" in 0s (0s including waiting). Image size: 0 "
                    "bytes.",
                    image);

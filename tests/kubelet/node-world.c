@@ -158,7 +158,8 @@ node_world_attach(World *self, const char *name, const char *node)
     world_create(self, &attachment->meta);
     world_edit_status(self, KIND_ATTACHMENT, key->name, set_attached, NULL);
     world_edit_status(self, KIND_NODE, node, list_attached, unique);
-    if (!csi_modelled_driver_add_attachment(self->driver, volume->source->handle, world_intern(self, node)))
+    if (!csi_modelled_driver_add_attachment(self->driver, volume->source->handle,
+                                            world_intern(self, node)))
         g_error("%s cannot be attached to %s", name, node);
 }
 

@@ -124,31 +124,37 @@ prepare_block(World *world)
     node_world_attach(world, "v", "a");
 }
 
+/* What the kubelet writes and has done, on the way up and down. */
+#define BARE_UP "PATCH_STATUS Pod, PATCH_STATUS Pod"
+#define BARE_DOWN "PATCH_STATUS Pod, DELETE Pod"
+#define CSI_UP "PATCH_STATUS Pod, NodeStageVolume, NodePublishVolume, PATCH_STATUS Pod"
+#define CSI_DOWN "PATCH_STATUS Pod, NodeUnpublishVolume, NodeUnstageVolume, DELETE Pod"
+#define IN_USE_UP                                                                                  \
+    "PATCH_STATUS Pod, PATCH_STATUS Node, NodeStageVolume, NodePublishVolume, PATCH_STATUS Pod"
+#define IN_USE_DOWN CSI_DOWN ", PATCH_STATUS Node"
+#define TWO_UP                                                                                     \
+    "PATCH_STATUS Pod, PATCH_STATUS Node, NodeStageVolume, NodeStageVolume, NodePublishVolume, "   \
+    "NodePublishVolume, PATCH_STATUS Pod"
+#define TWO_DOWN                                                                                   \
+    "PATCH_STATUS Pod, NodeUnpublishVolume, NodeUnpublishVolume, NodeUnstageVolume, "              \
+    "NodeUnstageVolume, DELETE Pod, PATCH_STATUS Node"
+#define V UNIQUE("v")
+#define V_AND_W UNIQUE("v") " " UNIQUE("w")
+
 static const struct {
     const char *name;
     void (*prepare)(World *world);
     const char *claims;
-    const char *up, *down; /* what the kubelet writes and has done */
+    const char *up, *down;
     const char *in_use;
 } sequences[] = {
-    {"no volume", prepare_none, NULL, "PATCH_STATUS Pod, PATCH_STATUS Pod", "PATCH_STATUS Pod, DELETE Pod", ""},
-    {"attached", prepare_csi, "v",
-     "PATCH_STATUS Pod, PATCH_STATUS Node, NodeStageVolume, NodePublishVolume, PATCH_STATUS Pod",
-     "PATCH_STATUS Pod, NodeUnpublishVolume, NodeUnstageVolume, DELETE Pod, PATCH_STATUS Node", UNIQUE("v")},
-    {"two volumes, mounted side by side", prepare_two, "v w",
-     "PATCH_STATUS Pod, PATCH_STATUS Node, NodeStageVolume, NodeStageVolume, NodePublishVolume, NodePublishVolume, "
-     "PATCH_STATUS Pod",
-     "PATCH_STATUS Pod, NodeUnpublishVolume, NodeUnpublishVolume, NodeUnstageVolume, NodeUnstageVolume, DELETE Pod, "
-     "PATCH_STATUS Node",
-     UNIQUE("v") " " UNIQUE("w")},
-    {"attachRequired: false", prepare_not_attached, "v",
-     "PATCH_STATUS Pod, NodeStageVolume, NodePublishVolume, PATCH_STATUS Pod",
-     "PATCH_STATUS Pod, NodeUnpublishVolume, NodeUnstageVolume, DELETE Pod", ""},
-    {"local", prepare_local, "v", "PATCH_STATUS Pod, PATCH_STATUS Pod", "PATCH_STATUS Pod, DELETE Pod", ""},
-    {"nfs", prepare_nfs, "v", "PATCH_STATUS Pod, PATCH_STATUS Pod", "PATCH_STATUS Pod, DELETE Pod", ""},
-    {"block", prepare_block, "v",
-     "PATCH_STATUS Pod, PATCH_STATUS Node, NodeStageVolume, NodePublishVolume, PATCH_STATUS Pod",
-     "PATCH_STATUS Pod, NodeUnpublishVolume, NodeUnstageVolume, DELETE Pod, PATCH_STATUS Node", UNIQUE("v")},
+    {"no volume",             prepare_none,         NULL,  BARE_UP,   BARE_DOWN,   ""     },
+    {"attached",              prepare_csi,          "v",   IN_USE_UP, IN_USE_DOWN, V      },
+    {"two, side by side",     prepare_two,          "v w", TWO_UP,    TWO_DOWN,    V_AND_W},
+    {"attachRequired: false", prepare_not_attached, "v",   CSI_UP,    CSI_DOWN,    ""     },
+    {"local",                 prepare_local,        "v",   BARE_UP,   BARE_DOWN,   ""     },
+    {"nfs",                   prepare_nfs,          "v",   BARE_UP,   BARE_DOWN,   ""     },
+    {"block",                 prepare_block,        "v",   IN_USE_UP, IN_USE_DOWN, V      },
 };
 
 /* Order-free comparison of what waits on nothing common (RACE-13): the unstaging against the pod's end. */
@@ -196,7 +202,9 @@ up_and_down(void **state)
         assert_same_but_for_the_delete(world, sequences[i].down);
         assert_null(node_world_pod(world, "p"));
         assert_in_use(world, "");
-        assert_int_equal(csi_modelled_driver_is_staged(world->driver, world_intern(world, "v"), world_intern(world, "a")), 0);
+        assert_int_equal(csi_modelled_driver_is_staged(world->driver, world_intern(world, "v"),
+                                                       world_intern(world, "a")),
+                         0);
     }
 }
 
@@ -228,8 +236,10 @@ a_block_volume_tells_that_it_is_there(void **state)
     node_world_add_pod(world, "p", "a", "v");
     run_for(world, 20 * SIM_SECOND);
     g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
-    assert_non_null(strstr(events, "SuccessfulMountVolume x1: MapVolume.MapPodDevice succeeded for volume \"v\" globalMapPath "));
-    assert_non_null(strstr(events, "SuccessfulMountVolume x1: MapVolume.MapPodDevice succeeded for volume \"v\" volumeMapPath "));
+    assert_non_null(strstr(events, "SuccessfulMountVolume x1: MapVolume.MapPodDevice succeeded for "
+                                   "volume \"v\" globalMapPath "));
+    assert_non_null(strstr(events, "SuccessfulMountVolume x1: MapVolume.MapPodDevice succeeded for "
+                                   "volume \"v\" volumeMapPath "));
 }
 
 /* What a pod is told to be on its way. */
@@ -312,9 +322,9 @@ claim_is_not_bound_yet(void **state)
     run_for(world, MS(299));
     assert_events(world, "p", "");
     run_for(world, MS(20));
-    assert_events(world,
-                  "p",
-                  "FailedMount x1: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed "
+    assert_events(world, "p",
+                  "FailedMount x1: Unable to attach or mount volumes: unmounted volumes=[v], "
+                  "unattached volumes=[], failed "
                   "to process volumes=[v]: error processing PVC default/v: PVC is not bound");
     node_world_bind(world, "v");
     run_for(world, 20 * SIM_SECOND);
@@ -347,8 +357,11 @@ static const CsiModelledError stage_internal = {
     .method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .probability = 1};
 static const CsiModelledError stage_slow = {
     .method = CSI_NODE_STAGE_VOLUME, .code = CSI_DEADLINE_EXCEEDED, .probability = 1};
-static const CsiModelledError stage_thrice = {
-    .method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .message = "no", .probability = 1, .count = 3};
+static const CsiModelledError stage_thrice = {.method = CSI_NODE_STAGE_VOLUME,
+                                              .code = CSI_INTERNAL,
+                                              .message = "no",
+                                              .probability = 1,
+                                              .count = 3};
 static const CsiModelledError unpublish_twice = {
     .method = CSI_NODE_UNPUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 1, .count = 2};
 
@@ -382,9 +395,8 @@ staging_is_tried_again(void **state)
     assert_int_equal(at[2] - at[1], MS(1100));
     assert_int_equal(at[3] - at[2], MS(2100));
     g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
-    assert_true(g_str_has_prefix(
-        events,
-        "FailedMount x3: MountVolume.MountDevice failed for volume \"v\" : rpc error: code = Internal desc = no"));
+    assert_true(g_str_has_prefix(events, "FailedMount x3: MountVolume.MountDevice failed for "
+                                         "volume \"v\" : rpc error: code = Internal desc = no"));
     assert_true(pod_is_ready(node_world_pod(world, "p")));
 }
 
@@ -479,9 +491,9 @@ read_write_once_pod(void **state)
     run_for(world, 20 * SIM_SECOND);
     node_world_add_pod(world, "q", "a", "v");
     run_for(world, 2 * SIM_SECOND);
-    assert_events(world,
-                  "q",
-                  "FailedMount x3: MountVolume.SetUp failed for volume \"v\" : volume uses the ReadWriteOncePod access mode "
+    assert_events(world, "q",
+                  "FailedMount x3: MountVolume.SetUp failed for volume \"v\" : volume uses the "
+                  "ReadWriteOncePod access mode "
                   "and is already in use by another pod");
     node_world_delete_pod(world, "p", FALSE);
     run_for(world, 30 * SIM_SECOND);
@@ -557,8 +569,10 @@ add_driver(World *world, const char *name, StringMap *selector, SimTime delay)
     options.attach_limit = 5;
     CsiModelledDriver *driver = csi_modelled_driver_new(world->sim, world->strings, &options, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
-        csi_modelled_driver_add_node(driver, world_intern(world, nodes[i]), world_intern(world, "id-1"), segments);
-    cluster_add_driver(world->cluster, csi_modelled_driver_base(driver), name, &plugin, no_options, NULL);
+        csi_modelled_driver_add_node(driver, world_intern(world, nodes[i]),
+                                     world_intern(world, "id-1"), segments);
+    cluster_add_driver(world->cluster, csi_modelled_driver_base(driver), name, &plugin, no_options,
+                       NULL);
     return driver;
 }
 
@@ -575,7 +589,8 @@ assert_registered(World *world, const char *driver)
     assert_int_equal(entry->topology_keys->n_items, 1);
     assert_string_equal(entry->topology_keys->items[0], "topology.other/rack");
     assert_string_equal(object_label(node, world_intern(world, "topology.other/rack")), "r1");
-    assert_string_equal(object_annotation(node, "csi.volume.kubernetes.io/nodeid"), "{\"other.test\":\"id-1\"}");
+    assert_string_equal(object_annotation(node, "csi.volume.kubernetes.io/nodeid"),
+                        "{\"other.test\":\"id-1\"}");
 }
 
 static void
@@ -627,7 +642,8 @@ on_some_nodes_only(void **state)
     node_world_start(world);
     node_world_start_node(world, "b");
     assert_null(csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "a"), name));
-    assert_non_null(csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "b"), name));
+    assert_non_null(
+        csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "b"), name));
     cluster_free(g_steal_pointer(&world->cluster));
     csi_driver_free(csi_modelled_driver_base(other));
     string_map_unref(selector);

@@ -151,3 +151,5 @@ void scenario_fault_free(ScenarioFault *fault);
 char *scenario_fault_text(const ScenarioFault *fault);
 /* The JSON Schema of scenario files. (owned) */
 json_t *scenario_schema(void);
+/* The fields of spec as tables in Markdown: what docs/scenario-format.md has. (owned) */
+char *scenario_reference(void);

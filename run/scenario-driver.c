@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "scenario-private.h"
+#include "sim/sim.h"
+
+/* Drivers: fields, over those of a profile, over what most drivers do. */
+
+#define CAPABILITIES_GIVEN 1u /* see scenario-format.c */
+#define ATTACHER "external-attacher"
+
+/* ---- Sidecars ---- */
+
+static void
+fault_unknown_sidecar(Loader *self, const json_t *sidecars, const char *name)
+{
+    g_autofree char *names = process_class_names(PER_DRIVER);
+    g_auto(GStrv) words = g_strsplit(names, ", ", -1);
+    g_autofree char *nearest =
+        format_nearest(name, (const char *const *)words, g_strv_length(words));
+    g_autofree char *known = g_strdup_printf("known: %s", names);
+
+    format_fault_member(&self->reader, sidecars, name, nearest != NULL ? nearest : known,
+                        "there is no sidecar of this name here");
+}
+
+/* Later flags win. */
+static void
+add_flags(GHashTable *all, const ProcessClass *class, GHashTable *flags)
+{
+    GHashTable *known = g_hash_table_lookup(all, class->name);
+
+    if (known == NULL) {
+        g_hash_table_insert(all, (char *)class->name, g_hash_table_ref(flags));
+        return;
+    }
+    for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++) {
+        char *text = g_hash_table_lookup(flags, flag->name);
+        if (text != NULL)
+            g_hash_table_insert(known, (char *)flag->name, text);
+    }
+}
+
+/* More than one replica wants leader election, which comes later. Returns: (borrowed): the flags without that */
+static const json_t *
+take_replicas(Loader *self, const json_t *flags)
+{
+    unsigned replicas = 1;
+
+    if (json_object_get(flags, "replicas") == NULL)
+        return flags;
+    FormatPlace place = format_enter_member(&self->reader, flags, "replicas");
+    format_read(&self->reader, &format_count, json_object_get(flags, "replicas"), &replicas);
+    if (replicas > 1)
+        format_fault(&self->reader, "1 is",
+                     "%u replicas with leader election are not supported yet", replicas);
+    format_leave(&self->reader, place);
+
+    json_t *rest = json_copy((json_t *)flags);
+    json_object_del(rest, "replicas");
+    yaml_positions_copy(self->positions, flags, rest);
+    g_ptr_array_add(self->made, rest);
+    return rest;
+}
+
+static void
+read_sidecars(Loader *self, const json_t *sidecars, GHashTable *all, GPtrArray *absent)
+{
+    const char *name;
+    json_t *flags;
+
+    json_object_foreach((json_t *)sidecars, name, flags)
+    {
+        const ProcessClass *class = process_class_find(name);
+        if (class == NULL || class->scope != PER_DRIVER) {
+            fault_unknown_sidecar(self, sidecars, name);
+            continue;
+        }
+        FormatPlace place = format_enter_member(&self->reader, sidecars, name);
+        if (json_is_false(flags))
+            g_ptr_array_add(absent, (char *)class->name);
+        else if (!json_is_null(flags))
+            add_flags(all, class,
+                      scenario_read_flags(&self->reader, class, take_replicas(self, flags)));
+        format_leave(&self->reader, place);
+    }
+}
+
+/* ---- Flags from the driver's own manifests ---- */
+
+/* Real sidecars that no model knows, and the driver's own container. */
+static const ProcessClass *
+sidecar_of_container(const json_t *container)
+{
+    const char *name = json_string_value(json_object_get(container, "name"));
+    const char *image = json_string_value(json_object_get(container, "image"));
+    g_autofree char *base = g_path_get_basename(image != NULL ? image : "");
+    g_auto(GStrv) parts = g_strsplit_set(base, ":@", 2);
+    const char *candidates[] = {parts[0] != NULL ? parts[0] : "", name != NULL ? name : ""};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(candidates); i++) {
+        const char *candidate = candidates[i];
+        /* "csi-provisioner", as images are called, is "external-provisioner" as its project is */
+        g_autofree char *external = g_str_has_prefix(candidate, "csi-")
+                                        ? g_strdup_printf("external-%s", candidate + strlen("csi-"))
+                                        : g_strdup(candidate);
+        const ProcessClass *class = process_class_find(external);
+        if (class != NULL && class->scope == PER_DRIVER)
+            return class;
+    }
+    return NULL;
+}
+
+/* Flags that say how the process is set up in a pod: nothing that a model knows. */
+static gboolean
+is_deployment_flag(const char *name)
+{
+    static const char *const names[] = {
+        "csi-address",
+        "v",
+        "logtostderr",
+        "stderrthreshold",
+        "kubeconfig",
+        "metrics-address",
+        "http-endpoint",
+        "metrics-path",
+        "leader-election-namespace",
+        "log_dir",
+        "alsologtostderr",
+        "enable-leader-election",
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
+        if (g_str_equal(names[i], name))
+            return TRUE;
+    return FALSE;
+}
+
+/* "--worker-threads=100"; a flag alone is true. */
+static void
+read_argument(Loader *self, const ProcessClass *class, const char *argument, json_t *flags)
+{
+    const char *name = argument + strspn(argument, "-");
+    const char *equals = strchr(name, '=');
+    g_autofree char *key =
+        equals != NULL ? g_strndup(name, (gsize)(equals - name)) : g_strdup(name);
+
+    if (name == argument || is_deployment_flag(key))
+        return;
+    if (process_class_flag(class, key) == NULL) {
+        char *text = g_strdup_printf("%s --%s (%s:%u)", class->name, key, self->reader.at.file,
+                                     self->reader.at.line);
+        g_ptr_array_add(self->scenario.ignored, text);
+        return;
+    }
+    json_object_set_new(flags, key, json_string(equals != NULL ? equals + 1 : "true"));
+}
+
+static void
+read_container(Loader *self, const json_t *container, GHashTable *all)
+{
+    const ProcessClass *class = sidecar_of_container(container);
+    const json_t *arguments = json_object_get(container, "args");
+
+    if (class == NULL)
+        return;
+    json_t *flags = json_object();
+    g_ptr_array_add(self->made, flags);
+    for (gsize i = 0; i < json_array_size(arguments); i++) {
+        const char *argument = json_string_value(json_array_get(arguments, i));
+        yaml_positions_item(self->positions, arguments, i, &self->reader.at);
+        if (argument != NULL)
+            read_argument(self, class, argument, flags);
+    }
+    add_flags(all, class, scenario_read_flags(&self->reader, class, flags));
+}
+
+static const json_t *
+member_at(const json_t *value, const char *const *path)
+{
+    for (; *path != NULL; path++)
+        value = json_object_get(value, *path);
+    return value;
+}
+
+static void
+read_driver_manifest(Loader *self, const DriverFields *fields, GHashTable *all)
+{
+    static const char *const containers_path[] = {"spec", "template", "spec", "containers", NULL};
+    FormatPlace place = format_enter_member(&self->reader, fields->source, "fromManifest");
+    GPtrArray *documents = loader_read_file(self, fields->from_manifest);
+    unsigned n_found = 0;
+
+    for (unsigned i = 0; documents != NULL && i < documents->len; i++) {
+        const json_t *containers = member_at(documents->pdata[i], containers_path);
+        for (gsize k = 0; k < json_array_size(containers); k++) {
+            const json_t *container = json_array_get(containers, k);
+            n_found += sidecar_of_container(container) != NULL;
+            FormatJump jump = format_go_file(&self->reader, container);
+            read_container(self, container, all);
+            format_come_back(&self->reader, jump);
+        }
+    }
+    if (documents != NULL && n_found == 0)
+        format_fault(&self->reader, NULL, "no sidecar runs in %s", fields->from_manifest);
+    format_leave(&self->reader, place);
+}
+
+/* ---- Options ---- */
+
+static StringMap *
+string_map_from_json(FormatReader *reader, const json_t *object)
+{
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value)
+    {
+        StringPair pair = {format_intern(reader, key),
+                           format_intern(reader, json_string_value(value))};
+        if (pair.value != NULL)
+            g_array_append_val(pairs, pair);
+    }
+    StringMap *map = string_map_new((const StringPair *)pairs->data, pairs->len);
+    if (map != NULL)
+        g_ptr_array_add(reader->maps, map);
+    return map;
+}
+
+static const StringMap *
+zone_map(FormatReader *reader, const char *key, const char *zone)
+{
+    StringPair pair = {format_intern(reader, key), zone};
+    StringMap *map = string_map_new(&pair, 1);
+
+    g_ptr_array_add(reader->maps, map);
+    return map;
+}
+
+static void
+set_limits(FormatReader *reader, const FormatList *list, CsiModelledOptions *options)
+{
+    const LimitFields *fields = list->items;
+    CsiModelledLimit *limits = format_alloc(reader, list->n * sizeof *limits);
+
+    for (unsigned i = 0; i < list->n; i++)
+        limits[i] = (CsiModelledLimit){
+            .methods = fields[i].methods,
+            .per_node = fields[i].per_node,
+            .concurrent = fields[i].concurrent,
+            .qps = fields[i].rate.qps,
+            .burst = fields[i].rate.burst,
+        };
+    options->limits = limits;
+    options->n_limits = list->n;
+}
+
+static void
+set_pools(Loader *self,
+          const DriverFields *fields,
+          const char *topology_key,
+          CsiModelledOptions *options)
+{
+    const PoolFields *pool = fields->pools.items;
+    CsiModelledPool *pools = format_alloc(&self->reader, fields->pools.n * sizeof *pools);
+
+    for (unsigned i = 0; i < fields->pools.n; i++) {
+        pools[i].bytes = pool[i].capacity;
+        if (pool[i].zone != NULL && topology_key != NULL)
+            pools[i].segments = zone_map(&self->reader, topology_key, pool[i].zone);
+        else if (pool[i].zone != NULL)
+            format_fault_member(&self->reader, fields->source, "pools", NULL,
+                                "a pool is in zone %s, but the driver has no topology",
+                                pool[i].zone);
+        else
+            pools[i].segments = string_map_from_json(&self->reader, pool[i].topology);
+    }
+    options->pools = pools;
+    options->n_pools = fields->pools.n;
+}
+
+/* What can change at run time. */
+static void
+set_run_time_options(Loader *self,
+                     const DriverFields *fields,
+                     const char *topology_key,
+                     CsiModelledOptions *options)
+{
+    for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
+        options->latency[i] = fields->latency[i];
+    options->errors = fields->errors.items;
+    options->n_errors = fields->errors.n;
+    set_limits(&self->reader, &fields->limits, options);
+    set_pools(self, fields, topology_key, options);
+    options->attach_limit = (int)fields->attach_limit;
+    options->volume_bytes_min = fields->volume_size.min;
+    options->volume_bytes_max = fields->volume_size.max;
+    options->volume_bytes_step = fields->volume_size.step;
+    if (fields->volume_size.def != 0)
+        options->volume_bytes_default = fields->volume_size.def;
+    options->ready_at = fields->ready_at;
+}
+
+static void
+set_capabilities(const DriverFields *fields,
+                 gboolean attaches,
+                 gboolean has_topology,
+                 CsiModelledOptions *options)
+{
+    if (fields->controller_capabilities != 0)
+        options->controller_capabilities = fields->controller_capabilities & ~CAPABILITIES_GIVEN;
+    if (fields->node_capabilities != 0)
+        options->node_capabilities = fields->node_capabilities & ~CAPABILITIES_GIVEN;
+    if (fields->plugin_capabilities != 0)
+        options->plugin_capabilities = fields->plugin_capabilities & ~CAPABILITIES_GIVEN;
+    if (!attaches)
+        options->controller_capabilities &= ~(unsigned)CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME;
+    if (!has_topology)
+        options->plugin_capabilities &= ~(unsigned)CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS;
+}
+
+static StringList *
+string_list_of(FormatReader *reader, char **items)
+{
+    if (items == NULL || items[0] == NULL)
+        return NULL;
+    StringList *list = string_list_new((const char *const *)items, g_strv_length(items));
+    g_ptr_array_add(reader->lists, list);
+    return list;
+}
+
+static void
+set_fixed_options(Loader *self, const DriverFields *fields, CsiModelledOptions *options)
+{
+    options->name = fields->name;
+    options->vendor_version = fields->vendor_version;
+    options->topologies_per_volume = fields->topologies_per_volume;
+    options->attach_limit_reported = (int)fields->attach_limit_reported;
+    options->mutable_keys = string_list_of(&self->reader, fields->mutable_keys);
+    options->volume_context = string_map_from_json(&self->reader, fields->volume_context);
+    options->publish_context = string_map_from_json(&self->reader, fields->publish_context);
+    options->lock = (CsiModelledLock)fields->lock;
+    options->needs_secrets = fields->needs_secrets;
+    options->random_ids = fields->random_ids;
+    options->adopts_unknown_volumes = fields->adopts_unknown_volumes;
+    options->checks_mounts = fields->checks_mounts;
+    options->keeps_snapshot_sources = fields->keeps_snapshot_sources;
+    options->snapshots_take_room = fields->snapshots_take_room;
+    options->aborts_with_caller = fields->aborts_with_caller;
+}
+
+/* The back end itself knows best what contradicts what. */
+static void
+try_options(Loader *self, const CsiModelledOptions *options)
+{
+    const SimOptions sim_options = {.untraced = TRUE};
+    g_autoptr(Sim) sim = sim_new(&sim_options);
+    g_autoptr(GError) error = NULL;
+    CsiModelledDriver *driver = csi_modelled_driver_new(sim, self->reader.strings, options, &error);
+
+    if (driver == NULL)
+        format_fault(&self->reader, NULL, "%s", error->message);
+    else
+        csi_driver_free(csi_modelled_driver_base(driver));
+}
+
+/* ---- Whole drivers ---- */
+
+static const CsiDriverObject *
+driver_object(const Loader *self, const char *name)
+{
+    for (unsigned i = 0; i < self->manifests->len; i++) {
+        const ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
+        if (info->object != NULL && object_kind(info->object) == KIND_CSI_DRIVER &&
+            g_str_equal(object_name(info->object), name))
+            return CSI_DRIVER_OBJECT(info->object);
+    }
+    return NULL;
+}
+
+static gboolean
+driver_attaches(Loader *self, const DriverFields *fields)
+{
+    const CsiDriverObject *object = driver_object(self, fields->name);
+    gboolean said = json_object_get(fields->source, "attachRequired") != NULL;
+
+    if (object != NULL && said && object->attach_required != fields->attach_required)
+        format_fault_member(&self->reader, fields->source, "attachRequired",
+                            "remove one of the two", "the CSIDriver of this name says %s",
+                            object->attach_required ? "true" : "false");
+    if (object != NULL)
+        return object->attach_required;
+    if (fields->attach_required >= 0)
+        return fields->attach_required;
+    return fields->controller_capabilities == 0 ||
+           (fields->controller_capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME) != 0;
+}
+
+/* Returns: NULL: it has none */
+static const char *
+driver_topology_key(Loader *self, const DriverFields *fields)
+{
+    if (json_is_string(fields->topology))
+        return format_intern(&self->reader, json_string_value(fields->topology));
+    if (json_is_false(fields->topology))
+        return NULL;
+    if (fields->topology != NULL && !json_is_true(fields->topology))
+        format_fault_member(&self->reader, fields->source, "topology", NULL,
+                            "must be the key of the driver's topology, or false");
+    g_autofree char *key = g_strdup_printf("topology.%s/zone", fields->name);
+    return format_intern(&self->reader, key);
+}
+
+static void
+read_profile(Loader *self, DriverFields *fields)
+{
+    const char *name = json_string_value(json_object_get(fields->source, "profile"));
+
+    if (name == NULL || *name == '\0')
+        return;
+    FormatPlace place = format_enter_member(&self->reader, fields->source, "profile");
+    const json_t *profile = loader_read_profile(self, name);
+    format_leave(&self->reader, place);
+    if (profile == NULL)
+        return;
+    FormatJump jump = format_go_file(&self->reader, profile);
+    format_read_fields(&self->reader, scenario_profile_format.fields, profile, fields, TRUE);
+    format_come_back(&self->reader, jump);
+}
+
+static void
+build_sidecars(Loader *self,
+               const DriverFields *fields,
+               const json_t *of_profile,
+               gboolean attaches,
+               ScenarioDriver *driver)
+{
+    GPtrArray *absent = g_ptr_array_new();
+    GHashTable *all =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_hash_table_unref);
+
+    g_ptr_array_add(self->reader.tables, all);
+    if (of_profile != NULL) {
+        FormatJump jump = format_go_file(&self->reader, of_profile);
+        read_sidecars(self, of_profile, all, absent);
+        format_come_back(&self->reader, jump);
+    }
+    if (fields->from_manifest != NULL)
+        read_driver_manifest(self, fields, all);
+    if (json_is_object(json_object_get(fields->source, "sidecars"))) {
+        FormatPlace place = format_enter_member(&self->reader, fields->source, "sidecars");
+        read_sidecars(self, json_object_get(fields->source, "sidecars"), all, absent);
+        format_leave(&self->reader, place);
+    }
+    if (!attaches)
+        g_ptr_array_add(absent, (char *)ATTACHER);
+    driver->sidecars = all;
+    driver->absent_sidecars = format_alloc(&self->reader, (absent->len + 1) * sizeof(char *));
+    if (absent->len > 0)
+        memcpy(driver->absent_sidecars, absent->pdata, absent->len * sizeof(char *));
+    g_ptr_array_unref(absent);
+}
+
+static json_t *
+driver_manifest(Loader *self, const char *name, gboolean attaches)
+{
+    json_t *manifest =
+        json_pack("{s:s, s:s, s:{s:s}, s:{s:b}}", "apiVersion", "storage.k8s.io/v1", "kind",
+                  "CSIDriver", "metadata", "name", name, "spec", "attachRequired", attaches);
+    g_ptr_array_add(self->made, manifest);
+    return manifest;
+}
+
+static void
+build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
+{
+    const json_t *source = fields->source, *of_profile;
+    const char *path = fields->path;
+    YamlPosition at = fields->at;
+
+    scenario_driver_fields_init(fields);
+    fields->source = source;
+    fields->path = path;
+    fields->at = at;
+    read_profile(self, fields);
+    of_profile = fields->sidecars;
+    format_read_fields(&self->reader, scenario_driver_format.fields, source, fields, FALSE);
+    if (fields->name == NULL)
+        return;
+
+    gboolean attaches = driver_attaches(self, fields);
+    driver->name = (char *)fields->name;
+    driver->topology_key = (char *)driver_topology_key(self, fields);
+    csi_modelled_options_init(&driver->model);
+    set_fixed_options(self, fields, &driver->model);
+    set_run_time_options(self, fields, driver->topology_key, &driver->model);
+    set_capabilities(fields, attaches, driver->topology_key != NULL, &driver->model);
+    driver->attach_limit = (int)fields->attach_limit;
+    driver->node_plugin = (NodePluginOptions){
+        .registers_after = fields->node_plugin.registers_after,
+        .preregistered = fields->node_plugin.preregistered,
+    };
+    driver->node_selector = (json_t *)fields->node_plugin.node_selector;
+    driver->manifest = driver_manifest(self, fields->name, attaches);
+    build_sidecars(self, fields, of_profile, attaches, driver);
+    try_options(self, &driver->model);
+}
+
+static void
+check_name_is_new(Loader *self, unsigned number)
+{
+    const Scenario *scenario = &self->scenario;
+    const DriverFields *fields = self->fields.spec.drivers.items;
+
+    for (unsigned i = 0; i < number; i++)
+        if (g_strcmp0(scenario->drivers[i].name, scenario->drivers[number].name) == 0 &&
+            scenario->drivers[i].name != NULL)
+            format_fault_member(&self->reader, fields[number].source, "name", NULL,
+                                "there is a driver \"%s\" already", scenario->drivers[i].name);
+}
+
+void
+loader_build_drivers(Loader *self)
+{
+    DriverFields *fields = self->fields.spec.drivers.items;
+    Scenario *scenario = &self->scenario;
+
+    scenario->drivers =
+        format_alloc(&self->reader, self->fields.spec.drivers.n * sizeof(ScenarioDriver));
+    for (unsigned i = 0; i < self->fields.spec.drivers.n; i++) {
+        if (fields[i].source == NULL)
+            continue; /* no mapping: reported already */
+        FormatJump jump = format_go(&self->reader, &fields[i].at, fields[i].path);
+        build_driver(self, &fields[i], &scenario->drivers[i]);
+        check_name_is_new(self, i);
+        format_come_back(&self->reader, jump);
+    }
+    scenario->n_drivers = self->fields.spec.drivers.n;
+}
+
+static int
+driver_index(Loader *self, const char *name)
+{
+    const Scenario *scenario = &self->scenario;
+
+    if (name == NULL)
+        return scenario->n_drivers == 1 ? 0 : -1;
+    for (unsigned i = 0; i < scenario->n_drivers; i++)
+        if (g_strcmp0(scenario->drivers[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+char *
+loader_driver_hint(Loader *self, const char *name)
+{
+    const Scenario *scenario = &self->scenario;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+    for (unsigned i = 0; i < scenario->n_drivers; i++)
+        if (scenario->drivers[i].name != NULL)
+            g_ptr_array_add(names, scenario->drivers[i].name);
+    char *nearest = format_nearest(name, (const char *const *)names->pdata, names->len);
+    if (nearest != NULL || names->len == 0)
+        return nearest;
+    g_ptr_array_add(names, NULL);
+    g_autofree char *all = g_strjoinv(", ", (char **)names->pdata);
+    return g_strdup_printf("known: %s", all);
+}
+
+const char *
+loader_driver_named(Loader *self, const char *name, const json_t *where, const char *member)
+{
+    int found = driver_index(self, name);
+
+    if (found >= 0)
+        return self->scenario.drivers[found].name;
+    if (name == NULL) {
+        format_fault(&self->reader, NULL, "\"%s\" must say which: there are %u drivers", member,
+                     self->scenario.n_drivers);
+        return NULL;
+    }
+    g_autofree char *hint = loader_driver_hint(self, name);
+    format_fault_member(&self->reader, where, member, hint, "there is no driver \"%s\"", name);
+    return NULL;
+}
+
+/* ---- Changes at run time ---- */
+
+CsiModelledOptions *
+loader_change_driver(Loader *self, const ActionFields *action, const char **driver)
+{
+    const json_t *change = action->set_driver;
+    const char *name = json_string_value(json_object_get(change, "name"));
+    FormatPlace place = format_enter_member(&self->reader, action->source, "setDriver");
+    CsiModelledOptions *options = NULL;
+
+    *driver = loader_driver_named(self, name, change, "name");
+    if (*driver != NULL) {
+        int which = driver_index(self, *driver);
+        DriverFields *fields = (DriverFields *)self->fields.spec.drivers.items + which;
+        const json_t *source = fields->source;
+        fields->source = change;
+        format_read_fields(&self->reader, scenario_set_driver_format.fields, change, fields, TRUE);
+        options = format_alloc(&self->reader, sizeof *options);
+        *options = self->scenario.drivers[which].model;
+        set_run_time_options(self, fields, self->scenario.drivers[which].topology_key, options);
+        try_options(self, options);
+        fields->source = source;
+    }
+    format_leave(&self->reader, place);
+    return options;
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "scenario-private.h"
+
+/* Manifests: where they come from, which matter, and what is done with them and when. */
+
+/* ---- Kinds that no model knows ---- */
+
+/* Of Kubernetes itself, without a say in storage. A kind that is in no table may be a slip of the pen, so these are named. */
+static const char *const ignored_kinds[] = {
+    "APIService",
+    "Binding",
+    "CertificateSigningRequest",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ComponentStatus",
+    "ConfigMap",
+    "CustomResourceDefinition",
+    "DeviceClass",
+    "EndpointSlice",
+    "Endpoints",
+    "Event",
+    "FlowSchema",
+    "HorizontalPodAutoscaler",
+    "IPAddress",
+    "Ingress",
+    "IngressClass",
+    "Lease",
+    "LimitRange",
+    "MutatingWebhookConfiguration",
+    "Namespace",
+    "NetworkPolicy",
+    "PodDisruptionBudget",
+    "PodTemplate",
+    "PriorityClass",
+    "PriorityLevelConfiguration",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "ResourceQuota",
+    "ResourceSlice",
+    "Role",
+    "RoleBinding",
+    "RuntimeClass",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+    "ServiceCIDR",
+    "StorageVersionMigration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+};
+
+/* These would make or change claims and volumes: leaving them out in silence would give a wrong answer. */
+static const char *const later_kinds[] = {
+    "CronJob",
+    "DaemonSet",
+    "Deployment",
+    "Job",
+    "ReplicaSet",
+    "ReplicationController",
+    "VolumeAttributesClass",
+    "VolumeSnapshot",
+    "VolumeSnapshotClass",
+    "VolumeSnapshotContent",
+};
+
+static gboolean
+is_one_of(const char *word, const char *const *words, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (g_str_equal(words[i], word))
+            return TRUE;
+    return FALSE;
+}
+
+/* Groups of others: "monitoring.coreos.com/v1". */
+static gboolean
+is_custom(const char *api_version)
+{
+    const char *slash = strchr(api_version, '/');
+    const char *dot = strchr(api_version, '.');
+    g_autofree char *group =
+        slash != NULL ? g_strndup(api_version, (gsize)(slash - api_version)) : NULL;
+
+    return group != NULL && dot != NULL && dot < slash && !g_str_has_suffix(group, ".k8s.io");
+}
+
+/* ---- Collecting ---- */
+
+static const char *
+manifest_text(const json_t *manifest, const char *section, const char *key)
+{
+    const json_t *parent = section != NULL ? json_object_get(manifest, section) : manifest;
+    return json_string_value(json_object_get(parent, key));
+}
+
+static void
+add_ignored(Loader *self, const json_t *manifest, const char *kind)
+{
+    const char *name = manifest_text(manifest, "metadata", "name");
+    const YamlPosition *at = &self->reader.at;
+
+    g_ptr_array_add(
+        self->scenario.ignored,
+        g_strdup_printf("%s/%s (%s:%u)", kind, name != NULL ? name : "", at->file, at->line));
+}
+
+static void
+add_manifest(Loader *self, const json_t *manifest, int action)
+{
+    const char *kind = manifest_text(manifest, NULL, "kind");
+    const char *name = manifest_text(manifest, "metadata", "name");
+    g_autofree char *path =
+        g_strdup_printf("%s/%s", kind != NULL ? kind : "?", name != NULL ? name : "?");
+    ManifestInfo info = {
+        .json = manifest,
+        .action = action,
+        .at = self->reader.at,
+        .path = format_intern(&self->reader, path),
+    };
+
+    g_array_append_val(self->manifests, info);
+}
+
+static void collect(Loader *self, const json_t *manifest, int action);
+
+static void
+collect_items(Loader *self, const json_t *list, int action)
+{
+    const json_t *items = json_object_get(list, "items");
+
+    for (gsize i = 0; i < json_array_size(items); i++) {
+        YamlPosition at = self->reader.at;
+        yaml_positions_item(self->positions, items, i, &self->reader.at);
+        collect(self, json_array_get(items, i), action);
+        self->reader.at = at;
+    }
+}
+
+/* The reader stands at the manifest. */
+static void
+collect(Loader *self, const json_t *manifest, int action)
+{
+    const char *kind = manifest_text(manifest, NULL, "kind");
+    const char *version = manifest_text(manifest, NULL, "apiVersion");
+    ObjectKind known;
+
+    if (!json_is_object(manifest)) {
+        format_fault(&self->reader, NULL, "must be a Kubernetes object, not %s",
+                     format_json_words(manifest));
+        return;
+    }
+    if (kind == NULL || version == NULL || kind_find(version, kind, &known)) {
+        add_manifest(self, manifest, action);
+    } else if (g_str_equal(kind, "Scenario")) {
+        if (action >= 0)
+            format_fault(&self->reader, NULL, "a Scenario is no Kubernetes object");
+    } else if (g_str_has_suffix(kind, "List") &&
+               json_is_array(json_object_get(manifest, "items"))) {
+        collect_items(self, manifest, action);
+    } else if (is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds))) {
+        format_fault_member(&self->reader, manifest, "kind", NULL, "%s is not supported yet", kind);
+    } else if (is_one_of(kind, ignored_kinds, G_N_ELEMENTS(ignored_kinds)) || is_custom(version)) {
+        add_ignored(self, manifest, kind);
+    } else {
+        add_manifest(self, manifest, action); /* the parser says what is wrong */
+    }
+}
+
+static void
+collect_documents(Loader *self, const GPtrArray *documents, int action)
+{
+    for (unsigned i = 0; documents != NULL && i < documents->len; i++) {
+        FormatJump jump = format_go_file(&self->reader, documents->pdata[i]);
+        collect(self, documents->pdata[i], action);
+        format_come_back(&self->reader, jump);
+    }
+}
+
+/* A file name, an object, or a list of these; the reader stands there. */
+static void
+collect_value(Loader *self, const json_t *value, int action, gboolean files_only)
+{
+    if (json_is_array(value)) {
+        for (gsize i = 0; i < json_array_size(value); i++) {
+            FormatPlace place = format_enter_item(&self->reader, value, i);
+            const json_t *item = json_array_get(value, i);
+            if (json_is_array(item))
+                format_fault(&self->reader, NULL, "must be a file name or an object, not a list");
+            else
+                collect_value(self, item, action, files_only);
+            format_leave(&self->reader, place);
+        }
+    } else if (json_is_string(value) && *json_string_value(value) != '\0') {
+        collect_documents(self, loader_read_file(self, json_string_value(value)), action);
+    } else if (json_is_object(value) && !files_only) {
+        FormatJump jump = format_go(&self->reader, &self->reader.at, "");
+        collect(self, value, action);
+        format_come_back(&self->reader, jump);
+    } else {
+        format_fault(&self->reader, NULL, "must be the name of a file%s, not %s",
+                     files_only ? "" : " or an object",
+                     json_is_string(value) ? "nothing" : format_json_words(value));
+    }
+}
+
+/* ---- Parsing, for the checks ---- */
+
+static void
+report_manifest(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    Loader *self = parser->data;
+    const ManifestInfo *info = self->parsing;
+    YamlPosition at = info->at;
+    g_autofree char *path =
+        g_strdup_printf("%s%s%s", info->path, parser->path->len > 0 ? "." : "", parser->path->str);
+    gsize prefix = parser->path->len > 0 ? parser->path->len + strlen(": ") : 0;
+
+    if (!yaml_positions_find(self->positions, where, &at))
+        yaml_positions_path(self->positions, info->json, parser->path->str, &at);
+    scenario_faults_add(self->faults, &at, path, message + MIN(prefix, strlen(message)), hint);
+}
+
+static void
+parse_manifests(Loader *self)
+{
+    ApiParser parser = {
+        .objects = self->objects,
+        .report = report_manifest,
+        .data = self,
+        .path = g_string_new(NULL),
+    };
+
+    for (unsigned i = 0; i < self->manifests->len; i++) {
+        ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
+        self->parsing = info;
+        g_string_truncate(parser.path, 0);
+        info->object = api_parser_object(&parser, info->json);
+    }
+    g_string_free(parser.path, TRUE);
+}
+
+void
+loader_collect_manifests(Loader *self, const GPtrArray *documents)
+{
+    const ActionFields *actions = self->fields.spec.workload.items;
+    FormatJump jump;
+
+    collect_documents(self, documents, -1);
+    if (self->fields.spec.manifests != NULL) {
+        yaml_positions_find(self->positions, self->fields.spec.manifests, &self->reader.at);
+        jump = format_go(&self->reader, &self->reader.at, "spec.manifests");
+        collect_value(self, self->fields.spec.manifests, -1, TRUE);
+        format_come_back(&self->reader, jump);
+    }
+    for (unsigned i = 0; i < self->fields.spec.workload.n; i++) {
+        const json_t *create = json_object_get(actions[i].source, "create");
+        if (actions[i].create.manifest == NULL)
+            continue;
+        jump = format_go(&self->reader, &actions[i].place, actions[i].path);
+        FormatPlace outer = format_enter_member(&self->reader, actions[i].source, "create");
+        FormatPlace inner = format_enter_member(&self->reader, create, "manifest");
+        collect_value(self, actions[i].create.manifest, (int)i, FALSE);
+        format_leave(&self->reader, inner);
+        format_leave(&self->reader, outer);
+        format_come_back(&self->reader, jump);
+    }
+    loader_apply_object_sets(self);
+    parse_manifests(self);
+}
+
+/* ---- Actions ---- */
+
+static ScenarioManifest
+manifest_of(const ManifestInfo *info)
+{
+    return (ScenarioManifest){
+        .manifest = (json_t *)info->json,
+        .file = info->at.file,
+        .line = info->at.line,
+    };
+}
+
+/* Those of one action, or of the start; they stand together. */
+static ScenarioManifest *
+manifests_of(Loader *self, int action, unsigned *n)
+{
+    ScenarioManifest *manifests =
+        format_alloc(&self->reader, self->manifests->len * sizeof *manifests);
+
+    *n = 0;
+    for (unsigned i = 0; i < self->manifests->len; i++) {
+        const ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
+        if (info->action == action)
+            manifests[(*n)++] = manifest_of(info);
+    }
+    return manifests;
+}
+
+static gboolean
+find_kind(Loader *self, const TargetFields *target, const json_t *where, ObjectKind *kind)
+{
+    const char *names[N_KINDS];
+
+    if (target->kind == NULL || kind_find(NULL, target->kind, kind))
+        return target->kind != NULL;
+    for (unsigned i = 0; i < N_KINDS; i++)
+        names[i] = kind_class((ObjectKind)i)->kind;
+    g_autofree char *nearest = format_nearest(target->kind, names, N_KINDS);
+    format_fault_member(&self->reader, where, "kind", nearest, "no model knows the kind \"%s\"",
+                        target->kind);
+    return FALSE;
+}
+
+static gboolean
+build_target(Loader *self, const TargetFields *target, const char *member, ScenarioAction *action)
+{
+    const ActionFields *fields = self->acting;
+    FormatPlace place = format_enter_member(&self->reader, fields->source, member);
+    const json_t *where = json_object_get(fields->source, member);
+    gboolean ok = find_kind(self, target, where, &action->kind);
+    gboolean namespaced = ok && kind_class(action->kind)->namespaced;
+
+    if (ok && target->namespace != NULL && !namespaced)
+        format_fault_member(&self->reader, where, "namespace", NULL, "a %s belongs to no namespace",
+                            target->kind);
+    action->namespace = (char *)(!namespaced                 ? NULL
+                                 : target->namespace != NULL ? target->namespace
+                                                             : "default");
+    action->name = (char *)target->name;
+    action->grace_s = (int32_t)target->grace_s;
+    action->patch = (json_t *)target->patch;
+    action->replicas = (int32_t)target->replicas;
+    format_leave(&self->reader, place);
+    return ok;
+}
+
+static void
+build_scale(Loader *self, ScenarioAction *action)
+{
+    TargetFields target = self->acting->scale;
+
+    if (target.kind == NULL)
+        target.kind = "StatefulSet";
+    action->type = ACTION_SCALE;
+    if (build_target(self, &target, "scale", action) && action->kind != KIND_STATEFUL_SET)
+        format_fault(&self->reader, NULL, "only a StatefulSet can be scaled so far");
+}
+
+static void
+build_create(Loader *self, int number, ScenarioAction *action)
+{
+    const CreateFields *create = &self->acting->create;
+
+    action->type = ACTION_CREATE;
+    action->manifests = manifests_of(self, number, &action->n_manifests);
+    action->count = MAX(create->count, 1);
+    action->numbered = create->count > 0;
+    action->interarrival = create->interarrival;
+}
+
+static void
+build_workload_action(Loader *self, int number, ScenarioAction *action)
+{
+    const ActionFields *fields = self->acting;
+    const char *driver = NULL;
+
+    if (json_object_get(fields->source, "create") != NULL) {
+        build_create(self, number, action);
+    } else if (json_object_get(fields->source, "delete") != NULL) {
+        action->type = ACTION_DELETE;
+        build_target(self, &fields->delete, "delete", action);
+    } else if (json_object_get(fields->source, "patch") != NULL) {
+        action->type = ACTION_PATCH;
+        build_target(self, &fields->patch, "patch", action);
+    } else if (json_object_get(fields->source, "scale") != NULL) {
+        build_scale(self, action);
+    } else if (fields->set_driver != NULL) {
+        action->type = ACTION_SET_DRIVER;
+        action->driver_options = loader_change_driver(self, fields, &driver);
+        action->driver = (char *)driver;
+    }
+}
+
+static const char *
+crash_instance(Loader *self, const ProcessClass *class)
+{
+    const ActionFields *fields = self->acting;
+
+    switch (class->scope) {
+    case PER_CLUSTER:
+        return NULL;
+    case PER_DRIVER:
+        return loader_driver_named(self, fields->driver, fields->source, "driver");
+    case PER_NODE:
+        if (fields->node == NULL)
+            format_fault(&self->reader, "node: the name of a node",
+                         "\"%s\" runs on every node: say which", class->name);
+        return fields->node;
+    }
+    g_assert_not_reached();
+}
+
+static void
+fault_unknown_component(Loader *self, const ActionFields *fields)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+    for (unsigned i = 0; model_classes[i] != NULL; i++)
+        g_ptr_array_add(names, (char *)model_classes[i]->process->name);
+    g_autofree char *nearest =
+        format_nearest(fields->component, (const char *const *)names->pdata, names->len);
+    format_fault_member(&self->reader, fields->source, "component", nearest,
+                        "there is no component \"%s\" here", fields->component);
+}
+
+static void
+build_fault(Loader *self, ScenarioAction *action)
+{
+    const ActionFields *fields = self->acting;
+    const ProcessClass *class =
+        fields->component != NULL ? process_class_find(fields->component) : NULL;
+
+    action->type = ACTION_CRASH;
+    action->restart_after = fields->restart_after;
+    if (fields->component == NULL && fields->what != NULL) {
+        format_fault(&self->reader,
+                     "only crashes of components are: component: external-attacher, do: crash",
+                     "faults of whole nodes are not supported yet");
+    } else if (fields->what != NULL && !g_str_equal(fields->what, "crash")) {
+        format_fault_member(&self->reader, fields->source, "do", "crash is",
+                            "\"%s\" is not supported yet", fields->what);
+    } else if (class == NULL && fields->component != NULL) {
+        fault_unknown_component(self, fields);
+    } else if (class != NULL) {
+        action->process = (char *)class->name;
+        action->instance = (char *)crash_instance(self, class);
+    }
+}
+
+static void
+build_action(Loader *self, const ActionFields *fields, int number, ScenarioAction *action)
+{
+    FormatJump jump = format_go(&self->reader, &fields->place, fields->path);
+
+    self->acting = fields;
+    action->at = fields->at;
+    action->file = fields->place.file;
+    action->line = fields->place.line;
+    action->restart_after = -1;
+    action->grace_s = -1;
+    if (number >= 0)
+        build_workload_action(self, number, action);
+    else
+        build_fault(self, action);
+    if (fields->at > self->scenario.until)
+        format_fault_member(&self->reader, fields->source, "at", NULL,
+                            "is after the end of the run");
+    format_come_back(&self->reader, jump);
+}
+
+typedef struct {
+    SimTime at;
+    unsigned number;
+} ActionOrder;
+
+static int
+action_order_compare(const void *a, const void *b)
+{
+    const ActionOrder *first = a, *second = b;
+
+    if (first->at != second->at)
+        return first->at < second->at ? -1 : 1;
+    return first->number < second->number ? -1 : 1;
+}
+
+/* In the order of time, because a later setDriver builds on an earlier one. */
+static void
+build_workload(Loader *self)
+{
+    const FormatList *list = &self->fields.spec.workload;
+    const ActionFields *fields = list->items;
+    g_autofree ActionOrder *order = g_new(ActionOrder, list->n + 1);
+
+    for (unsigned i = 0; i < list->n; i++)
+        order[i] = (ActionOrder){fields[i].at, i};
+    qsort(order, list->n, sizeof *order, action_order_compare);
+    for (unsigned i = 0; i < list->n; i++) {
+        unsigned number = order[i].number;
+        if (fields[number].source != NULL)
+            build_action(self, &fields[number], (int)number, &self->scenario.actions[number]);
+    }
+}
+
+void
+loader_build_actions(Loader *self)
+{
+    const SpecFields *spec = &self->fields.spec;
+    const ActionFields *faults = spec->faults.items;
+    Scenario *scenario = &self->scenario;
+
+    scenario->manifests = manifests_of(self, -1, &scenario->n_manifests);
+    scenario->n_actions = spec->workload.n + spec->faults.n;
+    scenario->actions = format_alloc(&self->reader, scenario->n_actions * sizeof(ScenarioAction));
+    build_workload(self);
+    for (unsigned i = 0; i < spec->faults.n; i++)
+        if (faults[i].source != NULL)
+            build_action(self, &faults[i], -1, &scenario->actions[spec->workload.n + i]);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "format.h"
+#include "models/api/field.h"
+#include "scenario.h"
+
+/* Loading a scenario: scenario.c reads files into documents and goes through the steps; scenario-format.c has the tables of
+ * fields; scenario-driver.c makes drivers of their fields and profiles; scenario-objects.c reads the manifests and
+ * scenario-check.c looks whether what is named is there; scenario-set.c changes documents as --set says. */
+
+typedef struct {
+    int attach_required; /* -1: as the CSIDriver says, else as the capabilities do */
+    const char *name, *profile, *from_manifest, *vendor_version;
+    const json_t *topology; /* false: none; text: the key */
+    SimDist *latency[CSI_N_LATENCIES];
+    FormatList errors; /* of CsiModelledError */
+    FormatList limits; /* of LimitFields */
+    FormatList pools;  /* of PoolFields */
+    struct {
+        int64_t min, max, step, def;
+    } volume_size;
+    uint32_t controller_capabilities, node_capabilities,
+        plugin_capabilities; /* 0: as most drivers */
+    unsigned attach_limit, attach_limit_reported, topologies_per_volume;
+    char **mutable_keys;
+    const json_t *volume_context, *publish_context;
+    int lock; /* CsiModelledLock */
+    SimTime ready_at;
+    gboolean needs_secrets, random_ids, adopts_unknown_volumes, checks_mounts,
+        keeps_snapshot_sources, snapshots_take_room, aborts_with_caller;
+    const json_t *sidecars;
+    struct {
+        const json_t *node_selector;
+        SimDist *registers_after;
+        gboolean preregistered;
+    } node_plugin;
+    const json_t *source; /* the mapping they stand in */
+    YamlPosition at;
+    const char *path;
+} DriverFields;
+
+typedef struct {
+    uint32_t methods;
+    gboolean per_node;
+    unsigned concurrent;
+    struct {
+        double qps;
+        unsigned burst;
+    } rate;
+} LimitFields;
+
+typedef struct {
+    const json_t *topology;
+    const char *zone;
+    int64_t capacity;
+} PoolFields;
+
+typedef struct {
+    const json_t *manifest;
+    unsigned count; /* 0: not given */
+    SimDist *interarrival;
+} CreateFields;
+
+typedef struct {
+    const char *kind, *namespace, *name;
+    int64_t grace_s; /* -1: not given */
+    const json_t *patch;
+    unsigned replicas;
+} TargetFields;
+
+typedef struct {
+    SimTime at;
+    CreateFields create;
+    TargetFields delete, patch, scale;
+    const json_t *set_driver;
+    /* Of faults: */
+    const char *component, *driver, *node, *what;
+    SimTime restart_after; /* -1: never */
+    const json_t *source;
+    YamlPosition place;
+    const char *path;
+} ActionFields;
+
+typedef struct {
+    int64_t min, max; /* -1: not given */
+} CountFields;
+
+/* What one expectation wants of one kind. */
+typedef struct {
+    const char *phase, *reason, *name, *node, *zone, *driver;
+    int ready; /* -1: any */
+    CountFields count;
+    gboolean is_given;
+} ExpectedFields;
+
+typedef struct {
+    SimTime at; /* SIM_TIME_MAX: at the end */
+    ExpectedFields pods, claims, volumes, attachments, nodes, driver_volumes;
+    const json_t *source;
+    YamlPosition place;
+    const char *path;
+} ExpectFields;
+
+typedef struct {
+    const char *stage;
+    double quantile;
+    SimTime below;
+    YamlPosition place;
+} SloFields;
+
+typedef struct {
+    const char *description;
+    int64_t seed;
+    const json_t *until;
+    SimTime idle_for;
+    struct {
+        const char *version;
+        const json_t *feature_gates;
+        gboolean unlimited_qps;
+    } kubernetes;
+    const char *timing;
+    FormatList nodes;    /* of NodeFields */
+    FormatList drivers;  /* of DriverFields */
+    FormatList workload; /* of ActionFields */
+    FormatList faults;   /* of ActionFields */
+    FormatList slo;      /* of SloFields */
+    FormatList expect;   /* of ExpectFields */
+    GHashTable *components;
+    const json_t *manifests;
+} SpecFields;
+
+typedef struct {
+    ScenarioNodes nodes;
+    YamlPosition at;
+    const char *path;
+    const json_t *source;
+} NodeFields;
+
+typedef struct {
+    const char *api_version, *kind;
+    struct {
+        const char *name;
+        const json_t *labels, *annotations;
+    } metadata;
+    SpecFields spec;
+} ScenarioFields;
+
+/* A manifest that was found, and what a check needs to know of it. */
+typedef struct {
+    const json_t *json; /* borrowed from the documents */
+    Object *object;     /* (owned): parsed for the checks; NULL: it could not be */
+    int action;         /* index of the action that creates it; -1: there from the start */
+    YamlPosition at;
+    const char *path; /* "StatefulSet/web" */
+} ManifestInfo;
+
+typedef struct {
+    Scenario scenario; /* first: what the caller gets */
+    FormatReader reader;
+    YamlPositions *positions;
+    GPtrArray *files;       /* of char *, in the order read */
+    GHashTable *files_read; /* path -> GPtrArray of json_t (owned): a file is read once */
+    GPtrArray *made;        /* of json_t (owned): values that no file has */
+    gboolean is_incomplete; /* something could not be read: what is missing may be there */
+    GString *directory;     /* of the scenario file: where other files are looked for */
+    const ScenarioOptions *options;
+    GChecksum *checksum;
+    GPtrArray *faults;
+    ScenarioFields fields;
+    GArray *manifests; /* of ManifestInfo */
+    Objects *objects;  /* for the checks */
+    /* What is being worked on: */
+    const ManifestInfo *parsing;
+    const ActionFields *acting;
+} Loader;
+
+void scenario_faults_add(GPtrArray *faults,
+                         const YamlPosition *at,
+                         const char *path,
+                         const char *message,
+                         const char *hint);
+/* Files that the scenario names. Returns: (borrowed): its documents; NULL after a fault at the reader's place */
+GPtrArray *loader_read_file(Loader *self, const char *name);
+/* A profile's only document. Returns: (borrowed): NULL after a fault */
+const json_t *loader_read_profile(Loader *self, const char *name);
+
+/* scenario-format.c */
+extern const FormatType scenario_format;
+extern const FormatType scenario_driver_format, scenario_set_driver_format, scenario_profile_format;
+extern const FormatType scenario_timing_format;
+gboolean scenario_read_method(FormatReader *reader, const json_t *value, CsiMethod *method);
+void scenario_driver_fields_init(void *target);
+
+/* Flags of a process: "worker-threads: 100" and the like, in a mapping. Returns: (borrowed): name -> text */
+GHashTable *
+scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_t *value);
+
+/* scenario-driver.c */
+void loader_build_drivers(Loader *self);
+/* The driver of that name, or the only one if @name is NULL. Returns: (borrowed): NULL after a fault at @member of @where */
+const char *
+loader_driver_named(Loader *self, const char *name, const json_t *where, const char *member);
+/* Returns: (owned): what a wrong driver's name may have meant; NULL: no idea */
+char *loader_driver_hint(Loader *self, const char *name);
+/* The options of setDriver: those of the driver with changes; the next change builds on them. NULL after a fault */
+CsiModelledOptions *
+loader_change_driver(Loader *self, const ActionFields *action, const char **driver);
+
+/* scenario-objects.c */
+void loader_collect_manifests(Loader *self, const GPtrArray *documents);
+void loader_build_actions(Loader *self);
+
+/* scenario-check.c */
+void loader_check_references(Loader *self);
+
+/* scenario-set.c */
+/* Those of the scenario's own document, before it is read; those of objects, before they are parsed. */
+void loader_apply_sets(Loader *self, GPtrArray *documents);
+void loader_apply_object_sets(Loader *self);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <jansson.h>
+
+/* YAML (and so JSON) into jansson's values, as Kubernetes' own tools read it, with a side table that tells where in which
+ * file each value stood. Keys are strings; scalars resolve as in YAML 1.1, so "yes" is true and "010" is 8. */
+
+typedef struct {
+    const char *file;      /* as long as the table lives */
+    unsigned line, column; /* from 1; 0: of the file as a whole */
+} YamlPosition;
+
+/* Positions of values, by address; true, false and null are the same everywhere, so those go by where they are. */
+typedef struct YamlPositions YamlPositions;
+
+YamlPositions *yaml_positions_new(void);
+void yaml_positions_free(YamlPositions *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(YamlPositions, yaml_positions_free)
+
+/* Each returns FALSE, and leaves @found alone, if nothing is known. */
+gboolean yaml_positions_find(const YamlPositions *self, const json_t *value, YamlPosition *found);
+gboolean yaml_positions_member(const YamlPositions *self,
+                               const json_t *object,
+                               const char *key,
+                               YamlPosition *found);
+gboolean yaml_positions_item(const YamlPositions *self,
+                             const json_t *array,
+                             gsize index,
+                             YamlPosition *found);
+/* Of the key rather than the value. */
+gboolean yaml_positions_key(const YamlPositions *self,
+                            const json_t *object,
+                            const char *key,
+                            YamlPosition *found);
+/* Follows "spec.accessModes[0]" as far as it leads. */
+gboolean yaml_positions_path(const YamlPositions *self,
+                             const json_t *root,
+                             const char *path,
+                             YamlPosition *found);
+
+/* @copy, a shallow copy of @value, stands where @value does. */
+void yaml_positions_copy(YamlPositions *self, const json_t *value, const json_t *copy);
+
+/* @value, at @key or @index of @parent, stands at @at, if it is one of those that are the same everywhere. */
+void yaml_positions_place(YamlPositions *self,
+                          const json_t *parent,
+                          const char *key,
+                          gsize index,
+                          const json_t *value,
+                          const YamlPosition *at);
+
+typedef struct {
+    void (*report)(void *data,
+                   const YamlPosition *where,
+                   const char *path,
+                   const char *message,
+                   const char *hint);
+    void *data;
+} YamlReport;
+
+/**
+ * yaml_read:
+ * @file: what to call it
+ * @documents: gets a json_t (owned) for each document that is sound in itself; empty documents are left out
+ * All faults are reported: text that is no YAML (the rest is not read then), duplicate keys, numbers that JSON has not,
+ * unknown aliases and tags, and documents that only aliases make big.
+ * Returns: whether there was none
+ */
+gboolean yaml_read(YamlPositions *positions,
+                   const char *file,
+                   const char *text,
+                   gsize length,
+                   const YamlReport *report,
+                   GPtrArray *documents);
+/* The same of a few words on a command line: values stand at @file as a whole. */
+gboolean yaml_read_words(YamlPositions *positions,
+                         const char *file,
+                         const char *text,
+                         gsize length,
+                         const YamlReport *report,
+                         GPtrArray *documents);

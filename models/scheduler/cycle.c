@@ -232,7 +232,7 @@ pre_filter(Cycle *self, const Plugin **active, unsigned *n_active, Verdict *verd
         *verdict = plugins[i].pre_filter == NULL ? VERDICT_OK : plugins[i].pre_filter(self);
         if (*verdict == VERDICT_OK && plugins[i].filter != NULL)
             active[(*n_active)++] = &plugins[i];
-        if (*verdict != VERDICT_OK && *verdict != VERDICT_SKIP)
+        if (*verdict != VERDICT_OK && *verdict != VERDICT_SKIP && *verdict != VERDICT_ANY_NODE)
             return (int)i;
     }
     return -1;
@@ -297,6 +297,7 @@ filter_nodes(Cycle *self, const Plugin *const *active, unsigned n_active, unsign
         switch (filter_node(self, active, n_active, node, &decider)) {
         case VERDICT_OK:
         case VERDICT_SKIP:
+        case VERDICT_ANY_NODE:
             self->feasible->pdata[n_feasible++] = node;
             break;
         case VERDICT_UNSCHEDULABLE:

@@ -23,7 +23,7 @@ pod_tolerates_unschedulable(const Pod *pod)
 Verdict
 node_unschedulable_pre_filter(Cycle *cycle)
 {
-    return scheduler_cache_node_counts(cycle->view->cache)->n_unschedulable == 0 ? VERDICT_SKIP
+    return scheduler_cache_node_counts(cycle->view->cache)->n_unschedulable == 0 ? VERDICT_ANY_NODE
                                                                                  : VERDICT_OK;
 }
 
@@ -79,7 +79,7 @@ pod_untolerated_taint(const Pod *pod, const Node *node)
 Verdict
 taint_toleration_pre_filter(Cycle *cycle)
 {
-    return scheduler_cache_node_counts(cycle->view->cache)->n_tainted == 0 ? VERDICT_SKIP
+    return scheduler_cache_node_counts(cycle->view->cache)->n_tainted == 0 ? VERDICT_ANY_NODE
                                                                            : VERDICT_OK;
 }
 

@@ -27,6 +27,7 @@ typedef enum {
 typedef enum {
     VERDICT_OK,
     VERDICT_SKIP,          /* of pre_filter: nothing to filter in this cycle */
+    VERDICT_ANY_NODE,      /* of pre_filter: a success, and every node will pass */
     VERDICT_UNSCHEDULABLE, /* removing other pods might help */
     VERDICT_UNRESOLVABLE,  /* it could not */
     VERDICT_ERROR,         /* the whole attempt ends */
@@ -108,6 +109,8 @@ typedef struct {
     GArray *limited;  /* of LimitedDriver, in volumes.c */
     GArray *marks;    /* of unsigned: which domains were seen in the count of this number */
     unsigned n_marks;
+    const CycleClaim
+        *unknown_volume; /* a claim whose volume cannot be counted (VF-1); NULL: none */
     unsigned n_rwop_conflicts;
     gboolean self_affine; /* the pod matches its own required affinity terms */
     int64_t nonzero_cpu_milli, nonzero_memory_bytes;

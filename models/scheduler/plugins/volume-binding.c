@@ -235,7 +235,7 @@ volume_binding_pre_filter(Cycle *cycle)
         node_matters =
             node_matters || !is_met_anywhere(&g_array_index(cycle->claims, CycleClaim, i));
     }
-    return node_matters ? VERDICT_OK : VERDICT_SKIP;
+    return node_matters ? VERDICT_OK : VERDICT_ANY_NODE;
 }
 
 /* ---- Filter ---- */

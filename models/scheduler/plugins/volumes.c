@@ -76,6 +76,19 @@ count_volume(Cycle *cycle, const CycleClaim *claim)
     g_array_append_val(cycle->limited, limited);
 }
 
+static const CycleClaim *
+find_unknown_volume(const Cycle *cycle)
+{
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
+        const Object *stored = informer_get(cycle->view->claims, claim->key);
+        if (stored == NULL ||
+            (claim->volume->ephemeral && !object_is_controlled_by(stored, &cycle->pod->meta)))
+            return claim;
+    }
+    return NULL;
+}
+
 /* VF-2, VF-5 */
 Verdict
 volume_limits_pre_filter(Cycle *cycle)
@@ -92,7 +105,28 @@ volume_limits_pre_filter(Cycle *cycle)
         if (claim->name.driver != NULL)
             count_volume(cycle, claim);
     }
-    return cycle->limited->len > 0 ? VERDICT_OK : VERDICT_SKIP;
+    cycle->unknown_volume = find_unknown_volume(cycle);
+    if (cycle->claims->len == 0)
+        return VERDICT_SKIP;
+    return cycle->limited->len > 0 || cycle->unknown_volume != NULL ? VERDICT_OK : VERDICT_ANY_NODE;
+}
+
+/* VF-1. In a whole cycle VolumeBinding sees it first. */
+static Verdict
+reject_unknown_volume(Cycle *cycle)
+{
+    const ObjectKey *key = cycle->unknown_volume->key;
+
+    if (informer_get(cycle->view->claims, key) == NULL) {
+        cycle_reason(cycle,
+                     strings_internf(objects_strings(cycle->view->objects),
+                                     "looking up PVC %s: persistentvolumeclaims \"%s\" not found",
+                                     key->text, key->name));
+        return VERDICT_UNRESOLVABLE;
+    }
+    cycle_text(cycle, "PVC %s was not created for pod %s (pod is not owner)", key->text,
+               cycle->pod->meta.key->text);
+    return VERDICT_ERROR;
 }
 
 /* How many volumes of a driver the node would have more with this pod. A claim that no pod anywhere uses cannot be among
@@ -130,6 +164,8 @@ limit_of(const NodeInfo *node, const char *driver)
 Verdict
 volume_limits_filter(Cycle *cycle, const NodeInfo *node)
 {
+    if (cycle->unknown_volume != NULL)
+        return reject_unknown_volume(cycle);
     for (unsigned i = 0; i < cycle->limited->len; i++) {
         const LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, i);
         int32_t limit = limit_of(node, limited->driver);

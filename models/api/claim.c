@@ -91,11 +91,11 @@ static const FieldType claim_phase_type = {
 };
 
 static const Field data_source_fields[] = {
-    {"apiGroup",           &field_word, offsetof(DataSource,  api_group),                      FIELD_SPEC},
-    {"kind",                    &field_string,                          offsetof(DataSource,              kind), FIELD_REQUIRED},
-    {"name",      &field_string,                 offsetof(DataSource,                                name),                                             FIELD_REQUIRED},
-    {"namespace",               &field_word,            offsetof(DataSource, namespace),FIELD_SPEC},
-    {NULL, NULL,0, FIELD_SPEC                                                      },
+    FIELD("apiGroup", field_word, DataSource, api_group, FIELD_SPEC),
+    FIELD("kind", field_string, DataSource, kind, FIELD_REQUIRED),
+    FIELD("name", field_string, DataSource, name, FIELD_REQUIRED),
+    FIELD("namespace", field_word, DataSource, namespace, FIELD_SPEC),
+    FIELDS_END,
 };
 
 static void
@@ -147,10 +147,10 @@ typedef struct {
 } ClaimCondition;
 
 static const Field condition_fields[] = {
-    {"type",          &field_string, offsetof(ClaimCondition, type),                       FIELD_REQUIRED},
-    {"status",               &field_string,                     offsetof(ClaimCondition,                 status), FIELD_REQUIRED},
-    {"lastProbeTime", &field_null,              0,                       FIELD_SPEC                                      },
-    {NULL,     NULL,                  0,                FIELD_SPEC},
+    FIELD("type", field_string, ClaimCondition, type, FIELD_REQUIRED),
+    FIELD("status", field_string, ClaimCondition, status, FIELD_REQUIRED),
+    FIELD_WHOLE("lastProbeTime", field_null, FIELD_SPEC),
+    FIELDS_END,
 };
 static const char *const condition_ignored[] = {"lastTransitionTime", "reason", "message", NULL};
 
@@ -234,26 +234,23 @@ static const FieldType conditions_type = {
 };
 
 static const Field claim_fields[] = {
-    {"spec.selector",                   &field_label_selector, offsetof(Claim,                                selector),                                                                                             FIELD_SPEC},
-    {"status.conditions",                                 &conditions_type,                                    offsetof(Claim,                                 conditions),                                                                                     FIELD_STATUS},
-    {"spec.accessModes",                     &field_access_modes,                                          offsetof(Claim,                                                                      access_modes),                                                FIELD_SPEC},
-    {"spec.dataSource",                    &old_data_source_type,                               offsetof(Claim,       data_source),                                             FIELD_SPEC},
-    {"spec.dataSourceRef",                   &field_data_source,offsetof(Claim,                           data_source),                                                                                    FIELD_SPEC},
-    {"spec.resources.requests.storage",&field_quantity,       offsetof(Claim,              request_bytes),
-     FIELD_SPEC},
-    {"spec.storageClassName", &field_string,           offsetof(Claim,                                    class_name),                                                                                                              FIELD_SPEC},
-    {"spec.volumeAttributesClassName",                                 &field_string,                                offsetof(Claim,                                                                attributes_class),
-     FIELD_SPEC},
-    {"spec.volumeMode",                       &field_volume_mode,                                            offsetof(Claim,                                                          volume_mode),     FIELD_SPEC},
-    {"spec.volumeName",                &field_word,                                               offsetof(Claim,                                                                                            volume_name),                                                                                                                                                                                 FIELD_SPEC},
-    {"status.phase",                   &claim_phase_type,offsetof(Claim,phase),                                                            FIELD_STATUS},
-    {"status.accessModes",       &field_access_modes,offsetof(Claim,status_access_modes),FIELD_STATUS},
-    {"status.capacity.storage",                    &field_size,      offsetof(Claim,                                                     capacity_bytes),                                                                                                                                                                                          FIELD_STATUS},
-    {"status.allocatedResources.storage",                                 &field_size,                                   offsetof(Claim,                                                       allocated_bytes),
-     FIELD_STATUS},
-    {"status.allocatedResourceStatuses.storage",                     &field_word,                                          offsetof(Claim,                                                               resize_status),
-     FIELD_STATUS},
-    {NULL,                  NULL,                           0,                    FIELD_SPEC},
+    FIELD("spec.selector", field_label_selector, Claim, selector, FIELD_SPEC),
+    FIELD("status.conditions", conditions_type, Claim, conditions, FIELD_STATUS),
+    FIELD("spec.accessModes", field_access_modes, Claim, access_modes, FIELD_SPEC),
+    FIELD("spec.dataSource", old_data_source_type, Claim, data_source, FIELD_SPEC),
+    FIELD("spec.dataSourceRef", field_data_source, Claim, data_source, FIELD_SPEC),
+    FIELD("spec.resources.requests.storage", field_quantity, Claim, request_bytes, FIELD_SPEC),
+    FIELD("spec.storageClassName", field_string, Claim, class_name, FIELD_SPEC),
+    FIELD("spec.volumeAttributesClassName", field_string, Claim, attributes_class, FIELD_SPEC),
+    FIELD("spec.volumeMode", field_volume_mode, Claim, volume_mode, FIELD_SPEC),
+    FIELD("spec.volumeName", field_word, Claim, volume_name, FIELD_SPEC),
+    FIELD("status.phase", claim_phase_type, Claim, phase, FIELD_STATUS),
+    FIELD("status.accessModes", field_access_modes, Claim, status_access_modes, FIELD_STATUS),
+    FIELD("status.capacity.storage", field_size, Claim, capacity_bytes, FIELD_STATUS),
+    FIELD("status.allocatedResources.storage", field_size, Claim, allocated_bytes, FIELD_STATUS),
+    FIELD(
+        "status.allocatedResourceStatuses.storage", field_word, Claim, resize_status, FIELD_STATUS),
+    FIELDS_END,
 };
 
 static const char *const claim_ignored[] = {
@@ -288,14 +285,11 @@ claim_check(ApiParser *parser, const json_t *manifest, const Object *object)
     const json_t *class = json_path_get(manifest, "spec.storageClassName");
 
     check_claim_modes(parser, manifest, claim);
-    if (request == NULL)
+    if (request == NULL) {
         api_parser_required_at(parser, manifest, "spec.resources[storage]", NULL);
-    else if (claim->request_bytes <= 0) {
+    } else {
         gsize length = api_parser_enter(parser, "spec.resources[storage]");
-        char buffer[QUANTITY_BUFFER];
-        if (json_is_number(request) || quantity_canonical(json_string_value(request), buffer,
-                                                          NULL)) /* else that is the fault */
-            api_parser_invalid(parser, request, NULL, "must be greater than zero");
+        api_parser_check_positive(parser, request, claim->request_bytes);
         api_parser_leave(parser, length);
     }
     if (claim->class_name != NULL && claim->class_name[0] != '\0') {

@@ -222,6 +222,16 @@ quantity_field_parse(ApiParser *parser, const json_t *value, int64_t *units, int
     return FALSE;
 }
 
+void
+api_parser_check_positive(ApiParser *self, const json_t *value, int64_t quantity)
+{
+    g_autofree char *text = quantity_text(value);
+    char buffer[QUANTITY_BUFFER];
+
+    if (quantity <= 0 && text != NULL && quantity_canonical(text, buffer, NULL))
+        api_parser_invalid(self, value, NULL, "must be greater than zero");
+}
+
 static void
 quantity_units_parse(ApiParser *parser, const json_t *value, void *field)
 {

@@ -8,6 +8,20 @@
  * Paths are as in JSON ("spec.resources.requests.storage"); "status.conditions[Ready]" is the element of the list whose
  * "type" is Ready. */
 
+/* Rows of a table; FIELD_WHOLE is given the whole struct. */
+#define FIELD(path, type, Struct, member, flags)                                                   \
+    {                                                                                              \
+        (path), &(type), offsetof(Struct, member), (flags)                                         \
+    }
+#define FIELD_WHOLE(path, type, flags)                                                             \
+    {                                                                                              \
+        (path), &(type), 0, (flags)                                                                \
+    }
+#define FIELDS_END                                                                                 \
+    {                                                                                              \
+        NULL, NULL, 0, FIELD_SPEC                                                                  \
+    }
+
 void fields_ref(const Field *fields, void *target);
 void fields_clear(const Field *fields, void *target);
 gboolean fields_equal(const Field *fields, const void *a, const void *b);
@@ -59,6 +73,8 @@ void
 api_parser_required_at(ApiParser *self, const json_t *where, const char *path, const char *detail);
 /* @words ends with NULL */
 void api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *words);
+/* @value was read as @quantity; if it could not be read that is the fault. */
+void api_parser_check_positive(ApiParser *self, const json_t *value, int64_t quantity);
 /* Returns: FALSE, and a fault, if @value is not of this type */
 gboolean api_parser_expect(ApiParser *self, const json_t *value, json_type type);
 /* Checks a string: not empty names and the like; NULL if it is fine, else what is wrong with it. */

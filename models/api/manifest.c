@@ -163,13 +163,13 @@ owner_references_with(const OwnerReferences *self, const OwnerReference *referen
 }
 
 static const Field owner_fields[] = {
-    {"apiVersion",             &field_string,       offsetof(OwnerReference,                 api_version),                                     FIELD_REQUIRED},
-    {"kind",                        &field_string,                                      offsetof(OwnerReference,                                         kind),                             FIELD_REQUIRED},
-    {"name",          &field_string,                             offsetof(OwnerReference,                                                               name),                                                             FIELD_REQUIRED},
-    {"uid",                   &field_uid,                        offsetof(OwnerReference, uid),FIELD_REQUIRED},
-    {"controller", &field_flag,offsetof(OwnerReference,                  controller),                                                                                  FIELD_SPEC},
-    {"blockOwnerDeletion",             &field_flag,                 offsetof(OwnerReference,                            block_owner_deletion),FIELD_SPEC},
-    {NULL,     NULL, 0, FIELD_SPEC},
+    FIELD("apiVersion", field_string, OwnerReference, api_version, FIELD_REQUIRED),
+    FIELD("kind", field_string, OwnerReference, kind, FIELD_REQUIRED),
+    FIELD("name", field_string, OwnerReference, name, FIELD_REQUIRED),
+    FIELD("uid", field_uid, OwnerReference, uid, FIELD_REQUIRED),
+    FIELD("controller", field_flag, OwnerReference, controller, FIELD_SPEC),
+    FIELD("blockOwnerDeletion", field_flag, OwnerReference, block_owner_deletion, FIELD_SPEC),
+    FIELDS_END,
 };
 
 gboolean
@@ -338,17 +338,17 @@ static const FieldType grace_type = {
 };
 
 static const Field metadata_fields[] = {
-    {"labels",          &field_labels,      offsetof(Object,                  labels),                                FIELD_SPEC},
-    {"annotations",                 &annotations_type,                       offsetof(Object,                      annotations),                       FIELD_SPEC},
-    {"finalizers",       &finalizers_type,                         offsetof(Object,                                              finalizers),                                        FIELD_SPEC},
-    {"ownerReferences",      &owners_type,              offsetof(Object, owners),FIELD_SPEC},
-    {"uid",  &field_uid,offsetof(Object,                      uid),                                                                             FIELD_SPEC},
-    {"resourceVersion",      &version_type,          offsetof(Object,                 resource_version),FIELD_SPEC},
-    {"creationTimestamp", &field_time, offsetof(Object,         created_at),              FIELD_SPEC},
-    {"deletionTimestamp",                 &field_time,                 offsetof(Object,                                      deleted_at),                                                             FIELD_SPEC},
-    {"deletionGracePeriodSeconds",       &grace_type,                         offsetof(Object,                                       deletion_grace_s),                                     FIELD_SPEC},
-    {"generation",      &field_count,              offsetof(Object,         generation),FIELD_SPEC},
-    {NULL,  NULL,0,FIELD_SPEC},
+    FIELD("labels", field_labels, Object, labels, FIELD_SPEC),
+    FIELD("annotations", annotations_type, Object, annotations, FIELD_SPEC),
+    FIELD("finalizers", finalizers_type, Object, finalizers, FIELD_SPEC),
+    FIELD("ownerReferences", owners_type, Object, owners, FIELD_SPEC),
+    FIELD("uid", field_uid, Object, uid, FIELD_SPEC),
+    FIELD("resourceVersion", version_type, Object, resource_version, FIELD_SPEC),
+    FIELD("creationTimestamp", field_time, Object, created_at, FIELD_SPEC),
+    FIELD("deletionTimestamp", field_time, Object, deleted_at, FIELD_SPEC),
+    FIELD("deletionGracePeriodSeconds", grace_type, Object, deletion_grace_s, FIELD_SPEC),
+    FIELD("generation", field_count, Object, generation, FIELD_SPEC),
+    FIELDS_END,
 };
 
 /* Of these, what only the API server reads is printed as it came. */

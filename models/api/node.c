@@ -2,9 +2,9 @@
 #include "pod-private.h"
 
 static const Field resource_fields[] = {
-    {"cpu",       &field_milli, offsetof(NodeResources, cpu_milli),                FIELD_SPEC},
-    {"memory",           &field_quantity,                offsetof(NodeResources,             memory_bytes), FIELD_SPEC},
-    {NULL, NULL,             0,                                FIELD_SPEC                                                    },
+    FIELD("cpu", field_milli, NodeResources, cpu_milli, FIELD_SPEC),
+    FIELD("memory", field_quantity, NodeResources, memory_bytes, FIELD_SPEC),
+    FIELDS_END,
 };
 
 /* Beside cpu and memory there is whatever a device plugin calls its devices; no model reads these. */
@@ -119,17 +119,18 @@ static const FieldType attached_type = {
 };
 
 static const Field node_fields[] = {
-    {"spec.taints",      &field_taints,   offsetof(Node,           taints),                   FIELD_SPEC},
-    {"status.volumesInUse",                  &field_string_list,             offsetof(Node, volumes_in_use), FIELD_STATUS},
-    {"status.volumesAttached",      &attached_type,                     offsetof(Node,                     volumes_attached),                           FIELD_STATUS},
-    {"spec.unschedulable", &field_flag,    offsetof(Node,       unschedulable),FIELD_SPEC},
-    {"spec.providerID",     &field_word,   offsetof(Node,          provider_id),                                                 FIELD_SPEC},
-    {"status.capacity",   &capacity_type,   offsetof(Node,     allocatable),FIELD_STATUS},
-    {"status.allocatable",  &allocatable_type, offsetof(Node,         allocatable),                  FIELD_STATUS},
-    {"status.conditions[Ready]",                  &field_node_condition,              offsetof(Node,                   ready),                               FIELD_STATUS},
-    {"status.conditions[Ready].lastHeartbeatTime",      &field_time,                     offsetof(Node,                   heartbeat_at),
-     FIELD_STATUS},
-    {NULL,            NULL,               0,                    FIELD_SPEC},
+    FIELD("spec.taints", field_taints, Node, taints, FIELD_SPEC),
+    FIELD("status.volumesInUse", field_string_list, Node, volumes_in_use, FIELD_STATUS),
+    FIELD("status.volumesAttached", attached_type, Node, volumes_attached, FIELD_STATUS),
+    FIELD("spec.unschedulable", field_flag, Node, unschedulable, FIELD_SPEC),
+    FIELD("spec.providerID", field_word, Node, provider_id, FIELD_SPEC),
+    FIELD("status.capacity", capacity_type, Node, allocatable, FIELD_STATUS),
+    FIELD("status.allocatable", allocatable_type, Node, allocatable, FIELD_STATUS),
+    /* Before its condition, which prints null where there is none. */
+    FIELD(
+        "status.conditions[Ready].lastHeartbeatTime", field_time, Node, heartbeat_at, FIELD_STATUS),
+    FIELD("status.conditions[Ready]", field_node_condition, Node, ready, FIELD_STATUS),
+    FIELDS_END,
 };
 
 static const char *const node_ignored[] = {

@@ -7,7 +7,7 @@
 /* What pods, nodes and StatefulSets share. Private to models/api. */
 
 extern const FieldType field_pod_condition;  /* PodCondition */
-extern const FieldType field_node_condition; /* PodCondition, without lastProbeTime */
+extern const FieldType field_node_condition; /* PodCondition, with a heartbeat */
 extern const FieldType field_names;          /* StringList *: [{name}] */
 
 /* Whether a container of a pod's spec has @volume in @list: "volumeMounts" or "volumeDevices". */

@@ -137,8 +137,8 @@ static void
 names_parse(ApiParser *parser, const json_t *value, void *field)
 {
     static const Field fields[] = {
-        {"name", &field_string, 0, FIELD_REQUIRED},
-        {NULL,   NULL,          0, FIELD_SPEC    },
+        FIELD_WHOLE("name", field_string, FIELD_REQUIRED),
+        FIELDS_END,
     };
     static const char *const ignored[] = {"devicePath", NULL}; /* of status.volumesAttached */
     static const char *const initial = NULL;
@@ -190,23 +190,25 @@ const FieldType field_names = {
 };
 
 static const Field term_fields[] = {
-    {"labelSelector", &field_label_selector, offsetof(PodAffinityTerm, selector),                        FIELD_SPEC},
-    {"namespaces",               &field_string_list,                         offsetof(PodAffinityTerm,                 namespaces), FIELD_SPEC},
-    {"topologyKey",     &field_string,                          offsetof(PodAffinityTerm,                                      topology_key),                                                     FIELD_REQUIRED},
-    {NULL,  NULL,         0,FIELD_SPEC},
+    FIELD("labelSelector", field_label_selector, PodAffinityTerm, selector, FIELD_SPEC),
+    FIELD("namespaces", field_string_list, PodAffinityTerm, namespaces, FIELD_SPEC),
+    FIELD("topologyKey", field_string, PodAffinityTerm, topology_key, FIELD_REQUIRED),
+    FIELDS_END,
 };
 static const char *const term_ignored[] = {"namespaceSelector", "matchLabelKeys",
                                            "mismatchLabelKeys", NULL};
 
 static const Field weighted_term_fields[] = {
-    {"podAffinityTerm.labelSelector", &field_label_selector, offsetof(PodAffinityTerm,           selector),
-     FIELD_SPEC},
-    {"podAffinityTerm.namespaces",                               &field_string_list,                         offsetof(PodAffinityTerm,           namespaces),
-     FIELD_SPEC},
-    {"podAffinityTerm.topologyKey",                      &field_string,                                           offsetof(PodAffinityTerm,                                                 topology_key),
-     FIELD_REQUIRED},
-    {"weight",                  &field_int,                                         offsetof(PodAffinityTerm,                                                                           weight),                                                                                                                                              FIELD_REQUIRED},
-    {NULL,       NULL,0,FIELD_SPEC},
+    FIELD("podAffinityTerm.labelSelector",
+          field_label_selector,
+          PodAffinityTerm,
+          selector,
+          FIELD_SPEC),
+    FIELD("podAffinityTerm.namespaces", field_string_list, PodAffinityTerm, namespaces, FIELD_SPEC),
+    FIELD(
+        "podAffinityTerm.topologyKey", field_string, PodAffinityTerm, topology_key, FIELD_REQUIRED),
+    FIELD("weight", field_int, PodAffinityTerm, weight, FIELD_REQUIRED),
+    FIELDS_END,
 };
 static const char *const weighted_term_ignored[] = {
     "podAffinityTerm.namespaceSelector",
@@ -366,13 +368,13 @@ static const FieldType unsatisfiable_type = {
 };
 
 static const Field spread_fields[] = {
-    {"labelSelector",            &field_label_selector, offsetof(SpreadConstraint, selector),                              FIELD_SPEC},
-    {"topologyKey",                          &field_string,                                   offsetof(SpreadConstraint,                      topology_key), FIELD_REQUIRED},
-    {"maxSkew",            &field_int,                                 offsetof(SpreadConstraint,                                                  max_skew),                                                                   FIELD_REQUIRED},
-    {"minDomains",                 &field_count,                        offsetof(SpreadConstraint,min_domains),FIELD_SPEC},
-    {"whenUnsatisfiable", &unsatisfiable_type,offsetof(SpreadConstraint,   do_not_schedule),
-     FIELD_REQUIRED},
-    {NULL,       NULL,                 0,                        FIELD_SPEC                                                                                                      },
+    FIELD("labelSelector", field_label_selector, SpreadConstraint, selector, FIELD_SPEC),
+    FIELD("topologyKey", field_string, SpreadConstraint, topology_key, FIELD_REQUIRED),
+    FIELD("maxSkew", field_int, SpreadConstraint, max_skew, FIELD_REQUIRED),
+    FIELD("minDomains", field_count, SpreadConstraint, min_domains, FIELD_SPEC),
+    FIELD(
+        "whenUnsatisfiable", unsatisfiable_type, SpreadConstraint, do_not_schedule, FIELD_REQUIRED),
+    FIELDS_END,
 };
 static const char *const spread_ignored[] = {"matchLabelKeys", "nodeAffinityPolicy",
                                              "nodeTaintsPolicy", NULL};
@@ -427,23 +429,29 @@ static const FieldType spread_type = {
 #define PREFERRED_TERMS "preferredDuringSchedulingIgnoredDuringExecution"
 
 static const Field pod_spec_fields[] = {
-    {"nodeSelector",                              &field_labels,           offsetof(PodSpec,                    node_selector),                                                FIELD_SPEC},
-    {"affinity.nodeAffinity." REQUIRED_TERMS,                                           &field_node_selector,
-     offsetof(PodSpec, required_nodes),                                                                                                                                                         FIELD_SPEC},
-    {"affinity.nodeAffinity." PREFERRED_TERMS,                                 &field_preferred_nodes,
-     offsetof(PodSpec,                                                    preferred_nodes),FIELD_SPEC},
-    {"tolerations",                           &field_tolerations,                                        offsetof(PodSpec,                        tolerations),                                                                                                                                                                       FIELD_SPEC},
-    {"schedulingGates",                           &field_names,offsetof(PodSpec, scheduling_gates),FIELD_SPEC},
-    {"affinity.podAffinity." REQUIRED_TERMS,     &near_required_type,              0,                                FIELD_SPEC                                                                                                                                                                                           },
-    {"affinity.podAffinity." PREFERRED_TERMS,      &near_preferred_type,      0,                           FIELD_SPEC                                              },
-    {"affinity.podAntiAffinity." REQUIRED_TERMS,     &apart_required_type,   0,                                FIELD_SPEC                                                        },
-    {"affinity.podAntiAffinity." PREFERRED_TERMS,  &apart_preferred_type, 0,                                 FIELD_SPEC                                                    },
-    {"topologySpreadConstraints", &spread_type,  0,                                    FIELD_SPEC                                                      },
-    {"schedulerName",                 &field_string,                            offsetof(PodSpec,                                                             scheduler_name),                                                                             FIELD_SPEC},
-    {"restartPolicy",                             &restart_policy_type,                       offsetof(PodSpec,               restart_policy), FIELD_SPEC},
-    {"terminationGracePeriodSeconds",                                           &grace_type,                                                    offsetof(PodSpec,                                       grace_s),                                                              FIELD_SPEC},
-    {"priority",                                 &priority_type,                                                        offsetof(PodSpec,                                                             priority),                                                                     FIELD_SPEC},
-    {NULL,                                   NULL,                                                0,                                             FIELD_SPEC                                   },
+    FIELD("nodeSelector", field_labels, PodSpec, node_selector, FIELD_SPEC),
+    FIELD("affinity.nodeAffinity." REQUIRED_TERMS,
+          field_node_selector,
+          PodSpec,
+          required_nodes,
+          FIELD_SPEC),
+    FIELD("affinity.nodeAffinity." PREFERRED_TERMS,
+          field_preferred_nodes,
+          PodSpec,
+          preferred_nodes,
+          FIELD_SPEC),
+    FIELD("tolerations", field_tolerations, PodSpec, tolerations, FIELD_SPEC),
+    FIELD("schedulingGates", field_names, PodSpec, scheduling_gates, FIELD_SPEC),
+    FIELD_WHOLE("affinity.podAffinity." REQUIRED_TERMS, near_required_type, FIELD_SPEC),
+    FIELD_WHOLE("affinity.podAffinity." PREFERRED_TERMS, near_preferred_type, FIELD_SPEC),
+    FIELD_WHOLE("affinity.podAntiAffinity." REQUIRED_TERMS, apart_required_type, FIELD_SPEC),
+    FIELD_WHOLE("affinity.podAntiAffinity." PREFERRED_TERMS, apart_preferred_type, FIELD_SPEC),
+    FIELD_WHOLE("topologySpreadConstraints", spread_type, FIELD_SPEC),
+    FIELD("schedulerName", field_string, PodSpec, scheduler_name, FIELD_SPEC),
+    FIELD("restartPolicy", restart_policy_type, PodSpec, restart_policy, FIELD_SPEC),
+    FIELD("terminationGracePeriodSeconds", grace_type, PodSpec, grace_s, FIELD_SPEC),
+    FIELD("priority", priority_type, PodSpec, priority, FIELD_SPEC),
+    FIELDS_END,
 };
 
 /* Read below and in pod.c, or by no model. */
@@ -498,16 +506,16 @@ typedef struct {
 } Mount;
 
 static const Field mount_fields[] = {
-    {"name",          &field_string, offsetof(Mount, name),                       FIELD_REQUIRED},
-    {"mountPath",               &field_string,                  offsetof(Mount,     path), FIELD_REQUIRED},
-    {NULL, NULL,              0,                         FIELD_SPEC                                               },
+    FIELD("name", field_string, Mount, name, FIELD_REQUIRED),
+    FIELD("mountPath", field_string, Mount, path, FIELD_REQUIRED),
+    FIELDS_END,
 };
 static const char *const mount_ignored[] = {"readOnly",    "recursiveReadOnly", "subPath",
                                             "subPathExpr", "mountPropagation",  NULL};
 static const Field device_fields[] = {
-    {"name",          &field_string, offsetof(Mount, name),                       FIELD_REQUIRED},
-    {"devicePath",               &field_string,                 offsetof(Mount,    path), FIELD_REQUIRED},
-    {NULL, NULL,              0,                         FIELD_SPEC                                               },
+    FIELD("name", field_string, Mount, name, FIELD_REQUIRED),
+    FIELD("devicePath", field_string, Mount, path, FIELD_REQUIRED),
+    FIELDS_END,
 };
 
 /* The names in a list of mounts are added to those of the containers before. */
@@ -548,18 +556,17 @@ static const FieldType mounts_type = {.name = "volume mounts", .parse = mounts_p
 static const FieldType devices_type = {.name = "volume devices", .parse = devices_parse};
 
 static const Field container_fields[] = {
-    {"name",                 &field_string,    offsetof(Container,             name),                         FIELD_REQUIRED},
-    {"image",                      &field_word,                                offsetof(Container,                              image),          FIELD_SPEC},
-    {"restartPolicy",            &field_word,                            offsetof(Container,                                            restart_policy),                                          FIELD_SPEC},
-    {"resources.requests.cpu",       &field_milli,             offsetof(Container,requests.cpu_milli),FIELD_SPEC},
-    {"resources.requests.memory",    &field_quantity,offsetof(Container,          requests.memory_bytes),
-     FIELD_SPEC},
-    {"resources.limits.cpu",    &field_milli,              offsetof(Container,             limits.cpu_milli),                                                                                              FIELD_SPEC},
-    {"resources.limits.memory", &field_quantity,  offsetof(Container, limits.memory_bytes),
-     FIELD_SPEC},
-    {"volumeMounts",                      &mounts_type,              offsetof(Container,                             mounts),                                       FIELD_SPEC},
-    {"volumeDevices",             &devices_type,                             offsetof(Container,                                              devices),                                          FIELD_SPEC},
-    {NULL,               NULL,                     0,                       FIELD_SPEC},
+    FIELD("name", field_string, Container, name, FIELD_REQUIRED),
+    FIELD("image", field_word, Container, image, FIELD_SPEC),
+    FIELD("restartPolicy", field_word, Container, restart_policy, FIELD_SPEC),
+    FIELD("resources.requests.cpu", field_milli, Container, requests.cpu_milli, FIELD_SPEC),
+    FIELD(
+        "resources.requests.memory", field_quantity, Container, requests.memory_bytes, FIELD_SPEC),
+    FIELD("resources.limits.cpu", field_milli, Container, limits.cpu_milli, FIELD_SPEC),
+    FIELD("resources.limits.memory", field_quantity, Container, limits.memory_bytes, FIELD_SPEC),
+    FIELD("volumeMounts", mounts_type, Container, mounts, FIELD_SPEC),
+    FIELD("volumeDevices", devices_type, Container, devices, FIELD_SPEC),
+    FIELDS_END,
 };
 static const char *const container_ignored[] = {
     "args",
@@ -711,9 +718,9 @@ static void
 overhead_parse(ApiParser *parser, const json_t *spec_json, Requests *overhead)
 {
     static const Field fields[] = {
-        {"cpu",       &field_milli, offsetof(Requests, cpu_milli),                FIELD_SPEC},
-        {"memory",           &field_quantity,                offsetof(Requests,        memory_bytes), FIELD_SPEC},
-        {NULL, NULL,             0,                           FIELD_SPEC                                               },
+        FIELD("cpu", field_milli, Requests, cpu_milli, FIELD_SPEC),
+        FIELD("memory", field_quantity, Requests, memory_bytes, FIELD_SPEC),
+        FIELDS_END,
     };
     static const char *const ignored[] = {"ephemeral-storage", NULL};
     const json_t *value = json_path_get(spec_json, "overhead");

@@ -276,9 +276,9 @@ pod_check_mounts(ApiParser *parser, const json_t *spec, const ClaimTemplates *te
 }
 
 static const Field claim_source_fields[] = {
-    {"claimName", &field_string, offsetof(PodVolume, claim_name),           FIELD_REQUIRED},
-    {"readOnly",           &field_flag,               offsetof(PodVolume,            read_only), FIELD_SPEC},
-    {NULL, NULL,              0,                             FIELD_SPEC                                             },
+    FIELD("claimName", field_string, PodVolume, claim_name, FIELD_REQUIRED),
+    FIELD("readOnly", field_flag, PodVolume, read_only, FIELD_SPEC),
+    FIELDS_END,
 };
 
 static const char *const volume_known[] = {
@@ -341,8 +341,8 @@ static gboolean
 pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
 {
     static const Field name_field[] = {
-        {"name", &field_string, offsetof(PodVolume, name), FIELD_REQUIRED},
-        {NULL,      NULL,                0,                         FIELD_SPEC             },
+        FIELD("name", field_string, PodVolume, name, FIELD_REQUIRED),
+        FIELDS_END,
     };
     const json_t *claim = json_path_get(value, "persistentVolumeClaim");
     const json_t *ephemeral = json_path_get(value, "ephemeral");
@@ -534,11 +534,11 @@ const FieldType field_pod_volumes = {
 };
 
 static const Field template_fields[] = {
-    {"metadata.labels",     &field_labels, offsetof(PodTemplate,             labels),                   FIELD_SPEC},
-    {"metadata.annotations",                     &field_string_map,             offsetof(PodTemplate,        annotations), FIELD_SPEC},
-    {"spec",           &field_pod_spec,                        offsetof(PodTemplate,                                                   spec),                                                   FIELD_REQUIRED},
-    {"spec",                &field_pod_volumes,               offsetof(PodTemplate,volumes),FIELD_SPEC | FIELD_PART},
-    {NULL, NULL,0,     FIELD_SPEC                                                               },
+    FIELD("metadata.labels", field_labels, PodTemplate, labels, FIELD_SPEC),
+    FIELD("metadata.annotations", field_string_map, PodTemplate, annotations, FIELD_SPEC),
+    FIELD("spec", field_pod_spec, PodTemplate, spec, FIELD_REQUIRED),
+    FIELD("spec", field_pod_volumes, PodTemplate, volumes, FIELD_SPEC | FIELD_PART),
+    FIELDS_END,
 };
 static const char *const template_ignored[] = {
     "metadata.creationTimestamp",
@@ -660,11 +660,11 @@ static const FieldType condition_status_type = {
 };
 
 static const Field condition_fields[] = {
-    {"status",               &condition_status_type, offsetof(PodCondition,    status),                       FIELD_REQUIRED},
-    {"reason",                      &field_word,                                     offsetof(PodCondition,                             reason), FIELD_SPEC},
-    {"message",            &field_word,                                  offsetof(PodCondition,                                                  message),                                                         FIELD_SPEC},
-    {"lastTransitionTime",              &field_time,                          offsetof(PodCondition, changed_at),FIELD_SPEC},
-    {NULL, NULL,0, FIELD_SPEC                                                                           },
+    FIELD("status", condition_status_type, PodCondition, status, FIELD_REQUIRED),
+    FIELD("reason", field_word, PodCondition, reason, FIELD_SPEC),
+    FIELD("message", field_word, PodCondition, message, FIELD_SPEC),
+    FIELD("lastTransitionTime", field_time, PodCondition, changed_at, FIELD_SPEC),
+    FIELDS_END,
 };
 static const char *const condition_ignored[] = {"type", "lastProbeTime", "lastHeartbeatTime",
                                                 "observedGeneration", NULL};
@@ -684,32 +684,37 @@ condition_equal(const void *a, const void *b)
            (x->status == CONDITION_ABSENT || fields_equal(condition_fields, x, y));
 }
 
+/* @also: a time that nobody writes, or not yet; Kubernetes prints such ones as null. */
 static json_t *
-node_condition_over(const void *field, const json_t *manifest)
+condition_over(const void *field, const json_t *manifest, const char *also)
 {
+    const char *const times[] = {"lastTransitionTime", also};
+
     if (((const PodCondition *)field)->status == CONDITION_ABSENT)
         return NULL;
     json_t *condition = fields_to_json(condition_fields, field, manifest);
-    if (json_object_get(condition, "lastTransitionTime") == NULL)
-        json_object_set_new(condition, "lastTransitionTime", json_null());
+    for (unsigned i = 0; i < G_N_ELEMENTS(times); i++)
+        if (json_object_get(condition, times[i]) == NULL)
+            json_object_set_new(condition, times[i], json_null());
     return condition;
+}
+
+static json_t *
+node_condition_over(const void *field, const json_t *manifest)
+{
+    return condition_over(field, manifest, "lastHeartbeatTime");
+}
+
+static json_t *
+pod_condition_over(const void *field, const json_t *manifest)
+{
+    return condition_over(field, manifest, "lastProbeTime");
 }
 
 static json_t *
 node_condition_to_json(const void *field)
 {
     return node_condition_over(field, NULL);
-}
-
-/* Nobody writes lastProbeTime of a pod; it is printed all the same. */
-static json_t *
-pod_condition_over(const void *field, const json_t *manifest)
-{
-    json_t *condition = node_condition_over(field, manifest);
-
-    if (condition != NULL && json_object_get(condition, "lastProbeTime") == NULL)
-        json_object_set_new(condition, "lastProbeTime", json_null());
-    return condition;
 }
 
 static json_t *
@@ -744,27 +749,31 @@ static const FieldType pod_phase_type = {
 };
 
 static const Field pod_fields[] = {
-    {"spec",                               &field_pod_spec,                             offsetof(Pod,                    spec),                                                                                    FIELD_REQUIRED},
-    {"spec",                                    &field_pod_volumes,                                                                          offsetof(Pod,                                                    volumes),                                                       FIELD_SPEC | FIELD_PART},
-    {"spec.nodeName",             &field_word,                                                        offsetof(Pod,                                                                         node_name),                                                                                    FIELD_SPEC},
-    {"spec.hostname",                          &field_word,                                                           offsetof(Pod,                  hostname),         FIELD_SPEC},
-    {"status.nominatedNodeName",                        &field_word,offsetof(Pod,    nominated_node),                                                                                    FIELD_STATUS},
-    {"status.reason",  &field_word,                                  offsetof(Pod,                                               reason),                                        FIELD_STATUS},
-    {"status.message",                      &field_word,                                                     offsetof(Pod,                                       message),                                                                          FIELD_STATUS},
-    {"status.conditions[PodReadyToStartContainers]",                                    &field_pod_condition,
-     offsetof(Pod,                                                               ready_to_start),                                                                                       FIELD_STATUS},
-    {"status.conditions[Initialized]",                        &field_pod_condition,                                                                   offsetof(Pod,                                                     initialized),
-     FIELD_STATUS},
-    {"status.conditions[Ready]",                     &field_pod_condition,                                                    offsetof(Pod,                     ready),FIELD_STATUS},
-    {"status.conditions[ContainersReady]",                        &field_pod_condition,offsetof(Pod,                                                                                                       containers_ready),
-     FIELD_STATUS},
-    {"status.conditions[PodScheduled]",&field_pod_condition,offsetof(Pod,scheduled),
-     FIELD_STATUS},
-    {"status.conditions[DisruptionTarget]", &field_pod_condition, offsetof(Pod,                                disruption),
-     FIELD_STATUS},
-    {"status.startTime",                                    &field_time,                                               offsetof(Pod,                                                               started_at),                                                                                                                                                                    FIELD_STATUS},
-    {"status.phase",                         &pod_phase_type,                                                                    offsetof(Pod,                                                               phase),                                                                                                                                   FIELD_STATUS},
-    {NULL,                         NULL,                                                                      0,                                                                                                     FIELD_SPEC                                                                                                                                                                           },
+    FIELD("spec", field_pod_spec, Pod, spec, FIELD_REQUIRED),
+    FIELD("spec", field_pod_volumes, Pod, volumes, FIELD_SPEC | FIELD_PART),
+    FIELD("spec.nodeName", field_word, Pod, node_name, FIELD_SPEC),
+    FIELD("spec.hostname", field_word, Pod, hostname, FIELD_SPEC),
+    FIELD("status.nominatedNodeName", field_word, Pod, nominated_node, FIELD_STATUS),
+    FIELD("status.reason", field_word, Pod, reason, FIELD_STATUS),
+    FIELD("status.message", field_word, Pod, message, FIELD_STATUS),
+    FIELD("status.conditions[PodReadyToStartContainers]",
+          field_pod_condition,
+          Pod,
+          ready_to_start,
+          FIELD_STATUS),
+    FIELD("status.conditions[Initialized]", field_pod_condition, Pod, initialized, FIELD_STATUS),
+    FIELD("status.conditions[Ready]", field_pod_condition, Pod, ready, FIELD_STATUS),
+    FIELD("status.conditions[ContainersReady]",
+          field_pod_condition,
+          Pod,
+          containers_ready,
+          FIELD_STATUS),
+    FIELD("status.conditions[PodScheduled]", field_pod_condition, Pod, scheduled, FIELD_STATUS),
+    FIELD(
+        "status.conditions[DisruptionTarget]", field_pod_condition, Pod, disruption, FIELD_STATUS),
+    FIELD("status.startTime", field_time, Pod, started_at, FIELD_STATUS),
+    FIELD("status.phase", pod_phase_type, Pod, phase, FIELD_STATUS),
+    FIELDS_END,
 };
 
 static const char *const pod_ignored[] = {

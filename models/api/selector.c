@@ -21,10 +21,10 @@ static const FieldType operator_type = {
 };
 
 static const Field requirement_fields[] = {
-    {"values",        &field_string_list, offsetof(SelectRequirement, values),                     FIELD_SPEC},
-    {"key",               &field_string,                             offsetof(SelectRequirement,                            key), FIELD_REQUIRED},
-    {"operator", &operator_type,                   offsetof(SelectRequirement,                                    operator),                                                 FIELD_REQUIRED},
-    {NULL,      NULL,          0, FIELD_SPEC},
+    FIELD("values", field_string_list, SelectRequirement, values, FIELD_SPEC),
+    FIELD("key", field_string, SelectRequirement, key, FIELD_REQUIRED),
+    FIELD("operator", operator_type, SelectRequirement, operator, FIELD_REQUIRED),
+    FIELDS_END,
 };
 
 LabelSelector *
@@ -215,9 +215,7 @@ match_labels_parse(ApiParser *parser, const json_t *labels, GArray *found)
 static void
 check_keys(ApiParser *parser, const json_t *object, const char *const *known)
 {
-    static const Field none[] = {
-        {NULL, NULL, 0, FIELD_SPEC}
-    };
+    static const Field none[] = {FIELDS_END};
     char nothing;
 
     fields_parse(parser, object, none, known, &nothing);
@@ -457,8 +455,9 @@ node_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *term)
     check_keys(parser, value, known);
     if (expressions != NULL) {
         requirements_parse(parser, expressions, "matchExpressions", found);
-        term->expressions =
-            label_selector_new((const SelectRequirement *)(void *)found->data, found->len);
+        if (found->len > 0)
+            term->expressions =
+                label_selector_new((const SelectRequirement *)(void *)found->data, found->len);
     }
     if (match_fields != NULL && json_array_size(match_fields) > 0)
         match_fields_parse(parser, match_fields, term);
@@ -620,9 +619,9 @@ topology_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *te
 {
     static const char *const known[] = {"matchLabelExpressions", NULL};
     static const Field fields[] = {
-        {"values",        &field_string_list, offsetof(SelectRequirement, values),                     FIELD_REQUIRED},
-        {"key",               &field_string,                             offsetof(SelectRequirement,                            key), FIELD_REQUIRED},
-        {NULL, NULL,                   0,                                          FIELD_SPEC                                                                },
+        FIELD("values", field_string_list, SelectRequirement, values, FIELD_REQUIRED),
+        FIELD("key", field_string, SelectRequirement, key, FIELD_REQUIRED),
+        FIELDS_END,
     };
     static const SelectRequirement initial = {.operator= SELECT_IN };
     const json_t *expressions = json_path_get(value, "matchLabelExpressions");
@@ -689,11 +688,11 @@ static const FieldType effect_type = {
 };
 
 static const Field taint_fields[] = {
-    {"key",           &field_string, offsetof(Taint, key),                      FIELD_REQUIRED},
-    {"value",               &field_word,                      offsetof(Taint,           value), FIELD_SPEC},
-    {"effect",     &effect_type,                  offsetof(Taint,                         effect),                                  FIELD_REQUIRED},
-    {"timeAdded",        &field_time,       offsetof(Taint,added_at),FIELD_SPEC},
-    {NULL, NULL,0,       FIELD_SPEC                                                     },
+    FIELD("key", field_string, Taint, key, FIELD_REQUIRED),
+    FIELD("value", field_word, Taint, value, FIELD_SPEC),
+    FIELD("effect", effect_type, Taint, effect, FIELD_REQUIRED),
+    FIELD("timeAdded", field_time, Taint, added_at, FIELD_SPEC),
+    FIELDS_END,
 };
 
 Taints *
@@ -844,12 +843,12 @@ static const FieldType toleration_effect_type = {
 };
 
 static const Field toleration_fields[] = {
-    {"key",                &field_word,  offsetof(Toleration, key),                           FIELD_SPEC},
-    {"value",                    &field_word,                          offsetof(Toleration,               value), FIELD_SPEC},
-    {"operator",          &toleration_operator_type,                      offsetof(Toleration,                                exists),                            FIELD_SPEC},
-    {"effect",             &toleration_effect_type,               offsetof(Toleration,   effect),FIELD_SPEC},
-    {"tolerationSeconds", &field_int64,offsetof(Toleration,seconds),                               FIELD_SPEC},
-    {NULL,        NULL,          0,                       FIELD_SPEC            },
+    FIELD("key", field_word, Toleration, key, FIELD_SPEC),
+    FIELD("value", field_word, Toleration, value, FIELD_SPEC),
+    FIELD("operator", toleration_operator_type, Toleration, exists, FIELD_SPEC),
+    FIELD("effect", toleration_effect_type, Toleration, effect, FIELD_SPEC),
+    FIELD("tolerationSeconds", field_int64, Toleration, seconds, FIELD_SPEC),
+    FIELDS_END,
 };
 
 Tolerations *

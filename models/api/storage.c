@@ -16,15 +16,14 @@ static const FieldType binding_mode_type = {
 };
 
 static const Field storage_class_fields[] = {
-    {"parameters",           &field_string_map,     offsetof(StorageClass,    parameters),                             FIELD_SPEC},
-    {"allowedTopologies",                      &field_topology_terms,                         offsetof(StorageClass,       allowed_topologies),
-     FIELD_SPEC},
-    {"mountOptions",             &field_string_list,                                  offsetof(StorageClass,                                             mount_options),                                                      FIELD_SPEC},
-    {"provisioner",        &field_string,                   offsetof(StorageClass,provisioner),FIELD_REQUIRED},
-    {"reclaimPolicy", &field_reclaim_policy,offsetof(StorageClass,    reclaim_policy),                                                                       FIELD_SPEC},
-    {"volumeBindingMode", &binding_mode_type,          offsetof(StorageClass,                binding_mode),FIELD_SPEC},
-    {"allowVolumeExpansion",    &field_flag,       offsetof(StorageClass, allow_expansion),            FIELD_SPEC},
-    {NULL,                      NULL,                      0,                                FIELD_SPEC                                           },
+    FIELD("parameters", field_string_map, StorageClass, parameters, FIELD_SPEC),
+    FIELD("allowedTopologies", field_topology_terms, StorageClass, allowed_topologies, FIELD_SPEC),
+    FIELD("mountOptions", field_string_list, StorageClass, mount_options, FIELD_SPEC),
+    FIELD("provisioner", field_string, StorageClass, provisioner, FIELD_REQUIRED),
+    FIELD("reclaimPolicy", field_reclaim_policy, StorageClass, reclaim_policy, FIELD_SPEC),
+    FIELD("volumeBindingMode", binding_mode_type, StorageClass, binding_mode, FIELD_SPEC),
+    FIELD("allowVolumeExpansion", field_flag, StorageClass, allow_expansion, FIELD_SPEC),
+    FIELDS_END,
 };
 
 static const char *const always_ignored[] = {IGNORED_ALWAYS, NULL};
@@ -58,16 +57,18 @@ const KindClass storage_class_kind = {
 };
 
 static const Field csi_driver_fields[] = {
-    {"spec.volumeLifecycleModes", &field_string_list, offsetof(CsiDriverObject,                   lifecycle_modes),
-     FIELD_SPEC},
-    {"spec.attachRequired",                           &field_bool,                         offsetof(CsiDriverObject,                              attach_required),                      FIELD_SPEC},
-    {"spec.podInfoOnMount",                 &field_bool,                                   offsetof(CsiDriverObject,                                                         pod_info_on_mount),                                                 FIELD_SPEC},
-    {"spec.storageCapacity",         &field_bool,                 offsetof(CsiDriverObject,   storage_capacity),FIELD_SPEC},
-    {"spec.requiresRepublish",   &field_bool,offsetof(CsiDriverObject,                  requires_republish),
-     FIELD_SPEC},
-    {"spec.seLinuxMount",              &field_bool,                     offsetof(CsiDriverObject,                           selinux_mount),                                                                                                                            FIELD_SPEC},
-    {"spec.fsGroupPolicy",         &field_string,   offsetof(CsiDriverObject, fs_group_policy), FIELD_SPEC},
-    {NULL,                           NULL,                          0,                                               FIELD_SPEC                                                            },
+    FIELD("spec.volumeLifecycleModes",
+          field_string_list,
+          CsiDriverObject,
+          lifecycle_modes,
+          FIELD_SPEC),
+    FIELD("spec.attachRequired", field_bool, CsiDriverObject, attach_required, FIELD_SPEC),
+    FIELD("spec.podInfoOnMount", field_bool, CsiDriverObject, pod_info_on_mount, FIELD_SPEC),
+    FIELD("spec.storageCapacity", field_bool, CsiDriverObject, storage_capacity, FIELD_SPEC),
+    FIELD("spec.requiresRepublish", field_bool, CsiDriverObject, requires_republish, FIELD_SPEC),
+    FIELD("spec.seLinuxMount", field_bool, CsiDriverObject, selinux_mount, FIELD_SPEC),
+    FIELD("spec.fsGroupPolicy", field_string, CsiDriverObject, fs_group_policy, FIELD_SPEC),
+    FIELDS_END,
 };
 
 static const char *const csi_driver_ignored[] = {IGNORED_ALWAYS, "spec.tokenRequests",
@@ -144,11 +145,11 @@ static const FieldType limit_type = {
 };
 
 static const Field node_driver_fields[] = {
-    {"topologyKeys",          &field_string_list, offsetof(CsiNodeDriver,       topology_keys),                FIELD_SPEC},
-    {"name",                       &field_string,                                    offsetof(CsiNodeDriver,                             name), FIELD_REQUIRED},
-    {"nodeID",         &field_string,                           offsetof(CsiNodeDriver,                                                node_id),                                                        FIELD_REQUIRED},
-    {"allocatable.count",               &limit_type,                   offsetof(CsiNodeDriver,allocatable_count),FIELD_SPEC},
-    {NULL, NULL,0,  FIELD_SPEC                                                                           },
+    FIELD("topologyKeys", field_string_list, CsiNodeDriver, topology_keys, FIELD_SPEC),
+    FIELD("name", field_string, CsiNodeDriver, name, FIELD_REQUIRED),
+    FIELD("nodeID", field_string, CsiNodeDriver, node_id, FIELD_REQUIRED),
+    FIELD("allocatable.count", limit_type, CsiNodeDriver, allocatable_count, FIELD_SPEC),
+    FIELDS_END,
 };
 
 CsiNodeDrivers *
@@ -255,8 +256,8 @@ static const FieldType node_drivers_type = {
 };
 
 static const Field csi_node_fields[] = {
-    {"spec.drivers", &node_drivers_type, offsetof(CsiNode, drivers), FIELD_SPEC},
-    {NULL,              NULL,                             0,                            FIELD_SPEC      },
+    FIELD("spec.drivers", node_drivers_type, CsiNode, drivers, FIELD_SPEC),
+    FIELDS_END,
 };
 
 const KindClass csi_node_kind = {
@@ -312,9 +313,9 @@ csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDriver *entr
 }
 
 static const Field error_fields[] = {
-    {"message",   &field_string, offsetof(AttachmentError, message),              FIELD_SPEC},
-    {"time",           &field_time,                   offsetof(AttachmentError,                      at), FIELD_SPEC},
-    {NULL, NULL,              0,                                   FIELD_SPEC                                                   },
+    FIELD("message", field_string, AttachmentError, message, FIELD_SPEC),
+    FIELD("time", field_time, AttachmentError, at, FIELD_SPEC),
+    FIELDS_END,
 };
 
 static void
@@ -360,15 +361,14 @@ static const FieldType error_type = {
 };
 
 static const Field attachment_fields[] = {
-    {"status.attachmentMetadata", &field_string_map, offsetof(Attachment,         metadata),                                      FIELD_STATUS},
-    {"spec.attacher",                           &field_string,                              offsetof(Attachment,                  attacher),                FIELD_REQUIRED},
-    {"spec.nodeName",             &field_string,                              offsetof(Attachment,                                           node_name),                                                 FIELD_REQUIRED},
-    {"spec.source.persistentVolumeName",                 &field_word,                    offsetof(Attachment,     volume_name),
-     FIELD_SPEC},
-    {"status.attached",        &field_bool,offsetof(Attachment,                                                                  attached),                                                                                                                FIELD_STATUS},
-    {"status.attachError",         &error_type,              offsetof(Attachment,attach_error),FIELD_STATUS},
-    {"status.detachError",        &error_type,      offsetof(Attachment, detach_error),                                                                    FIELD_STATUS},
-    {NULL,                           NULL,                         0,                                  FIELD_SPEC                                                       },
+    FIELD("status.attachmentMetadata", field_string_map, Attachment, metadata, FIELD_STATUS),
+    FIELD("spec.attacher", field_string, Attachment, attacher, FIELD_REQUIRED),
+    FIELD("spec.nodeName", field_string, Attachment, node_name, FIELD_REQUIRED),
+    FIELD("spec.source.persistentVolumeName", field_word, Attachment, volume_name, FIELD_SPEC),
+    FIELD("status.attached", field_bool, Attachment, attached, FIELD_STATUS),
+    FIELD("status.attachError", error_type, Attachment, attach_error, FIELD_STATUS),
+    FIELD("status.detachError", error_type, Attachment, detach_error, FIELD_STATUS),
+    FIELDS_END,
 };
 
 static const char *const attachment_ignored[] = {IGNORED_ALWAYS, "spec.source.inlineVolumeSpec",
@@ -405,11 +405,11 @@ const KindClass attachment_kind = {
 };
 
 static const Field storage_capacity_fields[] = {
-    {"nodeTopology",            &field_label_selector, offsetof(StorageCapacity, topology),                             FIELD_SPEC},
-    {"storageClassName",                         &field_string,                             offsetof(StorageCapacity,                class_name), FIELD_REQUIRED},
-    {"capacity",           &field_quantity,                                offsetof(StorageCapacity,                                               capacity_bytes),                                                           FIELD_SPEC},
-    {"maximumVolumeSize",          &field_quantity,                     offsetof(StorageCapacity,maximum_bytes),FIELD_SPEC},
-    {NULL, NULL,0,    FIELD_SPEC                                                                                 },
+    FIELD("nodeTopology", field_label_selector, StorageCapacity, topology, FIELD_SPEC),
+    FIELD("storageClassName", field_string, StorageCapacity, class_name, FIELD_REQUIRED),
+    FIELD("capacity", field_quantity, StorageCapacity, capacity_bytes, FIELD_SPEC),
+    FIELD("maximumVolumeSize", field_quantity, StorageCapacity, maximum_bytes, FIELD_SPEC),
+    FIELDS_END,
 };
 
 static void

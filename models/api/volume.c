@@ -43,12 +43,12 @@ static const SourceKind source_kinds[] = {
 };
 
 static const Field csi_fields[] = {
-    {"volumeAttributes",     &field_string_map, offsetof(VolumeSource, attributes),                        FIELD_SPEC},
-    {"driver",                      &field_string,                                offsetof(VolumeSource,                   driver), FIELD_REQUIRED},
-    {"volumeHandle",        &field_string,                         offsetof(VolumeSource,                                 handle),                                               FIELD_REQUIRED},
-    {"fsType",               &field_word,                  offsetof(VolumeSource,       fs_type),FIELD_SPEC},
-    {"readOnly", &field_flag,offsetof(VolumeSource,read_only),                                             FIELD_SPEC},
-    {NULL,           NULL,               0,                             FIELD_SPEC        },
+    FIELD("volumeAttributes", field_string_map, VolumeSource, attributes, FIELD_SPEC),
+    FIELD("driver", field_string, VolumeSource, driver, FIELD_REQUIRED),
+    FIELD("volumeHandle", field_string, VolumeSource, handle, FIELD_REQUIRED),
+    FIELD("fsType", field_word, VolumeSource, fs_type, FIELD_SPEC),
+    FIELD("readOnly", field_flag, VolumeSource, read_only, FIELD_SPEC),
+    FIELDS_END,
 };
 
 static const char *const csi_ignored[] = {
@@ -243,8 +243,8 @@ claim_reference_parse(ApiParser *parser, const json_t *value, void *field)
     static const char *const known[] = {"apiVersion",      "kind",      "name", "namespace", "uid",
                                         "resourceVersion", "fieldPath", NULL};
     static const Field fields[] = {
-        {"uid", &field_uid, offsetof(ClaimReference, uid), FIELD_SPEC},
-        {NULL,     NULL,            0,                           FIELD_SPEC                  },
+        FIELD("uid", field_uid, ClaimReference, uid, FIELD_SPEC),
+        FIELDS_END,
     };
     ClaimReference *reference = field;
     const char *namespace = json_path_string(value, "namespace");
@@ -302,25 +302,24 @@ static const FieldType claim_reference_type = {
 };
 
 static const Field volume_fields[] = {
-    {"spec",                               &volume_source_type,   offsetof(Volume,                                    source),
-     FIELD_SPEC | FIELD_PART | FIELD_REQUIRED},
-    {"spec.nodeAffinity.required",                                    &field_node_selector,                              offsetof(Volume,                         node_affinity),
-     FIELD_SPEC},
-    {"spec.accessModes",                           &field_access_modes,                                                offsetof(Volume,                                                                                 access_modes),                                                                                                                                                   FIELD_REQUIRED},
-    {"spec.capacity.storage",                       &field_quantity,                              offsetof(Volume,capacity_bytes),FIELD_SPEC},
-    {"spec.claimRef",                     &claim_reference_type,offsetof(Volume,                                       claim_ref),                                                                                                                                                                                                                FIELD_SPEC},
-    {"spec.persistentVolumeReclaimPolicy",&field_reclaim_policy,    offsetof(Volume,      reclaim_policy),
-     FIELD_SPEC},
-    {"spec.storageClassName", &field_word,       offsetof(Volume,                                       class_name),                                                                                                                                  FIELD_SPEC},
-    {"spec.volumeAttributesClassName",                                    &field_string,                                   offsetof(Volume,                                                                          attributes_class),
-     FIELD_SPEC},
-    {"spec.volumeMode",                          &field_volume_mode,                                               offsetof(Volume,                                                                  volume_mode),FIELD_SPEC},
-    {"status.phase",                   &volume_phase_type,                                                  offsetof(Volume,                                                                                                    phase),                                                                                                                                                                                                   FIELD_STATUS},
-    {"status.message",                     &field_word,offsetof(Volume,message),                                                                       FIELD_STATUS},
-    {"status.reason",&field_word,offsetof(Volume,reason),FIELD_STATUS},
-    {"status.lastPhaseTransitionTime",                     &field_time,           offsetof(Volume,                                                               phase_changed_at),
-     FIELD_STATUS},
-    {NULL,                                    NULL,                                           0,                                                                                   FIELD_SPEC                                                                                                                                                                                                                              },
+    FIELD("spec", volume_source_type, Volume, source, FIELD_SPEC | FIELD_PART | FIELD_REQUIRED),
+    FIELD("spec.nodeAffinity.required", field_node_selector, Volume, node_affinity, FIELD_SPEC),
+    FIELD("spec.accessModes", field_access_modes, Volume, access_modes, FIELD_REQUIRED),
+    FIELD("spec.capacity.storage", field_quantity, Volume, capacity_bytes, FIELD_SPEC),
+    FIELD("spec.claimRef", claim_reference_type, Volume, claim_ref, FIELD_SPEC),
+    FIELD("spec.persistentVolumeReclaimPolicy",
+          field_reclaim_policy,
+          Volume,
+          reclaim_policy,
+          FIELD_SPEC),
+    FIELD("spec.storageClassName", field_word, Volume, class_name, FIELD_SPEC),
+    FIELD("spec.volumeAttributesClassName", field_string, Volume, attributes_class, FIELD_SPEC),
+    FIELD("spec.volumeMode", field_volume_mode, Volume, volume_mode, FIELD_SPEC),
+    FIELD("status.phase", volume_phase_type, Volume, phase, FIELD_STATUS),
+    FIELD("status.message", field_word, Volume, message, FIELD_STATUS),
+    FIELD("status.reason", field_word, Volume, reason, FIELD_STATUS),
+    FIELD("status.lastPhaseTransitionTime", field_time, Volume, phase_changed_at, FIELD_STATUS),
+    FIELDS_END,
 };
 
 static const char *const volume_ignored[] = {
@@ -371,13 +370,9 @@ check_capacity(ApiParser *parser, const json_t *manifest, const Volume *volume)
         api_parser_fault(parser, capacity, NULL,
                          "Unsupported value: no \"storage\": supported values: \"storage\"");
         api_parser_leave(parser, length);
-    } else if (volume->capacity_bytes <= 0) {
+    } else {
         gsize length = api_parser_enter(parser, "spec.capacity[storage]");
-        char buffer[QUANTITY_BUFFER];
-        if (json_is_number(storage) ||
-            (json_is_string(storage) &&
-             quantity_canonical(json_string_value(storage), buffer, NULL)))
-            api_parser_invalid(parser, storage, NULL, "must be greater than zero");
+        api_parser_check_positive(parser, storage, volume->capacity_bytes);
         api_parser_leave(parser, length);
     }
 }

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "api-test.h"
+
+static void
+one_key_per_object(void **state)
+{
+    g_autoptr(Objects) objects = objects_new(1);
+    ObjectKey *claim = objects_key(objects, KIND_CLAIM, "default", "data");
+
+    (void)state;
+    assert_ptr_equal(objects_key(objects, KIND_CLAIM, "default", "data"), claim);
+    assert_ptr_equal(objects_find_key(objects, KIND_CLAIM, "default", "data"), claim);
+    assert_null(objects_find_key(objects, KIND_CLAIM, "other", "data"));
+    assert_ptr_not_equal(objects_key(objects, KIND_CLAIM, "other", "data"), claim);
+    assert_ptr_not_equal(objects_key(objects, KIND_POD, "default", "data"), claim);
+    assert_string_equal(claim->text, "default/data");
+
+    ObjectKey *node = objects_key(objects, KIND_NODE, NULL, "n");
+    assert_ptr_equal(objects_key(objects, KIND_NODE, "", "n"), node);
+    assert_string_equal(node->text, "n");
+    assert_string_equal(node->namespace, "");
+}
+
+/* Many keys: the table grows, slots are dense, keys stay where they are. */
+static void
+keys_stay(void **state)
+{
+    enum { N = 5000 };
+    g_autoptr(Objects) objects = objects_new(1);
+    g_autofree ObjectKey **keys = g_new(ObjectKey *, N);
+    char name[32];
+
+    (void)state;
+    for (unsigned i = 0; i < N; i++) {
+        g_snprintf(name, sizeof name, "pod-%u", i);
+        keys[i] = objects_key(objects, KIND_POD, "default", name);
+        objects_key(objects, KIND_CLAIM, "default", name);
+        assert_int_equal(keys[i]->slot, i);
+    }
+    assert_int_equal(objects_n_keys(objects, KIND_POD), N);
+    assert_int_equal(objects_n_keys(objects, KIND_NODE), 0);
+    for (unsigned i = 0; i < N; i++) {
+        g_snprintf(name, sizeof name, "pod-%u", i);
+        assert_ptr_equal(objects_find_key(objects, KIND_POD, "default", name), keys[i]);
+        assert_ptr_equal(objects_key_at(objects, KIND_POD, i), keys[i]);
+        assert_string_equal(keys[i]->name, name);
+    }
+}
+
+static void
+a_uid_is_a_function(void **state)
+{
+    g_autoptr(Objects) one = objects_new(1), same = objects_new(1), two = objects_new(2);
+    char text[OBJECT_UID_BUFFER], again[OBJECT_UID_BUFFER];
+    ObjectUid uid, back;
+
+    (void)state;
+    objects_key(same, KIND_CLAIM, "default", "before"); /* changes nothing */
+    ObjectKey *key = objects_key(one, KIND_CLAIM, "default", "data");
+    uid = objects_uid(one, key, 1);
+    assert_true(object_uid_equal(
+        uid, objects_uid(same, objects_key(same, KIND_CLAIM, "default", "data"), 1)));
+    assert_false(object_uid_equal(uid, objects_uid(one, key, 2)));
+    assert_false(object_uid_equal(
+        uid, objects_uid(two, objects_key(two, KIND_CLAIM, "default", "data"), 1)));
+    assert_false(
+        object_uid_equal(uid, objects_uid(one, objects_key(one, KIND_POD, "default", "data"), 1)));
+
+    object_uid_format(uid, text);
+    assert_int_equal(strlen(text), 36);
+    assert_int_equal(text[14], '4');
+    assert_non_null(strchr("89ab", text[19]));
+    assert_true(object_uid_parse(text, &back));
+    assert_true(object_uid_equal(uid, back));
+    assert_string_equal(object_uid_format(back, again), text);
+    assert_true(object_uid_parse("7878C82E-6DBC-4D12-B2E1-F7A8202C9A4A", &back));
+    assert_string_equal(object_uid_format(back, again), "7878c82e-6dbc-4d12-b2e1-f7a8202c9a4a");
+}
+
+static const char *const bad_uids[] = {
+    "",
+    "7878c82e",
+    "7878c82e-6dbc-4d12-b2e1-f7a8202c9a4",
+    "7878c82e-6dbc-4d12-b2e1-f7a8202c9a4a0",
+    "7878c82e06dbc-4d12-b2e1-f7a8202c9a4a",
+    "g878c82e-6dbc-4d12-b2e1-f7a8202c9a4a",
+};
+
+static void
+refuses_uid(void **state)
+{
+    ObjectUid uid;
+
+    assert_false(object_uid_parse(*(const char *const *)*state, &uid));
+}
+
+typedef struct {
+    const char *kind, *api_version;
+    gboolean found;
+} KindRow;
+
+static const KindRow kind_rows[] = {
+    {"Pod",                   "v1",                     TRUE },
+    {"PersistentVolumeClaim", "v1",                     TRUE },
+    {"PersistentVolume",      "v1",                     TRUE },
+    {"Node",                  "v1",                     TRUE },
+    {"StatefulSet",           "apps/v1",                TRUE },
+    {"ControllerRevision",    "apps/v1",                TRUE },
+    {"StorageClass",          "storage.k8s.io/v1",      TRUE },
+    {"StorageClass",          "storage.k8s.io/v1beta1", TRUE },
+    {"CSIStorageCapacity",    "storage.k8s.io/v1beta1", TRUE },
+    {"CSIDriver",             "storage.k8s.io/v1",      TRUE },
+    {"CSINode",               "storage.k8s.io/v1",      TRUE },
+    {"VolumeAttachment",      "storage.k8s.io/v1",      TRUE },
+    {"VolumeAttachment",      NULL,                     TRUE },
+    {"StorageClass",          "v1",                     FALSE},
+    {"Pod",                   "apps/v1",                FALSE},
+    {"pod",                   "v1",                     FALSE},
+    {"Deployment",            "apps/v1",                FALSE},
+    {"StorageClass",          "storage.k8s.io/v2",      FALSE},
+};
+
+static void
+finds_kind(void **state)
+{
+    const KindRow *row = *state;
+    ObjectKind kind;
+
+    assert_int_equal(kind_find(row->api_version, row->kind, &kind), row->found);
+    if (row->found)
+        assert_string_equal(kind_class(kind)->kind, row->kind);
+}
+
+/* object_edit() goes through those alone that are counted: they must stand first, and give their reference back. */
+static void
+counted_fields_stand_first(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        gboolean was_counted = TRUE;
+        for (const Field *field = kind_class((ObjectKind)i)->fields; field->path != NULL; field++) {
+            gboolean is_counted = field->type->ref != NULL;
+            assert_true(was_counted || !is_counted);
+            assert_int_equal(is_counted, field->type->clear != NULL);
+            assert_non_null(field->type->equal);
+            assert_true(field->type->words != NULL || field->type->parse != NULL);
+            assert_true(field->type->words != NULL || field->type->to_json != NULL ||
+                        field->type->over != NULL);
+            was_counted = is_counted;
+        }
+    }
+}
+
+static void
+an_edit_leaves_the_original_alone(void **state)
+{
+    g_autoptr(ApiTest) test = api_test_new();
+    Strings *strings = objects_strings(test->objects);
+    g_autoptr(Object) claim = api_test_read(
+        test, "{'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim', 'metadata': {'name': 'data', "
+              "'labels': {'a': 'b'}},"
+              " 'spec': {'accessModes': ['ReadWriteOnce'], 'selector': {'matchLabels': {'x': 'y'}},"
+              " 'resources': {'requests': {'storage': '1Gi'}}}}");
+    g_autoptr(Object) before = object_edit(claim);
+
+    (void)state;
+    g_autoptr(Object) after = object_edit(claim);
+    assert_true(object_equal(claim, after));
+    assert_ptr_equal(CLAIM(after)->selector, CLAIM(claim)->selector);
+
+    assert_true(
+        object_set_annotation(after, strings_intern(strings, "k"), strings_intern(strings, "v")));
+    assert_false(
+        object_set_annotation(after, strings_intern(strings, "k"), strings_intern(strings, "v")));
+    assert_true(object_set_label(after, strings_intern(strings, "a"), NULL));
+    assert_false(object_set_label(after, strings_intern(strings, "a"), NULL));
+    assert_true(object_add_finalizer(after, strings_intern(strings, FINALIZER_PVC_PROTECTION)));
+    assert_false(object_add_finalizer(after, strings_intern(strings, FINALIZER_PVC_PROTECTION)));
+    CLAIM(after)->volume_name = strings_intern(strings, "pv");
+    g_clear_pointer(&CLAIM(after)->selector, label_selector_unref);
+
+    assert_false(object_equal(claim, after));
+    assert_true(object_equal(claim, before));
+    assert_string_equal(object_annotation(after, "k"), "v");
+    assert_null(object_annotation(claim, "k"));
+    assert_string_equal(object_label(claim, "a"), "b");
+    assert_null(object_label(after, "a"));
+    assert_true(object_has_finalizer(after, FINALIZER_PVC_PROTECTION));
+    assert_false(object_has_finalizer(claim, FINALIZER_PVC_PROTECTION));
+    assert_true(object_remove_finalizer(after, FINALIZER_PVC_PROTECTION));
+    assert_false(object_remove_finalizer(after, FINALIZER_PVC_PROTECTION));
+    assert_null(after->finalizers);
+    assert_non_null(CLAIM(claim)->selector);
+}
+
+/* A write of the object and one of its status: each takes its own fields (API-18). */
+static void
+spec_and_status_are_taken_apart(void **state)
+{
+    g_autoptr(ApiTest) test = api_test_new();
+    ObjectKey *key = objects_key(test->objects, KIND_CLAIM, "default", "data");
+    g_autoptr(Object) stored = object_new(key), written = object_new(key);
+    g_autoptr(StringMap) conditions = api_test_labels(test, "Resizing=True");
+
+    (void)state;
+    CLAIM(written)->request_bytes = 5;
+    CLAIM(written)->selector = label_selector_new(NULL, 0);
+    CLAIM(written)->phase = CLAIM_BOUND;
+    CLAIM(written)->conditions = string_map_ref(conditions);
+    written->labels = api_test_labels(test, "a=b");
+
+    g_autoptr(Object) spec = object_edit(stored);
+    object_take_fields(spec, written, FALSE);
+    assert_int_equal(CLAIM(spec)->request_bytes, 5);
+    assert_non_null(CLAIM(spec)->selector);
+    assert_int_equal(CLAIM(spec)->phase, CLAIM_PENDING);
+    assert_null(CLAIM(spec)->conditions);
+    assert_null(spec->labels);
+
+    g_autoptr(Object) status = object_edit(stored);
+    object_take_fields(status, written, TRUE);
+    assert_int_equal(CLAIM(status)->request_bytes, 0);
+    assert_null(CLAIM(status)->selector);
+    assert_int_equal(CLAIM(status)->phase, CLAIM_BOUND);
+    assert_ptr_equal(CLAIM(status)->conditions, conditions);
+
+    object_take_fields(spec, written, TRUE);
+    object_set_label(spec, api_parser_intern(&test->parser, "a"),
+                     api_parser_intern(&test->parser, "b"));
+    assert_true(object_equal(spec, written));
+}
+
+static void
+owners(void **state)
+{
+    g_autoptr(ApiTest) test = api_test_new();
+    g_autoptr(Object) set =
+        object_new(objects_key(test->objects, KIND_STATEFUL_SET, "default", "web"));
+    g_autoptr(Object) node = object_new(objects_key(test->objects, KIND_NODE, NULL, "n"));
+    g_autoptr(Object) pod = object_new(objects_key(test->objects, KIND_POD, "default", "web-0"));
+
+    (void)state;
+    set->uid = objects_uid(test->objects, set->key, 1);
+    node->uid = objects_uid(test->objects, node->key, 1);
+    assert_null(object_controller(pod));
+    object_set_owner(pod, node, FALSE, FALSE);
+    object_set_owner(pod, set, TRUE, TRUE);
+    object_set_owner(pod, set, TRUE, TRUE); /* once only */
+    assert_int_equal(pod->owners->n_items, 2);
+    assert_ptr_equal(object_controller(pod)->key, set->key);
+    assert_true(object_is_controlled_by(pod, set));
+    assert_false(object_is_controlled_by(pod, node));
+
+    json_t *json = object_to_json(pod);
+    const json_t *owner =
+        json_array_get(json_object_get(json_object_get(json, "metadata"), "ownerReferences"), 1);
+    assert_string_equal(json_string_value(json_object_get(owner, "apiVersion")), "apps/v1");
+    assert_string_equal(json_string_value(json_object_get(owner, "kind")), "StatefulSet");
+    json_decref(json);
+}
+
+static void
+one_of_many(void **state)
+{
+    g_autoptr(ApiTest) test = api_test_new();
+    g_autoptr(Object) first = object_new(objects_key(test->objects, KIND_POD, "default", "web-0"));
+    ObjectKey *key = objects_key(test->objects, KIND_POD, "default", "web-1");
+
+    (void)state;
+    first->uid = objects_uid(test->objects, first->key, 1);
+    first->resource_version = 7;
+    g_autoptr(Object) second = object_edit_as(first, key);
+    assert_ptr_equal(second->key, key);
+    assert_false(object_uid_is_set(second->uid));
+    assert_int_equal(second->resource_version, 0);
+    assert_ptr_equal(POD(second)->spec, POD(first)->spec);
+}
+
+int
+main(void)
+{
+    TestList tests = {0};
+
+    TEST(tests, one_key_per_object);
+    TEST(tests, keys_stay);
+    TEST(tests, a_uid_is_a_function);
+    TEST_ROWS(tests, bad_uids, refuses_uid);
+    TEST_ROWS(tests, kind_rows, finds_kind);
+    TEST(tests, counted_fields_stand_first);
+    TEST(tests, an_edit_leaves_the_original_alone);
+    TEST(tests, spec_and_status_are_taken_apart);
+    TEST(tests, owners);
+    TEST(tests, one_of_many);
+    return test_list_run("object", tests);
+}

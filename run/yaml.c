@@ -587,9 +587,12 @@ integer_value(const char *text)
 
     const char *start = digits;
     if (start[0] == '0' && start[1] != '\0') {
-        char sort = g_ascii_tolower(start[1]);
-        base = sort == 'x' ? 16 : sort == 'b' ? 2 : 8;
-        start += g_ascii_isdigit(sort) ? 1 : 2;
+        base = g_ascii_tolower(start[1]) == 'x'   ? 16
+               : g_ascii_tolower(start[1]) == 'b' ? 2
+               : start[1] == 'o'                  ? 8
+               : g_ascii_isdigit(start[1])        ? 8
+                                                  : 10;
+        start += base == 10 ? 0 : g_ascii_isdigit(start[1]) ? 1 : 2;
     }
     if (!g_ascii_isxdigit(*start) ||
         !g_ascii_string_to_unsigned(start, (guint)base, 0, (guint64)INT64_MAX + negative, &number,

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+/* golden DIR...: replays recordings of a real control plane and compares. A folder holds scenario.yaml, the neutral timeline, and
+ * run1, run2, ... with what was seen. Each recorded value must lie within what --seeds simulated runs produce, 20 ms wider
+ * (TIM-60); each count of requests and calls within the simulated range. */
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "moments.h"
+#include "run/run.h"
+#include "timeline.h"
+
+#define TOLERANCE_S 0.020 /* TIM-60 */
+
+typedef struct {
+    int n_seeds;
+    gboolean is_verbose; /* also the values that agree */
+    unsigned n_passed, n_failed, n_skipped;
+} Golden;
+
+/* A value: the time from the last of its causes to a moment. Scopes: pod, claim, and the claim's volume. */
+typedef struct {
+    const char *name;
+    const char *to;
+    const char *from[2];
+} ValueRule;
+
+/* "%p", "%c", "%v": of the pod, the claim, the claim's volume. */
+static const ValueRule value_rules[] = {
+    {"claim -> selected node",                "claim %c selected-node",      {"pod %p created", "claim %c created"}                      },
+    {"selected node -> provisioner asked",
+     "claim %c provisioner-asked",                                           {"claim %c selected-node", "claim %c created"}              },
+    {"asked -> CreateVolume",                 "volume %c provision-started", {"claim %c provisioner-asked", NULL}                        },
+    {"CreateVolume",                          "volume %c provision-ended",   {"volume %c provision-started", NULL}                       },
+    {"CreateVolume -> PV",                    "volume %c created",           {"volume %c provision-ended", NULL}                         },
+    {"PV -> PV Bound",                        "volume %c bound",             {"volume %c created", NULL}                                 },
+    {"PV Bound -> claim Bound",               "claim %c bound",              {"volume %c bound", NULL}                                   },
+    {"pod -> scheduled",                      "pod %p scheduled",            {"pod %p created", NULL}                                    },
+    {"claim Bound -> scheduled",              "pod %p scheduled",            {"claim %c bound", "pod %p created"}                        },
+    {"scheduled -> VolumeAttachment",         "volume %c attach-requested",  {"pod %p scheduled", NULL}                                  },
+    {"VolumeAttachment -> ControllerPublish",
+     "volume %c attach-started",                                             {"volume %c attach-requested", NULL}                        },
+    {"ControllerPublish",                     "volume %c attach-ended",      {"volume %c attach-started", NULL}                          },
+    {"ControllerPublish -> attached",         "volume %c attached",          {"volume %c attach-ended", NULL}                            },
+    {"attached -> volumesAttached",           "volume %c reported-attached", {"volume %c attached", NULL}                                },
+    {"scheduled -> volumesInUse",             "volume %c reported-in-use",   {"pod %p scheduled", NULL}                                  },
+    {"both lists -> NodeStage",
+     "volume %c stage-started",                                              {"volume %c reported-attached", "volume %c reported-in-use"}},
+    {"NodeStage",                             "volume %c staged",            {"volume %c stage-started", NULL}                           },
+    {"NodeStage -> NodePublish",              "volume %c publish-started",   {"volume %c staged", NULL}                                  },
+    {"NodePublish",                           "volume %c published",         {"volume %c publish-started", NULL}                         },
+    {"NodePublish -> Ready",                  "pod %p ready",                {"volume %c published", NULL}                               },
+    {"pod start",                             "pod %p ready",                {"pod %p created", NULL}                                    },
+    {"pod deleted -> NodeUnpublish",          "volume %c unpublish-started", {"pod %p deleted", NULL}                                    },
+    {"NodeUnpublish",                         "volume %c unpublished",       {"volume %c unpublish-started", NULL}                       },
+    {"NodeUnpublish -> NodeUnstage",          "volume %c unstage-started",   {"volume %c unpublished", NULL}                             },
+    {"NodeUnstage",                           "volume %c unstaged",          {"volume %c unstage-started", NULL}                         },
+    {"pod deleted -> gone",                   "pod %p gone",                 {"pod %p deleted", NULL}                                    },
+    {"NodeUnstage -> volumesInUse dropped",
+     "volume %c reported-not-in-use",                                        {"volume %c unstaged", NULL}                                },
+    {"dropped -> volumesAttached dropped",
+     "volume %c reported-detached",                                          {"volume %c reported-not-in-use", NULL}                     },
+    {"dropped -> VolumeAttachment deleted",
+     "volume %c detach-requested",                                           {"volume %c reported-detached", NULL}                       },
+    {"deleted -> ControllerUnpublish",
+     "volume %c detach-started",                                             {"volume %c detach-requested", NULL}                        },
+    {"ControllerUnpublish",                   "volume %c detach-ended",      {"volume %c detach-started", NULL}                          },
+    {"ControllerUnpublish -> detached",       "volume %c detached",          {"volume %c detach-ended", NULL}                            },
+    {"claim deleted -> gone",                 "claim %c gone",               {"claim %c deleted", NULL}                                  },
+    {"claim gone -> Released",                "volume %c released",          {"claim %c gone", NULL}                                     },
+    {"Released -> DeleteVolume",              "volume %c delete-started",    {"volume %c released", NULL}                                },
+    {"DeleteVolume",                          "volume %c delete-ended",      {"volume %c delete-started", NULL}                          },
+    {"DeleteVolume -> PV deleted",            "volume %c deleted",           {"volume %c delete-ended", NULL}                            },
+    {"PV deleted -> gone",                    "volume %c gone",              {"volume %c deleted", NULL}                                 },
+};
+
+static char *
+fill(const char *pattern, const GoldenPair *pair)
+{
+    GString *text = g_string_new(pattern);
+
+    g_string_replace(text, "%p", pair->pod == NULL ? "-" : pair->pod, 0);
+    g_string_replace(text, "%c", pair->claim == NULL ? "-" : pair->claim, 0);
+    return g_string_free(text, FALSE);
+}
+
+static gboolean
+moment_of(const Moments *moments, const char *pattern, const GoldenPair *pair, double *at)
+{
+    g_autofree char *name = fill(pattern, pair);
+
+    return moments_find(moments, name, at);
+}
+
+/* Returns: FALSE if one of its ends was not seen */
+static gboolean
+value_of(const Moments *moments, const ValueRule *rule, const GoldenPair *pair, double *value)
+{
+    double to, from, latest = -1;
+
+    if (!moment_of(moments, rule->to, pair, &to))
+        return FALSE;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rule->from) && rule->from[i] != NULL; i++)
+        if (moment_of(moments, rule->from[i], pair, &from))
+            latest = MAX(latest, from);
+    if (latest < 0)
+        return FALSE;
+    *value = to - latest;
+    return TRUE;
+}
+
+typedef struct {
+    double min, max;
+    unsigned n;
+} Range;
+
+static void
+range_add(Range *range, double value)
+{
+    range->min = range->n == 0 ? value : MIN(range->min, value);
+    range->max = range->n == 0 ? value : MAX(range->max, value);
+    range->n++;
+}
+
+static void
+judge(Golden *self,
+      const char *run,
+      const char *what,
+      const char *of,
+      double value,
+      const Range *range,
+      double tolerance,
+      const char *unit)
+{
+    gboolean is_good =
+        range->n > 0 && value >= range->min - tolerance && value <= range->max + tolerance;
+
+    if (is_good)
+        self->n_passed++;
+    else
+        self->n_failed++;
+    if (is_good && !self->is_verbose)
+        return;
+    printf("  %s %-5s %-38s %-24s recorded %9.3f%s, simulated ", is_good ? "ok  " : "FAIL", run,
+           what, of, value, unit);
+    if (range->n == 0)
+        printf("never\n");
+    else
+        printf("%9.3f .. %9.3f%s\n", range->min, range->max, unit);
+}
+
+static void
+compare_values(Golden *self, const char *name, const Moments *recorded, GPtrArray *simulated)
+{
+    for (unsigned k = 0; k < moments_n_pairs(recorded); k++) {
+        const GoldenPair *pair = moments_pair(recorded, k);
+        g_autofree char *of = g_strdup_printf("%s/%s", pair->pod == NULL ? "-" : pair->pod,
+                                              pair->claim == NULL ? "-" : pair->claim);
+        for (unsigned i = 0; i < G_N_ELEMENTS(value_rules); i++) {
+            double value, drawn;
+            Range range = {0};
+            if (!value_of(recorded, &value_rules[i], pair, &value))
+                continue;
+            for (unsigned s = 0; s < simulated->len; s++)
+                if (value_of(simulated->pdata[s], &value_rules[i], pair, &drawn))
+                    range_add(&range, drawn);
+            judge(self, name, value_rules[i].name, of, value, &range, TOLERANCE_S, " s");
+        }
+    }
+}
+
+static void
+compare_counts(Golden *self, const char *name, const Moments *recorded, GPtrArray *simulated)
+{
+    g_autoptr(GPtrArray) kinds = moments_counted(recorded);
+
+    for (unsigned s = 0; s < simulated->len; s++) {
+        g_autoptr(GPtrArray) more = moments_counted(simulated->pdata[s]);
+        for (unsigned i = 0; i < more->len; i++)
+            if (!g_ptr_array_find_with_equal_func(kinds, more->pdata[i], g_str_equal, NULL))
+                g_ptr_array_add(kinds, g_strdup(more->pdata[i]));
+    }
+    for (unsigned i = 0; i < kinds->len; i++) {
+        Range range = {0};
+        for (unsigned s = 0; s < simulated->len; s++)
+            range_add(&range, moments_count(simulated->pdata[s], kinds->pdata[i]));
+        judge(self, name, "count", kinds->pdata[i], moments_count(recorded, kinds->pdata[i]),
+              &range, 0, "");
+    }
+}
+
+static GPtrArray *
+simulate(const Golden *self, const Scenario *scenario, const Timeline *timeline)
+{
+    GPtrArray *all = g_ptr_array_new_with_free_func((GDestroyNotify)moments_free);
+
+    for (int seed = 1; seed <= self->n_seeds; seed++) {
+        const RunOptions options = {.seed = (uint64_t)seed};
+        g_autoptr(GError) error = NULL;
+        g_autoptr(Run) run = run_new(scenario, &options, &error);
+        if (run == NULL) {
+            printf("  %s\n", error->message);
+            break;
+        }
+        Moments *moments = moments_new();
+        moments_watch_run(moments, run);
+        run_execute(run);
+        moments_take_run(moments, run, timeline);
+        g_ptr_array_add(all, moments);
+    }
+    return all;
+}
+
+static void
+compare_folder(Golden *self, const char *folder)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Timeline) timeline = timeline_read(folder, &error);
+    g_autoptr(Scenario) scenario = timeline == NULL ? NULL : timeline_scenario(timeline, &error);
+
+    printf("%s\n", folder);
+    if (scenario == NULL) {
+        printf("  skipped: %s\n", error->message);
+        self->n_skipped++;
+        return;
+    }
+    g_autoptr(GPtrArray) simulated = simulate(self, scenario, timeline);
+    for (unsigned i = 1;; i++) {
+        g_autofree char *name = g_strdup_printf("run%u", i);
+        g_autofree char *path = g_build_filename(folder, name, NULL);
+        if (!g_file_test(path, G_FILE_TEST_IS_DIR))
+            break;
+        g_autoptr(Moments) recorded = moments_new();
+        if (!moments_read_recording(recorded, path, timeline, &error)) {
+            printf("  FAIL %s: %s\n", path, error->message);
+            self->n_failed++;
+            g_clear_error(&error);
+            continue;
+        }
+        compare_values(self, name, recorded, simulated);
+        compare_counts(self, name, recorded, simulated);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    Golden self = {.n_seeds = 200};
+    const GOptionEntry entries[] = {
+        {"seeds",        0, 0, G_OPTION_ARG_INT, &self.n_seeds, "Simulated runs that make the range", "N"},
+        {"verbose",             'v', 0, G_OPTION_ARG_NONE, &self.is_verbose, "Also print what agrees", NULL},
+        {NULL},
+    };
+    g_autoptr(GOptionContext) context =
+        g_option_context_new("DIR... - compare with recordings of a real control plane");
+    g_autoptr(GError) error = NULL;
+
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, &argc, &argv, &error)) {
+        fprintf(stderr, "golden: %s\n", error->message);
+        return 2;
+    }
+    for (int i = 1; i < argc; i++)
+        compare_folder(&self, argv[i]);
+    printf("%u passed, %u failed, %u skipped\n", self.n_passed, self.n_failed, self.n_skipped);
+    return self.n_failed > 0;
+}

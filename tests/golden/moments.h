@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "run/run.h"
+#include "timeline.h"
+
+/* What happened in one run, recorded or simulated, in the same words: moments ("pod app ready", at seconds; a volume goes by the
+ * name of its claim, because its own is drawn), and counts of requests and calls ("csi-attacher patch volumeattachments 200"). */
+typedef struct Moments Moments;
+
+typedef struct {
+    const char *pod, *claim; /* NULL: a claim without a pod, a pod without claims */
+} GoldenPair;
+
+Moments *moments_new(void);
+void moments_free(Moments *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Moments, moments_free)
+
+/* A recorded run: watch.jsonl, csi.jsonl and api.jsonl in @folder. */
+gboolean
+moments_read_recording(Moments *self, const char *folder, const Timeline *timeline, GError **error);
+/* A simulated run: before it is executed, and after. */
+void moments_watch_run(Moments *self, Run *run);
+void moments_take_run(Moments *self, const Run *run, const Timeline *timeline);
+
+/* The first time; FALSE: never. */
+gboolean moments_find(const Moments *self, const char *name, double *at);
+unsigned moments_n_pairs(const Moments *self);
+const GoldenPair *moments_pair(const Moments *self, unsigned i);
+/* Names of all counts. (owned) */
+GPtrArray *moments_counted(const Moments *self);
+double moments_count(const Moments *self, const char *name);

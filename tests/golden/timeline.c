@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "timeline.h"
+
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/yaml.h"
+
+#define NAMESPACE "lab" /* of all recordings */
+#define TOPOLOGY_KEY "topology.lab.example/zone"
+
+struct Timeline {
+    json_t *root; /* (owned): scenario.yaml */
+    char *folder;
+};
+
+typedef struct {
+    GString *text;
+} FaultText;
+
+static void
+report_yaml(
+    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
+{
+    GString *text = data;
+
+    (void)path, (void)hint;
+    g_string_append_printf(text, "%s:%u: %s; ", where->file, where->line, message);
+}
+
+Timeline *
+timeline_read(const char *folder, GError **error)
+{
+    g_autofree char *path = g_build_filename(folder, "scenario.yaml", NULL);
+    g_autofree char *text = NULL;
+    g_autoptr(GString) faults = g_string_new(NULL);
+    g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    g_autoptr(YamlPositions) positions = yaml_positions_new();
+    const YamlReport report = {report_yaml, faults};
+    gsize length;
+
+    if (!g_file_get_contents(path, &text, &length, error))
+        return NULL;
+    yaml_read(positions, path, text, length, &report, documents);
+    if (documents->len == 0 || faults->len > 0) {
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s: %s", path,
+                    faults->len > 0 ? faults->str : "empty");
+        return NULL;
+    }
+    Timeline *self = g_new0(Timeline, 1);
+    self->root = json_incref(documents->pdata[0]);
+    self->folder = g_strdup(folder);
+    return self;
+}
+
+void
+timeline_free(Timeline *self)
+{
+    if (self == NULL)
+        return;
+    json_decref(self->root);
+    g_free(self->folder);
+    g_free(self);
+}
+
+static json_t *
+seconds_text(const json_t *seconds)
+{
+    g_autofree char *text = g_strdup_printf("%.0fms", 1000 * json_number_value(seconds));
+
+    return json_string(text);
+}
+
+/* Cluster-scoped kinds have no namespace; all others live in the recordings' own. */
+static void
+put_in_namespace(json_t *object)
+{
+    static const char *const cluster_scoped[] = {
+        "Node", "PersistentVolume", "StorageClass", "CSIDriver", "CSINode", "VolumeAttachment",
+        NULL};
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+    json_t *metadata = json_object_get(object, "metadata");
+
+    if (kind == NULL || g_strv_contains(cluster_scoped, kind))
+        return;
+    if (json_object_get(metadata, "namespace") == NULL)
+        json_object_set_new(metadata, "namespace", json_string(NAMESPACE));
+}
+
+static json_t *
+objects_in_namespace(const json_t *list)
+{
+    json_t *copy = json_deep_copy(list);
+    size_t i;
+    json_t *object;
+
+    json_array_foreach(copy, i, object) put_in_namespace(object);
+    return copy;
+}
+
+static json_t *
+errors_json(const json_t *errors)
+{
+    json_t *list = json_array();
+    size_t i;
+    json_t *error;
+
+    json_array_foreach(errors, i, error)
+    {
+        int count = (int)json_integer_value(json_object_get(error, "count"));
+        json_t *entry = json_pack("{s:O, s:O}", "method", json_object_get(error, "method"), "code",
+                                  json_object_get(error, "code"));
+        if (count > 0)
+            json_object_set_new(entry, "count", json_integer(count));
+        if (json_object_get(error, "zone") != NULL)
+            json_object_set(entry, "zone", json_object_get(error, "zone"));
+        if (json_object_get(error, "message") != NULL)
+            json_object_set(entry, "message", json_object_get(error, "message"));
+        json_array_append_new(list, entry);
+    }
+    return list;
+}
+
+/* What of a driver may change in the middle: latencies, errors, room. */
+static void
+set_driver_behaviour(json_t *driver, const json_t *given)
+{
+    json_t *latency = json_object();
+    json_t *pools = json_array();
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(json_object_get(given, "latencyMs"), name, value)
+    {
+        g_autofree char *text =
+            g_strdup_printf("%" JSON_INTEGER_FORMAT "ms", json_integer_value(value));
+        json_object_set_new(latency, name, json_string(text));
+    }
+    json_object_foreach(json_object_get(given, "zoneCapacity"), name, value)
+        json_array_append_new(pools, json_pack("{s:s, s:O}", "zone", name, "capacity", value));
+    json_object_set_new(driver, "latency", latency);
+    json_object_set_new(driver, "errors", errors_json(json_object_get(given, "errors")));
+    if (json_array_size(pools) > 0)
+        json_object_set(driver, "pools", pools);
+    json_decref(pools);
+}
+
+/* The recorder's mock keeps no real state beyond sizes and zones, and answers when its caller gives up (golden/README.md). */
+static json_t *
+driver_json(const Timeline *self)
+{
+    const json_t *given = json_object_get(self->root, "driver");
+    json_t *driver =
+        json_pack("{s:O, s:s, s:b, s:b, s:{s:s}, s:{s:s}}", "name", json_object_get(given, "name"),
+                  "lock", "none", "adoptsUnknownVolumes", 1, "abortsWithCaller", 1,
+                  "publishContext", "dev", "x", "volumeContext", "lab", "1");
+
+    set_driver_behaviour(driver, given);
+    if (json_is_true(json_object_get(given, "topology")))
+        json_object_set_new(driver, "topology", json_string(TOPOLOGY_KEY));
+    else
+        json_object_set_new(driver, "topology", json_false());
+    if (json_is_true(json_object_get(given, "noAttach")))
+        json_object_set_new(driver, "attachRequired", json_false());
+    if (json_object_get(given, "maxVolumesPerNode") != NULL)
+        json_object_set(driver, "attachLimitReported", json_object_get(given, "maxVolumesPerNode"));
+    return driver;
+}
+
+static json_t *
+nodes_json(const Timeline *self)
+{
+    json_t *nodes = json_array();
+    size_t i;
+    json_t *node;
+
+    json_array_foreach(json_object_get(self->root, "nodes"), i, node)
+    {
+        json_t *entry = json_pack("{s:O}", "name", json_object_get(node, "name"));
+        if (json_object_get(node, "zone") != NULL)
+            json_object_set_new(entry, "zones", json_pack("[O]", json_object_get(node, "zone")));
+        json_array_append_new(nodes, entry);
+    }
+    return nodes;
+}
+
+static json_t *
+target_json(const json_t *step, const char *name)
+{
+    json_t *target = json_pack("{s:O, s:s, s:s}", "kind", json_object_get(step, "kind"),
+                               "namespace", NAMESPACE, "name", name);
+
+    if (json_object_get(step, "gracePeriodSeconds") != NULL)
+        json_object_set(target, "gracePeriodSeconds", json_object_get(step, "gracePeriodSeconds"));
+    return target;
+}
+
+static json_t *
+matching_json(const json_t *step, const char *kind)
+{
+    const char *prefix = json_string_value(json_object_get(step, "prefix"));
+    g_autofree char *pattern = g_strconcat(
+        prefix == NULL ? json_string_value(json_object_get(step, "name")) : prefix, "*", NULL);
+
+    return json_pack("{s:s, s:s, s:s}", "kind", kind, "namespace", NAMESPACE, "name", pattern);
+}
+
+/* Returns: (owned): an entry of workload; NULL: not modelled */
+static json_t *
+step_json(const json_t *step)
+{
+    const char *what = json_string_value(json_object_get(step, "do"));
+    const char *name = json_string_value(json_object_get(step, "name"));
+    json_t *entry = json_pack("{s:o}", "at", seconds_text(json_object_get(step, "at")));
+
+    if (strcmp(what, "create") == 0) {
+        json_object_set_new(
+            entry, "create",
+            json_pack("{s:o}", "manifest", objects_in_namespace(json_object_get(step, "objects"))));
+        return entry;
+    }
+    if (strcmp(what, "delete") == 0) {
+        json_object_set_new(entry, "delete", target_json(step, name));
+        return entry;
+    }
+    if (strcmp(what, "patch") == 0) {
+        json_t *target = target_json(step, name);
+        json_object_set(target, "patch", json_object_get(step, "patch"));
+        json_object_set_new(entry, "patch", target);
+        return entry;
+    }
+    if (strcmp(what, "deletePodsMatching") == 0 || strcmp(what, "deletePVCsMatching") == 0) {
+        json_object_set_new(
+            entry, "delete",
+            matching_json(step, what[6 + 2] == 'd' ? "Pod" : "PersistentVolumeClaim"));
+        return entry;
+    }
+    if (strcmp(what, "setDriver") == 0) {
+        json_t *driver = json_object();
+        set_driver_behaviour(driver, json_object_get(step, "driver"));
+        json_object_set_new(entry, "setDriver", driver);
+        return entry;
+    }
+    json_decref(entry);
+    return NULL;
+}
+
+static const char *
+process_of(const char *recorded)
+{
+    static const struct {
+        const char *recorded, *process;
+    } names[] = {
+        {"csi-provisioner", "external-provisioner"   },
+        {"csi-attacher",    "external-attacher"      },
+        {"kcm",             "kube-controller-manager"},
+        {"sched",           "kube-scheduler"         },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
+        if (g_strcmp0(names[i].recorded, recorded) == 0)
+            return names[i].process;
+    return NULL;
+}
+
+/* killProc and the startProc that follows it are one fault. Returns: (owned): NULL: not modelled */
+static json_t *
+fault_json(const json_t *steps, size_t at)
+{
+    const json_t *step = json_array_get(steps, at);
+    const char *name = json_string_value(json_object_get(step, "name"));
+    const char *process = process_of(name);
+    double killed_at = json_number_value(json_object_get(step, "at"));
+
+    if (process == NULL)
+        return NULL;
+    json_t *fault = json_pack("{s:o, s:s, s:s}", "at", seconds_text(json_object_get(step, "at")),
+                              "component", process, "do", "crash");
+    for (size_t i = at + 1; i < json_array_size(steps); i++) {
+        const json_t *later = json_array_get(steps, i);
+        if (g_strcmp0(json_string_value(json_object_get(later, "do")), "startProc") != 0 ||
+            g_strcmp0(json_string_value(json_object_get(later, "name")), name) != 0)
+            continue;
+        g_autofree char *text = g_strdup_printf(
+            "%.0fms", 1000 * (json_number_value(json_object_get(later, "at")) - killed_at));
+        json_object_set_new(fault, "restartAfter", json_string(text));
+        break;
+    }
+    return fault;
+}
+
+static gboolean
+add_steps(const Timeline *self, json_t *workload, json_t *faults, GError **error)
+{
+    const json_t *steps = json_object_get(self->root, "steps");
+
+    for (size_t i = 0; i < json_array_size(steps); i++) {
+        const json_t *step = json_array_get(steps, i);
+        const char *what = json_string_value(json_object_get(step, "do"));
+        gboolean is_kill = g_strcmp0(what, "killProc") == 0;
+        if (g_strcmp0(what, "startProc") == 0)
+            continue;
+        json_t *entry = is_kill ? fault_json(steps, i) : step_json(step);
+        if (entry == NULL) {
+            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "step \"%s\" is not modelled yet",
+                        what);
+            return FALSE;
+        }
+        json_array_append_new(is_kill ? faults : workload, entry);
+    }
+    return TRUE;
+}
+
+static json_t *
+scenario_json(const Timeline *self, GError **error)
+{
+    json_t *workload = json_array(), *faults = json_array();
+
+    if (!add_steps(self, workload, faults, error)) {
+        json_decref(workload);
+        json_decref(faults);
+        return NULL;
+    }
+    json_t *spec =
+        json_pack("{s:o, s:o, s:[o], s:o, s:o}", "until",
+                  seconds_text(json_object_get(self->root, "end")), "nodes", nodes_json(self),
+                  "drivers", driver_json(self), "workload", workload, "faults", faults);
+    return json_pack("{s:s, s:s, s:{s:O}, s:o}", "apiVersion", "kvolsim.io/v1", "kind", "Scenario",
+                     "metadata", "name", json_object_get(self->root, "name"), "spec", spec);
+}
+
+/* One JSON document after the other is YAML. */
+static char *
+scenario_text(const Timeline *self, json_t *scenario)
+{
+    GString *text = g_string_new(NULL);
+    json_t *initial = objects_in_namespace(json_object_get(self->root, "initial"));
+    char *document = json_dumps(scenario, JSON_INDENT(1));
+
+    g_string_append_printf(text, "---\n%s\n", document);
+    free(document);
+    for (size_t i = 0; i < json_array_size(initial); i++) {
+        document = json_dumps(json_array_get(initial, i), JSON_INDENT(1));
+        g_string_append_printf(text, "---\n%s\n", document);
+        free(document);
+    }
+    json_decref(initial);
+    return g_string_free(text, FALSE);
+}
+
+static Scenario *
+load(const char *file, GError **error)
+{
+    const char *source = g_getenv("KVOLSIM_SRCDIR");
+    const ScenarioOptions options = {.data_dir = source == NULL ? "." : source};
+    g_autoptr(GPtrArray) faults = NULL;
+    Scenario *scenario = scenario_load(file, &options, &faults);
+
+    if (scenario == NULL) {
+        g_autofree char *text = scenario_fault_text(faults->pdata[0]);
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s", text);
+    }
+    return scenario;
+}
+
+Scenario *
+timeline_scenario(const Timeline *self, GError **error)
+{
+    json_t *json = scenario_json(self, error);
+    g_autofree char *file = NULL;
+
+    if (json == NULL)
+        return NULL;
+    g_autofree char *text = scenario_text(self, json);
+    json_decref(json);
+    int descriptor = g_file_open_tmp("golden-XXXXXX.yaml", &file, error);
+    if (descriptor < 0)
+        return NULL;
+    close(descriptor);
+    Scenario *scenario = g_file_set_contents(file, text, -1, error) ? load(file, error) : NULL;
+    if (g_getenv("GOLDEN_KEEP") == NULL)
+        g_unlink(file);
+    return scenario;
+}

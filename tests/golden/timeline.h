@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "run/scenario.h"
+
+/* The neutral timeline of a recording (scenario.yaml), and the scenario that repeats it. */
+typedef struct Timeline Timeline;
+
+/* Returns: (owned): %NULL with an error if the file can't be read */
+Timeline *timeline_read(const char *folder, GError **error);
+void timeline_free(Timeline *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Timeline, timeline_free)
+/* Returns: (owned): %NULL if a step of it is not modelled yet: the error says which */
+Scenario *timeline_scenario(const Timeline *self, GError **error);

@@ -1,10 +1,551 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/pod.h"
 #include "scenario-private.h"
 
-void
-loader_check_references(Loader *self)
+/* Whether what one object names is there: at the start, made by the workload, or by a StatefulSet. */
+typedef struct {
+    Loader *loader;
+    GHashTable *known;       /* ObjectKey -> its first ManifestInfo */
+    GHashTable *class_names; /* classes that volumes have: those need no StorageClass */
+    GHashTable *node_names;  /* all nodes */
+    GHashTable *driver_names;
+} Checker;
+
+/* ---- Faults ---- */
+
+static void fault_at(Checker *self,
+                     const ManifestInfo *info,
+                     const char *path,
+                     const char *hint,
+                     const char *format,
+                     ...) G_GNUC_PRINTF(5, 6);
+static void
+fault_at(Checker *self,
+         const ManifestInfo *info,
+         const char *path,
+         const char *hint,
+         const char *format,
+         ...)
 {
-    (void)self;
+    g_autofree char *whole = g_strdup_printf("%s.%s", info->path, path);
+    YamlPosition at = info->at;
+    va_list arguments;
+
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    yaml_positions_path(self->loader->positions, info->json, path, &at);
+    scenario_faults_add(self->loader->faults, &at, whole, message, hint);
+}
+
+/* Looking for what was meant costs a look at everything: after so many faults nobody reads the hints. */
+#define HINTED_FAULTS_MAX 100
+
+/* The nearest name among the manifests' objects of a kind. Returns: (owned): NULL: none is near */
+static char *
+nearest_object(const Checker *self, ObjectKind kind, const char *name)
+{
+    const GArray *manifests = self->loader->manifests;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+    if (self->loader->faults->len >= HINTED_FAULTS_MAX)
+        return NULL;
+    for (unsigned i = 0; i < manifests->len; i++) {
+        const ManifestInfo *info = &g_array_index(manifests, ManifestInfo, i);
+        if (info->object != NULL && object_kind(info->object) == kind)
+            g_ptr_array_add(names, (char *)object_name(info->object));
+    }
+    return format_nearest(name, (const char *const *)names->pdata, names->len);
+}
+
+/* ---- What is there ---- */
+
+static const ManifestInfo *
+known_object(const Checker *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    const ObjectKey *key = objects_find_key(self->loader->objects, kind, namespace, name);
+    return key != NULL ? g_hash_table_lookup(self->known, key) : NULL;
+}
+
+/* "web-12" is "web" and 12. Returns: (owned): NULL if it does not end so */
+static char *
+without_number(const char *name, unsigned *number)
+{
+    const char *dash = strrchr(name, '-');
+    guint64 value;
+
+    if (dash == NULL || !g_ascii_string_to_unsigned(dash + 1, 10, 0, G_MAXUINT, &value, NULL))
+        return NULL;
+    *number = (unsigned)value;
+    return g_strndup(name, (gsize)(dash - name));
+}
+
+static gboolean
+is_numbered_copy(const Checker *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    const ActionFields *actions = self->loader->fields.spec.workload.items;
+    unsigned number;
+    g_autofree char *base = without_number(name, &number);
+    const ManifestInfo *info = base != NULL ? known_object(self, kind, namespace, base) : NULL;
+
+    return info != NULL && info->action >= 0 && number < actions[info->action].create.count;
+}
+
+static gboolean
+has_template(const StatefulSet *set, const char *name, gsize length)
+{
+    for (unsigned i = 0; set->claim_templates != NULL && i < set->claim_templates->n_items; i++) {
+        const char *template = set->claim_templates->items[i]->name;
+        if (strncmp(template, name, length) == 0 && template[length] == '\0')
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean
+has_ephemeral_volume(const PodVolumes *volumes, const char *name)
+{
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++)
+        if (volumes->items[i].ephemeral && g_str_equal(volumes->items[i].name, name))
+            return TRUE;
+    return FALSE;
+}
+
+/* "<template>-<set>-<n>", or "<pod>-<volume>" of a generic ephemeral volume: names may have dashes, so all places are tried. */
+static gboolean
+is_made_claim(const Checker *self, const char *namespace, const char *name)
+{
+    unsigned number;
+    g_autofree char *base = without_number(name, &number);
+
+    for (const char *dash = base != NULL ? strchr(base, '-') : NULL; dash != NULL;
+         dash = strchr(dash + 1, '-')) {
+        const ManifestInfo *info = known_object(self, KIND_STATEFUL_SET, namespace, dash + 1);
+        if (info != NULL && has_template(STATEFUL_SET(info->object), base, (gsize)(dash - base)))
+            return TRUE;
+    }
+    for (const char *dash = strchr(name, '-'); dash != NULL; dash = strchr(dash + 1, '-')) {
+        g_autofree char *pod = g_strndup(name, (gsize)(dash - name));
+        const ManifestInfo *info = known_object(self, KIND_POD, namespace, pod);
+        if (info != NULL && has_ephemeral_volume(POD_CONST(info->object)->volumes, dash + 1))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean
+is_made_pod(const Checker *self, const char *namespace, const char *name)
+{
+    unsigned number;
+    g_autofree char *base = without_number(name, &number);
+
+    return base != NULL && known_object(self, KIND_STATEFUL_SET, namespace, base) != NULL;
+}
+
+static gboolean
+object_exists(const Checker *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    return known_object(self, kind, namespace, name) != NULL ||
+           is_numbered_copy(self, kind, namespace, name) ||
+           (kind == KIND_CLAIM && is_made_claim(self, namespace, name)) ||
+           (kind == KIND_POD && is_made_pod(self, namespace, name)) ||
+           (kind == KIND_NODE && g_hash_table_contains(self->node_names, name)) ||
+           (kind == KIND_CSI_DRIVER && g_hash_table_contains(self->driver_names, name));
+}
+
+/* ---- Gathering ---- */
+
+static gboolean
+is_duplicate(const ManifestInfo *first, const ManifestInfo *second)
+{
+    return first->action == second->action; /* else it may be made again after it was deleted */
+}
+
+static void
+gather_object(Checker *self, const ManifestInfo *info)
+{
+    const ManifestInfo *first = g_hash_table_lookup(self->known, info->object->key);
+    const char *class_name;
+
+    if (first == NULL) {
+        g_hash_table_insert(self->known, (void *)info->object->key, (void *)info);
+    } else if (is_duplicate(first, info)) {
+        g_autofree char *hint =
+            g_strdup_printf("the first is in %s:%u", first->at.file, first->at.line);
+        fault_at(self, info, "metadata.name", hint, "there is a %s \"%s\" already",
+                 kind_class(object_kind(info->object))->kind, info->object->key->text);
+    }
+    if (object_kind(info->object) == KIND_VOLUME &&
+        (class_name = VOLUME(info->object)->class_name) != NULL)
+        g_hash_table_add(self->class_names, (char *)class_name);
+    if (object_kind(info->object) != KIND_NODE)
+        return;
+    if (info->action < 0 && first == NULL &&
+        g_hash_table_contains(self->node_names, object_name(info->object)))
+        fault_at(self, info, "metadata.name", NULL, "spec.nodes makes a node \"%s\" too",
+                 object_name(info->object));
+    g_hash_table_add(self->node_names, (char *)object_name(info->object));
+}
+
+static void
+gather_nodes(Checker *self)
+{
+    Loader *loader = self->loader;
+    const NodeFields *groups = loader->fields.spec.nodes.items;
+
+    for (unsigned i = 0; i < loader->fields.spec.nodes.n; i++) {
+        const ScenarioNodes *group = &groups[i].nodes;
+        g_auto(GStrv) parts = g_strsplit(group->name != NULL ? group->name : "", "%d", -1);
+        for (unsigned k = 0; group->name != NULL && k < group->count; k++) {
+            g_autofree char *number = g_strdup_printf("%u", group->first + k);
+            g_autofree char *name = g_strjoinv(number, parts);
+            const char *kept = format_intern(&loader->reader, name);
+            if (!g_hash_table_add(self->node_names, (char *)kept)) {
+                FormatJump jump = format_go(&loader->reader, &groups[i].at, groups[i].path);
+                format_fault_member(&loader->reader, groups[i].source, "name",
+                                    "\"first\" sets the first number",
+                                    "there is a node \"%s\" already", name);
+                format_come_back(&loader->reader, jump);
+                break;
+            }
+        }
+    }
+}
+
+/* ---- References in manifests ---- */
+
+static void
+check_class(Checker *self, const ManifestInfo *info, const char *class_name, const char *path)
+{
+    if (class_name == NULL || *class_name == '\0' ||
+        known_object(self, KIND_STORAGE_CLASS, NULL, class_name) != NULL ||
+        g_hash_table_contains(self->class_names, class_name))
+        return;
+    g_autofree char *nearest = nearest_object(self, KIND_STORAGE_CLASS, class_name);
+    fault_at(self, info, path, nearest != NULL ? nearest : "add its manifest",
+             "there is no StorageClass \"%s\"", class_name);
+}
+
+static void
+check_driver(Checker *self, const ManifestInfo *info, const char *driver, const char *path)
+{
+    if (driver == NULL || g_hash_table_contains(self->driver_names, driver) ||
+        g_str_equal(driver, PROVISIONER_NONE))
+        return;
+    g_autofree char *hint = loader_driver_hint(self->loader, driver);
+    fault_at(self, info, path, hint != NULL ? hint : "add it to spec.drivers",
+             "there is no driver \"%s\"", driver);
+}
+
+static void
+check_node(Checker *self, const ManifestInfo *info, const char *node, const char *path)
+{
+    if (node != NULL && *node != '\0' && !g_hash_table_contains(self->node_names, node))
+        fault_at(self, info, path, "nodes are made by spec.nodes, or are manifests",
+                 "there is no node \"%s\"", node);
+}
+
+/* Where a pod's volume stands in its manifest. Returns: (owned): a path */
+static char *
+volume_path(const ManifestInfo *info, const char *spec, const char *volume)
+{
+    const json_t *value = info->json;
+    g_auto(GStrv) keys = g_strsplit(spec, ".", -1);
+
+    for (unsigned i = 0; keys[i] != NULL; i++)
+        value = json_object_get(value, keys[i]);
+    value = json_object_get(value, "volumes");
+    for (gsize i = 0; i < json_array_size(value); i++)
+        if (g_strcmp0(json_string_value(json_object_get(json_array_get(value, i), "name")),
+                      volume) == 0)
+            return g_strdup_printf("%s.volumes[%zu].persistentVolumeClaim.claimName", spec, i);
+    return g_strdup_printf("%s.volumes", spec);
+}
+
+static void
+check_pod_volumes(Checker *self,
+                  const ManifestInfo *info,
+                  const PodVolumes *volumes,
+                  const char *spec)
+{
+    const char *namespace = info->object->key->namespace;
+
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++) {
+        const PodVolume *volume = &volumes->items[i];
+        if (volume->ephemeral || volume->claim_name == NULL ||
+            object_exists(self, KIND_CLAIM, namespace, volume->claim_name))
+            continue;
+        g_autofree char *path = volume_path(info, spec, volume->name);
+        g_autofree char *nearest = nearest_object(self, KIND_CLAIM, volume->claim_name);
+        fault_at(self, info, path, nearest,
+                 "there is no PersistentVolumeClaim \"%s\" in namespace %s", volume->claim_name,
+                 namespace);
+    }
+}
+
+static void
+check_stateful_set(Checker *self, const ManifestInfo *info)
+{
+    const StatefulSet *set = STATEFUL_SET(info->object);
+
+    for (unsigned i = 0; set->claim_templates != NULL && i < set->claim_templates->n_items; i++) {
+        g_autofree char *path =
+            g_strdup_printf("spec.volumeClaimTemplates[%u].spec.storageClassName", i);
+        check_class(self, info, set->claim_templates->items[i]->claim->class_name, path);
+    }
+    if (set->template != NULL && set->replicas > 0)
+        check_pod_volumes(self, info, set->template->volumes, "spec.template.spec");
+}
+
+static void
+check_claim(Checker *self, const ManifestInfo *info)
+{
+    const Claim *claim = CLAIM_CONST(info->object);
+    const char *volume = claim_volume_name(claim);
+
+    check_class(self, info, claim->class_name, "spec.storageClassName");
+    if (*volume == '\0' || claim->phase == CLAIM_LOST ||
+        known_object(self, KIND_VOLUME, NULL, volume) != NULL)
+        return;
+    g_autofree char *nearest = nearest_object(self, KIND_VOLUME, volume);
+    fault_at(self, info, "spec.volumeName", nearest, "there is no PersistentVolume \"%s\"", volume);
+}
+
+static void
+check_volume(Checker *self, const ManifestInfo *info)
+{
+    const Volume *volume = VOLUME_CONST(info->object);
+
+    if (volume->source != NULL)
+        check_driver(self, info, volume->source->driver, "spec.csi.driver");
+}
+
+static void
+check_attachment(Checker *self, const ManifestInfo *info)
+{
+    const Attachment *attachment = ATTACHMENT(info->object);
+
+    check_driver(self, info, attachment->attacher, "spec.attacher");
+    check_node(self, info, attachment->node_name, "spec.nodeName");
+    if (attachment->volume_name != NULL &&
+        known_object(self, KIND_VOLUME, NULL, attachment->volume_name) == NULL)
+        fault_at(self, info, "spec.source.persistentVolumeName", NULL,
+                 "there is no PersistentVolume \"%s\"", attachment->volume_name);
+}
+
+static void
+check_manifest(Checker *self, const ManifestInfo *info)
+{
+    switch (object_kind(info->object)) {
+    case KIND_POD:
+        check_pod_volumes(self, info, POD_CONST(info->object)->volumes, "spec");
+        check_node(self, info, POD_CONST(info->object)->node_name, "spec.nodeName");
+        return;
+    case KIND_CLAIM:
+        check_claim(self, info);
+        return;
+    case KIND_VOLUME:
+        check_volume(self, info);
+        return;
+    case KIND_STATEFUL_SET:
+        check_stateful_set(self, info);
+        return;
+    case KIND_ATTACHMENT:
+        check_attachment(self, info);
+        return;
+    case KIND_STORAGE_CLASS:
+        check_driver(self, info, STORAGE_CLASS(info->object)->provisioner, "provisioner");
+        return;
+    case KIND_CSI_NODE:
+        check_node(self, info, object_name(info->object), "metadata.name");
+        return;
+    case KIND_NODE:
+    case KIND_CSI_DRIVER: /* of a driver that no scenario has: a real cluster has more than one looks at */
+    case KIND_STORAGE_CAPACITY:
+    case KIND_CONTROLLER_REVISION:
+    case N_KINDS:
+        return;
+    }
+}
+
+/* ---- References in the scenario ---- */
+
+static gboolean
+is_pattern(const char *name)
+{
+    return strpbrk(name, "*?") != NULL;
+}
+
+static gboolean
+pattern_finds(const Checker *self, const ScenarioAction *action)
+{
+    const GArray *manifests = self->loader->manifests;
+
+    for (unsigned i = 0; i < manifests->len; i++) {
+        const Object *object = g_array_index(manifests, ManifestInfo, i).object;
+        if (object == NULL)
+            continue;
+        if (object_kind(object) == KIND_STATEFUL_SET &&
+            (action->kind == KIND_POD || action->kind == KIND_CLAIM))
+            return TRUE; /* its pods and claims may match */
+        if (object_kind(object) == action->kind &&
+            (g_pattern_match_simple(action->name, object_name(object)) ||
+             g_array_index(manifests, ManifestInfo, i).action >= 0)) /* numbered perhaps */
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Kinds whose objects controllers name: what a scenario says of them cannot be judged. */
+static gboolean
+is_named_by_controllers(ObjectKind kind)
+{
+    return kind == KIND_VOLUME || kind == KIND_ATTACHMENT || kind == KIND_STORAGE_CAPACITY ||
+           kind == KIND_CONTROLLER_REVISION || kind == KIND_CSI_NODE;
+}
+
+static const char *
+action_member(ActionType type)
+{
+    return type == ACTION_DELETE ? "delete" : type == ACTION_PATCH ? "patch" : "scale";
+}
+
+static void
+check_target(Checker *self, const ScenarioAction *action, const ActionFields *fields)
+{
+    Loader *loader = self->loader;
+    gboolean is_glob =
+        action->name != NULL && action->type == ACTION_DELETE && is_pattern(action->name);
+
+    if (action->name == NULL || is_named_by_controllers(action->kind))
+        return;
+    if (is_glob ? pattern_finds(self, action)
+                : object_exists(self, action->kind, action->namespace, action->name))
+        return;
+
+    const char *member = action_member(action->type);
+    FormatJump jump = format_go(&loader->reader, &fields->place, fields->path);
+    FormatPlace place = format_enter_member(&loader->reader, fields->source, member);
+    g_autofree char *nearest = nearest_object(self, action->kind, action->name);
+    format_fault_member(&loader->reader, json_object_get(fields->source, member), "name", nearest,
+                        "there is no %s %s\"%s\"", kind_class(action->kind)->kind,
+                        is_glob ? "like " : "", action->name);
+    format_leave(&loader->reader, place);
+    format_come_back(&loader->reader, jump);
+}
+
+/* The reader stands at @where. */
+static void
+check_named_node(Checker *self, const json_t *where, const char *node)
+{
+    if (node != NULL && !g_hash_table_contains(self->node_names, node))
+        format_fault_member(&self->loader->reader, where, "node", NULL, "there is no node \"%s\"",
+                            node);
+}
+
+static void
+check_driver_errors(Checker *self, const DriverFields *fields)
+{
+    const CsiModelledError *errors = fields->errors.items;
+    const json_t *list = json_object_get(fields->source, "errors");
+    FormatReader *reader = &self->loader->reader;
+    FormatJump jump = format_go(reader, &fields->at, fields->path);
+    FormatPlace outer = format_enter_member(reader, fields->source, "errors");
+
+    for (unsigned i = 0; i < fields->errors.n && i < json_array_size(list); i++) {
+        FormatPlace inner = format_enter_item(reader, list, i);
+        check_named_node(self, json_array_get(list, i), errors[i].node);
+        format_leave(reader, inner);
+    }
+    format_leave(reader, outer);
+    format_come_back(reader, jump);
+}
+
+static void
+check_drivers(Checker *self)
+{
+    const FormatList *list = &self->loader->fields.spec.drivers;
+    const DriverFields *fields = list->items;
+
+    for (unsigned i = 0; i < list->n; i++)
+        if (fields[i].source != NULL)
+            check_driver_errors(self, &fields[i]);
+}
+
+static void
+check_expects(Checker *self)
+{
+    const FormatList *list = &self->loader->fields.spec.expect;
+    const ExpectFields *fields = list->items;
+    FormatReader *reader = &self->loader->reader;
+
+    for (unsigned i = 0; i < list->n; i++) {
+        if (fields[i].source == NULL)
+            continue;
+        FormatJump jump = format_go(reader, &fields[i].place, fields[i].path);
+        FormatPlace place = format_enter_member(reader, fields[i].source, "pods");
+        check_named_node(self, json_object_get(fields[i].source, "pods"), fields[i].pods.node);
+        format_leave(reader, place);
+        format_come_back(reader, jump);
+    }
+}
+
+static void
+check_action(Checker *self, const ScenarioAction *action, const ActionFields *fields)
+{
+    Loader *loader = self->loader;
+
+    if (fields->source == NULL)
+        return;
+    if (action->type == ACTION_DELETE || action->type == ACTION_PATCH ||
+        action->type == ACTION_SCALE)
+        check_target(self, action, fields);
+    FormatJump jump = format_go(&loader->reader, &fields->place, fields->path);
+    check_named_node(self, fields->source, fields->node);
+    format_come_back(&loader->reader, jump);
+}
+
+static void
+check_actions(Checker *self)
+{
+    const SpecFields *spec = &self->loader->fields.spec;
+    const Scenario *scenario = &self->loader->scenario;
+
+    for (unsigned i = 0; i < spec->workload.n; i++)
+        check_action(self, &scenario->actions[i], (const ActionFields *)spec->workload.items + i);
+    for (unsigned i = 0; i < spec->faults.n; i++)
+        check_action(self, &scenario->actions[spec->workload.n + i],
+                     (const ActionFields *)spec->faults.items + i);
+}
+
+void
+loader_check_references(Loader *loader)
+{
+    Checker self = {
+        .loader = loader,
+        .known = g_hash_table_new(NULL, NULL),
+        .class_names = g_hash_table_new(g_str_hash, g_str_equal),
+        .node_names = g_hash_table_new(g_str_hash, g_str_equal),
+        .driver_names = g_hash_table_new(g_str_hash, g_str_equal),
+    };
+
+    gather_nodes(&self);
+    for (unsigned i = 0; i < loader->scenario.n_drivers; i++)
+        if (loader->scenario.drivers[i].name != NULL)
+            g_hash_table_add(self.driver_names, loader->scenario.drivers[i].name);
+    for (unsigned i = 0; i < loader->manifests->len; i++)
+        if (g_array_index(loader->manifests, ManifestInfo, i).object != NULL)
+            gather_object(&self, &g_array_index(loader->manifests, ManifestInfo, i));
+    for (unsigned i = 0; i < loader->manifests->len; i++)
+        if (g_array_index(loader->manifests, ManifestInfo, i).object != NULL)
+            check_manifest(&self, &g_array_index(loader->manifests, ManifestInfo, i));
+    check_drivers(&self);
+    check_actions(&self);
+    check_expects(&self);
+    g_hash_table_unref(self.known);
+    g_hash_table_unref(self.class_names);
+    g_hash_table_unref(self.node_names);
+    g_hash_table_unref(self.driver_names);
 }

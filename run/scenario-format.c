@@ -3,6 +3,7 @@
 
 #include "models/api/fields.h"
 #include "scenario-private.h"
+#include "stages.h"
 
 /* The tables of all fields of a scenario and of the profiles. */
 
@@ -802,7 +803,10 @@ static const FormatType faults_type = FORMAT_LIST(fault_type);
 /* ---- What is expected ---- */
 
 static const char *const stages[] = {
-    "provision", "bind", "schedule", "attach", "stage", "publish", "pod-start", "detach", "delete", NULL,
+#define STAGE_WORD(member, name, meaning) name,
+    STAGES(STAGE_WORD)
+#undef STAGE_WORD
+    NULL,
 };
 
 static void

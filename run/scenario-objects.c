@@ -329,7 +329,7 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
     action->namespace = (char *)(!namespaced                 ? NULL
                                  : target->namespace != NULL ? target->namespace
                                                              : "default");
-    action->name = (char *)target->name;
+    action->name = (char *)(ok ? target->name : NULL);
     action->grace_s = (int32_t)target->grace_s;
     action->patch = (json_t *)target->patch;
     action->replicas = (int32_t)target->replicas;

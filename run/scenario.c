@@ -346,13 +346,32 @@ expected_driver(Loader *self, const ExpectFields *fields, const ExpectedFields *
     return loader_driver_named(self, expected->driver, where, "driver");
 }
 
+/* "pods: {phase: Pending, count: 2}". Returns: (owned) */
+static char *
+expected_words(const char *kind, const json_t *value)
+{
+    GString *words = g_string_new(kind);
+    const char *key, *separator = ": {";
+    json_t *member;
+
+    json_object_foreach((json_t *)value, key, member)
+    {
+        char *text = json_is_string(member) ? NULL : json_dumps(member, JSON_ENCODE_ANY);
+        g_string_append_printf(words, "%s%s: %s", separator, key,
+                               text != NULL ? text : json_string_value(member));
+        free(text);
+        separator = ", ";
+    }
+    g_string_append(words, "}");
+    return g_string_free(words, FALSE);
+}
+
 static void
 add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const ExpectedKind *kind)
 {
     const ExpectedFields *expected = (const void *)((const char *)fields + kind->offset);
     const json_t *value = json_object_get(fields->source, kind->name);
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    g_autofree char *words = g_strdup_printf("%s %s", kind->name, text);
+    g_autofree char *words = expected_words(kind->name, value);
     ScenarioExpect expect = {
         .at = fields->at,
         .kind = kind->kind,
@@ -368,7 +387,6 @@ add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const Expe
         .text = (char *)format_intern(&self->reader, words),
     };
 
-    free(text);
     if (g_str_equal(kind->name, "driverVolumes"))
         expect.driver = (char *)expected_driver(self, fields, expected);
     g_array_append_val(expects, expect);

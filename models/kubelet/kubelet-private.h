@@ -117,9 +117,9 @@ struct PodWorker {
     gboolean awaits_relist; /* in kubelet->awaiting */
     gboolean running;       /* its containers */
     gboolean was_running;
-    gboolean stopped;       /* its runtime is to be removed: nothing of it runs or will */
-    gboolean processed;     /* by the populator (KVM-23) */
-    gboolean queued;        /* in kubelet->unprocessed */
+    gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
+    gboolean
+        queued; /* in kubelet->unprocessed: the populator has not read its volumes since its last sync (KVM-23) */
     gboolean gone;          /* the object is not in the API any more */
     gboolean report_queued; /* in kubelet->reports */
     gboolean reporting;
@@ -235,8 +235,8 @@ void volume_manager_apply(Kubelet *self, const PlanChange *change);
 void node_volume_free(void *volume);
 gboolean node_volume_is_listed(const NodeVolume *self); /* in the cached Node's volumesAttached */
 gboolean node_volume_requires_remount(const NodeVolume *self); /* KVM-52 */
-/* A pod that runs on the node since before the simulation began has its volumes mounted. */
-void volume_manager_adopt(PodWorker *worker);
+/* The volumes of a pod that runs already are in both states, mounted as @state says. Read at once and without requests. */
+void volume_manager_adopt(PodWorker *worker, MountState state);
 
 /* How many of the rules of a mount apply to these facts; for tests: always one. */
 unsigned volume_manager_rules_matching(unsigned facts);

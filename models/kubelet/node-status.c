@@ -38,10 +38,8 @@ volumes_in_use(const Kubelet *self)
         if (is_in_use(volume))
             names[n++] = volume->name;
     }
-    if (n == 0)
-        return NULL;
     qsort(names, n, sizeof *names, compare_strings);
-    return string_list_new(names, n);
+    return n == 0 ? NULL : string_list_new(names, n);
 }
 
 static gboolean

@@ -25,7 +25,6 @@ typedef struct {
     int32_t count;             /* -1: no limit */
     const StringMap *segments; /* borrowed */
     gboolean only_if_absent;   /* an imported CSINode knows better */
-    const Object *node;        /* borrowed: the CSINode's owner */
 } NodeInfo;
 
 static const char *
@@ -106,10 +105,6 @@ edit_csi_node(Object *object, const void *arg)
         return FALSE;
     gboolean changed =
         object_set_annotation(object, strings_intern(info->strings, ANNOTATION_MIGRATED), migrated);
-    if (object->owners == NULL && info->node != NULL) {
-        object_set_owner(object, info->node, FALSE, FALSE);
-        changed = TRUE;
-    }
     entry.topology_keys = segment_keys(info->segments);
     changed |= csi_node_set_driver(csi_node, info->driver, &entry);
     return changed;
@@ -131,6 +126,17 @@ static ObjectKey *
 csi_node_key(const Kubelet *self)
 {
     return objects_key(self->base.objects, KIND_CSI_NODE, NULL, self->base.node_name);
+}
+
+/* It goes with its Node. Returns: (owned) */
+static Object *
+new_csi_node(const Kubelet *self, const Object *node)
+{
+    Object *csi_node = object_new(csi_node_key(self));
+
+    if (node != NULL)
+        object_set_owner(csi_node, node, FALSE, FALSE);
+    return csi_node;
 }
 
 /* ---- With the cluster's start ---- */
@@ -177,7 +183,7 @@ install_at_once(Kubelet *self, const NodeInfo *info)
                &(ApiRequest){.verb = API_PATCH, .key = key, .edit = edit_csi_node, .arg = info});
         return;
     }
-    g_autoptr(Object) csi_node = object_new(key);
+    g_autoptr(Object) csi_node = new_csi_node(self, node);
     edit_csi_node(csi_node, info);
     commit(self, &(ApiRequest){.verb = API_CREATE, .key = key, .object = csi_node});
 }
@@ -187,8 +193,7 @@ static gboolean
 register_at_once(Kubelet *self, NodePlugin *plugin)
 {
     CsiDriver *driver = cluster_driver(self->base.cluster, plugin->driver);
-    NodeInfo info = {.only_if_absent = TRUE,
-                     .node = api_server_get(self->base.api, self->node_key)};
+    NodeInfo info = {.only_if_absent = TRUE};
     CsiResponse response;
 
     if (!csi_driver_foresee_node_info(driver, self->base.node_name, &response))
@@ -207,7 +212,6 @@ plan_info(const Kubelet *self, Plan *plan)
     NodeInfo *info = plan_new_arg(plan, NodeInfo);
 
     take_info(self, plan_operation(plan), plan_response(plan, 0), info);
-    info->node = informer_get(self->nodes, self->node_key);
     return info;
 }
 
@@ -224,13 +228,23 @@ decide_csi_node(const void *data, Plan *plan)
         plan_update(plan, plan_object(plan, step), edit_csi_node, plan_info(self, plan), PLAN_STOP);
         return;
     case API_NOT_FOUND:
-        step = plan_create(plan, object_new(csi_node_key(self)), PLAN_STOP);
+        step = plan_create(plan, new_csi_node(self, informer_get(self->nodes, self->node_key)),
+                           PLAN_STOP);
         plan_update_result(plan, step, edit_csi_node, plan_info(self, plan), PLAN_STOP);
         return;
     default:
         plan_fail(plan, "%s", plan_message(plan, step));
         return;
     }
+}
+
+/* REG-21: segments count as a change whether they are one or not, so that such a patch may be empty. */
+static gboolean
+node_needs_patch(const Object *node, const NodeInfo *info)
+{
+    g_autoptr(Object) copy = object_edit(node);
+
+    return (info->segments != NULL && info->segments->n_pairs > 0) || edit_node(copy, info);
 }
 
 static void
@@ -259,7 +273,8 @@ decide_install(const void *data, Plan *plan)
                   object_label(node, collision->key));
         return;
     }
-    plan_patch(plan, self->node_key, edit_node, info, PLAN_STOP);
+    if (node_needs_patch(node, info)) /* through the status, which carries metadata as well */
+        plan_patch_status(plan, self->node_key, edit_node, info, PLAN_STOP);
     plan_get(plan, csi_node_key(self), PLAN_DECIDE);
     plan_then(plan, decide_csi_node);
 }

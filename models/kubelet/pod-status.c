@@ -130,10 +130,12 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     report->view = worker->view;
     report->seen_at = worker->seen_at;
     report->at = worker->viewed_at;
-    report->not_ready = strings_intern(strings, "ContainersNotReady");
-    report->completed = strings_intern(strings, "PodCompleted");
-    if (worker->view == VIEW_WAITING)
+    if (worker->view == VIEW_WAITING) {
+        report->not_ready = strings_intern(strings, "ContainersNotReady");
         report->unready = unready_message(strings, POD_CONST(worker->pod)->spec);
+    }
+    if (worker->view == VIEW_SUCCEEDED)
+        report->completed = strings_intern(strings, "PodCompleted");
     return report;
 }
 

@@ -545,14 +545,18 @@ pod_worker_maybe_free(PodWorker *self)
     pod_worker_free(self);
 }
 
-/* A pod that was Running before the simulation began: its containers run and its volumes are mounted. */
+/* A pod that the kubelet finds Running as it starts: its containers run. With the cluster's start its volumes are mounted, as
+ * far as the kubelet knows; after a restart they perhaps are, so they are staged and published once more (KVM-61, KVM-63). */
 static void
 worker_adopt(PodWorker *self)
 {
+    gboolean restarted = self->kubelet->base.started_late;
+
     self->running = self->was_running = TRUE;
     self->view = VIEW_RUNNING;
     self->viewed_at = self->seen_at;
-    volume_manager_adopt(self);
+    self->wants_step = restarted;
+    volume_manager_adopt(self, restarted ? MOUNT_UNCERTAIN : MOUNT_DONE);
 }
 
 static PodWorker *
@@ -572,8 +576,7 @@ on_new_pod(Kubelet *self, const Object *pod)
     if (pod_is_terminal(POD_CONST(pod))) /* nothing of it is on this node any more */
         return;
     PodWorker *worker = worker_new(self, pod);
-    if (POD_CONST(pod)->phase == POD_RUNNING && !self->base.started_late &&
-        sim_now(self->base.sim) == 0)
+    if (POD_CONST(pod)->phase == POD_RUNNING)
         worker_adopt(worker);
     else
         worker->wants_step = TRUE;

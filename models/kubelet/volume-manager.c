@@ -458,7 +458,7 @@ volume_manager_released(PodMount *mount)
 /* ---- A cluster that runs already ---- */
 
 static void
-adopt_mount(Kubelet *self, PodMount *mount)
+adopt_mount(Kubelet *self, PodMount *mount, MountState state)
 {
     ObjectKey *claim_key =
         pod_claim_key(self->base.objects, POD_CONST(mount->worker->pod), mount->spec);
@@ -473,16 +473,15 @@ adopt_mount(Kubelet *self, PodMount *mount)
         return;
     NodeVolume *volume = volume_manager_add(self, pv, mount->worker);
     volume_manager_desire(volume, mount);
-    mount->state = MOUNT_DONE;
+    mount->state = state;
     volume->in_actual = volume->size_known = TRUE;
     if (volume->plugin->device_mountable)
-        volume->device = MOUNT_DONE;
+        volume->device = state;
 }
 
 void
-volume_manager_adopt(PodWorker *worker)
+volume_manager_adopt(PodWorker *worker, MountState state)
 {
-    worker->processed = TRUE;
     for (unsigned i = 0; i < worker->n_mounts; i++)
-        adopt_mount(worker->kubelet, &worker->mounts[i]);
+        adopt_mount(worker->kubelet, &worker->mounts[i], state);
 }

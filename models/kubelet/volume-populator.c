@@ -227,8 +227,6 @@ populate_done(const Populate *populate)
 {
     PodWorker *worker = populate->worker;
 
-    worker->processed =
-        TRUE; /* also if some failed: it has been synced, so the next sync asks again */
     if (populate->failed)
         return;
     pod_worker_clear_errors(worker);
@@ -383,7 +381,6 @@ volume_populator_reprocess(PodWorker *worker)
 {
     Kubelet *self = worker->kubelet;
 
-    worker->processed = FALSE;
     if (!worker->queued) {
         worker->queued = TRUE;
         g_ptr_array_add(self->unprocessed, worker);

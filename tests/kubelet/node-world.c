@@ -62,7 +62,8 @@ node_world_bind(World *self, const char *name)
 }
 
 static void
-add_pair(World *self, const char *name, const char *plugin, uint32_t volume_mode)
+add_pair(
+    World *self, const char *name, const char *plugin, const char *driver, uint32_t volume_mode)
 {
     Claim *claim = world_claim(self, name, "class", NULL);
     Volume *volume = world_volume(self, name);
@@ -74,8 +75,7 @@ add_pair(World *self, const char *name, const char *plugin, uint32_t volume_mode
 
     source.plugin = world_intern(self, plugin);
     source.attributes = NULL;
-    if (strcmp(plugin, "csi") != 0)
-        source.driver = NULL;
+    source.driver = world_intern(self, driver);
     volume_source_unref(volume->source);
     volume->source = volume_source_new(&source);
     volume->volume_mode = volume_mode;
@@ -87,20 +87,28 @@ add_pair(World *self, const char *name, const char *plugin, uint32_t volume_mode
 void
 node_world_add_unbound(World *self, const char *name)
 {
-    add_pair(self, name, "csi", VOLUME_FILESYSTEM);
+    add_pair(self, name, "csi", WORLD_DRIVER, VOLUME_FILESYSTEM);
 }
 
 void
 node_world_add_volume(World *self, const char *name, const char *plugin)
 {
-    add_pair(self, name, plugin, VOLUME_FILESYSTEM);
+    add_pair(self, name, plugin, strcmp(plugin, "csi") == 0 ? WORLD_DRIVER : NULL,
+             VOLUME_FILESYSTEM);
+    node_world_bind(self, name);
+}
+
+void
+node_world_add_foreign_volume(World *self, const char *name, const char *driver)
+{
+    add_pair(self, name, "csi", driver, VOLUME_FILESYSTEM);
     node_world_bind(self, name);
 }
 
 void
 node_world_add_block_volume(World *self, const char *name)
 {
-    add_pair(self, name, "csi", VOLUME_BLOCK);
+    add_pair(self, name, "csi", WORLD_DRIVER, VOLUME_BLOCK);
     node_world_bind(self, name);
 }
 
@@ -195,6 +203,22 @@ node_world_add_pod(World *self, const char *name, const char *node, const char *
     pod->volumes = make_volumes(self, claims);
     pod->node_name = world_intern(self, node);
     world_create(self, &pod->meta);
+}
+
+static gboolean
+set_running(Object *object, const void *arg)
+{
+    (void)arg;
+    POD(object)->phase = POD_RUNNING;
+    POD(object)->started_at = 0;
+    POD(object)->ready.status = CONDITION_TRUE;
+    return TRUE;
+}
+
+void
+node_world_set_running(World *self, const char *name)
+{
+    world_edit_status(self, KIND_POD, name, set_running, NULL);
 }
 
 void

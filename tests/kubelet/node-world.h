@@ -20,6 +20,8 @@ void node_world_add_volume(World *self, const char *name, const char *plugin);
 void node_world_add_unbound(World *self, const char *name);
 void node_world_bind(World *self, const char *name);
 void node_world_set_access_modes(World *self, const char *name, uint32_t modes);
+/* A CSI volume of another driver than the world's. */
+void node_world_add_foreign_volume(World *self, const char *name, const char *driver);
 void node_world_add_block_volume(World *self, const char *name);
 /* The CSIDriver object. */
 void node_world_add_driver(World *self, gboolean attach_required, gboolean republish);
@@ -28,6 +30,7 @@ void node_world_attach(World *self, const char *volume, const char *node);
 
 /* A pod that is bound to node @node, with the volumes of these claims: "one two"; NULL: none. */
 void node_world_add_pod(World *self, const char *name, const char *node, const char *claims);
+void node_world_set_running(World *self, const char *name);
 /* Deletes it with its grace, as a user does. @force: with none. */
 void node_world_delete_pod(World *self, const char *name, gboolean force);
 

@@ -621,14 +621,40 @@ registers_later(void **state)
     node_world_run_until(world, SIM_SECOND);
     assert_writes(world, "");
     node_world_run_until(world, 3 * SIM_SECOND);
-    assert_writes(world, "PATCH Node, UPDATE CSINode");
+    assert_writes(world, "PATCH_STATUS Node, UPDATE CSINode");
     assert_registered(world, "other.test");
     cluster_free(g_steal_pointer(&world->cluster));
     csi_driver_free(csi_modelled_driver_base(other));
     world_free(world);
 }
 
-/* Nodes without the label have no such plugin: REG-28. */
+/* REG-28: the words for a pod on a node without the driver's plugin. */
+static void
+no_plugin_on_the_node(void **state)
+{
+    World *world = new_world(NULL);
+    StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
+    StringMap *selector = string_map_new(&pair, 1);
+    CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
+
+    (void)state;
+    node_world_add_foreign_volume(world, "v", "other.test");
+    node_world_attach(world, "v", "a");
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 15 * SIM_SECOND);
+    g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
+    assert_non_null(strstr(
+        events, "MountVolume.MountDevice failed for volume \"v\" : kubernetes.io/csi: "
+                "attacher.MountDevice failed to create newCsiDriverClient: driver name other.test "
+                "not found in the list of registered CSI drivers"));
+    cluster_free(g_steal_pointer(&world->cluster));
+    csi_driver_free(csi_modelled_driver_base(other));
+    string_map_unref(selector);
+    world_free(world);
+}
+
+/* Nodes without the label have no such plugin. */
 static void
 on_some_nodes_only(void **state)
 {
@@ -648,6 +674,56 @@ on_some_nodes_only(void **state)
     csi_driver_free(csi_modelled_driver_base(other));
     string_map_unref(selector);
     world_free(world);
+}
+
+/* The import of a cluster that runs: a Running pod has its volumes, and they are taken down as if mounted here. */
+static void
+a_running_pod_is_adopted(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    prepare_csi(world);
+    node_world_add_pod(world, "p", "a", "v");
+    node_world_set_running(world, "p");
+    node_world_start(world);
+    run_for(world, 20 * SIM_SECOND);
+    assert_writes(world, "PATCH_STATUS Node");
+    assert_in_use(world, UNIQUE("v"));
+    node_world_delete_pod(world, "p", FALSE);
+    run_for(world, 20 * SIM_SECOND);
+    assert_same_but_for_the_delete(world, IN_USE_DOWN);
+    assert_in_use(world, "");
+}
+
+/* KVM-V9: a restart stages and publishes again, and writes nothing. */
+static void
+a_restart_mounts_again(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    prepare_csi(world);
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 20 * SIM_SECOND);
+    g_free(node_world_take_writes(world));
+    assert_true(cluster_crash(world->cluster, "kubelet", "a"));
+    run_for(world, 5 * SIM_SECOND);
+    assert_true(cluster_restart(world->cluster, "kubelet", "a"));
+    run_for(world, 30 * SIM_SECOND);
+    /* The CSINode of the tests lacks what a kubelet writes: the first of them adds it. */
+    assert_writes(
+        world,
+        "NodeGetInfo, PATCH_STATUS Node, UPDATE CSINode, NodeStageVolume, NodePublishVolume");
+    assert_true(cluster_crash(world->cluster, "kubelet", "a"));
+    assert_true(cluster_restart(world->cluster, "kubelet", "a"));
+    run_for(world, 30 * SIM_SECOND);
+    assert_writes(world, "NodeGetInfo, PATCH_STATUS Node, NodeStageVolume, NodePublishVolume");
+    assert_in_use(world, UNIQUE("v"));
+    node_world_delete_pod(world, "p", FALSE);
+    run_for(world, 20 * SIM_SECOND);
+    assert_same_but_for_the_delete(world, IN_USE_DOWN);
 }
 
 /* Heartbeats are left out: a node to which nothing happens costs no event in a day. */
@@ -726,7 +802,10 @@ main(void)
         cmocka_unit_test(republished),
         cmocka_unit_test(registered_from_the_start),
         cmocka_unit_test(registers_later),
+        cmocka_unit_test(no_plugin_on_the_node),
         cmocka_unit_test(on_some_nodes_only),
+        cmocka_unit_test(a_running_pod_is_adopted),
+        cmocka_unit_test(a_restart_mounts_again),
         cmocka_unit_test(an_idle_node_costs_nothing),
         cmocka_unit_test(sleeping_equals_polling),
     };

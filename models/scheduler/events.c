@@ -137,10 +137,10 @@ zones_changed(const ClusterEvent *event, const Pod *pod)
 static gboolean
 pod_had_volumes(const ClusterEvent *event, const Pod *pod)
 {
-    const PodVolumes *volumes = POD_CONST(event->before)->volumes;
+    const Pod *gone = POD_CONST(event->before);
 
     (void)pod;
-    return volumes != NULL && volumes->n_items > 0;
+    return gone->node_name != NULL && gone->volumes != NULL && gone->volumes->n_items > 0;
 }
 
 static gboolean

@@ -10,7 +10,8 @@
  *   cycle.*      one attempt at one pod: filters, scores, message; plugins/: a table of plugins
  *   binding.*    volumes that are chosen but not written yet, and whether a claim is bound
  *   events.*     what each change in the cluster means to pods that found no node
- *   scheduler.c  the loop, and a pod's way from the decision to its binding, as plans */
+ *   requeue.c    moves pods through the queue; attempt.c a pod's way from its pop to its binding, as plans
+ *   scheduler.c  hears of changes; flags, start and end */
 
 /* Its flags; those without a dash are fields of its configuration file. */
 typedef struct {

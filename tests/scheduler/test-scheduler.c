@@ -373,6 +373,23 @@ node_goes(StorageWorld *world)
     storage_world_run(world, 1 * SIM_SECOND + SIM_MS);
 }
 
+/* TIM-92: what it had assumed is lost, what it had written is not. */
+static void
+scheduler_crashes(StorageWorld *world)
+{
+    start_waiting_pod(world);
+    storage_world_run(world, SIM_SECOND);
+    assert_true(cluster_crash(world->cluster, "kube-scheduler", NULL));
+    storage_world_run(world, 1500 * SIM_MS);
+    assert_true(cluster_restart(world->cluster, "kube-scheduler", NULL));
+    storage_world_run(world, 2500 * SIM_MS);
+    provision(world, "c", "v", "n1");
+    storage_world_run(world, 3200 * SIM_MS);
+    assert_null(stored_pod(world, "p")->node_name);
+    storage_world_run(world, 3201 * SIM_MS);
+    assert_string_equal(stored_pod(world, "p")->node_name, "n1");
+}
+
 /* VB-W10: somebody else changed the claim while the write was on its way. */
 static void
 claim_conflict(StorageWorld *world)
@@ -649,6 +666,7 @@ static const Story stories[] = {
     {"VB-V6 node label changed",    node_moves_away,            "PUT pvc/c, PATCH/st pod/p",              MOVED                                },
     {"VB-T23 pod deleted",          pod_goes,                   "PUT pvc/c, PATCH/st pod/p 404",          POD_GONE                             },
     {"VB-T22 node deleted",         node_goes,                  "PUT pvc/c, PATCH/st pod/p",              NODE_GONE                            },
+    {"TIM-92 crash",                scheduler_crashes,          "PUT pvc/c, PUT pvc/c, BIND pod/p",       ""                                   },
     {"VB-T14 claim changed",        claim_conflict,             "PATCH/st pod/p",                         NULL                                 },
     {"RACE-17 two pods, one claim", shared_claim,               NULL,                                     NULL                                 },
     {"VF-V1 attach limit",          attach_limit,               ATTACHED,                                 FULL                                 },

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "scheduler-private.h"
+
+#include <string.h>
+
+#define BINDING_POLL_PERIOD SIM_SECOND /* VB-2 */
+#define EVENT_NOTE_MAX 1024            /* SCH-17 */
+
+typedef enum {
+    CHANGE_CHOOSE,     /* @pointer: attempt, @key: claim, @object: what it gets */
+    CHANGE_CYCLE_DONE, /* @pointer: Outcome */
+    CHANGE_DROP,       /* @pointer: attempt */
+    CHANGE_WRITTEN,    /* @pointer: attempt, @key: claim, @number: the step of its write */
+    CHANGE_FORGET,     /* @pointer: attempt, @text: why */
+    CHANGE_BOUND,      /* @pointer: attempt */
+} ChangeKind;
+
+typedef struct {
+    Attempt *attempt;
+    CycleResult result; /* its message is interned here */
+} Outcome;
+
+/* ---- Attempts ---- */
+
+static void
+attempt_free(void *data)
+{
+    Attempt *self = data;
+
+    for (unsigned i = 0; i < self->choices->len; i++)
+        volume_choice_clear(&g_array_index(self->choices, VolumeChoice, i));
+    g_array_unref(self->choices);
+    queued_pod_free(self->queued);
+    object_unref(&self->pod->meta);
+    g_slice_free(Attempt, self);
+}
+
+static VolumeChoice *
+choices_of(const Attempt *attempt)
+{
+    return (VolumeChoice *)(void *)attempt->choices->data;
+}
+
+static void
+release_loop(Scheduler *self, Attempt *attempt)
+{
+    if (!attempt->holds_loop)
+        return;
+    attempt->holds_loop = FALSE;
+    self->current = NULL;
+    scheduler_forget_events(self);
+    scheduler_wake_loop(self);
+}
+
+static void
+attempt_done(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    Attempt *attempt = plan_operation(plan);
+
+    (void)end;
+    (void)message;
+    attempt->plan = NULL;
+    release_loop(data, attempt);
+}
+
+/* Of an assumed pod: what binds it. NULL: nothing does */
+Attempt *
+scheduler_attempt_of(const Scheduler *self, const Object *pod)
+{
+    const CachedPod *cached = scheduler_cache_find_pod(self->cache, pod->key, pod->uid);
+
+    return cached == NULL ? NULL : cached->attempt;
+}
+
+void
+attempt_wake(const Attempt *attempt)
+{
+    if (attempt != NULL && attempt->plan != NULL)
+        plan_wake(attempt->plan);
+}
+
+/* ---- Failure: what the pod and the user are told ---- */
+
+typedef struct {
+    const char *reason, *message;
+    SimTime now;
+} ConditionEdit;
+
+static gboolean
+is_unschedulable_already(const Pod *pod, const char *reason, const char *message)
+{
+    return pod->scheduled.status == CONDITION_FALSE &&
+           g_strcmp0(pod->scheduled.reason, reason) == 0 && pod->scheduled.message == message;
+}
+
+static gboolean
+edit_set_unschedulable(Object *object, const void *arg)
+{
+    const ConditionEdit *edit = arg;
+    Pod *pod = POD(object);
+
+    if (is_unschedulable_already(pod, edit->reason, edit->message))
+        return FALSE;
+    if (pod->scheduled.status != CONDITION_FALSE)
+        pod->scheduled.changed_at = edit->now;
+    pod->scheduled.status = CONDITION_FALSE;
+    pod->scheduled.reason = edit->reason;
+    pod->scheduled.message = edit->message;
+    return TRUE;
+}
+
+static void
+plan_failed_scheduling(Plan *plan, const Pod *pod, const char *message)
+{
+    static const char cut[] = " ...";
+    size_t length = strlen(message);
+
+    if (length > EVENT_NOTE_MAX)
+        plan_event(plan, &pod->meta, "Warning", "FailedScheduling", "%.*s%s",
+                   (int)(EVENT_NOTE_MAX - strlen(cut)), message, cut);
+    else
+        plan_event(plan, &pod->meta, "Warning", "FailedScheduling", "%s", message);
+}
+
+/* SCH-80.5, SCH-80.6. Within a cycle the loop waits for the answer. */
+static void
+decide_tell_failure(const void *data, Plan *plan)
+{
+    const Attempt *attempt = plan_operation(plan);
+
+    (void)data;
+    plan_because(plan, "SCH-80");
+    plan_failed_scheduling(plan, attempt->pod, attempt->failure);
+    if (is_unschedulable_already(attempt->pod, attempt->reason, attempt->failure))
+        return;
+    ConditionEdit *edit = plan_new_arg(plan, ConditionEdit);
+    *edit = (ConditionEdit){attempt->reason, attempt->failure, plan_now(plan)};
+    plan_patch_status(plan, attempt->pod->meta.key, edit_set_unschedulable, edit, PLAN_GO_ON);
+}
+
+/* SCH-72: the binding cycle has failed. */
+static void
+plan_give_up(Plan *plan, const char *message)
+{
+    plan_change(plan, &(PlanChange){
+                          .what = CHANGE_FORGET, .pointer = plan_operation(plan), .text = message});
+    plan_then(plan, decide_tell_failure);
+}
+
+/* ---- The binding cycle ---- */
+
+static void
+decide_finish(const void *data, Plan *plan)
+{
+    const Attempt *attempt = plan_operation(plan);
+    int step = plan_last_step(plan);
+
+    (void)data;
+    if (plan_code(plan, step) != API_OK) {
+        plan_because(plan, "SCH-72");
+        plan_give_up(plan, plan_internf(plan, "running Bind plugin \"DefaultBinder\": %s",
+                                        plan_message(plan, step)));
+        return;
+    }
+    plan_because(plan, "SCH-71");
+    plan_event(plan, &attempt->pod->meta, "Normal", "Scheduled", "Successfully assigned %s to %s",
+               attempt->pod->meta.key->text, attempt->node_name);
+    plan_change(plan, &(PlanChange){.what = CHANGE_BOUND, .pointer = plan_operation(plan)});
+}
+
+static void
+plan_binding(Plan *plan, const Attempt *attempt)
+{
+    plan_because(plan, "SCH-70");
+    plan_bind_pod(plan, &attempt->pod->meta, attempt->node_name, PLAN_DECIDE);
+    plan_then(plan, decide_finish);
+}
+
+static BindingState
+check_binding(const Scheduler *self, const Attempt *attempt, char **why)
+{
+    return volume_binder_check(&self->binder, choices_of(attempt), attempt->choices->len,
+                               attempt->pod->meta.key, attempt->node_name, why);
+}
+
+/* VB-94: one poll. */
+static int
+volumes_are_bound(const void *data, const Plan *plan)
+{
+    switch (check_binding(data, plan_operation(plan), NULL)) {
+    case BINDING_WAITS:
+        return 0;
+    case BINDING_DONE:
+        return 1;
+    case BINDING_FAILED:
+        return -1;
+    }
+    g_assert_not_reached();
+}
+
+/* VB-93: the poll is over. */
+static void
+decide_bind_pod(const void *data, Plan *plan)
+{
+    const Attempt *attempt = plan_operation(plan);
+    ApiCode code = plan_code(plan, plan_last_step(plan));
+    g_autofree char *why = NULL;
+
+    if (code == API_OK) {
+        plan_binding(plan, attempt);
+        return;
+    }
+    if (code == API_TIMEOUT)
+        why = g_strdup("context deadline exceeded");
+    else
+        check_binding(data, attempt, &why);
+    plan_because(plan, code == API_TIMEOUT ? "VB-T16" : "VB-94");
+    plan_give_up(
+        plan,
+        plan_internf(plan, "running PreBind plugin \"VolumeBinding\": binding volumes: %s", why));
+}
+
+/* A write that failed ends it (VB-91); else wait until all claims are bound. */
+static void
+decide_wait_for_volumes(const void *data, Plan *plan)
+{
+    const Scheduler *self = data;
+    int step = plan_last_step(plan);
+
+    if (plan_code(plan, step) != API_OK) {
+        plan_because(plan, "VB-T15");
+        plan_give_up(plan, plan_internf(plan, "running PreBind plugin \"VolumeBinding\": %s",
+                                        plan_message(plan, step)));
+        return;
+    }
+    plan_because(plan, "VB-93");
+    plan_poll(plan, BINDING_POLL_PERIOD, options_of(self)->bind_timeout_s * SIM_SECOND, FALSE,
+              volumes_are_bound, PLAN_DECIDE);
+    plan_then(plan, decide_bind_pod);
+}
+
+/* What is assumed is sent as it is. */
+static gboolean
+edit_nothing(Object *object, const void *arg)
+{
+    (void)object;
+    (void)arg;
+    return FALSE;
+}
+
+/* VB-91: volumes first, then claims; one after the other. Also what has been written before is sent (VB-92). */
+static void
+plan_writes(Plan *plan, Attempt *attempt)
+{
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned i = 0; i < attempt->choices->len; i++) {
+            const VolumeChoice *choice = &choices_of(attempt)[i];
+            if (volume_choice_is_static(choice) != (pass == 0))
+                continue;
+            int step = plan_update(plan, choice->assumed, edit_nothing, NULL,
+                                   PLAN_DECIDE | PLAN_SEND_ALWAYS);
+            plan_change(plan, &(PlanChange){.what = CHANGE_WRITTEN,
+                                            .pointer = attempt,
+                                            .key = choice->claim,
+                                            .number = step});
+        }
+    }
+}
+
+/* SCH-70: PreBind, or straight on if all claims are bound (VB-90). */
+static void
+decide_bind_volumes(const void *data, Plan *plan)
+{
+    Attempt *attempt = plan_operation(plan);
+
+    (void)data;
+    if (attempt->choices->len == 0) {
+        plan_binding(plan, attempt);
+        return;
+    }
+    plan_because(plan, "VB-91");
+    plan_writes(plan, attempt);
+    plan_then(plan, decide_wait_for_volumes);
+}
+
+/* ---- The scheduling cycle ---- */
+
+static void
+decide_after_cycle(const void *data, Plan *plan)
+{
+    const Attempt *attempt = plan_operation(plan);
+
+    if (attempt->failure != NULL)
+        decide_tell_failure(data, plan);
+    else if (attempt->node_name != NULL)
+        decide_bind_volumes(data, plan);
+}
+
+static void
+plan_choices(const Scheduler *self, Plan *plan)
+{
+    for (unsigned i = 0; i < self->cycle->choices->len; i++) {
+        const VolumeChoice *choice = &g_array_index(self->cycle->choices, VolumeChoice, i);
+        plan_change(plan, &(PlanChange){.what = CHANGE_CHOOSE,
+                                        .pointer = plan_operation(plan),
+                                        .key = choice->claim,
+                                        .object = choice->chosen});
+    }
+}
+
+/* SCH-50: decided at the instant of the pop; the cycle takes its time, and then it counts. */
+static void
+decide_node(const void *data, Plan *plan)
+{
+    const Scheduler *self = data;
+    Attempt *attempt = plan_operation(plan);
+
+    if (object_is_deleted(&attempt->pod->meta)) {
+        plan_because(plan, "SCH-50.2");
+        plan_event(plan, &attempt->pod->meta, "Warning", "FailedScheduling",
+                   "skip schedule deleting pod: %s", attempt->pod->meta.key->text);
+        plan_change(plan, &(PlanChange){.what = CHANGE_DROP, .pointer = attempt});
+        return;
+    }
+    Outcome *outcome = plan_new_arg(plan, Outcome);
+    outcome->attempt = attempt;
+    outcome->result =
+        cycle_run(self->cycle, attempt->pod, attempt->queued->attempts, self->next_start_node);
+    g_autofree char *message = g_steal_pointer(&outcome->result.message);
+    if (message != NULL)
+        outcome->result.message = (char *)strings_intern(self->base.strings, message);
+
+    plan_because(plan, outcome->result.rule);
+    if (outcome->result.node_name != NULL)
+        plan_choices(self, plan);
+    plan_wait(plan, options_of(self)->cycle_duration, WAIT_THINK);
+    plan_change(plan, &(PlanChange){.what = CHANGE_CYCLE_DONE, .pointer = outcome});
+    plan_then(plan, decide_after_cycle);
+}
+
+static void
+start_attempt(Scheduler *self, QueuedPod *entry)
+{
+    Attempt *attempt = g_slice_new0(Attempt);
+    PlanStart start = {
+        .component = &self->base,
+        .decide = decide_node,
+        .key = (ObjectKey *)entry->pod->meta.key,
+        .operation = attempt,
+        .free_operation = attempt_free,
+        .done = attempt_done,
+    };
+
+    object_ref(&entry->pod->meta);
+    attempt->pod = entry->pod;
+    attempt->queued = entry;
+    attempt->choices = g_array_new(FALSE, TRUE, sizeof(VolumeChoice));
+    attempt->holds_loop = TRUE;
+    self->current = attempt;
+    sim_resume(self->base.sim, entry->parked, WAIT_SCHEDULER_QUEUE, 0);
+    Plan *plan = plan_start(&start);
+    if (plan != NULL) /* else it is over, and the attempt is gone */
+        attempt->plan = plan;
+}
+
+/* SCH-50.1, SCH-50.2 */
+static void
+pop_pods(Sim *sim, void *data)
+{
+    Scheduler *self = data;
+    QueuedPod *entry;
+
+    (void)sim;
+    self->pop_event = 0;
+    while (self->current == NULL && (entry = scheduling_queue_pop(self->queue)) != NULL) {
+        if (scheduler_cache_find_pod(self->cache, entry->pod->meta.key, entry->pod->meta.uid) !=
+            NULL)
+            queued_pod_free(entry); /* assumed already */
+        else
+            start_attempt(self, entry);
+    }
+}
+
+static const SimEventType pop_event = {
+    .name = "scheduler/pop",
+    .fire = pop_pods,
+};
+
+/* All that enters activeQ at one instant is in the heap before the first is taken. */
+void
+scheduler_wake_loop(Scheduler *self)
+{
+    if (self->current != NULL || self->pop_event != 0 ||
+        scheduling_queue_length(self->queue, PLACE_ACTIVE) == 0)
+        return;
+    self->pop_event = sim_after(self->base.sim, 0, &pop_event, self, WAIT_NONE);
+}
+
+/* ---- Changes ---- */
+
+static void
+fail(Scheduler *self,
+     Attempt *attempt,
+     const char *message,
+     const char *reason,
+     uint32_t rejected_by)
+{
+    attempt->failure = message;
+    attempt->reason = reason;
+    scheduler_put_back(self, attempt, rejected_by);
+}
+
+static void
+forget_pod(Scheduler *self, const Attempt *attempt)
+{
+    CachedPod *cached =
+        scheduler_cache_find_pod(self->cache, attempt->pod->meta.key, attempt->pod->meta.uid);
+
+    if (cached != NULL && cached->attempt == attempt)
+        scheduler_cache_remove_pod(self->cache, cached);
+}
+
+/* SCH-50.9, SCH-50.10 */
+static void
+assume(Scheduler *self, Attempt *attempt)
+{
+    g_autofree char *why = NULL;
+
+    scheduler_cache_add_pod(self->cache, attempt->pod, attempt->node_name, attempt);
+    why = volume_binder_reserve(&self->binder, choices_of(attempt), attempt->choices->len,
+                                attempt->node_name);
+    if (why == NULL) {
+        release_loop(self, attempt);
+        return;
+    }
+    forget_pod(self, attempt);
+    fail(self, attempt,
+         strings_internf(self->base.strings, "running Reserve plugin \"VolumeBinding\": %s", why),
+         "SchedulerError", 0);
+}
+
+static void
+cycle_done(Scheduler *self, const Outcome *outcome)
+{
+    const CycleResult *result = &outcome->result;
+    Attempt *attempt = outcome->attempt;
+
+    self->next_start_node += result->n_examined;
+    if (result->node_name == NULL) {
+        fail(self, attempt, result->message, result->is_error ? "SchedulerError" : "Unschedulable",
+             result->plugins);
+        return;
+    }
+    attempt->node_name = result->node_name;
+    assume(self, attempt);
+}
+
+static void
+choice_made(Attempt *attempt, const PlanChange *change)
+{
+    VolumeChoice choice = {.claim = change->key, .chosen = object_ref(change->object)};
+
+    g_array_append_val(attempt->choices, choice);
+}
+
+static void
+choice_written(Attempt *attempt, const PlanChange *change)
+{
+    const Object *written = plan_object(attempt->plan, (int)change->number);
+
+    for (unsigned i = 0; i < attempt->choices->len; i++) {
+        if (choices_of(attempt)[i].claim == change->key)
+            choices_of(attempt)[i].written_version = written->resource_version;
+    }
+}
+
+/* SCH-72 */
+static void
+binding_failed(Scheduler *self, Attempt *attempt, const char *message)
+{
+    g_autoptr(Object) assumed = object_edit(&attempt->pod->meta);
+
+    POD(assumed)->node_name = attempt->node_name;
+    volume_binder_unreserve(&self->binder, choices_of(attempt), attempt->choices->len);
+    forget_pod(self, attempt);
+    scheduler_happened(self, EVENT_POD, assumed, NULL);
+    fail(self, attempt, message, "SchedulerError", 0);
+}
+
+static void
+pod_bound(Scheduler *self, Attempt *attempt)
+{
+    CachedPod *cached =
+        scheduler_cache_find_pod(self->cache, attempt->pod->meta.key, attempt->pod->meta.uid);
+
+    if (cached != NULL && cached->attempt == attempt)
+        cached->attempt = NULL;
+}
+
+void
+scheduler_apply_change(void *data, const PlanChange *change)
+{
+    Scheduler *self = data;
+    Attempt *attempt = (Attempt *)change->pointer;
+
+    switch ((ChangeKind)change->what) {
+    case CHANGE_CHOOSE:
+        choice_made(attempt, change);
+        return;
+    case CHANGE_CYCLE_DONE:
+        cycle_done(self, change->pointer);
+        return;
+    case CHANGE_DROP:
+        queued_pod_free(g_steal_pointer(&attempt->queued));
+        return;
+    case CHANGE_WRITTEN:
+        choice_written(attempt, change);
+        return;
+    case CHANGE_FORGET:
+        binding_failed(self, attempt, change->text);
+        return;
+    case CHANGE_BOUND:
+        pod_bound(self, attempt);
+        return;
+    }
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "scheduler-private.h"
+
+void
+scheduler_put(Scheduler *self, QueuedPod *entry, QueuePlace place)
+{
+    scheduling_queue_put(self->queue, entry, place, sim_now(self->base.sim));
+    switch (place) {
+    case PLACE_ACTIVE:
+        scheduler_wake_loop(self);
+        break;
+    case PLACE_BACKOFF:
+        sim_ticker_wake(self->backoff_flush);
+        break;
+    case PLACE_UNSCHEDULABLE:
+        sim_ticker_wake(self->unschedulable_flush);
+        break;
+    case PLACE_NONE:
+        break;
+    }
+}
+
+/* SCH-64 */
+static void
+put_after_backoff(Scheduler *self, QueuedPod *entry)
+{
+    gboolean backing_off =
+        scheduling_queue_is_backing_off(self->queue, entry, sim_now(self->base.sim));
+
+    scheduler_put(self, entry, backing_off ? PLACE_BACKOFF : PLACE_ACTIVE);
+}
+
+/* SCH-41: a new pod. */
+void
+scheduler_enter_queue(Scheduler *self, const Pod *pod)
+{
+    QueuedPod *entry = queued_pod_new(pod, sim_now(self->base.sim));
+
+    entry->parked = sim_cause(self->base.sim);
+    entry->gated = is_gated(pod);
+    scheduler_put(self, entry, entry->gated ? PLACE_UNSCHEDULABLE : PLACE_ACTIVE);
+}
+
+/* The time that a pod spent where it was, in the log of causes; the event at hand keeps its own cause. */
+static void
+end_wait(Scheduler *self, QueuedPod *entry, WaitKind wait)
+{
+    SimCauseId cause = sim_cause(self->base.sim);
+    uint16_t detail = entry->unschedulable_plugins == 0
+                          ? 0
+                          : (uint16_t)(__builtin_ctz(entry->unschedulable_plugins) + 1);
+
+    entry->parked = sim_resume(self->base.sim, entry->parked, (SimWait)wait, detail);
+    sim_set_cause(self->base.sim, cause);
+}
+
+/* What a pod waits for when only its own claims are missing is told by their chain of causes; all else is a wait for the
+ * cluster to change. */
+static void
+end_unschedulable(Scheduler *self, QueuedPod *entry, EventResource resource)
+{
+    if (resource == EVENT_CLAIM || resource == EVENT_VOLUME)
+        entry->parked = sim_cause(self->base.sim);
+    else
+        end_wait(self, entry, WAIT_UNSCHEDULABLE);
+}
+
+/* Returns: whether it moved */
+gboolean
+scheduler_move_if_helped(Scheduler *self, QueuedPod *entry, const ClusterEvent *event)
+{
+    if (entry->place != PLACE_UNSCHEDULABLE || entry->gated ||
+        cluster_event_helps(event, entry->pod, entry->unschedulable_plugins) == NULL)
+        return FALSE;
+    end_unschedulable(self, entry, event->resource);
+    put_after_backoff(self, entry);
+    return TRUE;
+}
+
+static void
+move_users_of_claim(Scheduler *self, const ClusterEvent *event)
+{
+    const ObjectKey *claim = event->after == NULL ? event->before->key : event->after->key;
+    unsigned n;
+    const Object *const *pods = informer_index_get(self->pods_by_claim, claim, &n);
+
+    for (unsigned i = 0; i < n; i++) {
+        QueuedPod *entry = scheduling_queue_find(self->queue, pods[i]->key);
+        if (entry != NULL)
+            scheduler_move_if_helped(self, entry, event);
+    }
+}
+
+void
+scheduler_remember(Scheduler *self, const ClusterEvent *event)
+{
+    ClusterEvent copy = *event;
+
+    if (self->current == NULL || self->current->queued == NULL)
+        return;
+    if (copy.before != NULL)
+        object_ref(copy.before);
+    if (copy.after != NULL)
+        object_ref(copy.after);
+    g_array_append_val(self->in_flight_events, copy);
+}
+
+/* SCH-62, SCH-63: something happened; who was turned away for that? */
+void
+scheduler_happened(Scheduler *self,
+                   EventResource resource,
+                   const Object *before,
+                   const Object *after)
+{
+    ClusterEvent event = cluster_event(resource, before, after);
+    uint32_t registered = cluster_event_plugins(&event);
+
+    if (registered == 0)
+        return;
+    scheduler_remember(self, &event);
+    if (!scheduling_queue_any_rejected_by(self->queue, registered))
+        return;
+    if (resource == EVENT_CLAIM) {
+        move_users_of_claim(self, &event);
+        return;
+    }
+    for (unsigned i = 0; i < scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE);) {
+        /* One that moves leaves its place to another that has not been asked yet. */
+        if (!scheduler_move_if_helped(
+                self, scheduling_queue_at(self->queue, PLACE_UNSCHEDULABLE, i), &event))
+            i++;
+    }
+}
+
+void
+scheduler_forget_events(Scheduler *self)
+{
+    for (unsigned i = 0; i < self->in_flight_events->len; i++) {
+        const ClusterEvent *event = &g_array_index(self->in_flight_events, ClusterEvent, i);
+        if (event->before != NULL)
+            object_unref(event->before);
+        if (event->after != NULL)
+            object_unref(event->after);
+    }
+    g_array_set_size(self->in_flight_events, 0);
+}
+
+/* SCH-81: what happened while the pod was tried is not lost. */
+static gboolean
+is_helped_already(const Scheduler *self, const QueuedPod *entry)
+{
+    for (unsigned i = 0; i < self->in_flight_events->len; i++) {
+        const ClusterEvent *event = &g_array_index(self->in_flight_events, ClusterEvent, i);
+        if (event->resource == EVENT_OWN_POD && event->after->key != entry->pod->meta.key)
+            continue;
+        if (cluster_event_helps(event, entry->pod, entry->unschedulable_plugins) != NULL)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* SCH-80.3 */
+void
+scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by)
+{
+    const Pod *pod = living_pod(informer_get(self->pods, attempt->pod->meta.key));
+    QueuedPod *entry = g_steal_pointer(&attempt->queued);
+
+    if (pod == NULL || pod->node_name != NULL ||
+        scheduling_queue_find(self->queue, pod->meta.key) != NULL) {
+        queued_pod_free(entry);
+        return;
+    }
+    queued_pod_set_pod(entry, pod);
+    entry->timestamp = sim_now(self->base.sim);
+    entry->unschedulable_plugins = rejected_by;
+    entry->parked = sim_cause(self->base.sim);
+    if (rejected_by == 0 || is_helped_already(self, entry))
+        put_after_backoff(self, entry);
+    else
+        scheduler_put(self, entry, PLACE_UNSCHEDULABLE);
+}
+
+/* SCH-35: one tick of backoffQ. */
+gboolean
+scheduler_flush_backoff(void *data)
+{
+    Scheduler *self = data;
+    QueuedPod *entry;
+
+    while ((entry = scheduling_queue_backed_off(self->queue, sim_now(self->base.sim))) != NULL) {
+        end_wait(self, entry, WAIT_BACKOFF);
+        scheduler_put(self, entry, PLACE_ACTIVE);
+    }
+    return scheduling_queue_length(self->queue, PLACE_BACKOFF) > 0;
+}
+
+/* SCH-36 */
+gboolean
+scheduler_flush_unschedulable(void *data)
+{
+    Scheduler *self = data;
+    SimTime too_old = sim_now(self->base.sim) - options_of(self)->pod_max_in_unschedulable;
+
+    for (unsigned i = 0; i < scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE);) {
+        QueuedPod *entry = scheduling_queue_at(self->queue, PLACE_UNSCHEDULABLE, i);
+        if (entry->gated || entry->timestamp >= too_old) {
+            i++;
+            continue;
+        }
+        end_wait(self, entry, WAIT_UNSCHEDULABLE);
+        put_after_backoff(self, entry);
+    }
+    return scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE) > 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "cycle.h"
+#include "events.h"
+#include "models/plan.h"
+#include "queue.h"
+#include "scheduler.h"
+#include "sim/ticker.h"
+
+/* Within the scheduler: scheduler.c hears of changes, requeue.c moves pods in the queue, attempt.c tries and binds them. */
+
+typedef struct Scheduler Scheduler;
+
+/* One pod from its pop to its binding or its way back to the queue: the operation of a plan. */
+typedef struct {
+    Plan *plan;            /* borrowed; NULL: not started, or over */
+    const Pod *pod;        /* (owned): as popped */
+    QueuedPod *queued;     /* (owned): NULL: back in the queue, or on its way to a node */
+    const char *node_name; /* interned; NULL: none found */
+    GArray *choices;       /* of VolumeChoice: what its claims get there */
+    const char *failure;   /* interned; NULL: none so far */
+    const char *reason;    /* of the pod's condition, with failure */
+    gboolean holds_loop;   /* the next pod waits until this is done */
+} Attempt;
+
+struct Scheduler {
+    Component base;
+    SchedulingQueue *queue;
+    SchedulerCache *cache;
+    VolumeBinder binder;
+    CycleView view;
+    Cycle *cycle;     /* buffers of the one cycle at a time (SCH-15); nothing is kept in them */
+    Attempt *current; /* the one that holds the loop; borrowed */
+    GArray *in_flight_events; /* of ClusterEvent, objects (owned): since the pop (SCH-65) */
+    unsigned next_start_node; /* SCH-55 */
+    SimEventId pop_event;
+    SimTicker *backoff_flush, *unschedulable_flush;
+    Informer *pods;
+    InformerIndex *pods_by_claim;
+};
+
+static inline const KubeSchedulerOptions *
+options_of(const Scheduler *self)
+{
+    return self->base.options;
+}
+
+static inline gboolean
+is_gated(const Pod *pod)
+{
+    return pod->spec->scheduling_gates != NULL && pod->spec->scheduling_gates->n_items > 0;
+}
+
+/* A pod that is over is none any more (VF-50). NULL: none */
+static inline const Pod *
+living_pod(const Object *object)
+{
+    return object == NULL || pod_is_terminal(POD_CONST(object)) ? NULL : POD_CONST(object);
+}
+
+/* ---- requeue.c ---- */
+
+/* SCH-41: a new pod. */
+void scheduler_enter_queue(Scheduler *self, const Pod *pod);
+/* Into this store, and whoever empties it is woken. */
+void scheduler_put(Scheduler *self, QueuedPod *entry, QueuePlace place);
+/* SCH-80.3: the attempt's entry goes back, if the pod still waits for a node. */
+void scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by);
+/* SCH-62, SCH-63: something happened; who was turned away for that? */
+void scheduler_happened(Scheduler *self,
+                        EventResource resource,
+                        const Object *before,
+                        const Object *after);
+/* The same for one pod. Returns: whether it moved */
+gboolean scheduler_move_if_helped(Scheduler *self, QueuedPod *entry, const ClusterEvent *event);
+/* SCH-65: for the pod that is being tried, if there is one. */
+void scheduler_remember(Scheduler *self, const ClusterEvent *event);
+void scheduler_forget_events(Scheduler *self);
+/* Passes of tickers; @data: Scheduler. */
+gboolean scheduler_flush_backoff(void *data);
+gboolean scheduler_flush_unschedulable(void *data);
+
+/* ---- attempt.c ---- */
+
+/* There may be a pod to try, or nobody who holds the loop. */
+void scheduler_wake_loop(Scheduler *self);
+/* Of an assumed pod: what binds it. NULL: nothing does */
+Attempt *scheduler_attempt_of(const Scheduler *self, const Object *pod);
+/* What it polls for may have changed. @self may be NULL */
+void attempt_wake(const Attempt *self);
+void scheduler_apply_change(void *data, const PlanChange *change);

@@ -73,19 +73,24 @@ seconds_text(const json_t *seconds)
     return json_string(text);
 }
 
-/* Cluster-scoped kinds have no namespace; all others live in the recordings' own. */
-static void
-put_in_namespace(json_t *object)
+static gboolean
+is_cluster_scoped(const char *kind)
 {
     static const char *const cluster_scoped[] = {
         "Node", "PersistentVolume", "StorageClass", "CSIDriver", "CSINode", "VolumeAttachment",
         NULL};
+
+    return g_strv_contains(cluster_scoped, kind);
+}
+
+/* All other kinds live in the recordings' own namespace. */
+static void
+put_in_namespace(json_t *object)
+{
     const char *kind = json_string_value(json_object_get(object, "kind"));
     json_t *metadata = json_object_get(object, "metadata");
 
-    if (kind == NULL || g_strv_contains(cluster_scoped, kind))
-        return;
-    if (json_object_get(metadata, "namespace") == NULL)
+    if (kind != NULL && !is_cluster_scoped(kind) && json_object_get(metadata, "namespace") == NULL)
         json_object_set_new(metadata, "namespace", json_string(NAMESPACE));
 }
 
@@ -189,9 +194,10 @@ nodes_json(const Timeline *self)
 static json_t *
 target_json(const json_t *step, const char *name)
 {
-    json_t *target = json_pack("{s:O, s:s, s:s}", "kind", json_object_get(step, "kind"),
-                               "namespace", NAMESPACE, "name", name);
+    json_t *target = json_pack("{s:O, s:s}", "kind", json_object_get(step, "kind"), "name", name);
 
+    if (!is_cluster_scoped(json_string_value(json_object_get(step, "kind"))))
+        json_object_set_new(target, "namespace", json_string(NAMESPACE));
     if (json_object_get(step, "gracePeriodSeconds") != NULL)
         json_object_set(target, "gracePeriodSeconds", json_object_get(step, "gracePeriodSeconds"));
     return target;

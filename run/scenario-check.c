@@ -69,6 +69,14 @@ known_object(const Checker *self, ObjectKind kind, const char *namespace, const 
     return key != NULL ? g_hash_table_lookup(self->known, key) : NULL;
 }
 
+/* Made in copies, "web-0" and so on: there is no "web", but for those that are made with it. */
+static gboolean
+is_numbered(const Checker *self, const ManifestInfo *info)
+{
+    const ActionFields *actions = self->loader->fields.spec.workload.items;
+    return info->action >= 0 && actions[info->action].create.count > 0;
+}
+
 /* "web-12" is "web" and 12. Returns: (owned): NULL if it does not end so */
 static char *
 without_number(const char *name, unsigned *number)
@@ -90,7 +98,7 @@ is_numbered_copy(const Checker *self, ObjectKind kind, const char *namespace, co
     g_autofree char *base = without_number(name, &number);
     const ManifestInfo *info = base != NULL ? known_object(self, kind, namespace, base) : NULL;
 
-    return info != NULL && info->action >= 0 && number < actions[info->action].create.count;
+    return info != NULL && is_numbered(self, info) && number < actions[info->action].create.count;
 }
 
 static gboolean
@@ -144,15 +152,36 @@ is_made_pod(const Checker *self, const char *namespace, const char *name)
     return base != NULL && known_object(self, KIND_STATEFUL_SET, namespace, base) != NULL;
 }
 
+/* @from: the manifest that names it; NULL: the scenario */
 static gboolean
-object_exists(const Checker *self, ObjectKind kind, const char *namespace, const char *name)
+object_exists(const Checker *self,
+              ObjectKind kind,
+              const char *namespace,
+              const char *name,
+              const ManifestInfo *from)
 {
-    return known_object(self, kind, namespace, name) != NULL ||
-           is_numbered_copy(self, kind, namespace, name) ||
+    const ManifestInfo *info = known_object(self, kind, namespace, name);
+
+    if (info != NULL &&
+        (!is_numbered(self, info) || (from != NULL && from->action == info->action)))
+        return TRUE;
+    return is_numbered_copy(self, kind, namespace, name) ||
            (kind == KIND_CLAIM && is_made_claim(self, namespace, name)) ||
            (kind == KIND_POD && is_made_pod(self, namespace, name)) ||
            (kind == KIND_NODE && g_hash_table_contains(self->node_names, name)) ||
            (kind == KIND_CSI_DRIVER && g_hash_table_contains(self->driver_names, name));
+}
+
+/* Why the name, which is in a manifest, is of no object. Returns: (owned): NULL: no idea */
+static char *
+numbered_hint(const Checker *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    const ManifestInfo *info = known_object(self, kind, namespace, name);
+
+    if (info == NULL || !is_numbered(self, info))
+        return nearest_object(self, kind, name);
+    return g_strdup_printf(
+        "its copies are \"%s-0\" and so on; references follow only within one create", name);
 }
 
 /* ---- Gathering ---- */
@@ -169,7 +198,7 @@ gather_object(Checker *self, const ManifestInfo *info)
     const ManifestInfo *first = g_hash_table_lookup(self->known, info->object->key);
     const char *class_name;
 
-    if (first == NULL) {
+    if (first == NULL || (is_numbered(self, first) && !is_numbered(self, info))) {
         g_hash_table_insert(self->known, (void *)info->object->key, (void *)info);
     } else if (is_duplicate(first, info)) {
         g_autofree char *hint =
@@ -275,10 +304,10 @@ check_pod_volumes(Checker *self,
     for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++) {
         const PodVolume *volume = &volumes->items[i];
         if (volume->ephemeral || volume->claim_name == NULL ||
-            object_exists(self, KIND_CLAIM, namespace, volume->claim_name))
+            object_exists(self, KIND_CLAIM, namespace, volume->claim_name, info))
             continue;
         g_autofree char *path = volume_path(info, spec, volume->name);
-        g_autofree char *nearest = nearest_object(self, KIND_CLAIM, volume->claim_name);
+        g_autofree char *nearest = numbered_hint(self, KIND_CLAIM, namespace, volume->claim_name);
         fault_at(self, info, path, nearest,
                  "there is no PersistentVolumeClaim \"%s\" in namespace %s", volume->claim_name,
                  namespace);
@@ -422,13 +451,13 @@ check_target(Checker *self, const ScenarioAction *action, const ActionFields *fi
     if (action->name == NULL || is_named_by_controllers(action->kind))
         return;
     if (is_glob ? pattern_finds(self, action)
-                : object_exists(self, action->kind, action->namespace, action->name))
+                : object_exists(self, action->kind, action->namespace, action->name, NULL))
         return;
 
     const char *member = action_member(action->type);
     FormatJump jump = format_go(&loader->reader, &fields->place, fields->path);
     FormatPlace place = format_enter_member(&loader->reader, fields->source, member);
-    g_autofree char *nearest = nearest_object(self, action->kind, action->name);
+    g_autofree char *nearest = numbered_hint(self, action->kind, action->namespace, action->name);
     format_fault_member(&loader->reader, json_object_get(fields->source, member), "name", nearest,
                         "there is no %s %s\"%s\"", kind_class(action->kind)->kind,
                         is_glob ? "like " : "", action->name);

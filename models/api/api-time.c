@@ -89,7 +89,7 @@ read_zone(const char *text, int64_t *offset_s)
     if (!read_number(&text, 2, ':', &hours) || !read_number(&text, 2, '\0', &minutes) ||
         *text != '\0' || hours > 23 || minutes > 59)
         return FALSE;
-    *offset_s = (hours * 60 + minutes) * 60;
+    *offset_s = INT64_C(60) * (hours * 60 + minutes);
     if (west)
         *offset_s = -*offset_s;
     return TRUE;
@@ -123,7 +123,8 @@ api_time_parse(const char *text, SimTime *time)
         return FALSE;
 
     int64_t days = days_from_civil((CivilDate){year, month, day});
-    int64_t seconds = days * 86400 + hour * 3600 + minute * 60 + second - offset_s - API_EPOCH_S;
+    int64_t seconds = days * 86400 + INT64_C(3600) * hour + INT64_C(60) * minute + second -
+                      offset_s - API_EPOCH_S;
     int64_t whole;
     if (__builtin_mul_overflow(seconds, SIM_SECOND, &whole) ||
         __builtin_add_overflow(whole, ns, time))

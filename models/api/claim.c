@@ -159,16 +159,18 @@ conditions_parse(ApiParser *parser, const json_t *value, void *field)
 {
     static const ClaimCondition initial;
     StringMap **map = field;
-    unsigned n, n_pairs = 0;
+    unsigned n;
     g_autofree ClaimCondition *items = items_parse(parser, value, condition_fields,
                                                    condition_ignored, &initial, sizeof initial, &n);
-    g_autofree StringPair *pairs = g_new(StringPair, n + 1);
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
 
-    for (unsigned i = 0; i < n; i++)
-        if (items[i].type != NULL && items[i].status != NULL)
-            pairs[n_pairs++] = (StringPair){items[i].type, items[i].status};
+    for (unsigned i = 0; i < n; i++) {
+        StringPair pair = {items[i].type, items[i].status};
+        if (pair.key != NULL && pair.value != NULL)
+            g_array_append_val(pairs, pair);
+    }
     string_map_unref(*map);
-    *map = string_map_new(pairs, n_pairs);
+    *map = string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
 }
 
 static const json_t *

@@ -382,25 +382,25 @@ string_map_field_equal(const void *a, const void *b)
 static StringMap *
 string_map_read(ApiParser *parser, const json_t *value)
 {
-    g_autofree StringPair *pairs = NULL;
-    unsigned n_pairs = 0;
-    const char *key;
-    json_t *item;
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
 
     if (!api_parser_expect(parser, value, JSON_OBJECT))
         return NULL;
-    pairs = g_new(StringPair, json_object_size(value) + 1);
-    json_object_foreach((json_t *)value, key, item)
-    { /* only read */
+    for (void *member = json_first_member(value); member != NULL;
+         member = json_next_member(value, member)) {
+        const char *key = json_object_iter_key(member);
+        json_t *item = json_object_iter_value(member);
         gsize length = api_parser_enter(parser, key);
-        if (api_parser_expect(parser, item, JSON_STRING))
-            pairs[n_pairs++] = (StringPair){
+        if (api_parser_expect(parser, item, JSON_STRING)) {
+            StringPair pair = {
                 api_parser_intern(parser, key),
                 api_parser_intern(parser, json_string_value(item)),
             };
+            g_array_append_val(pairs, pair);
+        }
         api_parser_leave(parser, length);
     }
-    return string_map_new(pairs, n_pairs);
+    return string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
 }
 
 static void
@@ -438,12 +438,12 @@ const FieldType field_string_map = {
 static void
 labels_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    const char *key;
-    json_t *item;
 
     string_map_parse(parser, value, field);
-    json_object_foreach((json_t *)value, key, item)
-    { /* only read */
+    for (void *member = json_first_member(value); member != NULL;
+         member = json_next_member(value, member)) {
+        const char *key = json_object_iter_key(member);
+        json_t *item = json_object_iter_value(member);
         const char *fault = name_fault_qualified(key);
         if (fault != NULL)
             api_parser_fault(parser, item, NULL, "Invalid value: \"%s\": %s", key, fault);

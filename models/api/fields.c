@@ -154,12 +154,11 @@ static const char **
 object_keys(const json_t *object, size_t *n)
 {
     const char **keys = g_new(const char *, json_object_size(object) + 1);
-    const char *key;
-    json_t *value;
 
     *n = 0;
-    json_object_foreach((json_t *)object, key, value) /* only read */
-        keys[(*n)++] = key;
+    for (void *member = json_first_member(object); member != NULL;
+         member = json_next_member(object, member))
+        keys[(*n)++] = json_object_iter_key(member);
     qsort(keys, *n, sizeof keys[0], compare_keys);
     return keys;
 }
@@ -362,11 +361,11 @@ static void
 check_known(ApiParser *parser, const json_t *object, KnownWalk *walk)
 {
     size_t prefix_length = strlen(walk->prefix);
-    const char *key;
-    json_t *value;
 
-    json_object_foreach((json_t *)object, key, value)
-    { /* only read */
+    for (void *member = json_first_member(object); member != NULL;
+         member = json_next_member(object, member)) {
+        const char *key = json_object_iter_key(member);
+        json_t *value = json_object_iter_value(member);
         g_autofree char *full =
             prefix_length == 0 ? g_strdup(key) : g_strdup_printf("%s.%s", walk->prefix, key);
         KeyFate fate = key_fate(walk, full);

@@ -56,6 +56,17 @@ json_t *items_to_json(
 gboolean items_equal(
     const Field *fields, const void *a, unsigned n_a, const void *b, unsigned n_b, size_t size);
 
+/* An object's members, one after the other; see json_object_iter_key() and json_object_iter_value(). NULL: no more */
+static inline void *
+json_first_member(const json_t *object)
+{
+    return json_object_iter((json_t *)object); /* only read */
+}
+static inline void *
+json_next_member(const json_t *object, void *member)
+{
+    return json_object_iter_next((json_t *)object, member); /* only read */
+}
 /* Returns: (borrowed): what is at @path, NULL if nothing or null is */
 const json_t *json_path_get(const json_t *object, const char *path);
 /* Returns: (borrowed): the string at @path, NULL if there is none */

@@ -6,7 +6,7 @@
 
 #include "fields.h"
 
-#define ANNOTATIONS_BYTES_MAX (256 * 1024)
+#define ANNOTATIONS_BYTES_MAX 262144 /* 256 KiB */
 
 gsize
 api_parser_enter(ApiParser *self, const char *name)
@@ -152,14 +152,16 @@ OwnerReferences *
 owner_references_with(const OwnerReferences *self, const OwnerReference *reference)
 {
     unsigned n = self == NULL ? 0 : self->n_items, at = 0;
-    g_autofree OwnerReference *items = g_new(OwnerReference, n + 1);
 
-    if (n > 0)
-        memcpy(items, self->items, n * sizeof items[0]);
-    while (at < n && !object_uid_equal(items[at].uid, reference->uid))
+    while (at < n && !object_uid_equal(self->items[at].uid, reference->uid))
         at++;
-    items[at] = *reference;
-    return owner_references_new(items, MAX(n, at + 1));
+    OwnerReferences *owners = g_malloc(sizeof *owners + (n + 1) * sizeof owners->items[0]);
+    owners->n_refs = 1;
+    owners->n_items = MAX(n, at + 1);
+    if (n > 0)
+        memcpy(owners->items, self->items, n * sizeof owners->items[0]);
+    owners->items[at] = *reference;
+    return owners;
 }
 
 static const Field owner_fields[] = {
@@ -232,12 +234,12 @@ static void
 annotations_parse(ApiParser *parser, const json_t *value, void *field)
 {
     size_t n_bytes = 0;
-    const char *key;
-    json_t *item;
 
     field_string_map.parse(parser, value, field);
-    json_object_foreach((json_t *)value, key, item)
-    { /* only read */
+    for (void *member = json_first_member(value); member != NULL;
+         member = json_next_member(value, member)) {
+        const char *key = json_object_iter_key(member);
+        json_t *item = json_object_iter_value(member);
         g_autofree char *lower = g_ascii_strdown(key, -1);
         const char *fault = name_fault_qualified(lower);
         if (fault != NULL)

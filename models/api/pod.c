@@ -195,29 +195,32 @@ pod_volumes_unref(PodVolumes *self)
 static const char *const container_lists[] = {"containers", "initContainers",
                                               "ephemeralContainers"};
 
+/* Whether an item of a list has this name. */
+static gboolean
+json_list_names(const json_t *list, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (g_strcmp0(json_path_string(json_array_get(list, i), "name"), name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
 gboolean
 pod_json_mounts(const json_t *spec, const char *list, const char *volume)
 {
-    const json_t *container, *mount;
-    size_t i, j;
-
-    for (unsigned l = 0; l < G_N_ELEMENTS(container_lists); l++)
-        json_array_foreach(json_path_get(spec, container_lists[l]), i, container)
-            json_array_foreach(json_path_get(container, list), j,
-                               mount) if (g_strcmp0(json_path_string(mount, "name"), volume) ==
-                                          0) return TRUE;
+    for (unsigned l = 0; l < G_N_ELEMENTS(container_lists); l++) {
+        const json_t *containers = json_path_get(spec, container_lists[l]);
+        for (size_t i = 0; i < json_array_size(containers); i++)
+            if (json_list_names(json_path_get(json_array_get(containers, i), list), volume))
+                return TRUE;
+    }
     return FALSE;
 }
 
 static gboolean
 pod_json_has_volume(const json_t *spec, const char *name)
 {
-    const json_t *volumes = json_path_get(spec, "volumes");
-
-    for (size_t i = 0; i < json_array_size(volumes); i++)
-        if (g_strcmp0(json_path_string(json_array_get(volumes, i), "name"), name) == 0)
-            return TRUE;
-    return FALSE;
+    return json_list_names(json_path_get(spec, "volumes"), name);
 }
 
 static gboolean
@@ -236,12 +239,11 @@ check_container_mounts(ApiParser *parser,
                        const char *list,
                        const ClaimTemplates *templates)
 {
-    const json_t *mount;
-    size_t i;
+    const json_t *mounts = json_path_get(container, list);
     gsize length = api_parser_enter(parser, list);
 
-    json_array_foreach(json_path_get(container, list), i, mount)
-    {
+    for (size_t i = 0; i < json_array_size(mounts); i++) {
+        const json_t *mount = json_array_get(mounts, i);
         const char *name = json_path_string(mount, "name");
         if (name == NULL || name[0] == '\0' || pod_json_has_volume(spec, name) ||
             claim_templates_have(templates, name))
@@ -259,13 +261,12 @@ check_container_mounts(ApiParser *parser,
 void
 pod_check_mounts(ApiParser *parser, const json_t *spec, const ClaimTemplates *templates)
 {
-    const json_t *container;
-    size_t i;
 
     for (unsigned l = 0; l < G_N_ELEMENTS(container_lists); l++) {
+        const json_t *containers = json_path_get(spec, container_lists[l]);
         gsize length = api_parser_enter(parser, container_lists[l]);
-        json_array_foreach(json_path_get(spec, container_lists[l]), i, container)
-        {
+        for (size_t i = 0; i < json_array_size(containers); i++) {
+            const json_t *container = json_array_get(containers, i);
             gsize inner = api_parser_enter_index(parser, (unsigned)i);
             check_container_mounts(parser, spec, container, "volumeMounts", templates);
             check_container_mounts(parser, spec, container, "volumeDevices", templates);
@@ -370,11 +371,11 @@ static void
 check_volume_sources(ApiParser *parser, const json_t *volume)
 {
     unsigned n_sources = 0;
-    const char *key;
-    json_t *value;
 
-    json_object_foreach((json_t *)volume, key, value)
-    { /* only read */
+    for (void *member = json_first_member(volume); member != NULL;
+         member = json_next_member(volume, member)) {
+        const char *key = json_object_iter_key(member);
+        json_t *value = json_object_iter_value(member);
         if (strcmp(key, "name") == 0 || json_is_null(value) ||
             !json_path_is_known(key, volume_known))
             continue;
@@ -631,9 +632,9 @@ condition_status_parse(ApiParser *parser, const json_t *value, void *field)
 
     if (!api_parser_expect(parser, value, JSON_STRING))
         return;
-    for (uint8_t i = CONDITION_FALSE; i <= CONDITION_UNKNOWN; i++)
+    for (unsigned i = CONDITION_FALSE; i <= CONDITION_UNKNOWN; i++)
         if (strcmp(condition_words[i], json_string_value(value)) == 0) {
-            *(uint8_t *)field = i;
+            *(uint8_t *)field = (uint8_t)i;
             return;
         }
     api_parser_unsupported(parser, value, words);

@@ -25,8 +25,8 @@ typedef struct {
 
 typedef struct {
     char text[4];
-    uint8_t exponent2;
-    int8_t exponent10;
+    unsigned exponent2;
+    int exponent10;
 } QuantitySuffix;
 
 static const QuantitySuffix suffixes[] = {
@@ -237,8 +237,10 @@ quantity_write(const Quantity *self, char *buffer)
     QuantityFormat format = self->format;
 
     *end = '\0';
-    if (amount == 0)
-        return strcpy(buffer, "0");
+    if (amount == 0) {
+        g_strlcpy(buffer, "0", QUANTITY_BUFFER);
+        return buffer;
+    }
     /* Below 1024, and with parts of a byte, Kubernetes falls back to decimal: "512", "1k" for 1000. */
     if (format == QUANTITY_BINARY &&
         (amount < (u128)1024 * NANOS_PER_UNIT || amount % NANOS_PER_UNIT != 0))

@@ -27,16 +27,36 @@ static const Field requirement_fields[] = {
     FIELDS_END,
 };
 
-LabelSelector *
-label_selector_new(const SelectRequirement *requirements, unsigned n)
+/* Requirements are zeroed. */
+static LabelSelector *
+label_selector_alloc(unsigned n)
 {
-    LabelSelector *self = g_malloc0(sizeof *self + n * sizeof requirements[0]);
+    LabelSelector *self = g_malloc0(sizeof *self + n * sizeof self->requirements[0]);
 
     self->n_refs = 1;
     self->n_requirements = n;
+    return self;
+}
+
+LabelSelector *
+label_selector_new(const SelectRequirement *requirements, unsigned n)
+{
+    LabelSelector *self = label_selector_alloc(n);
+
     if (n > 0)
         memcpy(self->requirements, requirements, n * sizeof requirements[0]);
     return self;
+}
+
+/* key In {value} */
+static SelectRequirement
+requirement_of_pair(const StringPair *pair)
+{
+    SelectRequirement requirement = {.key = pair->key};
+
+    requirement.operator= SELECT_IN;
+    requirement.values = string_list_new(&pair->value, 1);
+    return requirement;
 }
 
 LabelSelector *
@@ -201,11 +221,7 @@ match_labels_parse(ApiParser *parser, const json_t *labels, GArray *found)
 
     field_labels.parse(parser, labels, &map);
     for (unsigned i = 0; map != NULL && i < map->n_pairs; i++) {
-        SelectRequirement requirement = {
-            .key = map->pairs[i].key,
-            .operator= SELECT_IN,
-            .values = string_list_new(&map->pairs[i].value, 1),
-        };
+        SelectRequirement requirement = requirement_of_pair(&map->pairs[i]);
         g_array_append_val(found, requirement);
     }
     string_map_unref(map);
@@ -276,15 +292,17 @@ label_selector_to_json(const void *field)
 static json_t *
 selector_expand(const json_t *selector)
 {
-    json_t *array = json_array(), *item;
+    json_t *array = json_array();
     json_t *labels = json_sorted(json_object_get(selector, "matchLabels"));
-    const char *key;
-    size_t index;
+    const json_t *expressions = json_object_get(selector, "matchExpressions");
 
-    json_object_foreach(labels, key, item) json_array_append_new(
-        array, json_pack("{s:s, s:s, s:[O]}", "key", key, "operator", "In", "values", item));
-    json_array_foreach(json_object_get(selector, "matchExpressions"), index, item)
-        json_array_append(array, item);
+    for (void *member = json_first_member(labels); member != NULL;
+         member = json_next_member(labels, member))
+        json_array_append_new(array, json_pack("{s:s, s:s, s:[O]}", "key",
+                                               json_object_iter_key(member), "operator", "In",
+                                               "values", json_object_iter_value(member)));
+    for (size_t i = 0; i < json_array_size(expressions); i++)
+        json_array_append(array, json_array_get(expressions, i));
     json_decref(labels);
     return array;
 }
@@ -330,13 +348,22 @@ const FieldType field_label_selector = {
     .over = label_selector_over,
 };
 
-NodeSelector *
-node_selector_new(const NodeSelectorTerm *terms, unsigned n)
+/* Terms are zeroed. */
+static NodeSelector *
+node_selector_alloc(unsigned n)
 {
-    NodeSelector *self = g_malloc(sizeof *self + n * sizeof terms[0]);
+    NodeSelector *self = g_malloc0(sizeof *self + n * sizeof self->terms[0]);
 
     self->n_refs = 1;
     self->n_terms = n;
+    return self;
+}
+
+NodeSelector *
+node_selector_new(const NodeSelectorTerm *terms, unsigned n)
+{
+    NodeSelector *self = node_selector_alloc(n);
+
     if (n > 0)
         memcpy(self->terms, terms, n * sizeof terms[0]);
     return self;
@@ -346,25 +373,21 @@ static LabelSelector *
 selector_from_segment(const StringMap *segment)
 {
     unsigned n = segment == NULL ? 0 : segment->n_pairs;
-    g_autofree SelectRequirement *requirements = g_new0(SelectRequirement, n + 1);
+    LabelSelector *self = label_selector_alloc(n);
 
     for (unsigned i = 0; i < n; i++)
-        requirements[i] = (SelectRequirement){
-            .key = segment->pairs[i].key,
-            .operator= SELECT_IN,
-            .values = string_list_new(&segment->pairs[i].value, 1),
-        };
-    return label_selector_new(requirements, n);
+        self->requirements[i] = requirement_of_pair(&segment->pairs[i]);
+    return self;
 }
 
 NodeSelector *
 node_selector_from_segments(const StringMap *const *segments, unsigned n)
 {
-    g_autofree NodeSelectorTerm *terms = g_new0(NodeSelectorTerm, n + 1);
+    NodeSelector *self = node_selector_alloc(n);
 
     for (unsigned i = 0; i < n; i++)
-        terms[i].expressions = selector_from_segment(segments[i]);
-    return node_selector_new(terms, n);
+        self->terms[i].expressions = selector_from_segment(segments[i]);
+    return self;
 }
 
 NodeSelector *
@@ -489,15 +512,14 @@ terms_parse(ApiParser *parser, const json_t *array, TermParse term_parse)
 {
     if (!api_parser_expect(parser, array, JSON_ARRAY))
         return NULL;
-    unsigned n = (unsigned)json_array_size(array);
-    g_autofree NodeSelectorTerm *terms = g_new0(NodeSelectorTerm, n + 1);
-    for (unsigned i = 0; i < n; i++) {
+    NodeSelector *self = node_selector_alloc((unsigned)json_array_size(array));
+    for (unsigned i = 0; i < self->n_terms; i++) {
         gsize length = api_parser_enter_index(parser, i);
         if (api_parser_expect(parser, json_array_get(array, i), JSON_OBJECT))
-            term_parse(parser, json_array_get(array, i), &terms[i]);
+            term_parse(parser, json_array_get(array, i), &self->terms[i]);
         api_parser_leave(parser, length);
     }
-    return node_selector_new(terms, n);
+    return self;
 }
 
 static void
@@ -659,9 +681,9 @@ topology_terms_to_json(const void *field)
     for (unsigned i = 0; i < selector->n_terms; i++) {
         json_t *term = json_object();
         json_t *full = node_term_to_json(&selector->terms[i]);
-        json_t *expressions = json_object_get(full, "matchExpressions"), *item;
-        size_t index;
-        json_array_foreach(expressions, index, item) json_object_del(item, "operator");
+        json_t *expressions = json_object_get(full, "matchExpressions");
+        for (size_t j = 0; j < json_array_size(expressions); j++)
+            json_object_del(json_array_get(expressions, j), "operator");
         if (expressions != NULL)
             json_object_set(term, "matchLabelExpressions", expressions);
         json_decref(full);

@@ -15,7 +15,7 @@ strings_new(void)
 {
     Strings *self = g_new0(Strings, 1);
 
-    self->chunk = g_string_chunk_new(16 * 1024);
+    self->chunk = g_string_chunk_new(16384);
     self->table = g_hash_table_new(g_str_hash, g_str_equal);
     return self;
 }

@@ -96,16 +96,16 @@ StringMap *
 api_test_labels(ApiTest *self, const char *text)
 {
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
-    g_autofree StringPair *pairs = g_new0(StringPair, g_strv_length(words) + 1);
-    unsigned n = 0;
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
 
     for (unsigned i = 0; words[i] != NULL; i++) {
         char *equals = strchr(words[i], '=');
         if (equals == NULL)
             continue;
         *equals = '\0';
-        pairs[n].key = api_parser_intern(&self->parser, words[i]);
-        pairs[n++].value = api_parser_intern(&self->parser, equals + 1);
+        StringPair pair = {api_parser_intern(&self->parser, words[i]),
+                           api_parser_intern(&self->parser, equals + 1)};
+        g_array_append_val(pairs, pair);
     }
-    return string_map_new(pairs, n);
+    return string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
 }

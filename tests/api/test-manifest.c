@@ -51,11 +51,11 @@ reads_list(void **state)
 {
     const ListRow *row = *state;
     g_autoptr(ApiTest) test = api_test_new();
-    json_t *list = api_test_load(row->file), *manifest;
-    size_t i;
+    json_t *list = api_test_load(row->file);
+    const json_t *items = json_object_get(list, "items");
 
-    json_array_foreach(json_object_get(list, "items"), i, manifest)
-        check_round_trip(test, manifest, row->is_recorded);
+    for (size_t i = 0; i < json_array_size(items); i++)
+        check_round_trip(test, json_array_get(items, i), row->is_recorded);
     json_decref(list);
 }
 

@@ -221,8 +221,8 @@ void volume_populator_apply(Kubelet *self, const PlanChange *change);
 /* ---- volume-manager.c: actual state and the reconciler ---- */
 
 gboolean volume_manager_reconcile(void *kubelet);
-/* The volume's entry, made if it is new. NULL: no plugin for it */
-NodeVolume *volume_manager_add(Kubelet *self, const Object *pv, const PodWorker *worker);
+/* The entry of the mount's volume, made if it is new; @pv is its newest version, and a plugin takes it. */
+NodeVolume *volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount);
 void volume_manager_desire(NodeVolume *volume, PodMount *mount);
 void volume_manager_undesire(PodMount *mount);
 /* A pass must look at it. */

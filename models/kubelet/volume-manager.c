@@ -159,24 +159,35 @@ find_volume(const Kubelet *self, const char *name)
     return NULL;
 }
 
+static NodeVolume *
+new_volume(Kubelet *self, const char *name, const VolumePlugin *plugin)
+{
+    NodeVolume *volume = g_new0(NodeVolume, 1);
+
+    volume->kubelet = self;
+    volume->name = name;
+    volume->plugin = plugin;
+    g_ptr_array_add(self->volumes, volume);
+    return volume;
+}
+
 NodeVolume *
-volume_manager_add(Kubelet *self, const Object *pv, const PodWorker *worker)
+volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount)
 {
     const VolumeSource *source = VOLUME_CONST(pv)->source;
     const VolumePlugin *plugin = volume_plugin_find(source);
-    const char *name = volume_name(self, plugin, pv, worker);
-    NodeVolume *volume = find_volume(self, name);
+    NodeVolume *volume = mount->volume;
 
     if (volume == NULL) {
-        volume = g_new0(NodeVolume, 1);
-        volume->kubelet = self;
-        volume->name = name;
-        volume->plugin = plugin;
-        g_ptr_array_add(self->volumes, volume);
-    } else {
-        object_unref(volume->pv);
+        const char *name = volume_name(self, plugin, pv, mount->worker);
+        volume = find_volume(self, name);
+        if (volume == NULL)
+            volume = new_volume(self, name, plugin);
     }
+    const Object *before = volume->pv;
     volume->pv = object_ref(pv); /* KVM-25: the newest */
+    if (before != NULL)
+        object_unref(before);
     if (volume->n_desired == 0 && !volume->in_actual)
         volume->attachable = volume_plugin_is_attachable(
             plugin, volume_plugin_is_csi(plugin) ? driver_object(self, source->driver) : NULL);
@@ -471,7 +482,7 @@ adopt_mount(Kubelet *self, PodMount *mount, MountState state)
 
     if (pv == NULL || volume_plugin_find(VOLUME_CONST(pv)->source) == NULL)
         return;
-    NodeVolume *volume = volume_manager_add(self, pv, mount->worker);
+    NodeVolume *volume = volume_manager_add(self, pv, mount);
     volume_manager_desire(volume, mount);
     mount->state = state;
     volume->in_actual = volume->size_known = TRUE;

@@ -214,12 +214,10 @@ static void
 populate_volume(Kubelet *self, const Populate *populate, const Object *pv)
 {
     PodMount *mount = &populate->worker->mounts[populate->at];
-    NodeVolume *volume = volume_manager_add(self, pv, populate->worker);
 
-    if (mount->volume != NULL &&
-        mount->volume != volume) /* another volume in its place: never in practice */
-        return;
-    volume_manager_desire(volume, mount);
+    /* A claim keeps its volume, so this is only about the newest version of it. */
+    if (mount->volume == NULL || mount->volume->pv->key == pv->key)
+        volume_manager_desire(volume_manager_add(self, pv, mount), mount);
 }
 
 static void

@@ -25,6 +25,7 @@ struct NodeInfo {
     gboolean has_soft_taints; /* PreferNoSchedule */
     /* Two scores of the last pod that was looked at, by what it asks for: most pods ask for the same. */
     int64_t scored_cpu_milli, scored_memory_bytes; /* -1: none since the node changed */
+    unsigned scored_containers;
     int64_t least_allocated, balanced;
 };
 

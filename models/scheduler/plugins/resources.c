@@ -87,18 +87,19 @@ balanced_allocation(const Cycle *cycle, const NodeInfo *node)
     return (int64_t)((1 - deviation) * (double)MAX_NODE_SCORE);
 }
 
-/* The memory is part of the node's cache entry, which the cycle is free to fill in. What a pod asks for, with the defaults
- * of VF-88, does not tell those that ask for nothing from those that ask for just the defaults: those are not kept. */
+/* The memory is part of the node's cache entry, which a cycle is free to fill in. */
 static void
 score(const Cycle *cycle, NodeInfo *node)
 {
-    gboolean is_plain = cycle->pod->spec->cpu_milli > 0 && cycle->pod->spec->memory_bytes > 0;
+    const PodSpec *spec = cycle->pod->spec;
 
-    if (is_plain && node->scored_cpu_milli == cycle->nonzero_cpu_milli &&
-        node->scored_memory_bytes == cycle->nonzero_memory_bytes)
+    if (node->scored_cpu_milli == spec->cpu_milli &&
+        node->scored_memory_bytes == spec->memory_bytes &&
+        node->scored_containers == spec->n_containers)
         return;
-    node->scored_cpu_milli = is_plain ? cycle->nonzero_cpu_milli : -1;
-    node->scored_memory_bytes = cycle->nonzero_memory_bytes;
+    node->scored_cpu_milli = spec->cpu_milli;
+    node->scored_memory_bytes = spec->memory_bytes;
+    node->scored_containers = spec->n_containers;
     node->least_allocated = least_allocated(cycle, node);
     node->balanced = balanced_allocation(cycle, node);
 }

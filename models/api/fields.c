@@ -314,10 +314,10 @@ key_fate(const KnownWalk *walk, const char *full)
 }
 
 gboolean
-json_path_is_known(const char *path, const char *const *known)
+word_is_among(const char *text, const char *const *words)
 {
-    for (; *known != NULL; known++)
-        if (strcmp(*known, path) == 0)
+    for (; *words != NULL; words++)
+        if (strcmp(*words, text) == 0)
             return TRUE;
     return FALSE;
 }

@@ -73,7 +73,8 @@ const json_t *json_path_get(const json_t *object, const char *path);
 const char *json_path_string(const json_t *object, const char *path);
 /* Returns: (owned): a deep copy with the keys of all objects in order, as kubectl prints them */
 json_t *json_sorted(const json_t *value);
-gboolean json_path_is_known(const char *path, const char *const *known);
+/* @words ends with NULL */
+gboolean word_is_among(const char *text, const char *const *words);
 
 /* Faults in Kubernetes' words. */
 void api_parser_invalid(ApiParser *self, const json_t *value, const char *hint, const char *detail);

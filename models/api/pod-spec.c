@@ -60,7 +60,7 @@ static void
 restart_policy_parse(ApiParser *parser, const json_t *value, void *field)
 {
     field_string.parse(parser, value, field);
-    if (json_is_string(value) && !json_path_is_known(json_string_value(value), restart_policies))
+    if (json_is_string(value) && !word_is_among(json_string_value(value), restart_policies))
         api_parser_unsupported(parser, value, restart_policies);
 }
 

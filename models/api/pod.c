@@ -377,7 +377,7 @@ check_volume_sources(ApiParser *parser, const json_t *volume)
         const char *key = json_object_iter_key(member);
         json_t *value = json_object_iter_value(member);
         if (strcmp(key, "name") == 0 || json_is_null(value) ||
-            !json_path_is_known(key, volume_known))
+            !word_is_among(key, volume_known))
             continue;
         if (++n_sources != 2)
             continue;

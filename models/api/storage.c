@@ -91,14 +91,14 @@ csi_driver_check(ApiParser *parser, const json_t *manifest, const Object *object
     const json_t *list = json_path_get(manifest, "spec.volumeLifecycleModes");
     gsize length = api_parser_enter(parser, "spec.fsGroupPolicy");
 
-    if (json_is_string(policy) && !json_path_is_known(driver->fs_group_policy, policies))
+    if (json_is_string(policy) && !word_is_among(driver->fs_group_policy, policies))
         api_parser_unsupported(parser, policy, policies);
     api_parser_leave(parser, length);
 
     length = api_parser_enter(parser, "spec.volumeLifecycleModes");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *mode = json_array_get(list, i);
-        if (json_is_string(mode) && !json_path_is_known(json_string_value(mode), modes))
+        if (json_is_string(mode) && !word_is_among(json_string_value(mode), modes))
             api_parser_unsupported(parser, mode, modes);
     }
     api_parser_leave(parser, length);

@@ -250,6 +250,8 @@ void volume_operation_unmount(Kubelet *self, NodeVolume *volume, PodMount *mount
 void volume_operation_unmount_device(Kubelet *self, NodeVolume *volume);
 /* Whether an operation runs that matches (volume, @mount's pod); NULL: any of the volume (OP-1) */
 gboolean volume_operation_is_pending(const NodeVolume *volume, const PodMount *mount);
+/* Whether an operation under way has this very mount as its target. */
+gboolean volume_operation_works_on(const NodeVolume *volume, const PodMount *mount);
 /* The pod never comes back. */
 void volume_operation_forget(NodeVolume *volume, const PodMount *mount);
 

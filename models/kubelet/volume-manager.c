@@ -255,7 +255,7 @@ unlink_mount(PodMount *mount)
     NodeVolume *volume = mount->volume;
     PodMount **place = &volume->mounts;
 
-    if (mount->desired || mount->state != MOUNT_NONE || volume_operation_is_pending(volume, mount))
+    if (mount->desired || mount->state != MOUNT_NONE || volume_operation_works_on(volume, mount))
         return;
     while (*place != mount)
         place = &(*place)->next;

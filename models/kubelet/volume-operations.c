@@ -704,6 +704,16 @@ volume_operation_is_pending(const NodeVolume *volume, const PodMount *mount)
     return FALSE;
 }
 
+gboolean
+volume_operation_works_on(const NodeVolume *volume, const PodMount *mount)
+{
+    for (const PendingOperation *entry = volume->operations; entry != NULL; entry = entry->next) {
+        if (entry->running && entry->target == mount)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* A match that runs wins, then an equal key, then the first match. */
 static PendingOperation *
 find_entry(const NodeVolume *volume, const PodMount *key)

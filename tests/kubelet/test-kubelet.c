@@ -781,6 +781,115 @@ sleeping_equals_polling(void **state)
     }
 }
 
+/* ---- Whatever happens, nothing is left behind ---- */
+
+#define N_RANDOM_PODS 4
+#define N_RANDOM_VOLUMES 3
+
+static unsigned
+draw(World *world, unsigned *n, unsigned below)
+{
+    return (unsigned)sim_random_below(sim_stream(world->sim, "test"), 0, (*n)++, below);
+}
+
+static const CsiModelledError random_errors[] = {
+    {.method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .probability = 0.3                   },
+    {.method = CSI_NODE_STAGE_VOLUME,
+     .code = CSI_ABORTED,
+     .probability = 0.2,
+     .after_effect = TRUE},
+    {.method = CSI_NODE_PUBLISH_VOLUME,                               .code = CSI_UNAVAILABLE,                   .probability = 0.3  },
+    {.method = CSI_NODE_UNPUBLISH_VOLUME,                               .code = CSI_INTERNAL,                 .probability = 0.3 },
+    {.method = CSI_NODE_UNSTAGE_VOLUME,                               .code = CSI_INTERNAL,                   .probability = 0.3    },
+    {.method = CSI_NODE_GET_CAPABILITIES,                               .code = CSI_UNAVAILABLE,                 .probability = 0.05},
+};
+
+static void
+random_step(World *world, unsigned *n)
+{
+    g_autofree char *pod = g_strdup_printf("p%u", draw(world, n, N_RANDOM_PODS));
+    g_autofree char *claims = g_strdup_printf("v%u", draw(world, n, N_RANDOM_VOLUMES));
+    gboolean exists = node_world_pod(world, pod) != NULL;
+
+    switch (draw(world, n, 8)) {
+    case 0:
+    case 1:
+    case 2:
+        if (!exists)
+            node_world_add_pod(world, pod, "a", claims);
+        return;
+    case 3:
+        if (!exists)
+            node_world_add_pod(world, pod, "a", "v0 v1 v2");
+        return;
+    case 4:
+    case 5:
+        if (exists)
+            node_world_delete_pod(world, pod, FALSE);
+        return;
+    case 6:
+        if (exists)
+            node_world_delete_pod(world, pod, TRUE);
+        return;
+    default:
+        csi_modelled_driver_set_errors(world->driver, random_errors,
+                                       draw(world, n, 2) * G_N_ELEMENTS(random_errors));
+        return;
+    }
+}
+
+static void
+assert_clean(World *world)
+{
+    const Kubelet *kubelet = cluster_model(world->cluster, &kubelet_class, "a");
+
+    assert_int_equal(kubelet->workers->len, 0);
+    assert_in_use(world, "");
+    for (unsigned i = 0; i < N_RANDOM_VOLUMES; i++) {
+        g_autofree char *text = g_strdup_printf("v%u", i);
+        const char *name = world_intern(world, text), *node = world_intern(world, "a");
+        assert_int_equal(csi_modelled_driver_n_targets(world->driver, name, node), 0);
+        assert_false(csi_modelled_driver_is_staged(world->driver, name, node));
+    }
+    for (unsigned i = 0; i < kubelet->volumes->len;
+         i++) { /* only what a failure is remembered of */
+        const NodeVolume *volume = kubelet->volumes->pdata[i];
+        assert_false(volume->in_actual || volume->mounts != NULL || volume->operations == NULL);
+    }
+}
+
+static void
+random_lives_leave_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        WorldOptions options = {.seed = seed, .recorded_timing = TRUE};
+        g_autoptr(World) world = world_new(&options);
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < N_RANDOM_VOLUMES; i++) {
+            g_autofree char *name = g_strdup_printf("v%u", i);
+            node_world_add_volume(world, name, "csi");
+            node_world_attach(world, name, "a");
+        }
+        node_world_start(world);
+        unsigned longest_ms =
+            seed % 2 == 0 ? 400 : 6000; /* in the midst of things, or with time to settle */
+        for (unsigned i = 0; i < 80; i++) {
+            run_for(world, MS(draw(world, &n, longest_ms)));
+            random_step(world, &n);
+        }
+        csi_modelled_driver_set_errors(world->driver, NULL, 0);
+        for (unsigned i = 0; i < N_RANDOM_PODS; i++) {
+            g_autofree char *pod = g_strdup_printf("p%u", i);
+            if (node_world_pod(world, pod) != NULL)
+                node_world_delete_pod(world, pod, draw(world, &n, 2) == 0);
+        }
+        run_for(world, 10 * SIM_MINUTE);
+        assert_clean(world);
+    }
+}
+
 int
 main(void)
 {
@@ -808,6 +917,7 @@ main(void)
         cmocka_unit_test(a_restart_mounts_again),
         cmocka_unit_test(an_idle_node_costs_nothing),
         cmocka_unit_test(sleeping_equals_polling),
+        cmocka_unit_test(random_lives_leave_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

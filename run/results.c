@@ -461,29 +461,64 @@ milestones_jsonl(const Run *run)
     return g_string_free(text, FALSE);
 }
 
-static json_t *
-event_json(const ApiEvent *event)
+/* As a JSON string. Messages may hold anything; names only what needs no escape. */
+static void
+append_json_text(GString *text, const char *value)
 {
-    char uid[OBJECT_UID_BUFFER], first[API_TIME_BUFFER], last[API_TIME_BUFFER];
+    g_string_append_c(text, '"');
+    for (const char *c = value; *c != '\0'; c++) {
+        if (*c == '"' || *c == '\\')
+            g_string_append_c(text, '\\');
+        if ((unsigned char)*c < ' ')
+            g_string_append_printf(text, "\\u%04x", (unsigned)(unsigned char)*c);
+        else
+            g_string_append_c(text, *c);
+    }
+    g_string_append_c(text, '"');
+}
+
+static void
+append_member(GString *text, const char *name, const char *value)
+{
+    if (text->str[text->len - 1] != '{')
+        g_string_append_c(text, ',');
+    append_json_text(text, name);
+    g_string_append_c(text, ':');
+    append_json_text(text, value);
+}
+
+/* One event as `kubectl get events -o json` has it. A run has more events than anything else, so no tree is built first. */
+static void
+append_event(GString *text, const ApiEvent *event)
+{
+    char uid[OBJECT_UID_BUFFER], time[API_TIME_BUFFER];
     const KindClass *class = kind_class(event->involved->kind);
     const char *namespace =
         event->involved->namespace[0] == '\0' ? "default" : event->involved->namespace; /* CGO-70 */
-    int64_t unix_ns = API_EPOCH_S * SIM_SECOND + event->first_at;
-    g_autofree char *name =
-        g_strdup_printf("%s.%" PRIx64, event->involved->name, (uint64_t)unix_ns);
-    json_t *involved = json_pack("{s:s, s:s, s:s, s:s}", "kind", class->kind, "apiVersion",
-                                 class->api_version, "name", event->involved->name, "uid",
-                                 object_uid_format(event->involved_uid, uid));
 
+    g_string_append(text, "{");
+    append_member(text, "apiVersion", "v1");
+    append_member(text, "kind", "Event");
+    g_string_append_printf(
+        text,
+        ",\"metadata\":{\"name\":\"%s.%" PRIx64 "\",\"namespace\":\"%s\"},\"involvedObject\":{",
+        event->involved->name, (uint64_t)(API_EPOCH_S * SIM_SECOND + event->first_at), namespace);
+    append_member(text, "kind", class->kind);
+    append_member(text, "apiVersion", class->api_version);
+    append_member(text, "name", event->involved->name);
+    append_member(text, "uid", object_uid_format(event->involved_uid, uid));
     if (event->involved->namespace[0] != '\0')
-        json_object_set_new(involved, "namespace", json_string(event->involved->namespace));
-    return json_pack("{s:s, s:s, s:{s:s, s:s}, s:o, s:s, s:s, s:s, s:{s:s}, s:s, s:s, s:i}",
-                     "apiVersion", "v1", "kind", "Event", "metadata", "name", name, "namespace",
-                     namespace, "involvedObject", involved, "type", event->type, "reason",
-                     event->reason, "message", event->message, "source", "component", event->source,
-                     "firstTimestamp", api_time_format(event->first_at, FALSE, first),
-                     "lastTimestamp", api_time_format(event->last_at, FALSE, last), "count",
-                     (int)event->count);
+        append_member(text, "namespace", event->involved->namespace);
+    g_string_append(text, "}");
+    append_member(text, "type", event->type);
+    append_member(text, "reason", event->reason);
+    append_member(text, "message", event->message);
+    g_string_append(text, ",\"source\":{");
+    append_member(text, "component", event->source);
+    g_string_append(text, "}");
+    append_member(text, "firstTimestamp", api_time_format(event->first_at, FALSE, time));
+    append_member(text, "lastTimestamp", api_time_format(event->last_at, FALSE, time));
+    g_string_append_printf(text, ",\"count\":%u}\n", event->count);
 }
 
 static char *
@@ -493,16 +528,9 @@ events_jsonl(const Run *run)
     GString *text = g_string_new(NULL);
 
     append_header(text, run, "{\"run\":\"", "\"}");
-    for (unsigned i = 0; i < api_server_n_events(api); i++) {
-        const ApiEvent *event = api_server_event(api, i);
-        if (event->count == 0) /* recorded, but never written */
-            continue;
-        json_t *json = event_json(event);
-        char *line = json_dumps(json, JSON_COMPACT);
-        g_string_append_printf(text, "%s\n", line);
-        free(line);
-        json_decref(json);
-    }
+    for (unsigned i = 0; i < api_server_n_events(api); i++)
+        if (api_server_event(api, i)->count > 0) /* else recorded, but never written */
+            append_event(text, api_server_event(api, i));
     return g_string_free(text, FALSE);
 }
 

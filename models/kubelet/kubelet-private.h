@@ -118,8 +118,8 @@ struct PodWorker {
     gboolean running;       /* its containers */
     gboolean was_running;
     gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
-    gboolean
-        queued; /* in kubelet->unprocessed: the populator has not read its volumes since its last sync (KVM-23) */
+    /* In kubelet->unprocessed: not read by the populator since its last sync (KVM-23). */
+    gboolean queued;
     gboolean gone;          /* the object is not in the API any more */
     gboolean report_queued; /* in kubelet->reports */
     gboolean reporting;
@@ -140,9 +140,8 @@ struct Kubelet {
     const KubeletOptions *options;
     ObjectKey *node_key;
     Informer *nodes; /* its own Node only */
-    Informer *drivers;
-    ApiClient *
-        heartbeats; /* node status has a client without limit (KVM-10); made with the first report */
+    /* Node status has a client without limit (KVM-10); made with the first report. */
+    ApiClient *heartbeats;
     SimTicker *status_loop;
     NodePlugin *plugins; /* those that run on this node */
     unsigned n_plugins;
@@ -150,6 +149,7 @@ struct Kubelet {
     gboolean reporting_pod;
 
     /* From here on NULL or empty until the first pod arrives. */
+    Informer *drivers;      /* CSIDriver objects */
     GPtrArray *workers;     /* of PodWorker, in the order of arrival (owned) */
     GPtrArray *volumes;     /* of NodeVolume (owned) */
     GPtrArray *awaiting;    /* workers that wait for a relist */

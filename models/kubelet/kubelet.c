@@ -85,6 +85,7 @@ kubelet_ensure_loops(Kubelet *self)
 {
     if (self->workers != NULL)
         return;
+    self->drivers = process_informer(self->base.process, KIND_CSI_DRIVER, NULL);
     self->workers = g_ptr_array_new();
     self->volumes = g_ptr_array_new();
     self->awaiting = g_ptr_array_new();
@@ -110,7 +111,6 @@ kubelet_init(void *data)
     self->options = self->base.options;
     self->node_key = objects_key(self->base.objects, KIND_NODE, NULL, node);
     g_queue_init(&self->reports);
-    self->drivers = process_informer(process, KIND_CSI_DRIVER, NULL);
     self->nodes = process_informer(process, KIND_NODE, node);
     node_status_init(self);
     plugin_registration_init(self);

@@ -286,7 +286,7 @@ read_number(FormatReader *self, const FormatType *type, const json_t *value, voi
     if (!json_is_number(value))
         fault_not(self, type, value);
     else if (!(number >= type->min && number <= type->max))
-        format_fault(self, NULL, "%g is not %s", number, type->wanted);
+        fault_not(self, type, value);
     else
         *(double *)target = number;
 }

@@ -257,6 +257,19 @@ set_limits(FormatReader *reader, const FormatList *list, CsiModelledOptions *opt
 }
 
 static void
+fault_pool_zone(Loader *self, const DriverFields *fields, unsigned i, const char *zone)
+{
+    const json_t *pools = json_object_get(fields->source, "pools");
+    FormatPlace outer = format_enter_member(&self->reader, fields->source, "pools");
+    FormatPlace inner = format_enter_item(&self->reader, pools, i);
+
+    format_fault_member(&self->reader, json_array_get(pools, i), "zone", NULL,
+                        "the pool is in zone %s, but the driver has no topology", zone);
+    format_leave(&self->reader, inner);
+    format_leave(&self->reader, outer);
+}
+
+static void
 set_pools(Loader *self,
           const DriverFields *fields,
           const char *topology_key,
@@ -270,9 +283,7 @@ set_pools(Loader *self,
         if (pool[i].zone != NULL && topology_key != NULL)
             pools[i].segments = zone_map(&self->reader, topology_key, pool[i].zone);
         else if (pool[i].zone != NULL)
-            format_fault_member(&self->reader, fields->source, "pools", NULL,
-                                "a pool is in zone %s, but the driver has no topology",
-                                pool[i].zone);
+            fault_pool_zone(self, fields, i, pool[i].zone);
         else
             pools[i].segments = string_map_from_json(&self->reader, pool[i].topology);
     }
@@ -352,11 +363,14 @@ set_fixed_options(Loader *self, const DriverFields *fields, CsiModelledOptions *
 
 /* The back end itself knows best what contradicts what. */
 static void
-try_options(Loader *self, const CsiModelledOptions *options)
+try_options(Loader *self, const CsiModelledOptions *options, unsigned n_faults_before)
 {
     const SimOptions sim_options = {.untraced = TRUE};
     g_autoptr(Sim) sim = sim_new(&sim_options);
     g_autoptr(GError) error = NULL;
+
+    if (self->faults->len > n_faults_before)
+        return; /* it would only say the same in other words */
     CsiModelledDriver *driver = csi_modelled_driver_new(sim, self->reader.strings, options, &error);
 
     if (driver == NULL)
@@ -478,6 +492,7 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
     const json_t *source = fields->source, *of_profile;
     const char *path = fields->path;
     YamlPosition at = fields->at;
+    unsigned n_faults = self->faults->len;
 
     scenario_driver_fields_init(fields);
     fields->source = source;
@@ -504,7 +519,7 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
     driver->node_selector = (json_t *)fields->node_plugin.node_selector;
     driver->manifest = driver_manifest(self, fields->name, attaches);
     build_sidecars(self, fields, of_profile, attaches, driver);
-    try_options(self, &driver->model);
+    try_options(self, &driver->model, n_faults);
 }
 
 static void
@@ -595,6 +610,7 @@ loader_change_driver(Loader *self, const ActionFields *action, const char **driv
     const char *name = json_string_value(json_object_get(change, "name"));
     FormatPlace place = format_enter_member(&self->reader, action->source, "setDriver");
     CsiModelledOptions *options = NULL;
+    unsigned n_faults = self->faults->len;
 
     *driver = loader_driver_named(self, name, change, "name");
     if (*driver != NULL) {
@@ -606,7 +622,7 @@ loader_change_driver(Loader *self, const ActionFields *action, const char **driv
         options = format_alloc(&self->reader, sizeof *options);
         *options = self->scenario.drivers[which].model;
         set_run_time_options(self, fields, self->scenario.drivers[which].topology_key, options);
-        try_options(self, options);
+        try_options(self, options, n_faults);
         fields->source = source;
     }
     format_leave(&self->reader, place);

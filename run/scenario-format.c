@@ -674,15 +674,19 @@ node_check(FormatReader *reader, const json_t *value, void *target)
     if (name == NULL)
         return;
     const char *place = strstr(name, "%d");
-    if (fields->nodes.count > 1 && place == NULL)
-        format_fault_member(reader, value, "name", "such as \"node-%d\"", "\"%s\" needs \"%%d\": there are %u nodes", name, fields->nodes.count);
     g_auto(GStrv) parts = g_strsplit(name, "%d", -1);
-    if (g_strv_length(parts) > 2)
-        format_fault_member(reader, value, "name", NULL, "\"%s\" has \"%%d\" twice", name);
     g_autofree char *first = g_strjoinv("0", parts);
     const char *fault = name_fault_subdomain(first);
-    if (fault != NULL)
+
+    if (fields->nodes.count > 1 && place == NULL)
+        format_fault_member(reader, value, "name", "such as \"node-%d\"", "\"%s\" needs \"%%d\": there are %u nodes", name, fields->nodes.count);
+    else if (g_strv_length(parts) > 2)
+        format_fault_member(reader, value, "name", NULL, "\"%s\" has \"%%d\" twice", name);
+    else if (fault != NULL)
         format_fault_member(reader, value, "name", fault, "\"%s\" is not a valid name", name);
+    else
+        return;
+    fields->nodes.name = NULL; /* of no use to other checks */
 }
 
 static const FormatType node_type = FORMAT_STRUCT("nodes", node_fields, NodeFields, .init = node_init, .check = node_check);

@@ -107,13 +107,20 @@ add_ignored(Loader *self, const json_t *manifest, const char *kind)
         g_strdup_printf("%s/%s (%s:%u)", kind, name != NULL ? name : "", at->file, at->line));
 }
 
-static void
-add_manifest(Loader *self, const json_t *manifest, int action)
+/* "StatefulSet/web". Returns: (owned) */
+static char *
+manifest_path(const json_t *manifest)
 {
     const char *kind = manifest_text(manifest, NULL, "kind");
     const char *name = manifest_text(manifest, "metadata", "name");
-    g_autofree char *path =
-        g_strdup_printf("%s/%s", kind != NULL ? kind : "?", name != NULL ? name : "?");
+
+    return g_strdup_printf("%s/%s", kind != NULL ? kind : "?", name != NULL ? name : "?");
+}
+
+static void
+add_manifest(Loader *self, const json_t *manifest, int action)
+{
+    g_autofree char *path = manifest_path(manifest);
     ManifestInfo info = {
         .json = manifest,
         .action = action,
@@ -161,7 +168,10 @@ collect(Loader *self, const json_t *manifest, int action)
                json_is_array(json_object_get(manifest, "items"))) {
         collect_items(self, manifest, action);
     } else if (is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds))) {
+        g_autofree char *path = manifest_path(manifest);
+        FormatJump jump = format_go(&self->reader, &self->reader.at, path);
         format_fault_member(&self->reader, manifest, "kind", NULL, "%s is not supported yet", kind);
+        format_come_back(&self->reader, jump);
     } else if (is_one_of(kind, ignored_kinds, G_N_ELEMENTS(ignored_kinds)) || is_custom(version)) {
         add_ignored(self, manifest, kind);
     } else {

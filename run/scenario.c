@@ -229,8 +229,10 @@ read_version(Loader *self, const json_t *spec)
     g_auto(GStrv) parts = g_strsplit(digits, ".", 3);
     if (g_strv_length(parts) < 2 || !g_str_equal(parts[0], "1") ||
         !g_ascii_string_to_signed(parts[1], 10, MINOR_MIN, MINOR_MAX, &minor, NULL)) {
+        FormatPlace place = format_enter_member(&self->reader, spec, "kubernetes");
         format_fault_member(&self->reader, kubernetes, "version", "such as \"1.32\"",
                             "\"%s\" is not a version of Kubernetes known here", version);
+        format_leave(&self->reader, place);
         return;
     }
     self->scenario.minor_version = (int32_t)minor;
@@ -343,7 +345,11 @@ expected_driver(Loader *self, const ExpectFields *fields, const ExpectedFields *
 {
     const json_t *where = json_object_get(fields->source, "driverVolumes");
 
-    return loader_driver_named(self, expected->driver, where, "driver");
+    FormatPlace place = format_enter_member(&self->reader, fields->source, "driverVolumes");
+    const char *driver = loader_driver_named(self, expected->driver, where, "driver");
+
+    format_leave(&self->reader, place);
+    return driver;
 }
 
 /* "pods: {phase: Pending, count: 2}". Returns: (owned) */

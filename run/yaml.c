@@ -7,6 +7,7 @@
 #include <yaml.h>
 
 #define DEPTH_MAX 100
+#define PATH_DEPTH_MAX 20 /* of paths in messages */
 /* Values that aliases may repeat, in all: a file of a few lines can stand for more than any memory holds. */
 #define ALIASED_VALUES_MAX 1000000
 
@@ -317,6 +318,8 @@ typedef struct {
 
 typedef struct {
     yaml_parser_t parser;
+    const char *text;
+    gsize length;
     YamlPositions *positions;
     uint32_t file;
     const YamlReport *report;
@@ -326,7 +329,7 @@ typedef struct {
     uint64_t n_aliased;
     gboolean failed;         /* anything was reported */
     gboolean is_words;       /* of a command line: without lines and columns */
-    gboolean document_fails; /* too big or too deep: dropped */
+    gboolean document_fails; /* its aliases do: dropped */
 } Reader;
 
 static void
@@ -362,7 +365,7 @@ reader_path(const Reader *self)
 {
     GString *path = g_string_new(NULL);
 
-    for (unsigned i = 0; i < self->frames->len; i++) {
+    for (unsigned i = 0; i < MIN(self->frames->len, PATH_DEPTH_MAX); i++) {
         const Frame *frame = &g_array_index(self->frames, Frame, i);
         if (!frame->is_mapping)
             g_string_append_printf(path, "[%zu]", json_array_size(frame->container));
@@ -462,6 +465,7 @@ reader_alias(Reader *self, const yaml_event_t *event)
         g_autofree char *message = g_strdup_printf("no anchor &%s stands before this",
                                                    (const char *)event->data.alias.anchor);
         reader_fault(self, mark, message, NULL);
+        self->document_fails = TRUE;
         reader_place(self, json_null(), mark, single);
         return;
     }
@@ -767,6 +771,20 @@ reader_take(Reader *self, const yaml_event_t *event)
     return TRUE;
 }
 
+/* How often @c stands before the byte that cannot be read; @since: bytes after the last, from 1. */
+static unsigned
+count_before(const Reader *self, char c, unsigned *since)
+{
+    unsigned n = 0;
+
+    *since = 1;
+    for (gsize i = 0; i < MIN(self->parser.problem_offset, self->length); i++) {
+        n += self->text[i] == c;
+        *since = self->text[i] == c ? 1 : *since + 1;
+    }
+    return n;
+}
+
 static void
 reader_syntax_fault(Reader *self)
 {
@@ -777,7 +795,7 @@ reader_syntax_fault(Reader *self)
     if (parser->error == YAML_READER_ERROR) {
         message = g_strdup_printf("not UTF-8 text: %s (byte %zu)", parser->problem,
                                   parser->problem_offset);
-        where.line = (unsigned)parser->mark.line + 1;
+        where.line = 1 + count_before(self, '\n', &where.column);
     } else {
         message = parser->context != NULL
                       ? g_strdup_printf("%s, %s", parser->problem, parser->context)
@@ -790,13 +808,13 @@ reader_syntax_fault(Reader *self)
 }
 
 static gboolean
-read_all(Reader *self, const char *text, gsize length)
+read_all(Reader *self)
 {
     gboolean more = TRUE;
 
     if (!yaml_parser_initialize(&self->parser))
         g_error("out of memory");
-    yaml_parser_set_input_string(&self->parser, (const unsigned char *)text, length);
+    yaml_parser_set_input_string(&self->parser, (const unsigned char *)self->text, self->length);
     self->frames = g_array_new(FALSE, FALSE, sizeof(Frame));
     g_array_set_clear_func(self->frames, frame_clear);
     self->anchors = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, anchor_free);
@@ -825,13 +843,15 @@ yaml_read(YamlPositions *positions,
           GPtrArray *documents)
 {
     Reader self = {
+        .text = text,
+        .length = length,
         .positions = positions,
         .file = yaml_positions_add_file(positions, file),
         .report = report,
         .documents = documents,
     };
 
-    return read_all(&self, text, length);
+    return read_all(&self);
 }
 
 gboolean
@@ -843,6 +863,8 @@ yaml_read_words(YamlPositions *positions,
                 GPtrArray *documents)
 {
     Reader self = {
+        .text = text,
+        .length = length,
         .positions = positions,
         .file = yaml_positions_add_file(positions, file),
         .report = report,
@@ -850,5 +872,5 @@ yaml_read_words(YamlPositions *positions,
         .is_words = TRUE,
     };
 
-    return read_all(&self, text, length);
+    return read_all(&self);
 }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/yaml.h"
+
+typedef struct {
+    const char *name;
+    const char *text;
+    const char *json; /* the documents, one a line; NULL: there are faults */
+} ReadCase;
+
+/* Scalars as sigs.k8s.io/yaml has them: what kubectl reads must be read alike. */
+static const ReadCase read_cases[] = {
+    {"mapping",                       "a: 1\nb: {c: [x, z]}\n",                       "{\"a\": 1, \"b\": {\"c\": [\"x\", \"z\"]}}\n"},
+    {"json is yaml",                  "{\"a\": [1, 2.5, null, true]}",                "{\"a\": [1, 2.5, null, true]}\n"             },
+    {"two documents",                 "a: 1\n---\nb: 2\n",                            "{\"a\": 1}\n{\"b\": 2}\n"                    },
+    {"empty documents",               "---\n---\na: 1\n---\n# no\n",                  "{\"a\": 1}\n"                                },
+    {"nothing",                       "",                                             ""                                            },
+    {"booleans of YAML 1.1",          "[yes, No, on, OFF, y, True]",
+     "[true, false, true, false, true, true]\n"                                                                                     },
+    {"quoted words are text",         "['yes', \"1\", !!str 5]",                      "[\"yes\", \"1\", \"5\"]\n"                   },
+    {"nulls",                         "{a: ~, b: null, c: , d: ''}",
+     "{\"a\": null, \"b\": null, \"c\": null, \"d\": \"\"}\n"                                                                       },
+    {"integers",                      "[0, -7, +3, 0x1f, 010, 0o17, 0b11, 1_000]",    "[0, -7, 3, 31, 8, 15, 3, 1000]\n"            },
+    {"a zero before a point",         "[0.6, 0.75, 00.5]",                            "[0.6, 0.75, 0.5]\n"                          },
+    {"floats",                        "[1.5, -2e3, .5, 1e400x]",                      "[1.5, -2000.0, 0.5, \"1e400x\"]\n"           },
+    {"texts like numbers",            "[1.2.3, 10Gi, 5s, 1-2, -, 2026-01-01]",
+     "[\"1.2.3\", \"10Gi\", \"5s\", \"1-2\", \"-\", \"2026-01-01\"]\n"                                                              },
+    {"the biggest integers",          "[9223372036854775807, -9223372036854775808]",
+     "[9223372036854775807, -9223372036854775808]\n"                                                                                },
+    {"anchors",                       "a: &x {b: 1}\nc: *x\n",                        "{\"a\": {\"b\": 1}, \"c\": {\"b\": 1}}\n"    },
+    {"an anchored scalar",            "[&x 5, *x]",                                   "[5, 5]\n"                                    },
+    {"merge keys",                    "a: &x {b: 1, c: 2}\nd: {<<: *x, c: 3}\n",
+     "{\"a\": {\"b\": 1, \"c\": 2}, \"d\": {\"c\": 3, \"b\": 1}}\n"                                                                 },
+    {"merged lists",                  "[&x {a: 1}, &y {a: 2, b: 2}, {<<: [*x, *y]}]",
+     "[{\"a\": 1}, {\"a\": 2, \"b\": 2}, {\"a\": 1, \"b\": 2}]\n"                                                                   },
+    {"keys are text",                 "{1: a, true: b}",                              "{\"1\": \"a\", \"true\": \"b\"}\n"           },
+    {"folded text",                   "a: >-\n  x\n  y\n",                            "{\"a\": \"x y\"}\n"                          },
+    {"duplicate key",                 "a: 1\na: 2\n",                                 NULL                                          },
+    {"unknown alias",                 "a: *x\n",                                      NULL                                          },
+    {"an alias in itself",            "a: &x [*x]\n",                                 NULL                                          },
+    {"anchors end with the document", "a: &x 1\n---\nb: *x\n",                        NULL                                          },
+    {"unknown tag",                   "a: !python/object x\n",                        NULL                                          },
+    {"no such number",                "a: .inf\n",                                    NULL                                          },
+    {"too big a number",              "a: 1e400\n",                                   NULL                                          },
+    {"NUL",                           "a: \"x\\0y\"\n",                               NULL                                          },
+    {"a list as key",                 "? [1]\n: 2\n",                                 NULL                                          },
+    {"no YAML",                       "a: [1\n",                                      NULL                                          },
+};
+
+static void
+count_fault(
+    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
+{
+    unsigned *n_faults = data;
+
+    (void)where, (void)path, (void)message, (void)hint;
+    (*n_faults)++;
+}
+
+static GPtrArray *
+read_text(YamlPositions *positions, const char *text, unsigned *n_faults)
+{
+    GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    const YamlReport report = {count_fault, n_faults};
+    gboolean ok;
+
+    *n_faults = 0;
+    ok = yaml_read(positions, "test.yaml", text, strlen(text), &report, documents);
+    assert_int_equal(ok, *n_faults == 0);
+    return documents;
+}
+
+static void
+reads(void **state)
+{
+    const ReadCase *row = *state;
+    g_autoptr(YamlPositions) positions = yaml_positions_new();
+    g_autoptr(GString) lines = g_string_new(NULL);
+    unsigned n_faults;
+    g_autoptr(GPtrArray) documents = read_text(positions, row->text, &n_faults);
+
+    for (unsigned i = 0; i < documents->len; i++) {
+        char *line = json_dumps(documents->pdata[i], JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+        g_string_append_printf(lines, "%s\n", line);
+        free(line);
+    }
+    assert_int_equal(n_faults > 0, row->json == NULL);
+    if (row->json != NULL)
+        assert_string_equal(lines->str, row->json);
+}
+
+typedef struct {
+    const char *path;
+    unsigned line, column;
+} PlaceCase;
+
+static void
+knows_places(void **state)
+{
+    static const char *const text =
+        "a: 1\nb:\n  c: true\n  d: [x, null, {e: false}]\nf: &x {g: 7}\nh: *x\n";
+    static const PlaceCase cases[] = {
+        {"",         1, 1 },
+        {"a",        1, 4 },
+        {"b",        3, 3 },
+        {"b.c",      3, 6 }, /* true is one value everywhere: it goes by its place */
+        {"b.d[0]",   4, 7 },
+        {"b.d[1]",   4, 10},
+        {"b.d[2].e", 4, 20},
+        {"b.d[9]",   4, 6 }, /* as far as the path leads */
+        {"b.x.y",    3, 3 },
+        {"h.g",      5, 11}, /* what an alias shares stands at the anchor */
+    };
+    g_autoptr(YamlPositions) positions = yaml_positions_new();
+    unsigned n_faults;
+    g_autoptr(GPtrArray) documents = read_text(positions, text, &n_faults);
+    YamlPosition at;
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        assert_true(yaml_positions_path(positions, documents->pdata[0], cases[i].path, &at));
+        assert_int_equal(at.line, cases[i].line);
+        assert_int_equal(at.column, cases[i].column);
+    }
+    assert_true(yaml_positions_key(positions, documents->pdata[0], "b", &at));
+    assert_int_equal(at.line, 2);
+    assert_int_equal(at.column, 1);
+}
+
+int
+main(void)
+{
+    struct CMUnitTest tests[G_N_ELEMENTS(read_cases) + 1];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(read_cases); i++)
+        tests[i] = (struct CMUnitTest){
+            .name = read_cases[i].name,
+            .test_func = reads,
+            .initial_state = (void *)&read_cases[i],
+        };
+    tests[G_N_ELEMENTS(read_cases)] = (struct CMUnitTest)cmocka_unit_test(knows_places);
+    return _cmocka_run_group_tests("yaml", tests, G_N_ELEMENTS(tests), NULL, NULL);
+}

@@ -25,6 +25,7 @@ event_queue_clear(EventQueue *self)
     if (self->heap != NULL)
         g_aligned_free(self->heap - HEAP_SHIFT);
     g_aligned_free(self->slab);
+    g_free(self->line);
     event_queue_init(self);
 }
 
@@ -71,6 +72,26 @@ event_queue_prepare(EventQueue *self)
     self->capacity = capacity;
 }
 
+/* Room at the end of the line: what went before leaves some, or the line gets longer. */
+void
+event_queue_grow_line(EventQueue *self)
+{
+    uint32_t length = self->line_end - self->line_first;
+
+    if (self->line_first >= self->line_capacity / 2 && self->line_capacity > 0) {
+        memmove(self->line, self->line + self->line_first, length * sizeof(EventKey));
+    } else {
+        EventKey *longer = g_new(EventKey, MAX(2 * self->line_capacity, CAPACITY_MIN));
+        if (length > 0)
+            memcpy(longer, self->line + self->line_first, length * sizeof(EventKey));
+        g_free(self->line);
+        self->line = longer;
+        self->line_capacity = MAX(2 * self->line_capacity, CAPACITY_MIN);
+    }
+    self->line_first = 0;
+    self->line_end = length;
+}
+
 EventRecord *
 event_queue_find(EventQueue *self, SimEventId id)
 {
@@ -90,19 +111,32 @@ event_heap_build(EventQueue *self)
         event_heap_fill(self->heap, self->length, place, self->heap[place]);
 }
 
-static void
-event_queue_sweep(EventQueue *self)
+/* Keeps what is alive of @n keys. Returns: how many that are */
+static uint32_t
+sweep_keys(EventQueue *self, EventKey *keys, uint32_t n)
 {
     uint32_t n_alive = 0;
 
-    for (uint32_t i = 0; i < self->length; i++) {
-        uint32_t slot = event_key_slot(self->heap[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t slot = event_key_slot(keys[i]);
         if (self->slab[slot].type != NULL)
-            self->heap[n_alive++] = self->heap[i];
+            keys[n_alive++] = keys[i];
         else
             event_queue_release(self, &self->slab[slot], slot);
     }
-    self->length = n_alive;
+    return n_alive;
+}
+
+static void
+event_queue_sweep(EventQueue *self)
+{
+    uint32_t n_in_line = self->line_end - self->line_first;
+
+    self->length = sweep_keys(self, self->heap, self->length);
+    n_in_line = sweep_keys(self, self->line + self->line_first, n_in_line);
+    if (n_in_line == 0)
+        self->line_first = 0;
+    self->line_end = self->line_first + n_in_line;
     self->n_dead = 0;
     event_heap_build(self);
 }
@@ -111,11 +145,14 @@ void
 event_queue_drop_dead(EventQueue *self)
 {
     while (self->n_dead > 0) {
-        uint32_t slot = event_key_slot(self->heap[0]);
-        if (self->slab[slot].type != NULL)
+        EventKey key;
+        if (self->length > 0 && event_key_is_dead(self, self->heap[0]))
+            key = event_heap_pop(self);
+        else if (self->line_end > 0 && event_key_is_dead(self, self->line[self->line_first]))
+            key = event_line_pop(self);
+        else
             return;
-        event_heap_pop(self);
-        event_queue_release(self, &self->slab[slot], slot);
+        event_queue_release(self, &self->slab[event_key_slot(key)], event_key_slot(key));
         self->n_dead--;
     }
 }
@@ -125,7 +162,7 @@ event_queue_cancel(EventQueue *self, EventRecord *record)
 {
     record->type = NULL;
     self->n_dead++;
-    if (self->n_dead > DEAD_MIN && self->n_dead > self->length / 2)
+    if (self->n_dead > DEAD_MIN && self->n_dead > event_queue_length(self) / 2)
         event_queue_sweep(self);
     else
         event_queue_drop_dead(self);

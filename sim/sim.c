@@ -47,7 +47,7 @@ sim_free(Sim *self)
 {
     if (self == NULL)
         return;
-    while (self->queue.length > 0) { /* one by one: what frees its data may cancel other events */
+    while (event_queue_length(&self->queue) > 0) { /* one by one: what frees its data may cancel other events */
         EventRecord record;
         event_queue_pop(&self->queue, &record);
         event_record_free_data(&record);
@@ -90,7 +90,7 @@ sim_events_fired(const Sim *self)
 uint32_t
 sim_events_pending(const Sim *self)
 {
-    return self->queue.length - self->queue.n_dead;
+    return event_queue_length(&self->queue) - self->queue.n_dead;
 }
 
 /* What hardly ever is the case. Out of line: so the rest needs no stack. */
@@ -114,6 +114,8 @@ schedule(Sim *self, uint64_t delay, uint64_t tick_order, EventRecord record)
     if (G_UNLIKELY(delay >= (uint64_t)(SIM_TIME_MAX - self->now) ||
                    event_queue_is_full(&self->queue)))
         return schedule_slowly(self, delay, tick_order, record);
+    if (delay == 0 && tick_order == 0)
+        return event_queue_push_now(&self->queue, self->now, &record);
     return event_queue_push(&self->queue, self->now + (SimTime)delay, tick_order, &record);
 }
 
@@ -210,7 +212,7 @@ fire_next(Sim *self)
 gboolean
 sim_step(Sim *self)
 {
-    if (self->queue.length == 0)
+    if (event_queue_length(&self->queue) == 0)
         return FALSE;
     fire_next(self);
     return TRUE;
@@ -233,12 +235,13 @@ sim_run_until(Sim *self, SimTime end)
     g_assert(end >= self->now && !self->running);
     self->running = TRUE;
     self->stopping = FALSE;
-    while (self->queue.length > 0 && event_key_time(self->queue.heap[0]) <= end && !self->stopping)
+    while (event_queue_next_at(&self->queue) <= end && event_queue_length(&self->queue) > 0 &&
+           !self->stopping)
         fire_next(self);
     self->running = FALSE;
     self->cause = 0; /* who acts from outside does not do so because of the last event */
 
-    if (self->stopping || self->queue.length == 0)
+    if (self->stopping || event_queue_length(&self->queue) == 0)
         return FALSE;
     instant_is_over(self, end);
     return TRUE;

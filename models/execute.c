@@ -44,7 +44,7 @@ is_timed_request(const Step *step)
 static const Step *
 first_request(const Plan *plan)
 {
-    for (unsigned i = plan->cursor; i < plan->steps->len; i++) {
+    for (unsigned i = plan->cursor; i < plan->n_steps; i++) {
         const Step *step = plan_step(plan, i);
         if (is_timed_request(step))
             return step;
@@ -76,7 +76,7 @@ step_done(Plan *plan)
         return;
     }
     if ((step->errors & PLAN_DECIDE) != 0 && plan->then != NULL) {
-        plan->cursor = plan->steps->len;
+        plan->cursor = plan->n_steps;
         return;
     }
     plan_end(plan, PLAN_FAILED, step->message);
@@ -306,7 +306,7 @@ poll_begin(Plan *plan, Step *step)
 gboolean
 plan_is_polling(const Plan *self)
 {
-    return self->component != NULL && self->cursor < self->steps->len &&
+    return self->component != NULL && self->cursor < self->n_steps &&
            plan_step(self, self->cursor)->kind == STEP_POLL && self->poll_started_at != TIME_UNSET;
 }
 
@@ -457,7 +457,7 @@ plan_advance(Plan *plan)
 {
     plan_ref(plan);
     while (plan->component != NULL) {
-        if (plan->cursor < plan->steps->len) {
+        if (plan->cursor < plan->n_steps) {
             if (!carry_out(plan, plan_step(plan, plan->cursor)))
                 break;
             if (plan->component != NULL) /* a change may have ended it */

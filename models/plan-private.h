@@ -4,6 +4,8 @@
 #include "models/plan.h"
 #include "models/volume/operations.h"
 
+#include <stddef.h>
+
 /* Within the executor: plan.c builds, execute.c carries out, workers.c feeds it from work queues. */
 
 typedef enum {
@@ -81,13 +83,23 @@ typedef enum {
     PLAN_REQUEUE_RATE_LIMITED,
 } PlanRequeue;
 
+/* What plan_alloc() gave: the bytes follow. */
+typedef struct PlanBlock PlanBlock;
+struct PlanBlock {
+    PlanBlock *next;
+    size_t size; /* of the whole */
+    max_align_t bytes[];
+};
+
 struct Plan {
     PlanStart start;
+    SimMemory *memory;
     Component *component; /* NULL: abandoned, or over */
     GList link;           /* in component->plans */
     unsigned n_refs;      /* one of its life, one of each reply or event under way */
-    GArray *steps;        /* of Step */
-    unsigned cursor;      /* the step being carried out */
+    Step *steps;
+    unsigned n_steps, steps_capacity;
+    unsigned cursor; /* the step being carried out */
     PlanDecide then;
     const char *rule;    /* of the steps being added */
     const char *failure; /* interned; plan_fail() */
@@ -95,8 +107,8 @@ struct Plan {
     gboolean thought; /* the next request needs no time of its own before it */
     PlanRequeue requeue;
     SimTime requeue_after;
-    GSList *memory; /* of plan_alloc() */
-    GArray *owned;  /* of PlanOwned; NULL: nothing */
+    PlanBlock *blocks; /* of plan_alloc() */
+    GArray *owned;     /* of PlanOwned; NULL: nothing */
     SimTime started_at;
     const PlanStart *gathered_as; /* in the step that waits for this plan; NULL: none does */
     Workers *workers;             /* whose it is; NULL: nobody's */
@@ -117,7 +129,7 @@ void plan_forget_steps(Plan *self);
 static inline Step *
 plan_step(const Plan *self, unsigned i)
 {
-    return &g_array_index(self->steps, Step, i);
+    return &self->steps[i];
 }
 /* Decides, thinks, decides again, executes. Returns: FALSE if it was over at once; then @plan is gone */
 gboolean plan_execute(Plan *plan);

@@ -2,20 +2,26 @@
 #include "plan-private.h"
 
 #include <stdarg.h>
+#include <string.h>
+
+#define STEPS_MIN 4 /* more than most plans have */
 
 Plan *
 plan_new(const PlanStart *start, Workers *workers)
 {
-    Plan *self = g_slice_new0(Plan);
+    SimMemory *memory = sim_memory(start->component->sim);
+    Plan *self = sim_memory_new_struct(memory, Plan);
 
-    self->start = *start;
-    self->component = start->component;
-    self->link.data = self;
-    self->n_refs = 1;
-    self->steps = g_array_sized_new(FALSE, TRUE, sizeof(Step), 4);
-    self->last_step = -1;
-    self->workers = workers;
-    self->started_at = sim_now(start->component->sim);
+    *self = (Plan){
+        .start = *start,
+        .memory = memory,
+        .component = start->component,
+        .link.data = self,
+        .n_refs = 1,
+        .last_step = -1,
+        .workers = workers,
+        .started_at = sim_now(start->component->sim),
+    };
     if (self->start.client == NULL)
         self->start.client = start->component->client;
     g_queue_push_tail_link(&start->component->plans, &self->link);
@@ -70,10 +76,14 @@ step_clear(Step *step)
 void
 plan_forget_steps(Plan *self)
 {
-    for (unsigned i = 0; i < self->steps->len; i++)
+    for (unsigned i = 0; i < self->n_steps; i++)
         step_clear(plan_step(self, i));
-    g_array_set_size(self->steps, 0);
-    g_slist_free_full(g_steal_pointer(&self->memory), g_free);
+    self->n_steps = 0;
+    while (self->blocks != NULL) {
+        PlanBlock *block = self->blocks;
+        self->blocks = block->next;
+        sim_memory_give(self->memory, block, block->size);
+    }
     for (unsigned i = 0; self->owned != NULL && i < self->owned->len; i++) {
         const PlanOwned *owned = &g_array_index(self->owned, PlanOwned, i);
         owned->free_data(owned->data);
@@ -100,10 +110,10 @@ plan_unref(Plan *self)
     if (--self->n_refs > 0)
         return;
     plan_forget_steps(self);
-    g_array_unref(self->steps);
+    sim_memory_give(self->memory, self->steps, self->steps_capacity * sizeof(Step));
     if (self->start.free_operation != NULL)
         self->start.free_operation(self->start.operation);
-    g_slice_free(Plan, self);
+    sim_memory_give(self->memory, self, sizeof *self);
 }
 
 ObjectKey *
@@ -139,10 +149,12 @@ plan_now(const Plan *self)
 void *
 plan_alloc(Plan *self, size_t size)
 {
-    void *memory = g_malloc0(size);
+    PlanBlock *block = sim_memory_take(self->memory, sizeof *block + size);
 
-    self->memory = g_slist_prepend(self->memory, memory);
-    return memory;
+    block->next = self->blocks;
+    block->size = sizeof *block + size;
+    self->blocks = block;
+    return memset(block->bytes, 0, size);
 }
 
 void
@@ -187,23 +199,34 @@ plan_because(Plan *self, const char *rule)
     self->rule = rule;
 }
 
+static void
+grow_steps(Plan *self)
+{
+    unsigned capacity = MAX(2 * self->steps_capacity, STEPS_MIN);
+    Step *steps = sim_memory_take(self->memory, capacity * sizeof(Step));
+
+    if (self->n_steps > 0)
+        memcpy(steps, self->steps, self->n_steps * sizeof(Step));
+    sim_memory_give(self->memory, self->steps, self->steps_capacity * sizeof(Step));
+    self->steps = steps;
+    self->steps_capacity = capacity;
+}
+
 static Step *
 plan_add(Plan *self, StepKind kind, PlanErrors errors)
 {
-    g_array_set_size(self->steps, self->steps->len + 1);
-    Step *step = plan_step(self, self->steps->len - 1);
+    if (self->n_steps == self->steps_capacity)
+        grow_steps(self);
+    Step *step = plan_step(self, self->n_steps++);
 
-    step->kind = kind;
-    step->errors = errors;
-    step->rule = self->rule;
-    step->code = API_OK;
+    *step = (Step){.kind = kind, .errors = errors, .rule = self->rule, .code = API_OK};
     return step;
 }
 
 static int
 last_index(const Plan *self)
 {
-    return (int)self->steps->len - 1;
+    return (int)self->n_steps - 1;
 }
 
 static Step *

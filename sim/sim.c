@@ -15,6 +15,7 @@ struct Sim {
         first_cause; /* of this instant: entries from here on are of now. 0 if there is no log: so is the start */
     EventQueue queue;
     SimTrace *trace;
+    SimMemory *memory;
     uint64_t n_fired;
     gboolean stopping;
     gboolean running;
@@ -31,6 +32,7 @@ sim_new(const SimOptions *options)
 
     self->options = *options;
     self->trace = sim_trace_new();
+    self->memory = sim_memory_new();
     event_queue_init(&self->queue);
     return self;
 }
@@ -54,7 +56,14 @@ sim_free(Sim *self)
     }
     event_queue_clear(&self->queue);
     sim_trace_free(self->trace);
+    sim_memory_destroy(self->memory);
     g_free(self);
+}
+
+SimMemory *
+sim_memory(const Sim *self)
+{
+    return self->memory;
 }
 
 SimTime

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "memory.h"
 #include "trace.h"
 
 /* The engine: a clock, the events to come, and the log of causes. One Sim is one run; two may live in one
@@ -27,6 +28,9 @@ typedef struct {
 Sim *sim_new(const SimOptions *options);
 void sim_free(Sim *self); /* frees the data of what is pending, earliest first */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sim, sim_free)
+
+/* For what comes and goes with events; goes with the engine, after the data of what is pending. */
+SimMemory *sim_memory(const Sim *self);
 
 SimTime sim_now(const Sim *self);
 uint64_t sim_seed(const Sim *self);

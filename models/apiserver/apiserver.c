@@ -25,7 +25,8 @@ struct ApiServer {
 
 /* A request under way. */
 typedef struct {
-    ApiServer *server;
+    ApiServer *server; /* may be gone at the end of a run: not for freeing */
+    SimMemory *memory;
     ApiRequest request;
     ApiReply reply;
     void *data;
@@ -463,6 +464,16 @@ commit(ApiServer *self, ApiCall *call)
     g_assert_not_reached();
 }
 
+static ApiCall *
+call_new(ApiServer *self)
+{
+    SimMemory *memory = sim_memory(self->sim);
+    ApiCall *call = sim_memory_new_struct(memory, ApiCall);
+
+    *call = (ApiCall){.server = self, .memory = memory};
+    return call;
+}
+
 static void
 call_free(void *data)
 {
@@ -471,7 +482,7 @@ call_free(void *data)
     if (call->object != NULL)
         object_unref(call->object);
     g_free(call->message);
-    g_slice_free(ApiCall, call);
+    sim_memory_give(call->memory, call, sizeof *call);
 }
 
 static void
@@ -568,10 +579,9 @@ call_start(ApiServer *self, ApiCall *call, uint64_t entity)
 void
 api_server_request(ApiServer *self, const ApiRequest *request, ApiReply reply, void *data)
 {
-    ApiCall *call = g_slice_new0(ApiCall);
+    ApiCall *call = call_new(self);
     uint64_t entity = sim_hash_combine(request->key->hash, request->client_hash + request->verb);
 
-    call->server = self;
     call->request = *request;
     call->reply = reply;
     call->data = data;
@@ -638,11 +648,10 @@ api_server_write_event(ApiServer *self,
                        ApiReply reply,
                        void *data)
 {
-    ApiCall *call = g_slice_new0(ApiCall);
+    ApiCall *call = call_new(self);
     ObjectKey *key = (ObjectKey *)event->involved;
     ApiVerb verb = event->count == 1 ? API_CREATE : API_PATCH;
 
-    call->server = self;
     call->request = (ApiRequest){.verb = verb, .key = key};
     call->is_event = TRUE;
     call->event_index = index;

@@ -16,6 +16,7 @@ struct WatchHub {
 
 struct ApiWatch {
     WatchHub *hub; /* NULL: closed */
+    SimMemory *memory;
     ObjectKind kind;
     const char *filter;
     uint64_t entity;
@@ -38,9 +39,9 @@ delivery_free(void *data)
     ApiWatch *watch = delivery->watch;
 
     object_unref(delivery->object);
+    sim_memory_give(watch->memory, delivery, sizeof *delivery);
     if (--watch->n_pending == 0 && watch->hub == NULL)
         g_free(watch);
-    g_slice_free(Delivery, delivery);
 }
 
 static void
@@ -100,7 +101,7 @@ watch_send(WatchHub *self,
 {
     uint64_t entity = sim_hash_combine(object->key->hash, watch->entity);
     SimTime at = responds_at + sim_dist_draw(self->timing->watch, self->delays, entity, n);
-    Delivery *delivery = g_slice_new(Delivery);
+    Delivery *delivery = sim_memory_new_struct(watch->memory, Delivery);
 
     at = MAX(at, sim_now(self->sim));
     watch->last_at = MAX(at, watch->last_at);
@@ -138,6 +139,7 @@ watch_hub_watch(WatchHub *self,
     ApiWatch *watch = g_new0(ApiWatch, 1);
 
     *watch = (ApiWatch){.hub = self,
+                        .memory = sim_memory(self->sim),
                         .kind = kind,
                         .filter = filter,
                         .entity = entity,

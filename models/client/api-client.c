@@ -5,6 +5,7 @@
 struct ApiClient {
     Process *process; /* NULL: freed; the last request under way frees the rest */
     Sim *sim;
+    SimMemory *memory;
     ApiServer *api;
     const Timing *timing;
     const char *name;
@@ -29,6 +30,7 @@ api_client_new(Process *process, const char *name, double qps, unsigned burst)
 
     self->process = process;
     self->sim = process->options.sim;
+    self->memory = sim_memory(self->sim);
     self->api = process->options.api;
     self->timing = process->options.timing;
     self->name = name;
@@ -72,8 +74,10 @@ api_client_think(ApiClient *self, ObjectKey *key)
 static void
 client_call_free(ClientCall *call)
 {
-    api_client_unref(call->client);
-    g_slice_free(ClientCall, call);
+    ApiClient *client = call->client;
+
+    sim_memory_give(client->memory, call, sizeof *call);
+    api_client_unref(client);
 }
 
 static void
@@ -123,7 +127,7 @@ void
 api_client_request(
     ApiClient *self, const ApiRequest *request, ApiReply reply, GDestroyNotify drop, void *data)
 {
-    ClientCall *call = g_slice_new(ClientCall);
+    ClientCall *call = sim_memory_new_struct(self->memory, ClientCall);
     SimTime granted_at = sim_token_bucket_reserve(&self->bucket, sim_now(self->sim));
 
     *call = (ClientCall){self, *request, reply, drop, data};

@@ -64,13 +64,13 @@ identity_equal(const void *a, const void *b)
 static void
 known_free(void *data)
 {
-    g_slice_free(KnownEvent, data);
+    g_free(data);
 }
 
 static void
 queued_free(void *data)
 {
-    g_slice_free(QueuedEvent, data);
+    g_free(data);
 }
 
 EventRecorder *
@@ -129,7 +129,7 @@ count_event(EventRecorder *self, const QueuedEvent *queued, KnownEvent **found)
     KnownEvent *known = g_hash_table_lookup(self->known, &queued->identity);
 
     if (known == NULL) {
-        known = g_slice_new(KnownEvent);
+        known = g_new(KnownEvent, 1);
         *known = (KnownEvent){queued->identity, api_server_new_event(self->api), 0, queued->at};
         g_hash_table_add(self->known, known);
     }
@@ -238,7 +238,7 @@ event_recorder_record(EventRecorder *self,
         return;
 
     SimCauseId cause = sim_cause(self->sim);
-    QueuedEvent *queued = g_slice_new(QueuedEvent);
+    QueuedEvent *queued = g_new(QueuedEvent, 1);
     *queued = (QueuedEvent){
         .identity = {object->key, object->uid, type, reason, message,
                      self->style == EVENTS_NEW ? object->resource_version : 0, self->style},

@@ -9,24 +9,31 @@ const RateLimit rate_limit_default = {
 typedef struct {
     SimCauseId added_by;
     uint16_t failures;
-    gboolean dirty : 1, processing : 1;
+    uint8_t dirty : 1, processing : 1, delayed : 1;
 } KeyState;
 
 /* A delayed add. Of two of one key the earlier stays (CGO-24). */
 typedef struct {
     WorkQueue *queue;
+    SimMemory *memory;
     ObjectKey *key;
     SimTime at;
     SimEventId event;
+    GList link; /* in the queue's delays */
 } Delayed;
 
 struct WorkQueue {
     WorkQueueOptions options;
-    GArray *states;      /* of KeyState, by slot */
-    GQueue ready;        /* of ObjectKey: dirty and not processing */
-    GHashTable *delayed; /* ObjectKey -> Delayed */
+    GArray *states; /* of KeyState, by slot */
+    /* Dirty and not processing: a ring. */
+    ObjectKey **ready;
+    unsigned ready_first, n_ready, ready_capacity; /* a power of two */
+    GHashTable *delayed;                           /* ObjectKey -> Delayed */
+    GQueue delays;                                 /* the same, in order of adding */
     SimTokenBucket bucket;
 };
+
+#define READY_MIN 16
 
 WorkQueue *
 work_queue_new(const WorkQueueOptions *options)
@@ -37,19 +44,9 @@ work_queue_new(const WorkQueueOptions *options)
     self->states = g_array_new(FALSE, TRUE, sizeof(KeyState));
     self->delayed = g_hash_table_new(g_direct_hash, g_direct_equal);
     sim_token_bucket_init(&self->bucket, options->limit.bucket_qps, options->limit.bucket_burst);
-    g_queue_init(&self->ready);
+    self->ready_capacity = READY_MIN;
+    self->ready = g_new(ObjectKey *, self->ready_capacity);
     return self;
-}
-
-static void
-cancel_delayed(void *key, void *value, void *data)
-{
-    Delayed *delayed = value;
-    const WorkQueue *self = data;
-
-    (void)key;
-    sim_cancel(self->options.sim,
-               delayed->event); /* frees it, in whatever order: nothing can tell */
 }
 
 void
@@ -58,9 +55,10 @@ work_queue_free(WorkQueue *self)
     if (self == NULL)
         return;
 
-    g_autoptr(GHashTable) delayed = g_steal_pointer(&self->delayed);
-    g_hash_table_foreach(delayed, cancel_delayed, self); /* order-free */
-    g_queue_clear(&self->ready);
+    while (self->delays.head != NULL)
+        sim_cancel(self->options.sim, ((Delayed *)self->delays.head->data)->event); /* frees it */
+    g_hash_table_unref(self->delayed);
+    g_free(self->ready);
     g_array_unref(self->states);
     g_free(self);
 }
@@ -73,6 +71,28 @@ state_of(WorkQueue *self, const ObjectKey *key)
     return &g_array_index(self->states, KeyState, key->slot);
 }
 
+static void
+grow_ready(WorkQueue *self)
+{
+    ObjectKey **larger = g_new(ObjectKey *, 2 * self->ready_capacity);
+
+    for (unsigned i = 0; i < self->n_ready; i++)
+        larger[i] = self->ready[(self->ready_first + i) & (self->ready_capacity - 1)];
+    g_free(self->ready);
+    self->ready = larger;
+    self->ready_first = 0;
+    self->ready_capacity *= 2;
+}
+
+static void
+push_ready(WorkQueue *self, ObjectKey *key)
+{
+    if (self->n_ready == self->ready_capacity)
+        grow_ready(self);
+    self->ready[(self->ready_first + self->n_ready++) & (self->ready_capacity - 1)] = key;
+    self->options.ready(self->options.self);
+}
+
 void
 work_queue_add(WorkQueue *self, ObjectKey *key)
 {
@@ -82,20 +102,20 @@ work_queue_add(WorkQueue *self, ObjectKey *key)
         return;
     state->dirty = TRUE;
     state->added_by = sim_cause(self->options.sim);
-    if (state->processing)
-        return;
-    g_queue_push_tail(&self->ready, key);
-    self->options.ready(self->options.self);
+    if (!state->processing)
+        push_ready(self, key);
 }
 
 static void
 delayed_free(void *data)
 {
     Delayed *delayed = data;
+    WorkQueue *self = delayed->queue;
 
-    if (delayed->queue->delayed != NULL)
-        g_hash_table_remove(delayed->queue->delayed, delayed->key);
-    g_slice_free(Delayed, delayed);
+    g_hash_table_remove(self->delayed, delayed->key);
+    g_queue_unlink(&self->delays, &delayed->link);
+    state_of(self, delayed->key)->delayed = FALSE;
+    sim_memory_give(delayed->memory, delayed, sizeof *delayed);
 }
 
 static void
@@ -125,15 +145,20 @@ work_queue_add_after(WorkQueue *self, ObjectKey *key, SimTime delay)
     }
 
     SimTime at = sim_time_add(sim_now(self->options.sim), delay);
-    Delayed *delayed = g_hash_table_lookup(self->delayed, key);
+    Delayed *delayed =
+        state_of(self, key)->delayed ? g_hash_table_lookup(self->delayed, key) : NULL;
     if (delayed != NULL && delayed->at <= at)
         return;
     if (delayed != NULL)
         sim_cancel(self->options.sim, delayed->event); /* frees it */
 
-    delayed = g_slice_new(Delayed);
-    *delayed = (Delayed){self, key, at, 0};
+    SimMemory *memory = sim_memory(self->options.sim);
+    delayed = sim_memory_new_struct(memory, Delayed);
+    *delayed = (Delayed){.queue = self, .memory = memory, .key = key, .at = at};
+    delayed->link.data = delayed;
     g_hash_table_insert(self->delayed, key, delayed);
+    g_queue_push_tail_link(&self->delays, &delayed->link);
+    state_of(self, key)->delayed = TRUE;
     delayed->event = sim_at(self->options.sim, at, &delay_event, delayed, WAIT_BACKOFF);
 }
 
@@ -180,16 +205,17 @@ work_queue_failures(const WorkQueue *self, const ObjectKey *key)
 unsigned
 work_queue_length(const WorkQueue *self)
 {
-    return self->ready.length;
+    return self->n_ready;
 }
 
 ObjectKey *
 work_queue_get(WorkQueue *self, SimCauseId *added_by)
 {
-    ObjectKey *key = g_queue_pop_head(&self->ready);
-
-    if (key == NULL)
+    if (self->n_ready == 0)
         return NULL;
+    ObjectKey *key = self->ready[self->ready_first];
+    self->ready_first = (self->ready_first + 1) & (self->ready_capacity - 1);
+    self->n_ready--;
     KeyState *state = state_of(self, key);
     state->processing = TRUE; /* CGO-21 */
     state->dirty = FALSE;
@@ -203,8 +229,6 @@ work_queue_done(WorkQueue *self, ObjectKey *key)
     KeyState *state = state_of(self, key);
 
     state->processing = FALSE;
-    if (state->dirty) { /* CGO-22 */
-        g_queue_push_tail(&self->ready, key);
-        self->options.ready(self->options.self);
-    }
+    if (state->dirty) /* CGO-22 */
+        push_ready(self, key);
 }

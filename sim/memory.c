@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory.h"
+
+#define CHUNK_SIZE (64 * 1024)
+/* In front of a chunk: the link to the one before, and what keeps blocks aligned. */
+#define CHUNK_HEADER SIM_MEMORY_GRAIN
+
+SimMemory *
+sim_memory_new(void)
+{
+    return g_new0(SimMemory, 1);
+}
+
+void
+sim_memory_destroy(SimMemory *self)
+{
+    if (self == NULL)
+        return;
+    while (self->chunks != NULL) {
+        SimMemoryBlock *chunk = self->chunks;
+        self->chunks = chunk->next;
+        g_free(chunk);
+    }
+    g_free(self);
+}
+
+#ifndef __SANITIZE_ADDRESS__
+static void
+add_chunk(SimMemory *self)
+{
+    SimMemoryBlock *chunk = g_malloc(CHUNK_HEADER + CHUNK_SIZE);
+
+    chunk->next = self->chunks;
+    self->chunks = chunk;
+    self->fresh = (char *)chunk + CHUNK_HEADER;
+    self->fresh_end = self->fresh + CHUNK_SIZE;
+}
+#endif
+
+void *
+sim_memory_take_fresh(SimMemory *self, size_t size)
+{
+#ifndef __SANITIZE_ADDRESS__
+    if (size <= SIM_MEMORY_MAX) {
+        size_t rounded = (size + SIM_MEMORY_GRAIN - 1) / SIM_MEMORY_GRAIN * SIM_MEMORY_GRAIN;
+        if ((size_t)(self->fresh_end - self->fresh) < rounded)
+            add_chunk(self); /* less than a block is lost of the old one */
+        void *block = self->fresh;
+        self->fresh += rounded;
+        return block;
+    }
+#else
+    (void)self;
+#endif
+    return g_malloc(size);
+}

@@ -31,7 +31,7 @@ index_by_owner(InformerIndex *index, const Object *object, Objects *objects)
             index_emit(index, object->owners->items[i].key);
 }
 
-/* Whether the collector's graph has the owner. */
+/* Whether the collector's graph has the owner. Those of kinds that no model deletes are taken to be there. */
 static gboolean
 owner_is_known(const GarbageCollector *self, const OwnerReference *owner)
 {
@@ -41,6 +41,8 @@ owner_is_known(const GarbageCollector *self, const OwnerReference *owner)
     return informer == NULL || (object != NULL && object_uid_equal(object->uid, owner->uid));
 }
 
+/* Of an object all of whose owners are absent. NULL: none. As long as one is left, Kubernetes only takes the dangling
+ * references away, which nothing here would notice. */
 static const OwnerReference *
 missing_owner(const GarbageCollector *self, const Object *object)
 {
@@ -90,24 +92,28 @@ plan_delete_dependent(Plan *plan, const Object *object)
     plan_delete(plan, object->key, object->uid, -1, PLAN_GONE_IS_FINE);
 }
 
+/* What the API server has of the dependent: asked for in the first step. */
 static const Object *
-dependent(const GarbageCollector *self, const Plan *plan)
+live_dependent(const Plan *plan)
 {
-    return informer_get(self->informers[plan_key(plan)->kind], plan_key(plan));
+    return plan_object(plan, 0);
 }
 
-/* The owner was asked for in the last step. */
 static void
 decide_by_owner(const void *data, Plan *plan)
 {
     const GarbageCollector *self = data;
-    const Object *object = dependent(self, plan);
-    const OwnerReference *owner = object == NULL ? NULL : missing_owner(self, object);
+    const Object *object = live_dependent(plan);
+    const OwnerReference *owner = missing_owner(self, object);
     int step = plan_last_step(plan);
+    const Object *found = plan_object(plan, step);
 
     if (owner == NULL)
         return;
-    const Object *found = plan_object(plan, step);
+    if (found == NULL && plan_code(plan, step) != API_NOT_FOUND) {
+        plan_fail(plan, "%s", plan_message(plan, step));
+        return;
+    }
     if (found != NULL && object_uid_equal(found->uid, owner->uid))
         return; /* our graph is behind */
     plan_change(plan,
@@ -115,25 +121,44 @@ decide_by_owner(const void *data, Plan *plan)
     plan_delete_dependent(plan, object);
 }
 
+/* The dependent as it is now: it may have gone, have come anew, or have been given to somebody else. */
 static void
-decide_dependent(const void *data, Plan *plan)
+decide_by_dependent(const void *data, Plan *plan)
 {
     const GarbageCollector *self = data;
-    const Object *object = dependent(self, plan);
-    const OwnerReference *owner =
-        object == NULL || object_is_deleted(object) ? NULL : missing_owner(self, object);
+    const Object *seen = informer_get(self->informers[plan_key(plan)->kind], plan_key(plan));
+    const Object *object = live_dependent(plan);
 
-    if (owner == NULL)
+    if (object == NULL) {
+        if (plan_code(plan, 0) != API_NOT_FOUND)
+            plan_fail(plan, "%s", plan_message(plan, 0));
         return;
-    plan_because(plan, "WL-101");
-    plan_get(plan, object->key, PLAN_STOP);
+    }
+    const OwnerReference *owner = missing_owner(self, object);
+    if (owner == NULL || object_is_deleted(object) ||
+        (seen != NULL && !object_uid_equal(seen->uid, object->uid)))
+        return;
     int64_t uid = (int64_t)owner->uid.low;
     if (g_hash_table_contains(self->absent_owners, &uid)) {
         plan_delete_dependent(plan, object);
         return;
     }
+    plan_because(plan, "WL-101");
     plan_get(plan, owner->key, PLAN_GO_ON);
     plan_then(plan, decide_by_owner);
+}
+
+static void
+decide_dependent(const void *data, Plan *plan)
+{
+    const GarbageCollector *self = data;
+    const Object *object = informer_get(self->informers[plan_key(plan)->kind], plan_key(plan));
+
+    if (object == NULL || object_is_deleted(object) || missing_owner(self, object) == NULL)
+        return;
+    plan_because(plan, "WL-101");
+    plan_get(plan, object->key, PLAN_GO_ON);
+    plan_then(plan, decide_by_dependent);
 }
 
 static void

@@ -1,50 +1,77 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "stateful-set.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/kube-controller-manager.h"
 #include "models/plan.h"
 #include "sim/random.h"
+#include "stateful-objects.h"
 
-#define LABEL_POD_NAME "statefulset.kubernetes.io/pod-name" /* WL-21 */
-#define LABEL_POD_INDEX "apps.kubernetes.io/pod-index"
-#define LABEL_REVISION "controller-revision-hash"
-#define BATCH_MAX 500 /* WL-5 */
+#define BATCH_MAX 500                    /* WL-5 */
+#define STATUS_TRIES 5                   /* client-go's DefaultRetry: 5 tries, */
+#define STATUS_RETRY_DELAY (10 * SIM_MS) /* 10 ms apart, */
+#define STATUS_RETRY_JITTER 0.1          /* and up to a tenth more */
+#define READY_SKEW SIM_SECOND /* WL-30: added to minReadySeconds, for times of whole seconds */
 
-/* What the controller remembers of a set between syncs: keys, so that no name is made twice. */
+/* What a sync counted as it began: goes into the set's status when its pods are taken care of. */
+typedef struct {
+    int32_t generation, replicas, ready, available, current, updated;
+    const char *current_revision, *update_revision;
+} SetStatus;
+
+/* What the controller remembers of a set between syncs. */
 typedef struct {
     const PodTemplate *template; /* (owned): whose revision this is */
     ObjectKey *revision;
-    GPtrArray *pods; /* of ObjectKey, by ordinal - start; made when first needed */
+    GPtrArray *pods; /* of ObjectKey, by ordinal - start: so that no name is made twice */
     int32_t start;
-    int32_t n_seen; /* ordinals below this may have pods */
+    SetStatus status;   /* of the sync under way */
+    unsigned n_refused; /* tries of its status that met a conflict */
+    uint64_t n_draws;
 } SetState;
 
 typedef struct {
     Component base;
     Informer *sets, *pods, *claims, *revisions;
+    InformerIndex *pods_by_owner;
     Workers *workers;
     GHashTable *states; /* ObjectKey of a set -> SetState */
 } StatefulSetController;
 
-/* What one sync knows of its set; lives as long as its plan. */
+typedef enum {
+    CHANGE_STATUS,  /* @pointer: SetStatus; @key: the set */
+    CHANGE_REFUSED, /* the status met a conflict; @key: the set */
+} Change;
+
+/* What one sync sees of its set; lives as long as its plan. */
 typedef struct {
-    const StatefulSet *set;
-    SetState *state;
-    const Object **replicas; /* by position; NULL: not there */
+    const StatefulSet *set; /* (owned) */
+    const SetState *state;
+    const Pod **replicas; /* by ordinal - start; NULL: not there */
     int32_t n_replicas;
-    GArray *condemned; /* of int32_t: positions of pods out of range, descending */
+    GArray *condemned; /* of const Pod *: out of range, highest ordinal first */
+    const Pod *
+        first_unhealthy; /* WL-40, step 4: of the condemned; the replicas wait before those are looked at */
 } SetView;
 
-/* One pod that a Parallel set's batch takes care of. */
+typedef enum {
+    ITEM_CREATE, /* the claims that are missing, then the pod */
+    ITEM_CLAIMS, /* only the claims */
+    ITEM_DELETE,
+} ItemAction;
+
+/* What a sync does about one pod: a plan of its own, for those of a batch go side by side. */
 typedef struct {
+    ItemAction action;
     const StatefulSet *set; /* (owned) */
     ObjectKey *pod;
     const ObjectKey *revision;
     int32_t ordinal;
-} BatchItem;
+    unsigned claim;     /* the template that is looked at */
+    const char *errors; /* of claims, interned; NULL: none */
+    unsigned n_errors;
+} Item;
+
+/* ---- What is remembered ---- */
 
 static void
 set_state_free(void *data)
@@ -57,51 +84,36 @@ set_state_free(void *data)
 }
 
 static ObjectKey *
-pod_key(const StatefulSetController *self, const ObjectKey *set, SetState *state, int32_t position)
+pod_key(const StatefulSetController *self,
+        const ObjectKey *set,
+        const SetState *state,
+        int32_t position)
 {
-    while (state->pods->len <= (unsigned)position) {
-        const char *name = strings_internf(self->base.strings, "%s-%d", set->name,
-                                           state->start + (int)state->pods->len);
-        g_ptr_array_add(state->pods,
-                        objects_key(self->base.objects, KIND_POD, set->namespace, name));
-    }
+    while (state->pods->len <= (unsigned)position)
+        g_ptr_array_add(state->pods, stateful_pod_key(self->base.objects, set,
+                                                      state->start + (int32_t)state->pods->len));
     return state->pods->pdata[position];
 }
 
-/* The name of the template's revision: a hash of what the template says. */
-static ObjectKey *
-revision_key(const StatefulSetController *self, const StatefulSet *set)
-{
-    char *text = set->template->manifest == NULL
-                     ? NULL
-                     : json_dumps(set->template->manifest, JSON_COMPACT | JSON_SORT_KEYS);
-    uint64_t hash = sim_hash_string(text == NULL ? "" : text);
-
-    free(text);
-    const char *name = strings_internf(self->base.strings, "%s-%08x", object_name(&set->meta),
-                                       (unsigned)(hash >> 32 ^ hash));
-    return objects_key(self->base.objects, KIND_CONTROLLER_REVISION, set->meta.key->namespace,
-                       name);
-}
-
-static SetState *
-set_state(StatefulSetController *self, const StatefulSet *set)
+static void
+set_state_update(StatefulSetController *self, const StatefulSet *set)
 {
     SetState *state = g_hash_table_lookup(self->states, set->meta.key);
 
-    if (state == NULL || state->start != set->ordinals_start) {
+    if (state == NULL) {
         state = g_new0(SetState, 1);
         state->pods = g_ptr_array_new();
+        g_hash_table_insert(self->states, (void *)set->meta.key, state);
+    }
+    if (state->start != set->ordinals_start) {
+        g_ptr_array_set_size(state->pods, 0);
         state->start = set->ordinals_start;
-        g_hash_table_replace(self->states, (void *)set->meta.key, state);
     }
     if (state->template != set->template) {
         pod_template_unref((PodTemplate *)state->template);
         state->template = pod_template_ref(set->template);
-        state->revision = revision_key(self, set);
+        state->revision = stateful_revision_key(self->base.objects, set);
     }
-    state->n_seen = MAX(state->n_seen, set->replicas);
-    return state;
 }
 
 /* WL-30. */
@@ -110,187 +122,72 @@ set_changed(void *data, const Object *before, const Object *after)
 {
     StatefulSetController *self = data;
 
-    if (after == NULL) {
+    workers_add(self->workers, (before != NULL ? before : after)->key);
+    if (after == NULL)
         g_hash_table_remove(self->states, before->key);
-        return;
-    }
-    set_state(self, (const StatefulSet *)after);
-    workers_add(self->workers, after->key);
+    else
+        set_state_update(self, (const StatefulSet *)after);
 }
 
+static const ObjectKey *
+set_of_pod(const Object *pod)
+{
+    const OwnerReference *owner = object_controller(pod);
+
+    return owner != NULL && owner->key != NULL && owner->key->kind == KIND_STATEFUL_SET ? owner->key
+                                                                                        : NULL;
+}
+
+/* WL-30: a pod that becomes ready is looked at again when it has been so for minReadySeconds. */
 static void
 pod_changed(void *data, const Object *before, const Object *after)
 {
     StatefulSetController *self = data;
-    const OwnerReference *owner = object_controller(after != NULL ? after : before);
+    const ObjectKey *key = set_of_pod(after != NULL ? after : before);
 
-    if (owner != NULL && owner->key != NULL && owner->key->kind == KIND_STATEFUL_SET)
-        workers_add(self->workers, owner->key);
-}
-
-/* ---- Making a pod and its claims ---- */
-
-static const char *
-claim_name(const StatefulSetController *self, const ClaimTemplate *template, const ObjectKey *pod)
-{
-    return strings_internf(self->base.strings, "%s-%s", template->name, pod->name); /* WL-22 */
-}
-
-/* WL-22: the template's labels and those that the set selects by. */
-static Object *
-new_claim(const StatefulSetController *self,
-          const StatefulSet *set,
-          const ClaimTemplate *template,
-          ObjectKey *key)
-{
-    Object *object = object_edit_as(&template->claim->meta, key);
-
-    (void)self;
-    for (unsigned i = 0; set->selector != NULL && i < set->selector->n_requirements; i++) {
-        const SelectRequirement *requirement = &set->selector->requirements[i];
-        if (requirement->operator== SELECT_IN && requirement->values->n_items == 1)
-            object_set_label(object, requirement->key, requirement->values->items[0]);
-    }
-    return object;
-}
-
-/* The template's volumes, those of a claim template's name taken over by the claim. */
-static PodVolumes *
-pod_volumes(const StatefulSetController *self, const StatefulSet *set, const ObjectKey *pod)
-{
-    const PodVolumes *given = set->template->volumes;
-    const ClaimTemplates *templates = set->claim_templates;
-    unsigned n_given = given == NULL ? 0 : given->n_items,
-             n_templates = templates == NULL ? 0 : templates->n_items, n = 0;
-
-    if (n_given + n_templates == 0)
-        return NULL;
-    g_autofree PodVolume *volumes = g_new0(PodVolume, n_given + n_templates);
-    for (; n < n_templates; n++) {
-        const char *name = templates->items[n]->name;
-        volumes[n] = (PodVolume){
-            .name = name,
-            .claim_name = claim_name(self, templates->items[n], pod),
-            .device = string_list_has(set->template->spec->devices, name),
-        };
-        volumes[n].mounted =
-            volumes[n].device || string_list_has(set->template->spec->mounts, name);
-    }
-    for (unsigned i = 0; i < n_given; i++) {
-        gboolean is_taken = FALSE;
-        for (unsigned k = 0; k < n_templates; k++)
-            is_taken |= volumes[k].name == given->items[i].name;
-        if (is_taken)
-            continue;
-        volumes[n] = given->items[i];
-        if (volumes[n].ephemeral) {
-            volumes[n].claim_name =
-                strings_internf(self->base.strings, "%s-%s", pod->name, volumes[n].name);
-            claim_template_ref(volumes[n].claim_template);
-        }
-        n++;
-    }
-    return pod_volumes_new(volumes, n);
-}
-
-/* WL-21. */
-static Object *
-new_pod(const StatefulSetController *self,
-        const StatefulSet *set,
-        ObjectKey *key,
-        int32_t ordinal,
-        const ObjectKey *revision)
-{
-    Object *object = object_new(key);
-    Pod *pod = POD(object);
-    PodVolumes *volumes = pod_volumes(self, set, key);
-
-    pod_set_spec(pod, set->template->spec, volumes);
-    pod_volumes_unref(volumes);
-    object->labels = string_map_ref(set->template->labels);
-    object->annotations = string_map_ref(set->template->annotations);
-    object_set_label(object, strings_intern(self->base.strings, LABEL_POD_NAME), key->name);
-    object_set_label(object, strings_intern(self->base.strings, LABEL_POD_INDEX),
-                     strings_internf(self->base.strings, "%d", ordinal));
-    object_set_label(object, strings_intern(self->base.strings, LABEL_REVISION), revision->name);
-    pod->hostname = key->name;
-    object_set_owner(object, &set->meta, TRUE, TRUE);
-    return object;
-}
-
-/* Returns: %FALSE: the plan fails, a claim of that name is still going */
-static gboolean
-plan_claims(const StatefulSetController *self,
-            Plan *plan,
-            const StatefulSet *set,
-            const ObjectKey *pod)
-{
-    for (unsigned i = 0; set->claim_templates != NULL && i < set->claim_templates->n_items; i++) {
-        const ClaimTemplate *template = set->claim_templates->items[i];
-        ObjectKey *key = objects_key(self->base.objects, KIND_CLAIM, pod->namespace,
-                                     claim_name(self, template, pod));
-        const Object *claim = informer_get(self->claims, key);
-        if (claim != NULL && object_is_deleted(claim)) {
-            plan_event(plan, &set->meta, "Warning", "FailedCreate",
-                       "create Claim %s for Pod %s in StatefulSet %s failed error: pvc %s is being "
-                       "deleted",
-                       key->name, pod->name, object_name(&set->meta), key->name);
-            plan_fail(plan, "pvc %s is being deleted", key->name);
-            return FALSE;
-        }
-        if (claim != NULL)
-            continue;
-        plan_create(plan, new_claim(self, set, template, key), PLAN_DECIDE);
-        plan_event(plan, &set->meta, "Normal", "SuccessfulCreate",
-                   "create Claim %s Pod %s in StatefulSet %s success", key->name, pod->name,
-                   object_name(&set->meta));
-    }
-    return TRUE;
-}
-
-/* WL-43, WL-65. */
-static void
-plan_pod(const StatefulSetController *self,
-         Plan *plan,
-         const StatefulSet *set,
-         ObjectKey *pod,
-         int32_t ordinal,
-         const ObjectKey *revision)
-{
-    plan_because(plan, "WL-43");
-    if (!plan_claims(self, plan, set, pod))
+    if (key == NULL)
         return;
-    plan_create(plan, new_pod(self, set, pod, ordinal, revision), PLAN_DECIDE);
-    plan_event(plan, &set->meta, "Normal", "SuccessfulCreate",
-               "create Pod %s in StatefulSet %s successful", pod->name, object_name(&set->meta));
-}
-
-/* Returns: whether the last request failed; then the event that says so, and the plan's failure, are planned */
-static gboolean
-plan_failure_to_create(Plan *plan, const StatefulSet *set, const ObjectKey *pod)
-{
-    int step = plan_last_step(plan);
-
-    if (step < 0 || plan_code(plan, step) == API_OK)
-        return FALSE;
-    plan_because(plan, "WL-65");
-    plan_event(plan, &set->meta, "Warning", "FailedCreate",
-               "create Pod %s in StatefulSet %s failed error: %s", pod->name,
-               object_name(&set->meta), plan_message(plan, step));
-    plan_fail(plan, "%s", plan_message(plan, step));
-    return TRUE;
+    workers_add(self->workers, key);
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, key);
+    gboolean becomes_ready = before != NULL && after != NULL && !pod_is_ready(POD_CONST(before)) &&
+                             pod_is_ready(POD_CONST(after));
+    if (set != NULL && set->min_ready_s > 0 && becomes_ready)
+        work_queue_add_after(workers_queue(self->workers), (ObjectKey *)key,
+                             set->min_ready_s * SIM_SECOND + READY_SKEW);
 }
 
 static void
-plan_delete_pod(Plan *plan, const StatefulSet *set, const Object *pod)
+index_by_set(InformerIndex *index, const Object *object, Objects *objects)
 {
-    plan_delete(plan, pod->key, (ObjectUid){0, 0}, -1, PLAN_GONE_IS_FINE); /* WL-45 */
-    plan_event(plan, &set->meta, "Normal", "SuccessfulDelete",
-               "delete Pod %s in StatefulSet %s successful", object_name(pod),
-               object_name(&set->meta));
+    (void)objects;
+    const ObjectKey *set = set_of_pod(object);
+
+    if (set != NULL)
+        index_emit(index, set);
 }
 
-/* ---- Looking ---- */
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    StatefulSetController *self = data;
+    SetState *state = g_hash_table_lookup(self->states, change->key);
+
+    if (state == NULL)
+        return; /* the set went meanwhile */
+    switch ((Change)change->what) {
+    case CHANGE_STATUS:
+        state->status = *(const SetStatus *)change->pointer;
+        state->n_refused = 0;
+        return;
+    case CHANGE_REFUSED:
+        state->n_refused++;
+        state->n_draws++;
+        return;
+    }
+    g_assert_not_reached();
+}
+
+/* ---- Looking (WL-40, steps 1 to 4) ---- */
 
 static gboolean
 is_running_and_ready(const Pod *pod)
@@ -299,10 +196,19 @@ is_running_and_ready(const Pod *pod)
 }
 
 static gboolean
+is_healthy(const Pod *pod)
+{
+    return is_running_and_ready(pod) && !object_is_deleted(&pod->meta);
+}
+
+/* Times of conditions are whole seconds in the API. */
+static gboolean
 is_available(const StatefulSet *set, const Pod *pod, SimTime now)
 {
+    SimTime ready_at = pod->ready.changed_at / SIM_SECOND * SIM_SECOND;
+
     return is_running_and_ready(pod) &&
-           (set->min_ready_s == 0 || pod->ready.changed_at + set->min_ready_s * SIM_SECOND <= now);
+           (set->min_ready_s == 0 || ready_at + set->min_ready_s * SIM_SECOND < now);
 }
 
 static void
@@ -316,210 +222,212 @@ view_free(void *data)
     g_free(view);
 }
 
-/* WL-40, steps 1 and 3. Pods of the set's names that belong to others are left alone. */
+static int
+compare_ordinals_down(const void *a, const void *b, void *set)
+{
+    int32_t ordinal_a = stateful_pod_ordinal(set, (*(const Pod *const *)a)->meta.key);
+    int32_t ordinal_b = stateful_pod_ordinal(set, (*(const Pod *const *)b)->meta.key);
+
+    return ordinal_a > ordinal_b ? -1 : ordinal_a < ordinal_b;
+}
+
+/* Pods of the set's names that belong to nobody are not adopted. */
 static const SetView *
 look(const StatefulSetController *self, Plan *plan, const StatefulSet *set)
 {
     SetView *view = g_new0(SetView, 1);
+    unsigned n;
+    const Object *const *pods = informer_index_get(self->pods_by_owner, set->meta.key, &n);
 
     view->set = (const StatefulSet *)object_ref(&set->meta);
     view->state = g_hash_table_lookup(self->states, set->meta.key);
     view->n_replicas = set->replicas;
-    view->replicas = g_new0(const Object *, (gsize)MAX(set->replicas, 1));
-    view->condemned = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    view->replicas = g_new0(const Pod *, (gsize)MAX(set->replicas, 1));
+    view->condemned = g_array_new(FALSE, FALSE, sizeof(const Pod *));
     plan_own(plan, view, view_free);
-    for (int32_t i = view->state->n_seen - 1; i >= 0; i--) {
-        const Object *pod = informer_get(self->pods, pod_key(self, set->meta.key, view->state, i));
-        if (pod == NULL || !object_is_controlled_by(pod, &set->meta))
+    for (unsigned i = 0; i < n; i++) {
+        const Pod *pod = POD_CONST(pods[i]);
+        int32_t ordinal = stateful_pod_ordinal(set->meta.key, pod->meta.key);
+        if (ordinal < 0 || !object_is_controlled_by(&pod->meta, &set->meta))
             continue;
-        if (i < set->replicas)
-            view->replicas[i] = pod;
+        int64_t position = (int64_t)ordinal - set->ordinals_start;
+        if (position >= 0 && position < set->replicas)
+            view->replicas[position] = pod;
         else
-            g_array_append_val(view->condemned, i);
+            g_array_append_val(view->condemned, pod);
+    }
+    g_array_sort_with_data(view->condemned, compare_ordinals_down, (void *)set->meta.key);
+    for (unsigned i = 0; i < view->condemned->len; i++) {
+        const Pod *pod = g_array_index(view->condemned, const Pod *, i);
+        if (!is_healthy(pod))
+            view->first_unhealthy = pod; /* of several the lowest */
     }
     return view;
 }
 
-/* ---- Status ---- */
-
-typedef struct {
-    int32_t generation, replicas, ready, available, current, updated;
-    const char *revision;
-} StatusArg;
-
-static gboolean
-set_status(Object *object, const void *data)
-{
-    const StatusArg *arg = data;
-    StatefulSet *set = STATEFUL_SET(object);
-    StatefulSet before = *set;
-
-    set->observed_generation = arg->generation;
-    set->status_replicas = arg->replicas;
-    set->ready_replicas = arg->ready;
-    set->available_replicas = arg->available;
-    set->current_replicas = arg->current;
-    set->updated_replicas = arg->updated;
-    set->update_revision = arg->revision;
-    if (set->current_revision == NULL ||
-        (arg->updated == arg->replicas && arg->ready == arg->replicas &&
-         arg->replicas == set->replicas))
-        set->current_revision = arg->revision; /* WL-53 */
-    return memcmp(&before, set, sizeof before) != 0;
-}
-
-static void
-count_pod(StatusArg *arg, const SetView *view, const Object *object, SimTime now)
-{
-    const Pod *pod = POD_CONST(object);
-
-    if (pod == NULL)
-        return;
-    arg->replicas++;
-    arg->ready += is_running_and_ready(pod);
-    arg->available += is_available(view->set, pod, now);
-    if (object_is_deleted(object))
-        return;
-    const char *revision = object_label(object, LABEL_REVISION);
-    arg->updated += g_strcmp0(revision, arg->revision) == 0;
-    arg->current += view->set->current_revision == NULL ||
-                    g_strcmp0(revision, view->set->current_revision) == 0;
-}
-
-/* WL-40, step 10. A conflict is retried by the queue. */
-static void
-plan_status(const StatefulSetController *self, Plan *plan, const SetView *view)
-{
-    StatusArg *arg = plan_new_arg(plan, StatusArg);
-    SimTime now = plan_now(plan);
-
-    arg->generation = (int32_t)view->set->meta.generation;
-    arg->revision = view->state->revision->name;
-    for (int32_t i = 0; i < view->n_replicas; i++)
-        count_pod(arg, view, view->replicas[i], now);
-    for (unsigned i = 0; i < view->condemned->len; i++) {
-        int32_t position = g_array_index(view->condemned, int32_t, i);
-        count_pod(arg, view, informer_get(self->pods, view->state->pods->pdata[position]), now);
-    }
-    plan_because(plan, "WL-40");
-    plan_update_status(plan, &view->set->meta, set_status, arg, PLAN_STOP);
-}
-
-/* ---- OrderedReady ---- */
-
-static void
-decide_after_create(const void *data, Plan *plan)
-{
-    const StatefulSetController *self = data;
-    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
-
-    if (set == NULL || plan_failure_to_create(plan, set, plan_key(plan)))
-        return;
-    plan_status(self, plan, look(self, plan, set));
-}
-
-/* WL-41. Returns: whether the next replica may be looked at */
-static gboolean
-plan_ordered_replica(const StatefulSetController *self,
-                     Plan *plan,
-                     const SetView *view,
-                     int32_t position)
-{
-    const Pod *pod = POD_CONST(view->replicas[position]);
-
-    plan_because(plan, "WL-41");
-    if (pod == NULL) {
-        plan_pod(self, plan, view->set, pod_key(self, view->set->meta.key, view->state, position),
-                 view->state->start + position, view->state->revision);
-        return FALSE;
-    }
-    if (pod_is_terminal(pod)) {
-        if (!object_is_deleted(&pod->meta))
-            plan_delete_pod(plan, view->set, &pod->meta);
-        return FALSE;
-    }
-    if (pod->phase == POD_PENDING && !plan_claims(self, plan, view->set, pod->meta.key))
-        return FALSE;
-    return !object_is_deleted(&pod->meta) && is_available(view->set, pod, plan_now(plan));
-}
-
-/* WL-42: one a sync. */
-static void
-plan_ordered_condemned(const StatefulSetController *self, Plan *plan, const SetView *view)
-{
-    plan_because(plan, "WL-42");
-    for (unsigned i = 0; i < view->condemned->len; i++) {
-        int32_t position = g_array_index(view->condemned, int32_t, i);
-        const Pod *pod = POD_CONST(informer_get(self->pods, view->state->pods->pdata[position]));
-        gboolean is_last_condemned = i == view->condemned->len - 1;
-        if (object_is_deleted(&pod->meta))
-            return;
-        if (!is_available(view->set, pod, plan_now(plan)) && !is_last_condemned)
-            return; /* an unhealthy one goes only in its turn */
-        plan_delete_pod(plan, view->set, &pod->meta);
-        return;
-    }
-}
-
-static void
-plan_ordered(const StatefulSetController *self, Plan *plan, const SetView *view)
-{
-    int32_t position = 0;
-
-    while (position < view->n_replicas && plan_ordered_replica(self, plan, view, position))
-        position++;
-    if (position == view->n_replicas)
-        plan_ordered_condemned(self, plan, view);
-    plan_then(plan, decide_after_create);
-}
-
-/* ---- Parallel: slow start (WL-5) ---- */
+/* ---- Making a pod and its claims (WL-43) ---- */
 
 static void
 item_free(void *data)
 {
-    BatchItem *item = data;
+    Item *item = data;
 
     object_unref(&item->set->meta);
     g_free(item);
 }
 
 static void
-decide_item_result(const void *data, Plan *plan)
+item_add_error(const StatefulSetController *self, Item *item, const char *error)
 {
-    const BatchItem *item = plan_operation(plan);
-
-    (void)data;
-    plan_failure_to_create(plan, item->set, item->pod);
+    item->errors = item->errors == NULL
+                       ? error
+                       : strings_internf(self->base.strings, "%s, %s", item->errors, error);
+    item->n_errors++;
 }
 
-/* One pod of a batch: made if it is not there, else deleted. */
+/* WL-65. */
+static void
+plan_pod_event(Plan *plan, const Item *item, const char *verb, const char *error)
+{
+    const char *set = object_name(&item->set->meta);
+    gboolean is_delete = item->action == ITEM_DELETE;
+
+    if (error == NULL)
+        plan_event(plan, &item->set->meta, "Normal",
+                   is_delete ? "SuccessfulDelete" : "SuccessfulCreate",
+                   "%s Pod %s in StatefulSet %s successful", verb, item->pod->name, set);
+    else
+        plan_event(plan, &item->set->meta, "Warning", is_delete ? "FailedDelete" : "FailedCreate",
+                   "%s Pod %s in StatefulSet %s failed error: %s", verb, item->pod->name, set,
+                   error);
+}
+
+static void
+decide_after_pod(const void *data, Plan *plan)
+{
+    const Item *item = plan_operation(plan);
+    int step = plan_last_step(plan);
+    ApiCode code = plan_code(plan, step);
+    const char *verb = item->action == ITEM_DELETE ? "delete" : "create";
+
+    (void)data;
+    plan_because(plan, "WL-65");
+    if (code != API_EXISTS) /* somebody else's, or our own that is not seen yet: no event */
+        plan_pod_event(plan, item, verb, code == API_OK ? NULL : plan_message(plan, step));
+    if (code != API_OK)
+        plan_fail(plan, "%s", plan_message(plan, step));
+}
+
+static void plan_next_claim(const StatefulSetController *self, Plan *plan, Item *item);
+
+/* A claim that cannot be made does not keep the others from being made, only the pod. */
+static void
+decide_after_claim(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    Item *item = plan_operation(plan);
+    int step = plan_last_step(plan);
+    ApiCode code = plan_code(plan, step);
+    const char *claim =
+        stateful_claim_key(self->base.objects, item->set->claim_templates->items[item->claim],
+                           item->pod)
+            ->name;
+    const char *set = object_name(&item->set->meta);
+
+    plan_because(plan, "WL-65");
+    if (code == API_OK)
+        plan_event(plan, &item->set->meta, "Normal", "SuccessfulCreate",
+                   "create Claim %s Pod %s in StatefulSet %s success", claim, item->pod->name, set);
+    else if (code != API_EXISTS)
+        plan_event(plan, &item->set->meta, "Warning", "FailedCreate",
+                   "create Claim %s for Pod %s in StatefulSet %s failed error: %s", claim,
+                   item->pod->name, set, plan_message(plan, step));
+    if (code != API_OK)
+        item_add_error(self, item,
+                       strings_internf(self->base.strings, "failed to create PVC %s: %s", claim,
+                                       plan_message(plan, step)));
+    item->claim++;
+    plan_next_claim(self, plan, item);
+}
+
+static void
+plan_pod(const StatefulSetController *self, Plan *plan, const Item *item)
+{
+    /* Claims are there; with whenScaled Delete one that still belongs to an older pod would end it here (WL-44). */
+    if (item->errors != NULL) {
+        const char *errors =
+            item->n_errors == 1 ? item->errors : plan_internf(plan, "[%s]", item->errors);
+        plan_because(plan, "WL-65");
+        if (item->action == ITEM_CREATE)
+            plan_pod_event(plan, item, "create", errors);
+        plan_fail(plan, "%s", errors);
+        return;
+    }
+    if (item->action == ITEM_CLAIMS)
+        return;
+    plan_because(plan, "WL-43");
+    plan_create(
+        plan,
+        stateful_pod_new(self->base.objects, item->set, item->pod, item->ordinal, item->revision),
+        PLAN_DECIDE);
+    plan_then(plan, decide_after_pod);
+}
+
+/* From item->claim on: makes the first claim that is missing; after the last, the pod. */
+static void
+plan_next_claim(const StatefulSetController *self, Plan *plan, Item *item)
+{
+    const ClaimTemplates *templates = item->set->claim_templates;
+
+    for (; templates != NULL && item->claim < templates->n_items; item->claim++) {
+        const ClaimTemplate *template = templates->items[item->claim];
+        ObjectKey *key = stateful_claim_key(self->base.objects, template, item->pod);
+        const Object *claim = informer_get(self->claims, key);
+        if (claim == NULL) {
+            plan_because(plan, "WL-43");
+            plan_create(plan, stateful_claim_new(item->set, template, key), PLAN_DECIDE);
+            plan_then(plan, decide_after_claim);
+            return;
+        }
+        if (object_is_deleted(claim))
+            item_add_error(
+                self, item,
+                strings_internf(self->base.strings, "pvc %s is being deleted", key->name));
+    }
+    plan_pod(self, plan, item);
+}
+
 static void
 decide_item(const void *data, Plan *plan)
 {
-    const StatefulSetController *self = data;
-    const BatchItem *item = plan_operation(plan);
-    const Object *pod = informer_get(self->pods, item->pod);
+    Item *item = plan_operation(plan);
 
-    if (pod != NULL) {
-        plan_because(plan, "WL-42");
-        if (!object_is_deleted(pod))
-            plan_delete_pod(plan, item->set, pod);
+    if (item->action == ITEM_DELETE) {
+        plan_because(plan, "WL-45");
+        plan_delete(plan, item->pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
+        plan_then(plan, decide_after_pod);
         return;
     }
-    plan_pod(self, plan, item->set, item->pod, item->ordinal, item->revision);
-    plan_then(plan, decide_item_result);
+    item->claim = 0; /* asked twice before the first request: the same both times */
+    item->errors = NULL;
+    item->n_errors = 0;
+    plan_next_claim(data, plan, item);
 }
 
 static PlanStart
-start_of_item(const StatefulSetController *self, const SetView *view, int32_t position)
+item_start(const StatefulSetController *self,
+           const SetView *view,
+           ItemAction action,
+           int32_t position)
 {
-    BatchItem *item = g_new0(BatchItem, 1);
+    Item *item = g_new0(Item, 1);
 
+    item->action = action;
     item->set = (const StatefulSet *)object_ref(&view->set->meta);
-    item->pod = pod_key(self, view->set->meta.key, view->state, position);
-    item->revision = view->state->revision;
     item->ordinal = view->state->start + position;
+    item->pod = pod_key(self, view->set->meta.key, view->state, position);
+    /* Of a rolling update, ordinals below the partition would take the current revision (WL-52). */
+    item->revision = view->state->revision;
     return (PlanStart){
         .component = (Component *)&self->base,
         .decide = decide_item,
@@ -529,69 +437,286 @@ start_of_item(const StatefulSetController *self, const SetView *view, int32_t po
     };
 }
 
-/* The positions that a Parallel set must do something about: in batches of 1, 2, 4, ..., where one that needs nothing counts
- * too; then the condemned. */
+static PlanStart
+deletion_start(const StatefulSetController *self, const SetView *view, const Pod *pod)
+{
+    Item *item = g_new0(Item, 1);
+
+    item->action = ITEM_DELETE;
+    item->set = (const StatefulSet *)object_ref(&view->set->meta);
+    item->pod = (ObjectKey *)pod->meta.key;
+    return (PlanStart){
+        .component = (Component *)&self->base,
+        .decide = decide_item,
+        .key = item->pod,
+        .operation = item,
+        .free_operation = item_free,
+    };
+}
+
+static gboolean
+lacks_claims(const StatefulSetController *self, const StatefulSet *set, const ObjectKey *pod)
+{
+    const ClaimTemplates *templates = set->claim_templates;
+
+    for (unsigned i = 0; templates != NULL && i < templates->n_items; i++) {
+        const Object *claim = informer_get(
+            self->claims, stateful_claim_key(self->base.objects, templates->items[i], pod));
+        if (claim == NULL || object_is_deleted(claim))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* WL-41, what is done about a replica. Returns: whether it is something, then @start is set */
+static gboolean
+judge_replica(const StatefulSetController *self,
+              const SetView *view,
+              int32_t position,
+              PlanStart *start)
+{
+    const Pod *pod = view->replicas[position];
+
+    if (pod == NULL) {
+        *start = item_start(self, view, ITEM_CREATE, position);
+        return TRUE;
+    }
+    if (pod_is_terminal(pod)) {
+        if (object_is_deleted(&pod->meta))
+            return FALSE;
+        *start = deletion_start(self, view, pod);
+        return TRUE;
+    }
+    if (pod->phase == POD_PENDING && lacks_claims(self, view->set, pod->meta.key)) {
+        *start = item_start(self, view, ITEM_CLAIMS, position);
+        return TRUE;
+    }
+    return FALSE;
+}
+
+/* ---- OrderedReady: at most one pod a sync ---- */
+
+/* WL-42. */
+static gboolean
+judge_ordered_condemned(const StatefulSetController *self,
+                        Plan *plan,
+                        const SetView *view,
+                        PlanStart *start)
+{
+    if (view->condemned->len == 0)
+        return FALSE;
+    const Pod *pod = g_array_index(view->condemned, const Pod *, 0);
+    if (object_is_deleted(&pod->meta))
+        return FALSE;
+    if (!is_available(view->set, pod, plan_now(plan)) && pod != view->first_unhealthy)
+        return FALSE; /* an unhealthy one goes only in its turn */
+    *start = deletion_start(self, view, pod);
+    return TRUE;
+}
+
+static void
+plan_ordered(const StatefulSetController *self, Plan *plan, const SetView *view)
+{
+    PlanStart start;
+
+    for (int32_t i = 0; i < view->n_replicas; i++) {
+        const Pod *pod = view->replicas[i];
+        if (judge_replica(self, view, i, &start)) {
+            plan_because(plan, "WL-41");
+            plan_gather(plan, &start, 1, PLAN_DECIDE);
+            return;
+        }
+        if (!is_healthy(pod) || !is_available(view->set, pod, plan_now(plan)))
+            return;
+    }
+    if (judge_ordered_condemned(self, plan, view, &start)) {
+        plan_because(plan, "WL-42");
+        plan_gather(plan, &start, 1, PLAN_DECIDE);
+        return;
+    }
+    /* All is well: the place of rolling updates (WL-50). */
+}
+
+/* ---- Parallel: slow start (WL-5) ---- */
+
+typedef gboolean (*JudgePosition)(const StatefulSetController *self,
+                                  const SetView *view,
+                                  int32_t position,
+                                  PlanStart *start);
+
+/* Batches of 1, 2, 4, ... of @n positions; one that needs nothing counts as well. An error ends it with its batch. */
 static void
 plan_batches(const StatefulSetController *self,
              Plan *plan,
              const SetView *view,
-             const int32_t *positions,
-             unsigned n_positions)
+             int32_t n,
+             JudgePosition judge)
 {
     g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
 
-    for (unsigned first = 0, size = 1; first < n_positions;
-         first += size, size = MIN(2 * size, BATCH_MAX)) {
+    for (int32_t first = 0, size = 1; first < n; first += size, size = MIN(2 * size, BATCH_MAX)) {
         g_array_set_size(starts, 0);
-        for (unsigned i = first; i < MIN(first + size, n_positions); i++) {
-            if (positions[i] < 0)
-                continue;
-            PlanStart start = start_of_item(self, view, positions[i]);
-            g_array_append_val(starts, start);
+        for (int32_t i = first; i < MIN(first + size, n); i++) {
+            PlanStart start;
+            if (judge(self, view, i, &start))
+                g_array_append_val(starts, start);
         }
         if (starts->len > 0)
             plan_gather(plan, (const PlanStart *)starts->data, starts->len, PLAN_DECIDE);
-        if (size > n_positions)
-            break;
     }
 }
 
-static void
-decide_after_batches(const void *data, Plan *plan)
+static gboolean
+judge_condemned(const StatefulSetController *self,
+                const SetView *view,
+                int32_t position,
+                PlanStart *start)
 {
-    const StatefulSetController *self = data;
-    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
-    int step = plan_last_step(plan);
+    const Pod *pod = g_array_index(view->condemned, const Pod *, (unsigned)position);
 
-    if (set == NULL)
-        return;
-    plan_status(self, plan, look(self, plan, set));
-    if (step >= 0 && plan_code(plan, step) != API_OK)
-        plan_fail(plan, "%s", plan_message(plan, step));
+    if (object_is_deleted(&pod->meta))
+        return FALSE;
+    *start = deletion_start(self, view, pod);
+    return TRUE;
 }
 
 static void
 plan_parallel(const StatefulSetController *self, Plan *plan, const SetView *view)
 {
-    g_autofree int32_t *positions = g_new(int32_t, (gsize)MAX(view->n_replicas, 1));
+    plan_because(plan, "WL-41");
+    plan_batches(self, plan, view, view->n_replicas, judge_replica);
+    plan_because(plan, "WL-42");
+    plan_batches(self, plan, view, (int32_t)view->condemned->len, judge_condemned);
+    /* The place of rolling updates (WL-50), which wait for each pod here as well. */
+}
 
-    for (int32_t i = 0; i < view->n_replicas; i++) {
-        const Pod *pod = POD_CONST(view->replicas[i]);
-        gboolean is_over = pod != NULL && pod_is_terminal(pod) && !object_is_deleted(&pod->meta);
-        positions[i] = pod == NULL || is_over ? i : -1;
+/* ---- Status (WL-40, step 10) ---- */
+
+static gboolean
+set_status(Object *object, const void *data)
+{
+    const SetStatus *status = data;
+    StatefulSet *set = STATEFUL_SET(object);
+    gboolean changed =
+        set->observed_generation != status->generation ||
+        set->status_replicas != status->replicas || set->ready_replicas != status->ready ||
+        set->available_replicas != status->available || set->current_replicas != status->current ||
+        set->updated_replicas != status->updated ||
+        g_strcmp0(set->current_revision, status->current_revision) != 0 ||
+        g_strcmp0(set->update_revision, status->update_revision) != 0;
+
+    set->observed_generation = status->generation;
+    set->status_replicas = status->replicas;
+    set->ready_replicas = status->ready;
+    set->available_replicas = status->available;
+    set->current_replicas = status->current;
+    set->updated_replicas = status->updated;
+    set->current_revision = status->current_revision;
+    set->update_revision = status->update_revision;
+    return changed;
+}
+
+static void
+count_pod(SetStatus *status, const SetView *view, const Pod *pod, SimTime now)
+{
+    if (pod == NULL)
+        return;
+    status->replicas++;
+    status->ready += is_running_and_ready(pod);
+    status->available += is_available(view->set, pod, now);
+    if (object_is_deleted(&pod->meta))
+        return;
+    const char *revision = object_label(&pod->meta, LABEL_REVISION);
+    status->updated += g_strcmp0(revision, status->update_revision) == 0;
+    status->current += g_strcmp0(revision, status->current_revision) == 0;
+}
+
+/* Counted before anything is done, as Kubernetes does: a pod that this sync makes counts in the next. */
+static const SetStatus *
+count_status(Plan *plan, const SetView *view)
+{
+    SetStatus *status = plan_new_arg(plan, SetStatus);
+    const StatefulSet *set = view->set;
+    SimTime now = plan_now(plan);
+
+    status->generation = (int32_t)set->meta.generation;
+    status->update_revision = view->state->revision->name;
+    status->current_revision =
+        set->current_revision == NULL ? status->update_revision : set->current_revision;
+    for (int32_t i = 0; i < view->n_replicas; i++)
+        count_pod(status, view, view->replicas[i], now);
+    for (unsigned i = 0; i < view->condemned->len; i++)
+        count_pod(status, view, g_array_index(view->condemned, const Pod *, i), now);
+    if (status->updated == set->replicas && status->ready == set->replicas &&
+        status->replicas == set->replicas) { /* WL-53 */
+        status->current_revision = status->update_revision;
+        status->current = status->updated;
     }
-    plan_batches(self, plan, view, positions, (unsigned)view->n_replicas);
-    plan_batches(self, plan, view, (const int32_t *)view->condemned->data, view->condemned->len);
-    plan_then(plan, decide_after_batches);
+    return status;
+}
+
+/* WL-30: while some are not available yet, another look. */
+static void
+plan_another_look(Plan *plan, const StatefulSet *set, const SetState *state)
+{
+    if (set->min_ready_s > 0 && state->status.available != set->replicas)
+        plan_requeue_after(plan, set->min_ready_s * SIM_SECOND);
+}
+
+static void decide_after_status(const void *data, Plan *plan);
+
+/* With what the cache holds by now. */
+static void
+decide_status_again(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    const Object *set = informer_get(self->sets, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+
+    if (set == NULL || state == NULL)
+        return;
+    plan_update_status(plan, set, set_status, &state->status, PLAN_DECIDE);
+    plan_then(plan, decide_after_status);
+}
+
+static void
+plan_retry_of_status(const StatefulSetController *self, Plan *plan, const SetState *state)
+{
+    SimStream stream = sim_stream(self->base.sim, "statefulset-controller/status retry");
+    double jitter =
+        STATUS_RETRY_JITTER * sim_random_uniform(stream, plan_key(plan)->hash, state->n_draws);
+
+    plan_change(plan, &(PlanChange){.what = CHANGE_REFUSED, .key = plan_key(plan)});
+    plan_wait(plan, STATUS_RETRY_DELAY + (SimTime)(jitter * (double)STATUS_RETRY_DELAY),
+              WAIT_BACKOFF);
+    plan_then(plan, decide_status_again);
+}
+
+static void
+decide_after_status(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    int step = plan_last_step(plan);
+    ApiCode code = plan_code(plan, step);
+
+    if (set == NULL || state == NULL)
+        return;
+    plan_because(plan, "WL-40");
+    if (code == API_OK) {
+        plan_another_look(plan, set, state);
+    } else if (code == API_CONFLICT && state->n_refused < STATUS_TRIES - 1) {
+        plan_retry_of_status(self, plan, state);
+    } else if (code == API_INVALID) { /* a pod failed, not the status: that is told all the same */
+        plan_update_status(plan, &set->meta, set_status, &state->status, PLAN_GO_ON);
+        plan_fail(plan, "%s", plan_message(plan, step));
+    } else {
+        plan_fail(plan, "%s", plan_message(plan, step));
+    }
 }
 
 /* ---- The sync (WL-40) ---- */
-
-static gboolean
-revision_is_known(const StatefulSetController *self, const SetState *state)
-{
-    return informer_get(self->revisions, state->revision) != NULL;
-}
 
 static void
 decide_replicas(const void *data, Plan *plan)
@@ -599,15 +724,21 @@ decide_replicas(const void *data, Plan *plan)
     const StatefulSetController *self = data;
     const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
 
-    if (set == NULL)
+    if (set == NULL || g_hash_table_lookup(self->states, plan_key(plan)) == NULL)
         return;
     const SetView *view = look(self, plan, set);
-    if (object_is_deleted(&set->meta))
-        plan_status(self, plan, view);
-    else if (set->parallel)
-        plan_parallel(self, plan, view);
-    else
-        plan_ordered(self, plan, view);
+    const SetStatus *status = count_status(plan, view);
+    plan_change(plan,
+                &(PlanChange){.what = CHANGE_STATUS, .key = set->meta.key, .pointer = status});
+    if (!object_is_deleted(&set->meta)) {
+        if (set->parallel)
+            plan_parallel(self, plan, view);
+        else
+            plan_ordered(self, plan, view);
+    }
+    plan_because(plan, "WL-40");
+    plan_update_status(plan, &set->meta, set_status, status, PLAN_DECIDE);
+    plan_then(plan, decide_after_status);
 }
 
 static void
@@ -619,15 +750,13 @@ decide_set(const void *data, Plan *plan)
 
     if (set == NULL || state == NULL)
         return;
-    if (revision_is_known(self, state) || object_is_deleted(&set->meta)) {
+    if (informer_get(self->revisions, state->revision) != NULL || object_is_deleted(&set->meta)) {
         decide_replicas(data, plan);
         return;
     }
     plan_because(plan, "WL-40");
-    Object *revision = object_new(state->revision);
-    CONTROLLER_REVISION(revision)->revision = 1;
-    object_set_owner(revision, &set->meta, TRUE, TRUE);
-    plan_create(plan, revision, PLAN_EXISTS_IS_FINE);
+    plan_create(plan, stateful_revision_new(self->base.objects, set, state->revision),
+                PLAN_EXISTS_IS_FINE);
     plan_then(plan, decide_replicas);
 }
 
@@ -642,6 +771,7 @@ init(void *data)
     self->pods = process_informer(process, KIND_POD, NULL);
     self->claims = process_informer(process, KIND_CLAIM, NULL);
     self->revisions = process_informer(process, KIND_CONTROLLER_REVISION, NULL);
+    self->pods_by_owner = informer_add_index(self->pods, index_by_set);
     self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, set_state_free);
     self->workers =
         workers_new(&self->base, &(WorkersOptions){
@@ -672,4 +802,5 @@ const ModelClass stateful_set_controller_class = {
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
     .clear = clear,
+    .apply_change = apply_change,
 };

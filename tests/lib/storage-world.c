@@ -15,6 +15,14 @@ kind_text(ObjectKind kind)
         return "pvc";
     case KIND_VOLUME:
         return "pv";
+    case KIND_NODE:
+        return "node";
+    case KIND_ATTACHMENT:
+        return "va";
+    case KIND_STATEFUL_SET:
+        return "sts";
+    case KIND_CONTROLLER_REVISION:
+        return "revision";
     default:
         return "other";
     }

@@ -9,13 +9,13 @@ static gboolean
 check_file(const char *file, const ScenarioOptions *options)
 {
     g_autoptr(GPtrArray) faults = NULL;
-    g_autoptr(Scenario) scenario = scenario_load(file, options, &faults);
+    gboolean is_sound = scenario_check(file, options, &faults);
 
     for (unsigned i = 0; i < faults->len; i++) {
         g_autofree char *text = scenario_fault_text(faults->pdata[i]);
         puts(text);
     }
-    return scenario != NULL;
+    return is_sound;
 }
 
 int

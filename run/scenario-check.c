@@ -549,32 +549,63 @@ check_actions(Checker *self)
                      (const ActionFields *)spec->faults.items + i);
 }
 
-void
-loader_check_references(Loader *loader)
+static void
+checker_init(Checker *self, Loader *loader)
 {
-    Checker self = {
+    *self = (Checker){
         .loader = loader,
         .known = g_hash_table_new(NULL, NULL),
         .class_names = g_hash_table_new(g_str_hash, g_str_equal),
         .node_names = g_hash_table_new(g_str_hash, g_str_equal),
         .driver_names = g_hash_table_new(g_str_hash, g_str_equal),
     };
+}
 
+static void
+checker_clear(Checker *self)
+{
+    g_hash_table_unref(self->known);
+    g_hash_table_unref(self->class_names);
+    g_hash_table_unref(self->node_names);
+    g_hash_table_unref(self->driver_names);
+}
+
+static void
+gather_objects(Checker *self)
+{
+    const GArray *manifests = self->loader->manifests;
+
+    for (unsigned i = 0; i < manifests->len; i++)
+        if (g_array_index(manifests, ManifestInfo, i).object != NULL)
+            gather_object(self, &g_array_index(manifests, ManifestInfo, i));
+}
+
+void
+loader_check_duplicates(Loader *loader)
+{
+    Checker self;
+
+    checker_init(&self, loader);
+    gather_objects(&self);
+    checker_clear(&self);
+}
+
+void
+loader_check_references(Loader *loader)
+{
+    Checker self;
+
+    checker_init(&self, loader);
     gather_nodes(&self);
     for (unsigned i = 0; i < loader->scenario.n_drivers; i++)
         if (loader->scenario.drivers[i].name != NULL)
             g_hash_table_add(self.driver_names, loader->scenario.drivers[i].name);
-    for (unsigned i = 0; i < loader->manifests->len; i++)
-        if (g_array_index(loader->manifests, ManifestInfo, i).object != NULL)
-            gather_object(&self, &g_array_index(loader->manifests, ManifestInfo, i));
+    gather_objects(&self);
     for (unsigned i = 0; i < loader->manifests->len; i++)
         if (g_array_index(loader->manifests, ManifestInfo, i).object != NULL)
             check_manifest(&self, &g_array_index(loader->manifests, ManifestInfo, i));
     check_drivers(&self);
     check_actions(&self);
     check_expects(&self);
-    g_hash_table_unref(self.known);
-    g_hash_table_unref(self.class_names);
-    g_hash_table_unref(self.node_names);
-    g_hash_table_unref(self.driver_names);
+    checker_clear(&self);
 }

@@ -133,6 +133,17 @@ add_manifest(Loader *self, const json_t *manifest, int action)
 
 static void collect(Loader *self, const json_t *manifest, int action);
 
+/* The scenario itself is among the documents; it is read elsewhere. */
+static void
+collect_own_kind(Loader *self, const json_t *manifest, const char *kind, int action)
+{
+    if (!g_str_equal(kind, "Scenario"))
+        format_fault_member(&self->reader, manifest, "kind", "did you mean \"Scenario\"?",
+                            "\"%s\" is not known", kind);
+    else if (action >= 0)
+        format_fault(&self->reader, NULL, "a Scenario is no Kubernetes object");
+}
+
 static void
 collect_items(Loader *self, const json_t *list, int action)
 {
@@ -161,9 +172,8 @@ collect(Loader *self, const json_t *manifest, int action)
     }
     if (kind == NULL || version == NULL || kind_find(version, kind, &known)) {
         add_manifest(self, manifest, action);
-    } else if (g_str_equal(kind, "Scenario")) {
-        if (action >= 0)
-            format_fault(&self->reader, NULL, "a Scenario is no Kubernetes object");
+    } else if (g_str_has_prefix(version, "kvolsim.io/")) {
+        collect_own_kind(self, manifest, kind, action);
     } else if (g_str_has_suffix(kind, "List") &&
                json_is_array(json_object_get(manifest, "items"))) {
         collect_items(self, manifest, action);
@@ -253,6 +263,14 @@ parse_manifests(Loader *self)
 }
 
 void
+loader_collect_file(Loader *self, const GPtrArray *documents)
+{
+    collect_documents(self, documents, -1);
+    loader_apply_object_sets(self);
+    parse_manifests(self);
+}
+
+void
 loader_collect_manifests(Loader *self, const GPtrArray *documents)
 {
     const ActionFields *actions = self->fields.spec.workload.items;
@@ -284,11 +302,11 @@ loader_collect_manifests(Loader *self, const GPtrArray *documents)
 /* ---- Actions ---- */
 
 static ScenarioManifest
-manifest_of(const ManifestInfo *info)
+manifest_of(Loader *self, const ManifestInfo *info)
 {
     return (ScenarioManifest){
         .manifest = (json_t *)info->json,
-        .file = info->at.file,
+        .file = format_intern(&self->reader, info->at.file),
         .line = info->at.line,
     };
 }
@@ -304,7 +322,7 @@ manifests_of(Loader *self, int action, unsigned *n)
     for (unsigned i = 0; i < self->manifests->len; i++) {
         const ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
         if (info->action == action)
-            manifests[(*n)++] = manifest_of(info);
+            manifests[(*n)++] = manifest_of(self, info);
     }
     return manifests;
 }
@@ -457,7 +475,7 @@ build_action(Loader *self, const ActionFields *fields, int number, ScenarioActio
 
     self->acting = fields;
     action->at = fields->at;
-    action->file = fields->place.file;
+    action->file = format_intern(&self->reader, fields->place.file);
     action->line = fields->place.line;
     action->restart_after = -1;
     action->grace_s = -1;

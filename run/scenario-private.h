@@ -208,11 +208,15 @@ CsiModelledOptions *
 loader_change_driver(Loader *self, const ActionFields *action, const char **driver);
 
 /* scenario-objects.c */
+/* A file of manifests alone, to check them. */
+void loader_collect_file(Loader *self, const GPtrArray *documents);
 void loader_collect_manifests(Loader *self, const GPtrArray *documents);
 void loader_build_actions(Loader *self);
 
 /* scenario-check.c */
 void loader_check_references(Loader *self);
+/* Manifests without a scenario: what they name may be elsewhere. */
+void loader_check_duplicates(Loader *self);
 
 /* scenario-set.c */
 /* Those of the scenario's own document, before it is read; those of objects, before they are parsed. */

@@ -476,17 +476,8 @@ loader_new(const char *file, const ScenarioOptions *options, GPtrArray *faults)
 }
 
 static void
-load(Loader *self, const char *file)
+load_scenario(Loader *self, const json_t *document, const GPtrArray *documents)
 {
-    self->reader.at = (YamlPosition){self->scenario.file, 0, 0};
-    GPtrArray *documents = read_path(self, file);
-    if (documents == NULL)
-        return;
-    loader_apply_sets(self, documents);
-    const json_t *document = find_scenario(self, documents);
-    if (document == NULL)
-        return;
-
     yaml_positions_find(self->positions, document, &self->reader.at);
     format_read(&self->reader, &scenario_format, document, &self->fields);
     copy_spec(self, document);
@@ -498,13 +489,40 @@ load(Loader *self, const char *file)
         loader_check_references(self);
 }
 
+static gboolean
+has_manifest(const GPtrArray *documents)
+{
+    for (unsigned i = 0; i < documents->len; i++)
+        if (is_scenario(documents->pdata[i]))
+            return FALSE;
+    return documents->len > 0;
+}
+
+static void
+load(Loader *self, const char *file, gboolean may_be_manifests)
+{
+    self->reader.at = (YamlPosition){self->scenario.file, 0, 0};
+    GPtrArray *documents = read_path(self, file);
+    if (documents == NULL)
+        return;
+    loader_apply_sets(self, documents);
+    if (may_be_manifests && has_manifest(documents)) {
+        loader_collect_file(self, documents);
+        loader_check_duplicates(self);
+        return;
+    }
+    const json_t *document = find_scenario(self, documents);
+    if (document != NULL)
+        load_scenario(self, document, documents);
+}
+
 Scenario *
 scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faults)
 {
     *faults = g_ptr_array_new_with_free_func((GDestroyNotify)scenario_fault_free);
     Loader *self = loader_new(file, options, *faults);
 
-    load(self, file);
+    load(self, file, FALSE);
     g_strlcpy(self->scenario.hash, g_checksum_get_string(self->checksum),
               sizeof self->scenario.hash);
     if ((*faults)->len > 0) {
@@ -512,9 +530,23 @@ scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faul
         loader_free(self);
         return NULL;
     }
+    /* Of use to the checks only; big where manifests are. */
     g_array_set_size(self->manifests, 0);
     g_clear_pointer(&self->objects, objects_free); /* the runs have their own */
+    g_clear_pointer(&self->positions, yaml_positions_free);
     return &self->scenario;
+}
+
+gboolean
+scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults)
+{
+    *faults = g_ptr_array_new_with_free_func((GDestroyNotify)scenario_fault_free);
+    Loader *self = loader_new(file, options, *faults);
+
+    load(self, file, TRUE);
+    sort_faults(self);
+    loader_free(self);
+    return (*faults)->len == 0;
 }
 
 void

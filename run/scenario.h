@@ -144,6 +144,9 @@ typedef struct {
  * Returns: (owned): %NULL if there are faults
  */
 Scenario *scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faults);
+/* The same without a result; a file of manifests alone is checked too, object by object. Returns: whether it is sound */
+gboolean
+scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults);
 void scenario_free(Scenario *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scenario, scenario_free)
 void scenario_fault_free(ScenarioFault *fault);

@@ -169,26 +169,13 @@ plan_own(Plan *self, void *data, GDestroyNotify free_data)
     g_array_append_val(self->owned, owned);
 }
 
-static const char *
-intern_va(const Plan *self, const char *format, va_list args)
-{
-    char buffer[256];
-    va_list again;
-
-    va_copy(again, args);
-    int length = g_vsnprintf(buffer, sizeof buffer, format, args);
-    g_autofree char *text = length < (int)sizeof buffer ? NULL : g_strdup_vprintf(format, again);
-    va_end(again);
-    return strings_intern(self->start.component->strings, text == NULL ? buffer : text);
-}
-
 const char *
 plan_internf(Plan *self, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    const char *text = intern_va(self, format, args);
+    const char *text = strings_internv(self->start.component->strings, format, args);
     va_end(args);
     return text;
 }
@@ -389,7 +376,7 @@ plan_event(
     va_list args;
 
     va_start(args, format);
-    step->event.message = intern_va(self, format, args);
+    step->event.message = strings_internv(self->start.component->strings, format, args);
     va_end(args);
     step->event.object = object_ref(object);
     step->event.type = type;
@@ -493,7 +480,7 @@ plan_fail(Plan *self, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    self->failure = intern_va(self, format, args);
+    self->failure = strings_internv(self->start.component->strings, format, args);
     va_end(args);
 }
 

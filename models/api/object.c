@@ -33,8 +33,11 @@ struct Objects {
     GPtrArray *blocks;
     unsigned n_free; /* in the last block */
     ObjectKey **table;
+    /* Keys that were asked for by interned strings, by the addresses of these: mostly the same few are, again and again. */
+    ObjectKey **recent;
     unsigned n_keys;
-    unsigned table_size; /* a power of two */
+    unsigned table_size; /* of both; a power of two */
+    const char *no_namespace;
 };
 
 const KindClass *
@@ -83,6 +86,8 @@ objects_new(uint64_t seed)
     self->blocks = g_ptr_array_new_with_free_func(g_free);
     self->table_size = 1024;
     self->table = g_new0(ObjectKey *, self->table_size);
+    self->recent = g_new0(ObjectKey *, self->table_size);
+    self->no_namespace = strings_intern(self->strings, "");
     return self;
 }
 
@@ -95,6 +100,7 @@ objects_free(Objects *self)
         g_ptr_array_unref(self->keys[i]);
     g_ptr_array_unref(self->blocks);
     g_free(self->table);
+    g_free(self->recent);
     strings_free(self->strings);
     g_free(self);
 }
@@ -145,6 +151,8 @@ objects_grow(Objects *self)
 
     self->table_size *= 2;
     self->table = g_new0(ObjectKey *, self->table_size);
+    g_free(self->recent);
+    self->recent = g_new0(ObjectKey *, self->table_size);
     for (unsigned i = 0; i < old_size; i++) {
         if (old[i] == NULL)
             continue;
@@ -166,15 +174,45 @@ objects_alloc_key(Objects *self)
     return &block[KEYS_PER_BLOCK - self->n_free--];
 }
 
+/* Where a key of these strings is among the recent. */
+static ObjectKey **
+recent_place(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    uint64_t addresses = (uint64_t)(uintptr_t)name + ((uint64_t)(uintptr_t)namespace << 16) + kind;
+    uint64_t hash = addresses * UINT64_C(0x9e3779b97f4a7c15);
+
+    return &self->recent[(hash >> 32) & (self->table_size - 1)];
+}
+
+/* A key has interned strings, so the same addresses are the same strings. */
+static ObjectKey *
+find_recent(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    ObjectKey *key = *recent_place(self, kind, namespace, name);
+
+    if (key != NULL && key->name == name && key->namespace == namespace && key->kind == kind)
+        return key;
+    return NULL;
+}
+
+static const char *
+or_no_namespace(const Objects *self, const char *namespace)
+{
+    return namespace == NULL || namespace[0] == '\0' ? self->no_namespace : namespace;
+}
+
 ObjectKey *
 objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name)
 {
-    if (namespace == NULL)
-    namespace = "";
+    namespace = or_no_namespace(self, namespace);
+    ObjectKey *recent = find_recent(self, kind, namespace, name);
+    if (recent != NULL)
+        return recent;
+
     uint64_t hash = objects_hash(self, kind, namespace, name);
     unsigned place = objects_place(self, hash, kind, namespace, name);
     if (self->table[place] != NULL)
-        return self->table[place];
+        return *recent_place(self, kind, namespace, name) = self->table[place];
 
     ObjectKey *key = objects_alloc_key(self);
     key->kind = kind;
@@ -194,10 +232,16 @@ objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *n
 ObjectKey *
 objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
 {
-    if (namespace == NULL)
-    namespace = "";
+    namespace = or_no_namespace(self, namespace);
+    ObjectKey *recent = find_recent(self, kind, namespace, name);
+    if (recent != NULL)
+        return recent;
+
     uint64_t hash = objects_hash(self, kind, namespace, name);
-    return self->table[objects_place(self, hash, kind, namespace, name)];
+    ObjectKey *key = self->table[objects_place(self, hash, kind, namespace, name)];
+    if (key != NULL)
+        *recent_place(self, kind, namespace, name) = key;
+    return key;
 }
 
 unsigned

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdarg.h>
 #include <stdint.h>
 
 /* The strings of one run, each kept once: equal strings have equal addresses, so objects compare and copy them as
@@ -15,6 +16,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Strings, strings_free)
 /* Returns: (borrowed): the one copy of @text, valid as long as @self; NULL for NULL */
 const char *strings_intern(Strings *self, const char *text);
 const char *strings_internf(Strings *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
+const char *strings_internv(Strings *self, const char *format, va_list args) G_GNUC_PRINTF(2, 0);
 /* Returns: (borrowed): the copy if there is one, else NULL; adds nothing */
 const char *strings_find(const Strings *self, const char *text);
 

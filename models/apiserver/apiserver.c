@@ -5,6 +5,11 @@
 
 #define EVENT_NAME "api"
 
+typedef struct {
+    ApiObserver see;
+    void *data;
+} Observer;
+
 struct ApiServer {
     Sim *sim;
     Objects *objects;
@@ -15,10 +20,9 @@ struct ApiServer {
     uint64_t revision; /* API-1 */
     uint64_t n_requests[API_BIND + 1];
     SimStream latencies;
-    GArray *events;   /* of ApiEvent */
-    GString *message; /* of the refusal being answered */
-    ApiObserver observer;
-    void *observer_data;
+    GArray *events;    /* of ApiEvent */
+    GString *message;  /* of the refusal being answered */
+    GArray *observers; /* of Observer */
     ApiRequestObserver request_observer;
     void *request_observer_data;
 };
@@ -52,6 +56,7 @@ api_server_new(const ApiServerOptions *options)
     self->watches = watch_hub_new(self->sim, self->timing);
     self->latencies = sim_stream(self->sim, "api/latency");
     self->events = g_array_new(FALSE, TRUE, sizeof(ApiEvent));
+    self->observers = g_array_new(FALSE, FALSE, sizeof(Observer));
     self->message = g_string_new(NULL);
     for (unsigned i = 0; i < N_KINDS; i++)
         self->stored[i] = g_ptr_array_new();
@@ -71,6 +76,7 @@ api_server_free(ApiServer *self)
     }
     watch_hub_free(self->watches);
     g_array_unref(self->events);
+    g_array_unref(self->observers);
     g_string_free(self->message, TRUE);
     g_free(self);
 }
@@ -116,8 +122,9 @@ api_server_n_requests(const ApiServer *self, ApiVerb verb)
 void
 api_server_observe(ApiServer *self, ApiObserver observer, void *data)
 {
-    self->observer = observer;
-    self->observer_data = data;
+    Observer row = {observer, data};
+
+    g_array_append_val(self->observers, row);
 }
 
 void
@@ -163,8 +170,10 @@ store_commit(ApiServer *self, WatchType type, Object *after, SimTime responds_at
 
     after->resource_version = ++self->revision;
     store_replace(self, key, type == WATCH_DELETED ? NULL : object_ref(after));
-    if (self->observer != NULL)
-        self->observer(self->observer_data, before, type == WATCH_DELETED ? NULL : after);
+    for (unsigned i = 0; i < self->observers->len; i++) {
+        const Observer *observer = &g_array_index(self->observers, Observer, i);
+        observer->see(observer->data, before, type == WATCH_DELETED ? NULL : after);
+    }
     watch_hub_send(self->watches, type, after, responds_at, n);
     return after;
 }

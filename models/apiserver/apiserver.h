@@ -114,7 +114,8 @@ ApiWatch *api_server_watch(ApiServer *self,
                            void *data);
 void api_watch_free(ApiWatch *self);
 
-/* Sees every committed write at its instant, before any watch: milestones, invariants. @before: NULL for a new object;
+/* Sees every committed write at its instant, before any watch: milestones, invariants; several are called in the order
+ * added. @before: NULL for a new object;
  * @after: NULL when it is gone. sim_cause() is the cause of the write. */
 typedef void (*ApiObserver)(void *data, const Object *before, const Object *after);
 void api_server_observe(ApiServer *self, ApiObserver observer, void *data);

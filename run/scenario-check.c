@@ -43,7 +43,7 @@ fault_at(Checker *self,
 /* Looking for what was meant costs a look at everything: after so many faults nobody reads the hints. */
 #define HINTED_FAULTS_MAX 100
 
-/* The nearest name among the manifests' objects of a kind. Returns: (owned): NULL: none is near */
+/* What the name may have meant among the manifests' objects of a kind. Returns: (owned): NULL: none is near */
 static char *
 nearest_object(const Checker *self, ObjectKind kind, const char *name)
 {
@@ -54,8 +54,11 @@ nearest_object(const Checker *self, ObjectKind kind, const char *name)
         return NULL;
     for (unsigned i = 0; i < manifests->len; i++) {
         const ManifestInfo *info = &g_array_index(manifests, ManifestInfo, i);
-        if (info->object != NULL && object_kind(info->object) == kind)
-            g_ptr_array_add(names, (char *)object_name(info->object));
+        if (info->object == NULL || object_kind(info->object) != kind)
+            continue;
+        if (g_str_equal(object_name(info->object), name))
+            return g_strdup_printf("there is one in namespace %s", info->object->key->namespace);
+        g_ptr_array_add(names, (char *)object_name(info->object));
     }
     return format_nearest(name, (const char *const *)names->pdata, names->len);
 }
@@ -367,6 +370,9 @@ check_attachment(Checker *self, const ManifestInfo *info)
 static void
 check_manifest(Checker *self, const ManifestInfo *info)
 {
+    /* What a cluster printed is a state, dangling names and all; what a user writes is meant. */
+    if (object_uid_is_set(info->object->uid))
+        return;
     switch (object_kind(info->object)) {
     case KIND_POD:
         check_pod_volumes(self, info, POD_CONST(info->object)->volumes, "spec");

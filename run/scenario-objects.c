@@ -177,12 +177,15 @@ collect(Loader *self, const json_t *manifest, int action)
     } else if (g_str_has_suffix(kind, "List") &&
                json_is_array(json_object_get(manifest, "items"))) {
         collect_items(self, manifest, action);
-    } else if (is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds))) {
+    } else if (is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) &&
+               manifest_text(manifest, "metadata", "uid") ==
+                   NULL) { /* printed by a cluster, what it made is there too */
         g_autofree char *path = manifest_path(manifest);
         FormatJump jump = format_go(&self->reader, &self->reader.at, path);
         format_fault_member(&self->reader, manifest, "kind", NULL, "%s is not supported yet", kind);
         format_come_back(&self->reader, jump);
-    } else if (is_one_of(kind, ignored_kinds, G_N_ELEMENTS(ignored_kinds)) || is_custom(version)) {
+    } else if (is_one_of(kind, ignored_kinds, G_N_ELEMENTS(ignored_kinds)) ||
+               is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) || is_custom(version)) {
         add_ignored(self, manifest, kind);
     } else {
         add_manifest(self, manifest, action); /* the parser says what is wrong */

@@ -176,7 +176,8 @@ instance_start(Instance *self)
         return;
     self->process = process_new(&process_options);
     for (unsigned row = 0; model_classes[row] != NULL; row++)
-        if (model_classes[row]->process == self->class)
+        if (model_classes[row]->process == self->class &&
+            (options->only == NULL || options->only == model_classes[row]))
             start_model(self, row);
 }
 

@@ -11,6 +11,7 @@ typedef struct {
     StringMap *feature_gates; /* name -> "true"/"false"; NULL: all default */
     int32_t minor_version;    /* of Kubernetes 1.x: 32 */
     gboolean unlimited_qps;   /* no client throttling anywhere */
+    const ModelClass *only;   /* for tests: of its process just this model runs; NULL: all */
 } ClusterOptions;
 
 Cluster *cluster_new(const ClusterOptions *options);

@@ -134,4 +134,6 @@ plan_step(const Plan *self, unsigned i)
 /* Decides, thinks, decides again, executes. Returns: FALSE if it was over at once; then @plan is gone */
 gboolean plan_execute(Plan *plan);
 void workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message);
+/* For tests of single syncs: from now on no key is handed out. */
+void workers_hold(Workers *self);
 void plan_observed(const Plan *plan, const Step *step);

@@ -90,6 +90,12 @@ workers_add(Workers *self, const ObjectKey *key)
     work_queue_add(self->queue, (ObjectKey *)key);
 }
 
+void
+workers_hold(Workers *self)
+{
+    self->options.n_workers = 0;
+}
+
 gboolean
 workers_idle(const Workers *self)
 {

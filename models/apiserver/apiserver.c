@@ -25,6 +25,8 @@ struct ApiServer {
     GArray *observers; /* of Observer */
     ApiRequestObserver request_observer;
     void *request_observer_data;
+    ApiFault fault;
+    void *fault_data;
 };
 
 /* A request under way. */
@@ -132,6 +134,13 @@ api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, void *
 {
     self->request_observer = observer;
     self->request_observer_data = data;
+}
+
+void
+api_server_set_fault(ApiServer *self, ApiFault fault, void *data)
+{
+    self->fault = fault;
+    self->fault_data = data;
 }
 
 ApiWatch *
@@ -515,12 +524,26 @@ static const SimEventType respond_event = {
     .free_data = call_free,
 };
 
+/* Returns: whether it was refused */
+static gboolean
+meets_fault(ApiServer *self, ApiCall *call)
+{
+    if (self->fault == NULL || call->is_event)
+        return FALSE;
+    g_string_truncate(self->message, 0);
+    ApiCode code = self->fault(self->fault_data, &call->request, self->message);
+    if (code != API_OK)
+        refuse(call, code);
+    return code != API_OK;
+}
+
 static void
 call_commit(Sim *sim, void *data)
 {
     ApiCall *call = data;
 
-    commit(call->server, call);
+    if (!meets_fault(call->server, call))
+        commit(call->server, call);
     sim_at(sim, call->responds_at, &respond_event, call, WAIT_API);
 }
 

@@ -126,6 +126,11 @@ typedef void (*ApiRequestObserver)(void *data,
                                    SimTime arrived_at);
 void api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, void *data);
 
+/* For faults and tests: asked as a request of a client is about to be carried out. Returns: API_OK: it shall be; else it is
+ * refused so, with the words that @message is given. Not asked for Events. */
+typedef ApiCode (*ApiFault)(void *data, const ApiRequest *request, GString *message);
+void api_server_set_fault(ApiServer *self, ApiFault fault, void *data);
+
 /* An Event as it stands in the API (API-170, API-171). */
 typedef struct {
     const ObjectKey *involved;

@@ -215,6 +215,36 @@ cache_remove(Informer *self, const ObjectKey *key)
                                  (unsigned)(place - self->objects->pdata)); /* keeps the order */
 }
 
+/* The cache and its indexes. @after NULL: deleted */
+static void
+cache_change(Informer *self, const Object *before, const Object *after)
+{
+    for (unsigned i = 0; i < self->indexes->len; i++)
+        index_change(self->indexes->pdata[i], before, after, self->process->options.objects);
+    if (after != NULL)
+        cache_set(self, after);
+    else
+        cache_remove(self, before->key);
+}
+
+void
+informer_seed(Informer *self, const Object *object)
+{
+    const Object *known = informer_get(self, object->key);
+    g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
+
+    cache_change(self, before, object);
+}
+
+void
+informer_tell(Informer *self, const Object *before, const Object *after)
+{
+    for (unsigned i = 0; i < self->handlers->len; i++) {
+        const Handler *handler = &g_array_index(self->handlers, Handler, i);
+        handler->function(handler->data, before, after);
+    }
+}
+
 /* First the cache and its indexes, then the handlers (CGO-12). The type follows from the cache (CGO-13). */
 static void
 informer_event(void *data, WatchType type, const Object *object)
@@ -226,17 +256,9 @@ informer_event(void *data, WatchType type, const Object *object)
 
     if (before == NULL && after == NULL)
         return;
-    for (unsigned i = 0; i < self->indexes->len; i++)
-        index_change(self->indexes->pdata[i], before, after, self->process->options.objects);
-    if (after != NULL)
-        cache_set(self, after);
-    else
-        cache_remove(self, object->key);
-    for (unsigned i = 0; i < self->handlers->len; i++) {
-        const Handler *handler = &g_array_index(self->handlers, Handler, i);
-        /* A deletion hands over the last state, newer than what the cache had. */
-        handler->function(handler->data, after == NULL ? object : before, after);
-    }
+    cache_change(self, before, after);
+    /* A deletion hands over the last state, newer than what the cache had. */
+    informer_tell(self, after == NULL ? object : before, after);
 }
 
 static gboolean

@@ -12,3 +12,10 @@ struct Process {
 Informer *informer_new(Process *process, ObjectKind kind, const char *filter);
 void informer_free(Informer *self);
 const char *informer_filter(const Informer *self);
+
+/* ---- For tests of single syncs: what a cache holds and what handlers hear, apart from each other ---- */
+
+/* Puts @object into the cache as if it had been there when the informer was synced; no handler hears of it. */
+void informer_seed(Informer *self, const Object *object);
+/* Calls the handlers as for a watch event; the cache stays as it is. */
+void informer_tell(Informer *self, const Object *before, const Object *after);

@@ -173,8 +173,10 @@ retry_delay(WorkQueue *self, unsigned failures)
     for (unsigned i = 0; i < failures && delay < limit->max; i++)
         delay *= 2;
     delay = MIN(delay, limit->max);
-    if (limit->bucket_qps > 0)
-        delay = MAX(delay, sim_token_bucket_reserve(&self->bucket, now) - now);
+    if (limit->bucket_qps > 0) {
+        SimTime granted_at = sim_token_bucket_reserve(&self->bucket, now);
+        delay = MAX(delay, granted_at - now);
+    }
     return delay;
 }
 

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/client/event-recorder.h"
+#include "models/client/workqueue.h"
+
+/* client-go's part: spec/client-go.md. */
+
+typedef struct {
+    Sim *sim;
+    Objects *objects;
+    Timing timing;
+    ApiServer *api;
+    Process *process;
+    GString *log;
+    unsigned n_ready;
+} World;
+
+static int
+setup(void **state)
+{
+    World *world = g_new0(World, 1);
+    const SimOptions options = {.seed = 1};
+
+    world->sim = sim_new(&options);
+    world->objects = objects_new(1);
+    timing_init_instant(&world->timing);
+    world->api = api_server_new(&(ApiServerOptions){world->sim, world->objects, &world->timing});
+    world->process = process_new(
+        &(ProcessOptions){world->sim, world->objects, world->api, &world->timing, "test"});
+    world->log = g_string_new(NULL);
+    *state = world;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    World *world = *state;
+
+    process_free(world->process);
+    api_server_free(world->api);
+    sim_free(world->sim);
+    objects_free(world->objects);
+    timing_clear(&world->timing);
+    g_string_free(world->log, TRUE);
+    g_free(world);
+    return 0;
+}
+
+static ObjectKey *
+key(const World *world, const char *name)
+{
+    return objects_key(world->objects, KIND_CLAIM, "default", name);
+}
+
+static void
+log_text(World *world, const char *text)
+{
+    g_string_append_printf(world->log, "%s%s", world->log->len == 0 ? "" : " ", text);
+}
+
+/* ---- Work queue ---- */
+
+static void
+ready(void *data)
+{
+    ((World *)data)->n_ready++;
+}
+
+static WorkQueue *
+new_queue(World *world, RateLimit limit)
+{
+    return work_queue_new(&(WorkQueueOptions){
+        .sim = world->sim, .name = "test", .limit = limit, .ready = ready, .self = world});
+}
+
+static const char *
+get(WorkQueue *queue)
+{
+    SimCauseId added_by;
+    const ObjectKey *taken = work_queue_get(queue, &added_by);
+
+    return taken == NULL ? "-" : taken->name;
+}
+
+/* CGO-20 to CGO-22: the script of each row is adds (+x), gets (g) and dones (.x); what the gets gave. */
+static const struct {
+    const char *rule, *script, *gets;
+} queue_cases[] = {
+    {"CGO-20 waiting keys are added once",      "+a +b +a g g g",          "a b -"  },
+    {"CGO-21 first in, first out",              "+c +a +b g g g",          "c a b"  },
+    {"CGO-22 a key in work is not given twice", "+a g +a g",               "a -"    },
+    {"CGO-22 it runs once more, at the tail",   "+a g +a +b +a .a g g g",  "a b a -"},
+    {"CGO-22 any number of adds is one run",    "+a g +a +a +a .a g .a g", "a a -"  },
+    {"CGO-22 done without adds is the end",     "+a g .a g",               "a -"    },
+};
+
+static void
+keys_are_given_once_at_a_time(void **state)
+{
+    World *world = *state;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(queue_cases); i++) {
+        g_autoptr(WorkQueue) queue = new_queue(world, (RateLimit){0});
+        g_auto(GStrv) words = g_strsplit(queue_cases[i].script, " ", -1);
+        g_string_truncate(world->log, 0);
+        for (unsigned k = 0; words[k] != NULL; k++) {
+            if (words[k][0] == '+')
+                work_queue_add(queue, key(world, words[k] + 1));
+            else if (words[k][0] == '.')
+                work_queue_done(queue, key(world, words[k] + 1));
+            else
+                log_text(world, get(queue));
+        }
+        if (strcmp(world->log->str, queue_cases[i].gets) != 0)
+            fail_msg("%s: %s", queue_cases[i].rule, world->log->str);
+    }
+}
+
+/* The instants at which @queue has something, until it has nothing more. */
+static void
+log_arrivals(World *world, WorkQueue *queue)
+{
+    char buffer[SIM_TIME_BUFFER];
+
+    while (sim_next_event_at(world->sim) != SIM_TIME_MAX) {
+        sim_step(world->sim);
+        for (const char *name = get(queue); name[0] != '-'; name = get(queue)) {
+            g_autofree char *text =
+                g_strdup_printf("%s@%s", name, sim_time_format(sim_now(world->sim), buffer));
+            log_text(world, text);
+            work_queue_done(queue, key(world, name));
+        }
+    }
+}
+
+/* CGO-24. */
+static void
+of_two_delays_the_earlier_stays(void **state)
+{
+    World *world = *state;
+    g_autoptr(WorkQueue) queue = new_queue(world, (RateLimit){0});
+
+    work_queue_add_after(queue, key(world, "a"), 5 * SIM_SECOND);
+    work_queue_add_after(queue, key(world, "a"), 2 * SIM_SECOND);
+    work_queue_add_after(queue, key(world, "a"), 9 * SIM_SECOND);
+    work_queue_add_after(queue, key(world, "b"), SIM_SECOND);
+    work_queue_add(queue, key(world, "b")); /* does not take the delayed one back */
+    assert_string_equal(get(queue), "b");
+    work_queue_done(queue, key(world, "b"));
+    log_arrivals(world, queue);
+    assert_string_equal(world->log->str, "b@1s a@2s");
+}
+
+/* CGO-28, CGO-29: the waits after the n-th failure. */
+static void
+failures_double_the_wait(void **state)
+{
+    static const struct {
+        RateLimit limit;
+        const char *waits;
+    } cases[] = {
+        {{.base = 5 * SIM_MS, .max = 1000 * SIM_SECOND},
+         "5ms 10ms 20ms 40ms 80ms 160ms 320ms 640ms 1.28s 2.56s 5.12s 10.24s 20.48s 40.96s "
+         "1m21.92s 2m43.84s 5m27.68s 10m55.36s 16m40s 16m40s"},
+        {{.base = SIM_SECOND, .max = 300 * SIM_SECOND},
+         "1s 2s 4s 8s 16s 32s 1m4s 2m8s 4m16s 5m0s 5m0s"     },
+    };
+    World *world = *state;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(WorkQueue) queue = new_queue(world, cases[i].limit);
+        g_auto(GStrv) waits = g_strsplit(cases[i].waits, " ", -1);
+        for (unsigned k = 0; waits[k] != NULL; k++) {
+            char buffer[SIM_TIME_BUFFER];
+            SimTime before = sim_now(world->sim);
+            work_queue_add_rate_limited(queue, key(world, "a"));
+            sim_step(world->sim);
+            assert_string_equal(sim_time_format(sim_now(world->sim) - before, buffer), waits[k]);
+            assert_string_equal(get(queue), "a");
+            work_queue_done(queue, key(world, "a"));
+        }
+        work_queue_forget(queue, key(world, "a")); /* CGO-25 */
+        assert_int_equal(work_queue_failures(queue, key(world, "a")), 0);
+    }
+}
+
+/* CGO-27: mass failures share 10 a second, with a burst of 100. */
+static void
+mass_failures_share_a_bucket(void **state)
+{
+    World *world = *state;
+    g_autoptr(WorkQueue) queue = new_queue(world, rate_limit_default);
+    unsigned n = 130;
+
+    for (unsigned i = 0; i < n; i++)
+        work_queue_add_rate_limited(
+            queue, key(world, strings_internf(objects_strings(world->objects), "c-%u", i)));
+    log_arrivals(world, queue);
+    g_auto(GStrv) arrivals = g_strsplit(world->log->str, " ", -1);
+    assert_int_equal(g_strv_length(arrivals), n);
+    assert_string_equal(arrivals[99], "c-99@5ms");
+    assert_string_equal(arrivals[100], "c-100@100ms");
+    assert_string_equal(arrivals[129], "c-129@3s");
+}
+
+/* ---- Client ---- */
+
+static void
+replied(void *data, const ApiResponse *response)
+{
+    World *world = data;
+
+    assert_int_equal(response->code, API_NOT_FOUND);
+    g_string_append_printf(world->log, "%" G_GINT64_FORMAT " ", sim_now(world->sim) / SIM_MS);
+}
+
+/* API-V12, CGO-40: 30 requests at once through 5/10 leave at 0 (ten of them), then every 200 ms until 4.0 s. */
+static void
+requests_wait_for_their_tokens(void **state)
+{
+    World *world = *state;
+    g_autoptr(ApiClient) client = api_client_new(world->process, "test", 5, 10);
+    g_autoptr(GString) wanted = g_string_new(NULL);
+
+    for (unsigned i = 0; i < 30; i++) {
+        api_client_request(client, &(ApiRequest){.verb = API_GET, .key = key(world, "a")}, replied,
+                           NULL, world);
+        g_string_append_printf(wanted, "%u ", i < 10 ? 0 : (i - 9) * 200);
+    }
+    sim_run_until(world->sim, 10 * SIM_SECOND);
+    assert_string_equal(world->log->str, wanted->str);
+}
+
+static void
+dropped(void *data)
+{
+    ++*(unsigned *)data;
+}
+
+static void
+never_replied(void *data, const ApiResponse *response)
+{
+    (void)data, (void)response;
+    fail_msg("a dead process got a reply");
+}
+
+/* A process that died gets no replies; what waited for a token is never sent. */
+static void
+the_dead_get_no_replies(void **state)
+{
+    World *world = *state;
+    ApiClient *client = api_client_new(world->process, "test", 1, 1);
+    unsigned n_dropped = 0;
+
+    for (unsigned i = 0; i < 3; i++)
+        api_client_request(client, &(ApiRequest){.verb = API_GET, .key = key(world, "a")},
+                           never_replied, dropped, &n_dropped);
+    api_client_free(client);
+    sim_run_until(world->sim, 10 * SIM_SECOND);
+    assert_int_equal(n_dropped, 3);
+    assert_int_equal(api_server_n_requests(world->api, API_GET), 1);
+}
+
+/* ---- Informer ---- */
+
+static const Object *
+create(World *world, const char *name, const char *class_name)
+{
+    g_autoptr(Object) object = object_new(objects_key(world->objects, KIND_VOLUME, NULL, name));
+    ApiResponse response;
+
+    VOLUME(object)->class_name = strings_intern(objects_strings(world->objects), class_name);
+    api_server_commit(
+        world->api,
+        &(ApiRequest){.verb = API_CREATE, .key = (ObjectKey *)object->key, .object = object},
+        &response);
+    return response.object;
+}
+
+static void
+see(void *data, const Object *before, const Object *after)
+{
+    g_autofree char *text = g_strdup_printf("%s:%s", object_name(after != NULL ? after : before),
+                                            before == NULL  ? "add"
+                                            : after == NULL ? "delete"
+                                                            : "update");
+
+    log_text(data, text);
+}
+
+static gboolean
+set_class(Object *object, const void *name)
+{
+    VOLUME(object)->class_name = name;
+    return TRUE;
+}
+
+static gboolean
+unfinalize(Object *object, const void *name)
+{
+    return object_remove_finalizer(object, name);
+}
+
+/* CGO-12, CGO-13, CGO-17, CGO-18; the index follows. */
+static void
+informers_follow_and_index(void **state)
+{
+    World *world = *state;
+    unsigned n;
+    ApiResponse response;
+
+    create(world, "old", "slow");
+    Informer *informer = process_informer(world->process, KIND_VOLUME, NULL);
+    InformerIndex *index = informer_add_index(informer, index_volumes_by_class);
+    informer_add_handler(informer, see, world);
+    const Object *fresh = create(world, "new", "fast");
+    ObjectKey *fresh_key = (ObjectKey *)fresh->key;
+    assert_null(informer_get(informer, fresh_key)); /* not before its event */
+    sim_run_until(world->sim, SIM_SECOND);
+    assert_ptr_equal(informer_get(informer, fresh_key), fresh);
+
+    const char *slow = strings_intern(objects_strings(world->objects), "slow"),
+               *fast = strings_intern(objects_strings(world->objects), "fast");
+    informer_index_get(index, fast, &n);
+    assert_int_equal(n, 1);
+    api_server_commit(
+        world->api,
+        &(ApiRequest){.verb = API_PATCH, .key = fresh_key, .edit = set_class, .arg = slow},
+        &response);
+    sim_run_until(world->sim, 2 * SIM_SECOND);
+    informer_index_get(index, fast, &n);
+    assert_int_equal(n, 0);
+    const Object *const *objects = informer_index_get(index, slow, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(object_name(objects[0]), "old");
+    assert_string_equal(object_name(objects[1]), "new");
+
+    api_server_commit(world->api,
+                      &(ApiRequest){.verb = API_PATCH,
+                                    .key = fresh_key,
+                                    .edit = unfinalize,
+                                    .arg = FINALIZER_PV_PROTECTION},
+                      &response);
+    api_server_commit(world->api, &(ApiRequest){.verb = API_DELETE, .key = fresh_key}, &response);
+    sim_run_until(world->sim, 3 * SIM_SECOND);
+    assert_null(informer_get(informer, fresh_key));
+    assert_string_equal(world->log->str, "old:add new:add new:update new:update new:delete");
+}
+
+/* ---- Event recorder ---- */
+
+static void
+record(World *world, EventRecorder *recorder, const Object *object, const char *message)
+{
+    event_recorder_record(recorder, object, "Warning", "Test",
+                          strings_intern(objects_strings(world->objects), message));
+}
+
+/* CGO-73: repeats are counted; another message is another Event. */
+static void
+repeats_become_counts(void **state)
+{
+    World *world = *state;
+    const Object *volume = create(world, "a", "slow");
+    ApiClient *client = api_client_new(world->process, "test", 0, 0);
+    EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_CORE);
+
+    for (unsigned i = 0; i < 3; i++)
+        record(world, recorder, volume, "again");
+    record(world, recorder, volume, "other");
+    sim_run_until(world->sim, SIM_SECOND);
+    assert_int_equal(api_server_n_events(world->api), 2);
+    assert_int_equal(api_server_event(world->api, 0)->count, 3);
+    assert_string_equal(api_server_event(world->api, 1)->message, "other");
+    event_recorder_free(recorder);
+    api_client_free(client);
+}
+
+/* API-171: the scheduler's series: a POST, a PATCH with count 2, then nothing. */
+static void
+series_are_written_twice(void **state)
+{
+    World *world = *state;
+    const Object *volume = create(world, "a", "slow");
+    ApiClient *client = api_client_new(world->process, "test", 0, 0);
+    EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_NEW);
+    uint64_t before = api_server_resource_version(world->api);
+
+    for (unsigned i = 0; i < 5; i++) {
+        record(world, recorder, volume,
+               i % 2 == 0 ? "even" : "odd"); /* the note is not part of it */
+        sim_run_until(world->sim, (SimTime)(i + 1) * SIM_SECOND);
+    }
+    assert_int_equal(api_server_resource_version(world->api), before + 2);
+    assert_int_equal(api_server_event(world->api, 0)->count, 2);
+    event_recorder_free(recorder);
+    api_client_free(client);
+}
+
+/* CGO-70: one after the other; the next takes its token only when the last is written. */
+static void
+one_sender_writes_one_after_the_other(void **state)
+{
+    World *world = *state;
+    const Object *volume = create(world, "a", "slow");
+    ApiClient *client = api_client_new(world->process, "test", 10, 1);
+    EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_CORE);
+
+    sim_dist_unref(world->timing.write);
+    world->timing.write = sim_dist_new_constant(500 * SIM_MS);
+    for (unsigned i = 0; i < 4; i++)
+        record(world, recorder, volume,
+               strings_internf(objects_strings(world->objects), "message %u", i));
+    sim_run_until(world->sim, 10 * SIM_SECOND);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(api_server_event(world->api, i)->written_at, (i + 1) * 500 * SIM_MS);
+    event_recorder_free(recorder);
+    api_client_free(client);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(keys_are_given_once_at_a_time),  TEST(of_two_delays_the_earlier_stays),
+        TEST(failures_double_the_wait),       TEST(mass_failures_share_a_bucket),
+        TEST(requests_wait_for_their_tokens), TEST(the_dead_get_no_replies),
+        TEST(informers_follow_and_index),     TEST(repeats_become_counts),
+        TEST(series_are_written_twice),       TEST(one_sender_writes_one_after_the_other),
+    };
+
+    return cmocka_run_group_tests_name("client", tests, NULL, NULL);
+}

@@ -23,6 +23,9 @@ phase_of(const Object *object)
     case KIND_STORAGE_CAPACITY:
     case KIND_STATEFUL_SET:
     case KIND_CONTROLLER_REVISION:
+    case KIND_VOLUME_SNAPSHOT:
+    case KIND_SNAPSHOT_CONTENT:
+    case KIND_SECRET:
     case N_KINDS:
         break;
     }

@@ -274,6 +274,9 @@ see_write(void *data, const Object *before, const Object *after)
     case KIND_STORAGE_CAPACITY:
     case KIND_STATEFUL_SET:
     case KIND_CONTROLLER_REVISION:
+    case KIND_VOLUME_SNAPSHOT:
+    case KIND_SNAPSHOT_CONTENT:
+    case KIND_SECRET:
     case N_KINDS:
         break;
     }

@@ -400,6 +400,9 @@ check_manifest(Checker *self, const ManifestInfo *info)
     case KIND_CSI_DRIVER: /* of a driver that no scenario has: a real cluster has more than one looks at */
     case KIND_STORAGE_CAPACITY:
     case KIND_CONTROLLER_REVISION:
+    case KIND_VOLUME_SNAPSHOT:
+    case KIND_SNAPSHOT_CONTENT:
+    case KIND_SECRET:
     case N_KINDS:
         return;
     }
@@ -438,7 +441,8 @@ static gboolean
 is_named_by_controllers(ObjectKind kind)
 {
     return kind == KIND_VOLUME || kind == KIND_ATTACHMENT || kind == KIND_STORAGE_CAPACITY ||
-           kind == KIND_CONTROLLER_REVISION || kind == KIND_CSI_NODE;
+           kind == KIND_CONTROLLER_REVISION || kind == KIND_CSI_NODE ||
+           kind == KIND_SNAPSHOT_CONTENT;
 }
 
 static const char *

@@ -6,6 +6,8 @@
 #include "fields.h"
 #include "manifest.h"
 #include "pod.h"
+#include "secret.h"
+#include "snapshot.h"
 #include "sim/random.h"
 
 static const KindClass *const kinds[N_KINDS] = {
@@ -20,6 +22,9 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_STORAGE_CAPACITY] = &storage_capacity_kind,
     [KIND_STATEFUL_SET] = &stateful_set_kind,
     [KIND_CONTROLLER_REVISION] = &controller_revision_kind,
+    [KIND_VOLUME_SNAPSHOT] = &volume_snapshot_kind,
+    [KIND_SNAPSHOT_CONTENT] = &snapshot_content_kind,
+    [KIND_SECRET] = &secret_kind,
 };
 
 /* Keys live in blocks, so that they never move. */

@@ -21,6 +21,9 @@ typedef enum {
     KIND_STORAGE_CAPACITY, /* CSIStorageCapacity */
     KIND_STATEFUL_SET,
     KIND_CONTROLLER_REVISION,
+    KIND_VOLUME_SNAPSHOT,
+    KIND_SNAPSHOT_CONTENT, /* VolumeSnapshotContent */
+    KIND_SECRET,
     N_KINDS,
 } ObjectKind;
 

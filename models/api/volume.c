@@ -42,6 +42,66 @@ static const SourceKind source_kinds[] = {
     {"vsphereVolume",        "volumePath",   NULL,     '\0'},
 };
 
+static const char *const secret_keys[N_VOLUME_SECRETS] = {
+    [SECRET_CONTROLLER_PUBLISH] = "controllerPublishSecretRef",
+    [SECRET_NODE_STAGE] = "nodeStageSecretRef",
+    [SECRET_NODE_PUBLISH] = "nodePublishSecretRef",
+    [SECRET_CONTROLLER_EXPAND] = "controllerExpandSecretRef",
+    [SECRET_NODE_EXPAND] = "nodeExpandSecretRef",
+};
+
+static const Field secret_fields[] = {
+    FIELD("name", field_word, SecretReference, name, FIELD_SPEC),
+    FIELD("namespace", field_word, SecretReference, namespace, FIELD_SPEC),
+    FIELDS_END,
+};
+
+VolumeSecrets *
+volume_secrets_new(const SecretReference *references)
+{
+    VolumeSecrets *self = NULL;
+
+    for (unsigned i = 0; i < N_VOLUME_SECRETS; i++) {
+        if (references[i].name == NULL)
+            continue;
+        if (self == NULL) {
+            self = g_new0(VolumeSecrets, 1);
+            self->n_refs = 1;
+        }
+        self->of[i] = references[i];
+    }
+    return self;
+}
+
+static void
+volume_secrets_unref(VolumeSecrets *self)
+{
+    if (self != NULL && --self->n_refs == 0)
+        g_free(self);
+}
+
+static gboolean
+volume_secrets_equal(const VolumeSecrets *a, const VolumeSecrets *b)
+{
+    static const VolumeSecrets none;
+
+    a = a == NULL ? &none : a;
+    b = b == NULL ? &none : b;
+    for (unsigned i = 0; i < N_VOLUME_SECRETS; i++)
+        if (!fields_equal(secret_fields, &a->of[i], &b->of[i]))
+            return FALSE;
+    return TRUE;
+}
+
+const SecretReference *
+volume_source_secret(const VolumeSource *self, VolumeSecret secret)
+{
+    const SecretReference *reference =
+        self == NULL || self->secrets == NULL ? NULL : &self->secrets->of[secret];
+
+    return reference == NULL || reference->name == NULL ? NULL : reference;
+}
+
 static const Field csi_fields[] = {
     FIELD("volumeAttributes", field_string_map, VolumeSource, attributes, FIELD_SPEC),
     FIELD("driver", field_string, VolumeSource, driver, FIELD_REQUIRED),
@@ -51,10 +111,40 @@ static const Field csi_fields[] = {
     FIELDS_END,
 };
 
+/* The secrets' keys: csi_source_parse() reads them. */
 static const char *const csi_ignored[] = {
     "controllerExpandSecretRef", "controllerPublishSecretRef", "nodeExpandSecretRef",
     "nodePublishSecretRef",      "nodeStageSecretRef",         NULL,
 };
+
+static void
+csi_source_parse(ApiParser *parser, const json_t *value, VolumeSource *source)
+{
+    SecretReference secrets[N_VOLUME_SECRETS] = {{0}};
+
+    fields_parse(parser, value, csi_fields, csi_ignored, source);
+    for (unsigned i = 0; i < N_VOLUME_SECRETS; i++) {
+        const json_t *reference = json_path_get(value, secret_keys[i]);
+        gsize length = api_parser_enter(parser, secret_keys[i]);
+        if (reference != NULL)
+            fields_parse(parser, reference, secret_fields, NULL, &secrets[i]);
+        api_parser_leave(parser, length);
+    }
+    source->secrets = volume_secrets_new(secrets);
+}
+
+static json_t *
+csi_source_to_json(const VolumeSource *source, const json_t *old)
+{
+    json_t *value = fields_to_json(csi_fields, source, old);
+
+    for (unsigned i = 0; value != NULL && i < N_VOLUME_SECRETS; i++) {
+        const SecretReference *secret = volume_source_secret(source, i);
+        if (secret != NULL)
+            json_object_set_new(value, secret_keys[i], fields_to_json(secret_fields, secret, NULL));
+    }
+    return value;
+}
 
 VolumeSource *
 volume_source_new(const VolumeSource *value)
@@ -82,6 +172,7 @@ volume_source_unref(VolumeSource *self)
     if (self == NULL || --self->n_refs > 0)
         return;
     string_map_unref(self->attributes);
+    volume_secrets_unref(self->secrets);
     g_free(self);
 }
 
@@ -141,7 +232,7 @@ volume_source_parse(ApiParser *parser, const json_t *spec, void *field)
         } else {
             found.plugin = kind->plugin;
             if (strcmp(kind->plugin, "csi") == 0)
-                fields_parse(parser, value, csi_fields, csi_ignored, &found);
+                csi_source_parse(parser, value, &found);
             else
                 in_tree_source_parse(parser, value, kind, &found);
         }
@@ -188,7 +279,7 @@ volume_source_over(const void *field, const json_t *manifest)
     const json_t *old = json_path_get(spec, source->plugin);
     json_t *value = NULL;
     if (strcmp(source->plugin, "csi") == 0)
-        value = fields_to_json(csi_fields, source, old);
+        value = csi_source_to_json(source, old);
     else if (old == NULL)
         value = in_tree_source_to_json(source);
     if (value != NULL)
@@ -210,7 +301,7 @@ volume_source_equal(const void *a, const void *b)
     if (x == y)
         return TRUE;
     return x != NULL && y != NULL && g_strcmp0(x->plugin, y->plugin) == 0 &&
-           fields_equal(csi_fields, x, y);
+           fields_equal(csi_fields, x, y) && volume_secrets_equal(x->secrets, y->secrets);
 }
 
 static const FieldType volume_source_type = {
@@ -304,6 +395,7 @@ static const FieldType claim_reference_type = {
 static const Field volume_fields[] = {
     FIELD("spec", volume_source_type, Volume, source, FIELD_SPEC | FIELD_PART | FIELD_REQUIRED),
     FIELD("spec.nodeAffinity.required", field_node_selector, Volume, node_affinity, FIELD_SPEC),
+    FIELD("spec.mountOptions", field_string_list, Volume, mount_options, FIELD_SPEC),
     FIELD("spec.accessModes", field_access_modes, Volume, access_modes, FIELD_REQUIRED),
     FIELD("spec.capacity.storage", field_quantity, Volume, capacity_bytes, FIELD_SPEC),
     FIELD("spec.claimRef", claim_reference_type, Volume, claim_ref, FIELD_SPEC),
@@ -324,7 +416,6 @@ static const Field volume_fields[] = {
 
 static const char *const volume_ignored[] = {
     IGNORED_ALWAYS,
-    "spec.mountOptions",
     "spec.csi",
     "spec.local",
     "spec.hostPath",

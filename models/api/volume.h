@@ -24,6 +24,25 @@ typedef struct {
     uint64_t resource_version;
 } ClaimReference;
 
+/* For which calls a CSI volume names a secret of its own. */
+typedef enum {
+    SECRET_CONTROLLER_PUBLISH,
+    SECRET_NODE_STAGE,
+    SECRET_NODE_PUBLISH,
+    SECRET_CONTROLLER_EXPAND,
+    SECRET_NODE_EXPAND,
+    N_VOLUME_SECRETS,
+} VolumeSecret;
+
+typedef struct {
+    const char *namespace, *name; /* interned; name NULL: none */
+} SecretReference;
+
+typedef struct {
+    unsigned n_refs;
+    SecretReference of[N_VOLUME_SECRETS];
+} VolumeSecrets;
+
 /* spec.csi, or another source: immutable, shared. */
 typedef struct {
     unsigned n_refs;
@@ -32,6 +51,7 @@ typedef struct {
     const char *handle;     /* csi.volumeHandle, or a path: what makes it one volume */
     const char *fs_type;    /* NULL: none */
     StringMap *attributes;  /* csi.volumeAttributes */
+    VolumeSecrets *secrets; /* csi.*SecretRef; NULL: none */
     gboolean read_only;
 } VolumeSource;
 
@@ -43,6 +63,7 @@ typedef struct {
     int64_t capacity_bytes;
     VolumeSource *source;
     NodeSelector *node_affinity; /* spec.nodeAffinity.required; NULL: none */
+    StringList *mount_options;
     ClaimReference claim_ref;
     uint32_t access_modes;   /* AccessModes */
     uint32_t volume_mode;    /* VolumeMode */
@@ -55,9 +76,15 @@ typedef struct {
 #define VOLUME(object) ((Volume *)(object))
 #define VOLUME_CONST(object) ((const Volume *)(object))
 
-VolumeSource *volume_source_new(const VolumeSource *value); /* takes the attributes */
+/* Takes the attributes, and secrets made by volume_secrets_new(). */
+VolumeSource *volume_source_new(const VolumeSource *value);
 VolumeSource *volume_source_ref(const VolumeSource *self);
 void volume_source_unref(VolumeSource *self);
+
+/* Returns: (owned): NULL if @references (N_VOLUME_SECRETS of them) are all none */
+VolumeSecrets *volume_secrets_new(const SecretReference *references);
+/* Returns: (borrowed): NULL: the volume names none for it */
+const SecretReference *volume_source_secret(const VolumeSource *self, VolumeSecret secret);
 
 const char *volume_class(const Volume *self);
 /* Whether the volume's claimRef is for this claim: same name and namespace, uid empty or equal (PVC-31). */

@@ -87,6 +87,9 @@ admission_create(ApiServer *self, Object *object, GString *message)
     case KIND_CSI_DRIVER:
     case KIND_STORAGE_CAPACITY:
     case KIND_CONTROLLER_REVISION:
+    case KIND_VOLUME_SNAPSHOT: /* custom resources and Secrets keep what they are created with */
+    case KIND_SNAPSHOT_CONTENT:
+    case KIND_SECRET:
     case N_KINDS:
         break;
     }

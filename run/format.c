@@ -283,12 +283,10 @@ read_number(FormatReader *self, const FormatType *type, const json_t *value, voi
 {
     double number = json_number_value(value);
 
-    if (!json_is_number(value))
-        fault_not(self, type, value);
-    else if (!(number >= type->min && number <= type->max))
-        fault_not(self, type, value);
-    else
+    if (json_is_number(value) && number >= type->min && number <= type->max)
         *(double *)target = number;
+    else
+        fault_not(self, type, value);
 }
 
 /* Returns: FALSE, and a fault, if it is none. 0 needs no unit */
@@ -841,21 +839,17 @@ format_reference(const FormatType *type, const char *title, unsigned level, GStr
 
 /* ---- The types ---- */
 
-#define WHOLE(type_name, low, high)                                                                \
-    {                                                                                              \
-        .name = type_name, .wanted = "a whole number", .read = read_unsigned,                      \
-        .schema = format_schema_integer, .size = sizeof(unsigned), .min = low, .max = high         \
-    }
-#define NUMBER(type_name, what, low, high)                                                         \
-    {                                                                                              \
-        .name = type_name, .wanted = what, .read = read_number, .schema = schema_number,           \
-        .size = sizeof(double), .min = low, .max = high                                            \
-    }
-#define MAPPING(type_name, of)                                                                     \
-    {                                                                                              \
-        .name = type_name, .wanted = "a mapping", .read = read_json, .schema = schema_map,         \
-        .item = of, .size = sizeof(json_t *)                                                       \
-    }
+/* clang-format off */
+#define WHOLE(type_name, low, high) { \
+    .name = (type_name), .wanted = "a whole number", .read = read_unsigned, .schema = format_schema_integer, \
+    .size = sizeof(unsigned), .min = (low), .max = (high)}
+#define NUMBER(type_name, what, low, high) { \
+    .name = (type_name), .wanted = (what), .read = read_number, .schema = schema_number, .size = sizeof(double), \
+    .min = (low), .max = (high)}
+#define MAPPING(type_name, of) { \
+    .name = (type_name), .wanted = "a mapping", .read = read_json, .schema = schema_map, .item = (of), \
+    .size = sizeof(json_t *)}
+/* clang-format on */
 
 const FormatType format_string = {.name = "text",
                                   .wanted = "text",

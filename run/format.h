@@ -160,8 +160,9 @@ json_t *format_schema_integer(const FormatType *type);
 
 #define FORMAT_STRUCT(type_name, table, struct_type, ...)                                          \
     {                                                                                              \
-        .name = type_name, .wanted = "a mapping", .read = format_read_struct,                      \
-        .schema = format_schema_struct, .fields = table, .size = sizeof(struct_type), __VA_ARGS__  \
+        .name = (type_name), .wanted = "a mapping", .read = format_read_struct,                    \
+        .schema = format_schema_struct, .fields = (table), .size = sizeof(struct_type),            \
+        __VA_ARGS__                                                                                \
     }
 #define FORMAT_LIST(of)                                                                            \
     {                                                                                              \
@@ -171,7 +172,7 @@ json_t *format_schema_integer(const FormatType *type);
 #define FORMAT_ENUM(of_words)                                                                      \
     {                                                                                              \
         .name = "word", .wanted = "a word", .read = format_read_enum,                              \
-        .schema = format_schema_enum, .words = of_words, .size = sizeof(int)                       \
+        .schema = format_schema_enum, .words = (of_words), .size = sizeof(int)                     \
     }
 
 /* The fields in Markdown, each table once, as its sections of a reference. */

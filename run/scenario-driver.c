@@ -6,7 +6,6 @@
 
 /* Drivers: fields, over those of a profile, over what most drivers do. */
 
-#define CAPABILITIES_GIVEN 1u /* see scenario-format.c */
 #define ATTACHER "external-attacher"
 
 /* ---- Sidecars ---- */

@@ -5,12 +5,10 @@
 #include "scenario-private.h"
 #include "stages.h"
 
-/* The tables of all fields of a scenario and of the profiles. */
+/* The tables of all fields of a scenario and of the profiles, below; before them what reads the values that only scenarios
+ * have. */
 
-/* clang-format off */
-
-#define AT(type, member) offsetof(type, member)
-#define END {NULL, NULL, 0, 0, NULL, NULL}
+static const FormatType limit_type, limit_list_type, range_type;
 
 gboolean
 scenario_read_method(FormatReader *reader, const json_t *value, CsiMethod *method)
@@ -18,7 +16,8 @@ scenario_read_method(FormatReader *reader, const json_t *value, CsiMethod *metho
     const char *names[CSI_N_METHODS];
 
     if (!json_is_string(value)) {
-        format_fault(reader, "such as CreateVolume", "must be the name of a CSI call, not %s", format_json_words(value));
+        format_fault(reader, "such as CreateVolume", "must be the name of a CSI call, not %s",
+                     format_json_words(value));
         return FALSE;
     }
     if (csi_method_parse(json_string_value(value), method))
@@ -48,8 +47,6 @@ read_method(FormatReader *reader, const FormatType *type, const json_t *value, v
     scenario_read_method(reader, value, target);
 }
 
-static const FormatType method_type = {.name = "CSI call", .wanted = "a CSI call", .read = read_method, .schema = schema_method, .size = sizeof(CsiMethod)};
-
 static void
 read_code(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
 {
@@ -57,7 +54,8 @@ read_code(FormatReader *reader, const FormatType *type, const json_t *value, voi
 
     (void)type;
     if (!json_is_string(value)) {
-        format_fault(reader, "such as INTERNAL", "must be a gRPC code, not %s", format_json_words(value));
+        format_fault(reader, "such as INTERNAL", "must be a gRPC code, not %s",
+                     format_json_words(value));
         return;
     }
     if (csi_code_parse(json_string_value(value), target)) {
@@ -82,8 +80,6 @@ schema_code(const FormatType *type)
     return json_pack("{s:o}", "enum", names);
 }
 
-static const FormatType code_type = {.name = "gRPC code", .wanted = "a gRPC code", .read = read_code, .schema = schema_code, .size = sizeof(CsiCode)};
-
 /* ---- Names ---- */
 
 static void
@@ -106,15 +102,19 @@ static json_t *
 schema_name(const FormatType *type)
 {
     (void)type;
-    return json_pack("{s:s, s:s, s:i}", "type", "string", "pattern", "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", "maxLength", 253);
+    return json_pack("{s:s, s:s, s:i}", "type", "string", "pattern",
+                     "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", "maxLength", 253);
 }
-
-static const FormatType name_type = {.name = "name", .wanted = "a name", .read = read_domain_name, .schema = schema_name, .size = sizeof(char *)};
 
 /* ---- Flags of processes ---- */
 
 static void
-set_flag(FormatReader *reader, const ProcessClass *class, void *scratch, const char *name, const json_t *value, GHashTable *flags)
+set_flag(FormatReader *reader,
+         const ProcessClass *class,
+         void *scratch,
+         const char *name,
+         const json_t *value,
+         GHashTable *flags)
 {
     const ProcessFlag *flag = process_class_flag(class, name);
     g_autofree char *text = format_scalar_text(value);
@@ -129,14 +129,18 @@ set_flag(FormatReader *reader, const ProcessClass *class, void *scratch, const c
 }
 
 static void
-fault_unknown_flag(FormatReader *reader, const ProcessClass *class, const json_t *value, const char *name)
+fault_unknown_flag(FormatReader *reader,
+                   const ProcessClass *class,
+                   const json_t *value,
+                   const char *name)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
 
     for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++)
         g_ptr_array_add(names, (char *)flag->name);
     g_autofree char *nearest = format_nearest(name, (const char *const *)names->pdata, names->len);
-    format_fault_member(reader, value, name, nearest, "%s has no flag of this name here", class->name);
+    format_fault_member(reader, value, name, nearest, "%s has no flag of this name here",
+                        class->name);
 }
 
 GHashTable *
@@ -152,7 +156,8 @@ scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_
         format_fault(reader, NULL, "must be a mapping of flags, not %s", format_json_words(value));
         return flags;
     }
-    json_object_foreach ((json_t *)value, name, member) {
+    json_object_foreach((json_t *)value, name, member)
+    {
         const char *bare = g_str_has_prefix(name, "--") ? name + 2 : name;
         if (process_class_flag(class, bare) == NULL) {
             fault_unknown_flag(reader, class, value, bare == name ? name : bare);
@@ -169,9 +174,11 @@ static json_t *
 schema_of_flag(const ProcessFlag *flag)
 {
     static const char *const types[] = {
-        [FLAG_BOOL] = "boolean", [FLAG_INT] = "integer", [FLAG_NUMBER] = "number", [FLAG_DURATION] = "string", [FLAG_STRING] = "string",
+        [FLAG_BOOL] = "boolean",    [FLAG_INT] = "integer",   [FLAG_NUMBER] = "number",
+        [FLAG_DURATION] = "string", [FLAG_STRING] = "string",
     };
-    g_autofree char *help = g_strdup_printf("%s; default %s", flag->help, *flag->default_value != '\0' ? flag->default_value : "none");
+    g_autofree char *help = g_strdup_printf(
+        "%s; default %s", flag->help, *flag->default_value != '\0' ? flag->default_value : "none");
 
     return json_pack("{s:s, s:s}", "type", types[flag->type], "description", help);
 }
@@ -183,7 +190,8 @@ schema_of_flags(const ProcessClass *class)
 
     for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++)
         json_object_set_new(properties, flag->name, schema_of_flag(flag));
-    return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties, "additionalProperties", 0);
+    return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
+                     "additionalProperties", 0);
 }
 
 /* Flags by process, of all that have this scope. */
@@ -197,7 +205,8 @@ schema_of_processes(ProcessScope scope)
         if (class->scope == scope && json_object_get(properties, class->name) == NULL)
             json_object_set_new(properties, class->name, schema_of_flags(class));
     }
-    return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties, "additionalProperties", 0);
+    return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
+                     "additionalProperties", 0);
 }
 
 static void
@@ -219,17 +228,20 @@ schema_kubelet_flags(const FormatType *type)
     return class != NULL ? schema_of_flags(class) : json_object();
 }
 
-static const FormatType kubelet_flags = {.name = "flags", .wanted = "a mapping of flags", .read = read_kubelet_flags, .schema = schema_kubelet_flags, .size = sizeof(GHashTable *)};
-
 static void
-fault_unknown_process(FormatReader *reader, ProcessScope scope, const json_t *value, const char *name)
+fault_unknown_process(FormatReader *reader,
+                      ProcessScope scope,
+                      const json_t *value,
+                      const char *name)
 {
     g_autofree char *names = process_class_names(scope);
     g_auto(GStrv) words = g_strsplit(names, ", ", -1);
-    g_autofree char *nearest = format_nearest(name, (const char *const *)words, g_strv_length(words));
+    g_autofree char *nearest =
+        format_nearest(name, (const char *const *)words, g_strv_length(words));
     g_autofree char *known = g_strdup_printf("known: %s", names);
 
-    format_fault_member(reader, value, name, nearest != NULL ? nearest : known, "there is no component of this name here");
+    format_fault_member(reader, value, name, nearest != NULL ? nearest : known,
+                        "there is no component of this name here");
 }
 
 static void
@@ -243,17 +255,20 @@ read_components(FormatReader *reader, const FormatType *type, const json_t *valu
     g_ptr_array_add(reader->tables, components);
     *(GHashTable **)target = components;
     if (!json_is_object(value)) {
-        format_fault(reader, NULL, "must be a mapping of components, not %s", format_json_words(value));
+        format_fault(reader, NULL, "must be a mapping of components, not %s",
+                     format_json_words(value));
         return;
     }
-    json_object_foreach ((json_t *)value, name, flags) {
+    json_object_foreach((json_t *)value, name, flags)
+    {
         const ProcessClass *class = process_class_find(name);
         if (class == NULL || class->scope != PER_CLUSTER) {
             fault_unknown_process(reader, PER_CLUSTER, value, name);
             continue;
         }
         FormatPlace place = format_enter_member(reader, value, name);
-        g_hash_table_insert(components, (char *)class->name, scenario_read_flags(reader, class, flags));
+        g_hash_table_insert(components, (char *)class->name,
+                            scenario_read_flags(reader, class, flags));
         format_leave(reader, place);
     }
 }
@@ -265,8 +280,6 @@ schema_components(const FormatType *type)
     return schema_of_processes(PER_CLUSTER);
 }
 
-static const FormatType components_type = {.name = "flags by component", .wanted = "a mapping", .read = read_components, .schema = schema_components, .size = sizeof(GHashTable *)};
-
 static json_t *
 schema_sidecars(const FormatType *type)
 {
@@ -275,9 +288,11 @@ schema_sidecars(const FormatType *type)
     json_t *flags;
 
     (void)type;
-    json_object_foreach (json_object_get(schema, "properties"), name, flags)
+    json_object_foreach(json_object_get(schema, "properties"), name, flags)
+    {
         json_object_set_new(json_object_get(schema, "properties"), name,
                             json_pack("{s:[{s:b}, O]}", "anyOf", "const", 0, flags));
+    }
     return schema;
 }
 
@@ -289,9 +304,6 @@ read_mapping(FormatReader *reader, const FormatType *type, const json_t *value, 
     else
         format_fault(reader, type->hint, "must be a mapping, not %s", format_json_words(value));
 }
-
-/* Read by scenario-driver.c, with fromManifest. */
-static const FormatType sidecars_type = {.name = "flags by sidecar", .wanted = "a mapping", .read = read_mapping, .schema = schema_sidecars, .size = sizeof(json_t *)};
 
 /* ---- Drivers ---- */
 
@@ -305,12 +317,14 @@ read_latencies(FormatReader *reader, const FormatType *type, const json_t *value
 
     (void)type;
     if (!json_is_object(value)) {
-        format_fault(reader, "such as {CreateVolume: 1s}", "must be a mapping, not %s", format_json_words(value));
+        format_fault(reader, "such as {CreateVolume: 1s}", "must be a mapping, not %s",
+                     format_json_words(value));
         return;
     }
     for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
         names[i] = csi_latency_name(i);
-    json_object_foreach ((json_t *)value, name, member) {
+    json_object_foreach((json_t *)value, name, member)
+    {
         CsiLatency which;
         if (!csi_latency_parse(name, &which)) {
             g_autofree char *nearest = format_nearest(name, names, CSI_N_LATENCIES);
@@ -331,10 +345,9 @@ schema_latencies(const FormatType *type)
     (void)type;
     for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
         json_object_set_new(properties, csi_latency_name(i), format_dist.schema(&format_dist));
-    return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties, "additionalProperties", 0);
+    return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
+                     "additionalProperties", 0);
 }
-
-static const FormatType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping", .read = read_latencies, .schema = schema_latencies};
 
 typedef struct {
     const char *name;
@@ -342,43 +355,41 @@ typedef struct {
 } Capability;
 
 static const Capability controller_capabilities[] = {
-    {"CREATE_DELETE_VOLUME", CSI_CONTROLLER_CREATE_DELETE_VOLUME},
-    {"PUBLISH_UNPUBLISH_VOLUME", CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME},
-    {"LIST_VOLUMES", CSI_CONTROLLER_LIST_VOLUMES},
-    {"GET_CAPACITY", CSI_CONTROLLER_GET_CAPACITY},
-    {"CREATE_DELETE_SNAPSHOT", CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT},
-    {"LIST_SNAPSHOTS", CSI_CONTROLLER_LIST_SNAPSHOTS},
-    {"CLONE_VOLUME", CSI_CONTROLLER_CLONE_VOLUME},
-    {"PUBLISH_READONLY", CSI_CONTROLLER_PUBLISH_READONLY},
-    {"EXPAND_VOLUME", CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY},
+    {"CREATE_DELETE_VOLUME",         CSI_CONTROLLER_CREATE_DELETE_VOLUME        },
+    {"PUBLISH_UNPUBLISH_VOLUME",     CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME    },
+    {"LIST_VOLUMES",                 CSI_CONTROLLER_LIST_VOLUMES                },
+    {"GET_CAPACITY",                 CSI_CONTROLLER_GET_CAPACITY                },
+    {"CREATE_DELETE_SNAPSHOT",       CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT      },
+    {"LIST_SNAPSHOTS",               CSI_CONTROLLER_LIST_SNAPSHOTS              },
+    {"CLONE_VOLUME",                 CSI_CONTROLLER_CLONE_VOLUME                },
+    {"PUBLISH_READONLY",             CSI_CONTROLLER_PUBLISH_READONLY            },
+    {"EXPAND_VOLUME",                CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY    },
     {"LIST_VOLUMES_PUBLISHED_NODES", CSI_CONTROLLER_LIST_VOLUMES_PUBLISHED_NODES},
-    {"VOLUME_CONDITION", CSI_CONTROLLER_VOLUME_CONDITION},
-    {"GET_VOLUME", CSI_CONTROLLER_GET_VOLUME_CAPABILITY},
-    {"SINGLE_NODE_MULTI_WRITER", CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER},
-    {"MODIFY_VOLUME", CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY},
-    {"GET_SNAPSHOT", CSI_CONTROLLER_GET_SNAPSHOT_CAPABILITY},
-    {NULL, 0},
+    {"VOLUME_CONDITION",             CSI_CONTROLLER_VOLUME_CONDITION            },
+    {"GET_VOLUME",                   CSI_CONTROLLER_GET_VOLUME_CAPABILITY       },
+    {"SINGLE_NODE_MULTI_WRITER",     CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER    },
+    {"MODIFY_VOLUME",                CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY    },
+    {"GET_SNAPSHOT",                 CSI_CONTROLLER_GET_SNAPSHOT_CAPABILITY     },
+    {NULL,                           0                                          },
 };
 
 static const Capability node_capabilities[] = {
-    {"STAGE_UNSTAGE_VOLUME", CSI_NODE_STAGE_UNSTAGE_VOLUME},
-    {"GET_VOLUME_STATS", CSI_NODE_GET_VOLUME_STATS_CAPABILITY},
-    {"EXPAND_VOLUME", CSI_NODE_EXPAND_VOLUME_CAPABILITY},
-    {"VOLUME_CONDITION", CSI_NODE_VOLUME_CONDITION},
-    {"SINGLE_NODE_MULTI_WRITER", CSI_NODE_SINGLE_NODE_MULTI_WRITER},
-    {"VOLUME_MOUNT_GROUP", CSI_NODE_VOLUME_MOUNT_GROUP},
-    {NULL, 0},
+    {"STAGE_UNSTAGE_VOLUME",     CSI_NODE_STAGE_UNSTAGE_VOLUME       },
+    {"GET_VOLUME_STATS",         CSI_NODE_GET_VOLUME_STATS_CAPABILITY},
+    {"EXPAND_VOLUME",            CSI_NODE_EXPAND_VOLUME_CAPABILITY   },
+    {"VOLUME_CONDITION",         CSI_NODE_VOLUME_CONDITION           },
+    {"SINGLE_NODE_MULTI_WRITER", CSI_NODE_SINGLE_NODE_MULTI_WRITER   },
+    {"VOLUME_MOUNT_GROUP",       CSI_NODE_VOLUME_MOUNT_GROUP         },
+    {NULL,                       0                                   },
 };
 
 static const Capability plugin_capabilities[] = {
-    {"CONTROLLER_SERVICE", CSI_PLUGIN_CONTROLLER_SERVICE},
+    {"CONTROLLER_SERVICE",               CSI_PLUGIN_CONTROLLER_SERVICE              },
     {"VOLUME_ACCESSIBILITY_CONSTRAINTS", CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS},
-    {"EXPANSION_ONLINE", CSI_PLUGIN_EXPANSION_ONLINE},
-    {"EXPANSION_OFFLINE", CSI_PLUGIN_EXPANSION_OFFLINE},
-    {NULL, 0},
+    {"EXPANSION_ONLINE",                 CSI_PLUGIN_EXPANSION_ONLINE                },
+    {"EXPANSION_OFFLINE",                CSI_PLUGIN_EXPANSION_OFFLINE               },
+    {NULL,                               0                                          },
 };
-
-#define CAPABILITIES_GIVEN 1u /* bit 0 is no capability: the field was there */
 
 static uint32_t
 capability_bit(const Capability *table, const char *name)
@@ -390,7 +401,10 @@ capability_bit(const Capability *table, const char *name)
 }
 
 static void
-read_capability_list(FormatReader *reader, const Capability *table, const json_t *value, uint32_t *mask)
+read_capability_list(FormatReader *reader,
+                     const Capability *table,
+                     const json_t *value,
+                     uint32_t *mask)
 {
     const char *names[32];
     unsigned n_names = 0;
@@ -406,7 +420,8 @@ read_capability_list(FormatReader *reader, const Capability *table, const json_t
         const char *name = json_string_value(json_array_get(value, i));
         uint32_t bit = capability_bit(table, name);
         FormatPlace place = format_enter_item(reader, value, i);
-        g_autofree char *nearest = bit == 0 && name != NULL ? format_nearest(name, names, n_names) : NULL;
+        g_autofree char *nearest =
+            bit == 0 && name != NULL ? format_nearest(name, names, n_names) : NULL;
         if (bit == 0)
             format_fault(reader, nearest, "\"%s\" is no capability", name != NULL ? name : "");
         *mask |= bit;
@@ -424,38 +439,27 @@ schema_capability_list(const Capability *table)
     return json_pack("{s:s, s:{s:o}}", "type", "array", "items", "enum", words);
 }
 
-#define CAPABILITIES(of)                                                                                                       \
-    static void read_##of(FormatReader *reader, const FormatType *type, const json_t *value, void *target)                     \
-    {                                                                                                                          \
-        (void)type;                                                                                                            \
-        read_capability_list(reader, of, value, target);                                                                       \
-    }                                                                                                                          \
-    static json_t *schema_##of(const FormatType *type)                                                                         \
-    {                                                                                                                          \
-        (void)type;                                                                                                            \
-        return schema_capability_list(of);                                                                                     \
-    }                                                                                                                          \
-    static const FormatType of##_type = {.name = "list of capabilities", .wanted = "a list", .read = read_##of, .schema = schema_##of, .size = sizeof(uint32_t)}
+#define CAPABILITIES(of)                                                                           \
+    static void read_##of(FormatReader *reader, const FormatType *type, const json_t *value,       \
+                          void *target)                                                            \
+    {                                                                                              \
+        (void)type;                                                                                \
+        read_capability_list(reader, of, value, target);                                           \
+    }                                                                                              \
+    static json_t *schema_##of(const FormatType *type)                                             \
+    {                                                                                              \
+        (void)type;                                                                                \
+        return schema_capability_list(of);                                                         \
+    }                                                                                              \
+    static const FormatType of##_type = {.name = "list of capabilities",                           \
+                                         .wanted = "a list",                                       \
+                                         .read = read_##of,                                        \
+                                         .schema = schema_##of,                                    \
+                                         .size = sizeof(uint32_t)}
 
 CAPABILITIES(controller_capabilities);
 CAPABILITIES(node_capabilities);
 CAPABILITIES(plugin_capabilities);
-
-static const FormatField error_fields[] = {
-    {"method", &method_type, AT(CsiModelledError, method), 0, "any", "The CSI call that fails"},
-    {"code", &code_type, AT(CsiModelledError, code), FORMAT_REQUIRED, NULL, "The gRPC code, such as INTERNAL or RESOURCE_EXHAUSTED"},
-    {"message", &format_string, AT(CsiModelledError, message), 0, "injected error", "What Events show"},
-    {"probability", &format_probability, AT(CsiModelledError, probability), 0, "1", "Of each call"},
-    {"count", &format_natural, AT(CsiModelledError, count), 0, "0: without end", "Only so many times"},
-    {"perVolume", &format_bool, AT(CsiModelledError, per_volume), 0, "false", "The count holds for each volume alone"},
-    {"zone", &format_string, AT(CsiModelledError, zone), 0, NULL, "Only CreateVolume calls whose first preferred topology is there"},
-    {"node", &format_string, AT(CsiModelledError, node), 0, NULL, "Only calls for this node"},
-    {"from", &format_duration, AT(CsiModelledError, from), 0, "0s", "Not before this time"},
-    {"until", &format_duration, AT(CsiModelledError, until), 0, "the end", "Not from this time on"},
-    {"latency", &format_dist, AT(CsiModelledError, latency), 0, "as if it succeeded", "Of the failing call"},
-    {"afterEffect", &format_bool, AT(CsiModelledError, after_effect), 0, "false", "The work is done, only the answer says otherwise"},
-    END,
-};
 
 static void
 error_init(void *target)
@@ -471,26 +475,6 @@ error_check(FormatReader *reader, const json_t *value, void *target)
     if (error->until != 0 && error->until <= error->from)
         format_fault_member(reader, value, "until", NULL, "is not after \"from\"");
 }
-
-static const FormatType error_type = FORMAT_STRUCT("error", error_fields, CsiModelledError, .init = error_init, .check = error_check);
-static const FormatType errors_type = FORMAT_LIST(error_type);
-
-static const FormatField rate_fields[] = {
-    {"qps", &format_rate, AT(LimitFields, rate.qps) - AT(LimitFields, rate), FORMAT_REQUIRED, NULL, "Calls a second"},
-    {"burst", &format_count, AT(LimitFields, rate.burst) - AT(LimitFields, rate), FORMAT_REQUIRED, NULL, "Calls at once"},
-    END,
-};
-static const FormatType rate_type = FORMAT_STRUCT("rate", rate_fields, ((LimitFields *)0)->rate);
-
-static const FormatField limit_fields[] = {
-    {"methods", &format_method_mask, AT(LimitFields, methods), 0, "all controller calls", "The CSI calls that share the limit"},
-    {"concurrent", &format_natural, AT(LimitFields, concurrent), 0, "0: no limit", "Calls served at once"},
-    {"rate", &rate_type, AT(LimitFields, rate), 0, "no limit", "A token bucket"},
-    {"perNode", &format_bool, AT(LimitFields, per_node), 0, "false", "Each node has its own"},
-    END,
-};
-static const FormatType limit_type = FORMAT_STRUCT("limit", limit_fields, LimitFields);
-static const FormatType limit_list_type = FORMAT_LIST(limit_type);
 
 /* One limit needs no list around it. */
 static void
@@ -512,8 +496,301 @@ static json_t *
 schema_limits(const FormatType *type)
 {
     (void)type;
-    return json_pack("{s:[o, o]}", "anyOf", format_schema_struct(&limit_type), format_schema_list(&limit_list_type));
+    return json_pack("{s:[o, o]}", "anyOf", format_schema_struct(&limit_type),
+                     format_schema_list(&limit_list_type));
 }
+
+static void
+volume_size_check(FormatReader *reader, const json_t *value, void *target)
+{
+    const int64_t *size = target; /* min, max, step, default */
+
+    if (size[1] != 0 && size[0] > size[1])
+        format_fault_member(reader, value, "min", NULL, "is greater than \"max\"");
+}
+
+void
+scenario_driver_fields_init(void *target)
+{
+    *(DriverFields *)target = (DriverFields){.attach_required = -1, .topologies_per_volume = 1};
+}
+
+/* Read by scenario-driver.c, the profile first. */
+static void
+read_driver(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+{
+    DriverFields *fields = target;
+
+    if (!json_is_object(value)) {
+        format_fault(reader, NULL, "must be %s, not %s", type->wanted, format_json_words(value));
+        return;
+    }
+    fields->source = value;
+    fields->at = reader->at;
+    fields->path = format_intern(reader, reader->path->str);
+}
+
+/* ---- Nodes ---- */
+
+static void
+node_init(void *target)
+{
+    *(NodeFields *)target = (NodeFields){.nodes = {.count = 1}};
+}
+
+static void
+node_check(FormatReader *reader, const json_t *value, void *target)
+{
+    NodeFields *fields = target;
+    const char *name = fields->nodes.name;
+
+    fields->source = value;
+    fields->at = reader->at;
+    fields->path = format_intern(reader, reader->path->str);
+    if (name == NULL)
+        return;
+    const char *place = strstr(name, "%d");
+    g_auto(GStrv) parts = g_strsplit(name, "%d", -1);
+    g_autofree char *first = g_strjoinv("0", parts);
+    const char *fault = name_fault_subdomain(first);
+
+    if (fields->nodes.count > 1 && place == NULL)
+        format_fault_member(reader, value, "name", "such as \"node-%d\"",
+                            "\"%s\" needs \"%%d\": there are %u nodes", name, fields->nodes.count);
+    else if (g_strv_length(parts) > 2)
+        format_fault_member(reader, value, "name", NULL, "\"%s\" has \"%%d\" twice", name);
+    else if (fault != NULL)
+        format_fault_member(reader, value, "name", fault, "\"%s\" is not a valid name", name);
+    else
+        return;
+    fields->nodes.name = NULL; /* of no use to other checks */
+}
+
+/* ---- Workload ---- */
+
+static void
+create_check(FormatReader *reader, const json_t *value, void *target)
+{
+    CreateFields *fields = target;
+
+    if (json_object_get(value, "count") != NULL && fields->count == 0 &&
+        json_is_integer(json_object_get(value, "count")))
+        format_fault_member(reader, value, "count", NULL, "0 copies are none: at least 1");
+    if (fields->interarrival != NULL && json_object_get(value, "count") == NULL)
+        format_fault_member(reader, value, "interarrival", NULL, "needs \"count\" beside it");
+}
+
+static void
+target_init(void *target)
+{
+    *(TargetFields *)target = (TargetFields){.grace_s = -1};
+}
+
+static void
+action_init(void *target)
+{
+    *(ActionFields *)target = (ActionFields){.restart_after = -1};
+}
+
+static void
+action_check(FormatReader *reader, const json_t *value, void *target)
+{
+    ActionFields *fields = target;
+
+    fields->source = value;
+    fields->place = reader->at;
+    fields->path = format_intern(reader, reader->path->str);
+}
+
+static void
+workload_check(FormatReader *reader, const json_t *value, void *target)
+{
+    static const char *const actions[] = {"create", "delete", "patch", "scale", "setDriver"};
+    unsigned n = 0;
+
+    action_check(reader, value, target);
+    for (unsigned i = 0; i < G_N_ELEMENTS(actions); i++)
+        n += json_object_get(value, actions[i]) != NULL;
+    if (n != 1)
+        format_fault(reader, "one of create, delete, patch, scale, setDriver",
+                     n == 0 ? "nothing is to be done here"
+                            : "does %u things at once: make an item of each",
+                     n);
+}
+
+/* ---- What is expected ---- */
+
+static void
+slo_init(void *target)
+{
+    *(SloFields *)target = (SloFields){.quantile = 1};
+}
+
+static void
+slo_check(FormatReader *reader, const json_t *value, void *target)
+{
+    (void)value;
+    ((SloFields *)target)->place = reader->at;
+}
+
+/* 3, or {min: 2, max: 4}. */
+static void
+read_count(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+{
+    CountFields *count = target;
+
+    (void)type;
+    if (!json_is_object(value)) {
+        format_read(reader, &format_integer, value, &count->min);
+        count->max = count->min;
+        return;
+    }
+    *count = (CountFields){0, INT64_MAX};
+    format_read_fields(reader, range_type.fields, value, count, FALSE);
+    if (count->min > count->max)
+        format_fault(reader, NULL, "\"min\" is greater than \"max\"");
+}
+
+static json_t *
+schema_count(const FormatType *type)
+{
+    (void)type;
+    return json_pack("{s:[o, o]}", "anyOf", format_schema_integer(&format_integer),
+                     format_schema_struct(&range_type));
+}
+
+static void
+expected_init(void *target)
+{
+    *(ExpectedFields *)target = (ExpectedFields){
+        .ready = -1, .count = {-1, -1}
+    };
+}
+
+static void
+expected_check(FormatReader *reader, const json_t *value, void *target)
+{
+    (void)reader;
+    (void)value;
+    ((ExpectedFields *)target)->is_given = TRUE;
+}
+
+/* A word of a table, kept as text. */
+static void
+read_word(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+{
+    int which = -1;
+
+    format_read_enum(reader, type, value, &which);
+    if (which >= 0)
+        *(const char **)target = type->words[which];
+}
+
+static void
+expect_init(void *target)
+{
+    *(ExpectFields *)target = (ExpectFields){.at = SIM_TIME_MAX};
+}
+
+static void
+expect_check(FormatReader *reader, const json_t *value, void *target)
+{
+    ExpectFields *fields = target;
+
+    fields->source = value;
+    fields->place = reader->at;
+    fields->path = format_intern(reader, reader->path->str);
+    if (json_object_size(value) == (json_object_get(value, "at") != NULL))
+        format_fault(reader, "one of pods, claims, volumes, attachments, nodes, driverVolumes",
+                     "nothing is expected here");
+}
+
+/* ---- The whole ---- */
+
+static json_t *
+schema_until(const FormatType *type)
+{
+    (void)type;
+    return json_pack("{s:s}", "type", "string");
+}
+
+/* A time, or "idle": read by scenario.c. */
+static void
+read_until(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+{
+    SimTime time;
+
+    (void)type;
+    if (g_strcmp0(json_string_value(value), "idle") != 0)
+        format_read(reader, &format_duration, value, &time);
+    *(const json_t **)target = value;
+}
+
+static void
+spec_init(void *target)
+{
+    *(SpecFields *)target = (SpecFields){.seed = 1, .idle_for = 10 * SIM_MINUTE};
+}
+
+/* ==== The tables: a row for each field ==== */
+
+/* clang-format off */
+
+#define AT(type, member) offsetof(type, member)
+#define END {NULL, NULL, 0, 0, NULL, NULL}
+
+static const FormatType method_type = {.name = "CSI call", .wanted = "a CSI call", .read = read_method, .schema = schema_method, .size = sizeof(CsiMethod)};
+
+static const FormatType code_type = {.name = "gRPC code", .wanted = "a gRPC code", .read = read_code, .schema = schema_code, .size = sizeof(CsiCode)};
+
+static const FormatType name_type = {.name = "name", .wanted = "a name", .read = read_domain_name, .schema = schema_name, .size = sizeof(char *)};
+
+static const FormatType kubelet_flags = {.name = "flags", .wanted = "a mapping of flags", .read = read_kubelet_flags, .schema = schema_kubelet_flags, .size = sizeof(GHashTable *)};
+
+static const FormatType components_type = {.name = "flags by component", .wanted = "a mapping", .read = read_components, .schema = schema_components, .size = sizeof(GHashTable *)};
+
+/* Read by scenario-driver.c, with fromManifest. */
+static const FormatType sidecars_type = {.name = "flags by sidecar", .wanted = "a mapping", .read = read_mapping, .schema = schema_sidecars, .size = sizeof(json_t *)};
+
+/* ---- Drivers ---- */
+
+static const FormatType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping", .read = read_latencies, .schema = schema_latencies};
+
+static const FormatField error_fields[] = {
+    {"method", &method_type, AT(CsiModelledError, method), 0, "any", "The CSI call that fails"},
+    {"code", &code_type, AT(CsiModelledError, code), FORMAT_REQUIRED, NULL, "The gRPC code, such as INTERNAL or RESOURCE_EXHAUSTED"},
+    {"message", &format_string, AT(CsiModelledError, message), 0, "injected error", "What Events show"},
+    {"probability", &format_probability, AT(CsiModelledError, probability), 0, "1", "Of each call"},
+    {"count", &format_natural, AT(CsiModelledError, count), 0, "0: without end", "Only so many times"},
+    {"perVolume", &format_bool, AT(CsiModelledError, per_volume), 0, "false", "The count holds for each volume alone"},
+    {"zone", &format_string, AT(CsiModelledError, zone), 0, NULL, "Only CreateVolume calls whose first preferred topology is there"},
+    {"node", &format_string, AT(CsiModelledError, node), 0, NULL, "Only calls for this node"},
+    {"from", &format_duration, AT(CsiModelledError, from), 0, "0s", "Not before this time"},
+    {"until", &format_duration, AT(CsiModelledError, until), 0, "the end", "Not from this time on"},
+    {"latency", &format_dist, AT(CsiModelledError, latency), 0, "as if it succeeded", "Of the failing call"},
+    {"afterEffect", &format_bool, AT(CsiModelledError, after_effect), 0, "false", "The work is done, only the answer says otherwise"},
+    END,
+};
+
+static const FormatType error_type = FORMAT_STRUCT("error", error_fields, CsiModelledError, .init = error_init, .check = error_check);
+static const FormatType errors_type = FORMAT_LIST(error_type);
+
+static const FormatField rate_fields[] = {
+    {"qps", &format_rate, AT(LimitFields, rate.qps) - AT(LimitFields, rate), FORMAT_REQUIRED, NULL, "Calls a second"},
+    {"burst", &format_count, AT(LimitFields, rate.burst) - AT(LimitFields, rate), FORMAT_REQUIRED, NULL, "Calls at once"},
+    END,
+};
+static const FormatType rate_type = FORMAT_STRUCT("rate", rate_fields, ((LimitFields *)0)->rate);
+
+static const FormatField limit_fields[] = {
+    {"methods", &format_method_mask, AT(LimitFields, methods), 0, "all controller calls", "The CSI calls that share the limit"},
+    {"concurrent", &format_natural, AT(LimitFields, concurrent), 0, "0: no limit", "Calls served at once"},
+    {"rate", &rate_type, AT(LimitFields, rate), 0, "no limit", "A token bucket"},
+    {"perNode", &format_bool, AT(LimitFields, per_node), 0, "false", "Each node has its own"},
+    END,
+};
+static const FormatType limit_type = FORMAT_STRUCT("limit", limit_fields, LimitFields);
+static const FormatType limit_list_type = FORMAT_LIST(limit_type);
 
 static const FormatType limits_type = {.name = "limit, or list of limits", .wanted = "a mapping or a list", .read = read_limits, .schema = schema_limits, .item = &limit_type, .size = sizeof(FormatList)};
 
@@ -534,15 +811,6 @@ static const FormatField volume_size_fields[] = {
     {"default", &format_quantity, SIZE_AT(def), 0, "1Gi", "When the caller names none"},
     END,
 };
-
-static void
-volume_size_check(FormatReader *reader, const json_t *value, void *target)
-{
-    const int64_t *size = target; /* min, max, step, default */
-
-    if (size[1] != 0 && size[0] > size[1])
-        format_fault_member(reader, value, "min", NULL, "is greater than \"max\"");
-}
 
 static const FormatType volume_size_type = FORMAT_STRUCT("volume size", volume_size_fields, ((DriverFields *)0)->volume_size, .check = volume_size_check);
 
@@ -614,27 +882,6 @@ static const FormatField profile_driver_fields[] = {
     END,
 };
 
-void
-scenario_driver_fields_init(void *target)
-{
-    *(DriverFields *)target = (DriverFields){.attach_required = -1, .topologies_per_volume = 1};
-}
-
-/* Read by scenario-driver.c, the profile first. */
-static void
-read_driver(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
-{
-    DriverFields *fields = target;
-
-    if (!json_is_object(value)) {
-        format_fault(reader, NULL, "must be %s, not %s", type->wanted, format_json_words(value));
-        return;
-    }
-    fields->source = value;
-    fields->at = reader->at;
-    fields->path = format_intern(reader, reader->path->str);
-}
-
 const FormatType scenario_driver_format = {.name = "driver", .wanted = "a mapping", .read = read_driver, .schema = format_schema_struct, .fields = driver_fields, .size = sizeof(DriverFields)};
 const FormatType scenario_set_driver_format = {.name = "driver change", .wanted = "a mapping", .read = read_mapping, .schema = format_schema_struct, .fields = set_driver_fields, .size = sizeof(json_t *)};
 const FormatType scenario_profile_format = {.name = "profile", .wanted = "a mapping", .read = read_mapping, .schema = format_schema_struct, .fields = profile_driver_fields, .size = sizeof(json_t *)};
@@ -656,39 +903,6 @@ static const FormatField node_fields[] = {
     END,
 };
 
-static void
-node_init(void *target)
-{
-    *(NodeFields *)target = (NodeFields){.nodes = {.count = 1}};
-}
-
-static void
-node_check(FormatReader *reader, const json_t *value, void *target)
-{
-    NodeFields *fields = target;
-    const char *name = fields->nodes.name;
-
-    fields->source = value;
-    fields->at = reader->at;
-    fields->path = format_intern(reader, reader->path->str);
-    if (name == NULL)
-        return;
-    const char *place = strstr(name, "%d");
-    g_auto(GStrv) parts = g_strsplit(name, "%d", -1);
-    g_autofree char *first = g_strjoinv("0", parts);
-    const char *fault = name_fault_subdomain(first);
-
-    if (fields->nodes.count > 1 && place == NULL)
-        format_fault_member(reader, value, "name", "such as \"node-%d\"", "\"%s\" needs \"%%d\": there are %u nodes", name, fields->nodes.count);
-    else if (g_strv_length(parts) > 2)
-        format_fault_member(reader, value, "name", NULL, "\"%s\" has \"%%d\" twice", name);
-    else if (fault != NULL)
-        format_fault_member(reader, value, "name", fault, "\"%s\" is not a valid name", name);
-    else
-        return;
-    fields->nodes.name = NULL; /* of no use to other checks */
-}
-
 static const FormatType node_type = FORMAT_STRUCT("nodes", node_fields, NodeFields, .init = node_init, .check = node_check);
 static const FormatType nodes_type = FORMAT_LIST(node_type);
 
@@ -701,28 +915,11 @@ static const FormatField create_fields[] = {
     END,
 };
 
-static void
-create_check(FormatReader *reader, const json_t *value, void *target)
-{
-    CreateFields *fields = target;
-
-    if (json_object_get(value, "count") != NULL && fields->count == 0 && json_is_integer(json_object_get(value, "count")))
-        format_fault_member(reader, value, "count", NULL, "0 copies are none: at least 1");
-    if (fields->interarrival != NULL && json_object_get(value, "count") == NULL)
-        format_fault_member(reader, value, "interarrival", NULL, "needs \"count\" beside it");
-}
-
 static const FormatType create_type = FORMAT_STRUCT("create", create_fields, CreateFields, .check = create_check);
 
 #define TARGET_FIELDS(kinds) \
     {"kind", &format_string, AT(TargetFields, kind), FORMAT_REQUIRED, NULL, kinds}, \
     {"namespace", &format_string, AT(TargetFields, namespace), 0, "default", "Of the object"}
-
-static void
-target_init(void *target)
-{
-    *(TargetFields *)target = (TargetFields){.grace_s = -1};
-}
 
 static const FormatType grace_type = {.name = "whole number", .wanted = "a whole number of seconds", .read = format_read_integer, .schema = format_schema_integer, .size = sizeof(int64_t), .min = 0, .max = 1e6};
 
@@ -751,35 +948,6 @@ static const FormatField scale_fields[] = {
 };
 static const FormatType scale_type = FORMAT_STRUCT("scale", scale_fields, TargetFields, .init = target_init);
 
-static void
-action_init(void *target)
-{
-    *(ActionFields *)target = (ActionFields){.restart_after = -1};
-}
-
-static void
-action_check(FormatReader *reader, const json_t *value, void *target)
-{
-    ActionFields *fields = target;
-
-    fields->source = value;
-    fields->place = reader->at;
-    fields->path = format_intern(reader, reader->path->str);
-}
-
-static void
-workload_check(FormatReader *reader, const json_t *value, void *target)
-{
-    static const char *const actions[] = {"create", "delete", "patch", "scale", "setDriver"};
-    unsigned n = 0;
-
-    action_check(reader, value, target);
-    for (unsigned i = 0; i < G_N_ELEMENTS(actions); i++)
-        n += json_object_get(value, actions[i]) != NULL;
-    if (n != 1)
-        format_fault(reader, "one of create, delete, patch, scale, setDriver", n == 0 ? "nothing is to be done here" : "does %u things at once: make an item of each", n);
-}
-
 static const FormatField workload_fields[] = {
     {"at", &format_duration, AT(ActionFields, at), 0, "0s", "When"},
     {"create", &create_type, AT(ActionFields, create), 0, NULL, "Objects appear"},
@@ -804,7 +972,7 @@ static const FormatField fault_fields[] = {
 static const FormatType fault_type = FORMAT_STRUCT("fault", fault_fields, ActionFields, .init = action_init, .check = action_check);
 static const FormatType faults_type = FORMAT_LIST(fault_type);
 
-/* ---- What is expected ---- */
+/* ---- Expectations ---- */
 
 static const char *const stages[] = {
 #define STAGE_WORD(member, name, meaning) name,
@@ -813,17 +981,7 @@ static const char *const stages[] = {
     NULL,
 };
 
-static void
-read_stage(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
-{
-    int which = -1;
-
-    format_read_enum(reader, type, value, &which);
-    if (which >= 0)
-        *(const char **)target = stages[which];
-}
-
-static const FormatType stage_type = {.name = "word", .wanted = "a stage", .read = read_stage, .schema = format_schema_enum, .words = stages, .size = sizeof(char *)};
+static const FormatType stage_type = {.name = "word", .wanted = "a stage", .read = read_word, .schema = format_schema_enum, .words = stages, .size = sizeof(char *)};
 
 static const FormatField slo_fields[] = {
     {"stage", &stage_type, AT(SloFields, stage), FORMAT_REQUIRED, NULL, "Of the path to a ready pod and back"},
@@ -831,19 +989,6 @@ static const FormatField slo_fields[] = {
     {"below", &format_duration, AT(SloFields, below), FORMAT_REQUIRED, NULL, "It must take less than this"},
     END,
 };
-
-static void
-slo_init(void *target)
-{
-    *(SloFields *)target = (SloFields){.quantile = 1};
-}
-
-static void
-slo_check(FormatReader *reader, const json_t *value, void *target)
-{
-    (void)value;
-    ((SloFields *)target)->place = reader->at;
-}
 
 static const FormatType slo_type = FORMAT_STRUCT("slo", slo_fields, SloFields, .init = slo_init, .check = slo_check);
 static const FormatType slos_type = FORMAT_LIST(slo_type);
@@ -854,59 +999,9 @@ static const FormatField range_fields[] = {
     END,
 };
 
-/* 3, or {min: 2, max: 4}. */
-static void
-read_count(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
-{
-    CountFields *count = target;
-
-    (void)type;
-    if (!json_is_object(value)) {
-        format_read(reader, &format_integer, value, &count->min);
-        count->max = count->min;
-        return;
-    }
-    *count = (CountFields){0, INT64_MAX};
-    format_read_fields(reader, range_fields, value, count, FALSE);
-    if (count->min > count->max)
-        format_fault(reader, NULL, "\"min\" is greater than \"max\"");
-}
-
 static const FormatType range_type = FORMAT_STRUCT("range", range_fields, CountFields);
 
-static json_t *
-schema_count(const FormatType *type)
-{
-    (void)type;
-    return json_pack("{s:[o, o]}", "anyOf", format_schema_integer(&format_integer), format_schema_struct(&range_type));
-}
-
 static const FormatType count_type = {.name = "whole number, or {min, max}", .wanted = "a whole number or a range", .read = read_count, .schema = schema_count, .size = sizeof(CountFields)};
-
-static void
-expected_init(void *target)
-{
-    *(ExpectedFields *)target = (ExpectedFields){.ready = -1, .count = {-1, -1}};
-}
-
-static void
-expected_check(FormatReader *reader, const json_t *value, void *target)
-{
-    (void)reader;
-    (void)value;
-    ((ExpectedFields *)target)->is_given = TRUE;
-}
-
-/* A word of a table, kept as text. */
-static void
-read_word(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
-{
-    int which = -1;
-
-    format_read_enum(reader, type, value, &which);
-    if (which >= 0)
-        *(const char **)target = type->words[which];
-}
 
 #define PHASES(of, ...) \
     static const char *const of##_phases[] = {__VA_ARGS__, NULL}; \
@@ -969,24 +1064,6 @@ static const FormatField expect_fields[] = {
     END,
 };
 
-static void
-expect_init(void *target)
-{
-    *(ExpectFields *)target = (ExpectFields){.at = SIM_TIME_MAX};
-}
-
-static void
-expect_check(FormatReader *reader, const json_t *value, void *target)
-{
-    ExpectFields *fields = target;
-
-    fields->source = value;
-    fields->place = reader->at;
-    fields->path = format_intern(reader, reader->path->str);
-    if (json_object_size(value) == (json_object_get(value, "at") != NULL))
-        format_fault(reader, "one of pods, claims, volumes, attachments, nodes, driverVolumes", "nothing is expected here");
-}
-
 static const FormatType expect_type = FORMAT_STRUCT("expectation", expect_fields, ExpectFields, .init = expect_init, .check = expect_check);
 static const FormatType expects_type = FORMAT_LIST(expect_type);
 
@@ -1000,25 +1077,6 @@ static const FormatField kubernetes_fields[] = {
     END,
 };
 static const FormatType kubernetes_type = FORMAT_STRUCT("kubernetes", kubernetes_fields, ((SpecFields *)0)->kubernetes);
-
-static json_t *
-schema_until(const FormatType *type)
-{
-    (void)type;
-    return json_pack("{s:s}", "type", "string");
-}
-
-/* A time, or "idle": read by scenario.c. */
-static void
-read_until(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
-{
-    SimTime time;
-
-    (void)type;
-    if (g_strcmp0(json_string_value(value), "idle") != 0)
-        format_read(reader, &format_duration, value, &time);
-    *(const json_t **)target = value;
-}
 
 static const FormatType until_type = {.name = "duration, or idle", .wanted = "a duration, or \"idle\"", .read = read_until, .schema = schema_until, .size = sizeof(json_t *)};
 
@@ -1039,12 +1097,6 @@ static const FormatField spec_fields[] = {
     {"expect", &expects_type, AT(SpecFields, expect), 0, "none", "What must be there, and when"},
     END,
 };
-
-static void
-spec_init(void *target)
-{
-    *(SpecFields *)target = (SpecFields){.seed = 1, .idle_for = 10 * SIM_MINUTE};
-}
 
 static const FormatType spec_type = FORMAT_STRUCT("spec", spec_fields, SpecFields, .init = spec_init);
 

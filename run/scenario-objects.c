@@ -87,6 +87,15 @@ is_custom(const char *api_version)
     return group != NULL && dot != NULL && dot < slash && !g_str_has_suffix(group, ".k8s.io");
 }
 
+/* Kinds that no model reads, though they are no slip of the pen; and lists of kinds. */
+static gboolean
+is_left_out(const char *kind, const char *version)
+{
+    return is_one_of(kind, ignored_kinds, G_N_ELEMENTS(ignored_kinds)) ||
+           is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) || is_custom(version) ||
+           g_str_has_suffix(kind, "List");
+}
+
 /* ---- Collecting ---- */
 
 static const char *
@@ -131,6 +140,16 @@ add_manifest(Loader *self, const json_t *manifest, int action)
     g_array_append_val(self->manifests, info);
 }
 
+static void
+fault_later(Loader *self, const json_t *manifest, const char *kind)
+{
+    g_autofree char *path = manifest_path(manifest);
+    FormatJump jump = format_go(&self->reader, &self->reader.at, path);
+
+    format_fault_member(&self->reader, manifest, "kind", NULL, "%s is not supported yet", kind);
+    format_come_back(&self->reader, jump);
+}
+
 static void collect(Loader *self, const json_t *manifest, int action);
 
 /* The scenario itself is among the documents; it is read elsewhere. */
@@ -170,25 +189,20 @@ collect(Loader *self, const json_t *manifest, int action)
                      format_json_words(manifest));
         return;
     }
-    if (kind == NULL || version == NULL || kind_find(version, kind, &known)) {
-        add_manifest(self, manifest, action);
+    gboolean is_readable = kind != NULL && version != NULL;
+    if (!is_readable || kind_find(version, kind, &known) || !is_left_out(kind, version)) {
+        add_manifest(self, manifest, action); /* if it is none, the parser says what is wrong */
     } else if (g_str_has_prefix(version, "kvolsim.io/")) {
         collect_own_kind(self, manifest, kind, action);
     } else if (g_str_has_suffix(kind, "List") &&
                json_is_array(json_object_get(manifest, "items"))) {
         collect_items(self, manifest, action);
     } else if (is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) &&
-               manifest_text(manifest, "metadata", "uid") ==
-                   NULL) { /* printed by a cluster, what it made is there too */
-        g_autofree char *path = manifest_path(manifest);
-        FormatJump jump = format_go(&self->reader, &self->reader.at, path);
-        format_fault_member(&self->reader, manifest, "kind", NULL, "%s is not supported yet", kind);
-        format_come_back(&self->reader, jump);
-    } else if (is_one_of(kind, ignored_kinds, G_N_ELEMENTS(ignored_kinds)) ||
-               is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) || is_custom(version)) {
-        add_ignored(self, manifest, kind);
+               manifest_text(manifest, "metadata", "uid") == NULL) {
+        fault_later(self, manifest,
+                    kind); /* one that a cluster printed has made its pods already */
     } else {
-        add_manifest(self, manifest, action); /* the parser says what is wrong */
+        add_ignored(self, manifest, kind);
     }
 }
 

@@ -9,6 +9,9 @@
  * fields; scenario-driver.c makes drivers of their fields and profiles; scenario-objects.c reads the manifests and
  * scenario-check.c looks whether what is named is there; scenario-set.c changes documents as --set says. */
 
+/* In masks of capabilities: the field was there. Bit 0 is no capability in the CSI spec. */
+#define CAPABILITIES_GIVEN 1u
+
 typedef struct {
     int attach_required; /* -1: as the CSIDriver says, else as the capabilities do */
     const char *name, *profile, *from_manifest, *vendor_version;

@@ -101,7 +101,7 @@ path_steps(const char *path, const char *end)
         }
         g_array_append_val(steps, step);
         path = stop;
-    }
+    } /* cppcheck-suppress memleak; the array has the key */
     return steps->len > 0 ? g_steal_pointer(&steps) : NULL;
 }
 

@@ -269,10 +269,16 @@ yaml_positions_copy(YamlPositions *self, const json_t *value, const json_t *copy
     gsize i;
 
     copy_shared(self, value, copy, 0);
-    json_object_foreach((json_t *)copy, key, member) if (is_shared(member))
-        copy_shared(self, value, copy, part_of_key(key));
-    json_array_foreach((json_t *)copy, i, member) if (is_shared(member))
-        copy_shared(self, value, copy, part_of_index(i));
+    json_object_foreach((json_t *)copy, key, member)
+    {
+        if (is_shared(member))
+            copy_shared(self, value, copy, part_of_key(key));
+    }
+    json_array_foreach((json_t *)copy, i, member)
+    {
+        if (is_shared(member))
+            copy_shared(self, value, copy, part_of_index(i));
+    }
 }
 
 void
@@ -489,9 +495,15 @@ merge_into(json_t *target, const json_t *source)
     json_t *value;
     gsize i;
 
-    json_array_foreach((json_t *)source, i, value) merge_into(target, value);
-    json_object_foreach((json_t *)source, key, value) if (json_object_get(target, key) == NULL)
-        json_object_set_nocheck(target, key, value);
+    json_array_foreach((json_t *)source, i, value)
+    {
+        merge_into(target, value);
+    }
+    json_object_foreach((json_t *)source, key, value)
+    {
+        if (json_object_get(target, key) == NULL)
+            json_object_set_nocheck(target, key, value);
+    }
 }
 
 static void

@@ -306,6 +306,29 @@ manifests_come_from_files(void **state)
     assert_int_equal(scenario->actions[0].n_manifests, 1);
 }
 
+/* What kubectl printed is a state: names may dangle, controllers may have been at work. */
+static void
+imports_may_dangle(void **state)
+{
+    g_auto(Files) files = files_new(HEAD "  manifests: [state.json]\n");
+
+    (void)state;
+    files_add(
+        &files, "state.json",
+        "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{\"apiVersion\": \"v1\", "
+        "\"kind\": "
+        "\"PersistentVolumeClaim\", \"metadata\": {\"name\": \"data\", \"uid\": "
+        "\"3f0c9dfc-1d2e-4b8a-9c5e-0123456789ab\"}, \"spec\": {\"accessModes\": "
+        "[\"ReadWriteOnce\"], "
+        "\"storageClassName\": \"gone\", \"volumeName\": \"gone\", \"resources\": {\"requests\": "
+        "{\"storage\": \"1Gi\"}}}}, {\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", "
+        "\"metadata\": "
+        "{\"name\": \"web\", \"uid\": \"3f0c9dfc-1d2e-4b8a-9c5e-0123456789ac\"}}]}");
+    g_autoptr(Scenario) scenario = load_file(files.file, NULL);
+    assert_int_equal(scenario->n_manifests, 1);
+    assert_int_equal(scenario->ignored->len, 1);
+}
+
 /* ---- --set ---- */
 
 static int64_t
@@ -553,6 +576,7 @@ main(void)
         cmocka_unit_test(driver_changes_add_up),
         cmocka_unit_test(flags_come_from_manifests),
         cmocka_unit_test(manifests_come_from_files),
+        cmocka_unit_test(imports_may_dangle),
         cmocka_unit_test(sets_change_what_they_name),
         cmocka_unit_test(wrong_sets_are_faults),
         cmocka_unit_test(sets_leave_aliases_alone),

@@ -27,6 +27,7 @@ struct Cluster {
     GPtrArray *instances; /* of Instance, in the order added */
     GHashTable *by_name;  /* process name -> Instance */
     unsigned n_nodes;
+    uint64_t n_polls;
     gboolean running;
     PlanObserver plan_observer;
     void *plan_observer_data;
@@ -361,6 +362,12 @@ cluster_observe_plans(Cluster *self, PlanObserver observer, void *data)
 {
     self->plan_observer = observer;
     self->plan_observer_data = data;
+}
+
+uint64_t
+cluster_number_poll(Cluster *cluster)
+{
+    return cluster->n_polls++;
 }
 
 static const char *

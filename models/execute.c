@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan-private.h"
 
+/* Polls are loops, so they look after all else of their instant (like ticks), in the order in which they began: not in the order
+ * in which they were woken, which polls that never sleep would not know. After the tickers, whose orders are smaller. */
+#define POLL_ORDER (UINT64_C(1) << 37)
+
 static void plan_advance(Plan *plan);
 
 /* The back end goes on with a call under way; its answer is for nobody. */
@@ -252,10 +256,12 @@ poll_schedule(Plan *plan)
 {
     const Step *step = plan_step(plan, plan->cursor);
     Sim *sim = plan->component->sim;
-    SimTime at = step->poll.growth_permille == 0 ? even_grid_next(plan, step, sim_now(sim))
-                                                 : growing_grid_next(plan, step, sim_now(sim));
+    SimTime now = sim_tick_is_past(sim, plan->poll_order) ? sim_now(sim) + 1 : sim_now(sim);
+    SimTime at = step->poll.growth_permille == 0 ? even_grid_next(plan, step, now)
+                                                 : growing_grid_next(plan, step, now);
 
-    plan->poll_event = sim_at(sim, at, &poll_event, plan_ref(plan), WAIT_POLL);
+    plan->poll_event =
+        sim_at_tick(sim, at, plan->poll_order, &poll_event, plan_ref(plan), WAIT_POLL);
 }
 
 static void
@@ -288,6 +294,7 @@ poll_begin(Plan *plan, Step *step)
     Sim *sim = plan->component->sim;
     SimTime now = sim_now(sim);
 
+    plan->poll_order = POLL_ORDER | cluster_number_poll(plan->component->cluster);
     plan->poll_started_at = now;
     plan->poll_asked_at = now;
     plan->poll_next_at = now;

@@ -114,6 +114,7 @@ struct Plan {
     Workers *workers;             /* whose it is; NULL: nobody's */
     CsiCallId call_id;            /* under way; 0: none */
     /* The poll under way. */
+    uint64_t poll_order; /* among the ticks of an instant */
     SimTime poll_started_at, poll_asked_at;
     SimTime poll_next_at,
         poll_delay;        /* of a growing grid: the next look, and the undrawn delay after it */
@@ -136,4 +137,6 @@ gboolean plan_execute(Plan *plan);
 void workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message);
 /* For tests of single syncs: from now on no key is handed out. */
 void workers_hold(Workers *self);
+/* Numbers polls in the order in which they begin. */
+uint64_t cluster_number_poll(Cluster *cluster);
 void plan_observed(const Plan *plan, const Step *step);

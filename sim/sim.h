@@ -60,6 +60,10 @@ SimEventId sim_at_detail(Sim *self, SimTime at, const SimEventType *type, void *
  */
 SimEventId sim_at_tick(Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait);
 
+/* Whether a tick of this @order, scheduled now for this instant, would come out of its turn: the present event is a tick of a
+ * later order. A loop that never slept would have ticked already. */
+gboolean sim_tick_is_past(const Sim *self, uint64_t order);
+
 /**
  * sim_cancel:
  * Takes @event back; its data is freed. An event that fired already, or 0, is fine.

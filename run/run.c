@@ -74,7 +74,8 @@ run_until_idle(Run *self)
             return FALSE;
         SimTime moved_end = sim_time_add(milestones_last_change(self->milestones), idle_for);
         if (moved_end == end && !workload_is_pending(self)) {
-            sim_run_until(self->sim, end); /* nothing is left before it: only the clock moves */
+            /* Nothing is left before it: only the clock moves, if it is not past it because of a workload that changed nothing. */
+            sim_run_until(self->sim, MAX(end, sim_now(self->sim)));
             return TRUE;
         }
         if (moved_end == end && !run_until(self, sim_next_event_at(self->sim)))

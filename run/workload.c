@@ -44,7 +44,7 @@ send(Performer *self, ApiRequest *request)
 {
     request->client = CLIENT;
     request->client_hash = self->client_hash;
-    api_server_request(cluster_api(self->run->cluster), request, replied, self);
+    api_server_request(cluster_api(self->run->cluster), request, replied, NULL, self);
 }
 
 /* ---- CREATE ---- */

@@ -37,6 +37,7 @@ typedef struct {
     uint32_t slot;
     uint32_t incarnation;  /* how often such an object was created so far; the API server counts */
     uint32_t n_requests;   /* how many requests about it the API server got; the n of their draws */
+    uint32_t n_events;     /* how often an Event about it was written; the n of those draws */
     uint32_t n_thoughts;   /* how often a component thought about it; the n of those draws */
     ObjectKind kind;
 } ObjectKey;

@@ -35,17 +35,22 @@ typedef struct {
     SimMemory *memory;
     ApiRequest request;
     ApiReply reply;
+    GDestroyNotify drop;
     void *data;
     SimTime arrived_at, responds_at;
     const Object *object; /* of the response */
     char *message;        /* (owned): of the response; NULL: none */
     ApiCode code;
     uint32_t n; /* the request's number among those about its key: the n of its draws */
-    /* Writes of Events go the same way, but are not objects. */
-    gboolean is_event;
-    unsigned event_index;
-    ApiEvent event;
 } ApiCall;
+
+/* The write of an Event under way. */
+typedef struct {
+    ApiServer *server;
+    SimMemory *memory;
+    ApiEventWrite write;
+    SimTime responds_at;
+} EventCall;
 
 ApiServer *
 api_server_new(const ApiServerOptions *options)
@@ -432,25 +437,9 @@ commit_bind(ApiServer *self, ApiCall *call)
 }
 
 static void
-commit_event(ApiServer *self, const ApiCall *call)
-{
-    ApiEvent *event = &g_array_index(self->events, ApiEvent, call->event_index);
-    SimTime written_at = event->count == 0 ? sim_now(self->sim) : event->written_at;
-
-    *event = call->event;
-    event->written_at = written_at;
-    self->revision++;
-}
-
-static void
 commit(ApiServer *self, ApiCall *call)
 {
     self->n_requests[call->request.verb]++;
-    if (call->is_event) {
-        commit_event(self, call);
-        answer(call, API_OK, NULL);
-        return;
-    }
     switch (call->request.verb) {
     case API_GET:
         if (api_server_get(self, call->request.key) != NULL)
@@ -497,6 +486,8 @@ call_free(void *data)
 {
     ApiCall *call = data;
 
+    if (call->drop != NULL)
+        call->drop(call->data);
     if (call->object != NULL)
         object_unref(call->object);
     g_free(call->message);
@@ -511,9 +502,10 @@ call_respond(Sim *sim, void *data)
     ApiResponse response = {call->code, call->object, call->message};
 
     (void)sim;
-    if (self->request_observer != NULL && !call->is_event)
+    if (self->request_observer != NULL)
         self->request_observer(self->request_observer_data, &call->request, call->code,
                                call->arrived_at);
+    call->drop = NULL;
     call->reply(call->data, &response);
     call_free(call);
 }
@@ -581,44 +573,48 @@ scale(SimTime time, double factor)
     return (SimTime)((double)time * factor);
 }
 
-/* TIM-1, TIM-2, TIM-5, TIM-6. */
+/* TIM-1, TIM-2, TIM-6. */
 static SimTime
-draw_duration(const ApiServer *self, const ApiCall *call, uint64_t entity)
+draw_duration(const ApiServer *self, ApiVerb verb, uint64_t entity, uint32_t n)
 {
-    const ApiRequest *request = &call->request;
-    SimTime time = scale(sim_dist_draw(self->timing->write, self->latencies, entity, call->n),
-                         verb_factor(self->timing, request->verb));
-    gboolean needs_object =
-        request->verb != API_CREATE && request->verb != API_LIST && !call->is_event;
-
-    if (needs_object && api_server_get(self, request->key) == NULL)
-        time = scale(time, self->timing->not_found_factor);
-    return time;
+    return scale(sim_dist_draw(self->timing->write, self->latencies, entity, n),
+                 verb_factor(self->timing, verb));
 }
 
-/* The write is committed shortly before its response, so that watch events can come before it (TIM-7). */
-static void
-call_start(ApiServer *self, ApiCall *call, uint64_t entity)
+/* TIM-5: what is not there is answered sooner. */
+static gboolean
+is_missing(const ApiServer *self, const ApiRequest *request)
 {
-    SimTime duration = draw_duration(self, call, entity);
+    return request->verb != API_CREATE && request->verb != API_LIST &&
+           api_server_get(self, request->key) == NULL;
+}
 
-    call->arrived_at = sim_now(self->sim);
-    call->responds_at = call->arrived_at + duration;
-    SimTime commit_at = MAX(call->arrived_at, call->responds_at - self->timing->watch_lead);
-    sim_at(self->sim, commit_at, &commit_event_type, call, WAIT_API);
+/* A write is committed shortly before its response, so that watch events can come before it (TIM-7). */
+static SimTime
+commits_at(const ApiServer *self, SimTime arrives_at, SimTime responds_at)
+{
+    return MAX(arrives_at, responds_at - self->timing->watch_lead);
 }
 
 void
-api_server_request(ApiServer *self, const ApiRequest *request, ApiReply reply, void *data)
+api_server_request(
+    ApiServer *self, const ApiRequest *request, ApiReply reply, GDestroyNotify drop, void *data)
 {
     ApiCall *call = call_new(self);
     uint64_t entity = sim_hash_combine(request->key->hash, request->client_hash + request->verb);
 
     call->request = *request;
     call->reply = reply;
+    call->drop = drop;
     call->data = data;
     call->n = request->key->n_requests++;
-    call_start(self, call, entity);
+    SimTime duration = draw_duration(self, request->verb, entity, call->n);
+    if (is_missing(self, request))
+        duration = scale(duration, self->timing->not_found_factor);
+    call->arrived_at = sim_now(self->sim);
+    call->responds_at = call->arrived_at + duration;
+    sim_at(self->sim, commits_at(self, call->arrived_at, call->responds_at), &commit_event_type,
+           call, WAIT_API);
 }
 
 void
@@ -652,15 +648,6 @@ api_server_import(ApiServer *self, Object *object)
 }
 
 unsigned
-api_server_new_event(ApiServer *self)
-{
-    ApiEvent none = {.count = 0};
-
-    g_array_append_val(self->events, none);
-    return self->events->len - 1;
-}
-
-unsigned
 api_server_n_events(const ApiServer *self)
 {
     return self->events->len;
@@ -672,24 +659,56 @@ api_server_event(const ApiServer *self, unsigned index)
     return &g_array_index(self->events, ApiEvent, index);
 }
 
-void
-api_server_write_event(ApiServer *self,
-                       unsigned index,
-                       const ApiEvent *event,
-                       uint64_t client_hash,
-                       ApiReply reply,
-                       void *data)
+static void
+event_call_free(void *data)
 {
-    ApiCall *call = call_new(self);
-    ObjectKey *key = (ObjectKey *)event->involved;
-    ApiVerb verb = event->count == 1 ? API_CREATE : API_PATCH;
+    EventCall *call = data;
 
-    call->request = (ApiRequest){.verb = verb, .key = key};
-    call->is_event = TRUE;
-    call->event_index = index;
-    call->event = *event;
-    call->reply = reply;
-    call->data = data;
-    call->n = key->n_requests++;
-    call_start(self, call, sim_hash_combine(key->hash, client_hash + N_KINDS + verb));
+    if (call->write.drop != NULL)
+        call->write.drop(call->write.data);
+    sim_memory_give(call->memory, call, sizeof *call);
+}
+
+static void
+event_call_commit(Sim *sim, void *data)
+{
+    EventCall *call = data;
+    ApiServer *self = call->server;
+    ApiEventWrite *write = &call->write;
+
+    self->n_requests[write->index == API_NEW_EVENT ? API_CREATE : API_PATCH]++;
+    self->revision++;
+    write->event.written_at = sim_now(sim);
+    if (write->index == API_NEW_EVENT) {
+        write->index = self->events->len;
+        g_array_append_val(self->events, write->event);
+    } else {
+        ApiEvent *event = &g_array_index(self->events, ApiEvent, write->index);
+        write->event.written_at = event->written_at;
+        *event = write->event;
+    }
+    write->drop = NULL;
+    write->written(write->data, write->index, call->responds_at);
+    event_call_free(call);
+}
+
+static const SimEventType event_commit_event = {
+    .name = EVENT_NAME "/commit of an Event",
+    .fire = event_call_commit,
+    .free_data = event_call_free,
+};
+
+SimEventId
+api_server_write_event(ApiServer *self, const ApiEventWrite *write)
+{
+    SimMemory *memory = sim_memory(self->sim);
+    EventCall *call = sim_memory_new_struct(memory, EventCall);
+    ObjectKey *key = (ObjectKey *)write->event.involved;
+    ApiVerb verb = write->index == API_NEW_EVENT ? API_CREATE : API_PATCH;
+    uint64_t entity = sim_hash_combine(key->hash, write->client_hash + N_KINDS + verb);
+
+    *call = (EventCall){.server = self, .memory = memory, .write = *write};
+    call->responds_at = write->arrives_at + draw_duration(self, verb, entity, key->n_events++);
+    return sim_at(self->sim, commits_at(self, write->arrives_at, call->responds_at),
+                  &event_commit_event, call, WAIT_API);
 }

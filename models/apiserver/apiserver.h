@@ -69,10 +69,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ApiServer, api_server_free)
 
 /**
  * api_server_request:
+ * @drop: called instead of @reply if the run ends before; may be NULL
  * A request arrives now. It is committed and answered in virtual time; @reply always comes, once.
  * Client throttling is the client's: see models/client/api-client.h.
  */
-void api_server_request(ApiServer *self, const ApiRequest *request, ApiReply reply, void *data);
+void api_server_request(
+    ApiServer *self, const ApiRequest *request, ApiReply reply, GDestroyNotify drop, void *data);
 
 /**
  * api_server_commit:
@@ -135,7 +137,8 @@ void api_server_set_fault(ApiServer *self, ApiFault fault, void *data);
 typedef struct {
     const ObjectKey *involved;
     ObjectUid involved_uid;
-    const char *type; /* "Normal", "Warning" */
+    uint64_t involved_version; /* events.k8s.io's; else 0 */
+    const char *type;          /* "Normal", "Warning" */
     const char *reason;
     const char *message;       /* interned */
     const char *source;        /* component */
@@ -144,16 +147,22 @@ typedef struct {
     uint32_t count;
 } ApiEvent;
 
-/* Events are written through here by recorders: @index is api_server_n_events() for a POST, or the event's for a PATCH of its
- * count. Answers like api_server_request(). */
-void api_server_write_event(ApiServer *self,
-                            unsigned index,
-                            const ApiEvent *event,
-                            uint64_t client_hash,
-                            ApiReply reply,
-                            void *data);
-/* Reserves a place for an event that will be POSTed. */
-unsigned api_server_new_event(ApiServer *self);
+#define API_NEW_EVENT UINT32_MAX
+
+/* The write of an Event: a POST, or a PATCH of its count. */
+typedef struct {
+    ApiEvent event; /* written_at is filled in */
+    uint32_t index; /* which; API_NEW_EVENT: a new one */
+    uint64_t client_hash;
+    SimTime arrives_at; /* now or later */
+    /* It is written; the writer will have the answer at @responds_at. */
+    void (*written)(void *data, unsigned index, SimTime responds_at);
+    GDestroyNotify drop; /* called instead of written() if that does not come any more */
+    void *data;
+} ApiEventWrite;
+
+/* Returns: what sim_cancel() takes back, as long as it has not arrived */
+SimEventId api_server_write_event(ApiServer *self, const ApiEventWrite *write);
 unsigned api_server_n_events(const ApiServer *self);
-/* Returns: (borrowed): its count is 0 as long as it is not written */
+/* In the order in which they were written first. Returns: (borrowed): until the next write of an Event */
 const ApiEvent *api_server_event(const ApiServer *self, unsigned index);

@@ -71,6 +71,20 @@ api_client_think(ApiClient *self, ObjectKey *key)
     return sim_dist_draw(self->timing->think, self->thoughts, entity, key->n_thoughts++);
 }
 
+SimTime
+api_client_think_event(const ApiClient *self, const ObjectKey *key)
+{
+    uint64_t entity = sim_hash_combine(key->hash, self->hash + N_KINDS);
+
+    return sim_dist_draw(self->timing->think, self->thoughts, entity, key->n_events);
+}
+
+gboolean
+api_client_is_throttled(const ApiClient *self)
+{
+    return self->bucket.interval > 0;
+}
+
 static void
 client_call_free(ClientCall *call)
 {
@@ -114,7 +128,8 @@ client_call_send(Sim *sim, void *data)
         client_call_drop(call);
         return;
     }
-    api_server_request(call->client->api, &call->request, client_call_reply, call);
+    api_server_request(call->client->api, &call->request, client_call_reply, client_call_drop,
+                       call);
 }
 
 static const SimEventType token_event = {

@@ -2,29 +2,25 @@
 #include "event-recorder.h"
 
 #define QUEUE_MAX 1000 /* CGO-70: more are dropped */
+#define KNOWN_MIN 64
 
-/* An event on its way, or sent before: what makes two events the same (CGO-73; API-171 for the new style). */
+/* An event to be sent. What makes two of them the same: CGO-73, and API-171 for the new style. */
 typedef struct {
     const ObjectKey *involved;
     ObjectUid uid;
+    uint64_t version; /* EVENTS_NEW: the resource version of the object; else 0 */
     const char *type, *reason;
     const char *message; /* EVENTS_NEW: not part of the identity */
-    uint64_t version;    /* EVENTS_NEW: the resource version of the object; else 0 */
-    EventStyle style;
-} EventIdentity;
-
-typedef struct {
-    EventIdentity identity;
-    unsigned index; /* of the event in the API server */
-    uint32_t count; /* occurrences, sent or not */
-    SimTime first_at;
-} KnownEvent;
-
-typedef struct {
-    EventIdentity identity;
     SimTime at;
     SimCauseId cause;
+    uint32_t hash;
 } QueuedEvent;
+
+/* An event that was written before: its place in the API server, found by the hash of its identity. */
+typedef struct {
+    uint32_t hash;
+    uint32_t index; /* + 1; 0: free */
+} KnownEvent;
 
 struct EventRecorder {
     ApiClient *client;
@@ -32,45 +28,66 @@ struct EventRecorder {
     ApiServer *api;
     const char *source;
     EventStyle style;
-    GHashTable *known; /* set of KnownEvent, by identity */
-    GQueue queue;      /* of QueuedEvent; the head is being sent when busy */
+    KnownEvent *known; /* with open addressing */
+    unsigned n_known, known_size;
+    GQueue queue; /* of QueuedEvent; the head is being sent when busy */
     gboolean busy, dead;
+    SimTime free_at;  /* when the sender has the answer to what it wrote last */
+    SimEventId write; /* under way, and when it leaves the client */
+    SimTime leaves_at;
     unsigned n_refs; /* one of the owner, one of a send under way */
 };
 
-static unsigned
-identity_hash(const void *data)
+static uint32_t
+identity_hash(const QueuedEvent *event, EventStyle style)
 {
-    const EventIdentity *id = data;
-    uint64_t hash = sim_hash_combine(id->involved->hash, id->uid.low + id->version);
+    uint64_t hash = sim_hash_combine(event->involved->hash, event->uid.low + event->version);
 
-    hash = sim_hash_combine(hash, sim_hash_string(id->reason));
-    if (id->style == EVENTS_CORE)
+    hash = sim_hash_combine(hash, sim_hash_string(event->reason));
+    if (style == EVENTS_CORE)
         hash = sim_hash_combine(
-            hash, (uint64_t)(uintptr_t)id->message); /* a bucket only: decides no order */
-    return (unsigned)hash;
+            hash, (uint64_t)(uintptr_t)event->message); /* a place only: decides no order */
+    return (uint32_t)hash;
 }
 
 static gboolean
-identity_equal(const void *a, const void *b)
+is_same(const EventRecorder *self, const ApiEvent *a, const QueuedEvent *b)
 {
-    const EventIdentity *x = a, *y = b;
+    return a->involved == b->involved && object_uid_equal(a->involved_uid, b->uid) &&
+           a->involved_version == b->version && g_str_equal(a->reason, b->reason) &&
+           g_str_equal(a->type, b->type) && (self->style == EVENTS_NEW || a->message == b->message);
+}
 
-    return x->involved == y->involved && object_uid_equal(x->uid, y->uid) &&
-           x->version == y->version && g_str_equal(x->reason, y->reason) &&
-           g_str_equal(x->type, y->type) && (x->style == EVENTS_NEW || x->message == y->message);
+/* Where the event is among the known, or would go. */
+static KnownEvent *
+known_place(const EventRecorder *self, const QueuedEvent *event)
+{
+    unsigned mask = self->known_size - 1;
+    unsigned place = event->hash & mask;
+
+    while (self->known[place].index != 0 &&
+           (self->known[place].hash != event->hash ||
+            !is_same(self, api_server_event(self->api, self->known[place].index - 1), event)))
+        place = (place + 1) & mask;
+    return &self->known[place];
 }
 
 static void
-known_free(void *data)
+grow_known(EventRecorder *self)
 {
-    g_free(data);
-}
+    g_autofree KnownEvent *old = self->known;
+    unsigned old_size = self->known_size;
 
-static void
-queued_free(void *data)
-{
-    g_free(data);
+    self->known_size *= 2;
+    self->known = g_new0(KnownEvent, self->known_size);
+    for (unsigned i = 0; i < old_size; i++) {
+        unsigned place = old[i].hash & (self->known_size - 1);
+        if (old[i].index == 0)
+            continue;
+        while (self->known[place].index != 0)
+            place = (place + 1) & (self->known_size - 1);
+        self->known[place] = old[i];
+    }
 }
 
 EventRecorder *
@@ -83,7 +100,8 @@ event_recorder_new(ApiClient *client, const char *source, EventStyle style)
     self->api = api_client_api(client);
     self->source = source;
     self->style = style;
-    self->known = g_hash_table_new_full(identity_hash, identity_equal, NULL, known_free);
+    self->known_size = KNOWN_MIN;
+    self->known = g_new0(KnownEvent, self->known_size);
     self->n_refs = 1;
     g_queue_init(&self->queue);
     return self;
@@ -94,81 +112,9 @@ event_recorder_unref(EventRecorder *self)
 {
     if (--self->n_refs > 0)
         return;
-    g_queue_clear_full(&self->queue, queued_free);
-    g_hash_table_unref(self->known);
+    g_queue_clear_full(&self->queue, g_free);
+    g_free(self->known);
     g_free(self);
-}
-
-void
-event_recorder_free(EventRecorder *self)
-{
-    if (self == NULL)
-        return;
-    self->dead = TRUE;
-    event_recorder_unref(self);
-}
-
-static void send_next(EventRecorder *self);
-
-static void
-recorder_sent(void *data, const ApiResponse *response)
-{
-    EventRecorder *self = data;
-
-    (void)response; /* CGO-75: what the server refuses is dropped */
-    self->busy = FALSE;
-    if (!self->dead)
-        send_next(self);
-    event_recorder_unref(self);
-}
-
-/* Returns: whether there is something to write: a series counts its later repeats silently (API-171) */
-static gboolean
-count_event(EventRecorder *self, const QueuedEvent *queued, KnownEvent **found)
-{
-    KnownEvent *known = g_hash_table_lookup(self->known, &queued->identity);
-
-    if (known == NULL) {
-        known = g_new(KnownEvent, 1);
-        *known = (KnownEvent){queued->identity, api_server_new_event(self->api), 0, queued->at};
-        g_hash_table_add(self->known, known);
-    }
-    known->count++;
-    *found = known;
-    return self->style == EVENTS_CORE || known->count <= 2;
-}
-
-static void
-recorder_send(Sim *sim, void *data)
-{
-    EventRecorder *self = data;
-    QueuedEvent *queued = self->dead ? NULL : g_queue_pop_head(&self->queue);
-    KnownEvent *known;
-
-    (void)sim;
-    if (queued == NULL) {
-        event_recorder_unref(self);
-        return;
-    }
-    if (!count_event(self, queued, &known)) {
-        queued_free(queued);
-        recorder_sent(self, NULL);
-        return;
-    }
-    ApiEvent event = {
-        .involved = known->identity.involved,
-        .involved_uid = known->identity.uid,
-        .type = known->identity.type,
-        .reason = known->identity.reason,
-        .message = queued->identity.message,
-        .source = self->source,
-        .first_at = known->first_at,
-        .last_at = queued->at,
-        .count = known->count,
-    };
-    queued_free(queued);
-    api_server_write_event(self->api, known->index, &event, api_client_hash(self->client),
-                           recorder_sent, self);
 }
 
 static void
@@ -177,26 +123,85 @@ recorder_drop(void *data)
     event_recorder_unref(data);
 }
 
-static const SimEventType send_event = {
-    .name = "client/event sender",
-    .fire = recorder_send,
-    .free_data = recorder_drop,
-};
+void
+event_recorder_free(EventRecorder *self)
+{
+    if (self == NULL)
+        return;
+    self->dead = TRUE;
+    if (sim_now(self->sim) < self->leaves_at)
+        sim_cancel(self->sim, self->write); /* it has not left yet */
+    event_recorder_unref(self);
+}
+
+static void send_next(EventRecorder *self);
+
+/* CGO-75: what the server refuses is dropped. */
+static void
+recorder_written(void *data, unsigned index, SimTime responds_at)
+{
+    EventRecorder *self = data;
+
+    if (!self->dead) {
+        QueuedEvent *queued = g_queue_pop_head(&self->queue);
+        KnownEvent *known = known_place(self, queued);
+        if (known->index == 0) {
+            *known = (KnownEvent){queued->hash, index + 1};
+            if (++self->n_known * 2 > self->known_size)
+                grow_known(self);
+        }
+        g_free(queued);
+        self->free_at = responds_at;
+        self->write = 0;
+        self->busy = FALSE;
+        send_next(self);
+    }
+    event_recorder_unref(self);
+}
+
+/* The head of the queue leaves at @leaves_at. */
+static void
+recorder_send(EventRecorder *self, SimTime leaves_at)
+{
+    const QueuedEvent *queued = g_queue_peek_head(&self->queue);
+    unsigned index = known_place(self, queued)->index;
+    const ApiEvent *known = index == 0 ? NULL : api_server_event(self->api, index - 1);
+    ApiEventWrite write = {
+        .event =
+            {
+                    .involved = queued->involved,
+                    .involved_uid = queued->uid,
+                    .involved_version = queued->version,
+                    .type = queued->type,
+                    .reason = queued->reason,
+                    .message = queued->message,
+                    .source = self->source,
+                    .first_at = known == NULL ? queued->at : known->first_at,
+                    .last_at = queued->at,
+                    .count = known == NULL ? 1 : known->count + 1,
+                    },
+        .index = known == NULL ? API_NEW_EVENT : index - 1,
+        .client_hash = api_client_hash(self->client),
+        .arrives_at = leaves_at,
+        .written = recorder_written,
+        .drop = recorder_drop,
+        .data = self,
+    };
+
+    self->leaves_at = leaves_at;
+    self->write = api_server_write_event(self->api, &write);
+}
 
 static void
 recorder_reserve(Sim *sim, void *data)
 {
     EventRecorder *self = data;
 
-    if (self->dead || self->queue.length == 0) {
+    (void)sim;
+    if (self->dead)
         event_recorder_unref(self);
-        return;
-    }
-    SimTime granted_at = api_client_reserve(self->client);
-    if (granted_at > sim_now(sim))
-        sim_at(sim, granted_at, &send_event, self, WAIT_THROTTLE);
     else
-        recorder_send(sim, self);
+        recorder_send(self, api_client_reserve(self->client));
 }
 
 static const SimEventType reserve_event = {
@@ -205,25 +210,37 @@ static const SimEventType reserve_event = {
     .free_data = recorder_drop,
 };
 
-/* The next one takes its token only now that the last one is written (CGO-70). A series' silent repeat takes none. */
+/* A series counts its third and later repeats silently: they take no token (API-171). */
+static gboolean
+is_silent(const EventRecorder *self, const QueuedEvent *queued)
+{
+    unsigned index = self->style == EVENTS_NEW ? known_place(self, queued)->index : 0;
+
+    return index != 0 && api_server_event(self->api, index - 1)->count >= 2;
+}
+
+/* The next one takes its token only when the last one is answered (CGO-70). Where there are no tokens, all that happens until
+ * the write is known already, and takes no event of its own. */
 static void
 send_next(EventRecorder *self)
 {
     const QueuedEvent *queued;
 
     while (!self->busy && (queued = g_queue_peek_head(&self->queue)) != NULL) {
-        KnownEvent *known =
-            self->style == EVENTS_NEW ? g_hash_table_lookup(self->known, &queued->identity) : NULL;
-        if (known != NULL && known->count >= 2) {
-            known->count++;
-            queued_free(g_queue_pop_head(&self->queue));
+        if (is_silent(self, queued)) {
+            g_free(g_queue_pop_head(&self->queue));
             continue;
         }
+        SimTime starts_at = MAX(self->free_at, sim_now(self->sim));
+        SimTime leaves_at =
+            starts_at + api_client_think_event(self->client, (ObjectKey *)queued->involved);
         self->busy = TRUE;
         self->n_refs++;
         sim_resume(self->sim, queued->cause, WAIT_QUEUE, 0);
-        sim_after(self->sim, api_client_think(self->client, (ObjectKey *)queued->identity.involved),
-                  &reserve_event, self, WAIT_THINK);
+        if (api_client_is_throttled(self->client))
+            sim_at(self->sim, leaves_at, &reserve_event, self, WAIT_THINK);
+        else
+            recorder_send(self, leaves_at);
     }
 }
 
@@ -240,11 +257,16 @@ event_recorder_record(EventRecorder *self,
     SimCauseId cause = sim_cause(self->sim);
     QueuedEvent *queued = g_new(QueuedEvent, 1);
     *queued = (QueuedEvent){
-        .identity = {object->key, object->uid, type, reason, message,
-                     self->style == EVENTS_NEW ? object->resource_version : 0, self->style},
+        .involved = object->key,
+        .uid = object->uid,
+        .version = self->style == EVENTS_NEW ? object->resource_version : 0,
+        .type = type,
+        .reason = reason,
+        .message = message,
         .at = sim_now(self->sim),
         .cause = cause,
     };
+    queued->hash = identity_hash(queued, self->style);
     g_queue_push_tail(&self->queue, queued);
     send_next(self);
     sim_set_cause(self->sim, cause); /* who records goes on as before */

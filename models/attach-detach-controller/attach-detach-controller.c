@@ -12,8 +12,10 @@
 #define ATTACH_POLL_GROWTH 1050               /* ADC-3: 1.05 */
 #define ATTACH_POLL_JITTER 0.1                /* ADC-3 */
 #define ATTACH_POLL_CAP (7 * SIM_SECOND)      /* ADC-3 */
-#define BACKOFF_FIRST (500 * SIM_MS)          /* ADC-4 */
-#define BACKOFF_MAX (122 * SIM_SECOND)        /* ADC-4 */
+#define POPULATE_PERIOD (1 * SIM_MINUTE)      /* ADC-1 */
+#define LIST_PERIOD (3 * SIM_MINUTE)   /* ADC-1: the populator lists all pods no more often */
+#define BACKOFF_FIRST (500 * SIM_MS)   /* ADC-4 */
+#define BACKOFF_MAX (122 * SIM_SECOND) /* ADC-4 */
 
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach"
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
@@ -30,15 +32,17 @@ typedef enum {
     CHANGE_NODE_OUTDATED,     /* ADC-52: ... and comes again when it failed */
     CHANGE_MULTI_ATTACH_TOLD, /* ADC-55 */
     CHANGE_LOOK_AT, /* @number: 2 x where the detach loop goes on, + 1: ask the node before (ADC-46) */
-    CHANGE_ADD_POD,  /* ADC-35: @object */
-    CHANGE_RETRY_AT, /* @number: SimTime */
+    CHANGE_ADD_POD,   /* ADC-35: @object */
+    CHANGE_OPERATION, /* starts: @text: its name */
+    CHANGE_TELL,      /* ADC-56: @object: a pod that hears how the attach ends */
+    CHANGE_RETRY_AT,  /* @number: SimTime */
 } Change;
 
 /* ---- What is wanted: pods, nodes, claims ---- */
 
-/* ADC-33, ADC-34. Returns: the volume's PersistentVolume, if it can be attached; else NULL */
+/* ADC-33. Returns: the PersistentVolume that the pod's volume stands for; NULL: not known (yet) */
 static const Volume *
-attachable_volume(const AttachDetachController *self, const Pod *pod, const PodVolume *pod_volume)
+look_up_volume(const AttachDetachController *self, const Pod *pod, const PodVolume *pod_volume)
 {
     const Claim *claim =
         CLAIM_CONST(informer_get(self->claims, pod_claim_key(self->base.objects, pod, pod_volume)));
@@ -49,13 +53,20 @@ attachable_volume(const AttachDetachController *self, const Pod *pod, const PodV
 
     ObjectKey *key = objects_key(self->base.objects, KIND_VOLUME, NULL, claim->volume_name);
     const Volume *volume = VOLUME_CONST(informer_get(self->volumes, key));
-    if (volume == NULL || volume->source == NULL || volume->source->driver == NULL ||
-        !object_uid_equal(volume->claim_ref.uid, claim->meta.uid))
-        return NULL;
+    return volume != NULL && object_uid_equal(volume->claim_ref.uid, claim->meta.uid) ? volume
+                                                                                      : NULL;
+}
 
-    key = objects_key(self->base.objects, KIND_CSI_DRIVER, NULL, volume->source->driver);
+/* ADC-34. */
+static gboolean
+is_attachable(const AttachDetachController *self, const Volume *volume)
+{
+    if (volume->source == NULL || volume->source->driver == NULL)
+        return FALSE;
+    ObjectKey *key = objects_key(self->base.objects, KIND_CSI_DRIVER, NULL, volume->source->driver);
     const CsiDriverObject *driver = CSI_DRIVER_OBJECT(informer_get(self->csi_drivers, key));
-    return driver == NULL || driver->attach_required ? volume : NULL;
+
+    return driver == NULL || driver->attach_required;
 }
 
 /* ADC-53. */
@@ -72,27 +83,50 @@ set_spec(AttachVolume *volume, const Volume *spec)
     volume->is_exclusive = is_exclusive(spec);
 }
 
-/* ADC-32. */
+static void
+process_pod_volume(AttachDetachController *self,
+                   AttachNode *node,
+                   const Pod *pod,
+                   const Volume *spec,
+                   gboolean add)
+{
+    AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
+    AttachPair *pair = adc_pair(self, volume, node);
+
+    if (volume->spec == NULL)
+        set_spec(volume, spec);
+    if (add)
+        adc_add_pod(self, pair, pod->meta.key);
+    else
+        adc_delete_pod(self, pair, pod->meta.key);
+    adc_settle(self, pair);
+}
+
+/* ADC-32. A volume that cannot be looked up is passed over; the next event of the pod or the populator tries again. */
 static void
 process_pod_volumes(AttachDetachController *self, const Pod *pod, gboolean add)
 {
     AttachNode *node = pod->node_name == NULL ? NULL : adc_find_node(self, pod->node_name);
+    gboolean is_resolved = TRUE;
 
-    if (node == NULL || !node->is_managed)
+    if (pod->volumes == NULL || pod->node_name == NULL)
         return;
-    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
-        const Volume *spec = attachable_volume(self, pod, &pod->volumes->items[i]);
+    for (unsigned i = 0; node != NULL && node->is_managed && i < pod->volumes->n_items; i++) {
+        const Volume *spec = look_up_volume(self, pod, &pod->volumes->items[i]);
         if (spec == NULL)
-            continue;
-        AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
-        if (volume->spec == NULL)
-            set_spec(volume, spec);
-        AttachPair *pair = adc_pair(self, volume, node);
-        if (add)
-            adc_add_pod(self, pair, pod->meta.key);
-        else
-            adc_delete_pod(self, pair, pod->meta.key);
-        adc_settle(self, pair);
+            is_resolved = FALSE;
+        else if (is_attachable(self, spec))
+            process_pod_volume(self, node, pod, spec, add);
+    }
+    if (add && (!is_resolved || node == NULL || !node->is_managed)) {
+        g_hash_table_add(self->unresolved, (void *)pod->meta.key);
+        sim_ticker_wake(self->populator);
+        return;
+    }
+    g_hash_table_remove(self->unresolved, pod->meta.key);
+    if (!is_resolved && !g_ptr_array_find(self->stale, pod->meta.key, NULL)) {
+        g_ptr_array_add(self->stale, (void *)pod->meta.key);
+        sim_ticker_wake(self->populator);
     }
 }
 
@@ -120,7 +154,8 @@ pod_changed(void *data, const Object *before, const Object *after)
         return;
     /* Nothing that ADC-30 reads has changed: it would add what is there, or delete what is gone. */
     if (before != NULL && POD_CONST(before)->node_name == pod->node_name &&
-        is_terminated(POD_CONST(before)) == is_terminated(pod))
+        is_terminated(POD_CONST(before)) == is_terminated(pod) &&
+        !g_hash_table_contains(self->unresolved, pod->meta.key))
         return;
     process_pod_volumes(self, pod, !is_terminated(pod));
 }
@@ -131,6 +166,15 @@ queue_unwanted(AttachDetachController *self, AttachNode *node)
     for (unsigned i = 0; i < node->pairs->len; i++)
         if (!attach_pair_is_wanted(node->pairs->pdata[i]))
             adc_queue(self, node->pairs->pdata[i]);
+}
+
+static gboolean
+has_wanted_pairs(const AttachNode *node)
+{
+    for (unsigned i = 0; i < node->pairs->len; i++)
+        if (attach_pair_is_wanted(node->pairs->pdata[i]))
+            return TRUE;
+    return FALSE;
 }
 
 static gboolean
@@ -153,7 +197,7 @@ node_changed(void *data, const Object *before, const Object *after)
     if (after != NULL && object_annotation(after, ANNOTATION_MANAGED) != NULL)
         node->is_managed = TRUE;
     adc_set_in_use(self, node, last->volumes_in_use);
-    if (after == NULL && node->pairs->len == 0) /* ADC-13: with volumes it stays managed */
+    if (after == NULL && !has_wanted_pairs(node)) /* ADC-13: else it stays managed */
         node->is_managed = FALSE;
     if (after != NULL && before == NULL && node->report != NULL &&
         !node->needs_update) { /* re-created: told again */
@@ -202,19 +246,13 @@ decide_claim(const void *data, Plan *plan)
 
 /* ---- Operations ---- */
 
+/* ADC-56: to the pods that were waiting when the attach began, even if they have gone since. */
 static void
-plan_pod_events(const AttachDetachController *self,
-                Plan *plan,
-                const AttachPair *pair,
-                const char *type,
-                const char *reason,
-                const char *message)
+plan_pod_events(
+    Plan *plan, const AttachPair *pair, const char *type, const char *reason, const char *message)
 {
-    for (unsigned i = 0; pair->pods != NULL && i < pair->pods->len; i++) {
-        const Object *pod = informer_get(self->pods, pair->pods->pdata[i]);
-        if (pod != NULL)
-            plan_event(plan, pod, type, reason, "%s", message);
-    }
+    for (unsigned i = 0; pair->told != NULL && i < pair->told->len; i++)
+        plan_event(plan, pair->told->pdata[i], type, reason, "%s", message);
 }
 
 static const Attachment *
@@ -269,13 +307,13 @@ decide_attach_result(const void *data, Plan *plan)
     ApiCode code = plan_code(plan, plan_last_step(plan));
     if (code == API_OK) {
         plan_pod_events(
-            self, plan, pair, "Normal", "SuccessfulAttachVolume",
+            plan, pair, "Normal", "SuccessfulAttachVolume",
             plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ", volume));
         return;
     }
     const char *failure = attach_failure(self, plan, pair);
     plan_pod_events(
-        self, plan, pair, "Warning", "FailedAttachVolume",
+        plan, pair, "Warning", "FailedAttachVolume",
         plan_internf(plan, "AttachVolume.Attach failed for volume \"%s\" : %s", volume, failure));
     plan_fail(plan, "%s", failure);
 }
@@ -419,8 +457,10 @@ decide_detach_unverified(const void *data, Plan *plan)
 static void
 operation_ended(AttachDetachController *self, AttachPair *pair)
 {
-    const char *name = adc_operation_name(self, pair);
+    const char *name = pair->operation;
 
+    pair->operation = NULL;
+    g_clear_pointer(&pair->told, g_ptr_array_unref);
     adc_queue(self, pair);
     for (unsigned i = 0; i < pair->volume->pairs->len;
          i++) /* the name is free, or in back-off, for all of them */
@@ -461,8 +501,7 @@ attachment_changed(void *data, const Object *before, const Object *after)
     AttachDetachController *self = data;
     const ObjectKey *key = (after != NULL ? after : before)->key;
     AttachPair *pair = g_hash_table_lookup(self->pairs_by_attachment, key);
-    Plan *plan =
-        pair == NULL ? NULL : operations_plan(self->operations, adc_operation_name(self, pair));
+    Plan *plan = pair == NULL ? NULL : adc_plan(self, pair);
 
     if (plan != NULL)
         plan_wake(plan);
@@ -477,12 +516,15 @@ plan_operation_of(const AttachDetachController *self,
                   const char *kind,
                   PlanDecide decide)
 {
-    plan_start_operation(plan, self->operations, adc_operation_name(self, pair),
+    const char *name = adc_operation_name(self, pair);
+    const ObjectKey *about = pair->volume->spec != NULL ? pair->volume->spec : pair->attachment;
+
+    plan_change(plan, &(PlanChange){.what = CHANGE_OPERATION, .pointer = pair, .text = name});
+    plan_start_operation(plan, self->operations, name,
                          &(PlanStart){
                              .component = (Component *)&self->base,
                              .decide = decide,
-                             .key = (ObjectKey *)(pair->volume->spec != NULL ? pair->volume->spec
-                                                                             : pair->attachment),
+                             .key = (ObjectKey *)about,
                              .operation = pair,
                              .kind = kind,
                              .done = g_str_equal(kind, ATTACH_KIND) ? attach_ended : detach_ended,
@@ -707,6 +749,11 @@ plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pai
         return;
     }
     plan_because(plan, "ADC-49.4");
+    for (unsigned i = 0; i < pair->pods->len; i++) {
+        const Object *pod = informer_get(self->pods, pair->pods->pdata[i]);
+        if (pod != NULL)
+            plan_change(plan, &(PlanChange){.what = CHANGE_TELL, .pointer = pair, .object = pod});
+    }
     plan_operation_of(self, plan, pair, ATTACH_KIND, decide_attach);
 }
 
@@ -743,6 +790,18 @@ decide_detaches(const void *data, Plan *plan)
     plan_attaches(self, plan);
 }
 
+/* Two nodes want the same exclusive volume: the second start was refused (OP-2). It is queued when the first has ended. */
+static void
+forget_refused(AttachDetachController *self, AttachPair *pair)
+{
+    const Plan *plan = adc_plan(self, pair);
+
+    if (plan != NULL && plan_operation(plan) != pair) {
+        pair->operation = NULL;
+        g_clear_pointer(&pair->told, g_ptr_array_unref);
+    }
+}
+
 static void
 pass_ended(void *data, Plan *plan, PlanEnd end, const char *message)
 {
@@ -750,9 +809,19 @@ pass_ended(void *data, Plan *plan, PlanEnd end, const char *message)
     g_autoptr(GPtrArray) looked_at = g_steal_pointer(&self->looking_at);
 
     (void)plan, (void)end, (void)message;
-    for (unsigned i = 0; i < looked_at->len; i++)
+    for (unsigned i = 0; i < looked_at->len; i++) {
+        forget_refused(self, looked_at->pdata[i]);
         adc_settle(self, looked_at->pdata[i]);
+    }
     sim_ticker_end_pass(self->reconciler, self->queued->len > 0 || self->nodes_to_update->len > 0);
+}
+
+static int
+compare_serials(const void *a, const void *b)
+{
+    const AttachPair *const *first = a, *const *second = b;
+
+    return (*first)->serial < (*second)->serial ? -1 : 1;
 }
 
 /* A pass looks only at what changed since the last one: for all other pairs it would do nothing. */
@@ -761,8 +830,11 @@ reconcile(void *data)
 {
     AttachDetachController *self = data;
 
+    if (sim_is_polling(self->base.sim))
+        adc_queue_all(self); /* so that tests see that the others need no look */
     self->looking_at = g_steal_pointer(&self->queued);
     self->queued = g_ptr_array_new();
+    g_ptr_array_sort(self->looking_at, compare_serials);
     self->pass = (AttachPass){0};
     for (unsigned i = 0; i < self->looking_at->len; i++) {
         AttachPair *pair = self->looking_at->pdata[i];
@@ -777,6 +849,55 @@ reconcile(void *data)
         .done = pass_ended,
     });
     return FALSE;
+}
+
+/* ---- The populator (ADC-36) ---- */
+
+/* Of a pod that went unseen one volume leaves in each pass. */
+static void
+drop_stale_pods(AttachDetachController *self)
+{
+    for (unsigned i = 0; i < self->stale->len;) {
+        const ObjectKey *key = self->stale->pdata[i];
+        const Pod *pod = POD_CONST(informer_get(self->pods, key));
+        if ((pod == NULL || is_terminated(pod)) && adc_delete_pod_somewhere(self, key))
+            i++;
+        else
+            g_ptr_array_remove_index(self->stale, i);
+    }
+}
+
+/* All pods are listed, but only these can have volumes that nobody knows of. */
+static void
+add_unresolved_pods(AttachDetachController *self)
+{
+    for (uint32_t slot = 0; slot < objects_n_keys(self->base.objects, KIND_POD); slot++) {
+        const ObjectKey *key = objects_key_at(self->base.objects, KIND_POD, slot);
+        const Pod *pod = POD_CONST(informer_get(self->pods, key));
+        if (!g_hash_table_contains(self->unresolved, key))
+            continue;
+        if (pod == NULL)
+            g_hash_table_remove(self->unresolved, key);
+        else if (!is_terminated(pod))
+            process_pod_volumes(self, pod, TRUE);
+    }
+}
+
+/* Returns: whether another pass may find something to do */
+static gboolean
+populate(void *data)
+{
+    AttachDetachController *self = data;
+    SimTime now = sim_now(self->base.sim);
+
+    drop_stale_pods(self);
+    SimTime periods = (now - self->started_at) / LIST_PERIOD;
+    if (g_hash_table_size(self->unresolved) > 0 &&
+        self->started_at + periods * LIST_PERIOD > self->listed_at) {
+        self->listed_at = now;
+        add_unresolved_pods(self);
+    }
+    return self->stale->len > 0 || g_hash_table_size(self->unresolved) > 0;
 }
 
 static void
@@ -820,6 +941,14 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_ADD_POD:
         process_pod_volumes(self, POD_CONST(change->object), TRUE);
         break;
+    case CHANGE_OPERATION:
+        pair->operation = change->text;
+        break;
+    case CHANGE_TELL:
+        if (pair->told == NULL)
+            pair->told = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
+        g_ptr_array_add(pair->told, (void *)object_ref(change->object));
+        break;
     case CHANGE_RETRY_AT:
         adc_queue_at(self, pair, change->number);
         break;
@@ -836,12 +965,13 @@ populate_actual_state(AttachDetachController *self)
     informer_iter_init(&iter, self->nodes);
     while ((object = informer_iter_next(&iter)) != NULL) {
         const StringList *attached = ((const Node *)object)->volumes_attached;
+        AttachNode *node = adc_node(self, object_name(object));
         for (unsigned i = 0; attached != NULL && i < attached->n_items; i++) {
             AttachVolume *volume = adc_volume_by_name(self, attached->items[i]);
             if (volume != NULL)
-                adc_set_attached(self, adc_pair(self, volume, adc_node(self, object_name(object))),
-                                 TRUE);
+                adc_set_attached(self, adc_pair(self, volume, node), TRUE);
         }
+        adc_set_in_use(self, node, ((const Node *)object)->volumes_in_use);
     }
     informer_iter_init(&iter, self->attachments);
     while ((object = informer_iter_next(&iter)) != NULL) {
@@ -862,6 +992,40 @@ populate_actual_state(AttachDetachController *self)
     }
 }
 
+/* Both loops run already as a run begins (TIM-40). */
+static void
+init_tickers(AttachDetachController *self)
+{
+    Sim *sim = self->base.sim;
+    SimStream phases = sim_stream(sim, "attach-detach-controller/phase");
+    SimTime age =
+        self->base.started_late ? 0 : (SimTime)sim_random_below(phases, 1, 0, LIST_PERIOD);
+
+    self->started_at = sim_now(sim) - age;
+    self->listed_at = sim_now(sim);
+    self->reconciler =
+        sim_ticker_new(sim, &(SimTickerOptions){
+                                .name = "attach-detach reconciler",
+                                .kind = SIM_TICKER_SLIDING,
+                                .period = RECONCILE_PERIOD,
+                                .phase = (SimTime)sim_random_below(phases, 0, 0, RECONCILE_PERIOD),
+                                .order = self->base.order,
+                                .wait = WAIT_POLL,
+                                .pass = reconcile,
+                                .self = self,
+                            });
+    self->populator = sim_ticker_new(sim, &(SimTickerOptions){
+                                              .name = "attach-detach populator",
+                                              .kind = SIM_TICKER_SLIDING,
+                                              .period = POPULATE_PERIOD,
+                                              .phase = POPULATE_PERIOD - age % POPULATE_PERIOD,
+                                              .order = self->base.order + 1,
+                                              .wait = WAIT_POLL,
+                                              .pass = populate,
+                                              .self = self,
+                                          });
+}
+
 static void
 init_informers(AttachDetachController *self)
 {
@@ -880,7 +1044,6 @@ static void
 init(void *data)
 {
     AttachDetachController *self = data;
-    SimStream phases = sim_stream(self->base.sim, "attach-detach-controller/phase");
 
     init_informers(self);
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
@@ -891,18 +1054,7 @@ init(void *data)
                                                    .retry = TRUE,
                                                    .sync = decide_claim}); /* ADC-5 */
     adc_state_init(self);
-    self->reconciler = sim_ticker_new(
-        self->base.sim,
-        &(SimTickerOptions){
-            .name = "attach-detach reconciler",
-            .kind = SIM_TICKER_SLIDING,
-            .period = RECONCILE_PERIOD,
-            .phase = (SimTime)sim_random_below(phases, 0, 0, RECONCILE_PERIOD), /* TIM-40 */
-            .order = self->base.order,
-            .wait = WAIT_POLL,
-            .pass = reconcile,
-            .self = self,
-        });
+    init_tickers(self);
     informer_add_handler(self->nodes, node_changed, self);
     populate_actual_state(self);
     informer_add_handler(self->pods, pod_changed, self);
@@ -916,6 +1068,7 @@ clear(void *data)
     AttachDetachController *self = data;
 
     sim_ticker_free(self->reconciler);
+    sim_ticker_free(self->populator);
     workers_free(self->claim_queue);
     operations_free(self->operations);
     adc_state_clear(self);

@@ -11,6 +11,7 @@ static void
 pair_free(AttachPair *pair)
 {
     g_clear_pointer(&pair->pods, g_ptr_array_unref);
+    g_clear_pointer(&pair->told, g_ptr_array_unref);
     g_free(pair);
 }
 
@@ -44,6 +45,21 @@ adc_state_init(AttachDetachController *self)
     self->pairs_by_attachment = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->queued = g_ptr_array_new();
     self->nodes_to_update = g_ptr_array_new();
+    self->unresolved = g_hash_table_new(g_direct_hash, g_direct_equal);
+    self->stale = g_ptr_array_new();
+}
+
+/* The next of the nodes, in the order of their keys. NULL: the end */
+static AttachNode *
+next_node(const AttachDetachController *self, uint32_t *slot)
+{
+    while (*slot < objects_n_keys(self->base.objects, KIND_NODE)) {
+        const ObjectKey *key = objects_key_at(self->base.objects, KIND_NODE, (*slot)++);
+        AttachNode *node = adc_find_node(self, key->name);
+        if (node != NULL)
+            return node;
+    }
+    return NULL;
 }
 
 /* Timers point at pairs. */
@@ -57,17 +73,17 @@ cancel_timers(AttachDetachController *self, GPtrArray *pairs)
 void
 adc_state_clear(AttachDetachController *self)
 {
-    for (uint32_t slot = 0; slot < objects_n_keys(self->base.objects, KIND_NODE); slot++) {
-        AttachNode *node =
-            adc_find_node(self, objects_key_at(self->base.objects, KIND_NODE, slot)->name);
-        if (node != NULL)
-            cancel_timers(self, node->pairs);
-    }
+    AttachNode *node;
+
+    for (uint32_t slot = 0; (node = next_node(self, &slot)) != NULL;)
+        cancel_timers(self, node->pairs);
     g_hash_table_unref(self->pairs_by_attachment);
     g_hash_table_unref(self->volumes_by_name);
     g_hash_table_unref(self->nodes_by_name);
     g_ptr_array_unref(self->queued);
     g_ptr_array_unref(self->nodes_to_update);
+    g_hash_table_unref(self->unresolved);
+    g_ptr_array_unref(self->stale);
     g_clear_pointer(&self->looking_at, g_ptr_array_unref);
 }
 
@@ -146,9 +162,9 @@ adc_pair(AttachDetachController *self, AttachVolume *volume, AttachNode *node)
 {
     AttachPair *pair = adc_find_pair(volume, node);
 
-    (void)self;
     if (pair == NULL) {
         pair = g_new0(AttachPair, 1);
+        pair->serial = self->n_pairs++;
         pair->volume = volume;
         pair->node = node;
         g_ptr_array_add(volume->pairs, pair);
@@ -186,17 +202,24 @@ adc_is_in_use(const AttachPair *pair)
     return string_list_has(pair->node->in_use, pair->volume->name);
 }
 
+Plan *
+adc_plan(const AttachDetachController *self, const AttachPair *pair)
+{
+    return pair->operation == NULL ? NULL : operations_plan(self->operations, pair->operation);
+}
+
 void
 adc_settle(AttachDetachController *self, AttachPair *pair)
 {
     AttachVolume *volume = pair->volume;
 
     if (attach_pair_is_wanted(pair) || pair->state != ADC_DETACHED || pair->is_queued ||
-        self->looking_at != NULL)
+        pair->operation != NULL)
         return;
-    const Plan *plan = operations_plan(self->operations, adc_operation_name(self, pair));
-    if (plan != NULL && plan_operation(plan) == pair)
+    if (self->looking_at != NULL) { /* the pass may point at it */
+        adc_queue(self, pair);
         return;
+    }
     sim_cancel(self->base.sim, pair->timer);
     if (pair->attachment != NULL)
         g_hash_table_remove(self->pairs_by_attachment, pair->attachment);
@@ -215,6 +238,32 @@ adc_queue(AttachDetachController *self, AttachPair *pair)
         g_ptr_array_add(self->queued, pair);
     }
     sim_ticker_wake(self->reconciler);
+}
+
+void
+adc_queue_all(AttachDetachController *self)
+{
+    AttachNode *node;
+
+    for (uint32_t slot = 0; (node = next_node(self, &slot)) != NULL;)
+        for (unsigned i = 0; i < node->pairs->len; i++)
+            adc_queue(self, node->pairs->pdata[i]);
+}
+
+gboolean
+adc_delete_pod_somewhere(AttachDetachController *self, const ObjectKey *pod)
+{
+    AttachNode *node;
+
+    for (uint32_t slot = 0; (node = next_node(self, &slot)) != NULL;)
+        for (unsigned i = 0; i < node->pairs->len; i++) {
+            AttachPair *pair = node->pairs->pdata[i];
+            if (pair->pods == NULL || !g_ptr_array_find(pair->pods, pod, NULL))
+                continue;
+            adc_delete_pod(self, pair, pod);
+            return TRUE;
+        }
+    return FALSE;
 }
 
 typedef struct {

@@ -19,6 +19,7 @@ typedef struct AttachNode AttachNode;
 typedef struct {
     AttachVolume *volume;
     AttachNode *node;
+    uint64_t serial;       /* passes look at pairs in this order: that of becoming */
     ObjectKey *attachment; /* the VolumeAttachment; made when first needed */
     /* Desired: wanted as long as there are pods. */
     GPtrArray *pods; /* of ObjectKey; NULL: none */
@@ -27,7 +28,10 @@ typedef struct {
     AttachState state;
     SimTime detach_requested_at; /* 0: not */
     gboolean is_queued;          /* the next pass looks at it */
-    SimEventId timer;            /* puts it before a later pass */
+    /* The operation under way. */
+    const char *operation; /* its name; NULL: none */
+    GPtrArray *told;  /* of Object (owned): the pods that hear of an attach (ADC-56); NULL: none */
+    SimEventId timer; /* puts it before a later pass */
 } AttachPair;
 
 /* A volume by its unique name (ADC-8). */
@@ -62,11 +66,15 @@ typedef struct {
     InformerIndex *pods_by_claim;
     Workers *claim_queue;
     Operations *operations;
-    SimTicker *reconciler;
+    SimTicker *reconciler, *populator;
+    SimTime started_at, listed_at; /* the populator: its first pass, its last listing of all pods */
+    GHashTable *unresolved; /* set of ObjectKey: pods with a volume that could not be looked up */
+    GPtrArray *stale;       /* of ObjectKey: pods that went when that was so */
     GHashTable *volumes_by_name;     /* interned name -> AttachVolume */
     GHashTable *nodes_by_name;       /* interned name -> AttachNode */
     GHashTable *pairs_by_attachment; /* ObjectKey -> AttachPair */
     GPtrArray *queued;               /* of AttachPair: what the next pass looks at */
+    uint64_t n_pairs;                /* made so far */
     GPtrArray *nodes_to_update;      /* of AttachNode */
     GPtrArray *looking_at;           /* of the pass under way; NULL: none */
     AttachPass pass;
@@ -89,9 +97,15 @@ AttachPair *adc_pair(AttachDetachController *self, AttachVolume *volume, AttachN
 AttachPair *adc_find_pair(const AttachVolume *volume, const AttachNode *node);
 /* The key of its VolumeAttachment (ADC-59). */
 ObjectKey *adc_attachment_key(AttachDetachController *self, AttachPair *pair);
-/* What its operations are called (OP-3): an exclusive volume has one at a time in the whole cluster. */
+/* What its next operation is called (OP-3): an exclusive volume has one at a time in the whole cluster. */
 const char *adc_operation_name(const AttachDetachController *self, const AttachPair *pair);
 gboolean adc_is_in_use(const AttachPair *pair);
+/* The operation under way; NULL: none */
+Plan *adc_plan(const AttachDetachController *self, const AttachPair *pair);
+/* Puts all pairs behind those that the next pass looks at: as a loop that never sleeps. */
+void adc_queue_all(AttachDetachController *self);
+/* ADC-36.1: takes the pod from the first pair that has it. Returns: whether there was one */
+gboolean adc_delete_pod_somewhere(AttachDetachController *self, const ObjectKey *pod);
 
 /* The next pass looks at the pair; or one from @at on. */
 void adc_queue(AttachDetachController *self, AttachPair *pair);

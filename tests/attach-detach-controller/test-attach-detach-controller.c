@@ -1,0 +1,818 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/attach-detach-controller/attach-detach-controller.h"
+#include "sim/random.h"
+#include "tests/lib/storage-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+/* Stories of volumes of driver hostpath.csi.k8s.io on nodes node-1 and node-2. Users, kubelets and the attacher are played
+ * by commits; what the controller sends is compared, with the attachments called by their nodes. */
+
+const ModelClass *const model_classes[] = {&attach_detach_controller_class, NULL};
+
+#define DRIVER "hostpath.csi.k8s.io"
+#define UNIQUE(handle) "kubernetes.io/csi/" DRIVER "^" handle
+/* ADC-V1, ADC-V2: of volume vol-1. */
+#define VA_1 "va/csi-a5a2e67339ab5660a390dc86be397e784322823ff01f40cf2c01a72c3cab1374"
+#define VA_2 "va/csi-de92e057dcc6e2a31722562aac96e242269f00b90d7b9b9aff22075d21627d9e"
+#define ATTACH_1 "POST " VA_1
+#define ATTACH_2 "POST " VA_2
+#define DETACH_1 "PATCH/st node/node-1, GET node/node-1, DELETE " VA_1
+#define TELL_1 "PATCH/st node/node-1"
+#define TELL_2 "PATCH/st node/node-2"
+
+static const char *
+word(const StorageWorld *world, const char *text)
+{
+    return storage_world_intern(world, text);
+}
+
+static ObjectKey *
+key(const StorageWorld *world, ObjectKind kind, const char *name)
+{
+    return objects_key(world->objects, kind,
+                       kind == KIND_POD || kind == KIND_CLAIM ? "default" : "", name);
+}
+
+static void
+go_on(StorageWorld *world, SimTime time)
+{
+    storage_world_run(world, sim_now(world->sim) + time);
+}
+
+/* ---- What others do ---- */
+
+static const StringList *
+list(const StorageWorld *world, const char *item)
+{
+    const char *interned = word(world, item);
+
+    return item == NULL ? NULL : string_list_new(&interned, 1);
+}
+
+static void
+create_node(StorageWorld *world, const char *name, const char *attached, const char *in_use)
+{
+    Node *node = NODE(object_new(key(world, KIND_NODE, name)));
+
+    object_set_annotation(&node->meta,
+                          word(world, "volumes.kubernetes.io/controller-managed-attach-detach"),
+                          word(world, "true"));
+    node->ready.status = CONDITION_TRUE;
+    node->volumes_attached = (StringList *)list(world, attached);
+    node->volumes_in_use = (StringList *)list(world, in_use);
+    storage_world_import(world, node);
+}
+
+static gboolean
+edit_bound(Object *object, const void *volume)
+{
+    CLAIM(object)->volume_name = volume;
+    CLAIM(object)->phase = CLAIM_BOUND;
+    return TRUE;
+}
+
+static void
+bind_claim(StorageWorld *world, const char *claim, const char *volume)
+{
+    storage_world_patch(world, key(world, KIND_CLAIM, claim), edit_bound, word(world, volume));
+    storage_world_patch_status(world, key(world, KIND_CLAIM, claim), edit_bound,
+                               word(world, volume));
+}
+
+/* Claim c and volume v, handle vol-1; the claim does not know of it. */
+static void
+create_reserved(StorageWorld *world, AccessModes modes)
+{
+    const Object *claim = storage_world_create(world, storage_world_claim(world, "c", 1, "fast"));
+    Volume *volume = storage_world_volume(world, "v", 1, "fast");
+    VolumeSource source = {.n_refs = 1,
+                           .plugin = word(world, "csi"),
+                           .driver = word(world, DRIVER),
+                           .handle = word(world, "vol-1")};
+
+    volume_source_unref(volume->source);
+    volume->source = volume_source_new(&source);
+    volume->access_modes = modes;
+    volume->claim_ref = (ClaimReference){claim->key, claim->uid, 1};
+    storage_world_create(world, volume);
+}
+
+static void
+create_bound(StorageWorld *world, AccessModes modes)
+{
+    create_reserved(world, modes);
+    bind_claim(world, "c", "v");
+}
+
+static gboolean
+edit_lost(Object *object, const void *arg)
+{
+    (void)arg;
+    CLAIM(object)->phase = CLAIM_LOST;
+    return TRUE;
+}
+
+static void
+create_pod(StorageWorld *world, const char *name, const char *node)
+{
+    storage_world_create(world, storage_world_pod(world, name, "c", node));
+}
+
+static gboolean
+edit_phase(Object *object, const void *phase)
+{
+    POD(object)->phase = *(const uint32_t *)phase;
+    return TRUE;
+}
+
+static void
+set_phase(StorageWorld *world, const char *pod, uint32_t phase)
+{
+    storage_world_patch_status(world, key(world, KIND_POD, pod), edit_phase, &phase);
+}
+
+/* As its kubelet does at last. */
+static void
+remove_pod(StorageWorld *world, const char *pod)
+{
+    ApiRequest request = {
+        .verb = API_DELETE, .key = key(world, KIND_POD, pod), .client = "kubelet", .grace_s = 0};
+    ApiResponse response;
+
+    api_server_commit(world->api, &request, &response);
+    assert_int_equal(response.code, API_OK);
+}
+
+typedef struct {
+    gboolean attached;
+    const char *error;
+} AttachAnswer;
+
+static gboolean
+edit_attached(Object *object, const void *data)
+{
+    const AttachAnswer *answer = data;
+
+    ATTACHMENT(object)->attached = answer->attached;
+    ATTACHMENT(object)->attach_error.message = answer->error;
+    return TRUE;
+}
+
+static gboolean
+edit_detach_error(Object *object, const void *message)
+{
+    ATTACHMENT(object)->detach_error.message = message;
+    return TRUE;
+}
+
+static ObjectKey *
+attachment(const StorageWorld *world, const char *name)
+{
+    return key(world, KIND_ATTACHMENT, name + strlen("va/"));
+}
+
+static void
+attacher_says(StorageWorld *world, const char *name, gboolean attached, const char *error)
+{
+    AttachAnswer answer = {attached, word(world, error)};
+
+    storage_world_patch_status(world, attachment(world, name), edit_attached, &answer);
+}
+
+static gboolean
+edit_finalizer(Object *object, const void *finalizer)
+{
+    return object_add_finalizer(object, finalizer);
+}
+
+static gboolean
+edit_no_finalizers(Object *object, const void *arg)
+{
+    (void)arg;
+    g_clear_pointer(&object->finalizers, string_list_unref);
+    return TRUE;
+}
+
+/* An attacher that has work to do before a VolumeAttachment may go. */
+static void
+attacher_holds(StorageWorld *world, const char *name)
+{
+    storage_world_patch(world, attachment(world, name), edit_finalizer,
+                        word(world, "test/attacher"));
+}
+
+static void
+attacher_lets_go(StorageWorld *world, const char *name)
+{
+    storage_world_patch(world, attachment(world, name), edit_no_finalizers, NULL);
+}
+
+static gboolean
+edit_in_use(Object *object, const void *in_use)
+{
+    string_list_unref(NODE(object)->volumes_in_use);
+    NODE(object)->volumes_in_use = string_list_ref(in_use);
+    return TRUE;
+}
+
+static void
+kubelet_uses(StorageWorld *world, const char *node, const char *volume)
+{
+    StringList *in_use = (StringList *)list(world, volume);
+
+    storage_world_patch_status(world, key(world, KIND_NODE, node), edit_in_use, in_use);
+    string_list_unref(in_use);
+}
+
+static gboolean
+edit_not_ready(Object *object, const void *arg)
+{
+    (void)arg;
+    NODE(object)->ready.status = CONDITION_UNKNOWN;
+    return TRUE;
+}
+
+static gboolean
+edit_out_of_service(Object *object, const void *key_word)
+{
+    Taint taint = {.key = key_word, .value = "", .effect = TAINT_NO_EXECUTE};
+
+    NODE(object)->taints = taints_new(&taint, 1);
+    return TRUE;
+}
+
+static const Node *
+stored_node(const StorageWorld *world, const char *name)
+{
+    return (const Node *)api_server_get(world->api, key(world, KIND_NODE, name));
+}
+
+/* Pod "a" on node-1 has the volume, and its kubelet uses it; the log is empty. */
+static void
+attached_pod(StorageWorld *world)
+{
+    create_node(world, "node-1", NULL, NULL);
+    create_node(world, "node-2", NULL, NULL);
+    create_bound(world, ACCESS_RWO);
+    storage_world_start(world);
+    create_pod(world, "a", "node-1");
+    set_phase(world, "a", POD_RUNNING);
+    go_on(world, 200 * SIM_MS);
+    attacher_says(world, VA_1, TRUE, NULL);
+    go_on(world, SIM_SECOND);
+    assert_true(string_list_has(stored_node(world, "node-1")->volumes_attached, UNIQUE("vol-1")));
+    kubelet_uses(world, "node-1", UNIQUE("vol-1"));
+    go_on(world, SIM_SECOND);
+    storage_world_log(world);
+}
+
+/* ---- Stories ---- */
+
+typedef struct {
+    const char *title;
+    void (*tell)(StorageWorld *world);
+    const char *log;
+    const char *event; /* the last one of its pod; NULL: not looked at */
+} Story;
+
+static void
+attaches(StorageWorld *world)
+{
+    create_node(world, "node-1", NULL, NULL);
+    create_bound(world, ACCESS_RWO);
+    storage_world_start(world);
+    create_pod(world, "a", "node-1");
+    go_on(world, 300 * SIM_MS);
+    assert_null(stored_node(world, "node-1")->volumes_attached);
+    attacher_says(world, VA_1, TRUE, NULL);
+    go_on(world, 10 * SIM_SECOND);
+
+    const Attachment *stored =
+        (const Attachment *)api_server_get(world->api, attachment(world, VA_1));
+    assert_string_equal(stored->attacher, DRIVER);
+    assert_string_equal(stored->node_name, "node-1");
+    assert_string_equal(stored->volume_name, "v");
+    assert_true(string_list_has(stored_node(world, "node-1")->volumes_attached, UNIQUE("vol-1")));
+}
+
+static void
+detaches(StorageWorld *world)
+{
+    attached_pod(world);
+    remove_pod(world, "a");
+    go_on(world, 10 * SIM_SECOND); /* ADC-44: still in use */
+    assert_string_equal(storage_world_log(world), "");
+    kubelet_uses(world, "node-1", NULL);
+    go_on(world, 10 * SIM_SECOND);
+    assert_null(stored_node(world, "node-1")->volumes_attached);
+}
+
+/* ADC-31: the containers are over, the pod is still there. */
+static void
+ended_pod(StorageWorld *world)
+{
+    attached_pod(world);
+    set_phase(world, "a", POD_SUCCEEDED);
+    kubelet_uses(world, "node-1", NULL);
+    go_on(world, 10 * SIM_SECOND);
+}
+
+/* ADC-35: the claim's own event attaches. */
+static void
+claim_is_bound_later(StorageWorld *world)
+{
+    create_node(world, "node-1", NULL, NULL);
+    create_reserved(world, ACCESS_RWO);
+    storage_world_create(world, storage_world_claim(world, "d", 1, "fast"));
+    storage_world_start(world);
+    create_pod(world, "a", "node-1");
+    storage_world_create(world, storage_world_pod(world, "b", "d", "node-1"));
+    go_on(world, SIM_SECOND);
+    assert_string_equal(storage_world_log(world), "");
+    bind_claim(world, "c", "v");
+    go_on(world, SIM_SECOND);
+}
+
+/* ADC-36.3: the volume came after all events; the populator finds it within three minutes. */
+static gboolean
+edit_claim_uid(Object *object, const void *uid)
+{
+    VOLUME(object)->claim_ref.uid = *(const ObjectUid *)uid;
+    return TRUE;
+}
+
+static void
+volume_is_late(StorageWorld *world)
+{
+    create_node(world, "node-1", NULL, NULL);
+    create_bound(world, ACCESS_RWO);
+    ObjectUid good = storage_world_stored_volume(world, "v")->claim_ref.uid;
+    ObjectUid none = {0, 0};
+    storage_world_patch(world, key(world, KIND_VOLUME, "v"), edit_claim_uid, &none);
+    storage_world_start(world);
+    create_pod(world, "a", "node-1");
+    go_on(world, SIM_SECOND);
+    storage_world_patch(world, key(world, KIND_VOLUME, "v"), edit_claim_uid, &good);
+    go_on(world, 100 * SIM_MS);
+    assert_string_equal(storage_world_log(world), "");
+    go_on(world, 3 * SIM_MINUTE);
+}
+
+/* ADC-36.1: the pod went when its claim could not be looked up. */
+static void
+pod_goes_unseen(StorageWorld *world)
+{
+    attached_pod(world);
+    kubelet_uses(world, "node-1", NULL);
+    storage_world_patch_status(world, key(world, KIND_CLAIM, "c"), edit_lost, NULL);
+    remove_pod(world, "a");
+    go_on(world, SIM_MINUTE + SIM_SECOND);
+}
+
+static void
+attach_is_not_required(StorageWorld *world)
+{
+    CsiDriverObject *driver = CSI_DRIVER_OBJECT(object_new(key(world, KIND_CSI_DRIVER, DRIVER)));
+
+    driver->attach_required = FALSE;
+    storage_world_create(world, driver);
+    create_node(world, "node-1", NULL, NULL);
+    create_bound(world, ACCESS_RWO);
+    storage_world_start(world);
+    create_pod(world, "a", "node-1");
+    go_on(world, 10 * SIM_SECOND);
+}
+
+/* Golden 34: the pod goes while its volume is attached. Told that it is attached, then that it is not. */
+static void
+pod_goes_during_attach(StorageWorld *world)
+{
+    create_node(world, "node-1", NULL, NULL);
+    create_bound(world, ACCESS_RWO);
+    storage_world_start(world);
+    create_pod(world, "a", "node-1");
+    go_on(world, SIM_SECOND);
+    remove_pod(world, "a");
+    go_on(world, 4 * SIM_SECOND);
+    assert_string_equal(storage_world_log(world), ATTACH_1);
+    attacher_says(world, VA_1, TRUE, NULL);
+    go_on(world, 10 * SIM_SECOND);
+}
+
+/* Told before the detach; the volume is free for the next node when its VolumeAttachment has gone. */
+static void
+moves(StorageWorld *world)
+{
+    attached_pod(world);
+    attacher_holds(world, VA_1);
+    remove_pod(world, "a");
+    create_pod(world, "b", "node-2");
+    kubelet_uses(world, "node-1", NULL);
+    go_on(world, 10 * SIM_SECOND);
+    assert_string_equal(storage_world_log(world), DETACH_1);
+    attacher_lets_go(world, VA_1);
+    go_on(world, 10 * SIM_SECOND);
+    attacher_says(world, VA_2, TRUE, NULL);
+    go_on(world, 10 * SIM_SECOND);
+}
+
+/* ADC-54: once, however long it takes. */
+static void
+multi_attach_alone(StorageWorld *world)
+{
+    attached_pod(world);
+    remove_pod(world, "a");
+    create_pod(world, "b", "node-2");
+    go_on(world, SIM_MINUTE);
+}
+
+static void
+multi_attach_used(StorageWorld *world)
+{
+    attached_pod(world);
+    create_pod(world, "b", "node-2");
+    go_on(world, SIM_MINUTE);
+}
+
+static void
+shared_volume(StorageWorld *world)
+{
+    create_node(world, "node-1", NULL, NULL);
+    create_node(world, "node-2", NULL, NULL);
+    create_bound(world, ACCESS_RWO | ACCESS_ROX);
+    storage_world_start(world);
+    create_pod(world, "a", "node-1");
+    create_pod(world, "b", "node-2");
+    go_on(world, 300 * SIM_MS);
+}
+
+/* Two pods on two nodes at once: one operation in the whole cluster, then the other hears that it comes too late. */
+static void
+race_of_two(StorageWorld *world)
+{
+    create_node(world, "node-1", NULL, NULL);
+    create_node(world, "node-2", NULL, NULL);
+    create_bound(world, ACCESS_RWO);
+    storage_world_start(world);
+    create_pod(world, "a", "node-1");
+    create_pod(world, "b", "node-2");
+    go_on(world, 300 * SIM_MS);
+    attacher_says(world, VA_1, TRUE, NULL);
+    go_on(world, SIM_SECOND);
+}
+
+/* ADC-V8. */
+static void
+dead_node(StorageWorld *world)
+{
+    attached_pod(world);
+    storage_world_patch_status(world, key(world, KIND_NODE, "node-1"), edit_not_ready, NULL);
+    remove_pod(world, "a");
+    create_pod(world, "b", "node-2");
+    go_on(world, 359 * SIM_SECOND);
+    assert_string_equal(storage_world_log(world), "");
+    go_on(world, 2 * SIM_SECOND);
+}
+
+/* ADC-V9: uncertain, the volume no longer holds back the other node, but one operation at a time. */
+static void
+detach_fails_once(StorageWorld *world)
+{
+    attached_pod(world);
+    attacher_holds(world, VA_1);
+    storage_world_patch_status(world, key(world, KIND_NODE, "node-1"), edit_not_ready, NULL);
+    remove_pod(world, "a");
+    create_pod(world, "b", "node-2");
+    go_on(world, 360 * SIM_SECOND + 150 * SIM_MS);
+    storage_world_patch_status(world, attachment(world, VA_1), edit_detach_error,
+                               word(world, "no answer"));
+    go_on(world, 700 * SIM_MS);
+    assert_string_equal(storage_world_log(world), TELL_1 ", DELETE " VA_1 ", " ATTACH_2);
+    attacher_says(world, VA_2, TRUE, NULL);
+    attacher_lets_go(world, VA_1);
+    go_on(world, 2 * SIM_SECOND);
+}
+
+/* ADC-V10. */
+static void
+stuck_on_a_ready_node(StorageWorld *world)
+{
+    attached_pod(world);
+    remove_pod(world, "a");
+    create_pod(world, "b", "node-2");
+    go_on(world, 60 * SIM_MINUTE);
+}
+
+/* ADC-46: after the six minutes the node is not asked any more. */
+static void
+released_late(StorageWorld *world)
+{
+    attached_pod(world);
+    remove_pod(world, "a");
+    go_on(world, 10 * SIM_MINUTE);
+    kubelet_uses(world, "node-1", NULL);
+    go_on(world, SIM_SECOND);
+}
+
+static void
+out_of_service(StorageWorld *world)
+{
+    attached_pod(world);
+    storage_world_patch(world, key(world, KIND_NODE, "node-1"), edit_out_of_service,
+                        word(world, "node.kubernetes.io/out-of-service"));
+    go_on(world, SIM_MINUTE);
+    assert_string_equal(storage_world_log(world), ""); /* the pod is still there */
+    remove_pod(world, "a");
+    go_on(world, SIM_SECOND);
+}
+
+/* ADC-26, ADC-29: attached, not used, no pod: detached in the first pass. */
+static void
+left_over_at_start(StorageWorld *world)
+{
+    create_node(world, "node-1", UNIQUE("vol-1"), NULL);
+    storage_world_start(world);
+    go_on(world, SIM_SECOND);
+}
+
+static void
+in_use_at_start(StorageWorld *world)
+{
+    create_node(world, "node-1", UNIQUE("vol-1"), UNIQUE("vol-1"));
+    storage_world_start(world);
+    go_on(world, SIM_MINUTE);
+}
+
+/* ADC-27: a VolumeAttachment that no node tells of. */
+static void
+attachment_at_start(StorageWorld *world)
+{
+    Attachment *stored = ATTACHMENT(object_new(attachment(world, VA_1)));
+
+    create_node(world, "node-1", NULL, NULL);
+    create_bound(world, ACCESS_RWO);
+    stored->attacher = word(world, DRIVER);
+    stored->node_name = word(world, "node-1");
+    stored->volume_name = word(world, "v");
+    stored->attached = TRUE;
+    storage_world_import(world, stored);
+    storage_world_start(world);
+    go_on(world, SIM_SECOND);
+    assert_string_equal(storage_world_log(world),
+                        ""); /* ADC-38: assumed in use, until the node says something */
+    kubelet_uses(world, "node-1", UNIQUE("vol-2"));
+    go_on(world, SIM_SECOND);
+}
+
+/* ADC-28: the pod is there as well: nothing but the node's status, said again. */
+static void
+running_at_start(StorageWorld *world)
+{
+    create_node(world, "node-1", UNIQUE("vol-1"), UNIQUE("vol-1"));
+    create_bound(world, ACCESS_RWO);
+    create_pod(world, "a", "node-1");
+    storage_world_start(world);
+    go_on(world, SIM_MINUTE);
+}
+
+static const Story stories[] = {
+    {"ADC-V1 attaches",                       attaches,               ATTACH_1 ", " TELL_1,
+     "AttachVolume.Attach succeeded for volume \"v\" "                                                           },
+    {"ADC-45 detaches",                       detaches,               DETACH_1,                              NULL},
+    {"ADC-31 a pod that ended",               ended_pod,              DETACH_1,                              NULL},
+    {"ADC-35 the claim is bound later",       claim_is_bound_later,   ATTACH_1,                              NULL},
+    {"ADC-36 the volume is late",             volume_is_late,         ATTACH_1,                              NULL},
+    {"ADC-36 the pod went unseen",            pod_goes_unseen,        DETACH_1,                              NULL},
+    {"ADC-34 attach is not required",         attach_is_not_required, "",                                    NULL},
+    {"ADC-38 the pod goes during the attach", pod_goes_during_attach, TELL_1 ", " DETACH_1,
+     "AttachVolume.Attach succeeded for volume \"v\" "                                                           },
+    {"ADC-V2 moves",                          moves,                  ATTACH_2 ", " TELL_2,                  NULL},
+    {"ADC-54 nobody uses it any more",        multi_attach_alone,     "",
+     "Multi-Attach error for volume \"v\" Volume is already exclusively attached to one node and "
+     "can't be attached to "
+     "another"                                                                                                   },
+    {"ADC-54 somebody uses it",               multi_attach_used,      "",
+     "Multi-Attach error for volume \"v\" Volume is already used by pod(s) a"                                    },
+    {"ADC-53 shared",                         shared_volume,          ATTACH_1 ", " ATTACH_2,                NULL},
+    {"OP-3 one operation in the cluster",     race_of_two,            ATTACH_1 ", " TELL_1,
+     "Multi-Attach error for volume \"v\" Volume is already used by pod(s) a"                                    },
+    {"ADC-V8 a dead node",                    dead_node,              TELL_1 ", DELETE " VA_1 ", " ATTACH_2, NULL},
+    {"ADC-V9 a detach fails",                 detach_fails_once,      TELL_2 ", DELETE " VA_1 " 404",        NULL},
+    {"ADC-V10 stuck on a ready node",         stuck_on_a_ready_node,  "",                                    NULL},
+    {"ADC-46 released late",                  released_late,          TELL_1 ", DELETE " VA_1,               NULL},
+    {"ADC-43 out of service",                 out_of_service,         TELL_1 ", DELETE " VA_1,               NULL},
+    {"ADC-29 left over at the start",         left_over_at_start,
+     TELL_1 ", GET node/node-1, DELETE " VA_1 " 404",                                                        NULL},
+    {"ADC-26 in use at the start",            in_use_at_start,        TELL_1,                                NULL},
+    {"ADC-27 an attachment at the start",     attachment_at_start,    "GET node/node-1, DELETE " VA_1,
+     NULL                                                                                                        },
+    {"ADC-28 running at the start",           running_at_start,       TELL_1,                                NULL},
+};
+
+static const char *
+last_event(const StorageWorld *world)
+{
+    unsigned n = api_server_n_events(world->api);
+
+    return n == 0 ? "" : api_server_event(world->api, n - 1)->message;
+}
+
+static void
+tell_story_as(const Story *story, gboolean polling)
+{
+    StorageWorld world;
+
+    storage_world_init(&world, &(StorageWorldOptions){.polling = polling});
+    story->tell(&world);
+    assert_string_equal(storage_world_log(&world), story->log);
+    if (story->event != NULL)
+        assert_string_equal(last_event(&world), story->event);
+    storage_world_clear(&world);
+}
+
+static void
+tell_story(void **state)
+{
+    tell_story_as(*state, FALSE);
+    tell_story_as(*state, TRUE);
+}
+
+/* ---- When ---- */
+
+static const ApiEvent *
+find_event(const StorageWorld *world, const char *reason)
+{
+    for (unsigned i = 0; i < api_server_n_events(world->api); i++)
+        if (strcmp(api_server_event(world->api, i)->reason, reason) == 0)
+            return api_server_event(world->api, i);
+    return NULL;
+}
+
+/* When the VolumeAttachment was made: at the first pass after the pod. */
+static SimTime
+begin_attach(StorageWorld *world)
+{
+    create_node(world, "node-1", NULL, NULL);
+    create_bound(world, ACCESS_RWO);
+    storage_world_start(world);
+    create_pod(world, "a", "node-1");
+    while (api_server_get(world->api, attachment(world, VA_1)) == NULL)
+        go_on(world, SIM_MS);
+    assert_true(sim_now(world->sim) <= 101 * SIM_MS);
+    return api_server_get(world->api, attachment(world, VA_1))->created_at;
+}
+
+typedef struct {
+    const char *title;
+    SimTime attached, seen; /* after the VolumeAttachment was made */
+    SimTime latest;         /* with all the jitter there can be */
+} PollCase;
+
+static const PollCase poll_cases[] = {
+    {"ADC-V5", 300 * SIM_MS,    500 * SIM_MS,    550 * SIM_MS   },
+    {"ADC-V6", 600 * SIM_MS,    1025 * SIM_MS,   1130 * SIM_MS  },
+    {"ADC-V7", 60 * SIM_SECOND, 60 * SIM_SECOND, 64 * SIM_SECOND},
+};
+
+static void
+lister_is_polled(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(poll_cases); i++)
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            StorageWorld world;
+            storage_world_init(&world, &(StorageWorldOptions){.seed = seed});
+            SimTime start = begin_attach(&world);
+            storage_world_run(&world, start + poll_cases[i].attached);
+            attacher_says(&world, VA_1, TRUE, NULL);
+            go_on(&world, 10 * SIM_SECOND);
+            SimTime seen = find_event(&world, "SuccessfulAttachVolume")->first_at - start;
+            assert_in_range(seen, poll_cases[i].seen, poll_cases[i].latest);
+            storage_world_clear(&world);
+        }
+}
+
+/* ADC-V4, ADC-62: the error stays, so each try fails at its first look, half a second later. */
+static void
+error_that_lasts(void **state)
+{
+    static const SimTime tries_ms[] = {500, 1500, 3000, 5500, 10000, 18500, 35000};
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    SimTime start = begin_attach(&world);
+    attacher_says(&world, VA_1, FALSE, "rpc error: code = Internal desc = no");
+    for (unsigned i = 0; i < G_N_ELEMENTS(tries_ms); i++) {
+        storage_world_run(&world, start + tries_ms[i] * SIM_MS - 1);
+        const ApiEvent *event = find_event(&world, "FailedAttachVolume");
+        assert_int_equal(event == NULL ? 0 : event->count, i);
+        go_on(&world, (i + 1) * 160 * SIM_MS);
+        assert_int_equal(find_event(&world, "FailedAttachVolume")->count, i + 1);
+    }
+    assert_string_equal(last_event(&world),
+                        "AttachVolume.Attach failed for volume \"v\" : rpc error: "
+                        "code = Internal desc = no");
+    storage_world_clear(&world);
+}
+
+/* ADC-60.3. */
+static void
+attacher_is_away(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    SimTime start = begin_attach(&world);
+    go_on(&world, 3 * SIM_MINUTE);
+    assert_int_equal(find_event(&world, "FailedAttachVolume")->first_at - start, 2 * SIM_MINUTE);
+    storage_world_clear(&world);
+}
+
+/* ---- Polling equals sleeping ---- */
+
+/* A random hour: pods come and go on two nodes, kubelets and the attacher answer when they like. */
+static char *
+random_hour(uint64_t seed, gboolean polling)
+{
+    static const char *const nodes[] = {"node-1", "node-2"}, *const pods[] = {"a", "b", "d"},
+                             *const attachments[] = {VA_1, VA_2};
+    StorageWorld world;
+
+    storage_world_init(&world,
+                       &(StorageWorldOptions){.seed = seed, .polling = polling, .slow = TRUE});
+    SimStream stream = sim_stream(world.sim, "test");
+    world.log_times = TRUE;
+    create_node(&world, "node-1", NULL, NULL);
+    create_node(&world, "node-2", seed % 3 == 0 ? UNIQUE("vol-1") : NULL, NULL);
+    create_bound(&world, seed % 2 == 0 ? ACCESS_RWO : ACCESS_RWX);
+    storage_world_start(&world);
+    for (unsigned i = 0; i < 120; i++) {
+        const char *pod = pods[sim_random_below(stream, 1, i, 3)];
+        const char *node = nodes[sim_random_below(stream, 2, i, 2)];
+        const char *va = attachments[sim_random_below(stream, 3, i, 2)];
+        const Object *stored = api_server_get(world.api, attachment(&world, va));
+        switch (sim_random_below(stream, 0, i, 6)) {
+        case 0:
+        case 1:
+            if (api_server_get(world.api, key(&world, KIND_POD, pod)) == NULL)
+                create_pod(&world, pod, node);
+            else
+                remove_pod(&world, pod);
+            break;
+        case 2:
+            kubelet_uses(&world, node, i % 3 == 0 ? UNIQUE("vol-1") : NULL);
+            break;
+        case 3:
+        case 4:
+            if (stored != NULL && !object_is_deleted(stored))
+                attacher_says(&world, va, TRUE, NULL);
+            break;
+        default:
+            if (stored != NULL && !object_is_deleted(stored) &&
+                !((const Attachment *)stored)->attached)
+                attacher_says(&world, va, FALSE, "no");
+            break;
+        }
+        go_on(&world, (SimTime)sim_random_below(stream, 4, i, 60 * SIM_SECOND));
+    }
+    char *log = g_strdup(storage_world_log(&world));
+    storage_world_clear(&world);
+    return log;
+}
+
+static void
+polling_equals_sleeping(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        g_autofree char *sleeping = random_hour(seed, FALSE);
+        g_autofree char *polling = random_hour(seed, TRUE);
+        assert_string_equal(sleeping, polling);
+        assert_non_null(strstr(sleeping, "DELETE"));
+    }
+}
+
+int
+main(void)
+{
+    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 4];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
+        tests[n++] = (struct CMUnitTest){.name = stories[i].title,
+                                         .test_func = tell_story,
+                                         .initial_state = (void *)&stories[i]};
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(lister_is_polled);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(error_that_lasts);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(attacher_is_away);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(polling_equals_sleeping);
+    return _cmocka_run_group_tests("attach-detach-controller", tests, n, NULL, NULL);
+}

@@ -520,7 +520,7 @@ static const SimEventType respond_event = {
 static gboolean
 meets_fault(ApiServer *self, ApiCall *call)
 {
-    if (self->fault == NULL || call->is_event)
+    if (self->fault == NULL)
         return FALSE;
     g_string_truncate(self->message, 0);
     ApiCode code = self->fault(self->fault_data, &call->request, self->message);

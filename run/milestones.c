@@ -10,9 +10,17 @@ struct Milestones {
     GArray *last[N_KINDS]; /* of uint32_t, by slot: the chain's head, index + 1 */
     GArray *pods;          /* of PodRecord */
     GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot */
-    GHashTable *by_handle; /* interned "driver^handle" -> ObjectKey of the volume */
+    GHashTable *by_name; /* interned "kubernetes.io/csi/driver^handle" -> ObjectKey of the volume */
+    GPtrArray *drivers;  /* of DriverWatch (owned) */
     SimTime last_change;
 };
+
+/* A driver whose calls are seen. */
+typedef struct {
+    Milestones *milestones;
+    const char *driver;    /* interned */
+    GHashTable *by_handle; /* interned volume id -> ObjectKey of the volume */
+} DriverWatch;
 
 const char *
 milestone_name(MilestoneKind kind)
@@ -129,10 +137,21 @@ see_claim(Milestones *self, const Claim *before, const Claim *after)
             MILESTONE_CLAIM_GONE);
 }
 
-static const char *
-handle_name(const Milestones *self, const char *driver, const char *handle)
+#define CSI_PREFIX "kubernetes.io/csi/"
+
+/* How calls, and lists in the status of nodes, will name the volume. */
+static void
+remember_names(Milestones *self, ObjectKey *volume, const VolumeSource *source)
 {
-    return strings_internf(objects_strings(self->objects), "%s^%s", driver, handle);
+    const char *name = strings_internf(objects_strings(self->objects), CSI_PREFIX "%s^%s",
+                                       source->driver, source->handle);
+
+    g_hash_table_insert(self->by_name, (void *)name, volume);
+    for (unsigned i = 0; i < self->drivers->len; i++) {
+        const DriverWatch *watch = self->drivers->pdata[i];
+        if (strings_same(watch->driver, source->driver))
+            g_hash_table_insert(watch->by_handle, (void *)source->handle, volume);
+    }
 }
 
 static void
@@ -143,9 +162,7 @@ see_volume(Milestones *self, const Volume *before, const Volume *after)
         if (before == NULL) {
             add(self, MILESTONE_VOLUME_CREATED, key, NULL);
             if (after->source != NULL && after->source->driver != NULL)
-                g_hash_table_insert(
-                    self->by_handle,
-                    (void *)handle_name(self, after->source->driver, after->source->handle), key);
+                remember_names(self, key, after->source);
         }
         if (after->phase == VOLUME_BOUND && (before == NULL || before->phase != VOLUME_BOUND))
             add(self, MILESTONE_VOLUME_BOUND, key, NULL);
@@ -203,7 +220,15 @@ see_attachment(Milestones *self, const Attachment *before, const Attachment *aft
         add(self, MILESTONE_VOLUME_DETACHED, volume, any->node_name);
 }
 
-#define CSI_PREFIX "kubernetes.io/csi/"
+static gboolean
+list_has(const StringList *list, const char *name)
+{
+    for (unsigned i = 0; list != NULL && i < list->n_items; i++) {
+        if (strings_same(list->items[i], name))
+            return TRUE;
+    }
+    return FALSE;
+}
 
 /* Volumes that are in one list of a node's status and not in the other. */
 static void
@@ -214,13 +239,9 @@ see_list(Milestones *self,
          MilestoneKind kind)
 {
     for (unsigned i = 0; has != NULL && i < has->n_items; i++) {
-        const char *name = has->items[i];
-        if (string_list_has(has_not, name) || !g_str_has_prefix(name, CSI_PREFIX))
+        if (list_has(has_not, has->items[i]))
             continue;
-        const char *handle =
-            strings_find(objects_strings(self->objects), name + strlen(CSI_PREFIX));
-        const ObjectKey *volume =
-            handle == NULL ? NULL : g_hash_table_lookup(self->by_handle, handle);
+        const ObjectKey *volume = g_hash_table_lookup(self->by_name, has->items[i]);
         if (volume != NULL)
             add(self, kind, volume, node);
     }
@@ -284,74 +305,90 @@ see_write(void *data, const Object *before, const Object *after)
 
 /* ---- At the drivers ---- */
 
-/* Which milestones the start and the successful end of a call are. */
+/* Which milestones the start and the successful end of a call are; none: both are 0. */
 static const struct {
-    CsiMethod method;
     MilestoneKind started, ended;
-} call_milestones[] = {
-    {CSI_CREATE_VOLUME,               MILESTONE_VOLUME_PROVISION_STARTED, MILESTONE_VOLUME_PROVISION_ENDED},
-    {CSI_DELETE_VOLUME,               MILESTONE_VOLUME_DELETE_STARTED,    MILESTONE_VOLUME_DELETE_ENDED   },
-    {CSI_CONTROLLER_PUBLISH_VOLUME,   MILESTONE_VOLUME_ATTACH_STARTED,    MILESTONE_VOLUME_ATTACH_ENDED   },
-    {CSI_CONTROLLER_UNPUBLISH_VOLUME, MILESTONE_VOLUME_DETACH_STARTED,
-     MILESTONE_VOLUME_DETACH_ENDED                                                                        },
-    {CSI_NODE_STAGE_VOLUME,           MILESTONE_VOLUME_STAGE_STARTED,     MILESTONE_VOLUME_STAGED         },
-    {CSI_NODE_PUBLISH_VOLUME,         MILESTONE_VOLUME_PUBLISH_STARTED,   MILESTONE_VOLUME_PUBLISHED      },
-    {CSI_NODE_UNPUBLISH_VOLUME,       MILESTONE_VOLUME_UNPUBLISH_STARTED, MILESTONE_VOLUME_UNPUBLISHED    },
-    {CSI_NODE_UNSTAGE_VOLUME,         MILESTONE_VOLUME_UNSTAGE_STARTED,   MILESTONE_VOLUME_UNSTAGED       },
+} call_milestones[CSI_N_METHODS] = {
+    [CSI_CREATE_VOLUME] = {MILESTONE_VOLUME_PROVISION_STARTED, MILESTONE_VOLUME_PROVISION_ENDED},
+    [CSI_DELETE_VOLUME] = {MILESTONE_VOLUME_DELETE_STARTED,    MILESTONE_VOLUME_DELETE_ENDED   },
+    [CSI_CONTROLLER_PUBLISH_VOLUME] = {MILESTONE_VOLUME_ATTACH_STARTED,
+                           MILESTONE_VOLUME_ATTACH_ENDED                                       },
+    [CSI_CONTROLLER_UNPUBLISH_VOLUME] = {MILESTONE_VOLUME_DETACH_STARTED,
+                           MILESTONE_VOLUME_DETACH_ENDED                                       },
+    [CSI_NODE_STAGE_VOLUME] = {MILESTONE_VOLUME_STAGE_STARTED,     MILESTONE_VOLUME_STAGED         },
+    [CSI_NODE_PUBLISH_VOLUME] = {MILESTONE_VOLUME_PUBLISH_STARTED,   MILESTONE_VOLUME_PUBLISHED      },
+    [CSI_NODE_UNPUBLISH_VOLUME] = {MILESTONE_VOLUME_UNPUBLISH_STARTED,
+                           MILESTONE_VOLUME_UNPUBLISHED                                        },
+    [CSI_NODE_UNSTAGE_VOLUME] = {MILESTONE_VOLUME_UNSTAGE_STARTED,   MILESTONE_VOLUME_UNSTAGED       },
 };
 
 /* The volume that a call is about: of CreateVolume the PersistentVolume that will have this name. */
 static const ObjectKey *
-volume_of_call(const Milestones *self, const CsiCallRecord *record)
+volume_of_call(const DriverWatch *watch, const CsiRequest *request)
 {
-    const CsiRequest *request = record->request;
-
     if (request->method == CSI_CREATE_VOLUME)
-        return objects_key(self->objects, KIND_VOLUME, NULL, request->name);
-    if (request->volume_id == NULL)
-        return NULL;
-    return g_hash_table_lookup(
-        self->by_handle, handle_name(self, csi_driver_name(record->driver), request->volume_id));
+        return objects_key(watch->milestones->objects, KIND_VOLUME, NULL, request->name);
+    return g_hash_table_lookup(watch->by_handle, request->volume_id);
 }
 
-static void
-see_call(Milestones *self, const CsiCallRecord *record, gboolean ended)
+/* Returns: NULL: the call is no milestone */
+static const ObjectKey *
+milestone_volume(const DriverWatch *watch, const CsiRequest *request)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(call_milestones); i++) {
-        if (call_milestones[i].method != record->request->method)
-            continue;
-        const ObjectKey *volume = volume_of_call(self, record);
-        const char *node = record->request->served_by != NULL ? record->request->served_by
-                                                              : record->request->node_id;
-        if (volume == NULL)
-            return;
-        if (ended)
-            add_with_code(self, call_milestones[i].ended, volume, node, sim_now(self->sim),
-                          sim_cause(self->sim), record->answer);
-        else
-            add_with_code(self, call_milestones[i].started, volume, node, record->started_at,
-                          record->cause, CSI_OK);
-    }
+    return call_milestones[request->method].ended == 0 ? NULL : volume_of_call(watch, request);
+}
+
+static const char *
+node_of_call(const CsiRequest *request)
+{
+    return request->served_by != NULL ? request->served_by : request->node_id;
 }
 
 static void
 call_started(void *data, const CsiCallRecord *record)
 {
-    see_call(data, record, FALSE);
+    const DriverWatch *watch = data;
+    const CsiRequest *request = record->request;
+    const ObjectKey *volume = milestone_volume(watch, request);
+
+    if (volume != NULL)
+        add_with_code(watch->milestones, call_milestones[request->method].started, volume,
+                      node_of_call(request), record->started_at, record->cause, CSI_OK);
 }
 
 static void
 call_answered(void *data, const CsiCallRecord *record)
 {
-    see_call(data, record, TRUE);
+    const DriverWatch *watch = data;
+    const CsiRequest *request = record->request;
+    const ObjectKey *volume = milestone_volume(watch, request);
+    Sim *sim = watch->milestones->sim;
+
+    if (volume != NULL)
+        add_with_code(watch->milestones, call_milestones[request->method].ended, volume,
+                      node_of_call(request), sim_now(sim), sim_cause(sim), record->answer);
 }
 
 void
 milestones_watch_driver(Milestones *self, CsiDriver *driver)
 {
-    CsiObserver observer = {.started = call_started, .answered = call_answered, .data = self};
+    DriverWatch *watch = g_new0(DriverWatch, 1);
+    CsiObserver observer = {.started = call_started, .answered = call_answered, .data = watch};
 
+    watch->milestones = self;
+    watch->driver = csi_driver_name(driver);
+    watch->by_handle = g_hash_table_new(g_direct_hash, g_direct_equal);
+    g_ptr_array_add(self->drivers, watch);
     csi_driver_add_observer(driver, &observer);
+}
+
+static void
+driver_watch_free(void *data)
+{
+    DriverWatch *watch = data;
+
+    g_hash_table_unref(watch->by_handle);
+    g_free(watch);
 }
 
 Milestones *
@@ -364,7 +401,8 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->log = g_array_new(FALSE, FALSE, sizeof(Milestone));
     self->pods = g_array_new(FALSE, FALSE, sizeof(PodRecord));
     self->volume_of = g_ptr_array_new();
-    self->by_handle = g_hash_table_new(g_direct_hash, g_direct_equal);
+    self->by_name = g_hash_table_new(g_direct_hash, g_direct_equal);
+    self->drivers = g_ptr_array_new_with_free_func(driver_watch_free);
     for (unsigned i = 0; i < N_KINDS; i++)
         self->last[i] = g_array_new(FALSE, TRUE, sizeof(uint32_t));
     api_server_observe(cluster_api(cluster), see_write, self);
@@ -383,7 +421,8 @@ milestones_free(Milestones *self)
     g_array_unref(self->log);
     g_array_unref(self->pods);
     g_ptr_array_unref(self->volume_of);
-    g_hash_table_unref(self->by_handle);
+    g_hash_table_unref(self->by_name);
+    g_ptr_array_unref(self->drivers);
     g_free(self);
 }
 

@@ -142,35 +142,30 @@ static const FieldType old_data_source_type = {
     .to_json = old_data_source_to_json,
 };
 
-typedef struct {
-    const char *type, *status;
-} ClaimCondition;
-
 static const Field condition_fields[] = {
     FIELD("type", field_string, ClaimCondition, type, FIELD_REQUIRED),
     FIELD("status", field_string, ClaimCondition, status, FIELD_REQUIRED),
+    FIELD("reason", field_string, ClaimCondition, reason, FIELD_STATUS),
+    FIELD("message", field_string, ClaimCondition, message, FIELD_STATUS),
+    FIELD("lastTransitionTime", field_time, ClaimCondition, changed_at, FIELD_STATUS),
     FIELD_WHOLE("lastProbeTime", field_null, FIELD_SPEC),
     FIELDS_END,
 };
-static const char *const condition_ignored[] = {"lastTransitionTime", "reason", "message", NULL};
 
 static void
 conditions_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    static const ClaimCondition initial;
-    StringMap **map = field;
-    unsigned n;
-    g_autofree ClaimCondition *items = items_parse(parser, value, condition_fields,
-                                                   condition_ignored, &initial, sizeof initial, &n);
-    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
+    static const ClaimCondition initial = {.changed_at = TIME_UNSET};
+    ClaimConditions **conditions = field;
+    unsigned n, n_known = 0;
+    g_autofree ClaimCondition *items =
+        items_parse(parser, value, condition_fields, NULL, &initial, sizeof initial, &n);
 
-    for (unsigned i = 0; i < n; i++) {
-        StringPair pair = {items[i].type, items[i].status};
-        if (pair.key != NULL && pair.value != NULL)
-            g_array_append_val(pairs, pair);
-    }
-    string_map_unref(*map);
-    *map = string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
+    for (unsigned i = 0; i < n; i++) /* a fault that is told already */
+        if (items[i].type != NULL && items[i].status != NULL)
+            items[n_known++] = items[i];
+    claim_conditions_unref(*conditions);
+    *conditions = claim_conditions_new(items, n_known);
 }
 
 static const json_t *
@@ -185,23 +180,15 @@ find_condition(const json_t *array, const char *type)
 static json_t *
 conditions_over(const void *field, const json_t *manifest)
 {
-    const StringMap *map = *(StringMap *const *)field;
+    const ClaimConditions *conditions = *(ClaimConditions *const *)field;
 
-    if (map == NULL)
+    if (conditions == NULL)
         return NULL;
     json_t *array = json_array();
-    /* Those of the manifest first, in their order; the others behind. */
-    for (size_t i = 0; i < json_array_size(manifest); i++) {
-        const json_t *old = json_array_get(manifest, i);
-        ClaimCondition condition = {.type = json_path_string(old, "type")};
-        condition.status = condition.type == NULL ? NULL : string_map_get(map, condition.type);
-        if (condition.status != NULL)
-            json_array_append_new(array, fields_to_json(condition_fields, &condition, old));
-    }
-    for (unsigned i = 0; i < map->n_pairs; i++) {
-        ClaimCondition condition = {map->pairs[i].key, map->pairs[i].value};
-        if (find_condition(manifest, condition.type) == NULL)
-            json_array_append_new(array, fields_to_json(condition_fields, &condition, NULL));
+    for (unsigned i = 0; i < conditions->n_items; i++) {
+        const ClaimCondition *condition = &conditions->items[i];
+        json_array_append_new(array, fields_to_json(condition_fields, condition,
+                                                    find_condition(manifest, condition->type)));
     }
     return array;
 }
@@ -215,18 +202,18 @@ conditions_to_json(const void *field)
 static void
 conditions_clear(void *field)
 {
-    g_clear_pointer((StringMap **)field, string_map_unref);
+    g_clear_pointer((ClaimConditions **)field, claim_conditions_unref);
 }
 
 static gboolean
 conditions_equal(const void *a, const void *b)
 {
-    return string_map_equal(*(StringMap *const *)a, *(StringMap *const *)b);
+    return claim_conditions_equal(*(ClaimConditions *const *)a, *(ClaimConditions *const *)b);
 }
 
 static const FieldType conditions_type = {
     .name = "conditions",
-    .size = sizeof(StringMap *),
+    .size = sizeof(ClaimConditions *),
     .ref = field_counted_ref,
     .clear = conditions_clear,
     .equal = conditions_equal,
@@ -347,4 +334,70 @@ const char *
 claim_phase_name(ClaimPhase phase)
 {
     return claim_phase_words[phase];
+}
+
+ClaimConditions *
+claim_conditions_new(const ClaimCondition *items, unsigned n_items)
+{
+    if (n_items == 0)
+        return NULL;
+    ClaimConditions *self = g_malloc(sizeof(ClaimConditions) + n_items * sizeof(ClaimCondition));
+
+    self->n_refs = 1;
+    self->n_items = n_items;
+    memcpy(self->items, items, n_items * sizeof(ClaimCondition));
+    return self;
+}
+
+ClaimConditions *
+claim_conditions_ref(const ClaimConditions *self)
+{
+    ClaimConditions *counted = (ClaimConditions *)self; /* only counted */
+
+    if (counted != NULL)
+        counted->n_refs++;
+    return counted;
+}
+
+void
+claim_conditions_unref(ClaimConditions *self)
+{
+    if (self != NULL && --self->n_refs == 0)
+        g_free(self);
+}
+
+gboolean
+claim_conditions_equal(const ClaimConditions *a, const ClaimConditions *b)
+{
+    if (a == b || a == NULL || b == NULL)
+        return a == b;
+    return items_equal(condition_fields, a->items, a->n_items, b->items, b->n_items,
+                       sizeof(ClaimCondition));
+}
+
+const ClaimCondition *
+claim_conditions_find(const ClaimConditions *self, const char *type)
+{
+    for (unsigned i = 0; self != NULL && i < self->n_items; i++)
+        if (strcmp(self->items[i].type, type) == 0)
+            return &self->items[i];
+    return NULL;
+}
+
+gboolean
+claim_set_conditions(Claim *self, ClaimConditions *conditions)
+{
+    gboolean changed = !claim_conditions_equal(self->conditions, conditions);
+
+    claim_conditions_unref(self->conditions);
+    self->conditions = conditions;
+    return changed;
+}
+
+gboolean
+claim_condition_is_true(const Claim *self, const char *type)
+{
+    const ClaimCondition *condition = claim_conditions_find(self->conditions, type);
+
+    return condition != NULL && strcmp(condition->status, "True") == 0;
 }

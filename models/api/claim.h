@@ -28,6 +28,20 @@ typedef struct {
     const char *api_group, *kind, *namespace, *name; /* interned; kind NULL: none */
 } DataSource;
 
+/* How an expansion (or a modification) of a claim stands: status.conditions. */
+typedef struct {
+    const char *type;            /* "Resizing"; interned */
+    const char *status;          /* "True" */
+    const char *reason, *message; /* NULL: none */
+    SimTime changed_at;          /* lastTransitionTime; TIME_UNSET: none */
+} ClaimCondition;
+
+/* Immutable, shared, in the order in which they came; NULL: none. */
+typedef struct {
+    unsigned n_refs, n_items;
+    ClaimCondition items[];
+} ClaimConditions;
+
 /* PersistentVolumeClaim. */
 typedef struct {
     Object meta;
@@ -44,7 +58,7 @@ typedef struct {
     int64_t capacity_bytes;     /* status.capacity.storage; 0: none */
     int64_t allocated_bytes;    /* status.allocatedResources.storage; 0: none */
     const char *resize_status;  /* status.allocatedResourceStatuses.storage; NULL: none */
-    StringMap *conditions;      /* type -> "True" of Resizing, FileSystemResizePending, ... */
+    ClaimConditions *conditions; /* Resizing, FileSystemResizePending, ... */
 } Claim;
 
 #define CLAIM(object) ((Claim *)(object))
@@ -72,6 +86,17 @@ const char *claim_volume_name(const Claim *self);
 gboolean claim_is_bind_completed(const Claim *self);
 /* bind-completed and a volume name (VB-14). */
 gboolean claim_is_fully_bound(const Claim *self);
+
+ClaimConditions *claim_conditions_new(const ClaimCondition *items, unsigned n_items); /* NULL if empty */
+ClaimConditions *claim_conditions_ref(const ClaimConditions *self);
+void claim_conditions_unref(ClaimConditions *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ClaimConditions, claim_conditions_unref)
+gboolean claim_conditions_equal(const ClaimConditions *a, const ClaimConditions *b);
+/* Returns: (borrowed): NULL: there is none of this type. @type need not be interned */
+const ClaimCondition *claim_conditions_find(const ClaimConditions *self, const char *type);
+/* Takes @conditions. Returns: whether that changed something */
+gboolean claim_set_conditions(Claim *self, ClaimConditions *conditions);
+gboolean claim_condition_is_true(const Claim *self, const char *type);
 
 extern const FieldType field_access_modes; /* uint32_t: AccessModes */
 extern const FieldType field_volume_mode;  /* uint32_t: VolumeMode */

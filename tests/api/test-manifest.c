@@ -502,6 +502,40 @@ prints_typed_fields_over_the_manifest(void **state)
     json_decref(json);
 }
 
+/* How an expansion stands, in the order in which it came, with what the API keeps of it. */
+static void
+conditions_come_back(void **state)
+{
+    g_autoptr(ApiTest) test = api_test_new();
+    g_autoptr(Object) claim = api_test_read(
+        test, "{'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim', 'metadata': {'name': 'data'},"
+              " 'spec': {" RWO ", 'resources': {'requests': {'storage': '2Gi'}}},"
+              " 'status': {'allocatedResourceStatuses': {'storage': 'NodeResizePending'},"
+              "  'allocatedResources': {'storage': '2Gi'}, 'conditions': ["
+              "  {'type': 'Resizing', 'status': 'True', 'lastProbeTime': null,"
+              "   'lastTransitionTime': '2026-01-01T00:00:41Z'},"
+              "  {'type': 'FileSystemResizePending', 'status': 'True', 'message': 'wait'}]}}");
+    const ClaimConditions *conditions = CLAIM(claim)->conditions;
+
+    (void)state;
+    assert_string_equal(test->faults->str, "");
+    assert_int_equal(conditions->n_items, 2);
+    assert_int_equal(conditions->items[0].changed_at, 41 * SIM_SECOND);
+    assert_true(claim_condition_is_true(CLAIM(claim), "FileSystemResizePending"));
+    assert_false(claim_condition_is_true(CLAIM(claim), "NodeResizeError"));
+    json_t *json = object_to_json(claim);
+    char *text = json_dumps(json_object_get(json, "status"), JSON_COMPACT | JSON_SORT_KEYS);
+    g_strdelimit(text, "\"", '\'');
+    assert_string_equal(text, "{'allocatedResourceStatuses':{'storage':'NodeResizePending'},"
+                              "'allocatedResources':{'storage':'2Gi'},'conditions':["
+                              "{'lastProbeTime':null,'lastTransitionTime':'2026-01-01T00:00:41Z',"
+                              "'status':'True','type':'Resizing'},"
+                              "{'lastProbeTime':null,'message':'wait','status':'True',"
+                              "'type':'FileSystemResizePending'}],'phase':'Pending'}");
+    free(text);
+    json_decref(json);
+}
+
 int
 main(void)
 {
@@ -513,5 +547,6 @@ main(void)
     TEST(tests, defaults);
     TEST(tests, imports_keep_their_distance);
     TEST(tests, prints_typed_fields_over_the_manifest);
+    TEST(tests, conditions_come_back);
     return test_list_run("manifest", tests);
 }

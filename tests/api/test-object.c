@@ -200,13 +200,14 @@ spec_and_status_are_taken_apart(void **state)
     g_autoptr(ApiTest) test = api_test_new();
     ObjectKey *key = objects_key(test->objects, KIND_CLAIM, "default", "data");
     g_autoptr(Object) stored = object_new(key), written = object_new(key);
-    g_autoptr(StringMap) conditions = api_test_labels(test, "Resizing=True");
+    const ClaimCondition resizing = {.type = "Resizing", .status = "True"};
+    g_autoptr(ClaimConditions) conditions = claim_conditions_new(&resizing, 1);
 
     (void)state;
     CLAIM(written)->request_bytes = 5;
     CLAIM(written)->selector = label_selector_new(NULL, 0);
     CLAIM(written)->phase = CLAIM_BOUND;
-    CLAIM(written)->conditions = string_map_ref(conditions);
+    CLAIM(written)->conditions = claim_conditions_ref(conditions);
     written->labels = api_test_labels(test, "a=b");
 
     g_autoptr(Object) spec = object_edit(stored);

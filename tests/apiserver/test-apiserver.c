@@ -505,7 +505,7 @@ watch_events_race_with_answers(void **state)
                               .edit = annotate,
                               .arg = value,
                               .client = "test"};
-        api_server_request(world->api, &request, answered, &race);
+        api_server_request(world->api, &request, answered, NULL, &race);
         sim_run_until(world->sim, sim_now(world->sim) + SIM_SECOND);
         race.n_before += watcher.last_at < race.answered_at;
     }

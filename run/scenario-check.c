@@ -42,6 +42,7 @@ fault_at(Checker *self,
 
 /* Looking for what was meant costs a look at everything: after so many faults nobody reads the hints. */
 #define HINTED_FAULTS_MAX 100
+#define HINT_NAMES_MAX 2000
 
 /* What the name may have meant among the manifests' objects of a kind. Returns: (owned): NULL: none is near */
 static char *
@@ -52,7 +53,7 @@ nearest_object(const Checker *self, ObjectKind kind, const char *name)
 
     if (self->loader->faults->len >= HINTED_FAULTS_MAX)
         return NULL;
-    for (unsigned i = 0; i < manifests->len; i++) {
+    for (unsigned i = 0; i < manifests->len && names->len < HINT_NAMES_MAX; i++) {
         const ManifestInfo *info = &g_array_index(manifests, ManifestInfo, i);
         if (info->object == NULL || object_kind(info->object) != kind)
             continue;
@@ -368,44 +369,41 @@ check_attachment(Checker *self, const ManifestInfo *info)
 }
 
 static void
+check_pod(Checker *self, const ManifestInfo *info)
+{
+    check_pod_volumes(self, info, POD_CONST(info->object)->volumes, "spec");
+    check_node(self, info, POD_CONST(info->object)->node_name, "spec.nodeName");
+}
+
+static void
+check_storage_class(Checker *self, const ManifestInfo *info)
+{
+    check_driver(self, info, STORAGE_CLASS(info->object)->provisioner, "provisioner");
+}
+
+static void
+check_csi_node(Checker *self, const ManifestInfo *info)
+{
+    check_node(self, info, object_name(info->object), "metadata.name");
+}
+
+/* CSIDrivers may be of drivers that no scenario has: a real cluster has more than one looks at. */
+static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = {
+    [KIND_POD] = check_pod,
+    [KIND_CLAIM] = check_claim,
+    [KIND_VOLUME] = check_volume,
+    [KIND_STATEFUL_SET] = check_stateful_set,
+    [KIND_ATTACHMENT] = check_attachment,
+    [KIND_STORAGE_CLASS] = check_storage_class,
+    [KIND_CSI_NODE] = check_csi_node,
+};
+
+static void
 check_manifest(Checker *self, const ManifestInfo *info)
 {
     /* What a cluster printed is a state, dangling names and all; what a user writes is meant. */
-    if (object_uid_is_set(info->object->uid))
-        return;
-    switch (object_kind(info->object)) {
-    case KIND_POD:
-        check_pod_volumes(self, info, POD_CONST(info->object)->volumes, "spec");
-        check_node(self, info, POD_CONST(info->object)->node_name, "spec.nodeName");
-        return;
-    case KIND_CLAIM:
-        check_claim(self, info);
-        return;
-    case KIND_VOLUME:
-        check_volume(self, info);
-        return;
-    case KIND_STATEFUL_SET:
-        check_stateful_set(self, info);
-        return;
-    case KIND_ATTACHMENT:
-        check_attachment(self, info);
-        return;
-    case KIND_STORAGE_CLASS:
-        check_driver(self, info, STORAGE_CLASS(info->object)->provisioner, "provisioner");
-        return;
-    case KIND_CSI_NODE:
-        check_node(self, info, object_name(info->object), "metadata.name");
-        return;
-    case KIND_NODE:
-    case KIND_CSI_DRIVER: /* of a driver that no scenario has: a real cluster has more than one looks at */
-    case KIND_STORAGE_CAPACITY:
-    case KIND_CONTROLLER_REVISION:
-    case KIND_VOLUME_SNAPSHOT:
-    case KIND_SNAPSHOT_CONTENT:
-    case KIND_SECRET:
-    case N_KINDS:
-        return;
-    }
+    if (!object_uid_is_set(info->object->uid) && checks[object_kind(info->object)] != NULL)
+        checks[object_kind(info->object)](self, info);
 }
 
 /* ---- References in the scenario ---- */

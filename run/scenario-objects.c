@@ -332,9 +332,11 @@ manifest_of(Loader *self, const ManifestInfo *info)
 static ScenarioManifest *
 manifests_of(Loader *self, int action, unsigned *n)
 {
-    ScenarioManifest *manifests =
-        format_alloc(&self->reader, self->manifests->len * sizeof *manifests);
+    unsigned n_all = 0;
 
+    for (unsigned i = 0; i < self->manifests->len; i++)
+        n_all += g_array_index(self->manifests, ManifestInfo, i).action == action;
+    ScenarioManifest *manifests = format_alloc(&self->reader, n_all * sizeof *manifests);
     *n = 0;
     for (unsigned i = 0; i < self->manifests->len; i++) {
         const ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);

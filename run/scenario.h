@@ -5,7 +5,9 @@
 #include "models/csi/modelled-driver.h"
 
 /* A scenario as its file gives it, wholly checked: what a run needs, in the run's own units. Manifests stay JSON here, because
- * each run parses them into its own objects. Nothing in it changes once it is loaded; many runs may share one. */
+ * each run parses them into its own objects. Nothing in it changes once it is loaded; many runs may share one. All that it leads
+ * to is the scenario's own: strings, distributions, maps (runs intern strings and make maps of their own: references to those
+ * are not counted atomically). */
 typedef struct Scenario Scenario;
 
 /* A fault of a file: printed as file:line:column: path: message (hint). */
@@ -63,9 +65,9 @@ typedef struct {
     SimTime at;
     unsigned line;
     const char *file;
-    /* CREATE: these objects, one after the other, @count times; "%d" in names and references takes the number if count is
-     * given: for a manifest named "web", copy 3 is "web-3" and references between the copied objects follow. */
-    ScenarioManifest *manifests; /* (array of n_manifests, borrowed from the scenario) */
+    /* CREATE: these objects, one after the other, @count times. If count is given the copies are numbered: of a manifest named
+     * "web", copy 3 is "web-3", and references between objects of one action follow. */
+    ScenarioManifest *manifests; /* (array of n_manifests, of the scenario) */
     unsigned n_manifests;
     unsigned count;
     gboolean numbered;           /* count was given */

@@ -339,6 +339,16 @@ plan_patch_status(
 }
 
 int
+plan_patch_status_at(
+    Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors)
+{
+    int step = add_patch(self, API_PATCH_STATUS, base->key, edit, arg, errors);
+
+    plan_step(self, (unsigned)step)->write.request.resource_version = base->resource_version;
+    return step;
+}
+
+int
 plan_delete(Plan *self, const ObjectKey *key, ObjectUid uid, int32_t grace_s, PlanErrors errors)
 {
     Step *step = add_request(self, API_DELETE, key, errors);

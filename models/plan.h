@@ -73,6 +73,9 @@ int
 plan_patch(Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
 int plan_patch_status(
     Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
+/* The same of this very version of @base only: the patch carries its resource version (API-36), else 409. */
+int plan_patch_status_at(
+    Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
 /* @uid: precondition, {0}: none. @grace_s: -1: the object's own */
 int
 plan_delete(Plan *self, const ObjectKey *key, ObjectUid uid, int32_t grace_s, PlanErrors errors);

@@ -228,12 +228,18 @@ cache_change(Informer *self, const Object *before, const Object *after)
 }
 
 void
-informer_seed(Informer *self, const Object *object)
+informer_put(Informer *self, const Object *object)
 {
     const Object *known = informer_get(self, object->key);
     g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
 
     cache_change(self, before, object);
+}
+
+void
+informer_seed(Informer *self, const Object *object)
+{
+    informer_put(self, object);
 }
 
 void

@@ -38,6 +38,9 @@ void informer_add_handler(Informer *self, InformerHandler handler, void *data);
 /* Returns: (borrowed): what the cache holds, NULL: nothing */
 const Object *informer_get(const Informer *self, const ObjectKey *key);
 unsigned informer_count(const Informer *self);
+/* A controller stores the answer to a write of its own in its cache (CGO-19). No handler hears of it; the watch event of that
+ * write then comes as a change between equal versions, unless it was there first. */
+void informer_put(Informer *self, const Object *object);
 
 /* Walks the cache in the order of slots (that is: of first appearance in the run). Do not change the cache meanwhile. */
 typedef struct {

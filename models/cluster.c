@@ -118,6 +118,17 @@ model_order(unsigned row, unsigned number)
                                      << 4; /* room for 16 tickers a model, 2^26 instances */
 }
 
+static const char *
+event_source(const Component *component)
+{
+    const ModelClass *class = component->class;
+
+    if (!class->event_source_names_driver)
+        return class->event_source;
+    return strings_internf(component->strings, "%s %s", class->event_source,
+                           component->driver_name);
+}
+
 static void
 add_clients(const Cluster *cluster, Component *component)
 {
@@ -134,7 +145,7 @@ add_clients(const Cluster *cluster, Component *component)
         component->event_client = api_client_new(component->process, "events", qps, burst);
     component->events = event_recorder_new(component->event_client != NULL ? component->event_client
                                                                            : component->client,
-                                           class->event_source, class->event_style);
+                                           event_source(component), class->event_style);
 }
 
 static void

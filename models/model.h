@@ -74,6 +74,7 @@ struct ModelClass {
     size_t size; /* of its struct, which begins with a Component; zeroed before init() */
     const char *event_source; /* NULL: records no events */
     EventStyle event_style;
+    gboolean event_source_names_driver; /* "external-resizer csi.example.com" */
     gboolean separate_event_client; /* events have their own token bucket (API-109) */
     double (*client_qps)(const void *options, unsigned *burst);
     void (*init)(void *self);  /* subscribes, makes queues and tickers */

@@ -458,7 +458,7 @@ burst_of_claims(void **state)
         unsigned n;
         SimTime last_volume, last_event;
     } cases[] = {
-        {100, MS(21650), MS(58050)}, /* (N - 10 + 15..18)/5 after the first event; (3 N - 10)/5 */
+        {100, MS(21400), MS(58050)}, /* (N - 10 + 15..18)/5 after the first event; (3 N - 10)/5 */
         {20,  MS(5400),  MS(10050)}, /* 38 */
     };
 

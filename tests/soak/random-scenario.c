@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "random-scenario.h"
+
+#include "sim/random.h"
+
+#define DISK "disk.soak.example" /* volumes that are attached to one node */
+#define FILES                                                                                      \
+    "files.soak.example" /* volumes that are mounted without attaching, by any number of nodes */
+
+/* When everything is deleted: what is hard may take the longest back-off (5 min of the sidecars) a few times. */
+#define DELETE_AT_S (20 * 60)
+#define WORK_UNTIL_S 240 /* changes and faults come before */
+#define N_PODS_MAX 5
+
+typedef struct {
+    SimStream stream;
+    uint64_t n;
+    GString *spec, *objects;
+    gboolean is_easy, is_small;
+    gboolean has_limit; /* of volumes per node */
+    unsigned n_nodes, n_zones, n_sets, n_groups, n_shared;
+    gboolean has_any_claim, has_claims[N_PODS_MAX]; /* pods by number */
+} Maker;
+
+static unsigned
+below(Maker *self, unsigned limit)
+{
+    return (unsigned)sim_random_below(self->stream, 0, self->n++, limit);
+}
+
+static unsigned
+between(Maker *self, unsigned low, unsigned high)
+{
+    return low + below(self, high - low + 1);
+}
+
+static gboolean
+one_in(Maker *self, unsigned n)
+{
+    return below(self, n) == 0;
+}
+
+#define PICK(self, array) ((array)[below((self), G_N_ELEMENTS(array))])
+
+/* ---- Nodes ---- */
+
+static void
+add_nodes(Maker *self)
+{
+    static const char *const zones[] = {"[a]", "[a, b]", "[a, b, c]"};
+    unsigned n_groups = self->is_small ? 1 : between(self, 1, 3);
+
+    self->n_zones = between(self, 1, 3);
+    g_string_append(self->spec, "  nodes:\n");
+    for (unsigned i = 0; i < n_groups; i++) {
+        unsigned count = self->is_small ? between(self, 1, 2) : between(self, 1, 6);
+        g_string_append_printf(self->spec,
+                               "  - {count: %u, name: n%u-%%d, zones: %s, labels: {group: g%u}, "
+                               "allocatable: {cpu: %u, memory: 32Gi, pods: %u}}\n",
+                               count, i, zones[self->n_zones - 1], i,
+                               self->is_easy ? 64 : between(self, 2, 8),
+                               self->is_easy ? 110 : between(self, 3, 110));
+        self->n_nodes += count;
+    }
+    self->n_groups = n_groups;
+}
+
+/* ---- Drivers ---- */
+
+static void
+add_latency(Maker *self, const char *method, unsigned ms)
+{
+    switch (below(self, 5)) {
+    case 0: /* at once */
+        return;
+    case 1:
+        g_string_append_printf(self->spec, "      %s: %ums\n", method, between(self, 1, ms));
+        return;
+    case 2:
+        g_string_append_printf(self->spec, "      %s: {uniform: [1ms, %ums]}\n", method,
+                               between(self, 2, ms));
+        return;
+    case 3:
+        g_string_append_printf(self->spec, "      %s: {exponential: {mean: %ums}}\n", method,
+                               between(self, 1, ms));
+        return;
+    default:
+        g_string_append_printf(self->spec, "      %s: {lognormal: {p50: %ums, p99: %ums}}\n",
+                               method, between(self, 1, ms), between(self, ms + 1, 20 * ms));
+        return;
+    }
+}
+
+static void
+add_latencies(Maker *self, gboolean attaches)
+{
+    g_string_append(self->spec, "    latency:\n      NodeGetInfo: 1ms\n");
+    add_latency(self, "CreateVolume", 3000);
+    add_latency(self, "DeleteVolume", 2000);
+    if (attaches) {
+        add_latency(self, "ControllerPublishVolume", 2000);
+        add_latency(self, "ControllerUnpublishVolume", 2000);
+    }
+    add_latency(self, "NodeStageVolume", 1000);
+    add_latency(self, "NodePublishVolume", 300);
+    add_latency(self, "NodeUnpublishVolume", 300);
+    add_latency(self, "NodeUnstageVolume", 500);
+}
+
+/* Each goes away by itself, by its count. */
+static void
+add_errors(Maker *self, gboolean attaches)
+{
+    static const char *const methods[] = {"CreateVolume",
+                                          "DeleteVolume",
+                                          "NodeStageVolume",
+                                          "NodePublishVolume",
+                                          "NodeUnpublishVolume",
+                                          "NodeUnstageVolume",
+                                          "ControllerPublishVolume",
+                                          "ControllerUnpublishVolume"};
+    static const char *const codes[] = {"INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED",
+                                        "ABORTED",  "UNKNOWN",     "RESOURCE_EXHAUSTED"};
+    unsigned n = between(self, 1, 4);
+
+    if (one_in(self, 3))
+        return;
+    g_string_append(self->spec, "    errors:\n");
+    for (unsigned i = 0; i < n; i++) {
+        const char *method = methods[below(self, attaches ? 8 : 6)];
+        const char *code = PICK(self, codes);
+        unsigned count = between(self, 1, 3);
+        g_string_append_printf(self->spec, "    - {method: %s, code: %s, count: %u%s%s}\n", method,
+                               code, count, one_in(self, 3) ? ", afterEffect: true" : "",
+                               one_in(self, 3) ? ", probability: 0.5" : "");
+    }
+}
+
+static void
+add_limits(Maker *self)
+{
+    if (one_in(self, 3))
+        g_string_append_printf(self->spec, "    limits: {concurrent: %u}\n", between(self, 1, 5));
+    else if (one_in(self, 3))
+        g_string_append_printf(self->spec, "    limits: {rate: {qps: %u, burst: %u}}\n",
+                               between(self, 1, 10), between(self, 1, 10));
+}
+
+static void
+add_driver(Maker *self, const char *name, gboolean attaches)
+{
+    gboolean has_topology = attaches && !one_in(self, 4);
+
+    g_string_append_printf(self->spec, "  - name: %s\n    attachRequired: %s\n", name,
+                           attaches ? "true" : "false");
+    if (!has_topology)
+        g_string_append(self->spec, "    topology: false\n");
+    if (attaches && self->has_limit)
+        g_string_append_printf(self->spec, "    attachLimit: %u\n", between(self, 1, 6));
+    add_latencies(self, attaches);
+    add_errors(self, attaches);
+    add_limits(self);
+    g_string_append_printf(
+        self->spec,
+        "    sidecars:\n      external-provisioner: {feature-gates: "
+        "Topology=%s, worker-threads: %u, kube-api-qps: %u, kube-api-burst: %u}\n",
+        has_topology ? "true" : "false", between(self, 1, 100), between(self, 2, 20),
+        between(self, 5, 40));
+    if (attaches)
+        g_string_append_printf(self->spec, "      external-attacher: {worker-threads: %u}\n",
+                               between(self, 1, 20));
+    if (one_in(self, 4))
+        g_string_append(self->spec, "    nodePlugin: {registersAfter: {uniform: [100ms, 20s]}}\n");
+    g_string_append_printf(self->objects,
+                           "---\napiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: "
+                           "%s}\nspec: {attachRequired: %s, fsGroupPolicy: None}\n",
+                           name, attaches ? "true" : "false");
+}
+
+/* ---- Objects that exist from the start ---- */
+
+static void
+add_class(Maker *self, const char *name, const char *provisioner, const char *mode)
+{
+    g_string_append_printf(self->objects,
+                           "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: "
+                           "{name: %s}\nprovisioner: %s\nvolumeBindingMode: %s\nreclaimPolicy: "
+                           "Delete\n",
+                           name, provisioner, mode);
+}
+
+static void
+add_static_volumes(Maker *self)
+{
+    unsigned n = between(self, 4, 12);
+
+    for (unsigned i = 0; i < n; i++)
+        g_string_append_printf(
+            self->objects,
+            "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: static-%u}\nspec:\n"
+            "  capacity: {storage: %uGi}\n  accessModes: [ReadWriteOnce%s]\n"
+            "  persistentVolumeReclaimPolicy: Retain\n  storageClassName: %s\n"
+            "  csi: {driver: " DISK ", volumeHandle: static-%u}\n",
+            i, between(self, 1, 5), one_in(self, 4) ? ", ReadWriteMany" : "",
+            one_in(self, 2) ? "by-hand" : "by-hand-wffc", i);
+}
+
+/* ---- What is done ---- */
+
+static const char *
+class_of(Maker *self)
+{
+    switch (below(self, self->is_easy || self->has_limit ? 4 : 6)) {
+    case 0:
+    case 1:
+        return "wffc";
+    case 2:
+        return "immediate";
+    case 3:
+        return "files";
+    case 4:
+        return "by-hand";
+    default:
+        return "by-hand-wffc";
+    }
+}
+
+static void
+append_claim_spec(Maker *self, GString *text, const char *class)
+{
+    gboolean is_files = g_str_equal(class, "files");
+
+    g_string_append_printf(
+        text, "{accessModes: [%s], storageClassName: %s, resources: {requests: {storage: %uGi}}}",
+        is_files ? "ReadWriteMany" : "ReadWriteOnce", class, between(self, 1, 3));
+}
+
+static void
+append_pod_spec(
+    Maker *self, GString *text, const char *const *claims, unsigned n_claims, gboolean is_template)
+{
+    g_string_append(text, "{");
+    if (one_in(self, 4) && (!self->is_easy || self->n_groups == 1))
+        g_string_append_printf(text, "nodeSelector: {group: g%u}, ", below(self, self->n_groups));
+    if (one_in(self, 3))
+        g_string_append_printf(text, "terminationGracePeriodSeconds: %u, ", below(self, 30));
+    g_string_append_printf(
+        text, "containers: [{name: c, image: i, resources: {requests: {cpu: %um}}, volumeMounts: [",
+        between(self, 10, 500));
+    for (unsigned i = 0; i < n_claims; i++)
+        g_string_append_printf(text, "%s{name: %s, mountPath: /v%u}", i == 0 ? "" : ", ", claims[i],
+                               i);
+    g_string_append(text, "]}], volumes: [");
+    for (unsigned i = 0; i < n_claims && !is_template; i++)
+        g_string_append_printf(text, "%s{name: %s, persistentVolumeClaim: {claimName: %s}}",
+                               i == 0 ? "" : ", ", claims[i], claims[i]);
+    g_string_append(text, "]}");
+}
+
+/* Copies of a pod with claims of their own, all of one zone's reach: claims of class immediate may land in different zones, so
+ * an easy pod has one at most. */
+static void
+add_pods(Maker *self, unsigned number)
+{
+    unsigned count = self->is_small ? between(self, 1, 2) : between(self, 1, 8);
+    unsigned n_claims = below(self, 4);
+    self->has_claims[number] = n_claims > 0;
+    self->has_any_claim |= n_claims > 0;
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    gboolean has_immediate = FALSE;
+
+    g_string_append_printf(self->spec, "  - at: %ums\n    create:\n      count: %u\n",
+                           below(self, 60 * 1000), count);
+    if (one_in(self, 2))
+        g_string_append_printf(self->spec, "      interarrival: {exponential: {mean: %ums}}\n",
+                               between(self, 1, 5000));
+    g_string_append(self->spec, "      manifest:\n");
+    for (unsigned i = 0; i < n_claims; i++) {
+        const char *class = class_of(self);
+        if (self->is_easy && g_str_equal(class, "immediate") && has_immediate)
+            class = "files";
+        if (self->is_easy && has_immediate && g_str_equal(class, "wffc"))
+            class = "files";
+        has_immediate |= g_str_equal(class, "immediate");
+        g_ptr_array_add(names, g_strdup_printf("c%u-%u", number, i));
+        g_string_append_printf(self->spec,
+                               "      - {apiVersion: v1, kind: PersistentVolumeClaim, metadata: "
+                               "{name: c%u-%u}, spec: ",
+                               number, i);
+        append_claim_spec(self, self->spec, class);
+        g_string_append(self->spec, "}\n");
+    }
+    if (self->n_shared > 0 && one_in(self, 3))
+        g_ptr_array_add(names, g_strdup_printf("shared-%u", below(self, self->n_shared)));
+    g_string_append_printf(
+        self->spec, "      - {apiVersion: v1, kind: Pod, metadata: {name: p%u}, spec: ", number);
+    append_pod_spec(self, self->spec, (const char *const *)names->pdata, names->len, FALSE);
+    g_string_append(self->spec, "}\n");
+}
+
+static void
+add_shared_claim(Maker *self)
+{
+    self->has_any_claim = TRUE;
+    g_string_append_printf(
+        self->spec,
+        "  - at: %ums\n    create:\n      manifest: {apiVersion: v1, kind: PersistentVolumeClaim, "
+        "metadata: {name: shared-%u}, spec: ",
+        below(self, 20 * 1000), self->n_shared++);
+    append_claim_spec(self, self->spec, "files");
+    g_string_append(self->spec, "}\n");
+}
+
+static void
+add_stateful_set(Maker *self)
+{
+    static const char *const volumes[] = {"data", "log"};
+    unsigned number = self->n_sets++, n_templates = between(self, 1, 2);
+
+    self->has_any_claim = TRUE;
+    g_string_append_printf(
+        self->spec,
+        "  - at: %ums\n    create:\n      manifest:\n        apiVersion: apps/v1\n        kind: "
+        "StatefulSet\n        metadata: {name: set%u}\n        spec:\n"
+        "          replicas: %u\n          serviceName: s\n          "
+        "podManagementPolicy: %s\n          selector: {matchLabels: {app: set%u}}\n",
+        below(self, 30 * 1000), number, between(self, 1, self->is_small ? 2 : 6),
+        one_in(self, 2) ? "Parallel" : "OrderedReady", number);
+    g_string_append_printf(self->spec,
+                           "          template: {metadata: {labels: {app: set%u}}, spec: ", number);
+    append_pod_spec(self, self->spec, volumes, n_templates, TRUE);
+    g_string_append(self->spec, "}\n          volumeClaimTemplates:\n");
+    for (unsigned i = 0; i < n_templates; i++) {
+        const char *class = class_of(self);
+        if (self->is_easy)
+            class = i == 0 ? "wffc" : "files";
+        g_string_append_printf(self->spec, "          - {metadata: {name: %s}, spec: ", volumes[i]);
+        append_claim_spec(self, self->spec, class);
+        g_string_append(self->spec, "}\n");
+    }
+}
+
+/* Some of it goes and grows while the rest lives. */
+static void
+add_changes(Maker *self, unsigned n_pods)
+{
+    unsigned n = below(self, 5);
+
+    for (unsigned i = 0; i < n; i++) {
+        unsigned at = between(self, 1, WORK_UNTIL_S);
+        switch (below(self, 4)) {
+        case 0:
+            if (n_pods > 0)
+                g_string_append_printf(self->spec,
+                                       "  - {at: %us, delete: {kind: Pod, name: p%u-*}}\n", at,
+                                       below(self, n_pods));
+            break;
+        case 1:
+            if (self->n_sets > 0)
+                g_string_append_printf(
+                    self->spec, "  - {at: %us, scale: {name: set%u, replicas: %u}}\n", at,
+                    below(self, self->n_sets), below(self, self->is_small ? 3 : 8));
+            break;
+        case 2:
+            if (self->n_sets > 0)
+                g_string_append_printf(self->spec,
+                                       "  - {at: %us, delete: {kind: Pod, name: set%u-%u}}\n", at,
+                                       below(self, self->n_sets), below(self, 3));
+            break;
+        default: /* claims in use wait for their pods */
+            if (n_pods > 0 && !self->is_easy && self->has_claims[i % n_pods])
+                g_string_append_printf(
+                    self->spec,
+                    "  - {at: %us, delete: {kind: PersistentVolumeClaim, name: c%u-*}}\n", at,
+                    i % n_pods);
+            break;
+        }
+    }
+}
+
+static void
+add_end(Maker *self, unsigned n_pods)
+{
+    static const char format[] = "  - {at: %us, delete: {kind: %s, name: \"*\"}}\n";
+
+    if (self->n_sets > 0)
+        g_string_append_printf(self->spec, format, DELETE_AT_S, "StatefulSet");
+    if (n_pods > 0)
+        g_string_append_printf(self->spec, format, DELETE_AT_S + below(self, 2), "Pod");
+    if (self->has_any_claim)
+        g_string_append_printf(self->spec, format, DELETE_AT_S + below(self, 60),
+                               "PersistentVolumeClaim");
+}
+
+/* Whatever crashes comes back soon: before a node that does not answer would lose its volumes (6 min). */
+static void
+add_faults(Maker *self)
+{
+    unsigned n = one_in(self, 2) ? 0 : between(self, 1, 5);
+
+    if (n > 0)
+        g_string_append(self->spec, "  faults:\n");
+    for (unsigned i = 0; i < n; i++) {
+        unsigned at_ms =
+            between(self, 1, (one_in(self, 4) ? DELETE_AT_S + 60 : WORK_UNTIL_S) * 1000);
+        unsigned restart_ms = between(self, 1, 40 * 1000);
+        static const char *const what[] = {"component: kube-controller-manager",
+                                           "component: kube-scheduler",
+                                           "component: external-provisioner, driver: " DISK,
+                                           "component: external-provisioner, driver: " FILES,
+                                           "component: external-attacher, driver: " DISK};
+        unsigned which = below(self, G_N_ELEMENTS(what) + 2);
+        g_autofree char *kubelet = g_strdup_printf("component: kubelet, node: n0-0");
+        g_string_append_printf(self->spec, "  - {at: %ums, %s, do: crash, restartAfter: %ums}\n",
+                               at_ms, which < G_N_ELEMENTS(what) ? what[which] : kubelet,
+                               restart_ms);
+    }
+}
+
+static void
+add_work(Maker *self)
+{
+    unsigned n_pods = self->is_small ? between(self, 1, 2) : below(self, N_PODS_MAX + 1);
+
+    g_string_append(self->spec, "  workload:\n");
+    while (self->n_shared < 2 && one_in(self, 2))
+        add_shared_claim(self);
+    for (unsigned i = 0; i < n_pods; i++)
+        add_pods(self, i);
+    for (unsigned i = n_pods == 0 ? 1 : below(self, self->is_small ? 2 : 4); i > 0; i--)
+        add_stateful_set(self);
+    add_changes(self, n_pods);
+    add_end(self, n_pods);
+}
+
+RandomScenario *
+random_scenario_new(guint64 seed)
+{
+    RandomScenario *result = g_new0(RandomScenario, 1);
+    g_autoptr(GString) objects = g_string_new(NULL);
+    Maker self = {.stream = sim_stream_from(seed, 0, "soak/scenario"),
+                  .spec = g_string_new(NULL),
+                  .objects = objects};
+
+    self.is_easy = one_in(&self, 3);
+    self.is_small = one_in(&self, 3);
+    /* The scheduler counts no volumes made by hand before they are bound, and none before the driver has registered: limits
+     * are exceeded then, as in real clusters. */
+    self.has_limit = !self.is_easy && one_in(&self, 2);
+    g_string_append_printf(
+        self.spec,
+        "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: soak-%" G_GUINT64_FORMAT
+        "}\nspec:\n  seed: %" G_GUINT64_FORMAT "\n  until: idle\n  idleFor: 15m\n",
+        seed, seed);
+    if (one_in(&self, 4))
+        g_string_append(self.spec, "  kubernetes: {version: \"1.32\", unlimitedQPS: true}\n");
+    add_nodes(&self);
+    g_string_append(self.spec, "  drivers:\n");
+    add_driver(&self, DISK, TRUE);
+    add_driver(&self, FILES, FALSE);
+    add_class(&self, "wffc", DISK, "WaitForFirstConsumer");
+    add_class(&self, "immediate", DISK, "Immediate");
+    add_class(&self, "files", FILES, one_in(&self, 2) ? "Immediate" : "WaitForFirstConsumer");
+    add_class(&self, "by-hand", "kubernetes.io/no-provisioner", "Immediate");
+    add_class(&self, "by-hand-wffc", "kubernetes.io/no-provisioner", "WaitForFirstConsumer");
+    add_static_volumes(&self);
+    add_work(&self);
+    add_faults(&self);
+    g_string_append(self.spec, objects->str);
+    result->text = g_string_free(self.spec, FALSE);
+    result->is_easy = self.is_easy;
+    result->is_small = self.is_small;
+    result->delete_at_s = DELETE_AT_S;
+    return result;
+}
+
+void
+random_scenario_free(RandomScenario *self)
+{
+    if (self == NULL)
+        return;
+    g_free(self->text);
+    g_free(self);
+}

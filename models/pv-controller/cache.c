@@ -193,10 +193,11 @@ static int
 compare_volumes(gconstpointer a, gconstpointer b, gpointer data)
 {
     const Volume *x = a, *y = b;
+    int order = volume_compare_capacity(x, y);
 
     (void)data;
-    if (x->capacity_bytes != y->capacity_bytes)
-        return x->capacity_bytes < y->capacity_bytes ? -1 : 1;
+    if (order != 0)
+        return order;
     return strcmp(object_name(&x->meta), object_name(&y->meta));
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/pv-controller/pv-controller.h"
+#include "models/pv-controller/pv-controller-private.h"
 
 #include "models/cluster.h"
 #include "models/kube-controller-manager.h"
-#include "models/plan.h"
-#include "models/pv-controller/cache.h"
+#include "models/plan-private.h"
 #include "models/pv-controller/rules.h"
 #include "models/volume/operations.h"
 #include "sim/random.h"
@@ -768,8 +767,8 @@ plan_gone(Plan *plan, const ObjectKey *key, const ObjectKey *other, const char *
         plan_change_key(plan, CHANGE_ENQUEUE, other);
 }
 
-static void
-decide_claim(const void *component, Plan *plan)
+void
+pv_controller_sync_claim(const void *component, Plan *plan)
 {
     const PvController *self = component;
     const ObjectKey *key = plan_key(plan);
@@ -1086,8 +1085,8 @@ plan_volume(const PvController *self, Plan *plan, const Volume *volume)
     plan_volume_and_claim(self, plan, volume, claim);
 }
 
-static void
-decide_volume(const void *component, Plan *plan)
+void
+pv_controller_sync_volume(const void *component, Plan *plan)
 {
     const PvController *self = component;
     const ObjectKey *key = plan_key(plan);
@@ -1269,8 +1268,8 @@ pv_controller_init(void *component)
     self->words = words_intern(self->base.strings);
     self->cache = pv_cache_new();
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
-    self->claim_workers = worker_new(self, "claims", decide_claim);
-    self->volume_workers = worker_new(self, "volumes", decide_volume);
+    self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim);
+    self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume);
     self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
     self->pods_by_claim =
         informer_add_index(process_informer(process, KIND_POD, NULL), index_pods_by_claim);
@@ -1295,6 +1294,23 @@ pv_controller_clear(void *component)
     g_clear_pointer(&self->volume_workers, workers_free);
     g_clear_pointer(&self->operations, operations_free);
     g_clear_pointer(&self->cache, pv_cache_free);
+}
+
+PvCache *
+pv_controller_cache(void *component)
+{
+    PvController *self = component;
+
+    return self->cache;
+}
+
+void
+pv_controller_hold(void *component)
+{
+    PvController *self = component;
+
+    workers_hold(self->claim_workers);
+    workers_hold(self->volume_workers);
 }
 
 const ModelClass pv_controller_class = {

@@ -41,6 +41,63 @@ node_reaches(const MatchQuery *query, const Volume *volume)
     return node_selector_matches(volume->node_affinity, query->node_labels, NULL);
 }
 
+/* What capacity_bytes cannot tell, as the manifest says it: in units of 10^18 bytes, to compare. Nobody has such a volume,
+ * but tests of Kubernetes do. */
+static double
+huge_size(const json_t *resources)
+{
+    static const struct {
+        const char *text;
+        double factor;
+    } suffixes[] = {
+        {"E",  1                   },
+        {"Ei", 1.152921504606846976},
+        {"P",  1e-3                },
+        {"",   1e-18               }
+    };
+    const char *text = json_string_value(json_object_get(resources, "storage"));
+    char *suffix;
+    double value = text == NULL ? 0 : g_ascii_strtod(text, &suffix);
+
+    for (unsigned i = 0; text != NULL && i < G_N_ELEMENTS(suffixes); i++)
+        if (strcmp(suffix, suffixes[i].text) == 0)
+            return value * suffixes[i].factor;
+    return 0;
+}
+
+static double
+huge_capacity(const Volume *volume)
+{
+    return huge_size(json_object_get(json_object_get(volume->meta.manifest, "spec"), "capacity"));
+}
+
+static double
+huge_request(const Claim *claim)
+{
+    const json_t *spec = json_object_get(claim->meta.manifest, "spec");
+
+    return huge_size(json_object_get(json_object_get(spec, "resources"), "requests"));
+}
+
+int
+volume_compare_capacity(const Volume *a, const Volume *b)
+{
+    if (a->capacity_bytes != b->capacity_bytes)
+        return a->capacity_bytes < b->capacity_bytes ? -1 : 1;
+    if (a->capacity_bytes < INT64_MAX)
+        return 0;
+    double x = huge_capacity(a), y = huge_capacity(b);
+    return (x > y) - (x < y);
+}
+
+gboolean
+volume_holds(const Volume *volume, const Claim *claim)
+{
+    if (claim->request_bytes < INT64_MAX)
+        return volume->capacity_bytes >= claim->request_bytes;
+    return volume->capacity_bytes == INT64_MAX && huge_capacity(volume) >= huge_request(claim);
+}
+
 /* A judgement and its rule, in one return. */
 static MatchVerdict
 because(MatchVerdict verdict, const char *rule, const char **out)
@@ -80,7 +137,7 @@ volume_match_judge(const MatchQuery *query, const Volume *volume, const char **r
         return because(MATCH_SKIP, "PVC-32.1", rule);
     if (volume->claim_ref.claim != NULL && !is_reserved)
         return because(MATCH_SKIP, "PVC-32.2", rule);
-    if (volume->capacity_bytes < claim->request_bytes)
+    if (!volume_holds(volume, claim))
         return because(MATCH_SKIP, "PVC-32.3", rule);
     if (volume->volume_mode != claim->volume_mode)
         return because(MATCH_SKIP, "PVC-32.4", rule);
@@ -101,8 +158,10 @@ volume_match_judge(const MatchQuery *query, const Volume *volume, const char **r
 static gboolean
 is_better(const Volume *volume, const Volume *best)
 {
-    if (best == NULL || volume->capacity_bytes != best->capacity_bytes)
-        return best == NULL || volume->capacity_bytes < best->capacity_bytes;
+    int order = best == NULL ? -1 : volume_compare_capacity(volume, best);
+
+    if (order != 0)
+        return order < 0;
     return strcmp(object_name(&volume->meta), object_name(&best->meta)) < 0;
 }
 

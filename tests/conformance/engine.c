@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/conformance/engine.h"
+
+#include "models/api/fields.h"
+#include "models/client/process-private.h"
+#include "models/kube-controller-manager.h"
+#include "models/plan-private.h"
+
+#include <string.h>
+
+#define NOT_CACHED "x-not-in-controller-cache"
+/* Nothing that a single sync waits for takes longer. */
+#define SYNC_TIME (60 * SIM_SECOND)
+/* Watches that say nothing: their events come after the end of every case. */
+#define SILENCE (INT64_C(1000) * 24 * 3600 * SIM_SECOND)
+
+/* ---- The case ---- */
+
+const json_t *
+case_get(const Case *self, const char *path)
+{
+    return json_path_get(self->json, path);
+}
+
+const char *
+case_string(const Case *self, const char *path)
+{
+    return json_string_value(case_get(self, path));
+}
+
+gboolean
+case_flag(const Case *self, const char *path)
+{
+    return json_is_true(case_get(self, path));
+}
+
+gboolean
+case_gate(const Case *self, const char *name, gboolean default_value)
+{
+    const json_t *value = json_object_get(case_get(self, "feature_gates"), name);
+
+    return json_is_boolean(value) ? json_is_true(value) : default_value;
+}
+
+void
+case_fail(Case *self, const char *format, ...)
+{
+    va_list args;
+
+    if (self->faults->len > 0)
+        g_string_append(self->faults, "; ");
+    va_start(args, format);
+    g_string_append_vprintf(self->faults, format, args);
+    va_end(args);
+}
+
+static char *
+json_text(const json_t *value)
+{
+    return value == NULL ? g_strdup("nothing")
+                         : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
+}
+
+void
+case_expect_json(Case *self, const char *what, const json_t *expected, const json_t *found)
+{
+    if (json_equal((json_t *)expected, (json_t *)found)) /* only read */
+        return;
+    char *expected_text = json_text(expected), *found_text = json_text(found);
+    case_fail(self, "%s: expected %s, found %s", what, expected_text, found_text);
+    free(expected_text);
+    free(found_text);
+}
+
+/* ---- Objects ---- */
+
+/* Real uids in place of the cases' short ones: the same for the same text. */
+static json_t *
+uid_of_text(const char *text)
+{
+    char buffer[OBJECT_UID_BUFFER];
+    ObjectUid uid = {sim_hash_string(text), sim_hash_combine(sim_hash_string(text), 1)};
+
+    if (text[0] == '\0' || object_uid_parse(text, &uid))
+        return json_string(text);
+    return json_string(object_uid_format(uid, buffer));
+}
+
+/* Makes a manifest of a case one that the parser takes. Changes @value. */
+static void
+adapt(json_t *value)
+{
+    const char *key;
+    json_t *item;
+    void *next;
+    size_t i;
+
+    json_object_foreach_safe(value, next, key, item)
+    {
+        if (strcmp(key, "uid") == 0 && json_is_string(item))
+            json_object_set_new(value, key, uid_of_text(json_string_value(item)));
+        else if (strcmp(key, NOT_CACHED) == 0)
+            json_object_del(value, key);
+        else
+            adapt(item);
+        /* A reference without a name still means that the volume is claimed. */
+        if (strcmp(key, "claimRef") == 0 && json_object_get(item, "name") == NULL)
+            json_object_set_new(item, "name", json_string("-"));
+    }
+    json_array_foreach(value, i, item) adapt(item);
+}
+
+static void
+ignore_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    (void)parser;
+    (void)where;
+    (void)message;
+    (void)hint;
+}
+
+Object *
+case_object(Case *self, const json_t *manifest, ObjectKind kind)
+{
+    const char *name = json_path_string(manifest, "metadata.name");
+    const char *namespace = json_path_string(manifest, "metadata.namespace");
+    g_autoptr(GString) path = g_string_new(NULL);
+    ApiParser parser = {.objects = self->objects, .report = ignore_fault, .path = path};
+    json_t *adapted = json_deep_copy(manifest);
+
+    if (!kind_class(kind)->namespaced)
+    namespace = NULL;
+    else if (namespace == NULL) namespace = "default";
+    adapt(adapted);
+    ObjectKey *key = objects_key(self->objects, kind, namespace, name == NULL ? "-" : name);
+    Object *object = api_parser_template(&parser, adapted, key);
+    json_decref(adapted);
+    g_ptr_array_add(self->owned, object);
+    return object;
+}
+
+Object *
+case_object_of_manifest(Case *self, const json_t *manifest)
+{
+    const char *name = json_path_string(manifest, "kind");
+    ObjectKind kind;
+
+    if (name != NULL && kind_find(NULL, name, &kind))
+        return case_object(self, manifest, kind);
+    case_fail(self, "an object of the kind %s", name == NULL ? "(none)" : name);
+    return case_object(self, manifest, KIND_POD);
+}
+
+GPtrArray *
+case_objects(Case *self, const char *path, ObjectKind kind)
+{
+    GPtrArray *objects = g_ptr_array_new();
+    const json_t *manifest;
+    size_t i;
+
+    json_array_foreach(case_get(self, path), i, manifest)
+        g_ptr_array_add(objects, case_object(self, manifest, kind));
+    return objects;
+}
+
+gboolean
+case_is_api_only(const json_t *manifest)
+{
+    return json_is_true(json_object_get(manifest, NOT_CACHED));
+}
+
+void
+case_import_object(Case *self, Object *object, CaseWhere where)
+{
+    if ((where & CASE_API) != 0)
+        api_server_import(self->api, object_edit(object));
+    if ((where & CASE_INFORMER) != 0) {
+        const Object *stored = api_server_get(self->api, object->key);
+        for (unsigned i = 0; model_classes[i] != NULL; i++) {
+            Informer *informer = case_informer(self, model_classes[i], object_kind(object));
+            if (informer == NULL)
+                continue;
+            informer_seed(informer, (where & CASE_API) != 0 ? stored : object);
+            return;
+        }
+    }
+}
+
+void
+case_import(Case *self, const char *path, ObjectKind kind, CaseWhere where)
+{
+    const json_t *manifest;
+    size_t i;
+
+    json_array_foreach(case_get(self, path), i, manifest) if (!case_is_api_only(manifest))
+        case_import_object(self, case_object(self, manifest, kind), where);
+    json_array_foreach(case_get(self, path), i, manifest) if (case_is_api_only(manifest))
+        case_import_object(self, case_object(self, manifest, kind), where & CASE_API);
+}
+
+ObjectKey *
+case_key(Case *self, ObjectKind kind, const char *text)
+{
+    const char *slash = strchr(text, '/');
+    g_autofree char *namespace =
+        slash == NULL ? g_strdup("default") : g_strndup(text, (gsize)(slash - text));
+
+    return objects_key(self->objects, kind, kind_class(kind)->namespaced ? namespace : NULL,
+                       slash == NULL ? text : slash + 1);
+}
+
+ObjectKey *
+case_find_key(Case *self, const char *path, ObjectKind kind, const char *name)
+{
+    const json_t *manifest;
+    size_t i;
+
+    json_array_foreach(case_get(self, path), i, manifest)
+    {
+        const char *namespace = json_path_string(manifest, "metadata.namespace");
+        if (g_strcmp0(json_path_string(manifest, "metadata.name"), name) == 0)
+            return objects_key(self->objects, kind,
+                               !kind_class(kind)->namespaced ? NULL
+                               : namespace == NULL           ? "default"
+                                                             : namespace,
+                               name);
+    }
+    return NULL;
+}
+
+/* ---- What is seen ---- */
+
+static const char *const verb_words[] = {
+    [API_GET] = "get",
+    [API_LIST] = "list",
+    [API_CREATE] = "create",
+    [API_UPDATE] = "update",
+    [API_UPDATE_STATUS] = "update",
+    [API_PATCH] = "patch",
+    [API_PATCH_STATUS] = "patch",
+    [API_DELETE] = "delete",
+    [API_BIND] = "create",
+};
+
+static const char *
+subresource_of(ApiVerb verb)
+{
+    if (verb == API_UPDATE_STATUS || verb == API_PATCH_STATUS)
+        return "status";
+    return verb == API_BIND ? "binding" : NULL;
+}
+
+/* A refusal that a case wants, of the next matching calls. */
+typedef struct {
+    const char *verb, *resource; /* "*": any */
+    ApiCode code;
+    const char *message;
+    json_int_t times;
+} InjectedError;
+
+static const struct {
+    const char *name;
+    ApiCode code;
+} error_codes[] = {
+    {"Forbidden",     API_FORBIDDEN},
+    {"NotFound",      API_NOT_FOUND},
+    {"Conflict",      API_CONFLICT },
+    {"AlreadyExists", API_EXISTS   },
+    {"Timeout",       API_TIMEOUT  },
+};
+
+static void
+load_errors(Case *self)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(case_get(self, "inject.api_errors"), i, item)
+    {
+        const json_t *times = json_object_get(item, "times");
+        InjectedError *error = g_new0(InjectedError, 1);
+        const char *name = json_path_string(item, "error");
+        *error = (InjectedError){
+            .verb = json_path_string(item, "verb"),
+            .resource = json_path_string(item, "resource"),
+            .code = API_INVALID, /* any other */
+            .message = name,
+            .times = times == NULL ? 1 : json_integer_value(times),
+        };
+        for (unsigned k = 0; k < G_N_ELEMENTS(error_codes); k++)
+            if (g_strcmp0(error_codes[k].name, name) == 0)
+                error->code = error_codes[k].code;
+        g_ptr_array_add(self->errors, error);
+    }
+}
+
+static gboolean
+word_matches(const char *pattern, const char *word)
+{
+    return pattern == NULL || strcmp(pattern, "*") == 0 || strcmp(pattern, word) == 0;
+}
+
+/* All requests come through here, those that will be refused, too. */
+static ApiCode
+request_comes(void *data, const ApiRequest *request, GString *message)
+{
+    Case *self = data;
+    const char *resource = kind_class(request->key->kind)->resource;
+    const char *verb = verb_words[request->verb];
+    json_t *write = json_pack("{s:s, s:s}", "verb", verb, "resource", resource);
+
+    if (request->verb != API_LIST)
+        json_object_set_new(write, "name", json_string(request->key->name));
+    if (request->key->namespace[0] != '\0')
+        json_object_set_new(write, "namespace", json_string(request->key->namespace));
+    if (subresource_of(request->verb) != NULL)
+        json_object_set_new(write, "subresource", json_string(subresource_of(request->verb)));
+    if (request->object != NULL)
+        json_object_set_new(write, "object", case_comparable(self, request->object));
+    json_array_append_new(self->writes, write);
+
+    for (unsigned i = 0; i < self->errors->len; i++) {
+        InjectedError *error = self->errors->pdata[i];
+        if (error->times == 0 || !word_matches(error->verb, verb) ||
+            !word_matches(error->resource, resource))
+            continue;
+        error->times--;
+        g_string_assign(message, error->message == NULL ? "injected" : error->message);
+        return error->code;
+    }
+    return API_OK;
+}
+
+static void
+request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+{
+    Case *self = data;
+
+    (void)arrived_at;
+    if (code == API_OK && request->verb != API_GET && request->verb != API_LIST &&
+        !g_ptr_array_find(self->changed, request->key, NULL))
+        g_ptr_array_add(self->changed, request->key);
+}
+
+static void
+step_carried_out(
+    void *data, const Component *component, const Plan *plan, const char *rule, const char *text)
+{
+    Case *self = data;
+    const Step *step = plan_step(plan, plan->cursor);
+
+    (void)component;
+    (void)rule;
+    (void)text;
+    if (step->kind == STEP_EVENT)
+        json_array_append_new(self->events, json_pack("{s:s, s:s}", "type", step->event.type,
+                                                      "reason", step->event.reason));
+    if (step->kind == STEP_START && ++self->n_starts > 0 && self->before_start != NULL)
+        self->before_start(self, self->n_starts);
+}
+
+void
+case_forget(Case *self)
+{
+    json_array_clear(self->writes);
+    json_array_clear(self->events);
+    g_ptr_array_set_size(self->changed, 0);
+}
+
+/* ---- The world ---- */
+
+static StringMap *
+gates_of(Case *self)
+{
+    Strings *strings = objects_strings(self->objects);
+    g_autoptr(StringMap) map = NULL;
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)case_get(self, "feature_gates"), name, value)
+    {
+        if (!json_is_boolean(value)) /* "any" */
+            continue;
+        StringMap *with =
+            string_map_with(map, strings_intern(strings, name),
+                            strings_intern(strings, json_is_true(value) ? "true" : "false"));
+        string_map_unref(map);
+        map = with;
+    }
+    return g_steal_pointer(&map);
+}
+
+void
+case_world_new(Case *self, const WorldOptions *options)
+{
+    SimOptions sim_options = {.seed = 1, .untraced = TRUE};
+
+    timing_init_instant(&self->timing);
+    if (!options->live) {
+        sim_dist_unref(self->timing.watch);
+        self->timing.watch = sim_dist_new_constant(SILENCE);
+    }
+    self->sim = sim_new(&sim_options);
+    self->gates = gates_of(self);
+    ClusterOptions cluster_options = {
+        .sim = self->sim,
+        .objects = self->objects,
+        .timing = &self->timing,
+        .feature_gates = self->gates,
+        .minor_version = options->minor_version == 0 ? 32 : options->minor_version,
+        .unlimited_qps = TRUE,
+        .only = options->only,
+    };
+    self->cluster = cluster_new(&cluster_options);
+    self->api = cluster_api(self->cluster);
+    load_errors(self);
+    api_server_set_fault(self->api, request_comes, self);
+    api_server_observe_requests(self->api, request_answered, self);
+    cluster_observe_plans(self->cluster, step_carried_out, self);
+}
+
+typedef struct {
+    Case *self;
+    const WorldOptions *options;
+} Starting;
+
+static void *
+options_of_process(void *data, const ProcessClass *class)
+{
+    const Starting *starting = data;
+    const WorldOptions *options = starting->options;
+    const char *wanted = options->only != NULL ? options->only->process->name : options->process;
+
+    if (g_strcmp0(wanted, class->name) != 0)
+        return NULL;
+    void *flags = process_options_new(class, objects_strings(starting->self->objects));
+    if (options->set_options != NULL)
+        options->set_options(starting->self, class, flags);
+    return flags;
+}
+
+void
+case_start(Case *self, const WorldOptions *options)
+{
+    Starting starting = {self, options};
+
+    cluster_start(self->cluster, options_of_process, &starting);
+}
+
+void *
+case_model(const Case *self, const ModelClass *class)
+{
+    return cluster_model(self->cluster, class, NULL);
+}
+
+Informer *
+case_informer(const Case *self, const ModelClass *class, ObjectKind kind)
+{
+    const Component *model = cluster_model(self->cluster, class, NULL);
+
+    return model == NULL ? NULL : process_informer(model->process, kind, NULL);
+}
+
+static void
+nothing_happens(Sim *sim, void *data)
+{
+    (void)sim;
+    (void)data;
+}
+
+static const SimEventType time_goes_by = {
+    .name = "conformance/time goes by",
+    .fire = nothing_happens,
+};
+
+void
+case_wait(Case *self, SimTime time)
+{
+    SimTime end = sim_now(self->sim) + time;
+
+    sim_at(self->sim, end, &time_goes_by, NULL, WAIT_SCENARIO);
+    sim_run_until(self->sim, end);
+}
+
+static void
+plan_is_over(void *component, Plan *plan, PlanEnd end, const char *message)
+{
+    Case *self = plan_owner(plan);
+
+    (void)component;
+    self->plan_over = TRUE;
+    self->plan_failed = end == PLAN_FAILED;
+    self->plan_message = message;
+}
+
+void
+case_run_plan(Case *self, void *component, PlanDecide decide, ObjectKey *key)
+{
+    PlanStart start = {
+        .component = component,
+        .decide = decide,
+        .key = key,
+        .owner = self,
+        .done = plan_is_over,
+    };
+
+    self->plan_over = FALSE;
+    plan_start(&start);
+    case_wait(self, SYNC_TIME);
+    if (!self->plan_over)
+        case_fail(self, "the sync does not end");
+}
+
+/* ---- Comparing ---- */
+
+/* What says nothing: null and empty values, but where the cases keep them on purpose. */
+static gboolean
+is_nothing(const char *key, const json_t *value)
+{
+    static const char *const kept[] = {"selector",          "ephemeral",        "claimRef",
+                                       "nodeSelectorTerms", "storageClassName", NULL};
+
+    if (json_is_null(value))
+        return TRUE;
+    if (g_strv_contains(kept, key))
+        return FALSE;
+    if (json_is_object(value))
+        return json_object_size(value) == 0;
+    if (json_is_array(value))
+        return json_array_size(value) == 0;
+    return json_is_string(value) && json_string_length(value) == 0;
+}
+
+/* Leaves in @value only what is compared. */
+static void
+strip(json_t *value)
+{
+    static const char *const ignored[] = {"resourceVersion",
+                                          "creationTimestamp",
+                                          "lastPhaseTransitionTime",
+                                          "lastTransitionTime",
+                                          "message",
+                                          "generation",
+                                          "managedFields",
+                                          "lastProbeTime",
+                                          "time",
+                                          "deletionGracePeriodSeconds",
+                                          NULL};
+    const char *key;
+    json_t *item;
+    void *next;
+    size_t i;
+
+    json_object_foreach_safe(value, next, key, item)
+    {
+        strip(item);
+        if (g_strv_contains(ignored, key) || is_nothing(key, item))
+            json_object_del(value, key);
+        else if (strcmp(key, "deletionTimestamp") == 0)
+            json_object_set_new(value, key, json_true());
+    }
+    json_array_foreach(value, i, item) strip(item);
+}
+
+json_t *
+case_comparable(Case *self, const Object *object)
+{
+    json_t *json = object_to_json(object);
+
+    (void)self;
+    strip(json);
+    return json;
+}
+
+/* Uids that the cases do not tell are ours. */
+static void
+expect_object(Case *self, const Object *expected, const Object *found)
+{
+    json_t *wanted = case_comparable(self, expected), *is = case_comparable(self, found);
+
+    if (!object_uid_is_set(expected->uid))
+        json_object_del(json_object_get(is, "metadata"), "uid");
+    case_expect_json(self, expected->key->text, wanted, is);
+    json_decref(wanted);
+    json_decref(is);
+}
+
+static gboolean
+has_key(const GPtrArray *objects, const ObjectKey *key)
+{
+    for (unsigned i = 0; i < objects->len; i++)
+        if (((const Object *)objects->pdata[i])->key == key)
+            return TRUE;
+    return FALSE;
+}
+
+void
+case_expect_objects(Case *self, const char *path, ObjectKind kind)
+{
+    g_autoptr(GPtrArray) expected = case_objects(self, path, kind);
+
+    if (case_get(self, path) == NULL)
+        return;
+    for (unsigned i = 0; i < expected->len; i++) {
+        const Object *wanted = expected->pdata[i];
+        const Object *found = api_server_get(self->api, wanted->key);
+        if (found == NULL)
+            case_fail(self, "%s is not there", wanted->key->text);
+        else
+            expect_object(self, wanted, found);
+    }
+    for (uint32_t slot = 0; slot < objects_n_keys(self->objects, kind); slot++) {
+        const ObjectKey *key = objects_key_at(self->objects, kind, slot);
+        if (api_server_get(self->api, key) != NULL && !has_key(expected, key))
+            case_fail(self, "%s should not be there", key->text);
+    }
+}
+
+static gboolean
+list_has(const json_t *list, const json_t *wanted)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item) if (json_equal((json_t *)item, (json_t *)wanted)) return TRUE;
+    return FALSE;
+}
+
+void
+case_expect_events(Case *self, const char *path, gboolean in_order)
+{
+    const json_t *expected = case_get(self, path), *item;
+    gboolean same = TRUE;
+    size_t i;
+
+    if (expected == NULL)
+        return;
+    if (in_order) {
+        case_expect_json(self, "events", expected, self->events);
+        return;
+    }
+    json_array_foreach(expected, i, item) same = same && list_has(self->events, item);
+    json_array_foreach(self->events, i, item) same = same && list_has(expected, item);
+    if (!same)
+        case_expect_json(self, "events", expected, self->events);
+}
+
+void
+case_expect_writes(Case *self, const char *path)
+{
+    const json_t *expected = case_get(self, path), *item;
+    json_t *found = json_array();
+    size_t i;
+
+    json_array_foreach(self->writes, i, item)
+    {
+        static const char *const compared[] = {"verb", "resource", "subresource", "name"};
+        const char *verb = json_path_string(item, "verb");
+        json_t *write = json_object();
+        for (unsigned k = 0; k < G_N_ELEMENTS(compared); k++)
+            if (json_object_get(item, compared[k]) != NULL)
+                json_object_set(write, compared[k], json_object_get(item, compared[k]));
+        if (strcmp(verb, "get") != 0 && strcmp(verb, "list") != 0)
+            json_array_append(found, write);
+        json_decref(write);
+    }
+    if (expected != NULL)
+        case_expect_json(self, "writes", expected, found);
+    json_decref(found);
+}
+
+void
+case_expect_error(Case *self, const char *path)
+{
+    if (case_get(self, path) == NULL || case_flag(self, path) == self->plan_failed)
+        return;
+    if (self->plan_failed)
+        case_fail(self, "the sync failed: %s", self->plan_message);
+    else
+        case_fail(self, "the sync did not fail");
+}
+
+/* ---- From start to end ---- */
+
+static void
+case_clear(Case *self)
+{
+    cluster_free(self->cluster);
+    sim_free(self->sim);
+    g_ptr_array_unref(self->owned);
+    string_map_unref(self->gates);
+    objects_free(self->objects);
+    timing_clear(&self->timing);
+    g_ptr_array_unref(self->errors);
+    g_ptr_array_unref(self->changed);
+    json_decref(self->writes);
+    json_decref(self->events);
+}
+
+static const Act *
+find_act(const Act *acts, const char *name)
+{
+    for (; acts->act != NULL; acts++)
+        if (g_strcmp0(acts->act, name) == 0)
+            return acts;
+    return NULL;
+}
+
+gboolean
+case_run(const Act *acts, const json_t *json, GString *faults)
+{
+    Case self = {
+        .json = json,
+        .id = json_path_string(json, "id"),
+        .faults = faults,
+        .objects = objects_new(1),
+        .owned = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref),
+        .errors = g_ptr_array_new_with_free_func(g_free),
+        .changed = g_ptr_array_new(),
+        .writes = json_array(),
+        .events = json_array(),
+    };
+    const char *name = case_string(&self, "act");
+    const Act *act = find_act(acts, name);
+
+    if (act != NULL)
+        act->run(&self);
+    else
+        case_fail(&self, "no such act: %s", name == NULL ? "(none)" : name);
+    case_clear(&self);
+    return faults->len == 0;
+}

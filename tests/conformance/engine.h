@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/cluster.h"
+#include "models/plan.h"
+
+/* Runs conformance cases: recorded inputs and outputs of the real components' own tests, told in JSON (the README beside the
+ * case files says how). This engine knows what all suites share; a suite, one file for each, knows its acts. Nobody
+ * knows single cases: what a case wants stands in the case.
+ *
+ * A suite is a table of acts. An act's function is given a Case, sets up a world, seeds caches, does what is asked, and
+ * compares; each difference is a case_fail(). To add a suite: a file suite-<name>.c with its table, and a line in the
+ * table of conformance.c.
+ *
+ * The usual way of a single sync:
+ *
+ *     WorldOptions options = {.only = &pv_controller_class};
+ *     case_world_new(self, &options);           the component runs, with empty caches; watches say nothing
+ *     case_import(self, "initial.claims", KIND_CLAIM, CASE_API | CASE_INFORMER);
+ *     case_run_plan(self, component, decide, key);
+ *     case_expect_objects(self, "expected.claims", KIND_CLAIM);
+ *     case_expect_writes(self, "observed.writes");
+ */
+typedef struct Case Case;
+
+typedef struct {
+    const char *act; /* as in the case; NULL ends a table */
+    void (*run)(Case *self);
+} Act;
+
+/* Of one file of cases. */
+typedef struct {
+    const char *name; /* the cases' "suite" */
+    const Act *acts;
+} Suite;
+
+/* One case under way. */
+struct Case {
+    const json_t *json; /* (borrowed) */
+    const char *id;
+    GString *faults; /* what was not as expected; empty: passed */
+    /* The world, from case_world_new() on. */
+    Sim *sim;
+    Objects *objects;
+    Timing timing;
+    Cluster *cluster;
+    ApiServer *api;
+    StringMap *gates;  /* of the case */
+    GPtrArray *owned;  /* of Object: what caches and lists borrow */
+    GPtrArray *errors; /* of injected refusals still to come */
+    /* What was seen, since case_world_new() or case_forget(). */
+    json_t *
+        writes; /* [{verb, resource, subresource?, namespace?, name, object?}] of the components, also refused ones */
+    json_t *events; /* [{type, reason}] as recorded */
+    GPtrArray
+        *changed; /* of ObjectKey: committed writes of the components, in order, each key once */
+    unsigned n_starts; /* asynchronous operations asked for */
+    void (*before_start)(
+        Case *self,
+        unsigned number); /* called as operation @number (from 1) is asked for; may be NULL */
+    /* Of the last case_run_plan(). */
+    gboolean plan_over, plan_failed;
+    const char *plan_message;
+};
+
+/* Returns: whether the case passed; else @faults says why not. @acts: the suite's */
+gboolean case_run(const Act *acts, const json_t *json, GString *faults);
+void case_fail(Case *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* ---- What stands in the case. Paths as "expected.events". ---- */
+
+/* Returns: (borrowed): NULL: absent or null */
+const json_t *case_get(const Case *self, const char *path);
+const char *case_string(const Case *self, const char *path);
+gboolean case_flag(const Case *self, const char *path); /* FALSE if absent */
+/* A feature gate of the case; "any" counts as @default_value. */
+gboolean case_gate(const Case *self, const char *name, gboolean default_value);
+
+/* ---- Objects ---- */
+
+/* Where imported objects go. Flags. An object with "x-not-in-controller-cache" goes to the API only. */
+typedef enum {
+    CASE_API = 1 << 0,      /* the API server */
+    CASE_INFORMER = 1 << 1, /* the process's informer of the kind, without a word to handlers */
+} CaseWhere;
+
+/* Returns: (borrowed): the object of a manifest, which need not say its kind. Uids may be any text. */
+Object *case_object(Case *self, const json_t *manifest, ObjectKind kind);
+/* The same, with the kind that the manifest tells. */
+Object *case_object_of_manifest(Case *self, const json_t *manifest);
+/* Returns: (owned): [Object]: those of a list, in its order. @path may be absent */
+GPtrArray *case_objects(Case *self, const char *path, ObjectKind kind);
+/* Puts objects where they belong, those that are in no cache last: of two with one key the later one wins. */
+void case_import(Case *self, const char *path, ObjectKind kind, CaseWhere where);
+void case_import_object(Case *self, Object *object, CaseWhere where);
+gboolean case_is_api_only(const json_t *manifest);
+/* "namespace/name", or "name" in the namespace "default" where the kind has namespaces. */
+ObjectKey *case_key(Case *self, ObjectKind kind, const char *text);
+/* Of objects in a list of manifests: the key of that which is named @name, whatever its namespace. NULL: none */
+ObjectKey *case_find_key(Case *self, const char *path, ObjectKind kind, const char *name);
+
+/* ---- The world ---- */
+
+typedef struct {
+    const ModelClass *only; /* the one model of its process that runs; NULL: all of the process */
+    const char *process;    /* with @only NULL: the process; NULL: that of @only */
+    int minor_version;      /* 0: 32 */
+    gboolean live;          /* watches deliver at once; else never: caches are seeded */
+    /* May set flags; may be NULL. */
+    void (*set_options)(Case *self, const ProcessClass *class, void *process_options);
+} WorldOptions;
+
+/* API server and component, nothing in them; all takes no time. inject.api_errors are loaded. */
+void case_world_new(Case *self, const WorldOptions *options);
+/* Starts the component. Before: what is in the API is in its caches, and its handlers have heard of it. */
+void case_start(Case *self, const WorldOptions *options);
+/* Returns: (borrowed): the running model */
+void *case_model(const Case *self, const ModelClass *class);
+Informer *case_informer(const Case *self, const ModelClass *class, ObjectKind kind);
+/* Lets everything happen that needs no more than @time. */
+void case_wait(Case *self, SimTime time);
+/* One plan of the component, to its end, and the operations that it starts, to theirs. */
+void case_run_plan(Case *self, void *component, PlanDecide decide, ObjectKey *key);
+/* Forgets what was seen so far. */
+void case_forget(Case *self);
+
+/* ---- Comparing ---- */
+
+/* The objects of @kind in the API against a list (absent: nothing is compared). Left out as the README says: resource
+ * versions, time stamps but whether they are there, texts of messages, and uids that the list does not tell. */
+void case_expect_objects(Case *self, const char *path, ObjectKind kind);
+/* Two lists of {type, reason}; @in_order FALSE: every expected one was seen, and no other. */
+void case_expect_events(Case *self, const char *path, gboolean in_order);
+/* Verb, resource, sub-resource and name of each write, in order. */
+void case_expect_writes(Case *self, const char *path);
+/* expected.error against the last plan's end. */
+void case_expect_error(Case *self, const char *path);
+/* @what: for the message. */
+void case_expect_json(Case *self, const char *what, const json_t *expected, const json_t *found);
+/* Returns: (owned): what is compared of an object: sorted, without what the README leaves out */
+json_t *case_comparable(Case *self, const Object *object);
+
+/* ---- The suites ---- */
+
+extern const Suite pv_controller_suite, pv_matching_suite, protection_suite;

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/fields.h"
+#include "models/client/process-private.h"
+#include "models/pvc-pv-protection/pvc-pv-protection.h"
+#include "tests/conformance/engine.h"
+
+#include <string.h>
+
+/* Protection of claims and volumes that are in use: events are told, then the queue is processed until it is empty. */
+
+/* The recorded tests hand each key through the whole controller before the next is taken, so every batch of claims has just
+ * one: as before 1.32, where there were no batches. */
+static const WorldOptions claims_world = {.only = &pvc_protection_class, .minor_version = 31};
+static const WorldOptions volumes_world = {.only = &pv_protection_class};
+
+static void
+import_objects(Case *self)
+{
+    const json_t *cached = case_get(self, "initial.cache"), *manifest;
+    CaseWhere where = json_is_array(cached) ? CASE_API : CASE_API | CASE_INFORMER;
+    size_t i;
+
+    json_array_foreach(case_get(self, "initial.api_objects"), i, manifest)
+        case_import_object(self, case_object_of_manifest(self, manifest), where);
+    json_array_foreach(cached, i, manifest)
+        case_import_object(self, case_object_of_manifest(self, manifest), CASE_INFORMER);
+}
+
+/* An update: nobody looks at the state before. */
+static void
+tell_updated(Case *self, const ModelClass *class, ObjectKind kind, const json_t *name)
+{
+    const ObjectKey *key = case_key(self, kind, json_string_value(name));
+    Informer *informer = case_informer(self, class, kind);
+    const Object *object = informer_get(informer, key);
+
+    if (object == NULL)
+        case_fail(self, "no such object: %s", key->text);
+    else
+        informer_tell(informer, object, object);
+}
+
+static Object *
+pod_of(Case *self, const json_t *trigger, const char *which)
+{
+    const json_t *manifest = json_object_get(trigger, which);
+
+    return manifest == NULL ? NULL : case_object(self, manifest, KIND_POD);
+}
+
+static void
+tell_trigger(Case *self, const ModelClass *class, const json_t *trigger)
+{
+    const char *event = json_path_string(trigger, "event");
+    Object *before = pod_of(self, trigger, "old"), *after = pod_of(self, trigger, "new");
+    const json_t *name;
+    size_t i;
+
+    if (g_strcmp0(event, "claim_updated") == 0)
+        json_array_foreach(json_object_get(trigger, "claims"), i, name)
+            tell_updated(self, class, KIND_CLAIM, name);
+    else if (g_strcmp0(event, "volume_updated") == 0)
+        tell_updated(self, class, KIND_VOLUME, json_object_get(trigger, "volume"));
+    else if (before != NULL || after != NULL)
+        informer_tell(case_informer(self, class, KIND_POD),
+                      before == NULL && g_strcmp0(event, "pod_updated") == 0 ? after : before,
+                      after);
+    else
+        case_fail(self, "no such trigger: %s", event);
+}
+
+/* Writes tell the object that was sent; our lists do not say of which namespace. */
+static void
+expect_actions(Case *self)
+{
+    const json_t *item;
+    json_t *expected = json_deep_copy(case_get(self, "expected.actions"));
+    size_t i;
+
+    json_array_foreach(expected, i, item)
+    {
+        const json_t *manifest = json_object_get(item, "object");
+        if (g_strcmp0(json_path_string(item, "verb"), "list") == 0)
+            json_object_del((json_t *)item, "namespace");
+        if (manifest != NULL)
+            json_object_set_new((json_t *)item, "object",
+                                case_comparable(self, case_object_of_manifest(self, manifest)));
+    }
+    json_array_foreach(self->writes, i, item)
+    {
+        json_t *metadata = json_object_get(json_object_get(item, "object"), "metadata");
+        const json_t *wanted = json_path_get(json_array_get(expected, i), "object.metadata");
+        if (json_object_get(wanted, "uid") == NULL)
+            json_object_del(metadata, "uid");
+    }
+    case_expect_json(self, "actions", expected, self->writes);
+    json_decref(expected);
+}
+
+static void
+run_queue(Case *self)
+{
+    const json_t *volume = NULL, *trigger;
+    size_t i;
+
+    json_array_foreach(case_get(self, "args.triggers"), i, trigger) if (volume == NULL) volume =
+        json_object_get(trigger, "volume");
+    const WorldOptions *options = volume != NULL ? &volumes_world : &claims_world;
+    case_world_new(self, options);
+    case_start(self, options);
+    import_objects(self);
+    json_array_foreach(case_get(self, "args.triggers"), i, trigger)
+        tell_trigger(self, options->only, trigger);
+    case_wait(self, 60 * SIM_SECOND);
+    expect_actions(self);
+}
+
+static const Act protection_acts[] = {
+    {"process queue until empty", run_queue},
+    {NULL,                        NULL     },
+};
+
+const Suite protection_suite = {"protection_ephemeral_expand", protection_acts};

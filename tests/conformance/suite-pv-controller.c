@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/fields.h"
+#include "models/client/process-private.h"
+#include "models/kube-controller-manager.h"
+#include "models/pv-controller/pv-controller-private.h"
+#include "tests/conformance/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The PV controller: single syncs, syncs until nothing changes, and the whole controller. */
+
+#define PASSES_MAX 50 /* of syncs of all objects, until one writes nothing */
+
+/* No resync comes into a single sync. */
+static void
+set_no_resync(Case *self, const ProcessClass *class, void *process_options)
+{
+    KubeControllerManagerOptions *options = process_options;
+
+    (void)self;
+    (void)class;
+    options->pvclaimbinder_sync_period = INT64_C(100000) * 3600 * SIM_SECOND;
+}
+
+static const WorldOptions sync_world = {
+    .only = &pv_controller_class,
+    .set_options = set_no_resync,
+};
+
+static void *
+controller_of(const Case *self)
+{
+    return case_model(self, &pv_controller_class);
+}
+
+/* ---- Changes by somebody else, just before an asynchronous operation starts ---- */
+
+static void
+change_api(Case *self, const char *op, Object *object)
+{
+    ApiRequest request = {
+        .verb = API_DELETE, .key = (ObjectKey *)object->key, .grace_s = -1, .client = "somebody"};
+    ApiResponse response;
+
+    if (strcmp(op, "delete") != 0)
+        api_server_import(self->api, object_edit(object));
+    else
+        api_server_commit(self->api, &request, &response);
+}
+
+static void
+change_cache(Case *self, const char *op, Object *object)
+{
+    PvCache *cache = pv_controller_cache(controller_of(self));
+    const Object *stored = api_server_get(self->api, object->key);
+
+    if (strcmp(op, "delete") == 0)
+        pv_cache_forget(cache, object->key);
+    else
+        pv_cache_store(cache, stored != NULL ? stored : object);
+}
+
+/* A deletion tells only a name. */
+static Object *
+changed_object(Case *self, const json_t *change)
+{
+    const json_t *manifest = json_object_get(change, "object");
+    const char *kind = json_path_string(change, "kind");
+    json_t *made = manifest != NULL ? json_deep_copy(manifest)
+                                    : json_pack("{s:{s:s}}", "metadata", "name",
+                                                json_path_string(change, "name"));
+
+    json_object_set_new(made, "kind", json_string(kind == NULL ? "" : kind));
+    Object *object = case_object_of_manifest(self, made);
+    json_decref(made);
+    return object;
+}
+
+static void
+somebody_changes(Case *self, unsigned number)
+{
+    g_autofree char *when = g_strdup_printf("before asynchronous operation %u starts", number);
+    const json_t *item, *change;
+    size_t i, k;
+
+    json_array_foreach(case_get(self, "inject.before_operation"), i, item)
+    {
+        if (g_strcmp0(json_path_string(item, "when"), when) != 0)
+            continue;
+        json_array_foreach(json_object_get(item, "changes"), k, change)
+        {
+            const char *op = json_path_string(change, "op");
+            Object *object = changed_object(self, change);
+            if (g_strcmp0(json_path_string(change, "where"), "cache") == 0)
+                change_cache(self, op, object);
+            else
+                change_api(self, op, object);
+        }
+    }
+}
+
+/* ---- Single syncs ---- */
+
+/* Into the API, and into the private copies unless the case says otherwise. */
+static void
+import_known(Case *self, const char *path, ObjectKind kind)
+{
+    const json_t *manifest;
+    size_t i;
+
+    case_import(self, path, kind, CASE_API);
+    json_array_foreach(case_get(self, path), i, manifest)
+    {
+        if (case_is_api_only(manifest))
+            continue;
+        Object *object = case_object(self, manifest, kind);
+        const Object *stored = api_server_get(self->api, object->key);
+        gboolean is_stored =
+            !object_uid_is_set(object->uid) || object_uid_equal(stored->uid, object->uid);
+        /* Of a newer one of the same name the cache knows nothing. */
+        object->resource_version = stored->resource_version - 1;
+        pv_cache_store(pv_controller_cache(controller_of(self)), is_stored ? stored : object);
+    }
+}
+
+static void
+set_up_sync(Case *self)
+{
+    case_world_new(self, &sync_world);
+    case_start(self, &sync_world);
+    pv_controller_hold(controller_of(self));
+    case_import(self, "storage_classes", KIND_STORAGE_CLASS, CASE_API | CASE_INFORMER);
+    case_import(self, "initial.pods", KIND_POD, CASE_API | CASE_INFORMER);
+    import_known(self, "initial.volumes", KIND_VOLUME);
+    import_known(self, "initial.claims", KIND_CLAIM);
+    self->before_start = somebody_changes;
+}
+
+/* One sync with this version, as if its event had come. */
+static void
+sync_object(Case *self, const Object *object)
+{
+    ObjectKind kind = object_kind(object);
+
+    informer_seed(case_informer(self, &pv_controller_class, kind), object);
+    case_run_plan(self, controller_of(self),
+                  kind == KIND_CLAIM ? pv_controller_sync_claim : pv_controller_sync_volume,
+                  (ObjectKey *)object->key);
+}
+
+/* The first sync, of the object that the case names. Returns: FALSE: there is none */
+static gboolean
+sync_named(Case *self, ObjectKind kind)
+{
+    const char *path = kind == KIND_CLAIM ? "initial.claims" : "initial.volumes";
+    ObjectKey *key = case_find_key(self, path, kind, case_string(self, "args.object"));
+    const Object *object =
+        key == NULL ? NULL : pv_cache_get(pv_controller_cache(controller_of(self)), key);
+
+    if (object == NULL) {
+        case_fail(self, "no object to sync");
+        return FALSE;
+    }
+    sync_object(self, object);
+    return TRUE;
+}
+
+static void
+expect_state(Case *self)
+{
+    case_expect_objects(self, "expected.volumes", KIND_VOLUME);
+    case_expect_objects(self, "expected.claims", KIND_CLAIM);
+}
+
+static void
+run_single(Case *self, ObjectKind kind)
+{
+    set_up_sync(self);
+    if (!sync_named(self, kind))
+        return;
+    case_expect_error(self, "expected.error");
+    case_expect_writes(self, "observed.writes");
+    case_expect_events(self, "observed.events", TRUE);
+    expect_state(self);
+}
+
+static void
+run_sync_claim(Case *self)
+{
+    run_single(self, KIND_CLAIM);
+}
+
+static void
+run_sync_volume(Case *self)
+{
+    run_single(self, KIND_VOLUME);
+}
+
+/* ---- Until nothing changes ---- */
+
+/* What was written comes back, in the order of the writes. A deleted object is gone from the cache. */
+static void
+sync_changed(Case *self)
+{
+    while (self->changed->len > 0) {
+        const ObjectKey *key = self->changed->pdata[0];
+        const Object *object = api_server_get(self->api, key);
+        g_ptr_array_remove_index(self->changed, 0);
+        if (object != NULL)
+            sync_object(self, object);
+        else
+            pv_cache_forget(pv_controller_cache(controller_of(self)), key);
+    }
+}
+
+static void
+sync_all_of(Case *self, ObjectKind kind)
+{
+    for (uint32_t slot = 0; slot < objects_n_keys(self->objects, kind); slot++) {
+        const Object *object = api_server_get(self->api, objects_key_at(self->objects, kind, slot));
+        if (object != NULL)
+            sync_object(self, object);
+    }
+}
+
+/* The number of repetitions of an event depends on timing. */
+static void
+run_multisync(Case *self, ObjectKind kind)
+{
+    set_up_sync(self);
+    if (!sync_named(self, kind))
+        return;
+    case_expect_error(self, "expected.error");
+    for (unsigned pass = 0; pass < PASSES_MAX; pass++) {
+        sync_changed(self);
+        sync_all_of(self, KIND_CLAIM);
+        sync_all_of(self, KIND_VOLUME);
+        if (self->changed->len == 0)
+            break;
+    }
+    if (self->changed->len > 0)
+        case_fail(self, "no end of changes");
+    case_expect_events(self, "observed.events", FALSE);
+    expect_state(self);
+}
+
+static void
+run_multisync_claim(Case *self)
+{
+    run_multisync(self, KIND_CLAIM);
+}
+
+static void
+run_multisync_volume(Case *self)
+{
+    run_multisync(self, KIND_VOLUME);
+}
+
+/* ---- The whole controller ---- */
+
+static const WorldOptions whole_world = {
+    .only = &pv_controller_class,
+    .live = TRUE,
+};
+
+/* A user's deletion, which no finalizer holds. */
+static void
+delete_object(Case *self, const json_t *step)
+{
+    g_autofree char *path = g_strconcat(
+        "initial.",
+        g_strcmp0(json_path_string(step, "kind"), "PersistentVolume") == 0 ? "volumes" : "claims",
+        NULL);
+    ObjectKind kind = strcmp(path, "initial.volumes") == 0 ? KIND_VOLUME : KIND_CLAIM;
+    ApiRequest request = {
+        .verb = API_DELETE,
+        .key = case_find_key(self, path, kind, json_path_string(step, "name")),
+        .grace_s = -1,
+        .client = "somebody",
+    };
+    ApiResponse response;
+
+    if (request.key == NULL) {
+        case_fail(self, "nothing to delete");
+        return;
+    }
+    api_server_commit(self->api, &request, &response);
+}
+
+static void
+run_controller(Case *self)
+{
+    const json_t *step;
+    size_t i;
+
+    case_world_new(self, &whole_world);
+    case_import(self, "storage_classes", KIND_STORAGE_CLASS, CASE_API);
+    case_import(self, "initial.pods", KIND_POD, CASE_API);
+    case_import(self, "initial.volumes", KIND_VOLUME, CASE_API);
+    case_import(self, "initial.claims", KIND_CLAIM, CASE_API);
+    json_array_foreach(case_get(self, "steps"), i, step)
+    {
+        const char *op = json_path_string(step, "op");
+        if (g_strcmp0(op, "start_controller") == 0)
+            case_start(self, &whole_world);
+        else if (g_strcmp0(op, "delete") == 0)
+            delete_object(self, step);
+        else if (op != NULL &&
+                 (strcmp(op, "run_until_stable") == 0 || g_str_has_prefix(op, "wait_")))
+            case_wait(self, 60 * SIM_SECOND);
+        else
+            case_fail(self, "no such step: %s", op);
+    }
+    expect_state(self);
+}
+
+/* ---- Functions ---- */
+
+/* PVC-83: volumes of CSI drivers keep their finalizers as they are. What the controller would write before its sync is read
+ * off the writes of one. */
+static void
+run_deletion_finalizers(Case *self)
+{
+    set_up_sync(self);
+    Object *volume = case_object(self, case_get(self, "initial.volume"), KIND_VOLUME);
+    g_autoptr(Object) before = object_edit(volume);
+
+    case_import_object(self, volume, CASE_API);
+    const Object *stored = api_server_get(self->api, volume->key);
+    pv_cache_store(pv_controller_cache(controller_of(self)), stored);
+    sync_object(self, stored);
+
+    const Object *after = api_server_get(self->api, volume->key);
+    json_t *finalizers = case_comparable(self, after), *expected = json_array();
+    if (case_get(self, "expected.finalizers") != NULL)
+        json_array_extend(expected, (json_t *)case_get(self, "expected.finalizers"));
+    const json_t *found = json_path_get(finalizers, "metadata.finalizers");
+    json_t *none = json_array();
+    case_expect_json(self, "finalizers", expected, found == NULL ? none : found);
+    gboolean modified = after->finalizers == NULL
+                            ? before->finalizers != NULL
+                            : before->finalizers == NULL ||
+                                  after->finalizers->n_items != before->finalizers->n_items;
+    if (modified != case_flag(self, "expected.modified"))
+        case_fail(self, "modified: %d", modified);
+    json_decref(none);
+    json_decref(expected);
+    json_decref(finalizers);
+}
+
+static const Act pv_controller_acts[] = {
+    {"syncClaim",                run_sync_claim         },
+    {"syncVolume",               run_sync_volume        },
+    {"multisync:syncClaim",      run_multisync_claim    },
+    {"multisync:syncVolume",     run_multisync_volume   },
+    {"controller",               run_controller         },
+    {"modifyDeletionFinalizers", run_deletion_finalizers},
+    {NULL,                       NULL                   },
+};
+
+const Suite pv_controller_suite = {"pv_controller", pv_controller_acts};

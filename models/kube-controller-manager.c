@@ -23,6 +23,8 @@ static const ProcessFlag flags[] = {
      "StatefulSets that are synced at once"                                                                                                                    },
     {"concurrent-gc-syncs",                  FLAG_INT,      AT(concurrent_gc_syncs),                  "20",
      "objects that the garbage collector looks at at once"                                                                                                     },
+    {"concurrent-ephemeralvolume-syncs",     FLAG_INT,      AT(concurrent_ephemeralvolume_syncs),     "5",
+     "pods whose ephemeral volumes get their claims at once (EPH-1)"                                                                                           },
     {"node-monitor-period",                  FLAG_DURATION, AT(node_monitor_period),                  "5s",
      "between two looks at the nodes' heartbeats (NL-4)"                                                                                                       },
     {"node-monitor-grace-period",            FLAG_DURATION, AT(node_monitor_grace_period),            "50s",

@@ -14,6 +14,7 @@ typedef struct {
     gboolean disable_force_detach_on_timeout;
     int32_t concurrent_statefulset_syncs;
     int32_t concurrent_gc_syncs;
+    int32_t concurrent_ephemeralvolume_syncs;
     SimTime node_monitor_period;
     SimTime node_monitor_grace_period;
 } KubeControllerManagerOptions;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/attach-detach-controller/attach-detach-controller.h"
+#include "models/ephemeral-volume/ephemeral-volume.h"
 #include "models/external-attacher/external-attacher.h"
 #include "models/external-provisioner/external-provisioner.h"
 #include "models/garbage-collector/garbage-collector.h"
@@ -21,5 +22,6 @@ const ModelClass *const model_classes[] = {
     &kubelet_class,
     &stateful_set_controller_class,
     &garbage_collector_class,
+    &ephemeral_volume_class,
     NULL,
 };

@@ -103,6 +103,8 @@ adapt(json_t *value)
             json_object_del(value, key);
         else
             adapt(item);
+        if (strcmp(key, "ephemeral") == 0 && json_is_object(item) && json_object_size(item) == 0)
+            json_object_set_new(item, "volumeClaimTemplate", json_pack("{s:{}}", "spec"));
         /* A reference without a name still means that the volume is claimed. */
         if (strcmp(key, "claimRef") == 0 && json_object_get(item, "name") == NULL)
             json_object_set_new(item, "name", json_string("-"));

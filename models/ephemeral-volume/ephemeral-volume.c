@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/ephemeral-volume/ephemeral-volume.h"
+
+#include "models/cluster.h"
+#include "models/kube-controller-manager.h"
+#include "models/plan.h"
+
+typedef struct {
+    Component base;
+    Informer *pods, *claims;
+    InformerIndex *pods_by_claim;
+    Workers *workers;
+} EphemeralVolume;
+
+/* EPH-2: pods under deletion get no new claims. */
+static gboolean
+pod_wants_claims(const Pod *pod)
+{
+    if (object_is_deleted(&pod->meta) || pod->volumes == NULL)
+        return FALSE;
+    for (unsigned i = 0; i < pod->volumes->n_items; i++)
+        if (pod->volumes->items[i].ephemeral)
+            return TRUE;
+    return FALSE;
+}
+
+/* Whether an earlier step of this plan made it: the informer may not know yet. */
+static gboolean
+was_created(const Plan *plan, const ObjectKey *claim)
+{
+    for (int step = 0; step <= plan_last_step(plan); step++) {
+        const Object *created = plan_object(plan, step);
+        if (created != NULL && created->key == claim)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* EPH-4. */
+static Object *
+claim_new(const Pod *pod, const PodVolume *volume, ObjectKey *key)
+{
+    Object *claim = object_edit_as(&volume->claim_template->claim->meta, key);
+
+    object_set_owner(claim, &pod->meta, TRUE, TRUE);
+    return claim;
+}
+
+/* EPH-6: the first fault ends the sync; the queue tries again. */
+static void
+plan_fail_volume(Plan *plan, const Pod *pod, const PodVolume *volume, const char *why)
+{
+    plan_because(plan, "EPH-6");
+    plan_event(plan, &pod->meta, "Warning", "FailedBinding", "ephemeral volume %s: %s",
+               volume->name, why);
+    plan_fail(plan, "ephemeral volume %s: %s", volume->name, why);
+}
+
+/* Returns: whether the volume has its claim, so that the next one may be looked at */
+static gboolean
+plan_volume(const EphemeralVolume *self, Plan *plan, const Pod *pod, const PodVolume *volume)
+{
+    ObjectKey *key = pod_claim_key(self->base.objects, pod, volume);
+    const Object *claim = informer_get(self->claims, key);
+    int step = plan_last_step(plan);
+
+    if (was_created(plan, key) || (claim != NULL && object_is_controlled_by(claim, &pod->meta)))
+        return TRUE;
+    if (step >= 0 && plan_code(plan, step) != API_OK) { /* EPH-5: also if it exists already */
+        plan_fail_volume(
+            plan, pod, volume,
+            plan_internf(plan, "create PVC %s: %s", key->name, plan_message(plan, step)));
+    } else if (claim != NULL) {
+        plan_fail_volume(plan, pod, volume,
+                         plan_internf(plan, "PVC %s was not created for pod %s (pod is not owner)",
+                                      key->text, pod->meta.key->text));
+    } else {
+        plan_because(plan, "EPH-4");
+        plan_create(plan, claim_new(pod, volume, key), PLAN_DECIDE);
+        plan_then(plan, ephemeral_volume_sync_pod);
+    }
+    return FALSE;
+}
+
+void
+ephemeral_volume_sync_pod(const void *component, Plan *plan)
+{
+    const EphemeralVolume *self = component;
+    const Pod *pod = POD_CONST(informer_get(self->pods, plan_key(plan)));
+
+    plan_because(plan, "EPH-4");
+    if (pod == NULL || !pod_wants_claims(pod))
+        return;
+    for (unsigned i = 0; i < pod->volumes->n_items; i++) {
+        const PodVolume *volume = &pod->volumes->items[i];
+        if (volume->ephemeral && !plan_volume(self, plan, pod, volume))
+            return;
+    }
+}
+
+/* EPH-1: what a pod mounts never changes, so only new pods matter. */
+static void
+pod_event(void *component, const Object *before, const Object *after)
+{
+    EphemeralVolume *self = component;
+
+    if (before == NULL && pod_wants_claims(POD_CONST(after)))
+        workers_add(self->workers, after->key);
+}
+
+/* EPH-3: a claim that is deleted under its pod is made again. */
+static void
+claim_event(void *component, const Object *before, const Object *after)
+{
+    EphemeralVolume *self = component;
+    unsigned n_pods;
+
+    if (after != NULL)
+        return;
+    const Object *const *pods = informer_index_get(self->pods_by_claim, before->key, &n_pods);
+    for (unsigned i = 0; i < n_pods; i++)
+        if (pod_wants_claims(POD_CONST(pods[i])))
+            workers_add(self->workers, pods[i]->key);
+}
+
+static void
+ephemeral_volume_init(void *component)
+{
+    EphemeralVolume *self = component;
+    const KubeControllerManagerOptions *flags = self->base.options;
+    const Cluster *cluster = self->base.cluster;
+    WorkersOptions options = {
+        .name = "ephemeral_volume",
+        .n_workers = (unsigned)flags->concurrent_ephemeralvolume_syncs,
+        .limit = rate_limit_default,
+        .retry = TRUE, /* EPH-6 */
+        .sync = ephemeral_volume_sync_pod,
+    };
+
+    self->workers = workers_new(&self->base, &options);
+    self->pods = process_informer(self->base.process, KIND_POD, NULL);
+    self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
+    self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
+    if (!cluster_feature_gate(cluster, "GenericEphemeralVolume",
+                              cluster_minor_version(cluster) >= 21))
+        return;
+    informer_add_handler(self->pods, pod_event, self);
+    informer_add_handler(self->claims, claim_event, self);
+}
+
+static void
+ephemeral_volume_clear(void *component)
+{
+    EphemeralVolume *self = component;
+
+    g_clear_pointer(&self->workers, workers_free);
+}
+
+const ModelClass ephemeral_volume_class = {
+    .name = "ephemeral-volume-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(EphemeralVolume),
+    .event_source = "ephemeral_volume",
+    .event_style = EVENTS_CORE,
+    .client_qps = kube_controller_manager_client_qps,
+    .init = ephemeral_volume_init,
+    .clear = ephemeral_volume_clear,
+};

@@ -49,15 +49,10 @@ send(Performer *self, ApiRequest *request)
 
 /* ---- CREATE ---- */
 
-/* "web" of copy 3 is "web-3"; "%d" is replaced where it stands. */
+/* "web" of copy 3 is "web-3". */
 static const char *
 numbered_name(const Performer *self, const char *name, unsigned copy)
 {
-    const char *place = strstr(name, "%d");
-
-    if (place != NULL)
-        return strings_internf(performer_strings(self), "%.*s%u%s", (int)(place - name), name, copy,
-                               place + 2);
     return strings_internf(performer_strings(self), "%s-%u", name, copy);
 }
 
@@ -98,12 +93,13 @@ number_claims_of_pod(const Performer *self, Pod *pod, unsigned copy)
 static Object *
 copy_object(const Performer *self, const Object *template, unsigned copy)
 {
-    Object *object = object_edit(template);
-
     if (!self->action->numbered)
-        return object;
-    object->key = objects_key(self->run->objects, object_kind(template), template->key->namespace,
-                              numbered_name(self, object_name(template), copy));
+        return object_edit(template);
+
+    ObjectKey *key =
+        objects_key(self->run->objects, object_kind(template), template->key->namespace,
+                    numbered_name(self, object_name(template), copy));
+    Object *object = object_edit_as(template, key);
     if (object_kind(object) == KIND_POD)
         number_claims_of_pod(self, POD(object), copy);
     return object;

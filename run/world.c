@@ -63,6 +63,20 @@ map_in_run(Run *self, const StringMap *map)
     return string_map_new(pairs, map->n_pairs);
 }
 
+static StringList *
+list_in_run(Run *self, const StringList *list)
+{
+    StringList *result = NULL;
+
+    for (unsigned i = 0; list != NULL && i < list->n_items; i++) {
+        StringList *longer =
+            string_list_with(result, strings_intern(run_strings(self), list->items[i]));
+        string_list_unref(result);
+        result = longer;
+    }
+    return result;
+}
+
 static StringMap *
 map_from_json(Run *self, const json_t *object)
 {
@@ -97,6 +111,7 @@ world_driver_options(Run *self, const CsiModelledOptions *options)
     result.pools = pools;
     result.name = strings_intern(run_strings(self), options->name);
     result.vendor_version = strings_intern(run_strings(self), options->vendor_version);
+    result.mutable_keys = list_in_run(self, options->mutable_keys);
     result.volume_context = map_in_run(self, options->volume_context);
     result.publish_context = map_in_run(self, options->publish_context);
     result.waits = (CsiWaits){.latency = WAIT_DRIVER, .throttled = WAIT_DRIVER_THROTTLE};
@@ -110,6 +125,7 @@ world_options_clear(CsiModelledOptions *options)
         string_map_unref((StringMap *)options->pools[i].segments);
     g_free((void *)options->pools);
     g_free((void *)options->errors);
+    string_list_unref((StringList *)options->mutable_keys);
     string_map_unref((StringMap *)options->volume_context);
     string_map_unref((StringMap *)options->publish_context);
 }

@@ -44,6 +44,8 @@ struct SchedulerCache {
     gboolean order_is_old;
     PodCounts *counts;
     NodeCounts node_counts;
+    Ask last_ask;
+    uint32_t n_asks;
 };
 
 static void
@@ -184,9 +186,31 @@ node_info(SchedulerCache *self, const ObjectKey *key)
         return node;
     node = g_new0(NodeInfo, 1);
     node->key = key;
-    node->scored_cpu_milli = -1;
     set_slot(self->nodes, key->slot, node);
     return node;
+}
+
+static void
+forget_asks(NodeInfo *node)
+{
+    node->passed_ask = node->scored_ask = 0;
+}
+
+static gboolean
+same_ask(const Ask *a, const Ask *b)
+{
+    return a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes &&
+           a->n_containers == b->n_containers && a->driver == b->driver &&
+           a->n_volumes == b->n_volumes;
+}
+
+uint32_t
+scheduler_cache_number_ask(SchedulerCache *self, const Ask *ask)
+{
+    if (self->n_asks == 0 || !same_ask(ask, &self->last_ask))
+        self->n_asks++;
+    self->last_ask = *ask;
+    return self->n_asks;
 }
 
 /* SCH-56: the beta labels win. */
@@ -328,7 +352,7 @@ scheduler_cache_set_node(SchedulerCache *self, const ObjectKey *key, const Node 
         enter_zone(self, info);
     count_node(self, node, 1);
     info->has_soft_taints = has_soft_taints(node);
-    info->scored_cpu_milli = -1;
+    forget_asks(info);
 }
 
 void
@@ -343,6 +367,7 @@ scheduler_cache_set_csi_node(SchedulerCache *self,
     if (info->csi_node != NULL)
         object_unref(&info->csi_node->meta);
     info->csi_node = csi_node;
+    forget_asks(info);
 }
 
 const NodeCounts *
@@ -358,6 +383,13 @@ scheduler_cache_pod_counts(const SchedulerCache *self)
 }
 
 /* ---- Volumes in use ---- */
+
+static void
+count_volume(NodeInfo *node, VolumeName name, int n_pods, int n_attachments)
+{
+    node_volumes_add(&node->volumes, name, n_pods, n_attachments);
+    forget_asks(node);
+}
 
 static ClaimUse *
 claim_use(SchedulerCache *self, const ObjectKey *claim)
@@ -396,7 +428,7 @@ use_claim(SchedulerCache *self, const ObjectKey *claim, NodeInfo *node, int chan
 
     use->n_pods += (uint32_t)change;
     on_node->n_pods += (uint32_t)change;
-    node_volumes_add(&node->volumes, use->name, change, 0);
+    count_volume(node, use->name, change, 0);
     if (on_node->n_pods == 0)
         g_array_remove_index_fast(use->nodes,
                                   (unsigned)(on_node - (ClaimOnNode *)(void *)use->nodes->data));
@@ -422,8 +454,8 @@ scheduler_cache_claim_changed(SchedulerCache *self, const ObjectKey *claim)
         return;
     for (unsigned i = 0; i < use->nodes->len; i++) {
         const ClaimOnNode *on_node = &g_array_index(use->nodes, ClaimOnNode, i);
-        node_volumes_add(&on_node->node->volumes, use->name, -(int)on_node->n_pods, 0);
-        node_volumes_add(&on_node->node->volumes, name, (int)on_node->n_pods, 0);
+        count_volume(on_node->node, use->name, -(int)on_node->n_pods, 0);
+        count_volume(on_node->node, name, (int)on_node->n_pods, 0);
     }
     use->name = name;
 }
@@ -470,9 +502,9 @@ count_attachment(SchedulerCache *self, const ObjectKey *key, const Object *attac
     AttachmentUse after = attachment_use(self, attachment);
 
     if (use->node != NULL)
-        node_volumes_add(&use->node->volumes, use->name, 0, -1);
+        count_volume(use->node, use->name, 0, -1);
     if (after.node != NULL)
-        node_volumes_add(&after.node->volumes, after.name, 0, 1);
+        count_volume(after.node, after.name, 0, 1);
     *use = after;
 }
 
@@ -532,7 +564,7 @@ count_requests(NodeInfo *node, const PodSpec *spec, int sign)
     node->nonzero_cpu_milli += sign * cpu;
     node->nonzero_memory_bytes += sign * memory;
     node->n_pods += sign;
-    node->scored_cpu_milli = -1;
+    forget_asks(node);
 }
 
 static void

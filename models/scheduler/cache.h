@@ -23,11 +23,18 @@ struct NodeInfo {
     NodeDomains domains;
     unsigned zone;            /* index into the cache's zones */
     gboolean has_soft_taints; /* PreferNoSchedule */
-    /* Two scores of the last pod that was looked at, by what it asks for: most pods ask for the same. */
-    int64_t scored_cpu_milli, scored_memory_bytes; /* -1: none since the node changed */
-    unsigned scored_containers;
-    int64_t least_allocated, balanced;
+    /* What the last pods learned here, by the number of what they asked for (Ask); 0: the node has changed since. */
+    uint32_t passed_ask, scored_ask;
+    int64_t ask_score;
 };
+
+/* What a pod asks for, as far as some plugins look at nothing else beside the node: most pods ask for the same. */
+typedef struct {
+    int64_t cpu_milli, memory_bytes;
+    unsigned n_containers;
+    const char *driver; /* whose volumes are limited, interned; NULL: none's */
+    uint32_t n_volumes; /* of that driver, and new to every node */
+} Ask;
 
 /* A pod on a node. */
 struct CachedPod {
@@ -82,6 +89,8 @@ NodeInfo *scheduler_cache_find_node(const SchedulerCache *self, const ObjectKey 
 /* How many pods on nodes use the claim (VF-31). */
 unsigned scheduler_cache_claim_users(const SchedulerCache *self, const ObjectKey *claim);
 PodCounts *scheduler_cache_pod_counts(const SchedulerCache *self);
+/* Returns: its number: that of the ask before if it is the same, else a new one; never 0 */
+uint32_t scheduler_cache_number_ask(SchedulerCache *self, const Ask *ask);
 /* How many nodes are of a kind that some plugin looks for. */
 typedef struct {
     unsigned n_unschedulable, n_tainted, n_soft_tainted;

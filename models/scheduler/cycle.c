@@ -223,19 +223,45 @@ begin(Cycle *self, const Pod *pod, uint32_t attempts)
     }
 }
 
+/* Filters, in their order. */
+typedef struct {
+    const Plugin *plugins[N_PLUGINS];
+    unsigned n;
+} Filters;
+
 /* SCH-52. @active: (out): the plugins whose filters are needed. Returns: the plugin that rejected the pod, -1: none */
 static int
-pre_filter(Cycle *self, const Plugin **active, unsigned *n_active, Verdict *verdict)
+pre_filter(Cycle *self, Filters *active, Verdict *verdict)
 {
-    *n_active = 0;
+    active->n = 0;
     for (unsigned i = 0; i < N_PLUGINS; i++) {
         *verdict = plugins[i].pre_filter == NULL ? VERDICT_OK : plugins[i].pre_filter(self);
         if (*verdict == VERDICT_OK && plugins[i].filter != NULL)
-            active[(*n_active)++] = &plugins[i];
+            active->plugins[active->n++] = &plugins[i];
         if (*verdict != VERDICT_OK && *verdict != VERDICT_SKIP && *verdict != VERDICT_ANY_NODE)
             return (int)i;
     }
     return -1;
+}
+
+/* What the pod asks for gets its number, and plugins that look at nothing else beside the node are told from others. */
+static void
+number_ask(Cycle *self)
+{
+    Ask ask = {0};
+
+    self->ask_plugins = 0;
+    for (unsigned i = 0; i < N_PLUGINS; i++) {
+        if (plugins[i].ask != NULL && plugins[i].ask(self, &ask))
+            self->ask_plugins |= UINT32_C(1) << i;
+    }
+    self->ask = scheduler_cache_number_ask(self->view->cache, &ask);
+}
+
+static gboolean
+goes_by_ask(const Cycle *self, const Plugin *plugin)
+{
+    return (self->ask_plugins & UINT32_C(1) << (plugin - plugins)) != 0;
 }
 
 /* ---- Filter ---- */
@@ -254,16 +280,12 @@ feasible_nodes_to_find(unsigned n_nodes, int32_t percentage)
 
 /* SCH-51: the first plugin that rejects the node decides. */
 static Verdict
-filter_node(Cycle *self,
-            const Plugin *const *active,
-            unsigned n_active,
-            const NodeInfo *node,
-            const Plugin **decider)
+filter_node(Cycle *self, const Filters *filters, const NodeInfo *node, const Plugin **decider)
 {
-    for (unsigned i = 0; i < n_active; i++) {
-        Verdict verdict = active[i]->filter(self, node);
+    for (unsigned i = 0; i < filters->n; i++) {
+        Verdict verdict = filters->plugins[i]->filter(self, node);
         if (verdict != VERDICT_OK) {
-            *decider = active[i];
+            *decider = filters->plugins[i];
             return verdict;
         }
     }
@@ -277,10 +299,24 @@ typedef struct {
     unsigned n_tried; /* rejected, but preemption might help */
 } FilterCounts;
 
+/* Those that a node must be asked even if the same ask has passed there before. */
+static Filters
+filters_beyond_ask(const Cycle *self, const Filters *active)
+{
+    Filters others = {.n = 0};
+
+    for (unsigned i = 0; i < active->n; i++) {
+        if (!goes_by_ask(self, active->plugins[i]))
+            others.plugins[others.n++] = active->plugins[i];
+    }
+    return others;
+}
+
 /* SCH-55, SCH-57: in the order of the list from @start on, until enough are found. */
 static FilterCounts
-filter_nodes(Cycle *self, const Plugin *const *active, unsigned n_active, unsigned start)
+filter_nodes(Cycle *self, const Filters *active, unsigned start)
 {
+    Filters others = filters_beyond_ask(self, active);
     FilterCounts counts = {0};
     NodeInfo *const *nodes = scheduler_cache_nodes(self->view->cache, &counts.n_nodes);
     unsigned enough =
@@ -294,10 +330,12 @@ filter_nodes(Cycle *self, const Plugin *const *active, unsigned n_active, unsign
         const Plugin *decider = NULL;
 
         counts.n_examined++;
-        switch (filter_node(self, active, n_active, node, &decider)) {
+        switch (
+            filter_node(self, node->passed_ask == self->ask ? &others : active, node, &decider)) {
         case VERDICT_OK:
         case VERDICT_SKIP:
         case VERDICT_ANY_NODE:
+            node->passed_ask = self->ask;
             self->feasible->pdata[n_feasible++] = node;
             break;
         case VERDICT_UNSCHEDULABLE:
@@ -334,6 +372,36 @@ add_scores(Cycle *self, const Plugin *plugin)
         totals[i] += plugin->weight * scores[i];
 }
 
+/* What the plugins that go by the ask make of a node, kept in it. */
+static int64_t
+ask_score(Cycle *self, NodeInfo *node)
+{
+    if (node->scored_ask == self->ask)
+        return node->ask_score;
+    node->scored_ask = self->ask;
+    node->ask_score = 0;
+    for (unsigned i = 0; i < N_PLUGINS; i++) {
+        if (plugins[i].score != NULL && goes_by_ask(self, &plugins[i]))
+            node->ask_score += plugins[i].weight * plugins[i].score(self, node);
+    }
+    return node->ask_score;
+}
+
+static void
+begin_scores(Cycle *self)
+{
+    g_array_set_size(self->totals, self->feasible->len);
+    g_array_set_size(self->scores, self->feasible->len);
+    int64_t *totals = (int64_t *)(void *)self->totals->data;
+
+    for (unsigned i = 0; i < N_PLUGINS; i++) {
+        if (plugins[i].score != NULL && goes_by_ask(self, &plugins[i]))
+            plugins[i].pre_score(self);
+    }
+    for (unsigned i = 0; i < self->feasible->len; i++)
+        totals[i] = ask_score(self, self->feasible->pdata[i]);
+}
+
 /* SCH-58: uniformly among the best, by one draw. */
 static const NodeInfo *
 choose_best(const Cycle *self)
@@ -362,11 +430,10 @@ best_node(Cycle *self)
 {
     if (self->feasible->len == 1) /* SCH-W8 */
         return self->feasible->pdata[0];
-    g_array_set_size(self->totals, 0);
-    g_array_set_size(self->totals, self->feasible->len);
-    g_array_set_size(self->scores, self->feasible->len);
+    begin_scores(self);
     for (unsigned i = 0; i < N_PLUGINS; i++) {
-        if (plugins[i].score != NULL && plugins[i].pre_score(self))
+        if (plugins[i].score != NULL && !goes_by_ask(self, &plugins[i]) &&
+            plugins[i].pre_score(self))
             add_scores(self, &plugins[i]);
     }
     return choose_best(self);
@@ -375,8 +442,8 @@ best_node(Cycle *self)
 CycleResult
 cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start)
 {
-    const Plugin *active[N_PLUGINS];
-    unsigned n_active, n_nodes;
+    Filters active;
+    unsigned n_nodes;
     Verdict verdict;
 
     begin(self, pod, attempts);
@@ -385,7 +452,7 @@ cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start)
         return (CycleResult){.rule = "SCH-50.3",
                              .message = g_strdup("no nodes available to schedule pods")};
 
-    int failed = pre_filter(self, active, &n_active, &verdict);
+    int failed = pre_filter(self, &active, &verdict);
     if (failed >= 0 && verdict == VERDICT_ERROR)
         return error("SCH-52", g_strdup_printf("running PreFilter plugin \"%s\": %s",
                                                plugins[failed].name, self->text->str));
@@ -393,7 +460,8 @@ cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start)
         return rejected(self, "SCH-52", UINT32_C(1) << failed, n_nodes,
                         verdict == VERDICT_UNSCHEDULABLE ? n_nodes : 0);
 
-    FilterCounts counts = filter_nodes(self, active, n_active, start % n_nodes);
+    number_ask(self);
+    FilterCounts counts = filter_nodes(self, &active, start % n_nodes);
     if (counts.failed != NULL)
         return error("VB-26", g_strdup_printf("running \"%s\" filter plugin: %s",
                                               counts.failed->name, self->text->str));

@@ -91,12 +91,18 @@ move_users_of_claim(Scheduler *self, const ClusterEvent *event)
     }
 }
 
+static gboolean
+is_trying(const Scheduler *self)
+{
+    return self->current != NULL && self->current->queued != NULL;
+}
+
 void
 scheduler_remember(Scheduler *self, const ClusterEvent *event)
 {
     ClusterEvent copy = *event;
 
-    if (self->current == NULL || self->current->queued == NULL)
+    if (!is_trying(self))
         return;
     if (copy.before != NULL)
         object_ref(copy.before);
@@ -112,9 +118,10 @@ scheduler_happened(Scheduler *self,
                    const Object *before,
                    const Object *after)
 {
+    if (!is_trying(self) && scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE) == 0)
+        return; /* nobody to tell */
     ClusterEvent event = cluster_event(resource, before, after);
     uint32_t registered = cluster_event_plugins(&event);
-
     if (registered == 0)
         return;
     scheduler_remember(self, &event);

@@ -88,7 +88,6 @@ resource_scores(void **state)
         pod.spec->memory_bytes = cases[i].pod_gib * GIB;
         NodeInfo info = {
             .node = &node,
-            .scored_cpu_milli = -1,
             .requested_cpu_milli = cases[i].used_cpu,
             .requested_memory_bytes = cases[i].used_gib * GIB,
             .nonzero_cpu_milli = cases[i].used_cpu,

@@ -148,7 +148,7 @@ pod_affinity_pre_score(Cycle *cycle)
 }
 
 int64_t
-pod_affinity_score(Cycle *cycle, NodeInfo *node)
+pod_affinity_score(Cycle *cycle, const NodeInfo *node)
 {
     int64_t sum = 0;
 

@@ -119,7 +119,7 @@ pod_tolerates_softly(const Pod *pod, const Taint *taint)
 }
 
 int64_t
-taint_toleration_score(Cycle *cycle, NodeInfo *node)
+taint_toleration_score(Cycle *cycle, const NodeInfo *node)
 {
     const Taints *taints = node->node->taints;
     int64_t n = 0;
@@ -175,7 +175,7 @@ node_affinity_pre_score(Cycle *cycle)
 }
 
 int64_t
-node_affinity_score(Cycle *cycle, NodeInfo *node)
+node_affinity_score(Cycle *cycle, const NodeInfo *node)
 {
     const NodeSelector *preferred = cycle->pod->spec->preferred_nodes;
     int64_t sum = 0;

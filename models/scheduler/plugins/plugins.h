@@ -114,6 +114,9 @@ typedef struct {
     unsigned n_rwop_conflicts;
     gboolean self_affine; /* the pod matches its own required affinity terms */
     int64_t nonzero_cpu_milli, nonzero_memory_bytes;
+    uint32_t ask; /* the number of what the pod asks for (Ask) */
+    uint32_t
+        ask_plugins; /* 1 << PluginId: their filters and scores depend on that and the node alone */
 
     GArray *reasons;         /* of Reason */
     GString *text;           /* why pre_filter rejected the pod, or what the error is */
@@ -127,8 +130,12 @@ typedef struct {
     Verdict (*pre_filter)(Cycle *cycle);
     Verdict (*filter)(Cycle *cycle, const NodeInfo *node);
     gboolean (*pre_score)(Cycle *cycle); /* FALSE: adds nothing to anybody */
-    int64_t (*score)(Cycle *cycle, NodeInfo *node);
+    int64_t (*score)(Cycle *cycle, const NodeInfo *node);
     void (*normalise)(const Cycle *cycle, int64_t *scores, unsigned n);
+    /* Fills in what its filter and score look at beside the node, which is then all they look at; it always scores, without
+     * normalise().
+     * FALSE: they look at more. NULL: always. */
+    gboolean (*ask)(const Cycle *cycle, Ask *ask);
     int64_t weight;
 } Plugin;
 
@@ -153,12 +160,12 @@ Verdict node_name_filter(Cycle *cycle, const NodeInfo *node);
 Verdict taint_toleration_pre_filter(Cycle *cycle);
 Verdict taint_toleration_filter(Cycle *cycle, const NodeInfo *node);
 gboolean taint_toleration_pre_score(Cycle *cycle);
-int64_t taint_toleration_score(Cycle *cycle, NodeInfo *node);
+int64_t taint_toleration_score(Cycle *cycle, const NodeInfo *node);
 void taint_toleration_normalise(const Cycle *cycle, int64_t *scores, unsigned n);
 Verdict node_affinity_pre_filter(Cycle *cycle);
 Verdict node_affinity_filter(Cycle *cycle, const NodeInfo *node);
 gboolean node_affinity_pre_score(Cycle *cycle);
-int64_t node_affinity_score(Cycle *cycle, NodeInfo *node);
+int64_t node_affinity_score(Cycle *cycle, const NodeInfo *node);
 void node_affinity_normalise(const Cycle *cycle, int64_t *scores, unsigned n);
 /* Whether the pod's selector and required affinity admit the node (VF-47). */
 gboolean pod_wants_node(const Pod *pod, const Node *node);
@@ -169,15 +176,16 @@ gboolean pod_tolerates_unschedulable(const Pod *pod);
 /* ---- resources.c ---- */
 Verdict resources_fit_filter(Cycle *cycle, const NodeInfo *node);
 gboolean resources_pre_score(Cycle *cycle);
-/* Both keep the result in @node, until it or what the pod asks for changes. */
-int64_t least_allocated_score(Cycle *cycle, NodeInfo *node);
-int64_t balanced_allocation_score(Cycle *cycle, NodeInfo *node);
+int64_t least_allocated_score(Cycle *cycle, const NodeInfo *node);
+int64_t balanced_allocation_score(Cycle *cycle, const NodeInfo *node);
+gboolean resources_ask(const Cycle *cycle, Ask *ask);
 
 /* ---- volumes.c ---- */
 Verdict volume_restrictions_pre_filter(Cycle *cycle);
 Verdict volume_restrictions_filter(Cycle *cycle, const NodeInfo *node);
 Verdict volume_limits_pre_filter(Cycle *cycle);
 Verdict volume_limits_filter(Cycle *cycle, const NodeInfo *node);
+gboolean volume_limits_ask(const Cycle *cycle, Ask *ask);
 Verdict volume_zone_pre_filter(Cycle *cycle);
 Verdict volume_zone_filter(Cycle *cycle, const NodeInfo *node);
 /* VF-21..23: whether the zones and regions in the labels of two versions of a volume differ. */
@@ -195,12 +203,12 @@ int64_t storage_capacity_limit(const StorageCapacity *capacity);
 Verdict topology_spread_pre_filter(Cycle *cycle);
 Verdict topology_spread_filter(Cycle *cycle, const NodeInfo *node);
 gboolean topology_spread_pre_score(Cycle *cycle);
-int64_t topology_spread_score(Cycle *cycle, NodeInfo *node);
+int64_t topology_spread_score(Cycle *cycle, const NodeInfo *node);
 void topology_spread_normalise(const Cycle *cycle, int64_t *scores, unsigned n);
 
 /* ---- inter-pod-affinity.c ---- */
 Verdict pod_affinity_pre_filter(Cycle *cycle);
 Verdict pod_affinity_filter(Cycle *cycle, const NodeInfo *node);
 gboolean pod_affinity_pre_score(Cycle *cycle);
-int64_t pod_affinity_score(Cycle *cycle, NodeInfo *node);
+int64_t pod_affinity_score(Cycle *cycle, const NodeInfo *node);
 void pod_affinity_normalise(const Cycle *cycle, int64_t *scores, unsigned n);

@@ -201,7 +201,7 @@ topology_spread_pre_score(Cycle *cycle)
 #define IGNORED_SCORE INT64_C(-1)
 
 int64_t
-topology_spread_score(Cycle *cycle, NodeInfo *node)
+topology_spread_score(Cycle *cycle, const NodeInfo *node)
 {
     const SpreadState *states = (const SpreadState *)(void *)cycle->spread->data;
     double score = 0;

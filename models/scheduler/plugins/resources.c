@@ -43,8 +43,8 @@ unused_percent(int64_t requested, int64_t allocatable)
 }
 
 /* VF-80: the mean over the resources that the node has at all. */
-static int64_t
-least_allocated(const Cycle *cycle, const NodeInfo *node)
+int64_t
+least_allocated_score(Cycle *cycle, const NodeInfo *node)
 {
     const NodeResources *allocatable = &node->node->allocatable;
     int64_t sum = 0, n = 0;
@@ -71,8 +71,8 @@ fraction(int64_t requested, int64_t allocatable)
 }
 
 /* VF-81: one less the standard deviation of the two fractions. */
-static int64_t
-balanced_allocation(const Cycle *cycle, const NodeInfo *node)
+int64_t
+balanced_allocation_score(Cycle *cycle, const NodeInfo *node)
 {
     const NodeResources *allocatable = &node->node->allocatable;
     double deviation = 0;
@@ -87,33 +87,13 @@ balanced_allocation(const Cycle *cycle, const NodeInfo *node)
     return (int64_t)((1 - deviation) * (double)MAX_NODE_SCORE);
 }
 
-/* The memory is part of the node's cache entry, which a cycle is free to fill in. */
-static void
-score(const Cycle *cycle, NodeInfo *node)
+gboolean
+resources_ask(const Cycle *cycle, Ask *ask)
 {
     const PodSpec *spec = cycle->pod->spec;
 
-    if (node->scored_cpu_milli == spec->cpu_milli &&
-        node->scored_memory_bytes == spec->memory_bytes &&
-        node->scored_containers == spec->n_containers)
-        return;
-    node->scored_cpu_milli = spec->cpu_milli;
-    node->scored_memory_bytes = spec->memory_bytes;
-    node->scored_containers = spec->n_containers;
-    node->least_allocated = least_allocated(cycle, node);
-    node->balanced = balanced_allocation(cycle, node);
-}
-
-int64_t
-least_allocated_score(Cycle *cycle, NodeInfo *node)
-{
-    score(cycle, node);
-    return node->least_allocated;
-}
-
-int64_t
-balanced_allocation_score(Cycle *cycle, NodeInfo *node)
-{
-    score(cycle, node);
-    return node->balanced;
+    ask->cpu_milli = spec->cpu_milli;
+    ask->memory_bytes = spec->memory_bytes;
+    ask->n_containers = spec->n_containers;
+    return TRUE;
 }

@@ -147,6 +147,19 @@ count_new_volumes(const Cycle *cycle, const NodeInfo *node, const LimitedDriver 
     return n;
 }
 
+gboolean
+volume_limits_ask(const Cycle *cycle, Ask *ask)
+{
+    if (cycle->unknown_volume != NULL || cycle->limited->len > 1)
+        return FALSE;
+    if (cycle->limited->len == 0)
+        return TRUE;
+    const LimitedDriver *limited = &g_array_index(cycle->limited, LimitedDriver, 0);
+    ask->driver = limited->driver;
+    ask->n_volumes = limited->n_volumes;
+    return !limited->is_shared;
+}
+
 /* -1: none given (VF-5, VF-8) */
 static int32_t
 limit_of(const NodeInfo *node, const char *driver)

@@ -39,14 +39,15 @@ stateful_claim_key(Objects *objects, const ClaimTemplate *template, const Object
         strings_internf(objects_strings(objects), "%s-%s", template->name, pod->name));
 }
 
+/* Of what the API would print: a template that went through it, as with a patch of the replicas, is the same. */
 static unsigned
-template_hash(const PodTemplate *template)
+template_hash(PodTemplate *template)
 {
-    char *text = template->manifest == NULL
-                     ? NULL
-                     : json_dumps(template->manifest, JSON_COMPACT | JSON_SORT_KEYS);
-    uint64_t hash = sim_hash_string(text == NULL ? "" : text);
+    json_t *printed = field_pod_template.to_json(&template);
+    char *text = json_dumps(printed, JSON_COMPACT | JSON_SORT_KEYS);
+    uint64_t hash = sim_hash_string(text);
 
+    json_decref(printed);
     free(text);
     return (unsigned)(hash >> 32 ^ hash);
 }

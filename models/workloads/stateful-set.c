@@ -514,7 +514,8 @@ judge_ordered_condemned(const StatefulSetController *self,
     return TRUE;
 }
 
-static void
+/* Returns: whether there is something to do */
+static gboolean
 plan_ordered(const StatefulSetController *self, Plan *plan, const SetView *view)
 {
     PlanStart start;
@@ -524,17 +525,17 @@ plan_ordered(const StatefulSetController *self, Plan *plan, const SetView *view)
         if (judge_replica(self, view, i, &start)) {
             plan_because(plan, "WL-41");
             plan_gather(plan, &start, 1, PLAN_DECIDE);
-            return;
+            return TRUE;
         }
         if (!is_healthy(pod) || !is_available(view->set, pod, plan_now(plan)))
-            return;
+            return FALSE;
     }
     if (judge_ordered_condemned(self, plan, view, &start)) {
         plan_because(plan, "WL-42");
         plan_gather(plan, &start, 1, PLAN_DECIDE);
-        return;
+        return TRUE;
     }
-    /* All is well: the place of rolling updates (WL-50). */
+    return FALSE; /* all is well: the place of rolling updates (WL-50) */
 }
 
 /* ---- Parallel: slow start (WL-5) ---- */
@@ -544,8 +545,9 @@ typedef gboolean (*JudgePosition)(const StatefulSetController *self,
                                   int32_t position,
                                   PlanStart *start);
 
-/* Batches of 1, 2, 4, ... of @n positions; one that needs nothing counts as well. An error ends it with its batch. */
-static void
+/* Batches of 1, 2, 4, ... of @n positions; one that needs nothing counts as well. An error ends it with its batch.
+ * Returns: whether there is something to do */
+static gboolean
 plan_batches(const StatefulSetController *self,
              Plan *plan,
              const SetView *view,
@@ -553,6 +555,7 @@ plan_batches(const StatefulSetController *self,
              JudgePosition judge)
 {
     g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
+    gboolean is_work = FALSE;
 
     for (int32_t first = 0, size = 1; first < n; first += size, size = MIN(2 * size, BATCH_MAX)) {
         g_array_set_size(starts, 0);
@@ -563,7 +566,9 @@ plan_batches(const StatefulSetController *self,
         }
         if (starts->len > 0)
             plan_gather(plan, (const PlanStart *)starts->data, starts->len, PLAN_DECIDE);
+        is_work |= starts->len > 0;
     }
+    return is_work;
 }
 
 static gboolean
@@ -580,14 +585,15 @@ judge_condemned(const StatefulSetController *self,
     return TRUE;
 }
 
-static void
+static gboolean
 plan_parallel(const StatefulSetController *self, Plan *plan, const SetView *view)
 {
     plan_because(plan, "WL-41");
-    plan_batches(self, plan, view, view->n_replicas, judge_replica);
+    gboolean is_work = plan_batches(self, plan, view, view->n_replicas, judge_replica);
+
     plan_because(plan, "WL-42");
-    plan_batches(self, plan, view, (int32_t)view->condemned->len, judge_condemned);
-    /* The place of rolling updates (WL-50), which wait for each pod here as well. */
+    is_work |= plan_batches(self, plan, view, (int32_t)view->condemned->len, judge_condemned);
+    return is_work; /* if not, the place of rolling updates (WL-50), which wait for each pod here as well */
 }
 
 /* ---- Status (WL-40, step 10) ---- */
@@ -665,9 +671,9 @@ plan_another_look(Plan *plan, const StatefulSet *set, const SetState *state)
 
 static void decide_after_status(const void *data, Plan *plan);
 
-/* With what the cache holds by now. */
+/* On what the cache holds by now. */
 static void
-decide_status_again(const void *data, Plan *plan)
+decide_status(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
     const Object *set = informer_get(self->sets, plan_key(plan));
@@ -689,7 +695,7 @@ plan_retry_of_status(const StatefulSetController *self, Plan *plan, const SetSta
     plan_change(plan, &(PlanChange){.what = CHANGE_REFUSED, .key = plan_key(plan)});
     plan_wait(plan, STATUS_RETRY_DELAY + (SimTime)(jitter * (double)STATUS_RETRY_DELAY),
               WAIT_BACKOFF);
-    plan_then(plan, decide_status_again);
+    plan_then(plan, decide_status);
 }
 
 static void
@@ -708,12 +714,29 @@ decide_after_status(const void *data, Plan *plan)
         plan_another_look(plan, set, state);
     } else if (code == API_CONFLICT && state->n_refused < STATUS_TRIES - 1) {
         plan_retry_of_status(self, plan, state);
-    } else if (code == API_INVALID) { /* a pod failed, not the status: that is told all the same */
-        plan_update_status(plan, &set->meta, set_status, &state->status, PLAN_GO_ON);
-        plan_fail(plan, "%s", plan_message(plan, step));
     } else {
         plan_fail(plan, "%s", plan_message(plan, step));
     }
+}
+
+/* The pods are taken care of, or one of them failed: then the status is told all the same. */
+static void
+decide_after_pods(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    const Object *set = informer_get(self->sets, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    int step = plan_last_step(plan);
+
+    if (plan_code(plan, step) == API_OK) {
+        plan_because(plan, "WL-40");
+        decide_status(data, plan);
+        return;
+    }
+    plan_because(plan, "WL-2");
+    if (set != NULL && state != NULL)
+        plan_update_status(plan, set, set_status, &state->status, PLAN_GO_ON);
+    plan_fail(plan, "%s", plan_message(plan, step));
 }
 
 /* ---- The sync (WL-40) ---- */
@@ -723,6 +746,7 @@ decide_replicas(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
     const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
+    gboolean is_work = FALSE;
 
     if (set == NULL || g_hash_table_lookup(self->states, plan_key(plan)) == NULL)
         return;
@@ -730,11 +754,11 @@ decide_replicas(const void *data, Plan *plan)
     const SetStatus *status = count_status(plan, view);
     plan_change(plan,
                 &(PlanChange){.what = CHANGE_STATUS, .key = set->meta.key, .pointer = status});
-    if (!object_is_deleted(&set->meta)) {
-        if (set->parallel)
-            plan_parallel(self, plan, view);
-        else
-            plan_ordered(self, plan, view);
+    if (!object_is_deleted(&set->meta))
+        is_work = set->parallel ? plan_parallel(self, plan, view) : plan_ordered(self, plan, view);
+    if (is_work) {
+        plan_then(plan, decide_after_pods);
+        return;
     }
     plan_because(plan, "WL-40");
     plan_update_status(plan, &set->meta, set_status, status, PLAN_DECIDE);

@@ -15,7 +15,7 @@
 const ModelClass *const model_classes[] = {&stateful_set_controller_class, NULL};
 
 #define REVISION "POST revision/" WEB_REVISION
-#define WEB_REVISION "web-993d6596" /* of an empty template */
+#define WEB_REVISION "web-9ca79fbf" /* of the empty template */
 #define MAKE(n) "POST pvc/data-web-" #n ", POST pod/web-" #n
 #define STATUS "PUT/st sts/web"
 

@@ -133,6 +133,7 @@ typedef struct {
     unsigned driver;     /* of the cluster */
     gboolean registered; /* in the list of registered drivers: mounts may use it */
     SimEventId event;    /* its socket appears */
+    unsigned n_tries;    /* to write its entry of the CSINode */
 } NodePlugin;
 
 struct Kubelet {
@@ -168,21 +169,22 @@ struct Kubelet {
 
 /* Changes of private state by plans. */
 typedef enum {
-    CHANGE_STATUS,          /* pointer: worker */
-    CHANGE_REPROCESS,       /* pointer: worker */
-    CHANGE_CLEAR_ERRORS,    /* pointer: worker */
-    CHANGE_STARTED,         /* pointer: worker */
-    CHANGE_STOPPED,         /* pointer: worker */
-    CHANGE_FINISHED,        /* pointer: worker */
-    CHANGE_POPULATE_ERROR,  /* pointer: Populate; text */
-    CHANGE_POPULATE_VOLUME, /* pointer: Populate; object: the PersistentVolume */
-    CHANGE_POPULATE_NEXT,   /* pointer: Populate */
-    CHANGE_POPULATE_DONE,   /* pointer: Populate */
-    CHANGE_IN_ACTUAL,       /* pointer: PendingOperation */
-    CHANGE_DEVICE,          /* pointer: PendingOperation; number: MountState */
-    CHANGE_MOUNT,           /* pointer: PendingOperation; number: MountState */
-    CHANGE_REPORTED_IN_USE, /* pointer: StringList */
-    CHANGE_REGISTERED,      /* pointer: NodePlugin; number: gboolean */
+    CHANGE_STATUS,             /* pointer: worker */
+    CHANGE_REPROCESS,          /* pointer: worker */
+    CHANGE_CLEAR_ERRORS,       /* pointer: worker */
+    CHANGE_STARTED,            /* pointer: worker */
+    CHANGE_STOPPED,            /* pointer: worker */
+    CHANGE_FINISHED,           /* pointer: worker */
+    CHANGE_POPULATE_ERROR,     /* pointer: Populate; text */
+    CHANGE_POPULATE_VOLUME,    /* pointer: Populate; object: the PersistentVolume */
+    CHANGE_POPULATE_NEXT,      /* pointer: Populate */
+    CHANGE_POPULATE_DONE,      /* pointer: Populate */
+    CHANGE_IN_ACTUAL,          /* pointer: PendingOperation */
+    CHANGE_DEVICE,             /* pointer: PendingOperation; number: MountState */
+    CHANGE_MOUNT,              /* pointer: PendingOperation; number: MountState */
+    CHANGE_REPORTED_IN_USE,    /* pointer: StringList */
+    CHANGE_REGISTERED,         /* pointer: NodePlugin; number: gboolean */
+    CHANGE_REGISTRATION_TRIED, /* pointer: NodePlugin */
 } KubeletChange;
 
 /* ---- kubelet.c ---- */

@@ -178,6 +178,7 @@ apply_change(void *data, const PlanChange *change)
         node_status_apply(self, change);
         return;
     case CHANGE_REGISTERED:
+    case CHANGE_REGISTRATION_TRIED:
         plugin_registration_apply(self, change);
         return;
     }

@@ -177,4 +177,6 @@ node_status_init(Kubelet *self)
     };
 
     self->status_loop = sim_ticker_new(self->base.sim, &options);
+    if (self->base.started_late) /* what the Node says is of the life before (KVM-65) */
+        sim_ticker_wake(self->status_loop);
 }

@@ -215,6 +215,45 @@ plan_info(const Kubelet *self, Plan *plan)
     return info;
 }
 
+static void
+add_unregister(Plan *plan)
+{
+    plan_change(
+        plan,
+        &(PlanChange){.what = CHANGE_REGISTERED, .pointer = plan_operation(plan), .number = FALSE});
+}
+
+/* The fields of a CSINode have two writers if two drivers register at once: updateCSINode() in nodeinfomanager.go tries again,
+ * with what it reads then. */
+static void decide_csi_node(const void *data, Plan *plan);
+
+static void
+decide_csi_node_written(const void *data, Plan *plan)
+{
+    static const SimTime pauses[] = {10 * SIM_MS, 50 * SIM_MS, 250 * SIM_MS};
+    const Kubelet *self = data;
+    NodePlugin *plugin = plan_operation(plan);
+    int step = plan_last_step(plan);
+
+    if (plan_code(plan, step) == API_OK)
+        return;
+    plan_because(plan, "REG-20");
+    if (plugin->n_tries >= G_N_ELEMENTS(pauses)) {
+        add_unregister(plan);
+        plan_fail(plan, "%s", plan_message(plan, step));
+        return;
+    }
+    SimStream stream = sim_stream(self->base.sim, "kubelet/registration back-off");
+    uint64_t entity = sim_hash_combine(self->node_key->hash, plugin->driver);
+    SimTime pause = pauses[plugin->n_tries];
+    uint64_t jitter =
+        sim_random_below(stream, entity, plugin->n_tries, (uint64_t)(pause / 10)); /* 10 % */
+    plan_change(plan, &(PlanChange){.what = CHANGE_REGISTRATION_TRIED, .pointer = plugin});
+    plan_wait(plan, pause + (SimTime)jitter, WAIT_BACKOFF);
+    plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+    plan_then(plan, decide_csi_node);
+}
+
 /* CSINode first exists, then it is changed: a write each (REG-23). */
 static void
 decide_csi_node(const void *data, Plan *plan)
@@ -225,17 +264,19 @@ decide_csi_node(const void *data, Plan *plan)
     plan_because(plan, "REG-23");
     switch ((unsigned)plan_code(plan, step)) {
     case API_OK:
-        plan_update(plan, plan_object(plan, step), edit_csi_node, plan_info(self, plan), PLAN_STOP);
-        return;
+        plan_update(plan, plan_object(plan, step), edit_csi_node, plan_info(self, plan),
+                    PLAN_DECIDE);
+        break;
     case API_NOT_FOUND:
         step = plan_create(plan, new_csi_node(self, informer_get(self->nodes, self->node_key)),
-                           PLAN_STOP);
-        plan_update_result(plan, step, edit_csi_node, plan_info(self, plan), PLAN_STOP);
-        return;
+                           PLAN_DECIDE);
+        plan_update_result(plan, step, edit_csi_node, plan_info(self, plan), PLAN_DECIDE);
+        break;
     default:
         plan_fail(plan, "%s", plan_message(plan, step));
         return;
     }
+    plan_then(plan, decide_csi_node_written);
 }
 
 /* REG-21: segments count as a change whether they are one or not, so that such a patch may be empty. */
@@ -245,14 +286,6 @@ node_needs_patch(const Object *node, const NodeInfo *info)
     g_autoptr(Object) copy = object_edit(node);
 
     return (info->segments != NULL && info->segments->n_pairs > 0) || edit_node(copy, info);
-}
-
-static void
-add_unregister(Plan *plan)
-{
-    plan_change(
-        plan,
-        &(PlanChange){.what = CHANGE_REGISTERED, .pointer = plan_operation(plan), .number = FALSE});
 }
 
 static void
@@ -327,6 +360,7 @@ socket_appeared(Sim *sim, void *data)
     (void)sim;
     plugin->event = 0;
     plugin->registered = TRUE;
+    plugin->n_tries = 0;
     plan_start(&start);
 }
 
@@ -341,7 +375,10 @@ plugin_registration_apply(Kubelet *self, const PlanChange *change)
     NodePlugin *plugin = (NodePlugin *)change->pointer;
 
     (void)self;
-    plugin->registered = change->number != 0;
+    if (change->what == CHANGE_REGISTRATION_TRIED)
+        plugin->n_tries++;
+    else
+        plugin->registered = change->number != 0;
 }
 
 /* ---- Start ---- */

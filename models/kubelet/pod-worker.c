@@ -559,6 +559,19 @@ worker_adopt(PodWorker *self)
     volume_manager_adopt(self, restarted ? MOUNT_UNCERTAIN : MOUNT_DONE);
 }
 
+/* A pod that was stopped before the kubelet started again, and is to be deleted: how much of its way back was left is not known,
+ * so its volumes are unpublished and unstaged once more; then its object goes (KVM-49, KVM-61). */
+static void
+worker_adopt_stopped(PodWorker *self)
+{
+    volume_manager_adopt(self, MOUNT_UNCERTAIN);
+    self->was_running = self->stopped = TRUE;
+    self->step = WORKER_TERMINATED;
+    self->wants_step = TRUE;
+    volume_populator_remove(self);
+    worker_go(self);
+}
+
 static PodWorker *
 find_worker(const Kubelet *self, const Object *pod)
 {
@@ -573,9 +586,15 @@ find_worker(const Kubelet *self, const Object *pod)
 static void
 on_new_pod(Kubelet *self, const Object *pod)
 {
-    if (pod_is_terminal(POD_CONST(pod))) /* nothing of it is on this node any more */
+    gboolean is_terminal = pod_is_terminal(POD_CONST(pod));
+
+    if (is_terminal && !object_is_deleted(pod)) /* nothing of it is on this node any more */
         return;
     PodWorker *worker = worker_new(self, pod);
+    if (is_terminal) {
+        worker_adopt_stopped(worker);
+        return;
+    }
     if (POD_CONST(pod)->phase == POD_RUNNING)
         worker_adopt(worker);
     else

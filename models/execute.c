@@ -95,7 +95,7 @@ request_replied(void *data, const ApiResponse *response)
         Step *step = plan_step(plan, plan->cursor);
         step->code = response->code;
         step->result = response->object == NULL ? NULL : object_ref(response->object);
-        step->message = strings_intern(plan->component->strings, response->message);
+        step->message = response->message;
         plan->thought = FALSE;
         step_done(plan);
         plan_advance(plan);

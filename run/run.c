@@ -50,15 +50,11 @@ run_free(Run *self)
 static gboolean
 run_until(Run *self, SimTime end)
 {
-    unsigned n_events = 0;
-
-    while (sim_next_event_at(self->sim) <= end && sim_step(self->sim)) {
-        if (++n_events % EVENTS_PER_REPORT != 0 || self->options.progress == NULL)
-            continue;
-        if (!self->options.progress(self->options.progress_data, sim_now(self->sim),
+    while (sim_step_until(self->sim, end, EVENTS_PER_REPORT) == EVENTS_PER_REPORT)
+        if (self->options.progress != NULL &&
+            !self->options.progress(self->options.progress_data, sim_now(self->sim),
                                     sim_events_fired(self->sim)))
             return FALSE;
-    }
     return TRUE;
 }
 

@@ -227,6 +227,19 @@ sim_step(Sim *self)
     return TRUE;
 }
 
+unsigned
+sim_step_until(Sim *self, SimTime end, unsigned n_max)
+{
+    unsigned n = 0;
+
+    while (n < n_max && event_queue_next_at(&self->queue) <= end &&
+           event_queue_length(&self->queue) > 0) {
+        fire_next(self);
+        n++;
+    }
+    return n;
+}
+
 /* Everything at @end is done: even a sleeping ticker whose place is there comes too late. */
 static void
 instant_is_over(Sim *self, SimTime end)

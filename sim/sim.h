@@ -79,6 +79,8 @@ gboolean sim_cancel(Sim *self, SimEventId event);
 gboolean sim_run_until(Sim *self, SimTime end);
 /* Fires one event. Returns: %FALSE if none is left. */
 gboolean sim_step(Sim *self);
+/* Fires up to @n_max events that come no later than @end; the clock stays at the last. Returns: how many */
+unsigned sim_step_until(Sim *self, SimTime end, unsigned n_max);
 void sim_stop(Sim *self); /* from within an event: sim_run_until() returns after it */
 SimTime sim_next_event_at(const Sim *self); /* SIM_TIME_MAX: none */
 

@@ -32,6 +32,7 @@ static const KindClass *const kinds[N_KINDS] = {
 
 struct Objects {
     Strings *strings;
+    SimMemory *memory;
     uint64_t seed;
     uint64_t kind_hashes[N_KINDS]; /* of the kind's name: appending a kind changes no draw */
     GPtrArray *keys[N_KINDS];      /* by slot */
@@ -83,6 +84,7 @@ objects_new(uint64_t seed)
     Objects *self = g_new0(Objects, 1);
 
     self->strings = strings_new();
+    self->memory = sim_memory_new();
     self->seed = seed;
     for (unsigned i = 0; i < N_KINDS; i++) {
         self->kind_hashes[i] = sim_hash_string(kinds[i]->kind);
@@ -107,6 +109,7 @@ objects_free(Objects *self)
     g_free(self->table);
     g_free(self->recent);
     strings_free(self->strings);
+    sim_memory_destroy(self->memory);
     g_free(self);
 }
 
@@ -225,6 +228,7 @@ objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *n
     key->name = strings_intern(self->strings, name);
     key->text =
         namespace[0] == '\0' ? key->name : strings_internf(self->strings, "%s/%s", namespace, name);
+    key->memory = self->memory;
     key->hash = hash;
     key->slot = self->keys[kind]->len;
     g_ptr_array_add(self->keys[kind], key);
@@ -347,7 +351,7 @@ Object *
 object_new(ObjectKey *key)
 {
     const KindClass *class = kind_class(key->kind);
-    Object *self = g_slice_alloc0(class->size);
+    Object *self = memset(sim_memory_take(key->memory, class->size), 0, class->size);
 
     self->key = key;
     self->created_at = TIME_UNSET;
@@ -378,14 +382,16 @@ object_unref(const Object *self)
     const KindClass *class = kinds[object->key->kind];
     fields_clear(class->fields, object);
     metadata_clear(object);
-    g_slice_free1(class->size, object);
+    sim_memory_give(object->key->memory, object, class->size);
 }
 
 Object *
 object_edit(const Object *self)
 {
     const KindClass *class = kinds[self->key->kind];
-    Object *copy = g_slice_copy(class->size, self);
+    Object *copy = sim_memory_take(self->key->memory, class->size);
+
+    memcpy(copy, self, class->size);
 
     copy->n_refs = 1;
     metadata_ref(copy);

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "sim/memory.h"
 #include "sim/sim-time.h"
 #include "strings.h"
 
@@ -33,6 +34,7 @@ typedef struct {
     const char *namespace; /* interned; "" for kinds without namespaces */
     const char *name;      /* interned */
     const char *text;      /* interned: "namespace/name", or "name" */
+    SimMemory *memory;     /* of the run: versions of the object are taken from it */
     uint64_t hash;         /* of kind, namespace and name: an entity for random draws */
     uint32_t slot;
     uint32_t incarnation;  /* how often such an object was created so far; the API server counts */

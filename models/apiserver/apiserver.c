@@ -39,7 +39,7 @@ typedef struct {
     void *data;
     SimTime arrived_at, responds_at;
     const Object *object; /* of the response */
-    char *message;        /* (owned): of the response; NULL: none */
+    const char *message;  /* of the response, interned; NULL: none */
     ApiCode code;
     uint32_t n; /* the request's number among those about its key: the n of its draws */
 } ApiCall;
@@ -203,7 +203,8 @@ static void
 refuse(ApiCall *call, ApiCode code)
 {
     call->code = code;
-    call->message = g_strdup(call->server->message->str);
+    call->message =
+        strings_intern(objects_strings(call->server->objects), call->server->message->str);
 }
 
 static void G_GNUC_PRINTF(3, 4) refuse_with(ApiCall *call, ApiCode code, const char *format, ...)
@@ -211,9 +212,9 @@ static void G_GNUC_PRINTF(3, 4) refuse_with(ApiCall *call, ApiCode code, const c
     va_list args;
 
     va_start(args, format);
-    g_string_vprintf(call->server->message, format, args);
+    call->message = strings_internv(objects_strings(call->server->objects), format, args);
+    call->code = code;
     va_end(args);
-    refuse(call, code);
 }
 
 static void
@@ -490,7 +491,6 @@ call_free(void *data)
         call->drop(call->data);
     if (call->object != NULL)
         object_unref(call->object);
-    g_free(call->message);
     sim_memory_give(call->memory, call, sizeof *call);
 }
 
@@ -627,12 +627,9 @@ api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *respo
 
     call.n = request->key->n_requests++;
     commit(self, &call);
-    g_string_assign(self->message, call.message == NULL ? "" : call.message);
-    *response =
-        (ApiResponse){call.code, call.object, call.message == NULL ? NULL : self->message->str};
+    *response = (ApiResponse){call.code, call.object, call.message};
     if (call.object != NULL)
         object_unref(call.object); /* the store has it, or it was the last state of what is gone */
-    g_free(call.message);
     if (api_server_get(self, request->key) != response->object)
         response->object = NULL;
 }

@@ -52,7 +52,7 @@ typedef struct {
     ApiCode code;
     const Object *
         object; /* the stored version after the write, or what was read; borrowed for the reply; NULL on error */
-    const char *message; /* Kubernetes' words on error; borrowed for the reply */
+    const char *message; /* Kubernetes' words on error; interned */
 } ApiResponse;
 
 typedef void (*ApiReply)(void *data, const ApiResponse *response);

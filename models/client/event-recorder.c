@@ -14,6 +14,7 @@ typedef struct {
     SimTime at;
     SimCauseId cause;
     uint32_t hash;
+    GList link; /* in the queue */
 } QueuedEvent;
 
 /* An event that was written before: its place in the API server, found by the hash of its identity. */
@@ -25,6 +26,7 @@ typedef struct {
 struct EventRecorder {
     ApiClient *client;
     Sim *sim;
+    SimMemory *memory;
     ApiServer *api;
     const char *source;
     EventStyle style;
@@ -97,6 +99,7 @@ event_recorder_new(ApiClient *client, const char *source, EventStyle style)
 
     self->client = client;
     self->sim = api_client_sim(client);
+    self->memory = sim_memory(self->sim);
     self->api = api_client_api(client);
     self->source = source;
     self->style = style;
@@ -108,11 +111,20 @@ event_recorder_new(ApiClient *client, const char *source, EventStyle style)
 }
 
 static void
+drop_head(EventRecorder *self)
+{
+    QueuedEvent *queued = g_queue_pop_head_link(&self->queue)->data;
+
+    sim_memory_give(self->memory, queued, sizeof *queued);
+}
+
+static void
 event_recorder_unref(EventRecorder *self)
 {
     if (--self->n_refs > 0)
         return;
-    g_queue_clear_full(&self->queue, g_free);
+    while (self->queue.length > 0)
+        drop_head(self);
     g_free(self->known);
     g_free(self);
 }
@@ -143,14 +155,14 @@ recorder_written(void *data, unsigned index, SimTime responds_at)
     EventRecorder *self = data;
 
     if (!self->dead) {
-        QueuedEvent *queued = g_queue_pop_head(&self->queue);
+        const QueuedEvent *queued = g_queue_peek_head(&self->queue);
         KnownEvent *known = known_place(self, queued);
         if (known->index == 0) {
             *known = (KnownEvent){queued->hash, index + 1};
             if (++self->n_known * 2 > self->known_size)
                 grow_known(self);
         }
-        g_free(queued);
+        drop_head(self);
         self->free_at = responds_at;
         self->write = 0;
         self->busy = FALSE;
@@ -228,7 +240,7 @@ send_next(EventRecorder *self)
 
     while (!self->busy && (queued = g_queue_peek_head(&self->queue)) != NULL) {
         if (is_silent(self, queued)) {
-            g_free(g_queue_pop_head(&self->queue));
+            drop_head(self);
             continue;
         }
         SimTime starts_at = MAX(self->free_at, sim_now(self->sim));
@@ -255,7 +267,7 @@ event_recorder_record(EventRecorder *self,
         return;
 
     SimCauseId cause = sim_cause(self->sim);
-    QueuedEvent *queued = g_new(QueuedEvent, 1);
+    QueuedEvent *queued = sim_memory_new_struct(self->memory, QueuedEvent);
     *queued = (QueuedEvent){
         .involved = object->key,
         .uid = object->uid,
@@ -267,7 +279,8 @@ event_recorder_record(EventRecorder *self,
         .cause = cause,
     };
     queued->hash = identity_hash(queued, self->style);
-    g_queue_push_tail(&self->queue, queued);
+    queued->link.data = queued;
+    g_queue_push_tail_link(&self->queue, &queued->link);
     send_next(self);
     sim_set_cause(self->sim, cause); /* who records goes on as before */
 }

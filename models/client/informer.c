@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "process-private.h"
 
+#include <string.h>
+
 typedef struct {
     InformerHandler function;
     void *data;
 } Handler;
 
-/* The objects of one value. Beyond a few, @positions finds one; so a class with 10,000 volumes costs no more. */
+/* The objects of one value: mostly one. Beyond a few, @positions finds one; so a class with 10,000 volumes costs no more. */
 typedef struct {
-    GPtrArray *objects;
+    SimMemory *memory;
+    const Object **objects; /* &only, or (owned) */
+    const Object *only;
+    unsigned n, capacity;
     GHashTable *positions; /* ObjectKey -> position + 1; NULL: few objects */
 } Bucket;
 
@@ -18,6 +23,7 @@ struct InformerIndex {
     InformerIndexFunc function;
     GHashTable *buckets; /* value -> Bucket */
     GPtrArray *emitted;  /* while the function runs */
+    SimMemory *memory;
 };
 
 /* The cache: by slot if the informer sees the whole kind; a short list if it sees some of it. */
@@ -37,24 +43,25 @@ bucket_free(void *data)
 {
     Bucket *bucket = data;
 
-    g_ptr_array_unref(bucket->objects);
+    if (bucket->objects != &bucket->only)
+        sim_memory_give(bucket->memory, bucket->objects, bucket->capacity * sizeof(Object *));
     g_clear_pointer(&bucket->positions, g_hash_table_unref);
-    g_free(bucket);
+    sim_memory_give(bucket->memory, bucket, sizeof *bucket);
 }
 
 static Bucket *
-bucket_new(void)
+bucket_new(SimMemory *memory)
 {
-    Bucket *bucket = g_new0(Bucket, 1);
+    Bucket *bucket = sim_memory_new_struct(memory, Bucket);
 
-    bucket->objects = g_ptr_array_new();
+    *bucket = (Bucket){.memory = memory, .objects = &bucket->only, .capacity = 1};
     return bucket;
 }
 
 static void
 bucket_set_position(Bucket *bucket, unsigned position)
 {
-    const Object *object = bucket->objects->pdata[position];
+    const Object *object = bucket->objects[position];
 
     g_hash_table_insert(bucket->positions, (void *)object->key, GUINT_TO_POINTER(position + 1));
 }
@@ -65,10 +72,23 @@ bucket_find(const Bucket *bucket, const ObjectKey *key)
 {
     if (bucket->positions != NULL)
         return (int)GPOINTER_TO_UINT(g_hash_table_lookup(bucket->positions, key)) - 1;
-    for (unsigned i = 0; i < bucket->objects->len; i++)
-        if (((const Object *)bucket->objects->pdata[i])->key == key)
+    for (unsigned i = 0; i < bucket->n; i++)
+        if (bucket->objects[i]->key == key)
             return (int)i;
     return -1;
+}
+
+static void
+bucket_grow(Bucket *bucket)
+{
+    unsigned capacity = 4 * bucket->capacity;
+    const Object **objects = sim_memory_take(bucket->memory, capacity * sizeof(Object *));
+
+    memcpy(objects, bucket->objects, bucket->n * sizeof(Object *));
+    if (bucket->objects != &bucket->only)
+        sim_memory_give(bucket->memory, bucket->objects, bucket->capacity * sizeof(Object *));
+    bucket->objects = objects;
+    bucket->capacity = capacity;
 }
 
 static void
@@ -77,19 +97,22 @@ bucket_put(Bucket *bucket, const Object *object)
     int position = bucket_find(bucket, object->key);
 
     if (position >= 0) {
-        bucket->objects->pdata[position] = (void *)object;
+        bucket->objects[position] = object;
         return;
     }
-    g_ptr_array_add(bucket->objects, (void *)object);
+    if (bucket->n == bucket->capacity)
+        bucket_grow(bucket);
+    bucket->objects[bucket->n++] = object;
     if (bucket->positions != NULL) {
-        bucket_set_position(bucket, bucket->objects->len - 1);
-    } else if (bucket->objects->len > BUCKET_SCANNED) {
+        bucket_set_position(bucket, bucket->n - 1);
+    } else if (bucket->n > BUCKET_SCANNED) {
         bucket->positions = g_hash_table_new(g_direct_hash, g_direct_equal);
-        for (unsigned i = 0; i < bucket->objects->len; i++)
+        for (unsigned i = 0; i < bucket->n; i++)
             bucket_set_position(bucket, i);
     }
 }
 
+/* The last takes the place of the one that goes. */
 static void
 bucket_remove(Bucket *bucket, const ObjectKey *key)
 {
@@ -97,11 +120,11 @@ bucket_remove(Bucket *bucket, const ObjectKey *key)
 
     if (position < 0)
         return;
-    g_ptr_array_remove_index_fast(bucket->objects, (unsigned)position);
+    bucket->objects[position] = bucket->objects[--bucket->n];
     if (bucket->positions == NULL)
         return;
     g_hash_table_remove(bucket->positions, key);
-    if ((unsigned)position < bucket->objects->len)
+    if ((unsigned)position < bucket->n)
         bucket_set_position(bucket, (unsigned)position);
 }
 
@@ -127,7 +150,7 @@ index_bucket(InformerIndex *self, const void *value)
     Bucket *bucket = g_hash_table_lookup(self->buckets, value);
 
     if (bucket == NULL) {
-        bucket = bucket_new();
+        bucket = bucket_new(self->memory);
         g_hash_table_insert(self->buckets, (void *)value, bucket);
     }
     return bucket;
@@ -160,7 +183,7 @@ index_change(InformerIndex *self, const Object *before, const Object *after, Obj
             continue;
         Bucket *bucket = index_bucket(self, value);
         bucket_remove(bucket, before->key);
-        if (bucket->objects->len == 0)
+        if (bucket->n == 0)
             g_hash_table_remove(self->buckets, value);
     }
 }
@@ -387,6 +410,7 @@ informer_add_index(Informer *self, InformerIndexFunc function)
     index->function = function;
     index->buckets = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, bucket_free);
     index->emitted = g_ptr_array_new();
+    index->memory = sim_memory(self->process->options.sim);
     g_ptr_array_add(self->indexes, index);
     informer_iter_init(&iter, self);
     while ((object = informer_iter_next(&iter)) != NULL)
@@ -399,8 +423,8 @@ informer_index_get(const InformerIndex *self, const void *value, unsigned *n)
 {
     const Bucket *bucket = g_hash_table_lookup(self->buckets, value);
 
-    *n = bucket == NULL ? 0 : bucket->objects->len;
-    return bucket == NULL ? NULL : (const Object *const *)bucket->objects->pdata;
+    *n = bucket == NULL ? 0 : bucket->n;
+    return bucket == NULL ? NULL : bucket->objects;
 }
 
 void

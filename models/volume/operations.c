@@ -4,6 +4,7 @@
 /* One that runs, or failed and is remembered. */
 typedef struct {
     Operations *owner;
+    SimMemory *memory;
     const char *name;
     const char *kind; /* of the one that runs or failed; NULL: kinds are not told apart */
     Plan *plan;       /* NULL: none runs */
@@ -19,6 +20,14 @@ struct Operations {
     GHashTable *table; /* interned name -> Operation */
 };
 
+static void
+operation_free(void *data)
+{
+    Operation *operation = data;
+
+    sim_memory_give(operation->memory, operation, sizeof *operation);
+}
+
 Operations *
 operations_new(Component *component, SimTime initial, SimTime max)
 {
@@ -27,7 +36,7 @@ operations_new(Component *component, SimTime initial, SimTime max)
     self->component = component;
     self->initial = initial;
     self->max = max;
-    self->table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    self->table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, operation_free);
     return self;
 }
 
@@ -126,9 +135,9 @@ operations_start(Operations *self, const char *name, const PlanStart *start)
 
     Operation *operation = g_hash_table_lookup(self->table, name);
     if (operation == NULL) {
-        operation = g_new0(Operation, 1);
-        operation->owner = self;
-        operation->name = name;
+        SimMemory *memory = sim_memory(self->component->sim);
+        operation = sim_memory_new_struct(memory, Operation);
+        *operation = (Operation){.owner = self, .memory = memory, .name = name};
         g_hash_table_insert(self->table, (void *)name, operation);
     }
     if (operation->kind != start->kind && (operation->backoff == 0 || is_in_backoff(operation))) {

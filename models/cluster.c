@@ -111,6 +111,12 @@ cluster_minor_version(const Cluster *self)
     return self->options.minor_version;
 }
 
+gboolean
+cluster_has_unlimited_qps(const Cluster *self)
+{
+    return self->options.unlimited_qps;
+}
+
 static uint64_t
 model_order(unsigned row, unsigned number)
 {

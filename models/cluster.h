@@ -21,6 +21,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Cluster, cluster_free)
 ApiServer *cluster_api(const Cluster *self);
 gboolean cluster_feature_gate(const Cluster *self, const char *name, gboolean default_value);
 int cluster_minor_version(const Cluster *self);
+gboolean cluster_has_unlimited_qps(const Cluster *self);
 
 /* On which nodes a driver's plugin runs and when it registers. */
 typedef struct {

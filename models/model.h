@@ -20,6 +20,7 @@ typedef enum {
 typedef enum {
     FLAG_BOOL,     /* gboolean */
     FLAG_INT,      /* int32_t, not negative */
+    FLAG_SIGNED_INT, /* int32_t; -1 mostly stands for none */
     FLAG_NUMBER,   /* double */
     FLAG_DURATION, /* SimTime, not negative */
     FLAG_STRING,   /* const char *, interned */

@@ -508,6 +508,12 @@ plan_requeue_rate_limited(Plan *self)
 }
 
 void
+plan_use_client(Plan *self, ApiClient *client)
+{
+    self->start.client = client != NULL ? client : self->start.component->client;
+}
+
+void
 plan_then(Plan *self, PlanDecide decide)
 {
     self->then = decide;

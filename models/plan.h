@@ -53,6 +53,9 @@ const char *plan_internf(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3
 /* The rule that the following steps obey: "PVC-21.3". Static. */
 void plan_because(Plan *self, const char *rule);
 
+/* The requests that follow go through this client's bucket (a second clientset). Borrowed; NULL: the component's again. */
+void plan_use_client(Plan *self, ApiClient *client);
+
 /* Requests. @edit's @arg: borrowed, must live as long as the plan (plan_alloc(), static, interned). Each returns the number of
  * its step. Objects are kept alive by the plan. A PUT whose edit changes nothing is not sent: its result is its base, API_OK. */
 int plan_get(Plan *self, const ObjectKey *key, PlanErrors errors);

@@ -37,11 +37,11 @@ process_class_flag(const ProcessClass *class, const char *name)
 }
 
 static gboolean
-parse_int(const char *text, int32_t *value)
+parse_int(const char *text, int32_t least, int32_t *value)
 {
     gint64 number;
 
-    if (!g_ascii_string_to_signed(text, 10, 0, G_MAXINT32, &number, NULL))
+    if (!g_ascii_string_to_signed(text, 10, least, G_MAXINT32, &number, NULL))
         return FALSE;
     *value = (int32_t)number;
     return TRUE;
@@ -75,7 +75,10 @@ process_flag_set(
         wanted = parse_bool(text, place) ? NULL : "true or false";
         break;
     case FLAG_INT:
-        wanted = parse_int(text, place) ? NULL : "a whole number, 0 or more";
+        wanted = parse_int(text, 0, place) ? NULL : "a whole number, 0 or more";
+        break;
+    case FLAG_SIGNED_INT:
+        wanted = parse_int(text, G_MININT32, place) ? NULL : "a whole number";
         break;
     case FLAG_NUMBER:
         wanted = parse_number(text, place) ? NULL : "a number";

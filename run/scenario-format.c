@@ -175,7 +175,7 @@ schema_of_flag(const ProcessFlag *flag)
 {
     static const char *const types[] = {
         [FLAG_BOOL] = "boolean",    [FLAG_INT] = "integer",   [FLAG_NUMBER] = "number",
-        [FLAG_DURATION] = "string", [FLAG_STRING] = "string",
+        [FLAG_DURATION] = "string", [FLAG_STRING] = "string", [FLAG_SIGNED_INT] = "integer",
     };
     g_autofree char *help = g_strdup_printf(
         "%s; default %s", flag->help, *flag->default_value != '\0' ? flag->default_value : "none");

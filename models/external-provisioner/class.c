@@ -6,76 +6,70 @@
 #define PREFIX "csi.storage.k8s.io/"
 #define FS_TYPE_KEY PREFIX "fstype"
 
-/* SEC-1: what may stand before "-secret-name" and "-secret-namespace". */
-static const char *const secret_users[] = {
-    "",
-    "provisioner-",
-    "controller-publish-",
-    "node-stage-",
-    "node-publish-",
-    "controller-expand-",
-    "node-expand-",
-};
-
-/* SEC-1. @for_creation: (out): set if it is the secret of CreateVolume */
-static gboolean
-is_secret_key(const char *key, gboolean *for_creation)
+StringMap *
+class_pass_parameters(const StringMap *parameters, char **error)
 {
-    const char *name = key + strlen(PREFIX);
+    g_autoptr(GArray) passed = g_array_new(FALSE, FALSE, sizeof(StringPair));
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(secret_users); i++) {
-        size_t length = strlen(secret_users[i]);
-        if (strncmp(name, secret_users[i], length) != 0)
-            continue;
-        if (strcmp(name + length, "secret-name") != 0 &&
-            strcmp(name + length, "secret-namespace") != 0)
-            continue;
-        *for_creation |= i <= 1;
-        return TRUE;
+    *error = NULL;
+    for (unsigned i = 0; parameters != NULL && i < parameters->n_pairs; i++) {
+        const char *key = parameters->pairs[i].key;
+        if (!g_str_has_prefix(key, PREFIX))
+            g_array_append_val(passed, parameters->pairs[i]);
+        else if (*error == NULL && strcmp(key, FS_TYPE_KEY) != 0 && !secret_key_is_known(key))
+            *error = g_strdup_printf(
+                "found unknown parameter key \"%s\" with reserved namespace " PREFIX, key);
     }
-    return FALSE;
+    return string_map_new((const StringPair *)(const void *)passed->data, passed->len);
 }
 
-/* One parameter. Returns: whether the driver gets it */
-static gboolean
-read_parameter(ExternalProvisioner *self,
-               ClassInfo *info,
-               const StringPair *pair,
-               unsigned *n_fs_types)
+/* PROV-20.6 */
+static void
+find_fs_type(ExternalProvisioner *self, ClassInfo *info)
 {
-    Strings *strings = self->base.strings;
+    const StringMap *parameters = info->class->parameters;
+    unsigned n_found = 0;
 
-    if (g_ascii_strcasecmp(pair->key, "fstype") == 0 ||
-        g_ascii_strcasecmp(pair->key, FS_TYPE_KEY) == 0) {
+    for (unsigned i = 0; parameters != NULL && i < parameters->n_pairs; i++) {
+        const StringPair *pair = &parameters->pairs[i];
+        if (g_ascii_strcasecmp(pair->key, "fstype") != 0 && strcmp(pair->key, FS_TYPE_KEY) != 0)
+            continue;
         info->fs_type = pair->value;
-        if (++*n_fs_types > 1)
-            info->parameter_error = strings_intern(
-                strings,
-                "fstype specified in parameters with both \"fstype\" and \"" FS_TYPE_KEY "\" keys");
-    } else if (g_str_has_prefix(pair->key, PREFIX) &&
-               !is_secret_key(pair->key, &info->has_secrets)) {
-        info->parameter_error = strings_internf(
-            strings, "found unknown parameter key \"%s\" with reserved namespace " PREFIX,
-            pair->key);
+        n_found++;
     }
-    return !g_str_has_prefix(pair->key, PREFIX);
+    if (n_found > 1)
+        info->fs_type_error = strings_intern(
+            self->base.strings,
+            "fstype specified in parameters with both \"fstype\" and \"" FS_TYPE_KEY "\" keys");
+    if (info->fs_type == NULL || info->fs_type[0] == '\0')
+        info->fs_type = self->options->default_fstype;
+    if (info->fs_type[0] == '\0')
+        info->fs_type = NULL;
+}
+
+/* Most classes name none, and nothing is resolved for their claims. */
+static gboolean
+names_secrets(const StringMap *parameters)
+{
+    for (unsigned i = 0; parameters != NULL && i < parameters->n_pairs; i++)
+        if (strstr(parameters->pairs[i].key, "ecret") != NULL)
+            return TRUE;
+    return FALSE;
 }
 
 ClassInfo *
 class_info_new(ExternalProvisioner *self, const StorageClass *class)
 {
     ClassInfo *info = g_new0(ClassInfo, 1);
-    const StringMap *parameters = class->parameters;
-    unsigned n_pairs = parameters == NULL ? 0 : parameters->n_pairs, n_fs_types = 0;
-    g_autoptr(GArray) passed = g_array_new(FALSE, FALSE, sizeof(StringPair));
+    g_autofree char *error = NULL;
 
     info->class = (const StorageClass *)object_ref(&class->meta);
-    if (self->options->default_fstype != NULL && self->options->default_fstype[0] != '\0')
-        info->fs_type = self->options->default_fstype;
-    for (unsigned i = 0; i < n_pairs; i++)
-        if (read_parameter(self, info, &parameters->pairs[i], &n_fs_types))
-            g_array_append_val(passed, parameters->pairs[i]);
-    info->parameters = string_map_new((const StringPair *)(const void *)passed->data, passed->len);
+    find_fs_type(self, info);
+    info->parameters = class_pass_parameters(class->parameters, &error);
+    if (error != NULL)
+        info->parameter_error = strings_internf(
+            self->base.strings, "failed to strip CSI Parameters of prefixed keys: %s", error);
+    info->names_secrets = names_secrets(class->parameters);
     topology_terms_flatten(&info->allowed, class->allowed_topologies);
     return info;
 }

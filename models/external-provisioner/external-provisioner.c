@@ -8,8 +8,23 @@
 #define IDENTITY_NUMBERS 10000 /* section 0: the second part of the identity is 0..9999 */
 #define UNSAVED_WORKERS 4      /* section 0: of queue unsavedpvs */
 #define HOST_NAME "csi-controller-0"
+#define NAMESPACE                                                                                  \
+    "kube-system" /* where sidecars live mostly: the environment's NAMESPACE (CAP-3) */
 
 /* ---- What the informers tell ---- */
+
+/* PROV-20.6: with a length the dashes go first. Returns: (owned) */
+static char *
+volume_name(const ExternalProvisionerOptions *options, const char *uid)
+{
+    if (options->volume_name_uuid_length < 0)
+        return g_strconcat(options->volume_name_prefix, "-", uid, NULL);
+
+    g_autoptr(GString) digits = g_string_new(uid);
+    g_string_replace(digits, "-", "", 0);
+    return g_strdup_printf("%s-%.*s", options->volume_name_prefix, options->volume_name_uuid_length,
+                           digits->str);
+}
 
 static void
 note_claim(ExternalProvisioner *self, const Object *claim)
@@ -23,8 +38,7 @@ note_claim(ExternalProvisioner *self, const Object *claim)
     if (record->volume != NULL && object_uid_equal(record->uid, claim->uid))
         return;
 
-    g_autofree char *name = g_strconcat(self->options->volume_name_prefix, "-",
-                                        object_uid_format(claim->uid, uid), NULL);
+    g_autofree char *name = volume_name(self->options, object_uid_format(claim->uid, uid));
     record->volume = objects_key(self->base.objects, KIND_VOLUME, NULL, name);
     record->uid = claim->uid;
     if (record->volume->slot >= self->claim_keys->len)
@@ -40,7 +54,12 @@ claim_changed(void *data, const Object *before, const Object *after)
     ExternalProvisioner *self = data;
 
     (void)before;
-    if (after == NULL || !provisioner_owns_claim(self, CLAIM_CONST(after)))
+    if (after == NULL)
+        return;
+    if (self->clone_workers != NULL && clone_source_is_queued(CLAIM_CONST(after)) &&
+        object_has_finalizer(after, FINALIZER_CLONE)) /* else it would be looked at for nothing */
+        workers_add(self->clone_workers, after->key);
+    if (!provisioner_owns_claim(self, CLAIM_CONST(after)))
         return;
     g_hash_table_remove(self->overwritten,
                         after->key); /* CGO-19: the informer's word is the last */
@@ -138,7 +157,8 @@ static void
 apply_change(void *data, const PlanChange *change)
 {
     ExternalProvisioner *self = data;
-    Attempt *attempt = g_hash_table_lookup(self->attempts, change->key);
+    Attempt *attempt =
+        change->key == NULL ? NULL : g_hash_table_lookup(self->attempts, change->key);
 
     switch ((ProvisionerChange)change->what) {
     case CHANGE_BEGIN:
@@ -146,6 +166,35 @@ apply_change(void *data, const PlanChange *change)
         return;
     case CHANGE_SAVING:
         attempt->volume = VOLUME_CONST(object_ref(change->object));
+        if (self->capacity != NULL)
+            capacity_refresh_volume(self->capacity, attempt->volume);
+        return;
+    case CHANGE_FAILED:
+        attempt->state = (ProvisionState)change->number;
+        if (self->capacity != NULL && attempt->state != PROVISION_NO_CHANGE)
+            capacity_refresh_class(self->capacity, object_name(&attempt->class->class->meta));
+        return;
+    case CHANGE_SOURCE:
+        attempt->source_kind = (CsiSourceKind)change->number;
+        attempt->source_id = change->text;
+        return;
+    case CHANGE_SECRET:
+        attempt->has_secret = TRUE;
+        return;
+    case CHANGE_CLEAN_UP:
+        attempt->volume_id = change->text;
+        attempt->failure = change->pointer;
+        attempt->clean_up_until = change->number;
+        return;
+    case CHANGE_CLEANED_UP:
+        attempt->n_clean_ups++;
+        return;
+    case CHANGE_DELETED:
+        if (VOLUME_CONST(change->object)->node_affinity != NULL)
+            capacity_refresh_volume(self->capacity, VOLUME_CONST(change->object));
+        return;
+    case CHANGE_CAPACITY_NAMED:
+        capacity_named(self->capacity, change->key);
         return;
     case CHANGE_IN_PROGRESS:
         g_hash_table_replace(self->in_progress, (void *)change->key, object_ref(change->object));
@@ -200,13 +249,15 @@ make_names(ExternalProvisioner *self)
     self->provisioned_by_key = strings_intern(strings, ANNOTATION_PROVISIONED_BY);
     self->finalizer = strings_intern(strings, FINALIZER_PROVISIONER);
     self->finalizers = string_list_new(&self->finalizer, 1);
+    self->clone_finalizer = strings_intern(strings, FINALIZER_CLONE);
+    self->has_own_names = strcmp(self->options->volume_name_prefix, "pvc") != 0 ||
+                          self->options->volume_name_uuid_length >= 0;
 
     const char *none = strings_intern(strings, "");
     StringPair pairs[] = {
-        {self->provisioned_by_key,                                       self->base.driver_name},
-        { strings_intern(strings,      "volume.kubernetes.io/provisioner-deletion-secret-name"),                   none},
-        { strings_intern(strings, "volume.kubernetes.io/provisioner-deletion-secret-namespace"),
-         none},
+        {self->provisioned_by_key,               self->base.driver_name},
+        { strings_intern(strings,           ANNOTATION_DELETION_SECRET),                   none},
+        { strings_intern(strings, ANNOTATION_DELETION_SECRET_NAMESPACE),                   none},
     };
     self->annotations = string_map_new(pairs, G_N_ELEMENTS(pairs));
 
@@ -222,13 +273,14 @@ make_names(ExternalProvisioner *self)
 static Workers *
 make_workers(ExternalProvisioner *self,
              const char *name,
+             int32_t n_workers,
              PlanDecide sync,
              void (*done)(void *, ObjectKey *, PlanEnd, const char *))
 {
     const ExternalProvisionerOptions *options = self->options;
     WorkersOptions workers = {
         .name = name,
-        .n_workers = (unsigned)options->worker_threads,
+        .n_workers = (unsigned)n_workers,
         .limit = {.base = options->retry_interval_start, .max = options->retry_interval_max},
         .retry = TRUE,
         .sync = sync,
@@ -247,8 +299,12 @@ make_queues(ExternalProvisioner *self)
                               .retry = TRUE,
                               .sync = decide_unsaved};
 
-    self->claim_workers = make_workers(self, "claims", decide_claim, claim_plan_over);
-    self->volume_workers = make_workers(self, "volumes", decide_volume, NULL);
+    const ExternalProvisionerOptions *options = self->options;
+
+    self->claim_workers =
+        make_workers(self, "claims", options->worker_threads, decide_claim, claim_plan_over);
+    self->volume_workers =
+        make_workers(self, "volumes", options->worker_threads, decide_volume, NULL);
     self->unsaved_workers = workers_new(&self->base, &unsaved);
 }
 
@@ -260,6 +316,56 @@ subscribe_topology(ExternalProvisioner *self)
     topology_init(&self->topology, self->base.driver_name);
     informer_add_handler(self->nodes, node_changed, self);
     informer_add_handler(self->csi_nodes, csi_node_changed, self);
+}
+
+/* A client of its own, with a bucket of its own. */
+static ApiClient *
+make_client(const ExternalProvisioner *self, const char *name, double qps, int32_t burst)
+{
+    gboolean unlimited = cluster_has_unlimited_qps(self->base.cluster);
+
+    return api_client_new(self->base.process, strings_intern(self->base.strings, name),
+                          unlimited ? 0 : qps, (unsigned)burst);
+}
+
+/* What only drivers that copy volumes have. */
+static void
+start_sources(ExternalProvisioner *self, CsiControllerCapabilities capabilities)
+{
+    const ExternalProvisionerOptions *options = self->options;
+
+    if (capabilities & CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT)
+        self->snapshot_client = make_client(self, "external-provisioner/snapshots",
+                                            options->kube_api_qps, options->kube_api_burst);
+    if ((capabilities & CSI_CONTROLLER_CLONE_VOLUME) == 0)
+        return;
+    self->clones = informer_add_index(self->claims, index_clones);
+    self->clone_workers = make_workers(
+        self, "clone-protection", options->cloning_protection_threads, decide_clone_source, NULL);
+}
+
+static void
+start_capacity(ExternalProvisioner *self)
+{
+    const ExternalProvisionerOptions *options = self->options;
+    Strings *strings = self->base.strings;
+    CapacityOptions capacity = {
+        .component = &self->base,
+        .namespace = strings_intern(strings, NAMESPACE),
+        .managed_by = strings_intern(strings, "external-provisioner"),
+        .for_immediate = options->capacity_for_immediate_binding,
+        .n_workers = (unsigned)options->capacity_threads,
+        .poll_interval = options->capacity_poll_interval,
+        .timeout = options->timeout,
+        .limit = {.base = options->retry_interval_start, .max = options->retry_interval_max},
+        .has_topology = self->has_topology,
+    };
+
+    self->capacity_client =
+        make_client(self, "external-provisioner/capacity", options->kube_api_capacity_qps,
+                    options->kube_api_capacity_burst);
+    capacity.client = self->capacity_client;
+    self->capacity = capacity_new(&capacity);
 }
 
 /* The driver has told what it can do, and the informers are synced. */
@@ -289,8 +395,11 @@ start_working(void *data)
     }
     self->claims = process_informer(process, KIND_CLAIM, NULL);
     self->volumes = process_informer(process, KIND_VOLUME, NULL);
+    start_sources(self, capabilities);
     informer_add_handler(self->claims, claim_changed, self);
     informer_add_handler(self->volumes, volume_changed, self);
+    if (self->options->enable_capacity)
+        start_capacity(self);
 }
 
 static void
@@ -326,6 +435,10 @@ external_provisioner_clear(void *data)
     workers_free(self->claim_workers);
     workers_free(self->volume_workers);
     workers_free(self->unsaved_workers);
+    workers_free(self->clone_workers);
+    capacity_free(self->capacity);
+    api_client_free(self->capacity_client);
+    api_client_free(self->snapshot_client);
     topology_clear(&self->topology);
     g_array_unref(self->claim_records);
     g_ptr_array_unref(self->claim_keys);
@@ -385,6 +498,11 @@ static const ProcessFlag flags[] = {
          volume_name_prefix,
          "pvc",
          "A volume is called <prefix>-<uid of the claim>"),
+    FLAG("volume-name-uuid-length",
+         FLAG_SIGNED_INT,
+         volume_name_uuid_length,
+         "-1",
+         "Digits of the claim's uid in the volume's name; -1: all, with dashes"),
     FLAG("extra-create-metadata",
          FLAG_BOOL,
          extra_create_metadata,
@@ -439,8 +557,18 @@ static const ProcessFlag flags[] = {
          kube_api_capacity_burst,
          "5",
          "As kube-api-burst, of the capacity client"),
-    FLAG("capacity-ownerref-level",
+    FLAG("cloning-protection-threads",
          FLAG_INT,
+         cloning_protection_threads,
+         "1",
+         "Claims that are copied, looked at at once (SRC-3)"),
+    FLAG("prevent-volume-mode-conversion",
+         FLAG_BOOL,
+         prevent_volume_mode_conversion,
+         "true",
+         "A volume from a snapshot is of its source's mode (SRC-4)"),
+    FLAG("capacity-ownerref-level",
+         FLAG_SIGNED_INT,
          capacity_ownerref_level,
          "1",
          "Which owner of the pod owns the objects (CAP-3)"),

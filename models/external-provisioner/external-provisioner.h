@@ -14,19 +14,22 @@ typedef struct {
     SimTime retry_interval_start, retry_interval_max;
     SimTime timeout;
     const char *volume_name_prefix;
+    int32_t volume_name_uuid_length;
     gboolean extra_create_metadata;
     gboolean immediate_topology, strict_topology;
     const char *default_fstype;
     gboolean controller_publish_readonly;
     const char *feature_gates;
-    gboolean enable_capacity; /* this and the following: later */
+    int32_t cloning_protection_threads;
+    gboolean prevent_volume_mode_conversion;
+    gboolean enable_capacity;
     gboolean capacity_for_immediate_binding;
     SimTime capacity_poll_interval;
     int32_t capacity_threads;
     double kube_api_capacity_qps;
     int32_t kube_api_capacity_burst;
     int32_t capacity_ownerref_level;
-    gboolean leader_election;
+    gboolean leader_election; /* this and the following: later */
     SimTime leader_election_lease_duration, leader_election_renew_deadline,
         leader_election_retry_period;
 } ExternalProvisionerOptions;

@@ -6,11 +6,16 @@
 #include "models/plan.h"
 #include "models/volume/sidecar.h"
 
+#include "capacity.h"
 #include "topology.h"
 
 /* Within the provisioner: external-provisioner.c holds its state and hears of changes, claim-queue.c decides what becomes of
  * claims, volume-queue.c what becomes of volumes, class.c reads classes. */
 
+#define FINALIZER_CLONE "provisioner.storage.kubernetes.io/cloning-protection" /* SRC-2 */
+#define ANNOTATION_DELETION_SECRET "volume.kubernetes.io/provisioner-deletion-secret-name"
+#define ANNOTATION_DELETION_SECRET_NAMESPACE                                                       \
+    "volume.kubernetes.io/provisioner-deletion-secret-namespace"
 #define PROVISIONER_NODE_KEY "volume.alpha.kubernetes.io/selected-node" /* PROV-14.3: the old key */
 
 /* What a StorageClass asks of the driver. Kept until the provisioner goes, for plans point to it. */
@@ -18,16 +23,33 @@ typedef struct {
     const StorageClass *class;   /* (owned) */
     StringMap *parameters;       /* (owned): without those that are not the driver's (PROV-21) */
     const char *fs_type;         /* interned; NULL: the driver's choice */
-    gboolean has_secrets;        /* SEC-1: provisioner's */
     TopologyTerms allowed;       /* allowedTopologies */
-    const char *parameter_error; /* interned; NULL: they are sound. PROV-20.6, PROV-20.10 */
+    const char *fs_type_error;   /* interned; NULL: it is sound. PROV-20.6 */
+    const char *parameter_error; /* ... PROV-20.10 */
+    gboolean names_secrets;      /* some parameter does: else none need be looked for */
 } ClassInfo;
+
+/* What a failed attempt leaves behind (PROV-15). */
+typedef enum {
+    PROVISION_FINISHED,   /* surely nothing: the claim may be forgotten */
+    PROVISION_BACKGROUND, /* perhaps a volume in the making: go on, even if the claim goes */
+    PROVISION_NO_CHANGE,  /* the back end was not asked */
+    PROVISION_RESCHEDULE, /* nothing, and on this node it will stay so */
+} ProvisionState;
 
 /* An attempt under way: what was true as it began, for the claim may change or vanish meanwhile. */
 typedef struct {
     const Claim *claim; /* (owned) */
     const ClassInfo *class;
     const Volume *volume; /* (owned): what is being saved; NULL: not yet */
+    ProvisionState state; /* after a failure */
+    CsiSourceKind source_kind;
+    const char *source_id;  /* interned; NULL: none */
+    gboolean has_secret;    /* of CreateVolume and DeleteVolume: it was read */
+    const char *failure;    /* interned: why the volume that was made goes again (PROV-24) */
+    const char *volume_id;  /* ... which */
+    SimTime clean_up_until; /* ... and how long that is tried */
+    unsigned n_clean_ups;
 } Attempt;
 
 /* By the slot of a claim. */
@@ -44,7 +66,9 @@ typedef struct {
     Sidecar *sidecar;
     gboolean has_topology;  /* VOLUME_ACCESSIBILITY_CONSTRAINTS and the gate Topology */
     gboolean keeps_volumes; /* gate HonorPVReclaimPolicy: the finalizer */
-    gboolean multi_writer;  /* SINGLE_NODE_MULTI_WRITER */
+    gboolean
+        has_own_names; /* --volume-name-prefix, --volume-name-uuid-length are not the defaults */
+    gboolean multi_writer; /* SINGLE_NODE_MULTI_WRITER */
 
     Informer *claims, *volumes, *classes;
     Informer *attachments;       /* NULL: the driver does not attach (PROV-2) */
@@ -52,7 +76,12 @@ typedef struct {
     InformerIndex *attachments_by_volume;
 
     Workers *claim_workers, *volume_workers, *unsaved_workers;
-    GArray *claim_records; /* of ClaimRecord */
+    Workers *clone_workers;     /* NULL: the driver does not clone */
+    InformerIndex *clones;      /* claims by the ObjectKey of the claim that they copy */
+    ApiClient *snapshot_client; /* NULL: the driver has no snapshots */
+    Capacity *capacity;         /* NULL: --enable-capacity is off */
+    ApiClient *capacity_client; /* ... */
+    GArray *claim_records;      /* of ClaimRecord */
     GPtrArray *
         claim_keys; /* by the slot of the volume: the claim's ObjectKey, NULL: not of a claim that we know */
     GHashTable *attempts;    /* ObjectKey of the volume -> Attempt */
@@ -66,6 +95,7 @@ typedef struct {
 
     const char *identity;                                      /* of this start; interned */
     const char *identity_key, *provisioned_by_key, *finalizer; /* interned */
+    const char *clone_finalizer;
     StringMap *annotations; /* of every new volume, shared by them */
     StringList *finalizers;
 } ExternalProvisioner;
@@ -79,6 +109,13 @@ typedef enum {
     CHANGE_OVERWRITE,   /* object: the claim as just written */
     CHANGE_UNSAVED,     /* key: the volume goes to the queue of the unsaved */
     CHANGE_SAVED,       /* key */
+    CHANGE_FAILED,   /* key, number: ProvisionState: the driver, or what was asked of it, said no */
+    CHANGE_SOURCE,   /* key, number: CsiSourceKind, text: its id */
+    CHANGE_SECRET,   /* key: CreateVolume's secret was read */
+    CHANGE_CLEAN_UP, /* key, text: the volume's id, pointer: the failure, number: until when */
+    CHANGE_CLEANED_UP,     /* key: one more try */
+    CHANGE_CAPACITY_NAMED, /* key: of the capacity controller's item */
+    CHANGE_DELETED,        /* object: the volume that the driver deleted */
 } ProvisionerChange;
 
 /* class.c: (owned) */
@@ -86,15 +123,101 @@ ClassInfo *class_info_new(ExternalProvisioner *self, const StorageClass *class);
 void class_info_free(ClassInfo *info);
 /* Returns: (borrowed): NULL: no such class is known */
 const ClassInfo *provisioner_class_info(const ExternalProvisioner *self, const char *class_name);
+/* PROV-21: those that are the driver's. Returns: (owned); @error: (out) (owned): an unknown one of ours, NULL: none */
+StringMap *class_pass_parameters(const StringMap *parameters, char **error);
 
-/* claim-queue.c */
+/* ---- secrets.c ---- */
+
+typedef enum {
+    SECRET_USE_DEFAULT, /* where none of the others is given */
+    SECRET_USE_PROVISIONER,
+    SECRET_USE_CONTROLLER_PUBLISH, /* from here on in the order of VolumeSecret */
+    SECRET_USE_NODE_STAGE,
+    SECRET_USE_NODE_PUBLISH,
+    SECRET_USE_CONTROLLER_EXPAND,
+    SECRET_USE_NODE_EXPAND,
+    N_SECRET_USES,
+} SecretUse;
+
+gboolean secret_key_is_known(const char *key);
+/**
+ * secret_resolve: SEC-1, SEC-2
+ * @claim, @annotations: (nullable): the claim, and what it says of itself
+ * @reference: (out): its name is NULL if the class gives none
+ * Returns: (owned) (nullable): why the parameters make no reference
+ */
+char *secret_resolve(Strings *strings,
+                     SecretUse use,
+                     const StringMap *parameters,
+                     const char *volume_name,
+                     const ObjectKey *claim,
+                     const StringMap *annotations,
+                     SecretReference *reference);
+
+/* ---- claim-queue.c ---- */
+
 void decide_claim(const void *self, Plan *plan);   /* key: of the volume to be */
 void decide_unsaved(const void *self, Plan *plan); /* key: of the volume */
 /* Whether the claim is this driver's to provision, one day (PROV-13.2, PROV-13.3). */
 gboolean provisioner_owns_claim(const ExternalProvisioner *self, const Claim *claim);
+/* PROV-13. @class NULL: it is unknown */
+gboolean
+provisioner_wants(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class);
+/* The claim as the informer, or an own later write, has it. NULL: gone, or another of the same name. */
+const Claim *provisioner_cached_claim(const ExternalProvisioner *self, const ObjectKey *volume);
+/* NULL or "": no node. */
+const char *claim_selected_node(const Claim *claim);
+const Object *provisioner_find(const ExternalProvisioner *self,
+                               Informer *informer,
+                               ObjectKind kind,
+                               const char *name);
+/* How an attempt ends: its plan failed with @state, or has nothing more to do. */
+void attempt_fail(const ExternalProvisioner *self,
+                  Plan *plan,
+                  const Claim *claim,
+                  ProvisionState state,
+                  const char *error);
+void attempt_finish(const ExternalProvisioner *self, Plan *plan);
+/* PROV-17: gives the node up, so that the scheduler chooses again. */
+void attempt_reschedule(const ExternalProvisioner *self,
+                        Plan *plan,
+                        const Claim *claim,
+                        const char *error);
+/* The volume is made: store it. */
+void attempt_save(const ExternalProvisioner *self, Plan *plan, Volume *volume);
 
-/* volume-queue.c */
+/* ---- provision.c ---- */
+
+/* PROV-20. */
+void plan_provision(const ExternalProvisioner *self,
+                    Plan *plan,
+                    const Claim *claim,
+                    const ClassInfo *class);
+/* The same for the attempt that the plan is about. */
+void decide_provision(const void *self, Plan *plan);
+/* PROV-20.8: the source is known. */
+void decide_placed(const void *self, Plan *plan);
+void provision_failed(const ExternalProvisioner *self,
+                      Plan *plan,
+                      const Claim *claim,
+                      ProvisionState state,
+                      const char *error);
+const Attempt *provisioner_attempt(const ExternalProvisioner *self, const Plan *plan);
+
+/* ---- source.c: SRC ---- */
+
+/* Ends with decide_placed(), or fails. */
+void plan_source(const ExternalProvisioner *self, Plan *plan, const Claim *claim);
+void decide_clone_source(const void *self, Plan *plan); /* key: of the claim that is copied */
+/* SRC-3: whether the claim is looked at. */
+gboolean clone_source_is_queued(const Claim *claim);
+void index_clones(InformerIndex *index, const Object *object, Objects *objects);
+
+/* ---- volume-queue.c ---- */
+
 void decide_volume(const void *self, Plan *plan);
+/* PROV-34 for a volume that is to go. @volume NULL is an error, as any without a CSI source */
+void plan_delete_volume(const ExternalProvisioner *self, Plan *plan, const Volume *volume);
 gboolean provisioner_owns_volume(const ExternalProvisioner *self, const Volume *volume);
 /* Whether there is anything to do about it. */
 gboolean provisioner_has_work(const ExternalProvisioner *self, const Volume *volume);

@@ -128,35 +128,111 @@ decide_deleted(const void *data, Plan *plan)
         return;
     }
     plan_because(plan, "PROV-36");
+    if (self->capacity != NULL && informer_get(self->volumes, plan_key(plan)) != NULL) {
+        PlanChange change = {.what = CHANGE_DELETED,
+                             .object = informer_get(self->volumes, plan_key(plan))};
+        plan_change(plan, &change);
+    }
     plan_delete(plan, plan_key(plan), (ObjectUid){0}, -1,
                 PLAN_STOP); /* gone already is an error, too (PROV-45) */
     plan_then(plan, decide_let_go);
 }
 
-static void
-plan_delete_volume(const ExternalProvisioner *self, Plan *plan, const Volume *volume)
+/* PROV-34: nothing of the volume may be attached. Returns: (borrowed): why it stays; NULL: it can go */
+static const char *
+still_attached(const ExternalProvisioner *self, Plan *plan, const Volume *volume)
 {
     unsigned n_attachments = 0;
+    const Object *const *attachments =
+        self->attachments == NULL ? NULL
+                                  : informer_index_get(self->attachments_by_volume,
+                                                       object_name(&volume->meta), &n_attachments);
 
-    if (self->attachments != NULL) {
-        const Object *const *attachments = informer_index_get(
-            self->attachments_by_volume, object_name(&volume->meta), &n_attachments);
-        if (n_attachments > 0) {
-            const Attachment *attachment = (const Attachment *)attachments[0];
-            const char *error =
-                plan_internf(plan, "persistentvolume %s is still attached to node %s",
-                             object_name(&volume->meta), attachment->node_name);
-            delete_failed(plan, &volume->meta, error);
-            return;
-        }
-    }
+    if (n_attachments == 0)
+        return NULL;
+    return plan_internf(plan, "persistentvolume %s is still attached to node %s",
+                        object_name(&volume->meta),
+                        ((const Attachment *)attachments[0])->node_name);
+}
+
+static void
+call_driver(const ExternalProvisioner *self, Plan *plan, const Volume *volume, gboolean has_secret)
+{
+    const char *error = still_attached(self, plan, volume);
     CsiRequest request = {
         .method = CSI_DELETE_VOLUME,
         .timeout_ns = self->options->timeout,
         .volume_id = volume->source->handle,
+        .has_secrets = has_secret,
     };
+
+    if (error != NULL) {
+        delete_failed(plan, &volume->meta, error);
+        return;
+    }
     plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
     plan_then(plan, decide_deleted);
+}
+
+/* Also without its secret, which may have been deleted already, the volume goes. */
+static void
+decide_secret_read(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Volume *volume = VOLUME_CONST(informer_get(self->volumes, plan_key(plan)));
+
+    plan_because(plan, "PROV-34");
+    if (volume != NULL)
+        call_driver(self, plan, volume, plan_code(plan, plan_last_step(plan)) == API_OK);
+}
+
+/* Returns: (owned) (nullable): why there is none; NULL: @secret is set, its name NULL if none is needed */
+static char *
+find_secret(const ExternalProvisioner *self, const Volume *volume, SecretReference *secret)
+{
+    const StringMap *annotations = volume->meta.annotations;
+    const ClassInfo *class;
+
+    *secret = (SecretReference){0};
+    if (string_map_has(annotations, ANNOTATION_DELETION_SECRET) &&
+        string_map_has(annotations, ANNOTATION_DELETION_SECRET_NAMESPACE)) {
+        const char *name = string_map_get(annotations, ANNOTATION_DELETION_SECRET);
+        const char *namespace = string_map_get(annotations, ANNOTATION_DELETION_SECRET_NAMESPACE);
+        if (name[0] != '\0' && namespace[0] != '\0')
+            *secret = (SecretReference){namespace, name};
+        return NULL;
+    }
+    if (volume_class(volume)[0] == '\0' ||
+        (class = provisioner_class_info(self, volume_class(volume))) == NULL)
+        return NULL;
+    g_autofree char *error =
+        secret_resolve(self->base.strings, SECRET_USE_PROVISIONER, class->class->parameters,
+                       object_name(&volume->meta), volume->claim_ref.claim, NULL, secret);
+    return error == NULL ? NULL
+                         : g_strdup_printf("failed to get secretreference for volume %s: %s",
+                                           object_name(&volume->meta), error);
+}
+
+void
+plan_delete_volume(const ExternalProvisioner *self, Plan *plan, const Volume *volume)
+{
+    SecretReference secret;
+
+    if (volume == NULL || volume->source == NULL || volume->source->handle == NULL ||
+        strcmp(volume->source->plugin, "csi") != 0) {
+        delete_failed(plan, volume == NULL ? NULL : &volume->meta, "invalid CSI PV");
+        return;
+    }
+    g_autofree char *error = find_secret(self, volume, &secret);
+    if (error != NULL) {
+        delete_failed(plan, &volume->meta, plan_internf(plan, "%s", error));
+    } else if (secret.name == NULL) {
+        call_driver(self, plan, volume, FALSE);
+    } else {
+        plan_get(plan, objects_key(self->base.objects, KIND_SECRET, secret.namespace, secret.name),
+                 PLAN_DECIDE);
+        plan_then(plan, decide_secret_read);
+    }
 }
 
 void

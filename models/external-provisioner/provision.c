@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "provisioner.h"
+
+#include <string.h>
+
+#include "models/api/secret.h"
+
+#define CAPABILITIES_MAX 4 /* one for each access mode */
+#define CLEAN_UPS_MAX 5    /* PROV-24 */
+
+/* PROV-23: checkError() of external-provisioner's controller.go. All others are final. */
+static const ProvisionState code_states[CSI_N_CODES] = {
+    [CSI_CANCELLED] = PROVISION_BACKGROUND,          [CSI_DEADLINE_EXCEEDED] = PROVISION_BACKGROUND,
+    [CSI_UNAVAILABLE] = PROVISION_BACKGROUND,        [CSI_ABORTED] = PROVISION_BACKGROUND,
+    [CSI_RESOURCE_EXHAUSTED] = PROVISION_RESCHEDULE,
+};
+
+/* PROV-27: columns: the claim's mode, the driver's without and with SINGLE_NODE_MULTI_WRITER. */
+static const struct {
+    AccessModes mode;
+    CsiAccessMode plain, multi_writer;
+} access_modes[CAPABILITIES_MAX] = {
+    {ACCESS_RWO,  CSI_SINGLE_NODE_WRITER,      CSI_SINGLE_NODE_MULTI_WRITER },
+    {ACCESS_ROX,  CSI_MULTI_NODE_READER_ONLY,  CSI_MULTI_NODE_READER_ONLY   },
+    {ACCESS_RWX,  CSI_MULTI_NODE_MULTI_WRITER, CSI_MULTI_NODE_MULTI_WRITER  },
+    {ACCESS_RWOP, CSI_SINGLE_NODE_WRITER,      CSI_SINGLE_NODE_SINGLE_WRITER},
+};
+
+static gboolean
+is_set(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+const Attempt *
+provisioner_attempt(const ExternalProvisioner *self, const Plan *plan)
+{
+    return g_hash_table_lookup(self->attempts, plan_key(plan));
+}
+
+void
+provision_failed(const ExternalProvisioner *self,
+                 Plan *plan,
+                 const Claim *claim,
+                 ProvisionState state,
+                 const char *error)
+{
+    PlanChange change = {.what = CHANGE_FAILED, .key = plan_key(plan), .number = state};
+
+    plan_because(plan, "PROV-17");
+    plan_change(plan, &change);
+    plan_event(plan, &claim->meta, "Warning", "ProvisioningFailed",
+               "failed to provision volume with StorageClass \"%s\": %s", claim_class(claim),
+               error);
+    if (state == PROVISION_RESCHEDULE)
+        attempt_reschedule(self, plan, claim, error);
+    else
+        attempt_fail(self, plan, claim, state, error);
+}
+
+/* ---- The volume ---- */
+
+static char *
+resolve_secret(const ExternalProvisioner *self,
+               const Plan *plan,
+               const Claim *claim,
+               const ClassInfo *class,
+               SecretUse use,
+               SecretReference *reference)
+{
+    return secret_resolve(self->base.strings, use, class->class->parameters, plan_key(plan)->name,
+                          claim->meta.key, claim->meta.annotations, reference);
+}
+
+/* PROV-20.9: the references that the volume will hold. Returns: (owned): NULL: they are sound */
+static char *
+resolve_volume_secrets(const ExternalProvisioner *self,
+                       const Plan *plan,
+                       const Claim *claim,
+                       const ClassInfo *class,
+                       SecretReference *references)
+{
+    char *error = NULL;
+
+    for (unsigned i = 0; i < N_VOLUME_SECRETS && error == NULL; i++)
+        error = resolve_secret(self, plan, claim, class, SECRET_USE_CONTROLLER_PUBLISH + i,
+                               &references[i]);
+    return error;
+}
+
+static VolumeSource *
+make_source(const ExternalProvisioner *self,
+            const Plan *plan,
+            const Attempt *attempt,
+            const CsiResponse *response)
+{
+    const Claim *claim = attempt->claim;
+    VolumeSource source = {
+        .plugin = strings_intern(self->base.strings, "csi"),
+        .driver = self->base.driver_name,
+        .handle = response->volume_id,
+        .fs_type = claim->volume_mode == VOLUME_BLOCK ? NULL : attempt->class->fs_type,
+        .attributes = string_map_with(response->volume_context, self->identity_key, self->identity),
+        .read_only =
+            self->options->controller_publish_readonly && claim->access_modes == ACCESS_ROX,
+    };
+
+    if (attempt->class->names_secrets) {
+        SecretReference references[N_VOLUME_SECRETS] = {{0}};
+        g_autofree char *error =
+            resolve_volume_secrets(self, plan, claim, attempt->class, references);
+        source.secrets = volume_secrets_new(references); /* sound, else nothing was made */
+    }
+    return volume_source_new(&source);
+}
+
+/* With the secret that DeleteVolume will need. Returns: (owned) */
+static StringMap *
+make_annotations(const ExternalProvisioner *self, const Plan *plan, const Attempt *attempt)
+{
+    SecretReference secret;
+
+    if (!attempt->has_secret)
+        return string_map_ref(self->annotations);
+    g_autofree char *error =
+        resolve_secret(self, plan, attempt->claim, attempt->class, SECRET_USE_PROVISIONER, &secret);
+    g_autoptr(StringMap) with_name = string_map_with(
+        self->annotations, strings_intern(self->base.strings, ANNOTATION_DELETION_SECRET),
+        secret.name);
+    return string_map_with(with_name,
+                           strings_intern(self->base.strings, ANNOTATION_DELETION_SECRET_NAMESPACE),
+                           secret.namespace);
+}
+
+/* PROV-25. Returns: (owned) */
+static Volume *
+make_volume(const ExternalProvisioner *self,
+            const Plan *plan,
+            const Attempt *attempt,
+            const CsiResponse *response)
+{
+    const Claim *claim = attempt->claim;
+    const StorageClass *class = attempt->class->class;
+    Volume *volume = VOLUME(object_new(plan_key(plan)));
+
+    volume->meta.annotations = make_annotations(self, plan, attempt);
+    if (self->keeps_volumes)
+        volume->meta.finalizers = string_list_ref(self->finalizers);
+    volume->mount_options = string_list_ref(class->mount_options);
+    volume->class_name = object_name(&class->meta);
+    volume->capacity_bytes =
+        response->capacity_bytes > 0 ? response->capacity_bytes : claim->request_bytes;
+    volume->source = make_source(self, plan, attempt, response);
+    if (self->has_topology && response->n_accessible_topology > 0)
+        volume->node_affinity = node_selector_from_segments(response->accessible_topology,
+                                                            response->n_accessible_topology);
+    volume->claim_ref =
+        (ClaimReference){claim->meta.key, claim->meta.uid, claim->meta.resource_version};
+    volume->access_modes = claim->access_modes;
+    volume->volume_mode = claim->volume_mode;
+    volume->reclaim_policy = class->reclaim_policy;
+    return volume;
+}
+
+/* PROV-24: what was made goes again, at once and with a few tries. */
+static void decide_cleaned_up(const void *data, Plan *plan);
+
+static void
+clean_up(const ExternalProvisioner *self, Plan *plan, const char *volume_id, SimTime until)
+{
+    CsiRequest request = {.method = CSI_DELETE_VOLUME,
+                          .timeout_ns = until - plan_now(plan),
+                          .volume_id = volume_id,
+                          .has_secrets = provisioner_attempt(self, plan)->has_secret};
+
+    plan_because(plan, "PROV-24");
+    plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
+    plan_then(plan, decide_cleaned_up);
+}
+
+static void
+decide_cleaned_up(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Attempt *attempt = provisioner_attempt(self, plan);
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+    PlanChange change = {.what = CHANGE_CLEANED_UP, .key = plan_key(plan)};
+    const char *error = attempt->failure;
+
+    plan_because(plan, "PROV-24");
+    if (response->code != CSI_OK && attempt->n_clean_ups + 1 < CLEAN_UPS_MAX &&
+        plan_now(plan) < attempt->clean_up_until) {
+        plan_change(plan, &change);
+        clean_up(self, plan, attempt->volume_id, attempt->clean_up_until);
+        return;
+    }
+    if (response->code != CSI_OK)
+        error =
+            plan_internf(plan, "%s. Cleanup of volume %s failed, volume is orphaned: %s", error,
+                         plan_key(plan)->name, csi_response_error(response, self->base.strings));
+    provision_failed(self, plan, attempt->claim, PROVISION_BACKGROUND, error);
+}
+
+/* PROV-24. Returns: (borrowed): NULL: the volume is what was asked for */
+static const char *
+check_response(Plan *plan, const Attempt *attempt, const CsiResponse *response)
+{
+    if (response->capacity_bytes > 0 && response->capacity_bytes < attempt->claim->request_bytes)
+        return plan_internf(plan,
+                            "created volume capacity %" G_GINT64_FORMAT
+                            " less than requested capacity %" G_GINT64_FORMAT,
+                            response->capacity_bytes, attempt->claim->request_bytes);
+    if (attempt->source_kind != CSI_SOURCE_NONE && response->source_kind == CSI_SOURCE_NONE)
+        return "volume content source missing";
+    return NULL;
+}
+
+static void
+created_wrongly(const ExternalProvisioner *self,
+                Plan *plan,
+                const CsiResponse *response,
+                const char *error)
+{
+    SimTime until = plan_now(plan) + self->options->timeout;
+    PlanChange change = {.what = CHANGE_CLEAN_UP,
+                         .key = plan_key(plan),
+                         .text = response->volume_id,
+                         .pointer = strings_intern(self->base.strings, error),
+                         .number = until};
+
+    plan_change(plan, &change);
+    clean_up(self, plan, response->volume_id, until);
+}
+
+static void
+decide_created(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Attempt *attempt = provisioner_attempt(self, plan);
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+
+    if (response->code != CSI_OK) {
+        ProvisionState state = code_states[response->code];
+        if (state == PROVISION_RESCHEDULE &&
+            (!self->has_topology || !is_set(claim_selected_node(attempt->claim))))
+            state = PROVISION_FINISHED;
+        provision_failed(self, plan, attempt->claim, state,
+                         csi_response_error(response, self->base.strings));
+        return;
+    }
+    const char *error = check_response(plan, attempt, response);
+    if (error != NULL)
+        created_wrongly(self, plan, response, error);
+    else
+        attempt_save(self, plan, make_volume(self, plan, attempt, response));
+}
+
+/* ---- The request ---- */
+
+static void *
+alloc_in_plan(void *plan, size_t size)
+{
+    return plan_alloc(plan, size);
+}
+
+/* PROV-20.8. Returns: (borrowed): an error, or NULL */
+static const char *
+require_topology(const ExternalProvisioner *self,
+                 Plan *plan,
+                 const Claim *claim,
+                 const ClassInfo *class,
+                 CsiRequest *request)
+{
+    const char *node = is_set(claim_selected_node(claim)) ? claim_selected_node(claim) : NULL;
+    TopologyRequirement requirement;
+    TopologyQuery query = {
+        .cluster = &self->topology,
+        .allowed = &class->allowed,
+        .claim_name = object_name(&claim->meta),
+        .node_name = node,
+        .node = node == NULL ? NULL : NODE(provisioner_find(self, self->nodes, KIND_NODE, node)),
+        .csi_node = node == NULL
+                        ? NULL
+                        : CSI_NODE(provisioner_find(self, self->csi_nodes, KIND_CSI_NODE, node)),
+        .strict = self->options->strict_topology,
+        .immediate = self->options->immediate_topology,
+    };
+    g_autofree char *error = topology_require(&query, &requirement, alloc_in_plan, plan);
+
+    plan_because(plan, requirement.rule);
+    if (error != NULL)
+        return plan_internf(plan, "error generating accessibility requirements: %s", error);
+    request->requisite = requirement.requisite;
+    request->preferred = requirement.preferred;
+    request->n_requisite = request->n_preferred = requirement.n;
+    return NULL;
+}
+
+static const CsiCapability *
+make_capabilities(const ExternalProvisioner *self,
+                  const Claim *claim,
+                  const ClassInfo *class,
+                  CsiCapability *capabilities,
+                  unsigned *n)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(access_modes); i++) {
+        if ((claim->access_modes & access_modes[i].mode) == 0)
+            continue;
+        CsiCapability *capability = &capabilities[(*n)++];
+        *capability = (CsiCapability){.mode = self->multi_writer ? access_modes[i].multi_writer
+                                                                 : access_modes[i].plain};
+        if (claim->volume_mode == VOLUME_BLOCK) {
+            capability->type = CSI_ACCESS_BLOCK;
+            continue;
+        }
+        capability->fs_type = class->fs_type;
+        capability->mount_flags = class->class->mount_options;
+    }
+    return capabilities;
+}
+
+/* PROV-21. Returns: (owned): with what --extra-create-metadata adds */
+static StringMap *
+make_parameters(const ExternalProvisioner *self,
+                const Claim *claim,
+                const ClassInfo *class,
+                const char *volume_name)
+{
+    if (!self->options->extra_create_metadata)
+        return string_map_ref(class->parameters);
+
+    Strings *strings = self->base.strings;
+    g_autoptr(StringMap) with_claim =
+        string_map_with(class->parameters, strings_intern(strings, "csi.storage.k8s.io/pvc/name"),
+                        object_name(&claim->meta));
+    g_autoptr(StringMap) with_namespace =
+        string_map_with(with_claim, strings_intern(strings, "csi.storage.k8s.io/pvc/namespace"),
+                        claim->meta.key->namespace);
+    return string_map_with(with_namespace, strings_intern(strings, "csi.storage.k8s.io/pv/name"),
+                           volume_name);
+}
+
+/* PROV-20.10, PROV-21: CreateVolume. */
+static void
+plan_create_volume(const ExternalProvisioner *self,
+                   Plan *plan,
+                   const Claim *claim,
+                   const ClassInfo *class,
+                   CsiRequest *request)
+{
+    const Attempt *attempt = provisioner_attempt(self, plan);
+    CsiCapability capabilities[CAPABILITIES_MAX];
+    g_autoptr(StringMap) parameters = make_parameters(self, claim, class, plan_key(plan)->name);
+
+    request->method = CSI_CREATE_VOLUME;
+    request->timeout_ns = self->options->timeout;
+    request->name = plan_key(plan)->name;
+    request->required_bytes = claim->request_bytes;
+    request->parameters = parameters;
+    if (attempt != NULL && attempt->claim->meta.key == claim->meta.key) {
+        request->has_secrets = attempt->has_secret;
+        request->source_kind = attempt->source_kind;
+        request->source_id = attempt->source_id;
+    }
+    request->capabilities =
+        make_capabilities(self, claim, class, capabilities, &request->n_capabilities);
+    plan_call(plan, self->base.driver, request, PLAN_DECIDE);
+    plan_then(plan, decide_created);
+}
+
+/* The secret of CreateVolume was read, or there is none. */
+static void
+provision_with_secret(const ExternalProvisioner *self,
+                      Plan *plan,
+                      const Claim *claim,
+                      const ClassInfo *class,
+                      CsiRequest *request)
+{
+    SecretReference references[N_VOLUME_SECRETS];
+    g_autofree char *error =
+        class->names_secrets ? resolve_volume_secrets(self, plan, claim, class, references) : NULL;
+
+    if (error != NULL)
+        provision_failed(self, plan, claim, PROVISION_NO_CHANGE, plan_internf(plan, "%s", error));
+    else if (class->parameter_error != NULL)
+        provision_failed(self, plan, claim, PROVISION_FINISHED, class->parameter_error);
+    else
+        plan_create_volume(self, plan, claim, class, request);
+}
+
+static void
+decide_with_secret(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Attempt *attempt = provisioner_attempt(self, plan);
+    CsiRequest request = {0};
+    const char *error = self->has_topology
+                            ? require_topology(self, plan, attempt->claim, attempt->class, &request)
+                            : NULL;
+
+    plan_because(plan, "PROV-20.9");
+    if (error != NULL)
+        provision_failed(self, plan, attempt->claim, PROVISION_NO_CHANGE, error);
+    else
+        provision_with_secret(self, plan, attempt->claim, attempt->class, &request);
+}
+
+static void
+decide_secret_read(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    int step = plan_last_step(plan);
+    PlanChange change = {.what = CHANGE_SECRET, .key = plan_key(plan)};
+
+    plan_because(plan, "SEC-3");
+    if (plan_code(plan, step) != API_OK) {
+        provision_failed(self, plan, provisioner_attempt(self, plan)->claim, PROVISION_NO_CHANGE,
+                         plan_internf(plan, "error getting secret %s", plan_message(plan, step)));
+        return;
+    }
+    plan_change(plan, &change);
+    plan_then(plan, decide_with_secret);
+}
+
+/* PROV-20.8 on: place, secrets, call. */
+static void
+plan_placed(const ExternalProvisioner *self, Plan *plan, const Claim *claim, const ClassInfo *class)
+{
+    CsiRequest request = {0};
+    SecretReference secret = {0};
+    const char *error =
+        self->has_topology ? require_topology(self, plan, claim, class, &request) : NULL;
+    g_autofree char *secret_error =
+        error == NULL && class->names_secrets
+            ? resolve_secret(self, plan, claim, class, SECRET_USE_PROVISIONER, &secret)
+            : NULL;
+
+    if (error == NULL && secret_error != NULL)
+        error = plan_internf(plan, "%s", secret_error);
+    if (error != NULL) {
+        provision_failed(self, plan, claim, PROVISION_NO_CHANGE, error); /* TOPO-7 */
+    } else if (secret.name == NULL) {
+        provision_with_secret(self, plan, claim, class, &request);
+    } else {
+        plan_because(plan, "SEC-3");
+        plan_get(plan, objects_key(self->base.objects, KIND_SECRET, secret.namespace, secret.name),
+                 PLAN_DECIDE);
+        plan_then(plan, decide_secret_read);
+    }
+}
+
+void
+decide_placed(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Attempt *attempt = provisioner_attempt(self, plan);
+
+    plan_placed(self, plan, attempt->claim, attempt->class);
+}
+
+/* PROV-20.4: what the driver must be able to. Returns: (borrowed): NULL: it is */
+static const char *
+check_capabilities(const ExternalProvisioner *self, const DataSource *source)
+{
+    static const struct {
+        const char *kind; /* of the source; NULL: always */
+        CsiControllerCapabilities needed;
+        const char *error;
+    } needs[] = {
+        {NULL,                    CSI_CONTROLLER_CREATE_DELETE_VOLUME,
+         "CSI driver does not support dynamic provisioning: controller CREATE_DELETE_VOLUME "
+         "capability is not reported"},
+        {"VolumeSnapshot",        CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT,
+         "CSI driver does not support snapshot restore: controller CREATE_DELETE_SNAPSHOT "
+         "capability is not reported"},
+        {"PersistentVolumeClaim", CSI_CONTROLLER_CLONE_VOLUME,
+         "CSI driver does not support clone operations: controller CLONE_VOLUME capability is not "
+         "reported"                  },
+    };
+
+    if ((sidecar_plugin_capabilities(self->sidecar) & CSI_PLUGIN_CONTROLLER_SERVICE) == 0)
+        return "CSI driver does not support dynamic provisioning: plugin CONTROLLER_SERVICE "
+               "capability is not reported";
+    for (unsigned i = 0; i < G_N_ELEMENTS(needs); i++)
+        if ((needs[i].kind == NULL || g_strcmp0(needs[i].kind, source->kind) == 0) &&
+            (sidecar_controller_capabilities(self->sidecar) & needs[i].needed) == 0)
+            return needs[i].error;
+    return NULL;
+}
+
+/* PROV-20.2 to PROV-20.6. Returns: (borrowed): why there can be no request; NULL: there can */
+static const char *
+check_claim(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class)
+{
+    const DataSource *source = &claim->data_source;
+
+    if (source->kind != NULL && is_set(source->namespace))
+        return "cross namespace data sources need the feature gate CrossNamespaceVolumeDataSource";
+    const char *error = check_capabilities(self, source);
+    if (error != NULL)
+        return error;
+    return claim->selector != NULL ? "claim Selector is not supported" : class->fs_type_error;
+}
+
+/* PROV-20.3: somebody else fills a volume from a source that is neither snapshot nor claim. */
+static gboolean
+is_for_populator(const DataSource *source)
+{
+    if (source->kind == NULL || is_set(source->namespace) ||
+        (strcmp(source->kind, "PersistentVolumeClaim") == 0 && !is_set(source->api_group)))
+        return FALSE;
+    return strcmp(source->kind, "VolumeSnapshot") != 0 ||
+           g_strcmp0(source->api_group, "snapshot.storage.k8s.io") != 0;
+}
+
+void
+plan_provision(const ExternalProvisioner *self,
+               Plan *plan,
+               const Claim *claim,
+               const ClassInfo *class)
+{
+    if (is_for_populator(&claim->data_source)) {
+        plan_because(plan, "PROV-20.3");
+        plan_event(plan, &claim->meta, "Normal", "Provisioning",
+                   "Assuming an external populator will provision the volume");
+        attempt_finish(self, plan);
+        return;
+    }
+    const char *error = check_claim(self, claim, class);
+    if (error != NULL)
+        provision_failed(self, plan, claim, PROVISION_FINISHED, error);
+    else if (claim->data_source.kind != NULL)
+        plan_source(self, plan, claim);
+    else
+        plan_placed(self, plan, claim, class);
+}
+
+void
+decide_provision(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Attempt *attempt = provisioner_attempt(self, plan);
+
+    plan_provision(self, plan, attempt->claim, attempt->class);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "provisioner.h"
+
+#include <string.h>
+
+#include "models/api/snapshot.h"
+
+/* Where the data of a new volume comes from: another claim's volume, or a snapshot. What is wrong here changes nothing and is
+ * tried again blindly (SRC-1, SRC-4). */
+
+static void
+source_failed(const ExternalProvisioner *self, Plan *plan, const char *error)
+{
+    const Claim *claim = provisioner_attempt(self, plan)->claim;
+
+    provision_failed(self, plan, claim, PROVISION_NO_CHANGE,
+                     plan_internf(plan,
+                                  "error getting handle for DataSource Type %s by Name %s: %s",
+                                  claim->data_source.kind, claim->data_source.name, error));
+}
+
+static void
+source_found(Plan *plan, CsiSourceKind kind, const char *id)
+{
+    PlanChange change = {.what = CHANGE_SOURCE, .key = plan_key(plan), .number = kind, .text = id};
+
+    plan_change(plan, &change);
+    plan_then(plan, decide_placed);
+}
+
+/* ---- Clones ---- */
+
+static const char not_valid[] = "claim in dataSource not bound or invalid";
+
+static ObjectKey *
+source_key(Objects *objects, const Claim *claim, ObjectKind kind)
+{
+    return objects_key(objects, kind, claim->meta.key->namespace, claim->data_source.name);
+}
+
+static const Claim *
+source_claim(const ExternalProvisioner *self, const Claim *claim)
+{
+    const ObjectKey *key = objects_find_key(self->base.objects, KIND_CLAIM,
+                                            claim->meta.key->namespace, claim->data_source.name);
+
+    return key == NULL ? NULL : CLAIM_CONST(informer_get(self->claims, key));
+}
+
+static void
+decide_held(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Attempt *attempt = provisioner_attempt(self, plan);
+    int step = plan_last_step(plan);
+
+    if (plan_code(plan, step) != API_OK)
+        provision_failed(self, plan, attempt->claim, PROVISION_NO_CHANGE, plan_message(plan, step));
+    else
+        plan_then(plan, decide_placed);
+}
+
+static gboolean
+add_finalizer(Object *object, const void *finalizer)
+{
+    return object_add_finalizer(object, finalizer);
+}
+
+/* SRC-2: the claim that is copied must not go meanwhile. */
+static void
+hold_source(const ExternalProvisioner *self, Plan *plan, const Claim *source, const char *handle)
+{
+    source_found(plan, CSI_SOURCE_VOLUME, handle);
+    if (object_has_finalizer(&source->meta, FINALIZER_CLONE))
+        return;
+    plan_because(plan, "SRC-2");
+    plan_update(plan, &source->meta, add_finalizer, self->clone_finalizer, PLAN_DECIDE);
+    plan_then(plan, decide_held);
+}
+
+/* SRC-1: the volume of the claim that is copied. Returns: NULL: it may be */
+static const char *
+check_source_volume(const Attempt *attempt, const Claim *source, const Volume *volume)
+{
+    const ClaimReference *reference = &volume->claim_ref;
+
+    if (volume->source == NULL || volume->source->driver == NULL ||
+        volume->source->driver != attempt->class->class->provisioner)
+        return not_valid;
+    if (reference->claim != source->meta.key ||
+        !object_uid_equal(reference->uid, source->meta.uid) || volume->phase != VOLUME_BOUND)
+        return not_valid;
+    return source->volume_mode == attempt->claim->volume_mode ? NULL : not_valid;
+}
+
+static void
+decide_cloned_volume(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Attempt *attempt = provisioner_attempt(self, plan);
+    const Claim *source = source_claim(self, attempt->claim);
+    int step = plan_last_step(plan);
+    const char *error = not_valid;
+
+    plan_because(plan, "SRC-1");
+    if (source != NULL && plan_code(plan, step) == API_OK)
+        error = check_source_volume(attempt, source, VOLUME_CONST(plan_object(plan, step)));
+    if (error != NULL)
+        source_failed(self, plan, error);
+    else
+        hold_source(self, plan, source, VOLUME_CONST(plan_object(plan, step))->source->handle);
+}
+
+/* SRC-1: the claim that is copied. Returns: (borrowed): NULL: it may be */
+static const char *
+check_source_claim(const ExternalProvisioner *self,
+                   Plan *plan,
+                   const Claim *claim,
+                   const Claim *source)
+{
+    (void)self;
+    if (source == NULL)
+        return plan_internf(plan,
+                            "error getting PVC %s (namespace \"%s\") from api server: "
+                            "persistentvolumeclaim \"%s\" not found",
+                            claim->data_source.name, claim->meta.key->namespace,
+                            claim->data_source.name);
+    if (source->phase != CLAIM_BOUND)
+        return not_valid;
+    if (object_is_deleted(&source->meta))
+        return not_valid;
+    if (source->class_name == NULL || claim->class_name == NULL)
+        return not_valid;
+    if (claim->request_bytes < source->request_bytes)
+        return plan_internf(plan,
+                            "error, new PVC request must be greater than or equal in size to the "
+                            "specified PVC data source, requested %" G_GINT64_FORMAT
+                            " but source is %" G_GINT64_FORMAT,
+                            claim->request_bytes, source->request_bytes);
+    return source->volume_name == NULL || source->volume_name[0] == '\0' ? not_valid : NULL;
+}
+
+static void
+decide_clone(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Claim *claim = provisioner_attempt(self, plan)->claim;
+    const Claim *source = source_claim(self, claim);
+    const char *error = check_source_claim(self, plan, claim, source);
+
+    plan_because(plan, "SRC-1");
+    if (error != NULL) {
+        source_failed(self, plan, error);
+        return;
+    }
+    plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, source->volume_name),
+             PLAN_DECIDE);
+    plan_then(plan, decide_cloned_volume);
+}
+
+/* ---- Snapshots ---- */
+
+/* SRC-4: what binds snapshot and content together. */
+static gboolean
+is_content_of(const SnapshotContent *content, const VolumeSnapshot *snapshot)
+{
+    const SnapshotReference *reference = &content->snapshot;
+    const Object *meta = &snapshot->meta;
+
+    return reference->name == meta->key->name && reference->namespace == meta->key->namespace &&
+           object_uid_equal(reference->uid, meta->uid);
+}
+
+/* --prevent-volume-mode-conversion */
+static const char *
+check_mode(Plan *plan, const Claim *claim, const SnapshotContent *content)
+{
+    const char *mode = claim->volume_mode == VOLUME_BLOCK ? "Block" : "Filesystem";
+
+    if (content->source_volume_mode == NULL || strcmp(content->source_volume_mode, mode) == 0 ||
+        g_strcmp0(object_annotation(&content->meta, ANNOTATION_ALLOW_MODE_CHANGE), "true") == 0)
+        return NULL;
+    return plan_internf(plan,
+                        "requested volume %s modifies the mode of the source volume but does not "
+                        "have permission to do so. " ANNOTATION_ALLOW_MODE_CHANGE
+                        " annotation is not present on snapshotcontent %s",
+                        claim->meta.key->text, object_name(&content->meta));
+}
+
+/* SRC-4. Returns: (borrowed): NULL: the volume can be made of it */
+static const char *
+check_content(const ExternalProvisioner *self,
+              Plan *plan,
+              const VolumeSnapshot *snapshot,
+              const SnapshotContent *content)
+{
+    const Attempt *attempt = provisioner_attempt(self, plan);
+    const char *name = object_name(&snapshot->meta);
+
+    if (content == NULL || !is_content_of(content, snapshot) ||
+        content->driver != attempt->class->class->provisioner)
+        return plan_internf(plan, "snapshot %s not bound", name);
+    if (!snapshot->ready_to_use)
+        return plan_internf(plan, "snapshot %s is not Ready", name);
+    if (content->handle == NULL)
+        return plan_internf(plan, "snapshot handle %s is not available", name);
+    if (attempt->claim->request_bytes < snapshot->restore_bytes)
+        return plan_internf(plan,
+                            "requested volume size %" G_GINT64_FORMAT
+                            " is less than the size %" G_GINT64_FORMAT
+                            " for the source snapshot %s",
+                            attempt->claim->request_bytes, snapshot->restore_bytes, name);
+    return self->options->prevent_volume_mode_conversion ? check_mode(plan, attempt->claim, content)
+                                                         : NULL;
+}
+
+static void
+decide_content(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    int step = plan_last_step(plan);
+    const VolumeSnapshot *snapshot = (const VolumeSnapshot *)plan_object(plan, step - 1);
+    const SnapshotContent *content =
+        plan_code(plan, step) == API_OK ? (const SnapshotContent *)plan_object(plan, step) : NULL;
+
+    plan_because(plan, "SRC-4");
+    plan_use_client(plan, NULL);
+    const char *error = check_content(self, plan, snapshot, content);
+    if (error != NULL)
+        source_failed(self, plan, error);
+    else
+        source_found(plan, CSI_SOURCE_SNAPSHOT, content->handle);
+}
+
+static void
+decide_snapshot(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const char *name = provisioner_attempt(self, plan)->claim->data_source.name;
+    int step = plan_last_step(plan);
+    const VolumeSnapshot *snapshot = (const VolumeSnapshot *)plan_object(plan, step);
+
+    plan_because(plan, "SRC-4");
+    if (plan_code(plan, step) != API_OK || snapshot->bound_content == NULL)
+        plan_use_client(plan, NULL); /* there will be no other */
+    if (plan_code(plan, step) != API_OK) {
+        source_failed(self, plan,
+                      plan_internf(plan, "error getting snapshot %s from api server: %s", name,
+                                   plan_message(plan, step)));
+    } else if (object_is_deleted(&snapshot->meta)) {
+        source_failed(self, plan,
+                      plan_internf(plan, "snapshot %s is currently being deleted", name));
+    } else if (snapshot->bound_content == NULL) {
+        source_failed(self, plan, plan_internf(plan, "snapshot %s not bound", name));
+    } else {
+        plan_get(
+            plan,
+            objects_key(self->base.objects, KIND_SNAPSHOT_CONTENT, NULL, snapshot->bound_content),
+            PLAN_DECIDE);
+        plan_then(plan, decide_content);
+    }
+}
+
+static void
+decide_restore(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Claim *claim = provisioner_attempt(self, plan)->claim;
+
+    plan_because(plan, "SRC-4");
+    plan_use_client(plan, self->snapshot_client);
+    plan_get(plan, source_key(self->base.objects, claim, KIND_VOLUME_SNAPSHOT), PLAN_DECIDE);
+    plan_then(plan, decide_snapshot);
+}
+
+void
+plan_source(const ExternalProvisioner *self, Plan *plan, const Claim *claim)
+{
+    (void)self;
+    plan_then(plan, strcmp(claim->data_source.kind, "VolumeSnapshot") == 0 ? decide_restore
+                                                                           : decide_clone);
+}
+
+/* ---- Claims that are copied ---- */
+
+void
+index_clones(InformerIndex *index, const Object *object, Objects *objects)
+{
+    const Claim *claim = CLAIM_CONST(object);
+
+    if (claim->data_source.kind != NULL && claim->data_source.name != NULL &&
+        strcmp(claim->data_source.kind, "PersistentVolumeClaim") == 0)
+        index_emit(index, source_key(objects, claim, KIND_CLAIM));
+}
+
+gboolean
+clone_source_is_queued(const Claim *claim)
+{
+    return object_is_deleted(&claim->meta);
+}
+
+static gboolean
+remove_finalizer(Object *object, const void *finalizer)
+{
+    return object_remove_finalizer(object, finalizer);
+}
+
+/* SRC-3 */
+void
+decide_clone_source(const void *data, Plan *plan)
+{
+    const ExternalProvisioner *self = data;
+    const Object *source = informer_get(self->claims, plan_key(plan));
+    unsigned n_clones = 0;
+
+    plan_because(plan, "SRC-3");
+    if (source == NULL || !object_has_finalizer(source, FINALIZER_CLONE))
+        return;
+    const Object *const *clones = informer_index_get(self->clones, plan_key(plan), &n_clones);
+    for (unsigned i = 0; i < n_clones; i++)
+        if (CLAIM_CONST(clones[i])->phase == CLAIM_PENDING) {
+            plan_fail(plan, "unable to remove finalizer from PVC %s: still in use by %s",
+                      source->key->text, object_name(clones[i]));
+            return;
+        }
+    plan_update(plan, source, remove_finalizer, self->clone_finalizer, PLAN_STOP);
+}

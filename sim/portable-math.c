@@ -142,16 +142,28 @@ atanh_tail(double q)
     return sum;
 }
 
-/* e^r for |r| <= ln(2) / 2: Taylor's series, the first term left out is below 2^-57. */
+/* 2^(i / 32), rounded. */
+static const double powers_of_two[] = {
+    /* clang-format off */
+    0x1.0000000000000p+0, 0x1.059b0d3158574p+0, 0x1.0b5586cf9890fp+0, 0x1.11301d0125b51p+0,
+    0x1.172b83c7d517bp+0, 0x1.1d4873168b9aap+0, 0x1.2387a6e756238p+0, 0x1.29e9df51fdee1p+0,
+    0x1.306fe0a31b715p+0, 0x1.371a7373aa9cbp+0, 0x1.3dea64c123422p+0, 0x1.44e086061892dp+0,
+    0x1.4bfdad5362a27p+0, 0x1.5342b569d4f82p+0, 0x1.5ab07dd485429p+0, 0x1.6247eb03a5585p+0,
+    0x1.6a09e667f3bcdp+0, 0x1.71f75e8ec5f74p+0, 0x1.7a11473eb0187p+0, 0x1.82589994cce13p+0,
+    0x1.8ace5422aa0dbp+0, 0x1.93737b0cdc5e5p+0, 0x1.9c49182a3f090p+0, 0x1.a5503b23e255dp+0,
+    0x1.ae89f995ad3adp+0, 0x1.b7f76f2fb5e47p+0, 0x1.c199bdd85529cp+0, 0x1.cb720dcef9069p+0,
+    0x1.d5818dcfba487p+0, 0x1.dfc97337b9b5fp+0, 0x1.ea4afa2a490dap+0, 0x1.f50765b6e4540p+0,
+    /* clang-format on */
+};
+#define N_POWERS 32
+
+/* e^r - 1 for |r| <= ln(2) / 64: Taylor's series, the first term left out is below 2^-57 of e^r. */
 static inline double
-exp_reduced(double r)
+expm1_reduced(double r)
 {
-    double r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
-    double a = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
-    double b = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
-    double c =
-        (1.0 / 3628800 + r * (1.0 / 39916800)) + r2 * (1.0 / 479001600 + r * (1.0 / 6227020800));
-    return 1.0 + (r + r2 * (a + r4 * b + r8 * c));
+    double r2 = r * r;
+    return r + r2 * ((1.0 / 2 + r * (1.0 / 6)) +
+                     r2 * ((1.0 / 24 + r * (1.0 / 120)) + r2 * (1.0 / 720)));
 }
 
 static double
@@ -169,11 +181,17 @@ pm_exp(double x)
         return x > 0 ? __builtin_inf() : 0.0;
     }
 
-    int64_t exponent = (int64_t)(x * LN2_INVERSE + (x < 0 ? -0.5 : 0.5));
-    double r = (x - (double)exponent * LN2_HIGH) - (double)exponent * LN2_LOW;
+    /* x = n ln(2) / 32 + r, n = 32 exponent + place */
+    int64_t n = (int64_t)(x * (N_POWERS * LN2_INVERSE) + (x < 0 ? -0.5 : 0.5));
+    double r = (x - (double)n * (LN2_HIGH / N_POWERS)) - (double)n * (LN2_LOW / N_POWERS);
+    int64_t exponent = n >> 5; /* rounded down */
+    double power = powers_of_two[n & (N_POWERS - 1)];
+    double value = power + power * expm1_reduced(r);
+    if (__builtin_expect(x < 700 && x > -700, 1))
+        return value * power_of_two(exponent);
     int64_t half =
         exponent / 2; /* in two steps: the result may be subnormal, 2^1024 is no number */
-    return exp_reduced(r) * power_of_two(half) * power_of_two(exponent - half);
+    return value * power_of_two(half) * power_of_two(exponent - half);
 }
 
 double

@@ -122,6 +122,7 @@ struct PodWorker {
     gboolean queued;
     gboolean gone;          /* the object is not in the API any more */
     gboolean report_queued; /* in kubelet->reports */
+    GList report_link;
     gboolean reporting;
     unsigned n_mounts;
     PodMount mounts[];
@@ -157,7 +158,8 @@ struct Kubelet {
     GPtrArray *unprocessed; /* workers whose volumes the populator has to read */
     GPtrArray *stopping; /* workers whose volumes the populator has to take out of desired state */
     GPtrArray *due;      /* volumes at which the next reconciler pass must look */
-    GQueue reports;      /* workers whose status is to be written */
+    GPtrArray *passing;  /* those of the pass under way; else empty */
+    GQueue reports;      /* workers whose status is to be written; by their report_link */
     GPtrArray *populating; /* workers of the pass under way; NULL: none */
     PodWorker *populated;  /* the one it is at */
     Plan *populate_plan;

@@ -92,6 +92,7 @@ kubelet_ensure_loops(Kubelet *self)
     self->unprocessed = g_ptr_array_new();
     self->stopping = g_ptr_array_new();
     self->due = g_ptr_array_new();
+    self->passing = g_ptr_array_new();
     self->relist_period = SIM_SECOND; /* KVM-84 */
     self->relist =
         make_loop(self, "kubelet/PLEG relist", LOOP_RELIST, self->relist_period, pod_worker_relist);
@@ -145,8 +146,8 @@ kubelet_clear(void *data)
     g_ptr_array_unref(self->unprocessed);
     g_ptr_array_unref(self->stopping);
     g_ptr_array_unref(self->due);
+    g_ptr_array_unref(self->passing);
     g_clear_pointer(&self->populating, g_ptr_array_unref);
-    g_queue_clear(&self->reports);
 }
 
 static void

@@ -112,12 +112,12 @@ edit_status(Object *object, const void *arg)
 static const char *
 unready_message(Strings *strings, const PodSpec *spec)
 {
-    g_autoptr(GString) text = g_string_new("containers with unready status: [");
+    const char *names = "";
 
     for (unsigned i = 0; i < spec->n_containers && spec->containers != NULL; i++)
-        g_string_append_printf(text, "%s%s", i == 0 ? "" : " ", spec->containers[i].name);
-    g_string_append_c(text, ']');
-    return strings_intern(strings, text->str);
+        names = i == 0 ? spec->containers[i].name
+                       : strings_internf(strings, "%s %s", names, spec->containers[i].name);
+    return strings_internf(strings, "containers with unready status: [%s]", names);
 }
 
 static PodReport *
@@ -139,13 +139,13 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     return report;
 }
 
-/* Whether a patch would change something: else none is sent. */
+/* Whether a patch would change something: else none is sent. The copy owns nothing, and nothing that is owned is edited. */
 static gboolean
 is_news(const Object *stored, const PodReport *report)
 {
-    g_autoptr(Object) copy = object_edit(stored);
+    Pod copy = *POD_CONST(stored);
 
-    return edit_status(copy, report);
+    return edit_status(&copy.meta, report);
 }
 
 static void
@@ -198,16 +198,17 @@ report_done(void *data, Plan *plan, PlanEnd end, const char *message)
 static void
 report_next(Kubelet *self)
 {
-    PodWorker *worker = self->reporting_pod ? NULL : g_queue_pop_head(&self->reports);
+    GList *link = self->reporting_pod ? NULL : g_queue_pop_head_link(&self->reports);
     PlanStart start = {
         .component = &self->base,
         .decide = decide_report,
-        .operation = worker,
         .done = report_done,
     };
 
-    if (worker == NULL)
+    if (link == NULL)
         return;
+    PodWorker *worker = link->data;
+    start.operation = worker;
     start.key = worker->key;
     worker->report_queued = FALSE;
     worker->reporting = TRUE;
@@ -241,6 +242,6 @@ pod_status_changed(PodWorker *worker)
     if (worker->report_queued)
         return;
     worker->report_queued = TRUE;
-    g_queue_push_tail(&self->reports, worker);
+    g_queue_push_tail_link(&self->reports, &worker->report_link);
     report_next(self);
 }

@@ -498,6 +498,7 @@ worker_new(Kubelet *kubelet, const Object *pod)
 
     kubelet_ensure_loops(kubelet);
     self->kubelet = kubelet;
+    self->report_link.data = self;
     self->key = objects_key_at(kubelet->base.objects, KIND_POD, pod->key->slot);
     self->uid = pod->uid;
     self->pod = object_ref(pod);

@@ -387,11 +387,10 @@ gboolean
 volume_manager_reconcile(void *data)
 {
     Kubelet *self = data;
+    GPtrArray *due = self->due;
 
-    if (self->due->len == 0)
-        return FALSE;
-    g_autoptr(GPtrArray) due = g_steal_pointer(&self->due);
-    self->due = g_ptr_array_new();
+    self->due = self->passing;
+    self->passing = due;
     for (unsigned i = 0; i < due->len; i++)
         ((NodeVolume *)due->pdata[i])->due = FALSE;
     for (unsigned i = 0; i < due->len; i++)
@@ -400,7 +399,8 @@ volume_manager_reconcile(void *data)
         mount_volumes(self, due->pdata[i]);
     for (unsigned i = 0; i < due->len; i++)
         tear_down(self, due->pdata[i]); /* may free it */
-    return FALSE;                       /* who makes a volume due again wakes the loop */
+    g_ptr_array_set_size(due, 0);
+    return FALSE; /* who makes a volume due again wakes the loop */
 }
 
 /* ---- What changes ---- */

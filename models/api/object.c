@@ -44,6 +44,7 @@ struct Objects {
     unsigned n_keys;
     unsigned table_size; /* of both; a power of two */
     const char *no_namespace;
+    GHashTable *aliases; /* interned text -> ObjectKey */
 };
 
 const KindClass *
@@ -95,6 +96,7 @@ objects_new(uint64_t seed)
     self->table = g_new0(ObjectKey *, self->table_size);
     self->recent = g_new0(ObjectKey *, self->table_size);
     self->no_namespace = strings_intern(self->strings, "");
+    self->aliases = g_hash_table_new(g_direct_hash, g_direct_equal);
     return self;
 }
 
@@ -108,9 +110,22 @@ objects_free(Objects *self)
     g_ptr_array_unref(self->blocks);
     g_free(self->table);
     g_free(self->recent);
+    g_hash_table_unref(self->aliases);
     strings_free(self->strings);
     sim_memory_destroy(self->memory);
     g_free(self);
+}
+
+ObjectKey *
+objects_find_alias(const Objects *self, const char *text)
+{
+    return g_hash_table_lookup(self->aliases, text);
+}
+
+void
+objects_add_alias(Objects *self, const char *text, ObjectKey *key)
+{
+    g_hash_table_insert(self->aliases, (void *)text, key);
 }
 
 Strings *

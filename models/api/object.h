@@ -57,6 +57,9 @@ Strings *objects_strings(const Objects *self);
 ObjectKey *objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name);
 /* Returns: (borrowed): the key if anybody asked for it before, else NULL */
 ObjectKey *objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name);
+/* Keys whose names are costly to work out (checksums), by what they are made of; @text is interned. NULL: not added yet */
+ObjectKey *objects_find_alias(const Objects *self, const char *text);
+void objects_add_alias(Objects *self, const char *text, ObjectKey *key);
 unsigned objects_n_keys(const Objects *self, ObjectKind kind);
 ObjectKey *objects_key_at(const Objects *self, ObjectKind kind, uint32_t slot);
 /* A function of (seed, kind, namespace, name, incarnation), as a version 4 UUID has its bits. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/volume/plugins.h"
 #include "sim/ticker.h"
 
 #define CSI_PREFIX "kubernetes.io/csi/"
@@ -178,12 +179,8 @@ adc_attachment_key(AttachDetachController *self, AttachPair *pair)
 {
     if (pair->attachment != NULL)
         return pair->attachment;
-
-    g_autofree char *text =
-        g_strconcat(pair->volume->handle, pair->volume->driver, pair->node->name, NULL);
-    g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
-    const char *name = strings_internf(self->base.strings, "csi-%s", sum);
-    pair->attachment = objects_key(self->base.objects, KIND_ATTACHMENT, NULL, name);
+    pair->attachment = volume_attachment_key(self->base.objects, pair->volume->driver,
+                                             pair->volume->handle, pair->node->name);
     g_hash_table_insert(self->pairs_by_attachment, pair->attachment, pair);
     return pair->attachment;
 }

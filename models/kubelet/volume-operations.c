@@ -872,8 +872,8 @@ prepare_device(Kubelet *self, NodeVolume *volume)
     if (!volume_plugin_is_csi(volume->plugin))
         return;
     if (volume->attachable && volume->attachment == NULL)
-        volume->attachment =
-            volume_attachment_key(self->base.objects, pv->source, self->base.node_name);
+        volume->attachment = volume_attachment_key(self->base.objects, pv->source->driver,
+                                                   pv->source->handle, self->base.node_name);
     if (volume->staging_path == NULL)
         volume->staging_path = make_staging_path(self, pv);
 }

@@ -54,14 +54,16 @@ volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *v
 }
 
 ObjectKey *
-volume_attachment_key(Objects *objects, const VolumeSource *source, const char *node_name)
+volume_attachment_key(Objects *objects, const char *driver, const char *handle, const char *node)
 {
-    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
-    char name[sizeof "csi-" + 64];
+    const char *text = strings_internf(objects_strings(objects), "%s%s%s", handle, driver, node);
+    ObjectKey *key = objects_find_alias(objects, text);
 
-    g_checksum_update(checksum, (const guchar *)source->handle, -1);
-    g_checksum_update(checksum, (const guchar *)source->driver, -1);
-    g_checksum_update(checksum, (const guchar *)node_name, -1);
-    g_snprintf(name, sizeof name, "csi-%s", g_checksum_get_string(checksum));
-    return objects_key(objects, KIND_ATTACHMENT, NULL, name);
+    if (key == NULL) {
+        g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+        const char *name = strings_internf(objects_strings(objects), "csi-%s", sum);
+        key = objects_key(objects, KIND_ATTACHMENT, NULL, name);
+        objects_add_alias(objects, text, key);
+    }
+    return key;
 }

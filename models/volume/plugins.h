@@ -23,4 +23,4 @@ gboolean volume_plugin_is_attachable(const VolumePlugin *self, const CsiDriverOb
 const char *volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *volume);
 /* The VolumeAttachment of a CSI volume and a node: "csi-" and the SHA-256 of handle, driver and node (ADC-59). */
 ObjectKey *
-volume_attachment_key(Objects *objects, const VolumeSource *source, const char *node_name);
+volume_attachment_key(Objects *objects, const char *driver, const char *handle, const char *node);

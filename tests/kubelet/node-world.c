@@ -158,7 +158,8 @@ void
 node_world_attach(World *self, const char *name, const char *node)
 {
     const Volume *volume = VOLUME_CONST(world_get(self, KIND_VOLUME, name));
-    ObjectKey *key = volume_attachment_key(self->objects, volume->source, node);
+    ObjectKey *key = volume_attachment_key(self->objects, volume->source->driver,
+                                           volume->source->handle, node);
     Attachment *attachment = world_attachment(self, key->name, name, node);
     const char *unique =
         volume_unique_name(self->strings, volume_plugin_find(volume->source), volume);

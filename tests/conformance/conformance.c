@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 /* conformance FILE...: runs the cases of each file. A line for each case that fails; the last line counts.
- * conformance --suites: the names of the suites that it can run. */
+ * conformance --suites: the names of the suites that it can run.
+ * conformance --stories FILE...: the ids of the cases that are told in words, each of which is a test of its own. */
 
 static const Suite *const suites[] = {
     &pv_controller_suite,
@@ -60,8 +61,16 @@ run_one(const json_t *json, Counts *counts)
     counts->failed++;
 }
 
+static void
+name_story(const json_t *json, Counts *counts)
+{
+    (void)counts;
+    if (is_story(json) && !json_is_false(json_object_get(json, "portable")))
+        puts(json_path_string(json, "id"));
+}
+
 static gboolean
-run_file(const char *path, Counts *counts)
+run_file(const char *path, void (*run)(const json_t *json, Counts *counts), Counts *counts)
 {
     json_error_t error;
     json_t *cases = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
@@ -74,29 +83,36 @@ run_file(const char *path, Counts *counts)
         json_decref(cases);
         return FALSE;
     }
-    json_array_foreach(cases, i, item) run_one(item, counts);
+    json_array_foreach(cases, i, item) run(item, counts);
     json_decref(cases);
     return TRUE;
+}
+
+static void
+print_suites(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(suites); i++)
+        puts(suites[i]->name);
 }
 
 int
 main(int argc, char **argv)
 {
+    gboolean readable = TRUE, names_stories = argc > 1 && g_str_equal(argv[1], "--stories");
     Counts counts = {0};
-    gboolean readable = TRUE;
 
-    if (argc == 2 && g_str_equal(argv[1], "--suites")) {
-        for (unsigned i = 0; i < G_N_ELEMENTS(suites); i++)
-            puts(suites[i]->name);
-        return 0;
-    }
     if (argc < 2) {
-        fprintf(stderr, "usage: conformance FILE...\n");
+        fprintf(stderr, "usage: conformance [--stories] FILE...\n       conformance --suites\n");
         return 2;
     }
-    for (int i = 1; i < argc; i++)
-        readable = run_file(argv[i], &counts) && readable;
-    printf("%u passed, %u failed, %u skipped\n", counts.passed, counts.failed, counts.skipped);
+    if (g_str_equal(argv[1], "--suites")) {
+        print_suites();
+        return 0;
+    }
+    for (int i = 1 + names_stories; i < argc; i++)
+        readable = run_file(argv[i], names_stories ? name_story : run_one, &counts) && readable;
+    if (!names_stories)
+        printf("%u passed, %u failed, %u skipped\n", counts.passed, counts.failed, counts.skipped);
     if (!readable)
         return 2;
     return counts.failed == 0 ? 0 : 1;

@@ -68,7 +68,7 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
     uint64_t seed = options->seed == 0 ? 1 : options->seed;
     SimOptions sim_options = {.seed = seed, .polling = options->polling};
 
-    *self = (StorageWorld){0};
+    *self = (StorageWorld){.set_flags = options->set_flags};
     if (options->slow)
         timing_init_slow(&self->timing);
     else
@@ -92,8 +92,11 @@ static void *
 default_options(void *data, const ProcessClass *class)
 {
     const StorageWorld *self = data;
+    void *flags = process_options_new(class, objects_strings(self->objects));
 
-    return process_options_new(class, objects_strings(self->objects));
+    if (self->set_flags != NULL)
+        self->set_flags(class, flags);
+    return flags;
 }
 
 void

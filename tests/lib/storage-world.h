@@ -14,6 +14,7 @@ typedef struct {
     GString *log;       /* requests as answered: "PUT pv/a, GET pvc/c 404" */
     gboolean log_times; /* "1.000000000 PUT pv/a" */
     int64_t refused;    /* requests that ended with 409 */
+    void (*set_flags)(const ProcessClass *class, void *flags);
 } StorageWorld;
 
 typedef struct {
@@ -22,6 +23,8 @@ typedef struct {
     gboolean throttled;    /* clients have their limits */
     gboolean slow;         /* requests and watches take random milliseconds; else no time at all */
     int32_t minor_version; /* 0: 32 */
+    /* Sets flags of a process that is started: its options struct. NULL: all default */
+    void (*set_flags)(const ProcessClass *class, void *flags);
 } StorageWorldOptions;
 
 void storage_world_init(StorageWorld *self, const StorageWorldOptions *options /* NULL: none */);

@@ -229,6 +229,47 @@ a_change_unsettles_both_halves(void **state)
     world_clear(&world);
 }
 
+/* ---- Stories of the recorded tests, by their ids ---- */
+
+static void
+count_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    (void)where;
+    (void)message;
+    (void)hint;
+    ++*(unsigned *)parser->data;
+}
+
+/* A version that cannot be read is a fault where objects come in, so none such is ever offered to the cache. */
+static void
+an_unreadable_version_comes_not_in(void **state)
+{
+    g_autoptr(GString) path = g_string_new(NULL);
+    unsigned n_faults = 0;
+    World world;
+
+    (void)state;
+    world_init(&world);
+    ApiParser parser = {
+        .objects = world.objects, .report = count_fault, .data = &n_faults, .path = path};
+    json_t *manifest = json_pack(
+        "{s:s, s:s, s:{s:s, s:s}, s:{s:[s], s:{s:s}, s:{s:s}}}", "apiVersion", "v1", "kind",
+        "PersistentVolume", "metadata", "name", "pv-name", "resourceVersion", "1", "spec",
+        "accessModes", "ReadWriteOnce", "capacity", "storage", "1Gi", "hostPath", "path", "/data");
+    g_autoptr(Object) good = api_parser_object(&parser, manifest);
+    assert_int_equal(n_faults, 0);
+    pv_cache_store(world.cache, good);
+
+    json_object_set_new(json_object_get(manifest, "metadata"), "resourceVersion",
+                        json_string("xxx"));
+    g_autoptr(Object) bad = api_parser_object(&parser, manifest);
+    assert_int_equal(n_faults, 1);
+    pv_cache_store(world.cache, bad);
+    assert_ptr_equal(pv_cache_get(world.cache, good->key), good);
+    json_decref(manifest);
+    world_clear(&world);
+}
+
 int
 main(void)
 {
@@ -236,6 +277,7 @@ main(void)
         cmocka_unit_test(finds_what_a_search_of_everything_finds),
         cmocka_unit_test(keeps_the_newer_version),
         cmocka_unit_test(a_change_unsettles_both_halves),
+        {"pvctrl-VersionedCache-02", an_unreadable_version_comes_not_in, NULL, NULL, NULL},
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

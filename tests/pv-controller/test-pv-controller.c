@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kube-controller-manager.h"
 #include "models/pv-controller/pv-controller.h"
 #include "sim/random.h"
 #include "tests/lib/storage-world.h"
@@ -639,6 +640,35 @@ sleeping_equals_polling(void **state)
     }
 }
 
+/* ---- Stories of the recorded tests, by their ids ---- */
+
+static void
+switch_provisioning_off(const ProcessClass *class, void *flags)
+{
+    KubeControllerManagerOptions *options = flags;
+
+    (void)class;
+    options->enable_dynamic_provisioning = FALSE;
+}
+
+static void
+asks_for_no_volume_if_told_so(void **state)
+{
+    StorageWorldOptions options = {.set_flags = switch_provisioning_off};
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, &options);
+    storage_world_class(&world, "fast", "csi.test", BINDING_IMMEDIATE);
+    storage_world_start(&world);
+    storage_world_create(&world, storage_world_claim(&world, "c", 5, "fast"));
+    storage_world_run(&world, 40 * SIM_SECOND);
+    g_autofree char *events = storage_world_events(&world);
+    assert_string_equal(storage_world_log(&world), "");
+    assert_string_equal(events, "");
+    storage_world_clear(&world);
+}
+
 int
 main(void)
 {
@@ -648,6 +678,7 @@ main(void)
         cmocka_unit_test(sleeps_when_all_is_settled),
         cmocka_unit_test(binds_one_claim_after_the_other),
         cmocka_unit_test(sleeping_equals_polling),
+        {"pvctrl-ProvisioningDisabled-01", asks_for_no_volume_if_told_so, NULL, NULL, NULL},
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,17 +256,19 @@ an_unreadable_version_comes_not_in(void **state)
         "{s:s, s:s, s:{s:s, s:s}, s:{s:[s], s:{s:s}, s:{s:s}}}", "apiVersion", "v1", "kind",
         "PersistentVolume", "metadata", "name", "pv-name", "resourceVersion", "1", "spec",
         "accessModes", "ReadWriteOnce", "capacity", "storage", "1Gi", "hostPath", "path", "/data");
-    g_autoptr(Object) good = api_parser_object(&parser, manifest);
+    Object *good = api_parser_object(&parser, manifest);
     assert_int_equal(n_faults, 0);
     pv_cache_store(world.cache, good);
 
     json_object_set_new(json_object_get(manifest, "metadata"), "resourceVersion",
                         json_string("xxx"));
-    g_autoptr(Object) bad = api_parser_object(&parser, manifest);
+    Object *bad = api_parser_object(&parser, manifest);
     assert_int_equal(n_faults, 1);
     pv_cache_store(world.cache, bad);
     assert_ptr_equal(pv_cache_get(world.cache, good->key), good);
     json_decref(manifest);
+    object_unref(good);
+    object_unref(bad);
     world_clear(&world);
 }
 

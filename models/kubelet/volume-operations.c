@@ -469,11 +469,11 @@ attachment_error(Plan *plan, const PendingOperation *operation)
                             source_of(operation)->handle, name, plan_message(plan, step));
     if (object_is_deleted(object))
         return "volume attachment is being deleted";
+    if (attachment->attached) /* whatever a second call of the attacher said afterwards (RACE-2) */
+        return NULL;
     if (attachment->attach_error.message != NULL)
         return attachment->attach_error.message;
-    if (!attachment->attached)
-        return plan_internf(plan, "volume attachment %s is not attached", name);
-    return NULL;
+    return plan_internf(plan, "volume attachment %s is not attached", name);
 }
 
 static void

@@ -169,7 +169,7 @@ add_driver(Maker *self, const char *name, gboolean attaches)
     if (attaches)
         g_string_append_printf(self->spec, "      external-attacher: {worker-threads: %u}\n",
                                between(self, 1, 20));
-    if (one_in(self, 4))
+    if (!self->has_limit && one_in(self, 4))
         g_string_append(self->spec, "    nodePlugin: {registersAfter: {uniform: [100ms, 20s]}}\n");
     g_string_append_printf(self->objects,
                            "---\napiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: "

@@ -124,7 +124,7 @@ call_replied(void *data, const CsiResponse *response)
     if (plan->component != NULL) {
         Step *step = plan_step(plan, plan->cursor);
         plan->call_id = 0;
-        step->call.response = csi_response_copy(response);
+        step->call.response = csi_response_copy(plan->memory, response);
         step->code = response->code == CSI_OK ? API_OK : API_INVALID;
         step->message = response->code == CSI_OK
                             ? NULL

@@ -37,7 +37,7 @@ operation_free(const PlanStart *start)
 }
 
 static void
-step_clear(Step *step)
+step_clear(SimMemory *memory, Step *step)
 {
     const Object *object = NULL;
 
@@ -46,8 +46,8 @@ step_clear(Step *step)
         object = step->write.request.object;
         break;
     case STEP_CALL:
-        csi_request_free(step->call.request);
-        csi_response_free(step->call.response);
+        csi_request_free(memory, step->call.request);
+        csi_response_free(memory, step->call.response);
         break;
     case STEP_EVENT:
         object = step->event.object;
@@ -77,7 +77,7 @@ void
 plan_forget_steps(Plan *self)
 {
     for (unsigned i = 0; i < self->n_steps; i++)
-        step_clear(plan_step(self, i));
+        step_clear(self->memory, plan_step(self, i));
     self->n_steps = 0;
     while (self->blocks != NULL) {
         PlanBlock *block = self->blocks;
@@ -374,7 +374,7 @@ plan_call(Plan *self, CsiDriver *driver, const CsiRequest *request, PlanErrors e
     Step *step = plan_add(self, STEP_CALL, errors);
 
     step->call.driver = driver;
-    step->call.request = csi_request_copy(request);
+    step->call.request = csi_request_copy(self->memory, request);
     return last_index(self);
 }
 

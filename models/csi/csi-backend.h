@@ -49,10 +49,9 @@ struct CsiDriver {
     Strings *strings;
     const char *name; /* interned */
     CsiWaits waits;
-    GArray *slots;          /* of CsiSlot: calls in flight, by the low half of their ids */
-    GArray *free_slots;     /* of unsigned; last in, first out */
-    GArray *observers;      /* of CsiObserver */
-    GPtrArray *spare_calls; /* memory of calls that ended */
+    GArray *slots;      /* of CsiSlot: calls in flight, by the low half of their ids */
+    uint32_t free_slot; /* the place given back last, + 1; 0: none is free */
+    GArray *observers;  /* of CsiObserver */
     unsigned n_in_flight;
     gboolean starting; /* inside class->start(): no reply may leave */
 };

@@ -238,34 +238,51 @@ request_unref_all(const CsiRequest *request)
 }
 
 CsiRequest *
-csi_request_copy(const CsiRequest *request)
+csi_request_copy(SimMemory *memory, const CsiRequest *request)
 {
-    CsiRequest *copy = g_malloc(sizeof *copy + arrays_size(request));
+    CsiRequest *copy = sim_memory_take(memory, sizeof *copy + arrays_size(request));
 
     request_init_copy(copy, request, (char *)(copy + 1));
     return copy;
 }
 
 void
-csi_request_free(CsiRequest *request)
+csi_request_free(SimMemory *memory, CsiRequest *request)
 {
     if (request == NULL)
         return;
     request_unref_all(request);
-    g_free(request);
+    sim_memory_give(memory, request, sizeof *request + arrays_size(request));
+}
+
+static size_t
+topology_size(const CsiResponse *response)
+{
+    return response->n_accessible_topology * sizeof *response->accessible_topology;
+}
+
+static size_t
+entries_size(const CsiResponse *response)
+{
+    return response->n_entries * sizeof *response->entries;
+}
+
+static size_t
+response_size(const CsiResponse *response)
+{
+    return sizeof *response + topology_size(response) + entries_size(response);
 }
 
 CsiResponse *
-csi_response_copy(const CsiResponse *response)
+csi_response_copy(SimMemory *memory, const CsiResponse *response)
 {
-    size_t topology_size = response->n_accessible_topology * sizeof *response->accessible_topology;
-    size_t entries_size = response->n_entries * sizeof *response->entries;
-    CsiResponse *copy = g_malloc(sizeof *copy + topology_size + entries_size);
+    CsiResponse *copy = sim_memory_take(memory, response_size(response));
     char *place = (char *)(copy + 1);
 
     *copy = *response;
-    copy->accessible_topology = place_array(&place, response->accessible_topology, topology_size);
-    copy->entries = place_array(&place, response->entries, entries_size);
+    copy->accessible_topology =
+        place_array(&place, response->accessible_topology, topology_size(response));
+    copy->entries = place_array(&place, response->entries, entries_size(response));
     ref_maps(copy->accessible_topology, copy->n_accessible_topology);
     for (unsigned i = 0; i < copy->n_entries; i++)
         string_list_ref(copy->entries[i].published_node_ids);
@@ -275,7 +292,7 @@ csi_response_copy(const CsiResponse *response)
 }
 
 void
-csi_response_free(CsiResponse *response)
+csi_response_free(SimMemory *memory, CsiResponse *response)
 {
     if (response == NULL)
         return;
@@ -284,7 +301,7 @@ csi_response_free(CsiResponse *response)
         string_list_unref((StringList *)response->entries[i].published_node_ids);
     unref_map(response->volume_context);
     unref_map(response->publish_context);
-    g_free(response);
+    sim_memory_give(memory, response, response_size(response));
 }
 
 const char *
@@ -299,6 +316,7 @@ csi_response_error(const CsiResponse *response, Strings *strings)
 typedef struct {
     CsiCall *call; /* NULL: free */
     uint32_t generation;
+    uint32_t next_free; /* if free: place + 1; 0: the last */
 } CsiSlot;
 
 static CsiSlot *
@@ -310,29 +328,28 @@ slot_at(const CsiDriver *self, unsigned i)
 static CsiCallId
 take_slot(CsiDriver *self, CsiCall *call)
 {
-    unsigned i;
-
-    if (self->free_slots->len > 0) {
-        i = g_array_index(self->free_slots, unsigned, self->free_slots->len - 1);
-        g_array_set_size(self->free_slots, self->free_slots->len - 1);
-    } else {
-        i = self->slots->len;
-        g_array_set_size(self->slots, i + 1);
+    if (self->free_slot == 0) {
+        g_array_set_size(self->slots, self->slots->len + 1);
+        self->free_slot = self->slots->len;
     }
-    CsiSlot *slot = slot_at(self, i);
+    uint32_t place = self->free_slot;
+    CsiSlot *slot = slot_at(self, place - 1);
+    self->free_slot = slot->next_free;
     slot->call = call;
     slot->generation++;
     self->n_in_flight++;
-    return (CsiCallId)slot->generation << 32 | (i + 1);
+    return (CsiCallId)slot->generation << 32 | place;
 }
 
 static void
 leave_slot(CsiDriver *self, CsiCallId id)
 {
-    unsigned i = (unsigned)(id & UINT32_MAX) - 1;
+    uint32_t place = (uint32_t)(id & UINT32_MAX);
+    CsiSlot *slot = slot_at(self, place - 1);
 
-    slot_at(self, i)->call = NULL;
-    g_array_append_val(self->free_slots, i);
+    slot->call = NULL;
+    slot->next_free = self->free_slot;
+    self->free_slot = place;
     self->n_in_flight--;
 }
 
@@ -361,18 +378,13 @@ csi_driver_init(CsiDriver *self,
     self->name = strings_intern(strings, name);
     self->waits = *waits;
     self->slots = g_array_new(FALSE, TRUE, sizeof(CsiSlot));
-    self->free_slots = g_array_new(FALSE, FALSE, sizeof(unsigned));
     self->observers = g_array_new(FALSE, FALSE, sizeof(CsiObserver));
-    self->spare_calls = g_ptr_array_new_with_free_func(g_free);
 }
 
-/* A run makes millions of calls: their memory is used again. */
 static CsiCall *
 call_new(CsiDriver *driver, const CsiRequest *request)
 {
-    GPtrArray *spare = driver->spare_calls;
-    CsiCall *call = spare->len == 0 ? g_malloc(driver->class->call_size)
-                                    : g_ptr_array_steal_index(spare, spare->len - 1);
+    CsiCall *call = sim_memory_take(sim_memory(driver->sim), driver->class->call_size);
     size_t size = arrays_size(request);
 
     memset(call, 0, driver->class->call_size);
@@ -388,11 +400,13 @@ call_new(CsiDriver *driver, const CsiRequest *request)
 static void
 call_free(CsiCall *call)
 {
-    call->driver->class->call_clear(call->driver, call);
-    sim_cancel(call->driver->sim, call->deadline);
+    CsiDriver *driver = call->driver;
+
+    driver->class->call_clear(driver, call);
+    sim_cancel(driver->sim, call->deadline);
     request_unref_all(call->request);
     g_free(call->arrays);
-    g_ptr_array_add(call->driver->spare_calls, call);
+    sim_memory_give(sim_memory(driver->sim), call, driver->class->call_size);
 }
 
 void
@@ -406,9 +420,7 @@ csi_driver_free(CsiDriver *self)
             call_free(slot_at(self, i)->call);
     self->class->free(self);
     g_array_unref(self->slots);
-    g_array_unref(self->free_slots);
     g_array_unref(self->observers);
-    g_ptr_array_unref(self->spare_calls);
     g_free(self);
 }
 

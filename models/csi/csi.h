@@ -246,13 +246,11 @@ typedef struct {
     const char *next_token; /* NULL: the end */
 } CsiResponse;
 
-/* For who must keep one: a copy with all it leads to. Returns: (owned) */
-CsiResponse *csi_response_copy(const CsiResponse *response);
-void csi_response_free(CsiResponse *response);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(CsiResponse, csi_response_free)
-CsiRequest *csi_request_copy(const CsiRequest *request);
-void csi_request_free(CsiRequest *request);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(CsiRequest, csi_request_free)
+/* For who must keep one: a copy with all it leads to, of @memory and given back there. Returns: (owned) */
+CsiResponse *csi_response_copy(SimMemory *memory, const CsiResponse *response);
+void csi_response_free(SimMemory *memory, CsiResponse *response);
+CsiRequest *csi_request_copy(SimMemory *memory, const CsiRequest *request);
+void csi_request_free(SimMemory *memory, CsiRequest *request);
 
 /* "rpc error: code = Internal desc = …", as callers log it and write it into Events; interned in @strings. */
 const char *csi_response_error(const CsiResponse *response, Strings *strings);
@@ -273,7 +271,8 @@ void csi_driver_abandon(CsiDriver *driver, CsiCallId id);
 
 /* What NodeGetInfo on @node_name would answer, at once and without a call: for the state that a cluster starts with.
  * @response: (out): borrowed from the driver. Returns: FALSE: the back end does not know beforehand */
-gboolean csi_driver_foresee_node_info(CsiDriver *driver, const char *node_name, CsiResponse *response);
+gboolean
+csi_driver_foresee_node_info(CsiDriver *driver, const char *node_name, CsiResponse *response);
 const char *csi_driver_name(const CsiDriver *driver);
 /* calls in the back end, with or without a caller */
 unsigned csi_driver_in_flight(const CsiDriver *driver);

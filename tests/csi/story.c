@@ -430,7 +430,7 @@ story_free(Story *self)
     if (self == NULL)
         return;
     csi_driver_free(csi_modelled_driver_base(self->driver));
-    csi_response_free(self->last);
+    csi_response_free(sim_memory(self->sim), self->last);
     g_ptr_array_unref(self->calls);
     g_ptr_array_unref(self->maps);
     g_ptr_array_unref(self->dists);
@@ -471,8 +471,8 @@ replied(void *data, const CsiResponse *response)
     call->done = TRUE;
     self->step = call->step;
     self->last_took = sim_now(self->sim) - call->started_at;
-    csi_response_free(self->last);
-    self->last = csi_response_copy(response);
+    csi_response_free(sim_memory(self->sim), self->last);
+    self->last = csi_response_copy(sim_memory(self->sim), response);
     if (response->code != call->expected)
         STORY_FAIL(self, "%s, expected %s (%s)", csi_code_name(response->code),
                    csi_code_name(call->expected),

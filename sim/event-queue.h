@@ -93,14 +93,14 @@ event_queue_length(const EventQueue *self)
 static inline gboolean
 event_queue_line_is_next(const EventQueue *self)
 {
-    return self->line_end > 0 &&
+    return G_UNLIKELY(self->line_end > 0) &&
            (self->length == 0 || self->line[self->line_first] < self->heap[0]);
 }
 
 static inline SimTime
 event_queue_next_at(const EventQueue *self)
 {
-    if (self->line_end > 0)
+    if (G_UNLIKELY(self->line_end > 0))
         return event_key_time(self->line[self->line_first]);
     return self->length == 0 ? SIM_TIME_MAX : event_key_time(self->heap[0]);
 }
@@ -255,7 +255,7 @@ event_queue_pop(EventQueue *self, EventRecord *record)
 
     *record = self->slab[slot];
     event_queue_release(self, &self->slab[slot], slot);
-    if (self->n_dead > 0 &&
+    if (G_UNLIKELY(self->n_dead > 0) &&
         ((self->length > 0 && event_key_is_dead(self, self->heap[0])) || self->line_end > 0))
         event_queue_drop_dead(self);
     return key;

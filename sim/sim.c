@@ -49,7 +49,8 @@ sim_free(Sim *self)
 {
     if (self == NULL)
         return;
-    while (event_queue_length(&self->queue) > 0) { /* one by one: what frees its data may cancel other events */
+    while (event_queue_length(&self->queue) >
+           0) { /* one by one: what frees its data may cancel other events */
         EventRecord record;
         event_queue_pop(&self->queue, &record);
         event_record_free_data(&record);
@@ -102,7 +103,7 @@ sim_events_pending(const Sim *self)
     return event_queue_length(&self->queue) - self->queue.n_dead;
 }
 
-/* What hardly ever is the case. Out of line: so the rest needs no stack. */
+/* What is not the case as a rule. Out of line: so the rest needs no stack. */
 static G_GNUC_NO_INLINE SimEventId
 schedule_slowly(Sim *self, uint64_t delay, uint64_t tick_order, EventRecord record)
 {
@@ -112,19 +113,20 @@ schedule_slowly(Sim *self, uint64_t delay, uint64_t tick_order, EventRecord reco
         event_record_free_data(&record);
         return 0;
     }
-    event_queue_prepare(&self->queue);
+    if (event_queue_is_full(&self->queue))
+        event_queue_prepare(&self->queue);
+    if (delay == 0 && tick_order == 0)
+        return event_queue_push_now(&self->queue, at, &record);
     return event_queue_push(&self->queue, at, tick_order, &record);
 }
 
-/* @delay: from now; as it is unsigned, one comparison finds the past and never. */
+/* @delay: from now; as it is unsigned, one comparison finds the past, now and never. */
 static inline SimEventId
 schedule(Sim *self, uint64_t delay, uint64_t tick_order, EventRecord record)
 {
-    if (G_UNLIKELY(delay >= (uint64_t)(SIM_TIME_MAX - self->now) ||
+    if (G_UNLIKELY(delay - 1 >= (uint64_t)(SIM_TIME_MAX - self->now) - 1 ||
                    event_queue_is_full(&self->queue)))
         return schedule_slowly(self, delay, tick_order, record);
-    if (delay == 0 && tick_order == 0)
-        return event_queue_push_now(&self->queue, self->now, &record);
     return event_queue_push(&self->queue, self->now + (SimTime)delay, tick_order, &record);
 }
 
@@ -230,10 +232,10 @@ sim_step(Sim *self)
 unsigned
 sim_step_until(Sim *self, SimTime end, unsigned n_max)
 {
+    SimTime last = MIN(end, SIM_TIME_MAX - 1); /* an empty queue's next is never */
     unsigned n = 0;
 
-    while (n < n_max && event_queue_next_at(&self->queue) <= end &&
-           event_queue_length(&self->queue) > 0) {
+    while (n < n_max && event_queue_next_at(&self->queue) <= last) {
         fire_next(self);
         n++;
     }
@@ -254,11 +256,12 @@ instant_is_over(Sim *self, SimTime end)
 gboolean
 sim_run_until(Sim *self, SimTime end)
 {
+    SimTime last = MIN(end, SIM_TIME_MAX - 1); /* an empty queue's next is never */
+
     g_assert(end >= self->now && !self->running);
     self->running = TRUE;
     self->stopping = FALSE;
-    while (event_queue_next_at(&self->queue) <= end && event_queue_length(&self->queue) > 0 &&
-           !self->stopping)
+    while (event_queue_next_at(&self->queue) <= last && !self->stopping)
         fire_next(self);
     self->running = FALSE;
     self->cause = 0; /* who acts from outside does not do so because of the last event */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/attach-detach-controller/attach-detach-controller.h"
 #include "models/ephemeral-volume/ephemeral-volume.h"
+#include "models/expand-controller/expand-controller.h"
 #include "models/external-attacher/external-attacher.h"
 #include "models/external-provisioner/external-provisioner.h"
+#include "models/external-resizer/external-resizer.h"
 #include "models/garbage-collector/garbage-collector.h"
 #include "models/kubelet/kubelet.h"
 #include "models/pv-controller/pv-controller.h"
@@ -23,5 +25,7 @@ const ModelClass *const model_classes[] = {
     &stateful_set_controller_class,
     &garbage_collector_class,
     &ephemeral_volume_class,
+    &expand_controller_class,
+    &external_resizer_class,
     NULL,
 };

@@ -468,8 +468,9 @@ find_subject(CsiModelledDriver *self, ModelledCall *call, const MethodClass *met
     switch (method->subject) {
     case SUBJECT_NONE:
         break;
-    case SUBJECT_NODE:
-        call->subject = &call->node->subject;
+    case SUBJECT_NODE: /* NULL: capabilities, from the controller's socket */
+        if (call->node != NULL)
+            call->subject = &call->node->subject;
         break;
     case SUBJECT_NEW_VOLUME:
         call->volume = modelled_volume_by_name(self, request->name);

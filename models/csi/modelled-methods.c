@@ -81,7 +81,11 @@ modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call)
         method->capability) /* CSI-7 */
         return modelled_refuse(call, CSI_UNIMPLEMENTED, "method %s not implemented",
                                csi_method_name(request->method));
-    if (service == CSI_NODE &&
+    /* What nodes can do the program behind the controller's socket knows as well. */
+    gboolean needs_node =
+        service == CSI_NODE &&
+        (request->served_by != NULL || request->method != CSI_NODE_GET_CAPABILITIES);
+    if (needs_node &&
         (request->served_by == NULL || modelled_node_by_name(driver, request->served_by) == NULL))
         return modelled_refuse(call, CSI_UNAVAILABLE,
                                "connection error: no plugin of %s on node %s", driver->base.name,

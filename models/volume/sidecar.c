@@ -12,6 +12,7 @@ struct Sidecar {
     SidecarOptions options;
     CsiPluginCapabilities plugin_capabilities;
     CsiControllerCapabilities controller_capabilities;
+    CsiNodeCapabilities node_capabilities;
     CsiCallId call;
     SimEventId event;
 };
@@ -67,6 +68,8 @@ sidecar_reply(void *data, const CsiResponse *response)
         self->plugin_capabilities = response->plugin_capabilities;
     if (response->controller_capabilities != 0)
         self->controller_capabilities = response->controller_capabilities;
+    if (response->node_capabilities != 0)
+        self->node_capabilities = response->node_capabilities;
 }
 
 static void
@@ -108,13 +111,28 @@ static void
 controller_capabilities_reply(void *data, const CsiResponse *response)
 {
     Sidecar *self = data;
+    CsiControllerCapabilities unless = self->options.node_unless;
+
+    sidecar_reply(self, response);
+    if (self->event != 0)
+        return;
+    if (unless != 0 && (self->controller_capabilities & unless) == 0)
+        sidecar_call(self, CSI_NODE_GET_CAPABILITIES);
+    else
+        sidecar_sync(self);
+}
+
+static void
+node_capabilities_reply(void *data, const CsiResponse *response)
+{
+    Sidecar *self = data;
 
     sidecar_reply(self, response);
     if (self->event == 0)
         sidecar_sync(self);
 }
 
-/* The four questions in their order, and who takes the answer. */
+/* The questions in their order, and who takes the answer. */
 static const struct {
     CsiMethod method;
     CsiReply reply;
@@ -123,6 +141,7 @@ static const struct {
     {CSI_GET_PLUGIN_INFO,             plugin_info_reply            },
     {CSI_GET_PLUGIN_CAPABILITIES,     plugin_capabilities_reply    },
     {CSI_CONTROLLER_GET_CAPABILITIES, controller_capabilities_reply},
+    {CSI_NODE_GET_CAPABILITIES,       node_capabilities_reply      },
 };
 
 static void
@@ -167,6 +186,12 @@ CsiControllerCapabilities
 sidecar_controller_capabilities(const Sidecar *self)
 {
     return self->controller_capabilities;
+}
+
+CsiNodeCapabilities
+sidecar_node_capabilities(const Sidecar *self)
+{
+    return self->node_capabilities;
 }
 
 gboolean

@@ -14,6 +14,8 @@ typedef struct {
     SimTime probe_timeout_ns;
     unsigned n_sync_polls; /* waits for informers to sync, 100 ms each (CGO-17), after a crash */
     void (*ready)(void *self); /* the component: may subscribe and make its queues now */
+    /* Asks what the node service can do too, unless the controller can do this; 0: does not ask (RSZ-20) */
+    CsiControllerCapabilities node_unless;
 } SidecarOptions;
 
 /* Returns: (owned): options->ready is called in a later event, perhaps of this instant */
@@ -24,6 +26,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sidecar, sidecar_free)
 /* As asked once (CSI-12): what the driver grants later is not seen. 0 until ready. */
 CsiPluginCapabilities sidecar_plugin_capabilities(const Sidecar *self);
 CsiControllerCapabilities sidecar_controller_capabilities(const Sidecar *self);
+CsiNodeCapabilities sidecar_node_capabilities(const Sidecar *self);
 
 /* A gate of --feature-gates: "Topology=true,Other=false". */
 gboolean sidecar_feature_gate(const char *gates, const char *name, gboolean default_value);

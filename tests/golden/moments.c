@@ -489,6 +489,7 @@ recorded_client(const char *client, char *buffer, size_t size)
         {"kube-scheduler",       "kube-scheduler/scheduler"},
         {"external-provisioner", "csi-provisioner"         },
         {"external-attacher",    "csi-attacher"            },
+        {"external-resizer",     "csi-resizer"             },
         {"kubelet",              "kubelet"                 },
         {"kubelet-heartbeat",    "kubelet"                 },
     };

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "resizer.h"
+
+#include "models/volume/access-mode.h"
+
+/* One sync of a claim: syncPVC() in external-resizer's controller.go, then expand_and_recover.go or, with recovery switched off,
+ * the older path of controller.go. Both write the claim's status, call the driver, write the volume and then the status again
+ * (RSZ-38); they differ in what the status says, and in what an error leaves behind. */
+
+#define MESSAGE_FS_PENDING                                                                         \
+    "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
+
+/* The newest version of an object that this plan has written; before that, what the cache has. */
+static const Object *
+written(const Plan *plan, ObjectKind kind)
+{
+    for (int step = plan_last_step(plan); step >= 0; step--) {
+        const Object *object = plan_object(plan, step);
+        if (object != NULL && object_kind(object) == kind)
+            return object;
+    }
+    return NULL;
+}
+
+static const Claim *
+claim_in_hand(const ExternalResizer *self, const Plan *plan)
+{
+    const Object *claim = written(plan, KIND_CLAIM);
+
+    return claim != NULL ? CLAIM_CONST(claim) : resizer_find_claim(self, plan);
+}
+
+static const Volume *
+volume_in_hand(const ExternalResizer *self, const Plan *plan)
+{
+    const Object *volume = written(plan, KIND_VOLUME);
+
+    if (volume != NULL)
+        return VOLUME_CONST(volume);
+    return resizer_find_volume(self, claim_volume_name(claim_in_hand(self, plan)));
+}
+
+static gboolean
+has_failed(const Plan *plan)
+{
+    return plan_code(plan, plan_last_step(plan)) != API_OK;
+}
+
+static const char *
+last_message(const Plan *plan)
+{
+    return plan_message(plan, plan_last_step(plan));
+}
+
+static void
+add_change(Plan *plan, ResizerChange what, const Claim *claim, gboolean in)
+{
+    plan_change(
+        plan, &(PlanChange){
+                  .what = (int)what, .key = claim->meta.key, .object = &claim->meta, .number = in});
+}
+
+static ResizeMark *
+mark_new(Plan *plan)
+{
+    return plan_new_arg(plan, ResizeMark);
+}
+
+static void
+mark_condition(const ExternalResizer *self,
+               Plan *plan,
+               ResizeMark *mark,
+               const char *type,
+               const char *message)
+{
+    resize_mark_set_condition(mark, type,
+                              message == NULL ? NULL : plan_internf(plan, "%s", message),
+                              plan_now(plan), self->base.strings);
+}
+
+/* RSZ-24: the key comes again with its back-off. Conflicts are told to nobody on the older path. */
+static void
+end_failed(const ExternalResizer *self, Plan *plan, const Claim *claim, const char *error)
+{
+    gboolean is_conflict = plan_code(plan, plan_last_step(plan)) == API_CONFLICT;
+
+    if (self->recovers || !is_conflict)
+        plan_event(plan, &claim->meta, "Warning", "VolumeResizeFailed", "%s", error);
+    plan_fail(plan, "%s", error);
+}
+
+/* ---- After the driver: RSZ-35 ---- */
+
+static void
+decide_finished(const void *data, Plan *plan)
+{
+    const ExternalResizer *self = data;
+    const Claim *claim = claim_in_hand(self, plan);
+    gboolean is_pending = claim_condition_is_true(claim, CONDITION_FS_RESIZE_PENDING);
+
+    if (has_failed(plan)) {
+        end_failed(self, plan, claim,
+                   plan_internf(plan, "updating the status of PVC %s failed: %s",
+                                claim->meta.key->text, last_message(plan)));
+        return;
+    }
+    plan_because(plan, "RSZ-35.2");
+    plan_change_result(plan, CHANGE_CLAIM_WRITTEN, plan_last_step(plan));
+    if (is_pending)
+        plan_event(plan, &claim->meta, "Normal", "FileSystemResizeRequired",
+                   "Require file system resize of volume on node");
+    else
+        plan_event(plan, &claim->meta, "Normal", "VolumeResizeSuccessful",
+                   "Resize volume succeeded");
+}
+
+/* @to_node: what is left is the node's to do. */
+static void
+plan_finish(const ExternalResizer *self, Plan *plan, gboolean to_node)
+{
+    const Claim *claim = claim_in_hand(self, plan);
+    const Volume *volume = volume_in_hand(self, plan);
+    int step = plan_last_step(plan);
+    ResizeMark *mark = mark_new(plan);
+
+    if (has_failed(plan)) {
+        end_failed(self, plan, claim,
+                   plan_internf(plan, "updating capacity of PV \"%s\" by resizer \"%s\" failed: %s",
+                                object_name(&volume->meta), self->base.driver_name,
+                                last_message(plan)));
+        return;
+    }
+    plan_because(plan, "RSZ-35.1");
+    plan_change_result(plan, CHANGE_VOLUME_WRITTEN, step);
+    if (to_node) {
+        mark->keep_conditions = self->recovers; /* else one takes the place of the other */
+        mark_condition(self, plan, mark, CONDITION_FS_RESIZE_PENDING, MESSAGE_FS_PENDING);
+    } else {
+        mark->capacity_bytes = volume->capacity_bytes;
+    }
+    if (self->recovers)
+        resize_mark_set_status(mark, to_node ? RESIZE_NODE_PENDING : RESIZE_NONE,
+                               self->base.strings);
+    plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
+    plan_then(plan, decide_finished);
+}
+
+static void
+decide_volume_done(const void *data, Plan *plan)
+{
+    plan_finish(data, plan, FALSE);
+}
+
+static void
+decide_volume_to_node(const void *data, Plan *plan)
+{
+    plan_finish(data, plan, TRUE);
+}
+
+typedef struct {
+    int64_t capacity_bytes;
+    const char *annotation, *before; /* NULL: none */
+} VolumeGrowth;
+
+static gboolean
+set_capacity(Object *object, const void *data)
+{
+    const VolumeGrowth *growth = data;
+    gboolean changed = VOLUME(object)->capacity_bytes != growth->capacity_bytes;
+
+    VOLUME(object)->capacity_bytes = growth->capacity_bytes;
+    if (growth->annotation != NULL && object_annotation(object, growth->annotation) == NULL)
+        changed |= object_set_annotation(object, growth->annotation, growth->before);
+    return changed;
+}
+
+static void
+plan_grown(const ExternalResizer *self, Plan *plan, int64_t capacity_bytes, gboolean to_node)
+{
+    const Claim *claim = claim_in_hand(self, plan);
+    const Volume *volume = volume_in_hand(self, plan);
+    VolumeGrowth *growth = plan_new_arg(plan, VolumeGrowth);
+    char buffer[QUANTITY_BUFFER];
+
+    plan_because(plan, "RSZ-35");
+    if (self->recovers) {
+        add_change(plan, CHANGE_FINAL_ERROR, claim, FALSE);
+        add_change(plan, CHANGE_SLOW, claim, FALSE);
+    }
+    if (volume ==
+        NULL) { /* deleted while the driver worked; the real one still has its copy, and is told so */
+        plan_fail(plan, "persistentvolumes \"%s\" not found", claim_volume_name(claim));
+        return;
+    }
+    growth->capacity_bytes = capacity_bytes;
+    if (self->annotates && to_node) {
+        growth->annotation = plan_internf(plan, ANNOTATION_PRE_RESIZE_CAPACITY);
+        growth->before = plan_internf(plan, "%s", quantity_format(claim->capacity_bytes, buffer));
+    }
+    plan_patch(plan, volume->meta.key, set_capacity, growth, PLAN_DECIDE);
+    plan_then(plan, to_node ? decide_volume_to_node : decide_volume_done);
+}
+
+/* ---- The driver refused: RSZ-34 ---- */
+
+static const char *
+failure_text(const ExternalResizer *self, Plan *plan, const Claim *claim, const char *error)
+{
+    return plan_internf(plan, "resize volume \"%s\" by resizer \"%s\" failed: %s",
+                        claim_volume_name(claim), self->base.driver_name, error);
+}
+
+static void
+plan_mark_failed(const ExternalResizer *self,
+                 Plan *plan,
+                 const Claim *claim,
+                 gboolean is_infeasible,
+                 const char *error)
+{
+    ResizeMark *mark = mark_new(plan);
+
+    mark->keep_conditions = TRUE;
+    if (is_infeasible)
+        resize_mark_set_status(mark, RESIZE_CONTROLLER_INFEASIBLE, self->base.strings);
+    mark_condition(self, plan, mark, CONDITION_CONTROLLER_RESIZE_ERROR,
+                   plan_internf(plan, "failed to expand pvc with %s", error));
+    int step = plan_patch_status(plan, claim->meta.key, resize_mark_apply, mark, PLAN_GO_ON);
+    plan_change_result(plan, CHANGE_CLAIM_WRITTEN, step);
+}
+
+static void
+plan_refused(const ExternalResizer *self, Plan *plan, CsiCode code, const char *error)
+{
+    const Claim *claim = claim_in_hand(self, plan);
+    ResizeError class = resize_error_class(code);
+
+    plan_because(plan, "RSZ-34");
+    if (code == CSI_FAILED_PRECONDITION)
+        add_change(plan, CHANGE_IN_USE_ERROR, claim, TRUE);
+    if (self->recovers) {
+        if (class != RESIZE_ERROR_INFEASIBLE)
+            add_change(plan, CHANGE_SLOW, claim, FALSE);
+        if (class != RESIZE_ERROR_NOT_FINAL) {
+            add_change(plan, CHANGE_FINAL_ERROR, claim, TRUE);
+            plan_mark_failed(self, plan, claim, class == RESIZE_ERROR_INFEASIBLE, error);
+        }
+    }
+    const char *text = failure_text(self, plan, claim, error);
+    plan_event(plan, &claim->meta, "Warning", "VolumeResizeFailed", "%s", text);
+    plan_fail(plan, "%s", text);
+}
+
+/* ---- The call: RSZ-33 ---- */
+
+/* With recovery the size stands in the status, written just now. */
+static int64_t
+wanted_bytes(const ExternalResizer *self, const Claim *claim)
+{
+    return self->recovers ? claim->allocated_bytes : claim->request_bytes;
+}
+
+static void
+decide_resized(const void *data, Plan *plan)
+{
+    const ExternalResizer *self = data;
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+
+    if (response->code != CSI_OK)
+        plan_refused(self, plan, response->code, csi_response_error(response, self->base.strings));
+    else
+        plan_grown(self, plan, response->capacity_bytes, response->node_expansion_required);
+}
+
+static void
+decide_call(const void *data, Plan *plan)
+{
+    const ExternalResizer *self = data;
+    const CsiResponse *answer = plan_response(plan, plan_last_step(plan));
+    const Claim *claim = claim_in_hand(self, plan);
+    const Volume *volume = volume_in_hand(self, plan);
+    const char *error = NULL;
+
+    if (answer->code != CSI_OK) {
+        plan_refused(self, plan, answer->code, csi_response_error(answer, self->base.strings));
+        return;
+    }
+    if (volume == NULL) { /* deleted within the last ms */
+        plan_fail(plan, "persistentvolume \"%s\" not found", claim_volume_name(claim));
+        return;
+    }
+    CsiCapability capability = {
+        .mode = sidecar_access_mode(
+            volume->access_modes,
+            (answer->controller_capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) != 0,
+            &error),
+        .type = volume->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
+        .fs_type = volume->volume_mode == VOLUME_BLOCK ? NULL : volume->source->fs_type,
+        .mount_flags = volume->volume_mode == VOLUME_BLOCK ? NULL : volume->mount_options,
+    };
+    if (error != NULL) {
+        plan_refused(self, plan, CSI_CANCELLED, error); /* not from the driver, so never final */
+        return;
+    }
+    CsiRequest request = {
+        .method = CSI_CONTROLLER_EXPAND_VOLUME,
+        .timeout_ns = self->options->timeout,
+        .volume_id = volume->source->handle,
+        .required_bytes = wanted_bytes(self, claim),
+        .capabilities = &capability,
+        .n_capabilities = 1,
+        .has_secrets = volume_source_secret(volume->source, SECRET_CONTROLLER_EXPAND) != NULL,
+    };
+    plan_because(plan, "RSZ-33");
+    plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
+    plan_then(plan, decide_resized);
+}
+
+/* The status says that it begins. */
+static void
+decide_marked(const void *data, Plan *plan)
+{
+    const ExternalResizer *self = data;
+    const Claim *claim = claim_in_hand(self, plan);
+    const CsiRequest request = {.method = CSI_CONTROLLER_GET_CAPABILITIES,
+                                .timeout_ns = self->options->timeout};
+
+    if (has_failed(plan)) {
+        plan_fail(plan, "marking pvc \"%s\" as resizing failed: %s", claim->meta.key->text,
+                  last_message(plan));
+        return;
+    }
+    plan_change_result(plan, CHANGE_CLAIM_WRITTEN, plan_last_step(plan));
+    if (resizer_is_in_use(self, claim)) {
+        const char *text = plan_internf(plan,
+                                        "Unable to expand %s because CSI driver %s only supports "
+                                        "offline expansion and volume is currently in-use",
+                                        claim->meta.key->text, self->base.driver_name);
+        plan_because(plan, "RSZ-32");
+        plan_event(plan, &claim->meta, "Warning", "VolumeResizeFailed", "%s", text);
+        plan_fail(plan, "%s", text);
+        return;
+    }
+    plan_because(plan, "RSZ-33");
+    plan_event(plan, &claim->meta, "Normal", "Resizing", "External resizer is resizing volume %s",
+               claim_volume_name(claim));
+    add_change(plan, CHANGE_IN_USE_ERROR, claim, FALSE);
+    if (!self->asks_controller) { /* RSZ-20: nothing to do here but to say so */
+        plan_grown(self, plan, wanted_bytes(self, claim), TRUE);
+        return;
+    }
+    plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
+    plan_then(plan, decide_call);
+}
+
+/* ---- What to ask for ---- */
+
+/* RSZ-31. */
+static void
+plan_mark(const ExternalResizer *self, Plan *plan, const Claim *claim, int64_t bytes)
+{
+    ResizeMark *mark = mark_new(plan);
+
+    plan_because(plan, "RSZ-31");
+    mark->keep_conditions = claim->allocated_bytes == bytes;
+    mark_condition(self, plan, mark, CONDITION_RESIZING, NULL);
+    if (claim->allocated_bytes != bytes) {
+        mark->allocated_bytes = bytes;
+        resize_mark_set_status(mark, RESIZE_CONTROLLER_IN_PROGRESS, self->base.strings);
+    }
+    plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
+    plan_then(plan, decide_marked);
+}
+
+void
+resizer_plan_expand(const void *data, Plan *plan)
+{
+    const ExternalResizer *self = data;
+    const Claim *claim = resizer_find_claim(self, plan);
+    const Volume *volume = resizer_find_volume(self, claim_volume_name(claim));
+    gboolean was_slow = resizer_slow_until(self, claim->meta.key) != 0;
+    unsigned facts = (resizer_has_final_error(self, claim->meta.key) ? FAILED : 0u) |
+                     (self->asks_controller ? CONTROLLER : 0u);
+    const NewSizeRule *rule;
+    int64_t bytes = new_size(claim, volume, (NewSizeFacts)facts, &rule);
+
+    plan_because(plan, "RSZ-30");
+    if (claim_resize_status(claim) == RESIZE_CONTROLLER_INFEASIBLE && !was_slow)
+        add_change(plan, CHANGE_SLOW, claim, TRUE);
+    plan_because(plan, rule->id);
+    if (bytes == 0)
+        return;
+    if (claim->allocated_bytes == bytes && was_slow) {
+        plan_because(plan, "RSZ-31");
+        plan_fail(plan, "%s", self->delay_message);
+        return;
+    }
+    plan_mark(self, plan, claim, bytes);
+}
+
+void
+resizer_plan_resize(const void *data, Plan *plan)
+{
+    const ExternalResizer *self = data;
+    const Claim *claim = resizer_find_claim(self, plan);
+    const Volume *volume = resizer_find_volume(self, claim_volume_name(claim));
+    ResizeMark *mark = mark_new(plan);
+
+    plan_because(plan, "RSZ-40");
+    if (volume->capacity_bytes >= claim->request_bytes &&
+        claim_condition_is_true(claim, CONDITION_FS_RESIZE_PENDING))
+        return;
+    mark_condition(self, plan, mark, CONDITION_RESIZING, NULL);
+    plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
+    plan_then(plan, decide_marked);
+}
+
+/* ---- The gates ---- */
+
+/* RSZ-23. */
+static gboolean
+is_ours(const ExternalResizer *self, const Claim *claim, const Volume *volume)
+{
+    return volume->source != NULL && volume->source->driver == self->base.driver_name &&
+           volume->claim_ref.claim == claim->meta.key &&
+           object_uid_equal(volume->claim_ref.uid, claim->meta.uid);
+}
+
+static void
+decide_need(const void *data, Plan *plan)
+{
+    const ExternalResizer *self = data;
+    const Claim *claim = resizer_find_claim(self, plan);
+    const Volume *volume =
+        claim == NULL ? NULL : resizer_find_volume(self, claim_volume_name(claim));
+
+    plan_because(plan, "RSZ-22");
+    if (volume == NULL || !resizer_needs_expansion(claim))
+        return;
+    plan_because(plan, "RSZ-23");
+    if (!is_ours(self, claim, volume))
+        return;
+    if (self->recovers)
+        resizer_plan_expand(self, plan);
+    else
+        resizer_plan_resize(self, plan);
+}
+
+static gboolean
+remove_annotation(Object *object, const void *annotation)
+{
+    return object_set_annotation(object, annotation, NULL);
+}
+
+static void
+decide_cleaned(const void *data, Plan *plan)
+{
+    plan_change_result(plan, CHANGE_VOLUME_WRITTEN, plan_last_step(plan));
+    decide_need(data, plan);
+}
+
+void
+resizer_sync(const void *data, Plan *plan)
+{
+    const ExternalResizer *self = data;
+    const Claim *claim = resizer_find_claim(self, plan);
+    const Volume *volume =
+        claim == NULL ? NULL : resizer_find_volume(self, claim_volume_name(claim));
+
+    if (volume == NULL || !resizer_needs_cleanup(self, claim, volume)) {
+        decide_need(self, plan);
+        return;
+    }
+    plan_because(plan, "RSZ-22");
+    plan_patch(plan, volume->meta.key, remove_annotation,
+               plan_internf(plan, ANNOTATION_PRE_RESIZE_CAPACITY), PLAN_STOP);
+    plan_then(plan, decide_cleaned);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "resizer.h"
+
+#define SWEEP_PERIOD (100 * SIM_MS) /* of the slow set */
+
+/* ---- For expand.c ---- */
+
+const Claim *
+resizer_find_claim(const ExternalResizer *self, const Plan *plan)
+{
+    const Object *claim = informer_get(self->claims, plan_key(plan));
+
+    return claim == NULL ? NULL : CLAIM_CONST(claim);
+}
+
+const Volume *
+resizer_find_volume(const ExternalResizer *self, const char *name)
+{
+    const ObjectKey *key = objects_find_key(self->base.objects, KIND_VOLUME, NULL, name);
+    const Object *volume = key == NULL ? NULL : informer_get(self->volumes, key);
+
+    return volume == NULL ? NULL : VOLUME_CONST(volume);
+}
+
+void
+resizer_watch_volumes(ExternalResizer *self)
+{
+    if (self->volumes == NULL)
+        self->volumes = process_informer(self->base.process, KIND_VOLUME, NULL);
+}
+
+SimTime
+resizer_slow_until(const ExternalResizer *self, const ObjectKey *claim)
+{
+    const SimTime *until = g_hash_table_lookup(self->slow, claim);
+
+    return until == NULL || *until <= sim_now(self->base.sim) ? 0 : *until;
+}
+
+gboolean
+resizer_has_final_error(const ExternalResizer *self, const ObjectKey *claim)
+{
+    return g_hash_table_contains(self->final_errors, claim);
+}
+
+gboolean
+resizer_is_in_use(const ExternalResizer *self, const Claim *claim)
+{
+    const ObjectUid *uid = g_hash_table_lookup(self->in_use_errors, claim->meta.key);
+    unsigned n_pods;
+
+    if (uid == NULL || !object_uid_equal(*uid, claim->meta.uid))
+        return FALSE;
+    informer_index_get(self->pods_by_claim, claim->meta.key, &n_pods);
+    return n_pods > 0;
+}
+
+gboolean
+resizer_needs_expansion(const Claim *claim)
+{
+    return claim->phase == CLAIM_BOUND && claim->request_bytes > claim->capacity_bytes;
+}
+
+gboolean
+resizer_needs_cleanup(const ExternalResizer *self, const Claim *claim, const Volume *volume)
+{
+    return self->annotates && claim->capacity_bytes >= volume->capacity_bytes &&
+           object_annotation(&volume->meta, ANNOTATION_PRE_RESIZE_CAPACITY) != NULL;
+}
+
+/* ---- What changes ---- */
+
+static void
+index_pods_in_use(InformerIndex *index, const Object *object, Objects *objects)
+{
+    const Pod *pod = POD_CONST(object);
+
+    for (unsigned i = 0; !pod_is_terminal(pod) && pod->volumes != NULL && i < pod->volumes->n_items;
+         i++)
+        if (!pod->volumes->items[i].ephemeral) /* RSZ-32: these are forgotten in the original */
+            index_emit(index, pod_claim_key(objects, pod, &pod->volumes->items[i]));
+}
+
+static void
+remember_in_use(ExternalResizer *self, const Object *claim)
+{
+    if (!self->options->handle_volume_inuse_error)
+        return;
+    if (self->pods_by_claim == NULL)
+        self->pods_by_claim = informer_add_index(
+            process_informer(self->base.process, KIND_POD, NULL), index_pods_in_use);
+    g_hash_table_insert(self->in_use_errors, (void *)claim->key,
+                        g_memdup2(&claim->uid, sizeof claim->uid));
+}
+
+/* RSZ-36: it leaves with the first sweep after that time. The first insertion counts. */
+static void
+remember_slow(ExternalResizer *self, const ObjectKey *claim)
+{
+    SimTime over = sim_now(self->base.sim) + self->options->retry_interval_max;
+    SimTime sweeps = (over - self->sweeps_from + SWEEP_PERIOD - 1) / SWEEP_PERIOD;
+    SimTime until = self->sweeps_from + sweeps * SWEEP_PERIOD;
+
+    if (resizer_slow_until(self, claim) == 0)
+        g_hash_table_insert(self->slow, (void *)claim, g_memdup2(&until, sizeof until));
+}
+
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    ExternalResizer *self = data;
+    void *key = (void *)change->key;
+
+    switch ((ResizerChange)change->what) {
+    case CHANGE_CLAIM_WRITTEN:
+        if (change->object != NULL) /* else the write failed */
+            informer_put(self->claims, change->object);
+        return;
+    case CHANGE_VOLUME_WRITTEN:
+        if (change->object != NULL)
+            informer_put(self->volumes, change->object);
+        return;
+    case CHANGE_FINAL_ERROR:
+        if (change->number)
+            g_hash_table_add(self->final_errors, key);
+        else
+            g_hash_table_remove(self->final_errors, key);
+        return;
+    case CHANGE_SLOW:
+        if (change->number)
+            remember_slow(self, key);
+        else
+            g_hash_table_remove(self->slow, key);
+        return;
+    case CHANGE_IN_USE_ERROR:
+        if (change->number)
+            remember_in_use(self, change->object);
+        else
+            g_hash_table_remove(self->in_use_errors, key);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+/* RSZ-24. What ends well is forgotten by the queue itself. */
+static void
+sync_done(void *data, ObjectKey *key, PlanEnd end, const char *message)
+{
+    ExternalResizer *self = data;
+    WorkQueue *queue = workers_queue(self->workers);
+
+    if (end != PLAN_FAILED)
+        return;
+    if (message == self->delay_message)
+        work_queue_add_after(queue, key, resizer_slow_until(self, key) - sim_now(self->base.sim));
+    else
+        work_queue_add_rate_limited(queue, key);
+}
+
+/* RSZ-21. */
+static gboolean
+is_worth_a_sync(const ExternalResizer *self, const Claim *before, const Claim *after)
+{
+    if (before == NULL || before->meta.resource_version == after->meta.resource_version)
+        return TRUE;
+    if (after->request_bytes > before->request_bytes ||
+        after->capacity_bytes > before->capacity_bytes ||
+        object_annotation(&before->meta, ANNOTATION_STORAGE_RESIZER) !=
+            object_annotation(&after->meta, ANNOTATION_STORAGE_RESIZER))
+        return TRUE;
+    return self->recovers && (after->request_bytes != before->request_bytes ||
+                              after->resize_status != before->resize_status);
+}
+
+static void
+claim_changed(void *data, const Object *before, const Object *after)
+{
+    ExternalResizer *self = data;
+
+    if (after == NULL) {
+        work_queue_forget(workers_queue(self->workers), (ObjectKey *)before->key);
+        return;
+    }
+    if (!is_worth_a_sync(self, before == NULL ? NULL : CLAIM_CONST(before), CLAIM_CONST(after)))
+        return;
+    /* Most claims never grow: a sync of them would pass no gate. */
+    if (!self->annotates && !resizer_needs_expansion(CLAIM_CONST(after)))
+        return;
+    resizer_watch_volumes(self);
+    workers_add(self->workers, after->key);
+}
+
+/* ---- Start and end ---- */
+
+static gboolean
+expands_on_nodes(const ExternalResizer *self)
+{
+    CsiNodeCapabilities node = sidecar_node_capabilities(self->sidecar);
+
+    return (node & CSI_NODE_EXPAND_VOLUME_CAPABILITY) != 0;
+}
+
+/* The driver has told what it can do, and the informers are synced. A driver that cannot expand ends the real process, which is
+ * then started again and again (RSZ-20). */
+static void
+start_working(void *data)
+{
+    ExternalResizer *self = data;
+    const ExternalResizerOptions *options = self->options;
+    const WorkersOptions workers = {
+        .name = "pvc", /* with the driver's name before it */
+        .n_workers = (unsigned)options->workers,
+        .limit = {.base = options->retry_interval_start, .max = options->retry_interval_max},
+        .retry = FALSE, /* sync_done() does */
+        .sync = resizer_sync,
+        .done = sync_done,
+    };
+
+    self->asks_controller = (sidecar_controller_capabilities(self->sidecar) &
+                             CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY) != 0;
+    if ((sidecar_plugin_capabilities(self->sidecar) & CSI_PLUGIN_CONTROLLER_SERVICE) == 0 ||
+        (!self->asks_controller && !expands_on_nodes(self)))
+        return;
+    self->sweeps_from = sim_now(self->base.sim);
+    self->workers = workers_new(&self->base, &workers);
+    self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
+    informer_add_handler(self->claims, claim_changed, self);
+}
+
+static void
+external_resizer_init(void *data)
+{
+    ExternalResizer *self = data;
+    const char *gates;
+    SidecarOptions options = {
+        .component = &self->base,
+        .n_sync_polls = 1,
+        .ready = start_working,
+        .node_unless = CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY,
+    };
+
+    self->options = self->base.options;
+    options.probe_timeout_ns = self->options->timeout;
+    gates = self->options->feature_gates;
+    self->recovers = sidecar_feature_gate(gates, "RecoverVolumeExpansionFailure", TRUE);
+    self->annotates = sidecar_feature_gate(gates, "AnnotateFsResize", FALSE);
+    self->delay_message = strings_intern(self->base.strings, "waits in the slow set");
+    self->final_errors = g_hash_table_new(g_direct_hash, g_direct_equal);
+    self->slow = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    self->in_use_errors = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    self->sidecar = sidecar_new(&options);
+}
+
+static void
+external_resizer_clear(void *data)
+{
+    ExternalResizer *self = data;
+
+    sidecar_free(self->sidecar);
+    workers_free(self->workers);
+    g_hash_table_unref(self->final_errors);
+    g_hash_table_unref(self->slow);
+    g_hash_table_unref(self->in_use_errors);
+}
+
+static double
+client_qps(const void *data, unsigned *burst)
+{
+    const ExternalResizerOptions *options = data;
+
+    *burst = (unsigned)options->kube_api_burst;
+    return options->kube_api_qps;
+}
+
+#define FLAG(name, type, member, value, help)                                                      \
+    {                                                                                              \
+        name, type, offsetof(ExternalResizerOptions, member), value, help                          \
+    }
+
+static const ProcessFlag flags[] = {
+    FLAG("workers", FLAG_INT, workers, "10", "Claims worked on at once"),
+    FLAG("kube-api-qps",
+         FLAG_NUMBER,
+         kube_api_qps,
+         "5",
+         "Requests per second to the API server, events among them (API-106)"),
+    FLAG("kube-api-burst",
+         FLAG_INT,
+         kube_api_burst,
+         "10",
+         "Requests that may exceed that rate at once"),
+    FLAG("retry-interval-start",
+         FLAG_DURATION,
+         retry_interval_start,
+         "1s",
+         "Wait after a first failure; doubles with each (RSZ-24)"),
+    FLAG("retry-interval-max",
+         FLAG_DURATION,
+         retry_interval_max,
+         "5m",
+         "Longest wait after a failure; and what is infeasible waits so long (RSZ-36)"),
+    FLAG("timeout", FLAG_DURATION, timeout, "10s", "Deadline of a call of the driver"),
+    FLAG("handle-volume-inuse-error",
+         FLAG_BOOL,
+         handle_volume_inuse_error,
+         "true",
+         "A volume that cannot grow in use waits until no pod has it (RSZ-32)"),
+    FLAG("extra-modify-metadata",
+         FLAG_BOOL,
+         extra_modify_metadata,
+         "false",
+         "Tell the driver names of claim and volume when it modifies one"),
+    FLAG("resync-period", FLAG_DURATION, resync_period, "10m", "All objects are looked at again"),
+    FLAG("feature-gates",
+         FLAG_STRING,
+         feature_gates,
+         "",
+         "RecoverVolumeExpansionFailure=true,AnnotateFsResize=false"),
+    FLAG("leader-election", FLAG_BOOL, leader_election, "false", "One of several replicas works"),
+    FLAG("leader-election-lease-duration",
+         FLAG_DURATION,
+         leader_election_lease_duration,
+         "15s",
+         "How long a silent leader is respected"),
+    FLAG("leader-election-renew-deadline",
+         FLAG_DURATION,
+         leader_election_renew_deadline,
+         "10s",
+         "How long a leader tries to renew"),
+    FLAG("leader-election-retry-period",
+         FLAG_DURATION,
+         leader_election_retry_period,
+         "5s",
+         "Between two tries"),
+    {0},
+};
+
+const ProcessClass external_resizer_process = {
+    .name = "external-resizer",
+    .scope = PER_DRIVER,
+    .options_size = sizeof(ExternalResizerOptions),
+    .flags = flags,
+    .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
+};
+
+const ModelClass external_resizer_class = {
+    .name = "external-resizer",
+    .process = &external_resizer_process,
+    .size = sizeof(ExternalResizer),
+    .event_source = "external-resizer",
+    .event_style = EVENTS_CORE,
+    .event_source_names_driver = TRUE,
+    .client_qps = client_qps,
+    .init = external_resizer_init,
+    .clear = external_resizer_clear,
+    .apply_change = apply_change,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/api/claim.h"
+#include "models/csi/csi.h"
+
+/* How the expansion of a claim stands, in its status: what the resizer and the kubelet tell each other there. */
+
+/* status.allocatedResourceStatuses[storage]; bits, so that rules name sets of them. A word that is none of these counts as
+ * none. */
+typedef enum {
+    RESIZE_NONE = 1 << 0,
+    RESIZE_CONTROLLER_IN_PROGRESS = 1 << 1,
+    RESIZE_CONTROLLER_INFEASIBLE = 1 << 2,
+    RESIZE_NODE_PENDING = 1 << 3,
+    RESIZE_NODE_IN_PROGRESS = 1 << 4,
+    RESIZE_NODE_INFEASIBLE = 1 << 5,
+} ResizeStatus;
+
+ResizeStatus claim_resize_status(const Claim *claim);
+const char *resize_status_name(ResizeStatus status); /* "NodeResizePending"; NULL for RESIZE_NONE */
+
+#define CONDITION_RESIZING "Resizing"
+#define CONDITION_FS_RESIZE_PENDING "FileSystemResizePending"
+#define CONDITION_CONTROLLER_RESIZE_ERROR "ControllerResizeError"
+#define CONDITION_NODE_RESIZE_ERROR "NodeResizeError"
+
+/* What a failed expansion means (RSZ-34, CSI-62): of the resizer, and of the kubelet, which takes the first class for the
+ * second. */
+typedef enum {
+    RESIZE_ERROR_NOT_FINAL,  /* the driver may still do it */
+    RESIZE_ERROR_FINAL,      /* it has not */
+    RESIZE_ERROR_INFEASIBLE, /* and never will, at that size */
+} ResizeError;
+
+ResizeError resize_error_class(CsiCode code);
+
+/* Which conditions a merge is about. */
+typedef enum {
+    CONDITIONS_OF_RESIZE,
+    CONDITIONS_OF_MODIFY,
+} ConditionsKind;
+
+/* Puts @news (@n of them) in the place of old ones of their types, or behind all. Old ones of @kind that are not among them
+ * stay only if @keep; other old ones always do. Returns: (owned): NULL: none are left */
+ClaimConditions *claim_conditions_merge(const ClaimConditions *old,
+                                        ConditionsKind kind,
+                                        const ClaimCondition *news,
+                                        unsigned n,
+                                        gboolean keep);
+
+/* A change of a claim's status, the argument of the edit below. Zeroed, it changes nothing but drops the conditions of resizing;
+ * with keep_conditions it does not. */
+typedef struct {
+    ResizeStatus status;     /* 0: stays */
+    const char *status_name; /* interned; of @status */
+    int64_t allocated_bytes; /* 0: stays */
+    int64_t capacity_bytes;  /* 0: stays */
+    gboolean keep_conditions;
+    ClaimCondition condition; /* the new one; type NULL: none */
+} ResizeMark;
+
+gboolean resize_mark_apply(Object *claim, const void *mark); /* an ObjectEdit */
+void resize_mark_set_status(ResizeMark *self, ResizeStatus status, Strings *strings);
+/* The condition is True since @now, in whole seconds as the API keeps it. @message: interned or NULL */
+void resize_mark_set_condition(
+    ResizeMark *self, const char *type, const char *message, SimTime now, Strings *strings);

@@ -18,6 +18,7 @@ struct Run {
         templates; /* of GPtrArray of Object: the parsed manifests of each action; NULL where none */
     GPtrArray *performers; /* of Performer (owned): what the workload is doing */
     GArray *expects;       /* of ExpectResult */
+    unsigned n_unreported; /* events since progress() was called */
     GError *error;         /* the first fault in building the world */
 };
 

@@ -46,16 +46,23 @@ run_free(Run *self)
     g_free(self);
 }
 
-/* Up to and including @end. Returns: FALSE if broken off */
+/* Up to and including @end. Returns: FALSE if broken off. A run that waits for an idle world comes here again after every change, so
+ * events are counted from report to report. */
 static gboolean
 run_until(Run *self, SimTime end)
 {
-    while (sim_step_until(self->sim, end, EVENTS_PER_REPORT) == EVENTS_PER_REPORT)
+    for (;;) {
+        unsigned n_max = EVENTS_PER_REPORT - self->n_unreported;
+        unsigned n = sim_step_until(self->sim, end, n_max);
+        self->n_unreported += n;
+        if (n < n_max)
+            return TRUE;
+        self->n_unreported = 0;
         if (self->options.progress != NULL &&
             !self->options.progress(self->options.progress_data, sim_now(self->sim),
                                     sim_events_fired(self->sim)))
             return FALSE;
-    return TRUE;
+    }
 }
 
 /* until: idle. The end moves with every change. */

@@ -4,6 +4,64 @@
 #include "models/plan.h"
 #include "models/pv-controller/cache.h"
 #include "models/pv-controller/pv-controller.h"
+#include "models/volume/operations.h"
+#include "sim/ticker.h"
+
+/* What the files of the controller share: pv-controller.c syncs claims and volumes, reclaim.c deletes and recycles. */
+
+/* Interned once: edits need them at every write. */
+typedef struct {
+    const char *yes, *bound_by_controller, *bind_completed;
+    const char *storage_provisioner, *beta_storage_provisioner;
+} Words;
+
+typedef struct {
+    Component base;
+    Words words;
+    Informer *claims, *volumes, *classes, *pods;
+    InformerIndex *pods_by_claim;
+    Workers *claim_workers, *volume_workers; /* one each, beside each other */
+    Operations *operations;
+    PvCache *cache;
+    SimTicker *resync;
+    int minor_version;
+    gboolean attributes_classes;   /* gate VolumeAttributesClass */
+    gboolean honor_reclaim_policy; /* gate HonorPVReclaimPolicy */
+} PvController;
+
+/* Changes of private state: PlanChange.what. */
+enum {
+    CHANGE_STORE,   /* object: keep this version unless an older one (PVC-6, PVC-7) */
+    CHANGE_FORGET,  /* key: is deleted */
+    CHANGE_SETTLE,  /* key: its sync did nothing */
+    CHANGE_ENQUEUE, /* key: to be synced by its worker */
+};
+
+/* ---- pv-controller.c ---- */
+
+gboolean pv_refers_to_uid(const Volume *volume, const Claim *claim);
+gboolean pv_has_annotation(const Object *object, const char *name);
+gboolean pv_is_migrated(const Object *object);
+gboolean pv_is_in_tree(const char *provisioner);
+/* PVC-58. @message: interned; NULL: none. Returns: whether there is something to write */
+gboolean
+pv_plan_volume_phase(Plan *plan, const Volume *volume, VolumePhase phase, const char *message);
+/* PVC-55: the volume is free again; a reservation by its user stays. */
+void pv_plan_unbind(Plan *plan, const Volume *volume);
+/* PVC-12: "delete-" and the like, of one object. Interned. */
+const char *pv_operation_name(const PvController *self, const char *what, const Object *object);
+void pv_plan_operation(const PvController *self,
+                       Plan *plan,
+                       const char *what,
+                       const Object *object,
+                       PlanDecide decide);
+
+/* ---- reclaim.c ---- */
+
+/* PVC-75. Returns: FALSE: nothing is to be done, now or later */
+gboolean pv_plan_reclaim(const PvController *self, Plan *plan, const Volume *volume);
+/* InformerHandler of pods: whoever recycles waits for its scrub pod. */
+void pv_recycler_event(void *component, const Object *before, const Object *after);
 
 /* ---- For tests of single syncs ---- */
 

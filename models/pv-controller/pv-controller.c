@@ -5,7 +5,6 @@
 #include "models/kube-controller-manager.h"
 #include "models/plan-private.h"
 #include "models/pv-controller/rules.h"
-#include "models/volume/operations.h"
 #include "sim/random.h"
 #include "sim/ticker.h"
 
@@ -17,34 +16,6 @@
 
 #define BACKOFF_FIRST (500 * SIM_MS)   /* PVC-12 */
 #define BACKOFF_MAX (122 * SIM_SECOND) /* PVC-12: 2 min 2 s */
-
-/* Interned once: edits need them at every write. */
-typedef struct {
-    const char *yes, *bound_by_controller, *bind_completed;
-    const char *storage_provisioner, *beta_storage_provisioner;
-} Words;
-
-typedef struct {
-    Component base;
-    Words words;
-    Informer *claims, *volumes, *classes;
-    InformerIndex *pods_by_claim;
-    Workers *claim_workers, *volume_workers; /* one each, beside each other */
-    Operations *operations;
-    PvCache *cache;
-    SimTicker *resync;
-    int minor_version;
-    gboolean attributes_classes;   /* gate VolumeAttributesClass */
-    gboolean honor_reclaim_policy; /* gate HonorPVReclaimPolicy */
-} PvController;
-
-/* Changes of private state: PlanChange.what. */
-enum {
-    CHANGE_STORE,   /* object: keep this version unless an older one (PVC-6, PVC-7) */
-    CHANGE_FORGET,  /* key: is deleted */
-    CHANGE_SETTLE,  /* key: its sync did nothing */
-    CHANGE_ENQUEUE, /* key: to be synced by its worker */
-};
 
 /* What binding writes into both halves of a pair. */
 typedef struct {
@@ -126,8 +97,8 @@ find_default_class(const PvController *self, const Claim *claim)
     return best;
 }
 
-static gboolean
-volume_refers_to_uid(const Volume *volume, const Claim *claim)
+gboolean
+pv_refers_to_uid(const Volume *volume, const Claim *claim)
 {
     return object_uid_equal(volume->claim_ref.uid, claim->meta.uid);
 }
@@ -136,7 +107,7 @@ volume_refers_to_uid(const Volume *volume, const Claim *claim)
 static gboolean
 volume_refers_exactly(const Volume *volume, const Claim *claim)
 {
-    return volume->claim_ref.claim == claim->meta.key && volume_refers_to_uid(volume, claim);
+    return volume->claim_ref.claim == claim->meta.key && pv_refers_to_uid(volume, claim);
 }
 
 static gboolean
@@ -145,22 +116,22 @@ volume_is_given_up(const Volume *volume)
     return volume->phase == VOLUME_RELEASED || volume->phase == VOLUME_FAILED;
 }
 
-static gboolean
-has_annotation(const Object *object, const char *name)
+gboolean
+pv_has_annotation(const Object *object, const char *name)
 {
     return object_annotation(object, name) != NULL;
 }
 
-static gboolean
-is_migrated(const Object *object)
+gboolean
+pv_is_migrated(const Object *object)
 {
     const char *driver = object_annotation(object, ANNOTATION_MIGRATED_TO);
 
     return driver != NULL && driver[0] != '\0';
 }
 
-static gboolean
-is_in_tree(const char *provisioner)
+gboolean
+pv_is_in_tree(const char *provisioner)
 {
     return g_str_has_prefix(provisioner, IN_TREE_PREFIX);
 }
@@ -232,8 +203,8 @@ phase_arg(Plan *plan, VolumePhase phase, const char *message)
 }
 
 /* Returns: whether there is something to write */
-static gboolean
-plan_volume_phase(Plan *plan, const Volume *volume, VolumePhase phase, const char *message)
+gboolean
+pv_plan_volume_phase(Plan *plan, const Volume *volume, VolumePhase phase, const char *message)
 {
     if (volume->phase == phase)
         return FALSE;
@@ -421,11 +392,14 @@ edit_unreserve(Object *object, const void *arg)
     return TRUE;
 }
 
-/* PVC-55. */
-static void
-plan_unbind(Plan *plan, const Volume *volume, ObjectEdit edit)
+/* PVC-55: what a user wrote stays, so that the volume waits for a claim of that name. */
+void
+pv_plan_unbind(Plan *plan, const Volume *volume)
 {
-    int step = plan_kept(plan, plan_update(plan, &volume->meta, edit, NULL, PLAN_STOP));
+    gboolean by_controller = pv_has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER);
+    int step =
+        plan_kept(plan, plan_update(plan, &volume->meta,
+                                    by_controller ? edit_unbind : edit_unreserve, NULL, PLAN_STOP));
 
     plan_kept(plan, plan_update_result_status(plan, step, edit_volume_phase,
                                               phase_arg(plan, VOLUME_AVAILABLE, NULL), PLAN_STOP));
@@ -517,8 +491,8 @@ decide_provision(const void *component, Plan *plan)
 }
 
 /* PVC-12: one operation of a name runs; the uid parts an object from its successor. */
-static const char *
-operation_name(const PvController *self, const char *what, const Object *object)
+const char *
+pv_operation_name(const PvController *self, const char *what, const Object *object)
 {
     char uid[OBJECT_UID_BUFFER];
     g_autofree char *name =
@@ -528,8 +502,8 @@ operation_name(const PvController *self, const char *what, const Object *object)
 }
 
 /* @what: "delete-" */
-static void
-plan_operation_on(
+void
+pv_plan_operation(
     const PvController *self, Plan *plan, const char *what, const Object *object, PlanDecide decide)
 {
     PlanStart start = {
@@ -538,7 +512,7 @@ plan_operation_on(
         .key = (ObjectKey *)object->key,
     };
 
-    plan_start_operation(plan, self->operations, operation_name(self, what, object), &start);
+    plan_start_operation(plan, self->operations, pv_operation_name(self, what, object), &start);
 }
 
 static void
@@ -552,11 +526,11 @@ plan_ask_for_provisioning(const PvController *self, Plan *plan, const Claim *cla
     if (class == NULL)
         plan_event(plan, &claim->meta, "Warning", "ProvisioningFailed",
                    "storageclass.storage.k8s.io \"%s\" not found", claim_class(claim));
-    else if (is_in_tree(class->provisioner)) /* PVC-26: also the one that provisions nothing */
+    else if (pv_is_in_tree(class->provisioner)) /* PVC-26: also the one that provisions nothing */
         plan_event(plan, &claim->meta, "Warning", "ProvisioningFailed",
                    "no volume plugin matched name: %s", class->provisioner);
     else
-        plan_operation_on(self, plan, "provision-", &claim->meta, decide_provision);
+        pv_plan_operation(self, plan, "provision-", &claim->meta, decide_provision);
 }
 
 /* ---- Claims: syncClaim() ---- */
@@ -608,7 +582,7 @@ free_claim_facts(const PvController *self, const Claim *claim, const Volume **vo
         return CLAIM_FOUND;
     if (find_default_class(self, claim) != NULL)
         facts |= CLAIM_DEFAULTS;
-    if (query.delayed && !has_annotation(&claim->meta, ANNOTATION_SELECTED_NODE))
+    if (query.delayed && !pv_has_annotation(&claim->meta, ANNOTATION_SELECTED_NODE))
         facts |= CLAIM_WAITS;
     if (claim_class(claim)[0] != '\0')
         facts |= CLAIM_HAS_CLASS;
@@ -621,7 +595,7 @@ named_claim_facts(const PvController *self, const Claim *claim, const Volume *vo
 {
     uint32_t facts = CLAIM_NAMED;
 
-    if (has_annotation(&claim->meta, ANNOTATION_BOUND_BY_CONTROLLER))
+    if (pv_has_annotation(&claim->meta, ANNOTATION_BOUND_BY_CONTROLLER))
         facts |= CLAIM_BY_US;
     if (volume == NULL)
         return facts;
@@ -748,7 +722,7 @@ plan_bound_claim(const PvController *self, Plan *plan, const Claim *claim)
         facts |= CLAIM_FOUND;
         if (volume->claim_ref.claim != NULL)
             facts |= CLAIM_TAKEN;
-        if (volume_refers_to_uid(volume, claim))
+        if (pv_refers_to_uid(volume, claim))
             facts |= CLAIM_OURS;
     }
 
@@ -794,113 +768,6 @@ pv_controller_sync_claim(const void *component, Plan *plan)
         plan_unbound_claim(self, plan, CLAIM_CONST(seen));
 }
 
-/* ---- Reclaiming: PVC-75..78 ---- */
-
-/* PVC-78: as the private copies tell. */
-static gboolean
-volume_is_released(const PvController *self, const Volume *volume)
-{
-    const Claim *claim = pv_cache_claim(self->cache, volume->claim_ref.claim);
-
-    if (volume->claim_ref.claim == NULL || !object_uid_is_set(volume->claim_ref.uid))
-        return FALSE;
-    if (claim == NULL || !volume_refers_to_uid(volume, claim))
-        return TRUE;
-    const char *name = claim_volume_name(claim);
-    return name[0] != '\0' && strcmp(name, object_name(&volume->meta)) != 0;
-}
-
-/* PVC-76: somebody outside of Kubernetes deletes it: he sees the phase Released. */
-static gboolean
-deleter_is_external(const Volume *volume)
-{
-    const char *provisioner = object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY);
-
-    if (provisioner != NULL && !is_in_tree(provisioner))
-        return TRUE;
-    return is_migrated(&volume->meta) || (volume->source != NULL && volume->source->driver != NULL);
-}
-
-/* The operation fails; the phase tells why. Failed already: not a word more, but the back-off grows. */
-static void
-plan_reclaim_failed(Plan *plan, const Volume *volume, const char *reason, const char *message)
-{
-    if (plan_volume_phase(plan, volume, VOLUME_FAILED, message))
-        plan_event(plan, &volume->meta, "Warning", reason, "%s", message);
-}
-
-static void
-decide_delete_known(const void *component, Plan *plan)
-{
-    const PvController *self = component;
-    const Volume *volume = (const Volume *)plan_object(plan, plan_last_step(plan));
-
-    plan_because(plan, "PVC-76");
-    if (volume == NULL) /* gone, or an error: whoever syncs it next asks again */
-        return;
-    if (object_is_deleted(&volume->meta) && !self->honor_reclaim_policy)
-        return;
-    if (!volume_is_released(self, volume) || deleter_is_external(volume))
-        return;
-    const char *why = plan_internf(
-        plan, "error getting deleter volume plugin for volume \"%s\": no volume plugin matched",
-        object_name(&volume->meta));
-    plan_reclaim_failed(plan, volume, "VolumeFailedDelete", why);
-    plan_fail(plan, "%s", why);
-}
-
-/* The operation delete-...: looks at the volume itself before anything is lost. */
-static void
-decide_delete(const void *component, Plan *plan)
-{
-    (void)component;
-    plan_because(plan, "PVC-76");
-    plan_get(plan, plan_key(plan), PLAN_DECIDE);
-    plan_then(plan, decide_delete_known);
-}
-
-static void
-decide_recycle_known(const void *component, Plan *plan)
-{
-    const PvController *self = component;
-    const Volume *volume = (const Volume *)plan_object(plan, plan_last_step(plan));
-
-    plan_because(plan, "PVC-77");
-    if (volume == NULL || !volume_is_released(self, volume))
-        return;
-    /* No plugin of this model scrubs volumes; CSI has none either. Ends well, so without a back-off. */
-    plan_reclaim_failed(plan, volume, "VolumeFailedRecycle",
-                        plan_internf(plan, "No recycler plugin found for the volume!"));
-}
-
-static void
-decide_recycle(const void *component, Plan *plan)
-{
-    (void)component;
-    plan_because(plan, "PVC-77");
-    plan_get(plan, plan_key(plan), PLAN_DECIDE);
-    plan_then(plan, decide_recycle_known);
-}
-
-/* PVC-75. Returns: FALSE: nothing is to be done, now or later */
-static gboolean
-plan_reclaim(const PvController *self, Plan *plan, const Volume *volume)
-{
-    if (is_migrated(&volume->meta))
-        return FALSE;
-    switch ((ReclaimPolicy)volume->reclaim_policy) {
-    case RECLAIM_RETAIN:
-        return FALSE;
-    case RECLAIM_DELETE:
-        plan_operation_on(self, plan, "delete-", &volume->meta, decide_delete);
-        return TRUE;
-    case RECLAIM_RECYCLE:
-        plan_operation_on(self, plan, "recycle-", &volume->meta, decide_recycle);
-        return TRUE;
-    }
-    g_assert_not_reached();
-}
-
 /* ---- Volumes: syncVolume() ---- */
 
 static uint32_t
@@ -925,9 +792,9 @@ volume_facts(const Volume *volume, const Claim *claim)
     if (claim->volume_mode != volume->volume_mode)
         facts |= VOLUME_MODE_DIFFERS;
     if (volume->reclaim_policy == RECLAIM_DELETE &&
-        has_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY))
+        pv_has_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY))
         facts |= VOLUME_DISPOSABLE;
-    if (has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER))
+    if (pv_has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER))
         facts |= VOLUME_BY_CONTROLLER;
     return facts;
 }
@@ -950,9 +817,9 @@ static void
 plan_release(const PvController *self, Plan *plan, const Volume *volume)
 {
     gboolean released =
-        !volume_is_given_up(volume) && plan_volume_phase(plan, volume, VOLUME_RELEASED, NULL);
+        !volume_is_given_up(volume) && pv_plan_volume_phase(plan, volume, VOLUME_RELEASED, NULL);
 
-    if (!plan_reclaim(self, plan, volume) && !released)
+    if (!pv_plan_reclaim(self, plan, volume) && !released)
         plan_settle(self, plan, &volume->meta);
 }
 
@@ -965,11 +832,11 @@ plan_judged_volume(const PvController *self, Plan *plan, const Volume *volume, c
     plan_because(plan, rule->id);
     switch ((VolumeAction)rule->then) {
     case VOLUME_MAKE_AVAILABLE:
-        if (!plan_volume_phase(plan, volume, VOLUME_AVAILABLE, NULL))
+        if (!pv_plan_volume_phase(plan, volume, VOLUME_AVAILABLE, NULL))
             plan_settle(self, plan, &volume->meta);
         return;
     case VOLUME_MAKE_BOUND:
-        if (!plan_volume_phase(plan, volume, VOLUME_BOUND, NULL))
+        if (!pv_plan_volume_phase(plan, volume, VOLUME_BOUND, NULL))
             plan_settle(self, plan, &volume->meta);
         return;
     case VOLUME_RELEASE:
@@ -982,10 +849,8 @@ plan_judged_volume(const PvController *self, Plan *plan, const Volume *volume, c
         plan_tell_mode_mismatch(plan, volume, claim);
         return;
     case VOLUME_UNBIND:
-        plan_unbind(plan, volume, edit_unbind);
-        return;
     case VOLUME_UNRESERVE:
-        plan_unbind(plan, volume, edit_unreserve);
+        pv_plan_unbind(plan, volume);
         return;
     }
     g_assert_not_reached();
@@ -1016,7 +881,7 @@ decide_volume_other_uid(const void *component, Plan *plan)
     plan_because(plan, "PVC-71c");
     if (!claim_was_got(plan, &claim) || volume == NULL)
         return;
-    if (claim != NULL && !volume_refers_to_uid(volume, claim))
+    if (claim != NULL && !pv_refers_to_uid(volume, claim))
         claim = NULL;
     plan_judged_volume(self, plan, volume, claim);
 }
@@ -1028,7 +893,7 @@ plan_volume_and_claim(const PvController *self,
                       const Volume *volume,
                       const Claim *claim)
 {
-    if (claim == NULL || volume_refers_to_uid(volume, claim)) {
+    if (claim == NULL || pv_refers_to_uid(volume, claim)) {
         plan_judged_volume(self, plan, volume, claim);
         return;
     }
@@ -1060,7 +925,7 @@ absence_is_checked(const PvController *self, const Volume *volume)
 {
     return !volume_is_given_up(volume) &&
            (self->minor_version >= 20 ||
-            has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER));
+            pv_has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER));
 }
 
 static void
@@ -1271,8 +1136,8 @@ pv_controller_init(void *component)
     self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim);
     self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume);
     self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
-    self->pods_by_claim =
-        informer_add_index(process_informer(process, KIND_POD, NULL), index_pods_by_claim);
+    self->pods = process_informer(process, KIND_POD, NULL);
+    self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
     self->volumes = process_informer(process, KIND_VOLUME, NULL);
     self->claims = process_informer(process, KIND_CLAIM, NULL);
     copy_informer(self, self->volumes);
@@ -1282,6 +1147,7 @@ pv_controller_init(void *component)
         sim_ticker_wake(self->resync);
     informer_add_handler(self->volumes, object_event, self);
     informer_add_handler(self->claims, object_event, self);
+    informer_add_handler(self->pods, pv_recycler_event, self);
 }
 
 static void

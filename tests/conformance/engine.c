@@ -95,18 +95,17 @@ adapt(json_t *value)
     void *next;
     size_t i;
 
+    json_object_del(value, NOT_CACHED);
     json_object_foreach_safe(value, next, key, item)
     {
+        adapt(item);
         if (strcmp(key, "uid") == 0 && json_is_string(item))
             json_object_set_new(value, key, uid_of_text(json_string_value(item)));
-        else if (strcmp(key, NOT_CACHED) == 0)
-            json_object_del(value, key);
-        else
-            adapt(item);
-        if (strcmp(key, "ephemeral") == 0 && json_is_object(item) && json_object_size(item) == 0)
+        else if (strcmp(key, "ephemeral") == 0 && json_is_object(item) &&
+                 json_object_size(item) == 0)
             json_object_set_new(item, "volumeClaimTemplate", json_pack("{s:{}}", "spec"));
         /* A reference without a name still means that the volume is claimed. */
-        if (strcmp(key, "claimRef") == 0 && json_object_get(item, "name") == NULL)
+        else if (strcmp(key, "claimRef") == 0 && json_object_get(item, "name") == NULL)
             json_object_set_new(item, "name", json_string("-"));
     }
     json_array_foreach(value, i, item) adapt(item);
@@ -556,10 +555,10 @@ strip(json_t *value)
     json_object_foreach_safe(value, next, key, item)
     {
         strip(item);
-        if (g_strv_contains(ignored, key) || is_nothing(key, item))
-            json_object_del(value, key);
-        else if (strcmp(key, "deletionTimestamp") == 0)
+        if (strcmp(key, "deletionTimestamp") == 0)
             json_object_set_new(value, key, json_true());
+        else if (g_strv_contains(ignored, key) || is_nothing(key, item))
+            json_object_del(value, key);
     }
     json_array_foreach(value, i, item) strip(item);
 }

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/pv-controller/pv-controller-private.h"
+
+#include <string.h>
+
+/* What becomes of a volume whose claim is gone: PVC-75..78. */
+
+#define RECYCLER_PREFIX "recycler-for-"
+#define RECYCLER_NAMESPACE "default"
+/* How long a scrub pod takes to empty its volume once it runs: it depends on what is in there. Assumed; no source. */
+#define SCRUB_TIME (1 * SIM_SECOND)
+/* The real one watches its pod; this one looks when the pod changes, at most so late. */
+#define WATCH_GRAIN (1 * SIM_MS)
+
+/* The step of every operation here that reads the volume: the first. */
+#define STEP_VOLUME 0
+
+static ObjectKey *
+recycler_pod_key(const PvController *self, const ObjectKey *volume)
+{
+    return objects_key(self->base.objects, KIND_POD, RECYCLER_NAMESPACE,
+                       strings_internf(self->base.strings, RECYCLER_PREFIX "%s", volume->name));
+}
+
+/* PVC-78: as the private copies tell. */
+static gboolean
+volume_is_released(const PvController *self, const Volume *volume)
+{
+    const Claim *claim = pv_cache_claim(self->cache, volume->claim_ref.claim);
+
+    if (volume->claim_ref.claim == NULL || !object_uid_is_set(volume->claim_ref.uid))
+        return FALSE;
+    if (claim == NULL || !pv_refers_to_uid(volume, claim))
+        return TRUE;
+    const char *name = claim_volume_name(claim);
+    return name[0] != '\0' && strcmp(name, object_name(&volume->meta)) != 0;
+}
+
+/* PVC-76: somebody outside of Kubernetes deletes it: he sees the phase Released. */
+static gboolean
+deleter_is_external(const Volume *volume)
+{
+    const char *provisioner = object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY);
+
+    if (provisioner != NULL && !pv_is_in_tree(provisioner))
+        return TRUE;
+    return pv_is_migrated(&volume->meta) ||
+           (volume->source != NULL && volume->source->driver != NULL);
+}
+
+/* The operation fails; the phase tells why. Failed already: not a word more, but the back-off grows. */
+static void
+plan_reclaim_failed(Plan *plan, const Volume *volume, const char *reason, const char *message)
+{
+    if (pv_plan_volume_phase(plan, volume, VOLUME_FAILED, message))
+        plan_event(plan, &volume->meta, "Warning", reason, "%s", message);
+}
+
+static void
+decide_delete_known(const void *component, Plan *plan)
+{
+    const PvController *self = component;
+    const Volume *volume = (const Volume *)plan_object(plan, plan_last_step(plan));
+
+    plan_because(plan, "PVC-76");
+    if (volume == NULL) /* gone, or an error: whoever syncs it next asks again */
+        return;
+    if (object_is_deleted(&volume->meta) && !self->honor_reclaim_policy)
+        return;
+    if (!volume_is_released(self, volume) || deleter_is_external(volume))
+        return;
+    const char *why = plan_internf(
+        plan, "error getting deleter volume plugin for volume \"%s\": no volume plugin matched",
+        object_name(&volume->meta));
+    plan_reclaim_failed(plan, volume, "VolumeFailedDelete", why);
+    plan_fail(plan, "%s", why);
+}
+
+/* The operation delete-...: looks at the volume itself before anything is lost. */
+static void
+decide_delete(const void *component, Plan *plan)
+{
+    (void)component;
+    plan_because(plan, "PVC-76");
+    plan_get(plan, plan_key(plan), PLAN_DECIDE);
+    plan_then(plan, decide_delete_known);
+}
+
+/* ---- Recycling: PVC-77 ---- */
+
+/* A pod that empties the volume: of kind and name as RecycleVolumeByWatchingPodUntilCompletion() makes it. */
+static Object *
+recycler_pod_new(const PvController *self, const ObjectKey *volume)
+{
+    Strings *strings = self->base.strings;
+    Pod *pod = POD(object_new(recycler_pod_key(self, volume)));
+
+    if (pod->spec == NULL)
+        pod->spec = pod_spec_new();
+    pod->spec->restart_policy = strings_intern(strings, "Never");
+    pod->spec->n_containers = 1;
+    pod->spec->containers = g_new0(PodContainer, 1);
+    pod->spec->containers[0] = (PodContainer){
+        .name = strings_intern(strings, "pv-recycler"),
+        .image = strings_intern(strings, "registry.k8s.io/debian-base:v2.0.0"),
+    };
+    return &pod->meta;
+}
+
+static void
+plan_recycle_failed(Plan *plan, const Volume *volume, const char *why)
+{
+    /* Ends well, so without a back-off: every sync tries again. */
+    plan_reclaim_failed(plan, volume, "VolumeFailedRecycle",
+                        plan_internf(plan, "Recycle failed: %s", why));
+}
+
+/* The scrub pod is deleted; the volume, as it was read at first, is free. */
+static void
+decide_recycled(const void *component, Plan *plan)
+{
+    const Volume *volume = VOLUME_CONST(plan_object(plan, STEP_VOLUME));
+
+    (void)component;
+    plan_because(plan, "PVC-77");
+    plan_event(plan, &volume->meta, "Normal", "VolumeRecycled", "Volume recycled");
+    pv_plan_unbind(plan, volume);
+}
+
+static void
+decide_recycle_given_up(const void *component, Plan *plan)
+{
+    const PvController *self = component;
+    const Object *pod = informer_get(self->pods, recycler_pod_key(self, plan_key(plan)));
+    gboolean failed = pod != NULL && POD_CONST(pod)->phase == POD_FAILED;
+
+    plan_because(plan, "PVC-77");
+    plan_recycle_failed(plan, VOLUME_CONST(plan_object(plan, STEP_VOLUME)),
+                        failed ? "pod failed, pod.Status.Message unknown"
+                               : "recycler pod was deleted");
+}
+
+/* In the end the pod is deleted, whatever became of it. */
+static void
+decide_scrubbed(const void *component, Plan *plan)
+{
+    const PvController *self = component;
+    gboolean is_scrubbed = plan_code(plan, plan_last_step(plan)) == API_OK;
+
+    plan_because(plan, "PVC-77");
+    if (is_scrubbed)
+        plan_wait(plan, SCRUB_TIME, WAIT_NONE);
+    plan_delete(plan, recycler_pod_key(self, plan_key(plan)), (ObjectUid){0}, -1, PLAN_GO_ON);
+    plan_then(plan, is_scrubbed ? decide_recycled : decide_recycle_given_up);
+}
+
+/* PlanCondition: the container has started; it ends well after SCRUB_TIME. */
+static int
+scrub_pod_runs(const void *component, const Plan *plan)
+{
+    const PvController *self = component;
+    const ObjectKey *key = recycler_pod_key(self, plan_key(plan));
+    const Object *seen = informer_get(self->pods, key);
+
+    if (seen == NULL) /* not yet, or no more */
+        return api_server_get(self->base.api, key) == NULL ? -1 : 0;
+    switch ((PodPhase)POD_CONST(seen)->phase) {
+    case POD_RUNNING:
+    case POD_SUCCEEDED:
+        return 1;
+    case POD_FAILED:
+        return -1;
+    case POD_PENDING:
+    case POD_UNKNOWN:
+        return 0;
+    }
+    g_assert_not_reached();
+}
+
+static void
+decide_pod_created(const void *component, Plan *plan)
+{
+    const PvController *self = component;
+    int step = plan_last_step(plan);
+    const Volume *volume = VOLUME_CONST(plan_object(plan, STEP_VOLUME));
+
+    plan_because(plan, "PVC-77");
+    if (plan_code(plan, step) == API_OK) {
+        plan_poll(plan, WATCH_GRAIN, SIM_TIME_MAX, FALSE, scrub_pod_runs, PLAN_DECIDE);
+        plan_then(plan, decide_scrubbed);
+        return;
+    }
+    if (plan_code(plan, step) ==
+        API_EXISTS) { /* of a controller that died: the next sync has room */
+        plan_delete(plan, recycler_pod_key(self, plan_key(plan)), (ObjectUid){0}, -1, PLAN_GO_ON);
+        plan_recycle_failed(plan, volume, "old recycler pod found, will retry later");
+        return;
+    }
+    plan_recycle_failed(plan, volume,
+                        plan_internf(plan, "unexpected error creating recycler pod:  %s",
+                                     plan_message(plan, step)));
+}
+
+/* Pods that go on and name the claim. Returns: (owned): "default/a,default/b"; NULL: none */
+static char *
+pods_that_use(const PvController *self, const ObjectKey *claim)
+{
+    unsigned n_pods;
+    const Object *const *pods = informer_index_get(self->pods_by_claim, claim, &n_pods);
+    GString *names = g_string_new(NULL);
+
+    for (unsigned i = 0; i < n_pods; i++)
+        if (!pod_is_terminal(POD_CONST(pods[i])))
+            g_string_append_printf(names, "%s%s", names->len == 0 ? "" : ",", pods[i]->key->text);
+    return g_string_free(names, names->len == 0);
+}
+
+static gboolean
+is_recyclable(const Volume *volume)
+{
+    const char *plugin = volume->source == NULL ? NULL : volume->source->plugin;
+
+    return g_strcmp0(plugin, "nfs") == 0 || g_strcmp0(plugin, "hostPath") == 0;
+}
+
+static void
+decide_recycle_known(const void *component, Plan *plan)
+{
+    const PvController *self = component;
+    const Volume *volume = VOLUME_CONST(plan_object(plan, STEP_VOLUME));
+
+    plan_because(plan, "PVC-77");
+    if (volume == NULL || !volume_is_released(self, volume))
+        return;
+    g_autofree char *users = pods_that_use(self, volume->claim_ref.claim);
+    /* A claim of that name is another one now, with another volume: its pods are no matter. */
+    if (users != NULL && pv_cache_claim(self->cache, volume->claim_ref.claim) == NULL) {
+        plan_event(plan, &volume->meta, "Normal", "VolumeFailedRecycle",
+                   "Volume is used by pods: %s", users);
+        return;
+    }
+    if (!is_recyclable(volume)) {
+        plan_reclaim_failed(plan, volume, "VolumeFailedRecycle",
+                            plan_internf(plan, "No recycler plugin found for the volume!"));
+        return;
+    }
+    plan_create(plan, recycler_pod_new(self, volume->meta.key), PLAN_DECIDE);
+    plan_then(plan, decide_pod_created);
+}
+
+static void
+decide_recycle(const void *component, Plan *plan)
+{
+    (void)component;
+    plan_because(plan, "PVC-77");
+    plan_get(plan, plan_key(plan), PLAN_DECIDE); /* STEP_VOLUME */
+    plan_then(plan, decide_recycle_known);
+}
+
+void
+pv_recycler_event(void *component, const Object *before, const Object *after)
+{
+    const PvController *self = component;
+    const char *name = object_name(after != NULL ? after : before);
+
+    if (!g_str_has_prefix(name, RECYCLER_PREFIX))
+        return;
+    const ObjectKey *key =
+        objects_find_key(self->base.objects, KIND_VOLUME, NULL, name + strlen(RECYCLER_PREFIX));
+    const Volume *volume = pv_cache_volume(self->cache, key);
+    Plan *plan =
+        volume == NULL
+            ? NULL
+            : operations_plan(self->operations, pv_operation_name(self, "recycle-", &volume->meta));
+    if (plan != NULL)
+        plan_wake(plan);
+}
+
+/* ---- The policy: PVC-75 ---- */
+
+gboolean
+pv_plan_reclaim(const PvController *self, Plan *plan, const Volume *volume)
+{
+    if (pv_is_migrated(&volume->meta))
+        return FALSE;
+    switch ((ReclaimPolicy)volume->reclaim_policy) {
+    case RECLAIM_RETAIN:
+        return FALSE;
+    case RECLAIM_DELETE:
+        pv_plan_operation(self, plan, "delete-", &volume->meta, decide_delete);
+        return TRUE;
+    case RECLAIM_RECYCLE:
+        pv_plan_operation(self, plan, "recycle-", &volume->meta, decide_recycle);
+        return TRUE;
+    }
+    g_assert_not_reached();
+}

@@ -3,7 +3,33 @@
 
 #include "fields.h"
 
-static const Field secret_fields[] = {FIELDS_END};
+static void
+keys_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    if (api_parser_expect(parser, value, JSON_OBJECT))
+        *(uint32_t *)field += (uint32_t)json_object_size(value);
+}
+
+static json_t *
+keys_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
+{
+    return json_incref((json_t *)manifest); /* only counted */
+}
+
+/* The data itself stays in the manifest. */
+static const FieldType keys_type = {
+    .name = "data",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .parse = keys_parse,
+    .over = keys_over,
+};
+
+static const Field secret_fields[] = {
+    FIELD("data", keys_type, Secret, n_keys, FIELD_SPEC),
+    FIELD("stringData", keys_type, Secret, n_keys, FIELD_SPEC),
+    FIELDS_END,
+};
 
 static const char *const secret_ignored[] = {IGNORED_ALWAYS, "data", "stringData",
                                              "immutable",    "type", NULL};

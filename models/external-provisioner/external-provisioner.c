@@ -13,9 +13,8 @@
 
 /* ---- What the informers tell ---- */
 
-/* PROV-20.6: with a length the dashes go first. Returns: (owned) */
-static char *
-volume_name(const ExternalProvisionerOptions *options, const char *uid)
+char *
+provisioner_volume_name(const ExternalProvisionerOptions *options, const char *uid)
 {
     if (options->volume_name_uuid_length < 0)
         return g_strconcat(options->volume_name_prefix, "-", uid, NULL);
@@ -38,7 +37,8 @@ note_claim(ExternalProvisioner *self, const Object *claim)
     if (record->volume != NULL && object_uid_equal(record->uid, claim->uid))
         return;
 
-    g_autofree char *name = volume_name(self->options, object_uid_format(claim->uid, uid));
+    g_autofree char *name =
+        provisioner_volume_name(self->options, object_uid_format(claim->uid, uid));
     record->volume = objects_key(self->base.objects, KIND_VOLUME, NULL, name);
     record->uid = claim->uid;
     if (record->volume->slot >= self->claim_keys->len)

@@ -118,17 +118,18 @@ make_source(const ExternalProvisioner *self,
 static StringMap *
 make_annotations(const ExternalProvisioner *self, const Plan *plan, const Attempt *attempt)
 {
-    SecretReference secret;
+    Strings *strings = self->base.strings;
+    SecretReference secret = {0};
+    g_autofree char *error = NULL;
 
-    if (!attempt->has_secret)
+    if (attempt->class->names_secrets)
+        error = resolve_secret(self, plan, attempt->claim, attempt->class, SECRET_USE_PROVISIONER,
+                               &secret);
+    if (secret.name == NULL)
         return string_map_ref(self->annotations);
-    g_autofree char *error =
-        resolve_secret(self, plan, attempt->claim, attempt->class, SECRET_USE_PROVISIONER, &secret);
     g_autoptr(StringMap) with_name = string_map_with(
-        self->annotations, strings_intern(self->base.strings, ANNOTATION_DELETION_SECRET),
-        secret.name);
-    return string_map_with(with_name,
-                           strings_intern(self->base.strings, ANNOTATION_DELETION_SECRET_NAMESPACE),
+        self->annotations, strings_intern(strings, ANNOTATION_DELETION_SECRET), secret.name);
+    return string_map_with(with_name, strings_intern(strings, ANNOTATION_DELETION_SECRET_NAMESPACE),
                            secret.namespace);
 }
 
@@ -418,7 +419,8 @@ decide_secret_read(const void *data, Plan *plan)
                          plan_internf(plan, "error getting secret %s", plan_message(plan, step)));
         return;
     }
-    plan_change(plan, &change);
+    if (SECRET(plan_object(plan, step))->n_keys > 0)
+        plan_change(plan, &change);
     plan_then(plan, decide_with_secret);
 }
 
@@ -526,7 +528,7 @@ plan_provision(const ExternalProvisioner *self,
         attempt_finish(self, plan);
         return;
     }
-    const char *error = check_claim(self, claim, class);
+    const char *error = class == NULL ? "storage class was nil" : check_claim(self, claim, class);
     if (error != NULL)
         provision_failed(self, plan, claim, PROVISION_FINISHED, error);
     else if (claim->data_source.kind != NULL)

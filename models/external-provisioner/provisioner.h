@@ -118,6 +118,9 @@ typedef enum {
     CHANGE_DELETED,        /* object: the volume that the driver deleted */
 } ProvisionerChange;
 
+/* PROV-20.6: of the volume for a claim with this uid; with a length the dashes go first. Returns: (owned) */
+char *provisioner_volume_name(const ExternalProvisionerOptions *options, const char *uid);
+
 /* class.c: (owned) */
 ClassInfo *class_info_new(ExternalProvisioner *self, const StorageClass *class);
 void class_info_free(ClassInfo *info);

@@ -7,6 +7,14 @@
 #define FNV_PRIME 16777619u
 
 int
+topology_pair_compare(const StringPair *a, const StringPair *b)
+{
+    int order = a->key == b->key ? 0 : strcmp(a->key, b->key);
+
+    return order != 0 || a->value == b->value ? order : strcmp(a->value, b->value);
+}
+
+int
 topology_segment_compare(const StringMap *a, const StringMap *b)
 {
     unsigned n_a = a == NULL ? 0 : a->n_pairs, n_b = b == NULL ? 0 : b->n_pairs;
@@ -14,10 +22,7 @@ topology_segment_compare(const StringMap *a, const StringMap *b)
     if (n_a != n_b)
         return n_a < n_b ? -1 : 1;
     for (unsigned i = 0; i < n_a; i++) {
-        int order =
-            a->pairs[i].key == b->pairs[i].key ? 0 : strcmp(a->pairs[i].key, b->pairs[i].key);
-        if (order == 0 && a->pairs[i].value != b->pairs[i].value)
-            order = strcmp(a->pairs[i].value, b->pairs[i].value);
+        int order = topology_pair_compare(&a->pairs[i], &b->pairs[i]);
         if (order != 0)
             return order;
     }

@@ -8,6 +8,7 @@
  * StringMap. Segments, once known, are kept until their owner is freed, for requests of the past point to them. */
 
 /* TOPO-5: segments with fewer keys first, then by the text of keys and values. Returns: as strcmp() */
+int topology_pair_compare(const StringPair *a, const StringPair *b);
 int topology_segment_compare(const StringMap *a, const StringMap *b);
 
 /* TOPO-6: which of @n sorted segments a claim of this name prefers: replicas of a StatefulSet take turns. @n > 0 */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "models/api/secret.h"
+
 /* What is known of a volume. */
 typedef enum {
     KEEPS = 1 << 0,       /* gate HonorPVReclaimPolicy: volumes are held by our finalizer */
@@ -180,10 +182,11 @@ decide_secret_read(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
     const Volume *volume = VOLUME_CONST(informer_get(self->volumes, plan_key(plan)));
+    const Secret *secret = SECRET(plan_object(plan, plan_last_step(plan)));
 
     plan_because(plan, "PROV-34");
     if (volume != NULL)
-        call_driver(self, plan, volume, plan_code(plan, plan_last_step(plan)) == API_OK);
+        call_driver(self, plan, volume, secret != NULL && secret->n_keys > 0);
 }
 
 /* Returns: (owned) (nullable): why there is none; NULL: @secret is set, its name NULL if none is needed */

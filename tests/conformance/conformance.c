@@ -14,6 +14,8 @@ static const Suite *const suites[] = {
     &pv_controller_suite,
     &pv_matching_suite,
     &protection_suite,
+    &provisioner_topology_suite,
+    &external_provisioner_suite,
 };
 
 typedef struct {

@@ -143,3 +143,5 @@ json_t *case_comparable(Case *self, const Object *object);
 /* ---- The suites ---- */
 
 extern const Suite pv_controller_suite, pv_matching_suite, protection_suite;
+extern const Suite external_provisioner_suite;
+extern const Suite provisioner_topology_suite;

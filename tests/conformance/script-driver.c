@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/conformance/script-driver.h"
+
+#include "models/api/fields.h"
+#include "models/csi/csi-backend.h"
+
+#include <string.h>
+
+struct ScriptDriver {
+    CsiDriver base;
+    ScriptOptions options;
+    json_t *calls;
+};
+
+typedef struct {
+    CsiCall base;
+    SimEventId event;
+} ScriptCall;
+
+static const struct {
+    const char *name;
+    unsigned plugin, controller;
+} capabilities[] = {
+    {"CONTROLLER_SERVICE",               CSI_PLUGIN_CONTROLLER_SERVICE,               0                                          },
+    {"VOLUME_ACCESSIBILITY_CONSTRAINTS", CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS, 0                                          },
+    {"CREATE_DELETE_VOLUME",             0,                                           CSI_CONTROLLER_CREATE_DELETE_VOLUME        },
+    {"PUBLISH_UNPUBLISH_VOLUME",         0,                                           CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME    },
+    {"GET_CAPACITY",                     0,                                           CSI_CONTROLLER_GET_CAPACITY                },
+    {"CREATE_DELETE_SNAPSHOT",           0,                                           CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT      },
+    {"CLONE_VOLUME",                     0,                                           CSI_CONTROLLER_CLONE_VOLUME                },
+    {"PUBLISH_READONLY",                 0,                                           CSI_CONTROLLER_PUBLISH_READONLY            },
+    {"LIST_VOLUMES",                     0,                                           CSI_CONTROLLER_LIST_VOLUMES                },
+    {"LIST_VOLUMES_PUBLISHED_NODES",     0,                                           CSI_CONTROLLER_LIST_VOLUMES_PUBLISHED_NODES},
+    {"SINGLE_NODE_MULTI_WRITER",         0,                                           CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER    },
+    {"MODIFY_VOLUME",                    0,                                           CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY    },
+};
+
+static unsigned
+mask_of(const json_t *names, gboolean plugin)
+{
+    unsigned mask = 0;
+    const json_t *name;
+    size_t i;
+
+    json_array_foreach(names, i, name) for (unsigned k = 0; k < G_N_ELEMENTS(capabilities); k++)
+    {
+        if (strcmp(capabilities[k].name, json_string_value(name)) == 0)
+            mask |= plugin ? capabilities[k].plugin : capabilities[k].controller;
+    }
+    return mask;
+}
+
+CsiPluginCapabilities
+script_plugin_capabilities(const json_t *names)
+{
+    return mask_of(names, TRUE);
+}
+
+CsiControllerCapabilities
+script_controller_capabilities(const json_t *names)
+{
+    return mask_of(names, FALSE);
+}
+
+json_t *
+script_map_json(const StringMap *map)
+{
+    json_t *object = json_object();
+
+    for (unsigned i = 0; map != NULL && i < map->n_pairs; i++)
+        json_object_set_new(object, map->pairs[i].key, json_string(map->pairs[i].value));
+    return object;
+}
+
+StringMap *
+script_map(Case *self, const json_t *object)
+{
+    Strings *strings = objects_strings(self->objects);
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value) /* only read */
+    {
+        StringPair pair = {strings_intern(strings, key),
+                           strings_intern(strings, json_string_value(value))};
+        g_array_append_val(pairs, pair);
+    }
+    return string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
+}
+
+/* ---- Requests as CSI messages ---- */
+
+static void
+set_string(json_t *object, const char *key, const char *value)
+{
+    if (value != NULL && value[0] != '\0')
+        json_object_set_new(object, key, json_string(value));
+}
+
+static void
+set_object(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_size(value) > 0 || json_array_size(value) > 0)
+        json_object_set_new(object, key, value);
+    else
+        json_decref(value);
+}
+
+static json_t *
+capability_json(const CsiCapability *capability)
+{
+    json_t *access = json_object();
+
+    if (capability->type == CSI_ACCESS_MOUNT) {
+        const StringList *flags = capability->mount_flags;
+        json_t *list = json_array();
+        for (unsigned i = 0; flags != NULL && i < flags->n_items; i++)
+            json_array_append_new(list, json_string(flags->items[i]));
+        set_string(access, "fsType", capability->fs_type);
+        set_object(access, "mountFlags", list);
+    }
+    return json_pack("{s:{s:s}, s:o}", "accessMode", "mode", csi_access_mode_name(capability->mode),
+                     capability->type == CSI_ACCESS_MOUNT ? "mount" : "block", access);
+}
+
+static json_t *
+segments_json(const StringMap *const *segments, unsigned n)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < n; i++)
+        json_array_append_new(list, json_pack("{s:o}", "segments", script_map_json(segments[i])));
+    return list;
+}
+
+static void
+set_source(json_t *message, const CsiRequest *request)
+{
+    if (request->source_kind == CSI_SOURCE_VOLUME)
+        json_object_set_new(message, "volumeContentSource",
+                            json_pack("{s:{s:s}}", "volume", "volumeId", request->source_id));
+    if (request->source_kind == CSI_SOURCE_SNAPSHOT)
+        json_object_set_new(message, "volumeContentSource",
+                            json_pack("{s:{s:s}}", "snapshot", "snapshotId", request->source_id));
+}
+
+static json_t *
+request_json(const CsiRequest *request)
+{
+    json_t *message = json_object(), *modes = json_array(), *places = json_object();
+
+    set_string(message, "name", request->name);
+    set_string(message, "volumeId", request->volume_id);
+    set_string(message, "nodeId", request->node_id);
+    if (request->required_bytes > 0) {
+        g_autofree char *bytes = g_strdup_printf("%" G_GINT64_FORMAT, request->required_bytes);
+        json_object_set_new(message, "capacityRange", json_pack("{s:s}", "requiredBytes", bytes));
+    }
+    for (unsigned i = 0; i < request->n_capabilities; i++)
+        json_array_append_new(modes, capability_json(&request->capabilities[i]));
+    set_object(message, "volumeCapabilities", modes);
+    set_object(message, "parameters", script_map_json(request->parameters));
+    set_object(message, "volumeContext", script_map_json(request->volume_context));
+    set_object(places, "requisite", segments_json(request->requisite, request->n_requisite));
+    set_object(places, "preferred", segments_json(request->preferred, request->n_preferred));
+    set_object(message, "accessibilityRequirements", places);
+    set_source(message, request);
+    if (request->readonly)
+        json_object_set_new(message, "readonly", json_true());
+    if (request->has_secrets)
+        json_object_set_new(message, "secrets", json_true());
+    return message;
+}
+
+/* ---- The back end ---- */
+
+static void
+answer_start(const ScriptDriver *self, CsiResponse *response)
+{
+    response->ready = TRUE;
+    response->plugin_name = self->base.name;
+    response->plugin_capabilities = self->options.plugin;
+    response->controller_capabilities = self->options.controller;
+}
+
+static gboolean
+is_question(CsiMethod method)
+{
+    return csi_method_service(method) == CSI_IDENTITY || method == CSI_CONTROLLER_GET_CAPABILITIES;
+}
+
+static void
+call_answered(Sim *sim, void *data)
+{
+    ScriptCall *call = data;
+    ScriptDriver *self = (ScriptDriver *)call->base.driver;
+    const CsiRequest *request = call->base.request;
+    CsiResponse response = {.code = CSI_OK};
+
+    (void)sim;
+    call->event = 0;
+    if (is_question(request->method)) {
+        answer_start(self, &response);
+    } else {
+        unsigned number = (unsigned)json_array_size(self->calls);
+        json_array_append_new(self->calls,
+                              json_pack("{s:s, s:o}", "call", csi_method_name(request->method),
+                                        "request", request_json(request)));
+        if (self->options.answer != NULL)
+            self->options.answer(self->options.data, number, request, &response);
+    }
+    csi_call_finish(&call->base, &response);
+}
+
+static const SimEventType answered_event = {
+    .name = "conformance/answer",
+    .fire = call_answered,
+};
+
+static void
+script_start(CsiDriver *driver, CsiCall *call)
+{
+    ((ScriptCall *)call)->event = sim_after(driver->sim, 0, &answered_event, call, WAIT_DRIVER);
+}
+
+static void
+script_caller_gone(CsiDriver *driver, CsiCall *call)
+{
+    (void)driver;
+    (void)call;
+}
+
+static void
+script_call_clear(CsiDriver *driver, CsiCall *call)
+{
+    sim_cancel(driver->sim, ((ScriptCall *)call)->event);
+}
+
+static void
+script_close(CsiDriver *driver)
+{
+    (void)driver;
+}
+
+static void
+script_free(CsiDriver *driver)
+{
+    json_decref(((ScriptDriver *)driver)->calls);
+}
+
+static const CsiDriverClass script_class = {
+    .name = "script",
+    .call_size = sizeof(ScriptCall),
+    .start = script_start,
+    .caller_gone = script_caller_gone,
+    .call_clear = script_call_clear,
+    .close = script_close,
+    .free = script_free,
+};
+
+ScriptDriver *
+script_driver_new(Case *self, const char *name, const ScriptOptions *options)
+{
+    static const CsiWaits waits = {WAIT_DRIVER, WAIT_DRIVER_THROTTLE};
+    Strings *strings = objects_strings(self->objects);
+    ScriptDriver *driver = g_new0(ScriptDriver, 1);
+
+    csi_driver_init(&driver->base, &script_class, self->sim, strings, strings_intern(strings, name),
+                    &waits);
+    driver->options = *options;
+    driver->calls = json_array();
+    return driver;
+}
+
+CsiDriver *
+script_driver_base(ScriptDriver *self)
+{
+    return &self->base;
+}
+
+json_t *
+script_driver_calls(const ScriptDriver *self)
+{
+    return self->calls;
+}

@@ -64,7 +64,7 @@ json_text(const json_t *value)
 void
 case_expect_json(Case *self, const char *what, const json_t *expected, const json_t *found)
 {
-    if (json_equal((json_t *)expected, (json_t *)found)) /* only read */
+    if (expected == found || json_equal((json_t *)expected, (json_t *)found)) /* only read */
         return;
     char *expected_text = json_text(expected), *found_text = json_text(found);
     case_fail(self, "%s: expected %s, found %s", what, expected_text, found_text);

@@ -2,6 +2,7 @@
 #include "models/api/fields.h"
 #include "models/client/process-private.h"
 #include "models/ephemeral-volume/ephemeral-volume.h"
+#include "models/expand-controller/expand-controller.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 #include "tests/conformance/engine.h"
 
@@ -159,10 +160,37 @@ run_sync_pod(Case *self)
     case_expect_objects(self, "expected.claims", KIND_CLAIM);
 }
 
+/* ---- The expand controller: one sync of a claim ---- */
+
+/* It expands nothing itself, so the recorded calls of in-tree plugins are none. */
+static void
+run_expand_claim(Case *self)
+{
+    static const WorldOptions options = {.only = &expand_controller_class};
+    ObjectKey *key = case_key(self, KIND_CLAIM, case_string(self, "args.key"));
+
+    case_world_new(self, &options);
+    case_start(self, &options);
+    case_import(self, "initial.volumes", KIND_VOLUME, CASE_API | CASE_INFORMER);
+    case_import(self, "initial.claims", KIND_CLAIM, CASE_API | CASE_INFORMER);
+    case_run_plan(self, case_model(self, &expand_controller_class), expand_controller_sync, key);
+    case_expect_error(self, "expected.error");
+    if (case_flag(self, "expected.in_tree_expansion_called"))
+        case_fail(self, "no in-tree plugin expands");
+    const Object *claim = api_server_get(self->api, key);
+    if (claim == NULL)
+        return;
+    json_t *found = case_comparable(self, claim);
+    case_expect_json(self, "annotations", case_get(self, "expected.claim_annotations"),
+                     json_path_get(found, "metadata.annotations"));
+    json_decref(found);
+}
+
 static const Act protection_acts[] = {
-    {"process queue until empty", run_queue   },
-    {"syncPod",                   run_sync_pod},
-    {NULL,                        NULL        },
+    {"process queue until empty",  run_queue       },
+    {"syncPod",                    run_sync_pod    },
+    {"expandController.syncClaim", run_expand_claim},
+    {NULL,                         NULL            },
 };
 
 const Suite protection_suite = {"protection_ephemeral_expand", protection_acts};

@@ -7,7 +7,10 @@
 int
 cmd_version(int argc, char **argv)
 {
-    (void)argc, (void)argv;
+    const GOptionEntry entries[] = {{NULL}};
+
+    if (!cli_parse(&argc, &argv, entries, NULL, "Print the version.", NULL))
+        return EXIT_BAD_INPUT;
     printf("kvolsim %s\n", results_version());
     return EXIT_DONE;
 }

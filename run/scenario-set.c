@@ -89,6 +89,8 @@ path_steps(const char *path, const char *end)
                 step.key = g_steal_pointer(&inside);
             stop++;
         } else {
+            if (steps->len > 0 && *path != '.') /* "nodes[0]count" */
+                return NULL;
             path += *path == '.';
             stop = path;
             while (stop < end && *stop != '.' && *stop != '[')

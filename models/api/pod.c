@@ -160,15 +160,23 @@ const FieldType field_claim_templates = {
 };
 
 PodVolumes *
-pod_volumes_new(const PodVolume *items, unsigned n)
+pod_volumes_new_with_inline(const PodVolume *items, unsigned n, StringList *inline_drivers)
 {
-    if (n == 0)
+    if (n == 0 && inline_drivers == NULL)
         return NULL;
-    PodVolumes *self = g_malloc(sizeof *self + n * sizeof items[0]);
+    PodVolumes *self = g_malloc(sizeof *self + n * sizeof(PodVolume));
     self->n_refs = 1;
     self->n_items = n;
-    memcpy(self->items, items, n * sizeof items[0]);
+    self->inline_drivers = inline_drivers;
+    if (n > 0)
+        memcpy(self->items, items, n * sizeof items[0]);
     return self;
+}
+
+PodVolumes *
+pod_volumes_new(const PodVolume *items, unsigned n)
+{
+    return pod_volumes_new_with_inline(items, n, NULL);
 }
 
 PodVolumes *
@@ -188,6 +196,7 @@ pod_volumes_unref(PodVolumes *self)
         return;
     for (unsigned i = 0; i < self->n_items; i++)
         claim_template_unref(self->items[i].claim_template);
+    string_list_unref(self->inline_drivers);
     g_free(self);
 }
 
@@ -402,6 +411,23 @@ check_volume_name(ApiParser *parser, const json_t *array, size_t index)
         }
 }
 
+/* Returns: (owned): the CSI drivers of inline volumes, in order; NULL: none */
+static StringList *
+inline_drivers_parse(ApiParser *parser, const json_t *array)
+{
+    g_autoptr(GPtrArray) drivers = g_ptr_array_new();
+
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *driver = json_path_string(json_array_get(array, i), "csi.driver");
+        if (driver != NULL)
+            g_ptr_array_add(drivers,
+                            (void *)strings_intern(objects_strings(parser->objects), driver));
+    }
+    return drivers->len == 0
+               ? NULL
+               : string_list_new((const char *const *)drivers->pdata, drivers->len);
+}
+
 static void
 pod_volumes_parse(ApiParser *parser, const json_t *spec, void *field)
 {
@@ -427,7 +453,8 @@ pod_volumes_parse(ApiParser *parser, const json_t *spec, void *field)
         }
     api_parser_leave(parser, length);
     pod_volumes_unref(*volumes);
-    *volumes = pod_volumes_new((const PodVolume *)(void *)found->data, found->len);
+    *volumes = pod_volumes_new_with_inline((const PodVolume *)(void *)found->data, found->len,
+                                           inline_drivers_parse(parser, array));
 }
 
 static json_t *
@@ -516,7 +543,8 @@ pod_volumes_equal(const void *a, const void *b)
 
     if (x == y)
         return TRUE;
-    if (x == NULL || y == NULL || x->n_items != y->n_items)
+    if (x == NULL || y == NULL || x->n_items != y->n_items ||
+        !string_list_equal(x->inline_drivers, y->inline_drivers))
         return FALSE;
     for (unsigned i = 0; i < x->n_items; i++)
         if (!pod_volume_equal(&x->items[i], &y->items[i]))

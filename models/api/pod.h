@@ -25,6 +25,7 @@ typedef struct {
 
 typedef struct {
     unsigned n_refs, n_items;
+    StringList *inline_drivers; /* CSI drivers of volumes that live and die with the pod; NULL: none; owned */
     PodVolume items[];
 } PodVolumes; /* immutable, shared; NULL: none */
 
@@ -119,7 +120,9 @@ typedef struct {
 #define POD(object) ((Pod *)(object))
 #define POD_CONST(object) ((const Pod *)(object))
 
-PodVolumes *pod_volumes_new(const PodVolume *items, unsigned n); /* takes the templates */
+PodVolumes *pod_volumes_new(const PodVolume *items, unsigned n); /* takes the templates; NULL if none */
+/* Also with inline drivers (taken, nullable): with those alone there is a list without items. */
+PodVolumes *pod_volumes_new_with_inline(const PodVolume *items, unsigned n, StringList *inline_drivers);
 PodVolumes *pod_volumes_ref(const PodVolumes *self);
 void pod_volumes_unref(PodVolumes *self);
 

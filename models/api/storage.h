@@ -8,6 +8,7 @@
 typedef enum {
     BINDING_IMMEDIATE,
     BINDING_WAIT_FOR_FIRST_CONSUMER,
+    BINDING_UNSET, /* of no stored class: the API server sets Immediate */
 } BindingMode;
 
 typedef struct {

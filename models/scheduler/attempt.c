@@ -22,7 +22,19 @@ typedef struct {
 
 /* ---- Attempts ---- */
 
-static void
+Attempt *
+attempt_new(const Pod *pod, QueuedPod *queued)
+{
+    Attempt *self = g_slice_new0(Attempt);
+
+    object_ref(&pod->meta);
+    self->pod = pod;
+    self->queued = queued;
+    self->choices = g_array_new(FALSE, TRUE, sizeof(VolumeChoice));
+    return self;
+}
+
+void
 attempt_free(void *data)
 {
     Attempt *self = data;
@@ -268,8 +280,8 @@ plan_writes(Plan *plan, Attempt *attempt)
 }
 
 /* SCH-70: PreBind, or straight on if all claims are bound (VB-90). */
-static void
-decide_bind_volumes(const void *data, Plan *plan)
+void
+scheduler_decide_bind_volumes(const void *data, Plan *plan)
 {
     Attempt *attempt = plan_operation(plan);
 
@@ -293,7 +305,7 @@ decide_after_cycle(const void *data, Plan *plan)
     if (attempt->failure != NULL)
         decide_tell_failure(data, plan);
     else if (attempt->node_name != NULL)
-        decide_bind_volumes(data, plan);
+        scheduler_decide_bind_volumes(data, plan);
 }
 
 static void
@@ -341,7 +353,7 @@ decide_node(const void *data, Plan *plan)
 static void
 start_attempt(Scheduler *self, QueuedPod *entry)
 {
-    Attempt *attempt = g_slice_new0(Attempt);
+    Attempt *attempt = attempt_new(entry->pod, entry);
     PlanStart start = {
         .component = &self->base,
         .decide = decide_node,
@@ -351,10 +363,6 @@ start_attempt(Scheduler *self, QueuedPod *entry)
         .done = attempt_done,
     };
 
-    object_ref(&entry->pod->meta);
-    attempt->pod = entry->pod;
-    attempt->queued = entry;
-    attempt->choices = g_array_new(FALSE, TRUE, sizeof(VolumeChoice));
     attempt->holds_loop = TRUE;
     self->current = attempt;
     sim_resume(self->base.sim, entry->parked, WAIT_SCHEDULER_QUEUE, 0);

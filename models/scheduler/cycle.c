@@ -104,6 +104,17 @@ cycle_free(Cycle *self)
     g_free(self);
 }
 
+const StorageClass *
+cycle_find_class(const Cycle *cycle, const Claim *claim)
+{
+    const char *name = claim_class(claim);
+    const ObjectKey *key =
+        name[0] == '\0' ? NULL
+                        : objects_find_key(cycle->view->objects, KIND_STORAGE_CLASS, NULL, name);
+
+    return key == NULL ? NULL : (const StorageClass *)informer_get(cycle->view->classes, key);
+}
+
 /* ---- Reasons and messages ---- */
 
 static void
@@ -205,8 +216,8 @@ error(const char *rule, char *message /* taken */)
 
 /* ---- PreFilter ---- */
 
-static void
-begin(Cycle *self, const Pod *pod, uint32_t attempts)
+void
+cycle_begin(Cycle *self, const Pod *pod, uint32_t attempts)
 {
     self->pod = pod;
     self->attempts = attempts;
@@ -446,7 +457,7 @@ cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start)
     unsigned n_nodes;
     Verdict verdict;
 
-    begin(self, pod, attempts);
+    cycle_begin(self, pod, attempts);
     scheduler_cache_nodes(self->view->cache, &n_nodes);
     if (n_nodes == 0)
         return (CycleResult){.rule = "SCH-50.3",

@@ -112,6 +112,15 @@ migration_changed(const ClusterEvent *event, const Pod *pod)
                      object_annotation(event->after, annotation)) != 0;
 }
 
+/* Who asks for storage of the driver by claims is not woken: only inline volumes count. */
+static gboolean
+inline_driver_stopped_checking(const ClusterEvent *event, const Pod *pod)
+{
+    return CSI_DRIVER_OBJECT(event->before)->storage_capacity &&
+           !CSI_DRIVER_OBJECT(event->after)->storage_capacity && pod->volumes != NULL &&
+           string_list_has(pod->volumes->inline_drivers, event->after->key->name);
+}
+
 static gboolean
 capacity_grew(const ClusterEvent *event, const Pod *pod)
 {
@@ -262,7 +271,7 @@ typedef struct {
 } Registration;
 
 /* Events that a plugin asked to be told of, and when they help (SCH-Q1..Q33; always also on a change of taints: SCH-68).
- * Rows of one plugin and event: any that says yes. Not here: events that no modelled pod waits for (SCH-Q8, Q26). */
+ * Rows of one plugin and event: any that says yes. Not here: events that no modelled pod waits for (SCH-Q26). */
 static const Registration registrations[] = {
     {"SCH-Q1",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_ADD,                                         NULL                 },
     {"SCH-Q2",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_UPDATE,                                      topologies_changed   },
@@ -272,6 +281,8 @@ static const Registration registrations[] = {
      ACTION_ADD | ACTION_NODE_LABEL | ACTION_NODE_TAINT,                                                          NULL                 },
     {"SCH-Q6",  PLUGIN_VOLUME_BINDING,      EVENT_CSI_NODE,   ACTION_ADD,                                         NULL                 },
     {"SCH-Q7",  PLUGIN_VOLUME_BINDING,      EVENT_CSI_NODE,   ACTION_UPDATE,                                      migration_changed    },
+    {"SCH-Q8",  PLUGIN_VOLUME_BINDING,      EVENT_CSI_DRIVER, ACTION_UPDATE,
+     inline_driver_stopped_checking                                                                                                    },
     {"SCH-Q9",  PLUGIN_VOLUME_BINDING,      EVENT_CAPACITY,   ACTION_ADD,                                         NULL                 },
     {"SCH-Q10", PLUGIN_VOLUME_BINDING,      EVENT_CAPACITY,   ACTION_UPDATE,                                      capacity_grew        },
     {"SCH-Q11", PLUGIN_VOLUME_ZONE,         EVENT_CLASS,      ACTION_ADD,                                         class_waits          },

@@ -14,6 +14,7 @@ typedef enum {
     EVENT_CSI_NODE,
     EVENT_CAPACITY,
     EVENT_ATTACHMENT,
+    EVENT_CSI_DRIVER,
 } EventResource;
 
 typedef enum {

@@ -83,6 +83,11 @@ gboolean scheduler_flush_unschedulable(void *data);
 
 /* ---- attempt.c ---- */
 
+/* An attempt at a pod that is out of the queue. @queued is taken. */
+Attempt *attempt_new(const Pod *pod, QueuedPod *queued);
+void attempt_free(void *attempt);
+/* The binding cycle, of an attempt with a node and choices (assumed). */
+void scheduler_decide_bind_volumes(const void *self, Plan *plan);
 /* There may be a pod to try, or nobody who holds the loop. */
 void scheduler_wake_loop(Scheduler *self);
 /* Of an assumed pod: what binds it. NULL: nothing does */

@@ -178,6 +178,13 @@ class_changed(void *data, const Object *before, const Object *after)
 }
 
 static void
+csi_driver_changed(void *data, const Object *before, const Object *after)
+{
+    if (before != after)
+        scheduler_happened(data, EVENT_CSI_DRIVER, before, after);
+}
+
+static void
 capacity_changed(void *data, const Object *before, const Object *after)
 {
     if (before != after)
@@ -269,6 +276,7 @@ scheduler_init(void *data)
     informer_add_handler(self->binder.nodes, node_changed, self);
     informer_add_handler(process_informer(self->base.process, KIND_CSI_NODE, NULL),
                          csi_node_changed, self);
+    informer_add_handler(self->view.csi_drivers, csi_driver_changed, self);
     informer_add_handler(self->view.capacities, capacity_changed, self);
     informer_add_handler(self->view.volumes, volume_changed, self);
     informer_add_handler(self->view.claims, claim_changed, self);

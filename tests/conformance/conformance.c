@@ -15,6 +15,10 @@ static const Suite *const suites[] = {
     &pv_matching_suite,
     &protection_suite,
     &provisioner_topology_suite,
+    &scheduler_binding_suite,
+    &scheduler_limits_suite,
+    &scheduler_restrictions_suite,
+    &scheduler_zone_suite,
     &external_provisioner_suite,
 };
 

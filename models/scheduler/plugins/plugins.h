@@ -152,6 +152,9 @@ void cycle_text(Cycle *cycle, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* 100 * score / max, as most plugins have it; all 0 stays 0. @reversed: 100 minus that. */
 void normalise_by_max(int64_t *scores, unsigned n, gboolean reversed);
 
+/* The class that a claim names. (borrowed): NULL: none, or missing */
+const StorageClass *cycle_find_class(const Cycle *cycle, const Claim *claim);
+
 /* ---- nodes.c ---- */
 Verdict node_unschedulable_pre_filter(Cycle *cycle);
 Verdict node_unschedulable_filter(Cycle *cycle, const NodeInfo *node);

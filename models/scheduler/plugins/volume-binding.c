@@ -49,23 +49,12 @@ check_claim(Cycle *cycle, const CycleClaim *claim)
     return VERDICT_UNRESOLVABLE;
 }
 
-static const StorageClass *
-class_of(const Cycle *cycle, const Claim *claim)
-{
-    const char *name = claim_class(claim);
-    const ObjectKey *key =
-        name[0] == '\0' ? NULL
-                        : objects_find_key(cycle->view->objects, KIND_STORAGE_CLASS, NULL, name);
-
-    return key == NULL ? NULL : (const StorageClass *)informer_get(cycle->view->classes, key);
-}
-
 /* VB-14. Returns: FALSE: unbound, and the scheduler is not the one who binds it */
 static gboolean
 classify_claim(Cycle *cycle, CycleClaim *claim)
 {
     claim->claim = CLAIM_CONST(assume_cache_get(cycle->view->binder->claims, claim->key));
-    claim->class = class_of(cycle, claim->claim);
+    claim->class = cycle_find_class(cycle, claim->claim);
     claim->is_bound = claim_is_fully_bound(claim->claim);
     claim->refused = FALSE;
     claim->reserved = NULL;
@@ -79,6 +68,17 @@ classify_claim(Cycle *cycle, CycleClaim *claim)
     }
     return claim->class != NULL && claim->class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER &&
            claim_volume_name(claim->claim)[0] == '\0';
+}
+
+/* VB-T12. No class of a real cluster is like that. */
+static gboolean
+has_no_mode(Cycle *cycle, const CycleClaim *claim)
+{
+    if (claim->is_bound || claim->class == NULL || claim->class->binding_mode != BINDING_UNSET)
+        return FALSE;
+    cycle_text(cycle, "VolumeBindingMode not set for StorageClass \"%s\"",
+               object_name(&claim->class->meta));
+    return TRUE;
 }
 
 static gint
@@ -221,8 +221,12 @@ volume_binding_pre_filter(Cycle *cycle)
         if (verdict != VERDICT_OK)
             return verdict;
     }
-    for (unsigned i = 0; i < cycle->claims->len; i++)
-        all_ours = classify_claim(cycle, &g_array_index(cycle->claims, CycleClaim, i)) && all_ours;
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
+        all_ours = classify_claim(cycle, claim) && all_ours;
+        if (has_no_mode(cycle, claim))
+            return VERDICT_ERROR;
+    }
     if (!all_ours) {
         cycle_text(cycle, "pod has unbound immediate PersistentVolumeClaims");
         return VERDICT_UNRESOLVABLE;

@@ -120,7 +120,7 @@ reject_unknown_volume(Cycle *cycle)
     if (informer_get(cycle->view->claims, key) == NULL) {
         cycle_reason(cycle,
                      strings_internf(objects_strings(cycle->view->objects),
-                                     "looking up PVC %s: persistentvolumeclaims \"%s\" not found",
+                                     "looking up PVC %s: persistentvolumeclaim \"%s\" not found",
                                      key->text, key->name));
         return VERDICT_UNRESOLVABLE;
     }
@@ -269,12 +269,16 @@ zone_of_claim(Cycle *cycle, const CycleClaim *claim)
     }
     const char *volume_name = claim_volume_name(stored);
     if (volume_name[0] == '\0') {
+        const StorageClass *class = cycle_find_class(cycle, stored);
         if (claim_class(stored)[0] == '\0')
             cycle_text(cycle, "PersistentVolumeClaim had no pv name and storageClass name");
-        else if (claim->class == NULL)
+        else if (class == NULL)
             cycle_text(cycle, "storageclass.storage.k8s.io \"%s\" not found", claim_class(stored));
-        else if (claim->class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER)
+        else if (class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER)
             return VERDICT_OK;
+        else if (class->binding_mode == BINDING_UNSET)
+            cycle_text(cycle, "VolumeBindingMode not set for StorageClass \"%s\"",
+                       object_name(&class->meta));
         else
             cycle_text(cycle, "PersistentVolume had no name");
         return VERDICT_UNRESOLVABLE;

@@ -3,10 +3,14 @@
 
 #include <string.h>
 
+/* The log grows by blocks of so many, so that it is never copied. */
+#define BLOCK_LENGTH 1024
+
 struct Milestones {
     Sim *sim;
     Objects *objects;
-    GArray *log;           /* of Milestone */
+    GPtrArray *blocks; /* the log: of arrays of Milestone (owned) */
+    unsigned n_milestones;
     GArray *last[N_KINDS]; /* of uint32_t, by slot: the chain's head, index + 1 */
     GArray *pods;          /* of PodRecord */
     GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot */
@@ -44,6 +48,20 @@ chain_head(Milestones *self, const ObjectKey *object)
     return &g_array_index(heads, uint32_t, object->slot);
 }
 
+static Milestone *
+log_at(const Milestones *self, unsigned i)
+{
+    return (Milestone *)self->blocks->pdata[i / BLOCK_LENGTH] + i % BLOCK_LENGTH;
+}
+
+static Milestone *
+log_append(Milestones *self)
+{
+    if (self->n_milestones % BLOCK_LENGTH == 0)
+        g_ptr_array_add(self->blocks, g_new(Milestone, BLOCK_LENGTH));
+    return log_at(self, self->n_milestones++);
+}
+
 static void
 add_with_code(Milestones *self,
               MilestoneKind kind,
@@ -54,7 +72,8 @@ add_with_code(Milestones *self,
               CsiCode code)
 {
     uint32_t *head = chain_head(self, object);
-    Milestone milestone = {
+
+    *log_append(self) = (Milestone){
         .object = object,
         .node = node,
         .at = at,
@@ -65,8 +84,7 @@ add_with_code(Milestones *self,
         .code = (uint8_t)code,
     };
 
-    g_array_append_val(self->log, milestone);
-    *head = self->log->len;
+    *head = self->n_milestones;
 }
 
 static void
@@ -398,7 +416,7 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
 
     self->sim = sim;
     self->objects = objects;
-    self->log = g_array_new(FALSE, FALSE, sizeof(Milestone));
+    self->blocks = g_ptr_array_new_with_free_func(g_free);
     self->pods = g_array_new(FALSE, FALSE, sizeof(PodRecord));
     self->volume_of = g_ptr_array_new();
     self->by_name = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -418,7 +436,7 @@ milestones_free(Milestones *self)
         pod_volumes_unref(g_array_index(self->pods, PodRecord, i).volumes);
     for (unsigned i = 0; i < N_KINDS; i++)
         g_array_unref(self->last[i]);
-    g_array_unref(self->log);
+    g_ptr_array_unref(self->blocks);
     g_array_unref(self->pods);
     g_ptr_array_unref(self->volume_of);
     g_hash_table_unref(self->by_name);
@@ -429,13 +447,13 @@ milestones_free(Milestones *self)
 unsigned
 milestones_count(const Milestones *self)
 {
-    return self->log->len;
+    return self->n_milestones;
 }
 
 const Milestone *
 milestones_at(const Milestones *self, unsigned i)
 {
-    return &g_array_index(self->log, Milestone, i);
+    return log_at(self, i);
 }
 
 uint32_t

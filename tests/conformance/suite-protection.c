@@ -15,15 +15,27 @@
 static const WorldOptions claims_world = {.only = &pvc_protection_class, .minor_version = 31};
 static const WorldOptions volumes_world = {.only = &pv_protection_class};
 
+/* Whether the cache has an object of the API: all of them, or those in its list; else it is late, and has not seen pods. */
+static gboolean
+is_cached(const json_t *cached, const Object *object)
+{
+    if (cached == NULL || g_strcmp0(json_string_value(cached), "same as api") == 0)
+        return TRUE;
+    return !json_is_array(cached) && object_kind(object) != KIND_POD;
+}
+
 static void
 import_objects(Case *self)
 {
     const json_t *cached = case_get(self, "initial.cache"), *manifest;
-    CaseWhere where = json_is_array(cached) ? CASE_API : CASE_API | CASE_INFORMER;
     size_t i;
 
     json_array_foreach(case_get(self, "initial.api_objects"), i, manifest)
-        case_import_object(self, case_object_of_manifest(self, manifest), where);
+    {
+        Object *object = case_object_of_manifest(self, manifest);
+        case_import_object(self, object,
+                           is_cached(cached, object) ? CASE_API | CASE_INFORMER : CASE_API);
+    }
     json_array_foreach(cached, i, manifest)
         case_import_object(self, case_object_of_manifest(self, manifest), CASE_INFORMER);
 }

@@ -54,11 +54,17 @@ change_cache(Case *self, const char *op, Object *object)
 {
     PvCache *cache = pv_controller_cache(controller_of(self));
     const Object *stored = api_server_get(self->api, object->key);
+    const Object *known = pv_cache_get(cache, object->key);
 
-    if (strcmp(op, "delete") == 0)
+    if (strcmp(op, "delete") == 0) {
         pv_cache_forget(cache, object->key);
-    else
-        pv_cache_store(cache, stored != NULL ? stored : object);
+        return;
+    }
+    if (!object_uid_is_set(object->uid) && stored != NULL)
+        object->uid = stored->uid;
+    object->resource_version = MAX(stored == NULL ? 1 : stored->resource_version,
+                                   known == NULL ? 1 : known->resource_version);
+    pv_cache_store(cache, object);
 }
 
 /* A deletion tells only a name. */
@@ -306,6 +312,8 @@ run_controller(Case *self)
             case_start(self, &whole_world);
         else if (g_strcmp0(op, "delete") == 0)
             delete_object(self, step);
+        else if (json_object_get(step, "object") != NULL)
+            change_api(self, op, changed_object(self, step));
         else if (op != NULL &&
                  (strcmp(op, "run_until_stable") == 0 || g_str_has_prefix(op, "wait_")))
             case_wait(self, 60 * SIM_SECOND);

@@ -32,7 +32,10 @@ modes_of(Case *self, const json_t *modes)
 static const Claim *
 claim_of(Case *self)
 {
-    return CLAIM(case_object(self, case_get(self, "args.claim"), KIND_CLAIM));
+    const json_t *manifest = case_get(self, "args.claim");
+
+    return CLAIM(case_object(self, manifest != NULL ? manifest : case_get(self, "initial.claim"),
+                             KIND_CLAIM));
 }
 
 static MatchQuery

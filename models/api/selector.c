@@ -460,10 +460,12 @@ match_fields_parse(ApiParser *parser, const json_t *array, NodeSelectorTerm *ter
 
     if (g_strcmp0(json_path_string(only, "key"), "metadata.name") == 0 &&
         g_strcmp0(json_path_string(only, "operator"), "In") == 0 && json_array_size(values) == 1 &&
-        json_is_string(json_array_get(values, 0)))
+        json_is_string(json_array_get(values, 0))) {
         term->field_name = api_parser_intern(parser, json_string_value(json_array_get(values, 0)));
-    else
+    } else {
+        term->field_name = api_parser_intern(parser, ""); /* no node has it */
         api_parser_invalid(parser, array, NULL, "only metadata.name In [one name] is supported");
+    }
     api_parser_leave(parser, length);
 }
 

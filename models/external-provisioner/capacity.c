@@ -5,6 +5,7 @@
 
 #include "models/api/manifest.h"
 #include "models/api/waits.h"
+#include "models/plan-private.h"
 #include "sim/random.h"
 #include "sim/ticker.h"
 
@@ -610,7 +611,7 @@ capacity_item(const Capacity *self, unsigned i, CapacityItemView *view)
 {
     const CapacityItem *item = item_at(self, i);
 
-    *view = (CapacityItemView){item->class_name, item->segment, item->object};
+    *view = (CapacityItemView){item->key, item->class_name, item->segment, item->object};
     return item->wanted;
 }
 
@@ -624,6 +625,12 @@ const TopologyTerms *
 capacity_segments(const Capacity *self)
 {
     return &self->segments;
+}
+
+void
+capacity_hold(Capacity *self)
+{
+    workers_hold(self->workers);
 }
 
 WorkQueue *

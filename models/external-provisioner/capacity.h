@@ -41,6 +41,7 @@ void capacity_named(Capacity *self, const ObjectKey *key);
 
 /* For tests and metrics, in order of appearance. Returns: FALSE: it is wanted no more */
 typedef struct {
+    const ObjectKey *key; /* in the queue */
     const char *class_name;
     const StringMap *segment;
     const ObjectKey *object; /* NULL: none is known */
@@ -51,4 +52,6 @@ gboolean capacity_item(const Capacity *self, unsigned i, CapacityItemView *view)
 unsigned capacity_n_obsolete(const Capacity *self);
 /* Segments of the cluster, in order. */
 const TopologyTerms *capacity_segments(const Capacity *self);
+/* Works no more: what is queued stays there. */
+void capacity_hold(Capacity *self);
 WorkQueue *capacity_queue(const Capacity *self);

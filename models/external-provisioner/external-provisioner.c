@@ -353,6 +353,7 @@ start_capacity(ExternalProvisioner *self)
         .component = &self->base,
         .namespace = strings_intern(strings, NAMESPACE),
         .managed_by = strings_intern(strings, "external-provisioner"),
+        .owners = options->capacity_owners,
         .for_immediate = options->capacity_for_immediate_binding,
         .n_workers = (unsigned)options->capacity_threads,
         .poll_interval = options->capacity_poll_interval,

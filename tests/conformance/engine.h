@@ -147,3 +147,4 @@ extern const Suite external_provisioner_suite;
 extern const Suite scheduler_binding_suite, scheduler_limits_suite, scheduler_restrictions_suite,
     scheduler_zone_suite;
 extern const Suite provisioner_topology_suite;
+extern const Suite storage_capacity_suite;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/volume/plugins.h"
+#include "sim/random.h"
 #include "sim/ticker.h"
 
 #define CSI_PREFIX "kubernetes.io/csi/"
@@ -32,6 +33,8 @@ node_free(void *data)
 {
     AttachNode *node = data;
 
+    if (node->report_due != 0)
+        sim_cancel(((AttachDetachController *)node->controller)->base.sim, node->report_due);
     string_list_unref(node->in_use);
     string_list_unref(node->report);
     g_ptr_array_unref(node->pairs);
@@ -328,6 +331,41 @@ queue_others(AttachDetachController *self, const AttachPair *pair)
             adc_queue(self, pair->volume->pairs->pdata[i]);
 }
 
+static void
+node_reported(Sim *sim, void *data)
+{
+    AttachNode *node = data;
+    AttachDetachController *self = node->controller;
+    const ObjectKey *key = objects_find_key(self->base.objects, KIND_NODE, NULL, node->name);
+    const Object *object = key == NULL ? NULL : informer_get(self->nodes, key);
+
+    (void)sim;
+    node->report_due = 0;
+    if (object != NULL)
+        adc_set_in_use(self, node, ((const Node *)object)->volumes_in_use);
+}
+
+static const SimEventType node_reported_event = {
+    .name = "attach-detach-controller/node reported",
+    .fire = node_reported,
+};
+
+/* ADC-38: after a failed attach only a Node event corrects what was assumed, at the latest that of the kubelet's report every 5 min
+ * (nodeStatusReportFrequency). The report itself says nothing new and is left out of the model, so what it does here is done. */
+static void
+wait_for_report(AttachDetachController *self, AttachNode *node)
+{
+    SimStream stream = sim_stream(self->base.sim, "attach-detach-controller/node report");
+
+    if (node->report_due != 0)
+        return;
+    uint64_t delay = sim_random_below(stream, sim_hash_string(node->name), node->n_reports++,
+                                      (uint64_t)(5 * SIM_MINUTE));
+    node->controller = self;
+    node->report_due =
+        sim_after(self->base.sim, (SimTime)delay, &node_reported_event, node, WAIT_POLL);
+}
+
 void
 adc_set_attached(AttachDetachController *self, AttachPair *pair, gboolean confirmed)
 {
@@ -336,6 +374,8 @@ adc_set_attached(AttachDetachController *self, AttachPair *pair, gboolean confir
         string_list_unref(pair->node->in_use);
         pair->node->in_use = in_use;
         pair->detach_requested_at = 0;
+        if (!confirmed)
+            wait_for_report(self, pair->node);
     }
     pair->state = confirmed ? ADC_ATTACHED : ADC_UNCERTAIN;
     if (confirmed)

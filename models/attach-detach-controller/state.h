@@ -51,6 +51,9 @@ struct AttachNode {
     StringList *report;    /* volumesAttached as it should be */
     gboolean needs_update; /* ... and is not yet */
     GPtrArray *pairs;      /* of AttachPair */
+    void *controller;      /* whose event it is: */
+    SimEventId report_due; /* the kubelet's next report of its node; 0: nobody waits for it */
+    uint64_t n_reports;    /* the n of their draws */
 };
 
 /* A pass under way. */

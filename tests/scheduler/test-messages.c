@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scheduler/cycle.h"
+
+#include "tests/lib/storage-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+/* Clusters and pods that do not fit, and what FailedScheduling says then, to the letter (SCH-90..95). */
+
+#define GIB (INT64_C(1) << 30)
+#define ZONE "topology.kubernetes.io/zone"
+
+const ModelClass *const model_classes[] = {NULL};
+
+typedef struct {
+    const char *title;
+    /* "2a 1bu": two nodes of zone a and one of zone b that is cordoned. Flags: u cordoned, t tainted k=v, e unreachable, c too
+     * few CPUs, m too little memory, p no room for pods, l CSI driver with limit 0, L limit 1 */
+    const char *nodes;
+    /* Of claims "c", "d"...: "late static:a". missing; late (bound by the first pod), local (late, from what volumes there
+     * are), selected:NODE; immediate; classless; named (a volume, not bound yet); bound:ZONE, unbound:NAME (its volume is gone),
+     * labelled:ZONE (the volume's labels); lost; deleted; rwop (in use on the first node), used (same, ReadWriteOnce); tracked
+     * (late, driver without capacity) */
+    const char *claims;
+    const char *
+        wants; /* s zone z, n another node, f pod affinity, a anti-affinity to pods of zone a, d one pod a zone */
+    const char *message;
+} MessageCase;
+
+#define HELPLESS(n)                                                                                \
+    " preemption: 0/" n " nodes are available: " n " Preemption is not helpful for scheduling."
+#define NO_VICTIMS(n)                                                                              \
+    " preemption: 0/" n " nodes are available: " n " No preemption victims found for incoming "    \
+    "pod."
+#define MIXED(n, tried, rest)                                                                      \
+    " preemption: 0/" n " nodes are available: " tried                                             \
+    " No preemption victims found for incoming pod, " rest                                         \
+    " Preemption is not helpful for scheduling."
+#define NO_NODE_OF(n) "0/" n " nodes are available: "
+
+static const MessageCase cases[] = {
+    {"SCH-95 immediate claim",                              "5a",                       "immediate",                                         "",
+     NO_NODE_OF("5") "pod has unbound immediate PersistentVolumeClaims." HELPLESS("5")                                                                                                                                                                                                     },
+    {"VB-W6 class missing",                                 "1a",                       "classless",                                         "",
+     NO_NODE_OF("1") "pod has unbound immediate PersistentVolumeClaims." HELPLESS("1")                                                                                                                                                                                                     },
+    {"VB-S2 volume named, not bound",                       "2a",                       "named",                                             "",
+     NO_NODE_OF("2") "pod has unbound immediate PersistentVolumeClaims." HELPLESS("2")                                                                                                                                                                                                     },
+    {"VB-15 claim missing",                                 "2a",                       "missing",                                           "",
+     NO_NODE_OF("2") "persistentvolumeclaim \"c\" not found." HELPLESS("2")                                                                                                                                                                                                                },
+    {"VB-13 the second missing, the first immediate",       "2a",                       "immediate missing",                                 "",
+     NO_NODE_OF("2") "persistentvolumeclaim \"d\" not found." HELPLESS("2")                                                                                                                                                                                                                },
+    {"VB-T4 claim lost",                                    "1a",                       "lost",                                              "",
+     NO_NODE_OF("1") "persistentvolumeclaim \"c\" bound to non-existent persistentvolume "
+                     "\"gone\"." HELPLESS("1")                                                                                                                                                                                                                                             },
+    {"VB-T5 claim deleted",                                 "1a",                       "deleted",                                           "",
+     NO_NODE_OF("1") "persistentvolumeclaim \"c\" is being deleted." HELPLESS("1")                                                                                                                                                                                                         },
+    {"VB-T7 volume elsewhere",                              "3a",                       "bound:b",                                           "",
+     NO_NODE_OF("3") "3 node(s) had volume node affinity conflict." HELPLESS("3")                                                                                                                                                                                                          },
+    {"VB-T7 volumes in two zones",                          "1a 2b",                    "bound:a bound:b",                                   "",
+     NO_NODE_OF("3") "3 node(s) had volume node affinity conflict." HELPLESS("3")                                                                                                                                                                                                          },
+    {"VB-T8 no volumes",                                    "2a",                       "local",                                             "",
+     NO_NODE_OF("2") "2 node(s) didn't find available persistent volumes to bind." HELPLESS("2")                                                                                                                                                                                           },
+    {"VB-W4 another node selected",                         "2a",                       "selected:n9",                                       "",
+     NO_NODE_OF("2") "2 node(s) didn't find available persistent volumes to bind." HELPLESS("2")                                                                                                                                                                                           },
+    {"VB-T9 no capacity",                                   "2a",                       "tracked",                                           "",
+     NO_NODE_OF("2") "2 node(s) did not have enough free storage." HELPLESS("2")                                                                                                                                                                                                           },
+    {"VF-22 volume gone",                                   "2a",                       "unbound:gone",                                      "",
+     NO_NODE_OF("2") "persistentvolume \"gone\" not found." HELPLESS("2")                                                                                                                                                                                                                  },
+    {"VB-21 two reasons of a node",                         "1a",                       "bound:b local",                                     "",
+     NO_NODE_OF("1") "1 node(s) didn't find available persistent volumes to bind, 1 node(s) had "
+                     "volume node affinity conflict." HELPLESS("1")                                                                                                                                                                                                                        },
+    {"VF-20 zone label",                                    "2b",                       "labelled:a",                                        "",
+     NO_NODE_OF("2") "2 node(s) had no available volume zone." HELPLESS("2")                                                                                                                                                                                                               },
+    {"VF-1 attach limit",                                   "2al",                      "late",                                              "",
+     NO_NODE_OF("2") "2 node(s) exceed max volume count." NO_VICTIMS("2")                                                                                                                                                                                                                  },
+    {"VF-1 two volumes, one allowed",                       "1aL",                      "late late",                                         "",
+     NO_NODE_OF("1") "1 node(s) exceed max volume count." NO_VICTIMS("1")                                                                                                                                                                                                                  },
+    {"VF-V7 one pod only",                                  "5a",                       "rwop",                                              "",
+     NO_NODE_OF("5") "5 node has pod using PersistentVolumeClaim with the same name and "
+                     "ReadWriteOncePod access mode." NO_VICTIMS("5")                                                                                                                                                                                                                       },
+    {"VF-40 cordoned",                                      "2au",                      "",                                                  "",
+     NO_NODE_OF("2") "2 node(s) were unschedulable." HELPLESS("2")                                                                                                                                                                                                                         },
+    {"VF-46 cordoned and tainted",                          "1aut",                     "",                                                  "",
+     NO_NODE_OF("1") "1 node(s) were unschedulable." HELPLESS("1")                                                                                                                                                                                                                         },
+    {"VF-42 taint",                                         "1at",                      "",                                                  "",
+     NO_NODE_OF("1") "1 node(s) had untolerated taint {k: v}." HELPLESS("1")                                                                                                                                                                                                               },
+    {"VF-42 taint without value",                           "1ae",                      "",                                                  "",
+     NO_NODE_OF("1") "1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }." HELPLESS(
+         "1")                                                                                                                                                                                                                                                                              },
+    {"VF-W11 the first taint only",                         "1ate 1ae",                 "",                                                  "",
+     NO_NODE_OF("2") "1 node(s) had untolerated taint {k: v}, 1 node(s) had untolerated taint "
+                     "{node.kubernetes.io/unreachable: }." HELPLESS("2")                                                                                                                                                                                                                   },
+    {"VF-43 selector",                                      "3a",                       "",                                                  "s",
+     NO_NODE_OF("3") "3 node(s) didn't match Pod's node affinity/selector." HELPLESS("3")                                                                                                                                                                                                  },
+    {"VF-41 another node",                                  "1a",                       "",                                                  "n",
+     NO_NODE_OF("1") "1 node(s) didn't match the requested node name." HELPLESS("1")                                                                                                                                                                                                       },
+    {"VF-45 all that lacks",                                "1acm",                     "",                                                  "",
+     NO_NODE_OF("1") "1 Insufficient cpu, 1 Insufficient memory." NO_VICTIMS("1")                                                                                                                                                                                                          },
+    {"VF-45 too many pods",                                 "1ap",                      "",                                                  "",                                                                                         NO_NODE_OF("1") "1 Too many pods." NO_VICTIMS("1")},
+    {"VF-70 no company",                                    "2a",                       "",                                                  "f",
+     NO_NODE_OF("2") "2 node(s) didn't match pod affinity rules." HELPLESS("2")                                                                                                                                                                                                            },
+    {"VF-70 unwanted company",                              "1a",                       "used",                                              "a",
+     NO_NODE_OF("1") "1 node(s) didn't match pod anti-affinity rules." NO_VICTIMS("1")                                                                                                                                                                                                     },
+    {"VF-63 skew",                                          "1a 1bu",                   "used",                                              "d",
+     NO_NODE_OF("2") "1 node(s) didn't match pod topology spread constraints, 1 node(s) were "
+                     "unschedulable." MIXED("2",                                                                                                                                                                                                                                             "1", "1")},
+    {"VF-60 no label",                                                 "1-",                                                                           "",                                                                                                               "d",
+     NO_NODE_OF("1") "1 node(s) didn't match pod topology spread constraints (missing required "
+                     "label)." HELPLESS("1")                                                                                                                          },
+    {"SCH-V4 counts sort as text",               "1au 10ac 2b",                                         "bound:a",                                                                 "",
+     NO_NODE_OF("13") "1 node(s) were unschedulable, 10 Insufficient cpu, 2 node(s) had volume "
+                      "node affinity conflict." MIXED("13",       "10", "3")},
+    {"SCH-94", "1au 2ac 2b",                       "bound:a",                                                                      "",
+     NO_NODE_OF("5") "1 node(s) were unschedulable, 2 Insufficient cpu, 2 node(s) had volume node "
+                     "affinity conflict." MIXED("5",                                                                                                                                                                                                     "2", "3")},
+    {"SCH-51 one plugin of a node",                                            "1atcl",                                              "late",                                                                                         "",
+     NO_NODE_OF("1") "1 node(s) had untolerated taint {k: v}." HELPLESS("1")                         },
+    {"SCH-51 resources before volumes",                         "1acl", "local", "",
+     NO_NODE_OF("1") "1 Insufficient cpu." NO_VICTIMS("1")                                                                                                                                                                                                               },
+    {"SCH-52 the pod before the nodes",                     "1au",                 "immediate",                                                             "",
+     NO_NODE_OF("1") "pod has unbound immediate PersistentVolumeClaims." HELPLESS("1")                                                                                                                                                                                                                                 },
+    {"SCH-50.3 no nodes",                     "",                      "",                                              "",                                                                          "no nodes available to schedule pods"                                                                                                                                                                                                     },
+};
+
+/* ---- The cluster ---- */
+
+typedef struct {
+    StorageWorld base;
+    Process *process;
+    SchedulerCache *cache;
+    VolumeBinder binder;
+    CycleView view;
+    Cycle *cycle;
+    unsigned n_nodes;
+} World;
+
+static const char *
+intern(World *self, const char *text)
+{
+    return storage_world_intern(&self->base, text);
+}
+
+static void
+set_label(World *self, void *object, const char *key, const char *value)
+{
+    object_set_label(object, intern(self, key), intern(self, value));
+}
+
+static void
+set_taints(World *self, Node *node, gboolean plain, gboolean unreachable)
+{
+    const Taint both[] = {
+        {.key = intern(self,     "k"),
+         .value = intern(self,                        "v"),
+         .effect = TAINT_NO_SCHEDULE,
+         .added_at = TIME_UNSET},
+        {.key = intern(self, "node.kubernetes.io/unreachable"),
+         .effect = TAINT_NO_EXECUTE,
+         .added_at = TIME_UNSET},
+    };
+    unsigned first = plain ? 0 : 1, end = unreachable ? 2 : 1;
+
+    if (first < end)
+        node->taints = taints_new(both + first, end - first);
+}
+
+static void
+add_csi_node(World *self, const char *name, int32_t limit)
+{
+    CsiNode *csi_node =
+        CSI_NODE(object_new(objects_key(self->base.objects, KIND_CSI_NODE, NULL, name)));
+    CsiNodeDriver driver = {.name = intern(self, "csi.test"),
+                            .node_id = intern(self, name),
+                            .allocatable_count = limit};
+
+    csi_node->drivers = csi_node_drivers_new(&driver, 1);
+    storage_world_create(&self->base, csi_node);
+}
+
+static void
+add_node(World *self, char zone, const char *flags)
+{
+    g_autofree char *name = g_strdup_printf("n%u", ++self->n_nodes);
+    Node *node = NODE(object_new(objects_key(self->base.objects, KIND_NODE, NULL, name)));
+    const char zone_name[] = {zone, '\0'};
+
+    node->allocatable = (NodeResources){
+        .cpu_milli = strchr(flags, 'c') != NULL ? 50 : 4000,
+        .memory_bytes = strchr(flags, 'm') != NULL ? 1000 : 8 * GIB,
+        .pods = strchr(flags, 'p') != NULL ? 0 : 110,
+    };
+    node->unschedulable = strchr(flags, 'u') != NULL;
+    set_taints(self, node, strchr(flags, 't') != NULL, strchr(flags, 'e') != NULL);
+    set_label(self, node, "kubernetes.io/hostname", name);
+    if (zone != '-')
+        set_label(self, node, ZONE, zone_name);
+    storage_world_create(&self->base, node);
+    if (strpbrk(flags, "lL") != NULL)
+        add_csi_node(self, name, strchr(flags, 'l') != NULL ? 0 : 1);
+}
+
+static void
+add_nodes(World *self, const char *nodes)
+{
+    g_auto(GStrv) words = g_strsplit(nodes, " ", -1);
+
+    for (unsigned i = 0; words[i] != NULL; i++) {
+        char *rest;
+        for (gint64 n = g_ascii_strtoll(words[i], &rest, 10); n > 0; n--)
+            add_node(self, rest[0], rest + 1);
+    }
+}
+
+static void
+bind_to(World *self, Claim *claim, const char *volume)
+{
+    claim->volume_name = intern(self, volume);
+    object_set_annotation(&claim->meta, intern(self, ANNOTATION_BIND_COMPLETED),
+                          intern(self, "yes"));
+}
+
+/* @zone: reached from there alone */
+static Volume *
+new_volume(World *self, const char *name, const char *zone)
+{
+    Volume *volume = storage_world_volume(&self->base, name, 5, "");
+    StringPair pair = {intern(self, ZONE), zone == NULL ? NULL : intern(self, zone)};
+
+    if (zone != NULL) {
+        g_autoptr(StringMap) segment = string_map_new(&pair, 1);
+        const StringMap *segments[] = {segment};
+        volume->node_affinity = node_selector_from_segments(segments, 1);
+    }
+    return volume;
+}
+
+/* A claim of the kind told by @word, as MessageCase has it. */
+static void
+add_claim(World *self, const char *name, const char *word)
+{
+    g_auto(GStrv) parts = g_strsplit(word, ":", 2);
+    const char *kind = parts[0], *of = parts[1];
+    g_autofree char *volume_name = g_strdup_printf("v-%s", name);
+    const char *class = "";
+
+    if (strcmp(kind, "missing") == 0)
+        return;
+    if (strcmp(kind, "late") == 0 || strcmp(kind, "local") == 0 || strcmp(kind, "tracked") == 0 ||
+        strcmp(kind, "immediate") == 0)
+        class = kind;
+    else if (strcmp(kind, "selected") == 0 || strcmp(kind, "named") == 0)
+        class = "late";
+    else if (strcmp(kind, "classless") == 0)
+        class = "unknown";
+    Claim *claim = storage_world_claim(&self->base, name, 5, class);
+    if (strcmp(kind, "selected") == 0)
+        object_set_annotation(&claim->meta, intern(self, ANNOTATION_SELECTED_NODE),
+                              intern(self, of));
+    if (strcmp(kind, "named") == 0)
+        claim->volume_name = intern(self, "somewhere");
+    if (strcmp(kind, "lost") == 0 || strcmp(kind, "unbound") == 0)
+        bind_to(self, claim, "gone");
+    if (strcmp(kind, "lost") == 0)
+        claim->phase = CLAIM_LOST;
+    if (strcmp(kind, "rwop") == 0)
+        claim->access_modes = ACCESS_RWOP;
+    if (strcmp(kind, "deleted") == 0)
+        claim->meta.deleted_at = 0;
+    if (strcmp(kind, "bound") == 0 || strcmp(kind, "labelled") == 0 || strcmp(kind, "rwop") == 0 ||
+        strcmp(kind, "used") == 0 || strcmp(kind, "deleted") == 0) {
+        Volume *volume = new_volume(self, volume_name, strcmp(kind, "bound") == 0 ? of : NULL);
+        if (strcmp(kind, "labelled") == 0)
+            set_label(self, volume, ZONE, of);
+        storage_world_import(&self->base, volume);
+        bind_to(self, claim, volume_name);
+    }
+    storage_world_import(&self->base, claim);
+}
+
+static void
+add_classes(World *self)
+{
+    storage_world_class(&self->base, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    storage_world_class(&self->base, "local", PROVISIONER_NONE, BINDING_WAIT_FOR_FIRST_CONSUMER);
+    storage_world_class(&self->base, "tracked", "csi.tracks", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    storage_world_class(&self->base, "immediate", "csi.test", BINDING_IMMEDIATE);
+    CsiDriverObject *driver = CSI_DRIVER_OBJECT(
+        object_new(objects_key(self->base.objects, KIND_CSI_DRIVER, NULL, "csi.tracks")));
+    driver->storage_capacity = TRUE;
+    storage_world_create(&self->base, driver);
+}
+
+/* The scheduler comes up: it sees what there is. */
+static void
+world_start(World *self)
+{
+    ProcessOptions options = {self->base.sim, self->base.objects, self->base.api,
+                              &self->base.timing, "kube-scheduler"};
+    const Object *object;
+    InformerIter iter;
+
+    self->process = process_new(&options);
+    cycle_view_init(&self->view, self->process, self->base.sim, self->base.objects);
+    CacheOptions cache_options = {
+        .sources = {self->base.objects, self->view.claims, self->view.volumes, self->view.classes},
+        .attachments = process_informer(self->process, KIND_ATTACHMENT, NULL),
+        .strings = objects_strings(self->base.objects),
+    };
+    self->cache = scheduler_cache_new(&cache_options);
+    self->binder.claims = assume_cache_new(self->view.claims, "v1.PersistentVolumeClaim");
+    self->binder.volumes = assume_cache_new(self->view.volumes, "v1.PersistentVolume");
+    self->view.cache = self->cache;
+    self->view.binder = &self->binder;
+    self->cycle = cycle_new(&self->view);
+    informer_iter_init(&iter, process_informer(self->process, KIND_NODE, NULL));
+    while ((object = informer_iter_next(&iter)) != NULL)
+        scheduler_cache_set_node(self->cache, object->key, (const Node *)object);
+    informer_iter_init(&iter, process_informer(self->process, KIND_CSI_NODE, NULL));
+    while ((object = informer_iter_next(&iter)) != NULL)
+        scheduler_cache_set_csi_node(
+            self->cache, objects_key(self->base.objects, KIND_NODE, NULL, object->key->name),
+            CSI_NODE(object));
+}
+
+static void
+world_clear(World *self)
+{
+    cycle_free(self->cycle);
+    scheduler_cache_free(self->cache);
+    assume_cache_free(self->binder.claims);
+    assume_cache_free(self->binder.volumes);
+    process_free(self->process);
+    storage_world_clear(&self->base);
+}
+
+/* ---- The pod ---- */
+
+static LabelSelector *
+select_label(World *self, const char *key, const char *value)
+{
+    const char *interned = intern(self, value);
+    SelectRequirement requirement = {
+        .key = intern(self, key), .operator= SELECT_IN, .values = string_list_new(&interned, 1)};
+
+    return label_selector_new(&requirement, 1);
+}
+
+static void
+set_wishes(World *self, Pod *pod, const char *wants)
+{
+    StringPair zone = {intern(self, ZONE), intern(self, "z")};
+
+    if (strchr(wants, 's') != NULL)
+        pod->spec->node_selector = string_map_new(&zone, 1);
+    if (strchr(wants, 'n') != NULL)
+        pod->node_name = intern(self, "n9");
+    if (strpbrk(wants, "fa") != NULL) {
+        pod->spec->n_pod_terms = 1;
+        pod->spec->pod_terms = g_new0(PodAffinityTerm, 1);
+        pod->spec->pod_terms[0] = (PodAffinityTerm){
+            .selector = select_label(self, "app", strchr(wants, 'a') != NULL ? "other" : "none"),
+            .topology_key = zone.key,
+            .anti = strchr(wants, 'a') != NULL,
+        };
+    }
+    if (strchr(wants, 'd') != NULL) {
+        pod->spec->n_spread = 1;
+        pod->spec->spread = g_new0(SpreadConstraint, 1);
+        pod->spec->spread[0] = (SpreadConstraint){
+            .selector = select_label(self, "app", "other"),
+            .topology_key = zone.key,
+            .max_skew = 1,
+            .do_not_schedule = TRUE,
+        };
+    }
+}
+
+/* A pod with all claims of the row. */
+static Pod *
+new_pod(World *self, const char *name, unsigned n_claims)
+{
+    static const char *const names[] = {"c", "d", "e", "f"};
+    Pod *pod = storage_world_pod(&self->base, name, NULL, NULL);
+    PodVolume volumes[G_N_ELEMENTS(names)] = {0};
+
+    for (unsigned i = 0; i < n_claims; i++)
+        volumes[i].name = volumes[i].claim_name = intern(self, names[i]);
+    if (n_claims > 0)
+        pod->volumes = pod_volumes_new(volumes, n_claims);
+    pod->spec->cpu_milli = 100;
+    pod->spec->memory_bytes = 1 << 20;
+    pod->spec->n_containers = 1;
+    return pod;
+}
+
+static void
+run_case(const MessageCase *row, unsigned *n_failed)
+{
+    g_auto(GStrv) claims = g_strsplit(row->claims, " ", -1);
+    unsigned n_claims = g_strv_length(claims);
+    World world = {.n_nodes = 0};
+
+    storage_world_init(&world.base, NULL);
+    add_nodes(&world, row->nodes);
+    add_classes(&world);
+    for (unsigned i = 0; i < n_claims; i++) {
+        const char name[] = {(char)('c' + (int)i), '\0'};
+        add_claim(&world, name, claims[i]);
+    }
+    world_start(&world);
+    Pod *other = new_pod(&world, "other", n_claims), *pod = new_pod(&world, "p", n_claims);
+    set_label(&world, other, "app", "other");
+    if (strstr(row->claims, "rwop") != NULL || strstr(row->claims, "used") != NULL)
+        scheduler_cache_add_pod(world.cache, other, intern(&world, "n1"), NULL);
+    if (strchr(row->wants, 'd') != NULL)
+        set_label(&world, pod, "app", "other");
+    set_wishes(&world, pod, row->wants);
+    CycleResult result = cycle_run(world.cycle, pod, 1, 0);
+    if (g_strcmp0(result.message, row->message) != 0) {
+        print_error("%s:\n  %s\n  %s\n", row->title, row->message,
+                    result.message == NULL ? result.node_name : result.message);
+        ++*n_failed;
+    }
+    g_free(result.message);
+    object_unref(&pod->meta);
+    object_unref(&other->meta);
+    world_clear(&world);
+}
+
+static void
+messages_are_exact(void **state)
+{
+    unsigned n_failed = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
+        run_case(&cases[i], &n_failed);
+    assert_int_equal(n_failed, 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_are_exact),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -259,14 +259,15 @@ attach_limit(const Invariants *self, const CsiDriver *driver)
     return 0;
 }
 
-/* After a failed detach a volume no longer keeps others from attaching it: only the driver does (ADC-58). */
+/* Only what is known to be attached keeps others from attaching: after a failed attach or detach only the driver does (ADC-24,
+ * ADC-58). */
 static gboolean
-is_being_detached(const Invariants *self, const char *volume_id, const char *node)
+is_attached(const Invariants *self, const char *volume_id, const char *node)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_ATTACHMENT); i++) {
         const Attachment *attachment = (const Attachment *)stored(self, KIND_ATTACHMENT, i);
-        if (attachment == NULL || attachment->node_name != node ||
-            !object_is_deleted(&attachment->meta))
+        if (attachment == NULL || attachment->node_name != node || !attachment->attached ||
+            object_is_deleted(&attachment->meta))
             continue;
         const ObjectKey *key =
             objects_find_key(self->objects, KIND_VOLUME, NULL, attachment->volume_name);
@@ -289,7 +290,7 @@ check_attach_call(Invariants *self, const CsiCallRecord *record)
     if (string_list_has(nodes, request->node_id))
         return;
     if (nodes != NULL && csi_access_mode_is_single_node(request->capabilities[0].mode) &&
-        !is_being_detached(self, request->volume_id, nodes->items[0]))
+        is_attached(self, request->volume_id, nodes->items[0]))
         fault(self, "%s attached to %s while it is on %s", request->volume_id, request->node_id,
               nodes->items[0]);
     if (limit > 0 && csi_modelled_driver_n_published(driver, request->node_id) >= (unsigned)limit)

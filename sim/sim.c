@@ -12,6 +12,8 @@ struct Sim {
     SimTime now;
     SimCauseId cause;
     SimCauseId
+        unclaimed; /* the entry made for the present event, as long as nobody has asked for it; 0: none */
+    SimCauseId
         first_cause; /* of this instant: entries from here on are of now. 0 if there is no log: so is the start */
     EventQueue queue;
     SimTrace *trace;
@@ -130,6 +132,15 @@ schedule(Sim *self, uint64_t delay, uint64_t tick_order, EventRecord record)
     return event_queue_push(&self->queue, self->now + (SimTime)delay, tick_order, &record);
 }
 
+/* Whoever schedules, parks or notes something keeps the present cause; an event that nothing followed leaves no entry. That is
+ * true of most watch events. The first entry of a chunk stays, because its chunk is there. */
+static inline SimCauseId
+claim_cause(Sim *self)
+{
+    self->unclaimed = 0;
+    return self->cause;
+}
+
 static inline uint64_t
 delay_until(const Sim *self, SimTime at)
 {
@@ -140,7 +151,7 @@ SimEventId
 sim_at_detail(
     Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait, uint16_t detail)
 {
-    EventRecord record = {type, data, 0, self->cause, wait, detail};
+    EventRecord record = {type, data, 0, claim_cause(self), wait, detail};
     return schedule(self, delay_until(self, at), 0, record);
 }
 
@@ -153,7 +164,8 @@ sim_at(Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait
 SimEventId
 sim_after(Sim *self, SimTime delay, const SimEventType *type, void *data, SimWait wait)
 {
-    return schedule(self, (uint64_t)delay, 0, (EventRecord){type, data, 0, self->cause, wait, 0});
+    return schedule(self, (uint64_t)delay, 0,
+                    (EventRecord){type, data, 0, claim_cause(self), wait, 0});
 }
 
 SimEventId
@@ -161,7 +173,7 @@ sim_at_tick(
     Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait)
 {
     g_assert(order < TICK_ORDER_END);
-    EventRecord record = {type, data, 0, self->cause, wait, 0};
+    EventRecord record = {type, data, 0, claim_cause(self), wait, 0};
     return schedule(self, delay_until(self, at), EVENT_TICK | order << EVENT_SLOT_BITS, record);
 }
 
@@ -204,10 +216,19 @@ cause_add(Sim *self, SimCauseId parent, SimWait wait, uint16_t detail)
 }
 
 static inline void
+forget_unclaimed_cause(Sim *self)
+{
+    if (self->unclaimed % TRACE_CHUNK_LENGTH != 0 && self->unclaimed == self->trace->length - 1)
+        self->trace->length--;
+}
+
+static inline void
 fire_next(Sim *self)
 {
     EventRecord record;
     EventKey key = event_queue_pop(&self->queue, &record);
+
+    forget_unclaimed_cause(self);
 
     if (self->now != event_key_time(key)) {
         self->now = event_key_time(key);
@@ -216,6 +237,7 @@ fire_next(Sim *self)
     if (event_key_is_tick(key))
         tick_passes(self, event_key_order(key));
     self->cause = cause_add(self, record.parent, record.wait, record.detail);
+    self->unclaimed = self->cause == record.parent ? 0 : self->cause;
     self->n_fired++;
     record.type->fire(self, record.data);
 }
@@ -264,6 +286,7 @@ sim_run_until(Sim *self, SimTime end)
     while (event_queue_next_at(&self->queue) <= last && !self->stopping)
         fire_next(self);
     self->running = FALSE;
+    self->unclaimed = 0;
     self->cause = 0; /* who acts from outside does not do so because of the last event */
 
     if (self->stopping || event_queue_length(&self->queue) == 0)
@@ -287,7 +310,7 @@ sim_next_event_at(const Sim *self)
 SimCauseId
 sim_cause(const Sim *self)
 {
-    return self->cause;
+    return claim_cause((Sim *)self); /* asking changes nothing that can be seen */
 }
 
 const SimTrace *

@@ -47,6 +47,7 @@ typedef enum {
     OPERATION_MOUNT,
     OPERATION_UNMOUNT,
     OPERATION_UNMOUNT_DEVICE,
+    OPERATION_EXPAND,
 } OperationName;
 
 /* An entry of nestedpendingoperations (OP-1). */
@@ -72,13 +73,19 @@ struct NodeVolume {
     PodMount *mounts;             /* in desired or actual state, in the order of arrival */
     PendingOperation *operations; /* (owned) */
     SimEventId retry;             /* the end of a back-off */
-    unsigned n_desired;           /* mounts that are */
+    ApiWatch *pv_watch;    /* (owned): tells of a larger PersistentVolume; NULL: not asked for */
+    int64_t told_bytes;    /* the PersistentVolume's size as that told */
+    int64_t desired_bytes; /* ... as a pod's sync read it; 0: never */
+    int64_t actual_bytes;  /* the claim's capacity, as far as this node knows; 0: not yet */
+    unsigned n_desired;    /* mounts that are */
     MountState device;
     gboolean attachable;
     gboolean reported_in_use;
-    gboolean in_actual;  /* attached, as far as the kubelet minds (KVM-14) */
-    gboolean size_known; /* of the claim (KVM-36) */
-    gboolean due;        /* in kubelet->due */
+    gboolean in_actual;      /* attached, as far as the kubelet minds (KVM-14) */
+    gboolean size_known;     /* of the claim (KVM-36) */
+    gboolean due;            /* in kubelet->due */
+    gboolean only_offline;   /* the driver does not expand it while it is in use (KVM-56) */
+    gboolean failed_finally; /* the last NodeExpandVolume did (RSZ-54.5) */
 };
 
 /* What the status manager is to tell about a pod (SEQ-9, SEQ-10). */
@@ -187,6 +194,9 @@ typedef enum {
     CHANGE_REPORTED_IN_USE,    /* pointer: StringList */
     CHANGE_REGISTERED,         /* pointer: NodePlugin; number: gboolean */
     CHANGE_REGISTRATION_TRIED, /* pointer: NodePlugin */
+    CHANGE_EXPANDED,           /* pointer: PendingOperation; this and the following */
+    CHANGE_EXPANSION_FAILED,   /* a final error */
+    CHANGE_ONLY_OFFLINE,
 } KubeletChange;
 
 /* ---- kubelet.c ---- */
@@ -206,6 +216,8 @@ void pod_worker_apply(Kubelet *self, const PlanChange *change);
 void pod_worker_wake(PodWorker *self);
 /* Frees it if nothing is left of the pod. */
 void pod_worker_maybe_free(PodWorker *self);
+/* Its next periodic sync (KVM-8) will find something. */
+void pod_worker_sync_in_time(PodWorker *self);
 void pod_worker_add_error(PodWorker *self, const char *text);
 void pod_worker_clear_errors(PodWorker *self);
 
@@ -252,12 +264,40 @@ void volume_operation_verify(Kubelet *self, NodeVolume *volume);
 void volume_operation_mount(Kubelet *self, NodeVolume *volume, PodMount *mount);
 void volume_operation_unmount(Kubelet *self, NodeVolume *volume, PodMount *mount);
 void volume_operation_unmount_device(Kubelet *self, NodeVolume *volume);
+void volume_operation_expand(Kubelet *self, NodeVolume *volume, PodMount *mount);
 /* Whether an operation runs that matches (volume, @mount's pod); NULL: any of the volume (OP-1) */
 gboolean volume_operation_is_pending(const NodeVolume *volume, const PodMount *mount);
 /* Whether an operation under way has this very mount as its target. */
 gboolean volume_operation_works_on(const NodeVolume *volume, const PodMount *mount);
 /* The pod never comes back. */
 void volume_operation_forget(NodeVolume *volume, const PodMount *mount);
+
+/* For volume-expansion.c: steps of an operation's plan. */
+gboolean volume_operation_has_driver(const Kubelet *self, const PendingOperation *operation);
+void volume_operation_add_capabilities(const Kubelet *self,
+                                       Plan *plan,
+                                       const PendingOperation *operation);
+void volume_operation_add_expand(const Kubelet *self,
+                                 Plan *plan,
+                                 const PendingOperation *operation,
+                                 CsiNodeCapabilities can,
+                                 int64_t bytes);
+
+/* ---- volume-expansion.c ---- */
+
+/* The populator has read the volume's PersistentVolume for this pod. */
+void volume_expansion_desire(NodeVolume *volume, const PodMount *mount);
+void volume_expansion_forget(NodeVolume *volume);           /* it leaves actual state */
+gboolean volume_expansion_is_due(const NodeVolume *volume); /* RSZ-51, but for the mount */
+/* The PersistentVolume has grown since it was read. */
+gboolean volume_expansion_needs_sync(const NodeVolume *volume);
+void volume_expansion_decide(const void *self, Plan *plan); /* a PlanDecide: of a volume in use */
+/* The end of a mount: the claim is read, and the volume expanded if it should be; then the mount is done. */
+void volume_expansion_add_at_mount(Plan *plan, const PendingOperation *operation);
+void volume_expansion_apply(const PlanChange *change);
+/* How many of its rules apply to these facts; for tests: always one. */
+unsigned volume_expansion_rules_matching(unsigned facts);
+extern const unsigned volume_expansion_facts_end;
 
 /* ---- node-status.c ---- */
 

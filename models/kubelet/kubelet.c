@@ -182,6 +182,11 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_REGISTRATION_TRIED:
         plugin_registration_apply(self, change);
         return;
+    case CHANGE_EXPANDED:
+    case CHANGE_EXPANSION_FAILED:
+    case CHANGE_ONLY_OFFLINE:
+        volume_expansion_apply(change);
+        return;
     }
     g_assert_not_reached();
 }

@@ -336,27 +336,41 @@ worker_back_off(PodWorker *self)
 
 /* KVM-8: a running pod is synced again every 60..90 s. That reads its claims and volumes and finds what it found before,
  * so it is left out, with its reads (2 tokens per volume, at most 4/s of the client's 50/s), for all pods but those whose
- * volumes are published anew each time (KVM-52). */
+ * volumes are published anew each time (KVM-52) or have grown. */
 static gboolean
 needs_periodic_sync(const PodWorker *self)
 {
     for (unsigned i = 0; i < self->n_mounts; i++) {
-        if (self->mounts[i].volume != NULL && node_volume_requires_remount(self->mounts[i].volume))
+        const NodeVolume *volume = self->mounts[i].volume;
+        if (volume != NULL &&
+            (node_volume_requires_remount(volume) || volume_expansion_needs_sync(volume)))
             return TRUE;
     }
     return FALSE;
 }
 
+/* TIM-58: 60 s * U[1,1.5] after the sync before, which may be one that was left out. */
 static void
 worker_sync_later(PodWorker *self)
 {
     Sim *sim = self->kubelet->base.sim;
-    SimTime period = self->kubelet->options->sync_frequency;
+    SimTime period = MAX(self->kubelet->options->sync_frequency, 1);
     SimStream stream = sim_stream(sim, "kubelet/sync period");
-    uint64_t jitter =
-        sim_random_below(stream, self->key->hash, self->n_retries++, (uint64_t)MAX(period / 2, 1));
+    SimTime at = self->synced_at == TIME_UNSET ? self->seen_at : self->synced_at;
 
-    self->retry = sim_after(sim, period + (SimTime)jitter, &retry_event, self, WAIT_POLL);
+    do {
+        uint64_t jitter = sim_random_below(stream, self->key->hash, self->n_retries++,
+                                           (uint64_t)MAX(period / 2, 1));
+        at += period + (SimTime)jitter;
+    } while (at <= sim_now(sim));
+    self->retry = sim_at(sim, at, &retry_event, self, WAIT_POLL);
+}
+
+void
+pod_worker_sync_in_time(PodWorker *self)
+{
+    if (self->step == WORKER_SYNC && self->plan == NULL && self->retry == 0 && !self->wants_step)
+        worker_sync_later(self);
 }
 
 static void

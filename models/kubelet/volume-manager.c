@@ -17,7 +17,8 @@ typedef enum {
     LISTED = 1 << 4,     /* in volumesAttached of the cached Node */
     MOUNTED = 1 << 5,
     REMOUNT = 1 << 6, /* its plugin wants it again */
-    MOUNT_FACTS_END = 1 << 7,
+    GROWN = 1 << 7,   /* it is to be larger than it is */
+    MOUNT_FACTS_END = 1 << 8,
 } MountFacts;
 
 typedef enum {
@@ -25,6 +26,7 @@ typedef enum {
     VERIFY,
     ATTACH, /* kubelet-managed: FlexVolume only (KVM-70) */
     MOUNT,
+    EXPAND,
 } MountAction;
 
 typedef struct {
@@ -42,7 +44,8 @@ static const MountRule mount_rules[] = {
     {"KVM-35.4",  ATTACHABLE,                                  IN_ACTUAL | CONTROLLED, ATTACH},
     {"KVM-35.5",  IN_ACTUAL,                                   MOUNTED,                MOUNT },
     {"KVM-35.6",  IN_ACTUAL | MOUNTED | REMOUNT,               0,                      MOUNT },
-    {"KVM-35.0",  IN_ACTUAL | MOUNTED,                         REMOUNT,                LEAVE },
+    {"KVM-35.7",  IN_ACTUAL | MOUNTED | GROWN,                 REMOUNT,                EXPAND},
+    {"KVM-35.0",  IN_ACTUAL | MOUNTED,                         REMOUNT | GROWN,        LEAVE },
 };
 
 const unsigned volume_manager_facts_end = MOUNT_FACTS_END;
@@ -200,6 +203,7 @@ node_volume_free(void *data)
     NodeVolume *self = data;
 
     sim_cancel(self->kubelet->base.sim, self->retry);
+    api_watch_free(self->pv_watch);
     while (self->operations != NULL) {
         PendingOperation *operation = self->operations;
         self->operations = operation->next;
@@ -322,6 +326,7 @@ mount_facts(const Kubelet *self, const NodeVolume *volume, const PodMount *mount
     facts |= !volume->in_actual && volume->attachable && node_volume_is_listed(volume) ? LISTED : 0;
     facts |= mount->state == MOUNT_DONE ? MOUNTED : 0;
     facts |= mount->remount_required ? REMOUNT : 0;
+    facts |= volume_expansion_is_due(volume) && !mount->spec->read_only ? GROWN : 0;
     return (MountFacts)facts;
 }
 
@@ -343,6 +348,9 @@ mount_volumes(Kubelet *self, NodeVolume *volume)
             break;
         case MOUNT:
             volume_operation_mount(self, volume, mount);
+            break;
+        case EXPAND:
+            volume_operation_expand(self, volume, mount);
             break;
         }
     }
@@ -376,6 +384,7 @@ tear_down(Kubelet *self, NodeVolume *volume)
     case DROP:
         volume->in_actual = FALSE;
         volume->size_known = FALSE;
+        volume_expansion_forget(volume);
         if (volume->attachable)
             node_status_changed(self);
         volume_manager_maybe_free(volume);
@@ -444,6 +453,8 @@ volume_manager_apply(Kubelet *self, const PlanChange *change)
     case CHANGE_IN_ACTUAL:
         volume->in_actual = TRUE;
         volume->size_known = TRUE;
+        if (change->object != NULL)
+            volume->actual_bytes = CLAIM_CONST(change->object)->capacity_bytes;
         return;
     case CHANGE_DEVICE:
         volume->device = (MountState)change->number;
@@ -486,6 +497,8 @@ adopt_mount(Kubelet *self, PodMount *mount, MountState state)
     volume_manager_desire(volume, mount);
     mount->state = state;
     volume->in_actual = volume->size_known = TRUE;
+    volume->actual_bytes = CLAIM_CONST(claim)->capacity_bytes;
+    volume_expansion_desire(volume, mount);
     if (volume->plugin->device_mountable)
         volume->device = state;
 }

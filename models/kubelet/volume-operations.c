@@ -266,9 +266,10 @@ static void add_set_up(const Kubelet *self, Plan *plan, const PendingOperation *
 static void
 add_mounted(Plan *plan, const PendingOperation *operation)
 {
-    plan_because(plan, "KVM-54");
-    if (operation->volume->plugin->node_expandable && !operation->target->spec->read_only)
-        plan_get(plan, pv_of(operation)->claim_ref.claim, PLAN_GO_ON);
+    if (operation->volume->plugin->node_expandable) {
+        volume_expansion_add_at_mount(plan, operation);
+        return;
+    }
     plan_because(plan, "KVM-41.8");
     add_change(plan, CHANGE_MOUNT, operation, MOUNT_DONE);
 }
@@ -561,7 +562,11 @@ decide_verified(const void *data, Plan *plan)
         plan_fail(plan, "Volume not attached according to node status");
         return;
     }
-    add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
+    plan_change(plan, &(PlanChange){.what = CHANGE_IN_ACTUAL,
+                                    .pointer = operation,
+                                    .object = operation->volume->size_known
+                                                  ? NULL
+                                                  : plan_object(plan, 0)}); /* the claim */
 }
 
 static void
@@ -684,6 +689,46 @@ decide_unmount_device(const void *data, Plan *plan)
     }
     add_capabilities(self, plan, operation);
     plan_then(plan, decide_unstage);
+}
+
+/* ---- Expansion: steps for volume-expansion.c ---- */
+
+gboolean
+volume_operation_has_driver(const Kubelet *self, const PendingOperation *operation)
+{
+    return driver_of(self, operation) != NULL;
+}
+
+void
+volume_operation_add_capabilities(const Kubelet *self,
+                                  Plan *plan,
+                                  const PendingOperation *operation)
+{
+    add_capabilities(self, plan, operation);
+}
+
+/* KVM-55. */
+void
+volume_operation_add_expand(const Kubelet *self,
+                            Plan *plan,
+                            const PendingOperation *operation,
+                            CsiNodeCapabilities can,
+                            int64_t bytes)
+{
+    CsiCapability capability = volume_capability(operation, can);
+    gboolean staged = (can & CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0;
+    CsiRequest request = {
+        .method = CSI_NODE_EXPAND_VOLUME,
+        .volume_id = source_of(operation)->handle,
+        .required_bytes = bytes,
+        .capabilities = &capability,
+        .n_capabilities = 1,
+        .target_path = operation->target->target_path,
+        .staging_path = staged ? operation->volume->staging_path : NULL,
+        .has_secrets = volume_source_secret(source_of(operation), SECRET_NODE_EXPAND) != NULL,
+    };
+
+    add_call(self, plan, operation, request);
 }
 
 /* ---- Entries and their back-off: OP-1 to OP-6 ---- */
@@ -909,4 +954,12 @@ volume_operation_unmount_device(Kubelet *self, NodeVolume *volume)
 {
     prepare_device(self, volume);
     start_operation(self, volume, NULL, NULL, OPERATION_UNMOUNT_DEVICE, decide_unmount_device);
+}
+
+/* RSZ-51. */
+void
+volume_operation_expand(Kubelet *self, NodeVolume *volume, PodMount *mount)
+{
+    prepare_mount(self, volume, mount);
+    start_operation(self, volume, NULL, mount, OPERATION_EXPAND, volume_expansion_decide);
 }

@@ -216,8 +216,10 @@ populate_volume(Kubelet *self, const Populate *populate, const Object *pv)
     PodMount *mount = &populate->worker->mounts[populate->at];
 
     /* A claim keeps its volume, so this is only about the newest version of it. */
-    if (mount->volume == NULL || mount->volume->pv->key == pv->key)
-        volume_manager_desire(volume_manager_add(self, pv, mount), mount);
+    if (mount->volume != NULL && mount->volume->pv->key != pv->key)
+        return;
+    volume_manager_desire(volume_manager_add(self, pv, mount), mount);
+    volume_expansion_desire(mount->volume, mount);
 }
 
 static void

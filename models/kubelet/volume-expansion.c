@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kubelet-private.h"
+
+#include "models/volume/resize-status.h"
+
+/* The node's share of growing a volume: checkVolumeFSResize() of the populator, nodeExpandVolume() of
+ * operationexecutor/operation_generator.go and node_expander.go. The size that is wanted is the PersistentVolume's, as the pod's last
+ * sync read it; the size that is there is the claim's. */
+
+/* ---- Sizes, and when a pod must be synced to see a new one ---- */
+
+static gboolean
+may_grow(const NodeVolume *volume)
+{
+    return volume->plugin->node_expandable;
+}
+
+gboolean
+volume_expansion_is_due(const NodeVolume *volume)
+{
+    return may_grow(volume) && volume->actual_bytes > 0 &&
+           volume->desired_bytes > volume->actual_bytes && !volume->only_offline;
+}
+
+gboolean
+volume_expansion_needs_sync(const NodeVolume *volume)
+{
+    return volume->told_bytes > volume->desired_bytes;
+}
+
+/* KVM-8: syncs that would find nothing new are left out, so somebody has to tell when there is something. */
+static void
+pv_changed(void *data, WatchType type, const Object *pv)
+{
+    NodeVolume *volume = data;
+
+    if (type == WATCH_DELETED || VOLUME_CONST(pv)->capacity_bytes <= volume->told_bytes)
+        return;
+    volume->told_bytes = VOLUME_CONST(pv)->capacity_bytes;
+    for (PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
+        if (mount->desired && !mount->spec->read_only && volume_expansion_needs_sync(volume))
+            pod_worker_sync_in_time(mount->worker);
+}
+
+void
+volume_expansion_desire(NodeVolume *volume, const PodMount *mount)
+{
+    const Kubelet *kubelet = volume->kubelet;
+    const Volume *pv = VOLUME_CONST(volume->pv);
+
+    if (!may_grow(volume) || mount->spec->read_only) /* RSZ-50 */
+        return;
+    if (volume->pv_watch == NULL)
+        volume->pv_watch = api_server_watch(kubelet->base.api, KIND_VOLUME, object_name(&pv->meta),
+                                            kubelet->node_key->hash, pv_changed, volume);
+    volume->told_bytes = MAX(volume->told_bytes, pv->capacity_bytes);
+    if (volume->desired_bytes == pv->capacity_bytes)
+        return;
+    volume->desired_bytes = pv->capacity_bytes;
+    if (volume_expansion_is_due(volume))
+        volume_manager_due(volume);
+}
+
+void
+volume_expansion_forget(NodeVolume *volume)
+{
+    volume->actual_bytes = 0;
+    volume->only_offline = FALSE;
+    volume->failed_finally = FALSE;
+}
+
+void
+volume_expansion_apply(const PlanChange *change)
+{
+    const PendingOperation *operation = change->pointer;
+    NodeVolume *volume = operation->volume;
+
+    switch ((unsigned)change->what) {
+    case CHANGE_EXPANDED:
+        volume->actual_bytes = MAX(volume->actual_bytes, volume->desired_bytes);
+        volume->failed_finally = FALSE;
+        return;
+    case CHANGE_EXPANSION_FAILED:
+        volume->failed_finally = TRUE;
+        return;
+    default:
+        volume->only_offline = TRUE;
+        return;
+    }
+}
+
+/* ---- An expansion: as an operation of its own, or at the end of a mount ---- */
+
+static void
+add_change(Plan *plan, KubeletChange what, const PendingOperation *operation)
+{
+    plan_change(plan, &(PlanChange){.what = (int)what,
+                                    .pointer = operation,
+                                    .number = what == CHANGE_MOUNT ? MOUNT_DONE : 0});
+}
+
+static gboolean
+has_failed(const Plan *plan)
+{
+    return plan_code(plan, plan_last_step(plan)) != API_OK;
+}
+
+/* As read or written last. NULL: the claim is gone */
+static const Claim *
+claim_in_hand(const Plan *plan)
+{
+    for (int step = plan_last_step(plan); step >= 0; step--) {
+        const Object *object = plan_object(plan, step);
+        if (object != NULL && object_kind(object) == KIND_CLAIM)
+            return CLAIM_CONST(object);
+    }
+    return NULL;
+}
+
+static const Volume *
+pv_of(const PendingOperation *operation)
+{
+    return VOLUME_CONST(operation->volume->pv);
+}
+
+/* RSZ-53: who wrote a target into the status wants to be told how it goes. */
+static gboolean
+tells_status(const Claim *claim)
+{
+    return claim->allocated_bytes > 0 || claim_resize_status(claim) != RESIZE_NONE;
+}
+
+static int64_t
+target_bytes(const PendingOperation *operation, const Claim *claim)
+{
+    return tells_status(claim) ? claim->allocated_bytes : pv_of(operation)->capacity_bytes;
+}
+
+/* The expansion is over, for good or for now; a mount goes on. */
+static void
+end_well(Plan *plan, const PendingOperation *operation)
+{
+    if (operation->name == OPERATION_MOUNT)
+        add_change(plan, CHANGE_MOUNT, operation);
+}
+
+/* RSZ-52 and KVM-56: a mount that fails here is uncertain, an expansion in use is tried again. */
+static void
+end_failed(Plan *plan, const PendingOperation *operation, const char *cause)
+{
+    const Object *pod = operation->target->worker->pod;
+    gboolean mounts = operation->name == OPERATION_MOUNT;
+    const char *text = plan_internf(plan, "%s for volume \"%s\" : %s",
+                                    mounts ? "MountVolume.Setup failed while expanding volume"
+                                           : "NodeExpandVolume.NodeExpandVolume failed",
+                                    object_name(operation->volume->pv), cause);
+
+    if (mounts)
+        plan_change(
+            plan,
+            &(PlanChange){.what = CHANGE_MOUNT, .pointer = operation, .number = MOUNT_UNCERTAIN});
+    plan_event(plan, pod, "Warning", mounts ? "FailedMount" : "VolumeResizeFailed", "%s", text);
+    plan_fail(plan, "%s", text);
+}
+
+static void
+decide_told(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const PendingOperation *operation = plan_operation(plan);
+    const Claim *claim = claim_in_hand(plan);
+    const char *text;
+
+    if (has_failed(plan)) {
+        end_failed(plan, operation, plan_message(plan, plan_last_step(plan)));
+        return;
+    }
+    text = plan_internf(plan, "MountVolume.NodeExpandVolume succeeded for volume \"%s\" %s",
+                        object_name(operation->volume->pv), self->base.node_name);
+    add_change(plan, CHANGE_EXPANDED, operation);
+    plan_event(plan, operation->target->worker->pod, "Normal", "FileSystemResizeSuccessful", "%s",
+               text);
+    plan_event(plan, &claim->meta, "Normal", "FileSystemResizeSuccessful", "%s", text);
+    end_well(plan, operation);
+}
+
+static void
+add_success(const Kubelet *self, Plan *plan, const PendingOperation *operation)
+{
+    const Claim *claim = claim_in_hand(plan);
+    ResizeMark *mark = plan_new_arg(plan, ResizeMark);
+
+    plan_because(plan, "RSZ-54.4");
+    mark->capacity_bytes = target_bytes(operation, claim);
+    resize_mark_set_status(mark, RESIZE_NONE, self->base.strings);
+    plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
+    plan_then(plan, decide_told);
+}
+
+/* In 1.32 an error of a call passes through words that hide its code, so that even a time-out counts as final. */
+static gboolean
+is_infeasible(const PendingOperation *operation, const Claim *claim, CsiCode code)
+{
+    return resize_error_class(code) == RESIZE_ERROR_INFEASIBLE ||
+           (claim->request_bytes != target_bytes(operation, claim) &&
+            operation->volume->failed_finally);
+}
+
+static void
+add_failure(const Kubelet *self,
+            Plan *plan,
+            const PendingOperation *operation,
+            const CsiResponse *response)
+{
+    const Claim *claim = claim_in_hand(plan);
+    const char *error = csi_response_error(response, self->base.strings);
+    ResizeMark *mark = plan_new_arg(plan, ResizeMark);
+
+    plan_because(plan, "RSZ-54.5");
+    add_change(plan, CHANGE_EXPANSION_FAILED, operation);
+    if (response->code == CSI_FAILED_PRECONDITION)
+        add_change(plan, CHANGE_ONLY_OFFLINE, operation);
+    error = plan_internf(plan, "Expander.NodeExpand failed to expand the volume : %s", error);
+    if (tells_status(claim)) {
+        mark->keep_conditions = TRUE;
+        if (is_infeasible(operation, claim, response->code))
+            resize_mark_set_status(mark, RESIZE_NODE_INFEASIBLE, self->base.strings);
+        resize_mark_set_condition(mark, CONDITION_NODE_RESIZE_ERROR,
+                                  plan_internf(plan, "failed to expand pvc with %s", error),
+                                  plan_now(plan), self->base.strings);
+        plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_GO_ON);
+    }
+    if (response->code == CSI_FAILED_PRECONDITION && operation->name == OPERATION_MOUNT)
+        end_well(plan, operation);
+    else
+        end_failed(plan, operation, error);
+}
+
+static void
+decide_expanded(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+
+    if (response->code == CSI_OK)
+        add_success(self, plan, plan_operation(plan));
+    else
+        add_failure(self, plan, plan_operation(plan), response);
+}
+
+static void
+decide_call(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const PendingOperation *operation = plan_operation(plan);
+    const CsiResponse *answer = plan_response(plan, plan_last_step(plan));
+
+    if (answer->code != CSI_OK) {
+        add_failure(self, plan, operation, answer);
+        return;
+    }
+    if ((answer->node_capabilities & CSI_NODE_EXPAND_VOLUME_CAPABILITY) == 0) {
+        plan_because(plan, "KVM-55"); /* nothing to do here is as good as done */
+        add_success(self, plan, operation);
+        return;
+    }
+    plan_because(plan, "RSZ-54.3");
+    volume_operation_add_expand(self, plan, operation, answer->node_capabilities,
+                                target_bytes(operation, claim_in_hand(plan)));
+    plan_then(plan, decide_expanded);
+}
+
+static void
+add_expand(const Kubelet *self, Plan *plan, const PendingOperation *operation)
+{
+    if (!volume_operation_has_driver(self,
+                                     operation)) { /* transient: nothing is told to the claim */
+        end_failed(plan, operation,
+                   plan_internf(plan,
+                                "Expander.NodeExpand failed to check if node supports expansion : "
+                                "driver name %s not found in the list of registered CSI drivers",
+                                pv_of(operation)->source->driver));
+        return;
+    }
+    volume_operation_add_capabilities(self, plan, operation);
+    volume_operation_add_capabilities(self, plan, operation);
+    plan_then(plan, decide_call);
+}
+
+static void
+decide_marked(const void *data, Plan *plan)
+{
+    const PendingOperation *operation = plan_operation(plan);
+
+    if (has_failed(plan))
+        end_failed(plan, operation, plan_message(plan, plan_last_step(plan)));
+    else
+        add_expand(data, plan, operation);
+}
+
+/* ---- Whether to: RSZ-54.1 ---- */
+
+typedef enum {
+    TELLS_STATUS = 1 << 0,  /* RSZ-53 */
+    AWAITS_NODE = 1 << 1,   /* NodeResizePending or NodeResizeInProgress */
+    NO_STATUS = 1 << 2,     /* neither that nor any other */
+    LARGE_ENOUGH = 1 << 3,  /* the claim's capacity is the target's already */
+    ON_MANY_NODES = 1 << 4, /* ReadWriteMany: another node may have done its part */
+    EXPANSION_FACTS_END = 1 << 5,
+} ExpansionFacts;
+
+typedef enum {
+    EXPAND,         /* and tell that it begins */
+    EXPAND_QUIETLY, /* without a word */
+    DONE,
+    NOT_YET, /* the resizer has the next word; looked at again at the next pass */
+} ExpansionAction;
+
+static const struct {
+    const char *id;
+    ExpansionFacts all, none;
+    ExpansionAction then;
+} expansion_rules[] = {
+    {"RSZ-54.2",  TELLS_STATUS | AWAITS_NODE,                              0,                           EXPAND        },
+    {"RSZ-54.1a", TELLS_STATUS | NO_STATUS | LARGE_ENOUGH | ON_MANY_NODES, AWAITS_NODE,
+     EXPAND_QUIETLY                                                                                                   },
+    {"RSZ-54.1b", TELLS_STATUS | NO_STATUS | LARGE_ENOUGH,                 AWAITS_NODE | ON_MANY_NODES, DONE          },
+    {"RSZ-54.1c", TELLS_STATUS,                                            AWAITS_NODE | NO_STATUS,     NOT_YET       },
+    {"RSZ-54.1d", TELLS_STATUS | NO_STATUS,                                AWAITS_NODE | LARGE_ENOUGH,  NOT_YET       },
+    {"RSZ-56.1",  LARGE_ENOUGH,                                            TELLS_STATUS,                DONE          },
+    {"RSZ-56",    0,                                                       TELLS_STATUS | LARGE_ENOUGH, EXPAND_QUIETLY},
+};
+
+const unsigned volume_expansion_facts_end = EXPANSION_FACTS_END;
+
+static gboolean
+applies(unsigned rule, unsigned facts)
+{
+    return (facts & expansion_rules[rule].all) == expansion_rules[rule].all &&
+           (facts & expansion_rules[rule].none) == 0;
+}
+
+unsigned
+volume_expansion_rules_matching(unsigned facts)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(expansion_rules); i++)
+        n += applies(i, facts) ? 1 : 0;
+    return n;
+}
+
+static unsigned
+expansion_facts(const PendingOperation *operation, const Claim *claim)
+{
+    ResizeStatus status = claim_resize_status(claim);
+    unsigned facts = 0;
+
+    facts |= tells_status(claim) ? TELLS_STATUS : 0;
+    facts |= status & (RESIZE_NODE_PENDING | RESIZE_NODE_IN_PROGRESS) ? AWAITS_NODE : 0;
+    facts |= status == RESIZE_NONE ? NO_STATUS : 0;
+    facts |= claim->capacity_bytes >= target_bytes(operation, claim) ? LARGE_ENOUGH : 0;
+    facts |= claim->access_modes & ACCESS_RWX ? ON_MANY_NODES : 0;
+    return facts;
+}
+
+static void
+add_begin(const Kubelet *self, Plan *plan, const Claim *claim)
+{
+    ResizeMark *mark = plan_new_arg(plan, ResizeMark);
+
+    mark->keep_conditions = TRUE;
+    resize_mark_set_status(mark, RESIZE_NODE_IN_PROGRESS, self->base.strings);
+    plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
+    plan_then(plan, decide_marked);
+}
+
+static void
+judge(const Kubelet *self, Plan *plan, const PendingOperation *operation, const Claim *claim)
+{
+    unsigned facts = expansion_facts(operation, claim), rule = 0;
+
+    while (!applies(rule, facts))
+        rule++;
+    plan_because(plan, expansion_rules[rule].id);
+    switch (expansion_rules[rule].then) {
+    case EXPAND:
+        add_begin(self, plan, claim);
+        return;
+    case EXPAND_QUIETLY:
+        add_expand(self, plan, operation);
+        return;
+    case DONE:
+        add_change(plan, CHANGE_EXPANDED, operation);
+        end_well(plan, operation);
+        return;
+    case NOT_YET:
+        end_well(plan, operation);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+static void
+decide_read(const void *data, Plan *plan)
+{
+    const PendingOperation *operation = plan_operation(plan);
+
+    if (has_failed(plan))
+        end_failed(plan, operation, plan_message(plan, plan_last_step(plan)));
+    else
+        judge(data, plan, operation, claim_in_hand(plan));
+}
+
+void
+volume_expansion_decide(const void *self, Plan *plan)
+{
+    const PendingOperation *operation = plan_operation(plan);
+
+    (void)self;
+    plan_because(plan, "RSZ-51");
+    plan_get(plan, pv_of(operation)->claim_ref.claim, PLAN_DECIDE);
+    plan_then(plan, decide_read);
+}
+
+/* RSZ-52: the claim has been read, the pod's mount is there. */
+static void
+decide_mounted(const void *data, Plan *plan)
+{
+    const PendingOperation *operation = plan_operation(plan);
+    const Claim *claim = has_failed(plan) ? NULL : claim_in_hand(plan);
+    const Object *pod = operation->target->worker->pod;
+
+    plan_because(plan, "RSZ-52");
+    if (claim == NULL) {
+        end_failed(plan, operation, plan_message(plan, plan_last_step(plan)));
+    } else if (claim->capacity_bytes >= pv_of(operation)->capacity_bytes) {
+        end_well(plan, operation);
+    } else if (operation->target->spec->read_only || pv_of(operation)->source->read_only) {
+        const char *text = plan_internf(
+            plan,
+            "MountVolume.NodeExpandVolume failed for volume \"%s\" requested read-only "
+            "file system",
+            object_name(operation->volume->pv));
+        plan_event(plan, pod, "Warning", "FileSystemResizeFailed", "%s", text);
+        plan_event(plan, &claim->meta, "Warning", "FileSystemResizeFailed", "%s", text);
+        end_well(plan, operation);
+    } else {
+        judge(data, plan, operation, claim);
+    }
+}
+
+void
+volume_expansion_add_at_mount(Plan *plan, const PendingOperation *operation)
+{
+    plan_because(plan, "KVM-54");
+    plan_get(plan, pv_of(operation)->claim_ref.claim, PLAN_DECIDE);
+    plan_then(plan, decide_mounted);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/kubelet/kubelet-private.h"
+#include "models/volume/resize-status.h"
+#include "tests/kubelet/node-world.h"
+
+#define GI(n) ((int64_t)(n) << 30)
+#define SECONDS(n) ((n)*SIM_SECOND)
+#define STATUS "PATCH_STATUS PersistentVolumeClaim"
+
+static void
+exactly_one_rule_applies(void **state)
+{
+    (void)state;
+    /* A status that awaits the node is one, so those two never meet. */
+    for (unsigned facts = 0; facts < volume_expansion_facts_end; facts++)
+        if ((facts & 6) != 6)
+            assert_int_equal(volume_expansion_rules_matching(facts), 1);
+}
+
+/* ---- A volume "one" of 1Gi, which has grown ---- */
+
+static gboolean
+grow_volume(Object *object, const void *bytes)
+{
+    VOLUME(object)->capacity_bytes = *(const int64_t *)bytes;
+    return TRUE;
+}
+
+typedef struct {
+    int64_t bytes;
+    const char *status;
+} Told;
+
+static gboolean
+tell_claim(Object *object, const void *data)
+{
+    const Told *told = data;
+
+    CLAIM(object)->allocated_bytes = told->bytes;
+    CLAIM(object)->resize_status = told->status;
+    return TRUE;
+}
+
+static const Claim *
+the_claim(World *world)
+{
+    return CLAIM_CONST(world_get(world, KIND_CLAIM, "one"));
+}
+
+/* What the resizer leaves behind. @status NULL: it tells the claim nothing */
+static void
+grow(World *world, int64_t bytes, const char *status)
+{
+    Told told = {bytes, world_intern(world, status)};
+    const CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER};
+    const CsiRequest request = {.method = CSI_CONTROLLER_EXPAND_VOLUME,
+                                .volume_id = world_intern(world, "one"),
+                                .required_bytes = bytes,
+                                .capabilities = &capability,
+                                .n_capabilities = 1};
+
+    csi_driver_call(csi_modelled_driver_base(world->driver), &request, NULL, NULL);
+    Object *claim = object_edit(&the_claim(world)->meta);
+    CLAIM(claim)->request_bytes = bytes;
+    api_server_import(world->api, claim); /* no class allows it */
+    world_edit(world, KIND_VOLUME, "one", grow_volume, &bytes);
+    if (status != NULL)
+        world_edit_status(world, KIND_CLAIM, "one", tell_claim, &told);
+}
+
+static void
+say(World *world, const char *status)
+{
+    Told told = {the_claim(world)->allocated_bytes, world_intern(world, status)};
+
+    world_edit_status(world, KIND_CLAIM, "one", tell_claim, &told);
+}
+
+static World *
+world_with_volume(const WorldOptions *options)
+{
+    World *world = world_new(options);
+
+    node_world_add_driver(world, FALSE, FALSE);
+    node_world_add_volume(world, "one", "csi");
+    node_world_start(world);
+    return world;
+}
+
+static void
+start_pod(World *world, SimTime until)
+{
+    node_world_add_pod(world, "app", "a", "one");
+    node_world_run_until(world, until);
+    g_free(node_world_take_writes(world));
+}
+
+static void
+assert_writes(World *world, const char *expected)
+{
+    g_autofree char *writes = node_world_take_writes(world);
+
+    assert_string_equal(writes, expected);
+}
+
+static void
+assert_claim(World *world, const char *status, int64_t capacity, const char *condition)
+{
+    const Claim *claim = the_claim(world);
+
+    assert_string_equal(claim->resize_status == NULL ? "" : claim->resize_status, status);
+    assert_int_equal(claim->capacity_bytes, capacity);
+    if (condition == NULL)
+        assert_null(claim->conditions);
+    else
+        assert_true(claim_condition_is_true(claim, condition));
+}
+
+static void
+assert_event(World *world, ObjectKind kind, const char *name, const char *text)
+{
+    g_autofree char *events = world_events(world, world_key(world, kind, name));
+
+    if (strstr(events, text) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", text, events);
+}
+
+static void
+unattached(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->controller_capabilities &=
+        (CsiControllerCapabilities)~CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME;
+}
+
+static void
+fail_with(World *world, CsiModelledOptions *options, CsiCode code, unsigned count)
+{
+    unattached(world, options);
+    world->errors[0] = (CsiModelledError){
+        .method = CSI_NODE_EXPAND_VOLUME, .code = code, .probability = 1, .count = count};
+    options->errors = world->errors;
+    options->n_errors = 1;
+}
+
+static void
+internal(World *world, CsiModelledOptions *options)
+{
+    fail_with(world, options, CSI_INTERNAL, 1);
+}
+
+static void
+out_of_range(World *world, CsiModelledOptions *options)
+{
+    fail_with(world, options, CSI_OUT_OF_RANGE, 1);
+}
+
+static void
+in_use(World *world, CsiModelledOptions *options)
+{
+    fail_with(world, options, CSI_FAILED_PRECONDITION, 0);
+}
+
+/* RSZ-50, RSZ-54: found by the pod's next sync, 60 to 90 s after the last. */
+static void
+grows_in_use(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = unattached};
+    g_autoptr(World) world = world_with_volume(&options);
+    SimTime first;
+
+    (void)state;
+    start_pod(world, SECONDS(200));
+    grow(world, GI(2), "NodeResizePending");
+    node_world_run_until(world, SECONDS(400));
+    assert_int_equal(world_count(world, "NodeExpandVolume", &first, NULL), 1);
+    assert_in_range(first, SECONDS(200), SECONDS(292));
+    assert_writes(world, "ControllerExpandVolume, " STATUS ", NodeExpandVolume, " STATUS);
+    assert_claim(world, "", GI(2), NULL);
+    assert_event(world, KIND_POD, "app",
+                 "FileSystemResizeSuccessful x1: MountVolume.NodeExpandVolume succeeded for volume "
+                 "\"one\" a");
+    assert_event(world, KIND_CLAIM, "one", "FileSystemResizeSuccessful x1");
+    node_world_run_until(world, SIM_HOUR);
+    assert_writes(world, "");
+}
+
+/* The syncs that are left out would have come at the same instants. */
+static void
+grows_at_any_time(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        WorldOptions options = {.seed = i, .driver = unattached};
+        g_autoptr(World) world = world_with_volume(&options);
+        SimTime first = 0, at = SECONDS(1000 + 61 * (SimTime)i);
+        start_pod(world, at);
+        grow(world, GI(2), "NodeResizePending");
+        node_world_run_until(world, at + SECONDS(100));
+        assert_int_equal(world_count(world, "NodeExpandVolume", &first, NULL), 1);
+        assert_in_range(first, at, at + SECONDS(92));
+    }
+}
+
+/* RSZ-52 */
+static void
+grows_at_mount(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = unattached};
+    g_autoptr(World) world = world_with_volume(&options);
+
+    (void)state;
+    grow(world, GI(2), "NodeResizePending");
+    node_world_add_pod(world, "app", "a", "one");
+    node_world_run_until(world, SECONDS(20));
+    assert_int_equal(world_count(world, "NodeExpandVolume", NULL, NULL), 1);
+    assert_int_equal(node_world_pod(world, "app")->phase, POD_RUNNING);
+    assert_claim(world, "", GI(2), NULL);
+}
+
+/* RSZ-52: the pod waits for it. */
+static void
+mount_is_tried_again(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = internal};
+    g_autoptr(World) world = world_with_volume(&options);
+
+    (void)state;
+    grow(world, GI(2), "NodeResizePending");
+    node_world_add_pod(world, "app", "a", "one");
+    node_world_run_until(world, SECONDS(30));
+    assert_int_equal(world_count(world, "NodePublishVolume", NULL, NULL), 2);
+    assert_event(world, KIND_POD, "app",
+                 "FailedMount x1: MountVolume.Setup failed while expanding volume for volume "
+                 "\"one\" : ");
+    assert_int_equal(node_world_pod(world, "app")->phase, POD_RUNNING);
+    assert_claim(world, "", GI(2), NULL);
+}
+
+/* RSZ-54.5: a condition, and again after 500 ms. */
+static void
+fails_in_use(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = internal};
+    g_autoptr(World) world = world_with_volume(&options);
+    SimTime first, again;
+
+    (void)state;
+    start_pod(world, SECONDS(100));
+    grow(world, GI(2), "NodeResizePending");
+    node_world_run_until(world, SECONDS(300));
+    world_count(world, "NodeExpandVolume INTERNAL", &first, NULL);
+    world_count(world, "NodeExpandVolume", &again, NULL);
+    assert_in_range(again - first, 500 * SIM_MS, 700 * SIM_MS);
+    assert_event(world, KIND_POD, "app",
+                 "VolumeResizeFailed x1: NodeExpandVolume.NodeExpandVolume failed for volume "
+                 "\"one\" : ");
+    assert_claim(world, "", GI(2), NULL);
+}
+
+/* RSZ-54.5, RSZ-55, RSZ-54.1: the resizer has the next word. Until then the claim is read at each pass, and nothing else is
+ * done. */
+static void
+infeasible_in_use(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = out_of_range};
+    g_autoptr(World) world = world_with_volume(&options);
+
+    (void)state;
+    start_pod(world, SECONDS(100));
+    grow(world, GI(2), "NodeResizePending");
+    node_world_run_until(world, SECONDS(300));
+    assert_claim(world, "NodeResizeInfeasible", GI(1), CONDITION_NODE_RESIZE_ERROR);
+    assert_writes(world,
+                  "ControllerExpandVolume, " STATUS ", NodeExpandVolume OUT_OF_RANGE, " STATUS);
+    say(world, "NodeResizePending");
+    node_world_run_until(world, SECONDS(301));
+    assert_claim(world, "", GI(2), NULL);
+}
+
+/* KVM-56 */
+static void
+only_offline(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = in_use};
+    g_autoptr(World) world = world_with_volume(&options);
+
+    (void)state;
+    start_pod(world, SECONDS(100));
+    grow(world, GI(2), "NodeResizePending");
+    node_world_run_until(world, SECONDS(600));
+    assert_int_equal(world_count(world, "NodeExpandVolume FAILED_PRECONDITION", NULL, NULL), 1);
+    assert_claim(world, "NodeResizeInProgress", GI(1), CONDITION_NODE_RESIZE_ERROR);
+}
+
+/* RSZ-56: nobody tells the claim anything. */
+static void
+older_path(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = unattached};
+    g_autoptr(World) world = world_with_volume(&options);
+
+    (void)state;
+    start_pod(world, SECONDS(100));
+    grow(world, GI(2), NULL);
+    node_world_run_until(world, SECONDS(300));
+    assert_writes(world, "ControllerExpandVolume, NodeExpandVolume, " STATUS);
+    assert_claim(world, "", GI(2), NULL);
+}
+
+static void
+cannot_expand(World *world, CsiModelledOptions *options)
+{
+    unattached(world, options);
+    options->node_capabilities &= (CsiNodeCapabilities)~CSI_NODE_EXPAND_VOLUME_CAPABILITY;
+}
+
+/* KVM-55 */
+static void
+driver_without_node_expansion(void **state)
+{
+    WorldOptions options = {.seed = 1, .driver = cannot_expand};
+    g_autoptr(World) world = world_with_volume(&options);
+
+    (void)state;
+    start_pod(world, SECONDS(100));
+    grow(world, GI(2), "NodeResizePending");
+    node_world_run_until(world, SECONDS(300));
+    assert_int_equal(world_count(world, "NodeExpandVolume", NULL, NULL), 0);
+    assert_claim(world, "", GI(2), NULL);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exactly_one_rule_applies),
+        cmocka_unit_test(grows_in_use),
+        cmocka_unit_test(grows_at_any_time),
+        cmocka_unit_test(grows_at_mount),
+        cmocka_unit_test(mount_is_tried_again),
+        cmocka_unit_test(fails_in_use),
+        cmocka_unit_test(infeasible_in_use),
+        cmocka_unit_test(only_offline),
+        cmocka_unit_test(older_path),
+        cmocka_unit_test(driver_without_node_expansion),
+    };
+
+    return cmocka_run_group_tests_name("volume-expansion", tests, NULL, NULL);
+}

@@ -130,8 +130,13 @@ add_errors(Maker *self, gboolean attaches)
         const char *method = methods[below(self, attaches ? 8 : 6)];
         const char *code = PICK(self, codes);
         unsigned count = between(self, 1, 3);
+        /* A driver that makes a volume and says for good that it has not: nobody will delete it. */
+        gboolean is_final = g_str_equal(method, "CreateVolume") &&
+                            (g_str_equal(code, "RESOURCE_EXHAUSTED") ||
+                             g_str_equal(code, "INTERNAL") || g_str_equal(code, "UNKNOWN"));
         g_string_append_printf(self->spec, "    - {method: %s, code: %s, count: %u%s%s}\n", method,
-                               code, count, one_in(self, 3) ? ", afterEffect: true" : "",
+                               code, count,
+                               one_in(self, 3) && !is_final ? ", afterEffect: true" : "",
                                one_in(self, 3) ? ", probability: 0.5" : "");
     }
 }

@@ -3,6 +3,18 @@
 
 #define EVENTS_PER_REPORT 65536 /* between two looks at whether somebody wants us to stop */
 
+static void
+end_is_here(Sim *sim, void *data)
+{
+    (void)sim, (void)data;
+}
+
+/* Nothing happens; but a world in which nothing more happens has lived until then all the same. */
+static const SimEventType end_event = {
+    .name = "run/end",
+    .fire = end_is_here,
+};
+
 Run *
 run_new(const Scenario *scenario, const RunOptions *options, GError **error)
 {
@@ -24,6 +36,8 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
     }
     workload_schedule(self);
     expects_schedule(self);
+    if (!scenario->until_idle)
+        sim_at(self->sim, scenario->until, &end_event, NULL, WAIT_SCENARIO);
     return g_steal_pointer(&self);
 }
 

@@ -271,6 +271,19 @@ decide_resized(const void *data, Plan *plan)
         plan_grown(self, plan, response->capacity_bytes, response->node_expansion_required);
 }
 
+CsiCapability
+resizer_capability(const Volume *volume, gboolean multi_writer, const char **error)
+{
+    gboolean is_block = volume->volume_mode == VOLUME_BLOCK;
+
+    return (CsiCapability){
+        .mode = sidecar_access_mode(volume->access_modes, multi_writer, error),
+        .type = is_block ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
+        .fs_type = is_block ? NULL : volume->source->fs_type,
+        .mount_flags = is_block ? NULL : volume->mount_options,
+    };
+}
+
 static void
 decide_call(const void *data, Plan *plan)
 {
@@ -288,15 +301,9 @@ decide_call(const void *data, Plan *plan)
         plan_fail(plan, "persistentvolume \"%s\" not found", claim_volume_name(claim));
         return;
     }
-    CsiCapability capability = {
-        .mode = sidecar_access_mode(
-            volume->access_modes,
-            (answer->controller_capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) != 0,
-            &error),
-        .type = volume->volume_mode == VOLUME_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
-        .fs_type = volume->volume_mode == VOLUME_BLOCK ? NULL : volume->source->fs_type,
-        .mount_flags = volume->volume_mode == VOLUME_BLOCK ? NULL : volume->mount_options,
-    };
+    gboolean multi_writer =
+        (answer->controller_capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) != 0;
+    CsiCapability capability = resizer_capability(volume, multi_writer, &error);
     if (error != NULL) {
         plan_refused(self, plan, CSI_CANCELLED, error); /* not from the driver, so never final */
         return;

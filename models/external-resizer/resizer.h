@@ -85,6 +85,9 @@ void resizer_plan_expand(const void *self,
                          Plan *plan); /* the same behind the gates: with recovery */
 void resizer_plan_resize(const void *self, Plan *plan); /* ... and without (RSZ-40) */
 
+/* What the driver is told of a volume. @error: (out): why it cannot be told, NULL: it can */
+CsiCapability resizer_capability(const Volume *volume, gboolean multi_writer, const char **error);
+
 /* ---- external-resizer.c ---- */
 
 const Claim *resizer_find_claim(const ExternalResizer *self, const Plan *plan);

@@ -21,6 +21,7 @@ static const Suite *const suites[] = {
     &scheduler_restrictions_suite,
     &scheduler_zone_suite,
     &external_provisioner_suite,
+    &external_resizer_suite,
 };
 
 typedef struct {

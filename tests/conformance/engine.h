@@ -144,6 +144,7 @@ json_t *case_comparable(Case *self, const Object *object);
 
 extern const Suite pv_controller_suite, pv_matching_suite, protection_suite;
 extern const Suite external_provisioner_suite;
+extern const Suite external_resizer_suite;
 extern const Suite scheduler_binding_suite, scheduler_limits_suite, scheduler_restrictions_suite,
     scheduler_zone_suite;
 extern const Suite provisioner_topology_suite;

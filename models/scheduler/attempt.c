@@ -364,6 +364,7 @@ start_attempt(Scheduler *self, QueuedPod *entry)
     };
 
     attempt->holds_loop = TRUE;
+    self->moved_since_pop = FALSE;
     self->current = attempt;
     sim_resume(self->base.sim, entry->parked, WAIT_SCHEDULER_QUEUE, 0);
     Plan *plan = plan_start(&start);

@@ -344,6 +344,61 @@ cluster_event_plugins(const ClusterEvent *event)
     return result;
 }
 
+/* SCH-69: all who want to hear of new nodes hear of labels and taints, too; of pods that wait only their own changes. */
+static gboolean
+is_registered_unasked(const Registration *registration, const ClusterEvent *event)
+{
+    uint32_t actions = registration->actions;
+
+    if (registration->resource == EVENT_NODE && (actions & ACTION_ADD) != 0)
+        actions |= ACTION_NODE_LABEL | ACTION_NODE_TAINT;
+    return registration->resource == event->resource && (actions & event->actions) != 0;
+}
+
+uint32_t
+cluster_event_plugins_unasked(const ClusterEvent *event)
+{
+    uint32_t result = 0;
+
+    for (unsigned i = 0; event->actions != 0 && i < G_N_ELEMENTS(registrations); i++) {
+        if (is_registered_unasked(&registrations[i], event))
+            result |= UINT32_C(1) << registrations[i].plugin;
+    }
+    return result;
+}
+
+gboolean
+cluster_event_fits(const ClusterEvent *event, const Pod *pod, const NodeInfo *info)
+{
+    const Node *node = (const Node *)event->after;
+    const NodeResources *has = &node->allocatable;
+
+    return info->n_pods < has->pods &&
+           (pod->spec->cpu_milli == 0 ||
+            pod->spec->cpu_milli <= has->cpu_milli - info->requested_cpu_milli) &&
+           (pod->spec->memory_bytes == 0 ||
+            pod->spec->memory_bytes <= has->memory_bytes - info->requested_memory_bytes) &&
+           (pod->node_name == NULL || pod->node_name == node->meta.key->name) &&
+           pod_wants_node(pod, node) && pod_untolerated_taint(pod, node) == NULL;
+}
+
+gboolean
+cluster_event_is_company(const ClusterEvent *event, const Pod *pod, uint32_t rejected_by)
+{
+    const Pod *other = POD_CONST(event->after);
+
+    if ((rejected_by & UINT32_C(1) << PLUGIN_POD_TOPOLOGY_SPREAD) != 0 &&
+        other->meta.key->namespace == pod->meta.key->namespace)
+        return TRUE;
+    for (unsigned i = 0; i < pod->spec->n_pod_terms; i++) {
+        const PodAffinityTerm *term = &pod->spec->pod_terms[i];
+        if (term->weight == 0 && !term->anti &&
+            pod_term_matches(term, pod->meta.key->namespace, other))
+            return TRUE;
+    }
+    return FALSE;
+}
+
 const char *
 cluster_event_helps(const ClusterEvent *event, const Pod *pod, uint32_t rejected_by)
 {

@@ -39,5 +39,11 @@ typedef struct {
 ClusterEvent cluster_event(EventResource resource, const Object *before, const Object *after);
 /* The plugins that registered for it: 1 << PluginId. */
 uint32_t cluster_event_plugins(const ClusterEvent *event);
+/* SCH-66: the same without hints: nobody asks whether it may help, and nodes are told of more. */
+uint32_t cluster_event_plugins_unasked(const ClusterEvent *event);
+/* SCH-66: whether a pod could at once be on the node that has changed, as far as it alone says. */
+gboolean cluster_event_fits(const ClusterEvent *event, const Pod *pod, const NodeInfo *node);
+/* SCH-66: whether a pod that is on a node now may be the company that @pod waits for. */
+gboolean cluster_event_is_company(const ClusterEvent *event, const Pod *pod, uint32_t rejected_by);
 /* SCH-63: whether it may help @pod, which @rejected_by turned away. Returns: the rule; static; NULL: no */
 const char *cluster_event_helps(const ClusterEvent *event, const Pod *pod, uint32_t rejected_by);

@@ -65,16 +65,61 @@ end_unschedulable(Scheduler *self, QueuedPod *entry, EventResource resource)
         end_wait(self, entry, WAIT_UNSCHEDULABLE);
 }
 
+/* SCH-66: without hints. */
+static gboolean
+is_moved_unasked(const Scheduler *self, const QueuedPod *entry, const ClusterEvent *event)
+{
+    if (event->resource == EVENT_POD && event->after != NULL)
+        return cluster_event_is_company(event, entry->pod, entry->unschedulable_plugins);
+    if ((entry->unschedulable_plugins & cluster_event_plugins_unasked(event)) == 0)
+        return FALSE;
+    return event->resource != EVENT_NODE || event->after == NULL ||
+           cluster_event_fits(event, entry->pod,
+                              scheduler_cache_find_node(self->cache, event->after->key));
+}
+
 /* Returns: whether it moved */
 gboolean
 scheduler_move_if_helped(Scheduler *self, QueuedPod *entry, const ClusterEvent *event)
 {
-    if (entry->place != PLACE_UNSCHEDULABLE || entry->gated ||
-        cluster_event_helps(event, entry->pod, entry->unschedulable_plugins) == NULL)
+    if (entry->place != PLACE_UNSCHEDULABLE || entry->gated)
+        return FALSE;
+    if (self->has_hints
+            ? cluster_event_helps(event, entry->pod, entry->unschedulable_plugins) == NULL
+            : !is_moved_unasked(self, entry, event))
         return FALSE;
     end_unschedulable(self, entry, event->resource);
     put_after_backoff(self, entry);
     return TRUE;
+}
+
+/* What changes of a pod count: not its status, nor what writes of it change by themselves. */
+static json_t *
+pod_without_status(const Object *pod)
+{
+    static const char *const ignored[] = {"resourceVersion", "generation", "managedFields",
+                                          "finalizers"};
+    json_t *json = object_to_json(pod);
+
+    json_object_del(json, "status");
+    for (unsigned i = 0; i < G_N_ELEMENTS(ignored); i++)
+        json_object_del(json_object_get(json, "metadata"), ignored[i]);
+    return json;
+}
+
+void
+scheduler_move_changed_pod(Scheduler *self, QueuedPod *entry, const Object *before)
+{
+    if (entry->place != PLACE_UNSCHEDULABLE || entry->gated || before == NULL)
+        return;
+    json_t *was = pod_without_status(before), *is = pod_without_status(&entry->pod->meta);
+    gboolean changed = !json_equal(was, is);
+    json_decref(was);
+    json_decref(is);
+    if (!changed)
+        return;
+    end_unschedulable(self, entry, EVENT_OWN_POD);
+    put_after_backoff(self, entry);
 }
 
 static void
@@ -121,13 +166,16 @@ scheduler_happened(Scheduler *self,
     if (!is_trying(self) && scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE) == 0)
         return; /* nobody to tell */
     ClusterEvent event = cluster_event(resource, before, after);
-    uint32_t registered = cluster_event_plugins(&event);
+    uint32_t registered =
+        self->has_hints ? cluster_event_plugins(&event) : cluster_event_plugins_unasked(&event);
     if (registered == 0)
         return;
-    scheduler_remember(self, &event);
-    if (!scheduling_queue_any_rejected_by(self->queue, registered))
+    self->moved_since_pop = TRUE;
+    if (self->has_hints)
+        scheduler_remember(self, &event);
+    if (self->has_hints && !scheduling_queue_any_rejected_by(self->queue, registered))
         return;
-    if (resource == EVENT_CLAIM) {
+    if (resource == EVENT_CLAIM && self->has_hints) {
         move_users_of_claim(self, &event);
         return;
     }
@@ -182,7 +230,8 @@ scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by)
     entry->timestamp = sim_now(self->base.sim);
     entry->unschedulable_plugins = rejected_by;
     entry->parked = sim_cause(self->base.sim);
-    if (rejected_by == 0 || is_helped_already(self, entry))
+    if (rejected_by == 0 ||
+        (self->has_hints ? is_helped_already(self, entry) : self->moved_since_pop))
         put_after_backoff(self, entry);
     else
         scheduler_put(self, entry, PLACE_UNSCHEDULABLE);

@@ -33,7 +33,11 @@ struct Scheduler {
     Cycle *cycle;     /* buffers of the one cycle at a time (SCH-15); nothing is kept in them */
     Attempt *current; /* the one that holds the loop; borrowed */
     GArray *in_flight_events; /* of ClusterEvent, objects (owned): since the pop (SCH-65) */
+    gboolean has_hints;       /* SchedulerQueueingHints (SCH-66) */
+    gboolean
+        moved_since_pop; /* without hints: something happened that might help somebody (SCH-82) */
     unsigned next_start_node; /* SCH-55 */
+    GArray *shape;            /* of ShapePoint (VB-61) */
     SimEventId pop_event;
     SimTicker *backoff_flush, *unschedulable_flush;
     Informer *pods;
@@ -72,6 +76,8 @@ void scheduler_happened(Scheduler *self,
                         EventResource resource,
                         const Object *before,
                         const Object *after);
+/* Without hints: the pod itself has changed, more than in its status (SCH-69). */
+void scheduler_move_changed_pod(Scheduler *self, QueuedPod *entry, const Object *before);
 /* The same for one pod. Returns: whether it moved */
 gboolean scheduler_move_if_helped(Scheduler *self, QueuedPod *entry, const ClusterEvent *event);
 /* SCH-65: for the pod that is being tried, if there is one. */

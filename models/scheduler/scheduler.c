@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/cluster.h"
 #include "scheduler-private.h"
 
 #define BACKOFF_FLUSH_PERIOD SIM_SECOND              /* SCH-4 */
 #define UNSCHEDULABLE_FLUSH_PERIOD (30 * SIM_SECOND) /* SCH-5 */
+#define DEFAULT_SHAPE "0:0,100:10"                   /* VB-61 */
 #define SCHEDULER_NAME "default-scheduler"           /* SCH-40: of its profile */
 
 /* ---- What informers tell ---- */
@@ -16,7 +18,7 @@ waiting_pod_changed(Scheduler *self, const Object *before, const Pod *pod)
 
     if (scheduler_cache_find_pod(self->cache, pod->meta.key, pod->meta.uid) != NULL)
         return;
-    if (self->current != NULL && self->current->queued != NULL &&
+    if (self->has_hints && self->current != NULL && self->current->queued != NULL &&
         object_uid_equal(self->current->pod->meta.uid, pod->meta.uid)) {
         scheduler_remember(self, &event);
         return;
@@ -33,7 +35,10 @@ waiting_pod_changed(Scheduler *self, const Object *before, const Pod *pod)
         scheduler_put(self, entry, PLACE_ACTIVE);
         return;
     }
-    scheduler_move_if_helped(self, entry, &event);
+    if (self->has_hints)
+        scheduler_move_if_helped(self, entry, &event);
+    else
+        scheduler_move_changed_pod(self, entry, before);
 }
 
 static void
@@ -193,12 +198,28 @@ capacity_changed(void *data, const Object *before, const Object *after)
 
 /* ---- Start and end ---- */
 
+/* VB-10. A shape that is none counts as the default. */
+static void
+init_shape(Scheduler *self)
+{
+    self->shape = g_array_new(FALSE, FALSE, sizeof(ShapePoint));
+    if (!cluster_feature_gate(self->base.cluster, "VolumeCapacityPriority", FALSE))
+        return;
+    if (!capacity_shape_parse(options_of(self)->shape, self->shape)) {
+        g_array_set_size(self->shape, 0);
+        capacity_shape_parse(DEFAULT_SHAPE, self->shape);
+    }
+    self->view.shape = (const ShapePoint *)(void *)self->shape->data;
+    self->view.n_shape = self->shape->len;
+}
+
 static void
 init_view(Scheduler *self)
 {
     cycle_view_init(&self->view, self->base.process, self->base.sim, self->base.objects);
     self->view.percentage_of_nodes_to_score = options_of(self)->percentage_of_nodes_to_score;
     self->view.binder = &self->binder;
+    init_shape(self);
     self->pods = process_informer(self->base.process, KIND_POD, NULL);
     self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
 }
@@ -268,7 +289,10 @@ static void
 scheduler_init(void *data)
 {
     Scheduler *self = data;
+    const Cluster *cluster = self->base.cluster;
 
+    self->has_hints = cluster_feature_gate(cluster, "SchedulerQueueingHints",
+                                           cluster_minor_version(cluster) >= 32);
     init_view(self);
     init_state(self);
     init_tickers(self);
@@ -296,6 +320,7 @@ scheduler_clear(void *data)
     scheduler_forget_events(self);
     g_array_unref(self->in_flight_events);
     cycle_free(self->cycle);
+    g_array_unref(self->shape);
     assume_cache_free(self->binder.claims);
     assume_cache_free(self->binder.volumes);
     scheduler_cache_free(self->cache);
@@ -354,6 +379,11 @@ static const ProcessFlag flags[] = {
          cycle_duration,
          "500us",
          "how long the choice of a node takes (not a flag of Kubernetes)"),
+    FLAG("shape",
+         FLAG_STRING,
+         shape,
+         DEFAULT_SHAPE,
+         "of VolumeBinding's score: percent of capacity used, and points up to 10 (VB-61)"),
     {0},
 };
 #undef FLAG

@@ -23,6 +23,7 @@ typedef struct {
     int32_t bind_timeout_s;
     SimTime pod_max_in_unschedulable;
     SimTime cycle_duration;
+    const char *shape; /* of VolumeBinding's score */
 } KubeSchedulerOptions;
 
 extern const ProcessClass kube_scheduler_process;

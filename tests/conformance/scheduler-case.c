@@ -6,7 +6,25 @@
 
 #include <string.h>
 
-static const WorldOptions silent_world = {.only = &scheduler_class};
+/* The shape of the configuration, as the flag has it. */
+static void
+set_shape(Case *self, const ProcessClass *class, void *process_options)
+{
+    KubeSchedulerOptions *options = process_options;
+    g_autoptr(GString) text = g_string_new(NULL);
+    const json_t *point;
+    size_t i;
+
+    (void)class;
+    json_array_foreach(case_get(self, "config.shape"), i, point)
+        g_string_append_printf(text, "%s%d:%d", i == 0 ? "" : ",",
+                               (int)json_integer_value(json_object_get(point, "utilization")),
+                               (int)json_integer_value(json_object_get(point, "score")));
+    if (text->len > 0)
+        options->shape = strings_intern(objects_strings(self->objects), text->str);
+}
+
+static const WorldOptions silent_world = {.only = &scheduler_class, .set_options = set_shape};
 
 Scheduler *
 scheduler_case_new(Case *self)

@@ -766,6 +766,35 @@ run_extension_points(Case *self)
     }
 }
 
+/* The shape's scores are those of plugins already. */
+static void
+run_score(Case *self)
+{
+    g_autoptr(GArray) uses = g_array_new(FALSE, FALSE, sizeof(ClassUse));
+    g_autoptr(GArray) shape = g_array_new(FALSE, FALSE, sizeof(ShapePoint));
+    const json_t *item;
+    const char *class;
+    json_t *value;
+    size_t i;
+
+    json_array_foreach(case_get(self, "initial.shape"), i, item)
+    {
+        ShapePoint point = {json_integer_value(json_object_get(item, "utilization")),
+                            json_integer_value(json_object_get(item, "score"))};
+        g_array_append_val(shape, point);
+    }
+    json_object_foreach((json_t *)case_get(self, "initial.classes"), class, value)
+    {
+        ClassUse use = {class, json_integer_value(json_object_get(value, "requested")),
+                        json_integer_value(json_object_get(value, "capacity"))};
+        g_array_append_val(uses, use);
+    }
+    int64_t score = capacity_score((const ClassUse *)(void *)uses->data, uses->len,
+                                   (const ShapePoint *)(void *)shape->data, shape->len);
+    if (score != json_integer_value(case_get(self, "expected.score")))
+        case_fail(self, "score %d", (int)score);
+}
+
 static void
 run_hint(Case *self)
 {
@@ -784,6 +813,7 @@ static const Act binding_acts[] = {
     {"checkBindings",                                         run_check           },
     {"BindPodVolumes",                                        run_bind            },
     {"PreFilter,Filter(each node),PreScore,Score(each node)", run_extension_points},
+    {"score",                                                 run_score           },
     {"queueing_hint",                                         run_hint            },
     {NULL,                                                    NULL                },
 };

@@ -33,6 +33,12 @@ typedef enum {
     VERDICT_ERROR,         /* the whole attempt ends */
 } Verdict;
 
+/* How a share of used capacity scores: straight lines between points (VB-61). */
+typedef struct {
+    int64_t utilization; /* percent */
+    int64_t score;       /* 0 to 100 */
+} ShapePoint;
+
 /* What all cycles read; borrowed. */
 typedef struct {
     Objects *objects;
@@ -43,6 +49,8 @@ typedef struct {
     InformerIndex *reserved_volumes; /* by the claim that their claimRef names */
     InformerIndex *capacities_by_class;
     int32_t percentage_of_nodes_to_score;
+    const ShapePoint *shape; /* of VolumeBinding's score */
+    unsigned n_shape;        /* 0: it does not score */
     const char *hostname_label, *zone_label; /* interned */
     SimStream tie_break;
 } CycleView;
@@ -201,6 +209,19 @@ Verdict volume_binding_filter(Cycle *cycle, const NodeInfo *node);
 void volume_binding_choose(Cycle *cycle, const NodeInfo *node);
 /* VB-51: the largest volume that a capacity object admits; -1: it says nothing */
 int64_t storage_capacity_limit(const StorageCapacity *capacity);
+
+/* ---- capacity-score.c ---- */
+gboolean volume_binding_pre_score(Cycle *cycle);
+int64_t volume_binding_score(Cycle *cycle, const NodeInfo *node);
+/* Of one class: what claims ask for, and what the volumes that they would get have. */
+typedef struct {
+    const char *class; /* interned */
+    int64_t requested_bytes, capacity_bytes;
+} ClassUse;
+int64_t
+capacity_score(const ClassUse *uses, unsigned n, const ShapePoint *shape, unsigned n_points);
+/* "0:0,100:10": percent and score of up to 10 of each point. @shape: (out): of ShapePoint. Returns: FALSE: it is none */
+gboolean capacity_shape_parse(const char *text, GArray *shape);
 
 /* ---- pod-topology-spread.c ---- */
 Verdict topology_spread_pre_filter(Cycle *cycle);

@@ -43,7 +43,8 @@ typedef struct {
     " Preemption is not helpful for scheduling."
 #define NO_NODE_OF(n) "0/" n " nodes are available: "
 
-/* clang-format off: aligned columns would be wider than any screen */
+/* Aligned columns would be wider than any screen. */
+/* clang-format off */
 static const MessageCase cases[] = {
     {"SCH-95 immediate claim", "5a", "immediate", "",
      NO_NODE_OF("5") "pod has unbound immediate PersistentVolumeClaims." HELPLESS("5")},

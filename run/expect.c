@@ -63,12 +63,32 @@ pod_meets(const Run *self, const ScenarioExpect *expect, const Pod *pod)
 }
 
 static gboolean
+claim_meets(const ScenarioExpect *expect, const Claim *claim)
+{
+    if (expect->capacity_bytes >= 0 && claim->capacity_bytes != expect->capacity_bytes)
+        return FALSE;
+    return expect->resize_status == NULL ||
+           g_str_equal(expect->resize_status,
+                       claim->resize_status == NULL ? "none" : claim->resize_status);
+}
+
+static gboolean
+volume_meets(const ScenarioExpect *expect, const Volume *volume)
+{
+    return expect->capacity_bytes < 0 || volume->capacity_bytes == expect->capacity_bytes;
+}
+
+static gboolean
 object_meets(const Run *self, const ScenarioExpect *expect, const Object *object)
 {
     if (expect->phase != NULL && !g_str_equal(phase_of(object), expect->phase))
         return FALSE;
     if (expect->name != NULL && !g_pattern_match_simple(expect->name, object_name(object)))
         return FALSE;
+    if (object_kind(object) == KIND_CLAIM)
+        return claim_meets(expect, CLAIM_CONST(object));
+    if (object_kind(object) == KIND_VOLUME)
+        return volume_meets(expect, VOLUME_CONST(object));
     return object_kind(object) != KIND_POD || pod_meets(self, expect, POD_CONST(object));
 }
 

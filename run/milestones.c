@@ -131,6 +131,22 @@ remember_volume_of(Milestones *self, const Claim *claim)
 }
 
 static void
+see_growth(Milestones *self, const Claim *before, const Claim *after)
+{
+    const ObjectKey *key = after->meta.key;
+
+    if (before == NULL || before->phase != CLAIM_BOUND)
+        return;
+    if (after->request_bytes > before->request_bytes)
+        add(self, MILESTONE_CLAIM_EXPANSION_ASKED, key, NULL);
+    if (after->resize_status != before->resize_status &&
+        g_strcmp0(after->resize_status, "NodeResizePending") == 0)
+        add(self, MILESTONE_CLAIM_NODE_AWAITED, key, NULL);
+    if (after->capacity_bytes > before->capacity_bytes)
+        add(self, MILESTONE_CLAIM_EXPANDED, key, NULL);
+}
+
+static void
 see_claim(Milestones *self, const Claim *before, const Claim *after)
 {
     const Object *old = before == NULL ? NULL : &before->meta;
@@ -150,6 +166,7 @@ see_claim(Milestones *self, const Claim *before, const Claim *after)
         }
         if (after->phase == CLAIM_LOST && (before == NULL || before->phase != CLAIM_LOST))
             add(self, MILESTONE_CLAIM_LOST, key, NULL);
+        see_growth(self, before, after);
     }
     see_end(self, old, after == NULL ? NULL : &after->meta, MILESTONE_CLAIM_DELETED,
             MILESTONE_CLAIM_GONE);
@@ -186,6 +203,8 @@ see_volume(Milestones *self, const Volume *before, const Volume *after)
             add(self, MILESTONE_VOLUME_BOUND, key, NULL);
         if (after->phase == VOLUME_RELEASED && (before == NULL || before->phase != VOLUME_RELEASED))
             add(self, MILESTONE_VOLUME_RELEASED, key, NULL);
+        if (before != NULL && after->capacity_bytes > before->capacity_bytes)
+            add(self, MILESTONE_VOLUME_GROWN, key, NULL);
     }
     see_end(self, before == NULL ? NULL : &before->meta, after == NULL ? NULL : &after->meta,
             MILESTONE_VOLUME_DELETED, MILESTONE_VOLUME_GONE);
@@ -327,17 +346,21 @@ see_write(void *data, const Object *before, const Object *after)
 static const struct {
     MilestoneKind started, ended;
 } call_milestones[CSI_N_METHODS] = {
-    [CSI_CREATE_VOLUME] = {MILESTONE_VOLUME_PROVISION_STARTED, MILESTONE_VOLUME_PROVISION_ENDED},
-    [CSI_DELETE_VOLUME] = {MILESTONE_VOLUME_DELETE_STARTED,    MILESTONE_VOLUME_DELETE_ENDED   },
+    [CSI_CREATE_VOLUME] = {MILESTONE_VOLUME_PROVISION_STARTED,   MILESTONE_VOLUME_PROVISION_ENDED},
+    [CSI_DELETE_VOLUME] = {MILESTONE_VOLUME_DELETE_STARTED,      MILESTONE_VOLUME_DELETE_ENDED   },
     [CSI_CONTROLLER_PUBLISH_VOLUME] = {MILESTONE_VOLUME_ATTACH_STARTED,
-                           MILESTONE_VOLUME_ATTACH_ENDED                                       },
+                           MILESTONE_VOLUME_ATTACH_ENDED                                         },
     [CSI_CONTROLLER_UNPUBLISH_VOLUME] = {MILESTONE_VOLUME_DETACH_STARTED,
-                           MILESTONE_VOLUME_DETACH_ENDED                                       },
-    [CSI_NODE_STAGE_VOLUME] = {MILESTONE_VOLUME_STAGE_STARTED,     MILESTONE_VOLUME_STAGED         },
-    [CSI_NODE_PUBLISH_VOLUME] = {MILESTONE_VOLUME_PUBLISH_STARTED,   MILESTONE_VOLUME_PUBLISHED      },
+                           MILESTONE_VOLUME_DETACH_ENDED                                         },
+    [CSI_NODE_STAGE_VOLUME] = {MILESTONE_VOLUME_STAGE_STARTED,       MILESTONE_VOLUME_STAGED         },
+    [CSI_NODE_PUBLISH_VOLUME] = {MILESTONE_VOLUME_PUBLISH_STARTED,     MILESTONE_VOLUME_PUBLISHED      },
     [CSI_NODE_UNPUBLISH_VOLUME] = {MILESTONE_VOLUME_UNPUBLISH_STARTED,
-                           MILESTONE_VOLUME_UNPUBLISHED                                        },
-    [CSI_NODE_UNSTAGE_VOLUME] = {MILESTONE_VOLUME_UNSTAGE_STARTED,   MILESTONE_VOLUME_UNSTAGED       },
+                           MILESTONE_VOLUME_UNPUBLISHED                                          },
+    [CSI_CONTROLLER_EXPAND_VOLUME] = {MILESTONE_VOLUME_EXPAND_STARTED,
+                           MILESTONE_VOLUME_EXPAND_ENDED                                         },
+    [CSI_NODE_EXPAND_VOLUME] = {MILESTONE_VOLUME_NODE_EXPAND_STARTED,
+                           MILESTONE_VOLUME_NODE_EXPANDED                                        },
+    [CSI_NODE_UNSTAGE_VOLUME] = {MILESTONE_VOLUME_UNSTAGE_STARTED,     MILESTONE_VOLUME_UNSTAGED       },
 };
 
 /* The volume that a call is about: of CreateVolume the PersistentVolume that will have this name. */

@@ -12,7 +12,10 @@
     X(CLAIM_ANNOTATED, "provisioner-asked") /* the storage-provisioner annotation */               \
     X(CLAIM_BOUND, "bound")                                                                        \
     X(CLAIM_LOST, "lost")                                                                          \
-    X(CLAIM_DELETED, "deleted") /* deletionTimestamp */                                            \
+    X(CLAIM_EXPANSION_ASKED, "expansion-asked") /* its request grew */                             \
+    X(CLAIM_NODE_AWAITED, "node-awaited")       /* NodeResizePending */                            \
+    X(CLAIM_EXPANDED, "expanded")               /* its capacity grew */                            \
+    X(CLAIM_DELETED, "deleted")                 /* deletionTimestamp */                            \
     X(CLAIM_GONE, "gone")                                                                          \
     X(VOLUME_PROVISION_STARTED, "provision-started") /* the first CreateVolume */                  \
     X(VOLUME_PROVISION_ENDED, "provision-ended")                                                   \
@@ -42,7 +45,12 @@
     X(VOLUME_DETACH_REQUESTED, "detach-requested") /* its VolumeAttachment is deleted */           \
     X(VOLUME_DETACH_STARTED, "detach-started")                                                     \
     X(VOLUME_DETACH_ENDED, "detach-ended")                                                         \
-    X(VOLUME_DETACHED, "detached") /* its VolumeAttachment is gone */                              \
+    X(VOLUME_DETACHED, "detached")             /* its VolumeAttachment is gone */                  \
+    X(VOLUME_EXPAND_STARTED, "expand-started") /* ControllerExpandVolume */                        \
+    X(VOLUME_EXPAND_ENDED, "expand-ended")                                                         \
+    X(VOLUME_GROWN, "grown") /* spec.capacity */                                                   \
+    X(VOLUME_NODE_EXPAND_STARTED, "node-expand-started")                                           \
+    X(VOLUME_NODE_EXPANDED, "node-expanded")                                                       \
     X(POD_CREATED, "created")                                                                      \
     X(POD_UNSCHEDULABLE, "unschedulable") /* PodScheduled turned False */                          \
     X(POD_SCHEDULED, "scheduled")         /* bound to a node */                                    \

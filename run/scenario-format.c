@@ -663,7 +663,7 @@ static void
 expected_init(void *target)
 {
     *(ExpectedFields *)target = (ExpectedFields){
-        .ready = -1, .count = {-1, -1}
+        .ready = -1, .capacity = -1, .count = {-1, -1}
     };
 }
 
@@ -1028,12 +1028,15 @@ static const FormatField expected_claims[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
     {"phase", &claim_phase, AT(ExpectedFields, phase), 0, "any", "status.phase"},
+    {"capacity", &format_quantity, AT(ExpectedFields, capacity), 0, "any", "status.capacity.storage"},
+    {"resizeStatus", &format_string, AT(ExpectedFields, resize_status), 0, "any", "status.allocatedResourceStatuses.storage; none: not set"},
     END,
 };
 static const FormatField expected_volumes[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
     {"phase", &volume_phase, AT(ExpectedFields, phase), 0, "any", "status.phase"},
+    {"capacity", &format_quantity, AT(ExpectedFields, capacity), 0, "any", "spec.capacity.storage"},
     END,
 };
 static const FormatField expected_attachments[] = {

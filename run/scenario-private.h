@@ -91,8 +91,9 @@ typedef struct {
 
 /* What one expectation wants of one kind. */
 typedef struct {
-    const char *phase, *reason, *name, *node, *zone, *driver;
-    int ready; /* -1: any */
+    const char *phase, *reason, *name, *node, *zone, *driver, *resize_status;
+    int64_t capacity; /* -1: any */
+    int ready;        /* -1: any */
     CountFields count;
     gboolean is_given;
 } ExpectedFields;

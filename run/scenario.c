@@ -387,6 +387,8 @@ add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const Expe
         .on_node = (char *)expected->node,
         .in_zone = (char *)expected->zone,
         .ready = expected->ready,
+        .resize_status = (char *)expected->resize_status,
+        .capacity_bytes = expected->capacity,
         .count_min = expected->count.min,
         .count_max = expected->count.max,
         .line = fields->place.line,

@@ -101,6 +101,8 @@ typedef struct {
     char *name;           /* glob; NULL: any */
     char *on_node, *in_zone; /* of pods; NULL: any */
     int ready;            /* of pods: 1 ready, 0 not ready, -1 any */
+    char *resize_status;  /* of claims; NULL: any, "none": not set */
+    int64_t capacity_bytes; /* of claims (status) and volumes; -1: any */
     int64_t count_min, count_max;
     char *driver;         /* volumes in the driver's back end instead of objects; NULL: objects */
     unsigned line;

@@ -180,6 +180,15 @@ became(const Seen *seen, const char *path, const char *value)
            g_strcmp0(text_at(seen->before, path), value) != 0;
 }
 
+/* Both were there. */
+static gboolean
+was_changed(const Seen *seen, const char *path)
+{
+    const char *before = text_at(seen->before, path), *after = text_at(seen->after, path);
+
+    return before != NULL && after != NULL && strcmp(before, after) != 0;
+}
+
 static void
 add_named(Moments *self, const Seen *seen, const char *scope, const char *label, const char *what)
 {
@@ -209,6 +218,12 @@ see_claim(Moments *self, const Seen *seen)
         add_named(self, seen, "claim", seen->name, "provisioner-asked");
     if (became(seen, "status|phase", "Bound"))
         add_named(self, seen, "claim", seen->name, "bound");
+    if (was_changed(seen, "spec|resources|requests|storage"))
+        add_named(self, seen, "claim", seen->name, "expansion-asked");
+    if (became(seen, "status|allocatedResourceStatuses|storage", "NodeResizePending"))
+        add_named(self, seen, "claim", seen->name, "node-awaited");
+    if (was_changed(seen, "status|capacity|storage"))
+        add_named(self, seen, "claim", seen->name, "expanded");
     see_end(self, seen, "claim", seen->name);
 }
 
@@ -224,6 +239,8 @@ see_volume(Moments *self, const Seen *seen)
         add_named(self, seen, "volume", label, "bound");
     if (became(seen, "status|phase", "Released"))
         add_named(self, seen, "volume", label, "released");
+    if (was_changed(seen, "spec|capacity|storage"))
+        add_named(self, seen, "volume", label, "grown");
     see_end(self, seen, "volume", label);
 }
 
@@ -391,14 +408,16 @@ json_unref(void *json)
 static const struct {
     const char *method, *started, *ended;
 } calls_seen[] = {
-    {"CreateVolume",              "provision-started", "provision-ended"},
-    {"DeleteVolume",              "delete-started",    "delete-ended"   },
-    {"ControllerPublishVolume",   "attach-started",    "attach-ended"   },
-    {"ControllerUnpublishVolume", "detach-started",    "detach-ended"   },
-    {"NodeStageVolume",           "stage-started",     "staged"         },
-    {"NodePublishVolume",         "publish-started",   "published"      },
-    {"NodeUnpublishVolume",       "unpublish-started", "unpublished"    },
-    {"NodeUnstageVolume",         "unstage-started",   "unstaged"       },
+    {"CreateVolume",              "provision-started",   "provision-ended"},
+    {"DeleteVolume",              "delete-started",      "delete-ended"   },
+    {"ControllerPublishVolume",   "attach-started",      "attach-ended"   },
+    {"ControllerUnpublishVolume", "detach-started",      "detach-ended"   },
+    {"NodeStageVolume",           "stage-started",       "staged"         },
+    {"NodePublishVolume",         "publish-started",     "published"      },
+    {"NodeUnpublishVolume",       "unpublish-started",   "unpublished"    },
+    {"NodeUnstageVolume",         "unstage-started",     "unstaged"       },
+    {"ControllerExpandVolume",    "expand-started",      "expand-ended"   },
+    {"NodeExpandVolume",          "node-expand-started", "node-expanded"  },
 };
 
 /* The recorder's mock saw its caller go (Canceled) where the caller saw its deadline: one thing by two names. */

@@ -360,7 +360,63 @@ static const FieldType error_type = {
     .over = error_over,
 };
 
+/* A volume that no object stands for: the spec alone. */
+static void
+inline_volume_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    json_t *manifest = json_pack("{s:O}", "spec", value);
+
+    if (api_parser_expect(parser, value, JSON_OBJECT))
+        *(Object **)field = api_parser_template(
+            parser, manifest, objects_key(parser->objects, KIND_VOLUME, NULL, "inline"));
+    json_decref(manifest);
+}
+
+static void
+inline_volume_ref(void *field)
+{
+    if (*(Object **)field != NULL)
+        object_ref(*(Object **)field);
+}
+
+static void
+inline_volume_clear(void *field)
+{
+    object_unref(*(Object **)field);
+    *(Object **)field = NULL;
+}
+
+static gboolean
+inline_volume_equal(const void *a, const void *b)
+{
+    const Object *x = *(Object *const *)a, *y = *(Object *const *)b;
+
+    return x == y || (x != NULL && y != NULL && object_equal(x, y));
+}
+
+/* It never changes (API-136), so the manifest's has it all. */
+static json_t *
+inline_volume_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
+{
+    return json_incref((json_t *)manifest); /* only counted */
+}
+
+static const FieldType inline_volume_type = {
+    .name = "volume",
+    .size = sizeof(Object *),
+    .ref = inline_volume_ref,
+    .clear = inline_volume_clear,
+    .equal = inline_volume_equal,
+    .parse = inline_volume_parse,
+    .over = inline_volume_over,
+};
+
 static const Field attachment_fields[] = {
+    FIELD("spec.source.inlineVolumeSpec",
+          inline_volume_type,
+          Attachment,
+          inline_volume,
+          FIELD_SPEC),
     FIELD("status.attachmentMetadata", field_string_map, Attachment, metadata, FIELD_STATUS),
     FIELD("spec.attacher", field_string, Attachment, attacher, FIELD_REQUIRED),
     FIELD("spec.nodeName", field_string, Attachment, node_name, FIELD_REQUIRED),
@@ -371,8 +427,7 @@ static const Field attachment_fields[] = {
     FIELDS_END,
 };
 
-static const char *const attachment_ignored[] = {IGNORED_ALWAYS, "spec.source.inlineVolumeSpec",
-                                                 NULL};
+static const char *const attachment_ignored[] = {IGNORED_ALWAYS, NULL};
 
 static void
 attachment_set_defaults(Object *object)

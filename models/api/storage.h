@@ -69,6 +69,7 @@ typedef struct {
     const char *attacher;    /* the driver */
     const char *node_name;
     const char *volume_name; /* spec.source.persistentVolumeName */
+    Object *inline_volume;   /* spec.source.inlineVolumeSpec, as a Volume without a name; NULL: none */
     gboolean attached;
     StringMap *metadata;     /* status.attachmentMetadata: the publish context */
     AttachmentError attach_error, detach_error;

@@ -58,22 +58,48 @@ decide_published(const void *data, Plan *plan)
     plan_patch_status(plan, plan_key(plan), set_attached, response->publish_context, PLAN_STOP);
 }
 
+gboolean
+attacher_capability(const ExternalAttacher *self,
+                    const Volume *volume,
+                    CsiCapability *capability,
+                    const char **error)
+{
+    const VolumeSource *source = volume->source;
+
+    *error = NULL;
+    *capability = (CsiCapability){
+        .mode = attacher_access_mode(volume->access_modes, self->multi_writer, error)};
+    if (*error == NULL && (source == NULL || source->driver == NULL))
+        *error = "persistent volume has no CSI source";
+    if (*error != NULL)
+        return FALSE;
+    if (volume->volume_mode == VOLUME_BLOCK) {
+        capability->type = CSI_ACCESS_BLOCK;
+        return TRUE;
+    }
+    capability->mount_flags = volume->mount_options;
+    capability->fs_type = source->fs_type != NULL && source->fs_type[0] != '\0'
+                              ? source->fs_type
+                              : self->options->default_fstype;
+    return TRUE;
+}
+
 /* EA-19.9 */
 static void
-publish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const char *node_id)
+publish(const ExternalAttacher *self,
+        Plan *plan,
+        const Volume *volume,
+        const char *node_id,
+        gboolean has_secret)
 {
     const VolumeSource *source = volume->source;
     const char *error;
-    CsiCapability capability = {
-        .mode = attacher_access_mode(volume->access_modes, self->multi_writer, &error)};
+    CsiCapability capability;
 
-    if (volume->volume_mode == VOLUME_BLOCK)
-        capability.type = CSI_ACCESS_BLOCK;
-    else
-        capability.fs_type = source->fs_type != NULL && source->fs_type[0] != '\0'
-                                 ? source->fs_type
-                                 : self->options->default_fstype;
-
+    if (!attacher_capability(self, volume, &capability, &error)) {
+        attach_failed(plan, error);
+        return;
+    }
     CsiRequest request = {
         .method = CSI_CONTROLLER_PUBLISH_VOLUME,
         .timeout_ns = self->options->timeout,
@@ -82,6 +108,7 @@ publish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const ch
         .capabilities = &capability,
         .n_capabilities = 1,
         .readonly = self->passes_read_only && source->read_only,
+        .has_secrets = has_secret,
         .volume_context = source->attributes,
     };
     plan_because(plan, "EA-19.9");
@@ -89,56 +116,58 @@ publish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const ch
     plan_then(plan, decide_published);
 }
 
-static const Volume *
-volume_of(const ExternalAttacher *self, const Plan *plan)
-{
-    const Attachment *attachment = attacher_find_attachment(self, plan);
-
-    return attachment == NULL ? NULL : attacher_find_volume(self, attachment->volume_name);
-}
-
 /* After the patch of the attachment. */
 static void
-decide_publish(const void *data, Plan *plan)
+publish_patched(const ExternalAttacher *self, Plan *plan, gboolean has_secret)
 {
-    const ExternalAttacher *self = data;
     int step = plan_last_step(plan);
     const Attachment *attachment = ATTACHMENT(plan_object(plan, step));
+    const char *error = NULL;
 
     if (plan_code(plan, step) != API_OK) {
         attach_failed(plan, plan_internf(plan, "could not save VolumeAttachment: %s",
                                          plan_message(plan, step)));
         return;
     }
-    const Volume *volume = attacher_find_volume(self, attachment->volume_name);
-    if (volume == NULL) /* deleted within the last ms; the real one still has its copy */
-        attach_failed(
-            plan, plan_internf(plan, "persistentvolume \"%s\" not found", attachment->volume_name));
+    /* deleted within the last ms, perhaps; the real one still has its copy */
+    const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
+    if (volume == NULL)
+        attach_failed(plan, error);
     else
-        publish(self, plan, volume, object_annotation(&attachment->meta, ANNOTATION_NODE_ID));
+        publish(self, plan, volume, object_annotation(&attachment->meta, ANNOTATION_NODE_ID),
+                has_secret);
 }
 
-/* EA-19.5 to EA-19.8: the checks come before the finalizer, so that an attachment that fails here can go at once (EA-21). */
 static void
-prepare(const ExternalAttacher *self,
-        Plan *plan,
-        const Attachment *attachment,
-        const Volume *volume)
+decide_publish(const void *data, Plan *plan)
+{
+    publish_patched(data, plan, FALSE);
+}
+
+static void
+decide_publish_with_secret(const void *data, Plan *plan)
+{
+    publish_patched(data, plan, TRUE);
+}
+
+/* EA-19.7, EA-19.8: the checks come before the finalizer, so that an attachment that fails here can go at once (EA-21). */
+static void
+prepare_with_secret(const ExternalAttacher *self,
+                    Plan *plan,
+                    const Attachment *attachment,
+                    const Volume *volume,
+                    gboolean has_secret)
 {
     const char *error = NULL;
+    const char *node_id = attacher_node_id(self, plan, attachment->node_name, &error);
 
-    attacher_access_mode(volume->access_modes, self->multi_writer, &error);
-    if (error == NULL && (volume->source == NULL || volume->source->driver == NULL))
-        error = "persistent volume has no CSI source";
-    const char *node_id =
-        error != NULL ? NULL : attacher_node_id(self, plan, attachment->node_name, &error);
     if (error != NULL) {
         attach_failed(plan, error);
         return;
     }
     if (object_has_finalizer(&attachment->meta, self->finalizer) &&
         object_annotation(&attachment->meta, ANNOTATION_NODE_ID) == node_id) {
-        publish(self, plan, volume, node_id);
+        publish(self, plan, volume, node_id, has_secret);
         return;
     }
     MetadataPatch *patch = metadata_patch_new(plan, &attachment->meta, self->finalizer, TRUE);
@@ -146,7 +175,44 @@ prepare(const ExternalAttacher *self,
     patch->node_id = node_id;
     plan_because(plan, "EA-19.8");
     plan_patch(plan, plan_key(plan), metadata_patch_apply, patch, PLAN_DECIDE);
-    plan_then(plan, decide_publish);
+    plan_then(plan, has_secret ? decide_publish_with_secret : decide_publish);
+}
+
+static void
+decide_secret_read(const void *data, Plan *plan)
+{
+    const ExternalAttacher *self = data;
+    const Attachment *attachment = attacher_find_attachment(self, plan);
+    const char *error = NULL;
+    gboolean has_data = FALSE;
+
+    if (attachment == NULL)
+        return;
+    const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
+    if (volume != NULL)
+        error = attacher_secret_error(plan, volume, &has_data);
+    if (error != NULL)
+        attach_failed(plan, error);
+    else
+        prepare_with_secret(self, plan, attachment, volume, has_data);
+}
+
+/* EA-19.5, EA-19.6 */
+static void
+prepare(const ExternalAttacher *self,
+        Plan *plan,
+        const Attachment *attachment,
+        const Volume *volume)
+{
+    CsiCapability capability;
+    const char *error;
+
+    if (!attacher_capability(self, volume, &capability, &error))
+        attach_failed(plan, error);
+    else if (plan_read_secret(self, plan, volume))
+        plan_then(plan, decide_secret_read);
+    else
+        prepare_with_secret(self, plan, attachment, volume, FALSE);
 }
 
 /* After the patch of the volume. */
@@ -169,20 +235,17 @@ decide_prepare(const void *data, Plan *plan)
 void
 plan_attach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment)
 {
-    const Volume *volume = volume_of(self, plan);
+    const char *error = NULL;
+    const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
 
     plan_because(plan, "EA-19.1");
-    if (attachment->volume_name == NULL) {
-        attach_failed(
-            plan,
-            "neither InlineVolumeSpec nor PersistentVolumeName specified in VolumeAttachment.Spec");
-    } else if (volume == NULL) {
-        attach_failed(
-            plan, plan_internf(plan, "persistentvolume \"%s\" not found", attachment->volume_name));
+    if (volume == NULL) {
+        attach_failed(plan, error);
     } else if (object_is_deleted(&volume->meta)) {
         attach_failed(plan, plan_internf(plan, "PersistentVolume \"%s\" is marked for deletion",
                                          attachment->volume_name));
-    } else if (object_has_finalizer(&volume->meta, self->finalizer)) {
+    } else if (attachment->inline_volume != NULL ||
+               object_has_finalizer(&volume->meta, self->finalizer)) {
         prepare(self, plan, attachment, volume);
     } else {
         plan_because(plan, "EA-19.3");

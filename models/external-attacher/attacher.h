@@ -5,6 +5,7 @@
 
 #include "models/plan.h"
 #include "models/volume/sidecar.h"
+#include "sim/ticker.h"
 
 /* Within the attacher: external-attacher.c holds its state and hears of changes, attach.c and detach.c decide what becomes of
  * attachments. */
@@ -22,6 +23,10 @@ typedef struct {
     Informer *attachments, *volumes, *csi_nodes;
     InformerIndex *attachments_by_volume;
     Workers *attachment_workers, *volume_workers;
+
+    SimTicker *reconciler; /* EA-25; NULL: the driver cannot list what is published */
+    GHashTable *published; /* volume id -> StringList of node ids: as the driver tells */
+    GHashTable *forced;    /* ObjectKey of attachments that are looked at though they seem done */
 
     const char *finalizer;   /* EA-7, of attachments and volumes; interned */
     const char *node_id_key; /* interned */
@@ -45,6 +50,39 @@ void plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *att
 
 const Attachment *attacher_find_attachment(const ExternalAttacher *self, const Plan *plan);
 const Volume *attacher_find_volume(const ExternalAttacher *self, const char *name);
+/* EA-19.1: what is attached: an object's volume, or the one in the attachment. Returns: (borrowed): NULL, and @error */
+const Volume *attacher_volume_of(const ExternalAttacher *self,
+                                 Plan *plan,
+                                 const Attachment *attachment,
+                                 const char **error);
+/* EA-19.6: reads the secret of the volume for ControllerPublish, and its counterpart. Returns: FALSE: there is none */
+gboolean plan_read_secret(const ExternalAttacher *self, Plan *plan, const Volume *volume);
+/* ... after that. Returns: (borrowed): NULL: it was read, and @has_data (out) tells whether anything is in it */
+const char *attacher_secret_error(Plan *plan, const Volume *volume, gboolean *has_data);
+/* EA-14, EA-7, EA-28 */
+gboolean attacher_queues_change(const Attachment *before, const Attachment *after);
+char *attacher_sanitize(const char *driver);
+char *attacher_finalizer(const char *driver);
+gboolean attacher_volume_has_work(const Object *volume, const char *finalizer);
+/* EA-19.5. Returns: FALSE with @error */
+gboolean attacher_capability(const ExternalAttacher *self,
+                             const Volume *volume,
+                             CsiCapability *capability,
+                             const char **error);
+
+/* ---- reconcile.c ---- */
+
+void reconciler_start(ExternalAttacher *self);
+void reconciler_apply(ExternalAttacher *self, const PlanChange *change);
+
+/* Private changes, for plan_change(). */
+typedef enum {
+    CHANGE_LIST_BEGIN,
+    CHANGE_LISTED,  /* pointer: CsiResponse */
+    CHANGE_COMPARE, /* the list is complete */
+    CHANGE_LOOKED,  /* key: an attachment is forced no more */
+} AttacherChange;
+
 /* Returns: (borrowed): NULL: the driver is not on the node, and @error says so */
 const char *attacher_node_id(const ExternalAttacher *self,
                              Plan *plan,

@@ -80,21 +80,16 @@ decide_unpublished(const void *data, Plan *plan)
     plan_then(plan, decide_let_go);
 }
 
-void
-plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment)
+static void
+unpublish(const ExternalAttacher *self,
+          Plan *plan,
+          const Attachment *attachment,
+          const Volume *volume,
+          gboolean has_secret)
 {
-    const Volume *volume = attachment->volume_name == NULL
-                               ? NULL
-                               : attacher_find_volume(self, attachment->volume_name);
     const char *error = NULL;
-
-    plan_because(plan, "EA-23.2");
-    if (volume == NULL) {
-        detach_failed(
-            plan, plan_internf(plan, "persistentvolume \"%s\" not found", attachment->volume_name));
-        return;
-    }
     const char *node_id = attacher_node_id(self, plan, attachment->node_name, &error);
+
     if (node_id == NULL)
         node_id = object_annotation(&attachment->meta, ANNOTATION_NODE_ID);
     if (node_id == NULL) {
@@ -107,8 +102,43 @@ plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *attachme
         .timeout_ns = self->options->timeout,
         .volume_id = volume->source == NULL ? NULL : volume->source->handle,
         .node_id = node_id,
+        .has_secrets = has_secret,
     };
     plan_because(plan, "EA-23.4");
     plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
     plan_then(plan, decide_unpublished);
+}
+
+static void
+decide_secret_read(const void *data, Plan *plan)
+{
+    const ExternalAttacher *self = data;
+    const Attachment *attachment = attacher_find_attachment(self, plan);
+    const char *error = NULL;
+    gboolean has_data = FALSE;
+
+    if (attachment == NULL)
+        return;
+    const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
+    if (volume != NULL)
+        error = attacher_secret_error(plan, volume, &has_data);
+    if (error != NULL)
+        detach_failed(plan, error);
+    else
+        unpublish(self, plan, attachment, volume, has_data);
+}
+
+void
+plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment)
+{
+    const char *error = NULL;
+    const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
+
+    plan_because(plan, "EA-23.2");
+    if (volume == NULL)
+        detach_failed(plan, error);
+    else if (plan_read_secret(self, plan, volume))
+        plan_then(plan, decide_secret_read);
+    else
+        unpublish(self, plan, attachment, volume, FALSE);
 }

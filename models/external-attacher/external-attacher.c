@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "models/api/secret.h"
+
 /* ---- For attach.c and detach.c ---- */
 
 const Attachment *
@@ -18,6 +20,54 @@ attacher_find_volume(const ExternalAttacher *self, const char *name)
         name == NULL ? NULL : objects_find_key(self->base.objects, KIND_VOLUME, NULL, name);
 
     return key == NULL ? NULL : VOLUME_CONST(informer_get(self->volumes, key));
+}
+
+const Volume *
+attacher_volume_of(const ExternalAttacher *self,
+                   Plan *plan,
+                   const Attachment *attachment,
+                   const char **error)
+{
+    const Volume *volume = attacher_find_volume(self, attachment->volume_name);
+
+    if (attachment->inline_volume != NULL && attachment->volume_name != NULL)
+        *error = "both InlineCSIVolumeSource and PersistentVolumeName specified in VA source";
+    else if (attachment->inline_volume != NULL)
+        return VOLUME_CONST(attachment->inline_volume);
+    else if (attachment->volume_name == NULL)
+        *error = "neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source";
+    else if (volume == NULL)
+        *error = plan_internf(plan, "persistentvolume \"%s\" not found", attachment->volume_name);
+    else
+        return volume;
+    return NULL;
+}
+
+gboolean
+plan_read_secret(const ExternalAttacher *self, Plan *plan, const Volume *volume)
+{
+    const SecretReference *secret = volume_source_secret(volume->source, SECRET_CONTROLLER_PUBLISH);
+
+    if (secret == NULL)
+        return FALSE;
+    plan_because(plan, "EA-19.6");
+    plan_get(plan, objects_key(self->base.objects, KIND_SECRET, secret->namespace, secret->name),
+             PLAN_DECIDE);
+    return TRUE;
+}
+
+const char *
+attacher_secret_error(Plan *plan, const Volume *volume, gboolean *has_data)
+{
+    const SecretReference *secret = volume_source_secret(volume->source, SECRET_CONTROLLER_PUBLISH);
+    int step = plan_last_step(plan);
+
+    if (plan_code(plan, step) != API_OK)
+        return plan_internf(plan, "failed to load secret \"%s/%s\": %s",
+                            secret == NULL ? "" : secret->namespace,
+                            secret == NULL ? "" : secret->name, plan_message(plan, step));
+    *has_data = SECRET(plan_object(plan, step))->n_keys > 0;
+    return NULL;
 }
 
 const char *
@@ -107,19 +157,24 @@ decide_attachment(const void *data, Plan *plan)
 {
     const ExternalAttacher *self = data;
     const Attachment *attachment = attacher_find_attachment(self, plan);
+    gboolean forced =
+        self->reconciler != NULL && g_hash_table_contains(self->forced, plan_key(plan));
+    PlanChange looked = {.what = CHANGE_LOOKED, .key = plan_key(plan)};
 
     plan_because(plan, "EA-17");
     if (attachment == NULL || attachment->attacher != self->base.driver_name)
         return;
+    if (forced)
+        plan_change(plan, &looked);
     if (!self->attaches) {
         plan_trivially(plan, attachment);
     } else if (!object_is_deleted(&attachment->meta)) {
         plan_because(plan, "EA-18");
-        if (!attachment->attached)
+        if (!attachment->attached || forced)
             plan_attach(self, plan, attachment);
     } else {
         plan_because(plan, "EA-23.1");
-        if (object_has_finalizer(&attachment->meta, self->finalizer))
+        if (object_has_finalizer(&attachment->meta, self->finalizer) || forced)
             plan_detach(self, plan, attachment);
     }
 }
@@ -139,6 +194,13 @@ is_only_an_error(const Attachment *before, const Attachment *after)
            string_map_equal(before->meta.labels, after->meta.labels);
 }
 
+gboolean
+attacher_queues_change(const Attachment *before, const Attachment *after)
+{
+    return before == NULL || before->meta.resource_version == after->meta.resource_version ||
+           !is_only_an_error(before, after);
+}
+
 static void
 attachment_changed(void *data, const Object *before, const Object *after)
 {
@@ -153,12 +215,44 @@ attachment_changed(void *data, const Object *before, const Object *after)
             workers_add(self->volume_workers, volume->meta.key); /* EA-15 */
         return;
     }
-    if (before == NULL || before->resource_version == after->resource_version ||
-        !is_only_an_error((const Attachment *)before, attachment))
+    if (attacher_queues_change((const Attachment *)before, attachment))
         workers_add(self->attachment_workers, after->key);
 }
 
 /* ---- Volumes ---- */
+
+/* In-tree plugins that a CSI driver took over: their volumes are attached by the driver as long as an annotation says so. */
+static const struct {
+    const char *plugin, *driver;
+} migrated[] = {
+    {"awsElasticBlockStore", "ebs.csi.aws.com"         },
+    {"azureDisk",            "disk.csi.azure.com"      },
+    {"azureFile",            "file.csi.azure.com"      },
+    {"cinder",               "cinder.csi.openstack.org"},
+    {"gcePersistentDisk",    "pd.csi.storage.gke.io"   },
+    {"portworxVolume",       "pxd.portworx.com"        },
+    {"vsphereVolume",        "csi.vsphere.vmware.com"  },
+};
+
+/* The driver attached it once, and does so no more. */
+static gboolean
+is_rolled_back(const Volume *volume)
+{
+    if (volume->source == NULL || volume->source->driver != NULL) /* most are CSI's own */
+        return FALSE;
+    for (unsigned i = 0; i < G_N_ELEMENTS(migrated); i++)
+        if (strcmp(volume->source->plugin, migrated[i].plugin) == 0)
+            return g_strcmp0(object_annotation(&volume->meta, ANNOTATION_MIGRATED_TO),
+                             migrated[i].driver) != 0;
+    return FALSE;
+}
+
+gboolean
+attacher_volume_has_work(const Object *volume, const char *finalizer)
+{
+    return (object_is_deleted(volume) || is_rolled_back(VOLUME_CONST(volume))) &&
+           object_has_finalizer(volume, finalizer);
+}
 
 static void
 decide_volume(const void *data, Plan *plan)
@@ -168,8 +262,7 @@ decide_volume(const void *data, Plan *plan)
     unsigned n_attachments = 0;
 
     plan_because(plan, "EA-28");
-    if (volume == NULL || !object_is_deleted(volume) ||
-        !object_has_finalizer(volume, self->finalizer))
+    if (volume == NULL || !attacher_volume_has_work(volume, self->finalizer))
         return;
     informer_index_get(self->attachments_by_volume, object_name(volume), &n_attachments);
     if (n_attachments == 0) /* else the deletion of the last one brings the volume here again */
@@ -184,23 +277,39 @@ volume_changed(void *data, const Object *before, const Object *after)
     ExternalAttacher *self = data;
 
     (void)before;
-    if (after != NULL && object_is_deleted(after) && object_has_finalizer(after, self->finalizer))
+    if (after != NULL && attacher_volume_has_work(after, self->finalizer))
         workers_add(self->volume_workers, after->key);
 }
 
 /* ---- Start and end ---- */
 
-/* EA-7: what a finalizer may not contain becomes '-'; at the end, '-X'. */
+/* EA-7: what a name may not contain becomes '-'; at the end, '-X'. */
+char *
+attacher_sanitize(const char *driver)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    for (const char *at = driver; *at != '\0'; at++)
+        g_string_append_c(text, g_ascii_isalnum(*at) ? *at : '-');
+    if (text->len > 0 && text->str[text->len - 1] == '-')
+        g_string_append_c(text, 'X');
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+char *
+attacher_finalizer(const char *driver)
+{
+    g_autofree char *name = attacher_sanitize(driver);
+
+    return g_strconcat("external-attacher/", name, NULL);
+}
+
 static const char *
 make_finalizer(const ExternalAttacher *self)
 {
-    g_autoptr(GString) text = g_string_new("external-attacher/");
+    g_autofree char *text = attacher_finalizer(self->base.driver_name);
 
-    for (const char *at = self->base.driver_name; *at != '\0'; at++)
-        g_string_append_c(text, g_ascii_isalnum(*at) ? *at : '-');
-    if (text->str[text->len - 1] == '-')
-        g_string_append_c(text, 'X');
-    return strings_intern(self->base.strings, text->str);
+    return strings_intern(self->base.strings, text);
 }
 
 static Workers *
@@ -239,6 +348,9 @@ start_working(void *data)
         informer_add_index(self->attachments, index_attachments_by_volume);
     informer_add_handler(self->attachments, attachment_changed, self);
     informer_add_handler(self->volumes, volume_changed, self);
+    if (self->attaches && (capabilities & CSI_CONTROLLER_LIST_VOLUMES) &&
+        (capabilities & CSI_CONTROLLER_LIST_VOLUMES_PUBLISHED_NODES))
+        reconciler_start(self);
 }
 
 static void
@@ -265,8 +377,17 @@ external_attacher_clear(void *data)
     ExternalAttacher *self = data;
 
     sidecar_free(self->sidecar);
+    sim_ticker_free(self->reconciler);
+    g_clear_pointer(&self->published, g_hash_table_unref);
+    g_clear_pointer(&self->forced, g_hash_table_unref);
     workers_free(self->attachment_workers);
     workers_free(self->volume_workers);
+}
+
+static void
+apply_change(void *self, const PlanChange *change)
+{
+    reconciler_apply(self, change);
 }
 
 static double
@@ -361,5 +482,5 @@ const ModelClass external_attacher_class = {
     .client_qps = client_qps,
     .init = external_attacher_init,
     .clear = external_attacher_clear,
-    .apply_change = NULL,
+    .apply_change = apply_change,
 };

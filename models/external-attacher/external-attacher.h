@@ -13,10 +13,10 @@ typedef struct {
     SimTime retry_interval_start, retry_interval_max;
     SimTime timeout;
     const char *default_fstype;
-    SimTime reconcile_sync; /* this and the following: later */
-    SimTime resync;
+    SimTime reconcile_sync;
+    SimTime resync; /* later */
     int32_t max_entries;
-    gboolean leader_election;
+    gboolean leader_election; /* this and the following: later */
     SimTime leader_election_lease_duration, leader_election_renew_deadline,
         leader_election_retry_period;
 } ExternalAttacherOptions;

@@ -14,6 +14,7 @@ static const Suite *const suites[] = {
     &pv_controller_suite,
     &pv_matching_suite,
     &protection_suite,
+    &external_attacher_suite,
     &storage_capacity_suite,
     &provisioner_topology_suite,
     &scheduler_binding_suite,

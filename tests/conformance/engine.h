@@ -149,3 +149,4 @@ extern const Suite scheduler_binding_suite, scheduler_limits_suite, scheduler_re
     scheduler_zone_suite;
 extern const Suite provisioner_topology_suite;
 extern const Suite storage_capacity_suite;
+extern const Suite external_attacher_suite;

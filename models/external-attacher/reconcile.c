@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "attacher.h"
+
+#include "models/api/waits.h"
+
+/* EA-25 to EA-27: what the driver says is published where, against what the attachments say. Each difference has its
+ * attachment looked at again, though it seems done; nothing is written here. */
+
+static void
+unref_list(void *list)
+{
+    string_list_unref(list);
+}
+
+static void
+list_entries(ExternalAttacher *self, const CsiResponse *response)
+{
+    for (unsigned i = 0; i < response->n_entries; i++)
+        if (response->entries[i].volume_id != NULL)
+            g_hash_table_replace(self->published, (void *)response->entries[i].volume_id,
+                                 string_list_ref(response->entries[i].published_node_ids));
+}
+
+static gboolean
+is_published(const ExternalAttacher *self, const Volume *volume, const char *node_id)
+{
+    const StringList *nodes = g_hash_table_lookup(self->published, volume->source->handle);
+
+    return nodes != NULL && string_list_has(nodes, node_id);
+}
+
+/* Returns: (borrowed): the driver's name of the node, of whatever driver the attachment is (EA-27). NULL: unknown */
+static const char *
+node_id_of(const ExternalAttacher *self, const Attachment *attachment)
+{
+    const ObjectKey *key =
+        objects_find_key(self->base.objects, KIND_CSI_NODE, NULL, attachment->node_name);
+    const CsiNodeDriver *entry =
+        key == NULL ? NULL
+                    : csi_node_find_driver((const CsiNode *)informer_get(self->csi_nodes, key),
+                                           attachment->attacher);
+
+    return entry != NULL ? entry->node_id
+                         : object_annotation(&attachment->meta, ANNOTATION_NODE_ID);
+}
+
+static void
+compare_all(ExternalAttacher *self)
+{
+    InformerIter attachments;
+    const Object *object;
+
+    informer_iter_init(&attachments, self->attachments);
+    while ((object = informer_iter_next(&attachments)) != NULL) {
+        const Attachment *attachment = (const Attachment *)object;
+        const char *node_id = node_id_of(self, attachment);
+        const Volume *volume = attachment->inline_volume != NULL
+                                   ? VOLUME_CONST(attachment->inline_volume)
+                                   : attacher_find_volume(self, attachment->volume_name);
+        if (node_id == NULL || volume == NULL || volume->source == NULL ||
+            volume->source->handle == NULL ||
+            is_published(self, volume, node_id) == attachment->attached)
+            continue;
+        g_hash_table_add(self->forced, (void *)object->key);
+        workers_add(self->attachment_workers, object->key);
+    }
+}
+
+void
+reconciler_apply(ExternalAttacher *self, const PlanChange *change)
+{
+    switch ((AttacherChange)change->what) {
+    case CHANGE_LIST_BEGIN:
+        g_hash_table_remove_all(self->published);
+        return;
+    case CHANGE_LISTED:
+        list_entries(self, change->pointer);
+        return;
+    case CHANGE_COMPARE:
+        compare_all(self);
+        return;
+    case CHANGE_LOOKED:
+        g_hash_table_remove(self->forced, change->key);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+static void decide_listed(const void *data, Plan *plan);
+
+static void
+list_volumes(const ExternalAttacher *self, Plan *plan, const char *token)
+{
+    CsiRequest request = {.method = CSI_LIST_VOLUMES,
+                          .timeout_ns =
+                              plan_started_at(plan) + self->options->timeout - plan_now(plan),
+                          .max_entries = (unsigned)self->options->max_entries,
+                          .starting_token = token};
+
+    plan_because(plan, "EA-25");
+    plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
+    plan_then(plan, decide_listed);
+}
+
+static void
+decide_listed(const void *data, Plan *plan)
+{
+    const ExternalAttacher *self = data;
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+    PlanChange listed = {.what = CHANGE_LISTED, .pointer = response};
+    PlanChange compare = {.what = CHANGE_COMPARE};
+
+    plan_because(plan, "EA-26");
+    if (response->code != CSI_OK ||
+        plan_now(plan) >= plan_started_at(plan) + self->options->timeout) {
+        plan_fail(plan, "failed to ListVolumes");
+        return;
+    }
+    plan_change(plan, &listed);
+    if (response->next_token != NULL)
+        list_volumes(self, plan, response->next_token);
+    else
+        plan_change(plan, &compare);
+}
+
+static void
+decide_reconcile(const void *data, Plan *plan)
+{
+    PlanChange begin = {.what = CHANGE_LIST_BEGIN};
+
+    plan_because(plan, "EA-25");
+    plan_change(plan, &begin);
+    list_volumes(data, plan, NULL);
+}
+
+static void
+reconcile_over(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    ExternalAttacher *self = data;
+
+    (void)plan;
+    (void)end;
+    (void)message;
+    sim_ticker_end_pass(self->reconciler, TRUE);
+}
+
+static gboolean
+reconcile_pass(void *data)
+{
+    ExternalAttacher *self = data;
+    PlanStart start = {
+        .component = &self->base,
+        .decide = decide_reconcile,
+        .key = objects_key(self->base.objects, KIND_CSI_DRIVER, NULL, self->base.driver_name),
+        .done = reconcile_over};
+
+    sim_ticker_begin_long_pass(self->reconciler);
+    plan_start(&start);
+    return TRUE;
+}
+
+void
+reconciler_start(ExternalAttacher *self)
+{
+    SimTickerOptions options = {.name = "external-attacher/reconcile",
+                                .kind = SIM_TICKER_SLIDING,
+                                .period = self->options->reconcile_sync,
+                                .order = self->base.order,
+                                .wait = WAIT_POLL,
+                                .pass = reconcile_pass,
+                                .self = self};
+
+    self->published = g_hash_table_new_full(NULL, NULL, NULL, unref_list);
+    self->forced = g_hash_table_new(NULL, NULL);
+    self->reconciler = sim_ticker_new(self->base.sim, &options);
+    sim_ticker_wake(self->reconciler);
+}

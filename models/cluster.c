@@ -2,6 +2,8 @@
 #include "cluster.h"
 #include "plan-private.h"
 
+#define RECOVERY_SINCE 32
+
 /* A process that runs, or did before it crashed. */
 typedef struct {
     Cluster *cluster;
@@ -68,10 +70,15 @@ instance_free(void *data)
 Cluster *
 cluster_new(const ClusterOptions *options)
 {
-    ApiServerOptions api_options = {options->sim, options->objects, options->timing};
+    ApiServerOptions api_options = {
+        .sim = options->sim, .objects = options->objects, .timing = options->timing};
     Cluster *self = g_new0(Cluster, 1);
 
     self->options = *options;
+    /* API-R12: in beta, and so on, from 1.32 on. 0: a test that does not care */
+    api_options.keeps_requests = !cluster_feature_gate(
+        self, "RecoverVolumeExpansionFailure",
+        options->minor_version == 0 || options->minor_version >= RECOVERY_SINCE);
     self->api = api_server_new(&api_options);
     self->drivers = g_ptr_array_new_with_free_func(g_free);
     self->instances = g_ptr_array_new_with_free_func(instance_free);

@@ -119,12 +119,13 @@ check_resize(ApiServer *self, const Claim *before, const Claim *after, GString *
     const char *name = object_name(&before->meta);
 
     if (after->request_bytes < before->request_bytes) {
-        if (after->request_bytes > before->capacity_bytes)
+        gboolean keeps = api_server_keeps_requests(self);
+        if (!keeps && after->request_bytes > before->capacity_bytes)
             return API_OK;
         g_string_printf(message,
                         "PersistentVolumeClaim \"%s\" is invalid: spec.resources.requests.storage: "
-                        "Forbidden: field can not be less than status.capacity",
-                        name);
+                        "Forbidden: field can not be less than %s",
+                        name, keeps ? "previous value" : "status.capacity");
         return API_INVALID;
     }
     if (after->request_bytes == before->request_bytes)

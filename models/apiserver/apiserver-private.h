@@ -7,6 +7,7 @@
 
 Objects *api_server_objects(const ApiServer *self);
 SimTime api_server_now(const ApiServer *self);
+gboolean api_server_keeps_requests(const ApiServer *self); /* API-132 */
 
 /**
  * admission_create:

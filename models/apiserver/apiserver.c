@@ -14,6 +14,7 @@ struct ApiServer {
     Sim *sim;
     Objects *objects;
     const Timing *timing;
+    gboolean keeps_requests;
     WatchHub *watches;
     GPtrArray *stored[N_KINDS]; /* of Object, by slot; NULL: no such object now */
     unsigned counts[N_KINDS];
@@ -60,6 +61,7 @@ api_server_new(const ApiServerOptions *options)
     self->sim = options->sim;
     self->objects = options->objects;
     self->timing = options->timing;
+    self->keeps_requests = options->keeps_requests;
     self->watches = watch_hub_new(self->sim, self->timing);
     self->latencies = sim_stream(self->sim, "api/latency");
     self->events = g_array_new(FALSE, TRUE, sizeof(ApiEvent));
@@ -98,6 +100,12 @@ SimTime
 api_server_now(const ApiServer *self)
 {
     return sim_now(self->sim);
+}
+
+gboolean
+api_server_keeps_requests(const ApiServer *self)
+{
+    return self->keeps_requests;
 }
 
 const Object *

@@ -61,6 +61,7 @@ typedef struct {
     Sim *sim; /* all borrowed */
     Objects *objects;
     const Timing *timing;
+    gboolean keeps_requests; /* no claim asks for less: RecoverVolumeExpansionFailure is off (API-132) */
 } ApiServerOptions;
 
 ApiServer *api_server_new(const ApiServerOptions *options);

@@ -32,7 +32,8 @@ setup(void **state)
     world->sim = sim_new(&options);
     world->objects = objects_new(1);
     timing_init_instant(&world->timing);
-    world->api = api_server_new(&(ApiServerOptions){world->sim, world->objects, &world->timing});
+    world->api = api_server_new(&(ApiServerOptions){
+        .sim = world->sim, .objects = world->objects, .timing = &world->timing});
     *state = world;
     return 0;
 }
@@ -404,6 +405,53 @@ requests_grow_only_while_bound_and_never_shrink(void **state)
     assert_int_equal(patch(world, claim_key(world), set_request, &one).code, API_INVALID);
 }
 
+/* API-V11, API-132, RSZ-2: recovery by a smaller request, but never as small as what is there. */
+static void
+requests_shrink_down_to_the_capacity(void **state)
+{
+    static const int64_t ten = INT64_C(10) << 30;
+    static const struct {
+        int gib;
+        ApiCode recovers, keeps;
+    } rows[] = {
+        {20, API_OK,      API_OK     },
+        {15, API_OK,      API_INVALID},
+        {10, API_INVALID, API_INVALID},
+        {9,  API_INVALID, API_INVALID},
+        {30, API_OK,      API_OK     },
+    };
+    World *world = *state;
+
+    for (int keeps = 0; keeps < 2; keeps++) {
+        api_server_free(world->api);
+        world->api = api_server_new(&(ApiServerOptions){.sim = world->sim,
+                                                        .objects = world->objects,
+                                                        .timing = &world->timing,
+                                                        .keeps_requests = keeps});
+        Object *claim = new_claim(world);
+        Object *class = object_new(objects_key(world->objects, KIND_STORAGE_CLASS, NULL, "fast"));
+        CLAIM(claim)->class_name = intern(world, "fast");
+        STORAGE_CLASS(class)->allow_expansion = TRUE;
+        create(world, class);
+        create(world, claim);
+        commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,
+                                    .key = claim_key(world),
+                                    .edit = bind_claim,
+                                    .arg = &ten});
+        for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+            int64_t bytes = (int64_t)rows[i].gib << 30;
+            ApiResponse response = patch(world, claim_key(world), set_request, &bytes);
+            assert_int_equal(response.code, keeps ? rows[i].keeps : rows[i].recovers);
+            if (response.code == API_INVALID)
+                assert_non_null(strstr(response.message,
+                                       keeps ? "spec.resources.requests.storage: Forbidden: field "
+                                               "can not be less than previous value"
+                                             : "spec.resources.requests.storage: Forbidden: field "
+                                               "can not be less than status.capacity"));
+        }
+    }
+}
+
 /* ---- Watches ---- */
 
 typedef struct {
@@ -531,6 +579,7 @@ main(void)
         TEST(a_claim_without_class_gets_the_default),
         TEST(an_empty_class_stays),
         TEST(requests_grow_only_while_bound_and_never_shrink),
+        TEST(requests_shrink_down_to_the_capacity),
         TEST(watches_see_every_version_in_order),
         TEST(a_node_s_watch_sees_its_pods_only),
         TEST(watch_events_race_with_answers),

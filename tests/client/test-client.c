@@ -30,7 +30,8 @@ setup(void **state)
     world->sim = sim_new(&options);
     world->objects = objects_new(1);
     timing_init_instant(&world->timing);
-    world->api = api_server_new(&(ApiServerOptions){world->sim, world->objects, &world->timing});
+    world->api = api_server_new(&(ApiServerOptions){
+        .sim = world->sim, .objects = world->objects, .timing = &world->timing});
     world->process = process_new(
         &(ProcessOptions){world->sim, world->objects, world->api, &world->timing, "test"});
     world->log = g_string_new(NULL);

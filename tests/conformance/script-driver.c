@@ -10,7 +10,13 @@ struct ScriptDriver {
     CsiDriver base;
     ScriptOptions options;
     json_t *calls;
+    GArray *kept; /* of Kept */
 };
+
+typedef struct {
+    void *data;
+    GDestroyNotify free_data;
+} Kept;
 
 typedef struct {
     CsiCall base;
@@ -246,7 +252,12 @@ script_close(CsiDriver *driver)
 static void
 script_free(CsiDriver *driver)
 {
-    json_decref(((ScriptDriver *)driver)->calls);
+    ScriptDriver *self = (ScriptDriver *)driver;
+
+    for (unsigned i = 0; i < self->kept->len; i++)
+        g_array_index(self->kept, Kept, i).free_data(g_array_index(self->kept, Kept, i).data);
+    g_array_unref(self->kept);
+    json_decref(self->calls);
 }
 
 static const CsiDriverClass script_class = {
@@ -270,6 +281,7 @@ script_driver_new(Case *self, const char *name, const ScriptOptions *options)
                     &waits);
     driver->options = *options;
     driver->calls = json_array();
+    driver->kept = g_array_new(FALSE, FALSE, sizeof(Kept));
     return driver;
 }
 
@@ -283,4 +295,14 @@ json_t *
 script_driver_calls(const ScriptDriver *self)
 {
     return self->calls;
+}
+
+void *
+script_driver_keep(ScriptDriver *self, void *data, GDestroyNotify free_data)
+{
+    Kept kept = {data, free_data};
+
+    if (data != NULL)
+        g_array_append_val(self->kept, kept);
+    return data;
 }

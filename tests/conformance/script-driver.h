@@ -20,6 +20,9 @@ CsiDriver *script_driver_base(ScriptDriver *self);
 /* Returns: (borrowed): [{call, request}] since the start, those of the start aside */
 json_t *script_driver_calls(const ScriptDriver *self);
 
+/* Frees @data with the driver: what answers lead to. Returns: @data */
+void *script_driver_keep(ScriptDriver *self, void *data, GDestroyNotify free_data);
+
 /* Masks of lists of names: "CREATE_DELETE_VOLUME", "VOLUME_ACCESSIBILITY_CONSTRAINTS". */
 CsiPluginCapabilities script_plugin_capabilities(const json_t *names);
 CsiControllerCapabilities script_controller_capabilities(const json_t *names);

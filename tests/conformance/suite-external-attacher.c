@@ -74,11 +74,25 @@ request_comes(void *data, const ApiRequest *request, GString *message)
 /* ---- The driver ---- */
 
 static void
-answer_list(Case *self, CsiResponse *response)
+map_unref(void *map)
 {
+    string_map_unref(map);
+}
+
+static void
+list_unref(void *list)
+{
+    string_list_unref(list);
+}
+
+static void
+answer_list(World *world, CsiResponse *response)
+{
+    Case *self = world->self;
     const json_t *told = case_get(self, "initial.list_volumes_published_nodes");
     Strings *strings = objects_strings(self->objects);
-    CsiEntry *entries = g_new0(CsiEntry, json_object_size(told) + 1); /* as long as the case */
+    CsiEntry *entries =
+        script_driver_keep(world->driver, g_new0(CsiEntry, json_object_size(told) + 1), g_free);
 
     for (void *member = json_first_member(told); member != NULL;
          member = json_next_member(told, member)) {
@@ -89,7 +103,9 @@ answer_list(Case *self, CsiResponse *response)
                                        strings, json_string_value(json_array_get(nodes, i))));
         entries[response->n_entries++] = (CsiEntry){
             .volume_id = strings_intern(strings, json_object_iter_key(member)),
-            .published_node_ids = string_list_new((const char *const *)names->pdata, names->len),
+            .published_node_ids = script_driver_keep(
+                world->driver, string_list_new((const char *const *)names->pdata, names->len),
+                list_unref),
         };
     }
     response->entries = entries;
@@ -116,7 +132,7 @@ answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *resp
 
     (void)number;
     if (request->method == CSI_LIST_VOLUMES) {
-        answer_list(self, response);
+        answer_list(world, response);
         return;
     }
     const json_t *call = json_array_get(case_get(self, "expected.csi_calls"), call_number(world));
@@ -125,7 +141,8 @@ answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *resp
         response->code = CSI_INTERNAL;
         response->message = "injected";
     } else if (json_path_get(returns, "publish_context") != NULL) {
-        response->publish_context = script_map(self, json_path_get(returns, "publish_context"));
+        response->publish_context = script_driver_keep(
+            world->driver, script_map(self, json_path_get(returns, "publish_context")), map_unref);
     }
 }
 
@@ -517,6 +534,7 @@ run_capability(Case *self)
 
 typedef struct {
     Case *self;
+    ScriptDriver *driver;
     json_t *context;
     CsiCode code;
 } Call;
@@ -524,7 +542,8 @@ typedef struct {
 static void
 answer_call(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
 {
-    Case *self = data;
+    Call *call = data;
+    Case *self = call->self;
     const char *code = case_string(self, "inject.driver_code");
     char *end;
 
@@ -534,7 +553,8 @@ answer_call(void *data, unsigned number, const CsiRequest *request, CsiResponse 
     if (end == code && !csi_code_parse(code, &response->code))
         case_fail(self, "no such code: %s", code);
     response->message = response->code == CSI_OK ? NULL : "injected";
-    response->publish_context = script_map(self, case_get(self, "expected.publish_context"));
+    response->publish_context = script_driver_keep(
+        call->driver, script_map(self, case_get(self, "expected.publish_context")), map_unref);
 }
 
 static void
@@ -552,17 +572,17 @@ run_call(Case *self)
 {
     static const WorldOptions options = {.only = &external_attacher_class};
     gboolean publishes = g_str_has_suffix(case_string(self, "act"), "ControllerPublishVolume");
-    ScriptOptions script = {.answer = answer_call, .data = self};
+    Call call = {.self = self};
+    ScriptOptions script = {.answer = answer_call, .data = &call};
     CsiRequest request = {
         .method = publishes ? CSI_CONTROLLER_PUBLISH_VOLUME : CSI_CONTROLLER_UNPUBLISH_VOLUME,
         .volume_id = case_string(self, "args.volume_id"),
         .node_id = case_string(self, "args.node_id"),
         .readonly = case_flag(self, "args.read_only"),
     };
-    Call call = {self, NULL, CSI_OK};
 
     case_world_new(self, &options);
-    ScriptDriver *driver = script_driver_new(self, "driver", &script);
+    ScriptDriver *driver = call.driver = script_driver_new(self, "driver", &script);
     csi_driver_call(script_driver_base(driver), &request, call_replied, &call);
     case_wait(self, SIM_SECOND);
     expect_flag(self, "expected.error", call.code != CSI_OK);

@@ -13,6 +13,12 @@ typedef struct {
     ExternalProvisioner *provisioner;
 } World;
 
+static void
+map_unref(void *map)
+{
+    string_map_unref(map);
+}
+
 /* ---- Answers as the case has them ---- */
 
 static int64_t
@@ -22,21 +28,25 @@ bytes_of(const json_t *text)
 }
 
 static void
-answer_topology(Case *self, const json_t *places, CsiResponse *response)
+answer_topology(World *world, const json_t *places, CsiResponse *response)
 {
     unsigned n = (unsigned)json_array_size(places);
-    const StringMap **segments = g_new0(const StringMap *, n + 1); /* as long as the case */
+    const StringMap **segments =
+        script_driver_keep(world->driver, g_new0(const StringMap *, n + 1), g_free);
 
     for (unsigned i = 0; i < n; i++)
-        segments[i] = script_map(self, json_object_get(json_array_get(places, i), "segments"));
+        segments[i] = script_driver_keep(
+            world->driver,
+            script_map(world->self, json_object_get(json_array_get(places, i), "segments")),
+            map_unref);
     response->accessible_topology = segments;
     response->n_accessible_topology = n;
 }
 
 static void
-answer_volume(Case *self, const json_t *volume, CsiResponse *response)
+answer_volume(World *world, const json_t *volume, CsiResponse *response)
 {
-    Strings *strings = objects_strings(self->objects);
+    Strings *strings = objects_strings(world->self->objects);
     const json_t *source = json_object_get(volume, "contentSource");
 
     response->volume_id = strings_intern(strings, json_path_string(volume, "volumeId"));
@@ -45,13 +55,14 @@ answer_volume(Case *self, const json_t *volume, CsiResponse *response)
                             : json_object_get(source, "snapshot") != NULL ? CSI_SOURCE_SNAPSHOT
                                                                           : CSI_SOURCE_NONE;
     if (json_object_get(volume, "accessibleTopology") != NULL)
-        answer_topology(self, json_object_get(volume, "accessibleTopology"), response);
+        answer_topology(world, json_object_get(volume, "accessibleTopology"), response);
 }
 
 static void
 answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
 {
-    Case *self = data;
+    World *world = data;
+    Case *self = world->self;
     const json_t *call = json_array_get(case_get(self, "expected.csi_calls"), number);
     const char *code = json_path_string(call, "error_code");
 
@@ -60,7 +71,7 @@ answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *resp
         if (!csi_code_parse(code, &response->code))
             case_fail(self, "no such code: %s", code);
     } else if (request->method == CSI_CREATE_VOLUME) {
-        answer_volume(self, json_path_get(call, "response.volume"), response);
+        answer_volume(world, json_path_get(call, "response.volume"), response);
     }
 }
 
@@ -126,7 +137,7 @@ world_begin(World *world, Case *self)
         .controller =
             script_controller_capabilities(case_get(self, "config.controllerCapabilities")),
         .answer = answer,
-        .data = self,
+        .data = world,
     };
     NodePluginOptions plugin = {.preregistered = TRUE};
 

@@ -7,8 +7,8 @@
 #include "manifest.h"
 #include "pod.h"
 #include "secret.h"
-#include "snapshot.h"
 #include "sim/random.h"
+#include "snapshot.h"
 
 static const KindClass *const kinds[N_KINDS] = {
     [KIND_POD] = &pod_kind,
@@ -201,7 +201,7 @@ objects_alloc_key(Objects *self)
 static ObjectKey **
 recent_place(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
 {
-    uint64_t addresses = (uint64_t)(uintptr_t)name + ((uint64_t)(uintptr_t)namespace << 16) + kind;
+    uint64_t addresses = (uint64_t)(uintptr_t)name + ((uint64_t)(uintptr_t) namespace << 16) + kind;
     uint64_t hash = addresses * UINT64_C(0x9e3779b97f4a7c15);
 
     return &self->recent[(hash >> 32) & (self->table_size - 1)];
@@ -300,21 +300,29 @@ uid_has_dash_at(unsigned position)
     return position == 8 || position == 13 || position == 18 || position == 23;
 }
 
+/* The lowest @n_digits of @number. Returns: what comes after them */
+static char *
+write_hex(char *place, uint64_t number, unsigned n_digits)
+{
+    for (unsigned i = n_digits; i-- > 0; number >>= 4)
+        place[i] = "0123456789abcdef"[number & 0xf];
+    return place + n_digits;
+}
+
 const char *
 object_uid_format(ObjectUid uid, char *buffer)
 {
-    unsigned digit = 0;
+    char *place = write_hex(buffer, uid.high >> 32, 8);
 
-    for (unsigned i = 0; i < OBJECT_UID_BUFFER - 1; i++) {
-        if (uid_has_dash_at(i)) {
-            buffer[i] = '-';
-            continue;
-        }
-        uint64_t half = digit < 16 ? uid.high : uid.low;
-        buffer[i] = "0123456789abcdef"[half >> (60 - digit % 16 * 4) & 0xf];
-        digit++;
-    }
-    buffer[OBJECT_UID_BUFFER - 1] = '\0';
+    *place++ = '-';
+    place = write_hex(place, uid.high >> 16, 4);
+    *place++ = '-';
+    place = write_hex(place, uid.high, 4);
+    *place++ = '-';
+    place = write_hex(place, uid.low >> 48, 4);
+    *place++ = '-';
+    place = write_hex(place, uid.low, 12);
+    *place = '\0';
     return buffer;
 }
 

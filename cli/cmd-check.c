@@ -25,7 +25,7 @@ cmd_check(int argc, char **argv)
     const GOptionEntry entries[] = {
         {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change a value before checking",
          "PATH=VALUE"},
-        {NULL   },
+        G_OPTION_ENTRY_NULL,
     };
     g_autofree char *data_dir = cli_data_dir();
     gboolean is_sound = TRUE;

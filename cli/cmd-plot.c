@@ -109,7 +109,7 @@ cmd_plot(int argc, char **argv)
     const GOptionEntry entries[] = {
         {"format", 0, 0, G_OPTION_ARG_STRING, &format_name,
          "png (default), svg, or dumb: in the terminal", "FORMAT"},
-        {NULL      },
+        G_OPTION_ENTRY_NULL,
     };
 
     if (!cli_parse(&argc, &argv, entries, "RUN [PICTURE]",

@@ -309,7 +309,7 @@ cmd_run(int argc, char **argv)
         {"out",        0, 0, G_OPTION_ARG_FILENAME, &self.out, "Write results into this folder", "DIR"},
         {"format",       0, 0, G_OPTION_ARG_STRING, &self.format,
          "How to print the summary: table (default) or json", "FORMAT"},
-        {NULL         },
+        G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
 

@@ -12,7 +12,7 @@ cmd_schema(int argc, char **argv)
     const GOptionEntry entries[] = {
         {"reference", 0, 0, G_OPTION_ARG_NONE, &is_reference,
          "Print the fields as tables in Markdown instead", NULL},
-        {NULL         },
+        G_OPTION_ENTRY_NULL,
     };
 
     if (!cli_parse(

@@ -7,7 +7,7 @@
 int
 cmd_version(int argc, char **argv)
 {
-    const GOptionEntry entries[] = {{NULL}};
+    const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
 
     if (!cli_parse(&argc, &argv, entries, NULL, "Print the version.", NULL))
         return EXIT_BAD_INPUT;

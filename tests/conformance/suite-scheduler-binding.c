@@ -439,7 +439,7 @@ start_binding(Case *self, const Pod *pod, const char *node_name, GArray *choices
     attempt->node_name = strings_intern(objects_strings(self->objects), node_name);
     for (unsigned i = 0; i < choices->len; i++) {
         VolumeChoice choice = choices_in(choices)[i];
-        g_autofree char *why = assume_cache_assume(cache_of(self, choice.assumed), choice.assumed);
+        g_free(assume_cache_assume(cache_of(self, choice.assumed), choice.assumed)); /* a refusal shows later */
         object_ref(choice.chosen);
         object_ref(choice.assumed);
         choice.written_version = 0;

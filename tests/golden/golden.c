@@ -262,7 +262,7 @@ main(int argc, char **argv)
     const GOptionEntry entries[] = {
         {"seeds",        0, 0, G_OPTION_ARG_INT, &self.n_seeds, "Simulated runs that make the range", "N"},
         {"verbose",             'v', 0, G_OPTION_ARG_NONE, &self.is_verbose, "Also print what agrees", NULL},
-        {NULL},
+        G_OPTION_ENTRY_NULL,
     };
     g_autoptr(GOptionContext) context =
         g_option_context_new("DIR... - compare with recordings of a real control plane");

@@ -5,15 +5,19 @@
 #include <string.h>
 
 #include "invariants.h"
+#include "models/plan.h"
 #include "random-scenario.h"
 #include "run/results.h"
 
 /* Random clusters, workloads and faults, one per seed, with what must hold in all of them:
  *
  *   soak [SEEDS [FIRST]]        SEEDS random scenarios, of seeds FIRST (1), FIRST + 1, ...
- *   soak --print SEED           the scenario of a seed: `soak --print 7 > 7.yaml; kvolsim run 7.yaml` */
+ *   soak --print SEED           the scenario of a seed: `soak --print 7 > 7.yaml; kvolsim run 7.yaml`
+ *   soak --log SEED [--polling] what every component and driver does, a line each: with `diff` against --polling
+ *                               the first line shows where a ticker that sleeps goes astray */
 
 #define SEEDS_OF_CHECK 20
+#define POLLED_UNTIL (2 * SIM_MINUTE) /* polling costs until the end of time */
 #define REST_AT_MOST (24 * SIM_HOUR) /* nothing that is left to itself works longer */
 
 typedef struct {
@@ -133,15 +137,14 @@ check_repeats(Soak *self, const char *results)
     compare(self, "two runs of a seed", results, repeated);
 }
 
-/* Up to the last change: polling costs until the end of time. */
 static void
 check_polling(Soak *self)
 {
     g_autoptr(Run) sleeping = start(self, FALSE);
     g_autoptr(Run) polling = start(self, TRUE);
 
-    sim_run_until(run_sim(sleeping), 2 * SIM_MINUTE);
-    sim_run_until(run_sim(polling), 2 * SIM_MINUTE);
+    sim_run_until(run_sim(sleeping), POLLED_UNTIL);
+    sim_run_until(run_sim(polling), POLLED_UNTIL);
     g_autofree char *one = result_text(self, sleeping);
     g_autofree char *other = result_text(self, polling);
     char *end = strstr(one, "summary.json"), *other_end = strstr(other, "summary.json");
@@ -187,6 +190,58 @@ soak(uint64_t seed, const char *folder)
     return faults->len == 0;
 }
 
+/* ---- For looking into a seed ---- */
+
+static void
+log_step(
+    void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
+{
+    const ObjectKey *key = plan_key(plan);
+    char buffer[SIM_TIME_BUFFER];
+
+    (void)data;
+    printf("%s %s%s%s %s: %s %s\n", sim_time_format(sim_now(component->sim), buffer),
+           component->class->name, component->node_name == NULL ? "" : "/",
+           component->node_name == NULL ? "" : component->node_name, key == NULL ? "-" : key->text,
+           rule == NULL ? "-" : rule, step);
+}
+
+static void
+log_call(void *data, const CsiCallRecord *record)
+{
+    const CsiRequest *request = record->request;
+    char buffer[SIM_TIME_BUFFER];
+
+    printf("%s %s: %s of %s%s%s\n", sim_time_format(sim_now(data), buffer),
+           csi_driver_name(record->driver), csi_method_name(request->method),
+           request->volume_id != NULL ? request->volume_id : "-",
+           request->served_by == NULL ? "" : " on ",
+           request->served_by == NULL ? "" : request->served_by);
+}
+
+static void
+log_run(uint64_t seed, const char *folder, gboolean polling)
+{
+    g_autoptr(RandomScenario) random = random_scenario_new(seed);
+    g_autoptr(GString) faults = g_string_new(NULL);
+    Soak self = {.seed = seed, .random = random, .folder = (char *)folder, .faults = faults};
+    g_autoptr(Scenario) scenario = self.scenario = load(&self);
+    g_autoptr(Run) run = scenario == NULL ? NULL : start(&self, polling);
+
+    fputs(faults->str, stdout);
+    if (run == NULL)
+        return;
+    cluster_observe_plans(run_cluster(run), log_step, NULL);
+    for (unsigned i = 0; i < cluster_n_drivers(run_cluster(run)); i++) {
+        const CsiObserver observer = {.started = log_call, .data = run_sim(run)};
+        csi_driver_add_observer(cluster_driver(run_cluster(run), i), &observer);
+    }
+    if (polling)
+        sim_run_until(run_sim(run), POLLED_UNTIL);
+    else
+        run_execute(run);
+}
+
 static void
 remove_folder(const char *folder)
 {
@@ -209,12 +264,19 @@ main(int argc, char **argv)
         return 0;
     }
 
-    uint64_t n = argc > 1 ? g_ascii_strtoull(argv[1], NULL, 10) : SEEDS_OF_CHECK;
-    uint64_t first = argc > 2 ? g_ascii_strtoull(argv[2], NULL, 10) : 1;
-    unsigned n_passed = 0, n_failed = 0;
     g_autofree char *folder = g_dir_make_tmp("kvolsim-soak-XXXXXX", NULL);
     if (folder == NULL)
         return 1;
+    if (argc >= 3 && strcmp(argv[1], "--log") == 0) {
+        log_run(g_ascii_strtoull(argv[2], NULL, 10), folder, argc > 3);
+        remove_folder(folder);
+        return 0;
+    }
+
+    uint64_t n = argc > 1 ? g_ascii_strtoull(argv[1], NULL, 10) : SEEDS_OF_CHECK;
+    uint64_t first = argc > 2 ? g_ascii_strtoull(argv[2], NULL, 10) : 1;
+    unsigned n_passed = 0, n_failed = 0;
+
     for (uint64_t seed = first; seed < first + n; seed++) {
         gboolean is_good = soak(seed, folder);
         n_passed += is_good;

@@ -67,12 +67,14 @@ release_loop(Scheduler *self, Attempt *attempt)
 static void
 attempt_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
+    Scheduler *self = data;
     Attempt *attempt = plan_operation(plan);
 
     (void)end;
     (void)message;
     attempt->plan = NULL;
-    release_loop(data, attempt);
+    g_ptr_array_remove_fast(self->orphans, attempt);
+    release_loop(self, attempt);
 }
 
 /* Of an assumed pod: what binds it. NULL: nothing does */

@@ -32,6 +32,9 @@ struct Scheduler {
     CycleView view;
     Cycle *cycle;     /* buffers of the one cycle at a time (SCH-15); nothing is kept in them */
     Attempt *current; /* the one that holds the loop; borrowed */
+    /* Of Attempt, borrowed: those that bind a pod which has gone meanwhile. If a pod of the same name is there when they poll
+     * next they go on (VB-T23). */
+    GPtrArray *orphans;
     GArray *in_flight_events; /* of ClusterEvent, objects (owned): since the pop (SCH-65) */
     gboolean has_hints;       /* SchedulerQueueingHints (SCH-66) */
     gboolean

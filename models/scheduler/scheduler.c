@@ -50,10 +50,30 @@ leave_queue(Scheduler *self, const ObjectKey *key)
         queued_pod_free(scheduling_queue_take(self->queue, entry));
 }
 
+/* Its pod is gone. Who binds it notices at the next poll, or never: it asks for a pod of that name. */
+static void
+orphan_attempt(Scheduler *self, const Pod *pod)
+{
+    Attempt *attempt = scheduler_attempt_of(self, &pod->meta);
+
+    if (attempt == NULL)
+        return;
+    g_ptr_array_add(self->orphans, attempt);
+    attempt_wake(attempt);
+}
+
+static void
+wake_orphans(const Scheduler *self)
+{
+    for (unsigned i = 0; i < self->orphans->len; i++)
+        attempt_wake(self->orphans->pdata[i]);
+}
+
 static void
 pod_on_node_changed(Scheduler *self, const Pod *was, const Pod *is)
 {
     if (is == NULL) {
+        orphan_attempt(self, was);
         CachedPod *cached = scheduler_cache_find_pod(self->cache, was->meta.key, was->meta.uid);
         if (cached != NULL)
             scheduler_cache_remove_pod(self->cache, cached);
@@ -80,9 +100,9 @@ pod_changed(void *data, const Object *before, const Object *after)
         return;
     if ((is != NULL && is->node_name != NULL) || (is == NULL && was->node_name != NULL)) {
         pod_on_node_changed(self, was, is);
-    } else if (is == NULL) { /* SCH-102; who binds it notices at the next poll */
+    } else if (is == NULL) { /* SCH-102 */
         leave_queue(self, was->meta.key);
-        attempt_wake(scheduler_attempt_of(self, &was->meta));
+        orphan_attempt(self, was);
     } else if (!g_str_equal(is->spec->scheduler_name, SCHEDULER_NAME)) {
         return;
     } else if (was == NULL) {
@@ -101,6 +121,7 @@ wake_users_of_claim(const Scheduler *self, const ObjectKey *claim)
 
     for (unsigned i = 0; i < n; i++)
         attempt_wake(scheduler_attempt_of(self, pods[i]));
+    wake_orphans(self);
 }
 
 static void
@@ -148,6 +169,8 @@ node_changed(void *data, const Object *before, const Object *after)
     for (const CachedPod *pod = matters ? scheduler_cache_find_node(self->cache, key)->pods : NULL;
          pod != NULL; pod = pod->next_on_node)
         attempt_wake(pod->attempt);
+    if (matters)
+        wake_orphans(self);
     scheduler_happened(self, EVENT_NODE, before, after);
 }
 
@@ -247,6 +270,7 @@ init_state(Scheduler *self)
     self->view.cache = self->cache;
     self->cycle = cycle_new(&self->view);
     self->in_flight_events = g_array_new(FALSE, TRUE, sizeof(ClusterEvent));
+    self->orphans = g_ptr_array_new();
 }
 
 /* Both loops of the queue start with the scheduler, so their grids agree. At t = 0 it has been running for some time: the
@@ -319,6 +343,7 @@ scheduler_clear(void *data)
     sim_ticker_free(self->unschedulable_flush);
     scheduler_forget_events(self);
     g_array_unref(self->in_flight_events);
+    g_ptr_array_unref(self->orphans);
     cycle_free(self->cycle);
     g_array_unref(self->shape);
     assume_cache_free(self->binder.claims);

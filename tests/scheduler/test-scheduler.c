@@ -365,6 +365,20 @@ pod_goes(StorageWorld *world)
     storage_world_run(world, 10 * SIM_SECOND);
 }
 
+/* As a StatefulSet does: who binds the pod of before finds one of that name, waits on, and learns from the API that it is another
+ * one. */
+static void
+pod_is_replaced(StorageWorld *world)
+{
+    start_waiting_pod(world);
+    remove_pod(world, "p");
+    add_pod(world, "p", "c");
+    storage_world_run(world, 1500 * SIM_MS);
+    provision(world, "c", "v", "n1");
+    storage_world_run(world, 10 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "p")->node_name, "n1");
+}
+
 static void
 node_goes(StorageWorld *world)
 {
@@ -633,6 +647,11 @@ gated_pod(StorageWorld *world)
 #define MOVED                                                                                      \
     PREBIND "pv \"v\" node affinity doesn't match node \"n1\": no matching NodeSelectorTerms"
 #define POD_GONE PREBIND "pod does not exist any more: pod \"p\" not found"
+#define REPLACED "PUT pvc/c, PUT pvc/c, BIND pod/p, BIND pod/p 409, PATCH/st pod/p"
+#define CONFLICT                                                                                   \
+    "running Bind plugin \"DefaultBinder\": Operation cannot be fulfilled on pods \"p\": the "     \
+    "object "                                                                                      \
+    "has been modified; please apply your changes to the latest version and try again"
 #define NODE_GONE PREBIND "failed to get node \"n1\": node \"n1\" not found"
 #define FULL UNFIT("1", "1 node(s) exceed max volume count", "1 " NO_VICTIMS)
 #define ONE_POD                                                                                    \
@@ -665,6 +684,7 @@ static const Story stories[] = {
     {"VB-V5 time-out",              binding_times_out,          "PUT pvc/c, PATCH/st pod/p",              TIMED_OUT                            },
     {"VB-V6 node label changed",    node_moves_away,            "PUT pvc/c, PATCH/st pod/p",              MOVED                                },
     {"VB-T23 pod deleted",          pod_goes,                   "PUT pvc/c, PATCH/st pod/p 404",          POD_GONE                             },
+    {"SCH-72 pod replaced",         pod_is_replaced,            REPLACED,                                 CONFLICT                             },
     {"VB-T22 node deleted",         node_goes,                  "PUT pvc/c, PATCH/st pod/p",              NODE_GONE                            },
     {"TIM-92 crash",                scheduler_crashes,          "PUT pvc/c, PUT pvc/c, BIND pod/p",       ""                                   },
     {"VB-T14 claim changed",        claim_conflict,             "PATCH/st pod/p",                         NULL                                 },

@@ -29,6 +29,7 @@ typedef enum {
     CHANGE_UNREPORT,          /* ADC-45 */
     CHANGE_REPORT_AGAIN,      /* ADC-45, ADC-47 */
     CHANGE_NODE_UPDATED,      /* ADC-51: the flag goes before the patch */
+    CHANGE_REPORTED,          /* ... which is step @number */
     CHANGE_NODE_OUTDATED,     /* ADC-52: ... and comes again when it failed */
     CHANGE_MULTI_ATTACH_TOLD, /* ADC-55 */
     CHANGE_LOOK_AT, /* @number: 2 x where the detach loop goes on, + 1: ask the node before (ADC-46) */
@@ -552,6 +553,13 @@ set_volumes_attached(Object *object, const void *data)
     return TRUE;
 }
 
+/* From now on what is attached counts for the next patch. */
+static void
+plan_node_is_told(Plan *plan, const AttachNode *node)
+{
+    plan_change(plan, &(PlanChange){.what = CHANGE_NODE_UPDATED, .pointer = node});
+}
+
 static int
 plan_node_status(const AttachDetachController *self,
                  Plan *plan,
@@ -563,7 +571,6 @@ plan_node_status(const AttachDetachController *self,
 
     arg->volumes = volumes;
     plan_own(plan, volumes, (GDestroyNotify)string_list_unref);
-    plan_change(plan, &(PlanChange){.what = CHANGE_NODE_UPDATED, .pointer = node});
     return plan_patch_status(plan, key, set_volumes_attached, arg, PLAN_GO_ON);
 }
 
@@ -647,6 +654,7 @@ plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pai
                                     .pointer = pair,
                                     .number = (int64_t)next << 1 | verify});
     plan_change(plan, &(PlanChange){.what = CHANGE_UNREPORT, .pointer = pair});
+    plan_node_is_told(plan, pair->node);
     plan_node_status(self, plan, pair->node,
                      string_list_without(pair->node->report, pair->volume->name));
     plan_then(plan, decide_after_report);
@@ -757,6 +765,39 @@ plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pai
     plan_operation_of(self, plan, pair, ATTACH_KIND, decide_attach);
 }
 
+/* ADC-52. */
+static void
+decide_after_reports(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+
+    plan_because(plan, "ADC-52");
+    for (unsigned i = 0; i < self->reports->len; i++) {
+        const NodeReport *report = &g_array_index(self->reports, NodeReport, i);
+        ApiCode code = plan_code(plan, report->step);
+        if (code != API_OK && code != API_NOT_FOUND)
+            plan_change(plan, &(PlanChange){.what = CHANGE_NODE_OUTDATED, .pointer = report->node});
+    }
+}
+
+/* ADC-51. The flags of all nodes go and their lists are made before the first patch leaves: what is attached while patches are
+ * under way is for the next pass. */
+static void
+plan_reports(const AttachDetachController *self, Plan *plan)
+{
+    const GPtrArray *nodes = self->nodes_to_update;
+
+    plan_because(plan, "ADC-51");
+    for (unsigned i = 0; i < nodes->len; i++)
+        plan_node_is_told(plan, nodes->pdata[i]);
+    for (unsigned i = 0; i < nodes->len; i++) {
+        const AttachNode *node = nodes->pdata[i];
+        int step = plan_node_status(self, plan, node, string_list_ref(node->report));
+        plan_change(plan, &(PlanChange){.what = CHANGE_REPORTED, .pointer = node, .number = step});
+    }
+    plan_then(plan, decide_after_reports);
+}
+
 /* ADC-39 (b) and (c). */
 static void
 plan_attaches(const AttachDetachController *self, Plan *plan)
@@ -766,12 +807,7 @@ plan_attaches(const AttachDetachController *self, Plan *plan)
         if (attach_pair_is_wanted(pair))
             plan_pair_attach(self, plan, pair);
     }
-    plan_because(plan, "ADC-51");
-    for (unsigned i = 0; i < self->nodes_to_update->len; i++) {
-        const AttachNode *node = self->nodes_to_update->pdata[i];
-        if (node->needs_update)
-            plan_node_status(self, plan, node, string_list_ref(node->report));
-    }
+    plan_reports(self, plan);
 }
 
 /* ADC-39 (a), then the rest. Goes on where it had to wait. */
@@ -836,6 +872,7 @@ reconcile(void *data)
     self->queued = g_ptr_array_new();
     g_ptr_array_sort(self->looking_at, compare_serials);
     self->pass = (AttachPass){0};
+    g_array_set_size(self->reports, 0);
     for (unsigned i = 0; i < self->looking_at->len; i++) {
         AttachPair *pair = self->looking_at->pdata[i];
         pair->is_queued = FALSE;
@@ -925,6 +962,11 @@ apply_change(void *data, const PlanChange *change)
         node->needs_update = FALSE;
         g_ptr_array_remove(self->nodes_to_update, node);
         break;
+    case CHANGE_REPORTED: {
+        NodeReport report = {node, (int)change->number};
+        g_array_append_val(self->reports, report);
+        break;
+    }
     case CHANGE_NODE_OUTDATED:
         if (!node->needs_update)
             g_ptr_array_add(self->nodes_to_update, node);

@@ -49,6 +49,7 @@ adc_state_init(AttachDetachController *self)
     self->pairs_by_attachment = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->queued = g_ptr_array_new();
     self->nodes_to_update = g_ptr_array_new();
+    self->reports = g_array_new(FALSE, FALSE, sizeof(NodeReport));
     self->unresolved = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->stale = g_ptr_array_new();
 }
@@ -86,6 +87,7 @@ adc_state_clear(AttachDetachController *self)
     g_hash_table_unref(self->nodes_by_name);
     g_ptr_array_unref(self->queued);
     g_ptr_array_unref(self->nodes_to_update);
+    g_array_unref(self->reports);
     g_hash_table_unref(self->unresolved);
     g_ptr_array_unref(self->stale);
     g_clear_pointer(&self->looking_at, g_ptr_array_unref);

@@ -63,6 +63,12 @@ typedef struct {
     gboolean verify;  /* ... and whether the node is asked before the detach (ADC-46) */
 } AttachPass;
 
+/* A node that the pass tells at its end, and the plan's step that does (ADC-51). */
+typedef struct {
+    const AttachNode *node;
+    int step;
+} NodeReport;
+
 typedef struct {
     Component base;
     Informer *pods, *nodes, *claims, *volumes, *attachments, *csi_drivers;
@@ -81,6 +87,7 @@ typedef struct {
     GPtrArray *nodes_to_update;      /* of AttachNode */
     GPtrArray *looking_at;           /* of the pass under way; NULL: none */
     AttachPass pass;
+    GArray *reports; /* of NodeReport: of the pass */
 } AttachDetachController;
 
 static inline gboolean

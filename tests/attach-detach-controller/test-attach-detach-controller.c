@@ -85,22 +85,33 @@ bind_claim(StorageWorld *world, const char *claim, const char *volume)
                                word(world, volume));
 }
 
-/* Claim c and volume v, handle vol-1; the claim does not know of it. */
+/* A claim, and a volume that is reserved for it; the claim does not know of it. */
 static void
-create_reserved(StorageWorld *world, AccessModes modes)
+create_reserved_as(StorageWorld *world,
+                   const char *claim_name,
+                   const char *name,
+                   const char *handle,
+                   AccessModes modes)
 {
-    const Object *claim = storage_world_create(world, storage_world_claim(world, "c", 1, "fast"));
-    Volume *volume = storage_world_volume(world, "v", 1, "fast");
+    const Object *claim =
+        storage_world_create(world, storage_world_claim(world, claim_name, 1, "fast"));
+    Volume *volume = storage_world_volume(world, name, 1, "fast");
     VolumeSource source = {.n_refs = 1,
                            .plugin = word(world, "csi"),
                            .driver = word(world, DRIVER),
-                           .handle = word(world, "vol-1")};
+                           .handle = word(world, handle)};
 
     volume_source_unref(volume->source);
     volume->source = volume_source_new(&source);
     volume->access_modes = modes;
     volume->claim_ref = (ClaimReference){claim->key, claim->uid, 1};
     storage_world_create(world, volume);
+}
+
+static void
+create_reserved(StorageWorld *world, AccessModes modes)
+{
+    create_reserved_as(world, "c", "v", "vol-1", modes);
 }
 
 static void
@@ -800,10 +811,116 @@ polling_equals_sleeping(void **state)
     }
 }
 
+/* ---- Many nodes are told at once ---- */
+
+#define N_VOLUMES 18
+
+static const char *const crowd_nodes[] = {"node-1", "node-2", "node-3",
+                                          "node-4", "node-5", "node-6"};
+
+static const char *
+crowd_node(unsigned volume)
+{
+    return crowd_nodes[volume % G_N_ELEMENTS(crowd_nodes)];
+}
+
+/* A pod, its claim and its volume for each number; the nodes take turns. */
+static void
+create_crowd(StorageWorld *world)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(crowd_nodes); i++)
+        create_node(world, crowd_nodes[i], NULL, NULL);
+    for (unsigned i = 0; i < N_VOLUMES; i++) {
+        g_autofree char *claim = g_strdup_printf("c%u", i), *handle = g_strdup_printf("vol-%u", i);
+        create_reserved_as(world, claim, handle, handle, ACCESS_RWO);
+        bind_claim(world, claim, handle);
+    }
+    storage_world_start(world);
+    for (unsigned i = 0; i < N_VOLUMES; i++) {
+        g_autofree char *claim = g_strdup_printf("c%u", i), *pod = g_strdup_printf("p%u", i);
+        storage_world_create(world, storage_world_pod(world, pod, claim, crowd_node(i)));
+    }
+}
+
+/* The attacher is done with each in its own time, within half a second. */
+static void
+attach_crowd(StorageWorld *world)
+{
+    SimStream stream = sim_stream(world->sim, "test");
+
+    for (unsigned step = 0; step < 500; step++) {
+        go_on(world, SIM_MS);
+        for (uint32_t i = 0; i < objects_n_keys(world->objects, KIND_ATTACHMENT); i++) {
+            ObjectKey *va = objects_key_at(world->objects, KIND_ATTACHMENT, i);
+            const Attachment *stored = (const Attachment *)api_server_get(world->api, va);
+            AttachAnswer answer = {TRUE, NULL};
+            if (stored != NULL && !stored->attached &&
+                sim_random_below(stream, i, step, 500 - step) == 0)
+                storage_world_patch_status(world, va, edit_attached, &answer);
+        }
+    }
+    go_on(world, 5 * SIM_SECOND);
+}
+
+static void
+assert_crowd_is_reported(const StorageWorld *world)
+{
+    for (unsigned i = 0; i < N_VOLUMES; i++) {
+        g_autofree char *name = g_strdup_printf(UNIQUE("vol-%u"), i);
+        assert_true(string_list_has(stored_node(world, crowd_node(i))->volumes_attached,
+                                    word(world, name)));
+    }
+}
+
+/* ADC-51: what is attached while another node is told is told in the next pass. */
+static void
+all_are_reported(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        StorageWorld world;
+        storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
+        create_crowd(&world);
+        attach_crowd(&world);
+        assert_crowd_is_reported(&world);
+        storage_world_clear(&world);
+    }
+}
+
+/* Every second status of a Node is refused. */
+static ApiCode
+refuse_some(void *data, const ApiRequest *request, GString *message)
+{
+    unsigned *n = data;
+
+    if (request->key->kind != KIND_NODE || request->verb != API_PATCH_STATUS || (*n)++ % 2 == 1)
+        return API_OK;
+    g_string_assign(message, "etcdserver: request timed out");
+    return API_TIMEOUT;
+}
+
+/* ADC-52: a node that could not be told is told in the next pass. */
+static void
+refused_reports_come_again(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        StorageWorld world;
+        unsigned n = 0;
+        storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
+        create_crowd(&world);
+        api_server_set_fault(world.api, refuse_some, &n);
+        attach_crowd(&world);
+        assert_true(n > 2);
+        assert_crowd_is_reported(&world);
+        storage_world_clear(&world);
+    }
+}
+
 int
 main(void)
 {
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 4];
+    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 6];
     unsigned n = 0;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
@@ -814,5 +931,7 @@ main(void)
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(error_that_lasts);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(attacher_is_away);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(polling_equals_sleeping);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(all_are_reported);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(refused_reports_come_again);
     return _cmocka_run_group_tests("attach-detach-controller", tests, n, NULL, NULL);
 }

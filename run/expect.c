@@ -26,6 +26,8 @@ phase_of(const Object *object)
     case KIND_VOLUME_SNAPSHOT:
     case KIND_SNAPSHOT_CONTENT:
     case KIND_SECRET:
+    case KIND_RESOURCE_QUOTA:
+    case KIND_LIMIT_RANGE:
     case N_KINDS:
         break;
     }

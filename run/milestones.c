@@ -335,6 +335,8 @@ see_write(void *data, const Object *before, const Object *after)
     case KIND_VOLUME_SNAPSHOT:
     case KIND_SNAPSHOT_CONTENT:
     case KIND_SECRET:
+    case KIND_RESOURCE_QUOTA:
+    case KIND_LIMIT_RANGE:
     case N_KINDS:
         break;
     }

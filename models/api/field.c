@@ -222,6 +222,15 @@ quantity_field_parse(ApiParser *parser, const json_t *value, int64_t *units, int
     return FALSE;
 }
 
+gboolean
+api_parser_quantity(ApiParser *self, const json_t *value, int64_t *units, char *canonical)
+{
+    g_autofree char *text = quantity_text(value);
+
+    return quantity_field_parse(self, value, units, NULL) &&
+           quantity_canonical(text, canonical, NULL);
+}
+
 void
 api_parser_check_positive(ApiParser *self, const json_t *value, int64_t quantity)
 {

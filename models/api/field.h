@@ -35,6 +35,8 @@ gboolean quantity_parse(const char *text, int64_t *value, int64_t *milli, GError
 const char *quantity_format(int64_t value, char *buffer);
 /* The same for thousandths, with decimal suffixes: "500m", "2". Returns: @buffer */
 const char *quantity_format_milli(int64_t milli, char *buffer);
+/* The same with decimal suffixes: "512", "2k", "10G". Returns: @buffer */
+const char *quantity_format_decimal(int64_t value, char *buffer);
 /* As the API server keeps @text: "1.5Gi" is "1536Mi". Returns: %FALSE as quantity_parse() */
 gboolean quantity_canonical(const char *text, char *buffer, GError **error);
 

@@ -85,6 +85,9 @@ void
 api_parser_required_at(ApiParser *self, const json_t *where, const char *path, const char *detail);
 /* @words ends with NULL */
 void api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *words);
+/* Reads a quantity: in whole units, rounded up, and as the API server keeps it (@canonical, of QUANTITY_BUFFER). Returns: FALSE,
+ * and a fault, if it is none */
+gboolean api_parser_quantity(ApiParser *self, const json_t *value, int64_t *units, char *canonical);
 /* @value was read as @quantity; if it could not be read that is the fault. */
 void api_parser_check_positive(ApiParser *self, const json_t *value, int64_t quantity);
 /* Returns: FALSE, and a fault, if @value is not of this type */

@@ -6,6 +6,7 @@
 #include "fields.h"
 #include "manifest.h"
 #include "pod.h"
+#include "quota.h"
 #include "secret.h"
 #include "sim/random.h"
 #include "snapshot.h"
@@ -25,6 +26,8 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_VOLUME_SNAPSHOT] = &volume_snapshot_kind,
     [KIND_SNAPSHOT_CONTENT] = &snapshot_content_kind,
     [KIND_SECRET] = &secret_kind,
+    [KIND_RESOURCE_QUOTA] = &resource_quota_kind,
+    [KIND_LIMIT_RANGE] = &limit_range_kind,
 };
 
 /* Keys live in blocks, so that they never move. */

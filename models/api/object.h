@@ -25,6 +25,8 @@ typedef enum {
     KIND_VOLUME_SNAPSHOT,
     KIND_SNAPSHOT_CONTENT, /* VolumeSnapshotContent */
     KIND_SECRET,
+    KIND_RESOURCE_QUOTA,
+    KIND_LIMIT_RANGE,
     N_KINDS,
 } ObjectKind;
 

@@ -286,6 +286,14 @@ quantity_format(int64_t value, char *buffer)
 }
 
 const char *
+quantity_format_decimal(int64_t value, char *buffer)
+{
+    Quantity quantity = quantity_of(value, NANOS_PER_UNIT, QUANTITY_DECIMAL);
+
+    return quantity_write(&quantity, buffer);
+}
+
+const char *
 quantity_format_milli(int64_t milli, char *buffer)
 {
     Quantity quantity = quantity_of(milli, NANOS_PER_MILLI, QUANTITY_DECIMAL);

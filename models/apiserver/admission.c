@@ -64,12 +64,11 @@ reset_status(Object *object)
 ApiCode
 admission_create(ApiServer *self, Object *object, GString *message)
 {
-    (void)message;
     switch (object_kind(object)) {
     case KIND_CLAIM:
         reset_status(object);
         admit_claim(self, CLAIM(object));
-        break;
+        return quota_admit_claim(self, NULL, CLAIM_CONST(object), message);
     case KIND_VOLUME:
         reset_status(object);
         VOLUME(object)->phase_changed_at = object->created_at;
@@ -79,6 +78,7 @@ admission_create(ApiServer *self, Object *object, GString *message)
     case KIND_POD:
     case KIND_ATTACHMENT:
     case KIND_STATEFUL_SET:
+    case KIND_RESOURCE_QUOTA: /* in force once the quota controller has counted */
         reset_status(object);
         break;
     case KIND_STORAGE_CLASS:
@@ -90,6 +90,7 @@ admission_create(ApiServer *self, Object *object, GString *message)
     case KIND_VOLUME_SNAPSHOT: /* custom resources and Secrets keep what they are created with */
     case KIND_SNAPSHOT_CONTENT:
     case KIND_SECRET:
+    case KIND_LIMIT_RANGE:
     case N_KINDS:
         break;
     }

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #define EVENT_NAME "api"
+/* In the entity of the draws of an Event: apart from requests about the object. It never changes. */
+#define EVENT_WRITE 14
 
 typedef struct {
     ApiObserver see;
@@ -200,6 +202,14 @@ store_commit(ApiServer *self, WatchType type, Object *after, SimTime responds_at
     return after;
 }
 
+void
+api_server_store(ApiServer *self, Object *after)
+{
+    ObjectKey *key = (ObjectKey *)after->key;
+
+    object_unref(store_commit(self, WATCH_MODIFIED, after, sim_now(self->sim), key->n_requests++));
+}
+
 static void
 answer(ApiCall *call, ApiCode code, const Object *object /* taken */)
 {
@@ -252,12 +262,29 @@ may_go(const Object *object)
     return object_is_deleted(object) && object->finalizers == NULL && object->deletion_grace_s <= 0;
 }
 
+/* Admission knows nothing of what is stored: a claim that is there already is refused, or charged, as a new one is (API-20). */
+static gboolean
+admission_refuses_again(ApiServer *self, ApiCall *call)
+{
+    if (call->request.key->kind != KIND_CLAIM ||
+        (self->counts[KIND_RESOURCE_QUOTA] == 0 && self->counts[KIND_LIMIT_RANGE] == 0))
+        return FALSE;
+    g_autoptr(Object) object = object_edit(call->request.object);
+    g_string_truncate(self->message, 0);
+    ApiCode code = admission_create(self, object, self->message);
+    if (code != API_OK)
+        refuse(call, code);
+    return code != API_OK;
+}
+
 static void
 commit_create(ApiServer *self, ApiCall *call)
 {
     ObjectKey *key = call->request.key;
 
     if (api_server_get(self, key) != NULL) {
+        if (admission_refuses_again(self, call))
+            return;
         refuse_with(call, API_EXISTS, "%s \"%s\" already exists", kind_class(key->kind)->resource,
                     key->name);
         return;
@@ -277,6 +304,12 @@ commit_create(ApiServer *self, ApiCall *call)
            store_commit(self, WATCH_ADDED, g_steal_pointer(&object), call->responds_at, call->n));
 }
 
+static gboolean
+is_status_write(ApiVerb verb)
+{
+    return verb == API_UPDATE_STATUS || verb == API_PATCH_STATUS;
+}
+
 /* Stores @after unless it is refused, changes nothing (API-2), or ends a deletion (API-51). */
 static void
 commit_change(ApiServer *self, ApiCall *call, const Object *before, Object *changed /* taken */)
@@ -285,6 +318,8 @@ commit_change(ApiServer *self, ApiCall *call, const Object *before, Object *chan
 
     g_string_truncate(self->message, 0);
     ApiCode code = admission_update(self, before, after, self->message);
+    if (code == API_OK && object_kind(before) == KIND_CLAIM && !is_status_write(call->request.verb))
+        code = quota_admit_claim(self, CLAIM_CONST(before), CLAIM_CONST(after), self->message);
     if (code != API_OK) {
         refuse(call, code);
         return;
@@ -597,6 +632,18 @@ is_missing(const ApiServer *self, const ApiRequest *request)
            api_server_get(self, request->key) == NULL;
 }
 
+/* API-153: a claim waits while a quota of its namespace is charged, one more write of the server's own. */
+static SimTime
+quota_delay(const ApiServer *self, const ApiRequest *request)
+{
+    if (request->verb != API_CREATE || request->key->kind != KIND_CLAIM ||
+        self->counts[KIND_RESOURCE_QUOTA] == 0)
+        return 0;
+    ObjectKey *quota = (ObjectKey *)quota_find(self, request->key->namespace); /* its count */
+    return quota == NULL ? 0
+                         : draw_duration(self, API_UPDATE_STATUS, quota->hash, quota->n_requests++);
+}
+
 /* A write is committed shortly before its response, so that watch events can come before it (TIM-7). */
 static SimTime
 commits_at(const ApiServer *self, SimTime arrives_at, SimTime responds_at)
@@ -619,6 +666,7 @@ api_server_request(
     SimTime duration = draw_duration(self, request->verb, entity, call->n);
     if (is_missing(self, request))
         duration = scale(duration, self->timing->not_found_factor);
+    duration += quota_delay(self, request);
     call->arrived_at = sim_now(self->sim);
     call->responds_at = call->arrived_at + duration;
     sim_at(self->sim, commits_at(self, call->arrived_at, call->responds_at), &commit_event_type,
@@ -710,7 +758,7 @@ api_server_write_event(ApiServer *self, const ApiEventWrite *write)
     EventCall *call = sim_memory_new_struct(memory, EventCall);
     ObjectKey *key = (ObjectKey *)write->event.involved;
     ApiVerb verb = write->index == API_NEW_EVENT ? API_CREATE : API_PATCH;
-    uint64_t entity = sim_hash_combine(key->hash, write->client_hash + N_KINDS + verb);
+    uint64_t entity = sim_hash_combine(key->hash, write->client_hash + EVENT_WRITE + verb);
 
     *call = (EventCall){.server = self, .memory = memory, .write = *write};
     call->responds_at = write->arrives_at + draw_duration(self, verb, entity, key->n_events++);

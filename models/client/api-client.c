@@ -2,6 +2,9 @@
 #include "api-client.h"
 #include "process-private.h"
 
+/* In the entity of the draws of an Event: apart from requests about the object. It never changes. */
+#define EVENT_THOUGHT 14
+
 struct ApiClient {
     Process *process; /* NULL: freed; the last request under way frees the rest */
     Sim *sim;
@@ -74,7 +77,7 @@ api_client_think(ApiClient *self, ObjectKey *key)
 SimTime
 api_client_think_event(const ApiClient *self, const ObjectKey *key)
 {
-    uint64_t entity = sim_hash_combine(key->hash, self->hash + N_KINDS);
+    uint64_t entity = sim_hash_combine(key->hash, self->hash + EVENT_THOUGHT);
 
     return sim_dist_draw(self->timing->think, self->thoughts, entity, key->n_events);
 }

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "quota.h"
+
+#include <string.h>
+
+#include "fields.h"
+
+#define OF_CLASS ".storageclass.storage.k8s.io/"
+#define CLAIMS "persistentvolumeclaims"
+#define STORAGE "requests.storage"
+
+/* ---- Amounts ---- */
+
+ResourceAmounts *
+resource_amounts_new(const ResourceAmount *items, unsigned n_items)
+{
+    if (n_items == 0)
+        return NULL;
+    ResourceAmounts *self = g_malloc(sizeof(ResourceAmounts) + n_items * sizeof(ResourceAmount));
+
+    self->n_refs = 1;
+    self->n_items = n_items;
+    memcpy(self->items, items, n_items * sizeof(ResourceAmount));
+    return self;
+}
+
+ResourceAmounts *
+resource_amounts_ref(const ResourceAmounts *self)
+{
+    ResourceAmounts *counted = (ResourceAmounts *)self; /* only counted */
+
+    if (counted != NULL)
+        counted->n_refs++;
+    return counted;
+}
+
+void
+resource_amounts_unref(ResourceAmounts *self)
+{
+    if (self != NULL && --self->n_refs == 0)
+        g_free(self);
+}
+
+gboolean
+resource_amounts_equal(const ResourceAmounts *a, const ResourceAmounts *b)
+{
+    if (a == b || a == NULL || b == NULL || a->n_items != b->n_items)
+        return a == b;
+    for (unsigned i = 0; i < a->n_items; i++)
+        if (a->items[i].name != b->items[i].name || a->items[i].value != b->items[i].value)
+            return FALSE;
+    return TRUE;
+}
+
+const ResourceAmount *
+resource_amounts_find(const ResourceAmounts *self, const char *name)
+{
+    for (unsigned i = 0; self != NULL && i < self->n_items; i++)
+        if (strcmp(self->items[i].name, name) == 0)
+            return &self->items[i];
+    return NULL;
+}
+
+const char *
+resource_amount_format(const ResourceAmount *self, char *buffer)
+{
+    if (self->text != NULL)
+        return self->text;
+    return self->decimal ? quantity_format_decimal(self->value, buffer)
+                         : quantity_format(self->value, buffer);
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(((const ResourceAmount *)a)->name, ((const ResourceAmount *)b)->name);
+}
+
+/* "10Gi" is printed with binary suffixes, "10G" and "10" are not. */
+static gboolean
+text_is_decimal(const char *text)
+{
+    return !g_str_has_suffix(text, "i");
+}
+
+static gboolean
+amount_parse(ApiParser *parser, const json_t *value, ResourceAmount *amount)
+{
+    char buffer[QUANTITY_BUFFER];
+
+    if (!api_parser_quantity(parser, value, &amount->value, buffer))
+        return FALSE;
+    amount->text = api_parser_intern(parser, buffer);
+    amount->decimal = text_is_decimal(buffer);
+    return TRUE;
+}
+
+static gsize
+enter_key(ApiParser *parser, const char *key)
+{
+    gsize length = parser->path->len;
+
+    g_string_append_printf(parser->path, "[%s]", key);
+    return length;
+}
+
+static void
+amounts_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    ResourceAmounts **amounts = field;
+    unsigned n = 0;
+
+    if (!api_parser_expect(parser, value, JSON_OBJECT))
+        return;
+    g_autofree ResourceAmount *items = g_new0(ResourceAmount, json_object_size(value) + 1);
+    for (void *member = json_first_member(value); member != NULL;
+         member = json_next_member(value, member)) {
+        const char *name = json_object_iter_key(member);
+        gsize length = enter_key(parser, name);
+        items[n].name = api_parser_intern(parser, name);
+        n += amount_parse(parser, json_object_iter_value(member), &items[n]);
+        api_parser_leave(parser, length);
+    }
+    qsort(items, n, sizeof items[0], compare_names);
+    resource_amounts_unref(*amounts);
+    *amounts = resource_amounts_new(items, n);
+}
+
+static json_t *
+amounts_to_json(const void *field)
+{
+    const ResourceAmounts *amounts = *(ResourceAmounts *const *)field;
+    char buffer[QUANTITY_BUFFER];
+
+    if (amounts == NULL)
+        return NULL;
+    json_t *object = json_object();
+    for (unsigned i = 0; i < amounts->n_items; i++)
+        json_object_set_new(object, amounts->items[i].name,
+                            json_string(resource_amount_format(&amounts->items[i], buffer)));
+    return object;
+}
+
+static void
+amounts_clear(void *field)
+{
+    g_clear_pointer((ResourceAmounts **)field, resource_amounts_unref);
+}
+
+static gboolean
+amounts_field_equal(const void *a, const void *b)
+{
+    return resource_amounts_equal(*(ResourceAmounts *const *)a, *(ResourceAmounts *const *)b);
+}
+
+static const FieldType amounts_type = {
+    .name = "quantities",
+    .size = sizeof(ResourceAmounts *),
+    .ref = field_counted_ref,
+    .clear = amounts_clear,
+    .equal = amounts_field_equal,
+    .parse = amounts_parse,
+    .to_json = amounts_to_json,
+};
+
+/* ---- ResourceQuota ---- */
+
+static void
+presence_parse(ApiParser *parser G_GNUC_UNUSED, const json_t *value, void *field)
+{
+    gboolean *is_there = field;
+
+    *is_there |= json_array_size(value) > 0 || json_object_size(value) > 0;
+}
+
+static json_t *
+presence_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
+{
+    return json_incref((json_t *)manifest); /* only counted */
+}
+
+/* What it says no model reads. */
+static const FieldType presence_type = {
+    .name = "scopes",
+    .size = sizeof(gboolean),
+    .equal = field_u32_equal,
+    .parse = presence_parse,
+    .over = presence_over,
+};
+
+static const Field resource_quota_fields[] = {
+    FIELD("spec.hard", amounts_type, ResourceQuota, hard, FIELD_SPEC),
+    FIELD("status.hard", amounts_type, ResourceQuota, status_hard, FIELD_STATUS),
+    FIELD("status.used", amounts_type, ResourceQuota, used, FIELD_STATUS),
+    FIELD("spec.scopes", presence_type, ResourceQuota, is_scoped, FIELD_SPEC),
+    FIELD("spec.scopeSelector", presence_type, ResourceQuota, is_scoped, FIELD_SPEC),
+    FIELDS_END,
+};
+
+static const char *const resource_quota_ignored[] = {IGNORED_ALWAYS, "spec.scopes",
+                                                     "spec.scopeSelector", NULL};
+
+/* Names without a slash; IsStandardQuotaResourceName(). */
+static const char *const standard_resources[] = {
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "requests.cpu",
+    "requests.memory",
+    STORAGE,
+    "requests.ephemeral-storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+    CLAIMS,
+    "pods",
+    "services",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "configmaps",
+    "services.nodeports",
+    "services.loadbalancers",
+    NULL,
+};
+
+static const char *
+resource_name_fault(const char *name)
+{
+    if (strchr(name, '/') != NULL)
+        return name_fault_qualified(name);
+    if (g_str_has_prefix(name, "hugepages-") || g_str_has_prefix(name, "requests.hugepages-") ||
+        word_is_among(name, standard_resources))
+        return NULL;
+    return "must be a standard resource for quota";
+}
+
+static void
+check_amount(ApiParser *parser, const json_t *value, const ResourceAmount *amount)
+{
+    static const unsigned n_standard = G_N_ELEMENTS(standard_resources) - 1;
+    const char *fault = resource_name_fault(amount->name);
+    g_autofree char *hint = NULL;
+    gsize length = enter_key(parser, amount->name);
+
+    if (fault != NULL) {
+        const char *nearest = name_nearest(amount->name, standard_resources, n_standard);
+        hint = nearest == NULL ? NULL : g_strdup_printf("did you mean \"%s\"?", nearest);
+        api_parser_fault(parser, value, hint, "Invalid value: \"%s\": %s", amount->name, fault);
+    } else if (amount->value < 0) {
+        api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
+    } else if (quota_resource_is_of_claims(amount->name) && g_str_has_suffix(amount->text, "m")) {
+        api_parser_invalid(parser, value, NULL, "must be an integer");
+    }
+    api_parser_leave(parser, length);
+}
+
+static void
+resource_quota_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const ResourceAmounts *hard = RESOURCE_QUOTA_CONST(object)->hard;
+    const json_t *values = json_path_get(manifest, "spec.hard");
+    gsize length = api_parser_enter(parser, "spec.hard");
+
+    for (unsigned i = 0; hard != NULL && i < hard->n_items; i++)
+        check_amount(parser, json_object_get(values, hard->items[i].name), &hard->items[i]);
+    api_parser_leave(parser, length);
+}
+
+const KindClass resource_quota_kind = {
+    .kind = "ResourceQuota",
+    .api_version = "v1",
+    .resource = "resourcequotas",
+    .size = sizeof(ResourceQuota),
+    .fields = resource_quota_fields,
+    .namespaced = TRUE,
+    .ignored = resource_quota_ignored,
+    .check = resource_quota_check,
+};
+
+/* "gold.storageclass.storage.k8s.io/requests.storage" is requests.storage of class gold. Returns: (nullable): the part after the
+ * class; @length: of the class */
+static const char *
+split_class(const char *resource, size_t *length)
+{
+    const char *of_class = strstr(resource, OF_CLASS);
+
+    if (of_class == NULL)
+        return NULL;
+    *length = (size_t)(of_class - resource);
+    return of_class + strlen(OF_CLASS);
+}
+
+static gboolean
+is_counted_thing(const char *what)
+{
+    return strcmp(what, CLAIMS) == 0 || strcmp(what, STORAGE) == 0;
+}
+
+gboolean
+quota_resource_is_of_claims(const char *resource)
+{
+    size_t length;
+    const char *of_class = split_class(resource, &length);
+
+    if (of_class != NULL)
+        return is_counted_thing(of_class);
+    return is_counted_thing(resource) || strcmp(resource, "count/" CLAIMS) == 0;
+}
+
+static gboolean
+claim_is_of_class(const Claim *claim, const char *class, size_t length)
+{
+    const char *own = claim_class(claim);
+
+    return length > 0 && strncmp(own, class, length) == 0 && own[length] == '\0';
+}
+
+ResourceAmount
+claim_usage(const Claim *claim, const char *resource)
+{
+    size_t length;
+    const char *what = split_class(resource, &length);
+    char buffer[QUANTITY_BUFFER];
+
+    if (what != NULL && !claim_is_of_class(claim, resource, length))
+        return (ResourceAmount){.decimal = TRUE};
+    if (strcmp(what != NULL ? what : resource, STORAGE) != 0)
+        return (ResourceAmount){.value = quota_resource_is_of_claims(resource), .decimal = TRUE};
+    object_format_quantity(&claim->meta, CLAIM_REQUEST, claim->request_bytes, buffer);
+    return (ResourceAmount){.value = MAX(claim->request_bytes, claim->allocated_bytes),
+                            .decimal = text_is_decimal(buffer)};
+}
+
+ResourceAmount *
+claim_usages_new(const ResourceAmounts *hard)
+{
+    ResourceAmount *used = g_new0(ResourceAmount, hard->n_items);
+
+    for (unsigned i = 0; i < hard->n_items; i++)
+        used[i] = (ResourceAmount){.name = hard->items[i].name, .decimal = TRUE};
+    return used;
+}
+
+void
+claim_usages_add(ResourceAmount *used, const ResourceAmounts *hard, const Claim *claim, int sign)
+{
+    for (unsigned i = 0; claim != NULL && i < hard->n_items; i++) {
+        ResourceAmount usage = claim_usage(claim, hard->items[i].name);
+        if (used[i].value == 0) /* zero takes the other's format */
+            used[i].decimal = usage.decimal;
+        used[i].value += sign * usage.value;
+    }
+}
+
+ResourceAmounts *
+resource_quota_used(const ResourceQuota *self, const ResourceAmount *counted)
+{
+    unsigned n = 0;
+
+    if (self->hard == NULL)
+        return NULL;
+    g_autofree ResourceAmount *items = g_new(ResourceAmount, self->hard->n_items);
+    for (unsigned i = 0; i < self->hard->n_items; i++) {
+        const char *resource = self->hard->items[i].name;
+        const ResourceAmount *there = resource_amounts_find(self->used, resource);
+        if (quota_resource_is_of_claims(resource))
+            items[n++] = counted[i];
+        else if (there != NULL)
+            items[n++] = *there;
+    }
+    return resource_amounts_new(items, n);
+}
+
+gboolean
+resource_quota_names_claims(const ResourceQuota *self)
+{
+    for (unsigned i = 0; self->status_hard != NULL && i < self->status_hard->n_items; i++)
+        if (quota_resource_is_of_claims(self->status_hard->items[i].name))
+            return TRUE;
+    return FALSE;
+}
+
+gboolean
+resource_quota_bounds_claims(const ResourceQuota *self)
+{
+    return !self->is_scoped && resource_quota_names_claims(self);
+}
+
+/* ---- LimitRange ---- */
+
+static const Field limit_range_fields[] = {
+    FIELD(LIMIT_RANGE_MIN, field_size, LimitRange, min_bytes, FIELD_SPEC),
+    FIELD(LIMIT_RANGE_MAX, field_size, LimitRange, max_bytes, FIELD_SPEC),
+    FIELDS_END,
+};
+
+static const char *const limit_range_ignored[] = {IGNORED_ALWAYS, "spec.limits", NULL};
+
+static void
+check_claim_limit(ApiParser *parser, const json_t *item, const LimitRange *range)
+{
+    if (range->min_bytes == 0 && range->max_bytes == 0)
+        api_parser_required_at(parser, item, "limits",
+                               "either minimum or maximum storage value is required, but neither "
+                               "was provided");
+    if (range->max_bytes != 0 && range->min_bytes > range->max_bytes) {
+        const json_t *min = json_path_get(item, "min.storage");
+        char buffer_min[QUANTITY_BUFFER], buffer_max[QUANTITY_BUFFER];
+        gsize length = api_parser_enter(parser, "min[storage]");
+        api_parser_fault(parser, min, NULL,
+                         "Invalid value: \"%s\": min value %s is greater than max value %s",
+                         quantity_format(range->min_bytes, buffer_min), buffer_min,
+                         quantity_format(range->max_bytes, buffer_max));
+        api_parser_leave(parser, length);
+    }
+}
+
+static void
+duplicate_type(ApiParser *parser, const json_t *item, const char *type)
+{
+    gsize length = api_parser_enter(parser, "type");
+
+    api_parser_fault(parser, json_object_get(item, "type"), NULL, "Duplicate value: \"%s\"", type);
+    api_parser_leave(parser, length);
+}
+
+static void
+limit_range_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const json_t *limits = json_path_get(manifest, "spec.limits");
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    gsize length = api_parser_enter(parser, "spec.limits");
+
+    for (unsigned i = 0; i < json_array_size(limits); i++) {
+        const json_t *item = json_array_get(limits, i);
+        const char *type = json_path_string(item, "type");
+        gsize inner = api_parser_enter_index(parser, i);
+        if (type == NULL)
+            api_parser_required_at(parser, item, "type", NULL);
+        else if (!g_hash_table_add(seen, (void *)type))
+            duplicate_type(parser, item, type);
+        else if (strcmp(type, "PersistentVolumeClaim") == 0)
+            check_claim_limit(parser, item, LIMIT_RANGE_CONST(object));
+        api_parser_leave(parser, inner);
+    }
+    api_parser_leave(parser, length);
+}
+
+const KindClass limit_range_kind = {
+    .kind = "LimitRange",
+    .api_version = "v1",
+    .resource = "limitranges",
+    .size = sizeof(LimitRange),
+    .fields = limit_range_fields,
+    .namespaced = TRUE,
+    .ignored = limit_range_ignored,
+    .check = limit_range_check,
+};
+
+const char *
+object_format_quantity(const Object *self, const char *path, int64_t value, char *buffer)
+{
+    const json_t *written = self->manifest == NULL ? NULL : json_path_get(self->manifest, path);
+    json_t *text = field_type_to_json(&field_quantity, &value, written);
+
+    g_strlcpy(buffer, json_string_value(text), QUANTITY_BUFFER);
+    json_decref(text);
+    return buffer;
+}

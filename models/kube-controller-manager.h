@@ -15,6 +15,8 @@ typedef struct {
     int32_t concurrent_statefulset_syncs;
     int32_t concurrent_gc_syncs;
     int32_t concurrent_ephemeralvolume_syncs;
+    int32_t concurrent_resource_quota_syncs;
+    SimTime resource_quota_sync_period;
     SimTime node_monitor_period;
     SimTime node_monitor_grace_period;
 } KubeControllerManagerOptions;

@@ -9,6 +9,7 @@
 #include "models/kubelet/kubelet.h"
 #include "models/pv-controller/pv-controller.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
+#include "models/resource-quota-controller/resource-quota-controller.h"
 #include "models/scheduler/scheduler.h"
 #include "models/workloads/stateful-set.h"
 
@@ -27,5 +28,6 @@ const ModelClass *const model_classes[] = {
     &ephemeral_volume_class,
     &expand_controller_class,
     &external_resizer_class,
+    &resource_quota_controller_class,
     NULL,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/quota.h"
 #include "run-private.h"
 
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach" /* ADC-9 */
@@ -363,6 +364,50 @@ new_cluster(Run *self)
     self->milestones = milestones_new(self->cluster, self->sim, self->objects);
 }
 
+static gboolean
+set_quota_status(Object *object, const void *used)
+{
+    ResourceQuota *quota = RESOURCE_QUOTA(object);
+
+    quota->status_hard = resource_amounts_ref(quota->hard);
+    quota->used = resource_quota_used(quota, used);
+    return TRUE;
+}
+
+/* The quota controller has counted long ago what is there at the start (API-153). */
+static void
+settle_quota(Run *self, const ResourceQuota *quota)
+{
+    g_autofree ResourceAmount *used = claim_usages_new(quota->hard);
+
+    for (uint32_t i = 0; !quota->is_scoped && i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
+        const ObjectKey *key = objects_key_at(self->objects, KIND_CLAIM, i);
+        if (key->namespace == quota->meta.key->namespace)
+            claim_usages_add(used, quota->hard,
+                             CLAIM_CONST(api_server_get(cluster_api(self->cluster), key)), 1);
+    }
+    ApiResponse response;
+    api_server_commit(cluster_api(self->cluster),
+                      &(ApiRequest){.verb = API_PATCH_STATUS,
+                                    .key = (ObjectKey *)quota->meta.key, /* only named */
+                                    .edit = set_quota_status,
+                                    .arg = used,
+                                    .client = "initial"},
+                      &response);
+}
+
+static void
+settle_quotas(Run *self)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_RESOURCE_QUOTA); i++) {
+        const Object *object = api_server_get(
+            cluster_api(self->cluster), objects_key_at(self->objects, KIND_RESOURCE_QUOTA, i));
+        const ResourceQuota *quota = RESOURCE_QUOTA_CONST(object);
+        if (object != NULL && quota->hard != NULL && quota->status_hard == NULL)
+            settle_quota(self, quota);
+    }
+}
+
 gboolean
 world_build(Run *self)
 {
@@ -385,6 +430,7 @@ world_build(Run *self)
             !add_initial_object(self, &manifest))
             return FALSE;
     }
+    settle_quotas(self);
     cluster_start(self->cluster, process_settings, &settings);
     return self->error == NULL;
 }

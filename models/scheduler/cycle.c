@@ -70,6 +70,7 @@ cycle_new(const CycleView *view)
     self->limited = g_array_new(FALSE, TRUE, 2 * sizeof(const char *));
     self->marks = g_array_new(FALSE, TRUE, sizeof(unsigned));
     self->spread = g_array_new(FALSE, TRUE, sizeof(SpreadState));
+    self->outside = g_array_new(FALSE, TRUE, sizeof(int32_t));
     self->terms = g_array_new(FALSE, TRUE, sizeof(TermState));
     self->choices = g_array_new(FALSE, TRUE, sizeof(VolumeChoice));
     self->taken = g_ptr_array_new();
@@ -93,6 +94,7 @@ cycle_free(Cycle *self)
     g_array_unref(self->limited);
     g_array_unref(self->marks);
     g_array_unref(self->spread);
+    g_array_unref(self->outside);
     g_array_unref(self->terms);
     g_array_unref(self->choices);
     g_ptr_array_unref(self->taken);

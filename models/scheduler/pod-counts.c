@@ -163,8 +163,8 @@ counter_add(PodCounter *self, int32_t domain, int change)
     self->total += change;
 }
 
-static gboolean
-counter_counts(const PodCounter *self, const Pod *pod)
+gboolean
+pod_counter_counts_pod(const PodCounter *self, const Pod *pod)
 {
     return namespaces_have(self->namespaces, self->namespace, pod->meta.key->namespace) &&
            !(self->living && object_is_deleted(&pod->meta)) &&
@@ -184,7 +184,7 @@ counter_new(unsigned topology)
 static void
 visit_pod(PodCounter *counter, const Pod *pod, const NodeDomains *domains)
 {
-    if (counter_counts(counter, pod))
+    if (pod_counter_counts_pod(counter, pod))
         counter_add(counter, node_domain(domains, counter->topology), 1);
 }
 
@@ -245,7 +245,7 @@ pod_counts_add_pod(PodCounts *self, const Pod *pod, const NodeDomains *domains, 
 {
     for (unsigned i = 0; i < self->counters->len; i++) {
         PodCounter *counter = self->counters->pdata[i];
-        if (counter_counts(counter, pod))
+        if (pod_counter_counts_pod(counter, pod))
             counter_add(counter, node_domain(domains, counter->topology), change);
     }
     for (unsigned i = 0; i < pod->spec->n_pod_terms; i++) {

@@ -72,6 +72,8 @@ const CountedTerm *pod_counts_term(const PodCounts *self, unsigned i);
 /* Whether a term of a pod in @namespace is about @pod. */
 gboolean pod_term_matches(const PodAffinityTerm *term, const char *namespace, const Pod *pod);
 
+/* Whether it counts this pod, wherever that is. */
+gboolean pod_counter_counts_pod(const PodCounter *self, const Pod *pod);
 unsigned pod_counter_topology(const PodCounter *self);
 int32_t pod_counter_get(const PodCounter *self, int32_t domain); /* 0 for -1 */
 const GArray *

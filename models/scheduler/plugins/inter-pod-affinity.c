@@ -25,6 +25,91 @@ counter_of_term(const Cycle *cycle, const PodAffinityTerm *term)
                                FALSE);
 }
 
+static gboolean
+is_required(const PodAffinityTerm *term)
+{
+    return term->weight == 0 && !term->anti;
+}
+
+static unsigned
+count_required(const PodSpec *spec)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < spec->n_pod_terms; i++)
+        n += is_required(&spec->pod_terms[i]) ? 1 : 0;
+    return n;
+}
+
+static LabelSelector *
+join_selectors(const PodSpec *spec)
+{
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(SelectRequirement));
+
+    for (unsigned i = 0; i < spec->n_pod_terms; i++) {
+        const LabelSelector *selector = spec->pod_terms[i].selector;
+        if (!is_required(&spec->pod_terms[i]))
+            continue;
+        if (selector == NULL) /* it matches nothing, so no pod matches all */
+            return NULL;
+        for (unsigned k = 0; k < selector->n_requirements; k++) {
+            SelectRequirement requirement = selector->requirements[k];
+            if (requirement.values != NULL)
+                requirement.values = string_list_ref(requirement.values);
+            g_array_append_val(all, requirement);
+        }
+    }
+    return label_selector_new((const SelectRequirement *)(void *)all->data, all->len);
+}
+
+static gboolean
+all_are_about(const Pod *pod, const char *namespace)
+{
+    for (unsigned i = 0; i < pod->spec->n_pod_terms; i++) {
+        const PodAffinityTerm *term = &pod->spec->pod_terms[i];
+        if (is_required(term) &&
+            (term->namespaces == NULL ? pod->meta.key->namespace != namespace
+                                      : !string_list_has(term->namespaces, namespace)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* The namespaces of @term that all required terms are about; without any an empty name, which no pod's namespace is. */
+static StringList *
+join_namespaces(const Pod *pod, const PodAffinityTerm *term)
+{
+    g_autoptr(GPtrArray) shared = g_ptr_array_new();
+    unsigned n = term->namespaces == NULL ? 1 : term->namespaces->n_items;
+
+    for (unsigned i = 0; i < n; i++) {
+        const char *namespace =
+            term->namespaces == NULL ? pod->meta.key->namespace : term->namespaces->items[i];
+        if (all_are_about(pod, namespace))
+            g_ptr_array_add(shared, (void *)namespace);
+    }
+    if (shared->len == 0)
+        g_ptr_array_add(shared, (void *)"");
+    return string_list_new((const char *const *)shared->pdata, shared->len);
+}
+
+/* VF-71: only pods that all the required terms are about count for each. */
+static PodCounter *
+counter_of_required(const Cycle *cycle, const PodAffinityTerm *term)
+{
+    const Pod *pod = cycle->pod;
+    PodAffinityTerm joined = {.topology_key = term->topology_key};
+
+    if (count_required(pod->spec) == 1)
+        return counter_of_term(cycle, term);
+    joined.selector = join_selectors(pod->spec);
+    joined.namespaces = join_namespaces(pod, term);
+    PodCounter *counter = counter_of_term(cycle, &joined);
+    label_selector_unref(joined.selector);
+    string_list_unref(joined.namespaces);
+    return counter;
+}
+
 static void
 find_own_terms(Cycle *cycle)
 {
@@ -33,7 +118,8 @@ find_own_terms(Cycle *cycle)
     cycle->self_affine = TRUE;
     for (unsigned i = 0; i < pod->spec->n_pod_terms; i++) {
         const PodAffinityTerm *term = &pod->spec->pod_terms[i];
-        PodCounter *counter = counter_of_term(cycle, term);
+        PodCounter *counter =
+            is_required(term) ? counter_of_required(cycle, term) : counter_of_term(cycle, term);
         if (term->weight != 0) {
             add_term(cycle, TERM_SCORED, counter, term->anti ? -term->weight : term->weight);
         } else if (term->anti) {

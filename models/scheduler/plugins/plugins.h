@@ -85,6 +85,7 @@ typedef struct {
     int32_t max_skew, min_domains, min_count;
     gboolean do_not_schedule, is_hostname, matches_itself;
     double weight; /* of a count in the score */
+    unsigned first_outside, n_outside; /* in Cycle.outside, by domain: pods on nodes that do not count */
 } SpreadState;
 
 /* A term of pod affinity in effect: what the count of a node's domain means. */
@@ -111,6 +112,7 @@ typedef struct {
     GPtrArray *candidates; /* of Volume */
     GArray *zones;         /* of ZoneRequirement, in volumes.c */
     GArray *spread;        /* of SpreadState */
+    GArray *outside;       /* of int32_t: see SpreadState */
     GArray *terms;         /* of TermState */
     GArray *choices;       /* of VolumeChoice, nothing owned: for the node that was asked last */
     GPtrArray *taken; /* of ObjectKey: volumes chosen for the pod's claims on the node at hand */

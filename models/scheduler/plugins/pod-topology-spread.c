@@ -46,6 +46,7 @@ find_constraints(Cycle *cycle)
     const PodSpec *spec = cycle->pod->spec;
 
     g_array_set_size(cycle->spread, 0);
+    g_array_set_size(cycle->outside, 0);
     for (unsigned i = 0; i < spec->n_spread; i++)
         add_constraint(cycle, spec->spread[i].selector, spec->spread[i].topology_key,
                        spec->spread[i].max_skew, spec->spread[i].min_domains,
@@ -57,16 +58,68 @@ find_constraints(Cycle *cycle)
     add_constraint(cycle, selector, cycle->view->zone_label, 5, 1, FALSE);
 }
 
-/* VF-64: a node counts if it has all labels of the hard constraints and the pod's own affinity admits it. */
 static gboolean
-is_eligible(const Cycle *cycle, const NodeInfo *node)
+lacks_label(const Cycle *cycle, const NodeInfo *node, gboolean do_not_schedule)
 {
     for (unsigned i = 0; i < cycle->spread->len; i++) {
         const SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
-        if (state->do_not_schedule && node_domain(&node->domains, state->topology) < 0)
-            return FALSE;
+        if (state->do_not_schedule == do_not_schedule &&
+            node_domain(&node->domains, state->topology) < 0)
+            return TRUE;
     }
+    return FALSE;
+}
+
+/* VF-64: a node counts if it has all labels of the hard constraints (of the soft ones when it comes to scores, unless they
+ * are the default ones: VF-67) and the pod's own affinity admits it. */
+static gboolean
+is_eligible(const Cycle *cycle, const NodeInfo *node, gboolean do_not_schedule)
+{
+    if ((do_not_schedule || cycle->pod->spec->n_spread > 0) &&
+        lacks_label(cycle, node, do_not_schedule))
+        return FALSE;
     return pod_wants_node(cycle->pod, node->node);
+}
+
+static int32_t
+count_on_node(const SpreadState *state, const NodeInfo *node)
+{
+    int32_t n = 0;
+
+    for (const CachedPod *pod = node->pods; pod != NULL; pod = pod->next_on_node)
+        n += pod_counter_counts_pod(state->counter, pod->pod) ? 1 : 0;
+    return n;
+}
+
+/* The counters know all pods of a domain; those on its nodes that do not count are taken off. Mostly there are none. */
+static void
+count_outside(Cycle *cycle, SpreadState *state)
+{
+    const GArray *counts = pod_counter_counts(state->counter);
+    unsigned n;
+    NodeInfo *const *nodes = scheduler_cache_nodes(cycle->view->cache, &n);
+
+    state->first_outside = cycle->outside->len;
+    state->n_outside = counts->len;
+    g_array_set_size(cycle->outside, cycle->outside->len + counts->len);
+    int32_t *outside = &g_array_index(cycle->outside, int32_t, state->first_outside);
+    for (unsigned i = 0; pod_counter_total(state->counter) > 0 && i < n; i++) {
+        int32_t domain = node_domain(&nodes[i]->domains, state->topology);
+        if (pod_counter_get(state->counter, domain) > 0 &&
+            !is_eligible(cycle, nodes[i], state->do_not_schedule))
+            outside[domain] += count_on_node(state, nodes[i]);
+    }
+}
+
+/* Pods of the constraint in a domain, on nodes that count. */
+static int32_t
+count_in_domain(const Cycle *cycle, const SpreadState *state, int32_t domain)
+{
+    int32_t count = pod_counter_get(state->counter, domain);
+
+    if (domain >= 0 && (unsigned)domain < state->n_outside)
+        count -= g_array_index(cycle->outside, int32_t, state->first_outside + (unsigned)domain);
+    return count;
 }
 
 /* Counting different domains: a new count, and whether a domain is new in it. */
@@ -98,11 +151,11 @@ find_minimum(Cycle *cycle, SpreadState *state)
     begin_marks(cycle);
     state->min_count = INT32_MAX;
     for (unsigned i = 0; i < n; i++) {
-        if (!is_eligible(cycle, nodes[i]))
+        if (!is_eligible(cycle, nodes[i], TRUE))
             continue;
         int32_t domain = node_domain(&nodes[i]->domains, state->topology);
         n_domains += mark(cycle, domain) ? 1 : 0;
-        state->min_count = MIN(state->min_count, pod_counter_get(state->counter, domain));
+        state->min_count = MIN(state->min_count, count_in_domain(cycle, state, domain));
     }
     if (n_domains < state->min_domains)
         state->min_count = 0;
@@ -118,6 +171,7 @@ topology_spread_pre_filter(Cycle *cycle)
         SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
         if (!state->do_not_schedule)
             continue;
+        count_outside(cycle, state);
         find_minimum(cycle, state);
         any = TRUE;
     }
@@ -139,7 +193,7 @@ topology_spread_filter(Cycle *cycle, const NodeInfo *node)
                 "node(s) didn't match pod topology spread constraints (missing required label)");
             return VERDICT_UNRESOLVABLE;
         }
-        int32_t skew = pod_counter_get(state->counter, domain) + (state->matches_itself ? 1 : 0) -
+        int32_t skew = count_in_domain(cycle, state, domain) + (state->matches_itself ? 1 : 0) -
                        state->min_count;
         if (skew > state->max_skew) {
             cycle_reason(cycle, "node(s) didn't match pod topology spread constraints");
@@ -155,12 +209,16 @@ topology_spread_filter(Cycle *cycle, const NodeInfo *node)
 static gboolean
 is_ignored(const Cycle *cycle, const NodeInfo *node)
 {
-    for (unsigned i = 0; cycle->pod->spec->n_spread > 0 && i < cycle->spread->len; i++) {
-        const SpreadState *state = &g_array_index(cycle->spread, SpreadState, i);
-        if (!state->do_not_schedule && node_domain(&node->domains, state->topology) < 0)
-            return TRUE;
-    }
-    return FALSE;
+    return cycle->pod->spec->n_spread > 0 && lacks_label(cycle, node, FALSE);
+}
+
+/* Whether some node may not count (VF-64). */
+static gboolean
+is_picky(const Pod *pod)
+{
+    const PodSpec *spec = pod->spec;
+
+    return spec->n_spread > 0 || spec->node_selector != NULL || spec->required_nodes != NULL;
 }
 
 /* VF-65: how many domains the feasible nodes are in; by host names that is how many nodes there are. */
@@ -192,6 +250,8 @@ topology_spread_pre_score(Cycle *cycle)
         if (state->do_not_schedule)
             continue;
         state->weight = pm_log((double)count_domains(cycle, state) + 2);
+        if (is_picky(cycle->pod))
+            count_outside(cycle, state);
         any = TRUE;
     }
     return any;
@@ -210,12 +270,11 @@ topology_spread_score(Cycle *cycle, const NodeInfo *node)
         return IGNORED_SCORE;
     for (unsigned i = 0; i < cycle->spread->len; i++) {
         const SpreadState *state = &states[i];
-        const GArray *counts = pod_counter_counts(state->counter);
         int32_t domain = node_domain(&node->domains, state->topology);
         if (state->do_not_schedule || domain < 0)
             continue;
-        int32_t count = (unsigned)domain < counts->len ? g_array_index(counts, int32_t, domain) : 0;
-        score += (double)count * state->weight + (double)(state->max_skew - 1);
+        score += (double)count_in_domain(cycle, state, domain) * state->weight +
+                 (double)(state->max_skew - 1);
     }
     return (int64_t)(score + 0.5);
 }

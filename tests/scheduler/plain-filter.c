@@ -35,8 +35,8 @@ plain_cluster_init(PlainCluster *self)
 void
 plain_cluster_clear(PlainCluster *self)
 {
-    GPtrArray *const lists[] = {self->nodes,   self->csi_nodes, self->pods,
-                                self->claims,  self->volumes,   self->classes,
+    GPtrArray *const lists[] = {self->nodes,   self->csi_nodes,  self->pods,
+                                self->claims,  self->volumes,    self->classes,
                                 self->drivers, self->capacities, self->attachments};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(lists); i++)
@@ -139,8 +139,9 @@ selects_node(const NodeSelector *selector, const StringMap *labels, const char *
 {
     for (unsigned i = 0; selector != NULL && i < selector->n_terms; i++) {
         const NodeSelectorTerm *term = &selector->terms[i];
-        gboolean says_something = term->field_name != NULL ||
-                                  (term->expressions != NULL && term->expressions->n_requirements > 0);
+        gboolean says_something =
+            term->field_name != NULL ||
+            (term->expressions != NULL && term->expressions->n_requirements > 0);
         if (says_something &&
             (term->field_name == NULL ||
              (node_name != NULL && strcmp(term->field_name, node_name) == 0)) &&
@@ -502,8 +503,8 @@ volume_limits(Asked *asked)
         add_volume_names(asked->cluster, other, all);
     }
     add_attached_names(asked, all);
-    for (unsigned i = 0; csi_node != NULL && csi_node->drivers != NULL && i < csi_node->drivers->n_items;
-         i++) {
+    for (unsigned i = 0;
+         csi_node != NULL && csi_node->drivers != NULL && i < csi_node->drivers->n_items; i++) {
         const CsiNodeDriver *driver = &csi_node->drivers->items[i];
         unsigned n_new = count_of_driver(new, of_pods, driver->name);
         if (driver->allocatable_count >= 0 && n_new > 0 &&
@@ -639,8 +640,7 @@ find_volumes(const PlainCluster *cluster,
 
     for (unsigned i = 0; i < sorted->len; i++) {
         const Claim *claim = sorted->pdata[i];
-        const char *selected =
-            label(claim->meta.annotations, "volume.kubernetes.io/selected-node");
+        const char *selected = label(claim->meta.annotations, "volume.kubernetes.io/selected-node");
         if (selected != NULL && strcmp(selected, node->meta.key->name) != 0)
             return NO_VOLUMES;
     }
@@ -703,10 +703,10 @@ plain_choices(const PlainCluster *cluster, const Pod *pod, const Node *node)
         const Claim *claim = claim_of(cluster, pod, i);
         for (unsigned k = 0; k < sorted->len; k++) {
             if (sorted->pdata[k] == claim)
-                g_string_append_printf(
-                    text, "%s=%s ", claim->meta.key->name,
-                    chosen->pdata[k] == claim ? "new"
-                                              : ((const Object *)chosen->pdata[k])->key->name);
+                g_string_append_printf(text, "%s=%s ", claim->meta.key->name,
+                                       chosen->pdata[k] == claim
+                                           ? "new"
+                                           : ((const Object *)chosen->pdata[k])->key->name);
         }
     }
     return g_string_free(text, FALSE);
@@ -881,8 +881,7 @@ shares_domain(const Asked *asked, const Pod *other, const char *key)
     const Node *node = node_of(asked->cluster, other);
     const char *domain = label(node_labels(asked), key);
 
-    return node != NULL && domain != NULL &&
-           g_strcmp0(label(node->meta.labels, key), domain) == 0;
+    return node != NULL && domain != NULL && g_strcmp0(label(node->meta.labels, key), domain) == 0;
 }
 
 /* VF-71: is there a pod that all required terms are about in the domain of each? */
@@ -940,8 +939,7 @@ pod_affinity(Asked *asked)
     }
     for (unsigned i = 0; i < pods->len; i++) {
         if (repels(asked, pods->pdata[i], asked->pod, pods->pdata[i]))
-            return reject(asked, FALSE,
-                          "node(s) didn't satisfy existing pods anti-affinity rules");
+            return reject(asked, FALSE, "node(s) didn't satisfy existing pods anti-affinity rules");
     }
     return TRUE;
 }

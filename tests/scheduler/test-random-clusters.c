@@ -80,7 +80,7 @@ set_label(World *self, void *object, const char *key, const char *value)
 }
 
 static SelectRequirement
-requirement(World *self, const char *key, SelectOperator operator, const char *value)
+requirement(World *self, const char *key, SelectOperator operator, const char * value)
 {
     return (SelectRequirement){
         .key = intern(self, key),
@@ -129,11 +129,8 @@ random_node_selector(World *self)
 /* ---- What there is from the start: classes, drivers, capacities, volumes, claims ---- */
 
 static void
-add_class(World *self,
-          const char *name,
-          const char *provisioner,
-          BindingMode mode,
-          gboolean is_narrow)
+add_class(
+    World *self, const char *name, const char *provisioner, BindingMode mode, gboolean is_narrow)
 {
     StorageClass *class =
         STORAGE_CLASS(object_new(objects_key(self->base.objects, KIND_STORAGE_CLASS, NULL, name)));
@@ -177,9 +174,8 @@ add_capacity(World *self, unsigned i)
     capacity->capacity_bytes = one_in(self, 5) ? -1 : (int64_t)below(self, 12) * GIB;
     capacity->maximum_bytes = one_in(self, 2) ? -1 : (int64_t)below(self, 12) * GIB;
     if (!one_in(self, 6))
-        capacity->topology =
-            one_in(self, 3) ? label_selector_new(NULL, 0)
-                            : selector_of(self, ZONE, one_of(self, "a b c"));
+        capacity->topology = one_in(self, 3) ? label_selector_new(NULL, 0)
+                                             : selector_of(self, ZONE, one_of(self, "a b c"));
     plain_put(self->plain.capacities, storage_world_create(&self->base, capacity));
 }
 
@@ -221,8 +217,8 @@ add_free_volume(World *self)
 static void
 add_volume_of_claim(World *self, const Claim *claim, gboolean names)
 {
-    Volume *volume = random_volume(
-        self, names ? claim->volume_name : numbered(self, "v", ++self->n_volumes));
+    Volume *volume =
+        random_volume(self, names ? claim->volume_name : numbered(self, "v", ++self->n_volumes));
 
     volume->claim_ref.claim = claim->meta.key;
     if (names || one_in(self, 2))
@@ -316,8 +312,8 @@ draw_volumes(World *self, Pod *pod)
         gboolean is_ephemeral = !is_shared && one_in(self, 8);
         volumes[i].name = numbered(self, "data", i);
         volumes[i].ephemeral = is_ephemeral;
-        volumes[i].claim_name = numbered(self, "c", is_shared ? below(self, self->n_claims) + 1
-                                                              : self->n_claims + 1);
+        volumes[i].claim_name =
+            numbered(self, "c", is_shared ? below(self, self->n_claims) + 1 : self->n_claims + 1);
         if (is_ephemeral)
             volumes[i].claim_name = strings_internf(objects_strings(self->base.objects), "%s-%s",
                                                     pod->meta.key->name, volumes[i].name);
@@ -396,8 +392,8 @@ static Pod *
 random_pod(World *self)
 {
     const char *namespace = one_in(self, 8) ? "other" : "default";
-    ObjectKey *key = objects_key(self->base.objects, KIND_POD, namespace,
-                                 numbered(self, "p", ++self->n_pods));
+    ObjectKey *key =
+        objects_key(self->base.objects, KIND_POD, namespace, numbered(self, "p", ++self->n_pods));
     Pod *pod = POD(object_new(key));
     PodSpec *spec = pod->spec = pod->spec == NULL ? pod_spec_new() : pod->spec;
 
@@ -507,8 +503,8 @@ set_limits(World *self)
 
     if (node == NULL)
         return;
-    CsiNode *csi_node = CSI_NODE(
-        object_new(objects_key(self->base.objects, KIND_CSI_NODE, NULL, node->key->name)));
+    CsiNode *csi_node =
+        CSI_NODE(object_new(objects_key(self->base.objects, KIND_CSI_NODE, NULL, node->key->name)));
     csi_node->drivers = csi_node_drivers_new(drivers, 1 + below(self, 2));
     scheduler_cache_set_csi_node(self->cache, node->key, csi_node);
     plain_put(self->plain.csi_nodes, &csi_node->meta);
@@ -523,9 +519,8 @@ attach(World *self)
 
     if (node == NULL || volume == NULL)
         return;
-    Attachment *attachment =
-        ATTACHMENT(object_new(objects_key(self->base.objects, KIND_ATTACHMENT, NULL,
-                                          numbered(self, "va", ++self->n_attachments))));
+    Attachment *attachment = ATTACHMENT(object_new(objects_key(
+        self->base.objects, KIND_ATTACHMENT, NULL, numbered(self, "va", ++self->n_attachments))));
     attachment->attacher = one_of(self, "csi.a csi.b");
     attachment->node_name = node->key->name;
     attachment->volume_name = volume->key->name;
@@ -744,7 +739,11 @@ expected_nodes(World *self, const GPtrArray *feasible, unsigned start, unsigned 
 }
 
 static gboolean
-compare_nodes(World *self, const Pod *pod, const GPtrArray *feasible, const CycleResult *result, unsigned start)
+compare_nodes(World *self,
+              const Pod *pod,
+              const GPtrArray *feasible,
+              const CycleResult *result,
+              unsigned start)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     unsigned n_examined;

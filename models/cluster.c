@@ -14,6 +14,8 @@ typedef struct {
     CsiDriver *driver;
     Process *process;  /* NULL: not running */
     GPtrArray *models; /* of Component */
+    void *disk;        /* (owned): Component.disk */
+    void (*free_disk)(void *disk);
 } Instance;
 
 typedef struct {
@@ -63,6 +65,8 @@ instance_free(void *data)
 
     instance_stop(self);
     g_ptr_array_unref(self->models);
+    if (self->disk != NULL)
+        self->free_disk(self->disk);
     g_free(self->options);
     g_free(self);
 }
@@ -180,6 +184,9 @@ start_model(Instance *self, unsigned row)
     component->driver_name = class->process->scope == PER_DRIVER ? self->instance : NULL;
     component->node_name = class->process->scope == PER_NODE ? self->instance : NULL;
     component->order = model_order(row, self->number);
+    component->disk = &self->disk;
+    if (class->free_disk != NULL)
+        self->free_disk = class->free_disk;
     component->started_late = sim_now(options->sim) > 0;
     add_clients(self->cluster, component);
     g_ptr_array_add(self->models, component);

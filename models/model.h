@@ -64,6 +64,7 @@ typedef struct {
     uint64_t
         order; /* for tickers: unique, registry order then instance; + k for a model's k-th ticker, k < 16 */
     GQueue plans; /* of Plan, under way */
+    void **disk; /* what it keeps on its machine: outlives crashes; NULL at first */
     gboolean
         started_late; /* after a crash, not with the cluster: its informers are synced, its memory is empty */
 } Component;
@@ -82,6 +83,7 @@ struct ModelClass {
     void (*clear)(void *self); /* frees what init() and changes made */
     /* The one place where private state changes because of a plan (DESIGN §2, 4). May be NULL. */
     void (*apply_change)(void *self, const PlanChange *change);
+    void (*free_disk)(void *disk); /* NULL: it keeps nothing. One model of a process at most does */
 };
 
 extern const ModelClass *const

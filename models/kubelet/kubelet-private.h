@@ -39,6 +39,7 @@ struct PodMount {
     MountState state;
     gboolean desired;
     gboolean remount_required; /* KVM-52 */
+    gboolean rebuilt;          /* found on the disk, and not mounted since (KVM-61) */
 };
 
 /* Names of operations, KVM-39. */
@@ -83,6 +84,7 @@ struct NodeVolume {
     gboolean reported_in_use;
     gboolean in_actual;      /* attached, as far as the kubelet minds (KVM-14) */
     gboolean size_known;     /* of the claim (KVM-36) */
+    gboolean rebuilt;        /* some mount of it was found on the disk (KVM-61) */
     gboolean due;            /* in kubelet->due */
     gboolean only_offline;   /* the driver does not expand it while it is in use (KVM-56) */
     gboolean failed_finally; /* the last NodeExpandVolume did (RSZ-54.5) */
@@ -127,6 +129,7 @@ struct PodWorker {
     gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
     /* In kubelet->unprocessed: not read by the populator since its last sync (KVM-23). */
     gboolean queued;
+    gboolean rebuilt;       /* found on the disk, and not yet in the API */
     gboolean gone;          /* the object is not in the API any more */
     gboolean report_queued; /* in kubelet->reports */
     GList report_link;
@@ -156,6 +159,9 @@ struct Kubelet {
     unsigned n_plugins;
     gboolean reporting_status;
     gboolean reporting_pod;
+    /* Volumes were found on the disk, and since then the Node has not been read (KVM-64), the populator has not been through. */
+    gboolean awaits_node;
+    gboolean awaits_populator;
 
     /* From here on NULL or empty until the first pod arrives. */
     Informer *drivers;      /* CSIDriver objects */
@@ -191,6 +197,8 @@ typedef enum {
     CHANGE_IN_ACTUAL,          /* pointer: PendingOperation */
     CHANGE_DEVICE,             /* pointer: PendingOperation; number: MountState */
     CHANGE_MOUNT,              /* pointer: PendingOperation; number: MountState */
+    CHANGE_DIRECTORY,          /* pointer: PendingOperation: its mount has one on the disk */
+    CHANGE_NODE_READ,          /* object: the Node */
     CHANGE_REPORTED_IN_USE,    /* pointer: StringList */
     CHANGE_REGISTERED,         /* pointer: NodePlugin; number: gboolean */
     CHANGE_REGISTRATION_TRIED, /* pointer: NodePlugin */
@@ -214,6 +222,12 @@ gboolean pod_worker_relist(void *kubelet);
 void pod_worker_apply(Kubelet *self, const PlanChange *change);
 /* Something that its step under way may wait for has changed. */
 void pod_worker_wake(PodWorker *self);
+/* Of this life of the pod. Returns: (borrowed): NULL: none */
+PodWorker *pod_worker_find(const Kubelet *self, const Object *pod);
+/* For a pod of which only the directories are known. */
+PodWorker *pod_worker_rebuild(Kubelet *self, const Object *pod);
+/* All pods are known: if this one is not, it has gone. */
+void pod_worker_sources_ready(PodWorker *self);
 /* Frees it if nothing is left of the pod. */
 void pod_worker_maybe_free(PodWorker *self);
 /* Its next periodic sync (KVM-8) will find something. */
@@ -253,6 +267,9 @@ gboolean node_volume_is_listed(const NodeVolume *self); /* in the cached Node's 
 gboolean node_volume_requires_remount(const NodeVolume *self); /* KVM-52 */
 /* The volumes of a pod that runs already are in both states, mounted as @state says. Read at once and without requests. */
 void volume_manager_adopt(PodWorker *worker, MountState state);
+
+/* The mount is in actual state, perhaps mounted: KVM-61. @pv: as above */
+void volume_manager_rebuild(PodMount *mount, const Object *pv);
 
 /* How many of the rules of a mount apply to these facts; for tests: always one. */
 unsigned volume_manager_rules_matching(unsigned facts);
@@ -298,6 +315,21 @@ void volume_expansion_apply(const PlanChange *change);
 /* How many of its rules apply to these facts; for tests: always one. */
 unsigned volume_expansion_rules_matching(unsigned facts);
 extern const unsigned volume_expansion_facts_end;
+
+/* ---- reconstruct.c: what outlives the kubelet ---- */
+
+/* A volume's directory in its pod's: there from before it is published until after it has been unpublished. */
+void reconstruct_add_directory(Kubelet *self, const PodMount *mount);
+void reconstruct_remove_directory(Kubelet *self, const PodMount *mount); /* none is fine */
+void reconstruct_free_disk(void *disk);
+/* As a kubelet starts: first this, then it hears of its pods, then that. */
+void reconstruct_volumes(Kubelet *self);
+void reconstruct_sources_ready(Kubelet *self);
+/* Nothing is unmounted before it is known what is wanted and what is attached (KVM-33). */
+gboolean reconstruct_may_unmount(const Kubelet *self);
+void reconstruct_populated(Kubelet *self); /* the populator has been through */
+void reconstruct_read_node(Kubelet *self); /* makes the reconciler's pass a long one */
+void reconstruct_apply(Kubelet *self, const PlanChange *change);
 
 /* ---- node-status.c ---- */
 

@@ -115,8 +115,10 @@ kubelet_init(void *data)
     self->nodes = process_informer(process, KIND_NODE, node);
     node_status_init(self);
     plugin_registration_init(self);
+    reconstruct_volumes(self);
     informer_add_handler(self->nodes, volume_manager_on_node, self);
     informer_add_handler(process_informer(process, KIND_POD, node), pod_worker_on_pod, self);
+    reconstruct_sources_ready(self);
 }
 
 static void
@@ -173,7 +175,11 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_IN_ACTUAL:
     case CHANGE_DEVICE:
     case CHANGE_MOUNT:
+    case CHANGE_DIRECTORY:
         volume_manager_apply(self, change);
+        return;
+    case CHANGE_NODE_READ:
+        reconstruct_apply(self, change);
         return;
     case CHANGE_REPORTED_IN_USE:
         node_status_apply(self, change);
@@ -202,4 +208,5 @@ const ModelClass kubelet_class = {
     .init = kubelet_init,
     .clear = kubelet_clear,
     .apply_change = apply_change,
+    .free_disk = reconstruct_free_disk,
 };

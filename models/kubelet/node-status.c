@@ -140,6 +140,8 @@ status_round(void *data)
     const Object *object = informer_get(self->nodes, self->node_key);
     g_autoptr(StringList) list = volumes_in_use(self);
 
+    if (self->awaits_node) /* KVM-65; woken when it has been read */
+        return FALSE;
     if (object == NULL || self->reporting_status)
         return object != NULL;
     if (string_list_equal(((const Node *)object)->volumes_in_use, list))

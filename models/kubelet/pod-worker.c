@@ -561,7 +561,8 @@ pod_worker_maybe_free(PodWorker *self)
 }
 
 /* A pod that the kubelet finds Running as it starts: its containers run. With the cluster's start its volumes are mounted, as
- * far as the kubelet knows; after a restart they perhaps are, so they are staged and published once more (KVM-61, KVM-63). */
+ * far as the kubelet knows; after a restart those perhaps are that have a directory, so they are staged and published once more
+ * (KVM-61, KVM-63). */
 static void
 worker_adopt(PodWorker *self)
 {
@@ -571,15 +572,17 @@ worker_adopt(PodWorker *self)
     self->view = VIEW_RUNNING;
     self->viewed_at = self->seen_at;
     self->wants_step = restarted;
-    volume_manager_adopt(self, restarted ? MOUNT_UNCERTAIN : MOUNT_DONE);
+    if (!restarted)
+        volume_manager_adopt(self, MOUNT_DONE);
 }
 
-/* A pod that was stopped before the kubelet started again, and is to be deleted: how much of its way back was left is not known,
- * so its volumes are unpublished and unstaged once more; then its object goes (KVM-49, KVM-61). */
+/* A pod that was stopped before the kubelet started: its volumes are unpublished that still have a directory, then its object
+ * goes if it is to (KVM-49, KVM-61). With the cluster's start it is not known which: all, once more. */
 static void
 worker_adopt_stopped(PodWorker *self)
 {
-    volume_manager_adopt(self, MOUNT_UNCERTAIN);
+    if (!self->kubelet->base.started_late)
+        volume_manager_adopt(self, MOUNT_UNCERTAIN);
     self->was_running = self->stopped = TRUE;
     self->step = WORKER_TERMINATED;
     self->wants_step = TRUE;
@@ -587,8 +590,8 @@ worker_adopt_stopped(PodWorker *self)
     worker_go(self);
 }
 
-static PodWorker *
-find_worker(const Kubelet *self, const Object *pod)
+PodWorker *
+pod_worker_find(const Kubelet *self, const Object *pod)
 {
     for (unsigned i = 0; self->workers != NULL && i < self->workers->len; i++) {
         PodWorker *worker = self->workers->pdata[i];
@@ -598,14 +601,46 @@ find_worker(const Kubelet *self, const Object *pod)
     return NULL;
 }
 
+PodWorker *
+pod_worker_rebuild(Kubelet *self, const Object *pod)
+{
+    PodWorker *worker = worker_new(self, pod);
+
+    worker->rebuilt = TRUE;
+    return worker;
+}
+
+void
+pod_worker_sources_ready(PodWorker *self)
+{
+    if (!self->rebuilt)
+        return;
+    self->rebuilt = FALSE;
+    self->gone = self->stopped = TRUE;
+    self->step = WORKER_FINISHED;
+}
+
 static void
-on_new_pod(Kubelet *self, const Object *pod)
+replace_pod(PodWorker *worker, const Object *pod)
+{
+    object_unref(worker->pod);
+    worker->pod = object_ref(pod);
+}
+
+/* @worker: of its directories; NULL: there are none */
+static void
+on_new_pod(Kubelet *self, PodWorker *worker, const Object *pod)
 {
     gboolean is_terminal = pod_is_terminal(POD_CONST(pod));
 
-    if (is_terminal && !object_is_deleted(pod)) /* nothing of it is on this node any more */
-        return;
-    PodWorker *worker = worker_new(self, pod);
+    if (worker != NULL) {
+        worker->rebuilt = FALSE;
+        replace_pod(worker, pod);
+    } else if (is_terminal && !object_is_deleted(pod)) {
+        return; /* nothing of it is on this node any more */
+    } else {
+        worker = worker_new(self, pod);
+    }
     if (is_terminal) {
         worker_adopt_stopped(worker);
         return;
@@ -623,8 +658,7 @@ on_new_pod(Kubelet *self, const Object *pod)
 static void
 on_changed_pod(PodWorker *worker, const Object *before, const Object *pod)
 {
-    object_unref(worker->pod);
-    worker->pod = object_ref(pod);
+    replace_pod(worker, pod);
     if (object_is_deleted(pod) ||
         (pod_is_terminal(POD_CONST(pod)) && worker->step == WORKER_SYNC)) {
         worker_terminate(worker);
@@ -644,7 +678,7 @@ pod_worker_on_pod(void *data, const Object *before, const Object *after)
 {
     Kubelet *self = data;
     const Object *pod = after == NULL ? before : after;
-    PodWorker *worker = find_worker(self, pod);
+    PodWorker *worker = pod_worker_find(self, pod);
 
     if (after == NULL) {
         if (worker == NULL)
@@ -654,8 +688,8 @@ pod_worker_on_pod(void *data, const Object *before, const Object *after)
         if (worker->stopped)
             volume_populator_remove(worker); /* KVM-27: what was never mounted leaves only now */
         pod_worker_maybe_free(worker);
-    } else if (worker == NULL) {
-        on_new_pod(self, after);
+    } else if (worker == NULL || worker->rebuilt) {
+        on_new_pod(self, worker, after);
     } else {
         on_changed_pod(worker, before, after);
     }

@@ -384,6 +384,7 @@ tear_down(Kubelet *self, NodeVolume *volume)
     case DROP:
         volume->in_actual = FALSE;
         volume->size_known = FALSE;
+        volume->rebuilt = FALSE;
         volume_expansion_forget(volume);
         if (volume->attachable)
             node_status_changed(self);
@@ -397,18 +398,21 @@ volume_manager_reconcile(void *data)
 {
     Kubelet *self = data;
     GPtrArray *due = self->due;
+    gboolean may_unmount = reconstruct_may_unmount(self);
 
     self->due = self->passing;
     self->passing = due;
     for (unsigned i = 0; i < due->len; i++)
         ((NodeVolume *)due->pdata[i])->due = FALSE;
-    for (unsigned i = 0; i < due->len; i++)
+    for (unsigned i = 0; may_unmount && i < due->len; i++)
         unmount_volumes(self, due->pdata[i]);
     for (unsigned i = 0; i < due->len; i++)
         mount_volumes(self, due->pdata[i]);
-    for (unsigned i = 0; i < due->len; i++)
+    for (unsigned i = 0; may_unmount && i < due->len; i++)
         tear_down(self, due->pdata[i]); /* may free it */
     g_ptr_array_set_size(due, 0);
+    if (self->awaits_node)
+        reconstruct_read_node(self);
     return FALSE; /* who makes a volume due again wakes the loop */
 }
 
@@ -437,6 +441,9 @@ mount_changed(PodMount *mount, MountState state)
 {
     mount->state = state;
     mount->remount_required = FALSE;
+    mount->rebuilt &= state != MOUNT_DONE;
+    if (state == MOUNT_NONE)
+        reconstruct_remove_directory(mount->worker->kubelet, mount);
     pod_worker_wake(mount->worker);
     if (mount->desired && mount->worker->stopped)
         volume_populator_remove(mount->worker); /* KVM-27: now there is a trace of it */
@@ -448,7 +455,6 @@ volume_manager_apply(Kubelet *self, const PlanChange *change)
     const PendingOperation *operation = change->pointer;
     NodeVolume *volume = operation->volume;
 
-    (void)self;
     switch ((unsigned)change->what) {
     case CHANGE_IN_ACTUAL:
         volume->in_actual = TRUE;
@@ -458,6 +464,9 @@ volume_manager_apply(Kubelet *self, const PlanChange *change)
         return;
     case CHANGE_DEVICE:
         volume->device = (MountState)change->number;
+        return;
+    case CHANGE_DIRECTORY:
+        reconstruct_add_directory(self, operation->target);
         return;
     default:
         mount_changed(operation->target, (MountState)change->number);
@@ -501,6 +510,7 @@ adopt_mount(Kubelet *self, PodMount *mount, MountState state)
     volume_expansion_desire(volume, mount);
     if (volume->plugin->device_mountable)
         volume->device = state;
+    reconstruct_add_directory(self, mount);
 }
 
 void
@@ -508,4 +518,22 @@ volume_manager_adopt(PodWorker *worker, MountState state)
 {
     for (unsigned i = 0; i < worker->n_mounts; i++)
         adopt_mount(worker->kubelet, &worker->mounts[i], state);
+}
+
+/* ---- A kubelet that was there before ---- */
+
+void
+volume_manager_rebuild(PodMount *mount, const Object *pv)
+{
+    Kubelet *self = mount->worker->kubelet;
+    NodeVolume *volume = volume_manager_add(self, pv, mount);
+
+    link_mount(volume, mount);
+    mount->state = MOUNT_UNCERTAIN;
+    mount->rebuilt = TRUE;
+    volume->in_actual = volume->size_known = TRUE;
+    volume->rebuilt = TRUE;
+    if (volume->plugin->device_mountable)
+        volume->device = MOUNT_UNCERTAIN;
+    volume_manager_due(volume);
 }

@@ -294,13 +294,13 @@ add_mapped_events(Plan *plan, const PendingOperation *operation)
                name, object_uid_format(operation->target->worker->uid, uid));
 }
 
-/* KVM-15: a final error takes back what was uncertain. */
+/* KVM-15: a final error takes back what was uncertain, but not what another kubelet may have done (KVM-61). */
 static MountState
-state_after_error(const Plan *plan)
+state_after_error(const Plan *plan, gboolean rebuilt)
 {
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
 
-    return error_class(response->code) == ERROR_UNCERTAIN ? MOUNT_UNCERTAIN : MOUNT_NONE;
+    return rebuilt || error_class(response->code) == ERROR_UNCERTAIN ? MOUNT_UNCERTAIN : MOUNT_NONE;
 }
 
 static void
@@ -312,7 +312,8 @@ decide_published(const void *self, Plan *plan)
     if (has_failed(plan)) {
         plan_because(plan, "KVM-15");
         if (operation->target->state != MOUNT_DONE) /* else a remount (KVM-52): still wanted */
-            add_change(plan, CHANGE_MOUNT, operation, state_after_error(plan));
+            add_change(plan, CHANGE_MOUNT, operation,
+                       state_after_error(plan, operation->target->rebuilt));
         add_failure(plan, operation, words_of(operation)->set_up,
                     plan_message(plan, plan_last_step(plan)));
         return;
@@ -352,6 +353,7 @@ decide_publish(const void *data, Plan *plan)
     plan_because(plan, "KVM-43");
     add_capabilities(self, plan, operation);
     add_capabilities(self, plan, operation);
+    add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
     add_call(self, plan, operation, request);
     plan_then(plan, decide_published);
 }
@@ -362,6 +364,7 @@ add_set_up(const Kubelet *self, Plan *plan, const PendingOperation *operation)
 {
     plan_because(plan, "KVM-43");
     if (!is_csi(operation)) {
+        add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
         plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
         add_mounted(plan, operation);
         return;
@@ -384,7 +387,8 @@ decide_staged(const void *data, Plan *plan)
 
     if (has_failed(plan)) {
         plan_because(plan, "KVM-15");
-        add_change(plan, CHANGE_DEVICE, operation, state_after_error(plan));
+        add_change(plan, CHANGE_DEVICE, operation,
+                   state_after_error(plan, operation->volume->rebuilt));
         add_failure(plan, operation, words_of(operation)->device,
                     plan_message(plan, plan_last_step(plan)));
         return;

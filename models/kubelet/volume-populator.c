@@ -19,11 +19,9 @@ populate_mount(const Populate *self)
 }
 
 static void
-add_change(
-    Plan *plan, KubeletChange what, const Populate *populate, const char *text, const Object *pv)
+add_change(Plan *plan, KubeletChange what, const Populate *populate, const char *text)
 {
-    plan_change(plan,
-                &(PlanChange){.what = (int)what, .pointer = populate, .text = text, .object = pv});
+    plan_change(plan, &(PlanChange){.what = (int)what, .pointer = populate, .text = text});
 }
 
 /* ---- What a claim must be: KVM-24 ---- */
@@ -143,7 +141,7 @@ static void decide_populate(const void *self, Plan *plan);
 static void
 add_next(Plan *plan, const Populate *populate)
 {
-    add_change(plan, CHANGE_POPULATE_NEXT, populate, NULL, NULL);
+    add_change(plan, CHANGE_POPULATE_NEXT, populate, NULL);
     plan_then(plan, decide_populate);
 }
 
@@ -158,10 +156,13 @@ decide_volume(const void *data, Plan *plan)
 
     if (error != NULL) {
         plan_because(plan, "KVM-24.6");
-        add_change(plan, CHANGE_POPULATE_ERROR, populate, error, NULL);
+        add_change(plan, CHANGE_POPULATE_ERROR, populate, error);
     } else {
         plan_because(plan, "KVM-23");
-        add_change(plan, CHANGE_POPULATE_VOLUME, populate, NULL, plan_object(plan, step));
+        plan_change(plan, &(PlanChange){.what = CHANGE_POPULATE_VOLUME,
+                                        .pointer = populate,
+                                        .object = plan_object(plan, step),
+                                        .number = CLAIM_CONST(claim)->capacity_bytes});
     }
     add_next(plan, populate);
 }
@@ -181,7 +182,7 @@ decide_claim(const void *data, Plan *plan)
                                              populate_mount(populate)->spec);
         const char *cause = claim == NULL ? plan_message(plan, step) : "";
         add_change(plan, CHANGE_POPULATE_ERROR, populate,
-                   claim_error_text(plan, key, rule->error, cause), NULL);
+                   claim_error_text(plan, key, rule->error, cause));
         add_next(plan, populate);
         return;
     }
@@ -200,7 +201,7 @@ decide_populate(const void *data, Plan *plan)
 
     plan_because(plan, "KVM-23");
     if (populate->at >= populate->worker->n_mounts) {
-        add_change(plan, CHANGE_POPULATE_DONE, populate, NULL, NULL);
+        add_change(plan, CHANGE_POPULATE_DONE, populate, NULL);
         return;
     }
     plan_get(plan,
@@ -211,7 +212,7 @@ decide_populate(const void *data, Plan *plan)
 }
 
 static void
-populate_volume(Kubelet *self, const Populate *populate, const Object *pv)
+populate_volume(Kubelet *self, const Populate *populate, const Object *pv, int64_t claim_bytes)
 {
     PodMount *mount = &populate->worker->mounts[populate->at];
 
@@ -219,6 +220,8 @@ populate_volume(Kubelet *self, const Populate *populate, const Object *pv)
     if (mount->volume != NULL && mount->volume->pv->key != pv->key)
         return;
     volume_manager_desire(volume_manager_add(self, pv, mount), mount);
+    if (mount->volume->in_actual && mount->volume->actual_bytes == 0) /* KVM-26: it was rebuilt */
+        mount->volume->actual_bytes = claim_bytes;
     volume_expansion_desire(mount->volume, mount);
 }
 
@@ -250,7 +253,7 @@ volume_populator_apply(Kubelet *self, const PlanChange *change)
         pod_worker_add_error(populate->worker, change->text);
         return;
     case CHANGE_POPULATE_VOLUME:
-        populate_volume(self, populate, change->object);
+        populate_volume(self, populate, change->object, change->number);
         return;
     case CHANGE_POPULATE_NEXT:
         populate->at++;
@@ -319,14 +322,14 @@ populate_over(void *data, Plan *plan, PlanEnd end, const char *message)
     populate_next(self);
 }
 
-/* The next pod that is to run and has not been read since its last sync. */
+/* The next pod that is to run and has not been read since its last sync; after a restart all that may run (KVM-23). */
 static PodWorker *
 take_unprocessed(Kubelet *self)
 {
     while (self->populating->len > 0) {
         PodWorker *worker = g_ptr_array_steal_index(self->populating, 0);
         worker->queued = FALSE;
-        if (worker->step == WORKER_SYNC)
+        if (worker->step == WORKER_SYNC || (self->awaits_populator && !worker->stopped))
             return worker;
     }
     return NULL;
@@ -346,6 +349,7 @@ populate_next(Kubelet *self)
     if (worker == NULL) {
         g_clear_pointer(&self->populating, g_ptr_array_unref);
         remove_stopped(self);
+        reconstruct_populated(self);
         sim_ticker_end_pass(self->populator, self->unprocessed->len > 0);
         return;
     }
@@ -366,6 +370,7 @@ volume_populator_pass(void *data)
 
     if (self->unprocessed->len == 0) {
         remove_stopped(self);
+        reconstruct_populated(self);
         return FALSE;
     }
     self->populating = g_steal_pointer(&self->unprocessed);

@@ -3,6 +3,7 @@
 #include "plan-private.h"
 
 #define RECOVERY_SINCE 32
+#define SEVERAL_DEFAULTS_SINCE 26
 
 /* A process that runs, or did before it crashed. */
 typedef struct {
@@ -83,6 +84,8 @@ cluster_new(const ClusterOptions *options)
     api_options.keeps_requests = !cluster_feature_gate(
         self, "RecoverVolumeExpansionFailure",
         options->minor_version == 0 || options->minor_version >= RECOVERY_SINCE);
+    api_options.refuses_defaults =
+        options->minor_version != 0 && options->minor_version < SEVERAL_DEFAULTS_SINCE;
     self->api = api_server_new(&api_options);
     self->drivers = g_ptr_array_new_with_free_func(g_free);
     self->instances = g_ptr_array_new_with_free_func(instance_free);

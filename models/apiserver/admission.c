@@ -22,34 +22,59 @@ class_precedes(const Object *a, const Object *b)
     return a_at != b_at ? a_at > b_at : strcmp(object_name(a), object_name(b)) < 0;
 }
 
+/* @n: (out): how many there are */
 static const Object *
-default_class(const ApiServer *self)
+default_class(const ApiServer *self, unsigned *n)
 {
     Objects *objects = api_server_objects(self);
     const Object *best = NULL;
 
+    *n = 0;
+
     for (uint32_t i = 0; i < objects_n_keys(objects, KIND_STORAGE_CLASS); i++) {
         const Object *class = api_server_get(self, objects_key_at(objects, KIND_STORAGE_CLASS, i));
-        if (class != NULL && class_is_default(class) &&
-            (best == NULL || class_precedes(class, best)))
+        if (class == NULL || !class_is_default(class))
+            continue;
+        ++*n;
+        if (best == NULL || class_precedes(class, best))
             best = class;
     }
     return best;
 }
 
-static void
-admit_claim(ApiServer *self, Claim *claim)
+/* API-121: before 1.26 several defaults are an error. */
+static ApiCode
+set_default_class(const ApiServer *self, Claim *claim, GString *message)
+{
+    unsigned n;
+    const Object *class = default_class(self, &n);
+
+    if (n > 1 && !api_server_chooses_defaults(self)) {
+        g_string_printf(message,
+                        "persistentvolumeclaims \"%s\" is forbidden: Internal error occurred: %u "
+                        "default StorageClasses were found",
+                        object_name(&claim->meta), n);
+        return API_FORBIDDEN;
+    }
+    if (class != NULL)
+        claim->class_name = object_name(class);
+    return API_OK;
+}
+
+static ApiCode
+admit_claim(ApiServer *self, Claim *claim, GString *message)
 {
     Objects *objects = api_server_objects(self);
+    ApiCode code = claim->class_name == NULL &&
+                           object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS) == NULL
+                       ? set_default_class(self, claim, message)
+                       : API_OK;
 
-    if (claim->class_name == NULL &&
-        object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS) == NULL) {
-        const Object *class = default_class(self);
-        if (class != NULL)
-            claim->class_name = object_name(class);
-    }
+    if (code != API_OK)
+        return code;
     object_add_finalizer(&claim->meta, strings_intern(objects_strings(objects),
                                                       FINALIZER_PVC_PROTECTION)); /* API-123 */
+    return quota_admit_claim(self, NULL, claim, message);
 }
 
 /* The status of a new object is the server's, whatever the creator sent (API-130, API-133). */
@@ -67,8 +92,7 @@ admission_create(ApiServer *self, Object *object, GString *message)
     switch (object_kind(object)) {
     case KIND_CLAIM:
         reset_status(object);
-        admit_claim(self, CLAIM(object));
-        return quota_admit_claim(self, NULL, CLAIM_CONST(object), message);
+        return admit_claim(self, CLAIM(object), message);
     case KIND_VOLUME:
         reset_status(object);
         VOLUME(object)->phase_changed_at = object->created_at;
@@ -97,12 +121,20 @@ admission_create(ApiServer *self, Object *object, GString *message)
     return API_OK;
 }
 
+static gboolean
+data_source_is_same(const DataSource *a, const DataSource *b)
+{
+    return a->api_group == b->api_group && a->kind == b->kind && a->name == b->name &&
+           a->namespace == b->namespace;
+}
+
 /* API-131: a name is set once, a class once from nil, a request only while bound. */
 static gboolean
 claim_change_is_allowed(const Claim *before, const Claim *after)
 {
     if (before->access_modes != after->access_modes || before->volume_mode != after->volume_mode ||
-        !label_selector_equal(before->selector, after->selector))
+        !label_selector_equal(before->selector, after->selector) ||
+        !data_source_is_same(&before->data_source, &after->data_source))
         return FALSE;
     if (claim_volume_name(before)[0] != '\0' &&
         claim_volume_name(before) != claim_volume_name(after))
@@ -165,30 +197,6 @@ check_claim(ApiServer *self, const Claim *before, const Claim *after, GString *m
     return check_resize(self, before, after, message);
 }
 
-static ApiCode
-check_volume(const Volume *before, Volume *after, SimTime now, GString *message)
-{
-    if (before->source != after->source && before->source != NULL &&
-        (after->source == NULL || before->source->handle != after->source->handle ||
-         before->source->driver != after->source->driver)) {
-        g_string_printf(message,
-                        "PersistentVolume \"%s\" is invalid: spec.persistentvolumesource: "
-                        "Forbidden: spec.persistentvolumesource is immutable after creation",
-                        object_name(&before->meta));
-        return API_INVALID;
-    }
-    if (before->volume_mode != after->volume_mode) {
-        g_string_printf(message,
-                        "PersistentVolume \"%s\" is invalid: spec.volumeMode: Invalid value: field "
-                        "is immutable",
-                        object_name(&before->meta));
-        return API_INVALID;
-    }
-    if (before->phase != after->phase) /* API-134 */
-        after->phase_changed_at = now;
-    return API_OK;
-}
-
 /* API-52: an object that is being deleted gets no new finalizer. */
 static ApiCode
 check_finalizers(const Object *before, const Object *after, GString *message)
@@ -216,7 +224,9 @@ admission_update(ApiServer *self, const Object *before, Object *after, GString *
     }
     if (object_kind(before) == KIND_CLAIM)
         return check_claim(self, CLAIM_CONST(before), CLAIM_CONST(after), message);
-    if (object_kind(before) == KIND_VOLUME)
-        return check_volume(VOLUME_CONST(before), VOLUME(after), api_server_now(self), message);
-    return API_OK;
+    ApiCode code = validation_update(before, after, message);
+    if (code == API_OK && object_kind(before) == KIND_VOLUME &&
+        VOLUME_CONST(before)->phase != VOLUME_CONST(after)->phase) /* API-134 */
+        VOLUME(after)->phase_changed_at = api_server_now(self);
+    return code;
 }

@@ -9,6 +9,7 @@
 Objects *api_server_objects(const ApiServer *self);
 SimTime api_server_now(const ApiServer *self);
 gboolean api_server_keeps_requests(const ApiServer *self); /* API-132 */
+gboolean api_server_chooses_defaults(const ApiServer *self); /* API-121 */
 
 /**
  * admission_create:
@@ -18,6 +19,8 @@ gboolean api_server_keeps_requests(const ApiServer *self); /* API-132 */
 ApiCode admission_create(ApiServer *self, Object *object, GString *message);
 /* Whether @after may replace @before (API-130..138). */
 ApiCode admission_update(ApiServer *self, const Object *before, Object *after, GString *message);
+/* Whether what never changes in @after is as in @before (API-134..136). Returns: API_OK, or API_INVALID with words in @message */
+ApiCode validation_update(const Object *before, const Object *after, GString *message);
 
 /**
  * quota_admit_claim:

@@ -16,7 +16,7 @@ struct ApiServer {
     Sim *sim;
     Objects *objects;
     const Timing *timing;
-    gboolean keeps_requests;
+    gboolean keeps_requests, refuses_defaults;
     WatchHub *watches;
     GPtrArray *stored[N_KINDS]; /* of Object, by slot; NULL: no such object now */
     unsigned counts[N_KINDS];
@@ -64,6 +64,7 @@ api_server_new(const ApiServerOptions *options)
     self->objects = options->objects;
     self->timing = options->timing;
     self->keeps_requests = options->keeps_requests;
+    self->refuses_defaults = options->refuses_defaults;
     self->watches = watch_hub_new(self->sim, self->timing);
     self->latencies = sim_stream(self->sim, "api/latency");
     self->events = g_array_new(FALSE, TRUE, sizeof(ApiEvent));
@@ -108,6 +109,12 @@ gboolean
 api_server_keeps_requests(const ApiServer *self)
 {
     return self->keeps_requests;
+}
+
+gboolean
+api_server_chooses_defaults(const ApiServer *self)
+{
+    return !self->refuses_defaults;
 }
 
 const Object *

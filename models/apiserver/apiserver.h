@@ -62,6 +62,7 @@ typedef struct {
     Objects *objects;
     const Timing *timing;
     gboolean keeps_requests; /* no claim asks for less: RecoverVolumeExpansionFailure is off (API-132) */
+    gboolean refuses_defaults; /* several default classes are an error: before 1.26 (API-121) */
 } ApiServerOptions;
 
 ApiServer *api_server_new(const ApiServerOptions *options);

@@ -353,6 +353,28 @@ a_claim_without_class_gets_the_default(void **state)
     assert_string_equal(CLAIM_CONST(create(world, new_claim(world)).object)->class_name, "ant");
 }
 
+/* API-121: before 1.26 nobody chose. */
+static void
+several_defaults_were_refused(void **state)
+{
+    World *world = *state;
+
+    api_server_free(world->api);
+    world->api = api_server_new(&(ApiServerOptions){.sim = world->sim,
+                                                    .objects = world->objects,
+                                                    .timing = &world->timing,
+                                                    .refuses_defaults = TRUE});
+    create_class(world, "one", TRUE);
+    assert_string_equal(CLAIM_CONST(create(world, new_claim(world)).object)->class_name, "one");
+    create_class(world, "two", TRUE);
+    Object *claim = object_new(objects_key(world->objects, KIND_CLAIM, "default", "other"));
+    ApiResponse response = create(world, claim);
+    assert_int_equal(response.code, API_FORBIDDEN);
+    assert_string_equal(response.message,
+                        "persistentvolumeclaims \"other\" is forbidden: Internal error occurred: "
+                        "2 default StorageClasses were found");
+}
+
 static void
 an_empty_class_stays(void **state)
 {
@@ -449,6 +471,175 @@ requests_shrink_down_to_the_capacity(void **state)
                                              : "spec.resources.requests.storage: Forbidden: field "
                                                "can not be less than status.capacity"));
         }
+    }
+}
+
+static gboolean
+change_mode(Object *object, const void *data)
+{
+    (void)data;
+    VOLUME(object)->volume_mode = VOLUME_BLOCK;
+    return TRUE;
+}
+
+static gboolean
+change_affinity(Object *object, const void *data)
+{
+    (void)data;
+    node_selector_unref(VOLUME(object)->node_affinity);
+    VOLUME(object)->node_affinity = NULL;
+    return TRUE;
+}
+
+static gboolean
+change_policy(Object *object, const void *data)
+{
+    (void)data;
+    VOLUME(object)->reclaim_policy = RECLAIM_DELETE;
+    return TRUE;
+}
+
+static gboolean
+change_provisioner(Object *object, const void *word)
+{
+    STORAGE_CLASS(object)->provisioner = word;
+    return TRUE;
+}
+
+static gboolean
+change_class_policy(Object *object, const void *data)
+{
+    (void)data;
+    STORAGE_CLASS(object)->reclaim_policy = RECLAIM_RETAIN;
+    return TRUE;
+}
+
+static gboolean
+change_binding_mode(Object *object, const void *data)
+{
+    (void)data;
+    STORAGE_CLASS(object)->binding_mode = BINDING_WAIT_FOR_FIRST_CONSUMER;
+    return TRUE;
+}
+
+static gboolean
+change_parameters(Object *object, const void *word)
+{
+    StringMap *parameters = string_map_with(STORAGE_CLASS(object)->parameters, word, word);
+
+    string_map_unref(STORAGE_CLASS(object)->parameters);
+    STORAGE_CLASS(object)->parameters = parameters;
+    return TRUE;
+}
+
+static gboolean
+change_expansion(Object *object, const void *data)
+{
+    (void)data;
+    STORAGE_CLASS(object)->allow_expansion = TRUE;
+    return TRUE;
+}
+
+static gboolean
+change_attach_required(Object *object, const void *data)
+{
+    (void)data;
+    CSI_DRIVER_OBJECT(object)->attach_required ^= TRUE;
+    return TRUE;
+}
+
+static gboolean
+change_pod_info(Object *object, const void *data)
+{
+    (void)data;
+    CSI_DRIVER_OBJECT(object)->pod_info_on_mount = TRUE;
+    return TRUE;
+}
+
+static gboolean
+change_node(Object *object, const void *word)
+{
+    ATTACHMENT(object)->node_name = word;
+    return TRUE;
+}
+
+static gboolean
+change_attached(Object *object, const void *data)
+{
+    (void)data;
+    ATTACHMENT(object)->attached = TRUE;
+    return TRUE;
+}
+
+static gboolean
+change_capacity_class(Object *object, const void *word)
+{
+    STORAGE_CAPACITY(object)->class_name = word;
+    return TRUE;
+}
+
+static gboolean
+change_capacity(Object *object, const void *data)
+{
+    (void)data;
+    STORAGE_CAPACITY(object)->capacity_bytes = 1;
+    return TRUE;
+}
+
+static gboolean
+change_source(Object *object, const void *word)
+{
+    CLAIM(object)->data_source.kind = word;
+    return TRUE;
+}
+
+/* API-131, API-134, API-135, API-136: what is refused, and with which words; and beside each a change that is not. */
+static void
+some_fields_never_change(void **state)
+{
+    static const struct {
+        ObjectKind kind;
+        ObjectEdit edit;
+        const char *message; /* a part; NULL: allowed */
+    } cases[] = {
+        {KIND_VOLUME,           change_mode,            "spec.volumeMode: Invalid value"         },
+        {KIND_VOLUME,           change_affinity,
+         "nodeAffinity: Invalid value: field is immutable, except for updating from beta label to "
+         "GA"                                                                                    },
+        {KIND_VOLUME,           change_policy,          NULL                                     },
+        {KIND_STORAGE_CLASS,    change_provisioner,
+         "StorageClass.storage.k8s.io \"x\" is invalid: provisioner: Forbidden: updates to "
+         "provisioner "
+         "are forbidden."                                                                        },
+        {KIND_STORAGE_CLASS,    change_class_policy,    "updates to reclaimPolicy are forbidden."},
+        {KIND_STORAGE_CLASS,    change_parameters,      "updates to parameters are forbidden."   },
+        {KIND_STORAGE_CLASS,    change_binding_mode,    "volumeBindingMode: Invalid value"       },
+        {KIND_STORAGE_CLASS,    change_expansion,       NULL                                     },
+        {KIND_CSI_DRIVER,       change_attach_required, "spec.attachedRequired: Invalid value"   },
+        {KIND_CSI_DRIVER,       change_pod_info,        NULL                                     },
+        {KIND_ATTACHMENT,       change_node,
+         "VolumeAttachment.storage.k8s.io \"x\" is invalid: spec: Invalid value: field is "
+         "immutable"                                                                             },
+        {KIND_ATTACHMENT,       change_attached,        NULL                                     },
+        {KIND_STORAGE_CAPACITY, change_capacity_class,  "storageClassName: Invalid value"        },
+        {KIND_STORAGE_CAPACITY, change_capacity,        NULL                                     },
+        {KIND_CLAIM,            change_source,          "spec is immutable after creation"       },
+    };
+    World *world = *state;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        ObjectKey *key = objects_key(world->objects, cases[i].kind,
+                                     kind_class(cases[i].kind)->namespaced ? "default" : NULL, "x");
+        Object *object = object_new(key);
+        if (cases[i].kind == KIND_VOLUME)
+            VOLUME(object)->node_affinity = node_selector_new(NULL, 0);
+        if (api_server_get(world->api, key) == NULL)
+            create(world, object_ref(object));
+        object_unref(object);
+        ApiResponse response = patch(world, key, cases[i].edit, intern(world, "another"));
+        assert_int_equal(response.code, cases[i].message == NULL ? API_OK : API_INVALID);
+        if (cases[i].message != NULL)
+            assert_non_null(strstr(response.message, cases[i].message));
     }
 }
 
@@ -580,6 +771,8 @@ main(void)
         TEST(an_empty_class_stays),
         TEST(requests_grow_only_while_bound_and_never_shrink),
         TEST(requests_shrink_down_to_the_capacity),
+        TEST(some_fields_never_change),
+        TEST(several_defaults_were_refused),
         TEST(watches_see_every_version_in_order),
         TEST(a_node_s_watch_sees_its_pods_only),
         TEST(watch_events_race_with_answers),

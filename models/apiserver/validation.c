@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "apiserver-private.h"
+#include "models/api/storage.h"
+
+/* What of an object's spec never changes once it is stored: ValidateUpdate() of its kind. */
+
+/* @field: its path. Returns: API_INVALID, with @detail in @message */
+static ApiCode
+refuse(const Object *object,
+       const char *group,
+       const char *field,
+       const char *detail,
+       GString *message)
+{
+    g_string_printf(message, "%s%s \"%s\" is invalid: %s: %s",
+                    kind_class(object_kind(object))->kind, group, object_name(object), field,
+                    detail);
+    return API_INVALID;
+}
+
+/* Of storage.k8s.io. */
+static ApiCode
+refuse_storage(const Object *object, const char *field, const char *detail, GString *message)
+{
+    return refuse(object, ".storage.k8s.io", field, detail, message);
+}
+
+#define IMMUTABLE "Invalid value: field is immutable"
+
+/* API-134. */
+static ApiCode
+check_volume(const Volume *before, const Volume *after, GString *message)
+{
+    const VolumeSource *was = before->source, *is = after->source;
+
+    if (was != is && was != NULL &&
+        (is == NULL || was->handle != is->handle || was->driver != is->driver))
+        return refuse(&before->meta, "", "spec.persistentvolumesource",
+                      "Forbidden: spec.persistentvolumesource is immutable after creation",
+                      message);
+    if (before->volume_mode != after->volume_mode)
+        return refuse(&before->meta, "", "spec.volumeMode", IMMUTABLE, message);
+    if (before->node_affinity != NULL &&
+        !node_selector_equal(before->node_affinity, after->node_affinity))
+        return refuse(&before->meta, "", "nodeAffinity",
+                      IMMUTABLE ", except for updating from beta label to GA", message);
+    return API_OK;
+}
+
+/* API-135. */
+static ApiCode
+check_class(const StorageClass *before, const StorageClass *after, GString *message)
+{
+    if (!string_map_equal(before->parameters, after->parameters))
+        return refuse_storage(&before->meta, "parameters",
+                              "Forbidden: updates to parameters are forbidden.", message);
+    if (before->provisioner != after->provisioner)
+        return refuse_storage(&before->meta, "provisioner",
+                              "Forbidden: updates to provisioner are forbidden.", message);
+    if (before->reclaim_policy != after->reclaim_policy)
+        return refuse_storage(&before->meta, "reclaimPolicy",
+                              "Forbidden: updates to reclaimPolicy are forbidden.", message);
+    if (before->binding_mode != after->binding_mode)
+        return refuse_storage(&before->meta, "volumeBindingMode", IMMUTABLE, message);
+    return API_OK;
+}
+
+/* API-136. */
+static ApiCode
+check_attachment(const Attachment *before, const Attachment *after, GString *message)
+{
+    return before->attacher == after->attacher && before->node_name == after->node_name &&
+                   before->volume_name == after->volume_name
+               ? API_OK
+               : refuse_storage(&before->meta, "spec", IMMUTABLE, message);
+}
+
+static ApiCode
+check_capacity(const StorageCapacity *before, const StorageCapacity *after, GString *message)
+{
+    if (!label_selector_equal(before->topology, after->topology))
+        return refuse_storage(&before->meta, "nodeTopology", IMMUTABLE, message);
+    if (before->class_name != after->class_name)
+        return refuse_storage(&before->meta, "storageClassName", IMMUTABLE, message);
+    return API_OK;
+}
+
+static ApiCode
+check_driver(const CsiDriverObject *before, const CsiDriverObject *after, GString *message)
+{
+    if (before->attach_required != after->attach_required)
+        return refuse_storage(&before->meta, "spec.attachedRequired", IMMUTABLE, message);
+    if (!string_list_equal(before->lifecycle_modes, after->lifecycle_modes))
+        return refuse_storage(&before->meta, "spec.volumeLifecycleModes", IMMUTABLE, message);
+    return API_OK;
+}
+
+ApiCode
+validation_update(const Object *before, const Object *after, GString *message)
+{
+    switch ((int)object_kind(before)) {
+    case KIND_VOLUME:
+        return check_volume(VOLUME_CONST(before), VOLUME_CONST(after), message);
+    case KIND_STORAGE_CLASS:
+        return check_class((const StorageClass *)before, (const StorageClass *)after, message);
+    case KIND_ATTACHMENT:
+        return check_attachment((const Attachment *)before, (const Attachment *)after, message);
+    case KIND_STORAGE_CAPACITY:
+        return check_capacity((const StorageCapacity *)before, (const StorageCapacity *)after,
+                              message);
+    case KIND_CSI_DRIVER:
+        return check_driver((const CsiDriverObject *)before, (const CsiDriverObject *)after,
+                            message);
+    default: /* claims have their own rules; of the others all may change that models change */
+        return API_OK;
+    }
+}

@@ -460,6 +460,16 @@ object_equal(const Object *a, const Object *b)
     return memcmp(a + 1, b + 1, class->size - sizeof *a) == 0 || fields_equal(class->fields, a, b);
 }
 
+gboolean
+object_spec_equal(const Object *a, const Object *b)
+{
+    for (const Field *field = kinds[a->key->kind]->fields; field->path != NULL; field++)
+        if ((field->flags & FIELD_STATUS) == 0 &&
+            !field->type->equal((const char *)a + field->offset, (const char *)b + field->offset))
+            return FALSE;
+    return TRUE;
+}
+
 void
 object_take_fields(Object *to, const Object *from, gboolean status)
 {

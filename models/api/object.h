@@ -172,6 +172,8 @@ Object *object_edit(const Object *self);
 Object *object_edit_as(const Object *self, ObjectKey *key);
 /* Whether all that the API server stores is equal, the resource version aside (API-2). */
 gboolean object_equal(const Object *a, const Object *b);
+/* The same of all but metadata and status. Both are of one kind. */
+gboolean object_spec_equal(const Object *a, const Object *b);
 /* Copies the status fields of @from over @to (@status), or all other fields. Metadata is left alone. */
 void object_take_fields(Object *to, const Object *from, gboolean status);
 /* As the API prints it: typed fields over the manifest. (owned) */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "apiserver-private.h"
 
+#include "models/api/manifest.h"
+
 #include <string.h>
 
 #define EVENT_NAME "api"
@@ -346,13 +348,24 @@ take_metadata(Object *to, const Object *from)
     StringMap *labels = string_map_ref(from->labels),
               *annotations = string_map_ref(from->annotations);
     StringList *finalizers = string_list_ref(from->finalizers);
+    OwnerReferences *owners = owner_references_ref(from->owners);
 
     string_map_unref(to->labels);
     string_map_unref(to->annotations);
     string_list_unref(to->finalizers);
+    owner_references_unref(to->owners);
     to->labels = labels;
     to->annotations = annotations;
     to->finalizers = finalizers;
+    to->owners = owners;
+}
+
+/* API-3: neither metadata nor status counts. */
+static void
+count_generation(const Object *before, Object *after)
+{
+    if (kind_class(object_kind(after))->has_generation && !object_spec_equal(before, after))
+        after->generation++;
 }
 
 static void
@@ -376,8 +389,8 @@ commit_update(ApiServer *self, ApiCall *call, gboolean status)
     Object *after = object_edit(before);
     object_take_fields(after, request->object, status);
     take_metadata(after, request->object); /* also by writes of the status (CGO-44) */
-    if (!status && kind_class(request->key->kind)->has_generation && !object_equal(before, after))
-        after->generation++; /* API-3 */
+    if (!status)
+        count_generation(before, after);
     commit_change(self, call, before, after);
 }
 
@@ -407,9 +420,9 @@ commit_patch(ApiServer *self, ApiCall *call, gboolean status)
         return;
 
     Object *after = object_edit(before);
-    gboolean changed = call->request.edit(after, call->request.arg);
-    if (changed && !status && kind_class(call->request.key->kind)->has_generation)
-        after->generation++;
+    call->request.edit(after, call->request.arg);
+    if (!status)
+        count_generation(before, after);
     commit_change(self, call, before, after);
 }
 

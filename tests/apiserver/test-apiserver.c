@@ -171,6 +171,88 @@ a_write_without_effect_makes_no_version(void **state)
     assert_ptr_equal(api_server_get(world->api, claim_key(world)), stored);
 }
 
+static gboolean
+scale(Object *object, const void *value)
+{
+    (void)value;
+    STATEFUL_SET(object)->replicas++;
+    return TRUE;
+}
+
+static gboolean
+count_ready(Object *object, const void *value)
+{
+    (void)value;
+    STATEFUL_SET(object)->ready_replicas++;
+    return TRUE;
+}
+
+static gboolean
+own(Object *object, const void *owner)
+{
+    object_set_owner(object, owner, TRUE, TRUE);
+    return TRUE;
+}
+
+/* As an edit that writes what is there already. */
+static gboolean
+claim_to_change(Object *object, const void *value)
+{
+    (void)object, (void)value;
+    return TRUE;
+}
+
+/* API-3: what makes a new version, and what of it a new generation. */
+static const struct {
+    const char *what;
+    ApiVerb verb;
+    ObjectEdit edit;
+    unsigned versions, generations;
+} generation_cases[] = {
+    {"PATCH of the spec",              API_PATCH,         scale,           1, 1},
+    {"PATCH of metadata",              API_PATCH,         annotate,        1, 0},
+    {"PATCH of the owner",             API_PATCH,         own,             1, 0},
+    {"PATCH that changes nothing",     API_PATCH,         claim_to_change, 0, 0},
+    {"PATCH of the status",            API_PATCH_STATUS,  count_ready,     1, 0},
+    {"PUT of the spec",                API_UPDATE,        scale,           1, 1},
+    {"PUT of metadata",                API_UPDATE,        annotate,        1, 0},
+    {"PUT of the owner",               API_UPDATE,        own,             1, 0},
+    {"PUT that changes nothing",       API_UPDATE,        claim_to_change, 0, 0},
+    {"PUT that tries the status",      API_UPDATE,        count_ready,     0, 0},
+    {"PUT of the status",              API_UPDATE_STATUS, count_ready,     1, 0},
+    {"PUT .../status that tries spec", API_UPDATE_STATUS, scale,           0, 0},
+    {"PUT .../status of metadata",     API_UPDATE_STATUS, annotate,        1, 0},
+};
+
+static void
+a_generation_counts_changes_of_the_spec(void **state)
+{
+    World *world = *state;
+    ObjectKey *key = objects_key(world->objects, KIND_STATEFUL_SET, "default", "web");
+    g_autoptr(Object) claim = object_ref(create(world, new_claim(world)).object);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(generation_cases); i++) {
+        create(world, object_new(key));
+        g_autoptr(Object) before = object_ref(api_server_get(world->api, key));
+        ApiVerb verb = generation_cases[i].verb;
+        ObjectEdit edit = generation_cases[i].edit;
+        const void *arg = edit == own ? (const void *)claim : intern(world, "a");
+        ApiResponse response =
+            verb == API_UPDATE || verb == API_UPDATE_STATUS
+                ? put(world, before, edit, arg, verb)
+                : commit(world, &(ApiRequest){.verb = verb, .key = key, .edit = edit, .arg = arg});
+
+        print_message("%s\n", generation_cases[i].what);
+        assert_int_equal(response.code, API_OK);
+        assert_int_equal(before->generation, 1);
+        assert_int_equal(response.object->generation, 1 + generation_cases[i].generations);
+        assert_int_equal(response.object->resource_version,
+                         before->resource_version + generation_cases[i].versions);
+        assert_int_equal(object_controller(response.object) != NULL, edit == own);
+        delete (world, key, -1);
+    }
+}
+
 /* API-10, API-11, API-12, API-13, API-V13. */
 static void
 writers_conflict_by_version(void **state)
@@ -761,6 +843,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(each_write_has_a_new_version_and_each_incarnation_a_new_uid),
         TEST(a_write_without_effect_makes_no_version),
+        TEST(a_generation_counts_changes_of_the_spec),
         TEST(writers_conflict_by_version),
         TEST(preconditions_hold),
         TEST(finalizers_hold_an_object_until_the_last_goes),

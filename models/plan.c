@@ -282,12 +282,21 @@ plan_update_status(
     return add_update(self, API_UPDATE_STATUS, base, edit, arg, errors);
 }
 
+/* A step by the number that adding it returned. */
+static const Step *
+numbered_step(const Plan *self, int step)
+{
+    g_assert(step >= 0 && (unsigned)step < self->n_steps);
+    return plan_step(self, (unsigned)step);
+}
+
 static int
 add_update_result(
     Plan *self, ApiVerb verb, int base_step, ObjectEdit edit, const void *arg, PlanErrors errors)
 {
-    const Step *base = plan_step(self, (unsigned)base_step);
+    const Step *base = numbered_step(self, base_step);
 
+    g_assert(base->kind == STEP_REQUEST);
     if (base->write.is_noop) /* what it returns is known already */
         return add_update(self, verb, base->result, edit, arg, errors);
 
@@ -407,6 +416,7 @@ plan_change(Plan *self, const PlanChange *change)
 void
 plan_change_result(Plan *self, int what, int from)
 {
+    g_assert(numbered_step(self, from)->kind == STEP_REQUEST);
     Step *step = plan_add(self, STEP_CHANGE, PLAN_STOP);
 
     step->change.change.what = what;
@@ -522,25 +532,28 @@ plan_then(Plan *self, PlanDecide decide)
 ApiCode
 plan_code(const Plan *self, int step)
 {
-    return plan_step(self, (unsigned)step)->code;
+    return numbered_step(self, step)->code;
 }
 
 const Object *
 plan_object(const Plan *self, int step)
 {
-    return plan_step(self, (unsigned)step)->result;
+    return numbered_step(self, step)->result;
 }
 
 const char *
 plan_message(const Plan *self, int step)
 {
-    return plan_step(self, (unsigned)step)->message;
+    return numbered_step(self, step)->message;
 }
 
 const CsiResponse *
 plan_response(const Plan *self, int step)
 {
-    return plan_step(self, (unsigned)step)->call.response;
+    const Step *call = numbered_step(self, step);
+
+    g_assert(call->kind == STEP_CALL);
+    return call->call.response;
 }
 
 int

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -423,6 +428,74 @@ an_error_means_what_its_step_says(void **state)
     (void)state;
 }
 
+typedef enum {
+    RESPONSE_OF_A_REQUEST,
+    UPDATE_OF_A_CHANGE,
+    CHANGE_BY_A_CHANGE,
+    CODE_OF_NO_STEP,
+    CODE_OF_A_STEP_TO_COME,
+    N_MISTAKES,
+} Mistake;
+
+static Mistake mistake;
+
+static void
+decide_by_mistake(const void *self, Plan *plan)
+{
+    int step = plan_get(plan, plan_key(plan), PLAN_GO_ON);
+
+    (void)self;
+    plan_change(plan, &(PlanChange){.what = 1});
+    switch (mistake) {
+    case RESPONSE_OF_A_REQUEST:
+        plan_response(plan, step);
+        return;
+    case UPDATE_OF_A_CHANGE:
+        plan_update_result(plan, step + 1, annotate, NULL, PLAN_STOP);
+        return;
+    case CHANGE_BY_A_CHANGE:
+        plan_change_result(plan, 1, step + 1);
+        return;
+    case CODE_OF_NO_STEP:
+        plan_code(plan, plan_last_step(plan));
+        return;
+    case CODE_OF_A_STEP_TO_COME:
+        plan_code(plan, step + 2);
+        return;
+    case N_MISTAKES:
+        return; /* none: ends well */
+    }
+}
+
+/* Each ends the program rather than reading what another kind of step keeps in the same place. In a process of its own. */
+static void
+steps_are_not_taken_for_others(void **state)
+{
+    (void)state;
+    for (mistake = 0; mistake <= N_MISTAKES; mistake++) {
+        int status;
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0) {
+            void *own;
+            int nowhere = open("/dev/null", O_WRONLY); /* GLib's words would count as a failure */
+            dup2(nowhere, STDOUT_FILENO);
+            dup2(nowhere, STDERR_FILENO);
+            signal(SIGABRT, SIG_DFL); /* cmocka's handler would go on with its tests */
+            setup(&own);
+            start(own, decide_by_mistake);
+            sync_key(own, "a");
+            sim_run_until(((World *)own)->sim, SIM_SECOND);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (mistake == N_MISTAKES)
+            assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        else
+            assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    }
+}
+
 /* CGO-23: a failure queues its key again with the limiter's delay: 1, 2, 4 s here. */
 static void
 failed_keys_come_again(void **state)
@@ -663,6 +736,7 @@ main(void)
         TEST(a_plan_without_requests_takes_no_time),
         TEST(workers_share_the_keys),
         cmocka_unit_test(an_error_means_what_its_step_says),
+        cmocka_unit_test(steps_are_not_taken_for_others),
         TEST(failed_keys_come_again),
         TEST(a_driver_s_error_is_told_as_go_prints_it),
         TEST(a_poll_looks_on_its_grid),

@@ -146,6 +146,15 @@ see_growth(Milestones *self, const Claim *before, const Claim *after)
         add(self, MILESTONE_CLAIM_EXPANDED, key, NULL);
 }
 
+/* Releases before 1.23 write the beta annotation alone. */
+static gboolean
+provisioner_was_asked(const Object *before, const Object *after)
+{
+    return annotation_appeared(before, after, ANNOTATION_STORAGE_PROVISIONER) ||
+           (object_annotation(after, ANNOTATION_STORAGE_PROVISIONER) == NULL &&
+            annotation_appeared(before, after, ANNOTATION_BETA_STORAGE_PROVISIONER));
+}
+
 static void
 see_claim(Milestones *self, const Claim *before, const Claim *after)
 {
@@ -158,7 +167,7 @@ see_claim(Milestones *self, const Claim *before, const Claim *after)
         if (annotation_appeared(old, &after->meta, ANNOTATION_SELECTED_NODE))
             add(self, MILESTONE_CLAIM_SELECTED, key,
                 object_annotation(&after->meta, ANNOTATION_SELECTED_NODE));
-        if (annotation_appeared(old, &after->meta, ANNOTATION_STORAGE_PROVISIONER))
+        if (provisioner_was_asked(old, &after->meta))
             add(self, MILESTONE_CLAIM_ANNOTATED, key, NULL);
         if (after->phase == CLAIM_BOUND && (before == NULL || before->phase != CLAIM_BOUND)) {
             remember_volume_of(self, after);

@@ -6,7 +6,7 @@
 #define API_VERSION "kvolsim.io/v1"
 #define DEFAULT_TIMING "timing-1.32"
 /* The behaviour that is modelled is 1.32's; flags and gates of its neighbours are alike. */
-#define MINOR_MIN 24
+#define MINOR_MIN 18 /* the oldest that the rule books tell of */
 #define MINOR_MAX 40
 #define MINOR_DEFAULT 32
 

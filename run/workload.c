@@ -56,13 +56,13 @@ numbered_name(const Performer *self, const char *name, unsigned copy)
     return strings_internf(performer_strings(self), "%s-%u", name, copy);
 }
 
-/* Whether the action itself makes a claim of this name, so that a reference to it is numbered too. */
+/* Whether the action itself makes an object of this name, so that a reference to it is numbered too. */
 static gboolean
-creates_claim(const Performer *self, const char *name)
+creates(const Performer *self, ObjectKind kind, const char *name)
 {
     for (unsigned i = 0; i < self->templates->len; i++) {
         const Object *object = self->templates->pdata[i];
-        if (object_kind(object) == KIND_CLAIM && g_str_equal(object_name(object), name))
+        if (object_kind(object) == kind && g_str_equal(object_name(object), name))
             return TRUE;
     }
     return FALSE;
@@ -82,12 +82,31 @@ number_claims_of_pod(const Performer *self, Pod *pod, unsigned copy)
         if (volumes[i].ephemeral) /* named after the pod */
             volumes[i].claim_name = strings_internf(performer_strings(self), "%s-%s",
                                                     object_name(&pod->meta), volumes[i].name);
-        else if (creates_claim(self, volumes[i].claim_name))
+        else if (creates(self, KIND_CLAIM, volumes[i].claim_name))
             volumes[i].claim_name = numbered_name(self, volumes[i].claim_name, copy);
     }
     PodVolumes *numbered = pod_volumes_new(volumes, pod->volumes->n_items);
     pod_volumes_unref(pod->volumes);
     pod->volumes = numbered;
+}
+
+/* A volume that is reserved for a claim. */
+static void
+number_claim_of_volume(const Performer *self, Volume *volume, unsigned copy)
+{
+    const ObjectKey *claim = volume->claim_ref.claim;
+
+    if (claim != NULL && creates(self, KIND_CLAIM, claim->name))
+        volume->claim_ref.claim = objects_key(self->run->objects, KIND_CLAIM, claim->namespace,
+                                              numbered_name(self, claim->name, copy));
+}
+
+/* A claim that names its volume. */
+static void
+number_volume_of_claim(const Performer *self, Claim *claim, unsigned copy)
+{
+    if (claim->volume_name != NULL && creates(self, KIND_VOLUME, claim->volume_name))
+        claim->volume_name = numbered_name(self, claim->volume_name, copy);
 }
 
 static Object *
@@ -102,6 +121,10 @@ copy_object(const Performer *self, const Object *template, unsigned copy)
     Object *object = object_edit_as(template, key);
     if (object_kind(object) == KIND_POD)
         number_claims_of_pod(self, POD(object), copy);
+    else if (object_kind(object) == KIND_VOLUME)
+        number_claim_of_volume(self, VOLUME(object), copy);
+    else if (object_kind(object) == KIND_CLAIM)
+        number_volume_of_claim(self, CLAIM(object), copy);
     return object;
 }
 

@@ -197,6 +197,28 @@ stages_add_up(void **state)
     assert_true(n_started > 200);
 }
 
+/* Numbered copies of a volume and a claim that name each other: volume-2 and claim-2 do. */
+static void
+copies_name_their_own(void **state)
+{
+    const char *const set[] = {"spec.workload[0].create.count=5", "spec.until=20.1s", NULL};
+    g_autoptr(Scenario) scenario = load("published/pub-2", set);
+    g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1});
+    const ApiServer *api = cluster_api(run_cluster(run));
+    const Objects *objects = run_objects(run);
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        g_autofree char *claim = g_strdup_printf("claim-%u", i);
+        g_autofree char *volume = g_strdup_printf("volume-%u", i);
+        const ObjectKey *claim_key = objects_find_key(objects, KIND_CLAIM, "default", claim);
+        const ObjectKey *volume_key = objects_find_key(objects, KIND_VOLUME, NULL, volume);
+        const Claim *copy = CLAIM_CONST(api_server_get(api, claim_key));
+        assert_string_equal(claim_volume_name(copy), volume);
+        assert_ptr_equal(VOLUME_CONST(api_server_get(api, volume_key))->claim_ref.claim, claim_key);
+    }
+}
+
 static int
 compare_names(const void *a, const void *b)
 {
@@ -257,6 +279,7 @@ main(void)
         cmocka_unit_test(a_run_may_end_anywhere),
         cmocka_unit_test(progress_breaks_off),
         cmocka_unit_test(stages_add_up),
+        cmocka_unit_test(copies_name_their_own),
         cmocka_unit_test(scenarios_meet_their_expectations),
     };
 

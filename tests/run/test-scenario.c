@@ -119,17 +119,39 @@ quickstart_is_read(void **state)
 }
 
 static void
-all_scenarios_load(void **state)
+add_scenario_files(GPtrArray *files, const char *path)
 {
-    g_autofree char *folder = source_path("scenarios");
+    g_autofree char *folder = source_path(path);
     g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
     const char *name;
 
+    while ((name = g_dir_read_name(dir)) != NULL)
+        if (g_str_has_suffix(name, ".yaml"))
+            g_ptr_array_add(files, g_build_filename(folder, name, NULL));
+}
+
+/* The paths of all scenarios of the project. */
+static GPtrArray *
+scenario_files(void)
+{
+    GPtrArray *files = g_ptr_array_new_with_free_func(g_free);
+
+    add_scenario_files(files, "scenarios");
+    add_scenario_files(files, "scenarios/published");
+    assert_true(files->len > 25);
+    return files;
+}
+
+static void
+all_scenarios_load(void **state)
+{
+    g_autoptr(GPtrArray) files = scenario_files();
+
     (void)state;
-    while ((name = g_dir_read_name(dir)) != NULL) {
-        g_autofree char *file = g_build_filename(folder, name, NULL);
-        g_autoptr(Scenario) scenario = load_file(file, NULL);
+    for (unsigned i = 0; i < files->len; i++) {
+        g_autoptr(Scenario) scenario = load_file(files->pdata[i], NULL);
         g_autofree char *named = g_strconcat(scenario->name, ".yaml", NULL);
+        g_autofree char *name = g_path_get_basename(files->pdata[i]);
         assert_string_equal(named, name);
         assert_true(scenario->description != NULL && scenario->n_expects > 0);
     }
@@ -530,22 +552,20 @@ no_fault(
 static void
 scenarios_fit_the_schema(void **state)
 {
-    g_autofree char *folder = source_path("scenarios");
-    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    g_autoptr(GPtrArray) files = scenario_files();
     json_t *schema = scenario_schema();
     const YamlReport report = {no_fault, NULL};
-    const char *name;
 
     (void)state;
-    while ((name = g_dir_read_name(dir)) != NULL) {
-        g_autofree char *file = g_build_filename(folder, name, NULL);
+    for (unsigned i = 0; i < files->len; i++) {
+        const char *file = files->pdata[i];
         g_autofree char *text = NULL;
         g_autoptr(YamlPositions) positions = yaml_positions_new();
         g_autoptr(GPtrArray) documents =
             g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
         gsize length;
         assert_true(g_file_get_contents(file, &text, &length, NULL));
-        assert_true(yaml_read(positions, name, text, length, &report, documents));
+        assert_true(yaml_read(positions, file, text, length, &report, documents));
         assert_true(fits(schema, schema, documents->pdata[0]));
     }
     json_decref(schema);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "event-queue.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 G_STATIC_ASSERT(sizeof(EventKey) == 16);
@@ -8,38 +9,47 @@ G_STATIC_ASSERT(sizeof(EventRecord) == 32);
 
 #define CACHE_LINE 64
 #define CAPACITY_MIN 256
-/* Keys in front of the first, so that its four children begin a cache line. */
-#define HEAP_SHIFT 3
+/* A front longer than this gives its later keys to the wheel before it takes another; that many stay. */
+#define FRONT_MAX 64
+#define FRONT_KEPT 16
 /* Fewer dead keys are not worth a sweep. */
 #define DEAD_MIN 64
+
+G_STATIC_ASSERT(sizeof(WheelChunk) == 256);
+G_STATIC_ASSERT(WHEEL_LEVELS *WHEEL_DIGIT_BITS >= 63); /* times are not negative */
 
 void
 event_queue_init(EventQueue *self)
 {
-    *self = (EventQueue){.free_slot = EVENT_SLOT_END, .n_scheduled = 2};
+    *self = (EventQueue){
+        .wheel_from = EVENT_KEY_MAX,
+        .free_slot = EVENT_SLOT_END,
+        .n_scheduled = 2,
+    };
 }
 
 void
 event_queue_clear(EventQueue *self)
 {
-    if (self->heap != NULL)
-        g_aligned_free(self->heap - HEAP_SHIFT);
+    g_assert(self->n_wheel == 0);
+    while (self->free_chunks != NULL) {
+        WheelChunk *chunk = self->free_chunks;
+        self->free_chunks = chunk->next;
+        g_aligned_free(chunk);
+    }
+    g_free(self->front);
     g_aligned_free(self->slab);
     g_free(self->line);
     event_queue_init(self);
 }
 
-static EventKey *
-heap_grow(EventKey *heap, uint32_t length, uint32_t capacity)
+static void
+front_allocate(EventQueue *self, uint32_t capacity) /* it is empty */
 {
-    EventKey *larger = g_aligned_alloc(capacity + HEAP_SHIFT, sizeof(EventKey), CACHE_LINE);
-
-    larger += HEAP_SHIFT;
-    if (heap != NULL) {
-        memcpy(larger, heap, length * sizeof(EventKey));
-        g_aligned_free(heap - HEAP_SHIFT);
-    }
-    return larger;
+    g_free(self->front);
+    self->front = g_new(EventKey, capacity);
+    self->limit = self->front + capacity;
+    self->first = self->end = self->front;
 }
 
 static EventRecord *
@@ -55,21 +65,263 @@ slab_grow(EventRecord *slab, uint32_t length, uint32_t capacity)
     return larger;
 }
 
-void
-event_queue_prepare(EventQueue *self)
+static void
+slab_make_room(EventQueue *self)
 {
     uint32_t capacity = MIN(MAX(2 * self->capacity, CAPACITY_MIN), EVENT_SLOT_END);
 
-    if (self->n_scheduled == EVENT_ORDER_END)
-        g_error("more than %" G_GUINT64_FORMAT " events in a run", (guint64)EVENT_ORDER_END);
-    if (self->free_slot != EVENT_SLOT_END)
-        return;
     if (self->capacity == EVENT_SLOT_END)
         g_error("more than %u events pending", EVENT_SLOT_END);
-    self->heap = heap_grow(self->heap, self->length, capacity);
     self->slab = slab_grow(self->slab, self->capacity, capacity);
     self->free_slot = self->capacity;
     self->capacity = capacity;
+}
+
+/* ---- The wheel ---- */
+
+static gboolean
+drop_if_dead(EventQueue *self, EventKey key)
+{
+    uint32_t slot = event_key_slot(key);
+
+    if (self->slab[slot].type != NULL)
+        return FALSE;
+    event_queue_release(self, &self->slab[slot], slot);
+    self->n_dead--;
+    return TRUE;
+}
+
+/* Keeps what is alive of @n keys, in order. Returns: how many that are */
+static uint32_t
+sweep_keys(EventQueue *self, EventKey *keys, uint32_t n)
+{
+    uint32_t n_alive = 0;
+
+    if (self->n_dead == 0)
+        return n;
+    for (uint32_t i = 0; i < n; i++)
+        if (!drop_if_dead(self, keys[i]))
+            keys[n_alive++] = keys[i];
+    return n_alive;
+}
+
+void
+event_wheel_put_in_new_chunk(EventQueue *self, EventKey key, unsigned level, unsigned digit)
+{
+    WheelChunk *last = self->buckets[level][digit];
+    WheelChunk *chunk = self->free_chunks;
+
+    if (chunk != NULL)
+        self->free_chunks = chunk->next;
+    else
+        chunk = g_aligned_alloc(1, sizeof *chunk, CACHE_LINE);
+    chunk->n = 1;
+    chunk->keys[0] = key;
+    chunk->next = last == NULL ? chunk : last->next;
+    if (last != NULL)
+        last->next = chunk;
+    self->buckets[level][digit] = chunk;
+    self->digits[level] |= UINT64_C(1) << digit;
+    self->levels |= 1u << level;
+}
+
+static void
+chunk_release(EventQueue *self, WheelChunk *chunk)
+{
+    chunk->next = self->free_chunks;
+    self->free_chunks = chunk;
+}
+
+/* Takes all chunks of a bucket. Returns: (owned): the first; the last one's next is NULL */
+static WheelChunk *
+wheel_take_bucket(EventQueue *self, unsigned level, unsigned digit)
+{
+    WheelChunk *last = self->buckets[level][digit];
+    WheelChunk *first = last->next;
+
+    last->next = NULL;
+    self->buckets[level][digit] = NULL;
+    self->digits[level] &= ~(UINT64_C(1) << digit);
+    if (self->digits[level] == 0)
+        self->levels &= ~(1u << level);
+    return first;
+}
+
+/* Deals the living keys of a bucket that was taken to where they belong by the present base. */
+static void
+wheel_put_all(EventQueue *self, WheelChunk *chunk /* taken */)
+{
+    while (chunk != NULL) {
+        WheelChunk *next = chunk->next;
+        self->n_wheel -= chunk->n;
+        uint32_t n_alive = sweep_keys(self, chunk->keys, chunk->n);
+        for (uint32_t i = 0; i < n_alive; i++)
+            event_wheel_put(self, chunk->keys[i]);
+        chunk_release(self, chunk);
+        chunk = next;
+    }
+}
+
+static SimTime
+bucket_earliest(const WheelChunk *first)
+{
+    EventKey earliest = EVENT_KEY_MAX;
+
+    for (const WheelChunk *chunk = first; chunk != NULL; chunk = chunk->next)
+        for (uint32_t i = 0; i < chunk->n; i++)
+            earliest = MIN(earliest, chunk->keys[i]);
+    return event_key_time(earliest);
+}
+
+/* All keys of the wheel are later than @base. Those below the level of the highest digit in which the two bases differ share that
+ * digit with the old one: so that is where they belong now. */
+static void
+wheel_lower_base(EventQueue *self, SimTime base)
+{
+    uint64_t difference = (uint64_t)base ^ (uint64_t)self->wheel_base;
+    unsigned level = (63 - (unsigned)__builtin_clzll(difference | 1)) / WHEEL_DIGIT_BITS;
+
+    self->wheel_base = base;
+    for (unsigned from = 0; from < level; from++)
+        while (self->digits[from] != 0)
+            wheel_put_all(
+                self, wheel_take_bucket(self, from, (unsigned)__builtin_ctzll(self->digits[from])));
+}
+
+/* ---- The front ---- */
+
+/* Gives the later keys of a long front to the wheel. */
+static void
+front_shorten(EventQueue *self)
+{
+    EventKey *first_given = self->first + FRONT_KEPT;
+    SimTime at = event_key_time(*first_given);
+
+    if (self->n_wheel == 0)
+        self->wheel_base = at;
+    else if (at < self->wheel_base)
+        wheel_lower_base(self, at);
+    self->wheel_from = *first_given;
+    for (const EventKey *key = first_given; key < self->end; key++)
+        event_wheel_put(self, *key);
+    self->end = first_given;
+}
+
+/* No number of scheduling may come twice. Looked at whenever the front was used up or full, which is long before as many more
+ * events are scheduled as there can be pending. */
+static void
+check_order(const EventQueue *self)
+{
+    if (self->n_scheduled > EVENT_ORDER_END - 4 * (uint64_t)EVENT_SLOT_END)
+        g_error("more than %" G_GUINT64_FORMAT " events in a run", (guint64)EVENT_ORDER_END);
+}
+
+static void
+front_make_room(EventQueue *self)
+{
+    check_order(self);
+    if (self->front == NULL)
+        front_allocate(self, 2 * FRONT_MAX); /* so what stands there is seldom moved */
+    if (self->end - self->first >= FRONT_MAX)
+        front_shorten(self);
+
+    size_t length = (size_t)(self->end - self->first);
+    memmove(self->front, self->first, length * sizeof(EventKey));
+    self->first = self->front;
+    self->end = self->front + length;
+}
+
+void
+event_queue_prepare(EventQueue *self)
+{
+    if (self->free_slot == EVENT_SLOT_END)
+        slab_make_room(self);
+    if (self->end == self->limit)
+        front_make_room(self);
+}
+
+static int
+key_compare(const void *a, const void *b)
+{
+    EventKey left = *(const EventKey *)a, right = *(const EventKey *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* The keys of one chunk become the front. */
+static void
+front_take_few(EventQueue *self, WheelChunk *chunk /* taken */)
+{
+    EventKey *front = self->front;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < chunk->n; i++) {
+        EventKey key = chunk->keys[i];
+        if (self->n_dead > 0 && drop_if_dead(self, key))
+            continue;
+        uint32_t place = n++;
+        for (; place > 0 && front[place - 1] > key; place--)
+            front[place] = front[place - 1];
+        front[place] = key;
+    }
+    self->first = front;
+    self->end = front + n;
+    self->n_wheel -= chunk->n;
+    chunk_release(self, chunk);
+}
+
+/* All keys of an instant become the front. Mostly they are in order: they came so. */
+static void
+front_take_instant(EventQueue *self, WheelChunk *chunk /* taken */)
+{
+    uint32_t n = 0, n_sorted = 1;
+
+    for (const WheelChunk *each = chunk; each != NULL; each = each->next)
+        n += each->n;
+    if (n > self->limit - self->front) /* full at once: so who inserts makes it short first */
+        front_allocate(self, n);
+    self->n_wheel -= n;
+    n = 0;
+    while (chunk != NULL) {
+        WheelChunk *next = chunk->next;
+        uint32_t n_alive = sweep_keys(self, chunk->keys, chunk->n);
+        memcpy(self->front + n, chunk->keys, n_alive * sizeof(EventKey));
+        n += n_alive;
+        chunk_release(self, chunk);
+        chunk = next;
+    }
+    self->first = self->front;
+    self->end = self->front + n;
+    while (n_sorted < n && self->front[n_sorted - 1] < self->front[n_sorted])
+        n_sorted++;
+    if (n_sorted < n)
+        qsort(self->front, n, sizeof(EventKey), key_compare);
+}
+
+void
+event_front_refill(EventQueue *self)
+{
+    check_order(self);
+    while (self->first == self->end && self->n_wheel > 0) {
+        unsigned level = (unsigned)__builtin_ctz(self->levels);
+        unsigned digit = (unsigned)__builtin_ctzll(self->digits[level]);
+        unsigned n_bits = level * WHEEL_DIGIT_BITS;
+        WheelChunk *first = wheel_take_bucket(self, level, digit);
+        uint64_t place = (uint64_t)event_key_time(first->keys[0]) >> n_bits;
+        if (first->next != NULL && level > 0) {
+            self->wheel_base = bucket_earliest(first);
+            wheel_put_all(self, first);
+            continue;
+        }
+        if (first->next == NULL)
+            front_take_few(self, first);
+        else
+            front_take_instant(self, first);
+        self->wheel_base = (SimTime)(place << n_bits);
+        self->wheel_from = (EventKey)((place + 1) << n_bits) << 64;
+    }
+    if (self->n_wheel == 0)
+        self->wheel_from = EVENT_KEY_MAX;
 }
 
 /* Room at the end of the line: what went before leaves some, or the line gets longer. */
@@ -102,29 +354,13 @@ event_queue_find(EventQueue *self, SimEventId id)
     return &self->slab[slot];
 }
 
+/* Everything of the wheel goes where it was, but for the dead. */
 static void
-event_heap_build(EventQueue *self)
+wheel_sweep(EventQueue *self)
 {
-    if (self->length < 2)
-        return;
-    for (size_t place = (self->length - 2) / 4 + 1; place-- > 0;)
-        event_heap_fill(self->heap, self->length, place, self->heap[place]);
-}
-
-/* Keeps what is alive of @n keys. Returns: how many that are */
-static uint32_t
-sweep_keys(EventQueue *self, EventKey *keys, uint32_t n)
-{
-    uint32_t n_alive = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t slot = event_key_slot(keys[i]);
-        if (self->slab[slot].type != NULL)
-            keys[n_alive++] = keys[i];
-        else
-            event_queue_release(self, &self->slab[slot], slot);
-    }
-    return n_alive;
+    for (unsigned level = 0; level < WHEEL_LEVELS; level++)
+        for (uint64_t digits = self->digits[level]; digits != 0; digits &= digits - 1)
+            wheel_put_all(self, wheel_take_bucket(self, level, (unsigned)__builtin_ctzll(digits)));
 }
 
 static void
@@ -132,13 +368,12 @@ event_queue_sweep(EventQueue *self)
 {
     uint32_t n_in_line = self->line_end - self->line_first;
 
-    self->length = sweep_keys(self, self->heap, self->length);
+    self->end = self->first + sweep_keys(self, self->first, (uint32_t)(self->end - self->first));
     n_in_line = sweep_keys(self, self->line + self->line_first, n_in_line);
     if (n_in_line == 0)
         self->line_first = 0;
     self->line_end = self->line_first + n_in_line;
-    self->n_dead = 0;
-    event_heap_build(self);
+    wheel_sweep(self);
 }
 
 void
@@ -146,8 +381,8 @@ event_queue_drop_dead(EventQueue *self)
 {
     while (self->n_dead > 0) {
         EventKey key;
-        if (self->length > 0 && event_key_is_dead(self, self->heap[0]))
-            key = event_heap_pop(self);
+        if (self->first < self->end && event_key_is_dead(self, *self->first))
+            key = event_front_pop(self);
         else if (self->line_end > 0 && event_key_is_dead(self, self->line[self->line_first]))
             key = event_line_pop(self);
         else

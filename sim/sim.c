@@ -40,10 +40,10 @@ sim_new(const SimOptions *options)
 }
 
 static void
-event_record_free_data(const EventRecord *record)
+free_data(const SimEventType *type, void *data)
 {
-    if (record->type->free_data != NULL)
-        record->type->free_data(record->data);
+    if (type->free_data != NULL)
+        type->free_data(data);
 }
 
 void
@@ -51,11 +51,11 @@ sim_free(Sim *self)
 {
     if (self == NULL)
         return;
-    while (event_queue_length(&self->queue) >
-           0) { /* one by one: what frees its data may cancel other events */
+    while (sim_next_event_at(self) !=
+           SIM_TIME_MAX) { /* one by one: what frees its data may cancel others */
         EventRecord record;
         event_queue_pop(&self->queue, &record);
-        event_record_free_data(&record);
+        free_data(record.type, record.data);
     }
     event_queue_clear(&self->queue);
     sim_trace_free(self->trace);
@@ -107,29 +107,40 @@ sim_events_pending(const Sim *self)
 
 /* What is not the case as a rule. Out of line: so the rest needs no stack. */
 static G_GNUC_NO_INLINE SimEventId
-schedule_slowly(Sim *self, uint64_t delay, uint64_t tick_order, EventRecord record)
+schedule_slowly(Sim *self,
+                uint64_t delay,
+                uint64_t tick_order,
+                const SimEventType *type,
+                void *data,
+                EventOrigin origin)
 {
     g_assert(delay <= SIM_TIME_MAX); /* else the event lies in the past */
     SimTime at = sim_time_add(self->now, (SimTime)delay);
     if (at == SIM_TIME_MAX) {
-        event_record_free_data(&record);
+        free_data(type, data);
         return 0;
     }
     if (event_queue_is_full(&self->queue))
         event_queue_prepare(&self->queue);
     if (delay == 0 && tick_order == 0)
-        return event_queue_push_now(&self->queue, at, &record);
-    return event_queue_push(&self->queue, at, tick_order, &record);
+        return event_queue_push_now(&self->queue, at, type, data, origin);
+    return event_queue_push(&self->queue, at, tick_order, type, data, origin);
 }
 
 /* @delay: from now; as it is unsigned, one comparison finds the past, now and never. */
 static inline SimEventId
-schedule(Sim *self, uint64_t delay, uint64_t tick_order, EventRecord record)
+schedule(Sim *self,
+         uint64_t delay,
+         uint64_t tick_order,
+         const SimEventType *type,
+         void *data,
+         EventOrigin origin)
 {
     if (G_UNLIKELY(delay - 1 >= (uint64_t)(SIM_TIME_MAX - self->now) - 1 ||
                    event_queue_is_full(&self->queue)))
-        return schedule_slowly(self, delay, tick_order, record);
-    return event_queue_push(&self->queue, self->now + (SimTime)delay, tick_order, &record);
+        return schedule_slowly(self, delay, tick_order, type, data, origin);
+    return event_queue_push(&self->queue, self->now + (SimTime)delay, tick_order, type, data,
+                            origin);
 }
 
 /* Whoever schedules, parks or notes something keeps the present cause; an event that nothing followed leaves no entry. That is
@@ -151,8 +162,8 @@ SimEventId
 sim_at_detail(
     Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait, uint16_t detail)
 {
-    EventRecord record = {type, data, 0, claim_cause(self), wait, detail};
-    return schedule(self, delay_until(self, at), 0, record);
+    return schedule(self, delay_until(self, at), 0, type, data,
+                    event_origin(claim_cause(self), wait, detail));
 }
 
 SimEventId
@@ -164,8 +175,7 @@ sim_at(Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait
 SimEventId
 sim_after(Sim *self, SimTime delay, const SimEventType *type, void *data, SimWait wait)
 {
-    return schedule(self, (uint64_t)delay, 0,
-                    (EventRecord){type, data, 0, claim_cause(self), wait, 0});
+    return schedule(self, (uint64_t)delay, 0, type, data, event_origin(claim_cause(self), wait, 0));
 }
 
 SimEventId
@@ -173,8 +183,8 @@ sim_at_tick(
     Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait)
 {
     g_assert(order < TICK_ORDER_END);
-    EventRecord record = {type, data, 0, claim_cause(self), wait, 0};
-    return schedule(self, delay_until(self, at), EVENT_TICK | order << EVENT_SLOT_BITS, record);
+    return schedule(self, delay_until(self, at), EVENT_TICK | order << EVENT_SLOT_BITS, type, data,
+                    event_origin(claim_cause(self), wait, 0));
 }
 
 gboolean
@@ -184,9 +194,10 @@ sim_cancel(Sim *self, SimEventId event)
     if (record == NULL)
         return FALSE;
 
-    EventRecord cancelled = *record;
+    const SimEventType *type = record->type;
+    void *data = record->data;
     event_queue_cancel(&self->queue, record);
-    event_record_free_data(&cancelled);
+    free_data(type, data);
     return TRUE;
 }
 
@@ -208,11 +219,14 @@ tick_passes(Sim *self, uint64_t order)
 /* The log is in order of time. So whether an entry is of this instant can be told by its number, unread: it may have
  * left the cache long ago. */
 static inline SimCauseId
-cause_add(Sim *self, SimCauseId parent, SimWait wait, uint16_t detail)
+cause_add(Sim *self, EventOrigin origin)
 {
+    SimCauseId parent = event_origin_parent(origin);
+
     if (parent >= self->first_cause)
         return parent;
-    return sim_trace_append(self->trace, parent, self->now, wait, detail);
+    return sim_trace_append(self->trace, parent, self->now, (SimWait)(origin >> 32),
+                            (uint16_t)(origin >> 48));
 }
 
 static inline void
@@ -236,8 +250,8 @@ fire_next(Sim *self)
     }
     if (event_key_is_tick(key))
         tick_passes(self, event_key_order(key));
-    self->cause = cause_add(self, record.parent, record.wait, record.detail);
-    self->unclaimed = self->cause == record.parent ? 0 : self->cause;
+    self->cause = cause_add(self, record.origin);
+    self->unclaimed = self->cause == event_origin_parent(record.origin) ? 0 : self->cause;
     self->n_fired++;
     record.type->fire(self, record.data);
 }
@@ -245,7 +259,7 @@ fire_next(Sim *self)
 gboolean
 sim_step(Sim *self)
 {
-    if (event_queue_length(&self->queue) == 0)
+    if (sim_next_event_at(self) == SIM_TIME_MAX)
         return FALSE;
     fire_next(self);
     return TRUE;
@@ -289,7 +303,7 @@ sim_run_until(Sim *self, SimTime end)
     self->unclaimed = 0;
     self->cause = 0; /* who acts from outside does not do so because of the last event */
 
-    if (self->stopping || event_queue_length(&self->queue) == 0)
+    if (self->stopping || sim_next_event_at(self) == SIM_TIME_MAX)
         return FALSE;
     instant_is_over(self, end);
     return TRUE;
@@ -304,7 +318,8 @@ sim_stop(Sim *self)
 SimTime
 sim_next_event_at(const Sim *self)
 {
-    return event_queue_next_at(&self->queue);
+    return event_queue_next_at(
+        &((Sim *)self)->queue); /* puts keys in order; nothing else changes */
 }
 
 SimCauseId
@@ -322,7 +337,7 @@ sim_trace(const Sim *self)
 SimCauseId
 sim_resume(Sim *self, SimCauseId parked, SimWait wait, uint16_t detail)
 {
-    self->cause = cause_add(self, parked, wait, detail);
+    self->cause = cause_add(self, event_origin(parked, wait, detail));
     return self->cause;
 }
 
@@ -339,5 +354,5 @@ sim_event_set_parent(Sim *self, SimEventId event, SimCauseId parent)
     EventRecord *record = event_queue_find(&self->queue, event);
 
     g_assert(record != NULL);
-    record->parent = parent;
+    record->origin = (record->origin & ~(EventOrigin)UINT32_MAX) | parent;
 }

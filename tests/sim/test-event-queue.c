@@ -22,12 +22,22 @@ typedef struct {
     uint64_t n_draws;
     unsigned n_operations;
     unsigned cancel_share; /* of 100 */
+    gboolean is_wide;
 } Model;
 
 static uint64_t
 draw(Model *model, uint64_t below)
 {
     return sim_random_below(model->stream, 0, model->n_draws++, below);
+}
+
+/* Mostly a few ns, so that many events share an instant; or of any order of magnitude up to a day. */
+static uint64_t
+draw_delay(Model *model)
+{
+    if (model->is_wide)
+        return draw(model, UINT64_C(1) << draw(model, 48));
+    return draw(model, draw(model, 2) ? 4 : 1000);
 }
 
 static Expected *
@@ -78,7 +88,7 @@ model_schedule(Model *model)
 {
     /* Few different instants: many ties. */
     Expected event = {
-        .at = sim_now(model->sim) + (SimTime)draw(model, draw(model, 2) ? 4 : 1000),
+        .at = sim_now(model->sim) + (SimTime)draw_delay(model),
         .is_tick = draw(model, 4) == 0,
     };
     void *data = GUINT_TO_POINTER(model->expected->len);
@@ -129,16 +139,32 @@ model_fire(Sim *sim, void *data)
     model_act(model);
 }
 
+/* The clock goes on to some instant before the next event; then a few are scheduled, most of them before it. */
+static void
+model_act_early(Model *model)
+{
+    SimTime gap = model_next(model)->at - sim_now(model->sim);
+
+    if (gap > 1)
+        sim_run_until(model->sim, sim_now(model->sim) + (SimTime)draw(model, (uint64_t)gap));
+    for (unsigned i = 0; i < 100 && model->n_operations > 0; i++, model->n_operations--)
+        model_schedule(model);
+}
+
 typedef struct {
     const char *name;
     unsigned n_start, n_operations, cancel_share;
+    gboolean is_wide;
 } ModelCase;
 
 static const ModelCase model_cases[] = {
-    {"fires in order: few events",          3,   300, 0 },
-    {"fires in order: many events",         400, 600, 0 },
-    {"fires in order: a few are cancelled", 300, 600, 30},
-    {"fires in order: most are cancelled",  600, 600, 95},
+    {"fires in order: few events",                           3,   300, 0,  FALSE},
+    {"fires in order: many events",                          400, 600, 0,  FALSE},
+    {"fires in order: a few are cancelled",                  300, 600, 30, FALSE},
+    {"fires in order: most are cancelled",                   600, 600, 95, FALSE},
+    {"fires in order: few events, from ns to a day",         3,   300, 0,  TRUE },
+    {"fires in order: many events, from ns to a day",        400, 600, 0,  TRUE },
+    {"fires in order: most are cancelled, from ns to a day", 600, 600, 95, TRUE },
 };
 
 static void
@@ -155,6 +181,7 @@ fires_as_the_model(void **state)
             .stream = sim_stream(sim, "model"),
             .n_operations = row->n_operations,
             .cancel_share = row->cancel_share,
+            .is_wide = row->is_wide,
         };
         the_model = &model;
         for (unsigned i = 0; i < row->n_start; i++)
@@ -163,6 +190,8 @@ fires_as_the_model(void **state)
             model_cancel(&model);
         while (model_next(&model) != NULL) {
             assert_int_equal(sim_next_event_at(sim), model_next(&model)->at);
+            if (draw(&model, 8) == 0) /* from outside, and before what comes next */
+                model_act_early(&model);
             assert_true(sim_step(sim));
         }
         assert_false(sim_step(sim));

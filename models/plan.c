@@ -458,6 +458,15 @@ plan_wait(Plan *self, SimTime delay, SimWait wait)
     step->wait.wait = wait;
 }
 
+void
+plan_wait_answer(Plan *self)
+{
+    SimTime delay = api_client_answer(self->start.client, self->start.key);
+
+    if (delay > 0) /* nothing comes before an answer that takes no time */
+        plan_wait(self, delay, WAIT_THINK);
+}
+
 int
 plan_poll(Plan *self,
           SimTime period,

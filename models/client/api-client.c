@@ -14,7 +14,7 @@ struct ApiClient {
     const char *name;
     uint64_t hash;
     SimTokenBucket bucket;
-    SimStream thoughts;
+    SimStream thoughts, answers;
     unsigned n_refs; /* one of the owner, one of each request */
 };
 
@@ -39,6 +39,7 @@ api_client_new(Process *process, const char *name, double qps, unsigned burst)
     self->name = name;
     self->hash = sim_hash_combine(process->hash, sim_hash_string(name));
     self->thoughts = sim_stream(self->sim, "client/think");
+    self->answers = sim_stream(self->sim, "client/answer");
     self->n_refs = 1;
     sim_token_bucket_init(&self->bucket, qps, burst);
     return self;
@@ -79,7 +80,15 @@ api_client_think_event(const ApiClient *self, const ObjectKey *key)
 {
     uint64_t entity = sim_hash_combine(key->hash, self->hash + EVENT_THOUGHT);
 
-    return sim_dist_draw(self->timing->think, self->thoughts, entity, key->n_events);
+    return sim_dist_draw(self->timing->think, self->thoughts, entity, key->n_events) / 2;
+}
+
+SimTime
+api_client_answer(const ApiClient *self, const ObjectKey *key)
+{
+    uint64_t entity = sim_hash_combine(key->hash, self->hash);
+
+    return sim_dist_draw(self->timing->think, self->answers, entity, key->n_thoughts) / 2;
 }
 
 gboolean

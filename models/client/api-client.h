@@ -21,7 +21,10 @@ void api_client_request(
 /* TIM-10: a draw of the component's own time before a request about @key. Counts on the key. */
 SimTime api_client_think(ApiClient *self, ObjectKey *key);
 
-/* For the event recorder, which sends by itself: the same before the write of an Event; api_server_write_event() counts. */
+/* The same for the way of the latest answer about @key: half of it. Pure. */
+SimTime api_client_answer(const ApiClient *self, const ObjectKey *key);
+
+/* For the event recorder, which sends by itself: the way of an Event to the server, half of the same; api_server_write_event() counts. */
 SimTime api_client_think_event(const ApiClient *self, const ObjectKey *key);
 gboolean api_client_is_throttled(const ApiClient *self);
 /* Takes a token. Returns: when it is granted */

@@ -443,6 +443,8 @@ plan_tell_external(const PvController *self,
                    provisioner);
 }
 
+/* RACE-5: the operation still runs while the answer is on its way. If the claim's new version gets here sooner, its sync asks for
+ * nothing. */
 static void
 decide_provision_saved(const void *component, Plan *plan)
 {
@@ -453,6 +455,7 @@ decide_provision_saved(const void *component, Plan *plan)
 
     plan_because(plan, "PVC-61");
     if (plan_code(plan, step) == API_OK) {
+        plan_wait_answer(plan);
         plan_store(self, plan, saved);
         plan_tell_external(self, plan, saved,
                            object_annotation(saved, ANNOTATION_BETA_STORAGE_PROVISIONER));
@@ -1012,41 +1015,77 @@ object_event(void *component, const Object *before, const Object *after)
     enqueue(component, (after == NULL ? before : after)->key);
 }
 
+/* One object of a resync, and its place in a walk over a hash map. */
+typedef struct {
+    uint64_t place;
+    const ObjectKey *key;
+} ResyncItem;
+
 static void
-enqueue_all(PvController *self, const Informer *informer)
+add_resync_item(const PvController *self, GArray *items, const ObjectKey *key)
+{
+    SimStream stream = sim_stream(self->base.sim, "pv-controller/resync order");
+    ResyncItem item = {sim_random_bits(stream, key->hash, (uint64_t)sim_now(self->base.sim)), key};
+
+    g_array_append_val(items, item);
+}
+
+static int
+compare_places(const void *a, const void *b)
+{
+    const ResyncItem *first = a, *second = b;
+
+    return first->place < second->place ? -1 : first->place > second->place;
+}
+
+static void
+collect_all(const PvController *self, GArray *items, const Informer *informer)
 {
     InformerIter iter;
     const Object *object;
 
     informer_iter_init(&iter, informer);
     while ((object = informer_iter_next(&iter)) != NULL)
-        enqueue(self, object->key);
+        add_resync_item(self, items, object->key);
 }
 
 static void
-enqueue_unsettled(PvController *self, const Informer *informer, ObjectKind kind)
+collect_unsettled(const PvController *self,
+                  GArray *items,
+                  const Informer *informer,
+                  ObjectKind kind)
 {
     for (uint32_t slot = 0; pv_cache_next_unsettled(self->cache, kind, &slot); slot++) {
         const ObjectKey *key = objects_key_at(self->base.objects, kind, slot);
         if (informer_get(informer, key) != NULL)
-            enqueue(self, key);
+            add_resync_item(self, items, key);
     }
 }
 
-/* PVC-4: all claims, then all volumes. Those that are settled (cache.h) are left out: their syncs would send nothing, tell
- * nothing, change nothing and take no time. So the ticker sleeps when all are. Polling, nothing is left out. */
+/* PVC-37: the order is a hash map's, another one each time. Those that are settled (cache.h) are left out: their syncs would send
+ * nothing, tell nothing, change nothing and take no time. Polling, nothing is left out. */
+static void
+enqueue_kind(PvController *self, const Informer *informer, ObjectKind kind)
+{
+    g_autoptr(GArray) items = g_array_new(FALSE, FALSE, sizeof(ResyncItem));
+
+    if (sim_is_polling(self->base.sim))
+        collect_all(self, items, informer);
+    else
+        collect_unsettled(self, items, informer, kind);
+    g_array_sort(items, compare_places);
+    for (unsigned i = 0; i < items->len; i++)
+        enqueue(self, g_array_index(items, ResyncItem, i).key);
+}
+
+/* PVC-4: all claims, then all volumes. The ticker sleeps when all are settled. */
 static gboolean
 resync_pass(void *component)
 {
     PvController *self = component;
 
-    if (sim_is_polling(self->base.sim)) {
-        enqueue_all(self, self->claims);
-        enqueue_all(self, self->volumes);
-    } else {
-        enqueue_unsettled(self, self->claims, KIND_CLAIM);
-        enqueue_unsettled(self, self->volumes, KIND_VOLUME);
-    }
+    enqueue_kind(self, self->claims, KIND_CLAIM);
+    enqueue_kind(self, self->volumes, KIND_VOLUME);
     return !pv_cache_is_at_rest(self->cache);
 }
 

@@ -1132,6 +1132,11 @@ static const FormatField timing_fields[] = {
     {"deleteFactor", &format_rate, AT(Timing, delete_factor), FORMAT_REQUIRED, NULL, "For DELETE"},
     {"readFactor", &format_rate, AT(Timing, read_factor), FORMAT_REQUIRED, NULL, "For GET and LIST"},
     {"notFoundFactor", &format_rate, AT(Timing, not_found_factor), FORMAT_REQUIRED, NULL, "For what is answered with 404"},
+    {"eventFactor", &format_rate, AT(Timing, event_factor), FORMAT_REQUIRED, NULL, "For an Event"},
+    {"stallRate", &format_rate, AT(Timing, stall_rate), FORMAT_REQUIRED, NULL, "From so many requests a second on, one may be held up"},
+    {"stallChance", &format_probability, AT(Timing, stall_chance), FORMAT_REQUIRED, NULL, "The chance of that"},
+    {"stall", &format_dist, AT(Timing, stall), FORMAT_REQUIRED, NULL, "How long then"},
+    {"watchOrder", &format_probability, AT(Timing, watch_order), FORMAT_REQUIRED, NULL, "The chance that a watch event waits for those of other kinds sent to its client before"},
     {"watchLead", &format_duration, AT(Timing, watch_lead), FORMAT_REQUIRED, NULL, "How long before the end of the response a write is committed at most"},
     END,
 };

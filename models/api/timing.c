@@ -7,6 +7,7 @@ timing_clear(Timing *self)
     g_clear_pointer(&self->write, sim_dist_unref);
     g_clear_pointer(&self->think, sim_dist_unref);
     g_clear_pointer(&self->watch, sim_dist_unref);
+    g_clear_pointer(&self->stall, sim_dist_unref);
 }
 
 void
@@ -22,5 +23,6 @@ timing_init_instant(Timing *self)
         .delete_factor = 1.0,
         .read_factor = 1.0,
         .not_found_factor = 1.0,
+        .event_factor = 1.0,
     };
 }

@@ -15,6 +15,11 @@ typedef struct {
     double delete_factor;
     double read_factor;    /* TIM-6 */
     double not_found_factor; /* TIM-5 */
+    double event_factor;   /* of TIM-1, for an Event */
+    double stall_rate;     /* TIM-4: from so many requests a second on, ... */
+    double stall_chance;   /* ... a request is held up with this chance ... */
+    SimDist *stall;        /* ... for this long; NULL: never */
+    double watch_order;    /* TIM-9: the chance that a watch event waits for other kinds' before it */
     SimTime watch_lead;    /* TIM-7: how long before the end of the response the write is committed at most */
 } Timing;
 

@@ -8,6 +8,7 @@
 #define EVENT_NAME "api"
 /* In the entity of the draws of an Event: apart from requests about the object. It never changes. */
 #define EVENT_WRITE 14
+#define CROWD 10 /* TIM-4: requests, of which the rate is taken */
 
 typedef struct {
     ApiObserver see;
@@ -24,7 +25,10 @@ struct ApiServer {
     unsigned counts[N_KINDS];
     uint64_t revision; /* API-1 */
     uint64_t n_requests[API_BIND + 1];
-    SimStream latencies;
+    SimStream latencies, stalls, stall_lengths;
+    SimTime recent[CROWD]; /* arrivals of the latest requests, as a ring */
+    uint64_t n_recent;
+    SimTime crowd_within; /* so many of them within this time are a crowd; 0: never */
     GArray *events;    /* of ApiEvent */
     GString *message;  /* of the refusal being answered */
     GArray *observers; /* of Observer */
@@ -69,6 +73,10 @@ api_server_new(const ApiServerOptions *options)
     self->refuses_defaults = options->refuses_defaults;
     self->watches = watch_hub_new(self->sim, self->timing);
     self->latencies = sim_stream(self->sim, "api/latency");
+    self->stalls = sim_stream(self->sim, "api/stall");
+    self->stall_lengths = sim_stream(self->sim, "api/stall length");
+    if (self->timing->stall != NULL)
+        self->crowd_within = (SimTime)(CROWD * (double)SIM_SECOND / self->timing->stall_rate);
     self->events = g_array_new(FALSE, TRUE, sizeof(ApiEvent));
     self->observers = g_array_new(FALSE, FALSE, sizeof(Observer));
     self->message = g_string_new(NULL);
@@ -644,6 +652,19 @@ draw_duration(const ApiServer *self, ApiVerb verb, uint64_t entity, uint32_t n)
                  verb_factor(self->timing, verb));
 }
 
+/* TIM-4: what a crowd of requests costs, on top. */
+static SimTime
+draw_stall(ApiServer *self, SimTime arrives_at, uint64_t entity, uint32_t n)
+{
+    SimTime *oldest = &self->recent[self->n_recent++ % CROWD];
+    gboolean is_crowd = self->n_recent > CROWD && arrives_at - *oldest < self->crowd_within;
+
+    *oldest = arrives_at;
+    if (!is_crowd || sim_random_uniform(self->stalls, entity, n) >= self->timing->stall_chance)
+        return 0;
+    return sim_dist_draw(self->timing->stall, self->stall_lengths, entity, n);
+}
+
 /* TIM-5: what is not there is answered sooner. */
 static gboolean
 is_missing(const ApiServer *self, const ApiRequest *request)
@@ -688,7 +709,8 @@ api_server_request(
         duration = scale(duration, self->timing->not_found_factor);
     duration += quota_delay(self, request);
     call->arrived_at = sim_now(self->sim);
-    call->responds_at = call->arrived_at + duration;
+    call->responds_at =
+        call->arrived_at + duration + draw_stall(self, call->arrived_at, entity, call->n);
     sim_at(self->sim, commits_at(self, call->arrived_at, call->responds_at), &commit_event_type,
            call, WAIT_API);
 }
@@ -781,7 +803,11 @@ api_server_write_event(ApiServer *self, const ApiEventWrite *write)
     uint64_t entity = sim_hash_combine(key->hash, write->client_hash + EVENT_WRITE + verb);
 
     *call = (EventCall){.server = self, .memory = memory, .write = *write};
-    call->responds_at = write->arrives_at + draw_duration(self, verb, entity, key->n_events++);
+    uint32_t n = key->n_events++;
+    SimTime duration = scale(draw_duration(self, verb, entity, n), self->timing->event_factor);
+
+    call->responds_at =
+        write->arrives_at + duration + draw_stall(self, write->arrives_at, entity, n);
     return sim_at(self->sim, commits_at(self, write->arrives_at, call->responds_at),
                   &event_commit_event, call, WAIT_API);
 }

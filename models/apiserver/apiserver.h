@@ -106,7 +106,7 @@ typedef void (*ApiWatchEvent)(void *data, WatchType type, const Object *object);
 /**
  * api_server_watch:
  * @filter: NULL: all; of pods: only those with this spec.nodeName; of other kinds: only that name. Interned
- * @entity: of the watcher, for draws
+ * @entity: of the watcher, for draws; watches of the same entity share a connection (TIM-9)
  * Events come for writes from now on; the state so far is read with api_server_get().
  * Returns: (owned): end it with api_watch_free(); events under way are dropped then
  */

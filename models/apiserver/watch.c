@@ -7,10 +7,17 @@ typedef struct {
     GHashTable *filtered; /* interned filter -> GPtrArray of ApiWatch */
 } KindWatches;
 
+/* A client's connection, which all its watches share. */
+typedef struct {
+    uint64_t entity;
+    SimTime last_at; /* of the last event sent, of any kind */
+} Connection;
+
 struct WatchHub {
     Sim *sim;
     const Timing *timing;
-    SimStream delays;
+    SimStream delays, orders;
+    GHashTable *connections; /* &Connection.entity -> Connection */
     KindWatches kinds[N_KINDS];
 };
 
@@ -20,6 +27,7 @@ struct ApiWatch {
     ObjectKind kind;
     const char *filter;
     uint64_t entity;
+    Connection *connection; /* borrowed from the hub */
     ApiWatchEvent event;
     void *data;
     SimTime last_at;    /* of the last event sent: order is kept (API-70) */
@@ -70,6 +78,8 @@ watch_hub_new(Sim *sim, const Timing *timing)
     self->sim = sim;
     self->timing = timing;
     self->delays = sim_stream(sim, "api/watch");
+    self->orders = sim_stream(sim, "api/watch order");
+    self->connections = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     for (unsigned i = 0; i < N_KINDS; i++) {
         self->kinds[i].all = g_ptr_array_new();
         self->kinds[i].filtered = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL,
@@ -83,11 +93,24 @@ watch_hub_free(WatchHub *self)
 {
     if (self == NULL)
         return;
+    g_hash_table_unref(self->connections);
     for (unsigned i = 0; i < N_KINDS; i++) {
         g_ptr_array_unref(self->kinds[i].all);
         g_hash_table_unref(self->kinds[i].filtered);
     }
     g_free(self);
+}
+
+/* TIM-9: of one kind events come in order always, of different kinds mostly: one after the other, so that what the first one wakes
+ * does not see the second. */
+static SimTime
+in_order(const WatchHub *self, const ApiWatch *watch, SimTime at, uint64_t entity, uint32_t n)
+{
+    at = MAX(at, watch->last_at);
+    if (at > watch->connection->last_at ||
+        sim_random_uniform(self->orders, entity, n) >= self->timing->watch_order)
+        return at;
+    return watch->connection->last_at + 1;
 }
 
 /* TIM-7: counted from the end of the response; a few events come before it, none before the commit. */
@@ -104,7 +127,8 @@ watch_send(WatchHub *self,
     Delivery *delivery = sim_memory_new_struct(watch->memory, Delivery);
 
     at = MAX(at, sim_now(self->sim));
-    watch->last_at = MAX(at, watch->last_at);
+    watch->last_at = in_order(self, watch, at, entity, n);
+    watch->connection->last_at = MAX(watch->last_at, watch->connection->last_at);
     watch->n_pending++;
     *delivery = (Delivery){watch, object_ref(object), type};
     sim_at(self->sim, watch->last_at, &deliver_event, delivery, WAIT_WATCH);
@@ -126,6 +150,19 @@ watch_hub_send(
         watch_send(self, some->pdata[i], type, object, responds_at, n);
 }
 
+static Connection *
+find_connection(WatchHub *self, uint64_t entity)
+{
+    Connection *connection = g_hash_table_lookup(self->connections, &entity);
+
+    if (connection != NULL)
+        return connection;
+    connection = g_new(Connection, 1);
+    *connection = (Connection){.entity = entity};
+    g_hash_table_insert(self->connections, &connection->entity, connection);
+    return connection;
+}
+
 ApiWatch *
 watch_hub_watch(WatchHub *self,
                 ObjectKind kind,
@@ -143,6 +180,7 @@ watch_hub_watch(WatchHub *self,
                         .kind = kind,
                         .filter = filter,
                         .entity = entity,
+                        .connection = find_connection(self, entity),
                         .event = event,
                         .data = data};
     if (filter != NULL) {

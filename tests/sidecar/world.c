@@ -100,6 +100,7 @@ timing_init_recorded(Timing *timing)
         .delete_factor = 1.15,
         .read_factor = 0.6,
         .not_found_factor = 0.5,
+        .event_factor = 0.5,
     };
 }
 

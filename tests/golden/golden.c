@@ -2,7 +2,8 @@
 
 /* golden DIR...: replays recordings of a real control plane and compares. A folder holds scenario.yaml, the neutral timeline, and
  * run1, run2, ... with what was seen. Each recorded value must lie within what --seeds simulated runs produce, 20 ms wider
- * (TIM-60); each count of requests and calls within the simulated range. */
+ * (TIM-60); each count of requests and calls within the simulated range; of a burst, each client's k-th request and Event within
+ * the simulated k-th, a token wider (TIM-80). */
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
@@ -14,7 +15,9 @@
 #include "run/run.h"
 #include "timeline.h"
 
-#define TOLERANCE_S 0.020 /* TIM-60 */
+#define TOLERANCE_S 0.020     /* TIM-60 */
+#define CURVE_TOLERANCE_S 0.2 /* TIM-80: a token of the sidecars' clients */
+#define CURVE_MIN 20          /* fewer are no burst: the values tell all */
 
 typedef struct {
     int n_seeds;
@@ -202,6 +205,86 @@ compare_counts(Golden *self, const char *name, const Moments *recorded, GPtrArra
     }
 }
 
+/* How far @at, the k-th instant of the recorded curve, lies outside the simulated k-th instants. */
+static double
+off_curves(const char *name, unsigned k, double at, const GPtrArray *simulated)
+{
+    Range range = {0};
+    unsigned n;
+
+    for (unsigned s = 0; s < simulated->len; s++) {
+        const double *drawn = curves_find(moments_curves(simulated->pdata[s]), name, &n);
+        if (k < n)
+            range_add(&range, drawn[k]);
+    }
+    return range.n == 0 ? 0 : MAX(range.min - at, at - range.max);
+}
+
+/* The farthest that a simulated curve is from the recorded one, over the instants that both have: the nearest of them all. */
+static double
+nearest_curve(const char *name, const double *at, unsigned n_at, const GPtrArray *simulated)
+{
+    double nearest = G_MAXDOUBLE;
+    unsigned n;
+
+    for (unsigned s = 0; s < simulated->len; s++) {
+        const double *drawn = curves_find(moments_curves(simulated->pdata[s]), name, &n);
+        double farthest = 0;
+        for (unsigned k = 0; k < MIN(n, n_at); k++)
+            farthest = MAX(farthest, ABS(drawn[k] - at[k]));
+        nearest = MIN(nearest, farthest);
+    }
+    return nearest;
+}
+
+/* Instants of the scenario itself and of kubelets hang on no token bucket. */
+static gboolean
+is_throttled(const char *name)
+{
+    return !g_str_has_prefix(name, "lab ") && strstr(name, "kubelet") == NULL;
+}
+
+static void
+compare_curve(
+    Golden *self, const char *run, const char *name, const Moments *recorded, GPtrArray *simulated)
+{
+    unsigned n, worst = 0;
+    const double *at = curves_find(moments_curves(recorded), name, &n);
+    double off = 0;
+
+    for (unsigned k = 0; k < n; k++) {
+        double more = off_curves(name, k, at[k], simulated);
+        if (more > off) {
+            off = more;
+            worst = k;
+        }
+    }
+    gboolean is_good = off <= CURVE_TOLERANCE_S;
+    if (is_good)
+        self->n_passed++;
+    else
+        self->n_failed++;
+    if (is_good && !self->is_verbose)
+        return;
+    printf("  %s %-5s curve of %u: %s: at most %.3f s outside, the %u. at %.3f s; the nearest run "
+           "is within %.3f s\n",
+           is_good ? "ok  " : "FAIL", run, n, name, off, worst + 1, at[worst],
+           nearest_curve(name, at, n, simulated));
+}
+
+static void
+compare_curves(Golden *self, const char *run, const Moments *recorded, GPtrArray *simulated)
+{
+    g_autoptr(GPtrArray) names = curves_names(moments_curves(recorded));
+
+    for (unsigned i = 0; i < names->len; i++) {
+        unsigned n;
+        curves_find(moments_curves(recorded), names->pdata[i], &n);
+        if (n >= CURVE_MIN && is_throttled(names->pdata[i]))
+            compare_curve(self, run, names->pdata[i], recorded, simulated);
+    }
+}
+
 static GPtrArray *
 simulate(const Golden *self, const Scenario *scenario, const Timeline *timeline)
 {
@@ -252,6 +335,7 @@ compare_folder(Golden *self, const char *folder)
         }
         compare_values(self, name, recorded, simulated);
         compare_counts(self, name, recorded, simulated);
+        compare_curves(self, name, recorded, simulated);
     }
 }
 

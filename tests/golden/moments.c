@@ -16,6 +16,7 @@ struct Moments {
     GPtrArray *count_names; /* in the order of first appearance; borrowed from @counts */
     GPtrArray *pairs;       /* of GoldenPair (owned) */
     GHashTable *labels;     /* name of a volume -> name of its claim */
+    Curves *curves;         /* (owned) */
 };
 
 static void
@@ -36,6 +37,7 @@ moments_new(void)
     self->at = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->curves = curves_new();
     self->count_names = g_ptr_array_new();
     self->pairs = g_ptr_array_new_with_free_func(pair_free);
     return self;
@@ -49,6 +51,7 @@ moments_free(Moments *self)
     g_hash_table_unref(self->at);
     g_hash_table_unref(self->counts);
     g_hash_table_unref(self->labels);
+    curves_free(self->curves);
     g_ptr_array_unref(self->count_names);
     g_ptr_array_unref(self->pairs);
     g_free(self);
@@ -146,6 +149,20 @@ moments_count(const Moments *self, const char *name)
     const double *number = g_hash_table_lookup(self->counts, name);
 
     return number == NULL ? 0 : *number;
+}
+
+const Curves *
+moments_curves(const Moments *self)
+{
+    return self->curves;
+}
+
+/* Takes @name. */
+static void
+count_request(Moments *self, char *name, double at)
+{
+    curves_add(self->curves, name, at);
+    count(self, name);
 }
 
 /* ---- Recorded ---- */
@@ -364,10 +381,30 @@ see_node(Moments *self, const Seen *seen)
     see_list(self, seen, "volumesAttached", seen->before, seen->after, "reported-detached");
 }
 
+/* The sidecars' names end in those of the machine and of the process. */
+static void
+add_event(Moments *self, const char *source, double at)
+{
+    g_autofree char *component = g_strndup(source, strcspn(source, "_"));
+    g_autofree char *name = g_strconcat("events ", component, NULL);
+
+    curves_add(self->curves, name, at);
+}
+
+static void
+see_event(Moments *self, const Seen *seen)
+{
+    const char *source = text_at(seen->after, "reportingController");
+
+    if (seen->before == NULL && seen->after != NULL && source != NULL)
+        add_event(self, source, seen->at);
+}
+
 static const struct {
     const char *kind;
     void (*see)(Moments *self, const Seen *seen);
 } kinds_seen[] = {
+    {"Event",                 see_event     },
     {"PersistentVolumeClaim", see_claim     },
     {"PersistentVolume",      see_volume    },
     {"Pod",                   see_pod       },
@@ -457,9 +494,11 @@ read_request_line(Moments *self, const json_t *line, GHashTable *known)
     int code = (int)json_integer_value(json_object_get(line, "code"));
 
     (void)known;
-    count(self, g_strdup_printf("%s %s %s%s%s %d", bare, text_at(line, "verb"),
-                                text_at(line, "resource"), subresource[0] == '\0' ? "" : "/",
-                                subresource, code == 201 ? 200 : code));
+    count_request(self,
+                  g_strdup_printf("%s %s %s%s%s %d", bare, text_at(line, "verb"),
+                                  text_at(line, "resource"), subresource[0] == '\0' ? "" : "/",
+                                  subresource, code == 201 ? 200 : code),
+                  json_number_value(json_object_get(line, "t")));
 }
 
 static gboolean
@@ -534,10 +573,12 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
         return;
     if (request->verb == API_GET || request->verb == API_LIST) /* not recorded */
         return;
-    count(self,
-          g_strdup_printf("%s %s %s%s %d", recorded_client(request->client, buffer, sizeof buffer),
-                          verbs[request->verb], kind_class(request->key->kind)->resource,
-                          subresources[request->verb], code == API_EXISTS ? 409 : (int)code));
+    count_request(
+        self,
+        g_strdup_printf("%s %s %s%s %d", recorded_client(request->client, buffer, sizeof buffer),
+                        verbs[request->verb], kind_class(request->key->kind)->resource,
+                        subresources[request->verb], code == API_EXISTS ? 409 : (int)code),
+        (double)arrived_at / (double)SIM_SECOND);
 }
 
 static void
@@ -584,6 +625,18 @@ scope_of(ObjectKind kind)
     return kind == KIND_CLAIM ? "claim" : "volume";
 }
 
+static void
+take_events(Moments *self, const Run *run)
+{
+    const ApiServer *api = cluster_api(run_cluster(run));
+
+    for (unsigned i = 0; i < api_server_n_events(api); i++) {
+        const ApiEvent *event = api_server_event(api, i);
+        if (event->written_at >= FIRST_STEP_AT)
+            add_event(self, event->source, (double)event->written_at / (double)SIM_SECOND);
+    }
+}
+
 void
 moments_take_run(Moments *self, const Run *run, const Timeline *timeline)
 {
@@ -591,6 +644,7 @@ moments_take_run(Moments *self, const Run *run, const Timeline *timeline)
 
     (void)timeline;
     label_volumes(self, run);
+    take_events(self, run);
     for (unsigned i = 0; i < milestones_count(log); i++) {
         const Milestone *milestone = milestones_at(log, i);
         if (milestone->at == 0 || milestone->code != CSI_OK)

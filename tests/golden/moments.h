@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "curves.h"
 #include "run/run.h"
 #include "timeline.h"
 
 /* What happened in one run, recorded or simulated, in the same words: moments ("pod app ready", at seconds; a volume goes by the
- * name of its claim, because its own is drawn), and counts of requests and calls ("csi-attacher patch volumeattachments 200"). */
+ * name of its claim, because its own is drawn), counts of requests and calls ("csi-attacher patch volumeattachments 200"), and the
+ * curves of the same requests and of new Events ("events attachdetach-controller"). */
 typedef struct Moments Moments;
 
 typedef struct {
@@ -30,3 +32,4 @@ const GoldenPair *moments_pair(const Moments *self, unsigned i);
 /* Names of all counts. (owned) */
 GPtrArray *moments_counted(const Moments *self);
 double moments_count(const Moments *self, const char *name);
+const Curves *moments_curves(const Moments *self);

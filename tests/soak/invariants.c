@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "invariants.h"
 
+#include "history.h"
+#include "models/volume/plugins.h"
+
 #define FAULTS_MAX 5 /* the others mostly follow */
 
 struct Invariants {
@@ -8,6 +11,7 @@ struct Invariants {
     Sim *sim;
     ApiServer *api;
     Objects *objects;
+    History *history;
     GString *faults;
     unsigned n_faults;
     uint64_t resource_version;
@@ -75,6 +79,15 @@ check_deletion(Invariants *self, const Object *before, const Object *after)
 
 /* ---- Claims and volumes ---- */
 
+static CsiModelledDriver *
+driver_of(const Invariants *self, const Volume *volume)
+{
+    if (volume == NULL || volume->source == NULL || volume->source->driver == NULL)
+        return NULL;
+    return csi_modelled_driver_cast(
+        cluster_find_driver(run_cluster(self->run), volume->source->driver));
+}
+
 /* PVC-91; users of these runs remove no annotations. */
 static void
 check_claim(Invariants *self, const Claim *before, const Claim *after)
@@ -97,6 +110,8 @@ check_claim(Invariants *self, const Claim *before, const Claim *after)
     if (claim_volume_name(before)[0] != '\0' &&
         claim_volume_name(before) != claim_volume_name(after))
         fault(self, "claim %s: volumeName changed", text);
+    if (after->capacity_bytes < before->capacity_bytes)
+        fault(self, "claim %s: has become smaller", text);
     if (after->phase != CLAIM_BOUND || before->phase == CLAIM_BOUND)
         return;
 
@@ -115,6 +130,18 @@ check_claim(Invariants *self, const Claim *before, const Claim *after)
         fault(self, "claim %s: Bound, but its volume is not its own", text);
 }
 
+/* A PersistentVolume says at most what the driver has: the resizer writes after the driver has grown it (RSZ-20). */
+static void
+check_size(Invariants *self, const Volume *volume)
+{
+    const CsiModelledDriver *driver = driver_of(self, volume);
+    CsiModelledVolume real;
+
+    if (driver != NULL && csi_modelled_driver_get_volume(driver, volume->source->handle, &real) &&
+        real.name != NULL && volume->capacity_bytes > real.capacity_bytes)
+        fault(self, "volume %s: larger than in the driver", volume->meta.key->text);
+}
+
 /* PVC-90, PVC-70. A failed volume is only deleted. */
 static void
 check_volume(Invariants *self, const Volume *before, const Volume *after)
@@ -131,6 +158,9 @@ check_volume(Invariants *self, const Volume *before, const Volume *after)
     if (before != NULL && !may_become[before->phase][after->phase])
         fault(self, "volume %s: %s after %s", text, volume_phase_name(after->phase),
               volume_phase_name(before->phase));
+    if (before != NULL && after->capacity_bytes < before->capacity_bytes)
+        fault(self, "volume %s: has become smaller", text);
+    check_size(self, after);
     /* A volume that was given to a claim is given to no other: it is released, or given back first. */
     if (before != NULL && object_uid_is_set(before->claim_ref.uid) &&
         object_uid_is_set(after->claim_ref.uid) &&
@@ -141,15 +171,6 @@ check_volume(Invariants *self, const Volume *before, const Volume *after)
 }
 
 /* ---- Pods ---- */
-
-static CsiModelledDriver *
-driver_of(const Invariants *self, const Volume *volume)
-{
-    if (volume == NULL || volume->source == NULL || volume->source->driver == NULL)
-        return NULL;
-    return csi_modelled_driver_cast(
-        cluster_find_driver(run_cluster(self->run), volume->source->driver));
-}
 
 static const Volume *
 volume_of_claim(const Invariants *self, const ObjectKey *claim_key)
@@ -182,9 +203,45 @@ check_mounts(Invariants *self, const Pod *pod)
     }
 }
 
+/* The scheduler's promise as a pod gets its node: there is room (VF-50), and the node reaches all its volumes (VB-94). */
+static void
+check_node(Invariants *self, const Pod *pod)
+{
+    const ObjectKey *key = objects_find_key(self->objects, KIND_NODE, NULL, pod->node_name);
+    const Node *node = key == NULL ? NULL : (const Node *)api_server_get(self->api, key);
+    int64_t cpu_milli = pod->spec->cpu_milli;
+    int32_t n_pods = 1;
+
+    if (node == NULL) {
+        fault(self, "pod %s: on no node", pod->meta.key->text);
+        return;
+    }
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
+        const Pod *other = POD_CONST(stored(self, KIND_POD, i));
+        if (other == NULL || other->meta.key == pod->meta.key || pod_is_terminal(other) ||
+            other->node_name != pod->node_name)
+            continue;
+        cpu_milli += other->spec->cpu_milli;
+        n_pods++;
+    }
+    if (cpu_milli > node->allocatable.cpu_milli || n_pods > node->allocatable.pods)
+        fault(self, "pod %s: no room on %s for %d pods with %" G_GINT64_FORMAT "m",
+              pod->meta.key->text, pod->node_name, n_pods, cpu_milli);
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Volume *volume =
+            volume_of_claim(self, pod_claim_key(self->objects, pod, &pod->volumes->items[i]));
+        if (volume != NULL &&
+            !node_selector_matches(volume->node_affinity, node->meta.labels, pod->node_name))
+            fault(self, "pod %s: volume %s is out of reach of %s", pod->meta.key->text,
+                  volume->meta.key->name, pod->node_name);
+    }
+}
+
 static void
 check_pod(Invariants *self, const Pod *before, const Pod *after)
 {
+    if (after->node_name != NULL && (before == NULL || before->node_name == NULL))
+        check_node(self, after);
     if (before != NULL && before->node_name != NULL && before->node_name != after->node_name)
         fault(self, "pod %s: moved from %s", after->meta.key->text, before->node_name);
     if (before != NULL && pod_is_terminal(before) && before->phase != after->phase)
@@ -231,6 +288,7 @@ see_write(void *data, const Object *before, const Object *after)
     Invariants *self = data;
     const Object *now = after != NULL ? after : before;
 
+    history_saw_write(self->history, before, after);
     if (after != NULL)
         check_versions(self, before, after);
     check_deletion(self, before, after);
@@ -259,43 +317,162 @@ attach_limit(const Invariants *self, const CsiDriver *driver)
     return 0;
 }
 
-/* Only what is known to be attached keeps others from attaching: after a failed attach or detach only the driver does (ADC-24,
- * ADC-58). */
+static const Volume *
+volume_of_handle(const Invariants *self, const CsiDriver *driver, const char *volume_id)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_VOLUME); i++) {
+        const Volume *volume = VOLUME_CONST(stored(self, KIND_VOLUME, i));
+        if (volume != NULL && volume->source->handle == volume_id &&
+            g_str_equal(volume->source->driver, csi_driver_name(driver)))
+            return volume;
+    }
+    return NULL;
+}
+
+/* In its Node's volumesAttached. */
 static gboolean
-is_attached(const Invariants *self, const char *volume_id, const char *node)
+is_reported(const Invariants *self, const Volume *volume, const char *node_name)
+{
+    const ObjectKey *key = objects_find_key(self->objects, KIND_NODE, NULL, node_name);
+    const Node *node = key == NULL ? NULL : (const Node *)api_server_get(self->api, key);
+    const char *name = volume_unique_name(objects_strings(self->objects),
+                                          volume_plugin_find(volume->source), volume);
+
+    return node != NULL && string_list_has(node->volumes_attached, name);
+}
+
+static const Attachment *
+attachment_of(const Invariants *self, const Volume *volume, const char *node)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_ATTACHMENT); i++) {
         const Attachment *attachment = (const Attachment *)stored(self, KIND_ATTACHMENT, i);
-        if (attachment == NULL || attachment->node_name != node || !attachment->attached ||
-            object_is_deleted(&attachment->meta))
-            continue;
-        const ObjectKey *key =
-            objects_find_key(self->objects, KIND_VOLUME, NULL, attachment->volume_name);
-        const Volume *volume = key == NULL ? NULL : VOLUME_CONST(api_server_get(self->api, key));
-        if (volume != NULL && volume->source->handle == volume_id)
-            return TRUE;
+        if (attachment != NULL && attachment->node_name == node &&
+            attachment->volume_name == volume->meta.key->name)
+            return attachment;
     }
-    return FALSE;
+    return NULL;
 }
 
-/* ADC-53: no second node for a volume of one node. The scheduler keeps the limit. */
+#define ATTACH_WAIT                                                                                \
+    (2 *                                                                                           \
+     SIM_MINUTE) /* ADC-60, ADC-61: then the controller gives up, and the attachment is uncertain */
+
+/* ADC-49, ADC-53: the attachment keeps other nodes away, unless the controller has reason not to be certain of it (ADC-24). */
+static gboolean
+keeps_others_away(const Invariants *self, const Volume *volume, const char *node)
+{
+    Place place = history_place(self->history, volume->source->handle, node);
+    const Attachment *attachment = attachment_of(self, volume, node);
+    SimTime now = sim_now(self->sim);
+
+    if (place.detach_failed) /* ADC-58, and OP-2: it is reported again, but uncertain */
+        return FALSE;
+    if (is_reported(self, volume, node)) /* ADC-51: the controller itself says that it is certain */
+        return TRUE;
+    if (place.attach_failed) /* ADC-24, ADC-57 */
+        return FALSE;
+    if (history_has_crash(self->history, "kube-controller-manager", NULL, place.attach_asked_at,
+                          now)) /* ADC-27: not reported, so uncertain */
+        return FALSE;
+    if (attachment == NULL)
+        return TRUE;
+    return now - MAX(attachment->meta.created_at, attachment->meta.deleted_at) < ATTACH_WAIT;
+}
+
+static void
+check_exclusive(Invariants *self, const CsiCallRecord *record, const StringList *nodes)
+{
+    const CsiRequest *request = record->request;
+    const Volume *volume = volume_of_handle(self, record->driver, request->volume_id);
+
+    for (unsigned i = 0; volume != NULL && nodes != NULL && i < nodes->n_items; i++)
+        if (keeps_others_away(self, volume, nodes->items[i]))
+            fault(self, "%s attached to %s while it is on %s", request->volume_id, request->node_id,
+                  nodes->items[i]);
+}
+
+typedef struct {
+    const Invariants *self;
+    const CsiModelledDriver *driver;
+    const CsiDriver *base;
+    const char *node;
+    unsigned n;
+} LimitCount;
+
+/* Whether the scheduler counted it before it came: not for a pod that was there before the driver told its limit (VF-9, VF-W6),
+ * nor if its claim was bound late to a volume made by hand: by its class no driver's (VF-5). */
+static gboolean
+is_counted(const Invariants *self, const CsiDriver *driver, const char *volume_id, const char *node)
+{
+    const Volume *volume = volume_of_handle(self, driver, volume_id);
+    const ObjectKey *class_key =
+        volume == NULL
+            ? NULL
+            : objects_find_key(self->objects, KIND_STORAGE_CLASS, NULL, volume_class(volume));
+    const StorageClass *class =
+        class_key == NULL ? NULL : (const StorageClass *)api_server_get(self->api, class_key);
+
+    if (history_place(self->history, volume_id, node).came_early)
+        return FALSE;
+    return class == NULL || class->binding_mode != BINDING_WAIT_FOR_FIRST_CONSUMER ||
+           g_str_equal(class->provisioner, csi_driver_name(driver));
+}
+
+static void
+count_volume(void *data, const CsiModelledVolume *volume)
+{
+    LimitCount *count = data;
+    g_autoptr(StringList) nodes = csi_modelled_driver_published_nodes(count->driver, volume->id);
+
+    if (string_list_has(nodes, count->node))
+        count->n += is_counted(count->self, count->base, volume->id, count->node) ? 1 : 0;
+}
+
+/* VF-3: the scheduler keeps the limit. */
+static void
+check_limit(Invariants *self, const CsiCallRecord *record, const CsiModelledDriver *driver)
+{
+    const CsiRequest *request = record->request;
+    int limit = attach_limit(self, record->driver);
+    LimitCount count = {self, driver, record->driver, request->node_id, 0};
+
+    if (limit == 0 || !is_counted(self, record->driver, request->volume_id, request->node_id))
+        return;
+    csi_modelled_driver_each_volume(driver, count_volume, &count);
+    if (count.n >= (unsigned)limit)
+        fault(self, "%s attached to %s, which has its %d volumes", request->volume_id,
+              request->node_id, limit);
+}
+
 static void
 check_attach_call(Invariants *self, const CsiCallRecord *record)
 {
     const CsiModelledDriver *driver = csi_modelled_driver_cast((CsiDriver *)record->driver);
     const CsiRequest *request = record->request;
     g_autoptr(StringList) nodes = csi_modelled_driver_published_nodes(driver, request->volume_id);
-    int limit = attach_limit(self, record->driver);
 
     if (string_list_has(nodes, request->node_id))
         return;
-    if (nodes != NULL && csi_access_mode_is_single_node(request->capabilities[0].mode) &&
-        is_attached(self, request->volume_id, nodes->items[0]))
-        fault(self, "%s attached to %s while it is on %s", request->volume_id, request->node_id,
-              nodes->items[0]);
-    if (limit > 0 && csi_modelled_driver_n_published(driver, request->node_id) >= (unsigned)limit)
-        fault(self, "%s attached to %s, which has its %d volumes", request->volume_id,
-              request->node_id, limit);
+    if (csi_access_mode_is_single_node(request->capabilities[0].mode))
+        check_exclusive(self, record, nodes);
+    check_limit(self, record, driver);
+}
+
+/* KVM-36, KVM-41: only what is attached is staged. */
+static void
+check_stage_call(Invariants *self, const CsiCallRecord *record)
+{
+    const CsiModelledDriver *driver = csi_modelled_driver_cast((CsiDriver *)record->driver);
+    const CsiRequest *request = record->request;
+    const ObjectKey *key =
+        objects_find_key(self->objects, KIND_CSI_DRIVER, NULL, csi_driver_name(record->driver));
+    const CsiDriverObject *object =
+        key == NULL ? NULL : (const CsiDriverObject *)api_server_get(self->api, key);
+    g_autoptr(StringList) nodes = csi_modelled_driver_published_nodes(driver, request->volume_id);
+
+    if ((object == NULL || object->attach_required) && !string_list_has(nodes, request->served_by))
+        fault(self, "%s staged on %s, where it is not attached", request->volume_id,
+              request->served_by);
 }
 
 static void
@@ -305,10 +482,14 @@ call_started(void *data, const CsiCallRecord *record)
     const CsiModelledDriver *driver = csi_modelled_driver_cast((CsiDriver *)record->driver);
     const CsiRequest *request = record->request;
 
+    history_call_started(self->history, record);
     if (request->method == CSI_CONTROLLER_PUBLISH_VOLUME) {
         check_attach_call(self, record);
+    } else if (request->method == CSI_NODE_STAGE_VOLUME) {
+        check_stage_call(self, record);
     } else if (request->method == CSI_CONTROLLER_UNPUBLISH_VOLUME) {
-        if (csi_modelled_driver_is_staged(driver, request->volume_id, request->node_id))
+        if (csi_modelled_driver_is_staged(driver, request->volume_id, request->node_id) &&
+            !history_is_staging_forgotten(self->history, request->volume_id, request->node_id))
             fault(self, "%s detached from %s, where it is staged", request->volume_id,
                   request->node_id);
     } else if (request->method == CSI_DELETE_VOLUME) {
@@ -320,11 +501,39 @@ call_started(void *data, const CsiCallRecord *record)
 }
 
 static void
+call_answered(void *data, const CsiCallRecord *record)
+{
+    Invariants *self = data;
+
+    history_call_answered(self->history, record);
+}
+
+/* KVM-41, VF-30: a volume for one pod is in one at most. */
+static void
+check_publish_end(Invariants *self, const CsiCallRecord *record)
+{
+    const CsiRequest *request = record->request;
+    const Volume *volume = volume_of_handle(self, record->driver, request->volume_id);
+    unsigned n = 0;
+
+    if (volume == NULL || volume->access_modes != ACCESS_RWOP)
+        return;
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_NODE); i++)
+        n += csi_modelled_driver_n_targets(csi_modelled_driver_cast((CsiDriver *)record->driver),
+                                           request->volume_id,
+                                           objects_key_at(self->objects, KIND_NODE, i)->name);
+    if (n > 1)
+        fault(self, "%s is in %u pods", request->volume_id, n);
+}
+
+static void
 call_ended(void *data, const CsiCallRecord *record)
 {
     Invariants *self = data;
     const CsiRequest *request = record->request;
 
+    if (request->method == CSI_NODE_PUBLISH_VOLUME)
+        check_publish_end(self, record);
     if (request->method != CSI_CONTROLLER_PUBLISH_VOLUME ||
         !csi_access_mode_is_single_node(request->capabilities[0].mode))
         return;
@@ -381,37 +590,23 @@ invariants_check_settled(Invariants *self)
 typedef struct {
     Invariants *self;
     const CsiModelledDriver *driver;
+    const char *name;
 } Visit;
-
-/* A provisioner that dies forgets the volumes that it asked for; if their claims are deleted meanwhile nobody asks again. So do
- * real clusters leak. */
-static gboolean
-may_be_forgotten(const Invariants *self, const CsiModelledVolume *volume)
-{
-    const Scenario *scenario = run_scenario(self->run);
-    const ObjectKey *key = objects_find_key(self->objects, KIND_VOLUME, NULL, volume->name);
-
-    if (key != NULL && key->incarnation > 0)
-        return FALSE;
-    for (unsigned i = 0; i < scenario->n_actions; i++)
-        if (scenario->actions[i].type == ACTION_CRASH &&
-            g_str_equal(scenario->actions[i].process, "external-provisioner"))
-            return TRUE;
-    return FALSE;
-}
 
 static void
 check_left_volume(void *data, const CsiModelledVolume *volume)
 {
     Visit *visit = data;
 
-    if (volume->name != NULL && !may_be_forgotten(visit->self, volume))
+    if (volume->name != NULL &&
+        !history_is_creation_forgotten(visit->self->history, visit->name, volume->name))
         fault(visit->self, "volume %s is left in the driver", volume->id);
     if (volume->n_published > 0)
         fault(visit->self, "volume %s is still attached", volume->id);
     for (uint32_t i = 0; i < objects_n_keys(visit->self->objects, KIND_NODE); i++) {
         const char *node = objects_key_at(visit->self->objects, KIND_NODE, i)->name;
-        if (csi_modelled_driver_is_staged(visit->driver, volume->id, node))
+        if (csi_modelled_driver_is_staged(visit->driver, volume->id, node) &&
+            !history_is_staging_forgotten(visit->self->history, volume->id, node))
             fault(visit->self, "volume %s is still staged on %s", volume->id, node);
         if (csi_modelled_driver_n_targets(visit->driver, volume->id, node) > 0)
             fault(visit->self, "volume %s is still mounted on %s", volume->id, node);
@@ -454,7 +649,8 @@ invariants_check_empty(Invariants *self)
         if (stored(self, KIND_NODE, i) != NULL)
             check_left_node(self, NODE(stored(self, KIND_NODE, i)));
     for (unsigned i = 0; i < cluster_n_drivers(run_cluster(self->run)); i++) {
-        Visit visit = {self, csi_modelled_driver_cast(cluster_driver(run_cluster(self->run), i))};
+        CsiDriver *driver = cluster_driver(run_cluster(self->run), i);
+        Visit visit = {self, csi_modelled_driver_cast(driver), csi_driver_name(driver)};
         csi_modelled_driver_each_volume(visit.driver, check_left_volume, &visit);
     }
 }
@@ -469,11 +665,13 @@ invariants_new(Run *run)
     self->sim = run_sim(run);
     self->api = cluster_api(cluster);
     self->objects = run_objects(run);
+    self->history = history_new(run);
     self->faults = g_string_new(NULL);
     self->resource_version = api_server_resource_version(self->api);
     api_server_observe(self->api, see_write, self);
     for (unsigned i = 0; i < cluster_n_drivers(cluster); i++) {
-        const CsiObserver observer = {.started = call_started, .ended = call_ended, .data = self};
+        const CsiObserver observer = {
+            .started = call_started, .answered = call_answered, .ended = call_ended, .data = self};
         csi_driver_add_observer(cluster_driver(cluster, i), &observer);
     }
     return self;
@@ -485,6 +683,7 @@ invariants_free(Invariants *self)
     if (self == NULL)
         return;
     g_string_free(self->faults, TRUE);
+    history_free(self->history);
     g_free(self);
 }
 

@@ -545,9 +545,37 @@ call_ended(void *data, const CsiCallRecord *record)
 
 /* ---- At rest ---- */
 
+static gboolean
+has_ready_pod(const Invariants *self, const Claim *claim)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
+        const Pod *pod = POD_CONST(stored(self, KIND_POD, i));
+        for (unsigned k = 0; pod != NULL && pod->volumes != NULL && k < pod->volumes->n_items; k++)
+            if (pod_is_ready(pod) &&
+                pod_claim_key(self->objects, pod, &pod->volumes->items[k]) == claim->meta.key)
+                return TRUE;
+    }
+    return FALSE;
+}
+
+/* What was asked for in time has become larger, as all pods are ready and nothing is in the way any more (RSZ-20, RSZ-51). A class
+ * that does not allow it refuses to take the larger request (API-124). */
+static void
+check_grown(Invariants *self)
+{
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_CLAIM); i++) {
+        const Claim *claim = CLAIM_CONST(stored(self, KIND_CLAIM, i));
+        if (claim != NULL && claim->phase == CLAIM_BOUND && has_ready_pod(self, claim) &&
+            claim->capacity_bytes < claim->request_bytes)
+            fault(self, "claim %s: has %" G_GINT64_FORMAT " bytes of %" G_GINT64_FORMAT,
+                  claim->meta.key->text, claim->capacity_bytes, claim->request_bytes);
+    }
+}
+
 void
 invariants_check_ready(Invariants *self)
 {
+    check_grown(self);
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
         const Pod *pod = POD_CONST(stored(self, KIND_POD, i));
         if (pod != NULL && !pod_is_ready(pod))

@@ -4,6 +4,7 @@
 #include "sim/random.h"
 
 #define DISK "disk.soak.example" /* volumes that are attached to one node */
+#define SAN "san.soak.example"   /* the same by another driver */
 #define FILES                                                                                      \
     "files.soak.example" /* volumes that are mounted without attaching, by any number of nodes */
 
@@ -11,6 +12,14 @@
 #define DELETE_AT_S (20 * 60)
 #define WORK_UNTIL_S 240 /* changes and faults come before */
 #define N_PODS_MAX 5
+#define N_GROUPS_MAX 3
+#define N_CLAIMS_MAX 5 /* of a pod */
+
+/* A claim as a pod uses it. */
+typedef struct {
+    char name[16];
+    gboolean is_block;
+} ClaimUse;
 
 typedef struct {
     SimStream stream;
@@ -18,8 +27,10 @@ typedef struct {
     GString *spec, *objects;
     gboolean is_easy, is_small;
     gboolean has_limit; /* of volumes per node */
-    unsigned n_nodes, n_zones, n_sets, n_groups, n_shared;
-    gboolean has_any_claim, has_claims[N_PODS_MAX]; /* pods by number */
+    unsigned n_zones, n_sets, n_groups, n_shared;
+    unsigned n_nodes[N_GROUPS_MAX]; /* by group */
+    gboolean has_any_claim;
+    unsigned n_pods[N_PODS_MAX], n_claims[N_PODS_MAX]; /* pods, and claims of each, by number */
 } Maker;
 
 static unsigned
@@ -48,7 +59,7 @@ static void
 add_nodes(Maker *self)
 {
     static const char *const zones[] = {"[a]", "[a, b]", "[a, b, c]"};
-    unsigned n_groups = self->is_small ? 1 : between(self, 1, 3);
+    unsigned n_groups = self->is_small ? 1 : between(self, 1, N_GROUPS_MAX);
 
     self->n_zones = between(self, 1, 3);
     g_string_append(self->spec, "  nodes:\n");
@@ -60,7 +71,7 @@ add_nodes(Maker *self)
                                count, i, zones[self->n_zones - 1], i,
                                self->is_easy ? 64 : between(self, 2, 8),
                                self->is_easy ? 110 : between(self, 3, 110));
-        self->n_nodes += count;
+        self->n_nodes[i] = count;
     }
     self->n_groups = n_groups;
 }
@@ -81,12 +92,13 @@ add_latency(Maker *self, const char *method, unsigned ms)
                                between(self, 2, ms));
         return;
     case 3:
-        g_string_append_printf(self->spec, "      %s: {exponential: {mean: %ums}}\n", method,
-                               between(self, 1, ms));
+        g_string_append_printf(self->spec, "      %s: {exponential: {mean: %ums, max: 60s}}\n",
+                               method, between(self, 1, ms));
         return;
-    default:
-        g_string_append_printf(self->spec, "      %s: {lognormal: {p50: %ums, p99: %ums}}\n",
-                               method, between(self, 1, ms), between(self, ms + 1, 20 * ms));
+    default: /* not for ever: some end of all calls is waited for */
+        g_string_append_printf(self->spec,
+                               "      %s: {lognormal: {p50: %ums, p99: %ums, max: 60s}}\n", method,
+                               between(self, 1, ms), between(self, ms + 1, 20 * ms));
         return;
     }
 }
@@ -105,6 +117,8 @@ add_latencies(Maker *self, gboolean attaches)
     add_latency(self, "NodePublishVolume", 300);
     add_latency(self, "NodeUnpublishVolume", 300);
     add_latency(self, "NodeUnstageVolume", 500);
+    add_latency(self, "ControllerExpandVolume", 2000);
+    add_latency(self, "NodeExpandVolume", 500);
 }
 
 /* Each goes away by itself, by its count. */
@@ -117,6 +131,8 @@ add_errors(Maker *self, gboolean attaches)
                                           "NodePublishVolume",
                                           "NodeUnpublishVolume",
                                           "NodeUnstageVolume",
+                                          "ControllerExpandVolume",
+                                          "NodeExpandVolume",
                                           "ControllerPublishVolume",
                                           "ControllerUnpublishVolume"};
     static const char *const codes[] = {"INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED",
@@ -127,7 +143,7 @@ add_errors(Maker *self, gboolean attaches)
         return;
     g_string_append(self->spec, "    errors:\n");
     for (unsigned i = 0; i < n; i++) {
-        const char *method = methods[below(self, attaches ? 8 : 6)];
+        const char *method = methods[below(self, attaches ? 10 : 8)];
         const char *code = PICK(self, codes);
         unsigned count = between(self, 1, 3);
         /* A driver that makes a volume and says for good that it has not: nobody will delete it. */
@@ -175,7 +191,7 @@ add_driver(Maker *self, const char *name, gboolean attaches)
     if (attaches)
         g_string_append_printf(self->spec, "      external-attacher: {worker-threads: %u}\n",
                                between(self, 1, 20));
-    if (!self->has_limit && one_in(self, 4))
+    if (one_in(self, 4))
         g_string_append(self->spec, "    nodePlugin: {registersAfter: {uniform: [100ms, 20s]}}\n");
     g_string_append_printf(self->objects,
                            "---\napiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: "
@@ -191,8 +207,14 @@ add_class(Maker *self, const char *name, const char *provisioner, const char *mo
     g_string_append_printf(self->objects,
                            "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: "
                            "{name: %s}\nprovisioner: %s\nvolumeBindingMode: %s\nreclaimPolicy: "
-                           "Delete\n",
-                           name, provisioner, mode);
+                           "Delete\nallowVolumeExpansion: %s\n",
+                           name, provisioner, mode, one_in(self, 4) ? "false" : "true");
+}
+
+static const char *
+binding_mode(Maker *self)
+{
+    return one_in(self, 2) ? "Immediate" : "WaitForFirstConsumer";
 }
 
 static void
@@ -206,9 +228,10 @@ add_static_volumes(Maker *self)
             "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: static-%u}\nspec:\n"
             "  capacity: {storage: %uGi}\n  accessModes: [ReadWriteOnce%s]\n"
             "  persistentVolumeReclaimPolicy: Retain\n  storageClassName: %s\n"
-            "  csi: {driver: " DISK ", volumeHandle: static-%u}\n",
+            "  volumeMode: %s\n  csi: {driver: " DISK ", volumeHandle: static-%u}\n",
             i, between(self, 1, 5), one_in(self, 4) ? ", ReadWriteMany" : "",
-            one_in(self, 2) ? "by-hand" : "by-hand-wffc", i);
+            one_in(self, 2) ? "by-hand" : "by-hand-wffc", one_in(self, 5) ? "Block" : "Filesystem",
+            i);
 }
 
 /* ---- What is done ---- */
@@ -216,7 +239,7 @@ add_static_volumes(Maker *self)
 static const char *
 class_of(Maker *self)
 {
-    switch (below(self, self->is_easy || self->has_limit ? 4 : 6)) {
+    switch (below(self, self->is_easy ? 5 : 7)) {
     case 0:
     case 1:
         return "wffc";
@@ -225,82 +248,127 @@ class_of(Maker *self)
     case 3:
         return "files";
     case 4:
+        return "san";
+    case 5:
         return "by-hand";
     default:
         return "by-hand-wffc";
     }
 }
 
+/* A claim that only one pod may use may keep others waiting for good: not where all must become ready. */
 static void
-append_claim_spec(Maker *self, GString *text, const char *class)
+append_claim_spec(Maker *self, GString *text, const char *class, gboolean is_block)
 {
-    gboolean is_files = g_str_equal(class, "files");
+    const char *mode = "ReadWriteOnce";
 
-    g_string_append_printf(
-        text, "{accessModes: [%s], storageClassName: %s, resources: {requests: {storage: %uGi}}}",
-        is_files ? "ReadWriteMany" : "ReadWriteOnce", class, between(self, 1, 3));
+    if (g_str_equal(class, "files"))
+        mode = "ReadWriteMany";
+    else if (!self->is_easy && one_in(self, 6))
+        mode = "ReadWriteOncePod";
+    g_string_append_printf(text,
+                           "{accessModes: [%s], storageClassName: %s, volumeMode: %s, resources: "
+                           "{requests: {storage: %uGi}}}",
+                           mode, class, is_block ? "Block" : "Filesystem", between(self, 1, 3));
+}
+
+static gboolean
+draw_block(Maker *self, const char *class)
+{
+    return one_in(self, 5) && !g_str_equal(class, "files");
+}
+
+static void
+append_uses(GString *text, const ClaimUse *claims, unsigned n_claims, gboolean is_block)
+{
+    const char *comma = "";
+
+    g_string_append(text, is_block ? "volumeDevices: [" : "volumeMounts: [");
+    for (unsigned i = 0; i < n_claims; i++) {
+        if (claims[i].is_block != is_block)
+            continue;
+        g_string_append_printf(text, "%s{name: %s, %s: /v%u}", comma, claims[i].name,
+                               is_block ? "devicePath" : "mountPath", i);
+        comma = ", ";
+    }
+    g_string_append(text, "]");
 }
 
 static void
 append_pod_spec(
-    Maker *self, GString *text, const char *const *claims, unsigned n_claims, gboolean is_template)
+    Maker *self, GString *text, const ClaimUse *claims, unsigned n_claims, gboolean is_template)
 {
     g_string_append(text, "{");
     if (one_in(self, 4) && (!self->is_easy || self->n_groups == 1))
         g_string_append_printf(text, "nodeSelector: {group: g%u}, ", below(self, self->n_groups));
     if (one_in(self, 3))
         g_string_append_printf(text, "terminationGracePeriodSeconds: %u, ", below(self, 30));
-    g_string_append_printf(
-        text, "containers: [{name: c, image: i, resources: {requests: {cpu: %um}}, volumeMounts: [",
-        between(self, 10, 500));
-    for (unsigned i = 0; i < n_claims; i++)
-        g_string_append_printf(text, "%s{name: %s, mountPath: /v%u}", i == 0 ? "" : ", ", claims[i],
-                               i);
-    g_string_append(text, "]}], volumes: [");
+    g_string_append_printf(text,
+                           "containers: [{name: c, image: i, resources: {requests: {cpu: %um}}, ",
+                           between(self, 10, 500));
+    append_uses(text, claims, n_claims, FALSE);
+    g_string_append(text, ", ");
+    append_uses(text, claims, n_claims, TRUE);
+    g_string_append(text, "}], volumes: [");
     for (unsigned i = 0; i < n_claims && !is_template; i++)
         g_string_append_printf(text, "%s{name: %s, persistentVolumeClaim: {claimName: %s}}",
-                               i == 0 ? "" : ", ", claims[i], claims[i]);
+                               i == 0 ? "" : ", ", claims[i].name, claims[i].name);
     g_string_append(text, "]}");
 }
 
-/* Copies of a pod with claims of their own, all of one zone's reach: claims of class immediate may land in different zones, so
- * an easy pod has one at most. */
+/* A claim of a class that does not bring together in a pod what need not be in reach of one node: volumes of class immediate land
+ * in any zone, so an easy pod has one at most, and none that is bound late. */
+static const char *
+class_for_pod(Maker *self, gboolean *has_immediate)
+{
+    const char *class = class_of(self);
+    gboolean is_immediate = g_str_equal(class, "immediate");
+
+    if (self->is_easy && *has_immediate && !g_str_equal(class, "files"))
+        class = "files";
+    *has_immediate |= is_immediate;
+    return class;
+}
+
+/* Copies of a pod with claims of their own. */
 static void
 add_pods(Maker *self, unsigned number)
 {
     unsigned count = self->is_small ? between(self, 1, 2) : between(self, 1, 8);
-    unsigned n_claims = below(self, 4);
-    self->has_claims[number] = n_claims > 0;
-    self->has_any_claim |= n_claims > 0;
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    unsigned n_claims = below(self, 4), n_uses = 0;
+    ClaimUse uses[N_CLAIMS_MAX];
     gboolean has_immediate = FALSE;
 
+    self->n_pods[number] = count;
+    self->n_claims[number] = n_claims;
+    self->has_any_claim |= n_claims > 0;
     g_string_append_printf(self->spec, "  - at: %ums\n    create:\n      count: %u\n",
                            below(self, 60 * 1000), count);
     if (one_in(self, 2))
         g_string_append_printf(self->spec, "      interarrival: {exponential: {mean: %ums}}\n",
                                between(self, 1, 5000));
     g_string_append(self->spec, "      manifest:\n");
-    for (unsigned i = 0; i < n_claims; i++) {
-        const char *class = class_of(self);
-        if (self->is_easy && g_str_equal(class, "immediate") && has_immediate)
-            class = "files";
-        if (self->is_easy && has_immediate && g_str_equal(class, "wffc"))
-            class = "files";
-        has_immediate |= g_str_equal(class, "immediate");
-        g_ptr_array_add(names, g_strdup_printf("c%u-%u", number, i));
+    for (; n_uses < n_claims; n_uses++) {
+        const char *class = class_for_pod(self, &has_immediate);
+        ClaimUse *use = &uses[n_uses];
+        g_snprintf(use->name, sizeof use->name, "c%u-%u", number, n_uses);
+        use->is_block = draw_block(self, class);
         g_string_append_printf(self->spec,
                                "      - {apiVersion: v1, kind: PersistentVolumeClaim, metadata: "
-                               "{name: c%u-%u}, spec: ",
-                               number, i);
-        append_claim_spec(self, self->spec, class);
+                               "{name: %s}, spec: ",
+                               use->name);
+        append_claim_spec(self, self->spec, class, use->is_block);
         g_string_append(self->spec, "}\n");
     }
-    if (self->n_shared > 0 && one_in(self, 3))
-        g_ptr_array_add(names, g_strdup_printf("shared-%u", below(self, self->n_shared)));
+    if (self->n_shared > 0 && one_in(self, 3)) {
+        uses[n_uses].is_block = FALSE;
+        g_snprintf(uses[n_uses].name, sizeof uses[n_uses].name, "shared-%u",
+                   below(self, self->n_shared));
+        n_uses++;
+    }
     g_string_append_printf(
         self->spec, "      - {apiVersion: v1, kind: Pod, metadata: {name: p%u}, spec: ", number);
-    append_pod_spec(self, self->spec, (const char *const *)names->pdata, names->len, FALSE);
+    append_pod_spec(self, self->spec, uses, n_uses, FALSE);
     g_string_append(self->spec, "}\n");
 }
 
@@ -313,14 +381,17 @@ add_shared_claim(Maker *self)
         "  - at: %ums\n    create:\n      manifest: {apiVersion: v1, kind: PersistentVolumeClaim, "
         "metadata: {name: shared-%u}, spec: ",
         below(self, 20 * 1000), self->n_shared++);
-    append_claim_spec(self, self->spec, "files");
+    append_claim_spec(self, self->spec, !self->is_easy && one_in(self, 3) ? "wffc" : "files",
+                      FALSE);
     g_string_append(self->spec, "}\n");
 }
 
 static void
 add_stateful_set(Maker *self)
 {
-    static const char *const volumes[] = {"data", "log"};
+    static const char *const names[] = {"data", "log"};
+    const char *classes[G_N_ELEMENTS(names)];
+    ClaimUse uses[G_N_ELEMENTS(names)];
     unsigned number = self->n_sets++, n_templates = between(self, 1, 2);
 
     self->has_any_claim = TRUE;
@@ -334,51 +405,162 @@ add_stateful_set(Maker *self)
         one_in(self, 2) ? "Parallel" : "OrderedReady", number);
     g_string_append_printf(self->spec,
                            "          template: {metadata: {labels: {app: set%u}}, spec: ", number);
-    append_pod_spec(self, self->spec, volumes, n_templates, TRUE);
+    for (unsigned i = 0; i < n_templates; i++) {
+        classes[i] = class_of(self);
+        if (self->is_easy)
+            classes[i] = i == 0 ? "wffc" : "files";
+        g_strlcpy(uses[i].name, names[i], sizeof uses[i].name);
+        uses[i].is_block = draw_block(self, classes[i]);
+    }
+    append_pod_spec(self, self->spec, uses, n_templates, TRUE);
     g_string_append(self->spec, "}\n          volumeClaimTemplates:\n");
     for (unsigned i = 0; i < n_templates; i++) {
-        const char *class = class_of(self);
-        if (self->is_easy)
-            class = i == 0 ? "wffc" : "files";
-        g_string_append_printf(self->spec, "          - {metadata: {name: %s}, spec: ", volumes[i]);
-        append_claim_spec(self, self->spec, class);
+        g_string_append_printf(self->spec, "          - {metadata: {name: %s}, spec: ", names[i]);
+        append_claim_spec(self, self->spec, classes[i], uses[i].is_block);
         g_string_append(self->spec, "}\n");
     }
+}
+
+/* ---- Changes while it lives ---- */
+
+/* Some copy of a claim; "" if there is none. */
+static void
+draw_claim(Maker *self, unsigned n_pods, char *name, size_t size)
+{
+    unsigned pods = n_pods == 0 ? 0 : below(self, n_pods);
+
+    name[0] = '\0';
+    if (self->n_sets > 0 && one_in(self, 3))
+        g_snprintf(name, size, "data-set%u-%u", below(self, self->n_sets), below(self, 4));
+    else if (n_pods > 0 && self->n_claims[pods] > 0)
+        g_snprintf(name, size, "c%u-%u-%u", pods, below(self, self->n_claims[pods]),
+                   below(self, self->n_pods[pods]));
+}
+
+static void
+grow_claim(Maker *self, unsigned n_pods, unsigned at)
+{
+    char name[32];
+
+    draw_claim(self, n_pods, name, sizeof name);
+    if (name[0] != '\0')
+        g_string_append_printf(
+            self->spec,
+            "  - {at: %us, patch: {kind: PersistentVolumeClaim, name: %s, patch: "
+            "{spec: {resources: {requests: {storage: %uGi}}}}}}\n",
+            at, name, between(self, 2, 9));
+}
+
+static void
+label_pod(Maker *self, unsigned n_pods, unsigned at)
+{
+    unsigned pods = n_pods == 0 ? 0 : below(self, n_pods);
+
+    if (n_pods > 0)
+        g_string_append_printf(self->spec,
+                               "  - {at: %us, patch: {kind: Pod, name: p%u-%u, patch: {metadata: "
+                               "{labels: {round: r%u}}}}}\n",
+                               at, pods, below(self, self->n_pods[pods]), below(self, 3));
+}
+
+/* For a while no pod is put there. */
+static void
+cordon_node(Maker *self, unsigned at)
+{
+    unsigned group = below(self, self->n_groups), number = below(self, self->n_nodes[group]);
+    unsigned until = at + between(self, 1, 60);
+
+    for (unsigned i = 0; i < 2; i++)
+        g_string_append_printf(self->spec,
+                               "  - {at: %us, patch: {kind: Node, name: n%u-%u, patch: {spec: "
+                               "{unschedulable: %s}}}}\n",
+                               i == 0 ? at : until, group, number, i == 0 ? "true" : "false");
+}
+
+/* It is slow for a while, and some calls fail. */
+static void
+change_driver(Maker *self, unsigned at)
+{
+    static const char *const drivers[] = {DISK, SAN, FILES};
+    unsigned which = below(self, G_N_ELEMENTS(drivers));
+
+    g_string_append_printf(self->spec, "  - at: %us\n    setDriver:\n      name: %s\n", at,
+                           drivers[which]);
+    GString *spec = g_steal_pointer(&self->spec);
+    g_autoptr(GString) options = self->spec = g_string_new(NULL);
+    add_latencies(self, which < 2);
+    add_errors(self, which < 2);
+    self->spec = spec;
+    g_auto(GStrv) lines = g_strsplit(options->str, "\n", -1);
+    for (unsigned i = 0; lines[i] != NULL && lines[i][0] != '\0'; i++)
+        g_string_append_printf(self->spec, "  %s\n", lines[i]);
+}
+
+static void
+delete_pods(Maker *self, unsigned n_pods, unsigned at)
+{
+    if (n_pods > 0)
+        g_string_append_printf(self->spec, "  - {at: %us, delete: {kind: Pod, name: p%u-*%s}}\n",
+                               at, below(self, n_pods),
+                               one_in(self, 4) ? ", gracePeriodSeconds: 0" : "");
+}
+
+static void
+change_set(Maker *self, unsigned at)
+{
+    if (self->n_sets == 0)
+        return;
+    if (one_in(self, 2))
+        g_string_append_printf(self->spec, "  - {at: %us, scale: {name: set%u, replicas: %u}}\n",
+                               at, below(self, self->n_sets), below(self, self->is_small ? 3 : 8));
+    else
+        g_string_append_printf(self->spec, "  - {at: %us, delete: {kind: Pod, name: set%u-%u}}\n",
+                               at, below(self, self->n_sets), below(self, 3));
+}
+
+/* Claims in use wait for their pods. */
+static void
+delete_claims(Maker *self, unsigned n_pods, unsigned at)
+{
+    unsigned pods = n_pods == 0 ? 0 : below(self, n_pods);
+
+    if (n_pods > 0 && !self->is_easy && self->n_claims[pods] > 0)
+        g_string_append_printf(
+            self->spec, "  - {at: %us, delete: {kind: PersistentVolumeClaim, name: c%u-*}}\n", at,
+            pods);
 }
 
 /* Some of it goes and grows while the rest lives. */
 static void
 add_changes(Maker *self, unsigned n_pods)
 {
-    unsigned n = below(self, 5);
+    unsigned n = below(self, 8);
 
     for (unsigned i = 0; i < n; i++) {
         unsigned at = between(self, 1, WORK_UNTIL_S);
-        switch (below(self, 4)) {
+        switch (below(self, 9)) {
         case 0:
-            if (n_pods > 0)
-                g_string_append_printf(self->spec,
-                                       "  - {at: %us, delete: {kind: Pod, name: p%u-*}}\n", at,
-                                       below(self, n_pods));
+            delete_pods(self, n_pods, at);
             break;
         case 1:
-            if (self->n_sets > 0)
-                g_string_append_printf(
-                    self->spec, "  - {at: %us, scale: {name: set%u, replicas: %u}}\n", at,
-                    below(self, self->n_sets), below(self, self->is_small ? 3 : 8));
-            break;
         case 2:
-            if (self->n_sets > 0)
-                g_string_append_printf(self->spec,
-                                       "  - {at: %us, delete: {kind: Pod, name: set%u-%u}}\n", at,
-                                       below(self, self->n_sets), below(self, 3));
+            change_set(self, at);
             break;
-        default: /* claims in use wait for their pods */
-            if (n_pods > 0 && !self->is_easy && self->has_claims[i % n_pods])
-                g_string_append_printf(
-                    self->spec,
-                    "  - {at: %us, delete: {kind: PersistentVolumeClaim, name: c%u-*}}\n", at,
-                    i % n_pods);
+        case 3:
+            delete_claims(self, n_pods, at);
+            break;
+        case 4:
+        case 5:
+            grow_claim(self, n_pods, at);
+            break;
+        case 6:
+            label_pod(self, n_pods, at);
+            break;
+        case 7:
+            cordon_node(self, at);
+            break;
+        default:
+            change_driver(self, at);
             break;
         }
     }
@@ -410,16 +592,30 @@ add_faults(Maker *self)
         unsigned at_ms =
             between(self, 1, (one_in(self, 4) ? DELETE_AT_S + 60 : WORK_UNTIL_S) * 1000);
         unsigned restart_ms = between(self, 1, 40 * 1000);
-        static const char *const what[] = {"component: kube-controller-manager",
-                                           "component: kube-scheduler",
-                                           "component: external-provisioner, driver: " DISK,
-                                           "component: external-provisioner, driver: " FILES,
-                                           "component: external-attacher, driver: " DISK};
-        unsigned which = below(self, G_N_ELEMENTS(what) + 2);
-        g_autofree char *kubelet = g_strdup_printf("component: kubelet, node: n0-0");
+        static const char *const sidecars[] = {"external-provisioner", "external-attacher",
+                                               "external-resizer"};
+        static const char *const drivers[] = {DISK, SAN, FILES};
+        unsigned group = below(self, self->n_groups);
+        g_autofree char *what = NULL;
+        switch (below(self, 6)) {
+        case 0:
+            what = g_strdup("component: kube-controller-manager");
+            break;
+        case 1:
+            what = g_strdup("component: kube-scheduler");
+            break;
+        case 2:
+        case 3:
+            what = g_strdup_printf("component: kubelet, node: n%u-%u", group,
+                                   below(self, self->n_nodes[group]));
+            break;
+        default:
+            what = g_strdup_printf("component: %s, driver: %s", PICK(self, sidecars),
+                                   PICK(self, drivers));
+            break;
+        }
         g_string_append_printf(self->spec, "  - {at: %ums, %s, do: crash, restartAfter: %ums}\n",
-                               at_ms, which < G_N_ELEMENTS(what) ? what[which] : kubelet,
-                               restart_ms);
+                               at_ms, what, restart_ms);
     }
 }
 
@@ -450,8 +646,6 @@ random_scenario_new(guint64 seed)
 
     self.is_easy = one_in(&self, 3);
     self.is_small = one_in(&self, 3);
-    /* The scheduler counts no volumes made by hand before they are bound, and none before the driver has registered: limits
-     * are exceeded then, as in real clusters. */
     self.has_limit = !self.is_easy && one_in(&self, 2);
     g_string_append_printf(
         self.spec,
@@ -463,10 +657,12 @@ random_scenario_new(guint64 seed)
     add_nodes(&self);
     g_string_append(self.spec, "  drivers:\n");
     add_driver(&self, DISK, TRUE);
+    add_driver(&self, SAN, TRUE);
     add_driver(&self, FILES, FALSE);
     add_class(&self, "wffc", DISK, "WaitForFirstConsumer");
     add_class(&self, "immediate", DISK, "Immediate");
-    add_class(&self, "files", FILES, one_in(&self, 2) ? "Immediate" : "WaitForFirstConsumer");
+    add_class(&self, "san", SAN, self.is_easy ? "WaitForFirstConsumer" : binding_mode(&self));
+    add_class(&self, "files", FILES, binding_mode(&self));
     add_class(&self, "by-hand", "kubernetes.io/no-provisioner", "Immediate");
     add_class(&self, "by-hand-wffc", "kubernetes.io/no-provisioner", "WaitForFirstConsumer");
     add_static_volumes(&self);

@@ -6,10 +6,6 @@
 
 #define CSI_PREFIX "kubernetes.io/csi/"
 
-/* Recordings begin 2.5 s after the initial objects were created, and all their steps after 1 s; what we do about the initial
- * objects before that was done before the recordings. */
-#define FIRST_STEP_AT (900 * SIM_MS)
-
 struct Moments {
     GHashTable *at;         /* char * -> double * */
     GHashTable *counts;     /* char * -> double * */
@@ -457,14 +453,6 @@ static const struct {
     {"NodeExpandVolume",          "node-expand-started", "node-expanded"  },
 };
 
-/* The recorder's mock saw its caller go (Canceled) where the caller saw its deadline: one thing by two names. */
-static const char *
-call_code(const char *code)
-{
-    return strcmp(code, "Canceled") == 0 || strcmp(code, "DeadlineExceeded") == 0 ? "given up"
-                                                                                  : code;
-}
-
 static void
 read_call_line(Moments *self, const json_t *line, GHashTable *known)
 {
@@ -481,7 +469,7 @@ read_call_line(Moments *self, const json_t *line, GHashTable *known)
         if (is_ok)
             add(self, g_strdup_printf("volume %s %s", label, calls_seen[i].ended),
                 json_number_value(json_object_get(line, "t_end")));
-        count(self, g_strdup_printf("call %s %s", method, call_code(text_at(line, "code"))));
+        count(self, g_strdup_printf("call %s %s", method, text_at(line, "code")));
     }
 }
 
@@ -559,6 +547,12 @@ recorded_client(const char *client, char *buffer, size_t size)
     return buffer;
 }
 
+static double
+recorded_time(SimTime at)
+{
+    return (double)(at - TIMELINE_LEAD) / (double)SIM_SECOND;
+}
+
 static void
 see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
@@ -569,7 +563,7 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
     Moments *self = data;
     char buffer[80];
 
-    if (arrived_at < FIRST_STEP_AT)
+    if (arrived_at < TIMELINE_LEAD)
         return;
     if (request->verb == API_GET || request->verb == API_LIST) /* not recorded */
         return;
@@ -578,7 +572,7 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
         g_strdup_printf("%s %s %s%s %d", recorded_client(request->client, buffer, sizeof buffer),
                         verbs[request->verb], kind_class(request->key->kind)->resource,
                         subresources[request->verb], code == API_EXISTS ? 409 : (int)code),
-        (double)arrived_at / (double)SIM_SECOND);
+        recorded_time(arrived_at));
 }
 
 static void
@@ -586,12 +580,11 @@ see_answer(void *data, const CsiCallRecord *record)
 {
     Moments *self = data;
     const char *method = csi_method_name(record->request->method);
-    const char *code =
-        record->answered_at == SIM_TIME_MAX ? "Canceled" : csi_code_go_name(record->answer);
+    const char *code = csi_code_go_name(record->response->code); /* the driver's, as recorded */
 
     for (unsigned i = 0; i < G_N_ELEMENTS(calls_seen); i++)
         if (strcmp(calls_seen[i].method, method) == 0)
-            count(self, g_strdup_printf("call %s %s", method, call_code(code)));
+            count(self, g_strdup_printf("call %s %s", method, code));
 }
 
 void
@@ -632,8 +625,8 @@ take_events(Moments *self, const Run *run)
 
     for (unsigned i = 0; i < api_server_n_events(api); i++) {
         const ApiEvent *event = api_server_event(api, i);
-        if (event->written_at >= FIRST_STEP_AT)
-            add_event(self, event->source, (double)event->written_at / (double)SIM_SECOND);
+        if (event->written_at >= TIMELINE_LEAD)
+            add_event(self, event->source, recorded_time(event->written_at));
     }
 }
 
@@ -647,7 +640,7 @@ moments_take_run(Moments *self, const Run *run, const Timeline *timeline)
     take_events(self, run);
     for (unsigned i = 0; i < milestones_count(log); i++) {
         const Milestone *milestone = milestones_at(log, i);
-        if (milestone->at == 0 || milestone->code != CSI_OK)
+        if (milestone->at < TIMELINE_LEAD || milestone->code != CSI_OK)
             continue;
         const char *label = milestone->object->kind == KIND_VOLUME
                                 ? label_of(self, milestone->object->name)
@@ -655,6 +648,6 @@ moments_take_run(Moments *self, const Run *run, const Timeline *timeline)
         add(self,
             g_strdup_printf("%s %s %s", scope_of(milestone->object->kind), label,
                             milestone_name((MilestoneKind)milestone->kind)),
-            (double)milestone->at / (double)SIM_SECOND);
+            recorded_time(milestone->at));
     }
 }

@@ -65,10 +65,12 @@ timeline_free(Timeline *self)
     g_free(self);
 }
 
+/* An instant of the recording. */
 static json_t *
-seconds_text(const json_t *seconds)
+instant_text(const json_t *seconds)
 {
-    g_autofree char *text = g_strdup_printf("%.0fms", 1000 * json_number_value(seconds));
+    g_autofree char *text = g_strdup_printf("%.0fms", 1000 * json_number_value(seconds) +
+                                                          (double)(TIMELINE_LEAD / SIM_MS));
 
     return json_string(text);
 }
@@ -219,7 +221,7 @@ step_json(const json_t *step)
 {
     const char *what = json_string_value(json_object_get(step, "do"));
     const char *name = json_string_value(json_object_get(step, "name"));
-    json_t *entry = json_pack("{s:o}", "at", seconds_text(json_object_get(step, "at")));
+    json_t *entry = json_pack("{s:o}", "at", instant_text(json_object_get(step, "at")));
 
     if (strcmp(what, "create") == 0) {
         json_object_set_new(
@@ -282,7 +284,7 @@ fault_json(const json_t *steps, size_t at)
 
     if (process == NULL)
         return NULL;
-    json_t *fault = json_pack("{s:o, s:s, s:s}", "at", seconds_text(json_object_get(step, "at")),
+    json_t *fault = json_pack("{s:o, s:s, s:s}", "at", instant_text(json_object_get(step, "at")),
                               "component", process, "do", "crash");
     for (size_t i = at + 1; i < json_array_size(steps); i++) {
         const json_t *later = json_array_get(steps, i);
@@ -331,7 +333,7 @@ scenario_json(const Timeline *self, GError **error)
     }
     json_t *spec =
         json_pack("{s:o, s:o, s:[o], s:o, s:o}", "until",
-                  seconds_text(json_object_get(self->root, "end")), "nodes", nodes_json(self),
+                  instant_text(json_object_get(self->root, "end")), "nodes", nodes_json(self),
                   "drivers", driver_json(self), "workload", workload, "faults", faults);
     return json_pack("{s:s, s:s, s:{s:O}, s:o}", "apiVersion", "kvolsim.io/v1", "kind", "Scenario",
                      "metadata", "name", json_object_get(self->root, "name"), "spec", spec);

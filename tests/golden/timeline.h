@@ -6,6 +6,9 @@
 /* The neutral timeline of a recording (scenario.yaml), and the scenario that repeats it. */
 typedef struct Timeline Timeline;
 
+/* The initial objects were created so long before a recording begins; what was done about them until then is not in it. */
+#define TIMELINE_LEAD (2500 * SIM_MS)
+
 /* Returns: (owned): %NULL with an error if the file can't be read */
 Timeline *timeline_read(const char *folder, GError **error);
 void timeline_free(Timeline *self);

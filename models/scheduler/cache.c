@@ -6,6 +6,8 @@
 /* VF-88: what a container without a request counts as in scores. */
 #define DEFAULT_CPU_MILLI INT64_C(100)
 #define DEFAULT_MEMORY_BYTES (INT64_C(200) * 1024 * 1024)
+/* Pods of so many templates may wait side by side before one forgets what another has learned. */
+#define N_MEMOS 4
 
 /* The nodes of a region and zone, in the order in which they came. */
 typedef struct {
@@ -44,8 +46,11 @@ struct SchedulerCache {
     gboolean order_is_old;
     PodCounts *counts;
     NodeCounts node_counts;
-    Ask last_ask;
-    uint32_t n_asks;
+    NodeSet special;
+    LabelIndex *labels;
+    gboolean labels_are_old;
+    AskMemo memos[N_MEMOS];
+    uint32_t n_asks; /* numbers given */
 };
 
 static void
@@ -135,6 +140,24 @@ each_pod(void *data,
     }
 }
 
+static void
+memo_init(AskMemo *memo, unsigned n_nodes)
+{
+    node_set_init(&memo->passed, n_nodes);
+    node_set_init(&memo->refused, n_nodes);
+    for (unsigned i = 0; i < N_REFUSALS; i++)
+        node_set_init(&memo->refused_by[i], n_nodes);
+}
+
+static void
+memo_clear(AskMemo *memo)
+{
+    node_set_clear(&memo->passed);
+    node_set_clear(&memo->refused);
+    for (unsigned i = 0; i < N_REFUSALS; i++)
+        node_set_clear(&memo->refused_by[i]);
+}
+
 SchedulerCache *
 scheduler_cache_new(const CacheOptions *options)
 {
@@ -149,6 +172,8 @@ scheduler_cache_new(const CacheOptions *options)
         informer_add_index(options->attachments, index_attachments_by_volume);
     self->zones = g_ptr_array_new_with_free_func((GDestroyNotify)zone_free);
     self->order = g_ptr_array_new();
+    self->labels = label_index_new();
+    self->labels_are_old = TRUE;
     self->counts = pod_counts_new();
     pod_counts_set_world(self->counts, &(PodCountsWorld){each_node, each_pod, self});
     return self;
@@ -159,6 +184,10 @@ scheduler_cache_free(SchedulerCache *self)
 {
     if (self == NULL)
         return;
+    for (unsigned i = 0; i < N_MEMOS; i++)
+        memo_clear(&self->memos[i]);
+    label_index_free(self->labels);
+    node_set_clear(&self->special);
     g_ptr_array_unref(self->order);
     g_ptr_array_unref(self->zones);
     g_array_unref(self->attachments);
@@ -186,14 +215,28 @@ node_info(SchedulerCache *self, const ObjectKey *key)
         return node;
     node = g_new0(NodeInfo, 1);
     node->key = key;
+    node->place = NO_PLACE;
     set_slot(self->nodes, key->slot, node);
     return node;
 }
 
 static void
-forget_asks(NodeInfo *node)
+memo_forget(AskMemo *memo, unsigned place)
 {
-    node->passed_ask = node->scored_ask = 0;
+    node_set_remove(&memo->passed, place);
+    if (place / NODE_SET_BITS >= memo->refused.n_words || !node_set_has(&memo->refused, place))
+        return;
+    node_set_remove(&memo->refused, place);
+    for (unsigned i = 0; i < N_REFUSALS; i++)
+        node_set_remove(&memo->refused_by[i], place);
+}
+
+static void
+forget_asks(SchedulerCache *self, NodeInfo *node)
+{
+    node->scored_ask = 0;
+    for (unsigned i = 0; node->place != NO_PLACE && i < N_MEMOS; i++)
+        memo_forget(&self->memos[i], node->place);
 }
 
 static gboolean
@@ -201,16 +244,21 @@ same_ask(const Ask *a, const Ask *b)
 {
     return a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes &&
            a->n_containers == b->n_containers && a->driver == b->driver &&
-           a->n_volumes == b->n_volumes;
+           a->n_volumes == b->n_volumes && a->is_taken == b->is_taken && a->plugins == b->plugins;
 }
 
-uint32_t
-scheduler_cache_number_ask(SchedulerCache *self, const Ask *ask)
+AskMemo *
+scheduler_cache_recall_ask(SchedulerCache *self, const Ask *ask)
 {
-    if (self->n_asks == 0 || !same_ask(ask, &self->last_ask))
-        self->n_asks++;
-    self->last_ask = *ask;
-    return self->n_asks;
+    for (unsigned i = 0; i < N_MEMOS; i++) {
+        if (self->memos[i].number != 0 && same_ask(ask, &self->memos[i].ask))
+            return &self->memos[i];
+    }
+    AskMemo *memo = &self->memos[self->n_asks % N_MEMOS];
+    memo_init(memo, self->order->len);
+    memo->ask = *ask;
+    memo->number = ++self->n_asks;
+    return memo;
 }
 
 /* SCH-56: the beta labels win. */
@@ -224,6 +272,20 @@ zone_label(const Node *node, const char *beta, const char *label)
     return value == NULL ? "" : value;
 }
 
+static const char *
+region_of(const Node *node)
+{
+    return zone_label(node, "failure-domain.beta.kubernetes.io/region",
+                      "topology.kubernetes.io/region");
+}
+
+static const char *
+zone_name_of(const Node *node)
+{
+    return zone_label(node, "failure-domain.beta.kubernetes.io/zone",
+                      "topology.kubernetes.io/zone");
+}
+
 static gboolean
 zone_is_of(const Zone *zone, const char *region, const char *name)
 {
@@ -233,10 +295,7 @@ zone_is_of(const Zone *zone, const char *region, const char *name)
 static Zone *
 zone_of(SchedulerCache *self, const Node *node)
 {
-    const char *region = zone_label(node, "failure-domain.beta.kubernetes.io/region",
-                                    "topology.kubernetes.io/region");
-    const char *name =
-        zone_label(node, "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
+    const char *region = region_of(node), *name = zone_name_of(node);
 
     for (unsigned i = 0; i < self->zones->len; i++) {
         if (zone_is_of(self->zones->pdata[i], region, name))
@@ -256,6 +315,7 @@ leave_zone(SchedulerCache *self, NodeInfo *node)
     Zone *zone = zone_of(self, node->node);
 
     g_ptr_array_remove(zone->nodes, node);
+    node->place = NO_PLACE;
     if (zone->nodes->len == 0)
         g_ptr_array_remove(self->zones, zone);
     self->order_is_old = TRUE;
@@ -268,26 +328,95 @@ enter_zone(SchedulerCache *self, NodeInfo *node)
     self->order_is_old = TRUE;
 }
 
+/* Whether some pods are kept off. */
+static gboolean
+is_special(const Node *node)
+{
+    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++) {
+        if (node->taints->items[i].effect != TAINT_PREFER_NO_SCHEDULE)
+            return TRUE;
+    }
+    return node->unschedulable;
+}
+
+static void
+mark_special(SchedulerCache *self, const NodeInfo *node)
+{
+    node_set_remove(&self->special, node->place);
+    if (is_special(node->node))
+        node_set_add(&self->special, node->place);
+}
+
+static void
+take_turns(SchedulerCache *self)
+{
+    gboolean found = TRUE;
+
+    g_ptr_array_set_size(self->order, 0);
+    for (unsigned turn = 0; found; turn++) {
+        found = FALSE;
+        for (unsigned i = 0; i < self->zones->len; i++) {
+            const Zone *zone = self->zones->pdata[i];
+            if (turn < zone->nodes->len) {
+                g_ptr_array_add(self->order, zone->nodes->pdata[turn]);
+                found = TRUE;
+            }
+        }
+    }
+}
+
+/* Places are others now: all that was known by them is known no more. */
+static void
+renumber_places(SchedulerCache *self)
+{
+    node_set_init(&self->special, self->order->len);
+    for (unsigned i = 0; i < self->order->len; i++) {
+        NodeInfo *node = self->order->pdata[i];
+        node->place = i;
+        mark_special(self, node);
+    }
+    for (unsigned i = 0; i < N_MEMOS; i++)
+        self->memos[i].number = 0;
+    self->labels_are_old = TRUE;
+}
+
 NodeInfo *const *
 scheduler_cache_nodes(SchedulerCache *self, unsigned *n)
 {
     if (self->order_is_old) {
-        gboolean found = TRUE;
-        g_ptr_array_set_size(self->order, 0);
-        for (unsigned turn = 0; found; turn++) {
-            found = FALSE;
-            for (unsigned i = 0; i < self->zones->len; i++) {
-                const Zone *zone = self->zones->pdata[i];
-                if (turn < zone->nodes->len) {
-                    g_ptr_array_add(self->order, zone->nodes->pdata[turn]);
-                    found = TRUE;
-                }
-            }
-        }
+        take_turns(self);
+        renumber_places(self);
         self->order_is_old = FALSE;
     }
     *n = self->order->len;
     return (NodeInfo *const *)self->order->pdata;
+}
+
+const NodeSet *
+scheduler_cache_special_nodes(const SchedulerCache *self)
+{
+    return &self->special;
+}
+
+static const StringMap *
+labels_at(const void *data, unsigned place)
+{
+    const SchedulerCache *self = data;
+    const NodeInfo *node = self->order->pdata[place];
+
+    return node->node->meta.labels;
+}
+
+LabelIndex *
+scheduler_cache_labels(SchedulerCache *self)
+{
+    unsigned n;
+
+    scheduler_cache_nodes(self, &n);
+    if (self->labels_are_old)
+        label_index_reset(self->labels, labels_at, self, n);
+    self->labels_are_old = FALSE;
+    return self->labels;
 }
 
 static gboolean
@@ -312,8 +441,16 @@ count_node(SchedulerCache *self, const Node *node, int change)
     counts->n_soft_tainted += has_soft_taints(node) ? (unsigned)change : 0;
 }
 
+/* Whether a node keeps its turn (SCH-56). */
 static gboolean
-same_place(const Node *a, const Node *b)
+same_zone(const Node *a, const Node *b)
+{
+    return a != NULL && b != NULL && strcmp(region_of(a), region_of(b)) == 0 &&
+           strcmp(zone_name_of(a), zone_name_of(b)) == 0;
+}
+
+static gboolean
+same_labels(const Node *a, const Node *b)
 {
     return a != NULL && b != NULL && string_map_equal(a->meta.labels, b->meta.labels);
 }
@@ -336,12 +473,14 @@ void
 scheduler_cache_set_node(SchedulerCache *self, const ObjectKey *key, const Node *node)
 {
     NodeInfo *info = node_info(self, key);
-    gboolean moves = !same_place(info->node, node);
+    gboolean moves = !same_zone(info->node, node);
 
     if (moves && info->node != NULL)
         leave_zone(self, info);
-    if (moves)
+    if (!same_labels(info->node, node)) {
         recount_pods(self, info, node);
+        self->labels_are_old = TRUE;
+    }
     count_node(self, info->node, -1);
     if (node != NULL)
         object_ref(&node->meta);
@@ -352,7 +491,9 @@ scheduler_cache_set_node(SchedulerCache *self, const ObjectKey *key, const Node 
         enter_zone(self, info);
     count_node(self, node, 1);
     info->has_soft_taints = has_soft_taints(node);
-    forget_asks(info);
+    if (info->place != NO_PLACE)
+        mark_special(self, info);
+    forget_asks(self, info);
 }
 
 void
@@ -367,7 +508,7 @@ scheduler_cache_set_csi_node(SchedulerCache *self,
     if (info->csi_node != NULL)
         object_unref(&info->csi_node->meta);
     info->csi_node = csi_node;
-    forget_asks(info);
+    forget_asks(self, info);
 }
 
 const NodeCounts *
@@ -385,10 +526,10 @@ scheduler_cache_pod_counts(const SchedulerCache *self)
 /* ---- Volumes in use ---- */
 
 static void
-count_volume(NodeInfo *node, VolumeName name, int n_pods, int n_attachments)
+count_volume(SchedulerCache *self, NodeInfo *node, VolumeName name, int n_pods, int n_attachments)
 {
     node_volumes_add(&node->volumes, name, n_pods, n_attachments);
-    forget_asks(node);
+    forget_asks(self, node);
 }
 
 static ClaimUse *
@@ -428,7 +569,7 @@ use_claim(SchedulerCache *self, const ObjectKey *claim, NodeInfo *node, int chan
 
     use->n_pods += (uint32_t)change;
     on_node->n_pods += (uint32_t)change;
-    count_volume(node, use->name, change, 0);
+    count_volume(self, node, use->name, change, 0);
     if (on_node->n_pods == 0)
         g_array_remove_index_fast(use->nodes,
                                   (unsigned)(on_node - (ClaimOnNode *)(void *)use->nodes->data));
@@ -454,8 +595,8 @@ scheduler_cache_claim_changed(SchedulerCache *self, const ObjectKey *claim)
         return;
     for (unsigned i = 0; i < use->nodes->len; i++) {
         const ClaimOnNode *on_node = &g_array_index(use->nodes, ClaimOnNode, i);
-        count_volume(on_node->node, use->name, -(int)on_node->n_pods, 0);
-        count_volume(on_node->node, name, (int)on_node->n_pods, 0);
+        count_volume(self, on_node->node, use->name, -(int)on_node->n_pods, 0);
+        count_volume(self, on_node->node, name, (int)on_node->n_pods, 0);
     }
     use->name = name;
 }
@@ -502,9 +643,9 @@ count_attachment(SchedulerCache *self, const ObjectKey *key, const Object *attac
     AttachmentUse after = attachment_use(self, attachment);
 
     if (use->node != NULL)
-        count_volume(use->node, use->name, 0, -1);
+        count_volume(self, use->node, use->name, 0, -1);
     if (after.node != NULL)
-        count_volume(after.node, after.name, 0, 1);
+        count_volume(self, after.node, after.name, 0, 1);
     *use = after;
 }
 
@@ -554,7 +695,7 @@ pod_nonzero_requests(const PodSpec *spec, int64_t *cpu_milli, int64_t *memory_by
 }
 
 static void
-count_requests(NodeInfo *node, const PodSpec *spec, int sign)
+count_requests(SchedulerCache *self, NodeInfo *node, const PodSpec *spec, int sign)
 {
     int64_t cpu, memory;
 
@@ -564,7 +705,7 @@ count_requests(NodeInfo *node, const PodSpec *spec, int sign)
     node->nonzero_cpu_milli += sign * cpu;
     node->nonzero_memory_bytes += sign * memory;
     node->n_pods += sign;
-    forget_asks(node);
+    forget_asks(self, node);
 }
 
 static void
@@ -591,7 +732,7 @@ place_pod(SchedulerCache *self, const Pod *pod, NodeInfo *node, void *attempt)
     node->pods = cached;
     cached->next_of_name = at_slot(self->pods, key->slot);
     set_slot(self->pods, key->slot, cached);
-    count_requests(node, pod->spec, 1);
+    count_requests(self, node, pod->spec, 1);
     use_claims_of_pod(self, pod, node, 1);
     count_labels(self, pod, node, 1);
     return cached;
@@ -608,8 +749,8 @@ replace_pod(SchedulerCache *self, CachedPod *cached, const Pod *pod)
     if (counts_else)
         count_labels(self, before, cached->node, -1);
     if (before->spec != pod->spec) {
-        count_requests(cached->node, before->spec, -1);
-        count_requests(cached->node, pod->spec, 1);
+        count_requests(self, cached->node, before->spec, -1);
+        count_requests(self, cached->node, pod->spec, 1);
     }
     object_ref(&pod->meta);
     cached->pod = pod;
@@ -643,7 +784,7 @@ scheduler_cache_remove_pod(SchedulerCache *self, CachedPod *cached)
 
     count_labels(self, pod, node, -1);
     use_claims_of_pod(self, pod, node, -1);
-    count_requests(node, pod->spec, -1);
+    count_requests(self, node, pod->spec, -1);
     if (cached->previous_on_node != NULL)
         cached->previous_on_node->next_on_node = cached->next_on_node;
     else

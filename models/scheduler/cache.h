@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "label-index.h"
 #include "pod-counts.h"
 #include "volume-names.h"
 
@@ -23,10 +24,13 @@ struct NodeInfo {
     NodeDomains domains;
     unsigned zone;            /* index into the cache's zones */
     gboolean has_soft_taints; /* PreferNoSchedule */
-    /* What the last pods learned here, by the number of what they asked for (Ask); 0: the node has changed since. */
-    uint32_t passed_ask, scored_ask;
+    unsigned place;           /* in the list of nodes; NO_PLACE: not in it, or not yet */
+    /* What the last pod learned here, by the number of what it asked for (Ask); 0: the node has changed since. */
+    uint32_t scored_ask;
     int64_t ask_score;
 };
+
+#define NO_PLACE UINT32_MAX
 
 /* What a pod asks for, as far as some plugins look at nothing else beside the node: most pods ask for the same. */
 typedef struct {
@@ -34,7 +38,27 @@ typedef struct {
     unsigned n_containers;
     const char *driver; /* whose volumes are limited, interned; NULL: none's */
     uint32_t n_volumes; /* of that driver, and new to every node */
+    gboolean is_taken;  /* wants a ReadWriteOncePod claim that another pod has */
+    uint32_t plugins;   /* 1 << PluginId: which ones look at nothing else */
 } Ask;
+
+/* Why a node refuses an ask. */
+typedef enum {
+    REFUSED_PODS,
+    REFUSED_CPU,
+    REFUSED_MEMORY,
+    REFUSED_CLAIM,
+    REFUSED_VOLUMES,
+    N_REFUSALS,
+} Refusal;
+
+/* What is known of an ask, and stays true of a node until that changes. The cycle adds to it. */
+typedef struct {
+    Ask ask;
+    uint32_t number;                /* 0: none yet */
+    NodeSet passed, refused;        /* nodes that would take it, or would not */
+    NodeSet refused_by[N_REFUSALS]; /* for what; may be several */
+} AskMemo;
 
 /* A pod on a node. */
 struct CachedPod {
@@ -89,8 +113,12 @@ NodeInfo *scheduler_cache_find_node(const SchedulerCache *self, const ObjectKey 
 /* How many pods on nodes use the claim (VF-31). */
 unsigned scheduler_cache_claim_users(const SchedulerCache *self, const ObjectKey *claim);
 PodCounts *scheduler_cache_pod_counts(const SchedulerCache *self);
-/* Returns: its number: that of the ask before if it is the same, else a new one; never 0 */
-uint32_t scheduler_cache_number_ask(SchedulerCache *self, const Ask *ask);
+/* Returns: (borrowed): what is known of it, under a number of its own; valid until the next ask */
+AskMemo *scheduler_cache_recall_ask(SchedulerCache *self, const Ask *ask);
+/* Nodes that not every pod is let on to: cordoned, or with a taint of effect NoSchedule or NoExecute. */
+const NodeSet *scheduler_cache_special_nodes(const SchedulerCache *self);
+/* For questions about labels; the places are those of scheduler_cache_nodes(). */
+LabelIndex *scheduler_cache_labels(SchedulerCache *self);
 /* How many nodes are of a kind that some plugin looks for. */
 typedef struct {
     unsigned n_unschedulable, n_tainted, n_soft_tainted;

@@ -4,9 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NODES_ALL_TRIED 100 /* SCH-8 */
-#define MIN_PERCENTAGE 5    /* SCH-9 */
-
 /* ---- What cycles read ---- */
 
 static void
@@ -66,6 +63,7 @@ cycle_new(const CycleView *view)
     self->claims = g_array_new(FALSE, TRUE, sizeof(CycleClaim));
     self->by_size = g_array_new(FALSE, TRUE, sizeof(unsigned));
     self->candidates = g_ptr_array_new();
+    self->best = g_array_new(FALSE, FALSE, sizeof(unsigned));
     self->zones = g_array_new(FALSE, TRUE, 2 * sizeof(const char *));
     self->limited = g_array_new(FALSE, TRUE, 2 * sizeof(const char *));
     self->marks = g_array_new(FALSE, TRUE, sizeof(unsigned));
@@ -90,6 +88,11 @@ cycle_free(Cycle *self)
     g_array_unref(self->claims);
     g_array_unref(self->by_size);
     g_ptr_array_unref(self->candidates);
+    g_array_unref(self->best);
+    for (unsigned i = 0; i < MAX_NARROWINGS; i++)
+        node_set_clear(&self->narrowings[i].nodes);
+    node_set_clear(&self->set);
+    node_set_clear(&self->covered);
     g_array_unref(self->zones);
     g_array_unref(self->limited);
     g_array_unref(self->marks);
@@ -143,6 +146,73 @@ void
 cycle_reason_taint(Cycle *self, const char *format, const Taint *taint)
 {
     count_reason(self, format, taint->key, taint->value == NULL ? "" : taint->value);
+}
+
+const char *
+refusal_text(Refusal refusal)
+{
+    static const char *const texts[N_REFUSALS] = {
+        [REFUSED_PODS] = "Too many pods",
+        [REFUSED_CPU] = "Insufficient cpu",
+        [REFUSED_MEMORY] = "Insufficient memory",
+        [REFUSED_CLAIM] = "node has pod using PersistentVolumeClaim with the same name and "
+                          "ReadWriteOncePod access mode",
+        [REFUSED_VOLUMES] = "node(s) exceed max volume count",
+    };
+
+    return texts[refusal];
+}
+
+void
+cycle_refuse(Cycle *self, Refusal refusal)
+{
+    self->refusals |= UINT32_C(1) << refusal;
+    if (!self->remembers)
+        cycle_reason(self, refusal_text(refusal));
+}
+
+void
+cycle_reason_of_nodes(Cycle *self, const char *text, unsigned n_nodes)
+{
+    Reason reason = {text, NULL, NULL, n_nodes};
+
+    for (unsigned i = 0; i < self->reasons->len; i++) {
+        Reason *known = &g_array_index(self->reasons, Reason, i);
+        if (known->text == text && known->key == NULL) {
+            known->n_nodes += n_nodes;
+            return;
+        }
+    }
+    if (n_nodes > 0)
+        g_array_append_val(self->reasons, reason);
+}
+
+NodeSet *
+cycle_narrow(Cycle *self, PluginId plugin, const char *reason)
+{
+    unsigned n_nodes;
+
+    if (self->n_narrowings == MAX_NARROWINGS)
+        return NULL;
+    Narrowing *narrowing = &self->narrowings[self->n_narrowings++];
+    narrowing->plugin = plugin;
+    narrowing->reason = reason;
+    scheduler_cache_nodes(self->view->cache, &n_nodes);
+    node_set_fill(&narrowing->nodes, n_nodes);
+    return &narrowing->nodes;
+}
+
+void
+cycle_widen(Cycle *self, PluginId plugin)
+{
+    while (self->n_narrowings > 0 && self->narrowings[self->n_narrowings - 1].plugin == plugin)
+        self->n_narrowings--;
+}
+
+void
+cycle_narrow_exactly(Cycle *self, PluginId plugin)
+{
+    self->narrowed_plugins |= UINT32_C(1) << plugin;
 }
 
 void
@@ -223,6 +293,9 @@ cycle_begin(Cycle *self, const Pod *pod, uint32_t attempts)
 {
     self->pod = pod;
     self->attempts = attempts;
+    self->n_narrowings = 0;
+    self->narrowed_plugins = 0;
+    self->remembers = FALSE;
     g_array_set_size(self->claims, 0);
     g_array_set_size(self->by_size, 0);
     g_array_set_size(self->choices, 0);
@@ -235,12 +308,6 @@ cycle_begin(Cycle *self, const Pod *pod, uint32_t attempts)
         g_array_append_val(self->claims, claim);
     }
 }
-
-/* Filters, in their order. */
-typedef struct {
-    const Plugin *plugins[N_PLUGINS];
-    unsigned n;
-} Filters;
 
 /* SCH-52. @active: (out): the plugins whose filters are needed. Returns: the plugin that rejected the pod, -1: none */
 static int
@@ -257,9 +324,10 @@ pre_filter(Cycle *self, Filters *active, Verdict *verdict)
     return -1;
 }
 
-/* What the pod asks for gets its number, and plugins that look at nothing else beside the node are told from others. */
+/* What is known of what the pod asks for is recalled, and plugins that look at nothing else beside the node are told from
+ * others. */
 static void
-number_ask(Cycle *self)
+recall_ask(Cycle *self)
 {
     Ask ask = {0};
 
@@ -268,104 +336,8 @@ number_ask(Cycle *self)
         if (plugins[i].ask != NULL && plugins[i].ask(self, &ask))
             self->ask_plugins |= UINT32_C(1) << i;
     }
-    self->ask = scheduler_cache_number_ask(self->view->cache, &ask);
-}
-
-static gboolean
-goes_by_ask(const Cycle *self, const Plugin *plugin)
-{
-    return (self->ask_plugins & UINT32_C(1) << (plugin - plugins)) != 0;
-}
-
-/* ---- Filter ---- */
-
-unsigned
-feasible_nodes_to_find(unsigned n_nodes, int32_t percentage)
-{
-    if (n_nodes < NODES_ALL_TRIED)
-        return n_nodes;
-    int64_t percent =
-        percentage > 0 ? percentage : MAX(MIN_PERCENTAGE, 50 - (int64_t)n_nodes / 125);
-    if (percent >= 100)
-        return n_nodes;
-    return (unsigned)MAX(NODES_ALL_TRIED, (int64_t)n_nodes * percent / 100);
-}
-
-/* SCH-51: the first plugin that rejects the node decides. */
-static Verdict
-filter_node(Cycle *self, const Filters *filters, const NodeInfo *node, const Plugin **decider)
-{
-    for (unsigned i = 0; i < filters->n; i++) {
-        Verdict verdict = filters->plugins[i]->filter(self, node);
-        if (verdict != VERDICT_OK) {
-            *decider = filters->plugins[i];
-            return verdict;
-        }
-    }
-    return VERDICT_OK;
-}
-
-typedef struct {
-    const Plugin *failed; /* a filter ended in an error */
-    uint32_t plugins;     /* that rejected a node */
-    unsigned n_nodes, n_examined;
-    unsigned n_tried; /* rejected, but preemption might help */
-} FilterCounts;
-
-/* Those that a node must be asked even if the same ask has passed there before. */
-static Filters
-filters_beyond_ask(const Cycle *self, const Filters *active)
-{
-    Filters others = {.n = 0};
-
-    for (unsigned i = 0; i < active->n; i++) {
-        if (!goes_by_ask(self, active->plugins[i]))
-            others.plugins[others.n++] = active->plugins[i];
-    }
-    return others;
-}
-
-/* SCH-55, SCH-57: in the order of the list from @start on, until enough are found. */
-static FilterCounts
-filter_nodes(Cycle *self, const Filters *active, unsigned start)
-{
-    Filters others = filters_beyond_ask(self, active);
-    FilterCounts counts = {0};
-    NodeInfo *const *nodes = scheduler_cache_nodes(self->view->cache, &counts.n_nodes);
-    unsigned enough =
-        feasible_nodes_to_find(counts.n_nodes, self->view->percentage_of_nodes_to_score);
-    unsigned n_feasible = 0;
-
-    g_ptr_array_set_size(self->feasible, (int)enough);
-    while (counts.n_examined < counts.n_nodes && n_feasible < enough) {
-        unsigned at = start + counts.n_examined;
-        NodeInfo *node = nodes[at >= counts.n_nodes ? at - counts.n_nodes : at];
-        const Plugin *decider = NULL;
-
-        counts.n_examined++;
-        switch (
-            filter_node(self, node->passed_ask == self->ask ? &others : active, node, &decider)) {
-        case VERDICT_OK:
-        case VERDICT_SKIP:
-        case VERDICT_ANY_NODE:
-            node->passed_ask = self->ask;
-            self->feasible->pdata[n_feasible++] = node;
-            break;
-        case VERDICT_UNSCHEDULABLE:
-            counts.n_tried++;
-            counts.plugins |= UINT32_C(1) << (decider - plugins);
-            break;
-        case VERDICT_UNRESOLVABLE:
-            counts.plugins |= UINT32_C(1) << (decider - plugins);
-            break;
-        case VERDICT_ERROR:
-            counts.failed = decider;
-            counts.n_nodes = 0; /* no further one */
-            break;
-        }
-    }
-    g_ptr_array_set_size(self->feasible, (int)n_feasible);
-    return counts;
+    ask.plugins = self->ask_plugins;
+    self->memo = scheduler_cache_recall_ask(self->view->cache, &ask);
 }
 
 /* ---- Score ---- */
@@ -389,12 +361,12 @@ add_scores(Cycle *self, const Plugin *plugin)
 static int64_t
 ask_score(Cycle *self, NodeInfo *node)
 {
-    if (node->scored_ask == self->ask)
+    if (node->scored_ask == self->memo->number)
         return node->ask_score;
-    node->scored_ask = self->ask;
+    node->scored_ask = self->memo->number;
     node->ask_score = 0;
     for (unsigned i = 0; i < N_PLUGINS; i++) {
-        if (plugins[i].score != NULL && goes_by_ask(self, &plugins[i]))
+        if (plugins[i].score != NULL && cycle_goes_by_ask(self, &plugins[i]))
             node->ask_score += plugins[i].weight * plugins[i].score(self, node);
     }
     return node->ask_score;
@@ -408,7 +380,7 @@ begin_scores(Cycle *self)
     int64_t *totals = (int64_t *)(void *)self->totals->data;
 
     for (unsigned i = 0; i < N_PLUGINS; i++) {
-        if (plugins[i].score != NULL && goes_by_ask(self, &plugins[i]))
+        if (plugins[i].score != NULL && cycle_goes_by_ask(self, &plugins[i]))
             plugins[i].pre_score(self);
     }
     for (unsigned i = 0; i < self->feasible->len; i++)
@@ -445,7 +417,7 @@ best_node(Cycle *self)
         return self->feasible->pdata[0];
     begin_scores(self);
     for (unsigned i = 0; i < N_PLUGINS; i++) {
-        if (plugins[i].score != NULL && !goes_by_ask(self, &plugins[i]) &&
+        if (plugins[i].score != NULL && !cycle_goes_by_ask(self, &plugins[i]) &&
             plugins[i].pre_score(self))
             add_scores(self, &plugins[i]);
     }
@@ -473,8 +445,8 @@ cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start)
         return rejected(self, "SCH-52", UINT32_C(1) << failed, n_nodes,
                         verdict == VERDICT_UNSCHEDULABLE ? n_nodes : 0);
 
-    number_ask(self);
-    FilterCounts counts = filter_nodes(self, &active, start % n_nodes);
+    recall_ask(self);
+    FilterCounts counts = cycle_filter_nodes(self, &active, start % n_nodes);
     if (counts.failed != NULL)
         return error("VB-26", g_strdup_printf("running \"%s\" filter plugin: %s",
                                               counts.failed->name, self->text->str));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "plugins/plugins.h"
+#include "filter.h"
 
 /* Informers and indexes of @process; cache, binder and options are the caller's to set. */
 void cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects);
@@ -30,9 +30,6 @@ typedef struct {
  * Afterwards, with a node, self->choices has its volumes and claims; they own nothing.
  */
 CycleResult cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start);
-
-/* SCH-54: how many nodes are enough. */
-unsigned feasible_nodes_to_find(unsigned n_nodes, int32_t percentage);
 
 /* SCH-90: "1 a, 2 b": the reasons as text, sorted as strings. (owned) */
 char *reasons_format(const Reason *reasons, unsigned n);

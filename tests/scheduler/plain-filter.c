@@ -627,37 +627,51 @@ delayed_claims(const PlainCluster *cluster, const Pod *pod)
     return sorted;
 }
 
+static const char *
+selected_node(const Claim *claim)
+{
+    return label(claim->meta.annotations, "volume.kubernetes.io/selected-node");
+}
+
+/* VB-22: those with a node, in the order of the pod's volumes. */
+static void
+add_selected(const PlainCluster *cluster, const Pod *pod, GPtrArray *claims)
+{
+    for (unsigned i = 0; i < n_claims(pod); i++) {
+        const Claim *claim = claim_of(cluster, pod, i);
+        if (!is_bound(claim) && selected_node(claim) != NULL)
+            g_ptr_array_add(claims, (void *)claim);
+    }
+}
+
 /* VB-22 to VB-24. @chosen: of Object: the volume of each claim of @sorted, or the claim. Returns: the reason; NULL: all met */
 static const char *
 find_volumes(const PlainCluster *cluster,
+             const Pod *pod,
              const GPtrArray *sorted,
              const Node *node,
              GPtrArray *chosen)
 {
     g_autoptr(GPtrArray) taken = g_ptr_array_new();
-    g_autoptr(GPtrArray) annotated = g_ptr_array_new();
-    g_autoptr(GPtrArray) unmatched = g_ptr_array_new();
+    g_autoptr(GPtrArray) to_provision = g_ptr_array_new();
 
-    for (unsigned i = 0; i < sorted->len; i++) {
-        const Claim *claim = sorted->pdata[i];
-        const char *selected = label(claim->meta.annotations, "volume.kubernetes.io/selected-node");
-        if (selected != NULL && strcmp(selected, node->meta.key->name) != 0)
+    add_selected(cluster, pod, to_provision);
+    for (unsigned i = 0; i < to_provision->len; i++) {
+        if (strcmp(selected_node(to_provision->pdata[i]), node->meta.key->name) != 0)
             return NO_VOLUMES;
     }
     for (unsigned i = 0; i < sorted->len; i++) {
         const Claim *claim = sorted->pdata[i];
-        gboolean is_annotated =
-            label(claim->meta.annotations, "volume.kubernetes.io/selected-node") != NULL;
-        const Volume *volume = is_annotated ? NULL : match(cluster, claim, node, taken);
-        if (volume == NULL)
-            g_ptr_array_add(is_annotated ? annotated : unmatched, (void *)claim);
-        else
+        const Volume *volume =
+            selected_node(claim) != NULL ? NULL : match(cluster, claim, node, taken);
+        if (volume == NULL && selected_node(claim) == NULL)
+            g_ptr_array_add(to_provision, (void *)claim);
+        if (volume != NULL)
             g_ptr_array_add(taken, (void *)volume);
         g_ptr_array_add(chosen, volume == NULL ? (void *)claim : (void *)volume);
     }
-    g_ptr_array_extend(annotated, unmatched, NULL, NULL);
-    for (unsigned i = 0; i < annotated->len; i++) {
-        const char *why = provision(cluster, annotated->pdata[i], node);
+    for (unsigned i = 0; i < to_provision->len; i++) {
+        const char *why = provision(cluster, to_provision->pdata[i], node);
         if (why != NULL)
             return why;
     }
@@ -682,7 +696,7 @@ volume_binding(Asked *asked)
         else if (volume != NULL && !selects_node(volume->node_affinity, node_labels(asked), NULL))
             bound_conflict = "node(s) had volume node affinity conflict";
     }
-    const char *conflict = find_volumes(asked->cluster, sorted, asked->node, chosen);
+    const char *conflict = find_volumes(asked->cluster, asked->pod, sorted, asked->node, chosen);
     if (bound_conflict != NULL)
         reject(asked, TRUE, bound_conflict);
     if (conflict != NULL)
@@ -698,7 +712,7 @@ plain_choices(const PlainCluster *cluster, const Pod *pod, const Node *node)
     g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
     GString *text = g_string_new(NULL);
 
-    find_volumes(cluster, sorted, node, chosen);
+    find_volumes(cluster, pod, sorted, node, chosen);
     for (unsigned i = 0; i < n_claims(pod); i++) {
         const Claim *claim = claim_of(cluster, pod, i);
         for (unsigned k = 0; k < sorted->len; k++) {

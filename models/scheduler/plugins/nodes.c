@@ -149,13 +149,36 @@ pod_wants_node(const Pod *pod, const Node *node)
                                  node->meta.key->name);
 }
 
+#define UNWANTED "node(s) didn't match Pod's node affinity/selector"
+
+static void
+narrow_to_wanted(Cycle *cycle)
+{
+    const PodSpec *spec = cycle->pod->spec;
+    LabelIndex *labels = scheduler_cache_labels(cycle->view->cache);
+    NodeSet *wanted = cycle_narrow(cycle, PLUGIN_NODE_AFFINITY, UNWANTED);
+
+    if (wanted == NULL)
+        return;
+    node_set_subtract(wanted, wanted);
+    if (!label_index_add(labels, spec->required_nodes, wanted)) {
+        cycle_widen(cycle, PLUGIN_NODE_AFFINITY);
+        return;
+    }
+    label_index_keep(labels, spec->node_selector, wanted);
+    cycle_narrow_exactly(cycle, PLUGIN_NODE_AFFINITY);
+}
+
 /* VF-43 */
 Verdict
 node_affinity_pre_filter(Cycle *cycle)
 {
     const PodSpec *spec = cycle->pod->spec;
 
-    return spec->node_selector == NULL && spec->required_nodes == NULL ? VERDICT_SKIP : VERDICT_OK;
+    if (spec->node_selector == NULL && spec->required_nodes == NULL)
+        return VERDICT_SKIP;
+    narrow_to_wanted(cycle);
+    return VERDICT_OK;
 }
 
 Verdict
@@ -163,7 +186,7 @@ node_affinity_filter(Cycle *cycle, const NodeInfo *node)
 {
     if (pod_wants_node(cycle->pod, node->node))
         return VERDICT_OK;
-    cycle_reason(cycle, "node(s) didn't match Pod's node affinity/selector");
+    cycle_reason(cycle, UNWANTED);
     return VERDICT_UNRESOLVABLE;
 }
 

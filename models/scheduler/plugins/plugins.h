@@ -49,11 +49,13 @@ typedef struct {
     InformerIndex *reserved_volumes; /* by the claim that their claimRef names */
     InformerIndex *capacities_by_class;
     int32_t percentage_of_nodes_to_score;
-    const ShapePoint *shape; /* of VolumeBinding's score */
-    unsigned n_shape;        /* 0: it does not score */
+    const ShapePoint *shape;                 /* of VolumeBinding's score */
+    unsigned n_shape;                        /* 0: it does not score */
     const char *hostname_label, *zone_label; /* interned */
     SimStream tie_break;
 } CycleView;
+
+#define NO_BEST UINT32_MAX
 
 /* A claim of the pod. */
 typedef struct {
@@ -66,6 +68,7 @@ typedef struct {
     const char *selected_node;              /* unbound: NULL: none yet */
     const Volume *reserved;                 /* unbound: a volume whose claimRef is for it */
     unsigned first_candidate, n_candidates; /* unbound: in Cycle.candidates, best first */
+    unsigned first_best;                    /* in Cycle.best; NO_BEST: not known */
     gboolean refused;                       /* VB-40.5 */
     gboolean checks_capacity;               /* VB-51 */
     VolumeName name;                        /* for the limits */
@@ -78,6 +81,15 @@ typedef struct {
     unsigned n_nodes;
 } Reason;
 
+/* A plugin that knows, before any node is looked at, which ones it will reject, and why: the same for all, without hope. */
+typedef struct {
+    PluginId plugin;
+    const char *reason; /* static */
+    NodeSet nodes;      /* all others are rejected, by this or by one before */
+} Narrowing;
+
+#define MAX_NARROWINGS 8
+
 /* A topology spread constraint in effect. */
 typedef struct {
     PodCounter *counter;
@@ -85,7 +97,8 @@ typedef struct {
     int32_t max_skew, min_domains, min_count;
     gboolean do_not_schedule, is_hostname, matches_itself;
     double weight; /* of a count in the score */
-    unsigned first_outside, n_outside; /* in Cycle.outside, by domain: pods on nodes that do not count */
+    unsigned first_outside,
+        n_outside; /* in Cycle.outside, by domain: pods on nodes that do not count */
 } SpreadState;
 
 /* A term of pod affinity in effect: what the count of a node's domain means. */
@@ -110,11 +123,13 @@ typedef struct {
     GArray *claims;        /* of CycleClaim, in the order of the pod's volumes */
     GArray *by_size;       /* of unsigned: unbound claims, the smallest first (VB-23) */
     GPtrArray *candidates; /* of Volume */
-    GArray *zones;         /* of ZoneRequirement, in volumes.c */
-    GArray *spread;        /* of SpreadState */
-    GArray *outside;       /* of int32_t: see SpreadState */
-    GArray *terms;         /* of TermState */
-    GArray *choices;       /* of VolumeChoice, nothing owned: for the node that was asked last */
+    GArray *
+        best; /* of unsigned, by place of a node: the first candidate in its reach; n_candidates: none */
+    GArray *zones;    /* of ZoneRequirement, in volumes.c */
+    GArray *spread;   /* of SpreadState */
+    GArray *outside;  /* of int32_t: see SpreadState */
+    GArray *terms;    /* of TermState */
+    GArray *choices;  /* of VolumeChoice, nothing owned: for the node that was asked last */
     GPtrArray *taken; /* of ObjectKey: volumes chosen for the pod's claims on the node at hand */
     GArray *limited;  /* of LimitedDriver, in volumes.c */
     GArray *marks;    /* of unsigned: which domains were seen in the count of this number */
@@ -124,9 +139,16 @@ typedef struct {
     unsigned n_rwop_conflicts;
     gboolean self_affine; /* the pod matches its own required affinity terms */
     int64_t nonzero_cpu_milli, nonzero_memory_bytes;
-    uint32_t ask; /* the number of what the pod asks for (Ask) */
+    AskMemo *memo; /* borrowed: what is known of what the pod asks for */
     uint32_t
         ask_plugins; /* 1 << PluginId: their filters and scores depend on that and the node alone */
+    uint32_t refusals;  /* 1 << Refusal: of the node that is asked; to be emptied before */
+    gboolean remembers; /* refusals are remembered by node, not counted */
+    Narrowing narrowings[MAX_NARROWINGS]; /* those in use come first, in the order of the plugins */
+    unsigned n_narrowings;
+    uint32_t
+        narrowed_plugins; /* 1 << PluginId: their filters reject nothing that their narrowings leave */
+    NodeSet set, covered; /* of questions at hand */
 
     GArray *reasons;         /* of Reason */
     GString *text;           /* why pre_filter rejected the pod, or what the error is */
@@ -162,6 +184,19 @@ void cycle_text(Cycle *cycle, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* 100 * score / max, as most plugins have it; all 0 stays 0. @reversed: 100 minus that. */
 void normalise_by_max(int64_t *scores, unsigned n, gboolean reversed);
 
+/* The same of several nodes. */
+void cycle_reason_of_nodes(Cycle *cycle, const char *text, unsigned n_nodes);
+/* As cycle_reason(), of a plugin that goes by the ask. */
+const char *refusal_text(Refusal refusal);
+void cycle_refuse(Cycle *cycle, Refusal refusal);
+/* The nodes that @plugin leaves over, at first all; @reason: of the others (static). To be called by pre_filter, in the order
+ * in which the plugin's filter would find its reasons. NULL: there are too many narrowings; the filter has to do it */
+NodeSet *cycle_narrow(Cycle *cycle, PluginId plugin, const char *reason);
+/* Takes all narrowings by @plugin back. */
+void cycle_widen(Cycle *cycle, PluginId plugin);
+/* They say all: the plugin's filter need not be asked about the nodes that are left. */
+void cycle_narrow_exactly(Cycle *cycle, PluginId plugin);
+
 /* The class that a claim names. (borrowed): NULL: none, or missing */
 const StorageClass *cycle_find_class(const Cycle *cycle, const Claim *claim);
 
@@ -196,6 +231,7 @@ gboolean resources_ask(const Cycle *cycle, Ask *ask);
 /* ---- volumes.c ---- */
 Verdict volume_restrictions_pre_filter(Cycle *cycle);
 Verdict volume_restrictions_filter(Cycle *cycle, const NodeInfo *node);
+gboolean volume_restrictions_ask(const Cycle *cycle, Ask *ask);
 Verdict volume_limits_pre_filter(Cycle *cycle);
 Verdict volume_limits_filter(Cycle *cycle, const NodeInfo *node);
 gboolean volume_limits_ask(const Cycle *cycle, Ask *ask);

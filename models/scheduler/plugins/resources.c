@@ -12,17 +12,17 @@ resources_fit_filter(Cycle *cycle, const NodeInfo *node)
     Verdict verdict = VERDICT_OK;
 
     if (node->n_pods + 1 > allocatable->pods) {
-        cycle_reason(cycle, "Too many pods");
+        cycle_refuse(cycle, REFUSED_PODS);
         verdict = VERDICT_UNSCHEDULABLE;
     }
     if (spec->cpu_milli > 0 &&
         spec->cpu_milli > allocatable->cpu_milli - node->requested_cpu_milli) {
-        cycle_reason(cycle, "Insufficient cpu");
+        cycle_refuse(cycle, REFUSED_CPU);
         verdict = VERDICT_UNSCHEDULABLE;
     }
     if (spec->memory_bytes > 0 &&
         spec->memory_bytes > allocatable->memory_bytes - node->requested_memory_bytes) {
-        cycle_reason(cycle, "Insufficient memory");
+        cycle_refuse(cycle, REFUSED_MEMORY);
         verdict = VERDICT_UNSCHEDULABLE;
     }
     return verdict;

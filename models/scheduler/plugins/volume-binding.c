@@ -16,6 +16,10 @@ typedef enum {
     CONFLICT_ERROR = 1 << 4,
 } Conflicts;
 
+#define OUT_OF_REACH "node(s) had volume node affinity conflict"
+#define NO_VOLUMES "node(s) didn't find available persistent volumes to bind"
+#define NO_STORAGE "node(s) did not have enough free storage"
+
 /* ---- PreFilter ---- */
 
 /* VB-13: what the lister says about a claim. */
@@ -209,6 +213,222 @@ is_met_anywhere(const CycleClaim *claim)
            can_provision(class);
 }
 
+/* ---- What can be said of all nodes at once ---- */
+
+static LabelIndex *
+labels_of(const Cycle *cycle)
+{
+    return scheduler_cache_labels(cycle->view->cache);
+}
+
+static unsigned
+n_nodes(const Cycle *cycle)
+{
+    unsigned n;
+
+    scheduler_cache_nodes(cycle->view->cache, &n);
+    return n;
+}
+
+/* Nodes that have no better candidate yet have this one, if they reach it. Returns: FALSE: who does is not to be told */
+static gboolean
+offer_to_nodes(Cycle *cycle, const CycleClaim *claim, unsigned candidate)
+{
+    const Volume *volume = cycle->candidates->pdata[claim->first_candidate + candidate];
+    unsigned end = n_nodes(cycle);
+
+    node_set_init(&cycle->set, end);
+    if (!label_index_add(labels_of(cycle), volume->node_affinity, &cycle->set))
+        return FALSE;
+    node_set_subtract(&cycle->set, &cycle->covered);
+    node_set_unite(&cycle->covered, &cycle->set);
+    unsigned *best = &g_array_index(cycle->best, unsigned, claim->first_best);
+    for (unsigned place = node_set_next(&cycle->set, 0, end); place < end;
+         place = node_set_next(&cycle->set, place + 1, end))
+        best[place] = candidate;
+    return TRUE;
+}
+
+/* The best candidate of each node, so that no node goes through all of them. */
+static void
+find_best_candidates(Cycle *cycle, CycleClaim *claim)
+{
+    unsigned n = n_nodes(cycle);
+
+    claim->first_best = NO_BEST;
+    if (claim->is_bound || claim->n_candidates == 0)
+        return;
+    claim->first_best = cycle->best->len;
+    g_array_set_size(cycle->best, cycle->best->len + n);
+    for (unsigned i = 0; i < n; i++)
+        g_array_index(cycle->best, unsigned, claim->first_best + i) = claim->n_candidates;
+    node_set_init(&cycle->covered, n);
+    for (unsigned i = 0; i < claim->n_candidates; i++) {
+        if (!offer_to_nodes(cycle, claim, i)) {
+            claim->first_best = NO_BEST;
+            return;
+        }
+    }
+}
+
+static CycleClaim *
+claim_at(const Cycle *cycle, unsigned i)
+{
+    return &g_array_index(cycle->claims, CycleClaim, i);
+}
+
+static CycleClaim *
+unbound_at(const Cycle *cycle, unsigned k)
+{
+    return claim_at(cycle, g_array_index(cycle->by_size, unsigned, k));
+}
+
+/* VB-20: the nodes that reach all bound volumes. */
+static gboolean
+narrow_to_bound(Cycle *cycle)
+{
+    NodeSet *reached = cycle_narrow(cycle, PLUGIN_VOLUME_BINDING, OUT_OF_REACH);
+
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        const CycleClaim *claim = claim_at(cycle, i);
+        if (!claim->is_bound)
+            continue;
+        if (claim->bound == NULL || reached == NULL)
+            return FALSE;
+        node_set_init(&cycle->set, n_nodes(cycle));
+        if (!label_index_add(labels_of(cycle), claim->bound->node_affinity, &cycle->set))
+            return FALSE;
+        node_set_intersect(reached, &cycle->set);
+    }
+    cycle_narrow_exactly(cycle, PLUGIN_VOLUME_BINDING);
+    return TRUE;
+}
+
+/* VB-22: the one node that was selected for the claim. */
+static gboolean
+narrow_to_selected(Cycle *cycle, const char *node_name)
+{
+    const ObjectKey *key = objects_find_key(cycle->view->objects, KIND_NODE, NULL, node_name);
+    const NodeInfo *node = key == NULL ? NULL : scheduler_cache_find_node(cycle->view->cache, key);
+    NodeSet *selected = cycle_narrow(cycle, PLUGIN_VOLUME_BINDING, NO_VOLUMES);
+
+    if (selected == NULL)
+        return FALSE;
+    node_set_subtract(selected, selected);
+    if (node != NULL && node->place != NO_PLACE)
+        node_set_add(selected, node->place);
+    return TRUE;
+}
+
+/* VB-50: where a volume may be made for the claim, and where there is room for it. */
+static gboolean
+narrow_to_provisionable(Cycle *cycle, const CycleClaim *claim)
+{
+    NodeSet *allowed = cycle_narrow(cycle, PLUGIN_VOLUME_BINDING, NO_VOLUMES);
+    unsigned n;
+
+    if (allowed == NULL)
+        return FALSE;
+    if (!can_provision(claim->class) ||
+        (claim->class->allowed_topologies != NULL && claim->class->allowed_topologies->n_terms > 0))
+        node_set_subtract(allowed, allowed);
+    if (can_provision(claim->class) &&
+        !label_index_add(labels_of(cycle), claim->class->allowed_topologies, allowed))
+        return FALSE;
+    if (!claim->checks_capacity)
+        return TRUE;
+    NodeSet *roomy = cycle_narrow(cycle, PLUGIN_VOLUME_BINDING, NO_STORAGE);
+    if (roomy == NULL)
+        return FALSE;
+    node_set_subtract(roomy, roomy);
+    const Object *const *capacities =
+        informer_index_get(cycle->view->capacities_by_class, claim->class->meta.key->name, &n);
+    for (unsigned i = 0; i < n; i++) {
+        const StorageCapacity *capacity = STORAGE_CAPACITY(capacities[i]);
+        if (storage_capacity_limit(capacity) >= claim->claim->request_bytes &&
+            !label_index_add_labels(labels_of(cycle), capacity->topology, roomy))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Nodes with a candidate, if volumes are not made for the claim anyway. */
+static gboolean
+narrow_to_candidates(Cycle *cycle, const CycleClaim *claim)
+{
+    unsigned n = n_nodes(cycle);
+    NodeSet *offered = cycle_narrow(cycle, PLUGIN_VOLUME_BINDING, NO_VOLUMES);
+
+    if (offered == NULL || claim->reserved != NULL ||
+        (claim->n_candidates > 0 && claim->first_best == NO_BEST))
+        return FALSE;
+    node_set_subtract(offered, offered);
+    for (unsigned i = 0; claim->n_candidates > 0 && i < n; i++) {
+        if (g_array_index(cycle->best, unsigned, claim->first_best + i) < claim->n_candidates)
+            node_set_add(offered, i);
+    }
+    return TRUE;
+}
+
+typedef struct {
+    gboolean any_selected, any_provisioned, any_offer, any_refused;
+} UnboundFacts;
+
+static UnboundFacts
+unbound_facts(const Cycle *cycle)
+{
+    UnboundFacts facts = {0};
+
+    for (unsigned k = 0; k < cycle->by_size->len; k++) {
+        const CycleClaim *claim = unbound_at(cycle, k);
+        facts.any_selected = facts.any_selected || claim->selected_node != NULL;
+        facts.any_provisioned = facts.any_provisioned || can_provision(claim->class);
+        facts.any_offer = facts.any_offer || claim->reserved != NULL || claim->n_candidates > 0;
+        facts.any_refused = facts.any_refused || claim->refused;
+    }
+    return facts;
+}
+
+/* The nodes that unbound claims leave, where that is told without trying the claims out one after the other. */
+static gboolean
+narrow_to_unbound(Cycle *cycle)
+{
+    UnboundFacts facts = unbound_facts(cycle);
+    gboolean is_exact = !facts.any_selected && !facts.any_offer;
+
+    if (facts.any_refused || (facts.any_provisioned && facts.any_offer && !facts.any_selected))
+        return FALSE;
+    for (unsigned k = 0; k < cycle->by_size->len; k++) {
+        const CycleClaim *claim = unbound_at(cycle, k);
+        if (facts.any_selected
+                ? claim->selected_node != NULL && !narrow_to_selected(cycle, claim->selected_node)
+                : !(facts.any_offer ? narrow_to_candidates(cycle, claim)
+                                    : narrow_to_provisionable(cycle, claim)))
+            return FALSE;
+    }
+    if (is_exact)
+        cycle_narrow_exactly(cycle, PLUGIN_VOLUME_BINDING);
+    return TRUE;
+}
+
+/* Bound and unbound claims together may give a node two reasons (VB-21): it has to be asked then. */
+static void
+narrow_nodes(Cycle *cycle)
+{
+    gboolean bound_matter = FALSE, unbound_matter = FALSE;
+
+    for (unsigned i = 0; i < cycle->claims->len; i++) {
+        const CycleClaim *claim = claim_at(cycle, i);
+        gboolean matters = !is_met_anywhere(claim);
+        bound_matter = bound_matter || (claim->is_bound && matters);
+        unbound_matter = unbound_matter || (!claim->is_bound && matters);
+    }
+    if (bound_matter && unbound_matter)
+        return;
+    if (bound_matter ? !narrow_to_bound(cycle) : !narrow_to_unbound(cycle))
+        cycle_widen(cycle, PLUGIN_VOLUME_BINDING);
+}
+
 Verdict
 volume_binding_pre_filter(Cycle *cycle)
 {
@@ -233,12 +453,15 @@ volume_binding_pre_filter(Cycle *cycle)
     }
     g_array_set_size(cycle->by_size, 0);
     g_ptr_array_set_size(cycle->candidates, 0);
+    g_array_set_size(cycle->best, 0);
     gboolean node_matters = FALSE;
     for (unsigned i = 0; i < cycle->claims->len; i++) {
         prepare_claim(cycle, i);
-        node_matters =
-            node_matters || !is_met_anywhere(&g_array_index(cycle->claims, CycleClaim, i));
+        find_best_candidates(cycle, claim_at(cycle, i));
+        node_matters = node_matters || !is_met_anywhere(claim_at(cycle, i));
     }
+    if (node_matters)
+        narrow_nodes(cycle);
     return node_matters ? VERDICT_OK : VERDICT_ANY_NODE;
 }
 
@@ -279,7 +502,10 @@ match_on_node(const Cycle *cycle, const CycleClaim *claim, const NodeInfo *node)
     if (claim->reserved != NULL && !is_taken(cycle, claim->reserved))
         return node_selector_matches(claim->reserved->node_affinity, labels, NULL) ? claim->reserved
                                                                                    : NULL;
-    for (unsigned i = 0; i < claim->n_candidates; i++) {
+    unsigned first = claim->first_best == NO_BEST || node->place == NO_PLACE
+                         ? 0
+                         : g_array_index(cycle->best, unsigned, claim->first_best + node->place);
+    for (unsigned i = first; i < claim->n_candidates; i++) {
         const Volume *volume = cycle->candidates->pdata[claim->first_candidate + i];
         if (!is_taken(cycle, volume) && node_selector_matches(volume->node_affinity, labels, NULL))
             return volume;
@@ -423,11 +649,11 @@ volume_binding_filter(Cycle *cycle, const NodeInfo *node)
     if ((conflicts & CONFLICT_ERROR) != 0)
         return VERDICT_ERROR;
     if ((conflicts & CONFLICT_AFFINITY) != 0)
-        cycle_reason(cycle, "node(s) had volume node affinity conflict");
+        cycle_reason(cycle, OUT_OF_REACH);
     if ((conflicts & CONFLICT_BINDING) != 0)
-        cycle_reason(cycle, "node(s) didn't find available persistent volumes to bind");
+        cycle_reason(cycle, NO_VOLUMES);
     if ((conflicts & CONFLICT_STORAGE) != 0)
-        cycle_reason(cycle, "node(s) did not have enough free storage");
+        cycle_reason(cycle, NO_STORAGE);
     if ((conflicts & CONFLICT_NO_VOLUME) != 0)
         cycle_reason(cycle,
                      "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");

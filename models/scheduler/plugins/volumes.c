@@ -33,9 +33,15 @@ Verdict
 volume_restrictions_filter(Cycle *cycle, const NodeInfo *node)
 {
     (void)node;
-    cycle_reason(cycle, "node has pod using PersistentVolumeClaim with the same name and "
-                        "ReadWriteOncePod access mode");
+    cycle_refuse(cycle, REFUSED_CLAIM);
     return VERDICT_UNSCHEDULABLE;
+}
+
+gboolean
+volume_restrictions_ask(const Cycle *cycle, Ask *ask)
+{
+    ask->is_taken = cycle->n_rwop_conflicts > 0;
+    return TRUE;
 }
 
 /* ---- NodeVolumeLimits: how many volumes of a driver a node takes ---- */
@@ -187,7 +193,7 @@ volume_limits_filter(Cycle *cycle, const NodeInfo *node)
         uint32_t n_new = count_new_volumes(cycle, node, limited);
         if (n_new > 0 &&
             node_volumes_count(&node->volumes, limited->driver) + n_new > (uint32_t)limit) {
-            cycle_reason(cycle, "node(s) exceed max volume count");
+            cycle_refuse(cycle, REFUSED_VOLUMES);
             return VERDICT_UNSCHEDULABLE;
         }
     }

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "filter.h"
+
+#define NODES_ALL_TRIED 100 /* SCH-8 */
+#define MIN_PERCENTAGE 5    /* SCH-9 */
+
+/* The filters run in their order on each node, and the first that rejects it decides. But most say the same of many nodes, and
+ * the same again for the next pod:
+ *
+ *   - cordons and taints concern few nodes: those are asked all (special nodes);
+ *   - what a pod asks for in numbers (Ask) most pods ask alike, so each node's answer is kept until the node changes;
+ *   - labels rule out whole sets of nodes (Narrowing);
+ *   - what comes after the first filter that is none of these is asked of each node that is left.
+ *
+ * Nodes that are known to be rejected are passed over, and counted by sets if in the end there is no node to be had. */
+typedef struct {
+    Cycle *cycle;
+    NodeInfo *const *nodes;
+    unsigned n_nodes;
+    const NodeSet *special;
+    const Filters *active;
+    Filters beyond_ask; /* active, but those that go by the ask */
+    Filters
+        by_ask; /* where answers are kept by sets: these; then the rest of each node that is left */
+    Filters by_node;
+    unsigned n_before,
+        n_narrowings; /* those that come before the ask, and all that come before by_node */
+    gboolean by_sets;
+    const NodeSet *feasible; /* known to pass all filters */
+    unsigned n_feasible;     /* found so far */
+    FilterCounts counts;
+    const Plugin *decider; /* of the node at hand */
+} Search;
+
+unsigned
+feasible_nodes_to_find(unsigned n_nodes, int32_t percentage)
+{
+    if (n_nodes < NODES_ALL_TRIED)
+        return n_nodes;
+    int64_t percent =
+        percentage > 0 ? percentage : MAX(MIN_PERCENTAGE, 50 - (int64_t)n_nodes / 125);
+    if (percent >= 100)
+        return n_nodes;
+    return (unsigned)MAX(NODES_ALL_TRIED, (int64_t)n_nodes * percent / 100);
+}
+
+/* ---- Which filter is of which kind ---- */
+
+static void
+add_filter(Filters *filters, const Plugin *plugin)
+{
+    filters->plugins[filters->n++] = plugin;
+}
+
+static gboolean
+is_about_special_nodes(const Plugin *plugin)
+{
+    return plugin == &plugins[PLUGIN_NODE_UNSCHEDULABLE] ||
+           plugin == &plugins[PLUGIN_TAINT_TOLERATION];
+}
+
+static gboolean
+is_exact(const Cycle *cycle, const Plugin *plugin)
+{
+    return (cycle->narrowed_plugins & UINT32_C(1) << (plugin - plugins)) != 0;
+}
+
+/* How many of the narrowings are the plugin's. */
+static unsigned
+count_narrowings(const Cycle *cycle, const Plugin *plugin)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < cycle->n_narrowings; i++)
+        n += &plugins[cycle->narrowings[i].plugin] == plugin ? 1 : 0;
+    return n;
+}
+
+static void
+sort_filters(Search *self)
+{
+    for (unsigned i = 0; i < self->active->n; i++) {
+        const Plugin *plugin = self->active->plugins[i];
+        unsigned n_narrowings = self->by_node.n > 0 ? 0 : count_narrowings(self->cycle, plugin);
+        gboolean by_ask = cycle_goes_by_ask(self->cycle, plugin);
+        if (!by_ask)
+            add_filter(&self->beyond_ask, plugin);
+        if (is_about_special_nodes(plugin))
+            continue;
+        self->n_narrowings += n_narrowings;
+        if (by_ask && self->by_node.n == 0) {
+            self->n_before = self->by_ask.n == 0 ? self->n_narrowings : self->n_before;
+            add_filter(&self->by_ask, plugin);
+        } else if (n_narrowings == 0 || !is_exact(self->cycle, plugin)) {
+            self->by_sets = self->by_sets && !by_ask;
+            add_filter(&self->by_node, plugin);
+        }
+    }
+}
+
+/* ---- One node ---- */
+
+static Verdict
+ask_filters(Search *self, const Filters *filters, const NodeInfo *node)
+{
+    for (unsigned i = 0; i < filters->n; i++) {
+        Verdict verdict = filters->plugins[i]->filter(self->cycle, node);
+        if (verdict != VERDICT_OK) {
+            self->decider = filters->plugins[i];
+            return verdict;
+        }
+    }
+    return VERDICT_OK;
+}
+
+/* What the node says to the ask is kept. */
+static gboolean
+ask_and_remember(Search *self, const NodeInfo *node)
+{
+    AskMemo *memo = self->cycle->memo;
+
+    self->cycle->refusals = 0;
+    self->cycle->remembers = TRUE;
+    gboolean passes = ask_filters(self, &self->by_ask, node) == VERDICT_OK;
+    self->cycle->remembers = FALSE;
+    if (passes) {
+        node_set_add(&memo->passed, node->place);
+        return TRUE;
+    }
+    node_set_add(&memo->refused, node->place);
+    for (unsigned i = 0; i < N_REFUSALS; i++) {
+        if ((self->cycle->refusals & UINT32_C(1) << i) != 0)
+            node_set_add(&memo->refused_by[i], node->place);
+    }
+    return FALSE;
+}
+
+static gboolean
+is_ruled_out(const Search *self, unsigned place)
+{
+    for (unsigned i = 0; i < self->n_narrowings; i++) {
+        if (!node_set_has(&self->cycle->narrowings[i].nodes, place))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* VERDICT_SKIP: rejected, and counted by sets. */
+static Verdict
+filter_by_sets(Search *self, const NodeInfo *node)
+{
+    if (node_set_has(self->special, node->place))
+        return ask_filters(self, self->active, node);
+    if (!node_set_has(&self->cycle->memo->passed, node->place) && !ask_and_remember(self, node))
+        return VERDICT_SKIP;
+    if (is_ruled_out(self, node->place))
+        return VERDICT_SKIP;
+    return ask_filters(self, &self->by_node, node);
+}
+
+/* Where another filter comes before some that go by the ask. */
+static Verdict
+filter_by_node(Search *self, const NodeInfo *node)
+{
+    NodeSet *passed = &self->cycle->memo->passed;
+    Verdict verdict = ask_filters(
+        self, node_set_has(passed, node->place) ? &self->beyond_ask : self->active, node);
+
+    if (verdict == VERDICT_OK)
+        node_set_add(passed, node->place);
+    return verdict;
+}
+
+/* ---- All nodes ---- */
+
+/* Those that are known to pass all filters, in self->cycle->covered; and those that are not known to be rejected, in
+ * self->cycle->set. */
+static const NodeSet *
+find_open_nodes(Search *self)
+{
+    Cycle *cycle = self->cycle;
+    NodeSet *open = &cycle->set, *passed = &cycle->covered;
+
+    node_set_fill(open, self->n_nodes);
+    node_set_init(passed, self->n_nodes);
+    self->feasible = passed;
+    if (!self->by_sets)
+        return open;
+    node_set_subtract(open, &cycle->memo->refused);
+    node_set_subtract(open, &cycle->memo->passed);
+    for (unsigned i = 0; i < self->n_before; i++)
+        node_set_intersect(open, &cycle->narrowings[i].nodes);
+    node_set_assign(passed, &cycle->memo->passed);
+    for (unsigned i = 0; i < self->n_narrowings; i++)
+        node_set_intersect(passed, &cycle->narrowings[i].nodes);
+    node_set_unite(open, passed);
+    node_set_unite(open, self->special);
+    if (self->by_node.n == 0)
+        node_set_subtract(passed, self->special);
+    else
+        node_set_init(passed, self->n_nodes);
+    return open;
+}
+
+/* Nodes of @left that the narrowings rule out are counted, and taken off. */
+static void
+count_ruled_out(Search *self, NodeSet *left, unsigned first, unsigned end)
+{
+    for (unsigned i = first; i < end; i++) {
+        const Narrowing *narrowing = &self->cycle->narrowings[i];
+        unsigned n_before = node_set_count(left);
+        node_set_intersect(left, &narrowing->nodes);
+        unsigned n_out = n_before - node_set_count(left);
+        cycle_reason_of_nodes(self->cycle, narrowing->reason, n_out);
+        self->counts.plugins |= n_out > 0 ? UINT32_C(1) << narrowing->plugin : 0;
+    }
+}
+
+static void
+count_refused(Search *self, NodeSet *left)
+{
+    static const PluginId plugin_of[N_REFUSALS] = {
+        [REFUSED_PODS] = PLUGIN_NODE_RESOURCES_FIT,    [REFUSED_CPU] = PLUGIN_NODE_RESOURCES_FIT,
+        [REFUSED_MEMORY] = PLUGIN_NODE_RESOURCES_FIT,  [REFUSED_CLAIM] = PLUGIN_VOLUME_RESTRICTIONS,
+        [REFUSED_VOLUMES] = PLUGIN_NODE_VOLUME_LIMITS,
+    };
+    const AskMemo *memo = self->cycle->memo;
+
+    for (unsigned i = 0; i < N_REFUSALS; i++) {
+        unsigned n = node_set_count_shared(left, &memo->refused_by[i]);
+        cycle_reason_of_nodes(self->cycle, refusal_text(i), n);
+        self->counts.plugins |= n > 0 ? UINT32_C(1) << plugin_of[i] : 0;
+    }
+    self->counts.n_tried += node_set_count_shared(left, &memo->refused);
+    node_set_subtract(left, &memo->refused);
+}
+
+/* No node will do: what those lack that were passed over. */
+static void
+count_by_sets(Search *self)
+{
+    NodeSet *left = &self->cycle->set;
+
+    node_set_fill(left, self->n_nodes);
+    node_set_subtract(left, self->special);
+    count_ruled_out(self, left, 0, self->n_before);
+    count_refused(self, left);
+    count_ruled_out(self, left, self->n_before, self->n_narrowings);
+}
+
+/* Returns: FALSE: it ends here */
+static gboolean
+visit_node(Search *self, NodeInfo *node)
+{
+    FilterCounts *counts = &self->counts;
+
+    switch (self->by_sets ? filter_by_sets(self, node) : filter_by_node(self, node)) {
+    case VERDICT_OK:
+        self->cycle->feasible->pdata[self->n_feasible++] = node;
+        return TRUE;
+    case VERDICT_SKIP:
+    case VERDICT_ANY_NODE:
+        return TRUE;
+    case VERDICT_UNSCHEDULABLE:
+        counts->n_tried++;
+        counts->plugins |= UINT32_C(1) << (self->decider - plugins);
+        return TRUE;
+    case VERDICT_UNRESOLVABLE:
+        counts->plugins |= UINT32_C(1) << (self->decider - plugins);
+        return TRUE;
+    case VERDICT_ERROR:
+        counts->failed = self->decider;
+        return FALSE;
+    }
+    g_assert_not_reached();
+}
+
+/* Takes the node at @place, which is known to pass, and those after it in its word up to the next that must be asked.
+ * Returns: the place of the last */
+static unsigned
+take_known(Search *self, const NodeSet *open, unsigned place, unsigned end, unsigned enough)
+{
+    unsigned first = place / NODE_SET_BITS * NODE_SET_BITS;
+    uint64_t here = UINT64_MAX << place % NODE_SET_BITS;
+
+    if (end - first < NODE_SET_BITS)
+        here &= (UINT64_C(1) << (end - first)) - 1;
+    uint64_t known = self->feasible->words[place / NODE_SET_BITS] & here;
+    uint64_t asked = open->words[place / NODE_SET_BITS] & here & ~known;
+    known &= (asked & -asked) - 1;
+    for (; known != 0 && self->n_feasible < enough; known &= known - 1) {
+        place = first + (unsigned)__builtin_ctzll(known);
+        self->cycle->feasible->pdata[self->n_feasible++] = self->nodes[place];
+    }
+    return place;
+}
+
+/* The open nodes from @place on. Returns: the place of the last that was needed; @end: there are not enough */
+static unsigned
+visit_nodes(Search *self, const NodeSet *open, unsigned place, unsigned end, unsigned enough)
+{
+    for (place = node_set_next(open, place, end); place < end;
+         place = node_set_next(open, place + 1, end)) {
+        if (node_set_has(self->feasible, place))
+            place = take_known(self, open, place, end, enough);
+        else if (!visit_node(self, self->nodes[place]))
+            return place;
+        if (self->n_feasible == enough)
+            return place;
+    }
+    return end;
+}
+
+/* From @start on to the end, and then from the first on. */
+static void
+visit_all_nodes(Search *self, unsigned start)
+{
+    const NodeSet *open = find_open_nodes(self);
+    GPtrArray *feasible = self->cycle->feasible;
+    unsigned n = self->n_nodes;
+    unsigned enough = feasible_nodes_to_find(n, self->cycle->view->percentage_of_nodes_to_score);
+
+    g_ptr_array_set_size(feasible, (int)enough);
+    unsigned last = visit_nodes(self, open, start, n, enough);
+    if (last < n) {
+        self->counts.n_examined = last - start + 1;
+    } else {
+        last = visit_nodes(self, open, 0, start, enough);
+        self->counts.n_examined = last < start ? n - start + last + 1 : n;
+    }
+    g_ptr_array_set_size(feasible, (int)self->n_feasible);
+}
+
+FilterCounts
+cycle_filter_nodes(Cycle *cycle, const Filters *active, unsigned start)
+{
+    Search self = {.cycle = cycle, .active = active, .by_sets = TRUE};
+
+    self.nodes = scheduler_cache_nodes(cycle->view->cache, &self.n_nodes);
+    self.special = scheduler_cache_special_nodes(cycle->view->cache);
+    self.counts.n_nodes = self.n_nodes;
+    sort_filters(&self);
+    visit_all_nodes(&self, start);
+    if (self.counts.failed == NULL && self.n_feasible == 0 && self.by_sets)
+        count_by_sets(&self);
+    return self.counts;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "plugins/plugins.h"
+
+/* Which nodes a pod can go to: its plugins' filters on all nodes, most of which are never looked at. */
+
+/* Plugins whose filters are needed, in their order. */
+typedef struct {
+    const Plugin *plugins[N_PLUGINS];
+    unsigned n;
+} Filters;
+
+typedef struct {
+    const Plugin *failed; /* a filter ended in an error */
+    uint32_t plugins;     /* that rejected a node; told if there is no feasible one */
+    unsigned n_nodes, n_examined;
+    unsigned n_tried; /* rejected, but preemption might help; told if there is no feasible one */
+} FilterCounts;
+
+/* SCH-54: how many nodes are enough. */
+unsigned feasible_nodes_to_find(unsigned n_nodes, int32_t percentage);
+
+/* Whether the plugin looks at nothing but the node and what the pod asks for (Ask). */
+static inline gboolean
+cycle_goes_by_ask(const Cycle *self, const Plugin *plugin)
+{
+    return (self->ask_plugins & UINT32_C(1) << (plugin - plugins)) != 0;
+}
+
+/* SCH-51, SCH-55, SCH-57: fills self->feasible, from the list of nodes from @start on, and if it stays empty self->reasons. */
+FilterCounts cycle_filter_nodes(Cycle *self, const Filters *active, unsigned start);

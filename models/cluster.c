@@ -4,16 +4,22 @@
 
 #define RECOVERY_SINCE 32
 #define SEVERAL_DEFAULTS_SINCE 26
+#define REPLICAS_MAX 16
+#define REPLICA_NUMBERS (1u << 20) /* how many instances of one replica have numbers of their own */
 
 /* A process that runs, or did before it crashed. */
 typedef struct {
     Cluster *cluster;
     const ProcessClass *class;
     const char *instance; /* driver or node; NULL: of the cluster */
+    const char *
+        name; /* ... and which of several replicas: "csi.example.com#1" for the second; "": no instance */
+    unsigned replica;
     unsigned number;      /* among those of its scope, for the order of tickers */
     void *options;        /* (owned) */
     CsiDriver *driver;
     Process *process;  /* NULL: not running */
+    LeaderElector *elector; /* of the whole process; NULL: none, or its sidecar has it */
     GPtrArray *models; /* of Component */
     void *disk;        /* (owned): Component.disk */
     void (*free_disk)(void *disk);
@@ -55,6 +61,7 @@ model_free(void *data)
 static void
 instance_stop(Instance *self)
 {
+    g_clear_pointer(&self->elector, leader_elector_free);
     g_ptr_array_set_size(self->models, 0);
     g_clear_pointer(&self->process, process_free);
 }
@@ -186,6 +193,7 @@ start_model(Instance *self, unsigned row)
     component->driver = self->driver;
     component->driver_name = class->process->scope == PER_DRIVER ? self->instance : NULL;
     component->node_name = class->process->scope == PER_NODE ? self->instance : NULL;
+    component->replica = self->replica;
     component->order = model_order(row, self->number);
     component->disk = &self->disk;
     if (class->free_disk != NULL)
@@ -197,23 +205,110 @@ start_model(Instance *self, unsigned row)
 }
 
 static void
+start_models(Instance *self)
+{
+    const ModelClass *only = self->cluster->options.only;
+
+    for (unsigned row = 0; model_classes[row] != NULL; row++)
+        if (model_classes[row]->process == self->class &&
+            (only == NULL || only == model_classes[row]))
+            start_model(self, row);
+}
+
+/* ---- Leader election of a whole process (CGO-60). A sidecar asks its driver first: see models/volume/sidecar.c ---- */
+
+static const LeaderElectionOptions *
+election_options(const Instance *self)
+{
+    return self->class->election == NULL
+               ? NULL
+               : G_STRUCT_MEMBER_P(self->options, self->class->election->offset);
+}
+
+static gboolean
+elects(const Instance *self)
+{
+    const LeaderElectionOptions *options = election_options(self);
+
+    return options != NULL && self->class->scope == PER_CLUSTER &&
+           (options->enabled || options->replicas > 1);
+}
+
+static void
+work(Sim *sim, void *data)
+{
+    Instance *self = data;
+
+    (void)sim;
+    if (self->elector != NULL && self->models->len == 0) /* it has not died meanwhile */
+        start_models(self);
+}
+
+static const SimEventType work_event = {.name = "cluster/leader works", .fire = work};
+
+/* Its informers are filled only now, which is most of what takes time at its start. */
+static void
+started_leading(void *data)
+{
+    Instance *self = data;
+    Sim *sim = self->cluster->options.sim;
+    gboolean is_ready = self->class->election->is_warm || sim_now(sim) == 0;
+
+    sim_after(sim, is_ready ? 0 : self->class->startup, &work_event, self, WAIT_STARTUP);
+}
+
+static void instance_exit(Instance *self);
+
+static void
+stopped_leading(void *data)
+{
+    instance_exit(data);
+}
+
+static void
+start_election(Instance *self)
+{
+    const ClusterOptions *options = &self->cluster->options;
+    const ProcessElection *election = self->class->election;
+    Strings *strings = objects_strings(options->objects);
+    uint64_t entity = sim_hash_combine(sim_hash_string(process_name(self->process)),
+                                       (uint64_t)sim_now(options->sim));
+    SimStream stream = sim_stream(options->sim, "cluster/identity");
+    ObjectUid start = {sim_random_bits(stream, entity, 0), sim_random_bits(stream, entity, 1)};
+    char uid[OBJECT_UID_BUFFER];
+
+    self->elector = leader_elector_new(&(LeaderElectorOptions){
+        .process = self->process,
+        .options = election_options(self),
+        .lease = objects_key(options->objects, KIND_LEASE, "kube-system", election->lock),
+        .identity = strings_internf(strings, "control-plane-%u_%s", self->replica,
+                                    object_uid_format(start, uid)),
+        .event_source = self->class->name,
+        .has_led = sim_now(options->sim) == 0 && self->replica == 0,
+        .started = started_leading,
+        .stopped = stopped_leading,
+        .data = self,
+    });
+}
+
+static void
 instance_start(Instance *self)
 {
     const ClusterOptions *options = &self->cluster->options;
-    const char *name = self->instance == NULL
+    const char *name = self->name[0] == '\0'
                            ? self->class->name
                            : strings_internf(objects_strings(options->objects), "%s/%s",
-                                             self->class->name, self->instance);
+                                             self->class->name, self->name);
     ProcessOptions process_options = {options->sim, options->objects, self->cluster->api,
                                       options->timing, name};
 
     if (self->process != NULL)
         return;
     self->process = process_new(&process_options);
-    for (unsigned row = 0; model_classes[row] != NULL; row++)
-        if (model_classes[row]->process == self->class &&
-            (options->only == NULL || options->only == model_classes[row]))
-            start_model(self, row);
+    if (elects(self))
+        start_election(self);
+    else
+        start_models(self);
 }
 
 /* Whether row is the first model of its process. */
@@ -226,7 +321,49 @@ is_first_of_process(unsigned row)
     return TRUE;
 }
 
-/* One instance of each process of @scope that gets options. */
+static unsigned
+n_replicas(const ProcessClass *class, const void *options)
+{
+    const LeaderElectionOptions *election =
+        class->election == NULL ? NULL
+                                : G_STRUCT_MEMBER_P((void *)options, class->election->offset);
+
+    return election == NULL ? 1 : (unsigned)CLAMP(election->replicas, 0, REPLICAS_MAX);
+}
+
+/* Takes @options. */
+static void
+add_instance(Cluster *self,
+             const ProcessClass *class,
+             const char *instance_name,
+             unsigned replica,
+             unsigned number,
+             CsiDriver *driver,
+             void *options)
+{
+    Strings *strings = objects_strings(self->options.objects);
+    const char *base = instance_name == NULL ? "" : instance_name;
+    Instance *instance = g_new0(Instance, 1);
+
+    *instance = (Instance){.cluster = self,
+                           .class = class,
+                           .instance = instance_name,
+                           .name = replica == 0 ? strings_intern(strings, base)
+                                                : strings_internf(strings, "%s#%u", base, replica),
+                           .replica = replica,
+                           .number = number + replica * REPLICA_NUMBERS,
+                           .options = options,
+                           .driver = driver};
+    instance->models = g_ptr_array_new_with_free_func(model_free);
+    g_ptr_array_add(self->instances, instance);
+    g_hash_table_insert(self->by_name,
+                        (void *)strings_internf(strings, "%s/%s", class->name, instance->name),
+                        instance);
+    if (self->running)
+        instance_start(instance);
+}
+
+/* The replicas of each process of @scope that gets options. */
 static void
 add_instances(Cluster *self,
               ProcessScope scope,
@@ -242,22 +379,10 @@ add_instances(Cluster *self,
             class->scope == scope && is_first_of_process(row) ? get_options(data, class) : NULL;
         if (options == NULL)
             continue;
-        Instance *instance = g_new0(Instance, 1);
-        *instance = (Instance){.cluster = self,
-                               .class = class,
-                               .instance = instance_name,
-                               .number = number,
-                               .options = options,
-                               .driver = driver};
-        instance->models = g_ptr_array_new_with_free_func(model_free);
-        g_ptr_array_add(self->instances, instance);
-        g_hash_table_insert(self->by_name,
-                            (void *)strings_internf(objects_strings(self->options.objects), "%s/%s",
-                                                    class->name,
-                                                    instance_name == NULL ? "" : instance_name),
-                            instance);
-        if (self->running)
-            instance_start(instance);
+        for (unsigned replica = 0; replica < n_replicas(class, options); replica++)
+            add_instance(self, class, instance_name, replica, number, driver,
+                         g_memdup2(options, MAX(class->options_size, 1)));
+        g_free(options);
     }
 }
 
@@ -369,6 +494,34 @@ static const SimEventType restart_event = {
     .fire = restart,
 };
 
+static void
+exit_now(Sim *sim, void *data)
+{
+    Instance *self = data;
+
+    instance_stop(self);
+    sim_after(sim, self->class->startup, &restart_event, self, WAIT_STARTUP);
+}
+
+static const SimEventType exit_event = {.name = "cluster/process ends", .fire = exit_now};
+
+/* CGO-62: the process ends by itself, and is started again. Not at once, for it is just running. */
+static void
+instance_exit(Instance *self)
+{
+    sim_after(self->cluster->options.sim, 0, &exit_event, self, WAIT_STARTUP);
+}
+
+void
+cluster_exit(Cluster *self, const Component *component)
+{
+    for (unsigned i = 0; i < self->instances->len; i++) {
+        Instance *instance = self->instances->pdata[i];
+        if (instance->process == component->process)
+            instance_exit(instance);
+    }
+}
+
 gboolean
 cluster_restart(Cluster *self, const char *process, const char *instance)
 {
@@ -376,8 +529,31 @@ cluster_restart(Cluster *self, const char *process, const char *instance)
 
     if (found == NULL)
         return FALSE;
-    sim_after(self->options.sim, found->class->startup, &restart_event, found, WAIT_STARTUP);
+    SimTime startup = elects(found) && !found->class->election->is_warm ? 0 : found->class->startup;
+    sim_after(self->options.sim, startup, &restart_event, found, WAIT_STARTUP);
     return TRUE;
+}
+
+static gboolean
+leads(const Instance *self)
+{
+    const LeaderElector *elector = self->elector;
+
+    for (unsigned i = 0; elector == NULL && i < self->models->len; i++)
+        elector = ((const Component *)self->models->pdata[i])->elector;
+    return elector != NULL && leader_elector_leads(elector);
+}
+
+const char *
+cluster_leader(const Cluster *self, const char *process, const char *instance)
+{
+    for (unsigned i = 0; i < self->instances->len; i++) {
+        const Instance *candidate = self->instances->pdata[i];
+        if (g_str_equal(candidate->class->name, process) &&
+            g_strcmp0(candidate->instance, instance) == 0 && leads(candidate))
+            return candidate->name;
+    }
+    return NULL;
 }
 
 void *

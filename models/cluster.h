@@ -65,5 +65,12 @@ gboolean cluster_crash(Cluster *self, const char *process, const char *instance)
 /* ... and is started again: working after the process's start-up time. */
 gboolean cluster_restart(Cluster *self, const char *process, const char *instance);
 
+/* The component's own process ends after this event, and is started again. */
+void cluster_exit(Cluster *self, const Component *component);
+
+/* Of several replicas the second is "<instance>#1", and so on. Returns: (borrowed): the name of the one that leads; NULL: none
+ * does, or they do not elect */
+const char *cluster_leader(const Cluster *self, const char *process, const char *instance);
+
 /* Returns: (borrowed): a running model, for tests; NULL: it does not run */
 void *cluster_model(const Cluster *self, const ModelClass *class, const char *instance);

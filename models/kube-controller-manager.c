@@ -33,9 +33,16 @@ static const ProcessFlag flags[] = {
      "between two looks at the nodes' heartbeats (NL-4)"                                                                                                       },
     {"node-monitor-grace-period",            FLAG_DURATION, AT(node_monitor_grace_period),            "50s",
      "silence after which a node is not ready; 40s before 1.32 (NL-5)"                                                                                         },
+    ELECTION_FLAGS("leader-elect", "leader-elect", KubeControllerManagerOptions, election, "2s"),
     {NULL,                                   FLAG_BOOL,     0,                                        NULL,    NULL                                            },
 };
 /* clang-format on */
+
+static const ProcessElection election = {
+    .offset = AT(election),
+    .lock = "kube-controller-manager",
+    .always = TRUE,
+};
 
 const ProcessClass kube_controller_manager_process = {
     .name = "kube-controller-manager",
@@ -43,6 +50,7 @@ const ProcessClass kube_controller_manager_process = {
     .options_size = sizeof(KubeControllerManagerOptions),
     .flags = flags,
     .startup = 1000 * SIM_MS, /* TIM-93: 0.9..1.1 s */
+    .election = &election,
 };
 
 double

@@ -17,6 +17,7 @@ typedef struct {
     int32_t concurrent_ephemeralvolume_syncs;
     int32_t concurrent_resource_quota_syncs;
     SimTime resource_quota_sync_period;
+    LeaderElectionOptions election;
     SimTime node_monitor_period;
     SimTime node_monitor_grace_period;
 } KubeControllerManagerOptions;

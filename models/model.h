@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/client/event-recorder.h"
+#include "models/client/leader-election.h"
 #include "models/client/workqueue.h"
 #include "models/csi/csi.h"
 
@@ -35,6 +36,15 @@ typedef struct {
     const char *help;          /* one line, with the rule */
 } ProcessFlag;
 
+/* How the replicas of a process choose who works (CGO-66). */
+typedef struct {
+    size_t offset;      /* of LeaderElectionOptions in its options */
+    const char *lock;   /* of the Lease; of a sidecar: before the driver's name */
+    gboolean always;    /* if there are several: they never all work */
+    gboolean is_warm;   /* its informers run before: it works as soon as it leads */
+    gboolean has_host_name; /* its identity is the host's name alone: after a restart it is still the holder (CGO-61) */
+} ProcessElection;
+
 /* A process: what a user starts, with flags. Several models may run in it. */
 typedef struct {
     const char
@@ -43,7 +53,47 @@ typedef struct {
     size_t options_size;
     const ProcessFlag *flags; /* ends with a NULL name */
     SimTime startup;          /* start to working, after a crash (TIM-90..94) */
+    const ProcessElection *election; /* NULL: there is one of it */
 } ProcessClass;
+
+/* Flags of a process that has a LeaderElectionOptions @member in its options of type @Type; sidecars' and others' names. */
+#define ELECTION_FLAG(name, type, Type, member, value, help)                                       \
+    {                                                                                              \
+        name, type, offsetof(Type, member), value, help                                            \
+    }
+#define ELECTION_FLAGS(prefix, enabled_flag, Type, member, retry)                                  \
+    ELECTION_FLAG("replicas",                                                                      \
+                  FLAG_INT,                                                                        \
+                  Type,                                                                            \
+                  member.replicas,                                                                 \
+                  "1",                                                                             \
+                  "How many there are of it (CGO-60)"),                                            \
+        ELECTION_FLAG(enabled_flag,                                                                \
+                      FLAG_BOOL,                                                                   \
+                      Type,                                                                        \
+                      member.enabled,                                                              \
+                      "false",                                                                     \
+                      "One of several replicas works (CGO-61)"),                                   \
+        ELECTION_FLAG(prefix "-lease-duration",                                                    \
+                      FLAG_DURATION,                                                               \
+                      Type,                                                                        \
+                      member.lease_duration,                                                       \
+                      "15s",                                                                       \
+                      "How long a silent leader is respected (CGO-61)"),                           \
+        ELECTION_FLAG(prefix "-renew-deadline",                                                    \
+                      FLAG_DURATION,                                                               \
+                      Type,                                                                        \
+                      member.renew_deadline,                                                       \
+                      "10s",                                                                       \
+                      "How long a leader tries to renew (CGO-62)"),                                \
+        ELECTION_FLAG(prefix "-retry-period",                                                      \
+                      FLAG_DURATION,                                                               \
+                      Type,                                                                        \
+                      member.retry_period,                                                         \
+                      retry,                                                                       \
+                      "Between two tries (CGO-60)")
+#define SIDECAR_ELECTION_FLAGS(Type)                                                               \
+    ELECTION_FLAGS("leader-election", "leader-election", Type, election, "5s")
 
 /* What every model's struct begins with; filled in before init(). */
 typedef struct {
@@ -61,6 +111,8 @@ typedef struct {
     CsiDriver *driver;       /* PER_DRIVER: its driver */
     const char *driver_name; /* PER_DRIVER; interned */
     const char *node_name;   /* PER_NODE; interned */
+    unsigned replica;        /* of several of its process: 0, 1, ... */
+    LeaderElector *elector;  /* PER_DRIVER: the component's, made by its Sidecar; NULL: none */
     uint64_t
         order; /* for tickers: unique, registry order then instance; + k for a model's k-th ticker, k < 16 */
     GQueue plans; /* of Plan, under way */

@@ -28,6 +28,7 @@ phase_of(const Object *object)
     case KIND_SECRET:
     case KIND_RESOURCE_QUOTA:
     case KIND_LIMIT_RANGE:
+    case KIND_LEASE:
     case N_KINDS:
         break;
     }

@@ -318,8 +318,11 @@ see_write(void *data, const Object *before, const Object *after)
 {
     Milestones *self = data;
 
-    self->last_change = sim_now(self->sim);
-    switch (object_kind(after != NULL ? after : before)) {
+    ObjectKind kind = object_kind(after != NULL ? after : before);
+
+    if (kind != KIND_LEASE) /* a leader renews it even in an idle cluster */
+        self->last_change = sim_now(self->sim);
+    switch (kind) {
     case KIND_POD:
         see_pod(self, (const Pod *)before, (const Pod *)after);
         break;
@@ -346,6 +349,7 @@ see_write(void *data, const Object *before, const Object *after)
     case KIND_SECRET:
     case KIND_RESOURCE_QUOTA:
     case KIND_LIMIT_RANGE:
+    case KIND_LEASE:
     case N_KINDS:
         break;
     }

@@ -40,28 +40,6 @@ add_flags(GHashTable *all, const ProcessClass *class, GHashTable *flags)
     }
 }
 
-/* More than one replica wants leader election, which comes later. Returns: (borrowed): the flags without that */
-static const json_t *
-take_replicas(Loader *self, const json_t *flags)
-{
-    unsigned replicas = 1;
-
-    if (json_object_get(flags, "replicas") == NULL)
-        return flags;
-    FormatPlace place = format_enter_member(&self->reader, flags, "replicas");
-    format_read(&self->reader, &format_count, json_object_get(flags, "replicas"), &replicas);
-    if (replicas > 1)
-        format_fault(&self->reader, "1 is",
-                     "%u replicas with leader election are not supported yet", replicas);
-    format_leave(&self->reader, place);
-
-    json_t *rest = json_copy((json_t *)flags);
-    json_object_del(rest, "replicas");
-    yaml_positions_copy(self->positions, flags, rest);
-    g_ptr_array_add(self->made, rest);
-    return rest;
-}
-
 static void
 read_sidecars(Loader *self, const json_t *sidecars, GHashTable *all, GPtrArray *absent)
 {
@@ -79,8 +57,7 @@ read_sidecars(Loader *self, const json_t *sidecars, GHashTable *all, GPtrArray *
         if (json_is_false(flags))
             g_ptr_array_add(absent, (char *)class->name);
         else if (!json_is_null(flags))
-            add_flags(all, class,
-                      scenario_read_flags(&self->reader, class, take_replicas(self, flags)));
+            add_flags(all, class, scenario_read_flags(&self->reader, class, flags));
         format_leave(&self->reader, place);
     }
 }
@@ -155,8 +132,9 @@ read_argument(Loader *self, const ProcessClass *class, const char *argument, jso
     json_object_set_new(flags, key, json_string(equals != NULL ? equals + 1 : "true"));
 }
 
+/* @replicas: of the Deployment; NULL: it does not say */
 static void
-read_container(Loader *self, const json_t *container, GHashTable *all)
+read_container(Loader *self, const json_t *container, const json_t *replicas, GHashTable *all)
 {
     const ProcessClass *class = sidecar_of_container(container);
     const json_t *arguments = json_object_get(container, "args");
@@ -171,6 +149,8 @@ read_container(Loader *self, const json_t *container, GHashTable *all)
         if (argument != NULL)
             read_argument(self, class, argument, flags);
     }
+    if (json_is_integer(replicas) && process_class_flag(class, "replicas") != NULL)
+        json_object_set(flags, "replicas", (json_t *)replicas); /* only counted */
     add_flags(all, class, scenario_read_flags(&self->reader, class, flags));
 }
 
@@ -186,6 +166,7 @@ static void
 read_driver_manifest(Loader *self, const DriverFields *fields, GHashTable *all)
 {
     static const char *const containers_path[] = {"spec", "template", "spec", "containers", NULL};
+    static const char *const replicas_path[] = {"spec", "replicas", NULL};
     FormatPlace place = format_enter_member(&self->reader, fields->source, "fromManifest");
     GPtrArray *documents = loader_read_file(self, fields->from_manifest);
     unsigned n_found = 0;
@@ -196,7 +177,7 @@ read_driver_manifest(Loader *self, const DriverFields *fields, GHashTable *all)
             const json_t *container = json_array_get(containers, k);
             n_found += sidecar_of_container(container) != NULL;
             FormatJump jump = format_go_file(&self->reader, container);
-            read_container(self, container, all);
+            read_container(self, container, member_at(documents->pdata[i], replicas_path), all);
             format_come_back(&self->reader, jump);
         }
     }

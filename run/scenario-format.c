@@ -589,7 +589,7 @@ target_init(void *target)
 static void
 action_init(void *target)
 {
-    *(ActionFields *)target = (ActionFields){.restart_after = -1};
+    *(ActionFields *)target = (ActionFields){.restart_after = -1, .replica = REPLICA_LEADER};
 }
 
 static void
@@ -965,6 +965,7 @@ static const FormatField fault_fields[] = {
     {"component", &format_string, AT(ActionFields, component), 0, NULL, "The process that it happens to"},
     {"driver", &format_string, AT(ActionFields, driver), 0, "the only driver", "Of a sidecar"},
     {"node", &format_string, AT(ActionFields, node), 0, NULL, "Of a kubelet"},
+    {"replica", &format_natural, AT(ActionFields, replica), 0, "who leads, else 0", "Of several replicas: 0, 1, ..."},
     {"do", &format_string, AT(ActionFields, what), FORMAT_REQUIRED, NULL, "crash"},
     {"restartAfter", &format_duration, AT(ActionFields, restart_after), 0, "never", "It is started again after this time"},
     END,

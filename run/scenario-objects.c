@@ -26,7 +26,6 @@ static const char *const ignored_kinds[] = {
     "IPAddress",
     "Ingress",
     "IngressClass",
-    "Lease",
     "MutatingWebhookConfiguration",
     "Namespace",
     "NetworkPolicy",
@@ -448,6 +447,30 @@ crash_instance(Loader *self, const ProcessClass *class)
     g_assert_not_reached();
 }
 
+static unsigned
+n_replicas(const Loader *self, const ProcessClass *class, const char *driver)
+{
+    GHashTable *processes = class->scope == PER_CLUSTER ? self->scenario.components : NULL;
+
+    for (unsigned i = 0; driver != NULL && i < self->scenario.n_drivers; i++)
+        if (g_str_equal(self->scenario.drivers[i].name, driver))
+            processes = self->scenario.drivers[i].sidecars;
+    GHashTable *flags = processes == NULL ? NULL : g_hash_table_lookup(processes, class->name);
+    const char *replicas = flags == NULL ? NULL : g_hash_table_lookup(flags, "replicas");
+    return replicas == NULL ? 1 : (unsigned)g_ascii_strtoull(replicas, NULL, 10);
+}
+
+static void
+check_replica(Loader *self, const ProcessClass *class, const char *driver)
+{
+    const ActionFields *fields = self->acting;
+    unsigned n = class->scope == PER_NODE ? 1 : n_replicas(self, class, driver);
+
+    if (fields->replica != REPLICA_LEADER && fields->replica >= n)
+        format_fault_member(&self->reader, fields->source, "replica", "they count from 0",
+                            "there is no replica %u of %u of %s", fields->replica, n, class->name);
+}
+
 static void
 fault_unknown_component(Loader *self, const ActionFields *fields)
 {
@@ -482,6 +505,8 @@ build_fault(Loader *self, ScenarioAction *action)
     } else if (class != NULL) {
         action->process = (char *)class->name;
         action->instance = (char *)crash_instance(self, class);
+        action->replica = fields->replica;
+        check_replica(self, class, action->instance);
     }
 }
 

@@ -80,6 +80,7 @@ typedef struct {
     /* Of faults: */
     const char *component, *driver, *node, *what;
     SimTime restart_after; /* -1: never */
+    unsigned replica;      /* REPLICA_LEADER: not given */
     const json_t *source;
     YamlPosition place;
     const char *path;

@@ -59,6 +59,8 @@ typedef enum {
     ACTION_CRASH,      /* of a process, restarted after a while or never (restart_after < 0) */
 } ActionType;
 
+#define REPLICA_LEADER UINT32_MAX
+
 /* One thing done by the outside world at a time. Generators (count, interarrival) are laid out by the run, not here. */
 typedef struct {
     ActionType type;
@@ -82,6 +84,7 @@ typedef struct {
     char *driver;
     CsiModelledOptions *driver_options;
     char *process, *instance;
+    unsigned replica;            /* CRASH: which; REPLICA_LEADER: the one that leads, or the first */
     SimTime restart_after;       /* -1: never */
 } ScenarioAction;
 

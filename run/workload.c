@@ -17,6 +17,7 @@ typedef struct {
     unsigned copy, item;  /* CREATE: what comes next; DELETE: @item */
     Object *sending;      /* (owned): of the request under way */
     uint64_t client_hash;
+    const char *crashed; /* CRASH: the instance that it happened to */
     gboolean is_over;
 } Performer;
 
@@ -313,7 +314,7 @@ restart_process(Sim *sim, void *data)
     const Performer *self = data;
 
     (void)sim;
-    cluster_restart(self->run->cluster, self->action->process, self->action->instance);
+    cluster_restart(self->run->cluster, self->action->process, self->crashed);
 }
 
 static const SimEventType restart_event = {
@@ -321,10 +322,28 @@ static const SimEventType restart_event = {
     .fire = restart_process,
 };
 
+/* Which of several replicas. */
+static const char *
+find_victim(const Performer *self)
+{
+    const ScenarioAction *action = self->action;
+    const char *leader = action->replica == REPLICA_LEADER
+                             ? cluster_leader(self->run->cluster, action->process, action->instance)
+                             : NULL;
+
+    if (leader != NULL)
+        return leader;
+    if (action->replica == REPLICA_LEADER || action->replica == 0)
+        return action->instance;
+    return strings_internf(performer_strings(self), "%s#%u",
+                           action->instance == NULL ? "" : action->instance, action->replica);
+}
+
 static void
 crash_process(Performer *self)
 {
-    cluster_crash(self->run->cluster, self->action->process, self->action->instance);
+    self->crashed = find_victim(self);
+    cluster_crash(self->run->cluster, self->action->process, self->crashed);
     if (self->action->restart_after >= 0)
         sim_after(self->run->sim, self->action->restart_after, &restart_event, self, WAIT_SCENARIO);
 }

@@ -376,6 +376,23 @@ const FieldType field_time = {
     .to_json = time_to_json,
 };
 
+static json_t *
+micro_time_to_json(const void *field)
+{
+    char buffer[API_TIME_BUFFER];
+    SimTime time = *(const SimTime *)field;
+
+    return time == TIME_UNSET ? NULL : json_string(api_time_format(time, TRUE, buffer));
+}
+
+const FieldType field_micro_time = {
+    .name = "time",
+    .size = sizeof(SimTime),
+    .equal = int64_equal,
+    .parse = time_parse,
+    .to_json = micro_time_to_json,
+};
+
 static void
 string_map_clear(void *field)
 {

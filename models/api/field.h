@@ -10,6 +10,7 @@ extern const FieldType field_int;         /* int32_t */
 extern const FieldType field_quantity;    /* int64_t: Value(), rounded up (API-163) */
 extern const FieldType field_milli;       /* int64_t: thousandths (CPU) */
 extern const FieldType field_time;        /* SimTime since the run's start, RFC 3339; TIME_UNSET: absent */
+extern const FieldType field_micro_time;  /* the same with microseconds */
 extern const FieldType field_string_map;  /* StringMap * */
 extern const FieldType field_string_list; /* StringList * */
 extern const FieldType field_uid;         /* ObjectUid */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "lease.h"
 #include "manifest.h"
 #include "pod.h"
 #include "quota.h"
@@ -28,6 +29,7 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_SECRET] = &secret_kind,
     [KIND_RESOURCE_QUOTA] = &resource_quota_kind,
     [KIND_LIMIT_RANGE] = &limit_range_kind,
+    [KIND_LEASE] = &lease_kind,
 };
 
 /* Keys live in blocks, so that they never move. */

@@ -27,6 +27,7 @@ typedef enum {
     KIND_SECRET,
     KIND_RESOURCE_QUOTA,
     KIND_LIMIT_RANGE,
+    KIND_LEASE,
     N_KINDS,
 } ObjectKind;
 

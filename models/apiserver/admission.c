@@ -115,6 +115,7 @@ admission_create(ApiServer *self, Object *object, GString *message)
     case KIND_SNAPSHOT_CONTENT:
     case KIND_SECRET:
     case KIND_LIMIT_RANGE:
+    case KIND_LEASE:
     case N_KINDS:
         break;
     }

@@ -443,27 +443,14 @@ static const ProcessFlag flags[] = {
          "Between two comparisons with ListVolumes (EA-25)"),
     FLAG("resync", FLAG_DURATION, resync, "10m", "All objects are looked at again (EA-4)"),
     FLAG("max-entries", FLAG_INT, max_entries, "0", "Page size of ListVolumes; 0: all"),
-    FLAG("leader-election",
-         FLAG_BOOL,
-         leader_election,
-         "false",
-         "One of several replicas works (EA-5)"),
-    FLAG("leader-election-lease-duration",
-         FLAG_DURATION,
-         leader_election_lease_duration,
-         "15s",
-         "How long a silent leader is respected"),
-    FLAG("leader-election-renew-deadline",
-         FLAG_DURATION,
-         leader_election_renew_deadline,
-         "10s",
-         "How long a leader tries to renew"),
-    FLAG("leader-election-retry-period",
-         FLAG_DURATION,
-         leader_election_retry_period,
-         "5s",
-         "Between two tries"),
+    SIDECAR_ELECTION_FLAGS(ExternalAttacherOptions),
     {0},
+};
+
+static const ProcessElection election = {
+    .offset = offsetof(ExternalAttacherOptions, election),
+    .lock = "external-attacher-leader-",
+    .has_host_name = TRUE,
 };
 
 const ProcessClass external_attacher_process = {
@@ -471,6 +458,7 @@ const ProcessClass external_attacher_process = {
     .scope = PER_DRIVER,
     .options_size = sizeof(ExternalAttacherOptions),
     .flags = flags,
+    .election = &election,
     .startup =
         30 * SIM_MS, /* TIM-91: to the first Probe; then the driver's answers and one sync poll */
 };

@@ -16,9 +16,7 @@ typedef struct {
     SimTime reconcile_sync;
     SimTime resync; /* later */
     int32_t max_entries;
-    gboolean leader_election; /* this and the following: later */
-    SimTime leader_election_lease_duration, leader_election_renew_deadline,
-        leader_election_retry_period;
+    LeaderElectionOptions election;
 } ExternalAttacherOptions;
 
 extern const ProcessClass external_attacher_process;

@@ -7,7 +7,6 @@
 
 #define IDENTITY_NUMBERS 10000 /* section 0: the second part of the identity is 0..9999 */
 #define UNSAVED_WORKERS 4      /* section 0: of queue unsavedpvs */
-#define HOST_NAME "csi-controller-0"
 #define NAMESPACE                                                                                  \
     "kube-system" /* where sidecars live mostly: the environment's NAMESPACE (CAP-3) */
 
@@ -234,7 +233,8 @@ make_names(ExternalProvisioner *self)
 {
     Strings *strings = self->base.strings;
     SimStream stream = sim_stream(self->base.sim, "external-provisioner/identity");
-    uint64_t driver = sim_hash_string(self->base.driver_name),
+    uint64_t driver = sim_hash_string(self->base.replica == 0 ? self->base.driver_name
+                                                              : process_name(self->base.process)),
              start = (uint64_t)sim_now(self->base.sim);
     int64_t started_ms = API_EPOCH_S * 1000 + sim_now(self->base.sim) / SIM_MS;
     ObjectUid host = {sim_random_bits(stream, driver, 2 * start + 1),
@@ -263,11 +263,11 @@ make_names(ExternalProvisioner *self)
 
     /* The library's recorder calls itself by driver, host and a random uuid. */
     event_recorder_free(self->base.events);
-    self->base.events =
-        event_recorder_new(self->base.client,
-                           strings_internf(strings, "%s_" HOST_NAME "_%s", self->base.driver_name,
-                                           object_uid_format(host, uid)),
-                           EVENTS_CORE);
+    self->base.events = event_recorder_new(
+        self->base.client,
+        strings_internf(strings, "%s_%s_%s", self->base.driver_name, sidecar_host_name(&self->base),
+                        object_uid_format(host, uid)),
+        EVENTS_CORE);
 }
 
 static Workers *
@@ -424,6 +424,7 @@ external_provisioner_init(void *data)
     self->class_infos = g_ptr_array_new_with_free_func((GDestroyNotify)class_info_free);
     self->old_class_infos = g_ptr_array_new_with_free_func((GDestroyNotify)class_info_free);
     make_names(self);
+    options.identity = self->identity;
     self->sidecar = sidecar_new(&options);
 }
 
@@ -573,23 +574,13 @@ static const ProcessFlag flags[] = {
          capacity_ownerref_level,
          "1",
          "Which owner of the pod owns the objects (CAP-3)"),
-    FLAG("leader-election", FLAG_BOOL, leader_election, "false", "One of several replicas works"),
-    FLAG("leader-election-lease-duration",
-         FLAG_DURATION,
-         leader_election_lease_duration,
-         "15s",
-         "How long a silent leader is respected"),
-    FLAG("leader-election-renew-deadline",
-         FLAG_DURATION,
-         leader_election_renew_deadline,
-         "10s",
-         "How long a leader tries to renew"),
-    FLAG("leader-election-retry-period",
-         FLAG_DURATION,
-         leader_election_retry_period,
-         "5s",
-         "Between two tries"),
+    SIDECAR_ELECTION_FLAGS(ExternalProvisionerOptions),
     {0},
+};
+
+static const ProcessElection election = {
+    .offset = offsetof(ExternalProvisionerOptions, election),
+    .lock = "",
 };
 
 const ProcessClass external_provisioner_process = {
@@ -597,6 +588,7 @@ const ProcessClass external_provisioner_process = {
     .scope = PER_DRIVER,
     .options_size = sizeof(ExternalProvisionerOptions),
     .flags = flags,
+    .election = &election,
     .startup =
         40 * SIM_MS, /* TIM-90: to the first Probe; then the driver's answers and two sync polls */
 };

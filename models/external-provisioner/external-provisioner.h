@@ -31,9 +31,7 @@ typedef struct {
     int32_t capacity_ownerref_level;
     OwnerReferences *
         capacity_owners; /* no flag: of capacity objects, if who starts the sidecar knows its pod (CAP-3) */
-    gboolean leader_election; /* this and the following: later */
-    SimTime leader_election_lease_duration, leader_election_renew_deadline,
-        leader_election_retry_period;
+    LeaderElectionOptions election;
 } ExternalProvisionerOptions;
 
 extern const ProcessClass external_provisioner_process;

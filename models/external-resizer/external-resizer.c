@@ -316,23 +316,14 @@ static const ProcessFlag flags[] = {
          feature_gates,
          "",
          "RecoverVolumeExpansionFailure=true,AnnotateFsResize=false"),
-    FLAG("leader-election", FLAG_BOOL, leader_election, "false", "One of several replicas works"),
-    FLAG("leader-election-lease-duration",
-         FLAG_DURATION,
-         leader_election_lease_duration,
-         "15s",
-         "How long a silent leader is respected"),
-    FLAG("leader-election-renew-deadline",
-         FLAG_DURATION,
-         leader_election_renew_deadline,
-         "10s",
-         "How long a leader tries to renew"),
-    FLAG("leader-election-retry-period",
-         FLAG_DURATION,
-         leader_election_retry_period,
-         "5s",
-         "Between two tries"),
+    SIDECAR_ELECTION_FLAGS(ExternalResizerOptions),
     {0},
+};
+
+static const ProcessElection election = {
+    .offset = offsetof(ExternalResizerOptions, election),
+    .lock = "external-resizer-",
+    .has_host_name = TRUE,
 };
 
 const ProcessClass external_resizer_process = {
@@ -340,6 +331,7 @@ const ProcessClass external_resizer_process = {
     .scope = PER_DRIVER,
     .options_size = sizeof(ExternalResizerOptions),
     .flags = flags,
+    .election = &election,
     .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
 };
 

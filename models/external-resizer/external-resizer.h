@@ -16,9 +16,7 @@ typedef struct {
     gboolean extra_modify_metadata; /* later, with resync_period */
     SimTime resync_period;
     const char *feature_gates;
-    gboolean leader_election; /* this and the following: later */
-    SimTime leader_election_lease_duration, leader_election_renew_deadline,
-        leader_election_retry_period;
+    LeaderElectionOptions election;
 } ExternalResizerOptions;
 
 extern const ProcessClass external_resizer_process;

@@ -409,9 +409,18 @@ static const ProcessFlag flags[] = {
          shape,
          DEFAULT_SHAPE,
          "of VolumeBinding's score: percent of capacity used, and points up to 10 (VB-61)"),
+    ELECTION_FLAGS("leader-elect", "leader-elect", KubeSchedulerOptions, election, "2s"),
     {0},
 };
 #undef FLAG
+
+/* SCH-14 */
+static const ProcessElection election = {
+    .offset = offsetof(KubeSchedulerOptions, election),
+    .lock = "kube-scheduler",
+    .always = TRUE,
+    .is_warm = TRUE,
+};
 
 const ProcessClass kube_scheduler_process = {
     .name = "kube-scheduler",
@@ -419,6 +428,7 @@ const ProcessClass kube_scheduler_process = {
     .options_size = sizeof(KubeSchedulerOptions),
     .flags = flags,
     .startup = 700 * SIM_MS, /* TIM-92 */
+    .election = &election,
 };
 
 const ModelClass scheduler_class = {

@@ -24,6 +24,7 @@ typedef struct {
     SimTime pod_max_in_unschedulable;
     SimTime cycle_duration;
     const char *shape; /* of VolumeBinding's score */
+    LeaderElectionOptions election;
 } KubeSchedulerOptions;
 
 extern const ProcessClass kube_scheduler_process;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/waits.h"
+#include "models/cluster.h"
 
 #define PROBE_INTERVAL SIM_SECOND /* EA-10 */
 #define SYNC_POLL (100 * SIM_MS)  /* CGO-17 */
@@ -15,6 +16,8 @@ struct Sidecar {
     CsiNodeCapabilities node_capabilities;
     CsiCallId call;
     SimEventId event;
+    LeaderElector *elector; /* NULL: it does not elect */
+    gboolean waited;        /* for its lead: its informers start only then */
 };
 
 static void sidecar_call(Sidecar *self, CsiMethod method);
@@ -35,9 +38,85 @@ static void
 sidecar_sync(Sidecar *self)
 {
     const Component *component = self->options.component;
-    SimTime wait = component->started_late ? self->options.n_sync_polls * SYNC_POLL : 0;
+    SimTime wait =
+        component->started_late || self->waited ? self->options.n_sync_polls * SYNC_POLL : 0;
 
     self->event = sim_after(component->sim, wait, &sync_done_type, self, WAIT_STARTUP);
+}
+
+/* ---- Leader election (CGO-60..66) ---- */
+
+const char *
+sidecar_host_name(const Component *component)
+{
+    return strings_internf(component->strings, "csi-controller-%u", component->replica);
+}
+
+static void
+started_leading(void *data)
+{
+    Sidecar *self = data;
+
+    self->waited = sim_now(self->options.component->sim) > 0;
+    sidecar_sync(self);
+}
+
+static void
+stopped_leading(void *data)
+{
+    Sidecar *self = data;
+
+    cluster_exit(self->options.component->cluster, self->options.component);
+}
+
+static const LeaderElectionOptions *
+election_options(const Component *component)
+{
+    const ProcessElection *election = component->class->process->election;
+
+    return election == NULL ? NULL
+                            : G_STRUCT_MEMBER_P((void *)component->options, election->offset);
+}
+
+static void
+elect(Sidecar *self)
+{
+    Component *component = self->options.component;
+    const ProcessElection *election = component->class->process->election;
+    g_autofree char *lock = g_strconcat(election->lock, component->driver_name, NULL);
+    g_autofree char *lease = leader_election_name(lock);
+    const char *identity =
+        self->options.identity != NULL ? self->options.identity : sidecar_host_name(component);
+    g_autofree char *name = leader_election_name(identity);
+    unsigned burst = 0;
+    double qps = component->class->client_qps(component->options, &burst);
+
+    self->elector = leader_elector_new(&(LeaderElectorOptions){
+        .process = component->process,
+        .options = election_options(component),
+        .lease = objects_key(component->objects, KIND_LEASE, "kube-system", lease),
+        .identity = strings_intern(component->strings, name),
+        .event_source = strings_internf(component->strings, "%s/%s", lease, name),
+        .qps = qps,
+        .burst = burst,
+        .has_led = sim_now(component->sim) == 0 && component->replica == 0,
+        .started = started_leading,
+        .stopped = stopped_leading,
+        .data = self,
+    });
+    component->elector = self->elector;
+}
+
+/* It knows its driver. */
+static void
+driver_is_known(Sidecar *self)
+{
+    const LeaderElectionOptions *election = election_options(self->options.component);
+
+    if (election != NULL && election->enabled)
+        elect(self);
+    else
+        sidecar_sync(self);
 }
 
 static void
@@ -104,7 +183,7 @@ plugin_capabilities_reply(void *data, const CsiResponse *response)
     if (self->plugin_capabilities & CSI_PLUGIN_CONTROLLER_SERVICE)
         sidecar_call(self, CSI_CONTROLLER_GET_CAPABILITIES);
     else
-        sidecar_sync(self);
+        driver_is_known(self);
 }
 
 static void
@@ -119,7 +198,7 @@ controller_capabilities_reply(void *data, const CsiResponse *response)
     if (unless != 0 && (self->controller_capabilities & unless) == 0)
         sidecar_call(self, CSI_NODE_GET_CAPABILITIES);
     else
-        sidecar_sync(self);
+        driver_is_known(self);
 }
 
 static void
@@ -129,7 +208,7 @@ node_capabilities_reply(void *data, const CsiResponse *response)
 
     sidecar_reply(self, response);
     if (self->event == 0)
-        sidecar_sync(self);
+        driver_is_known(self);
 }
 
 /* The questions in their order, and who takes the answer. */
@@ -173,6 +252,8 @@ sidecar_free(Sidecar *self)
     if (self->call != 0)
         csi_driver_abandon(self->options.component->driver, self->call);
     sim_cancel(self->options.component->sim, self->event);
+    leader_elector_free(self->elector);
+    self->options.component->elector = NULL;
     g_free(self);
 }
 

@@ -14,6 +14,7 @@ typedef struct {
     SimTime probe_timeout_ns;
     unsigned n_sync_polls; /* waits for informers to sync, 100 ms each (CGO-17), after a crash */
     void (*ready)(void *self); /* the component: may subscribe and make its queues now */
+    const char *identity; /* in leader election; NULL: the host's name. Interned */
     /* Asks what the node service can do too, unless the controller can do this; 0: does not ask (RSZ-20) */
     CsiControllerCapabilities node_unless;
 } SidecarOptions;
@@ -22,6 +23,9 @@ typedef struct {
 Sidecar *sidecar_new(const SidecarOptions *options);
 void sidecar_free(Sidecar *self); /* calls under way are abandoned */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sidecar, sidecar_free)
+
+/* The name of the pod that the component's replica runs in. Returns: (borrowed): interned */
+const char *sidecar_host_name(const Component *component);
 
 /* As asked once (CSI-12): what the driver grants later is not seen. 0 until ready. */
 CsiPluginCapabilities sidecar_plugin_capabilities(const Sidecar *self);

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "models/api/lease.h"
+#include "models/client/leader-election.h"
+
+/* CGO-60..65: who of several candidates leads, and for how long nobody does. */
+
+#define N_CANDIDATES 3
+
+typedef struct World World;
+
+typedef struct {
+    World *world;
+    Process *process;
+    LeaderElector *elector;
+    const char *name, *identity;
+    SimTime leads_since, stopped_at; /* -1: never */
+    unsigned n_starts;
+} Candidate;
+
+struct World {
+    Sim *sim;
+    Objects *objects;
+    Timing timing;
+    ApiServer *api;
+    LeaderElectionOptions options;
+    Candidate candidates[N_CANDIDATES];
+    SimTime cut_off_since, cut_off_until; /* the API server refuses the first candidate */
+};
+
+static ObjectKey *
+lease_key(const World *world)
+{
+    return objects_key(world->objects, KIND_LEASE, "kube-system", "lock");
+}
+
+static const Lease *
+stored_lease(const World *world)
+{
+    return LEASE_CONST(api_server_get(world->api, lease_key(world)));
+}
+
+/* Whether the elector leads at this instant, and no other does. */
+static void
+assert_leads_alone(const Candidate *candidate)
+{
+    for (unsigned i = 0; i < N_CANDIDATES; i++) {
+        const Candidate *other = &candidate->world->candidates[i];
+        if (other != candidate && other->elector != NULL)
+            assert_false(leader_elector_leads(other->elector));
+    }
+}
+
+static void
+started(void *data)
+{
+    Candidate *candidate = data;
+
+    candidate->leads_since = sim_now(candidate->world->sim);
+    assert_leads_alone(candidate);
+}
+
+static void
+stopped(void *data)
+{
+    Candidate *candidate = data;
+
+    candidate->stopped_at = sim_now(candidate->world->sim);
+}
+
+static ApiCode
+cut_off(void *data, const ApiRequest *request, GString *message)
+{
+    const World *world = data;
+    const Lease *lease = LEASE_CONST(request->object);
+
+    if (lease == NULL || lease->holder != world->candidates[0].identity ||
+        sim_now(world->sim) < world->cut_off_since || sim_now(world->sim) >= world->cut_off_until)
+        return API_OK;
+    g_string_assign(message, "the server was unable to return a response in the time allotted");
+    return API_TIMEOUT;
+}
+
+/* @retry_s: 2 for the control plane, 5 for sidecars */
+static void
+world_init(World *self, uint64_t seed, int retry_s)
+{
+    *self = (World){
+        .options = {.enabled = TRUE,
+                    .lease_duration = 15 * SIM_SECOND,
+                    .renew_deadline = 10 * SIM_SECOND,
+                    .retry_period = retry_s * SIM_SECOND}
+    };
+    self->sim = sim_new(&(SimOptions){.seed = seed});
+    self->objects = objects_new(seed);
+    timing_init_instant(&self->timing);
+    sim_dist_unref(self->timing.write);
+    self->timing.write = sim_dist_new_uniform(1 * SIM_MS, 6 * SIM_MS);
+    self->api = api_server_new(
+        &(ApiServerOptions){.sim = self->sim, .objects = self->objects, .timing = &self->timing});
+    api_server_set_fault(self->api, cut_off, self);
+    for (unsigned i = 0; i < N_CANDIDATES; i++) {
+        Candidate *candidate = &self->candidates[i];
+        *candidate = (Candidate){.world = self, .leads_since = -1, .stopped_at = -1};
+        candidate->name = strings_internf(objects_strings(self->objects), "candidate-%u", i);
+        candidate->identity = strings_internf(objects_strings(self->objects), "host-%u", i);
+    }
+}
+
+static void
+start(Candidate *self, gboolean has_led)
+{
+    World *world = self->world;
+
+    self->n_starts++;
+    self->process = process_new(
+        &(ProcessOptions){world->sim, world->objects, world->api, &world->timing, self->name});
+    self->elector = leader_elector_new(&(LeaderElectorOptions){.process = self->process,
+                                                               .options = &world->options,
+                                                               .lease = lease_key(world),
+                                                               .identity = self->identity,
+                                                               .event_source = "lock/test",
+                                                               .has_led = has_led,
+                                                               .started = started,
+                                                               .stopped = stopped,
+                                                               .data = self});
+}
+
+static void
+crash(Candidate *self)
+{
+    g_clear_pointer(&self->elector, leader_elector_free);
+    g_clear_pointer(&self->process, process_free);
+    self->leads_since = -1;
+}
+
+static void
+start_all(World *self)
+{
+    for (unsigned i = 0; i < N_CANDIDATES; i++)
+        start(&self->candidates[i], i == 0);
+}
+
+static void
+world_clear(World *self)
+{
+    for (unsigned i = 0; i < N_CANDIDATES; i++)
+        crash(&self->candidates[i]);
+    sim_run_until(self->sim, sim_now(self->sim) + SIM_SECOND);
+    api_server_free(self->api);
+    sim_free(self->sim);
+    objects_free(self->objects);
+    timing_clear(&self->timing);
+}
+
+static void
+nothing(Sim *sim, void *data)
+{
+    (void)sim, (void)data;
+}
+
+static void
+run_until(World *self, SimTime at)
+{
+    static const SimEventType event = {.name = "test/time passes", .fire = nothing};
+
+    sim_at(self->sim, at, &event, NULL, WAIT_NONE);
+    sim_run_until(self->sim, at);
+}
+
+static const Candidate *
+leader(const World *self)
+{
+    for (unsigned i = 0; i < N_CANDIDATES; i++)
+        if (self->candidates[i].elector != NULL &&
+            leader_elector_leads(self->candidates[i].elector))
+            return &self->candidates[i];
+    return NULL;
+}
+
+/* The first leads from the start; the others only look; the Lease is renewed each retry period (CGO-62). */
+static void
+the_leader_renews(void **state)
+{
+    World world;
+
+    (void)state;
+    world_init(&world, 1, 2);
+    start_all(&world);
+    run_until(&world, 0);
+    assert_ptr_equal(leader(&world), &world.candidates[0]);
+    run_until(&world, 600 * SIM_SECOND);
+    assert_ptr_equal(leader(&world), &world.candidates[0]);
+    assert_string_equal(stored_lease(&world)->holder, "host-0");
+    assert_int_equal(stored_lease(&world)->duration_s, 15);
+    assert_int_equal(stored_lease(&world)->transitions, 0);
+    assert_true(sim_now(world.sim) - stored_lease(&world)->renewed_at < 2010 * SIM_MS);
+    /* a renewal is one PUT: 2 s and its own 1..6 ms apart */
+    assert_in_range(api_server_n_requests(world.api, API_UPDATE), 298, 300);
+    /* two that look, each 2 to 4.4 s apart */
+    assert_in_range(api_server_n_requests(world.api, API_GET), 2 * 600 / 4.41, 2 * 600 / 2);
+    assert_int_equal(api_server_n_events(world.api), 0); /* nothing has changed */
+    world_clear(&world);
+}
+
+/* CGO-60: without a Lease whoever comes first makes it. */
+static void
+the_first_makes_the_lease(void **state)
+{
+    World world;
+
+    (void)state;
+    world_init(&world, 1, 5);
+    for (unsigned i = 0; i < N_CANDIDATES; i++)
+        start(&world.candidates[i], FALSE);
+    run_until(&world, 12 * SIM_SECOND);
+    const Candidate *first = leader(&world);
+    assert_non_null(first);
+    assert_string_equal(stored_lease(&world)->holder, first->identity);
+    assert_int_equal(api_server_n_requests(world.api, API_CREATE), 1 + 1); /* the Lease, an Event */
+    const ApiEvent *event = api_server_event(world.api, 0);
+    g_autofree char *message = g_strdup_printf("%s became leader", first->identity);
+    assert_string_equal(event->reason, "LeaderElection");
+    assert_string_equal(event->message, message); /* CGO-65 */
+    world_clear(&world);
+}
+
+/* CGO-63: the next leads within 4.4 retry periods of the end of the lease; from the crash, that is 13 to 23.8 s for the control
+ * plane and 10 to 37 s for sidecars. All of that range occurs. */
+static void
+the_next_waits_for_the_lease(void **state)
+{
+    static const struct {
+        int retry_s;
+        SimTime least, most;
+    } cases[] = {
+        {2, 13000 * SIM_MS, 23800 * SIM_MS},
+        {5, 10000 * SIM_MS, 37000 * SIM_MS},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        SimTime shortest = SIM_TIME_MAX, longest = 0;
+        for (uint64_t seed = 1; seed <= 200; seed++) {
+            World world;
+            world_init(&world, seed, cases[i].retry_s);
+            start(&world.candidates[0], TRUE);
+            start(&world.candidates[1], FALSE);
+            run_until(&world, 60 * SIM_SECOND + (SimTime)seed * 77 * SIM_MS);
+            SimTime crashed_at = sim_now(world.sim);
+            SimTime renewed_at = stored_lease(&world)->renewed_at;
+            crash(&world.candidates[0]);
+            run_until(&world, crashed_at + 60 * SIM_SECOND);
+            SimTime taken_at = world.candidates[1].leads_since;
+            SimTime latest =
+                cases[i].retry_s * 4400 * SIM_MS + 50 * SIM_MS; /* requests take time */
+            assert_true(taken_at > renewed_at + 15 * SIM_SECOND);
+            assert_true(taken_at <= renewed_at + 15 * SIM_SECOND + latest);
+            assert_int_equal(stored_lease(&world)->transitions, 1);
+            shortest = MIN(shortest, taken_at - crashed_at);
+            longest = MAX(longest, taken_at - crashed_at);
+            world_clear(&world);
+        }
+        assert_true(shortest >= cases[i].least);
+        assert_true(longest <= cases[i].most + 50 * SIM_MS);
+        assert_true(longest - shortest > (cases[i].most - cases[i].least) / 2);
+    }
+}
+
+/* CGO-61: a process that comes again under the name of the holder is the holder. */
+static void
+the_same_name_need_not_wait(void **state)
+{
+    World world;
+
+    (void)state;
+    world_init(&world, 1, 5);
+    start_all(&world);
+    run_until(&world, 30 * SIM_SECOND);
+    crash(&world.candidates[0]);
+    start(&world.candidates[0], FALSE);
+    run_until(&world, 30 * SIM_SECOND + 50 * SIM_MS);
+    assert_ptr_equal(leader(&world), &world.candidates[0]);
+    assert_int_equal(stored_lease(&world)->transitions, 0);
+    world_clear(&world);
+}
+
+/* CGO-62: who cannot renew for 10 s stops; before that a success makes good again. Nobody leads before the lease is over. */
+static void
+who_cannot_renew_stops(void **state)
+{
+    static const struct {
+        int cut_off_s;
+        gboolean stops;
+    } cases[] = {
+        {7,  FALSE},
+        {60, TRUE },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        World world;
+        world_init(&world, 1, 2);
+        world.cut_off_since = 30 * SIM_SECOND;
+        world.cut_off_until = (30 + cases[i].cut_off_s) * SIM_SECOND;
+        start_all(&world);
+        run_until(&world, 29 * SIM_SECOND);
+        run_until(&world, 80 * SIM_SECOND);
+        SimTime stopped_at = world.candidates[0].stopped_at;
+        if (cases[i].stops) {
+            assert_in_range(stopped_at, 40 * SIM_SECOND, 42100 * SIM_MS);
+            assert_non_null(leader(&world));
+            assert_ptr_not_equal(leader(&world), &world.candidates[0]);
+            assert_true(leader(&world)->leads_since > stopped_at);
+        } else {
+            assert_int_equal(stopped_at, -1);
+            assert_ptr_equal(leader(&world), &world.candidates[0]);
+        }
+        world_clear(&world);
+    }
+}
+
+/* CGO-64: whatever dies and comes again, there are never two; and after a while of peace there is one. */
+static void
+never_are_there_two(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        World world;
+        world_init(&world, seed, 2);
+        start_all(&world);
+        SimStream stream = sim_stream(world.sim, "test/crashes");
+        for (unsigned i = 0; i < 40; i++) {
+            run_until(&world,
+                      sim_now(world.sim) + (SimTime)sim_random_below(stream, 0, i, 20000) * SIM_MS);
+            Candidate *one = &world.candidates[sim_random_below(stream, 1, i, N_CANDIDATES)];
+            if (one->elector != NULL)
+                crash(one);
+            else
+                start(one, FALSE);
+        }
+        for (unsigned i = 0; i < N_CANDIDATES; i++)
+            if (world.candidates[i].elector == NULL)
+                start(&world.candidates[i], FALSE);
+        run_until(&world, sim_now(world.sim) + 30 * SIM_SECOND);
+        assert_non_null(leader(&world));
+        assert_string_equal(stored_lease(&world)->holder, leader(&world)->identity);
+        world_clear(&world);
+    }
+}
+
+/* CGO-66. */
+static void
+names_of_locks(void **state)
+{
+    g_autofree char *name = leader_election_name("ebs.csi.aws.com/x_1-A");
+
+    (void)state;
+    assert_string_equal(name, "ebs-csi-aws-com-x-1-A");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_leader_renews),
+        cmocka_unit_test(the_first_makes_the_lease),
+        cmocka_unit_test(the_next_waits_for_the_lease),
+        cmocka_unit_test(the_same_name_need_not_wait),
+        cmocka_unit_test(who_cannot_renew_stops),
+        cmocka_unit_test(never_are_there_two),
+        cmocka_unit_test(names_of_locks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

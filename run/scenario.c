@@ -264,7 +264,9 @@ read_timing(Loader *self, const json_t *spec)
     if (profile == NULL)
         return;
     FormatJump jump = format_go_file(&self->reader, profile);
-    format_read(&self->reader, &scenario_timing_format, profile, &self->scenario.timing);
+    Timing exact = {0};
+    format_read(&self->reader, &scenario_timing_format, profile, &exact);
+    timing_init_tables(&self->scenario.timing, &exact);
     format_come_back(&self->reader, jump);
 }
 
@@ -442,6 +444,7 @@ loader_free(Loader *self)
 {
     g_array_unref(self->manifests);
     g_clear_pointer(&self->objects, objects_free);
+    timing_clear(&self->scenario.timing);
     format_reader_clear(&self->reader);
     g_clear_pointer(&self->scenario.ignored, g_ptr_array_unref);
     g_ptr_array_unref(self->made);

@@ -51,6 +51,10 @@ struct SimDist {
             Part *parts;
             unsigned n;
         } mixture;
+        struct {
+            SimDist *exact;
+            double *values; /* its quantiles at multiples of 1 / TABLE_CELLS; NaN: not to be used */
+        } table;
         double mean; /* constant, exponential */
     };
 };
@@ -867,6 +871,76 @@ dist_value(const SimDist *self, double u)
 
     ns = ns > self->min ? ns : self->min;
     return ns < self->max ? ns : self->max;
+}
+
+/* ---- Tables ---- */
+
+#define TABLE_CELLS 512
+/* Straight lines may be off by that share, or by that much. */
+#define TABLE_ERROR 1e-3
+#define TABLE_ERROR_NS 1e3
+
+static double
+table_quantile(const SimDist *self, double u)
+{
+    double place = u * TABLE_CELLS;
+    unsigned cell = (unsigned)place;
+    double low = self->table.values[cell], high = self->table.values[cell + 1];
+    double ns = low + (place - cell) * (high - low);
+
+    return ns == ns ? ns : dist_value(self->table.exact, u);
+}
+
+static double
+table_mean(const SimDist *self)
+{
+    return sim_dist_mean(self->table.exact);
+}
+
+static void
+table_clear(SimDist *self)
+{
+    sim_dist_unref(self->table.exact);
+    g_free(self->table.values);
+}
+
+static const SimDistClass table_class = {"table", {{{0}, NULL}}, table_quantile, table_mean, table_clear};
+
+/* At the quarters, where a line is off by most or nearly so, and a step shows itself. */
+static gboolean
+cell_is_straight(const SimDist *exact, unsigned cell, double low, double high)
+{
+    for (unsigned quarter = 1; quarter < 4; quarter++) {
+        double part = quarter / 4.0;
+        double ns = dist_value(exact, (cell + part) / TABLE_CELLS);
+        double error = low + part * (high - low) - ns;
+        double most = MAX(TABLE_ERROR_NS, TABLE_ERROR * (ns < 0 ? -ns : ns));
+        if (!(error <= most && error >= -most))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+SimDist *
+sim_dist_tabulate(SimDist *self)
+{
+    SimDist *table = g_new0(SimDist, 1);
+    double exact[TABLE_CELLS + 1];
+
+    g_atomic_ref_count_init(&table->ref_count);
+    table->dist_class = &table_class;
+    table->min = -__builtin_inf();
+    table->max = __builtin_inf();
+    table->table.exact = sim_dist_ref(self);
+    table->table.values = g_new(double, TABLE_CELLS + 1);
+    for (unsigned i = 0; i <= TABLE_CELLS; i++) {
+        double u = (double)i / TABLE_CELLS;
+        exact[i] = table->table.values[i] = dist_value(self, CLAMP(u, 0x1p-53, 1 - 0x1p-53));
+    }
+    for (unsigned i = 0; i < TABLE_CELLS; i++)
+        if (!cell_is_straight(self, i, exact[i], exact[i + 1]))
+            table->table.values[i] = table->table.values[i + 1] = __builtin_nan("");
+    return table;
 }
 
 SimTime

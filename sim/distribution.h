@@ -34,6 +34,13 @@ SimDist *sim_dist_new(const char *kind, const SimDistArg *args, unsigned n_args,
 SimDist *sim_dist_new_constant(SimTime value);
 SimDist *sim_dist_new_uniform(SimTime low, SimTime high);
 SimDist *sim_dist_new_lognormal(SimTime median, double sigma, SimTime shift);
+/**
+ * sim_dist_tabulate:
+ * For what is drawn very often: 512 quantiles with straight lines between them, where these are off by no more than a
+ * thousandth or 1 us; the distribution itself elsewhere, as in its tails. Costs about as much as 2,000 draws.
+ * Returns: (owned): a distribution with the mean of @self, of which it keeps a reference
+ */
+SimDist *sim_dist_tabulate(SimDist *self);
 SimDist *sim_dist_ref(SimDist *self);
 void sim_dist_unref(SimDist *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimDist, sim_dist_unref)

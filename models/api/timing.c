@@ -10,6 +10,22 @@ timing_clear(Timing *self)
     g_clear_pointer(&self->stall, sim_dist_unref);
 }
 
+static SimDist *
+tabulate(SimDist *exact)
+{
+    return exact == NULL ? NULL : sim_dist_tabulate(exact);
+}
+
+void
+timing_init_tables(Timing *self, const Timing *exact)
+{
+    *self = *exact;
+    self->write = tabulate(exact->write);
+    self->think = tabulate(exact->think);
+    self->watch = tabulate(exact->watch);
+    self->stall = exact->stall == NULL ? NULL : sim_dist_ref(exact->stall); /* drawn seldom */
+}
+
 void
 timing_init_instant(Timing *self)
 {

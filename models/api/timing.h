@@ -24,5 +24,7 @@ typedef struct {
 } Timing;
 
 void timing_clear(Timing *self);
+/* The same with tables in the place of the distributions (nullable), which are drawn from a hundred times for a pod. */
+void timing_init_tables(Timing *self, const Timing *exact);
 /* Everything takes no time: for tests of rules. */
 void timing_init_instant(Timing *self);

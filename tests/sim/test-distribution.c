@@ -313,6 +313,33 @@ a_mixture_draws_from_its_parts(void **state)
     assert_int_equal(sim_dist_quantile(mixture, 0.875), 2 * S); /* the middle of the last part */
 }
 
+/* Two bells with a step between them, as the profile of timings has them: the worst for a table. */
+static void
+a_table_keeps_to_the_distribution(void **state)
+{
+    g_autoptr(SimDist) early = sim_dist_new_uniform(-S / 1000, 0);
+    g_autoptr(SimDist) late = sim_dist_new_lognormal(S / 500, 0.75, S / 100);
+    const SimDistArg parts[] = {
+        {.number = 1, .dist = early},
+        {.number = 7, .dist = late }
+    };
+    const SimDistArg args[] = {LIST("parts", parts), TIME("min", -S)};
+    g_autoptr(SimDist) exact = sim_dist_new("mixture", args, G_N_ELEMENTS(args), NULL);
+    g_autoptr(SimDist) table = sim_dist_tabulate(exact);
+
+    (void)state;
+    assert_non_null(exact);
+    assert_true(sim_dist_mean(table) == sim_dist_mean(exact));
+    for (unsigned i = 0; i < N_DRAWS; i++) {
+        double u = sim_random_uniform(sim_stream_from(1, 0, "table"), 0, i);
+        SimTime right = sim_dist_quantile(exact, u), drawn = sim_dist_quantile(table, u);
+        assert_true(ABS(drawn - right) <= MAX(1000, ABS(right) / 900));
+        assert_int_equal(sim_dist_draw(table, sim_stream_from(1, 0, "table"), 0, i), drawn);
+    }
+    assert_int_equal(sim_dist_quantile(table, 0x1p-53), sim_dist_quantile(exact, 0x1p-53));
+    assert_int_equal(sim_dist_quantile(table, 1 - 0x1p-53), sim_dist_quantile(exact, 1 - 0x1p-53));
+}
+
 static void
 shorthands(void **state)
 {
@@ -402,6 +429,7 @@ main(void)
     TEST(tests, too_long_is_never);
     TEST(tests, a_negative_bound_lets_values_be_negative);
     TEST(tests, a_mixture_draws_from_its_parts);
+    TEST(tests, a_table_keeps_to_the_distribution);
     TEST(tests, shorthands);
     TEST_ROWS(tests, bad_cases, complains);
     TEST(tests, names_its_arguments);

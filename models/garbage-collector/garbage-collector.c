@@ -5,9 +5,10 @@
 #include "models/plan.h"
 
 /* Kinds that models make with an owner. */
-static const ObjectKind dependent_kinds[] = {KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION};
+static const ObjectKind dependent_kinds[] = {KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION,
+                                             KIND_CSI_NODE};
 /* Kinds that own them. */
-static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD};
+static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD, KIND_NODE};
 
 typedef enum {
     CHANGE_OWNER_IS_ABSENT, /* @number: the low half of its uid */

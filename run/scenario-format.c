@@ -966,6 +966,7 @@ static const FormatField fault_fields[] = {
     {"driver", &format_string, AT(ActionFields, driver), 0, "the only driver", "Of a sidecar"},
     {"node", &format_string, AT(ActionFields, node), 0, NULL, "Of a kubelet"},
     {"replica", &format_natural, AT(ActionFields, replica), 0, "who leads, else 0", "Of several replicas: 0, 1, ..."},
+    {"nodeOfPod", &format_string, AT(ActionFields, pod_of_node), 0, NULL, "Of a kubelet: the node that the pod of this name (* and ? match) is on by then"},
     {"do", &format_string, AT(ActionFields, what), FORMAT_REQUIRED, NULL, "crash"},
     {"restartAfter", &format_duration, AT(ActionFields, restart_after), 0, "never", "It is started again after this time"},
     END,

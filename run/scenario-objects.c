@@ -439,7 +439,7 @@ crash_instance(Loader *self, const ProcessClass *class)
     case PER_DRIVER:
         return loader_driver_named(self, fields->driver, fields->source, "driver");
     case PER_NODE:
-        if (fields->node == NULL)
+        if ((fields->node == NULL) == (fields->pod_of_node == NULL))
             format_fault(&self->reader, "node: the name of a node",
                          "\"%s\" runs on every node: say which", class->name);
         return fields->node;
@@ -507,6 +507,7 @@ build_fault(Loader *self, ScenarioAction *action)
         action->instance = (char *)crash_instance(self, class);
         action->replica = fields->replica;
         check_replica(self, class, action->instance);
+        action->pod_of_instance = (char *)fields->pod_of_node;
     }
 }
 

@@ -78,7 +78,7 @@ typedef struct {
     TargetFields delete, patch, scale;
     const json_t *set_driver;
     /* Of faults: */
-    const char *component, *driver, *node, *what;
+    const char *component, *driver, *node, *pod_of_node, *what;
     SimTime restart_after; /* -1: never */
     unsigned replica;      /* REPLICA_LEADER: not given */
     const json_t *source;

@@ -85,6 +85,7 @@ typedef struct {
     CsiModelledOptions *driver_options;
     char *process, *instance;
     unsigned replica;            /* CRASH: which; REPLICA_LEADER: the one that leads, or the first */
+    char *pod_of_instance;       /* CRASH: the instance is the node of this pod (may be a glob pattern); NULL: @instance */
     SimTime restart_after;       /* -1: never */
 } ScenarioAction;
 

@@ -322,7 +322,24 @@ static const SimEventType restart_event = {
     .fire = restart_process,
 };
 
-/* Which of several replicas. */
+/* The node of the first pod that matches. Returns: NULL: none is on a node */
+static const char *
+node_of_pod(const Run *run, const char *name)
+{
+    const ApiServer *api = cluster_api(run->cluster);
+    g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(name);
+
+    for (uint32_t slot = 0; slot < objects_n_keys(run->objects, KIND_POD); slot++) {
+        const ObjectKey *key = objects_key_at(run->objects, KIND_POD, slot);
+        const Object *pod = api_server_get(api, key);
+        if (pod != NULL && POD_CONST(pod)->node_name != NULL &&
+            g_pattern_spec_match_string(pattern, key->name))
+            return POD_CONST(pod)->node_name;
+    }
+    return NULL;
+}
+
+/* Which of several replicas, or whose kubelet. */
 static const char *
 find_victim(const Performer *self)
 {
@@ -331,6 +348,8 @@ find_victim(const Performer *self)
                              ? cluster_leader(self->run->cluster, action->process, action->instance)
                              : NULL;
 
+    if (action->pod_of_instance != NULL)
+        return node_of_pod(self->run, action->pod_of_instance);
     if (leader != NULL)
         return leader;
     if (action->replica == REPLICA_LEADER || action->replica == 0)
@@ -343,6 +362,8 @@ static void
 crash_process(Performer *self)
 {
     self->crashed = find_victim(self);
+    if (self->action->pod_of_instance != NULL && self->crashed == NULL)
+        return;
     cluster_crash(self->run->cluster, self->action->process, self->crashed);
     if (self->action->restart_after >= 0)
         sim_after(self->run->sim, self->action->restart_after, &restart_event, self, WAIT_SCENARIO);

@@ -157,6 +157,7 @@ struct Kubelet {
     SimTicker *status_loop;
     NodePlugin *plugins; /* those that run on this node */
     unsigned n_plugins;
+    SimEventId first_look; /* at its pods, after a restart */
     gboolean reporting_status;
     gboolean reporting_pod;
     /* Volumes were found on the disk, and since then the Node has not been read (KVM-64), the populator has not been through. */

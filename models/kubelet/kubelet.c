@@ -2,6 +2,7 @@
 #include "kubelet-private.h"
 
 #define AT(member) offsetof(KubeletOptions, member)
+#define FIRST_LOOK (970 * SIM_MS) /* TIM-94: mounts 1.1 s after the start */
 
 /* clang-format off: one flag a line */
 static const ProcessFlag flags[] = {
@@ -22,6 +23,8 @@ static const ProcessFlag flags[] = {
      "from mounted volumes to running containers: of the runtime, not of the kubelet (TIM-46)"                                 },
     {"containerStop",                FLAG_DURATION, AT(container_stop),                  "8ms",
      "from the signal to stopped containers: of the runtime, not of the kubelet (TIM-49)"                                      },
+    {"containersOutliveKubelet",     FLAG_BOOL,     AT(containers_outlive_kubelet),      "true",
+     "a kubelet that starts again finds its containers running; false: as with a runtime that dies with it"                    },
     {NULL,                           FLAG_BOOL,     0,                                   NULL,   NULL                          },
 };
 /* clang-format on */
@@ -103,6 +106,54 @@ kubelet_ensure_loops(Kubelet *self)
 }
 
 static void
+look_at_pods(Kubelet *self)
+{
+    informer_add_handler(process_informer(self->base.process, KIND_POD, self->base.node_name),
+                         pod_worker_on_pod, self);
+    reconstruct_sources_ready(self);
+}
+
+static void
+first_look(Sim *sim, void *data)
+{
+    Kubelet *self = data;
+
+    (void)sim;
+    self->first_look = 0;
+    look_at_pods(self);
+}
+
+static const SimEventType first_look_event = {
+    .name = "kubelet/first look at pods",
+    .fire = first_look,
+};
+
+/* Refused as long as its Node is there. */
+static void
+decide_register(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const Object *node = informer_get(self->nodes, self->node_key);
+
+    plan_because(plan, "KVM-60a");
+    if (node != NULL)
+        plan_create(plan, object_edit_as(node, self->node_key), PLAN_GO_ON);
+}
+
+/* TIM-94: the pods must wait until the runtime is known to be up. */
+static void
+start_again(Kubelet *self)
+{
+    plan_start(&(PlanStart){
+        .component = &self->base,
+        .decide = decide_register,
+        .key = self->node_key,
+    });
+    self->first_look =
+        sim_after(self->base.sim, FIRST_LOOK, &first_look_event, self, WAIT_STARTUP);
+}
+
+static void
 kubelet_init(void *data)
 {
     Kubelet *self = data;
@@ -117,8 +168,10 @@ kubelet_init(void *data)
     plugin_registration_init(self);
     reconstruct_volumes(self);
     informer_add_handler(self->nodes, volume_manager_on_node, self);
-    informer_add_handler(process_informer(process, KIND_POD, node), pod_worker_on_pod, self);
-    reconstruct_sources_ready(self);
+    if (self->base.started_late)
+        start_again(self);
+    else
+        look_at_pods(self);
 }
 
 static void
@@ -134,6 +187,7 @@ kubelet_clear(void *data)
 {
     Kubelet *self = data;
 
+    sim_cancel(self->base.sim, self->first_look);
     plugin_registration_clear(self);
     sim_ticker_free(self->status_loop);
     api_client_free(self->heartbeats);

@@ -16,6 +16,7 @@ typedef struct {
     int32_t max_pods;
     SimTime container_start; /* from mounted volumes to running containers, image there already */
     SimTime container_stop;  /* from the signal to stopped containers */
+    gboolean containers_outlive_kubelet;
 } KubeletOptions;
 
 extern const ProcessClass kubelet_process;

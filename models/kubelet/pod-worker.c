@@ -627,6 +627,12 @@ replace_pod(PodWorker *worker, const Object *pod)
     worker->pod = object_ref(pod);
 }
 
+static gboolean
+containers_are_there(const Kubelet *self)
+{
+    return !self->base.started_late || self->options->containers_outlive_kubelet;
+}
+
 /* @worker: of its directories; NULL: there are none */
 static void
 on_new_pod(Kubelet *self, PodWorker *worker, const Object *pod)
@@ -645,7 +651,7 @@ on_new_pod(Kubelet *self, PodWorker *worker, const Object *pod)
         worker_adopt_stopped(worker);
         return;
     }
-    if (POD_CONST(pod)->phase == POD_RUNNING)
+    if (POD_CONST(pod)->phase == POD_RUNNING && containers_are_there(self))
         worker_adopt(worker);
     else
         worker->wants_step = TRUE;

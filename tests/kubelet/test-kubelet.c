@@ -696,7 +696,7 @@ a_running_pod_is_adopted(void **state)
     assert_in_use(world, "");
 }
 
-/* KVM-V9: a restart stages and publishes again, and writes nothing. */
+/* KVM-V9: a restart stages and publishes again, and writes nothing: its Node is there (recorded). */
 static void
 a_restart_mounts_again(void **state)
 {
@@ -715,11 +715,13 @@ a_restart_mounts_again(void **state)
     /* The CSINode of the tests lacks what a kubelet writes: the first of them adds it. */
     assert_writes(
         world,
-        "NodeGetInfo, PATCH_STATUS Node, UPDATE CSINode, NodeStageVolume, NodePublishVolume");
+        "NodeGetInfo, CREATE Node 1409, PATCH_STATUS Node, UPDATE CSINode, NodeStageVolume, "
+        "NodePublishVolume");
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
     run_for(world, 30 * SIM_SECOND);
-    assert_writes(world, "NodeGetInfo, PATCH_STATUS Node, NodeStageVolume, NodePublishVolume");
+    assert_writes(world, "NodeGetInfo, CREATE Node 1409, PATCH_STATUS Node, NodeStageVolume, "
+                         "NodePublishVolume");
     assert_in_use(world, UNIQUE("v"));
     node_world_delete_pod(world, "p", FALSE);
     run_for(world, 20 * SIM_SECOND);

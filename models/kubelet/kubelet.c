@@ -24,7 +24,8 @@ static const ProcessFlag flags[] = {
     {"containerStop",                FLAG_DURATION, AT(container_stop),                  "8ms",
      "from the signal to stopped containers: of the runtime, not of the kubelet (TIM-49)"                                      },
     {"containersOutliveKubelet",     FLAG_BOOL,     AT(containers_outlive_kubelet),      "true",
-     "a kubelet that starts again finds its containers running; false: as with a runtime that dies with it"                    },
+     "a kubelet that starts again finds its containers running; false: as with a runtime that dies "
+     "with it"                                                                                                                 },
     {NULL,                           FLAG_BOOL,     0,                                   NULL,   NULL                          },
 };
 /* clang-format on */
@@ -149,8 +150,7 @@ start_again(Kubelet *self)
         .decide = decide_register,
         .key = self->node_key,
     });
-    self->first_look =
-        sim_after(self->base.sim, FIRST_LOOK, &first_look_event, self, WAIT_STARTUP);
+    self->first_look = sim_after(self->base.sim, FIRST_LOOK, &first_look_event, self, WAIT_STARTUP);
 }
 
 static void

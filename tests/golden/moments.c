@@ -553,6 +553,16 @@ recorded_time(SimTime at)
     return (double)(at - TIMELINE_LEAD) / (double)SIM_SECOND;
 }
 
+/* Reads are not, and of what kubelets write into their Nodes only their volumes, which goes with the heartbeats. */
+static gboolean
+is_recorded(const ApiRequest *request)
+{
+    if (request->verb == API_GET || request->verb == API_LIST)
+        return FALSE;
+    return request->verb == API_CREATE || request->key->kind != KIND_NODE ||
+           !g_str_equal(request->client, "kubelet");
+}
+
 static void
 see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
@@ -565,7 +575,7 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
 
     if (arrived_at < TIMELINE_LEAD)
         return;
-    if (request->verb == API_GET || request->verb == API_LIST) /* not recorded */
+    if (!is_recorded(request))
         return;
     count_request(
         self,

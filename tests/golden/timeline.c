@@ -154,6 +154,13 @@ set_driver_behaviour(json_t *driver, const json_t *given)
     json_decref(pools);
 }
 
+/* The recorder's container runtime is part of the kubelet's process. */
+static json_t *
+kubelet_json(void)
+{
+    return json_pack("{s:b}", "containersOutliveKubelet", 0);
+}
+
 /* The recorder's mock keeps no real state beyond sizes and zones, and answers when its caller gives up (golden/README.md). */
 static json_t *
 driver_json(const Timeline *self)
@@ -185,7 +192,8 @@ nodes_json(const Timeline *self)
 
     json_array_foreach(json_object_get(self->root, "nodes"), i, node)
     {
-        json_t *entry = json_pack("{s:O}", "name", json_object_get(node, "name"));
+        json_t *entry = json_pack("{s:O, s:o}", "name", json_object_get(node, "name"), "kubelet",
+                                  kubelet_json());
         if (json_object_get(node, "zone") != NULL)
             json_object_set_new(entry, "zones", json_pack("[O]", json_object_get(node, "zone")));
         json_array_append_new(nodes, entry);
@@ -273,26 +281,72 @@ process_of(const char *recorded)
     return NULL;
 }
 
-/* killProc and the startProc that follows it are one fault. Returns: (owned): NULL: not modelled */
-static json_t *
-fault_json(const json_t *steps, size_t at)
+/* What stops a process, and what starts it again: "name" tells which, except that startKubelet starts all kubelets. */
+static const struct {
+    const char *stop, *start;
+} outages[] = {
+    {"killProc",         "startProc"   },
+    {"stopKubelet",      "startKubelet"},
+    {"stopKubeletOfPod", "startKubelet"},
+};
+
+/* Returns: its number among outages; -1: it is none */
+static int
+outage_of(const char *what)
 {
-    const json_t *step = json_array_get(steps, at);
-    const char *name = json_string_value(json_object_get(step, "name"));
-    const char *process = process_of(name);
-    double killed_at = json_number_value(json_object_get(step, "at"));
+    for (unsigned i = 0; i < G_N_ELEMENTS(outages); i++)
+        if (g_strcmp0(what, outages[i].stop) == 0)
+            return (int)i;
+    return -1;
+}
+
+static gboolean
+is_start(const char *what)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(outages); i++)
+        if (g_strcmp0(what, outages[i].start) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+/* Returns: (owned): whose outage it is; NULL: not modelled */
+static json_t *
+outage_json(const json_t *step, int outage)
+{
+    const json_t *name = json_object_get(step, "name");
+    const char *process = outage > 0 ? "kubelet" : process_of(json_string_value(name));
 
     if (process == NULL)
         return NULL;
     json_t *fault = json_pack("{s:o, s:s, s:s}", "at", instant_text(json_object_get(step, "at")),
                               "component", process, "do", "crash");
-    for (size_t i = at + 1; i < json_array_size(steps); i++) {
+    if (g_str_equal(outages[outage].stop, "stopKubelet"))
+        json_object_set(fault, "node", json_object_get(step, "node"));
+    if (g_str_equal(outages[outage].stop, "stopKubeletOfPod")) {
+        g_autofree char *pattern = g_strconcat(json_string_value(name), "*", NULL);
+        json_object_set_new(fault, "nodeOfPod", json_string(pattern));
+    }
+    return fault;
+}
+
+/* What stops a process and what starts it again later are one fault. Returns: (owned): NULL: not modelled */
+static json_t *
+fault_json(const json_t *steps, size_t at, int outage)
+{
+    const json_t *step = json_array_get(steps, at);
+    const char *name = json_string_value(json_object_get(step, "name"));
+    double stopped_at = json_number_value(json_object_get(step, "at"));
+    json_t *fault = outage_json(step, outage);
+
+    for (size_t i = at + 1; fault != NULL && i < json_array_size(steps); i++) {
         const json_t *later = json_array_get(steps, i);
-        if (g_strcmp0(json_string_value(json_object_get(later, "do")), "startProc") != 0 ||
-            g_strcmp0(json_string_value(json_object_get(later, "name")), name) != 0)
+        const char *what = json_string_value(json_object_get(later, "do"));
+        if (g_strcmp0(what, outages[outage].start) != 0 ||
+            (outage == 0 &&
+             g_strcmp0(json_string_value(json_object_get(later, "name")), name) != 0))
             continue;
         g_autofree char *text = g_strdup_printf(
-            "%.0fms", 1000 * (json_number_value(json_object_get(later, "at")) - killed_at));
+            "%.0fms", 1000 * (json_number_value(json_object_get(later, "at")) - stopped_at));
         json_object_set_new(fault, "restartAfter", json_string(text));
         break;
     }
@@ -307,16 +361,16 @@ add_steps(const Timeline *self, json_t *workload, json_t *faults, GError **error
     for (size_t i = 0; i < json_array_size(steps); i++) {
         const json_t *step = json_array_get(steps, i);
         const char *what = json_string_value(json_object_get(step, "do"));
-        gboolean is_kill = g_strcmp0(what, "killProc") == 0;
-        if (g_strcmp0(what, "startProc") == 0)
+        int outage = outage_of(what);
+        if (is_start(what))
             continue;
-        json_t *entry = is_kill ? fault_json(steps, i) : step_json(step);
+        json_t *entry = outage >= 0 ? fault_json(steps, i, outage) : step_json(step);
         if (entry == NULL) {
             g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "step \"%s\" is not modelled yet",
                         what);
             return FALSE;
         }
-        json_array_append_new(is_kill ? faults : workload, entry);
+        json_array_append_new(outage >= 0 ? faults : workload, entry);
     }
     return TRUE;
 }

@@ -121,6 +121,19 @@ add_latencies(Maker *self, gboolean attaches)
     add_latency(self, "NodeExpandVolume", 500);
 }
 
+/* Whether the caller believes that nothing was done: for a driver that did it all the same nobody will undo it (PROV-16, KVM-15). */
+static gboolean
+is_final(const char *method, const char *code)
+{
+    gboolean makes = g_str_equal(method, "CreateVolume");
+
+    if (g_str_equal(code, "RESOURCE_EXHAUSTED"))
+        return makes;
+    return (g_str_equal(code, "INTERNAL") || g_str_equal(code, "UNKNOWN")) &&
+           (makes || g_str_equal(method, "NodeStageVolume") ||
+            g_str_equal(method, "NodePublishVolume"));
+}
+
 /* Each goes away by itself, by its count. */
 static void
 add_errors(Maker *self, gboolean attaches)
@@ -146,13 +159,9 @@ add_errors(Maker *self, gboolean attaches)
         const char *method = methods[below(self, attaches ? 10 : 8)];
         const char *code = PICK(self, codes);
         unsigned count = between(self, 1, 3);
-        /* A driver that makes a volume and says for good that it has not: nobody will delete it. */
-        gboolean is_final = g_str_equal(method, "CreateVolume") &&
-                            (g_str_equal(code, "RESOURCE_EXHAUSTED") ||
-                             g_str_equal(code, "INTERNAL") || g_str_equal(code, "UNKNOWN"));
+        gboolean may_lie = !is_final(method, code);
         g_string_append_printf(self->spec, "    - {method: %s, code: %s, count: %u%s%s}\n", method,
-                               code, count,
-                               one_in(self, 3) && !is_final ? ", afterEffect: true" : "",
+                               code, count, one_in(self, 3) && may_lie ? ", afterEffect: true" : "",
                                one_in(self, 3) ? ", probability: 0.5" : "");
     }
 }

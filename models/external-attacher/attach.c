@@ -18,14 +18,10 @@ set_attach_error(Object *object, const void *data)
     return TRUE;
 }
 
-/* EA-22: whatever went wrong, and even if this cannot be written, the key comes again. */
 static void
 attach_failed(Plan *plan, const char *error)
 {
-    plan_because(plan, "EA-22");
-    plan_patch_status(plan, plan_key(plan), set_attach_error, error_patch_new(plan, error),
-                      PLAN_GO_ON);
-    plan_fail(plan, "%s", error);
+    plan_attachment_failed(plan, "EA-22", set_attach_error, error);
 }
 
 static gboolean

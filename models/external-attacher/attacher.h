@@ -100,9 +100,12 @@ MetadataPatch *
 metadata_patch_new(Plan *plan, const Object *in_hand, const char *finalizer, gboolean add);
 gboolean metadata_patch_apply(Object *object, const void *patch); /* an ObjectEdit */
 
+/* What an attachment is told of a failure. */
 typedef struct {
     const char *message;
     SimTime at;
 } ErrorPatch;
 
-const ErrorPatch *error_patch_new(Plan *plan, const char *message);
+/* EA-22, EA-24: whatever went wrong, and even if this cannot be written, the key comes again. @set: an ObjectEdit with an
+ * ErrorPatch */
+void plan_attachment_failed(Plan *plan, const char *rule, ObjectEdit set, const char *error);

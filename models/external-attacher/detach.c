@@ -10,14 +10,10 @@ set_detach_error(Object *object, const void *data)
     return TRUE;
 }
 
-/* EA-24 */
 static void
 detach_failed(Plan *plan, const char *error)
 {
-    plan_because(plan, "EA-24");
-    plan_patch_status(plan, plan_key(plan), set_detach_error, error_patch_new(plan, error),
-                      PLAN_GO_ON);
-    plan_fail(plan, "%s", error);
+    plan_attachment_failed(plan, "EA-24", set_detach_error, error);
 }
 
 static gboolean

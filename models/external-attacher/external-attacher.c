@@ -121,14 +121,15 @@ metadata_patch_apply(Object *object, const void *data)
     return TRUE;
 }
 
-const ErrorPatch *
-error_patch_new(Plan *plan, const char *message)
+void
+plan_attachment_failed(Plan *plan, const char *rule, ObjectEdit set, const char *error)
 {
     ErrorPatch *patch = plan_new_arg(plan, ErrorPatch);
 
-    patch->message = message;
-    patch->at = plan_now(plan);
-    return patch;
+    *patch = (ErrorPatch){error, plan_now(plan)};
+    plan_because(plan, rule);
+    plan_patch_status(plan, plan_key(plan), set, patch, PLAN_GO_ON);
+    plan_fail(plan, "%s", error);
 }
 
 /* ---- Attachments ---- */
@@ -319,7 +320,7 @@ make_workers(ExternalAttacher *self, const char *name, PlanDecide sync)
     WorkersOptions workers = {
         .name = name,
         .n_workers = (unsigned)options->worker_threads,
-        .limit = {.base = options->retry_interval_start, .max = options->retry_interval_max},
+        .limit = sidecar_rate_limit(&options->common),
         .retry = TRUE,
         .sync = sync,
     };
@@ -390,46 +391,19 @@ apply_change(void *self, const PlanChange *change)
     reconciler_apply(self, change);
 }
 
-static double
-client_qps(const void *data, unsigned *burst)
-{
-    const ExternalAttacherOptions *options = data;
-
-    *burst = (unsigned)options->kube_api_burst;
-    return options->kube_api_qps;
-}
-
 #define FLAG(name, type, member, value, help)                                                      \
     {                                                                                              \
         name, type, offsetof(ExternalAttacherOptions, member), value, help                         \
     }
 
+G_STATIC_ASSERT(offsetof(ExternalAttacherOptions, common) == 0); /* SIDECAR_FLAGS */
 static const ProcessFlag flags[] = {
+    SIDECAR_FLAGS,
     FLAG("worker-threads",
          FLAG_INT,
          worker_threads,
          "10",
          "Attachments, and volumes, worked on at once (EA-1)"),
-    FLAG("kube-api-qps",
-         FLAG_NUMBER,
-         kube_api_qps,
-         "5",
-         "Requests per second to the API server (EA-38)"),
-    FLAG("kube-api-burst",
-         FLAG_INT,
-         kube_api_burst,
-         "10",
-         "Requests that may exceed that rate at once"),
-    FLAG("retry-interval-start",
-         FLAG_DURATION,
-         retry_interval_start,
-         "1s",
-         "Wait after a first failure; doubles with each (EA-2)"),
-    FLAG("retry-interval-max",
-         FLAG_DURATION,
-         retry_interval_max,
-         "5m",
-         "Longest wait after a failure"),
     FLAG("timeout", FLAG_DURATION, timeout, "15s", "Deadline of a call of the driver (EA-3)"),
     FLAG("default-fstype",
          FLAG_STRING,
@@ -467,7 +441,7 @@ const ModelClass external_attacher_class = {
     .name = "external-attacher",
     .process = &external_attacher_process,
     .size = sizeof(ExternalAttacher),
-    .client_qps = client_qps,
+    .client_qps = sidecar_client_qps,
     .init = external_attacher_init,
     .clear = external_attacher_clear,
     .apply_change = apply_change,

@@ -281,7 +281,7 @@ make_workers(ExternalProvisioner *self,
     WorkersOptions workers = {
         .name = name,
         .n_workers = (unsigned)n_workers,
-        .limit = {.base = options->retry_interval_start, .max = options->retry_interval_max},
+        .limit = sidecar_rate_limit(&options->common),
         .retry = TRUE,
         .sync = sync,
         .done = done,
@@ -335,8 +335,9 @@ start_sources(ExternalProvisioner *self, CsiControllerCapabilities capabilities)
     const ExternalProvisionerOptions *options = self->options;
 
     if (capabilities & CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT)
-        self->snapshot_client = make_client(self, "external-provisioner/snapshots",
-                                            options->kube_api_qps, options->kube_api_burst);
+        self->snapshot_client =
+            make_client(self, "external-provisioner/snapshots", options->common.kube_api_qps,
+                        options->common.kube_api_burst);
     if ((capabilities & CSI_CONTROLLER_CLONE_VOLUME) == 0)
         return;
     self->clones = informer_add_index(self->claims, index_clones);
@@ -358,7 +359,7 @@ start_capacity(ExternalProvisioner *self)
         .n_workers = (unsigned)options->capacity_threads,
         .poll_interval = options->capacity_poll_interval,
         .timeout = options->timeout,
-        .limit = {.base = options->retry_interval_start, .max = options->retry_interval_max},
+        .limit = sidecar_rate_limit(&options->common),
         .has_topology = self->has_topology,
     };
 
@@ -454,46 +455,19 @@ external_provisioner_clear(void *data)
     string_list_unref(self->finalizers);
 }
 
-static double
-client_qps(const void *data, unsigned *burst)
-{
-    const ExternalProvisionerOptions *options = data;
-
-    *burst = (unsigned)options->kube_api_burst;
-    return options->kube_api_qps;
-}
-
 #define FLAG(name, type, member, value, help)                                                      \
     {                                                                                              \
         name, type, offsetof(ExternalProvisionerOptions, member), value, help                      \
     }
 
+G_STATIC_ASSERT(offsetof(ExternalProvisionerOptions, common) == 0); /* SIDECAR_FLAGS */
 static const ProcessFlag flags[] = {
+    SIDECAR_FLAGS,
     FLAG("worker-threads",
          FLAG_INT,
          worker_threads,
          "100",
          "Claims, and volumes, worked on at once (PROV-42)"),
-    FLAG("kube-api-qps",
-         FLAG_NUMBER,
-         kube_api_qps,
-         "5",
-         "Requests per second to the API server, events included (PROV-40)"),
-    FLAG("kube-api-burst",
-         FLAG_INT,
-         kube_api_burst,
-         "10",
-         "Requests that may exceed that rate at once"),
-    FLAG("retry-interval-start",
-         FLAG_DURATION,
-         retry_interval_start,
-         "1s",
-         "Wait after a first failure; doubles with each (PROV-12)"),
-    FLAG("retry-interval-max",
-         FLAG_DURATION,
-         retry_interval_max,
-         "5m",
-         "Longest wait after a failure"),
     FLAG("timeout", FLAG_DURATION, timeout, "10s", "Deadline of a call of the driver (PROV-22)"),
     FLAG("volume-name-prefix",
          FLAG_STRING,
@@ -599,7 +573,7 @@ const ModelClass external_provisioner_class = {
     .size = sizeof(ExternalProvisioner),
     .event_source = "external-provisioner",
     .event_style = EVENTS_CORE,
-    .client_qps = client_qps,
+    .client_qps = sidecar_client_qps,
     .init = external_provisioner_init,
     .clear = external_provisioner_clear,
     .apply_change = apply_change,

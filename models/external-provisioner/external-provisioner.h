@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/model.h"
+#include "models/volume/sidecar.h"
 
 /* The sidecar that turns claims into volumes and Released volumes into nothing: external-provisioner v5.2 with its
  * controller library sig-storage-lib v11. One per driver. */
 
 /* Its flags, under their own names. Of those that act in a later part of the project only the value is kept. */
 typedef struct {
+    SidecarFlags common;
     int32_t worker_threads;
-    double kube_api_qps;
-    int32_t kube_api_burst;
-    SimTime retry_interval_start, retry_interval_max;
     SimTime timeout;
     const char *volume_name_prefix;
     int32_t volume_name_uuid_length;

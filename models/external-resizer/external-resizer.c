@@ -97,7 +97,7 @@ remember_in_use(ExternalResizer *self, const Object *claim)
 static void
 remember_slow(ExternalResizer *self, const ObjectKey *claim)
 {
-    SimTime over = sim_now(self->base.sim) + self->options->retry_interval_max;
+    SimTime over = sim_now(self->base.sim) + self->options->common.retry_interval_max;
     SimTime sweeps = (over - self->sweeps_from + SWEEP_PERIOD - 1) / SWEEP_PERIOD;
     SimTime until = self->sweeps_from + sweeps * SWEEP_PERIOD;
 
@@ -210,7 +210,7 @@ start_working(void *data)
     const WorkersOptions workers = {
         .name = "pvc", /* with the driver's name before it */
         .n_workers = (unsigned)options->workers,
-        .limit = {.base = options->retry_interval_start, .max = options->retry_interval_max},
+        .limit = sidecar_rate_limit(&options->common),
         .retry = FALSE, /* sync_done() does */
         .sync = resizer_sync,
         .done = sync_done,
@@ -263,42 +263,15 @@ external_resizer_clear(void *data)
     g_hash_table_unref(self->in_use_errors);
 }
 
-static double
-client_qps(const void *data, unsigned *burst)
-{
-    const ExternalResizerOptions *options = data;
-
-    *burst = (unsigned)options->kube_api_burst;
-    return options->kube_api_qps;
-}
-
 #define FLAG(name, type, member, value, help)                                                      \
     {                                                                                              \
         name, type, offsetof(ExternalResizerOptions, member), value, help                          \
     }
 
+G_STATIC_ASSERT(offsetof(ExternalResizerOptions, common) == 0); /* SIDECAR_FLAGS */
 static const ProcessFlag flags[] = {
+    SIDECAR_FLAGS,
     FLAG("workers", FLAG_INT, workers, "10", "Claims worked on at once"),
-    FLAG("kube-api-qps",
-         FLAG_NUMBER,
-         kube_api_qps,
-         "5",
-         "Requests per second to the API server, events among them (API-106)"),
-    FLAG("kube-api-burst",
-         FLAG_INT,
-         kube_api_burst,
-         "10",
-         "Requests that may exceed that rate at once"),
-    FLAG("retry-interval-start",
-         FLAG_DURATION,
-         retry_interval_start,
-         "1s",
-         "Wait after a first failure; doubles with each (RSZ-24)"),
-    FLAG("retry-interval-max",
-         FLAG_DURATION,
-         retry_interval_max,
-         "5m",
-         "Longest wait after a failure; and what is infeasible waits so long (RSZ-36)"),
     FLAG("timeout", FLAG_DURATION, timeout, "10s", "Deadline of a call of the driver"),
     FLAG("handle-volume-inuse-error",
          FLAG_BOOL,
@@ -342,7 +315,7 @@ const ModelClass external_resizer_class = {
     .event_source = "external-resizer",
     .event_style = EVENTS_CORE,
     .event_source_names_driver = TRUE,
-    .client_qps = client_qps,
+    .client_qps = sidecar_client_qps,
     .init = external_resizer_init,
     .clear = external_resizer_clear,
     .apply_change = apply_change,

@@ -275,6 +275,21 @@ sidecar_node_capabilities(const Sidecar *self)
     return self->node_capabilities;
 }
 
+double
+sidecar_client_qps(const void *options, unsigned *burst)
+{
+    const SidecarFlags *flags = options;
+
+    *burst = (unsigned)flags->kube_api_burst;
+    return flags->kube_api_qps;
+}
+
+RateLimit
+sidecar_rate_limit(const SidecarFlags *flags)
+{
+    return (RateLimit){.base = flags->retry_interval_start, .max = flags->retry_interval_max};
+}
+
 gboolean
 sidecar_feature_gate(const char *gates, const char *name, gboolean default_value)
 {

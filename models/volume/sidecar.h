@@ -32,6 +32,33 @@ CsiPluginCapabilities sidecar_plugin_capabilities(const Sidecar *self);
 CsiControllerCapabilities sidecar_controller_capabilities(const Sidecar *self);
 CsiNodeCapabilities sidecar_node_capabilities(const Sidecar *self);
 
+/* The flags of all sidecars: the first member of their options. */
+typedef struct {
+    double kube_api_qps;
+    int32_t kube_api_burst;
+    SimTime retry_interval_start, retry_interval_max;
+} SidecarFlags;
+
+/* ... as rows of a sidecar's table. */
+#define SIDECAR_FLAG(name, type, member, value, help)                                              \
+    {                                                                                              \
+        name, type, offsetof(SidecarFlags, member), value, help                                    \
+    }
+#define SIDECAR_FLAGS                                                                              \
+    SIDECAR_FLAG("kube-api-qps", FLAG_NUMBER, kube_api_qps, "5",                                   \
+                 "Requests per second to the API server, events included (PROV-40)"),              \
+        SIDECAR_FLAG("kube-api-burst", FLAG_INT, kube_api_burst, "10",                             \
+                     "Requests that may exceed that rate at once"),                                \
+        SIDECAR_FLAG("retry-interval-start", FLAG_DURATION, retry_interval_start, "1s",            \
+                     "Wait after a first failure; doubles with each (EA-2, PROV-12, RSZ-24)"),     \
+        SIDECAR_FLAG("retry-interval-max", FLAG_DURATION, retry_interval_max, "5m",                \
+                     "Longest wait after a failure")
+
+/* For ModelClass.client_qps. @options: of a sidecar */
+double sidecar_client_qps(const void *options, unsigned *burst);
+/* The wait after a failure, for WorkersOptions.limit. */
+RateLimit sidecar_rate_limit(const SidecarFlags *flags);
+
 /* A gate of --feature-gates: "Topology=true,Other=false". */
 gboolean sidecar_feature_gate(const char *gates, const char *name, gboolean default_value);
 

@@ -155,12 +155,30 @@ queue_arrive(Sim *sim, void *data)
                   self, 3);
 }
 
+typedef enum {
+    QUEUE_PLAIN = 0,
+    QUEUE_STATION = 1 << 0, /* the engine's own station, instead of a queue by hand */
+    QUEUE_TABLES = 1 << 1,  /* what is drawn comes from tables */
+} QueueKind;
+
+static SimDist *
+queue_times(SimTime mean, QueueKind kind)
+{
+    SimDist *exact = exponential_new(mean);
+
+    if ((kind & QUEUE_TABLES) == 0)
+        return exact;
+    SimDist *table = sim_dist_tabulate(exact);
+    sim_dist_unref(exact);
+    return table;
+}
+
 static void
-queue_run(const SimOptions *options, gboolean with_station, size_t n_objects)
+queue_run(const SimOptions *options, QueueKind kind, size_t n_objects)
 {
     g_autoptr(Sim) sim = sim_new(options);
-    g_autoptr(SimDist) service = exponential_new(SIM_SECOND);
-    g_autoptr(SimDist) gap = exponential_new(SIM_SECOND * 10 / 9);
+    g_autoptr(SimDist) service = queue_times(SIM_SECOND, kind);
+    g_autoptr(SimDist) gap = queue_times(SIM_SECOND * 10 / 9, kind);
     g_autoptr(SimStation) station = NULL;
     g_autofree Queue *self = g_new0(Queue, 1);
 
@@ -169,7 +187,7 @@ queue_run(const SimOptions *options, gboolean with_station, size_t n_objects)
     self->gap = gap;
     self->draws = sim_stream(sim, "queue");
     self->n_left = n_objects;
-    if (with_station)
+    if (kind & QUEUE_STATION)
         station = sim_station_new(sim, 1, queue_serve, self, 4);
     self->station = station;
     sim_after(sim, 0, &arrive_event, self, 3);
@@ -303,13 +321,19 @@ yardstick_queue(void *data, size_t n)
 static void
 engine_queue(void *data, size_t n)
 {
-    queue_run(data, FALSE, n);
+    queue_run(data, QUEUE_PLAIN, n);
+}
+
+static void
+engine_tables(void *data, size_t n)
+{
+    queue_run(data, QUEUE_TABLES, n);
 }
 
 static void
 engine_station(void *data, size_t n)
 {
-    queue_run(data, TRUE, n);
+    queue_run(data, QUEUE_STATION, n);
 }
 
 static void
@@ -342,11 +366,13 @@ run_case(const char *name, size_t n)
     else if (strcmp(name, "hold_1k_traced") == 0)
         hold_case(&traced, 1000, n);
     else if (strcmp(name, "mm1") == 0)
-        queue_run(&untraced, FALSE, n);
+        queue_run(&untraced, QUEUE_PLAIN, n);
+    else if (strcmp(name, "mm1_tables") == 0)
+        queue_run(&untraced, QUEUE_TABLES, n);
     else if (strcmp(name, "mm1_station") == 0)
-        queue_run(&untraced, TRUE, n);
+        queue_run(&untraced, QUEUE_STATION, n);
     else if (strcmp(name, "mm1_traced") == 0)
-        queue_run(&traced, FALSE, n);
+        queue_run(&traced, QUEUE_PLAIN, n);
     else
         return FALSE;
     return TRUE;
@@ -381,6 +407,7 @@ bench_instructions(const char *program)
         {"hold_1m",        200000},
         {"hold_1k_traced", 100000},
         {"mm1",            100000},
+        {"mm1_tables",     100000},
         {"mm1_traced",     100000}
     };
 
@@ -407,10 +434,11 @@ main(int argc, char **argv)
             (Contestant[]){
                 {.name = "_yardstick",   .run = yardstick_queue   },
                 { .name = "",   .run = engine_queue, .data = (void *)&untraced},
+                { .name = "_tables",  .run = engine_tables, .data = (void *)&untraced},
                 { .name = "_traced",   .run = engine_queue,   .data = (void *)&traced},
                 { .name = "_station", .run = engine_station, .data = (void *)&untraced},
     },
-            4, 1000000);
+            5, 1000000);
     printf("ticker_day_asleep %.1f us\n", time_ns(ticker_days, NULL, 1000) / 1000);
     bench_instructions(argv[0]);
     return 0;

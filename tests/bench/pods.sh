@@ -44,6 +44,15 @@ echo "pods_${pods}_wall $wall s"
 echo "pods_${pods}_bytes_per_pod $(((peak - peak_of_one) * 1024 / pods)) bytes"
 echo "pods_${pods}_events_per_pod $((($(member many events) - $(member one events)) / pods)) events"
 
+# The same with the sidecars' default numbers of workers: most calls wait for one, time out and are made again.
+default_workers="--set spec.drivers[0].sidecars.external-provisioner.worker-threads=100 --set spec.drivers[0].sidecars.external-attacher.worker-threads=10"
+# shellcheck disable=SC2086 # a list of words
+run defaults pods.yaml --set "spec.workload[0].create.count=$pods" $default_workers
+read -r wall peak <"$scratch/defaults.time"
+echo "pods_${pods}_default_workers_wall $wall s"
+echo "pods_${pods}_default_workers_bytes_per_pod $(((peak - peak_of_one) * 1024 / pods)) bytes"
+echo "pods_${pods}_default_workers_events_per_pod $((($(member defaults events) - $(member one events)) / pods)) events"
+
 run idle idle.yaml
 read -r wall peak <"$scratch/idle.time"
 echo "idle_5000_nodes_24h_wall $wall s"
@@ -52,5 +61,8 @@ echo "idle_5000_nodes_24h_peak $peak kB"
 if command -v valgrind >/dev/null; then
     of_one=$(instructions one pods.yaml --set 'spec.workload[0].create.count=1')
     of_many=$(instructions many pods.yaml --set "spec.workload[0].create.count=$pods")
+    # shellcheck disable=SC2086
+    of_defaults=$(instructions defaults pods.yaml --set "spec.workload[0].create.count=$pods" $default_workers)
     echo "pods_${pods}_instructions_per_pod $(((of_many - of_one) / pods)) instructions"
+    echo "pods_${pods}_default_workers_instructions_per_pod $(((of_defaults - of_one) / pods)) instructions"
 fi

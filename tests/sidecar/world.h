@@ -27,6 +27,7 @@ typedef struct {
     gboolean polling; /* no ticker sleeps */
     /* NULL: as csi_modelled_options_init() has it, with 1 s for CreateVolume, ControllerPublish and -Unpublish. */
     void (*driver)(World *world, CsiModelledOptions *options);
+    const void *driver_arg; /* for it: world->options.driver_arg */
     const char *flag, *value; /* one flag to set; NULL: none */
     const char *flag2, *value2;
 } WorldOptions;

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/api/snapshot.h"
+#include "models/external-provisioner/provisioner.h"
+#include "tests/sidecar/world.h"
+
+/* A claim whose data comes from another claim or from a snapshot: one thing at a time is wrong with the source. Whatever it is, the
+ * driver is not asked, and it is tried again on the grid of the back-off: nothing wakes the provisioner when the source is ready. */
+
+const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
+
+typedef struct {
+    const char *title;
+    /* What is wrong; NULL: nothing. */
+    void (*spoil_claim)(World *world, Claim *claim);   /* the new one */
+    void (*spoil_source)(World *world, Claim *source); /* the one that is copied */
+    void (*spoil_volume)(World *world, Volume *volume);
+    void (*spoil_snapshot)(World *world, VolumeSnapshot *snapshot);
+    void (*spoil_content)(World *world, SnapshotContent *content);
+    const char *error; /* a part of the Event's message; NULL: a volume is made */
+} SourceCase;
+
+/* ---- Clones ---- */
+
+static void
+be_pending(World *world, Claim *claim)
+{
+    (void)world;
+    claim->phase = CLAIM_PENDING;
+}
+
+static void
+be_larger(World *world, Claim *claim)
+{
+    (void)world;
+    claim->request_bytes *= 2;
+}
+
+static void
+have_no_class(World *world, Claim *claim)
+{
+    (void)world;
+    claim->class_name = NULL;
+}
+
+static void
+be_block(World *world, Claim *claim)
+{
+    (void)world;
+    claim->volume_mode = VOLUME_BLOCK;
+}
+
+static void
+name_no_volume(World *world, Claim *claim)
+{
+    (void)world;
+    claim->volume_name = NULL;
+}
+
+static void
+name_another_volume(World *world, Claim *claim)
+{
+    claim->volume_name = world_intern(world, "gone");
+}
+
+static void
+be_released(World *world, Volume *volume)
+{
+    (void)world;
+    volume->phase = VOLUME_RELEASED;
+}
+
+static void
+serve_another(World *world, Volume *volume)
+{
+    (void)world;
+    volume->claim_ref.uid.high ^= 1;
+}
+
+static void
+be_of_another_driver(World *world, Volume *volume)
+{
+    VolumeSource source = {.plugin = world_intern(world, "csi"),
+                           .driver = world_intern(world, "other.example"),
+                           .handle = world_intern(world, "source")};
+
+    volume_source_unref(volume->source);
+    volume->source = volume_source_new(&source);
+}
+
+#define INVALID "claim in dataSource not bound or invalid"
+
+static const SourceCase clone_cases[] = {
+    {.title = "SRC-1: all is well"},
+    {                .title = "SRC-1: a larger claim is fine",                   .spoil_claim = be_larger},
+    {       .title = "SRC-1: the source is larger",
+     .spoil_source = be_larger,
+     .error = "new PVC request must be greater than or equal in size"},
+    {    .title = "SRC-1: the source is not bound",    .spoil_source = be_pending, .error = INVALID},
+    {    .title = "SRC-1: the source has no class", .spoil_source = have_no_class, .error = INVALID},
+    {               .title = "SRC-1: another mode",       .spoil_claim = be_block, .error = INVALID},
+    { .title = "SRC-1: the source names no volume",
+     .spoil_source = name_no_volume,
+     .error = INVALID},
+    {  .title = "SRC-1: ... one that is not there",
+     .spoil_source = name_another_volume,
+     .error = INVALID},
+    {     .title = "SRC-1: its volume is released",   .spoil_volume = be_released, .error = INVALID},
+    {   .title = "SRC-1: ... serves another claim", .spoil_volume = serve_another, .error = INVALID},
+    {   .title = "SRC-1: ... is of another driver",
+     .spoil_volume = be_of_another_driver,
+     .error = INVALID},
+};
+
+static void
+clone_and_restore(World *world, CsiModelledOptions *options)
+{
+    (void)world;
+    options->latency[CSI_CREATE_VOLUME] = NULL;
+    options->controller_capabilities |=
+        CSI_CONTROLLER_CLONE_VOLUME | CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT;
+}
+
+static World *
+source_world(void)
+{
+    WorldOptions options = {.seed = 1, .driver = clone_and_restore};
+    World *world = world_new(&options);
+
+    world_create(world, &world_class(world, "class", BINDING_IMMEDIATE, RECLAIM_DELETE)->meta);
+    return world;
+}
+
+static gboolean
+take_status(Object *object, const void *from)
+{
+    object_take_fields(object, from, TRUE);
+    return TRUE;
+}
+
+/* As somebody made it, and somebody else told of it. Takes @object. */
+static void
+create_with_status(World *world, Object *object)
+{
+    Object *status = object_edit(object);
+    const ObjectKey *key = object->key;
+
+    world_create(world, object);
+    world_edit_status(world, key->kind, key->name, take_status, status);
+    object_unref(status);
+}
+
+/* Claim "source" and its volume "source". */
+static void
+create_source(World *world, const SourceCase *row)
+{
+    Claim *source = world_claim(world, "source", "class", NULL);
+    Volume *volume = world_volume(world, "source");
+
+    source->volume_name = world_intern(world, "source");
+    source->phase = CLAIM_BOUND;
+    object_set_annotation(&source->meta, ANNOTATION_STORAGE_PROVISIONER, NULL);
+    object_set_annotation(&source->meta, ANNOTATION_BETA_STORAGE_PROVISIONER, NULL);
+    if (row->spoil_source != NULL)
+        row->spoil_source(world, source);
+    create_with_status(world, &source->meta);
+    const Object *claim = world_get(world, KIND_CLAIM, "source");
+    volume->claim_ref = (ClaimReference){claim->key, claim->uid, 1};
+    volume->phase = VOLUME_BOUND;
+    if (row->spoil_volume != NULL)
+        row->spoil_volume(world, volume);
+    create_with_status(world, &volume->meta);
+}
+
+static Claim *
+claim_from(World *world, const char *kind, const char *name)
+{
+    Claim *claim = world_claim(world, "data", "class", NULL);
+
+    claim->data_source.kind = world_intern(world, kind);
+    claim->data_source.name = world_intern(world, name);
+    if (strcmp(kind, "VolumeSnapshot") == 0)
+        claim->data_source.api_group = world_intern(world, SNAPSHOT_API_GROUP);
+    return claim;
+}
+
+/* What became of the claim "data" in 20 s. */
+static void
+assert_outcome(World *world, const SourceCase *row)
+{
+    g_autofree char *events = world_events(world, world_key(world, KIND_CLAIM, "data"));
+    g_autofree char *calls =
+        world_times(world, "CreateVolume"); /* the driver may know no such snapshot */
+
+    if ((row->error == NULL) != (calls[0] != '\0'))
+        fail_msg("%s: calls at %s: %s", row->title, calls, events);
+    if (row->error == NULL)
+        return;
+    /* At 0, 1, 3, 7 and 15 s. */
+    if (strstr(events, row->error) == NULL || strstr(events, "ProvisioningFailed x5") == NULL)
+        fail_msg("%s: %s", row->title, events);
+}
+
+static void
+clones_need_a_sound_source(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(clone_cases); i++) {
+        const SourceCase *row = &clone_cases[i];
+        g_autoptr(World) world = source_world();
+        create_source(world, row);
+        Claim *claim = claim_from(world, "PersistentVolumeClaim", "source");
+        if (row->spoil_claim != NULL)
+            row->spoil_claim(world, claim);
+        world_create(world, &claim->meta);
+        world_run(world, 20 * SIM_SECOND);
+        assert_outcome(world, row);
+    }
+}
+
+static void
+a_clone_has_no_source(void **state)
+{
+    const SourceCase row = {.title = "SRC-1: there is no source", .error = "not found"};
+    g_autoptr(World) world = source_world();
+
+    (void)state;
+    world_create(world, &claim_from(world, "PersistentVolumeClaim", "source")->meta);
+    world_run(world, 20 * SIM_SECOND);
+    assert_outcome(world, &row);
+}
+
+static gboolean
+remove_pvc_protection(Object *object, const void *arg)
+{
+    (void)arg;
+    return object_remove_finalizer(object, FINALIZER_PVC_PROTECTION);
+}
+
+static gboolean
+bind_claim(Object *object, const void *arg)
+{
+    (void)arg;
+    CLAIM(object)->phase = CLAIM_BOUND;
+    return TRUE;
+}
+
+/* SRC-2, SRC-3: held before the driver is asked; let go when the source is deleted and no clone of it waits any more. */
+static void
+a_source_is_held(void **state)
+{
+    const SourceCase row = {.title = "held"};
+    g_autoptr(World) world = source_world();
+
+    (void)state;
+    create_source(world, &row);
+    world_create(world, &claim_from(world, "PersistentVolumeClaim", "source")->meta);
+    world_run(world, 10 * SIM_SECOND);
+    assert_true(object_has_finalizer(world_get(world, KIND_CLAIM, "source"), FINALIZER_CLONE));
+    g_autofree char *log = world_take_log(world);
+    assert_string_equal(log, "GET PersistentVolume, UPDATE PersistentVolumeClaim, CreateVolume, "
+                             "CREATE PersistentVolume");
+
+    world_edit(world, KIND_CLAIM, "source", remove_pvc_protection, NULL);
+    world_delete(world, KIND_CLAIM, "source");
+    world_run(world, 40 * SIM_SECOND);
+    assert_non_null(world_get(world, KIND_CLAIM, "source")); /* the clone is Pending */
+    world_edit_status(world, KIND_CLAIM, "data", bind_claim, NULL);
+    world_run(world, 70 * SIM_SECOND); /* looked at 1, 3, 7, 15, 31 s after */
+    assert_null(world_get(world, KIND_CLAIM, "source"));
+}
+
+/* ---- Snapshots ---- */
+
+static void
+not_be_bound(World *world, VolumeSnapshot *snapshot)
+{
+    (void)world;
+    snapshot->bound_content = NULL;
+}
+
+static void
+not_be_ready(World *world, VolumeSnapshot *snapshot)
+{
+    (void)world;
+    snapshot->ready_to_use = FALSE;
+}
+
+static void
+need_more_room(World *world, VolumeSnapshot *snapshot)
+{
+    (void)world;
+    snapshot->restore_bytes = INT64_C(2) << 30;
+}
+
+static void
+be_of_another_snapshot(World *world, SnapshotContent *content)
+{
+    (void)world;
+    content->snapshot.uid.high ^= 1;
+}
+
+static void
+be_cut_by_another_driver(World *world, SnapshotContent *content)
+{
+    content->driver = world_intern(world, "other.example");
+}
+
+static void
+have_no_handle(World *world, SnapshotContent *content)
+{
+    (void)world;
+    content->handle = NULL;
+}
+
+static void
+be_of_a_block_volume(World *world, SnapshotContent *content)
+{
+    content->source_volume_mode = world_intern(world, "Block");
+}
+
+static void
+allow_another_mode(World *world, SnapshotContent *content)
+{
+    be_of_a_block_volume(world, content);
+    object_set_annotation(&content->meta, world_intern(world, ANNOTATION_ALLOW_MODE_CHANGE),
+                          world_intern(world, "true"));
+}
+
+static const SourceCase restore_cases[] = {
+    {.title = "SRC-4: all is well"              },
+    {                               .title = "SRC-4: not bound",             .spoil_snapshot = not_be_bound, .error = "not bound"},
+    {           .title = "SRC-4: not ready",                 .spoil_snapshot = not_be_ready, .error = "is not Ready"},
+    {.title = "SRC-4: too large",
+     .spoil_snapshot = need_more_room,
+     .error = "is less than the size 2147483648"},
+    {                                                         .title = "SRC-4: ... not for a larger claim",
+     .spoil_snapshot = need_more_room,
+     .spoil_claim = be_larger},
+    {                               .title = "SRC-4: the content of another",
+     .spoil_content = be_of_another_snapshot,
+     .error = "not bound"},
+    {                                                    .title = "SRC-4: another driver",
+     .spoil_content = be_cut_by_another_driver,
+     .error = "not bound"},
+    {                                     .title = "SRC-4: no handle",                                           .spoil_content = have_no_handle, .error = "is not available"},
+    {.title = "SRC-4: another mode",
+     .spoil_content = be_of_a_block_volume,
+     .error = "does not have permission"},
+    {                                                      .title = "SRC-4: ... which is allowed",.spoil_content = allow_another_mode},
+};
+
+/* VolumeSnapshot "cut" and its content. */
+static void
+create_snapshot(World *world, const SourceCase *row)
+{
+    VolumeSnapshot *snapshot =
+        VOLUME_SNAPSHOT(object_new(world_key(world, KIND_VOLUME_SNAPSHOT, "cut")));
+    SnapshotContent *content =
+        SNAPSHOT_CONTENT(object_new(world_key(world, KIND_SNAPSHOT_CONTENT, "content")));
+
+    snapshot->bound_content = world_intern(world, "content");
+    snapshot->ready_to_use = TRUE;
+    snapshot->restore_bytes = INT64_C(1) << 30;
+    if (row->spoil_snapshot != NULL)
+        row->spoil_snapshot(world, snapshot);
+    create_with_status(world, &snapshot->meta);
+    const Object *created = world_get(world, KIND_VOLUME_SNAPSHOT, "cut");
+    content->driver = world_intern(world, WORLD_DRIVER);
+    content->handle = world_intern(world, "cut-1");
+    content->source_volume_mode = world_intern(world, "Filesystem");
+    content->ready_to_use = TRUE;
+    content->snapshot =
+        (SnapshotReference){created->key->namespace, created->key->name, created->uid};
+    if (row->spoil_content != NULL)
+        row->spoil_content(world, content);
+    create_with_status(world, &content->meta);
+}
+
+static void
+snapshots_need_to_be_ready(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(restore_cases); i++) {
+        const SourceCase *row = &restore_cases[i];
+        g_autoptr(World) world = source_world();
+        create_snapshot(world, row);
+        Claim *claim = claim_from(world, "VolumeSnapshot", "cut");
+        if (row->spoil_claim != NULL)
+            row->spoil_claim(world, claim);
+        world_create(world, &claim->meta);
+        world_run(world, 20 * SIM_SECOND);
+        assert_outcome(world, row);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clones_need_a_sound_source),
+        cmocka_unit_test(a_clone_has_no_source),
+        cmocka_unit_test(a_source_is_held),
+        cmocka_unit_test(snapshots_need_to_be_ready),
+    };
+
+    return cmocka_run_group_tests_name("external-provisioner/sources", tests, NULL, NULL);
+}

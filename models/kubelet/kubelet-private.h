@@ -163,6 +163,7 @@ struct Kubelet {
     /* Volumes were found on the disk, and since then the Node has not been read (KVM-64), the populator has not been through. */
     gboolean awaits_node;
     gboolean awaits_populator;
+    gboolean knows_pods; /* a restarted one does only after its first look */
 
     /* From here on NULL or empty until the first pod arrives. */
     Informer *drivers;      /* CSIDriver objects */

@@ -104,6 +104,7 @@ reconstruct_volumes(Kubelet *self)
 void
 reconstruct_sources_ready(Kubelet *self)
 {
+    self->knows_pods = TRUE;
     if (!self->awaits_populator)
         return;
     for (unsigned i = 0; i < self->workers->len; i++) {
@@ -133,7 +134,7 @@ progressed(Kubelet *self)
 void
 reconstruct_populated(Kubelet *self)
 {
-    if (!self->awaits_populator)
+    if (!self->awaits_populator || !self->knows_pods) /* KVM-33: passes before that do not count */
         return;
     self->awaits_populator = FALSE;
     progressed(self);

@@ -32,9 +32,9 @@ all_calls_take_time(World *world, CsiModelledOptions *options)
 
 /* Pod "p" on node "a" with volume "v", which is attached. */
 static World *
-new_world(void)
+new_world(gboolean polling)
 {
-    WorldOptions options = {.seed = 7, .driver = all_calls_take_time};
+    WorldOptions options = {.seed = 7, .driver = all_calls_take_time, .polling = polling};
     World *world = world_new(&options);
 
     node_world_add_volume(world, "v", "csi");
@@ -144,10 +144,10 @@ delete_pod(World *world, Meanwhile how)
 }
 
 static void
-tell_case(unsigned i)
+tell_case(unsigned i, gboolean polling)
 {
     Awaited awaited;
-    g_autoptr(World) world = new_world();
+    g_autoptr(World) world = new_world(polling);
     gboolean on_the_way_back = cases[i].dies_at == CSI_NODE_UNPUBLISH_VOLUME ||
                                cases[i].dies_at == CSI_NODE_UNSTAGE_VOLUME;
     const char *node = world_intern(world, "a"), *volume = world_intern(world, "v");
@@ -179,7 +179,8 @@ it_dies_and_comes_back(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         print_message("%s\n", cases[i].title);
-        tell_case(i);
+        tell_case(i, FALSE);
+        tell_case(i, TRUE);
     }
 }
 
@@ -194,7 +195,7 @@ refused_but_there(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(refusals); i++) {
-        g_autoptr(World) world = new_world();
+        g_autoptr(World) world = new_world(FALSE);
         const char *node = world_intern(world, "a"), *volume = world_intern(world, "v");
         run_for(world, 20 * SIM_SECOND);
         crash(world);
@@ -222,7 +223,7 @@ refuse_reading_node(void *data, const ApiRequest *request, GString *message)
 static void
 waits_for_its_node(void **state)
 {
-    g_autoptr(World) world = new_world();
+    g_autoptr(World) world = new_world(FALSE);
 
     (void)state;
     run_for(world, 20 * SIM_SECOND);
@@ -245,7 +246,7 @@ static void
 dies_twice(void **state)
 {
     Awaited awaited;
-    g_autoptr(World) world = new_world();
+    g_autoptr(World) world = new_world(FALSE);
 
     (void)state;
     run_for(world, 20 * SIM_SECOND);

@@ -6,7 +6,6 @@
 
 /* Within the API server: the rules of writes (admission.c) and the ways out to watches (watch.c). */
 
-Objects *api_server_objects(const ApiServer *self);
 SimTime api_server_now(const ApiServer *self);
 gboolean api_server_keeps_requests(const ApiServer *self); /* API-132 */
 gboolean api_server_chooses_defaults(const ApiServer *self); /* API-121 */

@@ -92,6 +92,7 @@ const Object *api_server_get(const ApiServer *self, const ObjectKey *key);
 /* Live objects of a kind are found by walking slots 0 .. objects_n_keys() - 1. */
 unsigned api_server_count(const ApiServer *self, ObjectKind kind);
 uint64_t api_server_resource_version(const ApiServer *self);
+Objects *api_server_objects(const ApiServer *self); /* (borrowed): whose strings and keys it uses */
 uint64_t api_server_n_requests(const ApiServer *self, ApiVerb verb);
 
 typedef enum {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "event-recorder.h"
 
+#include "event-correlator.h"
+
 #define QUEUE_MAX 1000 /* CGO-70: more are dropped */
 #define KNOWN_MIN 64
 
@@ -17,7 +19,7 @@ typedef struct {
     GList link; /* in the queue */
 } QueuedEvent;
 
-/* An event that was written before: its place in the API server, found by the hash of its identity. */
+/* An event that was written before: its place in the API server, found by the hash of the object. */
 typedef struct {
     uint32_t hash;
     uint32_t index; /* + 1; 0: free */
@@ -32,7 +34,10 @@ struct EventRecorder {
     EventStyle style;
     KnownEvent *known; /* with open addressing */
     unsigned n_known, known_size;
-    GQueue queue; /* of QueuedEvent; the head is being sent when busy */
+    EventCorrelator *correlator; /* NULL: there are many events about no object yet */
+    GQueue queue;                /* of QueuedEvent; the head is being sent when busy */
+    ApiEvent head;               /* as it is written, */
+    unsigned head_index;         /* and over which; API_NEW_EVENT: none */
     gboolean busy, dead;
     SimTime free_at;  /* when the sender has the answer to what it wrote last */
     SimEventId write; /* under way, and when it leaves the client */
@@ -40,56 +45,87 @@ struct EventRecorder {
     unsigned n_refs; /* one of the owner, one of a send under way */
 };
 
+/* Of the object, so that all that was written about it is found by one walk. */
 static uint32_t
-identity_hash(const QueuedEvent *event, EventStyle style)
+subject_hash(const QueuedEvent *event)
 {
-    uint64_t hash = sim_hash_combine(event->involved->hash, event->uid.low + event->version);
+    return (uint32_t)sim_hash_combine(event->involved->hash, event->uid.low + event->version);
+}
 
-    hash = sim_hash_combine(hash, sim_hash_string(event->reason));
-    if (style == EVENTS_CORE)
-        hash = sim_hash_combine(
-            hash, (uint64_t)(uintptr_t)event->message); /* a place only: decides no order */
-    return (uint32_t)hash;
+static gboolean
+is_about(const ApiEvent *a, const QueuedEvent *b)
+{
+    return a->involved == b->involved && object_uid_equal(a->involved_uid, b->uid) &&
+           a->involved_version == b->version;
 }
 
 static gboolean
 is_same(const EventRecorder *self, const ApiEvent *a, const QueuedEvent *b)
 {
-    return a->involved == b->involved && object_uid_equal(a->involved_uid, b->uid) &&
-           a->involved_version == b->version && g_str_equal(a->reason, b->reason) &&
-           g_str_equal(a->type, b->type) && (self->style == EVENTS_NEW || a->message == b->message);
+    return (self->style == EVENTS_NEW || a->message == b->message) &&
+           g_str_equal(a->reason, b->reason) && g_str_equal(a->type, b->type);
 }
 
-/* Where the event is among the known, or would go. */
-static KnownEvent *
-known_place(const EventRecorder *self, const QueuedEvent *event)
+/* Which event @queued repeats, API_NEW_EVENT: none; and how often one about its object was written. */
+static unsigned
+look_back(const EventRecorder *self, const QueuedEvent *queued, unsigned *n_written)
 {
-    unsigned mask = self->known_size - 1;
-    unsigned place = event->hash & mask;
+    unsigned mask = self->known_size - 1, found = API_NEW_EVENT;
+    const KnownEvent *known;
 
-    while (self->known[place].index != 0 &&
-           (self->known[place].hash != event->hash ||
-            !is_same(self, api_server_event(self->api, self->known[place].index - 1), event)))
-        place = (place + 1) & mask;
-    return &self->known[place];
+    *n_written = 0;
+    for (unsigned i = queued->hash & mask; (known = &self->known[i])->index != 0;
+         i = (i + 1) & mask) {
+        if (known->hash != queued->hash)
+            continue;
+        const ApiEvent *event = api_server_event(self->api, known->index - 1);
+        if (!is_about(event, queued))
+            continue;
+        *n_written += event->count;
+        if (is_same(self, event, queued))
+            found = known->index - 1;
+    }
+    return found;
 }
 
 static void
-grow_known(EventRecorder *self)
+list_known(const EventRecorder *self, const QueuedEvent *queued, GArray *list)
 {
+    unsigned mask = self->known_size - 1;
+
+    for (unsigned i = queued->hash & mask; self->known[i].index != 0; i = (i + 1) & mask) {
+        unsigned index = self->known[i].index - 1;
+        if (self->known[i].hash == queued->hash &&
+            is_about(api_server_event(self->api, index), queued))
+            g_array_append_val(list, index);
+    }
+}
+
+static void
+put_known(EventRecorder *self, KnownEvent event)
+{
+    unsigned mask = self->known_size - 1;
+    unsigned place = event.hash & mask;
+
+    while (self->known[place].index != 0)
+        place = (place + 1) & mask;
+    self->known[place] = event;
+}
+
+static void
+add_known(EventRecorder *self, KnownEvent event)
+{
+    put_known(self, event);
+    if (++self->n_known * 2 <= self->known_size)
+        return;
+
     g_autofree KnownEvent *old = self->known;
     unsigned old_size = self->known_size;
-
     self->known_size *= 2;
     self->known = g_new0(KnownEvent, self->known_size);
-    for (unsigned i = 0; i < old_size; i++) {
-        unsigned place = old[i].hash & (self->known_size - 1);
-        if (old[i].index == 0)
-            continue;
-        while (self->known[place].index != 0)
-            place = (place + 1) & (self->known_size - 1);
-        self->known[place] = old[i];
-    }
+    for (unsigned i = 0; i < old_size; i++)
+        if (old[i].index != 0)
+            put_known(self, old[i]);
 }
 
 EventRecorder *
@@ -125,6 +161,7 @@ event_recorder_unref(EventRecorder *self)
         return;
     while (self->queue.length > 0)
         drop_head(self);
+    event_correlator_free(self->correlator);
     g_free(self->known);
     g_free(self);
 }
@@ -156,11 +193,10 @@ recorder_written(void *data, unsigned index, SimTime responds_at)
 
     if (!self->dead) {
         const QueuedEvent *queued = g_queue_peek_head(&self->queue);
-        KnownEvent *known = known_place(self, queued);
-        if (known->index == 0) {
-            *known = (KnownEvent){queued->hash, index + 1};
-            if (++self->n_known * 2 > self->known_size)
-                grow_known(self);
+        if (self->head_index == API_NEW_EVENT) {
+            add_known(self, (KnownEvent){queued->hash, index + 1});
+            if (self->correlator != NULL)
+                event_correlator_written(self->correlator, &self->head, index);
         }
         drop_head(self);
         self->free_at = responds_at;
@@ -175,24 +211,9 @@ recorder_written(void *data, unsigned index, SimTime responds_at)
 static void
 recorder_send(EventRecorder *self, SimTime leaves_at)
 {
-    const QueuedEvent *queued = g_queue_peek_head(&self->queue);
-    unsigned index = known_place(self, queued)->index;
-    const ApiEvent *known = index == 0 ? NULL : api_server_event(self->api, index - 1);
     ApiEventWrite write = {
-        .event =
-            {
-                    .involved = queued->involved,
-                    .involved_uid = queued->uid,
-                    .involved_version = queued->version,
-                    .type = queued->type,
-                    .reason = queued->reason,
-                    .message = queued->message,
-                    .source = self->source,
-                    .first_at = known == NULL ? queued->at : known->first_at,
-                    .last_at = queued->at,
-                    .count = known == NULL ? 1 : known->count + 1,
-                    },
-        .index = known == NULL ? API_NEW_EVENT : index - 1,
+        .event = self->head,
+        .index = self->head_index,
         .client_hash = api_client_hash(self->client),
         .arrives_at = leaves_at,
         .written = recorder_written,
@@ -222,13 +243,44 @@ static const SimEventType reserve_event = {
     .free_data = recorder_drop,
 };
 
-/* A series counts its third and later repeats silently: they take no token (API-171). */
+/* CGO-71. Returns: whether the correlator lets it through */
 static gboolean
-is_silent(const EventRecorder *self, const QueuedEvent *queued)
+correlate(EventRecorder *self, const QueuedEvent *queued)
 {
-    unsigned index = self->style == EVENTS_NEW ? known_place(self, queued)->index : 0;
+    g_autoptr(GArray) known = g_array_new(FALSE, FALSE, sizeof(unsigned));
 
-    return index != 0 && api_server_event(self->api, index - 1)->count >= 2;
+    if (self->correlator == NULL)
+        self->correlator = event_correlator_new(self->sim, self->api);
+    list_known(self, queued, known);
+    return event_correlator_judge(self->correlator, &self->head, &self->head_index,
+                                  (const unsigned *)known->data, known->len);
+}
+
+/* Makes the head of the queue what is written. Returns: whether it is: a series counts its third and later repeats silently, so
+ * they take no token (API-171), and of many events about one object some are dropped (CGO-74). */
+static gboolean
+prepare_head(EventRecorder *self)
+{
+    const QueuedEvent *queued = g_queue_peek_head(&self->queue);
+    unsigned n_written, index = look_back(self, queued, &n_written);
+    const ApiEvent *known = index == API_NEW_EVENT ? NULL : api_server_event(self->api, index);
+
+    if (self->style == EVENTS_NEW && known != NULL && known->count >= 2)
+        return FALSE;
+    self->head_index = index;
+    self->head = (ApiEvent){
+        .involved = queued->involved,
+        .involved_uid = queued->uid,
+        .involved_version = queued->version,
+        .type = queued->type,
+        .reason = queued->reason,
+        .message = queued->message,
+        .source = self->source,
+        .first_at = known == NULL ? queued->at : known->first_at,
+        .last_at = queued->at,
+        .count = known == NULL ? 1 : known->count + 1,
+    };
+    return self->style == EVENTS_NEW || n_written < EVENTS_MANY || correlate(self, queued);
 }
 
 /* The next one takes its token only when the last one is answered (CGO-70). Where there are no tokens, all that happens until
@@ -239,7 +291,7 @@ send_next(EventRecorder *self)
     const QueuedEvent *queued;
 
     while (!self->busy && (queued = g_queue_peek_head(&self->queue)) != NULL) {
-        if (is_silent(self, queued)) {
+        if (!prepare_head(self)) {
             drop_head(self);
             continue;
         }
@@ -278,7 +330,7 @@ event_recorder_record(EventRecorder *self,
         .at = sim_now(self->sim),
         .cause = cause,
     };
-    queued->hash = identity_hash(queued, self->style);
+    queued->hash = subject_hash(queued);
     queued->link.data = queued;
     g_queue_push_tail_link(&self->queue, &queued->link);
     send_next(self);

@@ -426,17 +426,134 @@ one_sender_writes_one_after_the_other(void **state)
     api_client_free(client);
 }
 
+/* ---- Many events about one object ---- */
+
+/* @n events, @period apart. @message: with %u, which numbers them from @from on */
+typedef struct {
+    unsigned n;
+    SimTime pause, period; /* before the first, after each */
+    const char *type, *message;
+    unsigned from;
+} Series;
+
+typedef struct {
+    const char *what;
+    const char *last; /* of the events as they were written first: its count and message */
+    unsigned n_writes, n_events;
+    Series series[2];
+} CorrelatorCase;
+
+#define NORMAL "Normal"
+#define WARNING "Warning"
+
+#define EVERY_15_S 15 * SIM_SECOND
+
+/* clang-format off */
+static const CorrelatorCase correlator_cases[] = {
+    {"the tenth message and all after it are combined, as recorded in 07",
+     "11 (combined from similar events): pod 20", 20, 10,
+     {{20, 0, EVERY_15_S, NORMAL, "pod %u", 1}}},
+    {"nine are not", "1 pod 9", 9, 9,
+     {{9, 0, SIM_SECOND, NORMAL, "pod %u", 1}}},
+    {"nor is one message, however often it comes", "20 pod", 20, 1,
+     {{20, 0, SIM_SECOND, NORMAL, "pod", 0}}},
+    {"nor are those of other types", "1 pod 18", 18, 18,
+     {{9, 0, SIM_SECOND, NORMAL, "pod %u", 1}, {9, 0, SIM_SECOND, WARNING, "pod %u", 10}}},
+    {"ten minutes after the last it begins anew", "1 pod 18", 18, 18,
+     {{9, 0, SIM_SECOND, NORMAL, "pod %u", 1},
+      {9, 10 * SIM_MINUTE, SIM_SECOND, NORMAL, "pod %u", 10}}},
+    {"but not before", "1 (combined from similar events): pod 10", 10, 10,
+     {{9, 0, SIM_SECOND, NORMAL, "pod %u", 1},
+      {1, 9 * SIM_MINUTE, SIM_SECOND, NORMAL, "pod %u", 10}}},
+    {"of what a waiting claim tells every 15 s, 26 are written (CGO-76)", "26 wait", 26, 1,
+     {{27, 0, EVERY_15_S, NORMAL, "wait", 0}}},
+    {"then one in five minutes, which tells of all between", "241 wait", 26 + 11, 1,
+     {{241, 0, EVERY_15_S, NORMAL, "wait", 0}}},
+    {"each type has its own budget", "25 fail", 50, 2,
+     {{30, 0, SIM_SECOND, NORMAL, "wait", 0}, {30, 0, SIM_SECOND, WARNING, "fail", 0}}},
+    {"what was dropped the first time is counted the second", "2 other", 26, 2,
+     {{25, 0, SIM_SECOND, NORMAL, "wait", 0}, {2, 0, 5 * SIM_MINUTE, NORMAL, "other", 0}}},
+};
+/* clang-format on */
+
+static void
+nothing(Sim *sim, void *data)
+{
+    (void)sim, (void)data;
+}
+
+static void
+pass_time(World *world, SimTime delay)
+{
+    static const SimEventType event = {.name = "test/time passes", .fire = nothing};
+
+    sim_after(world->sim, delay, &event, NULL, WAIT_NONE);
+    sim_run_until(world->sim, sim_now(world->sim) + delay);
+}
+
+static void
+record_series(World *world, EventRecorder *recorder, const Object *object, const Series *series)
+{
+    pass_time(world, series->pause);
+    for (unsigned i = 0; i < series->n; i++) {
+        g_autoptr(GString) text = g_string_new(series->message);
+        g_autofree char *number = g_strdup_printf("%u", series->from + i);
+        g_string_replace(text, "%u", number, 0);
+        event_recorder_record(recorder, object, series->type, "Test",
+                              strings_intern(objects_strings(world->objects), text->str));
+        pass_time(world, series->period);
+    }
+}
+
+/* CGO-71 to CGO-74. Beside it another object's events, which count for themselves. */
+static void
+many_events_about_one_object(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(correlator_cases); i++) {
+        const CorrelatorCase *row = &correlator_cases[i];
+        void *own;
+        setup(&own);
+        World *world = own;
+        const Object *object = create(world, "a", "slow"), *other = create(world, "b", "slow");
+        ApiClient *client = api_client_new(world->process, "test", 0, 0);
+        EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_CORE);
+        uint64_t before = api_server_resource_version(world->api);
+
+        print_message("%s\n", row->what);
+        for (unsigned k = 0; k < G_N_ELEMENTS(row->series); k++)
+            record_series(world, recorder, object, &row->series[k]);
+        const ApiEvent *last = api_server_event(world->api, api_server_n_events(world->api) - 1);
+        g_autofree char *text = g_strdup_printf("%u %s", last->count, last->message);
+        assert_string_equal(text, row->last);
+        assert_int_equal(api_server_n_events(world->api), row->n_events);
+        assert_int_equal(api_server_resource_version(world->api) - before, row->n_writes);
+        record(world, recorder, other, "pod");
+        pass_time(world, SIM_SECOND);
+        assert_int_equal(api_server_n_events(world->api), row->n_events + 1);
+        event_recorder_free(recorder);
+        api_client_free(client);
+        teardown(&own);
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(keys_are_given_once_at_a_time),  TEST(of_two_delays_the_earlier_stays),
-        TEST(failures_double_the_wait),       TEST(mass_failures_share_a_bucket),
-        TEST(requests_wait_for_their_tokens), TEST(the_dead_get_no_replies),
-        TEST(informers_follow_and_index),     TEST(repeats_become_counts),
-        TEST(series_are_written_twice),       TEST(one_sender_writes_one_after_the_other),
+        TEST(keys_are_given_once_at_a_time),
+        TEST(of_two_delays_the_earlier_stays),
+        TEST(failures_double_the_wait),
+        TEST(mass_failures_share_a_bucket),
+        TEST(requests_wait_for_their_tokens),
+        TEST(the_dead_get_no_replies),
+        TEST(informers_follow_and_index),
+        TEST(repeats_become_counts),
+        TEST(series_are_written_twice),
+        TEST(one_sender_writes_one_after_the_other),
+        cmocka_unit_test(many_events_about_one_object),
     };
 
     return cmocka_run_group_tests_name("client", tests, NULL, NULL);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "event-correlator.h"
+
+#include "sim/random.h"
+
+#define MESSAGES_MAX 10 /* CGO-72: from so many different messages on they are combined, */
+#define GROUP_LASTS (600 * SIM_SECOND)   /* unless the last one is older */
+#define BUDGET 25                        /* CGO-74: events about an object at once, */
+#define BUDGET_PERIOD (300 * SIM_SECOND) /* then one in so long */
+#define COMBINED "(combined from similar events): "
+
+/* Events that differ in their messages only. */
+typedef struct {
+    const char *type, *reason;
+    const char *messages[MESSAGES_MAX];
+    unsigned n_messages;
+    SimTime last_at;
+    unsigned index; /* of the combined event; API_NEW_EVENT: not written yet */
+} Group;
+
+/* The bucket of an object's events of one type: full again at @full_at. */
+typedef struct {
+    const char *type;
+    SimTime full_at;
+} Budget;
+
+/* Occurrences that were dropped since the event was last written. */
+typedef struct {
+    const char *type, *reason;
+    const char *message; /* NULL: of the combined event */
+    uint32_t count;
+    SimTime first_at;
+} Dropped;
+
+/* An object about which there are many events. */
+typedef struct {
+    ObjectUid uid;
+    GArray *groups, *budgets, *dropped;
+    uint64_t n_draws;
+} Subject;
+
+struct EventCorrelator {
+    ApiServer *api;
+    SimStream stream;
+    GHashTable *subjects; /* ObjectKey -> Subject */
+};
+
+static void
+subject_free(void *data)
+{
+    Subject *subject = data;
+
+    g_array_unref(subject->groups);
+    g_array_unref(subject->budgets);
+    g_array_unref(subject->dropped);
+    g_free(subject);
+}
+
+EventCorrelator *
+event_correlator_new(Sim *sim, ApiServer *api)
+{
+    EventCorrelator *self = g_new0(EventCorrelator, 1);
+
+    self->api = api;
+    self->stream = sim_stream(sim, "client/event correlator");
+    self->subjects = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, subject_free);
+    return self;
+}
+
+void
+event_correlator_free(EventCorrelator *self)
+{
+    if (self == NULL)
+        return;
+    g_hash_table_unref(self->subjects);
+    g_free(self);
+}
+
+/* ---- What is known of an object ---- */
+
+static Group *
+find_group(const Subject *subject, const ApiEvent *event)
+{
+    for (unsigned i = 0; i < subject->groups->len; i++) {
+        Group *group = &g_array_index(subject->groups, Group, i);
+        if (g_str_equal(group->reason, event->reason) && g_str_equal(group->type, event->type))
+            return group;
+    }
+    Group group = {.type = event->type, .reason = event->reason, .index = API_NEW_EVENT};
+    g_array_append_val(subject->groups, group);
+    return &g_array_index(subject->groups, Group, subject->groups->len - 1);
+}
+
+static void
+group_add(Group *group, const char *message, SimTime at)
+{
+    if (at - group->last_at > GROUP_LASTS)
+        group->n_messages = 0;
+    group->last_at = at;
+    for (unsigned i = 0; i < group->n_messages; i++)
+        if (group->messages[i] == message)
+            return;
+    group->messages[group->n_messages++] = message;
+}
+
+/* Returns: whether the bucket has a token, which is taken then. It never holds more than it did at first. */
+static gboolean
+spend(const Subject *subject, const char *type, SimTime at)
+{
+    Budget *budget = NULL;
+
+    for (unsigned i = 0; budget == NULL && i < subject->budgets->len; i++)
+        if (g_str_equal(g_array_index(subject->budgets, Budget, i).type, type))
+            budget = &g_array_index(subject->budgets, Budget, i);
+    if (budget == NULL) {
+        Budget full = {type, at};
+        g_array_append_val(subject->budgets, full);
+        budget = &g_array_index(subject->budgets, Budget, subject->budgets->len - 1);
+    }
+    SimTime full_at = MAX(budget->full_at, at) + BUDGET_PERIOD;
+    if (full_at - at > BUDGET * BUDGET_PERIOD)
+        return FALSE;
+    budget->full_at = full_at;
+    return TRUE;
+}
+
+/* An occurrence of an event that was written. */
+typedef struct {
+    const ApiEvent *event;
+    SimTime at;
+} Occurrence;
+
+static int
+compare_occurrences(const void *a, const void *b)
+{
+    const Occurrence *x = a, *y = b;
+
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Of a repeated event only the first and the last instant are stored; the others lie evenly between. */
+static void
+add_occurrences(GArray *occurrences, const ApiEvent *event)
+{
+    for (uint32_t i = 0; i < event->count; i++) {
+        SimTime passed = event->last_at - event->first_at;
+        Occurrence occurrence = {event,
+                                 event->first_at + (i == 0 ? 0 : passed * i / (event->count - 1))};
+        g_array_append_val(occurrences, occurrence);
+    }
+}
+
+static Subject *
+subject_new(const EventCorrelator *self, ObjectUid uid, const unsigned *known, unsigned n_known)
+{
+    g_autoptr(GArray) occurrences = g_array_new(FALSE, FALSE, sizeof(Occurrence));
+    Subject *subject = g_new0(Subject, 1);
+
+    subject->uid = uid;
+    subject->groups = g_array_new(FALSE, FALSE, sizeof(Group));
+    subject->budgets = g_array_new(FALSE, FALSE, sizeof(Budget));
+    subject->dropped = g_array_new(FALSE, FALSE, sizeof(Dropped));
+    for (unsigned i = 0; i < n_known; i++)
+        add_occurrences(occurrences, api_server_event(self->api, known[i]));
+    g_array_sort(occurrences, compare_occurrences);
+    for (unsigned i = 0; i < occurrences->len; i++) {
+        const Occurrence *occurrence = &g_array_index(occurrences, Occurrence, i);
+        Group *group = find_group(subject, occurrence->event);
+        group_add(group, occurrence->event->message, occurrence->at);
+        group->n_messages = MIN(group->n_messages, MESSAGES_MAX - 1);
+        spend(subject, occurrence->event->type, occurrence->at);
+    }
+    return subject;
+}
+
+static Subject *
+find_subject(EventCorrelator *self, const ApiEvent *event, const unsigned *known, unsigned n_known)
+{
+    Subject *subject = g_hash_table_lookup(self->subjects, event->involved);
+
+    if (subject == NULL || !object_uid_equal(subject->uid, event->involved_uid)) {
+        subject = subject_new(self, event->involved_uid, known, n_known);
+        g_hash_table_replace(self->subjects, (void *)event->involved, subject);
+    }
+    return subject;
+}
+
+/* ---- Judging ---- */
+
+/* CGO-72. Returns: whether @event is now the combined one. Then one message is forgotten, any: the set never grows, and is full
+ * again with the next that is not in it. */
+static gboolean
+combine(const EventCorrelator *self, Subject *subject, ApiEvent *event, unsigned *index)
+{
+    Group *group = find_group(subject, event);
+
+    group_add(group, event->message, event->last_at);
+    if (group->n_messages < MESSAGES_MAX)
+        return FALSE;
+    unsigned any = (unsigned)sim_random_below(self->stream, event->involved->hash,
+                                              subject->n_draws++, MESSAGES_MAX);
+    group->messages[any] = group->messages[--group->n_messages];
+    event->message = strings_internf(objects_strings(api_server_objects(self->api)), COMBINED "%s",
+                                     event->message);
+    *index = group->index;
+    return TRUE;
+}
+
+static void
+count_occurrence(const EventCorrelator *self, ApiEvent *event, unsigned index)
+{
+    const ApiEvent *known = index == API_NEW_EVENT ? NULL : api_server_event(self->api, index);
+
+    event->count = known == NULL ? 1 : known->count + 1;
+    event->first_at = known == NULL ? event->last_at : known->first_at;
+}
+
+static Dropped *
+find_dropped(const Subject *subject, const ApiEvent *event, const char *message)
+{
+    for (unsigned i = 0; i < subject->dropped->len; i++) {
+        Dropped *dropped = &g_array_index(subject->dropped, Dropped, i);
+        if (dropped->message == message && g_str_equal(dropped->reason, event->reason) &&
+            g_str_equal(dropped->type, event->type))
+            return dropped;
+    }
+    Dropped dropped = {.type = event->type,
+                       .reason = event->reason,
+                       .message = message,
+                       .first_at = event->last_at};
+    g_array_append_val(subject->dropped, dropped);
+    return &g_array_index(subject->dropped, Dropped, subject->dropped->len - 1);
+}
+
+gboolean
+event_correlator_judge(EventCorrelator *self,
+                       ApiEvent *event,
+                       unsigned *index,
+                       const unsigned *known,
+                       unsigned n_known)
+{
+    Subject *subject = find_subject(self, event, known, n_known);
+    const char *message = event->message;
+
+    if (combine(self, subject, event, index))
+        message = NULL;
+    count_occurrence(self, event, *index);
+    Dropped *dropped = find_dropped(subject, event, message);
+    if (!spend(subject, event->type, event->last_at)) {
+        dropped->count++;
+        return FALSE;
+    }
+    if (event->count == 1 && dropped->count > 0)
+        event->first_at = dropped->first_at;
+    event->count += dropped->count;
+    *dropped = g_array_index(subject->dropped, Dropped, subject->dropped->len - 1);
+    g_array_set_size(subject->dropped, subject->dropped->len - 1);
+    return TRUE;
+}
+
+void
+event_correlator_written(EventCorrelator *self, const ApiEvent *event, unsigned index)
+{
+    Subject *subject = g_hash_table_lookup(self->subjects, event->involved);
+
+    if (subject != NULL && object_uid_equal(subject->uid, event->involved_uid) &&
+        g_str_has_prefix(event->message, COMBINED))
+        find_group(subject, event)->index = index;
+}

@@ -133,6 +133,27 @@ static const FieldType priority_type = {
     .over = priority_over,
 };
 
+static const char *const preemption_policies[] = {"PreemptLowerPriority", "Never", NULL};
+
+/* The default is written by admission, too. */
+static json_t *
+preemption_policy_over(const void *field, const json_t *manifest)
+{
+    uint32_t policy = *(const uint32_t *)field;
+
+    return policy == PREEMPT_LOWER_PRIORITY && manifest == NULL
+               ? NULL
+               : json_string(preemption_policies[policy]);
+}
+
+static const FieldType preemption_policy_type = {
+    .name = "preemption policy",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .over = preemption_policy_over,
+    .words = preemption_policies,
+};
+
 static void
 names_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -451,6 +472,7 @@ static const Field pod_spec_fields[] = {
     FIELD("restartPolicy", restart_policy_type, PodSpec, restart_policy, FIELD_SPEC),
     FIELD("terminationGracePeriodSeconds", grace_type, PodSpec, grace_s, FIELD_SPEC),
     FIELD("priority", priority_type, PodSpec, priority, FIELD_SPEC),
+    FIELD("preemptionPolicy", preemption_policy_type, PodSpec, preemption_policy, FIELD_SPEC),
     FIELDS_END,
 };
 
@@ -475,7 +497,6 @@ static const char *const pod_spec_ignored[] = {
     "nodeName",
     "os",
     "overhead",
-    "preemptionPolicy",
     "priorityClassName",
     "readinessGates",
     "resourceClaims",
@@ -732,6 +753,20 @@ overhead_parse(ApiParser *parser, const json_t *spec_json, Requests *overhead)
     api_parser_leave(parser, length);
 }
 
+/* Admission writes the value of the class into the pod. Two classes are in every cluster; others are not read. */
+static void
+read_priority_class(const json_t *value, PodSpec *spec)
+{
+    const char *name = json_string_value(json_object_get(value, "priorityClassName"));
+
+    if (name == NULL || json_object_get(value, "priority") != NULL)
+        return;
+    if (strcmp(name, "system-cluster-critical") == 0)
+        spec->priority = 2000000000;
+    else if (strcmp(name, "system-node-critical") == 0)
+        spec->priority = 2000001000;
+}
+
 static void
 pod_spec_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -744,6 +779,7 @@ pod_spec_parse(ApiParser *parser, const json_t *value, void *field)
     if (json_is_object(value)) {
         containers_parse(parser, value, "initContainers", spec, &sums);
         containers_parse(parser, value, "containers", spec, &sums);
+        read_priority_class(value, spec);
         overhead_parse(parser, value, &overhead);
     }
     Requests total = requests_sum(requests_max(sums.running, sums.init), overhead);

@@ -62,6 +62,11 @@ typedef struct {
     const char *name, *image; /* interned */
 } PodContainer;
 
+typedef enum {
+    PREEMPT_LOWER_PRIORITY,
+    PREEMPT_NEVER,
+} PreemptionPolicy;
+
 /* What a pod's template says and the pod's life does not change. Shared by all pods of a template. */
 typedef struct {
     unsigned n_refs;
@@ -73,6 +78,7 @@ typedef struct {
     PodContainer *containers;   /* owned: spec.containers, for the kubelet's events; NULL: not told */
     int32_t grace_s;            /* terminationGracePeriodSeconds, default 30 */
     int32_t priority;
+    uint32_t preemption_policy; /* PreemptionPolicy */
     StringMap *node_selector;
     NodeSelector *required_nodes;  /* nodeAffinity.requiredDuringScheduling...; NULL: none */
     NodeSelector *preferred_nodes; /* terms with weights */

@@ -97,6 +97,7 @@ attempt_wake(const Attempt *attempt)
 
 typedef struct {
     const char *reason, *message;
+    const char *nominated_node; /* NULL: none */
     SimTime now;
 } ConditionEdit;
 
@@ -113,8 +114,10 @@ edit_set_unschedulable(Object *object, const void *arg)
     const ConditionEdit *edit = arg;
     Pod *pod = POD(object);
 
-    if (is_unschedulable_already(pod, edit->reason, edit->message))
+    if (is_unschedulable_already(pod, edit->reason, edit->message) &&
+        pod->nominated_node == edit->nominated_node)
         return FALSE;
+    pod->nominated_node = edit->nominated_node;
     if (pod->scheduled.status != CONDITION_FALSE)
         pod->scheduled.changed_at = edit->now;
     pod->scheduled.status = CONDITION_FALSE;
@@ -144,11 +147,14 @@ decide_tell_failure(const void *data, Plan *plan)
 
     (void)data;
     plan_because(plan, "SCH-80");
+    const char *nominated =
+        attempt->keeps_nomination ? attempt->pod->nominated_node : attempt->nominated;
     plan_failed_scheduling(plan, attempt->pod, attempt->failure);
-    if (is_unschedulable_already(attempt->pod, attempt->reason, attempt->failure))
+    if (is_unschedulable_already(attempt->pod, attempt->reason, attempt->failure) &&
+        attempt->pod->nominated_node == nominated)
         return;
     ConditionEdit *edit = plan_new_arg(plan, ConditionEdit);
-    *edit = (ConditionEdit){attempt->reason, attempt->failure, plan_now(plan)};
+    *edit = (ConditionEdit){attempt->reason, attempt->failure, nominated, plan_now(plan)};
     plan_patch_status(plan, attempt->pod->meta.key, edit_set_unschedulable, edit, PLAN_GO_ON);
 }
 
@@ -322,6 +328,48 @@ plan_choices(const Scheduler *self, Plan *plan)
     }
 }
 
+static gboolean
+edit_set_disrupted(Object *object, const void *arg)
+{
+    const ConditionEdit *edit = arg;
+    PodCondition *condition = &POD(object)->disruption;
+
+    if (condition->status == CONDITION_TRUE && condition->reason == edit->reason)
+        return FALSE;
+    *condition = (PodCondition){
+        .reason = edit->reason,
+        .message = edit->message,
+        .changed_at = edit->now,
+        .status = CONDITION_TRUE,
+    };
+    return TRUE;
+}
+
+/* SCH-114: those who have to leave are told why, and deleted, one after the other. Who is gone already is as good. */
+static void
+plan_preemption(const Scheduler *self, Plan *plan, const CycleResult *result)
+{
+    const Attempt *attempt = plan_operation(plan);
+    char uid[OBJECT_UID_BUFFER];
+
+    for (unsigned i = 0; result->victims != NULL && i < result->victims->len; i++) {
+        const Object *victim = result->victims->pdata[i];
+        ConditionEdit *edit = plan_new_arg(plan, ConditionEdit);
+        plan_because(plan, "SCH-114");
+        *edit = (ConditionEdit){
+            .reason = strings_intern(self->base.strings, "PreemptionByScheduler"),
+            .message = strings_intern(self->base.strings,
+                                      "default-scheduler: preempting to accommodate a higher "
+                                      "priority pod"),
+            .now = plan_now(plan),
+        };
+        plan_patch_status(plan, victim->key, edit_set_disrupted, edit, PLAN_GO_ON);
+        plan_delete(plan, victim->key, (ObjectUid){0}, -1, PLAN_GO_ON);
+        plan_event(plan, victim, "Normal", "Preempted", "Preempted by pod %s on node %s",
+                   object_uid_format(attempt->pod->meta.uid, uid), result->nominated);
+    }
+}
+
 /* SCH-50: decided at the instant of the pop; the cycle takes its time, and then it counts. */
 static void
 decide_node(const void *data, Plan *plan)
@@ -348,6 +396,8 @@ decide_node(const void *data, Plan *plan)
     if (outcome->result.node_name != NULL)
         plan_choices(self, plan);
     plan_wait(plan, options_of(self)->cycle_duration, WAIT_THINK);
+    plan_preemption(self, plan, &outcome->result);
+    plan_own(plan, g_steal_pointer(&outcome->result.victims), (GDestroyNotify)g_ptr_array_unref);
     plan_change(plan, &(PlanChange){.what = CHANGE_CYCLE_DONE, .pointer = outcome});
     plan_then(plan, decide_after_cycle);
 }
@@ -409,6 +459,21 @@ scheduler_wake_loop(Scheduler *self)
 
 /* ---- Changes ---- */
 
+/* The node that is kept for a pod that is back in the queue, if there is one. */
+static void
+scheduler_nominate(Scheduler *self, const Attempt *attempt)
+{
+    const Pod *pod = living_pod(informer_get(self->pods, attempt->pod->meta.key));
+
+    if (attempt->keeps_nomination)
+        return;
+    if (pod == NULL || pod->node_name != NULL ||
+        !object_uid_equal(pod->meta.uid, attempt->pod->meta.uid))
+        scheduler_cache_nominate(self->cache, attempt->pod, NULL);
+    else
+        scheduler_cache_nominate(self->cache, pod, attempt->nominated);
+}
+
 static void
 fail(Scheduler *self,
      Attempt *attempt,
@@ -419,6 +484,7 @@ fail(Scheduler *self,
     attempt->failure = message;
     attempt->reason = reason;
     scheduler_put_back(self, attempt, rejected_by);
+    scheduler_nominate(self, attempt); /* SCH-80.4 */
 }
 
 static void
@@ -438,6 +504,7 @@ assume(Scheduler *self, Attempt *attempt)
     g_autofree char *why = NULL;
 
     scheduler_cache_add_pod(self->cache, attempt->pod, attempt->node_name, attempt);
+    scheduler_cache_nominate(self->cache, attempt->pod, NULL);
     why = volume_binder_reserve(&self->binder, choices_of(attempt), attempt->choices->len,
                                 attempt->node_name);
     if (why == NULL) {
@@ -458,6 +525,8 @@ cycle_done(Scheduler *self, const Outcome *outcome)
 
     self->next_start_node += result->n_examined;
     if (result->node_name == NULL) {
+        attempt->nominated = result->nominated;
+        attempt->keeps_nomination = result->keeps_nomination;
         fail(self, attempt, result->message, result->is_error ? "SchedulerError" : "Unschedulable",
              result->plugins);
         return;

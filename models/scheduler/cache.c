@@ -27,6 +27,12 @@ typedef struct {
     GArray *nodes; /* of ClaimOnNode; NULL: none yet */
 } ClaimUse;
 
+/* How many pods on nodes have a priority. */
+typedef struct {
+    int32_t priority;
+    uint32_t n_pods;
+} PriorityCount;
+
 /* What a VolumeAttachment counts as at the moment. */
 typedef struct {
     NodeInfo *node; /* NULL: nothing */
@@ -46,6 +52,8 @@ struct SchedulerCache {
     gboolean order_is_old;
     PodCounts *counts;
     NodeCounts node_counts;
+    GArray *priorities; /* of PriorityCount, the lowest first; those of no pod are taken out */
+    GArray *nominated;  /* of NominatedPod */
     NodeSet special;
     LabelIndex *labels;
     gboolean labels_are_old;
@@ -158,6 +166,14 @@ memo_clear(AskMemo *memo)
         node_set_clear(&memo->refused_by[i]);
 }
 
+static void
+nominated_pod_clear(void *data)
+{
+    NominatedPod *self = data;
+
+    object_unref(&self->pod->meta);
+}
+
 SchedulerCache *
 scheduler_cache_new(const CacheOptions *options)
 {
@@ -172,6 +188,9 @@ scheduler_cache_new(const CacheOptions *options)
         informer_add_index(options->attachments, index_attachments_by_volume);
     self->zones = g_ptr_array_new_with_free_func((GDestroyNotify)zone_free);
     self->order = g_ptr_array_new();
+    self->priorities = g_array_new(FALSE, FALSE, sizeof(PriorityCount));
+    self->nominated = g_array_new(FALSE, FALSE, sizeof(NominatedPod));
+    g_array_set_clear_func(self->nominated, nominated_pod_clear);
     self->labels = label_index_new();
     self->labels_are_old = TRUE;
     self->counts = pod_counts_new();
@@ -187,6 +206,8 @@ scheduler_cache_free(SchedulerCache *self)
     for (unsigned i = 0; i < N_MEMOS; i++)
         memo_clear(&self->memos[i]);
     label_index_free(self->labels);
+    g_array_unref(self->priorities);
+    g_array_unref(self->nominated);
     node_set_clear(&self->special);
     g_ptr_array_unref(self->order);
     g_ptr_array_unref(self->zones);
@@ -716,6 +737,57 @@ count_labels(SchedulerCache *self, const Pod *pod, NodeInfo *node, int change)
     pod_counts_add_pod(self->counts, pod, &node->domains, change);
 }
 
+static void
+count_priority(SchedulerCache *self, int32_t priority, int change)
+{
+    unsigned i = 0;
+
+    while (i < self->priorities->len &&
+           g_array_index(self->priorities, PriorityCount, i).priority < priority)
+        i++;
+    if (i == self->priorities->len ||
+        g_array_index(self->priorities, PriorityCount, i).priority != priority) {
+        PriorityCount count = {.priority = priority};
+        g_array_insert_val(self->priorities, i, count);
+    }
+    PriorityCount *count = &g_array_index(self->priorities, PriorityCount, i);
+    count->n_pods += (uint32_t)change;
+    if (count->n_pods == 0)
+        g_array_remove_index(self->priorities, i);
+}
+
+int32_t
+scheduler_cache_lowest_priority(const SchedulerCache *self)
+{
+    return self->priorities->len == 0 ? INT32_MAX
+                                      : g_array_index(self->priorities, PriorityCount, 0).priority;
+}
+
+void
+scheduler_cache_nominate(SchedulerCache *self, const Pod *pod, const char *node_name)
+{
+    for (unsigned i = 0; i < self->nominated->len; i++) {
+        if (object_uid_equal(g_array_index(self->nominated, NominatedPod, i).pod->meta.uid,
+                             pod->meta.uid)) {
+            g_array_remove_index(self->nominated, i);
+            break;
+        }
+    }
+    if (node_name == NULL)
+        return;
+    NominatedPod nominated = {pod, node_info(self, objects_key(self->options.sources.objects,
+                                                               KIND_NODE, NULL, node_name))};
+    object_ref(&pod->meta);
+    g_array_append_val(self->nominated, nominated);
+}
+
+const NominatedPod *
+scheduler_cache_nominated(const SchedulerCache *self, unsigned *n)
+{
+    *n = self->nominated->len;
+    return (const NominatedPod *)(void *)self->nominated->data;
+}
+
 static CachedPod *
 place_pod(SchedulerCache *self, const Pod *pod, NodeInfo *node, void *attempt)
 {
@@ -735,6 +807,7 @@ place_pod(SchedulerCache *self, const Pod *pod, NodeInfo *node, void *attempt)
     count_requests(self, node, pod->spec, 1);
     use_claims_of_pod(self, pod, node, 1);
     count_labels(self, pod, node, 1);
+    count_priority(self, pod->spec->priority, 1);
     return cached;
 }
 
@@ -749,6 +822,8 @@ replace_pod(SchedulerCache *self, CachedPod *cached, const Pod *pod)
     if (counts_else)
         count_labels(self, before, cached->node, -1);
     if (before->spec != pod->spec) {
+        count_priority(self, before->spec->priority, -1);
+        count_priority(self, pod->spec->priority, 1);
         count_requests(self, cached->node, before->spec, -1);
         count_requests(self, cached->node, pod->spec, 1);
     }
@@ -782,6 +857,7 @@ scheduler_cache_remove_pod(SchedulerCache *self, CachedPod *cached)
     const Pod *pod = cached->pod;
     NodeInfo *node = cached->node;
 
+    count_priority(self, pod->spec->priority, -1);
     count_labels(self, pod, node, -1);
     use_claims_of_pod(self, pod, node, -1);
     count_requests(self, node, pod->spec, -1);

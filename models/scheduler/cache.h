@@ -102,6 +102,19 @@ void scheduler_cache_remove_pod(SchedulerCache *self, CachedPod *cached);
 CachedPod *
 scheduler_cache_find_pod(const SchedulerCache *self, const ObjectKey *key, ObjectUid uid);
 
+/* The lowest priority of a pod on any node; INT32_MAX: there is none. */
+int32_t scheduler_cache_lowest_priority(const SchedulerCache *self);
+
+/* A pod without a node, for whom others were made to leave one (SCH-59). */
+typedef struct {
+    const Pod *pod; /* (owned) */
+    NodeInfo *node;
+} NominatedPod;
+/* @node_name NULL: it is no more. */
+void scheduler_cache_nominate(SchedulerCache *self, const Pod *pod, const char *node_name);
+/* Returns: (borrowed): @n of them, in the order of their nomination */
+const NominatedPod *scheduler_cache_nominated(const SchedulerCache *self, unsigned *n);
+
 /* VF-88: requests as scores count them: containers that ask for nothing stand in with 100 m and 200 MiB each. */
 void pod_nonzero_requests(const PodSpec *spec, int64_t *cpu_milli, int64_t *memory_bytes);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cycle.h"
+#include "preemption.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -48,6 +49,7 @@ cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects)
         .hostname_label = strings_intern(strings, "kubernetes.io/hostname"),
         .zone_label = strings_intern(strings, "topology.kubernetes.io/zone"),
         .tie_break = sim_stream(sim, "kube-scheduler/tie-break"),
+        .preemption_offset = sim_stream(sim, "kube-scheduler/preemption-offset"),
     };
     self->free_volumes = informer_add_index(self->volumes, index_free_volumes);
     self->reserved_volumes = informer_add_index(self->volumes, index_reserved_volumes);
@@ -93,6 +95,8 @@ cycle_free(Cycle *self)
         node_set_clear(&self->narrowings[i].nodes);
     node_set_clear(&self->set);
     node_set_clear(&self->covered);
+    node_set_clear(&self->special);
+    node_set_clear(&self->helpable);
     g_array_unref(self->zones);
     g_array_unref(self->limited);
     g_array_unref(self->marks);
@@ -252,31 +256,26 @@ reasons_format(const Reason *reasons, unsigned n)
     return g_strjoinv(", ", (char **)items->pdata);
 }
 
-/* SCH-93. Preemption itself is not modelled, so nodes where it might help are said to have no victims. */
-static char *
-preemption_format(unsigned n_nodes, unsigned n_tried)
-{
-    const Reason reasons[] = {
-        {"No preemption victims found for incoming pod", NULL, NULL, n_tried          },
-        {"Preemption is not helpful for scheduling",     NULL, NULL, n_nodes - n_tried},
-    };
-    unsigned first = n_tried > 0 ? 0 : 1, end = n_nodes > n_tried ? 2 : 1;
-    g_autofree char *text = reasons_format(reasons + first, end - first);
-
-    return g_strdup_printf("preemption: 0/%u nodes are available: %s.", n_nodes, text);
-}
-
-/* SCH-90 */
+/* SCH-90, SCH-93. @active: NULL: no node was asked */
 static CycleResult
-rejected(Cycle *self, const char *rule, uint32_t plugin_set, unsigned n_nodes, unsigned n_tried)
+rejected(Cycle *self, const char *rule, uint32_t plugin_set, const Filters *active)
 {
-    g_autofree char *preemption = preemption_format(n_nodes, n_tried);
+    unsigned n_nodes;
+    Preemption preemption = cycle_preempt(self, active);
     g_autofree char *reasons =
         reasons_format((const Reason *)(void *)self->reasons->data, self->reasons->len);
-    CycleResult result = {.rule = rule, .plugins = plugin_set, .n_examined = 0};
+    CycleResult result = {.rule = rule,
+                          .plugins = plugin_set,
+                          .nominated = preemption.node_name,
+                          .victims = g_steal_pointer(&preemption.victims),
+                          .keeps_nomination = preemption.keeps_nomination};
 
-    result.message = g_strdup_printf("0/%u nodes are available: %s. %s", n_nodes,
-                                     self->text->len > 0 ? self->text->str : reasons, preemption);
+    scheduler_cache_nodes(self->view->cache, &n_nodes);
+    result.message = g_strdup_printf("0/%u nodes are available: %s.%s%s", n_nodes,
+                                     self->text->len > 0 ? self->text->str : reasons,
+                                     preemption.message == NULL ? "" : " ",
+                                     preemption.message == NULL ? "" : preemption.message);
+    preemption_clear(&preemption);
     return result;
 }
 
@@ -424,6 +423,23 @@ best_node(Cycle *self)
     return choose_best(self);
 }
 
+/* SCH-50.5: the node for which others had to go is taken without a look at the rest, if it fits. NULL: none, or not yet */
+static const NodeInfo *
+nominated_node(Cycle *self, const Filters *active)
+{
+    const char *name = self->pod->nominated_node;
+    const ObjectKey *key =
+        name == NULL ? NULL : objects_find_key(self->view->objects, KIND_NODE, NULL, name);
+    NodeInfo *node = key == NULL ? NULL : scheduler_cache_find_node(self->view->cache, key);
+
+    if (node == NULL || node->place == NO_PLACE)
+        return NULL;
+    Verdict verdict = cycle_ask_with_nominated(self, active, node);
+    g_array_set_size(self->reasons, 0);
+    g_string_truncate(self->text, 0);
+    return verdict == VERDICT_OK ? node : NULL;
+}
+
 CycleResult
 cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start)
 {
@@ -442,16 +458,20 @@ cycle_run(Cycle *self, const Pod *pod, uint32_t attempts, unsigned start)
         return error("SCH-52", g_strdup_printf("running PreFilter plugin \"%s\": %s",
                                                plugins[failed].name, self->text->str));
     if (failed >= 0)
-        return rejected(self, "SCH-52", UINT32_C(1) << failed, n_nodes,
-                        verdict == VERDICT_UNSCHEDULABLE ? n_nodes : 0);
+        return rejected(self, "SCH-52", UINT32_C(1) << failed, NULL);
 
     recall_ask(self);
+    const NodeInfo *nominated = nominated_node(self, &active);
+    if (nominated != NULL) {
+        volume_binding_choose(self, nominated);
+        return (CycleResult){.rule = "SCH-50.5", .node_name = nominated->key->name};
+    }
     FilterCounts counts = cycle_filter_nodes(self, &active, start % n_nodes);
     if (counts.failed != NULL)
         return error("VB-26", g_strdup_printf("running \"%s\" filter plugin: %s",
                                               counts.failed->name, self->text->str));
     if (self->feasible->len == 0) {
-        CycleResult result = rejected(self, "SCH-50.6", counts.plugins, n_nodes, counts.n_tried);
+        CycleResult result = rejected(self, "SCH-50.6", counts.plugins, &active);
         result.n_examined = counts.n_examined;
         return result;
     }

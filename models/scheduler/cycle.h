@@ -16,12 +16,15 @@ void cycle_begin(Cycle *self, const Pod *pod, uint32_t attempts);
 
 /* What came of it. */
 typedef struct {
-    const char *node_name; /* NULL: none */
-    const char *rule;      /* static: what decided */
-    gboolean is_error;     /* else rejected */
-    uint32_t plugins;      /* rejected: by these, 1 << PluginId */
-    char *message;         /* (owned): why there is no node */
-    unsigned n_examined;   /* how far the start index moves (SCH-55) */
+    const char *node_name;     /* NULL: none */
+    const char *rule;          /* static: what decided */
+    gboolean is_error;         /* else rejected */
+    uint32_t plugins;          /* rejected: by these, 1 << PluginId */
+    char *message;             /* (owned): why there is no node */
+    const char *nominated;     /* a node that will do once its victims are gone; NULL: none */
+    GPtrArray *victims;        /* (owned) of Pod; NULL: none */
+    gboolean keeps_nomination; /* that of an earlier attempt */
+    unsigned n_examined;       /* how far the start index moves (SCH-55) */
 } CycleResult;
 
 /**

@@ -17,7 +17,6 @@ typedef struct {
     Cycle *cycle;
     NodeInfo *const *nodes;
     unsigned n_nodes;
-    const NodeSet *special;
     const Filters *active;
     Filters beyond_ask; /* active, but those that go by the ask */
     Filters
@@ -113,6 +112,102 @@ ask_filters(Search *self, const Filters *filters, const NodeInfo *node)
     return VERDICT_OK;
 }
 
+void
+cycle_refresh(Cycle *self, const Filters *active)
+{
+    for (unsigned i = 0; i < active->n; i++) {
+        PluginId id = (PluginId)(active->plugins[i] - plugins);
+        if (id == PLUGIN_VOLUME_RESTRICTIONS || id == PLUGIN_POD_TOPOLOGY_SPREAD ||
+            id == PLUGIN_INTER_POD_AFFINITY)
+            plugins[id].pre_filter(self);
+    }
+}
+
+Verdict
+cycle_ask_again(Cycle *self, const Filters *active, const NodeInfo *node)
+{
+    Search search = {.cycle = self};
+
+    cycle_refresh(self, active);
+    return ask_filters(&search, active, node);
+}
+
+/* Another pod, no less important than ours, for whom this node is kept. */
+static gboolean
+is_kept_for(const Cycle *self, const NominatedPod *nominated, const NodeInfo *node)
+{
+    return nominated->node == node && nominated->pod->spec->priority >= self->pod->spec->priority &&
+           !object_uid_equal(nominated->pod->meta.uid, self->pod->meta.uid);
+}
+
+static void
+move_nominated(Cycle *self, NodeInfo *node, gboolean in)
+{
+    SchedulerCache *cache = self->view->cache;
+    unsigned n;
+    const NominatedPod *nominated = scheduler_cache_nominated(cache, &n);
+
+    for (unsigned i = 0; i < n; i++) {
+        const Pod *pod = nominated[i].pod;
+        if (!is_kept_for(self, &nominated[i], node))
+            continue;
+        if (in)
+            scheduler_cache_add_pod(cache, pod, node->key->name, NULL);
+        else
+            scheduler_cache_remove_pod(
+                cache, scheduler_cache_find_pod(cache, pod->meta.key, pod->meta.uid));
+    }
+}
+
+static gboolean
+is_kept(const Cycle *self, const NodeInfo *node)
+{
+    unsigned n;
+    const NominatedPod *nominated = scheduler_cache_nominated(self->view->cache, &n);
+
+    for (unsigned i = 0; i < n; i++) {
+        if (is_kept_for(self, &nominated[i], node))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static Verdict
+ask_kept_node(Search *self, const Filters *active, NodeInfo *node)
+{
+    if (!is_kept(self->cycle, node))
+        return ask_filters(self, active, node);
+    move_nominated(self->cycle, node, TRUE);
+    cycle_refresh(self->cycle, active);
+    Verdict verdict = ask_filters(self, active, node);
+    move_nominated(self->cycle, node, FALSE);
+    cycle_refresh(self->cycle, active);
+    return verdict != VERDICT_OK ? verdict : ask_filters(self, active, node);
+}
+
+Verdict
+cycle_ask_with_nominated(Cycle *self, const Filters *active, NodeInfo *node)
+{
+    Search search = {.cycle = self};
+
+    cycle_refresh(self, active);
+    return ask_kept_node(&search, active, node);
+}
+
+/* Nodes that labels and numbers alone do not decide about. */
+static void
+find_special_nodes(Cycle *self)
+{
+    unsigned n;
+    const NominatedPod *nominated = scheduler_cache_nominated(self->view->cache, &n);
+
+    node_set_assign(&self->special, scheduler_cache_special_nodes(self->view->cache));
+    for (unsigned i = 0; i < n; i++) {
+        if (nominated[i].node->place != NO_PLACE)
+            node_set_add(&self->special, nominated[i].node->place);
+    }
+}
+
 /* What the node says to the ask is kept. */
 static gboolean
 ask_and_remember(Search *self, const NodeInfo *node)
@@ -147,10 +242,10 @@ is_ruled_out(const Search *self, unsigned place)
 
 /* VERDICT_SKIP: rejected, and counted by sets. */
 static Verdict
-filter_by_sets(Search *self, const NodeInfo *node)
+filter_by_sets(Search *self, NodeInfo *node)
 {
-    if (node_set_has(self->special, node->place))
-        return ask_filters(self, self->active, node);
+    if (node_set_has(&self->cycle->special, node->place))
+        return ask_kept_node(self, self->active, node);
     if (!node_set_has(&self->cycle->memo->passed, node->place) && !ask_and_remember(self, node))
         return VERDICT_SKIP;
     if (is_ruled_out(self, node->place))
@@ -160,9 +255,12 @@ filter_by_sets(Search *self, const NodeInfo *node)
 
 /* Where another filter comes before some that go by the ask. */
 static Verdict
-filter_by_node(Search *self, const NodeInfo *node)
+filter_by_node(Search *self, NodeInfo *node)
 {
     NodeSet *passed = &self->cycle->memo->passed;
+
+    if (node_set_has(&self->cycle->special, node->place))
+        return ask_kept_node(self, self->active, node);
     Verdict verdict = ask_filters(
         self, node_set_has(passed, node->place) ? &self->beyond_ask : self->active, node);
 
@@ -194,9 +292,9 @@ find_open_nodes(Search *self)
     for (unsigned i = 0; i < self->n_narrowings; i++)
         node_set_intersect(passed, &cycle->narrowings[i].nodes);
     node_set_unite(open, passed);
-    node_set_unite(open, self->special);
+    node_set_unite(open, &self->cycle->special);
     if (self->by_node.n == 0)
-        node_set_subtract(passed, self->special);
+        node_set_subtract(passed, &self->cycle->special);
     else
         node_set_init(passed, self->n_nodes);
     return open;
@@ -231,7 +329,8 @@ count_refused(Search *self, NodeSet *left)
         cycle_reason_of_nodes(self->cycle, refusal_text(i), n);
         self->counts.plugins |= n > 0 ? UINT32_C(1) << plugin_of[i] : 0;
     }
-    self->counts.n_tried += node_set_count_shared(left, &memo->refused);
+    for (unsigned i = 0; i < left->n_words; i++)
+        self->cycle->helpable.words[i] |= left->words[i] & memo->refused.words[i];
     node_set_subtract(left, &memo->refused);
 }
 
@@ -242,7 +341,7 @@ count_by_sets(Search *self)
     NodeSet *left = &self->cycle->set;
 
     node_set_fill(left, self->n_nodes);
-    node_set_subtract(left, self->special);
+    node_set_subtract(left, &self->cycle->special);
     count_ruled_out(self, left, 0, self->n_before);
     count_refused(self, left);
     count_ruled_out(self, left, self->n_before, self->n_narrowings);
@@ -262,7 +361,7 @@ visit_node(Search *self, NodeInfo *node)
     case VERDICT_ANY_NODE:
         return TRUE;
     case VERDICT_UNSCHEDULABLE:
-        counts->n_tried++;
+        node_set_add(&self->cycle->helpable, node->place);
         counts->plugins |= UINT32_C(1) << (self->decider - plugins);
         return TRUE;
     case VERDICT_UNRESOLVABLE:
@@ -337,8 +436,9 @@ cycle_filter_nodes(Cycle *cycle, const Filters *active, unsigned start)
     Search self = {.cycle = cycle, .active = active, .by_sets = TRUE};
 
     self.nodes = scheduler_cache_nodes(cycle->view->cache, &self.n_nodes);
-    self.special = scheduler_cache_special_nodes(cycle->view->cache);
     self.counts.n_nodes = self.n_nodes;
+    find_special_nodes(cycle);
+    node_set_init(&cycle->helpable, self.n_nodes);
     sort_filters(&self);
     visit_all_nodes(&self, start);
     if (self.counts.failed == NULL && self.n_feasible == 0 && self.by_sets)

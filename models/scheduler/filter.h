@@ -15,7 +15,6 @@ typedef struct {
     const Plugin *failed; /* a filter ended in an error */
     uint32_t plugins;     /* that rejected a node; told if there is no feasible one */
     unsigned n_nodes, n_examined;
-    unsigned n_tried; /* rejected, but preemption might help; told if there is no feasible one */
 } FilterCounts;
 
 /* SCH-54: how many nodes are enough. */
@@ -30,3 +29,11 @@ cycle_goes_by_ask(const Cycle *self, const Plugin *plugin)
 
 /* SCH-51, SCH-55, SCH-57: fills self->feasible, from the list of nodes from @start on, and if it stays empty self->reasons. */
 FilterCounts cycle_filter_nodes(Cycle *self, const Filters *active, unsigned start);
+
+/* One node, all filters, as things are now: also after pods were put there or taken away to see what then. Afterwards, when all
+ * is as it was, cycle_refresh(). */
+Verdict cycle_ask_again(Cycle *self, const Filters *active, const NodeInfo *node);
+/* What plugins worked out beforehand from pods on nodes is worked out again. */
+void cycle_refresh(Cycle *self, const Filters *active);
+/* SCH-59: the same, with those that are nominated to the node as if they were there, and without. */
+Verdict cycle_ask_with_nominated(Cycle *self, const Filters *active, NodeInfo *node);

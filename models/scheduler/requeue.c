@@ -36,6 +36,7 @@ scheduler_enter_queue(Scheduler *self, const Pod *pod)
 {
     QueuedPod *entry = queued_pod_new(pod, sim_now(self->base.sim));
 
+    scheduler_cache_nominate(self->cache, pod, pod->nominated_node);
     entry->parked = sim_cause(self->base.sim);
     entry->gated = is_gated(pod);
     scheduler_put(self, entry, entry->gated ? PLACE_UNSCHEDULABLE : PLACE_ACTIVE);

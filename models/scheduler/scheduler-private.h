@@ -21,6 +21,8 @@ typedef struct {
     GArray *choices;       /* of VolumeChoice: what its claims get there */
     const char *failure;   /* interned; NULL: none so far */
     const char *reason;    /* of the pod's condition, with failure */
+    const char *nominated; /* with failure: the node for which others go; NULL: none */
+    gboolean keeps_nomination; /* with failure: that of an earlier attempt stays */
     gboolean holds_loop;   /* the next pod waits until this is done */
 } Attempt;
 

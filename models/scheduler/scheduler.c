@@ -28,6 +28,8 @@ waiting_pod_changed(Scheduler *self, const Object *before, const Pod *pod)
         return;
     }
     queued_pod_set_pod(entry, pod);
+    if (before != NULL && POD_CONST(before)->nominated_node != pod->nominated_node)
+        scheduler_cache_nominate(self->cache, pod, pod->nominated_node);
     scheduling_queue_fix(self->queue, entry);
     if (entry->gated && !is_gated(pod)) { /* SCH-44 */
         scheduling_queue_take(self->queue, entry);
@@ -41,11 +43,13 @@ waiting_pod_changed(Scheduler *self, const Object *before, const Pod *pod)
         scheduler_move_changed_pod(self, entry, before);
 }
 
+/* SCH-102 */
 static void
-leave_queue(Scheduler *self, const ObjectKey *key)
+leave_queue(Scheduler *self, const Pod *pod)
 {
-    QueuedPod *entry = scheduling_queue_find(self->queue, key);
+    QueuedPod *entry = scheduling_queue_find(self->queue, pod->meta.key);
 
+    scheduler_cache_nominate(self->cache, pod, NULL);
     if (entry != NULL)
         queued_pod_free(scheduling_queue_take(self->queue, entry));
 }
@@ -85,7 +89,7 @@ pod_on_node_changed(Scheduler *self, const Pod *was, const Pod *is)
     scheduler_cache_add_pod(self->cache, is, is->node_name,
                             cached == NULL ? NULL : cached->attempt);
     if (is_new)
-        leave_queue(self, is->meta.key);
+        leave_queue(self, is);
     scheduler_happened(self, EVENT_POD, is_new ? NULL : &was->meta, &is->meta);
 }
 
@@ -101,7 +105,7 @@ pod_changed(void *data, const Object *before, const Object *after)
     if ((is != NULL && is->node_name != NULL) || (is == NULL && was->node_name != NULL)) {
         pod_on_node_changed(self, was, is);
     } else if (is == NULL) { /* SCH-102 */
-        leave_queue(self, was->meta.key);
+        leave_queue(self, was);
         orphan_attempt(self, was);
     } else if (!g_str_equal(is->spec->scheduler_name, SCHEDULER_NAME)) {
         return;

@@ -29,15 +29,15 @@ void
 plain_cluster_init(PlainCluster *self)
 {
     *self = (PlainCluster){new_list(), new_list(), new_list(), new_list(), new_list(),
-                           new_list(), new_list(), new_list(), new_list()};
+                           new_list(), new_list(), new_list(), new_list(), new_list()};
 }
 
 void
 plain_cluster_clear(PlainCluster *self)
 {
-    GPtrArray *const lists[] = {self->nodes,   self->csi_nodes,  self->pods,
-                                self->claims,  self->volumes,    self->classes,
-                                self->drivers, self->capacities, self->attachments};
+    GPtrArray *const lists[] = {self->nodes,       self->csi_nodes, self->pods,    self->claims,
+                                self->volumes,     self->classes,   self->drivers, self->capacities,
+                                self->attachments, self->nominated};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(lists); i++)
         g_ptr_array_unref(lists[i]);
@@ -962,7 +962,7 @@ pod_affinity(Asked *asked)
 
 /* SCH-51 */
 static gboolean
-passes(Asked *asked)
+passes_alone(Asked *asked)
 {
     static gboolean (*const filters[])(Asked *) = {
         node_unschedulable, taint_toleration, node_affinity, resources_fit,   volume_restrictions,
@@ -974,6 +974,31 @@ passes(Asked *asked)
             return FALSE;
     }
     return TRUE;
+}
+
+/* SCH-59: with those for whom the node is kept as if they were there, and without. */
+static gboolean
+passes(Asked *asked)
+{
+    g_autoptr(GPtrArray) pods = g_ptr_array_copy(asked->cluster->pods, NULL, NULL);
+    PlainCluster fuller = *asked->cluster;
+    Asked with_nominated = *asked;
+
+    for (unsigned i = 0; i < fuller.nominated->len; i++) {
+        const Pod *other = fuller.nominated->pdata[i];
+        if (strcmp(other->node_name, asked->node->meta.key->name) == 0 &&
+            other->spec->priority >= asked->pod->spec->priority &&
+            other->meta.key != asked->pod->meta.key)
+            g_ptr_array_add(pods, (void *)other);
+    }
+    g_ptr_array_set_free_func(pods, NULL);
+    fuller.pods = pods;
+    with_nominated.cluster = &fuller;
+    if (pods->len > asked->cluster->pods->len && !passes_alone(&with_nominated)) {
+        asked->unhelpable = with_nominated.unhelpable;
+        return FALSE;
+    }
+    return passes_alone(asked);
 }
 
 static gint
@@ -999,46 +1024,182 @@ count_reasons(GPtrArray *reasons)
     return g_strjoinv(", ", (char **)items->pdata);
 }
 
-/* SCH-93: no pod has a higher priority than another here. (owned) */
+/* ---- Preemption ---- */
+
+static int64_t
+started(const Pod *pod)
+{
+    return pod->started_at == TIME_UNSET ? INT64_MAX : pod->started_at;
+}
+
+static gint
+by_importance(gconstpointer a, gconstpointer b)
+{
+    const Pod *x = *(const Pod *const *)a, *y = *(const Pod *const *)b;
+
+    if (x->spec->priority != y->spec->priority)
+        return x->spec->priority > y->spec->priority ? -1 : 1;
+    if (started(x) != started(y))
+        return started(x) < started(y) ? -1 : 1;
+    return strcmp(x->meta.key->text, y->meta.key->text);
+}
+
+/* Whether the node takes the pod in a cluster without @absent. */
+static gboolean
+passes_without(const PlainCluster *cluster,
+               const Pod *pod,
+               const Node *node,
+               const GPtrArray *absent,
+               GPtrArray *reasons)
+{
+    g_autoptr(GPtrArray) pods = g_ptr_array_new();
+    PlainCluster reduced = *cluster;
+    Asked asked = {&reduced, pod, node, reasons, FALSE};
+
+    for (unsigned i = 0; i < cluster->pods->len; i++) {
+        if (!g_ptr_array_find((GPtrArray *)absent, cluster->pods->pdata[i], NULL))
+            g_ptr_array_add(pods, cluster->pods->pdata[i]);
+    }
+    reduced.pods = pods;
+    return passes(&asked);
+}
+
+/* SCH-112. (owned): NULL: the node does not do; why not is added to @reasons */
+static GPtrArray *
+find_victims(const PlainCluster *cluster, const Pod *pod, const Node *node, GPtrArray *reasons)
+{
+    g_autoptr(GPtrArray) lower = g_ptr_array_new(), unused = g_ptr_array_new_with_free_func(g_free);
+
+    for (unsigned i = 0; i < cluster->pods->len; i++) {
+        const Pod *other = cluster->pods->pdata[i];
+        if (strcmp(other->node_name, node->meta.key->name) == 0 &&
+            other->spec->priority < pod->spec->priority)
+            g_ptr_array_add(lower, (void *)other);
+    }
+    if (lower->len == 0)
+        g_ptr_array_add(reasons, g_strdup("No preemption victims found for incoming pod"));
+    if (lower->len == 0 || !passes_without(cluster, pod, node, lower, reasons))
+        return NULL;
+    g_ptr_array_sort(lower, by_importance);
+    GPtrArray *victims = g_ptr_array_copy(lower, NULL, NULL);
+    for (unsigned i = 0; i < lower->len; i++) {
+        unsigned at;
+        g_ptr_array_find(victims, lower->pdata[i], &at);
+        g_ptr_array_remove_index(victims, at);
+        if (!passes_without(cluster, pod, node, victims, unused))
+            g_ptr_array_insert(victims, (int)at, lower->pdata[i]);
+    }
+    return victims;
+}
+
+static int
+compare_numbers(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int64_t
+sum_of_priorities(const GPtrArray *victims)
+{
+    int64_t sum = 0;
+
+    for (unsigned i = 0; i < victims->len; i++)
+        sum += ((const Pod *)victims->pdata[i])->spec->priority + (INT64_C(1) << 31);
+    return sum;
+}
+
+/* SCH-113. Below 0: the first is better */
+static int
+compare_victims(const GPtrArray *a, const GPtrArray *b)
+{
+    const Pod *highest_of_a = a->pdata[0], *highest_of_b = b->pdata[0];
+    int order = compare_numbers(highest_of_a->spec->priority, highest_of_b->spec->priority);
+
+    if (order == 0)
+        order = compare_numbers(sum_of_priorities(a), sum_of_priorities(b));
+    if (order == 0)
+        order = compare_numbers(a->len, b->len);
+    return order != 0 ? order : compare_numbers(started(highest_of_b), started(highest_of_a));
+}
+
+static void
+add_nominee(GPtrArray *nominees, const Node *node, const GPtrArray *victims)
+{
+    GString *text = g_string_new(node->meta.key->name);
+
+    g_string_append(text, ": ");
+    for (unsigned i = 0; i < victims->len; i++)
+        g_string_append_printf(text, "%s ", ((const Object *)victims->pdata[i])->key->name);
+    g_ptr_array_add(nominees, g_string_free(text, FALSE));
+}
+
+/* SCH-93. @helpable: of Node. Returns: (owned): what is said; NULL: nothing, there are nominees */
 static char *
-message(unsigned n_nodes, unsigned n_helpable, const char *why)
+preempt(const PlainCluster *cluster, const Pod *pod, const GPtrArray *helpable, GPtrArray *nominees)
 {
     g_autoptr(GPtrArray) reasons = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) best = NULL;
+    unsigned n_nodes = cluster->nodes->len;
 
-    for (unsigned i = 0; i < n_nodes; i++)
-        g_ptr_array_add(reasons,
-                        g_strdup(i < n_helpable ? "No preemption victims found for incoming pod"
-                                                : "Preemption is not helpful for scheduling"));
-    g_autofree char *preemption = count_reasons(reasons);
-    return g_strdup_printf(
-        "0/%u nodes are available: %s. preemption: 0/%u nodes are available: %s.", n_nodes, why,
-        n_nodes, preemption);
+    if (pod->spec->preemption_policy == PREEMPT_NEVER)
+        return g_strdup(" preemption: not eligible due to preemptionPolicy=Never.");
+    for (unsigned i = 0; i < helpable->len; i++) {
+        g_autoptr(GPtrArray) victims = find_victims(cluster, pod, helpable->pdata[i], reasons);
+        int order = victims == NULL ? 1 : best == NULL ? -1 : compare_victims(victims, best);
+        if (order < 0)
+            g_ptr_array_set_size(nominees, 0);
+        if (order <= 0)
+            add_nominee(nominees, helpable->pdata[i], victims);
+        if (order < 0) {
+            g_clear_pointer(&best, g_ptr_array_unref);
+            best = g_steal_pointer(&victims);
+        }
+    }
+    if (best != NULL)
+        return NULL;
+    for (unsigned i = helpable->len; i < n_nodes; i++)
+        g_ptr_array_add(reasons, g_strdup("Preemption is not helpful for scheduling"));
+    g_autofree char *text = count_reasons(reasons);
+    return g_strdup_printf(" preemption: 0/%u nodes are available: %s.", n_nodes, text);
+}
+
+static char *
+message(const PlainCluster *cluster,
+        const Pod *pod,
+        const GPtrArray *helpable,
+        const char *why,
+        GPtrArray *nominees)
+{
+    g_autofree char *preemption = preempt(cluster, pod, helpable, nominees);
+
+    return g_strdup_printf("0/%u nodes are available: %s.%s", cluster->nodes->len, why,
+                           preemption == NULL ? "" : preemption);
 }
 
 char *
-plain_filter(const PlainCluster *cluster, const Pod *pod, GPtrArray *feasible)
+plain_filter(const PlainCluster *cluster, const Pod *pod, GPtrArray *feasible, GPtrArray *nominees)
 {
     g_autoptr(GPtrArray) reasons = g_ptr_array_new_with_free_func(g_free);
-    unsigned n_nodes = cluster->nodes->len, n_helpable = 0;
+    g_autoptr(GPtrArray) helpable = g_ptr_array_new();
     g_autofree char *why = restrictions_before(cluster, pod);
 
-    if (n_nodes == 0)
+    if (cluster->nodes->len == 0)
         return g_strdup("no nodes available to schedule pods");
     if (why == NULL)
         why = binding_before(cluster, pod);
     if (why == NULL)
         why = zone_before(cluster, pod);
     if (why != NULL)
-        return message(n_nodes, 0, why);
-    for (unsigned i = 0; i < n_nodes; i++) {
+        return message(cluster, pod, helpable, why, nominees);
+    for (unsigned i = 0; i < cluster->nodes->len; i++) {
         Asked asked = {cluster, pod, cluster->nodes->pdata[i], reasons, FALSE};
         if (passes(&asked))
             g_ptr_array_add(feasible, (void *)asked.node);
         else if (!asked.unhelpable)
-            n_helpable++;
+            g_ptr_array_add(helpable, (void *)asked.node);
     }
     if (feasible->len > 0)
         return NULL;
     why = count_reasons(reasons);
-    return message(n_nodes, n_helpable, why);
+    return message(cluster, pod, helpable, why, nominees);
 }

@@ -12,6 +12,7 @@ typedef struct {
     GPtrArray *pods;              /* on nodes, or assumed there */
     GPtrArray *claims, *volumes;  /* as assumed */
     GPtrArray *classes, *drivers, *capacities, *attachments;
+    GPtrArray *nominated; /* pods for whom a node is kept: their node_name; without claims and terms */
 } PlainCluster;
 
 void plain_cluster_init(PlainCluster *self);
@@ -23,9 +24,13 @@ void plain_remove(GPtrArray *objects, const ObjectKey *key);
 /**
  * plain_filter:
  * @feasible: (out): of Node (borrowed), in the order of the cluster's
+ * @nominees: (out): of char (owned): "node: pod pod ", a node and the pods that would have to leave it, as good as any other
  * Returns: (owned): why there is no node; NULL: there are some
  */
-char *plain_filter(const PlainCluster *cluster, const Pod *pod, GPtrArray *feasible);
+char *plain_filter(const PlainCluster *cluster,
+                   const Pod *pod,
+                   GPtrArray *feasible,
+                   GPtrArray *nominees);
 
 /* What the pod's unbound claims get on a node that fits: "c1=volume c2=new", by the names of the claims. (owned) */
 char *plain_choices(const PlainCluster *cluster, const Pod *pod, const Node *node);

@@ -674,30 +674,213 @@ gated_pod(StorageWorld *world)
 #define ATTACHED "BIND pod/p1, BIND pod/p2, BIND pod/p3, PATCH/st pod/p4"
 #define ATTACHED_AFTER_ALL ATTACHED ", BIND pod/p4"
 
+/* ---- Preemption ---- */
+
+static void
+add_pod_of_priority(
+    StorageWorld *world, const char *name, const char *claim, int64_t cpu_milli, int32_t priority)
+{
+    Pod *pod = new_pod(world, name, claim, cpu_milli);
+
+    pod->spec->priority = priority;
+    storage_world_create(world, pod);
+}
+
+/* Of 4 CPUs "low" has 3, and since 2 s "high" wants as many. */
+static void
+start_preemption(StorageWorld *world)
+{
+    add_nodes(world, one_node);
+    storage_world_start(world);
+    add_pod_of_priority(world, "low", NULL, 3000, 0);
+    storage_world_run(world, 2 * SIM_SECOND);
+    add_pod_of_priority(world, "high", NULL, 3000, 1000);
+    storage_world_run(world, 3 * SIM_SECOND);
+    assert_true(object_is_deleted(&stored_pod(world, "low")->meta));
+    assert_string_equal(stored_pod(world, "low")->disruption.reason, "PreemptionByScheduler");
+    assert_string_equal(stored_pod(world, "high")->nominated_node, "n1");
+}
+
+/* The victim's end brings the pod back at once. */
+static void
+preemption(StorageWorld *world)
+{
+    start_preemption(world);
+    g_autofree char *events = storage_world_events(world);
+    assert_non_null(strstr(events, "Normal Preempted pod/low"));
+    storage_world_run(world, 9 * SIM_SECOND);
+    assert_null(stored_pod(world, "high")->node_name);
+    remove_pod(world, "low");
+    storage_world_run(world, 9 * SIM_SECOND + SIM_MS);
+    assert_string_equal(stored_pod(world, "high")->node_name, "n1");
+}
+
+/* SCH-93: tried again while the victim is on its way out. */
+static void
+preemption_goes_on(StorageWorld *world)
+{
+    start_preemption(world);
+    Node *cordoned = new_node(world, "n2", "a");
+    cordoned->unschedulable = TRUE;
+    storage_world_create(world, cordoned);
+    storage_world_run(world, 10 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "high")->nominated_node, "n1");
+}
+
+/* SCH-59: what a victim leaves is kept for the pod that made it go. */
+static void
+preemption_keeps_node(StorageWorld *world)
+{
+    start_preemption(world);
+    add_pod_of_priority(world, "middle", NULL, 3000, 500);
+    storage_world_run(world, 9 * SIM_SECOND);
+    remove_pod(world, "low");
+    storage_world_run(world, 20 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "high")->node_name, "n1");
+    assert_null(stored_pod(world, "middle")->node_name);
+}
+
+/* SCH-102: nobody waits for the node any more. */
+static void
+nominated_pod_goes(StorageWorld *world)
+{
+    start_preemption(world);
+    add_pod_of_priority(world, "middle", NULL, 3000, 500);
+    storage_world_run(world, 4 * SIM_SECOND);
+    remove_pod(world, "high");
+    remove_pod(world, "low");
+    storage_world_run(world, 20 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "middle")->node_name, "n1");
+}
+
+/* SCH-93: it may not. */
+static void
+never_preempts(StorageWorld *world)
+{
+    add_nodes(world, one_node);
+    storage_world_start(world);
+    add_pod_of_priority(world, "low", NULL, 3000, 0);
+    storage_world_run(world, 2 * SIM_SECOND);
+    Pod *pod = new_pod(world, "high", NULL, 3000);
+    pod->spec->priority = 1000;
+    pod->spec->preemption_policy = PREEMPT_NEVER;
+    storage_world_create(world, pod);
+    storage_world_run(world, 10 * SIM_SECOND);
+}
+
+/* VF-33: who has the only claim has to give it up. */
+static void
+preemption_for_a_claim(StorageWorld *world)
+{
+    Claim *claim = storage_world_claim(world, "c", 5, "");
+
+    add_nodes(world, one_node);
+    claim->access_modes = ACCESS_RWOP;
+    storage_world_create(world, claim);
+    provision(world, "c", "v", NULL);
+    storage_world_start(world);
+    add_pod_of_priority(world, "low", "c", 100, 0);
+    storage_world_run(world, 2 * SIM_SECOND);
+    add_pod_of_priority(world, "high", "c", 100, 1000);
+    storage_world_run(world, 3 * SIM_SECOND);
+    remove_pod(world, "low");
+    storage_world_run(world, 20 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "high")->node_name, "n1");
+}
+
+/* Three volumes are all that the node takes; the fourth pod is more important than the first. */
+static void
+start_preemption_for_volumes(StorageWorld *world)
+{
+    start_attach_limit(world);
+    remove_pod(world, "p4");
+    storage_world_run(world, 6 * SIM_SECOND);
+}
+
+static void
+preemption_for_a_volume(StorageWorld *world)
+{
+    start_preemption_for_volumes(world);
+    add_pod_of_priority(world, "high", "c4", 100, 1000);
+    storage_world_run(world, 7 * SIM_SECOND);
+    const char *victim = object_is_deleted(&stored_pod(world, "p1")->meta)   ? "p1"
+                         : object_is_deleted(&stored_pod(world, "p2")->meta) ? "p2"
+                                                                             : "p3";
+    remove_pod(world, victim);
+    storage_world_run(world, 20 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "high")->node_name, "n1");
+}
+
+/* VF-4, VF-W4: what is attached counts without its pod, so nobody's going helps, and nobody goes. */
+static void
+preemption_leaves_attachments(StorageWorld *world)
+{
+    static const char *const volumes[] = {"c1", "c2", "c3"};
+
+    start_preemption_for_volumes(world);
+    for (unsigned i = 0; i < G_N_ELEMENTS(volumes); i++) {
+        Attachment *attachment =
+            ATTACHMENT(object_new(objects_key(world->objects, KIND_ATTACHMENT, NULL, volumes[i])));
+        attachment->attacher = storage_world_intern(world, "csi.test");
+        attachment->node_name = storage_world_intern(world, "n1");
+        attachment->volume_name = storage_world_intern(world, volumes[i]);
+        storage_world_create(world, attachment);
+    }
+    add_pod_of_priority(world, "high", "c4", 100, 1000);
+    storage_world_run(world, 20 * SIM_SECOND);
+}
+
+#define LACKS(n, reasons, preemption) "0/" n " nodes are available: " reasons "." preemption
+#define LINGERS                                                                                    \
+    LACKS("2", "1 Insufficient cpu, 1 node(s) were unschedulable",                                 \
+          " preemption: not eligible due to a terminating pod on the nominated node.")
+#define NEVER                                                                                      \
+    LACKS("1", "1 Insufficient cpu", " preemption: not eligible due to preemptionPolicy=Never.")
+#define HAS_CLAIM                                                                                  \
+    LACKS("1",                                                                                     \
+          "1 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod "    \
+          "access mode",                                                                           \
+          "")
+#define FULL_NODE LACKS("1", "1 node(s) exceed max volume count", "")
+#define STILL_FULL                                                                                 \
+    LACKS("1", "1 node(s) exceed max volume count",                                                \
+          " preemption: 0/1 nodes are available: 1 node(s) exceed max volume count.")
+#define PREEMPTED "BIND pod/low, PATCH/st pod/low, DELETE pod/low, PATCH/st pod/high"
+
 static const Story stories[] = {
-    {"a pod without claims",        plain_pod,                  "BIND pod/p",                             ""                                   },
-    {"VB-V3 late binding",          late_binding,               "PUT pvc/c, BIND pod/p",                  ""                                   },
-    {"late binding, free volume",   static_late_binding,        "PUT pv/small, BIND pod/p",               ""                                   },
-    {"immediate binding",           immediate_claim,            "PATCH/st pod/p, BIND pod/p",             UNBOUND                              },
-    {"immediate, later",            immediate_claim_later,      "PATCH/st pod/p, BIND pod/p",             UNBOUND                              },
-    {"VB-V4 reset",                 selected_node_removed,      "PUT pvc/c, PATCH/st pod/p, PUT pvc/c",   RESET                                },
-    {"VB-V5 time-out",              binding_times_out,          "PUT pvc/c, PATCH/st pod/p",              TIMED_OUT                            },
-    {"VB-V6 node label changed",    node_moves_away,            "PUT pvc/c, PATCH/st pod/p",              MOVED                                },
-    {"VB-T23 pod deleted",          pod_goes,                   "PUT pvc/c, PATCH/st pod/p 404",          POD_GONE                             },
-    {"SCH-72 pod replaced",         pod_is_replaced,            REPLACED,                                 CONFLICT                             },
-    {"VB-T22 node deleted",         node_goes,                  "PUT pvc/c, PATCH/st pod/p",              NODE_GONE                            },
-    {"TIM-92 crash",                scheduler_crashes,          "PUT pvc/c, PUT pvc/c, BIND pod/p",       ""                                   },
-    {"VB-T14 claim changed",        claim_conflict,             "PATCH/st pod/p",                         NULL                                 },
-    {"RACE-17 two pods, one claim", shared_claim,               NULL,                                     NULL                                 },
-    {"VF-V1 attach limit",          attach_limit,               ATTACHED,                                 FULL                                 },
-    {"VF-V2 attachment counts",     attachment_counts,          ATTACHED_AFTER_ALL,                       FULL                                 },
-    {"VF-V7 one pod",               read_write_once_pod,        "BIND pod/p, PATCH/st pod/q, BIND pod/q", ONE_POD                              },
-    {"SCH-V4 many reasons",         many_reasons,               "PATCH/st pod/p",                         MANY                                 },
-    {"taints and selectors",        taints_and_selectors,       "BIND pod/p",                             TAINTED                              },
-    {"anti-affinity",               anti_affinity,              NULL,                                     LONELY                               },
-    {"SCH-50.3 no nodes",           no_nodes,                   "PATCH/st pod/p",                         "no nodes available to schedule pods"},
-    {"SCH-S12 flushed",             flushed_after_five_minutes, "",                                       SMALL                                },
-    {"SCH-41 gated",                gated_pod,                  "",                                       ""                                   },
+    {"a pod without claims",        plain_pod,                  "BIND pod/p",                             ""                                          },
+    {"VB-V3 late binding",          late_binding,               "PUT pvc/c, BIND pod/p",                  ""                                          },
+    {"late binding, free volume",   static_late_binding,        "PUT pv/small, BIND pod/p",               ""                                          },
+    {"immediate binding",           immediate_claim,            "PATCH/st pod/p, BIND pod/p",             UNBOUND                                     },
+    {"immediate, later",            immediate_claim_later,      "PATCH/st pod/p, BIND pod/p",             UNBOUND                                     },
+    {"VB-V4 reset",                 selected_node_removed,      "PUT pvc/c, PATCH/st pod/p, PUT pvc/c",   RESET                                       },
+    {"VB-V5 time-out",              binding_times_out,          "PUT pvc/c, PATCH/st pod/p",              TIMED_OUT                                   },
+    {"VB-V6 node label changed",    node_moves_away,            "PUT pvc/c, PATCH/st pod/p",              MOVED                                       },
+    {"VB-T23 pod deleted",          pod_goes,                   "PUT pvc/c, PATCH/st pod/p 404",          POD_GONE                                    },
+    {"SCH-72 pod replaced",         pod_is_replaced,            REPLACED,                                 CONFLICT                                    },
+    {"VB-T22 node deleted",         node_goes,                  "PUT pvc/c, PATCH/st pod/p",              NODE_GONE                                   },
+    {"TIM-92 crash",                scheduler_crashes,          "PUT pvc/c, PUT pvc/c, BIND pod/p",       ""                                          },
+    {"VB-T14 claim changed",        claim_conflict,             "PATCH/st pod/p",                         NULL                                        },
+    {"RACE-17 two pods, one claim", shared_claim,               NULL,                                     NULL                                        },
+    {"VF-V1 attach limit",          attach_limit,               ATTACHED,                                 FULL                                        },
+    {"VF-V2 attachment counts",     attachment_counts,          ATTACHED_AFTER_ALL,                       FULL                                        },
+    {"VF-V7 one pod",               read_write_once_pod,        "BIND pod/p, PATCH/st pod/q, BIND pod/q", ONE_POD                                     },
+    {"SCH-V4 many reasons",         many_reasons,               "PATCH/st pod/p",                         MANY                                        },
+    {"taints and selectors",        taints_and_selectors,       "BIND pod/p",                             TAINTED                                     },
+    {"anti-affinity",               anti_affinity,              NULL,                                     LONELY                                      },
+    {"SCH-50.3 no nodes",           no_nodes,                   "PATCH/st pod/p",                         "no nodes available to schedule pods"       },
+    {"SCH-S12 flushed",             flushed_after_five_minutes, "",                                       SMALL                                       },
+    {"SCH-41 gated",                gated_pod,                  "",                                       ""                                          },
+    {"SCH-114 preemption",          preemption,                 PREEMPTED ", BIND pod/high",
+     LACKS("1",                                                                                                                                         "1 Insufficient cpu", "")},
+    {"SCH-93 the victim lingers",                          preemption_goes_on,                                                    PREEMPTED ", PATCH/st pod/high",                                                                  LINGERS                                                                  },
+    {"SCH-59 the node is kept",                      preemption_keeps_node,                                                NULL,NULL},
+    {"SCH-102 nominated pod goes",                         nominated_pod_goes,                                                   NULL,                                                                  NULL                                                                                                                                     },
+    {"SCH-93 Never",                         never_preempts,                                                   "BIND pod/low, PATCH/st pod/high",             NEVER},
+    {"VF-33 one pod, preempted",                        preemption_for_a_claim,                                                  PREEMPTED ", BIND pod/high",                                                     HAS_CLAIM                                                                                                                                                                      },
+    {"SCH-110 a volume goes",                    preemption_for_a_volume,                                              NULL,            FULL_NODE},
+    {"VF-4 attachments stay",                    preemption_leaves_attachments,                                              ATTACHED ", PATCH/st pod/high",
+     STILL_FULL                                                                                                                                                                                                         },
 };
 
 static void

@@ -52,7 +52,7 @@ typedef struct {
     const ShapePoint *shape;                 /* of VolumeBinding's score */
     unsigned n_shape;                        /* 0: it does not score */
     const char *hostname_label, *zone_label; /* interned */
-    SimStream tie_break;
+    SimStream tie_break, preemption_offset;
 } CycleView;
 
 #define NO_BEST UINT32_MAX
@@ -149,6 +149,8 @@ typedef struct {
     uint32_t
         narrowed_plugins; /* 1 << PluginId: their filters reject nothing that their narrowings leave */
     NodeSet set, covered; /* of questions at hand */
+    NodeSet special;      /* nodes that are asked all, in this cycle */
+    NodeSet helpable;     /* nodes that might do if pods left them; told if there is no feasible one */
 
     GArray *reasons;         /* of Reason */
     GString *text;           /* why pre_filter rejected the pod, or what the error is */

@@ -33,6 +33,8 @@ Verdict
 volume_restrictions_filter(Cycle *cycle, const NodeInfo *node)
 {
     (void)node;
+    if (cycle->n_rwop_conflicts == 0) /* VF-33: who had the claim was taken away for a moment */
+        return VERDICT_OK;
     cycle_refuse(cycle, REFUSED_CLAIM);
     return VERDICT_UNSCHEDULABLE;
 }

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "preemption.h"
+
+#include "cycle.h"
+
+#define MIN_CANDIDATES 100 /* SCH-111 */
+#define MIN_CANDIDATES_PERCENTAGE 10
+#define PREEMPTED "PreemptionByScheduler"
+
+/* A node that would do without some of its pods. */
+typedef struct {
+    NodeInfo *node;
+    GPtrArray *victims; /* of Pod (owned), the most important first */
+} Candidate;
+
+static void
+candidate_clear(void *data)
+{
+    Candidate *self = data;
+
+    g_ptr_array_unref(self->victims);
+}
+
+void
+preemption_clear(Preemption *self)
+{
+    g_clear_pointer(&self->victims, g_ptr_array_unref);
+    g_clear_pointer(&self->message, g_free);
+}
+
+static int32_t
+priority_of(const Pod *pod)
+{
+    return pod->spec->priority;
+}
+
+/* A pod that has not started yet counts as started now, that is: last. */
+static SimTime
+start_of(const Pod *pod)
+{
+    return pod->started_at == TIME_UNSET ? SIM_TIME_MAX : pod->started_at;
+}
+
+/* SCH-112: higher priority, then who started first. */
+static gint
+compare_importance(gconstpointer a, gconstpointer b)
+{
+    const Pod *first = *(const Pod *const *)a, *second = *(const Pod *const *)b;
+
+    if (priority_of(first) != priority_of(second))
+        return priority_of(first) > priority_of(second) ? -1 : 1;
+    if (start_of(first) != start_of(second))
+        return start_of(first) < start_of(second) ? -1 : 1;
+    return g_strcmp0(first->meta.key->text, second->meta.key->text);
+}
+
+/* ---- One node ---- */
+
+/* Pods of lower priority on the node. (owned) */
+static GPtrArray *
+less_important_pods(const Cycle *self, const NodeInfo *node)
+{
+    GPtrArray *pods = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
+
+    for (const CachedPod *cached = node->pods; cached != NULL; cached = cached->next_on_node) {
+        if (priority_of(cached->pod) < priority_of(self->pod))
+            g_ptr_array_add(pods, (void *)object_ref(&cached->pod->meta));
+    }
+    g_ptr_array_sort(pods, compare_importance);
+    return pods;
+}
+
+/* A pod that is away for a moment. */
+typedef struct {
+    const Pod *pod;
+    void *attempt; /* of CachedPod */
+} Removed;
+
+static Removed
+take_away(const Cycle *self, const Pod *pod)
+{
+    SchedulerCache *cache = self->view->cache;
+    CachedPod *cached = scheduler_cache_find_pod(cache, pod->meta.key, pod->meta.uid);
+    Removed removed = {pod, cached->attempt};
+
+    scheduler_cache_remove_pod(cache, cached);
+    return removed;
+}
+
+static void
+put_back(const Cycle *self, const Removed *removed, const NodeInfo *node)
+{
+    scheduler_cache_add_pod(self->view->cache, removed->pod, node->key->name, removed->attempt);
+}
+
+/* Whether the pod would fit now; why not is not told. */
+static gboolean
+fits(Cycle *self, const Filters *active, NodeInfo *node)
+{
+    GArray *reasons = self->reasons;
+
+    self->reasons = g_array_new(FALSE, TRUE, sizeof(Reason));
+    gboolean result = cycle_ask_with_nominated(self, active, node) == VERDICT_OK;
+    g_array_unref(self->reasons);
+    self->reasons = reasons;
+    return result;
+}
+
+/* SCH-112: with all of them gone the pod fits; whoever may stay is let back in. @removed: of Removed. Returns: (owned): those who
+ * must go */
+static GPtrArray *
+choose_victims(Cycle *self, const Filters *active, NodeInfo *node, GArray *removed)
+{
+    GPtrArray *victims = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
+
+    for (unsigned i = 0; i < removed->len; i++) {
+        Removed *pod = &g_array_index(removed, Removed, i);
+        put_back(self, pod, node);
+        if (fits(self, active, node))
+            continue;
+        take_away(self, pod->pod);
+        g_ptr_array_add(victims, (void *)object_ref(&pod->pod->meta));
+    }
+    return victims;
+}
+
+static gboolean
+is_among(const GPtrArray *victims, const Pod *pod)
+{
+    return g_ptr_array_find((GPtrArray *)victims, pod, NULL);
+}
+
+/* Counts in self->reasons why not. Returns: (owned): the victims; NULL: the node does not do */
+static GPtrArray *
+try_node(Cycle *self, const Filters *active, NodeInfo *node)
+{
+    g_autoptr(GPtrArray) pods = less_important_pods(self, node);
+    g_autoptr(GArray) removed = g_array_new(FALSE, FALSE, sizeof(Removed));
+    GPtrArray *victims = NULL;
+
+    if (pods->len == 0) {
+        cycle_reason(self, "No preemption victims found for incoming pod");
+        return NULL;
+    }
+    for (unsigned i = 0; i < pods->len; i++) {
+        Removed away = take_away(self, pods->pdata[i]);
+        g_array_append_val(removed, away);
+    }
+    if (cycle_ask_with_nominated(self, active, node) == VERDICT_OK)
+        victims = choose_victims(self, active, node, removed);
+    for (unsigned i = 0; i < removed->len; i++) {
+        const Removed *pod = &g_array_index(removed, Removed, i);
+        if (victims == NULL || is_among(victims, pod->pod))
+            put_back(self, pod, node);
+    }
+    cycle_refresh(self, active);
+    return victims;
+}
+
+/* ---- Which node ---- */
+
+/* The sum of the priorities, each lifted so that it is not negative: more pods weigh more. */
+static int64_t
+sum_of_priorities(const Candidate *candidate)
+{
+    int64_t sum = 0;
+
+    for (unsigned i = 0; i < candidate->victims->len; i++)
+        sum += (int64_t)priority_of(candidate->victims->pdata[i]) + (INT64_C(1) << 31);
+    return sum;
+}
+
+/* Of the most important victims, who started first. */
+static SimTime
+first_start(const Candidate *candidate)
+{
+    return start_of(candidate->victims->pdata[0]);
+}
+
+/* SCH-113: by fewer and less important victims, then by the shorter life. */
+static gboolean
+is_better(const Candidate *candidate, const Candidate *best)
+{
+    int32_t highest = priority_of(candidate->victims->pdata[0]);
+    int32_t highest_of_best = priority_of(best->victims->pdata[0]);
+    int64_t sum = sum_of_priorities(candidate), sum_of_best = sum_of_priorities(best);
+
+    if (highest != highest_of_best)
+        return highest < highest_of_best;
+    if (sum != sum_of_best)
+        return sum < sum_of_best;
+    if (candidate->victims->len != best->victims->len)
+        return candidate->victims->len < best->victims->len;
+    return first_start(candidate) > first_start(best);
+}
+
+static const Candidate *
+choose_candidate(const GArray *candidates)
+{
+    const Candidate *best = &g_array_index(candidates, Candidate, 0);
+
+    for (unsigned i = 1; i < candidates->len; i++) {
+        const Candidate *candidate = &g_array_index(candidates, Candidate, i);
+        if (is_better(candidate, best))
+            best = candidate;
+    }
+    return best;
+}
+
+/* SCH-111: the nodes that other pods could leave, from a random one on, until there is enough to choose from. (owned) */
+static GArray *
+find_candidates(Cycle *self, const Filters *active)
+{
+    GArray *candidates = g_array_new(FALSE, FALSE, sizeof(Candidate));
+    const ObjectKey *key = self->pod->meta.key;
+    unsigned n_nodes, n = node_set_count(&self->helpable);
+    NodeInfo *const *nodes = scheduler_cache_nodes(self->view->cache, &n_nodes);
+    unsigned enough = MIN(n, MAX(MIN_CANDIDATES, n * MIN_CANDIDATES_PERCENTAGE / 100));
+    unsigned skipped = (unsigned)sim_random_below(self->view->preemption_offset,
+                                                  sim_hash_combine(key->hash, key->incarnation),
+                                                  self->attempts, n);
+    unsigned place = node_set_next(&self->helpable, 0, n_nodes);
+
+    g_array_set_clear_func(candidates, candidate_clear);
+    for (; skipped > 0; skipped--)
+        place = node_set_next(&self->helpable, place + 1, n_nodes);
+    for (; n > 0 && candidates->len < enough; n--) {
+        Candidate candidate = {nodes[place], try_node(self, active, nodes[place])};
+        if (candidate.victims != NULL)
+            g_array_append_val(candidates, candidate);
+        place = node_set_next(&self->helpable, place + 1, n_nodes);
+        if (place == n_nodes)
+            place = node_set_next(&self->helpable, 0, n_nodes);
+    }
+    return candidates;
+}
+
+/* ---- What is said, and done ---- */
+
+/* SCH-93. (owned) */
+static char *
+no_candidates(Cycle *self)
+{
+    unsigned n_nodes;
+
+    scheduler_cache_nodes(self->view->cache, &n_nodes);
+    cycle_reason_of_nodes(self, "Preemption is not helpful for scheduling",
+                          n_nodes - node_set_count(&self->helpable));
+    g_autofree char *text =
+        reasons_format((const Reason *)(void *)self->reasons->data, self->reasons->len);
+    return g_strdup_printf("preemption: 0/%u nodes are available: %s.", n_nodes, text);
+}
+
+static gboolean
+is_leaving_for_another(const Pod *pod)
+{
+    return object_is_deleted(&pod->meta) && pod->disruption.status == CONDITION_TRUE &&
+           g_strcmp0(pod->disruption.reason, PREEMPTED) == 0;
+}
+
+/* Victims of an earlier attempt are still on their way out of the node that the pod is nominated to. */
+static gboolean
+waits_for_victims(const Cycle *self)
+{
+    const char *name = self->pod->nominated_node;
+    const ObjectKey *key =
+        name == NULL ? NULL : objects_find_key(self->view->objects, KIND_NODE, NULL, name);
+    const NodeInfo *node = key == NULL ? NULL : scheduler_cache_find_node(self->view->cache, key);
+
+    if (node == NULL || node->place == NO_PLACE || !node_set_has(&self->helpable, node->place))
+        return FALSE;
+    for (const CachedPod *cached = node->pods; cached != NULL; cached = cached->next_on_node) {
+        if (priority_of(cached->pod) < priority_of(self->pod) &&
+            is_leaving_for_another(cached->pod))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static Preemption
+not_eligible(const char *why)
+{
+    return (Preemption){.keeps_nomination = TRUE,
+                        .message = g_strdup_printf("preemption: not eligible due to %s.", why)};
+}
+
+/* Tries nodes out, with reasons of their own. */
+static Preemption
+search(Cycle *self, const Filters *active)
+{
+    Preemption result = {0};
+
+    if (scheduler_cache_lowest_priority(self->view->cache) >= priority_of(self->pod) ||
+        node_set_count(&self->helpable) == 0) { /* no need to look */
+        cycle_reason_of_nodes(self, "No preemption victims found for incoming pod",
+                              node_set_count(&self->helpable));
+        result.message = no_candidates(self);
+        return result;
+    }
+    g_autoptr(GArray) candidates = find_candidates(self, active);
+    if (candidates->len == 0) {
+        result.message = no_candidates(self);
+        return result;
+    }
+    const Candidate *chosen = choose_candidate(candidates);
+    result.node_name = chosen->node->key->name;
+    result.victims = g_ptr_array_ref(chosen->victims);
+    return result;
+}
+
+Preemption
+cycle_preempt(Cycle *self, const Filters *active)
+{
+    GArray *reasons = self->reasons;
+    unsigned n_nodes;
+
+    scheduler_cache_nodes(self->view->cache, &n_nodes);
+    if (active == NULL)
+        node_set_init(&self->helpable, n_nodes);
+    if (self->pod->spec->preemption_policy == PREEMPT_NEVER)
+        return not_eligible("preemptionPolicy=Never");
+    if (waits_for_victims(self))
+        return not_eligible("a terminating pod on the nominated node");
+    self->reasons = g_array_new(FALSE, TRUE, sizeof(Reason));
+    Preemption result = search(self, active);
+    g_array_unref(self->reasons);
+    self->reasons = reasons;
+    return result;
+}

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "models/external-attacher/attacher.h"
-#include "tests/sidecar/world.h"
+#include "tests/sidecar/world-asserts.h"
 
 const ModelClass *const model_classes[] = {&external_attacher_class, NULL};
 
@@ -63,22 +63,6 @@ static const Attachment *
 attachment(World *world, const char *name)
 {
     return (const Attachment *)world_get(world, KIND_ATTACHMENT, name);
-}
-
-static void
-assert_log(World *world, const char *expected)
-{
-    g_autofree char *log = world_take_log(world);
-
-    assert_string_equal(log, expected);
-}
-
-static void
-assert_times(World *world, const char *what, const char *expected)
-{
-    g_autofree char *times = world_times(world, what);
-
-    assert_string_equal(times, expected);
 }
 
 static void

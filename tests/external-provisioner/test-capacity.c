@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "models/external-provisioner/external-provisioner.h"
-#include "tests/sidecar/world.h"
+#include "tests/sidecar/world-asserts.h"
 
 /* The CSIStorageCapacity objects that the provisioner keeps: one for each zone and class, up to date at each poll and after each
  * volume. Zones a, b and c have a node each. */
@@ -78,14 +78,6 @@ static unsigned
 n_objects(const World *world)
 {
     return api_server_count(world->api, KIND_STORAGE_CAPACITY);
-}
-
-static void
-assert_log(World *world, const char *expected)
-{
-    g_autofree char *log = world_take_log(world);
-
-    assert_string_equal(log, expected);
 }
 
 #define ASK "GetCapacity"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "models/external-provisioner/external-provisioner.h"
-#include "tests/sidecar/world.h"
+#include "tests/sidecar/world-asserts.h"
 
 const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
 
@@ -37,27 +37,9 @@ add_class(World *world, BindingMode mode, ReclaimPolicy policy)
 }
 
 static void
-assert_log(World *world, const char *expected)
-{
-    g_autofree char *log = world_take_log(world);
-
-    assert_string_equal(log, expected);
-}
-
-static void
-assert_times(World *world, const char *what, const char *expected)
-{
-    g_autofree char *times = world_times(world, what);
-
-    assert_string_equal(times, expected);
-}
-
-static void
 assert_events(World *world, ObjectKind kind, const char *name, const char *expected)
 {
-    g_autofree char *events = world_events(world, world_key(world, kind, name));
-
-    assert_string_equal(events, expected);
+    assert_events_of(world, world_key(world, kind, name), expected);
 }
 
 static gboolean

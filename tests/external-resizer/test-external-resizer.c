@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "models/external-resizer/resizer.h"
-#include "tests/sidecar/world.h"
+#include "tests/sidecar/world-asserts.h"
 
 const ModelClass *const model_classes[] = {&external_resizer_class, NULL};
 
@@ -89,27 +89,9 @@ ask_for(World *world, int64_t bytes)
 }
 
 static void
-assert_log(World *world, const char *expected)
-{
-    g_autofree char *log = world_take_log(world);
-
-    assert_string_equal(log, expected);
-}
-
-static void
-assert_times(World *world, const char *what, const char *expected)
-{
-    g_autofree char *times = world_times(world, what);
-
-    assert_string_equal(times, expected);
-}
-
-static void
 assert_events(World *world, const char *expected)
 {
-    g_autofree char *events = world_events(world, the_claim(world)->meta.key);
-
-    assert_string_equal(events, expected);
+    assert_events_of(world, the_claim(world)->meta.key, expected);
 }
 
 /* "Resizing FileSystemResizePending" */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/scheduler/cycle.h"
-
-#include "tests/lib/storage-world.h"
+#include "cycle-world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,31 +102,15 @@ resource_scores(void **state)
 
 /* ---- Cycles over a small world ---- */
 
-typedef struct {
-    StorageWorld base;
-    Process *process;
-    SchedulerCache *cache;
-    VolumeBinder binder;
-    CycleView view;
-    Cycle *cycle;
-} World;
-
 static void
-world_init(World *self)
-{
-    *self = (World){0};
-    storage_world_init(&self->base, NULL);
-}
-
-static void
-set_label(World *self, void *object, const char *key, const char *value)
+set_label(CycleWorld *self, void *object, const char *key, const char *value)
 {
     object_set_label(object, storage_world_intern(&self->base, key),
                      storage_world_intern(&self->base, value));
 }
 
 static void
-add_node(World *self, const char *name, const char *zone)
+add_node(CycleWorld *self, const char *name, const char *zone)
 {
     Node *node = NODE(object_new(objects_key(self->base.objects, KIND_NODE, NULL, name)));
 
@@ -139,47 +121,9 @@ add_node(World *self, const char *name, const char *zone)
     storage_world_create(&self->base, node);
 }
 
-/* The scheduler comes up: it sees what there is. */
-static void
-world_start(World *self)
-{
-    ProcessOptions options = {self->base.sim, self->base.objects, self->base.api,
-                              &self->base.timing, "kube-scheduler"};
-    const Object *node;
-    InformerIter iter;
-
-    self->process = process_new(&options);
-    cycle_view_init(&self->view, self->process, self->base.sim, self->base.objects);
-    CacheOptions cache_options = {
-        .sources = {self->base.objects, self->view.claims, self->view.volumes, self->view.classes},
-        .attachments = process_informer(self->process, KIND_ATTACHMENT, NULL),
-        .strings = objects_strings(self->base.objects),
-    };
-    self->cache = scheduler_cache_new(&cache_options);
-    self->binder.claims = assume_cache_new(self->view.claims, "v1.PersistentVolumeClaim");
-    self->binder.volumes = assume_cache_new(self->view.volumes, "v1.PersistentVolume");
-    self->view.cache = self->cache;
-    self->view.binder = &self->binder;
-    self->cycle = cycle_new(&self->view);
-    informer_iter_init(&iter, process_informer(self->process, KIND_NODE, NULL));
-    while ((node = informer_iter_next(&iter)) != NULL)
-        scheduler_cache_set_node(self->cache, node->key, (const Node *)node);
-}
-
-static void
-world_clear(World *self)
-{
-    cycle_free(self->cycle);
-    scheduler_cache_free(self->cache);
-    assume_cache_free(self->binder.claims);
-    assume_cache_free(self->binder.volumes);
-    process_free(self->process);
-    storage_world_clear(&self->base);
-}
-
 /* A pod with these claims, "c1 c2". */
 static Pod *
-new_pod(World *self, const char *name, const char *claims)
+new_pod(CycleWorld *self, const char *name, const char *claims)
 {
     Pod *pod = storage_world_pod(&self->base, name, NULL, NULL);
     g_auto(GStrv) names = g_strsplit(claims, " ", -1);
@@ -198,7 +142,7 @@ new_pod(World *self, const char *name, const char *claims)
 
 /* "c1=a c2=new", sorted as chosen; or the message. (owned) */
 static char *
-outcome(World *self, const Pod *pod)
+outcome(CycleWorld *self, const Pod *pod)
 {
     CycleResult result = cycle_run(self->cycle, pod, 1, 0);
     GString *text = g_string_new(NULL);
@@ -237,7 +181,7 @@ static const MatchCase match_cases[] = {
 };
 
 static void
-add_available_volume(World *self, const char *name, int gib)
+add_available_volume(CycleWorld *self, const char *name, int gib)
 {
     Volume *volume = storage_world_volume(&self->base, name, gib, "late");
 
@@ -251,9 +195,9 @@ claims_are_matched(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(match_cases); i++) {
         const MatchCase *row = &match_cases[i];
-        World world;
+        CycleWorld world;
 
-        world_init(&world);
+        cycle_world_init(&world);
         add_node(&world, "n", "a");
         storage_world_class(&world.base, "late", row->provisioner, BINDING_WAIT_FOR_FIRST_CONSUMER);
         add_available_volume(&world, "c", 10);
@@ -264,13 +208,13 @@ claims_are_matched(void **state)
         if (row->second_gib > 0)
             storage_world_create(&world.base,
                                  storage_world_claim(&world.base, "c2", row->second_gib, "late"));
-        world_start(&world);
+        cycle_world_start(&world);
         Pod *pod = new_pod(&world, "p", row->second_gib > 0 ? "c1 c2" : "c1");
         g_autofree char *text = outcome(&world, pod);
         if (strcmp(text, row->outcome) != 0)
             fail_msg("%s: %s", row->title, text);
         object_unref(&pod->meta);
-        world_clear(&world);
+        cycle_world_clear(&world);
     }
 }
 
@@ -296,7 +240,7 @@ static const CapacityCase capacity_cases[] = {
 };
 
 static void
-add_capacity(World *self, const char *zone)
+add_capacity(CycleWorld *self, const char *zone)
 {
     StorageCapacity *capacity = STORAGE_CAPACITY(
         object_new(objects_key(self->base.objects, KIND_STORAGE_CAPACITY, "kube-system", "x")));
@@ -319,9 +263,9 @@ capacity_is_checked(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(capacity_cases); i++) {
         const CapacityCase *row = &capacity_cases[i];
-        World world;
+        CycleWorld world;
 
-        world_init(&world);
+        cycle_world_init(&world);
         add_node(&world, "n", row->node_zone);
         storage_world_class(&world.base, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
         CsiDriverObject *driver = CSI_DRIVER_OBJECT(
@@ -331,13 +275,13 @@ capacity_is_checked(void **state)
         if (row->capacity_zone != NULL)
             add_capacity(&world, row->capacity_zone);
         storage_world_create(&world.base, storage_world_claim(&world.base, "c1", row->gib, "late"));
-        world_start(&world);
+        cycle_world_start(&world);
         Pod *pod = new_pod(&world, "p", "c1");
         g_autofree char *text = outcome(&world, pod);
         if (strcmp(text, row->outcome) != 0)
             fail_msg("%s: %s", row->title, text);
         object_unref(&pod->meta);
-        world_clear(&world);
+        cycle_world_clear(&world);
     }
 }
 
@@ -357,9 +301,9 @@ zones_of_volumes(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        World world;
+        CycleWorld world;
 
-        world_init(&world);
+        cycle_world_init(&world);
         add_node(&world, "n", cases[i].node_zone);
         Claim *claim = storage_world_claim(&world.base, "c1", 5, "");
         claim->volume_name = storage_world_intern(&world.base, "v");
@@ -370,7 +314,7 @@ zones_of_volumes(void **state)
         Volume *volume = storage_world_volume(&world.base, "v", 5, "");
         set_label(&world, volume, "topology.kubernetes.io/zone", "a__ b");
         storage_world_create(&world.base, volume);
-        world_start(&world);
+        cycle_world_start(&world);
         Pod *pod = new_pod(&world, "p", "c1");
         g_autofree char *text = outcome(&world, pod);
         assert_string_equal(
@@ -380,12 +324,12 @@ zones_of_volumes(void **state)
                 : "0/1 nodes are available: 1 node(s) had no available volume zone. preemption: "
                   "0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
         object_unref(&pod->meta);
-        world_clear(&world);
+        cycle_world_clear(&world);
     }
 }
 
 static StatefulSet *
-new_set(World *self)
+new_set(CycleWorld *self)
 {
     StatefulSet *set = STATEFUL_SET(
         object_new(objects_key(self->base.objects, KIND_STATEFUL_SET, "default", "web")));
@@ -402,15 +346,15 @@ new_set(World *self)
 static void
 sets_are_spread(void **state)
 {
-    World world;
+    CycleWorld world;
 
     (void)state;
-    world_init(&world);
+    cycle_world_init(&world);
     add_node(&world, "a", "a");
     add_node(&world, "b", "b");
     add_node(&world, "c", "c");
     const Object *set = storage_world_create(&world.base, new_set(&world));
-    world_start(&world);
+    cycle_world_start(&world);
     Pod *first = new_pod(&world, "web-0", ""), *second = new_pod(&world, "web-1", "");
     set_label(&world, first, "app", "web");
     set_label(&world, second, "app", "web");
@@ -431,7 +375,7 @@ sets_are_spread(void **state)
     assert_int_equal(scores[1], 100);
     object_unref(&first->meta);
     object_unref(&second->meta);
-    world_clear(&world);
+    cycle_world_clear(&world);
 }
 
 /* SCH-56: zones take turns. */
@@ -447,19 +391,19 @@ zones_take_turns(void **state)
         {"6", "b"}
     };
     g_autoptr(GString) order = g_string_new(NULL);
-    World world;
+    CycleWorld world;
     unsigned n;
 
     (void)state;
-    world_init(&world);
+    cycle_world_init(&world);
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
         add_node(&world, nodes[i][0], nodes[i][1]);
-    world_start(&world);
+    cycle_world_start(&world);
     NodeInfo *const *list = scheduler_cache_nodes(world.cache, &n);
     for (unsigned i = 0; i < n; i++)
         g_string_append(order, list[i]->key->name);
     assert_string_equal(order->str, "135264");
-    world_clear(&world);
+    cycle_world_clear(&world);
 }
 
 /* SCH-W10: all of the best are drawn, each about as often. */
@@ -467,14 +411,14 @@ static void
 ties_are_drawn(void **state)
 {
     unsigned n_chosen[3] = {0};
-    World world;
+    CycleWorld world;
 
     (void)state;
-    world_init(&world);
+    cycle_world_init(&world);
     add_node(&world, "0", "a");
     add_node(&world, "1", "a");
     add_node(&world, "2", "a");
-    world_start(&world);
+    cycle_world_start(&world);
     for (uint32_t attempt = 1; attempt <= 3000; attempt++) {
         Pod *pod = new_pod(&world, "p", "");
         CycleResult result = cycle_run(world.cycle, pod, attempt, 0);
@@ -483,7 +427,7 @@ ties_are_drawn(void **state)
     }
     for (unsigned i = 0; i < 3; i++)
         assert_in_range(n_chosen[i], 900, 1100);
-    world_clear(&world);
+    cycle_world_clear(&world);
 }
 
 int

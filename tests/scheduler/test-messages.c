@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/scheduler/cycle.h"
-
-#include "tests/lib/storage-world.h"
+#include "cycle-world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,30 +130,20 @@ static const MessageCase cases[] = {
 
 /* ---- The cluster ---- */
 
-typedef struct {
-    StorageWorld base;
-    Process *process;
-    SchedulerCache *cache;
-    VolumeBinder binder;
-    CycleView view;
-    Cycle *cycle;
-    unsigned n_nodes;
-} World;
-
 static const char *
-intern(World *self, const char *text)
+intern(CycleWorld *self, const char *text)
 {
     return storage_world_intern(&self->base, text);
 }
 
 static void
-set_label(World *self, void *object, const char *key, const char *value)
+set_label(CycleWorld *self, void *object, const char *key, const char *value)
 {
     object_set_label(object, intern(self, key), intern(self, value));
 }
 
 static void
-set_taints(World *self, Node *node, gboolean plain, gboolean unreachable)
+set_taints(CycleWorld *self, Node *node, gboolean plain, gboolean unreachable)
 {
     const Taint both[] = {
         {.key = intern(self,     "k"),
@@ -173,7 +161,7 @@ set_taints(World *self, Node *node, gboolean plain, gboolean unreachable)
 }
 
 static void
-add_csi_node(World *self, const char *name, int32_t limit)
+add_csi_node(CycleWorld *self, const char *name, int32_t limit)
 {
     CsiNode *csi_node =
         CSI_NODE(object_new(objects_key(self->base.objects, KIND_CSI_NODE, NULL, name)));
@@ -186,9 +174,10 @@ add_csi_node(World *self, const char *name, int32_t limit)
 }
 
 static void
-add_node(World *self, char zone, const char *flags)
+add_node(CycleWorld *self, char zone, const char *flags)
 {
-    g_autofree char *name = g_strdup_printf("n%u", ++self->n_nodes);
+    g_autofree char *name =
+        g_strdup_printf("n%u", objects_n_keys(self->base.objects, KIND_NODE) + 1);
     Node *node = NODE(object_new(objects_key(self->base.objects, KIND_NODE, NULL, name)));
     const char zone_name[] = {zone, '\0'};
 
@@ -208,7 +197,7 @@ add_node(World *self, char zone, const char *flags)
 }
 
 static void
-add_nodes(World *self, const char *nodes)
+add_nodes(CycleWorld *self, const char *nodes)
 {
     g_auto(GStrv) words = g_strsplit(nodes, " ", -1);
 
@@ -220,7 +209,7 @@ add_nodes(World *self, const char *nodes)
 }
 
 static void
-bind_to(World *self, Claim *claim, const char *volume)
+bind_to(CycleWorld *self, Claim *claim, const char *volume)
 {
     claim->volume_name = intern(self, volume);
     object_set_annotation(&claim->meta, intern(self, ANNOTATION_BIND_COMPLETED),
@@ -229,7 +218,7 @@ bind_to(World *self, Claim *claim, const char *volume)
 
 /* @zone: reached from there alone */
 static Volume *
-new_volume(World *self, const char *name, const char *zone)
+new_volume(CycleWorld *self, const char *name, const char *zone)
 {
     Volume *volume = storage_world_volume(&self->base, name, 5, "");
     StringPair pair = {intern(self, ZONE), zone == NULL ? NULL : intern(self, zone)};
@@ -244,7 +233,7 @@ new_volume(World *self, const char *name, const char *zone)
 
 /* A claim of the kind told by @word, as MessageCase has it. */
 static void
-add_claim(World *self, const char *name, const char *word)
+add_claim(CycleWorld *self, const char *name, const char *word)
 {
     g_auto(GStrv) parts = g_strsplit(word, ":", 2);
     const char *kind = parts[0], *of = parts[1];
@@ -286,7 +275,7 @@ add_claim(World *self, const char *name, const char *word)
 }
 
 static void
-add_classes(World *self)
+add_classes(CycleWorld *self)
 {
     storage_world_class(&self->base, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
     storage_world_class(&self->base, "local", PROVISIONER_NONE, BINDING_WAIT_FOR_FIRST_CONSUMER);
@@ -298,53 +287,10 @@ add_classes(World *self)
     storage_world_create(&self->base, driver);
 }
 
-/* The scheduler comes up: it sees what there is. */
-static void
-world_start(World *self)
-{
-    ProcessOptions options = {self->base.sim, self->base.objects, self->base.api,
-                              &self->base.timing, "kube-scheduler"};
-    const Object *object;
-    InformerIter iter;
-
-    self->process = process_new(&options);
-    cycle_view_init(&self->view, self->process, self->base.sim, self->base.objects);
-    CacheOptions cache_options = {
-        .sources = {self->base.objects, self->view.claims, self->view.volumes, self->view.classes},
-        .attachments = process_informer(self->process, KIND_ATTACHMENT, NULL),
-        .strings = objects_strings(self->base.objects),
-    };
-    self->cache = scheduler_cache_new(&cache_options);
-    self->binder.claims = assume_cache_new(self->view.claims, "v1.PersistentVolumeClaim");
-    self->binder.volumes = assume_cache_new(self->view.volumes, "v1.PersistentVolume");
-    self->view.cache = self->cache;
-    self->view.binder = &self->binder;
-    self->cycle = cycle_new(&self->view);
-    informer_iter_init(&iter, process_informer(self->process, KIND_NODE, NULL));
-    while ((object = informer_iter_next(&iter)) != NULL)
-        scheduler_cache_set_node(self->cache, object->key, (const Node *)object);
-    informer_iter_init(&iter, process_informer(self->process, KIND_CSI_NODE, NULL));
-    while ((object = informer_iter_next(&iter)) != NULL)
-        scheduler_cache_set_csi_node(
-            self->cache, objects_key(self->base.objects, KIND_NODE, NULL, object->key->name),
-            CSI_NODE(object));
-}
-
-static void
-world_clear(World *self)
-{
-    cycle_free(self->cycle);
-    scheduler_cache_free(self->cache);
-    assume_cache_free(self->binder.claims);
-    assume_cache_free(self->binder.volumes);
-    process_free(self->process);
-    storage_world_clear(&self->base);
-}
-
 /* ---- The pod ---- */
 
 static LabelSelector *
-select_label(World *self, const char *key, const char *value)
+select_label(CycleWorld *self, const char *key, const char *value)
 {
     const char *interned = intern(self, value);
     SelectRequirement requirement = {
@@ -354,7 +300,7 @@ select_label(World *self, const char *key, const char *value)
 }
 
 static void
-set_wishes(World *self, Pod *pod, const char *wants)
+set_wishes(CycleWorld *self, Pod *pod, const char *wants)
 {
     StringPair zone = {intern(self, ZONE), intern(self, "z")};
 
@@ -385,7 +331,7 @@ set_wishes(World *self, Pod *pod, const char *wants)
 
 /* A pod with all claims of the row. */
 static Pod *
-new_pod(World *self, const char *name, unsigned n_claims)
+new_pod(CycleWorld *self, const char *name, unsigned n_claims)
 {
     static const char *const names[] = {"c", "d", "e", "f"};
     Pod *pod = storage_world_pod(&self->base, name, NULL, NULL);
@@ -406,16 +352,16 @@ run_case(const MessageCase *row, unsigned *n_failed)
 {
     g_auto(GStrv) claims = g_strsplit(row->claims, " ", -1);
     unsigned n_claims = g_strv_length(claims);
-    World world = {.n_nodes = 0};
+    CycleWorld world;
 
-    storage_world_init(&world.base, NULL);
+    cycle_world_init(&world);
     add_nodes(&world, row->nodes);
     add_classes(&world);
     for (unsigned i = 0; i < n_claims; i++) {
         const char name[] = {(char)('c' + (int)i), '\0'};
         add_claim(&world, name, claims[i]);
     }
-    world_start(&world);
+    cycle_world_start(&world);
     Pod *other = new_pod(&world, "other", n_claims), *pod = new_pod(&world, "p", n_claims);
     set_label(&world, other, "app", "other");
     if (strstr(row->claims, "rwop") != NULL || strstr(row->claims, "used") != NULL)
@@ -432,7 +378,7 @@ run_case(const MessageCase *row, unsigned *n_failed)
     g_free(result.message);
     object_unref(&pod->meta);
     object_unref(&other->meta);
-    world_clear(&world);
+    cycle_world_clear(&world);
 }
 
 static void

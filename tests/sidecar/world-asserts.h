@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants those. */
+#include <cmocka.h>
+
+#include "world.h"
+
+/* What the sidecar did, how often, and what it told: compared with what it should be. */
+
+static inline void
+assert_log(World *world, const char *expected)
+{
+    g_autofree char *log = world_take_log(world);
+
+    assert_string_equal(log, expected);
+}
+
+static inline void
+assert_times(World *world, const char *what, const char *expected)
+{
+    g_autofree char *times = world_times(world, what);
+
+    assert_string_equal(times, expected);
+}
+
+static inline void
+assert_events_of(World *world, const ObjectKey *involved, const char *expected)
+{
+    g_autofree char *events = world_events(world, involved);
+
+    assert_string_equal(events, expected);
+}

@@ -6,12 +6,16 @@
 #define SEVERAL_DEFAULTS_SINCE 26
 #define REPLICAS_MAX 16
 #define REPLICA_NUMBERS (1u << 20) /* how many instances of one replica have numbers of their own */
+#define NODE_NUMBERS                                                                               \
+    (1u << 16) /* ... below these there are one for each driver, then those on nodes */
+#define DRIVERS_ON_NODES 8
 
 /* A process that runs, or did before it crashed. */
 typedef struct {
     Cluster *cluster;
     const ProcessClass *class;
     const char *instance; /* driver or node; NULL: of the cluster */
+    const char *node;     /* of a sidecar that runs on nodes; NULL: none */
     const char *
         name; /* ... and which of several replicas: "csi.example.com#1" for the second; "": no instance */
     unsigned replica;
@@ -25,10 +29,17 @@ typedef struct {
     void (*free_disk)(void *disk);
 } Instance;
 
+/* A sidecar that runs beside the driver's plugin on its nodes. */
+typedef struct {
+    const ProcessClass *class;
+    void *options; /* (owned): each gets a copy */
+} NodeSidecar;
+
 typedef struct {
     CsiDriver *driver;
     const char *name;
     NodePluginOptions plugin;
+    GArray *node_sidecars; /* of NodeSidecar */
 } Driver;
 
 struct Cluster {
@@ -79,6 +90,17 @@ instance_free(void *data)
     g_free(self);
 }
 
+static void
+driver_free(void *data)
+{
+    Driver *self = data;
+
+    for (unsigned i = 0; i < self->node_sidecars->len; i++)
+        g_free(g_array_index(self->node_sidecars, NodeSidecar, i).options);
+    g_array_unref(self->node_sidecars);
+    g_free(self);
+}
+
 Cluster *
 cluster_new(const ClusterOptions *options)
 {
@@ -94,7 +116,7 @@ cluster_new(const ClusterOptions *options)
     api_options.refuses_defaults =
         options->minor_version != 0 && options->minor_version < SEVERAL_DEFAULTS_SINCE;
     self->api = api_server_new(&api_options);
-    self->drivers = g_ptr_array_new_with_free_func(g_free);
+    self->drivers = g_ptr_array_new_with_free_func(driver_free);
     self->instances = g_ptr_array_new_with_free_func(instance_free);
     self->by_name = g_hash_table_new(g_str_hash, g_str_equal);
     return self;
@@ -192,7 +214,7 @@ start_model(Instance *self, unsigned row)
     component->api = self->cluster->api;
     component->driver = self->driver;
     component->driver_name = class->process->scope == PER_DRIVER ? self->instance : NULL;
-    component->node_name = class->process->scope == PER_NODE ? self->instance : NULL;
+    component->node_name = class->process->scope == PER_NODE ? self->instance : self->node;
     component->replica = self->replica;
     component->order = model_order(row, self->number);
     component->disk = &self->disk;
@@ -331,45 +353,61 @@ n_replicas(const ProcessClass *class, const void *options)
     return election == NULL ? 1 : (unsigned)CLAMP(election->replicas, 0, REPLICAS_MAX);
 }
 
-/* Takes @options. */
+/* Takes @options. @instance: of a class; the rest is worked out. */
 static void
-add_instance(Cluster *self,
-             const ProcessClass *class,
-             const char *instance_name,
-             unsigned replica,
-             unsigned number,
-             CsiDriver *driver,
-             void *options)
+add_instance(Cluster *self, const Instance *row, void *options)
 {
     Strings *strings = objects_strings(self->options.objects);
-    const char *base = instance_name == NULL ? "" : instance_name;
-    Instance *instance = g_new0(Instance, 1);
+    const char *base = row->instance == NULL ? "" : row->instance;
+    Instance *instance = g_memdup2(row, sizeof *row);
 
-    *instance = (Instance){.cluster = self,
-                           .class = class,
-                           .instance = instance_name,
-                           .name = replica == 0 ? strings_intern(strings, base)
-                                                : strings_internf(strings, "%s#%u", base, replica),
-                           .replica = replica,
-                           .number = number + replica * REPLICA_NUMBERS,
-                           .options = options,
-                           .driver = driver};
+    instance->cluster = self;
+    instance->options = options;
+    if (row->node != NULL)
+        instance->name = strings_internf(strings, "%s/%s", base, row->node);
+    else if (row->replica != 0)
+        instance->name = strings_internf(strings, "%s#%u", base, row->replica);
+    else
+        instance->name = strings_intern(strings, base);
     instance->models = g_ptr_array_new_with_free_func(model_free);
     g_ptr_array_add(self->instances, instance);
     g_hash_table_insert(self->by_name,
-                        (void *)strings_internf(strings, "%s/%s", class->name, instance->name),
+                        (void *)strings_internf(strings, "%s/%s", row->class->name, instance->name),
                         instance);
     if (self->running)
         instance_start(instance);
 }
 
-/* The replicas of each process of @scope that gets options. */
+static void *
+copy_options(const ProcessClass *class, const void *options)
+{
+    return g_memdup2(options, MAX(class->options_size, 1));
+}
+
+static void
+add_replicas(Cluster *self, const Instance *row, const void *options)
+{
+    for (unsigned replica = 0; replica < n_replicas(row->class, options); replica++) {
+        Instance instance = *row;
+        instance.replica = replica;
+        instance.number += replica * REPLICA_NUMBERS;
+        add_instance(self, &instance, copy_options(row->class, options));
+    }
+}
+
+static gboolean
+runs_on_nodes(const ProcessClass *class, const void *options)
+{
+    return class->runs_on_nodes != NULL && class->runs_on_nodes(options);
+}
+
+/* The replicas of each process of @scope that gets options. @driver: PER_DRIVER */
 static void
 add_instances(Cluster *self,
               ProcessScope scope,
               const char *instance_name,
               unsigned number,
-              CsiDriver *driver,
+              const Driver *driver,
               GetOptions get_options,
               void *data)
 {
@@ -379,9 +417,17 @@ add_instances(Cluster *self,
             class->scope == scope && is_first_of_process(row) ? get_options(data, class) : NULL;
         if (options == NULL)
             continue;
-        for (unsigned replica = 0; replica < n_replicas(class, options); replica++)
-            add_instance(self, class, instance_name, replica, number, driver,
-                         g_memdup2(options, MAX(class->options_size, 1)));
+        if (runs_on_nodes(class, options)) {
+            NodeSidecar sidecar = {class, options};
+            g_array_append_val(driver->node_sidecars, sidecar);
+            continue;
+        }
+        add_replicas(self,
+                     &(Instance){.class = class,
+                                 .instance = instance_name,
+                                 .number = number,
+                                 .driver = driver == NULL ? NULL : driver->driver},
+                     options);
         g_free(options);
     }
 }
@@ -396,17 +442,49 @@ cluster_add_driver(Cluster *self,
 {
     Driver *entry = g_new0(Driver, 1);
 
-    *entry =
-        (Driver){driver, strings_intern(objects_strings(self->options.objects), name), *plugin};
+    *entry = (Driver){driver, strings_intern(objects_strings(self->options.objects), name), *plugin,
+                      g_array_new(FALSE, FALSE, sizeof(NodeSidecar))};
     g_ptr_array_add(self->drivers, entry);
-    add_instances(self, PER_DRIVER, entry->name, self->drivers->len - 1, driver, get_options, data);
+    add_instances(self, PER_DRIVER, entry->name, self->drivers->len - 1, entry, get_options, data);
+}
+
+static gboolean
+plugin_runs_on(const Cluster *self, const Driver *driver, const char *node)
+{
+    const ObjectKey *key = objects_key(self->options.objects, KIND_NODE, NULL, node);
+    const Object *object = api_server_get(self->api, key);
+
+    return driver->plugin.node_selector == NULL ||
+           (object != NULL && string_map_contains(object->labels, driver->plugin.node_selector));
+}
+
+static void
+add_node_sidecars(Cluster *self, const char *node, unsigned number)
+{
+    for (unsigned i = 0; i < self->drivers->len; i++) {
+        const Driver *driver = self->drivers->pdata[i];
+        for (unsigned k = 0; k < driver->node_sidecars->len && plugin_runs_on(self, driver, node);
+             k++) {
+            const NodeSidecar *sidecar = &g_array_index(driver->node_sidecars, NodeSidecar, k);
+            add_instance(self,
+                         &(Instance){.class = sidecar->class,
+                                     .instance = driver->name,
+                                     .node = node,
+                                     .number = NODE_NUMBERS + number * DRIVERS_ON_NODES + i,
+                                     .driver = driver->driver},
+                         copy_options(sidecar->class, sidecar->options));
+        }
+    }
 }
 
 void
 cluster_add_node(Cluster *self, const char *name, GetOptions get_options, void *data)
 {
-    add_instances(self, PER_NODE, strings_intern(objects_strings(self->options.objects), name),
-                  self->n_nodes++, NULL, get_options, data);
+    const char *node = strings_intern(objects_strings(self->options.objects), name);
+    unsigned number = self->n_nodes++;
+
+    add_instances(self, PER_NODE, node, number, NULL, get_options, data);
+    add_node_sidecars(self, node, number);
 }
 
 void

@@ -54,6 +54,8 @@ typedef struct {
     const ProcessFlag *flags; /* ends with a NULL name */
     SimTime startup;          /* start to working, after a crash (TIM-90..94) */
     const ProcessElection *election; /* NULL: there is one of it */
+    /* PER_DRIVER: whether with these options there is one on each node with the driver's plugin, not one for all. NULL: no */
+    gboolean (*runs_on_nodes)(const void *options);
 } ProcessClass;
 
 /* Flags of a process that has a LeaderElectionOptions @member in its options of type @Type; sidecars' and others' names. */
@@ -110,7 +112,7 @@ typedef struct {
     ApiClient *event_client; /* NULL: events go through @client */
     CsiDriver *driver;       /* PER_DRIVER: its driver */
     const char *driver_name; /* PER_DRIVER; interned */
-    const char *node_name;   /* PER_NODE; interned */
+    const char *node_name;   /* PER_NODE, and of a sidecar that runs on nodes; interned; NULL: no node */
     unsigned replica;        /* of several of its process: 0, 1, ... */
     LeaderElector *elector;  /* PER_DRIVER: the component's, made by its Sidecar; NULL: none */
     uint64_t

@@ -428,6 +428,17 @@ build_workload_action(Loader *self, int number, ScenarioAction *action)
     }
 }
 
+/* One that runs on nodes is named after driver and node. */
+static const char *
+sidecar_instance(Loader *self, const char *driver)
+{
+    g_autofree char *name = driver == NULL || self->acting->node == NULL
+                                ? NULL
+                                : g_strdup_printf("%s/%s", driver, self->acting->node);
+
+    return name == NULL ? driver : format_intern(&self->reader, name);
+}
+
 static const char *
 crash_instance(Loader *self, const ProcessClass *class)
 {
@@ -437,7 +448,8 @@ crash_instance(Loader *self, const ProcessClass *class)
     case PER_CLUSTER:
         return NULL;
     case PER_DRIVER:
-        return loader_driver_named(self, fields->driver, fields->source, "driver");
+        return sidecar_instance(
+            self, loader_driver_named(self, fields->driver, fields->source, "driver"));
     case PER_NODE:
         if ((fields->node == NULL) == (fields->pod_of_node == NULL))
             format_fault(&self->reader, "node: the name of a node",

@@ -200,18 +200,26 @@ add_driver(Run *self, const ScenarioDriver *driver)
     return TRUE;
 }
 
+/* What a driver calls the place of a node: the node's label of its key (kubernetes.io/hostname), else its zone. */
+static const char *
+node_place(const Object *node, const char *topology_key)
+{
+    const char *place = topology_key == NULL ? NULL : object_label(node, topology_key);
+
+    return place != NULL ? place : object_label(node, LABEL_ZONE);
+}
+
 /* The machines that a driver's plugin can run on, and where they are. */
 static void
 add_node_to_drivers(Run *self, const Object *node)
 {
-    const char *zone = object_label(node, LABEL_ZONE);
-
     for (unsigned i = 0; i < self->scenario->n_drivers; i++) {
         const ScenarioDriver *driver = &self->scenario->drivers[i];
+        const char *place = node_place(node, driver->topology_key);
         g_autoptr(StringMap) segments = NULL;
-        if (driver->topology_key != NULL && zone != NULL)
+        if (driver->topology_key != NULL && place != NULL)
             segments = string_map_with(
-                NULL, strings_intern(run_strings(self), driver->topology_key), zone);
+                NULL, strings_intern(run_strings(self), driver->topology_key), place);
         csi_modelled_driver_add_node(csi_modelled_driver_cast(self->drivers->pdata[i]),
                                      object_name(node), object_name(node), segments);
     }

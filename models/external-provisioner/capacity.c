@@ -304,12 +304,14 @@ make_object(const Capacity *self, CapacityItem *item, const CsiResponse *respons
     static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
     const Component *component = self->options.component;
     SimStream stream = sim_stream(component->sim, "external-provisioner/capacity-names");
+    uint64_t entity = self->options.on_node
+                          ? sim_hash_combine(item->key->hash, sim_hash_string(component->node_name))
+                          : item->key->hash;
     char name[] = NAME_PREFIX "xxxxx";
 
     for (unsigned i = 0; i < NAME_CHARACTERS; i++)
         name[strlen(NAME_PREFIX) + i] = alphabet[sim_random_below(
-            stream, item->key->hash, (uint64_t)item->n_names * NAME_CHARACTERS + i,
-            sizeof alphabet - 1)];
+            stream, entity, (uint64_t)item->n_names * NAME_CHARACTERS + i, sizeof alphabet - 1)];
     Object *object = object_new(
         objects_key(component->objects, KIND_STORAGE_CAPACITY, self->options.namespace, name));
     unsigned n_pairs = item->segment == NULL ? 0 : item->segment->n_pairs;
@@ -538,7 +540,9 @@ subscribe(Capacity *self)
 
     self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
     self->objects = process_informer(process, KIND_STORAGE_CAPACITY, NULL);
-    if (self->options.has_topology) {
+    if (self->options.has_topology && self->options.on_node) {
+        count_segment(self, self->options.node_segment, 1);
+    } else if (self->options.has_topology) {
         self->nodes = process_informer(process, KIND_NODE, NULL);
         self->csi_nodes = process_informer(process, KIND_CSI_NODE, NULL);
         informer_add_handler(self->nodes, node_changed, self);

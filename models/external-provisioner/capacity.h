@@ -22,6 +22,8 @@ typedef struct {
     RateLimit limit; /* of retries */
     ApiClient *client;
     gboolean has_topology; /* else all nodes are one segment */
+    gboolean on_node;      /* node deployment: only the own node's segment */
+    const StringMap *node_segment; /* ...; NULL: it has none */
 } CapacityOptions;
 
 /* Returns: (owned): works from now on: subscribes, and polls at once (CAP-5). @options is copied. */

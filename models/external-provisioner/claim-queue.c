@@ -230,7 +230,7 @@ provision_on_node(const ExternalProvisioner *self, Plan *plan, const Claim *clai
         plan_because(plan, "PROV-14.3");
         plan_get(plan, objects_key(self->base.objects, KIND_NODE, NULL, node), PLAN_DECIDE);
         plan_then(plan, decide_with_node);
-    } else if (node != NULL && provisioner_find(self, self->nodes, KIND_NODE, node) == NULL) {
+    } else if (node != NULL && provisioner_node(self, node) == NULL) {
         node_is_gone(self, plan, claim);
     } else {
         provision(plan, claim);
@@ -271,6 +271,9 @@ decide_claim(const void *data, Plan *plan)
 
     if (claim == NULL)
         return; /* PROV-11 */
+    if (claim_volume_name(claim)[0] == '\0' && provisioner_owns_claim(self, claim) &&
+        !provisioner_check_node(self, plan, claim, class))
+        return;
     if (!provisioner_wants(self, claim, class)) {
         plan_because(plan, "PROV-13");
         attempt_finish(self, plan);

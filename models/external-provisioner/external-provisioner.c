@@ -6,6 +6,7 @@
 #include "models/cluster.h"
 
 #define IDENTITY_NUMBERS 10000 /* section 0: the second part of the identity is 0..9999 */
+#define LABEL_LENGTH_MAX 63
 #define UNSAVED_WORKERS 4      /* section 0: of queue unsavedpvs */
 #define NAMESPACE                                                                                  \
     "kube-system" /* where sidecars live mostly: the environment's NAMESPACE (CAP-3) */
@@ -46,6 +47,15 @@ note_claim(ExternalProvisioner *self, const Object *claim)
     self->claim_keys->pdata[record->volume->slot] = (void *)claim->key;
 }
 
+/* Whoever waits to become its owner need not. */
+static void
+claim_is_gone(ExternalProvisioner *self, const ObjectKey *claim)
+{
+    if (self->own_node != NULL && claim->slot < self->claim_records->len)
+        provisioner_wake_candidates(
+            self, g_array_index(self->claim_records, ClaimRecord, claim->slot).volume);
+}
+
 /* PROV-10. A claim that has its volume, and no failures to forget, would be looked at for nothing. */
 static void
 claim_changed(void *data, const Object *before, const Object *after)
@@ -53,8 +63,10 @@ claim_changed(void *data, const Object *before, const Object *after)
     ExternalProvisioner *self = data;
 
     (void)before;
-    if (after == NULL)
+    if (after == NULL) {
+        claim_is_gone(self, before->key);
         return;
+    }
     if (self->clone_workers != NULL && clone_source_is_queued(CLAIM_CONST(after)) &&
         object_has_finalizer(after, FINALIZER_CLONE)) /* else it would be looked at for nothing */
         workers_add(self->clone_workers, after->key);
@@ -65,6 +77,8 @@ claim_changed(void *data, const Object *before, const Object *after)
     note_claim(self, after);
     const ObjectKey *volume =
         g_array_index(self->claim_records, ClaimRecord, after->key->slot).volume;
+    if (self->own_node != NULL)
+        provisioner_wake_candidates(self, volume);
     if (claim_volume_name(CLAIM_CONST(after))[0] == '\0' ||
         work_queue_failures(workers_queue(self->claim_workers), volume) > 0)
         workers_add(self->claim_workers, volume);
@@ -188,6 +202,11 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_CLEANED_UP:
         attempt->n_clean_ups++;
         return;
+    case CHANGE_OWNER_TRY:
+    case CHANGE_OWNER_SEEN:
+    case CHANGE_OWNER_FORGET:
+        owner_tries_apply(self, change);
+        return;
     case CHANGE_DELETED:
         if (VOLUME_CONST(change->object)->node_affinity != NULL)
             capacity_refresh_volume(self->capacity, VOLUME_CONST(change->object));
@@ -233,8 +252,9 @@ make_names(ExternalProvisioner *self)
 {
     Strings *strings = self->base.strings;
     SimStream stream = sim_stream(self->base.sim, "external-provisioner/identity");
-    uint64_t driver = sim_hash_string(self->base.replica == 0 ? self->base.driver_name
-                                                              : process_name(self->base.process)),
+    gboolean is_only = self->base.replica == 0 && self->base.node_name == NULL;
+    uint64_t driver = sim_hash_string(is_only ? self->base.driver_name
+                                              : process_name(self->base.process)),
              start = (uint64_t)sim_now(self->base.sim);
     int64_t started_ms = API_EPOCH_S * 1000 + sim_now(self->base.sim) / SIM_MS;
     ObjectUid host = {sim_random_bits(stream, driver, 2 * start + 1),
@@ -242,9 +262,10 @@ make_names(ExternalProvisioner *self)
     char uid[OBJECT_UID_BUFFER];
 
     self->identity =
-        strings_internf(strings, "%" G_GINT64_FORMAT "-%u-%s", started_ms,
+        strings_internf(strings, "%" G_GINT64_FORMAT "-%u-%s%s%s", started_ms,
                         (unsigned)sim_random_below(stream, driver, start, IDENTITY_NUMBERS),
-                        self->base.driver_name);
+                        self->base.driver_name, self->base.node_name != NULL ? "-" : "",
+                        self->base.node_name != NULL ? self->base.node_name : "");
     self->identity_key = strings_intern(strings, "storage.kubernetes.io/csiProvisionerIdentity");
     self->provisioned_by_key = strings_intern(strings, ANNOTATION_PROVISIONED_BY);
     self->finalizer = strings_intern(strings, FINALIZER_PROVISIONER);
@@ -345,6 +366,20 @@ start_sources(ExternalProvisioner *self, CsiControllerCapabilities capabilities)
         self, "clone-protection", options->cloning_protection_threads, decide_clone_source, NULL);
 }
 
+/* CAP-3: who manages capacity objects, as a label's value. */
+static const char *
+managed_by(const ExternalProvisioner *self)
+{
+    const char *node = self->base.node_name;
+
+    if (node == NULL)
+        return strings_intern(self->base.strings, "external-provisioner");
+    if (strlen("external-provisioner-") + strlen(node) <= LABEL_LENGTH_MAX)
+        return strings_internf(self->base.strings, "external-provisioner-%s", node);
+    return strings_internf(self->base.strings, "external-provisioner-%08x-%.33s",
+                           (unsigned)(sim_hash_string(node) & UINT32_MAX), node);
+}
+
 static void
 start_capacity(ExternalProvisioner *self)
 {
@@ -353,7 +388,7 @@ start_capacity(ExternalProvisioner *self)
     CapacityOptions capacity = {
         .component = &self->base,
         .namespace = strings_intern(strings, NAMESPACE),
-        .managed_by = strings_intern(strings, "external-provisioner"),
+        .managed_by = managed_by(self),
         .owners = options->capacity_owners,
         .for_immediate = options->capacity_for_immediate_binding,
         .n_workers = (unsigned)options->capacity_threads,
@@ -361,6 +396,8 @@ start_capacity(ExternalProvisioner *self)
         .timeout = options->timeout,
         .limit = sidecar_rate_limit(&options->common),
         .has_topology = self->has_topology,
+        .on_node = self->own_node != NULL,
+        .node_segment = sidecar_node_segment(self->sidecar),
     };
 
     self->capacity_client =
@@ -388,7 +425,9 @@ start_working(void *data)
     make_queues(self);
     self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
     informer_add_handler(self->classes, class_changed, self);
-    if (self->has_topology)
+    if (self->base.node_name != NULL)
+        provisioner_know_node(self);
+    else if (self->has_topology)
         subscribe_topology(self);
     if (capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME) {
         self->attachments = process_informer(process, KIND_ATTACHMENT, NULL);
@@ -422,10 +461,13 @@ external_provisioner_init(void *data)
     self->in_progress = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
     self->unsaved = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
     self->overwritten = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
+    self->owner_tries =
+        g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, owner_tries_free);
     self->class_infos = g_ptr_array_new_with_free_func((GDestroyNotify)class_info_free);
     self->old_class_infos = g_ptr_array_new_with_free_func((GDestroyNotify)class_info_free);
     make_names(self);
     options.identity = self->identity;
+    options.asks_node = self->base.node_name != NULL;
     self->sidecar = sidecar_new(&options);
 }
 
@@ -449,6 +491,12 @@ external_provisioner_clear(void *data)
     g_hash_table_unref(self->in_progress);
     g_hash_table_unref(self->unsaved);
     g_hash_table_unref(self->overwritten);
+    g_hash_table_unref(self->owner_tries);
+    sim_ticker_free(self->resync);
+    if (self->own_node != NULL) {
+        object_unref(&self->own_node->meta);
+        object_unref(&self->own_csi_node->meta);
+    }
     g_ptr_array_unref(self->class_infos);
     g_ptr_array_unref(self->old_class_infos);
     string_map_unref(self->annotations);
@@ -549,6 +597,26 @@ static const ProcessFlag flags[] = {
          "1",
          "Which owner of the pod owns the objects (CAP-3)"),
     SIDECAR_ELECTION_FLAGS(ExternalProvisionerOptions),
+    FLAG("node-deployment",
+         FLAG_BOOL,
+         node_deployment,
+         "false",
+         "One on each node with the driver's plugin (NODE-1)"),
+    FLAG("node-deployment-immediate-binding",
+         FLAG_BOOL,
+         node_deployment_immediate_binding,
+         "true",
+         "They also take claims that wait for no pod (NODE-2)"),
+    FLAG("node-deployment-base-delay",
+         FLAG_DURATION,
+         node_deployment_base_delay,
+         "20s",
+         "Up to so long each waits before it takes one (NODE-2)"),
+    FLAG("node-deployment-max-delay",
+         FLAG_DURATION,
+         node_deployment_max_delay,
+         "60s",
+         "... after several tries (NODE-2)"),
     {0},
 };
 
@@ -557,12 +625,20 @@ static const ProcessElection election = {
     .lock = "",
 };
 
+/* NODE-1 */
+static gboolean
+runs_on_nodes(const void *options)
+{
+    return ((const ExternalProvisionerOptions *)options)->node_deployment;
+}
+
 const ProcessClass external_provisioner_process = {
     .name = "external-provisioner",
     .scope = PER_DRIVER,
     .options_size = sizeof(ExternalProvisionerOptions),
     .flags = flags,
     .election = &election,
+    .runs_on_nodes = runs_on_nodes,
     .startup =
         40 * SIM_MS, /* TIM-90: to the first Probe; then the driver's answers and two sync polls */
 };

@@ -4,7 +4,8 @@
 #include "models/volume/sidecar.h"
 
 /* The sidecar that turns claims into volumes and Released volumes into nothing: external-provisioner v5.2 with its
- * controller library sig-storage-lib v11. One per driver. */
+ * controller library sig-storage-lib v11. One per driver, or on each of
+ * its nodes. */
 
 /* Its flags, under their own names. Of those that act in a later part of the project only the value is kept. */
 typedef struct {
@@ -30,6 +31,9 @@ typedef struct {
     OwnerReferences *
         capacity_owners; /* no flag: of capacity objects, if who starts the sidecar knows its pod (CAP-3) */
     LeaderElectionOptions election;
+    gboolean node_deployment; /* one on each node */
+    gboolean node_deployment_immediate_binding;
+    SimTime node_deployment_base_delay, node_deployment_max_delay;
 } ExternalProvisionerOptions;
 
 extern const ProcessClass external_provisioner_process;

@@ -264,25 +264,30 @@ alloc_in_plan(void *plan, size_t size)
     return plan_alloc(plan, size);
 }
 
+/* Where the claim's volume is to be: NULL: nobody has said. */
+static const char *
+node_of(const Claim *claim)
+{
+    return is_set(claim_selected_node(claim)) ? claim_selected_node(claim) : NULL;
+}
+
 /* PROV-20.8. Returns: (borrowed): an error, or NULL */
 static const char *
 require_topology(const ExternalProvisioner *self,
                  Plan *plan,
                  const Claim *claim,
                  const ClassInfo *class,
+                 const char *node,
                  CsiRequest *request)
 {
-    const char *node = is_set(claim_selected_node(claim)) ? claim_selected_node(claim) : NULL;
     TopologyRequirement requirement;
     TopologyQuery query = {
         .cluster = &self->topology,
         .allowed = &class->allowed,
         .claim_name = object_name(&claim->meta),
         .node_name = node,
-        .node = node == NULL ? NULL : NODE(provisioner_find(self, self->nodes, KIND_NODE, node)),
-        .csi_node = node == NULL
-                        ? NULL
-                        : CSI_NODE(provisioner_find(self, self->csi_nodes, KIND_CSI_NODE, node)),
+        .node = node == NULL ? NULL : provisioner_node(self, node),
+        .csi_node = node == NULL ? NULL : provisioner_csi_node(self, node),
         .strict = self->options->strict_topology,
         .immediate = self->options->immediate_topology,
     };
@@ -369,6 +374,28 @@ plan_create_volume(const ExternalProvisioner *self,
     plan_then(plan, decide_created);
 }
 
+gboolean
+provision_prepare_capacity(const ExternalProvisioner *self,
+                           Plan *plan,
+                           const Claim *claim,
+                           const ClassInfo *class,
+                           CsiRequest *request)
+{
+    CsiCapability *capabilities = plan_alloc(plan, CAPABILITIES_MAX * sizeof *capabilities);
+
+    if (self->has_topology &&
+        require_topology(self, plan, claim, class, self->base.node_name, request) != NULL)
+        return FALSE;
+    request->method = CSI_GET_CAPACITY;
+    request->timeout_ns = self->options->timeout;
+    request->parameters = class->parameters;
+    request->preferred = NULL;
+    request->n_preferred = 0;
+    request->capabilities =
+        make_capabilities(self, claim, class, capabilities, &request->n_capabilities);
+    return TRUE;
+}
+
 /* The secret of CreateVolume was read, or there is none. */
 static void
 provision_with_secret(const ExternalProvisioner *self,
@@ -396,7 +423,8 @@ decide_with_secret(const void *data, Plan *plan)
     const Attempt *attempt = provisioner_attempt(self, plan);
     CsiRequest request = {0};
     const char *error = self->has_topology
-                            ? require_topology(self, plan, attempt->claim, attempt->class, &request)
+                            ? require_topology(self, plan, attempt->claim, attempt->class,
+                                               node_of(attempt->claim), &request)
                             : NULL;
 
     plan_because(plan, "PROV-20.9");
@@ -430,8 +458,9 @@ plan_placed(const ExternalProvisioner *self, Plan *plan, const Claim *claim, con
 {
     CsiRequest request = {0};
     SecretReference secret = {0};
-    const char *error =
-        self->has_topology ? require_topology(self, plan, claim, class, &request) : NULL;
+    const char *error = self->has_topology
+                            ? require_topology(self, plan, claim, class, node_of(claim), &request)
+                            : NULL;
     g_autofree char *secret_error =
         error == NULL && class->names_secrets
             ? resolve_secret(self, plan, claim, class, SECRET_USE_PROVISIONER, &secret)

@@ -5,6 +5,7 @@
 
 #include "models/plan.h"
 #include "models/volume/sidecar.h"
+#include "sim/ticker.h"
 
 #include "capacity.h"
 #include "topology.h"
@@ -60,6 +61,13 @@ typedef struct {
     ObjectUid uid;
 } ClaimRecord;
 
+/* How often an instance on a node tried to get a claim for its node (NODE-2). */
+typedef struct {
+    unsigned n_failures; /* since it last knew who owns it */
+    uint32_t n_waits;
+    const Claim *seen; /* (owned): when the last wait was over; NULL: none was */
+} OwnerTries;
+
 typedef struct {
     Component base;
     const ExternalProvisionerOptions *options; /* borrowed, of the process */
@@ -72,7 +80,11 @@ typedef struct {
 
     Informer *claims, *volumes, *classes;
     Informer *attachments;       /* NULL: the driver does not attach (PROV-2) */
-    Informer *nodes, *csi_nodes; /* NULL: no topology */
+    Informer *nodes, *csi_nodes; /* NULL: no topology, or node deployment */
+    Node *own_node;              /* (owned): node deployment: what the driver tells of it; NULL: none */
+    CsiNode *own_csi_node;       /* ... */
+    GHashTable *owner_tries;     /* ObjectKey of the volume -> OwnerTries */
+    SimTicker *resync;           /* ... */
     InformerIndex *attachments_by_volume;
 
     Workers *claim_workers, *volume_workers, *unsaved_workers;
@@ -116,6 +128,9 @@ typedef enum {
     CHANGE_CLEANED_UP,     /* key: one more try */
     CHANGE_CAPACITY_NAMED, /* key: of the capacity controller's item */
     CHANGE_DELETED,        /* object: the volume that the driver deleted */
+    CHANGE_OWNER_TRY,      /* key: waits to become the owner of its claim (NODE-2) */
+    CHANGE_OWNER_SEEN,     /* key, object: the claim as the wait is over */
+    CHANGE_OWNER_FORGET,   /* key: the owner is known */
 } ProvisionerChange;
 
 /* PROV-20.6: of the volume for a claim with this uid; with a length the dashes go first. Returns: (owned) */
@@ -189,7 +204,33 @@ void attempt_reschedule(const ExternalProvisioner *self,
 /* The volume is made: store it. */
 void attempt_save(const ExternalProvisioner *self, Plan *plan, Volume *volume);
 
+/* ---- node-deployment.c: NODE ---- */
+
+/* From the driver's NodeGetInfo. Before nodes are asked for, and when the queues are there. */
+void provisioner_know_node(ExternalProvisioner *self);
+/* NULL: not there; of an instance on a node: any other. @name: interned */
+const Node *provisioner_node(const ExternalProvisioner *self, const char *name);
+const CsiNode *provisioner_csi_node(const ExternalProvisioner *self, const char *name);
+/* Whether the claim is this instance's to provision now. If not, @plan is told what to do: nothing, or trying to become that. */
+gboolean provisioner_check_node(const ExternalProvisioner *self,
+                                Plan *plan,
+                                const Claim *claim,
+                                const ClassInfo *class);
+/* Whether the volume can be reached from here. */
+gboolean provisioner_may_delete(const ExternalProvisioner *self, const Volume *volume);
+/* The claim of @volume changed. */
+void provisioner_wake_candidates(ExternalProvisioner *self, const ObjectKey *volume);
+void owner_tries_apply(ExternalProvisioner *self, const PlanChange *change);
+void owner_tries_free(void *tries);
+
 /* ---- provision.c ---- */
+
+/* NODE-3: how much room there is on the own node for such a volume: as if it were made. FALSE: there is no such request */
+gboolean provision_prepare_capacity(const ExternalProvisioner *self,
+                                    Plan *plan,
+                                    const Claim *claim,
+                                    const ClassInfo *class,
+                                    CsiRequest *request);
 
 /* PROV-20. */
 void plan_provision(const ExternalProvisioner *self,

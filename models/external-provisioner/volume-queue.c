@@ -226,6 +226,10 @@ plan_delete_volume(const ExternalProvisioner *self, Plan *plan, const Volume *vo
         delete_failed(plan, volume == NULL ? NULL : &volume->meta, "invalid CSI PV");
         return;
     }
+    if (!provisioner_may_delete(self, volume)) {
+        plan_because(plan, "NODE-6"); /* some other instance will */
+        return;
+    }
     g_autofree char *error = find_secret(self, volume, &secret);
     if (error != NULL) {
         delete_failed(plan, &volume->meta, plan_internf(plan, "%s", error));

@@ -16,6 +16,8 @@ struct Sidecar {
     CsiNodeCapabilities node_capabilities;
     CsiCallId call;
     SimEventId event;
+    gboolean node_is_known;
+    StringMap *node_segment; /* (owned) */
     LeaderElector *elector; /* NULL: it does not elect */
     gboolean waited;        /* for its lead: its informers start only then */
 };
@@ -49,6 +51,8 @@ sidecar_sync(Sidecar *self)
 const char *
 sidecar_host_name(const Component *component)
 {
+    if (component->node_name != NULL)
+        return strings_internf(component->strings, "csi-node-%s", component->node_name);
     return strings_internf(component->strings, "csi-controller-%u", component->replica);
 }
 
@@ -107,13 +111,17 @@ elect(Sidecar *self)
     component->elector = self->elector;
 }
 
-/* It knows its driver. */
+/* It knows its driver. On a node there is one of it, which elects nobody. */
 static void
 driver_is_known(Sidecar *self)
 {
-    const LeaderElectionOptions *election = election_options(self->options.component);
+    const LeaderElectionOptions *election = self->options.component->node_name != NULL
+                                                ? NULL
+                                                : election_options(self->options.component);
 
-    if (election != NULL && election->enabled)
+    if (self->options.asks_node && !self->node_is_known)
+        sidecar_call(self, CSI_NODE_GET_INFO);
+    else if (election != NULL && election->enabled)
         elect(self);
     else
         sidecar_sync(self);
@@ -211,6 +219,23 @@ node_capabilities_reply(void *data, const CsiResponse *response)
         driver_is_known(self);
 }
 
+static void
+node_info_reply(void *data, const CsiResponse *response)
+{
+    Sidecar *self = data;
+
+    if (response->code == CSI_OK) {
+        self->node_is_known = TRUE;
+        string_map_unref(self->node_segment);
+        self->node_segment = response->n_accessible_topology == 0
+                                 ? NULL
+                                 : string_map_ref(response->accessible_topology[0]);
+    }
+    sidecar_reply(self, response);
+    if (self->event == 0)
+        driver_is_known(self);
+}
+
 /* The questions in their order, and who takes the answer. */
 static const struct {
     CsiMethod method;
@@ -221,12 +246,15 @@ static const struct {
     {CSI_GET_PLUGIN_CAPABILITIES,     plugin_capabilities_reply    },
     {CSI_CONTROLLER_GET_CAPABILITIES, controller_capabilities_reply},
     {CSI_NODE_GET_CAPABILITIES,       node_capabilities_reply      },
+    {CSI_NODE_GET_INFO,               node_info_reply              },
 };
 
 static void
 sidecar_call(Sidecar *self, CsiMethod method)
 {
-    CsiRequest request = {.method = method, .timeout_ns = self->options.probe_timeout_ns};
+    CsiRequest request = {.method = method,
+                          .served_by = self->options.component->node_name,
+                          .timeout_ns = self->options.probe_timeout_ns};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(questions); i++)
         if (questions[i].method == method)
@@ -253,6 +281,7 @@ sidecar_free(Sidecar *self)
         csi_driver_abandon(self->options.component->driver, self->call);
     sim_cancel(self->options.component->sim, self->event);
     leader_elector_free(self->elector);
+    string_map_unref(self->node_segment);
     self->options.component->elector = NULL;
     g_free(self);
 }
@@ -288,6 +317,12 @@ RateLimit
 sidecar_rate_limit(const SidecarFlags *flags)
 {
     return (RateLimit){.base = flags->retry_interval_start, .max = flags->retry_interval_max};
+}
+
+const StringMap *
+sidecar_node_segment(const Sidecar *self)
+{
+    return self->node_segment;
 }
 
 gboolean

@@ -15,6 +15,7 @@ typedef struct {
     unsigned n_sync_polls; /* waits for informers to sync, 100 ms each (CGO-17), after a crash */
     void (*ready)(void *self); /* the component: may subscribe and make its queues now */
     const char *identity; /* in leader election; NULL: the host's name. Interned */
+    gboolean asks_node;    /* of component->node_name, what the driver tells of that node */
     /* Asks what the node service can do too, unless the controller can do this; 0: does not ask (RSZ-20) */
     CsiControllerCapabilities node_unless;
 } SidecarOptions;
@@ -31,6 +32,8 @@ const char *sidecar_host_name(const Component *component);
 CsiPluginCapabilities sidecar_plugin_capabilities(const Sidecar *self);
 CsiControllerCapabilities sidecar_controller_capabilities(const Sidecar *self);
 CsiNodeCapabilities sidecar_node_capabilities(const Sidecar *self);
+/* With asks_node: the node's own topology; NULL: it has none. */
+const StringMap *sidecar_node_segment(const Sidecar *self);
 
 /* The flags of all sidecars: the first member of their options. */
 typedef struct {

@@ -5,7 +5,7 @@
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
 
 # The families of ids; a new one belongs here.
-families='ADC|API|CAP|CGO|CSI|EA|EPH|KVM|NL|OP|PROT|PROV|PVC|REG|RSZ|SCH|SEC|SEQ|SNAP|SRC|TIM|TOPO|VB|VF|VPL|WL'
+families='ADC|API|CAP|CGO|CSI|EA|EPH|KVM|NL|NODE|OP|PROT|PROV|PVC|REG|RSZ|SCH|SEC|SEQ|SNAP|SRC|TIM|TOPO|VB|VF|VPL|WL'
 # Families whose books are complete. For the others a gap is counted, no fault yet: who fills a book adds its family.
 complete='EPH|PROT|PVC'
 

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "models/external-provisioner/external-provisioner.h"
+#include "tests/sidecar/world.h"
+
+/* NODE-1..6: a provisioner on each of the nodes a, b and c, each in the zone of its name. */
+
+const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
+
+static const char *const nodes[] = {"a", "b", "c"};
+
+static void *
+no_options(void *data, const ProcessClass *class)
+{
+    (void)data, (void)class;
+    return NULL;
+}
+
+static World *
+new_world(const WorldOptions *options)
+{
+    WorldOptions all = *options;
+
+    all.flag = "node-deployment";
+    all.value = "true";
+    World *world = world_new(&all);
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
+        cluster_add_node(world->cluster, nodes[i], no_options, NULL);
+    world_run(world, 0);
+    return world;
+}
+
+static void
+add_class(World *world, BindingMode mode)
+{
+    world_create(world, &world_class(world, "class", mode, RECLAIM_DELETE)->meta);
+}
+
+static void
+add_claim(World *world, const char *name, const char *node)
+{
+    world_create(world, &world_claim(world, name, "class", node)->meta);
+}
+
+static const char *
+owner(World *world, const char *claim)
+{
+    return object_annotation(world_get(world, KIND_CLAIM, claim), ANNOTATION_SELECTED_NODE);
+}
+
+static const Volume *
+volume_of(World *world, const char *claim)
+{
+    char uid[OBJECT_UID_BUFFER];
+    const char *name = strings_internf(
+        world->strings, "pvc-%s", object_uid_format(world_get(world, KIND_CLAIM, claim)->uid, uid));
+
+    return VOLUME_CONST(world_get(world, KIND_VOLUME, name));
+}
+
+/* The zone that the volume's node affinity names. */
+static const char *
+zone_of(const Volume *volume)
+{
+    const NodeSelector *affinity = volume->node_affinity;
+
+    assert_int_equal(affinity->n_terms, 1);
+    return affinity->terms[0].expressions->requirements[0].values->items[0];
+}
+
+/* NODE-1: the node that the scheduler chose handles the claim, at once; the others do nothing. */
+static void
+the_chosen_node_makes_the_volume(void **state)
+{
+    g_autoptr(World) world = new_world(&(WorldOptions){.seed = 1});
+    SimTime first;
+
+    (void)state;
+    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER);
+    add_claim(world, "data", "b");
+    world_run(world, 10 * SIM_SECOND);
+    assert_int_equal(world_count(world, "CreateVolume", &first, NULL), 1);
+    assert_int_equal(first, 0);
+    assert_string_equal(zone_of(volume_of(world, "data")), "b");
+    assert_int_equal(world_count(world, "UPDATE PersistentVolumeClaim", NULL, NULL), 0);
+}
+
+/* NODE-1, NODE-2: nobody takes what waits for a pod, nor, unless it may, what does not. */
+static void
+nobody_takes(void **state)
+{
+    static const struct {
+        BindingMode mode;
+        const char *flag, *value;
+    } cases[] = {
+        {BINDING_WAIT_FOR_FIRST_CONSUMER, NULL,                                "true" },
+        {BINDING_IMMEDIATE,               "node-deployment-immediate-binding", "false"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(World) world =
+            new_world(&(WorldOptions){.seed = 1, .flag2 = cases[i].flag, .value2 = cases[i].value});
+        add_class(world, cases[i].mode);
+        add_claim(world, "data", NULL);
+        world_run(world, 300 * SIM_SECOND);
+        assert_int_equal(world_count(world, "CreateVolume", NULL, NULL), 0);
+        assert_null(owner(world, "data"));
+    }
+}
+
+/* NODE-2, NODE-4: of three that wait up to 20 s each one writes its name, and only that one makes the volume; as slow requests
+ * and watches go, sometimes after another one's name was refused. */
+static void
+one_node_takes_the_claim(void **state)
+{
+    unsigned n_owned[G_N_ELEMENTS(nodes)] = {0};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        g_autoptr(World) world = new_world(&(WorldOptions){.seed = seed, .recorded_timing = TRUE});
+        SimTime written_at, created_at;
+        add_class(world, BINDING_IMMEDIATE);
+        add_claim(world, "data", NULL);
+        world_run(world, 60 * SIM_SECOND);
+        assert_int_equal(world_count(world, "UPDATE PersistentVolumeClaim", NULL, &written_at), 1);
+        assert_int_equal(world_count(world, "CreateVolume", &created_at, NULL), 1);
+        assert_true(written_at <= 20 * SIM_SECOND + 100 * SIM_MS);
+        assert_true(created_at > written_at);
+        assert_string_equal(zone_of(volume_of(world, "data")), owner(world, "data"));
+        for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
+            n_owned[i] += g_str_equal(owner(world, "data"), nodes[i]);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
+        assert_in_range(n_owned[i], 8, 40); /* chances are equal */
+}
+
+/* NODE-4: with hardly any wait they all write at once. All but one are refused, see who was first, and leave it. */
+static void
+in_a_crowd_one_wins(void **state)
+{
+    unsigned n_refused = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        g_autoptr(World) world = new_world(&(WorldOptions){.seed = seed,
+                                                           .recorded_timing = TRUE,
+                                                           .flag2 = "node-deployment-base-delay",
+                                                           .value2 = "1ms"});
+        add_class(world, BINDING_IMMEDIATE);
+        for (unsigned i = 0; i < 10; i++)
+            add_claim(world, world_intern(world, (const char[]){(char)('k' + i), '\0'}), NULL);
+        world_run(world, 60 * SIM_SECOND);
+        assert_int_equal(world_count(world, "UPDATE PersistentVolumeClaim", NULL, NULL), 10);
+        n_refused += world_count(world, "UPDATE PersistentVolumeClaim 409", NULL, NULL);
+        assert_int_equal(world_count(world, "CreateVolume", NULL, NULL), 10);
+        assert_int_equal(world_count(world, "CREATE PersistentVolume", NULL, NULL), 10);
+    }
+    assert_true(n_refused > 30);
+}
+
+/* allowedTopologies: only nodes there compete (NODE-2). */
+static void
+only_allowed_nodes_compete(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        g_autoptr(World) world = new_world(&(WorldOptions){.seed = seed});
+        StorageClass *class = world_class(world, "class", BINDING_IMMEDIATE, RECLAIM_DELETE);
+        StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "c")};
+        g_autoptr(StringMap) segment = string_map_new(&pair, 1);
+        const StringMap *segments[] = {segment};
+        class->allowed_topologies = node_selector_from_segments(segments, 1);
+        world_create(world, &class->meta);
+        add_claim(world, "data", NULL);
+        world_run(world, 60 * SIM_SECOND);
+        assert_string_equal(owner(world, "data"), "c");
+    }
+}
+
+static CsiModelledPool pools[3];
+
+static void
+room_in_b_only(World *world, CsiModelledOptions *options)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++) {
+        StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, nodes[i])};
+        pools[i] = (CsiModelledPool){.segments = string_map_new(&pair, 1),
+                                     .bytes = i == 1 ? INT64_C(2) << 30 : 1};
+    }
+    options->pools = pools;
+    options->n_pools = G_N_ELEMENTS(pools);
+    options->controller_capabilities |= CSI_CONTROLLER_GET_CAPACITY;
+}
+
+/* NODE-3: who has no room does not try. */
+static void
+who_has_no_room_does_not_try(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        g_autoptr(World) world = new_world(&(WorldOptions){.seed = seed, .driver = room_in_b_only});
+        for (unsigned i = 0; i < G_N_ELEMENTS(pools); i++)
+            string_map_unref((StringMap *)pools[i].segments); /* the driver has its own */
+        add_class(world, BINDING_IMMEDIATE);
+        add_claim(world, "data", NULL);
+        world_run(world, 60 * SIM_SECOND);
+        assert_string_equal(owner(world, "data"), "b");
+        assert_int_equal(world_count(world, "CreateVolume", NULL, NULL), 1);
+    }
+}
+
+static void
+room_nowhere(World *world, CsiModelledOptions *options)
+{
+    room_in_b_only(world, options);
+    pools[1].bytes = 1;
+}
+
+/* NODE-3: a claim that nobody could take is looked at again with the informers' resync. */
+static void
+nobody_has_room(void **state)
+{
+    g_autoptr(World) world = new_world(&(WorldOptions){.seed = 1, .driver = room_nowhere});
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(pools); i++)
+        string_map_unref((StringMap *)pools[i].segments);
+    add_class(world, BINDING_IMMEDIATE);
+    add_claim(world, "data", NULL);
+    world_run(world, 14 * 60 * SIM_SECOND);
+    assert_int_equal(world_count(world, "GetCapacity", NULL, NULL), 3);
+    world_run(world, 17 * 60 * SIM_SECOND);
+    assert_int_equal(world_count(world, "GetCapacity", NULL, NULL), 6);
+    assert_int_equal(world_count(world, "CreateVolume", NULL, NULL), 0);
+    assert_null(owner(world, "data"));
+}
+
+/* A claim that goes while all wait is nobody's. */
+static void
+a_claim_that_goes_is_nobodys(void **state)
+{
+    g_autoptr(World) world = new_world(&(WorldOptions){.seed = 1});
+
+    (void)state;
+    add_class(world, BINDING_IMMEDIATE);
+    add_claim(world, "data", NULL);
+    world_edit(world, KIND_CLAIM, "data", (ObjectEdit)object_remove_finalizer,
+               FINALIZER_PVC_PROTECTION);
+    world_delete(world, KIND_CLAIM, "data");
+    world_run(world, 120 * SIM_SECOND);
+    assert_int_equal(world_count(world, "CreateVolume", NULL, NULL), 0);
+    assert_int_equal(world_count(world, "UPDATE PersistentVolumeClaim", NULL, NULL), 0);
+}
+
+static gboolean
+release(Object *object, const void *data)
+{
+    (void)data;
+    VOLUME(object)->phase = VOLUME_RELEASED;
+    return TRUE;
+}
+
+/* NODE-6: a volume is deleted where it can be reached. */
+static void
+only_its_node_deletes_a_volume(void **state)
+{
+    g_autoptr(World) world = new_world(&(WorldOptions){.seed = 1});
+
+    (void)state;
+    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER);
+    add_claim(world, "data", "c");
+    world_run(world, 10 * SIM_SECOND);
+    const char *name = object_name(&volume_of(world, "data")->meta);
+    world_edit_status(world, KIND_VOLUME, name, release, NULL);
+    world_run(world, 60 * SIM_SECOND);
+    assert_int_equal(world_count(world, "DeleteVolume", NULL, NULL), 1);
+    assert_true(
+        object_is_deleted(world_get(world, KIND_VOLUME, name))); /* its protection is left */
+}
+
+/* Waiting sleeps between events, and finds out as soon as one that looks every 200 ms. */
+static void
+sleeping_is_as_good_as_looking(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        char *logs[2];
+        for (int polling = 0; polling < 2; polling++) {
+            g_autoptr(World) world = new_world(
+                &(WorldOptions){.seed = seed, .recorded_timing = TRUE, .polling = polling});
+            add_class(world, BINDING_IMMEDIATE);
+            add_claim(world, "one", NULL);
+            add_claim(world, "two", NULL);
+            world_run(world, 60 * SIM_SECOND);
+            logs[polling] = world_take_log(world);
+        }
+        assert_string_equal(logs[0], logs[1]);
+        g_free(logs[0]);
+        g_free(logs[1]);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_chosen_node_makes_the_volume),
+        cmocka_unit_test(nobody_takes),
+        cmocka_unit_test(one_node_takes_the_claim),
+        cmocka_unit_test(in_a_crowd_one_wins),
+        cmocka_unit_test(only_allowed_nodes_compete),
+        cmocka_unit_test(who_has_no_room_does_not_try),
+        cmocka_unit_test(nobody_has_room),
+        cmocka_unit_test(a_claim_that_goes_is_nobodys),
+        cmocka_unit_test(only_its_node_deletes_a_volume),
+        cmocka_unit_test(sleeping_is_as_good_as_looking),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

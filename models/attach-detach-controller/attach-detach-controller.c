@@ -32,11 +32,11 @@ typedef enum {
     CHANGE_REPORTED,          /* ... which is step @number */
     CHANGE_NODE_OUTDATED,     /* ADC-52: ... and comes again when it failed */
     CHANGE_MULTI_ATTACH_TOLD, /* ADC-55 */
-    CHANGE_LOOK_AT, /* @number: 2 x where the detach loop goes on, + 1: ask the node before (ADC-46) */
-    CHANGE_ADD_POD,   /* ADC-35: @object */
-    CHANGE_OPERATION, /* starts: @text: its name */
-    CHANGE_TELL,      /* ADC-56: @object: a pod that hears how the attach ends */
-    CHANGE_RETRY_AT,  /* @number: SimTime */
+    CHANGE_LOOK_AT,           /* @number: whether the node is asked before (ADC-46) */
+    CHANGE_ADD_POD,           /* ADC-35: @object */
+    CHANGE_OPERATION,         /* starts: @text: its name */
+    CHANGE_TELL,              /* ADC-56: @object: a pod that hears how the attach ends */
+    CHANGE_RETRY_AT,          /* @number: SimTime */
 } Change;
 
 /* ---- What is wanted: pods, nodes, claims ---- */
@@ -619,7 +619,7 @@ detach_reasons(const AttachDetachController *self, const AttachPair *pair, SimTi
 
 /* The detach loop's body for one pair. Returns: whether the pass must wait for the node to be told */
 static gboolean
-plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pair, unsigned next)
+plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
     const char *name = adc_operation_name(self, pair);
     SimTime now = plan_now(plan);
@@ -650,9 +650,7 @@ plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pai
         return FALSE;
     }
     plan_because(plan, "ADC-45");
-    plan_change(plan, &(PlanChange){.what = CHANGE_LOOK_AT,
-                                    .pointer = pair,
-                                    .number = (int64_t)next << 1 | verify});
+    plan_change(plan, &(PlanChange){.what = CHANGE_LOOK_AT, .pointer = pair, .number = verify});
     plan_change(plan, &(PlanChange){.what = CHANGE_UNREPORT, .pointer = pair});
     plan_node_is_told(plan, pair->node);
     plan_node_status(self, plan, pair->node,
@@ -800,14 +798,48 @@ plan_reports(const AttachDetachController *self, Plan *plan)
 
 /* ADC-39 (b) and (c). */
 static void
-plan_attaches(const AttachDetachController *self, Plan *plan)
+plan_attaches(const AttachDetachController *self, Plan *plan, const GPtrArray *pairs)
 {
-    for (unsigned i = 0; i < self->looking_at->len; i++) {
-        AttachPair *pair = self->looking_at->pdata[i];
+    for (unsigned i = 0; i < pairs->len; i++) {
+        AttachPair *pair = pairs->pdata[i];
         if (attach_pair_is_wanted(pair))
             plan_pair_attach(self, plan, pair);
     }
     plan_reports(self, plan);
+}
+
+static int
+compare_serials(const void *a, const void *b)
+{
+    const AttachPair *const *first = a, *const *second = b;
+
+    if ((*first)->serial == (*second)->serial)
+        return 0;
+    return (*first)->serial < (*second)->serial ? -1 : 1;
+}
+
+/* What the pass began with, and what has changed since: it may take its time, and each pair is judged at its turn. By serial.
+ * Returns: (owned) */
+static GPtrArray *
+pairs_of_pass(const AttachDetachController *self)
+{
+    const GPtrArray *begun = self->looking_at;
+
+    if (self->queued->len == 0)
+        return g_ptr_array_ref(self->looking_at);
+    g_autoptr(GPtrArray) changed = g_ptr_array_copy(self->queued, NULL, NULL);
+    GPtrArray *pairs = g_ptr_array_sized_new(begun->len + changed->len);
+
+    g_ptr_array_sort(changed, compare_serials);
+    for (unsigned i = 0, k = 0; i < begun->len || k < changed->len;) {
+        int order = i == begun->len     ? 1
+                    : k == changed->len ? -1
+                                        : compare_serials(&begun->pdata[i], &changed->pdata[k]);
+        g_ptr_array_add(pairs, order <= 0 ? begun->pdata[i] : changed->pdata[k]);
+        i += order <= 0;
+        k += order >= 0;
+    }
+    return pairs;
 }
 
 /* ADC-39 (a), then the rest. Goes on where it had to wait. */
@@ -815,15 +847,17 @@ static void
 decide_detaches(const void *data, Plan *plan)
 {
     const AttachDetachController *self = data;
+    g_autoptr(GPtrArray) pairs = pairs_of_pass(self);
 
-    for (unsigned i = self->pass.next; i < self->looking_at->len; i++) {
-        AttachPair *pair = self->looking_at->pdata[i];
-        if (attach_pair_is_wanted(pair) || pair->state == ADC_DETACHED)
+    for (unsigned i = 0; i < pairs->len; i++) {
+        AttachPair *pair = pairs->pdata[i];
+        if (attach_pair_is_wanted(pair) || pair->state == ADC_DETACHED ||
+            (self->pass.pair != NULL && compare_serials(&pair, &self->pass.pair) <= 0))
             continue;
-        if (plan_pair_detach(self, plan, pair, i + 1))
+        if (plan_pair_detach(self, plan, pair))
             return;
     }
-    plan_attaches(self, plan);
+    plan_attaches(self, plan, pairs);
 }
 
 /* Two nodes want the same exclusive volume: the second start was refused (OP-2). It is queued when the first has ended. */
@@ -849,15 +883,9 @@ pass_ended(void *data, Plan *plan, PlanEnd end, const char *message)
         forget_refused(self, looked_at->pdata[i]);
         adc_settle(self, looked_at->pdata[i]);
     }
+    for (unsigned i = 0; i < self->queued->len; i++)
+        forget_refused(self, self->queued->pdata[i]);
     sim_ticker_end_pass(self->reconciler, self->queued->len > 0 || self->nodes_to_update->len > 0);
-}
-
-static int
-compare_serials(const void *a, const void *b)
-{
-    const AttachPair *const *first = a, *const *second = b;
-
-    return (*first)->serial < (*second)->serial ? -1 : 1;
 }
 
 /* A pass looks only at what changed since the last one: for all other pairs it would do nothing. */
@@ -873,11 +901,8 @@ reconcile(void *data)
     g_ptr_array_sort(self->looking_at, compare_serials);
     self->pass = (AttachPass){0};
     g_array_set_size(self->reports, 0);
-    for (unsigned i = 0; i < self->looking_at->len; i++) {
-        AttachPair *pair = self->looking_at->pdata[i];
-        pair->is_queued = FALSE;
-        adc_attachment_key(self, pair);
-    }
+    for (unsigned i = 0; i < self->looking_at->len; i++)
+        ((AttachPair *)self->looking_at->pdata[i])->is_queued = FALSE;
     sim_ticker_begin_long_pass(self->reconciler);
     plan_start(&(PlanStart){
         .component = &self->base,
@@ -977,8 +1002,7 @@ apply_change(void *data, const PlanChange *change)
         break;
     case CHANGE_LOOK_AT:
         self->pass.pair = pair;
-        self->pass.next = (unsigned)(change->number >> 1);
-        self->pass.verify = (gboolean)(change->number & 1);
+        self->pass.verify = (gboolean)change->number;
         break;
     case CHANGE_ADD_POD:
         process_pod_volumes(self, POD_CONST(change->object), TRUE);

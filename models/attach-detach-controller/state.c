@@ -237,6 +237,7 @@ adc_queue(AttachDetachController *self, AttachPair *pair)
 {
     if (!pair->is_queued) {
         pair->is_queued = TRUE;
+        adc_attachment_key(self, pair);
         g_ptr_array_add(self->queued, pair);
     }
     sim_ticker_wake(self->reconciler);

@@ -91,7 +91,7 @@ read_domain_name(FormatReader *reader, const FormatType *type, const json_t *val
     format_read(reader, &format_string, value, &text);
     if (text == NULL)
         return;
-    const char *fault = name_fault_subdomain(text);
+    const char *fault = name_fault_subdomain(text); /* API-139 */
     if (fault != NULL)
         format_fault(reader, fault, "\"%s\" is not a valid name", text);
     else

@@ -12,7 +12,7 @@ class_is_default(const Object *class)
            g_strcmp0(object_annotation(class, ANNOTATION_BETA_DEFAULT_CLASS), "true") == 0;
 }
 
-/* Of two default classes the newer, by whole seconds; of equally old ones the smaller name (API-121). */
+/* Of two default classes the newer, by whole seconds; of equally old ones the smaller name (API-121, PVC-28). */
 static gboolean
 class_precedes(const Object *a, const Object *b)
 {
@@ -72,8 +72,9 @@ admit_claim(ApiServer *self, Claim *claim, GString *message)
 
     if (code != API_OK)
         return code;
-    object_add_finalizer(&claim->meta, strings_intern(objects_strings(objects),
-                                                      FINALIZER_PVC_PROTECTION)); /* API-123 */
+    object_add_finalizer(&claim->meta,
+                         strings_intern(objects_strings(objects),
+                                        FINALIZER_PVC_PROTECTION)); /* API-123, PROT-1, PVC-93 */
     return quota_admit_claim(self, NULL, claim, message);
 }
 
@@ -129,7 +130,7 @@ data_source_is_same(const DataSource *a, const DataSource *b)
            a->namespace == b->namespace;
 }
 
-/* API-131: a name is set once, a class once from nil, a request only while bound. */
+/* API-131, PVC-92: a name is set once, a class once from nil, a request only while bound. */
 static gboolean
 claim_change_is_allowed(const Claim *before, const Claim *after)
 {
@@ -145,7 +146,7 @@ claim_change_is_allowed(const Claim *before, const Claim *after)
     return before->request_bytes == after->request_bytes || before->phase == CLAIM_BOUND;
 }
 
-/* API-124, API-132. */
+/* API-124, API-132, RSZ-1; 403 and the words of whoever forbids it (API-21). */
 static ApiCode
 check_resize(ApiServer *self, const Claim *before, const Claim *after, GString *message)
 {

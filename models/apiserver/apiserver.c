@@ -513,13 +513,13 @@ commit(ApiServer *self, ApiCall *call)
 {
     self->n_requests[call->request.verb]++;
     switch (call->request.verb) {
-    case API_GET:
+    case API_GET: /* API-15: what is stored now */
         if (api_server_get(self, call->request.key) != NULL)
             answer(call, API_OK, object_ref(api_server_get(self, call->request.key)));
         else
             refuse_not_found(call);
         return;
-    case API_LIST:
+    case API_LIST: /* API-16: likewise */
         answer(call, API_OK, NULL);
         return;
     case API_CREATE:

@@ -13,7 +13,8 @@ struct ApiClient {
     const Timing *timing;
     const char *name;
     uint64_t hash;
-    SimTokenBucket bucket;
+    SimTokenBucket
+        bucket; /* for all requests, reads and Events included (CGO-41); watches need none (CGO-4) */
     SimStream thoughts, answers;
     unsigned n_refs; /* one of the owner, one of each request */
 };

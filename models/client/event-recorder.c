@@ -32,7 +32,7 @@ struct EventRecorder {
     ApiServer *api;
     const char *source;
     EventStyle style;
-    KnownEvent *known; /* with open addressing */
+    KnownEvent *known; /* with open addressing; each recorder has its own (CGO-78) */
     unsigned n_known, known_size;
     EventCorrelator *correlator; /* NULL: there are many events about no object yet */
     GQueue queue;                /* of QueuedEvent; the head is being sent when busy */

@@ -290,6 +290,7 @@ informer_event(void *data, WatchType type, const Object *object)
     informer_tell(self, after == NULL ? object : before, after);
 }
 
+/* API-63: a kubelet sees the pods of its node. */
 static gboolean
 passes_filter(const Informer *self, const Object *object)
 {

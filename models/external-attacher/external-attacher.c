@@ -91,6 +91,7 @@ attacher_node_id(const ExternalAttacher *self,
     return entry == NULL ? NULL : entry->node_id;
 }
 
+/* CGO-48: the whole list as it was seen, so that what others took off meanwhile comes back. */
 MetadataPatch *
 metadata_patch_new(Plan *plan, const Object *in_hand, const char *finalizer, gboolean add)
 {
@@ -202,6 +203,7 @@ attacher_queues_change(const Attachment *before, const Attachment *after)
            !is_only_an_error(before, after);
 }
 
+/* EA-13, EA-14, EA-15 */
 static void
 attachment_changed(void *data, const Object *before, const Object *after)
 {
@@ -423,7 +425,7 @@ static const ProcessFlag flags[] = {
 
 static const ProcessElection election = {
     .offset = offsetof(ExternalAttacherOptions, election),
-    .lock = "external-attacher-leader-",
+    .lock = "external-attacher-leader-", /* EA-5 */
     .has_host_name = TRUE,
 };
 

@@ -135,6 +135,7 @@ remove_selected_node(Object *object, const void *arg)
     return object_set_annotation(object, PROVISIONER_NODE_KEY, NULL) || changed;
 }
 
+/* NODE-5: with nodes' own provisioners all of them compete anew. */
 void
 attempt_reschedule(const ExternalProvisioner *self,
                    Plan *plan,

@@ -13,6 +13,7 @@
 
 /* ---- What the informers tell ---- */
 
+/* API-61 */
 char *
 provisioner_volume_name(const ExternalProvisionerOptions *options, const char *uid)
 {
@@ -179,7 +180,7 @@ apply_change(void *data, const PlanChange *change)
         return;
     case CHANGE_SAVING:
         attempt->volume = VOLUME_CONST(object_ref(change->object));
-        if (self->capacity != NULL)
+        if (self->capacity != NULL) /* PROV-26 */
             capacity_refresh_volume(self->capacity, attempt->volume);
         return;
     case CHANGE_FAILED:

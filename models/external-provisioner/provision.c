@@ -361,7 +361,7 @@ plan_create_volume(const ExternalProvisioner *self,
     request->method = CSI_CREATE_VOLUME;
     request->timeout_ns = self->options->timeout;
     request->name = plan_key(plan)->name;
-    request->required_bytes = claim->request_bytes;
+    request->required_bytes = claim->request_bytes; /* API-164: whole bytes, rounded up */
     request->parameters = parameters;
     if (attempt != NULL && attempt->claim->meta.key == claim->meta.key) {
         request->has_secrets = attempt->has_secret;

@@ -37,7 +37,8 @@ struct PvCache {
     SlotSet restless[2]; /* claims, volumes */
 };
 
-/* PVC-30: by number of modes, then by the modes. */
+/* PVC-30: by number of modes, then by the modes. So a free volume of a poorer set is found before a reserved one of a richer set
+ * (PVC-36). */
 static const uint8_t mode_sets[N_MODE_SETS] = {0, 1,  2,  4, 8,  3,  5,  6,
                                                9, 10, 12, 7, 11, 13, 14, 15};
 
@@ -421,7 +422,8 @@ pv_cache_find_match(const PvCache *self, const MatchQuery *query, const Volume *
         uint32_t modes = mode_sets[i];
         if (!access_modes_include(modes, query->claim->access_modes))
             continue;
-        *volume = find_reserved(self, query, modes);
+        *volume =
+            find_reserved(self, query, modes);  /* of any zone: no node is asked for (PVC-33) */
         if (*volume == NULL && !query->delayed) /* PVC-32.9 */
             *volume = find_free(of_class, query, modes);
     }

@@ -3,7 +3,7 @@
 
 #include "models/volume/matching.h"
 
-/* The PV controller's private copies of all claims and volumes (PVC-5..9, PVC-11): newer than the informers right after
+/* The PV controller's private copies of all claims and volumes (PVC-5..9, PVC-11, API-77): newer than the informers right after
  * own writes, never older than what was synced last.
  *
  * It also knows which objects are settled: their next sync would do nothing, and only a change of the object or of the

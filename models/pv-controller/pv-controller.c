@@ -240,7 +240,7 @@ plan_claim_pending(Plan *plan, const Claim *claim)
                                        &phase_pending, PLAN_STOP));
 }
 
-/* PVC-41: both only as the phase changes. */
+/* PVC-41, PVC-57: both only as the phase changes. */
 static void
 plan_claim_lost(Plan *plan, const Claim *claim, const char *reason, const char *message)
 {
@@ -253,7 +253,7 @@ plan_claim_lost(Plan *plan, const Claim *claim, const char *reason, const char *
 
 /* ---- Binding: PVC-50 ---- */
 
-/* W1. A volume that was reserved for the claim by its user or provisioner keeps that fact: no annotation. */
+/* W1, PVC-51. A volume that was reserved for the claim by its user or provisioner keeps that fact: no annotation. */
 static gboolean
 edit_refer_to_claim(Object *object, const void *arg)
 {
@@ -342,7 +342,7 @@ claim_status_is_bound(const Claim *claim, const Volume *volume)
     return claim->phase == CLAIM_BOUND && claim->status_access_modes == volume->access_modes;
 }
 
-/* Up to four writes, each only if it changes something; the first error ends it, and whatever is written stays: the next
+/* PVC-52, PVC-95: up to four writes, no Event; each only if it changes something; the first error ends it, and whatever is written stays: the next
  * sync goes on from there (PVC-53). */
 static void
 plan_bind(const PvController *self, Plan *plan, const Volume *volume, const Claim *claim)
@@ -424,6 +424,7 @@ edit_provisioner(Object *object, const void *arg)
     return TRUE;
 }
 
+/* PVC-62: at every sync of a claim that waits for its volume. */
 static void
 plan_tell_external(const PvController *self,
                    Plan *plan,
@@ -765,7 +766,8 @@ pv_controller_sync_claim(const void *component, Plan *plan)
     if (pv_cache_is_newer(self->cache, seen))
         return;
     plan_store(self, plan, seen);
-    if (claim_is_bind_completed(CLAIM_CONST(seen)))
+    if (claim_is_bind_completed(
+            CLAIM_CONST(seen))) /* PVC-20; whether it goes is no matter (PVC-13) */
         plan_bound_claim(self, plan, CLAIM_CONST(seen));
     else
         plan_unbound_claim(self, plan, CLAIM_CONST(seen));
@@ -1008,7 +1010,7 @@ pv_controller_apply_change(void *component, const PlanChange *change)
         sim_ticker_wake(self->resync);
 }
 
-/* PVC-2: which kind of event it was makes no difference. */
+/* PVC-2: which kind of event it was makes no difference. PVC-1: nothing else is listened to. */
 static void
 object_event(void *component, const Object *before, const Object *after)
 {

@@ -15,7 +15,8 @@ enum {
     CLASS = CLAIM_HAS_CLASS,
 };
 
-/* A claim that is not bound yet: syncUnboundClaim() in Kubernetes' pv_controller.go. Columns: all of these hold, none
+/* A claim that is not bound yet: syncUnboundClaim() in Kubernetes' pv_controller.go. Late binding waits before any provisioner is
+ * asked (PVC-64). Columns: all of these hold, none
  * of these, then. */
 static const PvRule unbound_claim_table[] = {
     {"PVC-21.2", REFUSED,                       NAMED,                                              CLAIM_FAIL_REFUSED },

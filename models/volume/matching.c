@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Names of VolumeAttributesClasses: absent and "" are the same. */
+/* Names of VolumeAttributesClasses: absent and "" are the same. 1.18 had none (PVC-34). */
 static const char *
 attributes_class_or_empty(const char *name)
 {
@@ -154,7 +154,7 @@ volume_match_judge(const MatchQuery *query, const Volume *volume, const char **r
     return judge_free_volume(query, volume, rule);
 }
 
-/* The smallest wins; the name decides between equals, so that the order of the offers does not. */
+/* The smallest wins, however large it is (PVC-35); the name decides between equals, so that the order of the offers does not. */
 static gboolean
 is_better(const Volume *volume, const Volume *best)
 {

@@ -9,7 +9,7 @@ typedef struct {
 } Good;
 
 static const Good good[] = {
-  /* API-V1 to API-V8 */
+  /* API-V1, API-V2, API-V3, API-V4, API-V5, API-V6, API-V7, API-V8 */
     {"1.5Gi",                                              "1536Mi",              1610612736,                   INT64_C(1610612736000)      },
     {"1024Mi",                                             "1Gi",                 1073741824,                   INT64_C(1073741824000)      },
     {"1000Mi",                                             "1000Mi",              1048576000,                   INT64_C(1048576000000)      },

@@ -157,7 +157,7 @@ each_write_has_a_new_version_and_each_incarnation_a_new_uid(void **state)
     assert_false(object_uid_equal(create(world, new_claim(world)).object->uid, uid));
 }
 
-/* API-2, API-W1. */
+/* API-2, API-W1; CGO-46. */
 static void
 a_write_without_effect_makes_no_version(void **state)
 {
@@ -253,7 +253,7 @@ a_generation_counts_changes_of_the_spec(void **state)
     }
 }
 
-/* API-10, API-11, API-12, API-13, API-V13. */
+/* API-10, API-11, API-12, API-13, API-V13; CGO-45, CGO-47. */
 static void
 writers_conflict_by_version(void **state)
 {
@@ -296,7 +296,7 @@ preconditions_hold(void **state)
     assert_int_equal(commit(world, &request).code, API_OK);
 }
 
-/* API-S3 to API-S6, API-50 to API-53, API-W3, API-W4. */
+/* API-S2, API-S3, API-S4, API-S5, API-S6, API-50 to API-53, API-W3, API-W4; CGO-49, PROT-2, API-57. */
 static void
 finalizers_hold_an_object_until_the_last_goes(void **state)
 {
@@ -350,7 +350,7 @@ pods_are_given_their_grace(void **state)
     assert_null(api_server_get(world->api, pod_key(world)));
 }
 
-/* API-22. */
+/* API-19, API-22. */
 static void
 a_pod_is_bound_once(void **state)
 {
@@ -747,7 +747,7 @@ see(void *data, WatchType type, const Object *object)
     watcher->last_at = sim_now(watcher->world->sim);
 }
 
-/* API-S1 to S5, WL-90: an unbound pod goes by two writes. */
+/* API-71, CGO-11: no version is left out. API-S1 to S5, WL-90: an unbound pod goes by two writes. */
 static void
 watches_see_every_version_in_order(void **state)
 {

@@ -86,7 +86,7 @@ nothing_goes(StorageWorld *world)
     go_on(world);
 }
 
-/* As a pod whose ephemeral volume's claim goes with it. */
+/* EPH-7: as a pod whose ephemeral volume's claim goes with it. */
 static void
 pod_goes(StorageWorld *world)
 {

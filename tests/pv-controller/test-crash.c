@@ -10,7 +10,7 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* The controller dies at every write that it makes, in three ways, and is started again. PVC-53, PVC-14: nothing is lost, and
+/* The controller dies at every write that it makes, in three ways, and is started again. PVC-53, PVC-14, CGO-50: nothing is lost, and
  * nothing is done twice. */
 
 const ModelClass *const model_classes[] = {&pv_controller_class, NULL};
@@ -413,7 +413,7 @@ do_something(MortalWorld *self, uint64_t n)
     }
 }
 
-/* In the end: no volume serves two claims. */
+/* In the end: no volume serves two claims (PVC-54). */
 static void
 check_servants(const StorageWorld *world)
 {

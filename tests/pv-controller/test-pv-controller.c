@@ -610,7 +610,7 @@ sleeps_when_all_is_settled(void **state)
     storage_world_clear(&world);
 }
 
-/* TIM-74a: 50 static claims at once: one claim after the other, its four writes in a row, 20 writes a second after the
+/* TIM-74a, PVC-98: 50 static claims at once: one claim after the other, its four writes in a row, 20 writes a second after the
  * first 30. */
 static void
 binds_one_claim_after_the_other(void **state)

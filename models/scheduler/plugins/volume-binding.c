@@ -30,7 +30,7 @@ check_claim(Cycle *cycle, const CycleClaim *claim)
     const Pod *pod = cycle->pod;
 
     if (stored == NULL) {
-        if (claim->volume->ephemeral)
+        if (claim->volume->ephemeral) /* EPH-8 */
             cycle_text(cycle,
                        "waiting for ephemeral volume controller to create the "
                        "persistentvolumeclaim \"%s\"",
@@ -341,6 +341,7 @@ narrow_to_provisionable(Cycle *cycle, const CycleClaim *claim)
     if (roomy == NULL)
         return FALSE;
     node_set_subtract(roomy, roomy);
+    /* CAP-8 */
     const Object *const *capacities =
         informer_index_get(cycle->view->capacities_by_class, claim->class->meta.key->name, &n);
     for (unsigned i = 0; i < n; i++) {

@@ -25,6 +25,7 @@ typedef struct {
     Process *process;  /* NULL: not running */
     LeaderElector *elector; /* of the whole process; NULL: none, or its sidecar has it */
     GPtrArray *models; /* of Component */
+    gboolean has_lived; /* it was started before */
     void *disk;        /* (owned): Component.disk */
     void (*free_disk)(void *disk);
 } Instance;
@@ -221,6 +222,7 @@ start_model(Instance *self, unsigned row)
     if (class->free_disk != NULL)
         self->free_disk = class->free_disk;
     component->started_late = sim_now(options->sim) > 0;
+    component->joined = component->started_late && !self->has_lived;
     add_clients(self->cluster, component);
     g_ptr_array_add(self->models, component);
     class->init(component);
@@ -331,6 +333,7 @@ instance_start(Instance *self)
         start_election(self);
     else
         start_models(self);
+    self->has_lived = TRUE;
 }
 
 /* Whether row is the first model of its process. */

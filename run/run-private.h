@@ -30,6 +30,9 @@ void world_options_clear(CsiModelledOptions *options);
 /* Parses a manifest into the run's objects. Returns: (owned): NULL with @self->error: the loader has checked it, so this is a bug */
 Object *world_parse(Run *self, const ScenarioManifest *manifest);
 
+/* A machine joins the cluster: its Node as it is, and a kubelet. Takes @node. */
+void world_join_node(Run *self, Object *node);
+
 void workload_schedule(Run *self);
 /* Something planned is still to come: the world is not idle before. */
 gboolean workload_is_pending(const Run *self);

@@ -477,7 +477,7 @@ check_target(Checker *self, const ScenarioAction *action, const ActionFields *fi
 static void
 check_named_node(Checker *self, const json_t *where, const char *node)
 {
-    if (node != NULL && !g_hash_table_contains(self->node_names, node))
+    if (node != NULL && !object_exists(self, KIND_NODE, NULL, node, NULL))
         format_fault_member(&self->loader->reader, where, "node", NULL, "there is no node \"%s\"",
                             node);
 }

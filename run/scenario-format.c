@@ -909,7 +909,7 @@ static const FormatType nodes_type = FORMAT_LIST(node_type);
 /* ---- Workload ---- */
 
 static const FormatField create_fields[] = {
-    {"manifest", &format_any, AT(CreateFields, manifest), FORMAT_REQUIRED, NULL, "File name, object, or list of these: created one after the other"},
+    {"manifest", &format_any, AT(CreateFields, manifest), FORMAT_REQUIRED, NULL, "File name, object, or list of these: created one after the other; a Node is a machine that joins"},
     {"count", &format_natural, AT(CreateFields, count), 0, "once, names as they are", "So many copies: name-0, name-1, ...; references between them follow"},
     {"interarrival", &format_dist, AT(CreateFields, interarrival), 0, "all at once", "Time between two copies"},
     END,

@@ -186,6 +186,11 @@ create_next(Performer *self)
     }
     self->sending = copy_object(self, self->templates->pdata[self->item++], self->copy);
     adopt_created_volume(self, self->sending);
+    if (object_kind(self->sending) == KIND_NODE) {
+        world_join_node(self->run, g_steal_pointer(&self->sending));
+        perform_next(self);
+        return;
+    }
     send(self, &(ApiRequest){.verb = API_CREATE,
                              .key = (ObjectKey *)self->sending->key,
                              .object = self->sending});

@@ -277,6 +277,16 @@ import_node(Run *self, Object *object, GHashTable *flags)
     start_kubelet(self, node, flags);
 }
 
+void
+world_join_node(Run *self, Object *node)
+{
+    node->created_at = sim_now(self->sim);
+    if (object_label(node, LABEL_HOSTNAME) == NULL)
+        object_set_label(node, strings_intern(run_strings(self), LABEL_HOSTNAME),
+                         object_name(node));
+    import_node(self, node, NULL);
+}
+
 static gboolean
 add_node_group(Run *self, const ScenarioNodes *group)
 {

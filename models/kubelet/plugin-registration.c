@@ -402,7 +402,7 @@ socket_delay(const Kubelet *self, const NodePlugin *plugin, const NodePluginOpti
         sim_hash_combine(self->node_key->hash, sim_hash_string(plugin_name(self, plugin)));
     SimStream stream = sim_stream(self->base.sim, "kubelet/registration");
 
-    if (self->base.started_late || options->registers_after == NULL)
+    if ((self->base.started_late && !self->base.joined) || options->registers_after == NULL)
         return 0;
     return MAX(sim_dist_draw(options->registers_after, stream, entity, 0), 0);
 }

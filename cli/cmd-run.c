@@ -122,6 +122,7 @@ run_once(RunCommand *self,
 {
     const RunOptions options = {.seed = seed,
                                 .replication = self->replication,
+                                .untraced = partial == NULL, /* only files tell of milestones */
                                 .progress = progress,
                                 .progress_data = self};
     g_autoptr(GError) error = NULL;

@@ -20,7 +20,11 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
 {
     g_autoptr(Run) self = g_new0(Run, 1);
     SimOptions sim_options = {
-        .seed = options->seed, .replication = options->replication, .polling = options->polling};
+        .seed = options->seed,
+        .replication = options->replication,
+        .polling = options->polling,
+        .untraced = options->untraced,
+    };
 
     self->scenario = scenario;
     self->options = *options;

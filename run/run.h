@@ -10,7 +10,8 @@ typedef struct Run Run;
 typedef struct {
     uint64_t seed;
     uint32_t replication;
-    gboolean polling; /* tickers never sleep: for the test that compares */
+    gboolean polling;  /* tickers never sleep: for the test that compares */
+    gboolean untraced; /* keep no log of causes: nobody will ask milestones for theirs */
     /* Called every now and then with the virtual time; returns FALSE to break off. NULL: never */
     gboolean (*progress)(void *data, SimTime now, uint64_t n_events);
     void *progress_data;

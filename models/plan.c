@@ -458,13 +458,24 @@ plan_wait(Plan *self, SimTime delay, SimWait wait)
     step->wait.wait = wait;
 }
 
+/* What takes no time is no wait: nothing comes before its end. */
+static void
+wait_if_any(Plan *self, SimTime delay)
+{
+    if (delay > 0)
+        plan_wait(self, delay, WAIT_THINK);
+}
+
 void
 plan_wait_answer(Plan *self)
 {
-    SimTime delay = api_client_answer(self->start.client, self->start.key);
+    wait_if_any(self, api_client_answer(self->start.client, self->start.key));
+}
 
-    if (delay > 0) /* nothing comes before an answer that takes no time */
-        plan_wait(self, delay, WAIT_THINK);
+void
+plan_wait_own_time(Plan *self)
+{
+    wait_if_any(self, api_client_own_time(self->start.client, self->start.key));
 }
 
 int

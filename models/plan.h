@@ -107,6 +107,8 @@ void plan_wait(Plan *self, SimTime delay, SimWait wait);
 /* The time that the answer of the last request takes to get here. Only for what races with that answer: of other plans it is part
  * of the time before the next request (TIM-10). */
 void plan_wait_answer(Plan *self);
+/* The component's own time (TIM-10) of what it still does after the last answer: the next plan about the key comes after it. */
+void plan_wait_own_time(Plan *self);
 /* @condition is asked at now + period, now + 2 period, ... as a poll would; it sleeps between plan_wake()s of this plan, which
  * must come with every change that could make it true (it is then asked at the next instant of the grid). After @timeout (of
  * virtual time from now; SIM_TIME_MAX: none) the step fails with API_TIMEOUT. Condition's Returns: 0: not yet; 1: yes; -1: failed

@@ -85,11 +85,17 @@ api_client_think_event(const ApiClient *self, const ObjectKey *key)
 }
 
 SimTime
-api_client_answer(const ApiClient *self, const ObjectKey *key)
+api_client_own_time(const ApiClient *self, const ObjectKey *key)
 {
     uint64_t entity = sim_hash_combine(key->hash, self->hash);
 
-    return sim_dist_draw(self->timing->think, self->answers, entity, key->n_thoughts) / 2;
+    return sim_dist_draw(self->timing->think, self->answers, entity, key->n_thoughts);
+}
+
+SimTime
+api_client_answer(const ApiClient *self, const ObjectKey *key)
+{
+    return api_client_own_time(self, key) / 2;
 }
 
 gboolean

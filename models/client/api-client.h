@@ -21,6 +21,9 @@ void api_client_request(
 /* TIM-10: a draw of the component's own time before a request about @key. Counts on the key. */
 SimTime api_client_think(ApiClient *self, ObjectKey *key);
 
+/* The same after the latest answer about @key, of what no request follows. Pure. */
+SimTime api_client_own_time(const ApiClient *self, const ObjectKey *key);
+
 /* The same for the way of the latest answer about @key: half of it. Pure. */
 SimTime api_client_answer(const ApiClient *self, const ObjectKey *key);
 

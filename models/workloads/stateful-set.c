@@ -698,6 +698,8 @@ plan_retry_of_status(const StatefulSetController *self, Plan *plan, const SetSta
     plan_then(plan, decide_status);
 }
 
+/* With its status written a sync is not over: it trims the history of revisions, which takes as long again. Meanwhile the cache
+ * mostly learns of the write, so that the next sync, which the pods have long asked for, seldom meets a conflict. */
 static void
 decide_after_status(const void *data, Plan *plan)
 {
@@ -711,6 +713,7 @@ decide_after_status(const void *data, Plan *plan)
         return;
     plan_because(plan, "WL-40");
     if (code == API_OK) {
+        plan_wait_own_time(plan);
         plan_another_look(plan, set, state);
     } else if (code == API_CONFLICT && state->n_refused < STATUS_TRIES - 1) {
         plan_retry_of_status(self, plan, state);

@@ -3,5 +3,5 @@
 
 #include "models/model.h"
 
-/* The StatefulSet controller of kube-controller-manager: spec/workloads.md, section 2. */
+/* The StatefulSet controller of kube-controller-manager: docs/rules/stateful-set.md. */
 extern const ModelClass stateful_set_controller_class;

@@ -8,7 +8,7 @@
 
 #include "models/apiserver/apiserver.h"
 
-/* The rules of spec/api-server.md: versions, conflicts, finalizers, graceful deletion, admission, watches. */
+/* The rules of docs/rules/api-server.md: versions, conflicts, finalizers, graceful deletion, admission, watches. */
 
 typedef struct {
     Sim *sim;

@@ -9,7 +9,7 @@
 #include "models/client/event-recorder.h"
 #include "models/client/workqueue.h"
 
-/* client-go's part: spec/client-go.md. */
+/* client-go's part: docs/rules/client-go.md. */
 
 typedef struct {
     Sim *sim;

@@ -232,6 +232,76 @@ spread_changed(const ClusterEvent *event, const Pod *pod)
     return FALSE;
 }
 
+static gboolean
+has_spread_labels(const Object *node, const Pod *pod)
+{
+    for (unsigned i = 0; node != NULL && i < pod->spec->n_spread; i++) {
+        if (object_label(node, pod->spec->spread[i].topology_key) == NULL)
+            return FALSE;
+    }
+    return node != NULL;
+}
+
+static gboolean
+spread_labels_differ(const ClusterEvent *event, const Pod *pod)
+{
+    for (unsigned i = 0; i < pod->spec->n_spread; i++) {
+        const char *key = pod->spec->spread[i].topology_key;
+        if (object_label(event->before, key) != object_label(event->after, key))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* A node that counts comes or goes, or moves to another domain, or lets others in than before. */
+static gboolean
+spread_node_changed(const ClusterEvent *event, const Pod *pod)
+{
+    gboolean counted = has_spread_labels(event->before, pod);
+    gboolean counts = has_spread_labels(event->after, pod);
+
+    if (event->before == NULL || event->after == NULL || counted != counts)
+        return counted || counts;
+    return counts && (spread_labels_differ(event, pod) ||
+                      !taints_equal(((const Node *)event->before)->taints,
+                                    ((const Node *)event->after)->taints));
+}
+
+/* All required terms of affinity are about it (VF-71). */
+static gboolean
+is_wanted_company(const Pod *pod, const Object *other)
+{
+    gboolean any = FALSE;
+
+    for (unsigned i = 0; other != NULL && i < pod->spec->n_pod_terms; i++) {
+        const PodAffinityTerm *term = &pod->spec->pod_terms[i];
+        if (term->weight != 0 || term->anti)
+            continue;
+        if (!pod_term_matches(term, pod->meta.key->namespace, POD_CONST(other)))
+            return FALSE;
+        any = TRUE;
+    }
+    return any;
+}
+
+/* A node comes into a domain that a term is about, or leaves one that must be avoided. */
+static gboolean
+company_node_changed(const ClusterEvent *event, const Pod *pod)
+{
+    for (unsigned i = 0; i < pod->spec->n_pod_terms; i++) {
+        const PodAffinityTerm *term = &pod->spec->pod_terms[i];
+        const char *is = object_label(event->after, term->topology_key);
+        const char *was =
+            event->before == NULL ? NULL : object_label(event->before, term->topology_key);
+        if (term->weight != 0)
+            continue;
+        if (event->before == NULL ? term->anti || is != NULL
+                                  : is != was && (term->anti ? was : is) != NULL)
+            return TRUE;
+    }
+    return FALSE;
+}
+
 /* A pod that the waiting one does not want goes, or one that it wants comes. */
 static gboolean
 company_changed(const ClusterEvent *event, const Pod *pod)
@@ -239,17 +309,17 @@ company_changed(const ClusterEvent *event, const Pod *pod)
     for (unsigned i = 0; i < pod->spec->n_pod_terms; i++) {
         const PodAffinityTerm *term = &pod->spec->pod_terms[i];
         const char *namespace = pod->meta.key->namespace;
-        if (term->weight != 0)
+        if (term->weight != 0 || !term->anti)
             continue;
         gboolean was =
             event->before != NULL && pod_term_matches(term, namespace, POD_CONST(event->before));
         gboolean is =
             event->after != NULL && pod_term_matches(term, namespace, POD_CONST(event->after));
-        if (term->anti ? was && !is : is && !was)
+        if (was && !is)
             return TRUE;
     }
     if (event->after != NULL)
-        return FALSE;
+        return is_wanted_company(pod, event->after) && !is_wanted_company(pod, event->before);
     const Pod *gone = POD_CONST(event->before);
     for (unsigned i = 0; i < gone->spec->n_pod_terms; i++) {
         const PodAffinityTerm *term = &gone->spec->pod_terms[i];
@@ -317,11 +387,12 @@ static const Registration registrations[] = {
     {"SCH-Q31", PLUGIN_POD_TOPOLOGY_SPREAD, EVENT_OWN_POD,
      ACTION_POD_LABEL | ACTION_POD_TOLERATIONS,                                                                   NULL                 },
     {"SCH-Q31", PLUGIN_POD_TOPOLOGY_SPREAD, EVENT_NODE,
-     ACTION_ADD | ACTION_DELETE | ACTION_NODE_LABEL | ACTION_NODE_TAINT,                                          NULL                 },
+     ACTION_ADD | ACTION_DELETE | ACTION_NODE_LABEL | ACTION_NODE_TAINT,                                          spread_node_changed  },
     {"SCH-Q32", PLUGIN_INTER_POD_AFFINITY,  EVENT_POD,        ACTION_ADD | ACTION_DELETE | ACTION_POD_LABEL,
      company_changed                                                                                                                   },
-    {"SCH-Q32", PLUGIN_INTER_POD_AFFINITY,  EVENT_NODE,
-     ACTION_ADD | ACTION_NODE_LABEL | ACTION_NODE_TAINT,                                                          NULL                 },
+    {"SCH-Q32", PLUGIN_INTER_POD_AFFINITY,  EVENT_NODE,       ACTION_ADD | ACTION_NODE_LABEL,
+     company_node_changed                                                                                                              },
+    {"SCH-68",  PLUGIN_INTER_POD_AFFINITY,  EVENT_NODE,       ACTION_NODE_TAINT,                                  NULL                 },
     {"SCH-Q33", PLUGIN_SCHEDULING_GATES,    EVENT_OWN_POD,    ACTION_POD_GATES,                                   NULL                 },
 };
 

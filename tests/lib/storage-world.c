@@ -76,7 +76,11 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
     self->sim = sim_new(&sim_options);
     self->objects = objects_new(seed);
     self->log = g_string_new(NULL);
+    StringPair off = {storage_world_intern(self, options->gate_off),
+                      storage_world_intern(self, "false")};
+    self->gates = options->gate_off == NULL ? NULL : string_map_new(&off, 1);
     ClusterOptions cluster_options = {
+        .feature_gates = self->gates,
         .sim = self->sim,
         .objects = self->objects,
         .timing = &self->timing,
@@ -131,6 +135,7 @@ storage_world_clear(StorageWorld *self)
     cluster_crash(self->cluster, "kube-controller-manager", NULL);
     storage_world_run(self, sim_now(self->sim) + SIM_SECOND);
     cluster_free(self->cluster);
+    string_map_unref(self->gates);
     sim_free(self->sim);
     objects_free(self->objects);
     timing_clear(&self->timing);

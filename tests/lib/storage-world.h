@@ -15,6 +15,7 @@ typedef struct {
     gboolean log_times; /* "1.000000000 PUT pv/a" */
     int64_t refused;    /* requests that ended with 409 */
     void (*set_flags)(const ProcessClass *class, void *flags);
+    StringMap *gates;
 } StorageWorld;
 
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
     gboolean throttled;    /* clients have their limits */
     gboolean slow;         /* requests and watches take random milliseconds; else no time at all */
     int32_t minor_version; /* 0: 32 */
+    const char *gate_off;  /* a feature gate; NULL: all default */
     /* Sets flags of a process that is started: its options struct. NULL: all default */
     void (*set_flags)(const ProcessClass *class, void *flags);
 } StorageWorldOptions;

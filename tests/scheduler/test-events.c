@@ -131,6 +131,9 @@ static const HintCase cases[] = {
     {NULL,      PLUGIN_TAINT_TOLERATION,    EVENT_NODE,       "n",     ADDED,   be_tainted  },
     {NULL,      PLUGIN_NODE_UNSCHEDULABLE,  EVENT_NODE,       "n",     CHANGED, be_cordoned },
     {NULL,      PLUGIN_NODE_UNSCHEDULABLE,  EVENT_NODE,       "n",     ADDED,   be_cordoned },
+    {"SCH-Q30", PLUGIN_NODE_NAME,           EVENT_NODE,       "n",     ADDED,   NULL        },
+    {"SCH-Q30", PLUGIN_NODE_NAME,           EVENT_NODE,       "n",     CHANGED, be_tainted  },
+    {NULL,      PLUGIN_NODE_NAME,           EVENT_NODE,       "n",     CHANGED, be_larger   },
 };
 
 static ObjectKind

@@ -108,7 +108,7 @@ unbound(StorageWorld *world)
 
 /* The driver minds its capacity, and none is known. */
 static void
-no_capacity(StorageWorld *world)
+start_without_capacity(StorageWorld *world, Pod *pod)
 {
     CsiDriverObject *driver = CSI_DRIVER_OBJECT(
         object_new(objects_key(world->objects, KIND_CSI_DRIVER, NULL, "csi.test")));
@@ -125,7 +125,26 @@ no_capacity(StorageWorld *world)
     storage_world_create(world, new_node(world, "n1"));
     storage_world_class(world, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
     storage_world_create(world, storage_world_claim(world, "c", 5, "late"));
-    start(world, new_pod(world, "p", "c", NULL));
+    start(world, pod);
+}
+
+static void
+no_capacity(StorageWorld *world)
+{
+    start_without_capacity(world, new_pod(world, "p", "c", NULL));
+}
+
+/* The pod has a volume of the driver that lives with it, too. */
+static void
+no_capacity_and_inline(StorageWorld *world)
+{
+    Pod *pod = new_pod(world, "p", "c", NULL);
+    const char *driver = storage_world_intern(world, "csi.test");
+    const PodVolume volume = pod->volumes->items[0];
+
+    pod_volumes_unref(pod->volumes);
+    pod->volumes = pod_volumes_new_with_inline(&volume, 1, string_list_new(&driver, 1));
+    start_without_capacity(world, pod);
 }
 
 static void
@@ -221,7 +240,192 @@ gated(StorageWorld *world)
     start(world, pod);
 }
 
+/* The class admits a zone where no node is. */
+static void
+topology_elsewhere(StorageWorld *world)
+{
+    StorageClass *class =
+        STORAGE_CLASS(object_new(objects_key(world->objects, KIND_STORAGE_CLASS, NULL, "late")));
+    StringPair pair = {storage_world_intern(world, ZONE), storage_world_intern(world, "z")};
+    g_autoptr(StringMap) segment = string_map_new(&pair, 1);
+    const StringMap *segments[] = {segment};
+
+    class->provisioner = storage_world_intern(world, "csi.test");
+    class->binding_mode = BINDING_WAIT_FOR_FIRST_CONSUMER;
+    class->allowed_topologies = node_selector_from_segments(segments, 1);
+    storage_world_create(world, class);
+    storage_world_create(world, new_node(world, "n1"));
+    add_csi_node(world, "n1");
+    storage_world_create(world, storage_world_claim(world, "c", 5, "late"));
+    start(world, new_pod(world, "p", "c", NULL));
+}
+
+static LabelSelector *
+app_selector(StorageWorld *world, const char *app)
+{
+    const char *value = storage_world_intern(world, app);
+    SelectRequirement requirement = {.key = storage_world_intern(world, "app"),
+                                     .operator= SELECT_IN,
+                                     .values = string_list_new(&value, 1)};
+
+    return label_selector_new(&requirement, 1);
+}
+
+static Pod *
+app_pod(StorageWorld *world, const char *name, const char *app, const char *node)
+{
+    Pod *pod = new_pod(world, name, NULL, node);
+
+    set_label(world, pod, "app", app);
+    return pod;
+}
+
+/* One pod a zone more than in another; zone b's node is cordoned. */
+static void
+uneven(StorageWorld *world)
+{
+    Node *cordoned = new_node(world, "n2");
+    Pod *pod = app_pod(world, "p", "x", NULL);
+
+    set_label(world, cordoned, ZONE, "b");
+    cordoned->unschedulable = TRUE;
+    storage_world_create(world, new_node(world, "n1"));
+    storage_world_create(world, cordoned);
+    storage_world_create(world, app_pod(world, "other", "x", "n1"));
+    storage_world_create(world, new_pod(world, "plain", NULL, "n1"));
+    pod->spec->spread = g_new0(SpreadConstraint, 1);
+    pod->spec->n_spread = 1;
+    pod->spec->spread[0] = (SpreadConstraint){.selector = app_selector(world, "x"),
+                                              .topology_key = storage_world_intern(world, ZONE),
+                                              .max_skew = 1,
+                                              .do_not_schedule = TRUE};
+    start(world, pod);
+}
+
+static Pod *
+pod_with_term(StorageWorld *world, gboolean anti)
+{
+    Pod *pod = new_pod(world, "p", NULL, NULL);
+
+    pod->spec->pod_terms = g_new0(PodAffinityTerm, 1);
+    pod->spec->n_pod_terms = 1;
+    pod->spec->pod_terms[0] = (PodAffinityTerm){.selector = app_selector(world, "x"),
+                                                .topology_key = storage_world_intern(world, ZONE),
+                                                .anti = anti};
+    return pod;
+}
+
+static void
+lonely(StorageWorld *world)
+{
+    storage_world_create(world, new_node(world, "n1"));
+    storage_world_create(world, app_pod(world, "other", "y", "n1"));
+    start(world, pod_with_term(world, FALSE));
+}
+
+static void
+in_bad_company(StorageWorld *world)
+{
+    storage_world_create(world, new_node(world, "n1"));
+    storage_world_create(world, app_pod(world, "other", "x", "n1"));
+    storage_world_create(world, new_pod(world, "plain", NULL, "n1"));
+    start(world, pod_with_term(world, TRUE));
+}
+
 /* ---- What happens at 5 s ---- */
+
+static gboolean
+edit_topologies(Object *object, const void *arg)
+{
+    (void)arg;
+    g_clear_pointer(&STORAGE_CLASS(object)->allowed_topologies, node_selector_unref);
+    return TRUE;
+}
+
+static ObjectKey *
+class_key(const StorageWorld *world)
+{
+    return objects_key(world->objects, KIND_STORAGE_CLASS, NULL, "late");
+}
+
+static void
+topologies_change(StorageWorld *world)
+{
+    storage_world_patch(world, class_key(world), edit_topologies, NULL);
+}
+
+static void
+annotate(StorageWorld *world, ObjectKey *key, const char *annotation)
+{
+    StringPair pair = {storage_world_intern(world, annotation), storage_world_intern(world, "x")};
+
+    storage_world_patch(world, key, storage_world_annotate, &pair);
+}
+
+static void
+class_is_annotated(StorageWorld *world)
+{
+    annotate(world, class_key(world), "x");
+}
+
+static void
+plugins_migrate(StorageWorld *world)
+{
+    annotate(world, objects_key(world->objects, KIND_CSI_NODE, NULL, "n1"),
+             "storage.alpha.kubernetes.io/migrated-plugins");
+}
+
+static void
+csi_node_is_annotated(StorageWorld *world)
+{
+    annotate(world, objects_key(world->objects, KIND_CSI_NODE, NULL, "n1"), "x");
+}
+
+static gboolean
+edit_stop_checking(Object *object, const void *arg)
+{
+    (void)arg;
+    CSI_DRIVER_OBJECT(object)->storage_capacity = FALSE;
+    return TRUE;
+}
+
+static void
+driver_stops_checking(StorageWorld *world)
+{
+    storage_world_patch(world, objects_key(world->objects, KIND_CSI_DRIVER, NULL, "csi.test"),
+                        edit_stop_checking, NULL);
+}
+
+static void
+capacity_comes(StorageWorld *world)
+{
+    StorageCapacity *capacity = STORAGE_CAPACITY(
+        object_new(objects_key(world->objects, KIND_STORAGE_CAPACITY, "kube-system", "y")));
+
+    capacity->class_name = storage_world_intern(world, "other");
+    capacity->capacity_bytes = capacity->maximum_bytes = -1;
+    storage_world_create(world, capacity);
+}
+
+static gboolean
+edit_tolerate(Object *object, const void *arg)
+{
+    const Toleration toleration = {.key = arg, .exists = TRUE, .effect = -1, .seconds = -1};
+    PodSpec *spec = pod_spec_new();
+
+    spec->n_containers = 1;
+    spec->tolerations = tolerations_new(&toleration, 1);
+    pod_set_spec(POD(object), spec, NULL);
+    pod_spec_unref(spec);
+    return TRUE;
+}
+
+static void
+pod_tolerates_more(StorageWorld *world)
+{
+    storage_world_patch(world, objects_key(world->objects, KIND_POD, "default", "p"), edit_tolerate,
+                        storage_world_intern(world, "k"));
+}
 
 static void
 nothing(StorageWorld *world)
@@ -474,6 +678,51 @@ gate_goes(StorageWorld *world)
     storage_world_patch(world, pod_key(world, "p"), edit_ungate, NULL);
 }
 
+static void
+node_gets_disk(StorageWorld *world)
+{
+    relabel(world, node_key(world, "n1"), "disk", "hdd");
+}
+
+static void
+node_without_zone_comes(StorageWorld *world)
+{
+    Node *node = new_node(world, "n3");
+
+    object_set_label(&node->meta, storage_world_intern(world, ZONE), NULL);
+    storage_world_create(world, node);
+}
+
+static void
+other_node_goes(StorageWorld *world)
+{
+    storage_world_remove(world, node_key(world, "n2"));
+}
+
+static void
+other_pod_changes(StorageWorld *world)
+{
+    relabel(world, pod_key(world, "other"), "app", "z");
+}
+
+static void
+app_pod_comes(StorageWorld *world)
+{
+    storage_world_create(world, app_pod(world, "third", "x", "n1"));
+}
+
+static void
+plain_pod_comes(StorageWorld *world)
+{
+    storage_world_create(world, new_pod(world, "third", NULL, "n1"));
+}
+
+static void
+pod_changes_app(StorageWorld *world)
+{
+    relabel(world, pod_key(world, "p"), "app", "z");
+}
+
 /* ---- The table ---- */
 
 typedef struct {
@@ -484,47 +733,75 @@ typedef struct {
 } RequeueCase;
 
 static const RequeueCase cases[] = {
-    {"SCH-S5 nothing happens",         unbound,       nothing,             FALSE, FALSE},
-    {"SCH-Q1 class",                   unbound,       new_class,           TRUE,  TRUE },
-    {"SCH-Q3 its claim",               unbound,       claim_changes,       TRUE,  TRUE },
-    {"SCH-Q3 another claim",           unbound,       other_claim_changes, FALSE, TRUE },
-    {"SCH-Q4 any volume",              unbound,       new_volume,          TRUE,  TRUE },
-    {"SCH-Q5 node label",              unbound,       node_moves,          TRUE,  TRUE },
-    {"SCH-Q5 new node",                unbound,       node_comes,          TRUE,  TRUE },
-    {"SCH-66 new node, too small",     unbound,       small_node_comes,    TRUE,  FALSE},
-    {"SCH-68 taint elsewhere",         unbound,       other_taint,         TRUE,  FALSE},
-    {"SCH-Q6 new CSINode",             unbound,       csi_node_comes,      TRUE,  TRUE },
-    {"SCH-W18 a pod's own label",      unbound,       pod_changes,         FALSE, TRUE },
-    {"SCH-Q10 capacity grows",         no_capacity,   capacity_grows,      TRUE,  TRUE },
-    {"SCH-Q10 capacity shrinks",       no_capacity,   capacity_shrinks,    FALSE, TRUE },
-    {"SCH-Q11 immediate class",        other_zone,    new_class,           FALSE, TRUE },
-    {"SCH-Q11 late class",             other_zone,    new_late_class,      TRUE,  TRUE },
-    {"SCH-Q12 node label",             other_zone,    node_moves,          TRUE,  TRUE },
-    {"SCH-Q13 its claim",              other_zone,    claim_changes,       TRUE,  TRUE },
-    {"SCH-Q14 new volume",             other_zone,    new_volume,          TRUE,  TRUE },
-    {"SCH-Q15 volume's zone",          other_zone,    volume_moves,        TRUE,  TRUE },
-    {"SCH-Q15 volume's other label",   other_zone,    volume_changes,      FALSE, TRUE },
-    {"SCH-Q16 new CSINode",            node_full,     csi_node_comes,      TRUE,  TRUE },
-    {"SCH-W13 limit grows",            node_full,     limit_grows,         FALSE, FALSE},
-    {"SCH-Q17 pod with volume goes",   node_full,     other_pod_goes,      TRUE,  TRUE },
-    {"SCH-Q17 pod without goes",       node_full,     plain_pod_goes,      FALSE, TRUE },
-    {"SCH-Q18 another claim",          node_full,     other_claim_changes, FALSE, TRUE },
-    {"SCH-Q19 attachment goes",        node_full,     attachment_goes,     TRUE,  TRUE },
-    {"SCH-Q20 the claim's pod goes",   claim_taken,   other_pod_goes,      TRUE,  TRUE },
-    {"SCH-Q20 another pod goes",       claim_taken,   plain_pod_goes,      FALSE, TRUE },
-    {"SCH-Q21 new node",               claim_taken,   node_comes,          TRUE,  TRUE },
-    {"SCH-Q22 claim changes",          claim_taken,   claim_changes,       FALSE, FALSE},
-    {"SCH-Q23 label fits",             wants_ssd,     node_gets_ssd,       TRUE,  TRUE },
-    {"SCH-Q23 another label",          wants_ssd,     node_moves,          FALSE, FALSE},
-    {"SCH-Q24 pod goes",               too_large,     other_pod_goes,      TRUE,  TRUE },
-    {"SCH-Q25 node grows",             too_large,     node_grows,          TRUE,  TRUE },
-    {"SCH-Q25 small node",             too_large,     small_node_comes,    FALSE, FALSE},
-    {"SCH-Q27 taint goes",             node_tainted,  taint_goes,          TRUE,  TRUE },
-    {"SCH-Q27 another taint",          node_tainted,  other_taint,         FALSE, FALSE},
-    {"SCH-Q29 uncordoned",             node_cordoned, uncordon,            TRUE,  TRUE },
-    {"SCH-Q29 label",                  node_cordoned, node_moves,          FALSE, TRUE },
-    {"SCH-45 gated: nothing frees it", gated,         node_comes,          FALSE, FALSE},
-    {"SCH-44 gate goes",               gated,         gate_goes,           TRUE,  TRUE },
+    {"SCH-S5 nothing happens",           unbound,                nothing,                 FALSE, FALSE},
+    {"SCH-Q1 class",                     unbound,                new_class,               TRUE,  TRUE },
+    {"SCH-Q3 its claim",                 unbound,                claim_changes,           TRUE,  TRUE },
+    {"SCH-Q3 another claim",             unbound,                other_claim_changes,     FALSE, TRUE },
+    {"SCH-Q4 any volume",                unbound,                new_volume,              TRUE,  TRUE },
+    {"SCH-Q5 node label",                unbound,                node_moves,              TRUE,  TRUE },
+    {"SCH-Q5 new node",                  unbound,                node_comes,              TRUE,  TRUE },
+    {"SCH-66 new node, too small",       unbound,                small_node_comes,        TRUE,  FALSE},
+    {"SCH-68 taint elsewhere",           unbound,                other_taint,             TRUE,  FALSE},
+    {"SCH-Q6 new CSINode",               unbound,                csi_node_comes,          TRUE,  TRUE },
+    {"SCH-W18 a pod's own label",        unbound,                pod_changes,             FALSE, TRUE },
+    {"SCH-Q10 capacity grows",           no_capacity,            capacity_grows,          TRUE,  TRUE },
+    {"SCH-Q10 capacity shrinks",         no_capacity,            capacity_shrinks,        FALSE, TRUE },
+    {"SCH-Q11 immediate class",          other_zone,             new_class,               FALSE, TRUE },
+    {"SCH-Q11 late class",               other_zone,             new_late_class,          TRUE,  TRUE },
+    {"SCH-Q12 node label",               other_zone,             node_moves,              TRUE,  TRUE },
+    {"SCH-Q13 its claim",                other_zone,             claim_changes,           TRUE,  TRUE },
+    {"SCH-Q14 new volume",               other_zone,             new_volume,              TRUE,  TRUE },
+    {"SCH-Q15 volume's zone",            other_zone,             volume_moves,            TRUE,  TRUE },
+    {"SCH-Q15 volume's other label",     other_zone,             volume_changes,          FALSE, TRUE },
+    {"SCH-Q16 new CSINode",              node_full,              csi_node_comes,          TRUE,  TRUE },
+    {"SCH-W13 limit grows",              node_full,              limit_grows,             FALSE, FALSE},
+    {"SCH-Q17 pod with volume goes",     node_full,              other_pod_goes,          TRUE,  TRUE },
+    {"SCH-Q17 pod without goes",         node_full,              plain_pod_goes,          FALSE, TRUE },
+    {"SCH-Q18 another claim",            node_full,              other_claim_changes,     FALSE, TRUE },
+    {"SCH-Q19 attachment goes",          node_full,              attachment_goes,         TRUE,  TRUE },
+    {"SCH-Q20 the claim's pod goes",     claim_taken,            other_pod_goes,          TRUE,  TRUE },
+    {"SCH-Q20 another pod goes",         claim_taken,            plain_pod_goes,          FALSE, TRUE },
+    {"SCH-Q21 new node",                 claim_taken,            node_comes,              TRUE,  TRUE },
+    {"SCH-Q22 claim changes",            claim_taken,            claim_changes,           FALSE, FALSE},
+    {"SCH-Q23 label fits",               wants_ssd,              node_gets_ssd,           TRUE,  TRUE },
+    {"SCH-Q23 another label",            wants_ssd,              node_moves,              FALSE, FALSE},
+    {"SCH-Q24 pod goes",                 too_large,              other_pod_goes,          TRUE,  TRUE },
+    {"SCH-Q25 node grows",               too_large,              node_grows,              TRUE,  TRUE },
+    {"SCH-Q25 small node",               too_large,              small_node_comes,        FALSE, FALSE},
+    {"SCH-Q27 taint goes",               node_tainted,           taint_goes,              TRUE,  TRUE },
+    {"SCH-Q27 another taint",            node_tainted,           other_taint,             FALSE, FALSE},
+    {"SCH-Q29 uncordoned",               node_cordoned,          uncordon,                TRUE,  TRUE },
+    {"SCH-Q29 label",                    node_cordoned,          node_moves,              FALSE, TRUE },
+    {"SCH-Q2 topologies",                topology_elsewhere,     topologies_change,       TRUE,  TRUE },
+    {"SCH-Q2 class changes else",        topology_elsewhere,     class_is_annotated,      FALSE, TRUE },
+    {"SCH-Q7 plugins migrate",           topology_elsewhere,     plugins_migrate,         TRUE,  TRUE },
+    {"SCH-Q7 CSINode changes else",      topology_elsewhere,     csi_node_is_annotated,   FALSE, TRUE },
+    {"SCH-Q8 only claims of the driver", no_capacity,            driver_stops_checking,   FALSE, TRUE },
+    {"SCH-Q8 a volume within the pod",   no_capacity_and_inline, driver_stops_checking,   TRUE,  TRUE },
+    {"SCH-Q9 new capacity",              no_capacity,            capacity_comes,          TRUE,  TRUE },
+    {"SCH-Q28 tolerates",                node_tainted,           pod_tolerates_more,      TRUE,  TRUE },
+    {"SCH-Q29 tolerates",                node_cordoned,          pod_tolerates_more,      TRUE,  TRUE },
+    {"SCH-Q31 pod goes",                 uneven,                 other_pod_goes,          TRUE,  TRUE },
+    {"SCH-Q31 uncounted pod goes",       uneven,                 plain_pod_goes,          FALSE, TRUE },
+    {"SCH-Q31 counted no more",          uneven,                 other_pod_changes,       TRUE,  TRUE },
+    {"SCH-Q31 pod comes",                uneven,                 app_pod_comes,           TRUE,  TRUE },
+    {"SCH-Q31 uncounted pod comes",      uneven,                 plain_pod_comes,         FALSE, TRUE },
+    {"SCH-Q31 node moves",               uneven,                 node_moves,              TRUE,  TRUE },
+    {"SCH-Q31 node changes else",        uneven,                 node_gets_disk,          FALSE, TRUE },
+    {"SCH-Q31 node goes",                uneven,                 other_node_goes,         TRUE,  TRUE },
+    {"SCH-Q31 own label",                uneven,                 pod_changes_app,         TRUE,  TRUE },
+    {"SCH-Q32 company comes",            lonely,                 app_pod_comes,           TRUE,  TRUE },
+    {"SCH-Q32 another comes",            lonely,                 plain_pod_comes,         FALSE, FALSE},
+    {"SCH-Q32 node moves",               lonely,                 node_moves,              TRUE,  TRUE },
+    {"SCH-Q32 node changes else",        lonely,                 node_gets_disk,          FALSE, TRUE },
+    {"SCH-Q32 node comes",               lonely,                 node_comes,              TRUE,  TRUE },
+    {"SCH-Q32 node of no zone",          lonely,                 node_without_zone_comes, FALSE, TRUE },
+    {"SCH-Q32 bad company goes",         in_bad_company,         other_pod_goes,          TRUE,  TRUE },
+    {"SCH-Q32 another goes",             in_bad_company,         plain_pod_goes,          FALSE, TRUE },
+    {"SCH-Q32 bad company changes",      in_bad_company,         other_pod_changes,       TRUE,  FALSE},
+    {"SCH-Q32 anywhere else is fine",    in_bad_company,         node_without_zone_comes, TRUE,  TRUE },
+    {"SCH-45 gated: nothing frees it",   gated,                  node_comes,              FALSE, FALSE},
+    {"SCH-44 gate goes",                 gated,                  gate_goes,               TRUE,  TRUE },
 };
 
 /* Tries so far, the one that found a node as well. */
@@ -540,11 +817,19 @@ n_attempts(const StorageWorld *world)
     return POD_CONST(pod)->node_name != NULL ? 1000 : 0;
 }
 
-/* 1.31 has the gate off. */
+typedef enum {
+    WITH_HINTS,
+    BEFORE_HINTS, /* 1.31 has the gate off */
+    WITHOUT_HINTS,
+    N_HINT_MODES,
+} HintMode;
+
 static gboolean
-moves_at_once(const RequeueCase *row, gboolean with_hints, gboolean *moves_before)
+moves_at_once(const RequeueCase *row, HintMode mode, gboolean *moves_before)
 {
-    StorageWorldOptions options = {.minor_version = with_hints ? 32 : 31};
+    StorageWorldOptions options = {.minor_version = mode == BEFORE_HINTS ? 31 : 32,
+                                   .gate_off =
+                                       mode == WITHOUT_HINTS ? "SchedulerQueueingHints" : NULL};
     StorageWorld world;
 
     storage_world_init(&world, &options);
@@ -567,10 +852,10 @@ pods_move_when_the_rule_says(void **state)
     unsigned n_failed = 0;
 
     (void)state;
-    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
-        const RequeueCase *row = &cases[i / 2];
-        gboolean with_hints = i % 2 == 0, too_early;
-        gboolean moved = moves_at_once(row, with_hints, &too_early);
+    for (unsigned i = 0; i < N_HINT_MODES * G_N_ELEMENTS(cases); i++) {
+        const RequeueCase *row = &cases[i / N_HINT_MODES];
+        gboolean with_hints = i % N_HINT_MODES == WITH_HINTS, too_early;
+        gboolean moved = moves_at_once(row, (HintMode)(i % N_HINT_MODES), &too_early);
         if (!moved == !(with_hints ? row->moves : row->moves_unasked) && !too_early)
             continue;
         print_error("%s, %s hints: %s\n", row->rule, with_hints ? "with" : "without",

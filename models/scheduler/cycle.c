@@ -96,6 +96,7 @@ cycle_free(Cycle *self)
     node_set_clear(&self->set);
     node_set_clear(&self->covered);
     node_set_clear(&self->special);
+    node_set_clear(&self->named);
     node_set_clear(&self->helpable);
     g_array_unref(self->zones);
     g_array_unref(self->limited);
@@ -295,6 +296,7 @@ cycle_begin(Cycle *self, const Pod *pod, uint32_t attempts)
     self->n_narrowings = 0;
     self->narrowed_plugins = 0;
     self->remembers = FALSE;
+    self->has_names = FALSE;
     g_array_set_size(self->claims, 0);
     g_array_set_size(self->by_size, 0);
     g_array_set_size(self->choices, 0);

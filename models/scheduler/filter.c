@@ -271,6 +271,14 @@ filter_by_node(Search *self, NodeInfo *node)
 
 /* ---- All nodes ---- */
 
+/* SCH-52: nodes without a name are none of this cycle's. */
+static void
+keep_named(const Search *self, NodeSet *nodes)
+{
+    if (self->cycle->has_names)
+        node_set_intersect(nodes, &self->cycle->named);
+}
+
 /* Those that are known to pass all filters, in self->cycle->covered; and those that are not known to be rejected, in
  * self->cycle->set. */
 static const NodeSet *
@@ -282,6 +290,7 @@ find_open_nodes(Search *self)
     node_set_fill(open, self->n_nodes);
     node_set_init(passed, self->n_nodes);
     self->feasible = passed;
+    keep_named(self, open);
     if (!self->by_sets)
         return open;
     node_set_subtract(open, &cycle->memo->refused);
@@ -293,6 +302,7 @@ find_open_nodes(Search *self)
         node_set_intersect(passed, &cycle->narrowings[i].nodes);
     node_set_unite(open, passed);
     node_set_unite(open, &self->cycle->special);
+    keep_named(self, open);
     if (self->by_node.n == 0)
         node_set_subtract(passed, &self->cycle->special);
     else
@@ -342,6 +352,7 @@ count_by_sets(Search *self)
 
     node_set_fill(left, self->n_nodes);
     node_set_subtract(left, &self->cycle->special);
+    keep_named(self, left);
     count_ruled_out(self, left, 0, self->n_before);
     count_refused(self, left);
     count_ruled_out(self, left, self->n_before, self->n_narrowings);
@@ -417,7 +428,9 @@ visit_all_nodes(Search *self, unsigned start)
     const NodeSet *open = find_open_nodes(self);
     GPtrArray *feasible = self->cycle->feasible;
     unsigned n = self->n_nodes;
-    unsigned enough = feasible_nodes_to_find(n, self->cycle->view->percentage_of_nodes_to_score);
+    unsigned n_named = self->cycle->has_names ? node_set_count(&self->cycle->named) : n;
+    unsigned enough =
+        feasible_nodes_to_find(n_named, self->cycle->view->percentage_of_nodes_to_score);
 
     g_ptr_array_set_size(feasible, (int)enough);
     unsigned last = visit_nodes(self, open, start, n, enough);
@@ -427,7 +440,20 @@ visit_all_nodes(Search *self, unsigned start)
         last = visit_nodes(self, open, 0, start, enough);
         self->counts.n_examined = last < start ? n - start + last + 1 : n;
     }
+    if (self->cycle->has_names)
+        self->counts.n_examined = n_named;
     g_ptr_array_set_size(feasible, (int)self->n_feasible);
+}
+
+/* SCH-53, SCH-92 */
+static void
+count_unnamed(Search *self)
+{
+    unsigned n_named = node_set_count(&self->cycle->named);
+
+    cycle_reason_of_nodes(self->cycle, "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+                          self->n_nodes - n_named);
+    self->counts.plugins |= UINT32_C(1) << PLUGIN_NODE_AFFINITY;
 }
 
 FilterCounts
@@ -443,5 +469,7 @@ cycle_filter_nodes(Cycle *cycle, const Filters *active, unsigned start)
     visit_all_nodes(&self, start);
     if (self.counts.failed == NULL && self.n_feasible == 0 && self.by_sets)
         count_by_sets(&self);
+    if (self.n_feasible == 0 && cycle->has_names)
+        count_unnamed(&self);
     return self.counts;
 }

@@ -1176,6 +1176,19 @@ message(const PlainCluster *cluster,
                            preemption == NULL ? "" : preemption);
 }
 
+gboolean
+plain_looks_at(const Pod *pod, const Node *node)
+{
+    const NodeSelector *required = pod->spec->required_nodes;
+    gboolean is_named = required == NULL || required->n_terms == 0;
+
+    for (unsigned i = 0; required != NULL && i < required->n_terms; i++) {
+        const char *name = required->terms[i].field_name;
+        is_named = is_named || name == NULL || strcmp(name, node->meta.key->name) == 0;
+    }
+    return is_named;
+}
+
 char *
 plain_filter(const PlainCluster *cluster, const Pod *pod, GPtrArray *feasible, GPtrArray *nominees)
 {
@@ -1193,7 +1206,9 @@ plain_filter(const PlainCluster *cluster, const Pod *pod, GPtrArray *feasible, G
         return message(cluster, pod, helpable, why, nominees);
     for (unsigned i = 0; i < cluster->nodes->len; i++) {
         Asked asked = {cluster, pod, cluster->nodes->pdata[i], reasons, FALSE};
-        if (passes(&asked))
+        if (!plain_looks_at(pod, asked.node)) /* SCH-53 */
+            g_ptr_array_add(reasons, g_strdup("node(s) didn't satisfy plugin(s) [NodeAffinity]"));
+        else if (passes(&asked))
             g_ptr_array_add(feasible, (void *)asked.node);
         else if (!asked.unhelpable)
             g_ptr_array_add(helpable, (void *)asked.node);

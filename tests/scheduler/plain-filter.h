@@ -34,3 +34,6 @@ char *plain_filter(const PlainCluster *cluster,
 
 /* What the pod's unbound claims get on a node that fits: "c1=volume c2=new", by the names of the claims. (owned) */
 char *plain_choices(const PlainCluster *cluster, const Pod *pod, const Node *node);
+
+/* VF-47: FALSE: the pod's terms all name nodes, and not this one. */
+gboolean plain_looks_at(const Pod *pod, const Node *node);

@@ -26,7 +26,7 @@ typedef struct {
      * (late, driver without capacity) */
     const char *claims;
     const char *
-        wants; /* s zone z, n another node, f pod affinity, a anti-affinity to pods of zone a, d one pod a zone */
+        wants; /* s zone z, n another node, N n3 by its name, f pod affinity, a anti-affinity to pods of zone a, d one pod a zone */
     const char *message;
 } MessageCase;
 
@@ -124,6 +124,11 @@ static const MessageCase cases[] = {
      NO_NODE_OF("1") "1 Insufficient cpu." NO_VICTIMS("1")},
     {"SCH-52 the pod before the nodes", "1au", "immediate", "",
      NO_NODE_OF("1") "pod has unbound immediate PersistentVolumeClaims." HELPLESS("1")},
+    {"SCH-53 one node is named", "2a 1ac", "", "N",
+     NO_NODE_OF("3") "1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]." MIXED(
+         "3", "1", "2")},
+    {"SCH-53 also where it is cordoned", "1a 1au", "", "N",
+     NO_NODE_OF("2") "2 node(s) didn't satisfy plugin(s) [NodeAffinity]." HELPLESS("2")},
     {"SCH-50.3 no nodes", "", "", "", "no nodes available to schedule pods"},
 };
 /* clang-format on */
@@ -308,6 +313,10 @@ set_wishes(CycleWorld *self, Pod *pod, const char *wants)
         pod->spec->node_selector = string_map_new(&zone, 1);
     if (strchr(wants, 'n') != NULL)
         pod->node_name = intern(self, "n9");
+    if (strchr(wants, 'N') != NULL) {
+        NodeSelectorTerm term = {.field_name = intern(self, "n3")};
+        pod->spec->required_nodes = node_selector_new(&term, 1);
+    }
     if (strpbrk(wants, "fa") != NULL) {
         pod->spec->n_pod_terms = 1;
         pod->spec->pod_terms = g_new0(PodAffinityTerm, 1);

@@ -370,6 +370,19 @@ draw_spread(World *self, PodSpec *spec)
     }
 }
 
+/* Terms name their nodes, too: some or all, with or without their labels. */
+static void
+name_nodes(World *self, NodeSelector *selector)
+{
+    for (unsigned i = 0; i < selector->n_terms; i++) {
+        if (one_in(self, 4))
+            continue;
+        selector->terms[i].field_name = numbered(self, "n", below(self, 12));
+        if (!one_in(self, 3))
+            g_clear_pointer(&selector->terms[i].expressions, label_selector_unref);
+    }
+}
+
 static void
 draw_tolerations(World *self, PodSpec *spec)
 {
@@ -408,6 +421,8 @@ random_pod(World *self)
     spec->memory_bytes = one_in(self, 2) ? 0 : (int64_t)below(self, 3) * GIB / 2;
     if (one_in(self, 6))
         spec->required_nodes = random_node_selector(self);
+    if (spec->required_nodes != NULL && one_in(self, 3))
+        name_nodes(self, spec->required_nodes);
     if (one_in(self, 10)) {
         StringPair pair = {intern(self, "disk"), one_of(self, "ssd hdd")};
         spec->node_selector = string_map_new(&pair, 1);
@@ -730,18 +745,28 @@ join_names(GPtrArray *names)
 
 /* SCH-55, SCH-57: the first so many that fit, in the order of the list from @start on. (owned) */
 static char *
-expected_nodes(World *self, const GPtrArray *feasible, unsigned start, unsigned *n_examined)
+expected_nodes(World *self,
+               const Pod *pod,
+               const GPtrArray *feasible,
+               unsigned start,
+               unsigned *n_examined)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
-    unsigned n;
+    unsigned n, n_looked_at = 0;
     NodeInfo *const *nodes = scheduler_cache_nodes(self->cache, &n);
-    unsigned enough = feasible_nodes_to_find(n, 0);
 
-    for (*n_examined = 0; *n_examined < n && names->len < enough; (*n_examined)++) {
-        const NodeInfo *node = nodes[(start + *n_examined) % n];
+    for (unsigned i = 0; i < n; i++)
+        n_looked_at += plain_looks_at(pod, nodes[i]->node) ? 1 : 0;
+    unsigned enough = feasible_nodes_to_find(n_looked_at, 0);
+    *n_examined = 0;
+    for (unsigned i = 0; i < n && names->len < enough; i++) {
+        const NodeInfo *node = nodes[(start + i) % n];
+        *n_examined += plain_looks_at(pod, node->node) ? 1 : 0;
         if (g_ptr_array_find((GPtrArray *)feasible, node->node, NULL))
             g_ptr_array_add(names, (void *)node->key->name);
     }
+    if (n_looked_at < n)
+        *n_examined = n_looked_at;
     return join_names(names);
 }
 
@@ -754,7 +779,7 @@ compare_nodes(World *self,
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     unsigned n_examined;
-    g_autofree char *expected = expected_nodes(self, feasible, start, &n_examined);
+    g_autofree char *expected = expected_nodes(self, pod, feasible, start, &n_examined);
 
     for (unsigned i = 0; i < self->cycle->feasible->len; i++)
         g_ptr_array_add(names, (void *)((NodeInfo *)self->cycle->feasible->pdata[i])->key->name);

@@ -169,6 +169,36 @@ narrow_to_wanted(Cycle *cycle)
     cycle_narrow_exactly(cycle, PLUGIN_NODE_AFFINITY);
 }
 
+static void
+name_node(Cycle *cycle, const char *name)
+{
+    const ObjectKey *key = objects_find_key(cycle->view->objects, KIND_NODE, NULL, name);
+    const NodeInfo *node = key == NULL ? NULL : scheduler_cache_find_node(cycle->view->cache, key);
+
+    if (node != NULL && node->place != NO_PLACE)
+        node_set_add(&cycle->named, node->place);
+}
+
+/* VF-47: if each term names its node, as for pods of a DaemonSet, no other is looked at. */
+static void
+find_named_nodes(Cycle *cycle)
+{
+    const NodeSelector *required = cycle->pod->spec->required_nodes;
+    unsigned n;
+
+    for (unsigned i = 0; required != NULL && i < required->n_terms; i++) {
+        if (required->terms[i].field_name == NULL)
+            return;
+    }
+    if (required == NULL || required->n_terms == 0)
+        return;
+    scheduler_cache_nodes(cycle->view->cache, &n);
+    node_set_init(&cycle->named, n);
+    for (unsigned i = 0; i < required->n_terms; i++)
+        name_node(cycle, required->terms[i].field_name);
+    cycle->has_names = TRUE;
+}
+
 /* VF-43 */
 Verdict
 node_affinity_pre_filter(Cycle *cycle)
@@ -178,6 +208,7 @@ node_affinity_pre_filter(Cycle *cycle)
     if (spec->node_selector == NULL && spec->required_nodes == NULL)
         return VERDICT_SKIP;
     narrow_to_wanted(cycle);
+    find_named_nodes(cycle);
     return VERDICT_OK;
 }
 

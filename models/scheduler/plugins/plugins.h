@@ -150,6 +150,8 @@ typedef struct {
         narrowed_plugins; /* 1 << PluginId: their filters reject nothing that their narrowings leave */
     NodeSet set, covered; /* of questions at hand */
     NodeSet special;      /* nodes that are asked all, in this cycle */
+    NodeSet named;        /* with has_names: the only nodes that are looked at (SCH-52) */
+    gboolean has_names;
     NodeSet helpable;     /* nodes that might do if pods left them; told if there is no feasible one */
 
     GArray *reasons;         /* of Reason */

@@ -99,6 +99,7 @@ driver_free(void *data)
     for (unsigned i = 0; i < self->node_sidecars->len; i++)
         g_free(g_array_index(self->node_sidecars, NodeSidecar, i).options);
     g_array_unref(self->node_sidecars);
+    string_map_unref(self->plugin.node_selector);
     g_free(self);
 }
 
@@ -447,6 +448,7 @@ cluster_add_driver(Cluster *self,
 
     *entry = (Driver){driver, strings_intern(objects_strings(self->options.objects), name), *plugin,
                       g_array_new(FALSE, FALSE, sizeof(NodeSidecar))};
+    string_map_ref(plugin->node_selector);
     g_ptr_array_add(self->drivers, entry);
     add_instances(self, PER_DRIVER, entry->name, self->drivers->len - 1, entry, get_options, data);
 }

@@ -37,6 +37,7 @@ typedef void *(*GetOptions)(void *data, const ProcessClass *class);
 /**
  * cluster_add_driver:
  * @driver: (borrowed), outlives the cluster
+ * @plugin: copied
  * @get_options: of each sidecar; called at once
  */
 void cluster_add_driver(Cluster *self,

@@ -196,6 +196,7 @@ add_driver(Run *self, const ScenarioDriver *driver)
     plugin.node_selector =
         driver->node_selector == NULL ? NULL : map_from_json(self, driver->node_selector);
     cluster_add_driver(self->cluster, base, driver->name, &plugin, process_settings, &settings);
+    string_map_unref(plugin.node_selector);
     milestones_watch_driver(self->milestones, base);
     return TRUE;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -18,13 +20,14 @@ typedef struct {
     int replications;
     char **set;
     /* While it runs. */
-    int interrupts;              /* a signalfd of SIGINT and SIGTERM; -1: none */
+    int interrupts;              /* a signalfd of SIGINT, SIGTERM and SIGHUP; -1: none */
     gboolean is_terminal;        /* stderr is one: show progress */
     gint64 shown_at, started_at; /* us of the monotonic clock */
     gboolean was_shown;
     unsigned replication;
 } RunCommand;
 
+#define REPLICATION "replication-"      /* a folder each, numbered */
 #define SHOW_AFTER (G_USEC_PER_SEC / 2) /* short runs show nothing */
 #define SHOW_EVERY (G_USEC_PER_SEC / 5)
 
@@ -92,7 +95,7 @@ parse_seed(const RunCommand *self, const Scenario *scenario, uint64_t *seed)
 static char *
 replication_folder(const RunCommand *self, const char *folder, unsigned replication)
 {
-    g_autofree char *name = g_strdup_printf("replication-%u", replication);
+    g_autofree char *name = g_strdup_printf(REPLICATION "%u", replication);
 
     return self->replications == 1 ? g_strdup(folder) : g_build_filename(folder, name, NULL);
 }
@@ -128,6 +131,10 @@ run_once(RunCommand *self,
     g_autoptr(GError) error = NULL;
     g_autoptr(Run) run = run_new(scenario, &options, &error);
 
+    if (g_error_matches(error, RUN_ERROR, RUN_ERROR_INTERRUPTED)) {
+        hide_progress(self);
+        return EXIT_INTERRUPTED;
+    }
     if (run == NULL) {
         cli_error("%s: %s", scenario->file, error->message);
         return EXIT_BAD_INPUT;
@@ -155,28 +162,69 @@ remove_tree(const char *path)
     g_remove(path);
 }
 
+/* "replication-12" */
+static gboolean
+is_replication(const char *name)
+{
+    const char *number = name + strlen(REPLICATION);
+
+    return g_str_has_prefix(name, REPLICATION) && *number != '\0' &&
+           strspn(number, "0123456789") == strlen(number);
+}
+
+/* Of one replication or of several: what the new run has fewer of must not stay and pass for its own. */
+static void
+remove_earlier_results(const char *path)
+{
+    g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
+    const char *name;
+
+    results_remove_run(path);
+    while (folder != NULL && (name = g_dir_read_name(folder)) != NULL) {
+        g_autofree char *child = g_build_filename(path, name, NULL);
+        if (is_replication(name))
+            remove_tree(child);
+    }
+}
+
+static ExitCode
+move_each(const char *partial, const char *folder)
+{
+    g_autoptr(GDir) from = g_dir_open(partial, 0, NULL);
+    const char *name;
+
+    while (from != NULL && (name = g_dir_read_name(from)) != NULL) {
+        g_autofree char *source = g_build_filename(partial, name, NULL);
+        g_autofree char *target = g_build_filename(folder, name, NULL);
+        if (g_rename(source, target) != 0) {
+            cli_error("%s: %s", target, g_strerror(errno));
+            return EXIT_ERROR;
+        }
+    }
+    return EXIT_DONE;
+}
+
 /* The results of a run that was broken off are not left behind, and those of an earlier run stay until the new ones are
- * complete: they are written beside the folder and moved into it, file by file, at the end. */
+ * complete: they are written beside the folder and moved into it, file by file, at the end. Of two runs into one folder one
+ * after the other does so: all files there are of the last one. */
 static ExitCode
 move_results(const char *partial, const char *folder)
 {
     if (g_rename(partial, folder) == 0)
         return EXIT_DONE;
 
-    g_autoptr(GDir) from = g_dir_open(partial, 0, NULL);
-    const char *name;
-    while (from != NULL && (name = g_dir_read_name(from)) != NULL) {
-        g_autofree char *source = g_build_filename(partial, name, NULL);
-        g_autofree char *target = g_build_filename(folder, name, NULL);
-        if (g_file_test(source, G_FILE_TEST_IS_DIR))
-            remove_tree(target);
-        if (g_rename(source, target) != 0) {
-            cli_error("%s: %s", target, g_strerror(errno));
-            return EXIT_ERROR;
-        }
+    int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock == -1 || flock(lock, LOCK_EX) == -1) {
+        cli_error("%s: %s", folder, g_strerror(errno));
+        if (lock != -1)
+            close(lock);
+        return EXIT_ERROR;
     }
+    remove_earlier_results(folder);
+    ExitCode code = move_each(partial, folder);
+    close(lock);
     remove_tree(partial);
-    return EXIT_DONE;
+    return code;
 }
 
 static ExitCode
@@ -227,6 +275,7 @@ catch_interrupts(RunCommand *self)
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     self->interrupts = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
@@ -285,6 +334,8 @@ arguments_are_good(const RunCommand *self, int argc)
     else if (self->format != NULL && strcmp(self->format, "table") != 0 &&
              strcmp(self->format, "json") != 0)
         cli_error("run: --format: \"%s\" is neither table nor json", self->format);
+    else if (self->out != NULL && self->out[0] == '\0')
+        cli_error("run: --out: no folder given");
     else if (self->out != NULL && g_file_test(self->out, G_FILE_TEST_EXISTS) &&
              !g_file_test(self->out, G_FILE_TEST_IS_DIR))
         cli_error("run: --out: %s is not a folder", self->out);

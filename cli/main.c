@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,9 +95,32 @@ find_command(const char *name)
     return NULL;
 }
 
+/* A standard stream that is closed must not become the number of the next file that is opened: a summary would go into a result
+ * file. What is written to this stdout fails, and close_stdout() tells. */
+static void
+keep_standard_streams(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) == -1 &&
+            open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) == -1)
+            _exit(EXIT_ERROR);
+}
+
+/* At the very end, also of --help: who reads only the exit status must hear of a full disk. */
+static void
+close_stdout(void)
+{
+    if (ferror(stdout) == 0 && fflush(stdout) == 0)
+        return;
+    cli_error("standard output: %s", g_strerror(errno));
+    _exit(EXIT_ERROR);
+}
+
 int
 main(int argc, char **argv)
 {
+    keep_standard_streams();
+    atexit(close_stdout);
     setlocale(LC_CTYPE, ""); /* for file names in messages; numbers stay as they are everywhere */
     if (argc < 2) {
         print_usage(stderr);

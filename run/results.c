@@ -2,6 +2,7 @@
 #include "results.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config.h"
@@ -542,6 +543,22 @@ write_file(const char *folder, const char *name, const char *contents, GError **
     return g_file_set_contents(path, contents, -1, error);
 }
 
+enum { OBJECTS, MILESTONES, EVENTS, N_RUN_FILES };
+static const char *const run_files[N_RUN_FILES] = {
+    [OBJECTS] = "objects.csv",
+    [MILESTONES] = "milestones.jsonl",
+    [EVENTS] = "events.jsonl",
+};
+
+void
+results_remove_run(const char *folder)
+{
+    for (unsigned i = 0; i < N_RUN_FILES; i++) {
+        g_autofree char *path = g_build_filename(folder, run_files[i], NULL);
+        remove(path);
+    }
+}
+
 gboolean
 results_write_run(const Run *run, const Stages *stages, const char *folder, GError **error)
 {
@@ -549,9 +566,9 @@ results_write_run(const Run *run, const Stages *stages, const char *folder, GErr
     g_autofree char *milestones = milestones_jsonl(run);
     g_autofree char *events = events_jsonl(run);
 
-    return write_file(folder, "objects.csv", objects, error) &&
-           write_file(folder, "milestones.jsonl", milestones, error) &&
-           write_file(folder, "events.jsonl", events, error);
+    return write_file(folder, run_files[OBJECTS], objects, error) &&
+           write_file(folder, run_files[MILESTONES], milestones, error) &&
+           write_file(folder, run_files[EVENTS], events, error);
 }
 
 gboolean

@@ -38,4 +38,6 @@ char *results_table(Results *self);
  */
 gboolean
 results_write_run(const Run *run, const Stages *stages, const char *folder, GError **error);
+/* Those files of an earlier run, as far as they are there. */
+void results_remove_run(const char *folder);
 gboolean results_write_summary(Results *self, const char *folder, GError **error);

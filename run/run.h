@@ -12,10 +12,17 @@ typedef struct {
     uint32_t replication;
     gboolean polling;  /* tickers never sleep: for the test that compares */
     gboolean untraced; /* keep no log of causes: nobody will ask milestones for theirs */
-    /* Called every now and then with the virtual time; returns FALSE to break off. NULL: never */
+    /* Called every now and then with the virtual time, also while the world is built; returns FALSE to break off. NULL: never */
     gboolean (*progress)(void *data, SimTime now, uint64_t n_events);
     void *progress_data;
 } RunOptions;
+
+#define RUN_ERROR (run_error_quark())
+GQuark run_error_quark(void);
+typedef enum {
+    RUN_ERROR_INVALID,
+    RUN_ERROR_INTERRUPTED, /* progress() said so */
+} RunError;
 
 /* How an expectation of the scenario came out. */
 typedef struct {
@@ -33,7 +40,7 @@ typedef enum {
 /**
  * run_new:
  * @scenario: (borrowed), outlives the run
- * Returns: (owned): the world at t = 0; %NULL with an error of run_error_quark() if the scenario's parts do not fit together
+ * Returns: (owned): the world at t = 0; %NULL with a %RUN_ERROR: INVALID if the scenario's parts do not fit together
  */
 Run *run_new(const Scenario *scenario, const RunOptions *options, GError **error);
 void run_free(Run *self);

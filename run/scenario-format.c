@@ -572,11 +572,11 @@ static void
 create_check(FormatReader *reader, const json_t *value, void *target)
 {
     CreateFields *fields = target;
+    const json_t *count = json_object_get(value, "count");
 
-    if (json_object_get(value, "count") != NULL && fields->count == 0 &&
-        json_is_integer(json_object_get(value, "count")))
+    if (json_is_integer(count) && json_integer_value(count) == 0)
         format_fault_member(reader, value, "count", NULL, "0 copies are none: at least 1");
-    if (fields->interarrival != NULL && json_object_get(value, "count") == NULL)
+    if (fields->interarrival != NULL && count == NULL)
         format_fault_member(reader, value, "interarrival", NULL, "needs \"count\" beside it");
 }
 

@@ -5,10 +5,11 @@
 #include "run-private.h"
 
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach" /* ADC-9 */
+#define BUILT_PER_REPORT 1024 /* objects between two looks at whether somebody wants us to stop */
 #define LABEL_HOSTNAME "kubernetes.io/hostname"
 #define LABEL_ZONE "topology.kubernetes.io/zone"
 
-static GQuark
+GQuark
 run_error_quark(void)
 {
     return g_quark_from_static_string("kvolsim-run");
@@ -27,7 +28,8 @@ parser_report(ApiParser *parser, const json_t *where, const char *message, const
 
     (void)where, (void)hint;
     if (self->error == NULL)
-        g_set_error(&self->error, run_error_quark(), 0, "%s: %s", parser->path->str, message);
+        g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "%s: %s", parser->path->str,
+                    message);
 }
 
 static Object *
@@ -148,8 +150,8 @@ options_from_flags(Run *self, const ProcessClass *class, GHashTable *flags)
         g_autoptr(GError) error = NULL;
         if (text != NULL && !process_flag_set(flag, options, text, run_strings(self), &error) &&
             self->error == NULL)
-            g_set_error(&self->error, run_error_quark(), 0, "%s: %s: %s", class->name, flag->name,
-                        error->message);
+            g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "%s: %s: %s", class->name,
+                        flag->name, error->message);
     }
     return options;
 }
@@ -185,7 +187,7 @@ add_driver(Run *self, const ScenarioDriver *driver)
 
     world_options_clear(&options);
     if (model == NULL) {
-        g_set_error(&self->error, run_error_quark(), 0, "driver %s: %s", driver->name,
+        g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "driver %s: %s", driver->name,
                     error->message);
         return FALSE;
     }
@@ -288,6 +290,19 @@ world_join_node(Run *self, Object *node)
     import_node(self, node, NULL);
 }
 
+/* To be asked for each thing that is built. Returns: FALSE with @self->error */
+static gboolean
+may_go_on(Run *self, unsigned n_built)
+{
+    const RunOptions *options = &self->options;
+
+    if (n_built % BUILT_PER_REPORT != BUILT_PER_REPORT - 1 || options->progress == NULL ||
+        options->progress(options->progress_data, 0, 0))
+        return TRUE;
+    g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INTERRUPTED, "interrupted");
+    return FALSE;
+}
+
 static gboolean
 add_node_group(Run *self, const ScenarioNodes *group)
 {
@@ -304,6 +319,8 @@ add_node_group(Run *self, const ScenarioNodes *group)
         if (object == NULL || self->error != NULL)
             return FALSE;
         import_node(self, object, group->kubelet);
+        if (!may_go_on(self, i))
+            return FALSE;
     }
     return TRUE;
 }
@@ -345,7 +362,7 @@ add_initial_object(Run *self, const ScenarioManifest *manifest)
     ApiResponse response;
     api_server_commit(cluster_api(self->cluster), &request, &response);
     if (response.code != API_OK)
-        g_set_error(&self->error, run_error_quark(), 0, "%s", response.message);
+        g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "%s", response.message);
     object_unref(object);
     return self->error == NULL;
 }
@@ -441,7 +458,7 @@ world_build(Run *self)
         if (!add_node_group(self, &scenario->nodes[i]))
             return FALSE;
     for (unsigned i = 0; i < scenario->n_manifests; i++)
-        if (!add_initial_object(self, &scenario->manifests[i]))
+        if (!add_initial_object(self, &scenario->manifests[i]) || !may_go_on(self, i))
             return FALSE;
     for (unsigned i = 0; i < scenario->n_drivers; i++) {
         const ScenarioManifest manifest = {.manifest = scenario->drivers[i].manifest};

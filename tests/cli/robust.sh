@@ -99,8 +99,54 @@ is 'results are there, too' test -s "$folder/other/summary.json"
 is 'nothing half-done is left' test -z "$(ls -d "$folder"/*.partial* "$folder"/*/*partial* "$folder"/*/.partial* 2>/dev/null)"
 expect 3 'an expectation that is not met' run "$scenario" --set 'spec.expect=[{claims: {count: 12345}}]'
 
+# The results of a run are all in its folder, and nothing of an earlier run that had more or fewer replications.
+expect 0 'three replications' run "$scenario" --replications 3 --out "$folder/several"
+expect 0 'then one' run "$scenario" --out "$folder/several"
+is 'no replication is left' test -z "$(ls -d "$folder"/several/replication-* 2>/dev/null)"
+mkdir "$folder/several/replication-9" && : >"$folder/several/replication-nine" && : >"$folder/several/own.txt"
+expect 0 'then two' run "$scenario" --replications 2 --out "$folder/several"
+is 'these two, and no file of a single run' \
+    test "$(cd "$folder/several" && echo *)" = 'own.txt replication-0 replication-1 replication-nine summary.json'
+"$program" run "$scenario" --seed 1 --out "$folder/shared" >/dev/null &
+"$program" run "$scenario" --seed 2 --replications 2 --out "$folder/shared" >/dev/null &
+wait
+is 'of two runs into one folder one is there' sh -c "cd '$folder/shared' && case \$(echo *) in
+    'events.jsonl milestones.jsonl objects.csv summary.json') grep -q '\"seed\": 1,' summary.json ;;
+    'replication-0 replication-1 summary.json') grep -q '\"seed\": 2,' summary.json ;;
+    *) false ;; esac"
+expect 2 '--out without a name' run "$scenario" --out ''
+
+# What cannot be told is an error. A summary must not end up in a result file because its stream was closed.
+for arguments in "run $scenario" "run $scenario --format=json" schema 'schema --reference' version --help 'run --help'; do
+    n=$((n + 1))
+    # shellcheck disable=SC2086
+    timeout 60 "$program" $arguments >/dev/full 2>"$folder/err"
+    status=$?
+    if test $status = 1 && grep -q 'standard output' "$folder/err"; then
+        echo "ok $n - a full disk: $arguments"
+    else
+        echo "not ok $n - a full disk: $arguments: status $status, not 1"
+    fi
+done
+n=$((n + 1))
+timeout 60 "$program" run "$scenario" --out "$folder/closed" >&- 2>/dev/null
+status=$?
+if test $status = 1 && ! grep -q pod-start "$folder/closed/objects.csv"; then
+    echo "ok $n - no standard output"
+else
+    echo "not ok $n - no standard output: status $status, not 1"
+fi
+n=$((n + 1))
+timeout 60 "$program" run "$scenario" --out "$folder/mute" >/dev/null 2>&- <&-
+status=$?
+if test $status = 0 && cmp -s "$folder/mute/objects.csv" "$folder/run/objects.csv"; then
+    echo "ok $n - no standard input nor error output"
+else
+    echo "not ok $n - no standard input nor error output: status $status, not 0"
+fi
+
 # In the foreground: what a shell starts in the background ignores SIGINT.
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
     n=$((n + 1))
     timeout --preserve-status -k 10 -s "$signal" 1 "$program" run "$scenario" --replications=1000000 \
         --out "$folder/broken" >/dev/null 2>"$folder/err" </dev/null
@@ -108,4 +154,10 @@ for signal in INT TERM; do
     if test $status = 130; then echo "ok $n - SIG$signal"; else echo "not ok $n - SIG$signal: status $status, not 130"; fi
     is "SIG$signal: nothing is left" test -z "$(ls -d "$folder"/broken* 2>/dev/null)"
 done
+n=$((n + 1))
+timeout --preserve-status -k 40 -s INT 1 "$program" run "$KVOLSIM_SRCDIR/scenarios/quickstart.yaml" \
+    --set 'spec.nodes[0].count=300000' \
+    --out "$folder/broken" >/dev/null 2>"$folder/err" </dev/null
+status=$?
+if test $status = 130; then echo "ok $n - SIGINT while a large cluster is built"; else echo "not ok $n - SIGINT while a large cluster is built: status $status"; fi
 echo "1..$n"

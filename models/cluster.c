@@ -4,7 +4,6 @@
 
 #define RECOVERY_SINCE 32
 #define SEVERAL_DEFAULTS_SINCE 26
-#define REPLICAS_MAX 16
 #define REPLICA_NUMBERS (1u << 20) /* how many instances of one replica have numbers of their own */
 #define NODE_NUMBERS                                                                               \
     (1u << 16) /* ... below these there are one for each driver, then those on nodes */
@@ -354,7 +353,7 @@ n_replicas(const ProcessClass *class, const void *options)
         class->election == NULL ? NULL
                                 : G_STRUCT_MEMBER_P((void *)options, class->election->offset);
 
-    return election == NULL ? 1 : (unsigned)CLAMP(election->replicas, 0, REPLICAS_MAX);
+    return election == NULL ? 1 : (unsigned)CLAMP(election->replicas, 0, PROCESS_REPLICAS_MAX);
 }
 
 /* Takes @options. @instance: of a class; the rest is worked out. */

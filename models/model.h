@@ -36,6 +36,8 @@ typedef struct {
     const char *help;          /* one line, with the rule */
 } ProcessFlag;
 
+#define PROCESS_REPLICAS_MAX 16
+
 /* How the replicas of a process choose who works (CGO-66). */
 typedef struct {
     size_t offset;      /* of LeaderElectionOptions in its options */

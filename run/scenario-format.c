@@ -143,6 +143,29 @@ fault_unknown_flag(FormatReader *reader,
                         class->name);
 }
 
+/* What client-go's NewLeaderElector() refuses, so that the process would not start. */
+static void
+check_election(FormatReader *reader,
+               const ProcessClass *class,
+               const void *options,
+               const json_t *value)
+{
+    const LeaderElectionOptions *election =
+        class->election == NULL ? NULL
+                                : G_STRUCT_MEMBER_P((void *)options, class->election->offset);
+
+    if (election == NULL)
+        return;
+    if (election->replicas > PROCESS_REPLICAS_MAX)
+        format_fault_member(reader, value, "replicas", NULL, "at most %d are simulated",
+                            PROCESS_REPLICAS_MAX);
+    if (election->lease_duration <= election->renew_deadline)
+        format_fault(reader, NULL, "the lease duration must be greater than the renew deadline");
+    if ((double)election->renew_deadline <= 1.2 * (double)election->retry_period)
+        format_fault(reader, NULL,
+                     "the renew deadline must be greater than the retry period times 1.2");
+}
+
 GHashTable *
 scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_t *value)
 {
@@ -167,6 +190,7 @@ scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_
         set_flag(reader, class, scratch, bare, member, flags);
         format_leave(reader, place);
     }
+    check_election(reader, class, scratch, value);
     return flags;
 }
 

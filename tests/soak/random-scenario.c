@@ -177,6 +177,33 @@ add_limits(Maker *self)
                                between(self, 1, 10), between(self, 1, 10));
 }
 
+/* Of a sidecar: those that are not told to elect a leader all work, and undo each other's. */
+static const char *
+draw_replicas(Maker *self)
+{
+    static const char *const replicas[] = {"",
+                                           "",
+                                           "",
+                                           ", leader-election: true",
+                                           ", leader-election: true, replicas: 2",
+                                           ", leader-election: true, replicas: 3"};
+
+    return PICK(self, replicas);
+}
+
+static void
+add_components(Maker *self)
+{
+    static const char *const names[] = {"kube-controller-manager", "kube-scheduler"};
+
+    if (one_in(self, 2))
+        return;
+    g_string_append(self->spec, "  components:\n");
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
+        g_string_append_printf(self->spec, "    %s: {replicas: %u}\n", names[i],
+                               between(self, 1, 3));
+}
+
 static void
 add_driver(Maker *self, const char *name, gboolean attaches)
 {
@@ -194,12 +221,14 @@ add_driver(Maker *self, const char *name, gboolean attaches)
     g_string_append_printf(
         self->spec,
         "    sidecars:\n      external-provisioner: {feature-gates: "
-        "Topology=%s, worker-threads: %u, kube-api-qps: %u, kube-api-burst: %u}\n",
+        "Topology=%s, worker-threads: %u, kube-api-qps: %u, kube-api-burst: %u%s}\n",
         has_topology ? "true" : "false", between(self, 1, 100), between(self, 2, 20),
-        between(self, 5, 40));
+        between(self, 5, 40), draw_replicas(self));
     if (attaches)
-        g_string_append_printf(self->spec, "      external-attacher: {worker-threads: %u}\n",
-                               between(self, 1, 20));
+        g_string_append_printf(self->spec, "      external-attacher: {worker-threads: %u%s}\n",
+                               between(self, 1, 20), draw_replicas(self));
+    g_string_append_printf(self->spec, "      external-resizer: {workers: %u%s}\n",
+                           between(self, 1, 10), draw_replicas(self));
     if (one_in(self, 4))
         g_string_append(self->spec, "    nodePlugin: {registersAfter: {uniform: [100ms, 20s]}}\n");
     g_string_append_printf(self->objects,
@@ -312,6 +341,8 @@ append_pod_spec(
         g_string_append_printf(text, "nodeSelector: {group: g%u}, ", below(self, self->n_groups));
     if (one_in(self, 3))
         g_string_append_printf(text, "terminationGracePeriodSeconds: %u, ", below(self, 30));
+    if (!self->is_easy && one_in(self, 3)) /* others may have to go for it */
+        g_string_append_printf(text, "priority: %u, ", below(self, 3));
     g_string_append_printf(text,
                            "containers: [{name: c, image: i, resources: {requests: {cpu: %um}}, ",
                            between(self, 10, 500));
@@ -664,6 +695,7 @@ random_scenario_new(guint64 seed)
     if (one_in(&self, 4))
         g_string_append(self.spec, "  kubernetes: {version: \"1.32\", unlimitedQPS: true}\n");
     add_nodes(&self);
+    add_components(&self);
     g_string_append(self.spec, "  drivers:\n");
     add_driver(&self, DISK, TRUE);
     add_driver(&self, SAN, TRUE);

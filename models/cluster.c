@@ -27,7 +27,14 @@ typedef struct {
     gboolean has_lived; /* it was started before */
     void *disk;        /* (owned): Component.disk */
     void (*free_disk)(void *disk);
+    SimTime died_at; /* the last time */
 } Instance;
+
+/* Somebody who minds which kubelets live. */
+typedef struct {
+    KubeletWatch changed;
+    void *data;
+} KubeletWatcher;
 
 /* A sidecar that runs beside the driver's plugin on its nodes. */
 typedef struct {
@@ -50,6 +57,7 @@ struct Cluster {
     GHashTable *by_name;  /* process name -> Instance */
     unsigned n_nodes;
     uint64_t n_polls;
+    GArray *kubelet_watchers; /* of KubeletWatcher */
     gboolean running;
     PlanObserver plan_observer;
     void *plan_observer_data;
@@ -117,6 +125,7 @@ cluster_new(const ClusterOptions *options)
     api_options.refuses_defaults =
         options->minor_version != 0 && options->minor_version < SEVERAL_DEFAULTS_SINCE;
     self->api = api_server_new(&api_options);
+    self->kubelet_watchers = g_array_new(FALSE, FALSE, sizeof(KubeletWatcher));
     self->drivers = g_ptr_array_new_with_free_func(driver_free);
     self->instances = g_ptr_array_new_with_free_func(instance_free);
     self->by_name = g_hash_table_new(g_str_hash, g_str_equal);
@@ -130,6 +139,7 @@ cluster_free(Cluster *self)
         return;
     g_ptr_array_unref(self->instances);
     g_hash_table_unref(self->by_name);
+    g_array_unref(self->kubelet_watchers);
     g_ptr_array_unref(self->drivers);
     api_server_free(self->api);
     g_free(self);
@@ -315,6 +325,40 @@ start_election(Instance *self)
     });
 }
 
+/* ---- Heartbeats, which are left out ---- */
+
+#define KUBELET "kubelet"
+#define RENEW_INTERVAL (10 * SIM_SECOND) /* NL-2, and up to 4 % more */
+#define RENEW_JITTER 0.04
+
+static void
+tell_kubelet_watchers(const Instance *self)
+{
+    const GArray *watchers = self->cluster->kubelet_watchers;
+    gboolean is_kubelet = g_str_equal(self->class->name, KUBELET);
+
+    for (unsigned i = 0; is_kubelet && i < watchers->len; i++) {
+        const KubeletWatcher *watcher = &g_array_index(watchers, KubeletWatcher, i);
+        watcher->changed(watcher->data, self->instance);
+    }
+}
+
+void
+cluster_watch_kubelets(Cluster *self, KubeletWatch changed, void *data)
+{
+    KubeletWatcher watcher = {changed, data};
+
+    g_array_append_val(self->kubelet_watchers, watcher);
+}
+
+void
+cluster_unwatch_kubelets(Cluster *self, const void *data)
+{
+    for (unsigned i = self->kubelet_watchers->len; i-- > 0;)
+        if (g_array_index(self->kubelet_watchers, KubeletWatcher, i).data == data)
+            g_array_remove_index(self->kubelet_watchers, i);
+}
+
 static void
 instance_start(Instance *self)
 {
@@ -334,6 +378,7 @@ instance_start(Instance *self)
     else
         start_models(self);
     self->has_lived = TRUE;
+    tell_kubelet_watchers(self);
 }
 
 /* Whether row is the first model of its process. */
@@ -560,8 +605,23 @@ cluster_crash(Cluster *self, const char *process, const char *instance)
 
     if (found == NULL)
         return FALSE;
+    found->died_at = sim_now(self->options.sim);
     instance_stop(found);
+    tell_kubelet_watchers(found);
     return TRUE;
+}
+
+SimTime
+cluster_last_renewal(const Cluster *self, const char *node)
+{
+    const Instance *kubelet = find_instance(self, KUBELET, node);
+    SimTime now = sim_now(self->options.sim);
+
+    if (kubelet == NULL || kubelet->process != NULL)
+        return now;
+    SimStream stream = sim_stream(self->options.sim, "kubelet/lease");
+    double share = sim_random_uniform(stream, sim_hash_string(node), (uint64_t)kubelet->died_at);
+    return kubelet->died_at - (SimTime)(share * (1 + RENEW_JITTER / 2) * (double)RENEW_INTERVAL);
 }
 
 static void

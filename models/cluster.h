@@ -75,3 +75,11 @@ const char *cluster_leader(const Cluster *self, const char *process, const char 
 
 /* Returns: (borrowed): a running model, for tests; NULL: it does not run */
 void *cluster_model(const Cluster *self, const ModelClass *class, const char *instance);
+
+/* Kubelets renew their leases every 10 s (NL-2); nobody minds but the node controller, so this is not written. When it was done last:
+ * now, while the kubelet lives. */
+SimTime cluster_last_renewal(const Cluster *self, const char *node);
+/* Told when a kubelet has died, and when one has started. */
+typedef void (*KubeletWatch)(void *data, const char *node);
+void cluster_watch_kubelets(Cluster *self, KubeletWatch changed, void *data);
+void cluster_unwatch_kubelets(Cluster *self, const void *data);

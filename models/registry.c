@@ -7,6 +7,7 @@
 #include "models/external-resizer/external-resizer.h"
 #include "models/garbage-collector/garbage-collector.h"
 #include "models/kubelet/kubelet.h"
+#include "models/node-lifecycle/node-lifecycle.h"
 #include "models/pv-controller/pv-controller.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 #include "models/resource-quota-controller/resource-quota-controller.h"
@@ -29,5 +30,8 @@ const ModelClass *const model_classes[] = {
     &expand_controller_class,
     &external_resizer_class,
     &resource_quota_controller_class,
+    &node_lifecycle_class,
+    &taint_eviction_class,
+    &pod_gc_class,
     NULL,
 };

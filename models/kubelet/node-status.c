@@ -71,16 +71,32 @@ node_status_apply(Kubelet *self, const PlanChange *change)
     mark_reported(self, change->pointer);
 }
 
+/* What the node controller says of a kubelet that was silent (NL-22), the next heartbeat takes back (NL-S6). */
 static gboolean
-set_volumes_in_use(Object *object, const void *arg)
+is_taken_for_dead(const Node *node)
+{
+    return node->ready.status == CONDITION_UNKNOWN;
+}
+
+typedef struct {
+    StringList *volumes_in_use;
+    PodCondition ready;
+} Heartbeat;
+
+static gboolean
+set_heartbeat(Object *object, const void *arg)
 {
     Node *node = NODE(object);
-    StringList *list = (StringList *)arg;
+    const Heartbeat *heartbeat = arg;
+    gboolean was_dead = is_taken_for_dead(node);
 
-    if (string_list_equal(node->volumes_in_use, list))
-        return FALSE;
+    if (was_dead)
+        node->ready = heartbeat->ready;
+    if (string_list_equal(node->volumes_in_use, heartbeat->volumes_in_use))
+        return was_dead;
     string_list_unref(node->volumes_in_use);
-    node->volumes_in_use = list == NULL ? NULL : string_list_ref(list);
+    node->volumes_in_use =
+        heartbeat->volumes_in_use == NULL ? NULL : string_list_ref(heartbeat->volumes_in_use);
     return TRUE;
 }
 
@@ -90,8 +106,16 @@ decide_report(const void *data, Plan *plan)
     const Kubelet *self = data;
     StringList *list = plan_operation(plan);
 
+    Heartbeat *heartbeat = plan_new_arg(plan, Heartbeat);
+    *heartbeat = (Heartbeat){
+        .volumes_in_use = list,
+        .ready = {.reason = strings_intern(self->base.strings, "KubeletReady"),
+                  .message = strings_intern(self->base.strings, "kubelet is posting ready status"),
+                  .changed_at = plan_now(plan),
+                  .status = CONDITION_TRUE},
+    };
     plan_because(plan, "KVM-30");
-    plan_patch_status(plan, self->node_key, set_volumes_in_use, list, PLAN_STOP);
+    plan_patch_status(plan, self->node_key, set_heartbeat, heartbeat, PLAN_STOP);
     plan_change(plan, &(PlanChange){.what = CHANGE_REPORTED_IN_USE, .pointer = list});
 }
 
@@ -144,11 +168,23 @@ status_round(void *data)
         return FALSE;
     if (object == NULL || self->reporting_status)
         return object != NULL;
-    if (string_list_equal(((const Node *)object)->volumes_in_use, list))
+    if (string_list_equal(((const Node *)object)->volumes_in_use, list) &&
+        !is_taken_for_dead((const Node *)object))
         mark_reported(self, list);
     else
         report(self, g_steal_pointer(&list));
     return FALSE;
+}
+
+/* It may be taken for dead just as it comes back. */
+static void
+node_changed(void *data, const Object *before, const Object *after)
+{
+    Kubelet *self = data;
+
+    (void)before;
+    if (after != NULL && is_taken_for_dead((const Node *)after))
+        sim_ticker_wake(self->status_loop);
 }
 
 void
@@ -179,6 +215,7 @@ node_status_init(Kubelet *self)
     };
 
     self->status_loop = sim_ticker_new(self->base.sim, &options);
+    informer_add_handler(self->nodes, node_changed, self);
     if (self->base.started_late) /* what the Node says is of the life before (KVM-65) */
         sim_ticker_wake(self->status_loop);
 }

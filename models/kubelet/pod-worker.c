@@ -569,7 +569,8 @@ worker_adopt(PodWorker *self)
     gboolean restarted = self->kubelet->base.started_late;
 
     self->running = self->was_running = TRUE;
-    self->view = VIEW_RUNNING;
+    /* The node controller may have said otherwise of a node that was silent (NL-23): then it is told again. */
+    self->view = restarted && !pod_is_ready(POD_CONST(self->pod)) ? VIEW_NONE : VIEW_RUNNING;
     self->viewed_at = self->seen_at;
     self->wants_step = restarted;
     if (!restarted)

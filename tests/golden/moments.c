@@ -531,13 +531,14 @@ recorded_client(const char *client, char *buffer, size_t size)
     static const struct {
         const char *ours, *recorded;
     } names[] = {
-        {"kubectl",              "lab"                     },
-        {"kube-scheduler",       "kube-scheduler/scheduler"},
-        {"external-provisioner", "csi-provisioner"         },
-        {"external-attacher",    "csi-attacher"            },
-        {"external-resizer",     "csi-resizer"             },
-        {"kubelet",              "kubelet"                 },
-        {"kubelet-heartbeat",    "kubelet"                 },
+        {"kubectl",                   "lab"                     },
+        {"kube-scheduler",            "kube-scheduler/scheduler"},
+        {"external-provisioner",      "csi-provisioner"         },
+        {"external-attacher",         "csi-attacher"            },
+        {"external-resizer",          "csi-resizer"             },
+        {"kubelet",                   "kubelet"                 },
+        {"kubelet-heartbeat",         "kubelet"                 },
+        {"taint-eviction-controller", "kcm/node-controller"     },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)

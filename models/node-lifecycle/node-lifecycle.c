@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "node-lifecycle.h"
+
+#include "models/cluster.h"
+#include "models/kube-controller-manager.h"
+#include "models/plan.h"
+#include "node-taints.h"
+#include "sim/ticker.h"
+#include "sim/token-bucket.h"
+
+/* pkg/controller/nodelifecycle/node_lifecycle_controller.go. A silent node: after the grace period all is unknown about it, and it
+ * takes no more pods; a pass later its pods have to leave it, at a rate that depends on how many nodes of its zone are as bad. */
+
+#define PASS_WORK (30 * SIM_MS)      /* TIM-55: a pass takes 20 to 40 ms */
+#define TAINT_LOOP (100 * SIM_MS)    /* NL-11 */
+#define EVICTION_RATE 0.1            /* NL-7 */
+#define SECONDARY_EVICTION_RATE 0.01 /* NL-8 */
+#define UNHEALTHY_PERCENT 55         /* NL-9 */
+#define LARGE_ZONE 50                /* NL-10 */
+#define MANY_UNHEALTHY 2             /* NL-34: more than these */
+
+typedef enum {
+    ZONE_NORMAL,
+    ZONE_PARTIAL,
+    ZONE_FULL,
+} ZoneState;
+
+typedef struct {
+    unsigned n_ready, n_not_ready;
+    ZoneState state;
+    double rate;
+    gboolean has_new_rate; /* in this pass */
+    SimTokenBucket bucket;
+} Zone;
+
+typedef struct NodeLifecycle NodeLifecycle;
+
+/* A node that is not as it should be. */
+typedef struct {
+    NodeLifecycle *owner;
+    ObjectKey *key;
+    SimTime probed_at;  /* TIME_UNSET: its heartbeats come */
+    gboolean is_marked; /* a plan for it is under way */
+    SimEventId taint;   /* when the zone's queue gets to it; 0: it is not in there */
+} NodeHealth;
+
+struct NodeLifecycle {
+    Component base;
+    Informer *nodes, *pods;
+    InformerIndex *pods_by_node;
+    GHashTable *health; /* ObjectKey of a node -> NodeHealth */
+    GHashTable *zones;  /* interned name -> Zone */
+    Workers *taint_workers;
+    SimTicker *monitor;
+    SimTime phase; /* the first pass */
+    gboolean all_full;
+};
+
+/* ---- What is known of a node ---- */
+
+static SimTime
+monitor_period(const NodeLifecycle *self)
+{
+    const KubeControllerManagerOptions *options = self->base.options;
+
+    return MAX(options->node_monitor_period, SIM_MS) + PASS_WORK;
+}
+
+/* NL-21: the pass that saw the last renewal. */
+static SimTime
+probe_of(const NodeLifecycle *self, const char *node)
+{
+    SimTime renewed_at = cluster_last_renewal(self->base.cluster, node) - self->phase;
+    SimTime period = monitor_period(self);
+
+    return self->phase + (renewed_at <= 0 ? 0 : (renewed_at + period - 1) / period * period);
+}
+
+static gboolean
+is_silent(const NodeLifecycle *self, const ObjectKey *key)
+{
+    return cluster_last_renewal(self->base.cluster, key->name) < sim_now(self->base.sim);
+}
+
+static gboolean
+node_is_bad(const Node *node)
+{
+    return node->ready.status == CONDITION_FALSE || node->ready.status == CONDITION_UNKNOWN;
+}
+
+static gboolean
+has_no_execute(const Node *node)
+{
+    return node_has_taint(node, TAINT_NOT_READY, TAINT_NO_EXECUTE) ||
+           node_has_taint(node, TAINT_UNREACHABLE, TAINT_NO_EXECUTE);
+}
+
+static WantedTaints
+wanted_taints(const NodeLifecycle *self, const Node *node, TaintEffect effect)
+{
+    return (WantedTaints){
+        .effect = effect,
+        .not_ready = node->ready.status == CONDITION_FALSE,
+        .unreachable = node->ready.status == CONDITION_UNKNOWN,
+        .unschedulable = effect == TAINT_NO_SCHEDULE && node->unschedulable,
+        .now = sim_now(self->base.sim),
+        .strings = self->base.strings,
+    };
+}
+
+/* ---- Plans ---- */
+
+typedef struct {
+    const char *reason, *message;
+    SimTime now;
+} Edit;
+
+static Edit *
+new_edit(const NodeLifecycle *self, Plan *plan, const char *reason, const char *message)
+{
+    Edit *edit = plan_new_arg(plan, Edit);
+
+    *edit = (Edit){strings_intern(self->base.strings, reason),
+                   strings_intern(self->base.strings, message), plan_now(plan)};
+    return edit;
+}
+
+static gboolean
+edit_unknown(Object *object, const void *arg)
+{
+    const Edit *edit = arg;
+
+    NODE(object)->ready = (PodCondition){
+        .reason = edit->reason,
+        .message = edit->message,
+        .changed_at = edit->now,
+        .status = CONDITION_UNKNOWN,
+    };
+    return TRUE;
+}
+
+static gboolean
+edit_pod_not_ready(Object *object, const void *arg)
+{
+    const Edit *edit = arg;
+    Pod *pod = POD(object);
+
+    if (pod->ready.status != CONDITION_TRUE)
+        return FALSE;
+    pod->ready.status = CONDITION_FALSE;
+    pod->ready.changed_at = edit->now;
+    return TRUE;
+}
+
+static void
+add_pods_not_ready(const NodeLifecycle *self, Plan *plan, const char *node_name)
+{
+    unsigned n;
+    const Object *const *pods = informer_index_get(self->pods_by_node, node_name, &n);
+    const Edit *edit = new_edit(self, plan, "", "");
+
+    plan_because(plan, "NL-23");
+    for (unsigned i = 0; i < n; i++) {
+        if (!pod_is_ready(POD_CONST(pods[i])))
+            continue;
+        plan_update_status(plan, pods[i], edit_pod_not_ready, edit, PLAN_GO_ON);
+        plan_event(plan, pods[i], "Warning", "NodeNotReady", "Node is not ready");
+    }
+}
+
+/* NL-22, NL-23. */
+static void
+decide_unknown(const void *data, Plan *plan)
+{
+    const NodeLifecycle *self = data;
+    const Object *node = informer_get(self->nodes, plan_key(plan));
+
+    if (node == NULL)
+        return;
+    plan_because(plan, "NL-22");
+    plan_update_status(
+        plan, node, edit_unknown,
+        new_edit(self, plan, "NodeStatusUnknown", "Kubelet stopped posting node status."),
+        PLAN_STOP);
+    plan_event(plan, node, "Normal", "NodeNotReady", "Node %s status is now: NodeNotReady",
+               object_name(node));
+    add_pods_not_ready(self, plan, object_name(node));
+}
+
+static void
+node_done(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    NodeLifecycle *self = data;
+    NodeHealth *health = g_hash_table_lookup(self->health, plan_key(plan));
+
+    (void)end, (void)message;
+    if (health != NULL)
+        health->is_marked = FALSE;
+    sim_ticker_wake(self->monitor); /* what failed is tried again in the next pass */
+}
+
+static void
+start(NodeLifecycle *self, ObjectKey *key, PlanDecide decide)
+{
+    plan_start(&(PlanStart){
+        .component = &self->base,
+        .decide = decide,
+        .key = key,
+        .done = node_done,
+    });
+}
+
+/* NL-31, NL-32. */
+static void
+decide_no_execute(const void *data, Plan *plan)
+{
+    const NodeLifecycle *self = data;
+    const Object *object = informer_get(self->nodes, plan_key(plan));
+    const Node *node = (const Node *)object;
+
+    if (object == NULL)
+        return;
+    WantedTaints *wanted = plan_new_arg(plan, WantedTaints);
+    *wanted = wanted_taints(self, node, TAINT_NO_EXECUTE);
+    plan_because(plan, node_is_bad(node) ? "NL-31" : "NL-32");
+    if (!node_has_wanted_taints(node, wanted))
+        plan_patch(plan, plan_key(plan), node_set_wanted_taints, wanted, PLAN_STOP);
+}
+
+/* NL-34: all zones are dead, so it is rather we who are cut off. */
+static void
+decide_no_taints(const void *data, Plan *plan)
+{
+    const NodeLifecycle *self = data;
+    WantedTaints *wanted = plan_new_arg(plan, WantedTaints);
+
+    plan_because(plan, "NL-35");
+    *wanted = (WantedTaints){
+        .effect = TAINT_NO_EXECUTE, .now = plan_now(plan), .strings = self->base.strings};
+    plan_patch(plan, plan_key(plan), node_set_wanted_taints, wanted, PLAN_STOP);
+}
+
+/* NL-25: by watch, at once. */
+static void
+decide_no_schedule(const void *data, Plan *plan)
+{
+    const NodeLifecycle *self = data;
+    const Object *object = informer_get(self->nodes, plan_key(plan));
+
+    if (object == NULL || object_is_deleted(object))
+        return;
+    WantedTaints *wanted = plan_new_arg(plan, WantedTaints);
+    *wanted = wanted_taints(self, (const Node *)object, TAINT_NO_SCHEDULE);
+    plan_because(plan, "NL-25");
+    if (!node_has_wanted_taints((const Node *)object, wanted))
+        plan_patch(plan, plan_key(plan), node_set_wanted_taints, wanted, PLAN_STOP);
+}
+
+/* ---- Zones: NL-33 to NL-35 ---- */
+
+static Zone *
+zone_of(const NodeLifecycle *self, const Object *node)
+{
+    const char *region = object_label(node, "topology.kubernetes.io/region");
+    const char *zone = object_label(node, "topology.kubernetes.io/zone");
+    const char *name = strings_internf(self->base.strings, "%s:%s", region == NULL ? "" : region,
+                                       zone == NULL ? "" : zone);
+    Zone *found = g_hash_table_lookup(self->zones, name);
+
+    if (found == NULL) {
+        found = g_new0(Zone, 1);
+        found->rate = EVICTION_RATE;
+        sim_token_bucket_init(&found->bucket, found->rate, 1);
+        g_hash_table_insert(self->zones, (void *)name, found);
+    }
+    return found;
+}
+
+static ZoneState
+zone_state(const Zone *zone)
+{
+    if (zone->n_ready == 0 && zone->n_not_ready > 0)
+        return ZONE_FULL;
+    return zone->n_not_ready > MANY_UNHEALTHY &&
+                   zone->n_not_ready * 100 >=
+                       (zone->n_ready + zone->n_not_ready) * UNHEALTHY_PERCENT
+               ? ZONE_PARTIAL
+               : ZONE_NORMAL;
+}
+
+/* Returns: nodes a second; 0: none */
+static double
+zone_rate(const Zone *zone, gboolean all_full)
+{
+    if (all_full)
+        return 0;
+    if (zone->state != ZONE_PARTIAL)
+        return EVICTION_RATE;
+    return zone->n_ready + zone->n_not_ready > LARGE_ZONE ? SECONDARY_EVICTION_RATE : 0;
+}
+
+static void
+zone_set_rate(Zone *zone, double rate)
+{
+    if (!(rate > zone->rate) && !(rate < zone->rate))
+        return;
+    sim_token_bucket_init(&zone->bucket, rate > 0 ? rate : EVICTION_RATE, 1);
+    zone->rate = rate;
+    zone->has_new_rate = TRUE;
+}
+
+static void
+count_zones(NodeLifecycle *self)
+{
+    InformerIter nodes;
+    const Object *node;
+
+    informer_iter_init(&nodes, self->nodes);
+    while ((node = informer_iter_next(&nodes)) != NULL) {
+        Zone *zone = zone_of(self, node);
+        zone->n_ready = zone->n_not_ready = 0;
+        zone->has_new_rate = FALSE;
+    }
+    informer_iter_init(&nodes, self->nodes);
+    while ((node = informer_iter_next(&nodes)) != NULL) {
+        Zone *zone = zone_of(self, node);
+        zone->n_not_ready += node_is_bad((const Node *)node);
+        zone->n_ready += !node_is_bad((const Node *)node);
+    }
+}
+
+/* Returns: whether all zones are dead */
+static gboolean
+judge_zones(NodeLifecycle *self)
+{
+    InformerIter nodes;
+    const Object *node;
+    gboolean all_full = informer_count(self->nodes) > 0;
+
+    count_zones(self);
+    informer_iter_init(&nodes, self->nodes);
+    while ((node = informer_iter_next(&nodes)) != NULL) {
+        Zone *zone = zone_of(self, node);
+        zone->state = zone_state(zone);
+        all_full = all_full && zone->state == ZONE_FULL;
+    }
+    informer_iter_init(&nodes, self->nodes);
+    while ((node = informer_iter_next(&nodes)) != NULL) {
+        Zone *zone = zone_of(self, node);
+        zone_set_rate(zone, zone_rate(zone, all_full));
+    }
+    return all_full;
+}
+
+/* ---- The monitor's pass ---- */
+
+static void
+health_free(void *data)
+{
+    NodeHealth *health = data;
+
+    sim_cancel(health->owner->base.sim, health->taint);
+    g_free(health);
+}
+
+static NodeHealth *
+health_of(NodeLifecycle *self, ObjectKey *key)
+{
+    NodeHealth *health = g_hash_table_lookup(self->health, key);
+
+    if (health == NULL) {
+        health = g_new0(NodeHealth, 1);
+        *health = (NodeHealth){.owner = self, .key = key, .probed_at = TIME_UNSET};
+        g_hash_table_insert(self->health, key, health);
+    }
+    return health;
+}
+
+static void
+mark(NodeLifecycle *self, NodeHealth *health, PlanDecide decide)
+{
+    health->is_marked = TRUE;
+    start(self, health->key, decide);
+}
+
+static void
+taint_fire(Sim *sim, void *data)
+{
+    NodeHealth *health = data;
+    NodeLifecycle *self = health->owner;
+    const Object *node = informer_get(self->nodes, health->key);
+
+    (void)sim;
+    health->taint = 0;
+    if (node != NULL && node_is_bad((const Node *)node) && !health->is_marked)
+        mark(self, health, decide_no_execute);
+}
+
+static const SimEventType taint_event = {.name = "node-lifecycle/taint", .fire = taint_fire};
+
+/* NL-30, NL-31: the loop takes it from the zone's queue when there is a token. */
+static void
+queue_taint(NodeLifecycle *self, NodeHealth *health, const Object *node)
+{
+    Zone *zone = zone_of(self, node);
+    SimTime now = sim_now(self->base.sim);
+
+    if (zone->has_new_rate) { /* those that wait do so at the new one */
+        sim_cancel(self->base.sim, health->taint);
+        health->taint = 0;
+    }
+    if (zone->rate <= 0 || health->taint != 0)
+        return;
+    SimTime wait = sim_token_bucket_reserve(&zone->bucket, now) - now;
+    health->taint = sim_at(self->base.sim, now + (wait + TAINT_LOOP - 1) / TAINT_LOOP * TAINT_LOOP,
+                           &taint_event, health, WAIT_POLL);
+}
+
+/* NL-22: silent for longer than the grace period. */
+static gboolean
+is_overdue(const NodeLifecycle *self, const NodeHealth *health, const Node *node)
+{
+    const KubeControllerManagerOptions *options = self->base.options;
+
+    return health->probed_at != TIME_UNSET && node->ready.status != CONDITION_UNKNOWN &&
+           sim_now(self->base.sim) > health->probed_at + options->node_monitor_grace_period;
+}
+
+/* NL-30 to NL-32. Returns: whether something is still to do */
+static gboolean
+look_at_taints(NodeLifecycle *self, NodeHealth *health, const Object *object)
+{
+    const Node *node = (const Node *)object;
+    WantedTaints wanted = wanted_taints(self, node, TAINT_NO_EXECUTE);
+
+    if (node_has_wanted_taints(node, &wanted))
+        return FALSE;
+    if (node_is_bad(node) && !has_no_execute(node))
+        queue_taint(self, health, object);
+    else /* swapped or taken away at once */
+        mark(self, health, decide_no_execute);
+    return TRUE;
+}
+
+/* NL-34: nobody is evicted while nobody answers. */
+static gboolean
+spare(NodeLifecycle *self, NodeHealth *health, const Object *object)
+{
+    if (!has_no_execute((const Node *)object))
+        return FALSE;
+    mark(self, health, decide_no_taints);
+    return TRUE;
+}
+
+/* NL-21 to NL-24. Returns: whether the next pass has to look again */
+static gboolean
+look_at_node(NodeLifecycle *self, const Object *object)
+{
+    const Node *node = (const Node *)object;
+    gboolean silent = is_silent(self, object->key);
+
+    if (!silent && !node_is_bad(node) && !has_no_execute(node)) {
+        g_hash_table_remove(self->health, object->key);
+        return FALSE;
+    }
+    NodeHealth *health = health_of(self, (ObjectKey *)object->key);
+    if (health->is_marked)
+        return TRUE;
+    if (!silent)
+        health->probed_at = TIME_UNSET;
+    else if (health->probed_at == TIME_UNSET)
+        health->probed_at = probe_of(self, object_name(object));
+    if (is_overdue(self, health, node)) {
+        mark(self, health, decide_unknown);
+        return TRUE;
+    }
+    gboolean again =
+        self->all_full ? spare(self, health, object) : look_at_taints(self, health, object);
+    return again || (silent && node->ready.status != CONDITION_UNKNOWN);
+}
+
+static void
+forget_probes(NodeLifecycle *self)
+{
+    InformerIter nodes;
+    const Object *node;
+
+    informer_iter_init(&nodes, self->nodes);
+    while ((node = informer_iter_next(&nodes)) != NULL) {
+        NodeHealth *health = g_hash_table_lookup(self->health, node->key);
+        if (health != NULL && health->probed_at != TIME_UNSET)
+            health->probed_at = sim_now(self->base.sim);
+    }
+}
+
+static gboolean
+monitor_pass(void *data)
+{
+    NodeLifecycle *self = data;
+    InformerIter nodes;
+    const Object *node;
+    gboolean all_full = judge_zones(self), again = FALSE;
+
+    if (self->all_full && !all_full)
+        forget_probes(self);
+    self->all_full = all_full;
+    informer_iter_init(&nodes, self->nodes);
+    while ((node = informer_iter_next(&nodes)) != NULL)
+        again |= look_at_node(self, node);
+    return again || sim_is_polling(self->base.sim);
+}
+
+/* ---- Events ---- */
+
+static void
+kubelet_changed(void *data, const char *node)
+{
+    NodeLifecycle *self = data;
+
+    (void)node;
+    sim_ticker_wake(self->monitor);
+}
+
+static void
+node_event(void *data, const Object *before, const Object *after)
+{
+    NodeLifecycle *self = data;
+
+    if (after == NULL) {
+        g_hash_table_remove(self->health, before->key);
+        sim_ticker_wake(self->monitor);
+        return;
+    }
+    WantedTaints wanted = wanted_taints(self, (const Node *)after, TAINT_NO_SCHEDULE);
+    if (!node_has_wanted_taints((const Node *)after, &wanted))
+        workers_add(self->taint_workers, after->key);
+    if (node_is_bad((const Node *)after) || has_no_execute((const Node *)after))
+        sim_ticker_wake(self->monitor);
+}
+
+static SimTicker *
+monitor_new(NodeLifecycle *self)
+{
+    SimTickerOptions options = {
+        .name = "node-lifecycle/monitor",
+        .kind = SIM_TICKER_FIXED,
+        .period = monitor_period(self),
+        .phase = self->phase - sim_now(self->base.sim),
+        .order = self->base.order,
+        .wait = WAIT_POLL,
+        .pass = monitor_pass,
+        .self = self,
+    };
+
+    return sim_ticker_new(self->base.sim, &options);
+}
+
+/* TIM-55. */
+static void
+init(void *data)
+{
+    NodeLifecycle *self = data;
+    SimStream stream = sim_stream(self->base.sim, "node-lifecycle/monitor");
+    SimTime now = sim_now(self->base.sim);
+
+    self->phase =
+        now + (SimTime)sim_random_below(stream, 0, (uint64_t)now, (uint64_t)monitor_period(self));
+    self->health = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, health_free);
+    self->zones = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
+    self->pods = process_informer(self->base.process, KIND_POD, NULL);
+    self->pods_by_node = informer_add_index(self->pods, index_pods_by_node);
+    self->taint_workers = workers_new(&self->base, &(WorkersOptions){
+                                                       .name = "node_lifecycle_controller_node",
+                                                       .n_workers = 8, /* NL-12 */
+                                                       .limit = rate_limit_default,
+                                                       .retry = TRUE,
+                                                       .sync = decide_no_schedule,
+                                                   });
+    self->monitor = monitor_new(self);
+    cluster_watch_kubelets(self->base.cluster, kubelet_changed, self);
+    informer_add_handler(self->nodes, node_event, self);
+    if (self->base.started_late) /* who knows who has died meanwhile */
+        sim_ticker_wake(self->monitor);
+}
+
+static void
+clear(void *data)
+{
+    NodeLifecycle *self = data;
+
+    cluster_unwatch_kubelets(self->base.cluster, self);
+    sim_ticker_free(self->monitor);
+    workers_free(self->taint_workers);
+    g_hash_table_unref(self->health);
+    g_hash_table_unref(self->zones);
+}
+
+const ModelClass node_lifecycle_class = {
+    .name = "node-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(NodeLifecycle),
+    .event_source = "node-controller",
+    .event_style = EVENTS_CORE,
+    .client_qps = kube_controller_manager_client_qps,
+    .init = init,
+    .clear = clear,
+};

@@ -87,6 +87,20 @@ reset_status(Object *object)
     object_take_fields(object, fresh, TRUE);
 }
 
+/* SCH-43: while gates are closed the pod says so from its first moment. */
+static void
+tell_of_gates(ApiServer *self, Pod *pod)
+{
+    Strings *strings = objects_strings(api_server_objects(self));
+
+    if (pod->spec->scheduling_gates == NULL || pod->spec->scheduling_gates->n_items == 0)
+        return;
+    pod->scheduled.status = CONDITION_FALSE;
+    pod->scheduled.reason = strings_intern(strings, "SchedulingGated");
+    pod->scheduled.message = strings_intern(
+        strings, "Scheduling is blocked due to non-empty scheduling gates");
+}
+
 ApiCode
 admission_create(ApiServer *self, Object *object, GString *message)
 {
@@ -101,6 +115,9 @@ admission_create(ApiServer *self, Object *object, GString *message)
                                                     FINALIZER_PV_PROTECTION));
         break;
     case KIND_POD:
+        reset_status(object);
+        tell_of_gates(self, POD(object));
+        break;
     case KIND_ATTACHMENT:
     case KIND_STATEFUL_SET:
     case KIND_RESOURCE_QUOTA: /* in force once the quota controller has counted */

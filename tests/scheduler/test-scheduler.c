@@ -631,6 +631,7 @@ gated_pod(StorageWorld *world)
     pod->spec->scheduling_gates = string_list_new(&gate, 1);
     storage_world_create(world, pod);
     storage_world_run(world, 400 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "p")->scheduled.reason, "SchedulingGated"); /* SCH-43 */
 }
 
 /* What the user reads. */

@@ -158,7 +158,7 @@ decide_tell_failure(const void *data, Plan *plan)
     plan_patch_status(plan, attempt->pod->meta.key, edit_set_unschedulable, edit, PLAN_GO_ON);
 }
 
-/* SCH-72: the binding cycle has failed. */
+/* SCH-72: the binding cycle has failed; the words are the error's own (SCH-97). */
 static void
 plan_give_up(Plan *plan, const char *message)
 {
@@ -287,7 +287,7 @@ plan_writes(Plan *plan, Attempt *attempt)
     }
 }
 
-/* SCH-70: PreBind, or straight on if all claims are bound (VB-90). */
+/* SCH-70: PreBind, or straight on if all claims are bound (VB-80, VB-90). */
 void
 scheduler_decide_bind_volumes(const void *data, Plan *plan)
 {
@@ -497,7 +497,7 @@ forget_pod(Scheduler *self, const Attempt *attempt)
         scheduler_cache_remove_pod(self->cache, cached);
 }
 
-/* SCH-50.9, SCH-50.10 */
+/* SCH-50.9, SCH-50.10. The binding goes on by itself, however many others do (SCH-16); the node is charged meanwhile (SCH-74). */
 static void
 assume(Scheduler *self, Attempt *attempt)
 {
@@ -554,7 +554,7 @@ choice_written(Attempt *attempt, const PlanChange *change)
     }
 }
 
-/* SCH-72 */
+/* SCH-72, VB-98: nothing that was written is undone. An error names no plugin, so the pod backs off (SCH-73). */
 static void
 binding_failed(Scheduler *self, Attempt *attempt, const char *message)
 {

@@ -144,6 +144,7 @@ reserve_static(VolumeBinder *self, VolumeChoice *choice)
     return why;
 }
 
+/* VB-82 */
 static char *
 reserve_dynamic(VolumeBinder *self, VolumeChoice *choice, const char *node_name)
 {
@@ -204,7 +205,7 @@ check_affinity(const Volume *volume, const Node *node, char **why)
                  object_name(&volume->meta), object_name(&node->meta)));
 }
 
-/* VB-94.3 */
+/* VB-94.3, VB-T19, VB-T21 */
 static BindingState
 check_static(const VolumeBinder *self, const VolumeChoice *choice, const Node *node, char **why)
 {
@@ -231,7 +232,7 @@ check_static(const VolumeBinder *self, const VolumeChoice *choice, const Node *n
     return claim_is_fully_bound(claim) ? BINDING_DONE : BINDING_WAITS;
 }
 
-/* VB-94.4 */
+/* VB-94.4, VB-T17, VB-T18, VB-T21 */
 static BindingState
 check_dynamic(const VolumeBinder *self, const VolumeChoice *choice, const Node *node, char **why)
 {
@@ -268,6 +269,7 @@ check_dynamic(const VolumeBinder *self, const VolumeChoice *choice, const Node *
     return claim_is_fully_bound(claim) ? BINDING_DONE : BINDING_WAITS;
 }
 
+/* VB-95: the first that is not there yet ends the look. VB-96: only what is told here fails. */
 BindingState
 volume_binder_check(const VolumeBinder *self,
                     const VolumeChoice *choices,

@@ -280,6 +280,7 @@ rejected(Cycle *self, const char *rule, uint32_t plugin_set, const Filters *acti
     return result;
 }
 
+/* SCH-97 */
 static CycleResult
 error(const char *rule, char *message /* taken */)
 {
@@ -343,6 +344,7 @@ recall_ask(Cycle *self)
 
 /* ---- Score ---- */
 
+/* VF-89 */
 static void
 add_scores(Cycle *self, const Plugin *plugin)
 {

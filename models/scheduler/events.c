@@ -35,6 +35,7 @@ is_gated(const Pod *pod)
     return pod->spec->scheduling_gates != NULL && pod->spec->scheduling_gates->n_items > 0;
 }
 
+/* SCH-83: what the scheduler itself writes into the pod's status is none of these. */
 static uint32_t
 pod_actions(const Pod *before, const Pod *after)
 {
@@ -102,6 +103,7 @@ topologies_changed(const ClusterEvent *event, const Pod *pod)
                                 STORAGE_CLASS(event->after)->allowed_topologies);
 }
 
+/* VB-8 */
 static gboolean
 migration_changed(const ClusterEvent *event, const Pod *pod)
 {
@@ -341,7 +343,8 @@ typedef struct {
 } Registration;
 
 /* Events that a plugin asked to be told of, and when they help (SCH-Q1..Q33; always also on a change of taints: SCH-68).
- * Rows of one plugin and event: any that says yes. Not here: events that no modelled pod waits for (SCH-Q26). */
+ * Rows of one plugin and event: any that says yes. Not here: events that no modelled pod waits for (SCH-Q26); DefaultPreemption
+ * waits for none (SCH-Q34), what freed room made other plugins wait for is theirs. */
 static const Registration registrations[] = {
     {"SCH-Q1",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_ADD,                                         NULL                 },
     {"SCH-Q2",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_UPDATE,                                      topologies_changed   },

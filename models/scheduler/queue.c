@@ -235,7 +235,7 @@ scheduling_queue_pop(SchedulingQueue *self)
         return NULL;
     QueuedPod *entry = scheduling_queue_take(self, self->stores[PLACE_ACTIVE]->pdata[0]);
     entry->attempts++;
-    entry->unschedulable_plugins = 0;
+    entry->unschedulable_plugins = 0; /* SCH-23 */
     return entry;
 }
 

@@ -215,7 +215,7 @@ is_helped_already(const Scheduler *self, const QueuedPod *entry)
     return FALSE;
 }
 
-/* SCH-80.3 */
+/* SCH-80.3, SCH-77: who is gone, or on a node, does not come back. */
 void
 scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by)
 {

@@ -14,16 +14,16 @@ typedef struct Scheduler Scheduler;
 
 /* One pod from its pop to its binding or its way back to the queue: the operation of a plan. */
 typedef struct {
-    Plan *plan;            /* borrowed; NULL: not started, or over */
-    const Pod *pod;        /* (owned): as popped */
-    QueuedPod *queued;     /* (owned): NULL: back in the queue, or on its way to a node */
-    const char *node_name; /* interned; NULL: none found */
-    GArray *choices;       /* of VolumeChoice: what its claims get there */
-    const char *failure;   /* interned; NULL: none so far */
-    const char *reason;    /* of the pod's condition, with failure */
-    const char *nominated; /* with failure: the node for which others go; NULL: none */
+    Plan *plan;                /* borrowed; NULL: not started, or over */
+    const Pod *pod;            /* (owned): as popped */
+    QueuedPod *queued;         /* (owned): NULL: back in the queue, or on its way to a node */
+    const char *node_name;     /* interned; NULL: none found */
+    GArray *choices;           /* of VolumeChoice: what its claims get there */
+    const char *failure;       /* interned; NULL: none so far */
+    const char *reason;        /* of the pod's condition, with failure */
+    const char *nominated;     /* with failure: the node for which others go; NULL: none */
     gboolean keeps_nomination; /* with failure: that of an earlier attempt stays */
-    gboolean holds_loop;   /* the next pod waits until this is done */
+    gboolean holds_loop;       /* the next pod waits until this is done */
 } Attempt;
 
 struct Scheduler {
@@ -55,6 +55,7 @@ options_of(const Scheduler *self)
     return self->base.options;
 }
 
+/* SCH-43 */
 static inline gboolean
 is_gated(const Pod *pod)
 {

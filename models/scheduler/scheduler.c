@@ -370,6 +370,7 @@ scheduler_client_qps(const void *data, unsigned *burst)
     {                                                                                              \
         flag, type, offsetof(KubeSchedulerOptions, field), value, help                             \
     }
+/* Defaults: SCH-1, SCH-2, SCH-3, SCH-7, SCH-13, VB-1. */
 static const ProcessFlag flags[] = {
     FLAG("kube-api-qps",
          FLAG_NUMBER,

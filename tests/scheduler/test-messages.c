@@ -124,6 +124,9 @@ static const MessageCase cases[] = {
      NO_NODE_OF("1") "1 Insufficient cpu." NO_VICTIMS("1")},
     {"SCH-52 the pod before the nodes", "1au", "immediate", "",
      NO_NODE_OF("1") "pod has unbound immediate PersistentVolumeClaims." HELPLESS("1")},
+    {"as recorded: another zone, and out of reach", "1z 2a", "bound:a", "s",
+     NO_NODE_OF("3") "1 node(s) had volume node affinity conflict, 2 node(s) didn't match Pod's "
+                     "node affinity/selector." HELPLESS("3")},
     {"SCH-53 one node is named", "2a 1ac", "", "N",
      NO_NODE_OF("3") "1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]." MIXED(
          "3", "1", "2")},

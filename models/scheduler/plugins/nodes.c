@@ -53,6 +53,7 @@ node_name_filter(Cycle *cycle, const NodeInfo *node)
     return VERDICT_UNRESOLVABLE;
 }
 
+/* VF-48 */
 static gboolean
 pod_tolerates(const Pod *pod, const Taint *taint)
 {

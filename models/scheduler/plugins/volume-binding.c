@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* VolumeBinding: can the pod's claims be met on a node? Bound claims by their volume's node affinity; late-binding claims
- * by a volume that fits, or by making one. Reserve and PreBind are in binding.c and scheduler.c. */
+ * by a volume that fits, or by making one. Reserve and PreBind are in binding.c and attempt.c. The names are in claim.h: VB-3 selected
+ * node, VB-4 bound by the controller, VB-5 binding completed, VB-6 no provisioner, VB-7 a class in an annotation. */
 
 /* Why a node does not do (VB-21: in this order). */
 typedef enum {
@@ -22,7 +23,7 @@ typedef enum {
 
 /* ---- PreFilter ---- */
 
-/* VB-13: what the lister says about a claim. */
+/* VB-13: what the lister says about a claim (VB-T2, VB-T3, VB-T4, VB-T5, VB-T6; VB-S7). */
 static Verdict
 check_claim(Cycle *cycle, const CycleClaim *claim)
 {
@@ -53,7 +54,7 @@ check_claim(Cycle *cycle, const CycleClaim *claim)
     return VERDICT_UNRESOLVABLE;
 }
 
-/* VB-14. Returns: FALSE: unbound, and the scheduler is not the one who binds it */
+/* VB-14 (VB-S1, VB-S2, VB-S3). Returns: FALSE: unbound, and the scheduler is not the one who binds it (VB-T1) */
 static gboolean
 classify_claim(Cycle *cycle, CycleClaim *claim)
 {
@@ -147,7 +148,7 @@ find_candidates(Cycle *cycle, CycleClaim *claim)
               sizeof(gpointer), compare_volumes);
 }
 
-/* VB-51: whether the driver wants its capacity objects to be looked at. */
+/* VB-51, VB-11: whether the driver wants its capacity objects to be looked at. */
 static gboolean
 checks_capacity(const Cycle *cycle, const CycleClaim *claim)
 {
@@ -435,7 +436,7 @@ volume_binding_pre_filter(Cycle *cycle)
 {
     gboolean all_ours = TRUE;
 
-    if (cycle->claims->len == 0)
+    if (cycle->claims->len == 0) /* VB-12 */
         return VERDICT_SKIP;
     for (unsigned i = 0; i < cycle->claims->len; i++) {
         Verdict verdict = check_claim(cycle, &g_array_index(cycle->claims, CycleClaim, i));
@@ -520,7 +521,7 @@ storage_capacity_limit(const StorageCapacity *capacity)
     return capacity->maximum_bytes >= 0 ? capacity->maximum_bytes : capacity->capacity_bytes;
 }
 
-/* VB-51..53 */
+/* VB-51, VB-53. Each claim alone (VB-52). */
 static gboolean
 has_enough_storage(const Cycle *cycle, const CycleClaim *claim, const NodeInfo *node)
 {
@@ -624,7 +625,7 @@ provision_claims(Cycle *cycle, const NodeInfo *node)
     return 0;
 }
 
-/* VB-21..24 */
+/* VB-21..24 (VB-S4, VB-S5, VB-S6); what is chosen stays in cycle->choices (VB-25). */
 static Conflicts
 check_unbound_claims(Cycle *cycle, const NodeInfo *node)
 {

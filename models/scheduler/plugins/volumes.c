@@ -48,6 +48,7 @@ volume_restrictions_ask(const Cycle *cycle, Ask *ask)
 
 /* ---- NodeVolumeLimits: how many volumes of a driver a node takes ---- */
 
+/* VF-6: a volume that several claims name counts once. */
 static gboolean
 is_counted_before(const Cycle *cycle, unsigned i)
 {
@@ -301,6 +302,7 @@ zone_of_claim(Cycle *cycle, const CycleClaim *claim)
     return VERDICT_OK;
 }
 
+/* VF-24: without zones there is nothing to filter. */
 Verdict
 volume_zone_pre_filter(Cycle *cycle)
 {

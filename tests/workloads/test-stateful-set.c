@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/quota.h"
 #include "models/workloads/stateful-set.h"
 #include "tests/lib/storage-world.h"
 
@@ -540,6 +541,49 @@ event_texts(void **state)
     storage_world_clear(&world);
 }
 
+/* A quota without room for any claim, already counted. */
+static void
+full_quota(StorageWorld *world)
+{
+    Object *quota = object_new(objects_key(world->objects, KIND_RESOURCE_QUOTA, "default", "none"));
+    ResourceAmount claims = {.name = storage_world_intern(world, "persistentvolumeclaims"),
+                             .decimal = TRUE};
+
+    RESOURCE_QUOTA(quota)->hard = resource_amounts_new(&claims, 1);
+    RESOURCE_QUOTA(quota)->status_hard = resource_amounts_new(&claims, 1);
+    RESOURCE_QUOTA(quota)->used = resource_amounts_new(&claims, 1);
+    storage_world_import(world, quota);
+}
+
+/* API-152, WL-43: what the quota refuses is told twice, of the claim and of its pod, and tried again. */
+static void
+a_quota_keeps_claims_and_pods_from_being_made(void **state)
+{
+#define REFUSED                                                                                    \
+    "persistentvolumeclaims \"data-web-0\" is forbidden: exceeded quota: none, requested: "        \
+    "persistentvolumeclaims=1, used: persistentvolumeclaims=0, limited: persistentvolumeclaims=0"
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    full_quota(&world);
+    storage_world_start(&world);
+    storage_world_create(&world, new_set(&world, 1, FALSE));
+    storage_world_run(&world, SIM_SECOND);
+    assert_event(&world, "FailedCreate",
+                 "create Claim data-web-0 for Pod web-0 in StatefulSet web failed error: " REFUSED);
+    assert_event(&world, "FailedCreate",
+                 "create Pod web-0 in StatefulSet web failed error: failed to create PVC "
+                 "data-web-0: " REFUSED);
+    storage_world_delete(&world,
+                         objects_key(world.objects, KIND_RESOURCE_QUOTA, "default", "none"));
+    storage_world_run(&world, 20 * 60 * SIM_SECOND);
+    assert_event(&world, "SuccessfulCreate",
+                 "create Claim data-web-0 Pod web-0 in StatefulSet web success");
+    storage_world_clear(&world);
+#undef REFUSED
+}
+
 /* ---- Everything takes time, and nothing is made or lost twice ---- */
 
 static void
@@ -623,7 +667,7 @@ few_status_updates_conflict(void **state)
 int
 main(void)
 {
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 3];
+    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 4];
     unsigned n = 0;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
@@ -631,6 +675,7 @@ main(void)
                                          .test_func = tell_story,
                                          .initial_state = (void *)&stories[i]};
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(event_texts);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_quota_keeps_claims_and_pods_from_being_made);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(many_seeds);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_status_updates_conflict);
     return _cmocka_run_group_tests("stateful-set", tests, n, NULL, NULL);

@@ -3,8 +3,6 @@
 
 #include "run-private.h"
 
-#define LABEL_ZONE "topology.kubernetes.io/zone"
-
 static const char *
 phase_of(const Object *object)
 {

@@ -247,6 +247,95 @@ gather_nodes(Checker *self)
     }
 }
 
+/* ---- Nodes as the API server would judge them ---- */
+
+typedef struct {
+    Loader *loader;
+    const NodeFields *group;
+    const char *member; /* what is to blame; NULL: by the place in the Node */
+    unsigned n_known;   /* faults that were found before */
+} NodeCheck;
+
+/* Which member of a group a field of its Nodes comes from. */
+static const char *
+member_of_group(const char *path)
+{
+    static const struct {
+        const char *prefix, *member;
+    } members[] = {
+        {"metadata.labels",      "labels"     },
+        {"metadata.annotations", "annotations"},
+        {"spec.taints",          "taints"     },
+        {"status.",              "allocatable"},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(members); i++)
+        if (g_str_has_prefix(path, members[i].prefix))
+            return members[i].member;
+    return "name";
+}
+
+/* The same member may have been found at fault before, by its type. */
+static gboolean
+is_known(const NodeCheck *check, const char *member)
+{
+    g_autofree char *path = g_strdup_printf("%s.%s", check->group->path, member);
+
+    for (unsigned i = 0; i < check->n_known; i++)
+        if (g_str_has_prefix(((const ScenarioFault *)check->loader->faults->pdata[i])->path, path))
+            return TRUE;
+    return FALSE;
+}
+
+static void
+report_node(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    const NodeCheck *check = parser->data;
+    const char *member = check->member != NULL ? check->member : member_of_group(parser->path->str);
+    gsize prefix = parser->path->len > 0 ? parser->path->len + strlen(": ") : 0;
+
+    (void)where;
+    if (!is_known(check, member))
+        format_fault_member(&check->loader->reader, check->group->source, member, hint, "%s",
+                            message + MIN(prefix, strlen(message)));
+}
+
+/* Takes the manifest. */
+static void
+try_node(NodeCheck *check, json_t *manifest)
+{
+    Objects *objects = objects_new(0); /* a name that is only tried is no name of an object */
+    ApiParser parser = {
+        .objects = objects, .report = report_node, .data = check, .path = g_string_new(NULL)};
+    Object *node = api_parser_object(&parser, manifest);
+
+    if (node != NULL)
+        object_unref(node);
+    g_string_free(parser.path, TRUE);
+    objects_free(objects);
+    json_decref(manifest);
+}
+
+static void
+check_node_groups(Checker *self)
+{
+    Loader *loader = self->loader;
+    const NodeFields *groups = loader->fields.spec.nodes.items;
+
+    for (unsigned i = 0; i < loader->fields.spec.nodes.n; i++) {
+        const ScenarioNodes *group = &groups[i].nodes;
+        NodeCheck check = {loader, &groups[i], NULL, loader->faults->len};
+        if (group->name == NULL)
+            continue;
+        FormatJump jump = format_go(&loader->reader, &groups[i].at, groups[i].path);
+        try_node(&check, scenario_node_manifest(group, "node", NULL));
+        check.member = "zones";
+        for (unsigned k = 0; group->zones != NULL && group->zones[k] != NULL; k++)
+            try_node(&check, scenario_node_manifest(&(ScenarioNodes){0}, "node", group->zones[k]));
+        format_come_back(&loader->reader, jump);
+    }
+}
+
 /* ---- References in manifests ---- */
 
 static void
@@ -605,6 +694,7 @@ loader_check_references(Loader *loader)
 
     checker_init(&self, loader);
     gather_nodes(&self);
+    check_node_groups(&self);
     for (unsigned i = 0; i < loader->scenario.n_drivers; i++)
         if (loader->scenario.drivers[i].name != NULL)
             g_hash_table_add(self.driver_names, loader->scenario.drivers[i].name);

@@ -240,6 +240,34 @@ collect_value(Loader *self, const json_t *value, int action, gboolean files_only
     }
 }
 
+/* ---- Nodes of spec.nodes ---- */
+
+json_t *
+scenario_node_manifest(const ScenarioNodes *group, const char *name, const char *zone)
+{
+    json_t *labels = group->labels == NULL ? json_object() : json_deep_copy(group->labels);
+    json_t *annotations =
+        group->annotations == NULL ? json_object() : json_deep_copy(group->annotations);
+
+    json_object_set_new(labels, LABEL_HOSTNAME, json_string(name));
+    if (zone != NULL && json_object_get(labels, LABEL_ZONE) == NULL)
+        json_object_set_new(labels, LABEL_ZONE, json_string(zone));
+    json_t *metadata =
+        json_pack("{s:s, s:o, s:o}", "name", name, "labels", labels, "annotations", annotations);
+    json_t *allocatable = group->allocatable != NULL ? json_incref(group->allocatable)
+                                                     : json_pack("{s:s, s:s, s:s}", "cpu", "8",
+                                                                 "memory", "32Gi", "pods", "110");
+    json_t *status =
+        json_pack("{s:O, s:o, s:[{s:s, s:s, s:s, s:s}]}", "capacity", allocatable, "allocatable",
+                  allocatable, "conditions", "type", "Ready", "status", "True", "reason",
+                  "KubeletReady", "message", "kubelet is posting ready status");
+    json_t *spec = json_object();
+    if (group->taints != NULL)
+        json_object_set(spec, "taints", group->taints);
+    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "apiVersion", "v1", "kind", "Node", "metadata",
+                     metadata, "spec", spec, "status", status);
+}
+
 /* ---- Parsing, for the checks ---- */
 
 static void

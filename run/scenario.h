@@ -25,6 +25,9 @@ typedef struct {
     unsigned line;
 } ScenarioManifest;
 
+#define LABEL_HOSTNAME "kubernetes.io/hostname"
+#define LABEL_ZONE "topology.kubernetes.io/zone"
+
 /* spec.nodes[]: nodes made by the scenario. Node i (from 0 over all groups' counts) is named by the pattern. */
 typedef struct {
     unsigned count;
@@ -155,6 +158,8 @@ Scenario *scenario_load(const char *file, const ScenarioOptions *options, GPtrAr
 /* The same without a result; a file of manifests alone is checked too, object by object. Returns: whether it is sound */
 gboolean
 scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults);
+/* A Node of the group as a manifest. @zone: NULL: none. (owned) */
+json_t *scenario_node_manifest(const ScenarioNodes *group, const char *name, const char *zone);
 void scenario_free(Scenario *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Scenario, scenario_free)
 void scenario_fault_free(ScenarioFault *fault);

@@ -6,8 +6,6 @@
 
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach" /* ADC-9 */
 #define BUILT_PER_REPORT 1024 /* objects between two looks at whether somebody wants us to stop */
-#define LABEL_HOSTNAME "kubernetes.io/hostname"
-#define LABEL_ZONE "topology.kubernetes.io/zone"
 
 GQuark
 run_error_quark(void)
@@ -32,6 +30,7 @@ parser_report(ApiParser *parser, const json_t *where, const char *message, const
                     message);
 }
 
+/* Returns: (owned): NULL with @self->error */
 static Object *
 parse_json(Run *self, const json_t *manifest)
 {
@@ -42,6 +41,10 @@ parse_json(Run *self, const json_t *manifest)
     Object *object = api_parser_object(&parser, manifest);
 
     g_string_free(parser.path, TRUE);
+    if (object != NULL && self->error != NULL) {
+        object_unref(object);
+        return NULL;
+    }
     return object;
 }
 
@@ -230,32 +233,6 @@ add_node_to_drivers(Run *self, const Object *node)
 
 /* ---- Nodes ---- */
 
-static json_t *
-node_manifest(const ScenarioNodes *group, const char *name, const char *zone)
-{
-    json_t *labels = group->labels == NULL ? json_object() : json_deep_copy(group->labels);
-    json_t *annotations =
-        group->annotations == NULL ? json_object() : json_deep_copy(group->annotations);
-
-    json_object_set_new(labels, LABEL_HOSTNAME, json_string(name));
-    if (zone != NULL && json_object_get(labels, LABEL_ZONE) == NULL)
-        json_object_set_new(labels, LABEL_ZONE, json_string(zone));
-    json_t *metadata =
-        json_pack("{s:s, s:o, s:o}", "name", name, "labels", labels, "annotations", annotations);
-    json_t *allocatable = group->allocatable != NULL ? json_incref(group->allocatable)
-                                                     : json_pack("{s:s, s:s, s:s}", "cpu", "8",
-                                                                 "memory", "32Gi", "pods", "110");
-    json_t *status =
-        json_pack("{s:O, s:o, s:[{s:s, s:s, s:s, s:s}]}", "capacity", allocatable, "allocatable",
-                  allocatable, "conditions", "type", "Ready", "status", "True", "reason",
-                  "KubeletReady", "message", "kubelet is posting ready status");
-    json_t *spec = json_object();
-    if (group->taints != NULL)
-        json_object_set(spec, "taints", group->taints);
-    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "apiVersion", "v1", "kind", "Node", "metadata",
-                     metadata, "spec", spec, "status", status);
-}
-
 static void
 start_kubelet(Run *self, const Object *node, GHashTable *flags)
 {
@@ -313,10 +290,10 @@ add_node_group(Run *self, const ScenarioNodes *group)
         g_auto(GStrv) parts = g_strsplit(group->name, "%d", -1);
         g_autofree char *name = g_strjoinv(number, parts);
         json_t *manifest =
-            node_manifest(group, name, n_zones == 0 ? NULL : group->zones[i % n_zones]);
+            scenario_node_manifest(group, name, n_zones == 0 ? NULL : group->zones[i % n_zones]);
         Object *object = parse_json(self, manifest);
         json_decref(manifest);
-        if (object == NULL || self->error != NULL)
+        if (object == NULL)
             return FALSE;
         import_node(self, object, group->kubelet);
         if (!may_go_on(self, i))
@@ -345,7 +322,7 @@ add_initial_object(Run *self, const ScenarioManifest *manifest)
 {
     Object *object = world_parse(self, manifest);
 
-    if (object == NULL || self->error != NULL)
+    if (object == NULL)
         return FALSE;
     if (object_kind(object) == KIND_NODE) {
         import_node(self, object, NULL);

@@ -90,6 +90,16 @@ prepare_csi(World *world)
     node_world_attach(world, "v", "a");
 }
 
+/* Pod "p" runs on node "a" with volume "v". */
+static void
+bring_up_pod(World *world)
+{
+    prepare_csi(world);
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, 20 * SIM_SECOND);
+}
+
 static void
 prepare_two(World *world)
 {
@@ -214,10 +224,7 @@ events_of_a_life(void **state)
     g_autoptr(World) world = new_world(NULL);
 
     (void)state;
-    prepare_csi(world);
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 20 * SIM_SECOND);
+    bring_up_pod(world);
     assert_events(world, "p", STARTED);
     node_world_delete_pod(world, "p", FALSE);
     run_for(world, 20 * SIM_SECOND);
@@ -435,10 +442,7 @@ unpublishing_is_tried_again(void **state)
     g_autoptr(World) world = new_world(NULL);
 
     (void)state;
-    prepare_csi(world);
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 20 * SIM_SECOND);
+    bring_up_pod(world);
     fail_with(world, &unpublish_twice);
     node_world_delete_pod(world, "p", FALSE);
     run_for(world, MS(1500));
@@ -507,10 +511,7 @@ forced_deletion(void **state)
     g_autoptr(World) world = new_world(NULL);
 
     (void)state;
-    prepare_csi(world);
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 20 * SIM_SECOND);
+    bring_up_pod(world);
     g_free(node_world_take_writes(world));
     node_world_delete_pod(world, "p", TRUE);
     assert_null(node_world_pod(world, "p"));
@@ -530,10 +531,7 @@ republished(void **state)
 
     (void)state;
     node_world_add_driver(world, TRUE, TRUE);
-    prepare_csi(world);
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 20 * SIM_SECOND);
+    bring_up_pod(world);
     unsigned before = world_count(world, "NodePublishVolume", NULL, NULL);
     run_for(world, 10 * SIM_MINUTE);
     unsigned n = world_count(world, "NodePublishVolume", NULL, NULL) - before;
@@ -703,10 +701,7 @@ a_restart_mounts_again(void **state)
     g_autoptr(World) world = new_world(NULL);
 
     (void)state;
-    prepare_csi(world);
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 20 * SIM_SECOND);
+    bring_up_pod(world);
     g_free(node_world_take_writes(world));
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     run_for(world, 5 * SIM_SECOND);

@@ -160,8 +160,8 @@ refusal_text(Refusal refusal)
         [REFUSED_PODS] = "Too many pods",
         [REFUSED_CPU] = "Insufficient cpu",
         [REFUSED_MEMORY] = "Insufficient memory",
-        [REFUSED_CLAIM] = "node has pod using PersistentVolumeClaim with the same name and "
-                          "ReadWriteOncePod access mode",
+        [REFUSED_CLAIM] = ("node has pod using PersistentVolumeClaim with the same name and "
+                           "ReadWriteOncePod access mode"),
         [REFUSED_VOLUMES] = "node(s) exceed max volume count",
     };
 

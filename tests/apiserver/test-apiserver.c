@@ -75,7 +75,7 @@ commit(World *world, const ApiRequest *request)
 static ApiResponse
 create(World *world, Object *object)
 {
-    g_autoptr(Object) owned = object;
+    g_autoptr(Object) owned G_GNUC_UNUSED = object;
 
     return commit(
         world,

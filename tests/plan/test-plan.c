@@ -54,8 +54,7 @@ static World *current_world;
 static unsigned current_workers;
 static gboolean current_retry;
 
-static void
-log_line(const char *format, ...)
+static void G_GNUC_PRINTF(1, 2) log_line(const char *format, ...)
 {
     char buffer[SIM_TIME_BUFFER];
     va_list args;

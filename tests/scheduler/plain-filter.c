@@ -709,7 +709,6 @@ plain_choices(const PlainCluster *cluster, const Pod *pod, const Node *node)
 {
     g_autoptr(GPtrArray) sorted = delayed_claims(cluster, pod);
     g_autoptr(GPtrArray) chosen = g_ptr_array_new();
-    g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
     GString *text = g_string_new(NULL);
 
     find_volumes(cluster, pod, sorted, node, chosen);

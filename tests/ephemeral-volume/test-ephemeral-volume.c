@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ephemeral-volume/ephemeral-volume.h"
-#include "tests/lib/storage-world.h"
+#include "tests/lib/storage-stories.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -136,12 +136,7 @@ pod_without_any(StorageWorld *world)
     storage_world_run(world, 1 * SIM_SECOND);
 }
 
-static const struct {
-    const char *title;
-    void (*tell)(StorageWorld *world);
-    const char *log;
-    const char *events;
-} stories[] = {
+static const StorageStory stories[] = {
     {"each volume gets its claim, in order",       pod_appears,               "POST pvc/p-a, POST pvc/p-b", ""  },
     {"a pod that was there before the controller", pod_was_there,             "POST pvc/p-a, POST pvc/p-b", ""  },
     {"a claim of that name is not the pod's",      claim_is_somebody_elses,   "POST pvc/p-a",
@@ -156,18 +151,7 @@ static void
 stories_send_what_they_should(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++) {
-        StorageWorld world;
-        storage_world_init(&world, NULL);
-        stories[i].tell(&world);
-        const char *log = storage_world_log(&world);
-        g_autofree char *events = storage_world_events(&world);
-        if (strcmp(log, stories[i].log) != 0)
-            fail_msg("%s: %s", stories[i].title, log);
-        if (stories[i].events != NULL && strcmp(events, stories[i].events) != 0)
-            fail_msg("%s: %s", stories[i].title, events);
-        storage_world_clear(&world);
-    }
+    tell_storage_stories(stories, G_N_ELEMENTS(stories));
 }
 
 /* EPH-6: 5 ms, 10 ms, ... between the attempts; the words of the event. */

@@ -2,7 +2,7 @@
 #include "models/kube-controller-manager.h"
 #include "models/pv-controller/pv-controller.h"
 #include "sim/random.h"
-#include "tests/lib/storage-world.h"
+#include "tests/lib/storage-stories.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,13 +76,6 @@ bind_pair(StorageWorld *world)
 }
 
 /* ---- Stories: what a user does, and all that the controller then sends ---- */
-
-typedef struct {
-    const char *title;
-    void (*tell)(StorageWorld *world); /* ends at 10 s or later */
-    const char *log;                   /* NULL: not looked at */
-    const char *events;                /* NULL: not looked at */
-} Story;
 
 static void
 static_pair(StorageWorld *world)
@@ -509,7 +502,7 @@ released_volume_is_used(StorageWorld *world)
     release_for_recycling(world, "hostPath");
 }
 
-static const Story stories[] = {
+static const StorageStory stories[] = {
     {"G1 static pair",                                 static_pair,                     "PUT/st pv/v, " BIND_ALL,               ""                                },
     {"claim first: found by the resync",               claim_first,                     "PUT/st pv/v, " BIND_ALL,               NULL                              },
     {"G2 dynamic, Immediate",                          dynamic_immediate,               "PUT pvc/c, " BIND_PROVISIONED,
@@ -566,19 +559,7 @@ static void
 stories_send_what_they_should(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++) {
-        StorageWorld world;
-
-        storage_world_init(&world, NULL);
-        stories[i].tell(&world);
-        const char *log = storage_world_log(&world);
-        g_autofree char *events = storage_world_events(&world);
-        if (stories[i].log != NULL && strcmp(log, stories[i].log) != 0)
-            fail_msg("%s: sent %s", stories[i].title, log);
-        if (stories[i].events != NULL && strcmp(events, stories[i].events) != 0)
-            fail_msg("%s: told %s", stories[i].title, events);
-        storage_world_clear(&world);
-    }
+    tell_storage_stories(stories, G_N_ELEMENTS(stories));
 }
 
 static void

@@ -12,7 +12,7 @@
  * keeps sums and remembers what it has learned, must say of each pod what plain-filter.c says, which looks at everything anew.
  * An argument says how many hundreds of clusters; `make soak` gives 100. */
 
-#define CLUSTERS_OF_CHECK 1000
+#define CLUSTERS_OF_CHECK 10000
 #define CLUSTERS_PER_SEED 100
 #define STEPS 12
 #define GIB (INT64_C(1) << 30)

@@ -796,50 +796,51 @@ plan_reports(const AttachDetachController *self, Plan *plan)
     plan_then(plan, decide_after_reports);
 }
 
+/* What a pass looks at: what it began with, and what has changed since, for it may take its time, and each pair is judged at its
+ * turn. By serial. */
+typedef struct {
+    const GPtrArray *begun, *changed;
+    unsigned next_begun, next_changed;
+} PassIter;
+
+static void
+pass_iter_init(PassIter *iter, const AttachDetachController *self, uint64_t from)
+{
+    *iter = (PassIter){
+        .begun = self->looking_at,
+        .changed = self->queued,
+        .next_begun = attach_pairs_from(self->looking_at, from),
+        .next_changed = attach_pairs_from(self->queued, from),
+    };
+}
+
+/* Returns: NULL: that was all */
+static AttachPair *
+pass_iter_next(PassIter *iter)
+{
+    AttachPair *begun =
+        iter->next_begun < iter->begun->len ? iter->begun->pdata[iter->next_begun] : NULL;
+    AttachPair *changed =
+        iter->next_changed < iter->changed->len ? iter->changed->pdata[iter->next_changed] : NULL;
+    gboolean is_begun = begun != NULL && (changed == NULL || begun->serial <= changed->serial);
+
+    iter->next_begun += is_begun;
+    iter->next_changed += changed != NULL && (!is_begun || changed == begun);
+    return is_begun ? begun : changed;
+}
+
 /* ADC-39 (b) and (c). */
 static void
-plan_attaches(const AttachDetachController *self, Plan *plan, const GPtrArray *pairs)
+plan_attaches(const AttachDetachController *self, Plan *plan)
 {
-    for (unsigned i = 0; i < pairs->len; i++) {
-        AttachPair *pair = pairs->pdata[i];
+    AttachPair *pair;
+    PassIter iter;
+
+    pass_iter_init(&iter, self, 0);
+    while ((pair = pass_iter_next(&iter)) != NULL)
         if (attach_pair_is_wanted(pair))
             plan_pair_attach(self, plan, pair);
-    }
     plan_reports(self, plan);
-}
-
-static int
-compare_serials(const void *a, const void *b)
-{
-    const AttachPair *const *first = a, *const *second = b;
-
-    if ((*first)->serial == (*second)->serial)
-        return 0;
-    return (*first)->serial < (*second)->serial ? -1 : 1;
-}
-
-/* What the pass began with, and what has changed since: it may take its time, and each pair is judged at its turn. By serial.
- * Returns: (owned) */
-static GPtrArray *
-pairs_of_pass(const AttachDetachController *self)
-{
-    const GPtrArray *begun = self->looking_at;
-
-    if (self->queued->len == 0)
-        return g_ptr_array_ref(self->looking_at);
-    g_autoptr(GPtrArray) changed = g_ptr_array_copy(self->queued, NULL, NULL);
-    GPtrArray *pairs = g_ptr_array_sized_new(begun->len + changed->len);
-
-    g_ptr_array_sort(changed, compare_serials);
-    for (unsigned i = 0, k = 0; i < begun->len || k < changed->len;) {
-        int order = i == begun->len     ? 1
-                    : k == changed->len ? -1
-                                        : compare_serials(&begun->pdata[i], &changed->pdata[k]);
-        g_ptr_array_add(pairs, order <= 0 ? begun->pdata[i] : changed->pdata[k]);
-        i += order <= 0;
-        k += order >= 0;
-    }
-    return pairs;
 }
 
 /* ADC-39 (a), then the rest. Goes on where it had to wait. */
@@ -847,17 +848,15 @@ static void
 decide_detaches(const void *data, Plan *plan)
 {
     const AttachDetachController *self = data;
-    g_autoptr(GPtrArray) pairs = pairs_of_pass(self);
+    AttachPair *pair;
+    PassIter iter;
 
-    for (unsigned i = 0; i < pairs->len; i++) {
-        AttachPair *pair = pairs->pdata[i];
-        if (attach_pair_is_wanted(pair) || pair->state == ADC_DETACHED ||
-            (self->pass.pair != NULL && compare_serials(&pair, &self->pass.pair) <= 0))
-            continue;
-        if (plan_pair_detach(self, plan, pair))
+    pass_iter_init(&iter, self, self->pass.pair == NULL ? 0 : self->pass.pair->serial + 1);
+    while ((pair = pass_iter_next(&iter)) != NULL)
+        if (!attach_pair_is_wanted(pair) && pair->state != ADC_DETACHED &&
+            plan_pair_detach(self, plan, pair))
             return;
-    }
-    plan_attaches(self, plan, pairs);
+    plan_attaches(self, plan);
 }
 
 /* Two nodes want the same exclusive volume: the second start was refused (OP-2). It is queued when the first has ended. */
@@ -898,7 +897,6 @@ reconcile(void *data)
         adc_queue_all(self); /* so that tests see that the others need no look */
     self->looking_at = g_steal_pointer(&self->queued);
     self->queued = g_ptr_array_new();
-    g_ptr_array_sort(self->looking_at, compare_serials);
     self->pass = (AttachPass){0};
     g_array_set_size(self->reports, 0);
     for (unsigned i = 0; i < self->looking_at->len; i++)

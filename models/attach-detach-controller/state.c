@@ -232,13 +232,28 @@ adc_settle(AttachDetachController *self, AttachPair *pair)
         g_hash_table_remove(self->volumes_by_name, volume->name);
 }
 
+unsigned
+attach_pairs_from(const GPtrArray *pairs, uint64_t serial)
+{
+    unsigned low = 0, high = pairs->len;
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (((const AttachPair *)pairs->pdata[middle])->serial < serial)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 void
 adc_queue(AttachDetachController *self, AttachPair *pair)
 {
     if (!pair->is_queued) {
         pair->is_queued = TRUE;
         adc_attachment_key(self, pair);
-        g_ptr_array_add(self->queued, pair);
+        g_ptr_array_insert(self->queued, (int)attach_pairs_from(self->queued, pair->serial), pair);
     }
     sim_ticker_wake(self->reconciler);
 }

@@ -82,10 +82,10 @@ typedef struct {
     GHashTable *volumes_by_name;     /* interned name -> AttachVolume */
     GHashTable *nodes_by_name;       /* interned name -> AttachNode */
     GHashTable *pairs_by_attachment; /* ObjectKey -> AttachPair */
-    GPtrArray *queued;               /* of AttachPair: what the next pass looks at */
+    GPtrArray *queued;               /* of AttachPair, by serial: what the next pass looks at */
     uint64_t n_pairs;                /* made so far */
     GPtrArray *nodes_to_update;      /* of AttachNode */
-    GPtrArray *looking_at;           /* of the pass under way; NULL: none */
+    GPtrArray *looking_at;           /* the same of the pass under way; NULL: none */
     AttachPass pass;
     GArray *reports; /* of NodeReport: of the pass */
 } AttachDetachController;
@@ -112,6 +112,8 @@ const char *adc_operation_name(const AttachDetachController *self, const AttachP
 gboolean adc_is_in_use(const AttachPair *pair);
 /* The operation under way; NULL: none */
 Plan *adc_plan(const AttachDetachController *self, const AttachPair *pair);
+/* Returns: the index of the first of @pairs, which stand by serial, that is not below @serial */
+unsigned attach_pairs_from(const GPtrArray *pairs, uint64_t serial);
 /* Puts all pairs behind those that the next pass looks at: as a loop that never sleeps. */
 void adc_queue_all(AttachDetachController *self);
 /* ADC-36.1: takes the pod from the first pair that has it. Returns: whether there was one */

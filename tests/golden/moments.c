@@ -387,13 +387,28 @@ add_event(Moments *self, const char *source, double at)
     curves_add(self->curves, name, at);
 }
 
+/* What the scheduler says of a pod, to the letter: each text counts once. */
+static void
+add_refusal(Moments *self, const char *reason, const char *pod, const char *text)
+{
+    if (g_strcmp0(reason, "FailedScheduling") != 0)
+        return;
+    g_autofree char *name = g_strdup_printf("%s: \"%s\"", pod, text);
+    if (moments_count(self, name) == 0)
+        count(self, g_steal_pointer(&name));
+}
+
 static void
 see_event(Moments *self, const Seen *seen)
 {
     const char *source = text_at(seen->after, "reportingController");
 
-    if (seen->before == NULL && seen->after != NULL && source != NULL)
-        add_event(self, source, seen->at);
+    if (seen->before != NULL || seen->after == NULL || source == NULL)
+        return;
+    add_event(self, source, seen->at);
+    add_refusal(self, text_at(seen->after, "reason"),
+                text_at(json_object_get(seen->after, "involvedObject"), "name"),
+                text_at(seen->after, "message"));
 }
 
 static const struct {
@@ -636,8 +651,10 @@ take_events(Moments *self, const Run *run)
 
     for (unsigned i = 0; i < api_server_n_events(api); i++) {
         const ApiEvent *event = api_server_event(api, i);
-        if (event->written_at >= TIMELINE_LEAD)
-            add_event(self, event->source, recorded_time(event->written_at));
+        if (event->written_at < TIMELINE_LEAD)
+            continue;
+        add_event(self, event->source, recorded_time(event->written_at));
+        add_refusal(self, event->reason, event->involved->name, event->message);
     }
 }
 

@@ -6,8 +6,8 @@
 #include "timeline.h"
 
 /* What happened in one run, recorded or simulated, in the same words: moments ("pod app ready", at seconds; a volume goes by the
- * name of its claim, because its own is drawn), counts of requests and calls ("csi-attacher patch volumeattachments 200"), and the
- * curves of the same requests and of new Events ("events attachdetach-controller"). */
+ * name of its claim, because its own is drawn), counts of requests and calls ("csi-attacher patch volumeattachments 200") and of texts
+ * of FailedScheduling, to the letter, and the curves of the same requests and of new Events ("events attachdetach-controller"). */
 typedef struct Moments Moments;
 
 typedef struct {

@@ -4,9 +4,10 @@
 
 #define RECOVERY_SINCE 32
 #define SEVERAL_DEFAULTS_SINCE 26
-#define REPLICA_NUMBERS (1u << 20) /* how many instances of one replica have numbers of their own */
-#define NODE_NUMBERS                                                                               \
-    (1u << 16) /* ... below these there are one for each driver, then those on nodes */
+/* How many instances of one replica have numbers of their own; below NODE_NUMBERS there are one for each driver, then those on
+ * nodes. */
+#define REPLICA_NUMBERS (1u << 20)
+#define NODE_NUMBERS (1u << 16)
 #define DRIVERS_ON_NODES 8
 
 /* A process that runs, or did before it crashed. */

@@ -58,8 +58,8 @@ struct AttachNode {
 
 /* A pass under way. */
 typedef struct {
-    AttachPair *
-        pair; /* whose node is being told that it goes: so far is the detach loop; NULL: at its start */
+    /* Whose node is being told that it goes: so far is the detach loop; NULL: at its start. */
+    AttachPair *pair;
     gboolean verify;  /* ... and whether the node is asked before the detach (ADC-46) */
 } AttachPass;
 

@@ -171,6 +171,7 @@ struct Kubelet {
     GPtrArray *volumes;     /* of NodeVolume (owned) */
     GPtrArray *awaiting;    /* workers that wait for a relist */
     GPtrArray *unprocessed; /* workers whose volumes the populator has to read */
+    GPtrArray *images;   /* of const char *, interned: those that the node has; NULL: none */
     GPtrArray *stopping; /* workers whose volumes the populator has to take out of desired state */
     GPtrArray *due;      /* volumes at which the next reconciler pass must look */
     GPtrArray *passing;  /* those of the pass under way; else empty */

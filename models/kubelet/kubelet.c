@@ -129,6 +129,19 @@ static const SimEventType first_look_event = {
     .fire = first_look,
 };
 
+/* Told at each start, as the conditions become known: all is well. */
+static void
+add_node_events(Plan *plan, const Object *node)
+{
+    static const char *const reasons[] = {"NodeHasSufficientMemory", "NodeHasNoDiskPressure",
+                                          "NodeHasSufficientPID"};
+
+    plan_event(plan, node, "Normal", "Starting", "Starting kubelet.");
+    for (unsigned i = 0; i < G_N_ELEMENTS(reasons); i++)
+        plan_event(plan, node, "Normal", reasons[i], "Node %s status is now: %s", node->key->name,
+                   reasons[i]);
+}
+
 /* Refused as long as its Node is there. */
 static void
 decide_register(const void *data, Plan *plan)
@@ -137,6 +150,8 @@ decide_register(const void *data, Plan *plan)
     const Object *node = informer_get(self->nodes, self->node_key);
 
     plan_because(plan, "KVM-60a");
+    if (node != NULL)
+        add_node_events(plan, node);
     if (node != NULL)
         plan_create(plan, object_edit_as(node, self->node_key), PLAN_GO_ON);
 }
@@ -204,6 +219,7 @@ kubelet_clear(void *data)
     g_ptr_array_unref(self->due);
     g_ptr_array_unref(self->passing);
     g_clear_pointer(&self->populating, g_ptr_array_unref);
+    g_clear_pointer(&self->images, g_ptr_array_unref);
 }
 
 static void

@@ -142,23 +142,69 @@ add_change(Plan *plan, KubeletChange what, const PodWorker *worker)
     plan_change(plan, &(PlanChange){.what = (int)what, .pointer = worker});
 }
 
+/* Of "repository/name:latest" and of what has no tag each start asks for the newest (imagePullPolicy: Always). */
+static gboolean
+is_pulled_always(const char *image)
+{
+    const char *name = strrchr(image, '/'), *tag;
+
+    name = name == NULL ? image : name + 1;
+    tag = strchr(name, ':');
+    return tag == NULL ? strchr(name, '@') == NULL : strcmp(tag, ":latest") == 0;
+}
+
+/* Whether the node has the image: one of a pod that it ran, or of an earlier container of this one. */
+static gboolean
+has_image(const Kubelet *self, const PodSpec *spec, unsigned container)
+{
+    const char *image = spec->containers[container].image;
+
+    for (unsigned i = 0; i < container; i++)
+        if (spec->containers[i].image == image)
+            return TRUE;
+    return self->images != NULL && g_ptr_array_find(self->images, image, NULL);
+}
+
+static void
+add_image_events(Plan *plan, const Object *pod, const char *image, gboolean is_there)
+{
+    if (is_there && !is_pulled_always(image)) {
+        plan_event(plan, pod, "Normal", "Pulled",
+                   "Container image \"%s\" already present on machine", image);
+        return;
+    }
+    plan_event(plan, pod, "Normal", "Pulling", "Pulling image \"%s\"", image);
+    plan_event(
+        plan, pod, "Normal", "Pulled",
+        "Successfully pulled image \"%s\" in 0s (0s including waiting). Image size: 0 bytes.",
+        image);
+}
+
 /* What the runtime tells about a start: an image is pulled in no time (a model of images would come here). */
 static void
-add_start_events(Plan *plan, const Pod *pod)
+add_start_events(const Kubelet *self, Plan *plan, const Pod *pod)
 {
     const PodSpec *spec = pod->spec;
 
     for (unsigned i = 0; i < spec->n_containers && spec->containers != NULL; i++) {
         const char *name = spec->containers[i].name;
         const char *image = spec->containers[i].image == NULL ? "" : spec->containers[i].image;
-        plan_event(plan, &pod->meta, "Normal", "Pulling", "Pulling image \"%s\"", image);
-        plan_event(plan, &pod->meta, "Normal", "Pulled",
-                   "Successfully pulled image \"%s\" in 0s (0s including waiting). Image size: 0 "
-                   "bytes.",
-                   image);
+        add_image_events(plan, &pod->meta, image, has_image(self, spec, i));
         plan_event(plan, &pod->meta, "Normal", "Created", "Created container: %s", name);
         plan_event(plan, &pod->meta, "Normal", "Started", "Started container %s", name);
     }
+}
+
+static void
+remember_images(Kubelet *self, const Pod *pod)
+{
+    const PodSpec *spec = pod->spec;
+
+    if (self->images == NULL)
+        self->images = g_ptr_array_new();
+    for (unsigned i = 0; i < spec->n_containers && spec->containers != NULL; i++)
+        if (!has_image(self, spec, i))
+            g_ptr_array_add(self->images, (char *)spec->containers[i].image);
 }
 
 static void
@@ -168,7 +214,7 @@ add_container_start(const Kubelet *self, Plan *plan, const PodWorker *worker)
         return;
     plan_because(plan, "KVM-17");
     plan_wait(plan, self->options->container_start, WAIT_RUNTIME);
-    add_start_events(plan, worker_pod(worker));
+    add_start_events(self, plan, worker_pod(worker));
     add_change(plan, CHANGE_STARTED, worker);
 }
 
@@ -281,6 +327,7 @@ worker_apply(PodWorker *worker, KubeletChange what)
         return;
     case CHANGE_STARTED:
         worker->running = worker->was_running = TRUE;
+        remember_images(worker->kubelet, worker_pod(worker));
         worker->wants_step = TRUE; /* the next relist sees a new container, and that makes a sync */
         return;
     case CHANGE_STOPPED:
@@ -569,6 +616,7 @@ worker_adopt(PodWorker *self)
     gboolean restarted = self->kubelet->base.started_late;
 
     self->running = self->was_running = TRUE;
+    remember_images(self->kubelet, worker_pod(self));
     /* The node controller may have said otherwise of a node that was silent (NL-23): then it is told again. */
     self->view = restarted && !pod_is_ready(POD_CONST(self->pod)) ? VIEW_NONE : VIEW_RUNNING;
     self->viewed_at = self->seen_at;

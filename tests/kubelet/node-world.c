@@ -200,7 +200,7 @@ node_world_add_pod(World *self, const char *name, const char *node, const char *
     pod->spec->n_containers = 1;
     pod->spec->containers = g_new0(PodContainer, 1);
     pod->spec->containers[0].name = world_intern(self, "c");
-    pod->spec->containers[0].image = world_intern(self, "pause");
+    pod->spec->containers[0].image = world_intern(self, "pause:1");
     pod->volumes = make_volumes(self, claims);
     pod->node_name = world_intern(self, node);
     world_create(self, &pod->meta);

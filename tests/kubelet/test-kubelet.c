@@ -64,8 +64,9 @@ exactly_one_rule_of_a_mount_applies(void **state)
 /* ---- Sequences: SEQ-9, SEQ-10, KVM-76 to KVM-82, without any latency ---- */
 
 #define STARTED                                                                                    \
-    "Pulling x1: Pulling image \"pause\"; "                                                        \
-    "Pulled x1: Successfully pulled image \"pause\" in 0s (0s including waiting). Image size: 0 "  \
+    "Pulling x1: Pulling image \"pause:1\"; "                                                      \
+    "Pulled x1: Successfully pulled image \"pause:1\" in 0s (0s including waiting). Image size: "  \
+    "0 "                                                                                           \
     "bytes.; Created x1: Created container: c; Started x1: Started container c"
 #define KILLED "; Killing x1: Stopping container c"
 
@@ -229,6 +230,24 @@ events_of_a_life(void **state)
     node_world_delete_pod(world, "p", FALSE);
     run_for(world, 20 * SIM_SECOND);
     assert_events(world, "p", STARTED KILLED);
+}
+
+/* An image is pulled for the first pod of a node, and there for the next; a restarted kubelet finds it with the pods that run. */
+static void
+an_image_is_pulled_once(void **state)
+{
+    g_autoptr(World) world = new_world(NULL);
+
+    (void)state;
+    bring_up_pod(world);
+    node_world_add_pod(world, "q", "a", NULL);
+    run_for(world, 5 * SIM_SECOND);
+    g_autofree char *first = world_events(world, world_key(world, KIND_POD, "p"));
+    g_autofree char *second = world_events(world, world_key(world, KIND_POD, "q"));
+    assert_non_null(strstr(first, "Pulling x1: "));
+    assert_null(strstr(second, "Pulling"));
+    assert_non_null(strstr(second, "Pulled x1: Container image \"pause:1\" already present on "
+                                   "machine"));
 }
 
 /* KVM-45 */
@@ -709,9 +728,8 @@ a_restart_mounts_again(void **state)
     run_for(world, 30 * SIM_SECOND);
     /* The CSINode of the tests lacks what a kubelet writes: the first of them adds it. */
     assert_writes(
-        world,
-        "NodeGetInfo, CREATE Node 1409, PATCH_STATUS Node, UPDATE CSINode, NodeStageVolume, "
-        "NodePublishVolume");
+        world, "NodeGetInfo, CREATE Node 1409, PATCH_STATUS Node, UPDATE CSINode, NodeStageVolume, "
+               "NodePublishVolume");
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
     run_for(world, 30 * SIM_SECOND);
@@ -894,6 +912,7 @@ main(void)
         cmocka_unit_test(exactly_one_rule_of_a_mount_applies),
         cmocka_unit_test(up_and_down),
         cmocka_unit_test(events_of_a_life),
+        cmocka_unit_test(an_image_is_pulled_once),
         cmocka_unit_test(a_block_volume_tells_that_it_is_there),
         cmocka_unit_test(statuses),
         cmocka_unit_test(deleted_while_it_waits),

@@ -85,6 +85,7 @@ struct NodeVolume {
     gboolean in_actual;      /* attached, as far as the kubelet minds (KVM-14) */
     gboolean size_known;     /* of the claim (KVM-36) */
     gboolean rebuilt;        /* some mount of it was found on the disk (KVM-61) */
+    gboolean attachability_uncertain; /* ... and the Node has not been read since (KVM-64) */
     gboolean due;            /* in kubelet->due */
     gboolean only_offline;   /* the driver does not expand it while it is in use (KVM-56) */
     gboolean failed_finally; /* the last NodeExpandVolume did (RSZ-54.5) */
@@ -238,6 +239,14 @@ void pod_worker_sync_in_time(PodWorker *self);
 void pod_worker_add_error(PodWorker *self, const char *text);
 void pod_worker_clear_errors(PodWorker *self);
 
+/* ---- pod-sync.c: PlanDecides of a worker's steps ---- */
+
+void pod_sync_decide(const void *self, Plan *plan);
+void pod_sync_decide_terminating(const void *self, Plan *plan);
+void pod_sync_decide_terminated(const void *self, Plan *plan);
+/* The node has its images from now on. */
+void pod_sync_remember_images(const PodWorker *worker);
+
 /* ---- pod-status.c: the status manager ---- */
 
 /* Looks at what the worker has to tell by now; tells it if that is new, or if it has finished. */
@@ -251,9 +260,8 @@ void volume_populator_remove(PodWorker *worker);
 void volume_populator_forget(PodWorker *worker);
 void volume_populator_apply(Kubelet *self, const PlanChange *change);
 
-/* ---- volume-manager.c: actual state and the reconciler ---- */
+/* ---- volume-state.c: desired and actual state ---- */
 
-gboolean volume_manager_reconcile(void *kubelet);
 /* The entry of the mount's volume, made if it is new; @pv is its newest version, and a plugin takes it. */
 NodeVolume *volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount);
 void volume_manager_desire(NodeVolume *volume, PodMount *mount);
@@ -261,19 +269,28 @@ void volume_manager_undesire(PodMount *mount);
 /* A pass must look at it. */
 void volume_manager_due(NodeVolume *self);
 void volume_manager_maybe_free(NodeVolume *self);
-void volume_manager_on_node(void *kubelet, const Object *before, const Object *after);
 /* An operation on it is over. */
 void volume_manager_released(PodMount *mount);
 void volume_manager_apply(Kubelet *self, const PlanChange *change);
+NodeVolume *node_volume_find(const Kubelet *self, const char *name); /* NULL: none; @name: interned */
 void node_volume_free(void *volume);
 gboolean node_volume_is_listed(const NodeVolume *self); /* in the cached Node's volumesAttached */
 gboolean node_volume_requires_remount(const NodeVolume *self); /* KVM-52 */
+gboolean node_volume_is_in_a_pod(const NodeVolume *self);      /* or perhaps */
+/* It leaves actual state, and goes if desired state does not know it. Returns: FALSE: not while it is in a pod */
+gboolean node_volume_drop(NodeVolume *self);
+/* KVM-64: of a volume that was found on the disk; what is known of others stands. */
+void node_volume_resolve_attachability(NodeVolume *self, gboolean attachable);
+void node_volume_mount_changed(PodMount *mount, MountState state);
 /* The volumes of a pod that runs already are in both states, mounted as @state says. Read at once and without requests. */
 void volume_manager_adopt(PodWorker *worker, MountState state);
-
 /* The mount is in actual state, perhaps mounted: KVM-61. @pv: as above */
 void volume_manager_rebuild(PodMount *mount, const Object *pv);
 
+/* ---- volume-manager.c: the reconciler ---- */
+
+gboolean volume_manager_reconcile(void *kubelet);
+void volume_manager_on_node(void *kubelet, const Object *before, const Object *after);
 /* How many of the rules of a mount apply to these facts; for tests: always one. */
 unsigned volume_manager_rules_matching(unsigned facts);
 extern const unsigned volume_manager_facts_end;
@@ -292,16 +309,58 @@ gboolean volume_operation_works_on(const NodeVolume *volume, const PodMount *mou
 /* The pod never comes back. */
 void volume_operation_forget(NodeVolume *volume, const PodMount *mount);
 
-/* For volume-expansion.c: steps of an operation's plan. */
-gboolean volume_operation_has_driver(const Kubelet *self, const PendingOperation *operation);
-void volume_operation_add_capabilities(const Kubelet *self,
-                                       Plan *plan,
-                                       const PendingOperation *operation);
-void volume_operation_add_expand(const Kubelet *self,
-                                 Plan *plan,
-                                 const PendingOperation *operation,
-                                 CsiNodeCapabilities can,
-                                 int64_t bytes);
+/* What an operation is about. */
+const Volume *operation_pv(const PendingOperation *self);
+const VolumeSource *operation_source(const PendingOperation *self);
+gboolean operation_is_csi(const PendingOperation *self);
+gboolean operation_is_block(const PendingOperation *self);
+/* In its plan. */
+gboolean operation_has_failed(const Plan *plan); /* the last step has */
+void operation_add_change(Plan *plan,
+                          KubeletChange what,
+                          const PendingOperation *operation,
+                          MountState state);
+
+/* ---- attach-operation.c, mount-operation.c, unmount-operation.c: PlanDecides of operations ---- */
+
+void attach_operation_verify(const void *self, Plan *plan);
+void mount_operation_decide(const void *self, Plan *plan);
+void unmount_operation_decide(const void *self, Plan *plan);
+void unmount_operation_decide_device(const void *self, Plan *plan);
+
+/* ---- csi-steps.c: steps of an operation on a CSI volume ---- */
+
+#define KUBELET_DIR "/var/lib/kubelet"
+/* A mount or unmount without CSI: a system call, and a thread of its own until then. */
+#define MOUNT_CALL SIM_MS
+
+/* Returns: (borrowed): NULL: not in the list of registered drivers */
+CsiDriver *csi_steps_driver(const Kubelet *self, const PendingOperation *operation);
+/* Returns: interned: the words for that; @who: asks */
+const char *
+csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const char *who);
+void csi_steps_add_call(const Kubelet *self,
+                        Plan *plan,
+                        const PendingOperation *operation,
+                        CsiRequest request);
+void
+csi_steps_add_capabilities(const Kubelet *self, Plan *plan, const PendingOperation *operation);
+/* The VolumeAttachment is read, if there is one. */
+void csi_steps_add_get_attachment(Plan *plan, const PendingOperation *operation);
+/* KVM-55 */
+void csi_steps_add_expand(const Kubelet *self,
+                          Plan *plan,
+                          const PendingOperation *operation,
+                          CsiNodeCapabilities can,
+                          int64_t bytes);
+/* Of a plan whose last steps were csi_steps_add_capabilities() and csi_steps_add_get_attachment(). */
+const StringMap *csi_steps_publish_context(const Plan *plan, const PendingOperation *operation);
+CsiNodeCapabilities csi_steps_capabilities(const Plan *plan, const PendingOperation *operation);
+/* KVM-42, KVM-44 */
+CsiCapability csi_steps_capability(const PendingOperation *operation, CsiNodeCapabilities can);
+/* What an operation needs and does not change: names and paths. Of other volumes: nothing. */
+void csi_steps_prepare_device(Kubelet *self, NodeVolume *volume);
+void csi_steps_prepare_mount(Kubelet *self, NodeVolume *volume, PodMount *mount);
 
 /* ---- volume-expansion.c ---- */
 

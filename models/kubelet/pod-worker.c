@@ -3,22 +3,13 @@
 
 #include "kubelet-private.h"
 
-/* One pod's way through sync, terminating and terminated: podWorkers in Kubernetes' pkg/kubelet/pod_workers.go, and
- * SyncPod, SyncTerminatingPod and SyncTerminatedPod in kubelet.go. */
+/* One pod's way through sync, terminating and terminated: podWorkers in Kubernetes' pkg/kubelet/pod_workers.go. What a step
+ * does stands in pod-sync.c. */
 
-#define POLL_PERIOD (300 * SIM_MS) /* KVM-3 */
-#define POLL_TIMEOUT (123 * SIM_SECOND)
-#define GONE_PERIOD (100 * SIM_MS)      /* KVM-49: the wait for the volumes' directories */
 #define ERROR_BACKOFF (10 * SIM_SECOND) /* KVM-8, + U[0,0.5] of it */
 #define ERRORS_MAX 11                   /* KVM-11: the 10 of a set that takes one more */
 
 static void worker_go(PodWorker *self);
-
-static const Pod *
-worker_pod(const PodWorker *self)
-{
-    return POD_CONST(self->pod);
-}
 
 void
 pod_worker_wake(PodWorker *self)
@@ -44,275 +35,6 @@ pod_worker_clear_errors(PodWorker *self)
     g_clear_pointer(&self->errors, g_ptr_array_unref);
 }
 
-/* ---- Sync ---- */
-
-static gboolean
-mount_is_ready(const PodMount *mount)
-{
-    return mount->volume != NULL && mount->desired && mount->state == MOUNT_DONE;
-}
-
-static gboolean
-is_all_mounted(const PodWorker *worker)
-{
-    for (unsigned i = 0; i < worker->n_mounts; i++) {
-        if (!mount_is_ready(&worker->mounts[i]))
-            return FALSE;
-    }
-    return TRUE;
-}
-
-/* KVM-19: an error of the pod's volumes ends the wait, also if all of them are mounted. */
-static int
-volumes_are_mounted(const void *self, const Plan *plan)
-{
-    const PodWorker *worker = plan_operation(plan);
-
-    (void)self;
-    if (worker->errors != NULL)
-        return -1;
-    return is_all_mounted(worker) ? 1 : 0;
-}
-
-static gboolean
-is_unmounted(const PodMount *mount)
-{
-    return !mount_is_ready(mount);
-}
-
-static gboolean
-is_unattached(const PodMount *mount)
-{
-    return mount->volume != NULL && mount->volume->attachable && !mount->volume->in_actual;
-}
-
-static gboolean
-is_unprocessed(const PodMount *mount)
-{
-    return mount->volume == NULL || !mount->desired;
-}
-
-static int
-compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* As Go prints a sorted list of names: "[a b]". */
-static void
-append_names(GString *text, const PodWorker *worker, gboolean (*is_one)(const PodMount *mount))
-{
-    g_autofree const char **names = g_new(const char *, worker->n_mounts);
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < worker->n_mounts; i++) {
-        if (is_one(&worker->mounts[i]))
-            names[n++] = worker->mounts[i].spec->name;
-    }
-    qsort(names, n, sizeof *names, compare_names);
-    g_string_append_c(text, '[');
-    for (unsigned i = 0; i < n; i++)
-        g_string_append_printf(text, "%s%s", i == 0 ? "" : " ", names[i]);
-    g_string_append_c(text, ']');
-}
-
-/* KVM-19, step 4. Returns: (owned) */
-static char *
-wait_error(const PodWorker *worker)
-{
-    GString *text = g_string_new("unmounted volumes=");
-
-    append_names(text, worker, is_unmounted);
-    g_string_append(text, ", unattached volumes=");
-    append_names(text, worker, is_unattached);
-    g_string_append(text, ", failed to process volumes=");
-    append_names(text, worker, is_unprocessed);
-    g_string_append(text, ": ");
-    for (unsigned i = 0; worker->errors != NULL && i < worker->errors->len; i++)
-        g_string_append_printf(text, "%s%s", i == 0 ? "" : "; ",
-                               (const char *)worker->errors->pdata[i]);
-    if (worker->errors == NULL)
-        g_string_append(text, "context deadline exceeded");
-    return g_string_free(text, FALSE);
-}
-
-static void
-add_change(Plan *plan, KubeletChange what, const PodWorker *worker)
-{
-    plan_change(plan, &(PlanChange){.what = (int)what, .pointer = worker});
-}
-
-/* Of "repository/name:latest" and of what has no tag each start asks for the newest (imagePullPolicy: Always). */
-static gboolean
-is_pulled_always(const char *image)
-{
-    const char *name = strrchr(image, '/'), *tag;
-
-    name = name == NULL ? image : name + 1;
-    tag = strchr(name, ':');
-    return tag == NULL ? strchr(name, '@') == NULL : strcmp(tag, ":latest") == 0;
-}
-
-/* Whether the node has the image: one of a pod that it ran, or of an earlier container of this one. */
-static gboolean
-has_image(const Kubelet *self, const PodSpec *spec, unsigned container)
-{
-    const char *image = spec->containers[container].image;
-
-    for (unsigned i = 0; i < container; i++)
-        if (spec->containers[i].image == image)
-            return TRUE;
-    return self->images != NULL && g_ptr_array_find(self->images, image, NULL);
-}
-
-static void
-add_image_events(Plan *plan, const Object *pod, const char *image, gboolean is_there)
-{
-    if (is_there && !is_pulled_always(image)) {
-        plan_event(plan, pod, "Normal", "Pulled",
-                   "Container image \"%s\" already present on machine", image);
-        return;
-    }
-    plan_event(plan, pod, "Normal", "Pulling", "Pulling image \"%s\"", image);
-    plan_event(
-        plan, pod, "Normal", "Pulled",
-        "Successfully pulled image \"%s\" in 0s (0s including waiting). Image size: 0 bytes.",
-        image);
-}
-
-/* What the runtime tells about a start: an image is pulled in no time (a model of images would come here). */
-static void
-add_start_events(const Kubelet *self, Plan *plan, const Pod *pod)
-{
-    const PodSpec *spec = pod->spec;
-
-    for (unsigned i = 0; i < spec->n_containers && spec->containers != NULL; i++) {
-        const char *name = spec->containers[i].name;
-        const char *image = spec->containers[i].image == NULL ? "" : spec->containers[i].image;
-        add_image_events(plan, &pod->meta, image, has_image(self, spec, i));
-        plan_event(plan, &pod->meta, "Normal", "Created", "Created container: %s", name);
-        plan_event(plan, &pod->meta, "Normal", "Started", "Started container %s", name);
-    }
-}
-
-static void
-remember_images(Kubelet *self, const Pod *pod)
-{
-    const PodSpec *spec = pod->spec;
-
-    if (self->images == NULL)
-        self->images = g_ptr_array_new();
-    for (unsigned i = 0; i < spec->n_containers && spec->containers != NULL; i++)
-        if (!has_image(self, spec, i))
-            g_ptr_array_add(self->images, (char *)spec->containers[i].image);
-}
-
-static void
-add_container_start(const Kubelet *self, Plan *plan, const PodWorker *worker)
-{
-    if (worker->running)
-        return;
-    plan_because(plan, "KVM-17");
-    plan_wait(plan, self->options->container_start, WAIT_RUNTIME);
-    add_start_events(self, plan, worker_pod(worker));
-    add_change(plan, CHANGE_STARTED, worker);
-}
-
-static void
-decide_after_wait(const void *self, Plan *plan)
-{
-    const PodWorker *worker = plan_operation(plan);
-    ApiCode code = plan_code(plan, plan_last_step(plan));
-
-    if (code != API_OK && !(code == API_TIMEOUT && is_all_mounted(worker))) {
-        g_autofree char *text = wait_error(worker);
-        plan_because(plan, "KVM-20"); /* a time-out leaves no event */
-        if (code != API_TIMEOUT)
-            plan_event(plan, worker->pod, "Warning", "FailedMount",
-                       "Unable to attach or mount volumes: %s", text);
-        add_change(plan, CHANGE_CLEAR_ERRORS, worker);
-        plan_fail(plan, "%s", text);
-        return;
-    }
-    add_container_start(self, plan, worker);
-}
-
-static void
-decide_sync(const void *self, Plan *plan)
-{
-    const PodWorker *worker = plan_operation(plan);
-
-    plan_because(plan, "KVM-18");
-    add_change(plan, CHANGE_STATUS, worker);
-    if (worker->n_mounts == 0) {
-        add_container_start(self, plan, worker);
-        return;
-    }
-    plan_because(plan, "KVM-19");
-    add_change(plan, CHANGE_REPROCESS, worker);
-    plan_poll(plan, POLL_PERIOD, POLL_TIMEOUT, TRUE, volumes_are_mounted, PLAN_DECIDE);
-    plan_then(plan, decide_after_wait);
-}
-
-/* ---- The way back ---- */
-
-static void
-decide_terminating(const void *data, Plan *plan)
-{
-    const Kubelet *self = data;
-    const PodWorker *worker = plan_operation(plan);
-    const Pod *pod = worker_pod(worker);
-
-    plan_because(plan, "WL-92");
-    if (worker->running) {
-        for (unsigned i = 0; i < pod->spec->n_containers && pod->spec->containers != NULL; i++)
-            plan_event(plan, &pod->meta, "Normal", "Killing", "Stopping container %s",
-                       pod->spec->containers[i].name);
-        plan_wait(plan, self->options->container_stop, WAIT_RUNTIME);
-    }
-    add_change(plan, CHANGE_STOPPED, worker);
-}
-
-static int
-no_volume_is_mounted(const void *self, const Plan *plan)
-{
-    const PodWorker *worker = plan_operation(plan);
-
-    (void)self;
-    for (unsigned i = 0; i < worker->n_mounts; i++) {
-        if (worker->mounts[i].state == MOUNT_DONE)
-            return 0;
-    }
-    return 1;
-}
-
-static int
-no_volume_is_left(const void *self, const Plan *plan)
-{
-    const PodWorker *worker = plan_operation(plan);
-
-    (void)self;
-    for (unsigned i = 0; i < worker->n_mounts; i++) {
-        if (worker->mounts[i].state != MOUNT_NONE)
-            return 0;
-    }
-    return 1;
-}
-
-static void
-decide_terminated(const void *self, Plan *plan)
-{
-    const PodWorker *worker = plan_operation(plan);
-
-    (void)self;
-    plan_because(plan, "KVM-49");
-    if (worker->n_mounts > 0) {
-        plan_poll(plan, POLL_PERIOD, POLL_TIMEOUT, TRUE, no_volume_is_mounted, PLAN_STOP);
-        plan_poll(plan, GONE_PERIOD, SIM_TIME_MAX, TRUE, no_volume_is_left, PLAN_STOP);
-    }
-    add_change(plan, CHANGE_FINISHED, worker);
-}
-
 /* ---- From step to step ---- */
 
 static void
@@ -327,7 +49,7 @@ worker_apply(PodWorker *worker, KubeletChange what)
         return;
     case CHANGE_STARTED:
         worker->running = worker->was_running = TRUE;
-        remember_images(worker->kubelet, worker_pod(worker));
+        pod_sync_remember_images(worker);
         worker->wants_step = TRUE; /* the next relist sees a new container, and that makes a sync */
         return;
     case CHANGE_STOPPED:
@@ -457,11 +179,11 @@ worker_decide(const PodWorker *self)
 {
     switch (self->step) {
     case WORKER_SYNC:
-        return decide_sync;
+        return pod_sync_decide;
     case WORKER_TERMINATING:
-        return decide_terminating;
+        return pod_sync_decide_terminating;
     case WORKER_TERMINATED:
-        return decide_terminated;
+        return pod_sync_decide_terminated;
     case WORKER_FINISHED:
         return NULL;
     }
@@ -616,7 +338,7 @@ worker_adopt(PodWorker *self)
     gboolean restarted = self->kubelet->base.started_late;
 
     self->running = self->was_running = TRUE;
-    remember_images(self->kubelet, worker_pod(self));
+    pod_sync_remember_images(self);
     /* The node controller may have said otherwise of a node that was silent (NL-23): then it is told again. */
     self->view = restarted && !pod_is_ready(POD_CONST(self->pod)) ? VIEW_NONE : VIEW_RUNNING;
     self->viewed_at = self->seen_at;

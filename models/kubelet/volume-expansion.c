@@ -265,7 +265,7 @@ decide_call(const void *data, Plan *plan)
         return;
     }
     plan_because(plan, "RSZ-54.3");
-    volume_operation_add_expand(self, plan, operation, answer->node_capabilities,
+    csi_steps_add_expand(self, plan, operation, answer->node_capabilities,
                                 target_bytes(operation, claim_in_hand(plan)));
     plan_then(plan, decide_expanded);
 }
@@ -273,8 +273,7 @@ decide_call(const void *data, Plan *plan)
 static void
 add_expand(const Kubelet *self, Plan *plan, const PendingOperation *operation)
 {
-    if (!volume_operation_has_driver(self,
-                                     operation)) { /* transient: nothing is told to the claim */
+    if (csi_steps_driver(self, operation) == NULL) { /* transient: nothing is told to the claim */
         end_failed(plan, operation,
                    plan_internf(plan,
                                 "Expander.NodeExpand failed to check if node supports expansion : "
@@ -282,8 +281,8 @@ add_expand(const Kubelet *self, Plan *plan, const PendingOperation *operation)
                                 pv_of(operation)->source->driver));
         return;
     }
-    volume_operation_add_capabilities(self, plan, operation);
-    volume_operation_add_capabilities(self, plan, operation);
+    csi_steps_add_capabilities(self, plan, operation);
+    csi_steps_add_capabilities(self, plan, operation);
     plan_then(plan, decide_call);
 }
 

@@ -234,6 +234,7 @@ start_model(Instance *self, unsigned row)
         self->free_disk = class->free_disk;
     component->started_late = sim_now(options->sim) > 0;
     component->joined = component->started_late && !self->has_lived;
+    component->label = sim_label(component->sim, class->name);
     add_clients(self->cluster, component);
     g_ptr_array_add(self->models, component);
     class->init(component);

@@ -175,7 +175,8 @@ plan_think(Plan *plan, const Step *step)
     plan->thought = TRUE;
     if (time <= 0)
         return FALSE;
-    sim_after(plan->component->sim, time, &thought_event, plan_ref(plan), WAIT_THINK);
+    sim_at_detail(plan->component->sim, sim_now(plan->component->sim) + time, &thought_event,
+                  plan_ref(plan), WAIT_THINK, plan->component->label);
     return TRUE;
 }
 
@@ -260,8 +261,8 @@ poll_schedule(Plan *plan)
     SimTime at = step->poll.growth_permille == 0 ? even_grid_next(plan, step, now)
                                                  : growing_grid_next(plan, step, now);
 
-    plan->poll_event =
-        sim_at_tick(sim, at, plan->poll_order, &poll_event, plan_ref(plan), WAIT_POLL);
+    plan->poll_event = sim_at_tick_detail(sim, at, plan->poll_order, &poll_event, plan_ref(plan),
+                                          WAIT_POLL, plan->component->label);
 }
 
 static void
@@ -303,8 +304,9 @@ poll_begin(Plan *plan, Step *step)
     if (step->poll.at_once && poll_ask(plan))
         return TRUE;
     if (step->poll.timeout != SIM_TIME_MAX)
-        plan->poll_timeout_event = sim_at(sim, sim_time_add(now, step->poll.timeout),
-                                          &poll_timeout_event, plan_ref(plan), WAIT_POLL);
+        plan->poll_timeout_event =
+            sim_at_detail(sim, sim_time_add(now, step->poll.timeout), &poll_timeout_event,
+                          plan_ref(plan), WAIT_POLL, plan->component->label);
     poll_schedule(
         plan); /* the first look: something may have changed before anybody could wake us */
     return FALSE;
@@ -450,8 +452,9 @@ carry_out(Plan *plan, Step *step)
         return gather(plan, step);
     case STEP_WAIT:
         plan->cursor++;
-        sim_after(plan->component->sim, step->wait.delay, &wait_event, plan_ref(plan),
-                  step->wait.wait);
+        sim_at_detail(plan->component->sim,
+                      sim_time_add(sim_now(plan->component->sim), step->wait.delay), &wait_event,
+                      plan_ref(plan), step->wait.wait, plan->component->label);
         return FALSE;
     case STEP_POLL:
         return poll_begin(plan, step);
@@ -514,7 +517,8 @@ plan_execute(Plan *plan)
     if (request != NULL) {
         SimTime time =
             api_client_think(plan->start.client, (ObjectKey *)request_key(plan, request));
-        sim_after(component->sim, time, &decide_event, plan_ref(plan), WAIT_THINK);
+        sim_at_detail(component->sim, sim_now(component->sim) + time, &decide_event, plan_ref(plan),
+                      WAIT_THINK, component->label);
         return TRUE;
     }
     plan->thought = plan->start.no_think;

@@ -123,6 +123,7 @@ typedef struct {
     void **disk; /* what it keeps on its machine: outlives crashes; NULL at first */
     gboolean
         started_late; /* after a crash, not with the cluster: its informers are synced, its memory is empty */
+    uint16_t label;   /* its class's name in the log of causes */
     gboolean joined; /* started late, and it never ran before: on a machine that has just joined */
 } Component;
 

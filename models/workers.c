@@ -7,6 +7,7 @@ struct Workers {
     WorkersOptions options;
     WorkQueue *queue;
     unsigned n_busy;
+    uint16_t label;      /* of its queue, in the log of causes */
     SimEventId dispatch; /* pending: keys are handed out at the end of what happens now */
 };
 
@@ -29,7 +30,7 @@ workers_dispatch(Sim *sim, void *data)
     self->dispatch = 0;
     while (self->n_busy < self->options.n_workers &&
            (key = work_queue_get(self->queue, &added_by)) != NULL) {
-        sim_resume(sim, added_by, WAIT_WORKERS, 0);
+        sim_resume_after(sim, added_by, WAIT_WORKERS, self->label, dispatched_by);
         worker_run(self, key);
     }
     sim_set_cause(sim, dispatched_by);
@@ -62,8 +63,11 @@ workers_new(Component *component, const WorkersOptions *options)
         .self = self,
     };
 
+    g_autofree char *label = g_strdup_printf("%s/%s", component->class->name, options->name);
     self->component = component;
     self->options = *options;
+    self->label = sim_label(component->sim, label);
+    queue_options.label = self->label;
     self->queue = work_queue_new(&queue_options);
     return self;
 }

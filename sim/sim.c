@@ -179,12 +179,24 @@ sim_after(Sim *self, SimTime delay, const SimEventType *type, void *data, SimWai
 }
 
 SimEventId
-sim_at_tick(
-    Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait)
+sim_at_tick_detail(Sim *self,
+                   SimTime at,
+                   uint64_t order,
+                   const SimEventType *type,
+                   void *data,
+                   SimWait wait,
+                   uint16_t detail)
 {
     g_assert(order < TICK_ORDER_END);
     return schedule(self, delay_until(self, at), EVENT_TICK | order << EVENT_SLOT_BITS, type, data,
-                    event_origin(claim_cause(self), wait, 0));
+                    event_origin(claim_cause(self), wait, detail));
+}
+
+SimEventId
+sim_at_tick(
+    Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait)
+{
+    return sim_at_tick_detail(self, at, order, type, data, wait, 0);
 }
 
 gboolean
@@ -339,6 +351,20 @@ sim_resume(Sim *self, SimCauseId parked, SimWait wait, uint16_t detail)
 {
     self->cause = cause_add(self, event_origin(parked, wait, detail));
     return self->cause;
+}
+
+SimCauseId
+sim_resume_after(Sim *self, SimCauseId parked, SimWait wait, uint16_t detail, SimCauseId releaser)
+{
+    if (parked < self->first_cause) /* else no time passed, or no log is kept */
+        sim_trace_append(self->trace, releaser, self->now, SIM_RELEASED, detail);
+    return sim_resume(self, parked, wait, detail);
+}
+
+uint16_t
+sim_label(Sim *self, const char *text)
+{
+    return self->options.untraced ? 0 : sim_trace_label(self->trace, text);
 }
 
 void

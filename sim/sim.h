@@ -59,6 +59,13 @@ SimEventId sim_at_detail(Sim *self, SimTime at, const SimEventType *type, void *
  * As sim_at(), but fires after all other events of its instant; ticks of one instant fire by @order.
  */
 SimEventId sim_at_tick(Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait);
+SimEventId sim_at_tick_detail(Sim *self,
+                              SimTime at,
+                              uint64_t order,
+                              const SimEventType *type,
+                              void *data,
+                              SimWait wait,
+                              uint16_t detail);
 
 /* Whether a tick of this @order, scheduled now for this instant, would come out of its turn: the present event is a tick of a
  * later order. A loop that never slept would have ticked already. */
@@ -95,4 +102,10 @@ const SimTrace *sim_trace(const Sim *self);
  * Returns: the new cause
  */
 SimCauseId sim_resume(Sim *self, SimCauseId parked, SimWait wait, uint16_t detail);
+/* The same at the end of a wait in line: @releaser is the cause of what came to an end and left its place. The log keeps it
+ * beside the wait, for who asks what those in front were doing: sim_trace_releaser(). */
+SimCauseId
+sim_resume_after(Sim *self, SimCauseId parked, SimWait wait, uint16_t detail, SimCauseId releaser);
+/* A number for @text as the detail of waits: sim_trace_label(). 0 if no log is kept. */
+uint16_t sim_label(Sim *self, const char *text);
 void sim_set_cause(Sim *self, SimCauseId cause);

@@ -19,6 +19,7 @@ struct SimTicker {
     uint64_t random_base; /* JITTERED: what all draws share */
     uint64_t jitter_ns;   /* JITTERED: a period is longer than the least by less than this */
     SimEventId event;     /* 0: asleep, or in a pass */
+    uint16_t label;       /* its name, for the log of causes */
     gboolean is_woken;    /* since the last pass began */
     SimCauseId woken_by;
     gboolean in_callback; /* pass() is on the stack */
@@ -108,8 +109,8 @@ static void
 ticker_schedule(SimTicker *self)
 {
     catch_up(self);
-    self->event = sim_at_tick(self->sim, self->next_at, self->options.order, &ticker_event, self,
-                              self->options.wait);
+    self->event = sim_at_tick_detail(self->sim, self->next_at, self->options.order, &ticker_event,
+                                     self, self->options.wait, self->label);
     if (self->is_woken && self->event != 0)
         sim_event_set_parent(self->sim, self->event, self->woken_by);
 }
@@ -151,6 +152,7 @@ sim_ticker_new(Sim *sim, const SimTickerOptions *options)
 
     self->sim = sim;
     self->options = *options;
+    self->label = options->name == NULL ? 0 : sim_label(sim, options->name);
     self->next_at = sim_time_add(sim_now(sim), options->phase);
     if (options->kind == SIM_TICKER_JITTERED) {
         self->random_base = sim_random_base(options->stream, options->entity);

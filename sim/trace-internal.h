@@ -12,6 +12,8 @@ struct SimTrace {
     SimCause *chunk; /* the one being filled */
     uint32_t length;
     GPtrArray *chunks;
+    GPtrArray *labels;   /* of strings (owned), by number; the first is "" */
+    GHashTable *numbers; /* label -> number */
 };
 
 void sim_trace_grow(SimTrace *self);

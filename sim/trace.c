@@ -9,6 +9,9 @@ sim_trace_new(void)
     SimTrace *self = g_new0(SimTrace, 1);
 
     self->chunks = g_ptr_array_new_with_free_func(g_free);
+    self->labels = g_ptr_array_new_with_free_func(g_free);
+    self->numbers = g_hash_table_new(g_str_hash, g_str_equal);
+    g_ptr_array_add(self->labels, g_strdup(""));
     sim_trace_append(self, 0, 0, 0, 0); /* the start of the run */
     return self;
 }
@@ -19,6 +22,8 @@ sim_trace_free(SimTrace *self)
     if (self == NULL)
         return;
     g_ptr_array_unref(self->chunks);
+    g_hash_table_unref(self->numbers);
+    g_ptr_array_unref(self->labels);
     g_free(self);
 }
 
@@ -53,4 +58,34 @@ uint32_t
 sim_trace_length(const SimTrace *self)
 {
     return self->length;
+}
+
+SimCauseId
+sim_trace_releaser(const SimTrace *self, SimCauseId id)
+{
+    if (id < 2) /* the start of the run is nobody's companion */
+        return 0;
+    const SimCause *companion = sim_trace_get(self, id - 1);
+    return companion->wait == SIM_RELEASED ? companion->parent : 0;
+}
+
+uint16_t
+sim_trace_label(SimTrace *self, const char *text)
+{
+    unsigned number = GPOINTER_TO_UINT(g_hash_table_lookup(self->numbers, text));
+
+    if (number > 0 || self->labels->len > G_MAXUINT16)
+        return (uint16_t)number;
+    char *label = g_strdup(text);
+    number = self->labels->len;
+    g_ptr_array_add(self->labels, label);
+    g_hash_table_insert(self->numbers, label, GUINT_TO_POINTER(number));
+    return (uint16_t)number;
+}
+
+const char *
+sim_trace_label_text(const SimTrace *self, uint16_t label)
+{
+    g_assert(label < self->labels->len);
+    return self->labels->pdata[label];
 }

@@ -13,8 +13,11 @@ typedef struct {
     SimTime at;
     SimCauseId parent;
     SimWait wait;    /* between the parent's @at and this one's */
-    uint16_t detail; /* of the model's choice: a client, a method, a reason */
+    uint16_t detail; /* of the model's choice: a label (below), a method, a reason */
 } SimCause;
+
+/* The @wait of an entry that is no link of a chain: see sim_trace_releaser(). */
+#define SIM_RELEASED ((SimWait)UINT16_MAX)
 
 typedef struct SimTrace SimTrace;
 
@@ -31,3 +34,15 @@ SimCauseId sim_trace_add(SimTrace *self, SimCauseId parent, SimTime at, SimWait 
 /* Returns: (borrowed): the entry, valid until the next sim_trace_add() */
 const SimCause *sim_trace_get(const SimTrace *self, SimCauseId id);
 uint32_t sim_trace_length(const SimTrace *self);
+
+/**
+ * sim_trace_releaser:
+ * Returns: for a wait in line, the cause of what came to an end there, so that it ended: what the server had been doing;
+ *   0: not known (sim_resume_after() keeps it)
+ */
+SimCauseId sim_trace_releaser(const SimTrace *self, SimCauseId id);
+
+/* Labels: names for details, numbered from 1 in the order in which they come; the same text has the same number. 0 is the
+ * label of what has none, and of all that come when there are no numbers left. */
+uint16_t sim_trace_label(SimTrace *self, const char *text);
+const char *sim_trace_label_text(const SimTrace *self, uint16_t label); /* "" for 0 */

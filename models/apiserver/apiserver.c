@@ -607,7 +607,8 @@ call_commit(Sim *sim, void *data)
 
     if (!meets_fault(call->server, call))
         commit(call->server, call);
-    sim_at(sim, call->responds_at, &respond_event, call, WAIT_API);
+    sim_at_detail(sim, call->responds_at, &respond_event, call, WAIT_API,
+                  (uint16_t)(call->request.verb + 1));
 }
 
 static const SimEventType commit_event_type = {
@@ -711,8 +712,8 @@ api_server_request(
     call->arrived_at = sim_now(self->sim);
     call->responds_at =
         call->arrived_at + duration + draw_stall(self, call->arrived_at, entity, call->n);
-    sim_at(self->sim, commits_at(self, call->arrived_at, call->responds_at), &commit_event_type,
-           call, WAIT_API);
+    sim_at_detail(self->sim, commits_at(self, call->arrived_at, call->responds_at),
+                  &commit_event_type, call, WAIT_API, (uint16_t)(request->verb + 1));
 }
 
 void

@@ -131,7 +131,8 @@ watch_send(WatchHub *self,
     watch->connection->last_at = MAX(watch->last_at, watch->connection->last_at);
     watch->n_pending++;
     *delivery = (Delivery){watch, object_ref(object), type};
-    sim_at(self->sim, watch->last_at, &deliver_event, delivery, WAIT_WATCH);
+    sim_at_detail(self->sim, watch->last_at, &deliver_event, delivery, WAIT_WATCH,
+                  (uint16_t)(object_kind(object) + 1));
 }
 
 void

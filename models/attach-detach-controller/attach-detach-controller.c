@@ -1007,6 +1007,8 @@ apply_change(void *data, const PlanChange *change)
         break;
     case CHANGE_OPERATION:
         pair->operation = change->text;
+        /* The pass may have been woken for another pair. */
+        sim_resume(self->base.sim, pair->queued_by, WAIT_POLL, self->label);
         break;
     case CHANGE_TELL:
         if (pair->told == NULL)
@@ -1067,6 +1069,7 @@ init_tickers(AttachDetachController *self)
 
     self->started_at = sim_now(sim) - age;
     self->listed_at = sim_now(sim);
+    self->label = sim_label(sim, "attach-detach reconciler");
     self->reconciler =
         sim_ticker_new(sim, &(SimTickerOptions){
                                 .name = "attach-detach reconciler",

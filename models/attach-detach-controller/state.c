@@ -255,6 +255,7 @@ adc_queue(AttachDetachController *self, AttachPair *pair)
         adc_attachment_key(self, pair);
         g_ptr_array_insert(self->queued, (int)attach_pairs_from(self->queued, pair->serial), pair);
     }
+    pair->queued_by = sim_cause(self->base.sim);
     sim_ticker_wake(self->reconciler);
 }
 
@@ -313,8 +314,8 @@ adc_queue_at(AttachDetachController *self, AttachPair *pair, SimTime at)
 
     *timer = (PairTimer){self, pair};
     sim_cancel(self->base.sim, pair->timer);
-    pair->timer =
-        sim_at(self->base.sim, MAX(at, sim_now(self->base.sim)), &timer_event, timer, WAIT_BACKOFF);
+    pair->timer = sim_at_detail(self->base.sim, MAX(at, sim_now(self->base.sim)), &timer_event,
+                                timer, WAIT_BACKOFF, self->base.label);
 }
 
 void

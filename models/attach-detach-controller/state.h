@@ -28,6 +28,7 @@ typedef struct {
     AttachState state;
     SimTime detach_requested_at; /* 0: not */
     gboolean is_queued;          /* the next pass looks at it */
+    SimCauseId queued_by;        /* for the log of causes */
     /* The operation under way. */
     const char *operation; /* its name; NULL: none */
     GPtrArray *told;  /* of Object (owned): the pods that hear of an attach (ADC-56); NULL: none */
@@ -76,6 +77,7 @@ typedef struct {
     Workers *claim_queue;
     Operations *operations;
     SimTicker *reconciler, *populator;
+    uint16_t label;                /* of the reconciler, in the log of causes */
     SimTime started_at, listed_at; /* the populator: its first pass, its last listing of all pods */
     GHashTable *unresolved; /* set of ObjectKey: pods with a volume that could not be looked up */
     GPtrArray *stale;       /* of ObjectKey: pods that went when that was so */

@@ -2,6 +2,8 @@
 #include "api-client.h"
 #include "process-private.h"
 
+#include <string.h>
+
 /* In the entity of the draws of an Event: apart from requests about the object. It never changes. */
 #define EVENT_THOUGHT 14
 
@@ -13,6 +15,7 @@ struct ApiClient {
     const Timing *timing;
     const char *name;
     uint64_t hash;
+    uint16_t label; /* of its throttling, in the log of causes */
     SimTokenBucket
         bucket; /* for all requests, reads and Events included (CGO-41); watches need none (CGO-4) */
     SimStream thoughts, answers;
@@ -26,6 +29,24 @@ typedef struct {
     GDestroyNotify drop;
     void *data;
 } ClientCall;
+
+/* "external-attacher (5/s, burst 10)"; clients of several processes have the same name, so those are told apart by the process. */
+static uint16_t
+throttling_label(const Process *process, const char *name, double qps, unsigned burst)
+{
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+    const char *process_name = process->options.name;
+    int length = (int)strcspn(process_name, "/");
+
+    if (qps <= 0)
+        return 0;
+    g_ascii_formatd(number, sizeof number, "%g", qps);
+    g_autofree char *text = strncmp(process_name, name, (size_t)length) == 0
+                                ? g_strdup_printf("%s (%s/s, burst %u)", name, number, burst)
+                                : g_strdup_printf("%.*s: %s (%s/s, burst %u)", length, process_name,
+                                                  name, number, burst);
+    return sim_label(process->options.sim, text);
+}
 
 ApiClient *
 api_client_new(Process *process, const char *name, double qps, unsigned burst)
@@ -41,6 +62,7 @@ api_client_new(Process *process, const char *name, double qps, unsigned burst)
     self->hash = sim_hash_combine(process->hash, sim_hash_string(name));
     self->thoughts = sim_stream(self->sim, "client/think");
     self->answers = sim_stream(self->sim, "client/answer");
+    self->label = throttling_label(process, name, qps, burst);
     self->n_refs = 1;
     sim_token_bucket_init(&self->bucket, qps, burst);
     return self;
@@ -169,7 +191,7 @@ api_client_request(
     call->request.client_hash = self->hash;
     self->n_refs++;
     if (granted_at > sim_now(self->sim))
-        sim_at(self->sim, granted_at, &token_event, call, WAIT_THROTTLE);
+        sim_at_detail(self->sim, granted_at, &token_event, call, WAIT_THROTTLE, self->label);
     else
         client_call_send(self->sim, call);
 }

@@ -7,7 +7,8 @@ const RateLimit rate_limit_default = {
 
 /* What the queue knows of a key; in an array by slot. */
 typedef struct {
-    SimCauseId added_by;
+    SimCauseId
+        added_by; /* the last add: what the sync will see. While nothing is: what ended the last sync */
     uint16_t failures;
     uint8_t dirty : 1, processing : 1, delayed : 1;
 } KeyState;
@@ -94,14 +95,28 @@ push_ready(WorkQueue *self, ObjectKey *key)
 }
 
 void
+work_queue_add_again(WorkQueue *self, ObjectKey *key, uint16_t loop)
+{
+    KeyState *state = state_of(self, key);
+    Sim *sim = self->options.sim;
+    SimCauseId cause = sim_cause(sim);
+
+    if (state->dirty)
+        return;
+    sim_resume(sim, state->added_by, WAIT_POLL, loop);
+    work_queue_add(self, key);
+    sim_set_cause(sim, cause);
+}
+
+void
 work_queue_add(WorkQueue *self, ObjectKey *key)
 {
     KeyState *state = state_of(self, key);
 
+    state->added_by = sim_cause(self->options.sim);
     if (state->dirty) /* CGO-20 */
         return;
     state->dirty = TRUE;
-    state->added_by = sim_cause(self->options.sim);
     if (!state->processing)
         push_ready(self, key);
 }
@@ -159,7 +174,8 @@ work_queue_add_after(WorkQueue *self, ObjectKey *key, SimTime delay)
     g_hash_table_insert(self->delayed, key, delayed);
     g_queue_push_tail_link(&self->delays, &delayed->link);
     state_of(self, key)->delayed = TRUE;
-    delayed->event = sim_at(self->options.sim, at, &delay_event, delayed, WAIT_BACKOFF);
+    delayed->event = sim_at_detail(self->options.sim, at, &delay_event, delayed, WAIT_BACKOFF,
+                                   self->options.label);
 }
 
 /* CGO-26, CGO-27: the longer of the item's and the bucket's delay. */
@@ -231,6 +247,8 @@ work_queue_done(WorkQueue *self, ObjectKey *key)
     KeyState *state = state_of(self, key);
 
     state->processing = FALSE;
-    if (state->dirty) /* CGO-22 */
+    if (!state->dirty)
+        state->added_by = sim_cause(self->options.sim);
+    else /* CGO-22 */
         push_ready(self, key);
 }

@@ -20,6 +20,7 @@ typedef struct {
     Sim *sim;         /* (borrowed) */
     const char *name; /* the name in metrics; static */
     RateLimit limit;
+    uint16_t label;            /* of its delays, in the log of causes */
     void (*ready)(void *self); /* something may be taken; called within add, so only note it */
     void *self;
 } WorkQueueOptions;
@@ -29,6 +30,9 @@ void work_queue_free(WorkQueue *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(WorkQueue, work_queue_free)
 
 void work_queue_add(WorkQueue *self, ObjectKey *key);
+/* The same by a loop that adds what it knows every now and then. In the log of causes the key has waited for the loop (@loop:
+ * its label) since its last sync, if this is what brings it back. */
+void work_queue_add_again(WorkQueue *self, ObjectKey *key, uint16_t loop);
 void work_queue_add_after(WorkQueue *self,
                           ObjectKey *key,
                           SimTime delay); /* of two, the earlier time stays (CGO-24) */

@@ -12,6 +12,9 @@ typedef struct {
     SimWait throttled; /* its limits make the call wait */
 } CsiWaits;
 
+/* The detail of a wait that is for one method. 0 is left for what is for none. */
+#define CSI_WAIT_DETAIL(method) ((uint16_t)((unsigned)(method) + 1))
+
 typedef struct CsiCall CsiCall;
 
 typedef struct {

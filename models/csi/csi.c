@@ -509,9 +509,9 @@ csi_driver_call(CsiDriver *self, const CsiRequest *request, CsiReply reply, void
                                    .answered_at = SIM_TIME_MAX};
     tell_observers(self, &call->record, G_STRUCT_OFFSET(CsiObserver, started));
     if (request->timeout_ns > 0)
-        call->deadline =
-            sim_at_detail(self->sim, sim_time_add(sim_now(self->sim), request->timeout_ns),
-                          &deadline_event, call, self->waits.latency, (uint16_t)request->method);
+        call->deadline = sim_at_detail(
+            self->sim, sim_time_add(sim_now(self->sim), request->timeout_ns), &deadline_event, call,
+            self->waits.latency, CSI_WAIT_DETAIL(request->method));
     self->starting = TRUE;
     self->class->start(self, call);
     self->starting = FALSE;

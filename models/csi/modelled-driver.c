@@ -268,7 +268,7 @@ static void
 schedule(ModelledCall *call, SimTime at, const SimEventType *type, SimWait wait)
 {
     call->event = sim_at_detail(driver_of(call)->base.sim, at, type, call, wait,
-                                (uint16_t)call->base.request->method);
+                                CSI_WAIT_DETAIL(call->base.request->method));
 }
 
 static void pass_limits(ModelledCall *call);

@@ -80,6 +80,8 @@ struct NodeVolume {
     int64_t actual_bytes;  /* the claim's capacity, as far as this node knows; 0: not yet */
     unsigned n_desired;    /* mounts that are */
     MountState device;
+    /* For the log of causes: what made it due last, and wanted in use; the round of Node status that tells so. */
+    SimCauseId due_by, wanted_by, told_by;
     gboolean attachable;
     gboolean reported_in_use;
     gboolean in_actual;      /* attached, as far as the kubelet minds (KVM-14) */
@@ -125,6 +127,7 @@ struct PodWorker {
     SimTime viewed_at;
     gboolean wants_step;    /* as soon as the pod cache is new enough */
     gboolean awaits_relist; /* in kubelet->awaiting */
+    SimCauseId awaits_by;   /* what made it wait there */
     gboolean running;       /* its containers */
     gboolean was_running;
     gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
@@ -184,6 +187,7 @@ struct Kubelet {
     SimTicker *populator;
     SimTicker *reconciler;
     SimTime relist_period;
+    uint16_t status_label, reconciler_label, relist_label; /* of loops, in the log of causes */
 };
 
 /* Changes of private state by plans. */

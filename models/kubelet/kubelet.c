@@ -104,6 +104,8 @@ kubelet_ensure_loops(Kubelet *self)
                                 volume_populator_pass); /* KVM-1 */
     self->reconciler = make_loop(self, "kubelet/reconciler", LOOP_RECONCILER, 100 * SIM_MS,
                                  volume_manager_reconcile); /* KVM-2 */
+    self->relist_label = sim_label(self->base.sim, "kubelet/PLEG relist");
+    self->reconciler_label = sim_label(self->base.sim, "kubelet/reconciler");
 }
 
 static void

@@ -56,13 +56,19 @@ list_has(const StringList *list, const char *name)
 static void
 mark_reported(Kubelet *self, const StringList *reported)
 {
+    Sim *sim = self->base.sim;
+    SimCauseId cause = sim_cause(sim);
+
     for (unsigned i = 0; self->volumes != NULL && i < self->volumes->len; i++) {
         NodeVolume *volume = self->volumes->pdata[i];
         gboolean is_reported = volume->n_desired > 0 && list_has(reported, volume->name);
-        if (is_reported && !volume->reported_in_use && !volume->in_actual)
+        if (is_reported && !volume->reported_in_use && !volume->in_actual) {
+            sim_resume(sim, volume->told_by, WAIT_API, API_PATCH_STATUS + 1);
             volume_manager_due(volume);
+        }
         volume->reported_in_use = is_reported;
     }
+    sim_set_cause(sim, cause);
 }
 
 void
@@ -156,6 +162,21 @@ report(Kubelet *self, StringList *list)
     plan_start(&start);
 }
 
+/* In the log of causes each volume has waited for this round since it was wanted: another may have woken the loop. */
+static void
+note_round(Kubelet *self)
+{
+    Sim *sim = self->base.sim;
+    SimCauseId cause = sim_cause(sim);
+
+    for (unsigned i = 0; self->volumes != NULL && i < self->volumes->len; i++) {
+        NodeVolume *volume = self->volumes->pdata[i];
+        if (!volume->reported_in_use && volume->n_desired > 0)
+            volume->told_by = sim_resume(sim, volume->wanted_by, WAIT_POLL, self->status_label);
+    }
+    sim_set_cause(sim, cause);
+}
+
 /* A round of the loop. */
 static gboolean
 status_round(void *data)
@@ -168,6 +189,7 @@ status_round(void *data)
         return FALSE;
     if (object == NULL || self->reporting_status)
         return object != NULL;
+    note_round(self);
     if (string_list_equal(((const Node *)object)->volumes_in_use, list) &&
         !is_taken_for_dead((const Node *)object))
         mark_reported(self, list);
@@ -215,6 +237,7 @@ node_status_init(Kubelet *self)
     };
 
     self->status_loop = sim_ticker_new(self->base.sim, &options);
+    self->status_label = sim_label(self->base.sim, options.name);
     informer_add_handler(self->nodes, node_changed, self);
     if (self->base.started_late) /* what the Node says is of the life before (KVM-65) */
         sim_ticker_wake(self->status_loop);

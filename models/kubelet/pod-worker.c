@@ -100,7 +100,8 @@ worker_back_off(PodWorker *self)
     uint64_t jitter =
         sim_random_below(stream, self->key->hash, self->n_retries++, ERROR_BACKOFF / 2);
 
-    self->retry = sim_after(sim, ERROR_BACKOFF + (SimTime)jitter, &retry_event, self, WAIT_BACKOFF);
+    self->retry = sim_at_detail(sim, sim_now(sim) + ERROR_BACKOFF + (SimTime)jitter, &retry_event,
+                                self, WAIT_BACKOFF, self->kubelet->base.label);
 }
 
 /* KVM-8: a running pod is synced again every 60..90 s. That reads its claims and volumes and finds what it found before,
@@ -132,7 +133,7 @@ worker_sync_later(PodWorker *self)
                                            (uint64_t)MAX(period / 2, 1));
         at += period + (SimTime)jitter;
     } while (at <= sim_now(sim));
-    self->retry = sim_at(sim, at, &retry_event, self, WAIT_POLL);
+    self->retry = sim_at_detail(sim, at, &retry_event, self, WAIT_POLL, self->kubelet->base.label);
 }
 
 void
@@ -225,6 +226,7 @@ worker_go(PodWorker *self)
         return;
     }
     self->awaits_relist = TRUE;
+    self->awaits_by = sim_cause(kubelet->base.sim);
     g_ptr_array_add(kubelet->awaiting, self);
     sim_ticker_wake(kubelet->relist);
 }
@@ -234,13 +236,16 @@ pod_worker_relist(void *data)
 {
     Kubelet *self = data;
     g_autoptr(GPtrArray) awaiting = g_steal_pointer(&self->awaiting);
+    SimCauseId cause = sim_cause(self->base.sim);
 
     self->awaiting = g_ptr_array_new();
     for (unsigned i = 0; i < awaiting->len; i++) {
         PodWorker *worker = awaiting->pdata[i];
         worker->awaits_relist = FALSE;
+        sim_resume(self->base.sim, worker->awaits_by, WAIT_RUNTIME, self->relist_label);
         worker_start(worker);
     }
+    sim_set_cause(self->base.sim, cause);
     return FALSE;
 }
 

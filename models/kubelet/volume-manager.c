@@ -171,11 +171,20 @@ tear_down(Kubelet *self, NodeVolume *volume)
     }
 }
 
+/* In the log of causes each volume goes on with its own: the pass may have been woken for another. */
+static NodeVolume *
+released(Kubelet *self, NodeVolume *volume)
+{
+    sim_resume(self->base.sim, volume->due_by, WAIT_POLL, self->reconciler_label);
+    return volume;
+}
+
 gboolean
 volume_manager_reconcile(void *data)
 {
     Kubelet *self = data;
     GPtrArray *due = self->due;
+    SimCauseId cause = sim_cause(self->base.sim);
     gboolean may_unmount = reconstruct_may_unmount(self);
 
     self->due = self->passing;
@@ -183,11 +192,12 @@ volume_manager_reconcile(void *data)
     for (unsigned i = 0; i < due->len; i++)
         ((NodeVolume *)due->pdata[i])->due = FALSE;
     for (unsigned i = 0; may_unmount && i < due->len; i++)
-        unmount_volumes(self, due->pdata[i]);
+        unmount_volumes(self, released(self, due->pdata[i]));
     for (unsigned i = 0; i < due->len; i++)
-        mount_volumes(self, due->pdata[i]);
+        mount_volumes(self, released(self, due->pdata[i]));
     for (unsigned i = 0; may_unmount && i < due->len; i++)
-        tear_down(self, due->pdata[i]); /* may free it */
+        tear_down(self, released(self, due->pdata[i])); /* may free it */
+    sim_set_cause(self->base.sim, cause);
     g_ptr_array_set_size(due, 0);
     if (self->awaits_node)
         reconstruct_read_node(self);

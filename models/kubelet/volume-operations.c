@@ -152,8 +152,8 @@ retry_later(Kubelet *self, NodeVolume *volume, const PendingOperation *entry)
     SimTime until = entry->failed_at + entry->backoff + 1; /* OP-5: more than the delay */
 
     sim_cancel(self->base.sim, volume->retry);
-    volume->retry = sim_at(self->base.sim, MAX(until, sim_now(self->base.sim)), &retry_event,
-                           volume, WAIT_BACKOFF);
+    volume->retry = sim_at_detail(self->base.sim, MAX(until, sim_now(self->base.sim)), &retry_event,
+                                  volume, WAIT_BACKOFF, self->base.label);
 }
 
 static void

@@ -142,6 +142,7 @@ volume_manager_due(NodeVolume *self)
         self->due = TRUE;
         g_ptr_array_add(kubelet->due, self);
     }
+    self->due_by = sim_cause(kubelet->base.sim);
     sim_ticker_wake(kubelet->reconciler);
 }
 
@@ -184,6 +185,7 @@ volume_manager_desire(NodeVolume *volume, PodMount *mount)
     if (volume->n_desired++ == 0)
         volume->reported_in_use = FALSE;
     mount->desired = TRUE;
+    volume->wanted_by = sim_cause(volume->kubelet->base.sim);
     if (volume->attachable && !volume->reported_in_use)
         node_status_changed(volume->kubelet);
     volume_manager_due(volume);

@@ -24,6 +24,7 @@ typedef struct {
     Operations *operations;
     PvCache *cache;
     SimTicker *resync;
+    uint16_t resync_label; /* in the log of causes */
     int minor_version;
     gboolean attributes_classes;   /* gate VolumeAttributesClass */
     gboolean honor_reclaim_policy; /* gate HonorPVReclaimPolicy */

@@ -985,6 +985,14 @@ enqueue(PvController *self, const ObjectKey *key)
 }
 
 static void
+enqueue_again(PvController *self, const ObjectKey *key)
+{
+    Workers *workers = key->kind == KIND_VOLUME ? self->volume_workers : self->claim_workers;
+
+    work_queue_add_again(workers_queue(workers), (ObjectKey *)key, self->resync_label);
+}
+
+static void
 pv_controller_apply_change(void *component, const PlanChange *change)
 {
     PvController *self = component;
@@ -1077,7 +1085,7 @@ enqueue_kind(PvController *self, const Informer *informer, ObjectKind kind)
         collect_unsettled(self, items, informer, kind);
     g_array_sort(items, compare_places);
     for (unsigned i = 0; i < items->len; i++)
-        enqueue(self, g_array_index(items, ResyncItem, i).key);
+        enqueue_again(self, g_array_index(items, ResyncItem, i).key);
 }
 
 /* PVC-4: all claims, then all volumes. The ticker sleeps when all are settled. */
@@ -1118,6 +1126,7 @@ resync_ticker_new(PvController *self)
         .self = self,
     };
 
+    self->resync_label = sim_label(self->base.sim, ticker.name);
     return sim_ticker_new(self->base.sim, &ticker);
 }
 

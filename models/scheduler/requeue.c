@@ -47,9 +47,12 @@ static void
 end_wait(Scheduler *self, QueuedPod *entry, WaitKind wait)
 {
     SimCauseId cause = sim_cause(self->base.sim);
-    uint16_t detail = entry->unschedulable_plugins == 0
-                          ? 0
-                          : (uint16_t)(__builtin_ctz(entry->unschedulable_plugins) + 1);
+    uint16_t detail = 0;
+
+    if (entry->unschedulable_plugins != 0) {
+        unsigned first = (unsigned)__builtin_ctz(entry->unschedulable_plugins);
+        detail = sim_label(self->base.sim, plugins[first].name);
+    }
 
     entry->parked = sim_resume(self->base.sim, entry->parked, (SimWait)wait, detail);
     sim_set_cause(self->base.sim, cause);

@@ -18,6 +18,7 @@ typedef struct {
     /* As given. */
     char *seed, *out, *format;
     int replications;
+    gboolean no_attribution;
     char **set;
     /* While it runs. */
     int interrupts;              /* a signalfd of SIGINT, SIGTERM and SIGHUP; -1: none */
@@ -125,7 +126,7 @@ run_once(RunCommand *self,
 {
     const RunOptions options = {.seed = seed,
                                 .replication = self->replication,
-                                .untraced = partial == NULL, /* only files tell of milestones */
+                                .untraced = self->no_attribution,
                                 .progress = progress,
                                 .progress_data = self};
     g_autoptr(GError) error = NULL;
@@ -352,15 +353,17 @@ cmd_run(int argc, char **argv)
                        .is_terminal = isatty(STDERR_FILENO),
                        .started_at = g_get_monotonic_time()};
     const GOptionEntry entries[] = {
-        {"seed",      0, 0, G_OPTION_ARG_STRING, &self.seed,
-         "The seed of all random numbers, instead of the scenario's", "N"},
-        {"set",          0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set,
-         "Change a value of the scenario, e.g. spec.nodes[0].count=5", "PATH=VALUE"},
-        {"replications", 0, 0, G_OPTION_ARG_INT, &self.replications,
-         "Run so many times with other random numbers", "N"},
-        {"out",        0, 0, G_OPTION_ARG_FILENAME, &self.out, "Write results into this folder", "DIR"},
-        {"format",       0, 0, G_OPTION_ARG_STRING, &self.format,
-         "How to print the summary: table (default) or json", "FORMAT"},
+        {"seed",           0, 0, G_OPTION_ARG_STRING,       &self.seed,
+         "The seed of all random numbers, instead of the scenario's",                                               "N"         },
+        {"set",            0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set,
+         "Change a value of the scenario, e.g. spec.nodes[0].count=5",                                              "PATH=VALUE"},
+        {"replications",   0, 0, G_OPTION_ARG_INT,          &self.replications,
+         "Run so many times with other random numbers",                                                             "N"         },
+        {"out",            0, 0, G_OPTION_ARG_FILENAME,     &self.out,            "Write results into this folder", "DIR"       },
+        {"format",         0, 0, G_OPTION_ARG_STRING,       &self.format,
+         "How to print the summary: table (default) or json",                                                       "FORMAT"    },
+        {"no-attribution", 0, 0, G_OPTION_ARG_NONE,         &self.no_attribution,
+         "Keep no log of causes: not told is where the time went; a tenth faster, half the memory",                 NULL        },
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;

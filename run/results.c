@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attribution.h"
 #include "config.h"
 #include "run-private.h"
 
@@ -27,6 +28,8 @@ struct Results {
     SimSample samples[N_STAGES];
     GArray *expects; /* of ExpectSummary, one for each of the scenario's */
     FinalState final;
+    Attribution *attribution;
+    GString *slowest;     /* pods of the first run */
     SimTime virtual_time; /* of the last run */
     uint64_t n_events, n_writes;
 };
@@ -44,6 +47,8 @@ results_new(const Scenario *scenario, uint64_t seed)
 
     self->scenario = scenario;
     self->seed = seed;
+    self->attribution = attribution_new();
+    self->slowest = g_string_new(NULL);
     self->expects = g_array_new(FALSE, TRUE, sizeof(ExpectSummary));
     g_array_set_size(self->expects, scenario->n_expects);
     for (unsigned i = 0; i < N_STAGES; i++)
@@ -59,6 +64,8 @@ results_free(Results *self)
     for (unsigned i = 0; i < N_STAGES; i++)
         sim_sample_clear(&self->samples[i]);
     g_array_unref(self->expects);
+    attribution_free(self->attribution);
+    g_string_free(self->slowest, TRUE);
     g_free(self);
 }
 
@@ -114,6 +121,9 @@ results_add(Results *self, const Run *run, const Stages *stages)
         for (unsigned i = 0; i < values->len; i++)
             sim_sample_add(&self->samples[stage], g_array_index(values, SimTime, i));
     }
+    attribution_add(self->attribution, run, stages);
+    if (self->n_runs == 0)
+        attribution_append_slowest(run, stages, self->slowest);
     self->n_runs++;
     self->final = final_state(run);
     self->virtual_time = sim_now(run_sim(run));
@@ -232,28 +242,17 @@ results_summary(Results *self)
             json_object_set_new(stages, stage_name((Stage)i), json_stage(&self->samples[i]));
     for (unsigned i = 0; i < scenario->ignored->len; i++)
         json_array_append_new(ignored, json_string(scenario->ignored->pdata[i]));
-    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "version",
-                     results_version(), "scenario", scenario->name, "scenarioHash", scenario->hash,
-                     "seed", (json_int_t)self->seed, "replications", (int)self->n_runs,
-                     "virtualSeconds", json_seconds(self->virtual_time), "events",
-                     (json_int_t)self->n_events, "apiWrites", (json_int_t)self->n_writes, "stages",
-                     stages, "final", json_final(&self->final), "slo", json_slos(self), "expect",
-                     json_expects(self), "ignored", ignored);
+    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o, s:o, s:o, s:o}",
+                     "version", results_version(), "scenario", scenario->name, "scenarioHash",
+                     scenario->hash, "seed", (json_int_t)self->seed, "replications",
+                     (int)self->n_runs, "virtualSeconds", json_seconds(self->virtual_time),
+                     "events", (json_int_t)self->n_events, "apiWrites", (json_int_t)self->n_writes,
+                     "stages", stages, "attribution", attribution_json(self->attribution), "final",
+                     json_final(&self->final), "slo", json_slos(self), "expect", json_expects(self),
+                     "ignored", ignored);
 }
 
 /* ---- The table ---- */
-
-static const char *
-short_time(SimTime time, char *buffer, size_t size)
-{
-    if (time < SIM_SECOND)
-        g_snprintf(buffer, size, "%.1f ms", (double)time / 1e6);
-    else if (time < 10 * SIM_MINUTE)
-        g_snprintf(buffer, size, "%.2f s", (double)time / 1e9);
-    else
-        g_snprintf(buffer, size, "%.1f min", (double)time / 60e9);
-    return buffer;
-}
 
 static void
 append_times(GString *text, SimSample *values)
@@ -329,6 +328,8 @@ results_table(Results *self)
                            sim_time_format(self->virtual_time / SIM_MS * SIM_MS, buffer),
                            self->n_events);
     append_stages(text, self);
+    attribution_append_table(self->attribution, text);
+    g_string_append(text, self->slowest->str);
     g_string_append_printf(text,
                            "\nAt the end: %u pods (%u ready, %u pending), %u claims (%u bound), %u "
                            "volumes, %u volume attachments, "
@@ -370,8 +371,8 @@ append_csv_start(
 }
 
 /* What repeats the run; a comment to who reads the file line by line. */
-static void
-append_header(GString *text, const Run *run, const char *before, const char *after)
+void
+results_append_header(GString *text, const Run *run, const char *before, const char *after)
 {
     const Scenario *scenario = run_scenario(run);
 
@@ -387,7 +388,7 @@ objects_csv(const Run *run, const Stages *stages)
 {
     GString *text = g_string_new(NULL);
 
-    append_header(text, run, "# ", "");
+    results_append_header(text, run, "# ", "");
     g_string_append(text, "kind,namespace,name,incarnation,on,created,scheduled,attached,staged,"
                           "published,ready,asked,provisioned,bound,deleted,gone\n");
     for (unsigned i = 0; i < stages->pods->len; i++) {
@@ -440,7 +441,7 @@ milestones_jsonl(const Run *run)
     const Milestones *log = run_milestones(run);
     GString *text = g_string_new(NULL);
 
-    append_header(text, run, "{\"run\":\"", "\"}");
+    results_append_header(text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < milestones_count(log); i++) {
         const Milestone *milestone = milestones_at(log, i);
         g_string_append(text, "{\"t\":");
@@ -528,7 +529,7 @@ events_jsonl(const Run *run)
     const ApiServer *api = cluster_api(run_cluster(run));
     GString *text = g_string_new(NULL);
 
-    append_header(text, run, "{\"run\":\"", "\"}");
+    results_append_header(text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < api_server_n_events(api); i++)
         if (api_server_event(api, i)->count > 0) /* else recorded, but never written */
             append_event(text, api_server_event(api, i));
@@ -543,18 +544,43 @@ write_file(const char *folder, const char *name, const char *contents, GError **
     return g_file_set_contents(path, contents, -1, error);
 }
 
-enum { OBJECTS, MILESTONES, EVENTS, N_RUN_FILES };
-static const char *const run_files[N_RUN_FILES] = {
-    [OBJECTS] = "objects.csv",
-    [MILESTONES] = "milestones.jsonl",
-    [EVENTS] = "events.jsonl",
+/* The files of a run; what each holds, NULL if this run has none. (owned) */
+static char *
+objects_file(const Run *run, const Stages *stages)
+{
+    return objects_csv(run, stages);
+}
+
+static char *
+milestones_file(const Run *run, const Stages *stages)
+{
+    (void)stages;
+    return milestones_jsonl(run);
+}
+
+static char *
+events_file(const Run *run, const Stages *stages)
+{
+    (void)stages;
+    return events_jsonl(run);
+}
+
+static const struct {
+    const char *name;
+    char *(*contents)(const Run *run, const Stages *stages);
+} run_files[] = {
+    {"objects.csv",      objects_file      },
+    {"milestones.jsonl", milestones_file   },
+    {"events.jsonl",     events_file       },
+    {"attribution.csv",  attribution_csv   },
+    {"chains.jsonl",     attribution_chains},
 };
 
 void
 results_remove_run(const char *folder)
 {
-    for (unsigned i = 0; i < N_RUN_FILES; i++) {
-        g_autofree char *path = g_build_filename(folder, run_files[i], NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(run_files); i++) {
+        g_autofree char *path = g_build_filename(folder, run_files[i].name, NULL);
         remove(path);
     }
 }
@@ -562,13 +588,12 @@ results_remove_run(const char *folder)
 gboolean
 results_write_run(const Run *run, const Stages *stages, const char *folder, GError **error)
 {
-    g_autofree char *objects = objects_csv(run, stages);
-    g_autofree char *milestones = milestones_jsonl(run);
-    g_autofree char *events = events_jsonl(run);
-
-    return write_file(folder, run_files[OBJECTS], objects, error) &&
-           write_file(folder, run_files[MILESTONES], milestones, error) &&
-           write_file(folder, run_files[EVENTS], events, error);
+    for (unsigned i = 0; i < G_N_ELEMENTS(run_files); i++) {
+        g_autofree char *contents = run_files[i].contents(run, stages);
+        if (contents != NULL && !write_file(folder, run_files[i].name, contents, error))
+            return FALSE;
+    }
+    return TRUE;
 }
 
 gboolean

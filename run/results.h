@@ -34,10 +34,12 @@ char *results_table(Results *self);
 
 /**
  * results_write_run:
- * objects.csv, milestones.jsonl and events.jsonl of @run, into @folder, which exists. Every file is written whole or not at all.
+ * objects.csv, milestones.jsonl and the other files of @run, into @folder, which exists. Every file is written whole or not at all.
  */
 gboolean
 results_write_run(const Run *run, const Stages *stages, const char *folder, GError **error);
+/* A line that tells what repeats @run, between @before and @after: the first of each file. */
+void results_append_header(GString *text, const Run *run, const char *before, const char *after);
 /* Those files of an earlier run, as far as they are there. */
 void results_remove_run(const char *folder);
 gboolean results_write_summary(Results *self, const char *folder, GError **error);

@@ -37,6 +37,7 @@ typedef struct {
     unsigned incarnation;
     const char *node; /* NULL: never bound */
     SimTime created, scheduled, attached, staged, published, ready, deleted, gone;
+    SimCauseId causes[N_STAGES]; /* of the ends of its stages */
 } PodTimes;
 
 typedef struct {
@@ -52,10 +53,24 @@ typedef struct {
     SimTime provision_started, provision_ended, created, bound, released, gone;
 } VolumeTimes;
 
+/* A stage that an object went through, and what brought its end about. */
+typedef struct {
+    Stage stage;
+    const ObjectKey *object;
+    unsigned incarnation;
+    const char *node; /* detach: from where; else NULL */
+    SimTime from, to;
+    SimCauseId cause;  /* of what happened at @to */
+    SimTime scheduled; /* pod-start: when the pod was bound to a node; else TIME_UNSET */
+    SimCauseId scheduled_by;
+} StageRecord;
+
 typedef struct {
     GArray *pods;    /* of PodTimes, in the order of creation */
     GArray *claims;  /* of ClaimTimes */
     GArray *volumes; /* of VolumeTimes */
+    GArray *
+        records; /* of StageRecord: the same values as in the samples, in their order within a stage */
     SimSample samples[N_STAGES];
 } Stages;
 

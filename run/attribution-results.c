@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <string.h>
+
+#include "attribution.h"
+#include "results.h"
+
+/* What a run's results say of where the time went. */
+
+#define ROWS_SHOWN 4     /* of a stage, in the table */
+#define SHARE_SHOWN 0.02 /* smaller ones are not */
+#define SLOWEST_SHOWN 3
+#define LINKS_SHOWN 4
+#define SLOWEST_WRITTEN 10
+
+const char *
+short_time(SimTime time, char *buffer, size_t size)
+{
+    if (time < SIM_SECOND)
+        g_snprintf(buffer, size, "%.1f ms", (double)time / 1e6);
+    else if (time < 10 * SIM_MINUTE)
+        g_snprintf(buffer, size, "%.2f s", (double)time / 1e9);
+    else
+        g_snprintf(buffer, size, "%.1f min", (double)time / 60e9);
+    return buffer;
+}
+
+static void
+append_cause(GString *text, const char *wait, const char *detail)
+{
+    g_string_append(text, wait);
+    if (detail[0] != '\0')
+        g_string_append_printf(text, ": %s", detail);
+}
+
+static double
+share_of(SimTime part, SimTime sum)
+{
+    return sum == 0 ? 0 : (double)part / (double)sum;
+}
+
+/* ---- The table and its sentence ---- */
+
+/* Rows that differ only in what the workers did stand together. */
+static GArray *
+rows_by_cause(const Attribution *self, Stage stage, SimTime *sum)
+{
+    g_autoptr(GArray) rows = attribution_rows(self, stage, sum);
+    GArray *merged = g_array_new(FALSE, FALSE, sizeof(AttributionRow));
+
+    for (unsigned i = 0; i < rows->len; i++) {
+        const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
+        unsigned k = 0;
+        while (k < merged->len) {
+            AttributionRow *other = &g_array_index(merged, AttributionRow, k);
+            if (other->wait == row->wait && g_str_equal(other->detail, row->detail)) {
+                other->total += row->total;
+                other->count += row->count;
+                break;
+            }
+            k++;
+        }
+        if (k == merged->len)
+            g_array_append_vals(merged, row, 1);
+    }
+    return merged;
+}
+
+static int
+compare_totals(const void *a, const void *b)
+{
+    const AttributionRow *one = a, *other = b;
+
+    return one->total == other->total ? 0 : (one->total > other->total ? -1 : 1);
+}
+
+static gboolean
+stage_has_rows(const Attribution *self, Stage stage)
+{
+    SimTime sum;
+    g_autoptr(GArray) rows = attribution_rows(self, stage, &sum);
+
+    return rows->len > 0;
+}
+
+/* Waits of workers are told with what they mostly waited for themselves. */
+static void
+append_behind(const Attribution *self, Stage stage, const AttributionRow *row, GString *text)
+{
+    SimTime sum;
+    g_autoptr(GArray) rows = attribution_rows(self, stage, &sum);
+
+    for (unsigned i = 0; row->wait == WAIT_WORKERS && i < rows->len; i++) {
+        const AttributionRow *behind = &g_array_index(rows, AttributionRow, i);
+        if (behind->wait != WAIT_WORKERS || behind->behind == WAIT_NONE ||
+            !g_str_equal(behind->detail, row->detail))
+            continue;
+        g_string_append(text, ", mostly with ");
+        append_cause(text, attribution_wait(behind->behind), behind->behind_detail);
+        return;
+    }
+}
+
+static void
+append_stage_rows(const Attribution *self, Stage stage, GString *text)
+{
+    SimTime sum;
+    g_autoptr(GArray) rows = rows_by_cause(self, stage, &sum);
+
+    g_array_sort(rows, compare_totals);
+    for (unsigned i = 0; i < rows->len && i < ROWS_SHOWN; i++) {
+        const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
+        double share = share_of(row->total, sum);
+        if (i > 0 && share < SHARE_SHOWN)
+            break;
+        g_string_append_printf(text, "%-10s %6.1f %%  ", i == 0 ? stage_name(stage) : "",
+                               100 * share);
+        append_cause(text, attribution_wait(row->wait), row->detail);
+        append_behind(self, stage, row, text);
+        g_string_append(text, "\n");
+    }
+}
+
+/* The stage that a run is about: the start of pods, else the longest that there is. */
+static gboolean
+find_main_stage(const Attribution *self, Stage *main_stage)
+{
+    SimTime longest = -1;
+
+    if (stage_has_rows(self, STAGE_POD_START)) {
+        *main_stage = STAGE_POD_START;
+        return TRUE;
+    }
+    for (unsigned stage = 0; stage < N_STAGES; stage++) {
+        SimTime sum;
+        g_autoptr(GArray) rows = attribution_rows(self, (Stage)stage, &sum);
+        if (rows->len > 0 && sum > longest) {
+            longest = sum;
+            *main_stage = (Stage)stage;
+        }
+    }
+    return longest >= 0;
+}
+
+/* The largest that something could be done about: the scenario's own pauses aside. NULL: there is none. */
+static const AttributionRow *
+find_bottleneck(const GArray *rows)
+{
+    for (unsigned i = 0; i < rows->len; i++) {
+        const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
+        if (row->wait != WAIT_SCENARIO)
+            return row;
+    }
+    return rows->len == 0 ? NULL : &g_array_index(rows, AttributionRow, 0);
+}
+
+static void
+append_bottleneck(const Attribution *self, Stage stage, GString *text)
+{
+    SimTime sum;
+    g_autoptr(GArray) rows = attribution_bottlenecks(self, stage, &sum);
+    const AttributionRow *row = find_bottleneck(rows);
+
+    if (row == NULL)
+        return;
+    g_autofree char *advice = attribution_advice(row);
+    g_string_append_printf(text, "Bottleneck of %s: ", stage_name(stage));
+    append_cause(text, attribution_wait(row->wait), row->detail);
+    g_string_append_printf(text, ", %.0f %% of the time; %s.\n", 100 * share_of(row->total, sum),
+                           advice);
+}
+
+void
+attribution_append_table(const Attribution *self, GString *text)
+{
+    Stage main_stage;
+
+    if (!find_main_stage(self, &main_stage))
+        return;
+    g_string_append_printf(text, "\n%-10s %8s  %s\n", "STAGE", "SHARE", "WAITED FOR");
+    for (unsigned stage = 0; stage < N_STAGES; stage++)
+        append_stage_rows(self, (Stage)stage, text);
+    g_string_append(text, "\n");
+    append_bottleneck(self, main_stage, text);
+    if (main_stage != STAGE_PROVISION && stage_has_rows(self, STAGE_PROVISION))
+        append_bottleneck(self, STAGE_PROVISION, text);
+}
+
+/* ---- summary.json ---- */
+
+static json_t *
+json_cause(const AttributionRow *row, SimTime sum)
+{
+    json_t *cause = json_pack("{s:s, s:s, s:f, s:f}", "wait", attribution_wait(row->wait), "detail",
+                              row->detail, "seconds", (double)row->total / (double)SIM_SECOND,
+                              "share", share_of(row->total, sum));
+
+    if (row->behind != WAIT_NONE) {
+        json_object_set_new(cause, "busyWith", json_string(attribution_wait(row->behind)));
+        json_object_set_new(cause, "busyWithDetail", json_string(row->behind_detail));
+    }
+    return cause;
+}
+
+static json_t *
+json_bottleneck(const Attribution *self, Stage stage)
+{
+    SimTime sum;
+    g_autoptr(GArray) rows = attribution_bottlenecks(self, stage, &sum);
+    const AttributionRow *row = find_bottleneck(rows);
+
+    if (row == NULL)
+        return NULL;
+    g_autofree char *advice = attribution_advice(row);
+    json_t *bottleneck = json_cause(row, sum);
+    json_object_set_new(bottleneck, "limit", json_string(advice));
+    return bottleneck;
+}
+
+json_t *
+attribution_json(const Attribution *self)
+{
+    json_t *stages = json_object();
+
+    for (unsigned stage = 0; stage < N_STAGES; stage++) {
+        SimTime sum;
+        g_autoptr(GArray) rows = attribution_rows(self, (Stage)stage, &sum);
+        if (rows->len == 0)
+            continue;
+        json_t *causes = json_array();
+        for (unsigned i = 0; i < rows->len; i++)
+            json_array_append_new(causes, json_cause(&g_array_index(rows, AttributionRow, i), sum));
+        json_object_set_new(stages, stage_name((Stage)stage),
+                            json_pack("{s:o, s:o*}", "causes", causes, "bottleneck",
+                                      json_bottleneck(self, (Stage)stage)));
+    }
+    if (json_object_size(stages) > 0)
+        return stages;
+    json_decref(stages);
+    return NULL;
+}
+
+/* ---- The slowest pods ---- */
+
+static int
+compare_lengths(const void *a, const void *b)
+{
+    const StageRecord *one = *(const StageRecord *const *)a;
+    const StageRecord *other = *(const StageRecord *const *)b;
+    SimTime difference = (other->to - other->from) - (one->to - one->from);
+
+    if (difference != 0)
+        return difference > 0 ? 1 : -1;
+    return one < other ? -1 : one > other; /* in the order of creation: they stand in one array */
+}
+
+GPtrArray *
+attribution_slowest(const Stages *stages, unsigned n_max)
+{
+    GPtrArray *slowest = g_ptr_array_new();
+
+    for (unsigned i = 0; i < stages->records->len; i++) {
+        StageRecord *record = &g_array_index(stages->records, StageRecord, i);
+        if (record->stage == STAGE_POD_START)
+            g_ptr_array_add(slowest, record);
+    }
+    g_ptr_array_sort(slowest, compare_lengths);
+    if (slowest->len > n_max)
+        g_ptr_array_set_size(slowest, (int)n_max);
+    return slowest;
+}
+
+typedef struct {
+    SimTime total;
+    ChainLink link;
+} ChainSum;
+
+static int
+compare_chain_sums(const void *a, const void *b)
+{
+    const ChainSum *one = a, *other = b;
+
+    return one->total == other->total ? 0 : (one->total > other->total ? -1 : 1);
+}
+
+/* A chain's causes, the longest first. (owned): of ChainSum */
+static GArray *
+sum_chain(const GArray *links)
+{
+    GArray *sums = g_array_new(FALSE, FALSE, sizeof(ChainSum));
+
+    for (unsigned i = 0; i < links->len; i++) {
+        const ChainLink *link = &g_array_index(links, ChainLink, i);
+        unsigned k = 0;
+        while (k < sums->len) {
+            ChainSum *sum = &g_array_index(sums, ChainSum, k);
+            if (sum->link.wait == link->wait && sum->link.detail == link->detail) {
+                sum->total += link->to - link->from;
+                break;
+            }
+            k++;
+        }
+        if (k == sums->len) {
+            ChainSum sum = {.total = link->to - link->from, .link = *link};
+            g_array_append_val(sums, sum);
+        }
+    }
+    g_array_sort(sums, compare_chain_sums);
+    return sums;
+}
+
+void
+attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
+{
+    const SimTrace *trace = sim_trace(run_sim(run));
+    g_autoptr(GPtrArray) slowest = attribution_slowest(stages, SLOWEST_SHOWN);
+    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
+    char buffer[SHORT_TIME_BUFFER];
+
+    if (run_options(run)->untraced || slowest->len == 0)
+        return;
+    g_string_append(text, "The slowest pods, and what they waited for:\n");
+    for (unsigned i = 0; i < slowest->len; i++) {
+        const StageRecord *record = slowest->pdata[i];
+        g_array_set_size(links, 0);
+        attribution_chain(run, record, links);
+        g_autoptr(GArray) sums = sum_chain(links);
+        g_string_append_printf(text, "  %s %s:", record->object->text,
+                               short_time(record->to - record->from, buffer, sizeof buffer));
+        for (unsigned k = 0; k < sums->len && k < LINKS_SHOWN; k++) {
+            const ChainSum *sum = &g_array_index(sums, ChainSum, k);
+            g_string_append_printf(text, "%s %s ", k == 0 ? "" : ",",
+                                   short_time(sum->total, buffer, sizeof buffer));
+            append_cause(text, attribution_wait(sum->link.wait),
+                         attribution_detail(trace, sum->link.wait, sum->link.detail));
+        }
+        g_string_append(text, "\n");
+    }
+}
+
+/* ---- Files ---- */
+
+static void
+append_seconds(GString *text, SimTime time)
+{
+    g_string_append_printf(text, "%" PRId64 ".%09" PRId64, time / SIM_SECOND, time % SIM_SECOND);
+}
+
+/* Labels have commas. */
+static void
+append_quoted(GString *text, const char *value)
+{
+    g_string_append_printf(text, strchr(value, ',') == NULL ? "%s" : "\"%s\"", value);
+}
+
+static void
+append_csv_rows(const Run *run, const StageRecord *record, const GArray *links, GString *text)
+{
+    const SimTrace *trace = sim_trace(run_sim(run));
+    g_autoptr(GArray) sums = sum_chain(links);
+
+    for (unsigned i = 0; i < sums->len; i++) {
+        const ChainSum *sum = &g_array_index(sums, ChainSum, i);
+        g_string_append_printf(text, "%s,%s,%s,%s,%u,%s,%s,", stage_name(record->stage),
+                               kind_class(record->object->kind)->kind, record->object->namespace,
+                               record->object->name, record->incarnation,
+                               record->node == NULL ? "" : record->node,
+                               attribution_wait(sum->link.wait));
+        append_quoted(text, attribution_detail(trace, sum->link.wait, sum->link.detail));
+        g_string_append_c(text, ',');
+        append_seconds(text, sum->total);
+        g_string_append_c(text, '\n');
+    }
+}
+
+char *
+attribution_csv(const Run *run, const Stages *stages)
+{
+    GString *text = g_string_new(NULL);
+    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
+
+    if (run_options(run)->untraced)
+        return g_string_free(text, TRUE);
+    results_append_header(text, run, "# ", "");
+    g_string_append(text, "stage,kind,namespace,name,incarnation,node,wait,detail,seconds\n");
+    for (unsigned i = 0; i < stages->records->len; i++) {
+        const StageRecord *record = &g_array_index(stages->records, StageRecord, i);
+        g_array_set_size(links, 0);
+        attribution_chain(run, record, links);
+        append_csv_rows(run, record, links, text);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void
+append_json_link(GString *text, const SimTrace *trace, const ChainLink *link)
+{
+    g_string_append(text, "{\"from\":");
+    append_seconds(text, link->from);
+    g_string_append(text, ",\"to\":");
+    append_seconds(text, link->to);
+    g_string_append_printf(text, ",\"wait\":\"%s\"", attribution_wait(link->wait));
+    if (link->detail != 0)
+        g_string_append_printf(text, ",\"detail\":\"%s\"",
+                               attribution_detail(trace, link->wait, link->detail));
+    g_string_append(text, "}");
+}
+
+/* A wait for workers is one link, whatever they did. Returns: the index of the last part of link @k, walking down */
+static unsigned
+join_workers(const GArray *links, unsigned k, ChainLink *link)
+{
+    *link = g_array_index(links, ChainLink, k);
+    while (k > 0 && link->wait == WAIT_WORKERS) {
+        const ChainLink *next = &g_array_index(links, ChainLink, k - 1);
+        if (next->wait != WAIT_WORKERS || next->detail != link->detail)
+            break;
+        link->to = next->to;
+        k--;
+    }
+    return k;
+}
+
+char *
+attribution_chains(const Run *run, const Stages *stages)
+{
+    const SimTrace *trace = sim_trace(run_sim(run));
+    GString *text = g_string_new(NULL);
+    g_autoptr(GPtrArray) slowest = attribution_slowest(stages, SLOWEST_WRITTEN);
+    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
+
+    if (run_options(run)->untraced)
+        return g_string_free(text, TRUE);
+    results_append_header(text, run, "{\"run\":\"", "\"}");
+    for (unsigned i = 0; i < slowest->len; i++) {
+        const StageRecord *record = slowest->pdata[i];
+        g_array_set_size(links, 0);
+        attribution_chain(run, record, links);
+        g_string_append_printf(text, "{\"pod\":\"%s\",\"incarnation\":%u,\"seconds\":",
+                               record->object->text, record->incarnation);
+        append_seconds(text, record->to - record->from);
+        g_string_append(text, ",\"chain\":[");
+        for (unsigned k = links->len; k > 0; k--) {
+            ChainLink link;
+            k = join_workers(links, k - 1, &link) + 1;
+            append_json_link(text, trace, &link);
+            g_string_append(text, k == 1 ? "" : ",");
+        }
+        g_string_append(text, "]}\n");
+    }
+    return g_string_free(text, FALSE);
+}

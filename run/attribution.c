@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "attribution.h"
+
+#include <string.h>
+
+/* Entries of the log that are read to find out what those in front of one wait for workers were doing. In a crowd each waits for
+ * all before it, and to read all of that for each would be quadratic. */
+#define BEHIND_ENTRIES 256
+
+/* ---- One chain ---- */
+
+const char *
+attribution_wait(SimWait wait)
+{
+    static const char *const names[N_WAITS] = {
+#define WAIT_NAME(member, text) [member] = text,
+        WAITS(WAIT_NAME)
+#undef WAIT_NAME
+    };
+
+    return wait < N_WAITS ? names[wait] : "";
+}
+
+static const char *
+verb_name(unsigned verb)
+{
+    static const char *const names[] = {
+        [API_GET] = "GET",
+        [API_LIST] = "LIST",
+        [API_CREATE] = "POST",
+        [API_UPDATE] = "PUT",
+        [API_UPDATE_STATUS] = "PUT status",
+        [API_PATCH] = "PATCH",
+        [API_PATCH_STATUS] = "PATCH status",
+        [API_DELETE] = "DELETE",
+        [API_BIND] = "POST binding",
+    };
+
+    return verb < G_N_ELEMENTS(names) ? names[verb] : "";
+}
+
+const char *
+attribution_detail(const SimTrace *trace, SimWait wait, uint16_t detail)
+{
+    if (detail == 0)
+        return "";
+    switch ((WaitKind)wait) {
+    case WAIT_API:
+        return verb_name(detail - 1u);
+    case WAIT_WATCH:
+        return kind_class((ObjectKind)(detail - 1))->kind;
+    case WAIT_DRIVER:
+    case WAIT_DRIVER_THROTTLE:
+        return csi_method_name((CsiMethod)(detail - 1));
+    case WAIT_NONE:
+    case WAIT_SCENARIO:
+    case WAIT_THINK:
+    case WAIT_THROTTLE:
+    case WAIT_QUEUE:
+    case WAIT_WORKERS:
+    case WAIT_BACKOFF:
+    case WAIT_POLL:
+    case WAIT_SCHEDULER_QUEUE:
+    case WAIT_UNSCHEDULABLE:
+    case WAIT_RUNTIME:
+    case WAIT_STARTUP:
+    case N_WAITS:
+        break;
+    }
+    return sim_trace_label_text(trace, detail);
+}
+
+static void
+add_link(GArray *links, const ChainLink *link)
+{
+    ChainLink *last = links->len == 0 ? NULL : &g_array_index(links, ChainLink, links->len - 1);
+
+    if (link->from == link->to)
+        return;
+    if (last != NULL && last->from == link->to && last->wait == link->wait &&
+        last->detail == link->detail && last->behind == link->behind &&
+        last->behind_detail == link->behind_detail)
+        last->from = link->from;
+    else
+        g_array_append_vals(links, link, 1);
+}
+
+/* A wait for workers: back through what the worker that came free had done meanwhile, key after key. */
+static void
+walk_behind(const SimTrace *trace, SimCauseId waited, SimTime from, SimTime to, GArray *links)
+{
+    uint16_t label = sim_trace_get(trace, waited)->detail;
+    SimCauseId cause = sim_trace_releaser(trace, waited);
+    SimTime at = to;
+
+    for (unsigned i = 0; i < BEHIND_ENTRIES && cause != 0 && at > from; i++) {
+        const SimCause *entry = sim_trace_get(trace, cause);
+        SimCauseId releaser = entry->wait == WAIT_WORKERS && entry->detail == label
+                                  ? sim_trace_releaser(trace, cause)
+                                  : 0;
+        if (releaser != 0) { /* it took up that key then; before, it was at another */
+            cause = releaser;
+            continue;
+        }
+        SimTime start = MAX(sim_trace_get(trace, entry->parent)->at, from);
+        if (entry->at < at || entry->wait == WAIT_WORKERS)
+            break;
+        add_link(links, &(ChainLink){start, at, WAIT_WORKERS, label, entry->wait, entry->detail});
+        at = start;
+        cause = entry->parent;
+    }
+    add_link(links, &(ChainLink){from, at, WAIT_WORKERS, label, WAIT_NONE, 0});
+}
+
+void
+attribution_walk(const SimTrace *trace,
+                 SimCauseId cause,
+                 SimTime from,
+                 SimTime to,
+                 const ChainAnchor *anchor,
+                 GArray *links)
+{
+    SimTime at = to;
+
+    while (at > from) {
+        const SimCause *entry = sim_trace_get(trace, cause);
+        ChainLink link = {.to = at, .wait = WAIT_SCENARIO};
+        if (entry->at < at) { /* done from outside, at its time */
+            link.from = MAX(entry->at, from);
+            add_link(links, &link);
+            at = link.from;
+            continue;
+        }
+        link.from = MAX(sim_trace_get(trace, entry->parent)->at, from);
+        link.wait = entry->wait;
+        link.detail = entry->detail;
+        gboolean is_past = anchor != NULL && anchor->at != TIME_UNSET && link.from < anchor->at;
+        if (is_past)
+            link.from = MIN(anchor->at, at);
+        if (entry->wait == WAIT_WORKERS)
+            walk_behind(trace, cause, link.from, at, links);
+        else
+            add_link(links, &link);
+        at = link.from;
+        cause = is_past ? anchor->cause : entry->parent;
+        if (is_past)
+            anchor = NULL;
+    }
+}
+
+void
+attribution_chain(const Run *run, const StageRecord *record, GArray *links)
+{
+    const ChainAnchor anchor = {record->scheduled, record->scheduled_by};
+
+    attribution_walk(sim_trace(run_sim(run)), record->cause, record->from, record->to, &anchor,
+                     links);
+}
+
+/* ---- Sums ---- */
+
+struct Attribution {
+    GPtrArray *rows;      /* of AttributionRow (owned), in the order in which they came */
+    GHashTable *names;    /* set of strings (owned) */
+    GHashTable *by_cause; /* string of a row's cause -> AttributionRow */
+};
+
+Attribution *
+attribution_new(void)
+{
+    Attribution *self = g_new0(Attribution, 1);
+
+    self->rows = g_ptr_array_new_with_free_func(g_free);
+    self->names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    self->by_cause = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    return self;
+}
+
+void
+attribution_free(Attribution *self)
+{
+    if (self == NULL)
+        return;
+    g_hash_table_unref(self->by_cause);
+    g_hash_table_unref(self->names);
+    g_ptr_array_unref(self->rows);
+    g_free(self);
+}
+
+static const char *
+keep_name(Attribution *self, const char *name)
+{
+    char *kept = g_hash_table_lookup(self->names, name);
+
+    if (kept == NULL) {
+        kept = g_strdup(name);
+        g_hash_table_add(self->names, kept);
+    }
+    return kept;
+}
+
+static AttributionRow *
+find_row(Attribution *self, const AttributionRow *wanted)
+{
+    g_autofree char *key =
+        g_strdup_printf("%d %d %d %s\n%s", (int)wanted->stage, (int)wanted->wait,
+                        (int)wanted->behind, wanted->detail, wanted->behind_detail);
+    AttributionRow *row = g_hash_table_lookup(self->by_cause, key);
+
+    if (row != NULL)
+        return row;
+    row = g_new(AttributionRow, 1);
+    *row = *wanted;
+    row->detail = keep_name(self, wanted->detail);
+    row->behind_detail = keep_name(self, wanted->behind_detail);
+    g_ptr_array_add(self->rows, row);
+    g_hash_table_insert(self->by_cause, g_steal_pointer(&key), row);
+    return row;
+}
+
+/* What sums do not tell apart: which verb, which kind's watch. */
+static uint16_t
+coarse(SimWait wait, uint16_t detail)
+{
+    return wait == WAIT_API || wait == WAIT_WATCH || wait == WAIT_THINK ? 0 : detail;
+}
+
+/* Sums of one run, by numbers: names are looked up only at the end. */
+typedef struct {
+    uint64_t key;
+    Stage stage;
+    ChainLink link;
+    SimTime total;
+    unsigned count;
+} Sum;
+
+static void
+sum_link(GArray *sums, GHashTable *index, Stage stage, const ChainLink *link)
+{
+    uint16_t detail = coarse(link->wait, link->detail);
+    uint16_t behind_detail = coarse(link->behind, link->behind_detail);
+    uint64_t key = (uint64_t)stage << 48 | (uint64_t)link->wait << 40 |
+                   (uint64_t)link->behind << 32 | (uint64_t)detail << 16 | behind_detail;
+    unsigned place = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
+
+    if (place == 0) {
+        Sum sum = {.key = key, .stage = stage, .link = *link};
+        sum.link.detail = detail;
+        sum.link.behind_detail = behind_detail;
+        g_array_append_val(sums, sum);
+        place = sums->len;
+        g_hash_table_insert(index, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(place));
+    }
+    Sum *sum = &g_array_index(sums, Sum, place - 1);
+    sum->total += link->to - link->from;
+    sum->count++;
+}
+
+void
+attribution_add(Attribution *self, const Run *run, const Stages *stages)
+{
+    const SimTrace *trace = sim_trace(run_sim(run));
+    g_autoptr(GArray) sums = g_array_new(FALSE, FALSE, sizeof(Sum));
+    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
+    g_autoptr(GHashTable) index = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+
+    if (run_options(run)->untraced)
+        return;
+    for (unsigned i = 0; i < stages->records->len; i++) {
+        const StageRecord *record = &g_array_index(stages->records, StageRecord, i);
+        g_array_set_size(links, 0);
+        attribution_chain(run, record, links);
+        for (unsigned k = 0; k < links->len; k++)
+            sum_link(sums, index, record->stage, &g_array_index(links, ChainLink, k));
+    }
+    for (unsigned i = 0; i < sums->len; i++) {
+        const Sum *sum = &g_array_index(sums, Sum, i);
+        const ChainLink *link = &sum->link;
+        AttributionRow wanted = {
+            .stage = sum->stage,
+            .wait = link->wait,
+            .behind = link->behind,
+            .detail = attribution_detail(trace, link->wait, link->detail),
+            .behind_detail = attribution_detail(trace, link->behind, link->behind_detail),
+        };
+        AttributionRow *row = find_row(self, &wanted);
+        row->total += sum->total;
+        row->count += sum->count;
+    }
+}
+
+static int
+compare_rows(const void *a, const void *b)
+{
+    const AttributionRow *one = a, *other = b;
+
+    if (one->total != other->total)
+        return one->total > other->total ? -1 : 1;
+    if (one->wait != other->wait)
+        return one->wait < other->wait ? -1 : 1;
+    int by_detail = strcmp(one->detail, other->detail);
+    if (by_detail != 0)
+        return by_detail;
+    return one->behind != other->behind ? (one->behind < other->behind ? -1 : 1)
+                                        : strcmp(one->behind_detail, other->behind_detail);
+}
+
+GArray *
+attribution_rows(const Attribution *self, Stage stage, SimTime *sum)
+{
+    GArray *rows = g_array_new(FALSE, FALSE, sizeof(AttributionRow));
+
+    *sum = 0;
+    for (unsigned i = 0; i < self->rows->len; i++) {
+        const AttributionRow *row = self->rows->pdata[i];
+        if (row->stage != stage)
+            continue;
+        g_array_append_vals(rows, row, 1);
+        *sum += row->total;
+    }
+    g_array_sort(rows, compare_rows);
+    return rows;
+}
+
+static void
+merge_row(GArray *rows, const AttributionRow *row)
+{
+    for (unsigned i = 0; i < rows->len; i++) {
+        AttributionRow *other = &g_array_index(rows, AttributionRow, i);
+        if (other->wait != row->wait || !g_str_equal(other->detail, row->detail))
+            continue;
+        other->total += row->total;
+        other->count += row->count;
+        return;
+    }
+    g_array_append_vals(rows, row, 1);
+}
+
+/* The time waited for workers of @detail's queue of which it is known what they did. */
+static SimTime
+known_behind(const GArray *rows, const char *detail)
+{
+    SimTime known = 0;
+
+    for (unsigned i = 0; i < rows->len; i++) {
+        const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
+        if (row->wait == WAIT_WORKERS && row->behind != WAIT_NONE &&
+            g_str_equal(row->detail, detail))
+            known += row->total;
+    }
+    return known;
+}
+
+static SimTime
+unknown_behind(const GArray *rows, const char *detail)
+{
+    for (unsigned i = 0; i < rows->len; i++) {
+        const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
+        if (row->wait == WAIT_WORKERS && row->behind == WAIT_NONE &&
+            g_str_equal(row->detail, detail))
+            return row->total;
+    }
+    return 0;
+}
+
+/* A wait for a worker that itself waits for tokens is a wait for tokens. If the worker was at work, more workers would help: then
+ * it stays what it is. What is not known is taken to be like what is. */
+GArray *
+attribution_bottlenecks(const Attribution *self, Stage stage, SimTime *sum)
+{
+    g_autoptr(GArray) rows = attribution_rows(self, stage, sum);
+    GArray *merged = g_array_new(FALSE, FALSE, sizeof(AttributionRow));
+
+    for (unsigned i = 0; i < rows->len; i++) {
+        AttributionRow row = g_array_index(rows, AttributionRow, i);
+        if (row.wait == WAIT_WORKERS) {
+            SimTime known = known_behind(rows, row.detail);
+            if (row.behind == WAIT_NONE && known > 0)
+                continue;
+            if (known > 0)
+                row.total += (SimTime)((double)unknown_behind(rows, row.detail) *
+                                       ((double)row.total / (double)known));
+            if (row.behind == WAIT_THROTTLE || row.behind == WAIT_DRIVER_THROTTLE) {
+                row.wait = row.behind;
+                row.detail = row.behind_detail;
+            }
+        }
+        row.behind = WAIT_NONE;
+        row.behind_detail = "";
+        merge_row(merged, &row);
+    }
+    g_array_sort(merged, compare_rows);
+    return merged;
+}
+
+/* ---- Advice ---- */
+
+/* What sets the length of a wait: of the first row whose prefix its detail has. */
+static const struct {
+    WaitKind wait;
+    const char *prefix, *advice;
+} advices[] = {
+    {WAIT_THROTTLE,        "external-",                "the limit is this sidecar's --kube-api-qps and --kube-api-burst"          },
+    {WAIT_THROTTLE,        "kubelet",                  "the limit is the kubelet's kubeAPIQPS and kubeAPIBurst"                   },
+    {WAIT_THROTTLE,        "kube-scheduler",
+     "the limit is the scheduler's clientConnection.qps and .burst"                                                               },
+    {WAIT_THROTTLE,        "",
+     "the limit is kube-controller-manager's --kube-api-qps and --kube-api-burst, of each "
+     "controller"                                                                                                                 },
+    {WAIT_WORKERS,         "external-",                "the limit is this sidecar's --worker-threads"                             },
+    {WAIT_WORKERS,         "persistent-volume-binder",
+     "the PV controller has one worker for claims and one for volumes, fixed in its code"                                         },
+    {WAIT_WORKERS,         "",                         "the limit is the number of this controller's workers"                     },
+    {WAIT_POLL,            "kubelet/node status",
+     "a volume is staged only after the kubelet has listed it in its Node's volumesInUse, which it "
+     "does every nodeStatusUpdateFrequency (10 s)"                                                                                },
+    {WAIT_POLL,            "kube-scheduler",
+     "the scheduler looks once a second whether a pod's claims are bound, fixed in its code"                                      },
+    {WAIT_POLL,            "attachdetach",
+     "the attach/detach controller looks at a VolumeAttachment again after 0.5 s and then ever "
+     "more rarely, fixed in its code"                                                                                             },
+    {WAIT_POLL,            "attach-detach",
+     "the attach/detach controller passes every 100 ms, and waits for its own requests in between"                                },
+    {WAIT_POLL,            "kubelet",                  "the kubelet's loops have fixed periods of 100 ms to 1 s"                  },
+    {WAIT_POLL,            "",                         "a loop with a fixed period"                                               },
+    {WAIT_DRIVER,          "",                         "this is the back end's own time for the call"                             },
+    {WAIT_DRIVER_THROTTLE, "",                         "the limit is the back end's: spec.drivers[].limits"                       },
+    {WAIT_BACKOFF,         "external-",
+     "the limit is this sidecar's --retry-interval-start and --retry-interval-max; see its Events "
+     "for what failed"                                                                                                            },
+    {WAIT_BACKOFF,         "",                         "something failed and is tried again after a growing pause; see the Events"},
+    {WAIT_SCHEDULER_QUEUE, "",                         "the scheduler places one pod after the other"                             },
+    {WAIT_UNSCHEDULABLE,   "NodeVolumeLimits",
+     "no node has room for another volume: the limit is what the driver reports for a node "
+     "(attachLimit)"                                                                                                              },
+    {WAIT_UNSCHEDULABLE,   "NodeResourcesFit",         "no node has the CPU, memory or pods left: add nodes"                      },
+    {WAIT_UNSCHEDULABLE,   "VolumeBinding",
+     "no node can have the pod's volumes: look at zones, capacity and node affinity of volumes"                                   },
+    {WAIT_UNSCHEDULABLE,   "",                         "no node fits the pod: see the Events"                                     },
+    {WAIT_RUNTIME,         "kubelet/PLEG relist",      "the kubelet asks its runtime once a second what runs"                     },
+    {WAIT_RUNTIME,         "",                         "the container runtime's own time"                                         },
+    {WAIT_STARTUP,         "",                         "a process or a plugin was starting"                                       },
+    {WAIT_API,             "",                         "the API server's own time for requests"                                   },
+    {WAIT_WATCH,           "",                         "the time that changes take to be seen"                                    },
+    {WAIT_THINK,           "",                         "the components' own time between requests"                                },
+    {WAIT_SCENARIO,        "",                         "nothing was to be done until the scenario went on"                        },
+};
+
+char *
+attribution_advice(const AttributionRow *row)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(advices); i++)
+        if (advices[i].wait == (WaitKind)row->wait &&
+            g_str_has_prefix(row->detail, advices[i].prefix))
+            return g_strdup(advices[i].advice);
+    return g_strdup("");
+}

@@ -363,7 +363,7 @@ cmd_run(int argc, char **argv)
         {"format",         0, 0, G_OPTION_ARG_STRING,       &self.format,
          "How to print the summary: table (default) or json",                                                       "FORMAT"    },
         {"no-attribution", 0, 0, G_OPTION_ARG_NONE,         &self.no_attribution,
-         "Keep no log of causes: not told is where the time went; a tenth faster, half the memory",                 NULL        },
+         "Keep no log of causes, and do not tell where the time went: for very large runs",                 NULL        },
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;

@@ -345,7 +345,7 @@ static void
 start_beside(const Step *step)
 {
     if (step->start.operations != NULL)
-        operations_start(step->start.operations, step->start.name, &step->start.start);
+        operations_start(step->start.operations, step->start.key, &step->start.start);
     else
         plan_start(&step->start.start);
 }

@@ -50,7 +50,7 @@ typedef struct {
         struct {
             PlanStart start;
             Operations *operations; /* NULL: plain plan_start() */
-            const char *name;
+            OperationKey key;
         } start;
         struct {
             PlanStart *starts; /* (owned) */

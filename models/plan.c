@@ -430,13 +430,13 @@ plan_start_beside(Plan *self, const PlanStart *start)
 }
 
 void
-plan_start_operation(Plan *plan, Operations *operations, const char *name, const PlanStart *start)
+plan_start_operation(Plan *plan, Operations *operations, OperationKey key, const PlanStart *start)
 {
     Step *step = plan_add(plan, STEP_START, PLAN_STOP);
 
     step->start.start = *start;
     step->start.operations = operations;
-    step->start.name = name;
+    step->start.key = key;
 }
 
 int

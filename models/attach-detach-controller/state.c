@@ -54,9 +54,8 @@ adc_state_init(AttachDetachController *self)
     self->stale = g_ptr_array_new();
 }
 
-/* The next of the nodes, in the order of their keys. NULL: the end */
-static AttachNode *
-next_node(const AttachDetachController *self, uint32_t *slot)
+AttachNode *
+adc_next_node(const AttachDetachController *self, uint32_t *slot)
 {
     while (*slot < objects_n_keys(self->base.objects, KIND_NODE)) {
         const ObjectKey *key = objects_key_at(self->base.objects, KIND_NODE, (*slot)++);
@@ -80,7 +79,7 @@ adc_state_clear(AttachDetachController *self)
 {
     AttachNode *node;
 
-    for (uint32_t slot = 0; (node = next_node(self, &slot)) != NULL;)
+    for (uint32_t slot = 0; (node = adc_next_node(self, &slot)) != NULL;)
         cancel_timers(self, node->pairs);
     g_hash_table_unref(self->pairs_by_attachment);
     g_hash_table_unref(self->volumes_by_name);
@@ -115,8 +114,11 @@ adc_node(AttachDetachController *self, const char *name)
     return node;
 }
 
-static AttachVolume *
-volume_get(AttachDetachController *self, const char *name, const char *driver, const char *handle)
+AttachVolume *
+adc_volume_named(AttachDetachController *self,
+                 const char *name,
+                 const char *driver,
+                 const char *handle)
 {
     AttachVolume *volume = g_hash_table_lookup(self->volumes_by_name, name);
 
@@ -134,7 +136,7 @@ volume_get(AttachDetachController *self, const char *name, const char *driver, c
 AttachVolume *
 adc_volume(AttachDetachController *self, const char *driver, const char *handle)
 {
-    return volume_get(self, strings_internf(self->base.strings, CSI_PREFIX "%s^%s", driver, handle),
+    return adc_volume_named(self, strings_internf(self->base.strings, CSI_PREFIX "%s^%s", driver, handle),
                       driver, handle);
 }
 
@@ -147,7 +149,7 @@ adc_volume_by_name(AttachDetachController *self, const char *unique_name)
     if (caret == NULL || strchr(caret + 1, '^') != NULL) /* ADC-61: exactly two parts */
         return NULL;
     g_autofree char *driver_name = g_strndup(driver, (gsize)(caret - driver));
-    return volume_get(self, strings_intern(self->base.strings, unique_name),
+    return adc_volume_named(self, strings_intern(self->base.strings, unique_name),
                       strings_intern(self->base.strings, driver_name),
                       strings_intern(self->base.strings, caret + 1));
 }
@@ -173,6 +175,7 @@ adc_pair(AttachDetachController *self, AttachVolume *volume, AttachNode *node)
         pair->serial = self->n_pairs++;
         pair->volume = volume;
         pair->node = node;
+        pair->detach_requested_at = TIME_UNSET;
         g_ptr_array_add(volume->pairs, pair);
         g_ptr_array_add(node->pairs, pair);
     }
@@ -190,12 +193,23 @@ adc_attachment_key(AttachDetachController *self, AttachPair *pair)
     return pair->attachment;
 }
 
-const char *
-adc_operation_name(const AttachDetachController *self, const AttachPair *pair)
+static OperationKey
+operation_key(const AttachPair *pair, gboolean is_exclusive)
 {
-    if (pair->volume->is_exclusive)
-        return pair->volume->name;
-    return strings_internf(self->base.strings, "%s %s", pair->volume->name, pair->node->name);
+    return (OperationKey){.volume = pair->volume->name,
+                          .node = is_exclusive ? NULL : pair->node->name};
+}
+
+OperationKey
+adc_attach_key(const AttachPair *pair)
+{
+    return operation_key(pair, pair->volume->is_exclusive);
+}
+
+OperationKey
+adc_detach_key(const AttachPair *pair)
+{
+    return operation_key(pair, pair->volume->is_exclusive && pair->volume->has_spec);
 }
 
 gboolean
@@ -207,7 +221,8 @@ adc_is_in_use(const AttachPair *pair)
 Plan *
 adc_plan(const AttachDetachController *self, const AttachPair *pair)
 {
-    return pair->operation == NULL ? NULL : operations_plan(self->operations, pair->operation);
+    return pair->operation.volume == NULL ? NULL
+                                          : operations_plan(self->operations, pair->operation);
 }
 
 void
@@ -216,7 +231,7 @@ adc_settle(AttachDetachController *self, AttachPair *pair)
     AttachVolume *volume = pair->volume;
 
     if (attach_pair_is_wanted(pair) || pair->state != ADC_DETACHED || pair->is_queued ||
-        pair->operation != NULL)
+        pair->operation.volume != NULL)
         return;
     if (self->looking_at != NULL) { /* the pass may point at it */
         adc_queue(self, pair);
@@ -264,7 +279,7 @@ adc_queue_all(AttachDetachController *self)
 {
     AttachNode *node;
 
-    for (uint32_t slot = 0; (node = next_node(self, &slot)) != NULL;)
+    for (uint32_t slot = 0; (node = adc_next_node(self, &slot)) != NULL;)
         for (unsigned i = 0; i < node->pairs->len; i++)
             adc_queue(self, node->pairs->pdata[i]);
 }
@@ -274,7 +289,7 @@ adc_delete_pod_somewhere(AttachDetachController *self, const ObjectKey *pod)
 {
     AttachNode *node;
 
-    for (uint32_t slot = 0; (node = next_node(self, &slot)) != NULL;)
+    for (uint32_t slot = 0; (node = adc_next_node(self, &slot)) != NULL;)
         for (unsigned i = 0; i < node->pairs->len; i++) {
             AttachPair *pair = node->pairs->pdata[i];
             if (pair->pods == NULL || !g_ptr_array_find(pair->pods, pod, NULL))
@@ -319,14 +334,33 @@ adc_queue_at(AttachDetachController *self, AttachPair *pair, SimTime at)
 }
 
 void
+adc_manage_node(AttachNode *node)
+{
+    node->is_managed = TRUE;
+}
+
+gboolean
+adc_delete_node(AttachNode *node)
+{
+    for (unsigned i = 0; i < node->pairs->len; i++)
+        if (attach_pair_is_wanted(node->pairs->pdata[i]))
+            return FALSE;
+    node->is_managed = FALSE;
+    return TRUE;
+}
+
+gboolean
 adc_add_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *pod)
 {
+    if (!pair->node->is_managed)
+        return FALSE;
     if (pair->pods == NULL)
         pair->pods = g_ptr_array_new();
-    if (g_ptr_array_find(pair->pods, pod, NULL))
-        return;
-    g_ptr_array_add(pair->pods, (void *)pod);
-    adc_queue(self, pair);
+    if (!g_ptr_array_find(pair->pods, pod, NULL)) {
+        g_ptr_array_add(pair->pods, (void *)pod);
+        adc_queue(self, pair);
+    }
+    return TRUE;
 }
 
 void
@@ -386,13 +420,19 @@ wait_for_report(AttachDetachController *self, AttachNode *node)
 }
 
 void
-adc_set_attached(AttachDetachController *self, AttachPair *pair, gboolean confirmed)
+adc_set_attached(AttachDetachController *self,
+                 AttachPair *pair,
+                 gboolean has_spec,
+                 const char *device_path,
+                 gboolean confirmed)
 {
-    if (pair->state == ADC_DETACHED) { /* ADC-16: assumed in use until the node says otherwise */
+    pair->volume->has_spec = has_spec;
+    pair->volume->device_path = device_path;
+    if (pair->state == ADC_DETACHED) { /* assumed in use until the node says otherwise */
         StringList *in_use = string_list_with(pair->node->in_use, pair->volume->name);
         string_list_unref(pair->node->in_use);
         pair->node->in_use = in_use;
-        pair->detach_requested_at = 0;
+        pair->detach_requested_at = TIME_UNSET;
         if (!confirmed)
             wait_for_report(self, pair->node);
     }
@@ -404,31 +444,89 @@ adc_set_attached(AttachDetachController *self, AttachPair *pair, gboolean confir
     adc_queue(self, pair);
 }
 
+static gboolean
+is_attached_anywhere(const AttachVolume *volume)
+{
+    for (unsigned i = 0; i < volume->pairs->len; i++)
+        if (((const AttachPair *)volume->pairs->pdata[i])->state != ADC_DETACHED)
+            return TRUE;
+    return FALSE;
+}
+
 void
 adc_set_detached(AttachDetachController *self, AttachPair *pair)
 {
-    pair->state = ADC_DETACHED;
-    pair->detach_requested_at = 0;
+    if (pair->state == ADC_DETACHED)
+        return;
     adc_report(self, pair, FALSE);
+    pair->state = ADC_DETACHED;
+    pair->detach_requested_at = TIME_UNSET;
+    if (!is_attached_anywhere(pair->volume)) {
+        pair->volume->has_spec = FALSE;
+        pair->volume->device_path = NULL;
+    }
     queue_others(self, pair);
     adc_queue(self, pair);
 }
 
-void
-adc_report(AttachDetachController *self, AttachPair *pair, gboolean attached)
+static void
+node_is_outdated(AttachDetachController *self, AttachNode *node)
 {
-    AttachNode *node = pair->node;
-
-    if (string_list_has(node->report, pair->volume->name) == attached)
-        return;
-    StringList *report = attached ? string_list_with(node->report, pair->volume->name)
-                                  : string_list_without(node->report, pair->volume->name);
-    string_list_unref(node->report);
-    node->report = report;
     if (!node->needs_update)
         g_ptr_array_add(self->nodes_to_update, node);
     node->needs_update = TRUE;
     sim_ticker_wake(self->reconciler);
+}
+
+gboolean
+adc_report(AttachDetachController *self, AttachPair *pair, gboolean attached)
+{
+    AttachNode *node = pair->node;
+
+    if (pair->state == ADC_DETACHED ||
+        string_list_has(node->report, pair->volume->name) == attached)
+        return FALSE;
+    StringList *report = attached ? string_list_with(node->report, pair->volume->name)
+                                  : string_list_without(node->report, pair->volume->name);
+    string_list_unref(node->report);
+    node->report = report;
+    node->has_report = TRUE;
+    node_is_outdated(self, node);
+    return TRUE;
+}
+
+gboolean
+adc_report_again(AttachDetachController *self, AttachNode *node)
+{
+    if (node->has_report)
+        node_is_outdated(self, node);
+    return node->has_report;
+}
+
+gboolean
+adc_begin_report(AttachDetachController *self, AttachNode *node)
+{
+    gboolean was_needed = node->needs_update;
+
+    node->needs_update = FALSE;
+    g_ptr_array_remove(self->nodes_to_update, node);
+    return was_needed;
+}
+
+SimTime
+adc_request_detach(AttachDetachController *self, AttachPair *pair)
+{
+    if (pair->state == ADC_DETACHED)
+        return -1;
+    if (pair->detach_requested_at == TIME_UNSET)
+        pair->detach_requested_at = sim_now(self->base.sim);
+    return sim_now(self->base.sim) - pair->detach_requested_at;
+}
+
+void
+adc_reset_detach_request(AttachPair *pair)
+{
+    pair->detach_requested_at = TIME_UNSET;
 }
 
 void

@@ -26,11 +26,10 @@ typedef struct {
     gboolean multi_attach_reported;
     /* Actual. */
     AttachState state;
-    SimTime detach_requested_at; /* 0: not */
+    SimTime detach_requested_at; /* TIME_UNSET: not */
     gboolean is_queued;          /* the next pass looks at it */
     SimCauseId queued_by;        /* for the log of causes */
-    /* The operation under way. */
-    const char *operation; /* its name; NULL: none */
+    OperationKey operation;      /* of the one under way; volume NULL: none */
     GPtrArray *told;  /* of Object (owned): the pods that hear of an attach (ADC-56); NULL: none */
     SimEventId timer; /* puts it before a later pass */
 } AttachPair;
@@ -42,7 +41,10 @@ struct AttachVolume {
     const ObjectKey
         *spec; /* the PersistentVolume; NULL: known from a node's status only (ADC-26) */
     gboolean is_exclusive; /* one node at a time (ADC-53) */
-    GPtrArray *pairs;      /* of AttachPair */
+    /* Actual state has the spec, too: not of what only nodes tell of (ADC-29). */
+    gboolean has_spec;
+    const char *device_path; /* interned; of CSI volumes "" (ADC-60); NULL: attached nowhere */
+    GPtrArray *pairs;        /* of AttachPair */
 };
 
 struct AttachNode {
@@ -50,19 +52,35 @@ struct AttachNode {
     gboolean is_managed;   /* ADC-9; stays */
     StringList *in_use;    /* ADC-22 */
     StringList *report;    /* volumesAttached as it should be */
-    gboolean needs_update; /* ... and is not yet */
+    gboolean has_report;   /* something was attached here once */
+    gboolean needs_update; /* the Node does not say so yet */
     GPtrArray *pairs;      /* of AttachPair */
     void *controller;      /* whose event it is: */
     SimEventId report_due; /* the kubelet's next report of its node; 0: nobody waits for it */
     uint64_t n_reports;    /* the n of their draws */
 };
 
+/* Why a volume may go (ADC-43, ADC-46). */
+typedef enum {
+    DETACH_IF_SAFE, /* the node does not use it, and is asked once more */
+    DETACH_TIMED_OUT,
+    DETACH_OUT_OF_SERVICE,
+    N_DETACH_REASONS,
+} DetachReason;
+
 /* A pass under way. */
 typedef struct {
-    /* Whose node is being told that it goes: so far is the detach loop; NULL: at its start. */
-    AttachPair *pair;
-    gboolean verify;  /* ... and whether the node is asked before the detach (ADC-46) */
+    AttachPair *pair;    /* so far is the detach loop; NULL: at its start */
+    DetachReason reason; /* why it may go, while its node is told */
 } AttachPass;
+
+/* When what is attached is compared with the VolumeAttachments: ADC-50. */
+typedef struct {
+    SimTime last; /* began then; passes that were skipped since are not counted yet */
+    SimTime pass_ended_at; /* the last one's; the grid of those that are skipped begins there */
+    gboolean is_due; /* some VolumeAttachment may not agree: else a look changes nothing */
+    SimEventId timer;
+} AttachVerification;
 
 /* A node that the pass tells at its end, and the plan's step that does (ADC-51). */
 typedef struct {
@@ -81,6 +99,7 @@ typedef struct {
     SimTime started_at, listed_at; /* the populator: its first pass, its last listing of all pods */
     GHashTable *unresolved; /* set of ObjectKey: pods with a volume that could not be looked up */
     GPtrArray *stale;       /* of ObjectKey: pods that went when that was so */
+    gboolean must_drop_unattachable; /* a driver does without attaching from now on (ADC-36.2) */
     GHashTable *volumes_by_name;     /* interned name -> AttachVolume */
     GHashTable *nodes_by_name;       /* interned name -> AttachNode */
     GHashTable *pairs_by_attachment; /* ObjectKey -> AttachPair */
@@ -90,6 +109,8 @@ typedef struct {
     GPtrArray *looking_at;           /* the same of the pass under way; NULL: none */
     AttachPass pass;
     GArray *reports; /* of NodeReport: of the pass */
+    AttachVerification verification;
+    uint64_t n_detaches[N_DETACH_REASONS]; /* begun; ADC-48 counts the forced ones */
 } AttachDetachController;
 
 static inline gboolean
@@ -102,15 +123,24 @@ void adc_state_init(AttachDetachController *self);
 void adc_state_clear(AttachDetachController *self);
 AttachNode *adc_node(AttachDetachController *self, const char *name); /* made if it is new */
 AttachNode *adc_find_node(const AttachDetachController *self, const char *name);
+/* Walks over all nodes in the order of their keys. @slot: 0 at first. Returns: NULL: the end */
+AttachNode *adc_next_node(const AttachDetachController *self, uint32_t *slot);
 AttachVolume *adc_volume(AttachDetachController *self, const char *driver, const char *handle);
-AttachVolume *adc_volume_by_name(AttachDetachController *self,
-                                 const char *unique_name); /* NULL: not a CSI volume's */
+/* Returns: NULL: not a CSI volume's name */
+AttachVolume *adc_volume_by_name(AttachDetachController *self, const char *unique_name);
+/* Of any plugin; made if it is new. All names interned. */
+AttachVolume *adc_volume_named(AttachDetachController *self,
+                               const char *name,
+                               const char *driver,
+                               const char *handle);
 AttachPair *adc_pair(AttachDetachController *self, AttachVolume *volume, AttachNode *node);
 AttachPair *adc_find_pair(const AttachVolume *volume, const AttachNode *node);
 /* The key of its VolumeAttachment (ADC-59). */
 ObjectKey *adc_attachment_key(AttachDetachController *self, AttachPair *pair);
-/* What its next operation is called (OP-3): an exclusive volume has one at a time in the whole cluster. */
-const char *adc_operation_name(const AttachDetachController *self, const AttachPair *pair);
+/* OP-3: an exclusive volume has one operation at a time in the whole cluster. A detach knows only the spec in actual state; without
+ * one the volume counts as shared (ADC-53). */
+OperationKey adc_attach_key(const AttachPair *pair);
+OperationKey adc_detach_key(const AttachPair *pair);
 gboolean adc_is_in_use(const AttachPair *pair);
 /* The operation under way; NULL: none */
 Plan *adc_plan(const AttachDetachController *self, const AttachPair *pair);
@@ -118,20 +148,41 @@ Plan *adc_plan(const AttachDetachController *self, const AttachPair *pair);
 unsigned attach_pairs_from(const GPtrArray *pairs, uint64_t serial);
 /* Puts all pairs behind those that the next pass looks at: as a loop that never sleeps. */
 void adc_queue_all(AttachDetachController *self);
-/* ADC-36.1: takes the pod from the first pair that has it. Returns: whether there was one */
-gboolean adc_delete_pod_somewhere(AttachDetachController *self, const ObjectKey *pod);
 
 /* The next pass looks at the pair; or one from @at on. */
 void adc_queue(AttachDetachController *self, AttachPair *pair);
 void adc_queue_at(AttachDetachController *self, AttachPair *pair, SimTime at);
 
-/* Desired state (ADC-11, ADC-12). */
-void adc_add_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *pod);
+/* ---- Desired state ---- */
+
+void adc_manage_node(AttachNode *node); /* ADC-9 */
+/* ADC-13. Returns: FALSE: it has volumes, so it stays managed */
+gboolean adc_delete_node(AttachNode *node);
+/* ADC-11. Returns: FALSE: the node is not managed; nothing is stored */
+gboolean adc_add_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *pod);
+/* ADC-12. Fine if it is not there. */
 void adc_delete_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *pod);
-/* Actual state (ADC-16 to ADC-22). */
-void adc_set_attached(AttachDetachController *self, AttachPair *pair, gboolean confirmed);
-void adc_set_detached(AttachDetachController *self, AttachPair *pair);
-void adc_report(AttachDetachController *self, AttachPair *pair, gboolean attached);
-void adc_set_in_use(AttachDetachController *self, AttachNode *node, const StringList *in_use);
+/* ADC-36.1: takes the pod from the first pair that has it. Returns: whether there was one */
+gboolean adc_delete_pod_somewhere(AttachDetachController *self, const ObjectKey *pod);
+
+/* ---- Actual state ---- */
+
+/* ADC-16, ADC-20: attached, or (@confirmed FALSE) perhaps. @has_spec: the caller knows the PersistentVolume. @device_path: interned */
+void adc_set_attached(AttachDetachController *self,
+                      AttachPair *pair,
+                      gboolean has_spec,
+                      const char *device_path,
+                      gboolean confirmed);
+void adc_set_detached(AttachDetachController *self, AttachPair *pair); /* ADC-21 */
+/* ADC-18, ADC-19. Returns: FALSE: it was (not) reported before, or nothing is attached */
+gboolean adc_report(AttachDetachController *self, AttachPair *pair, gboolean attached);
+/* The Node is to be told, though nothing has changed. Returns: FALSE: there was never anything to tell */
+gboolean adc_report_again(AttachDetachController *self, AttachNode *node);
+/* The Node is being told. Returns: FALSE: that was not needed */
+gboolean adc_begin_report(AttachDetachController *self, AttachNode *node);
+/* ADC-23. Returns: ns since the first request; -1: nothing is attached */
+SimTime adc_request_detach(AttachDetachController *self, AttachPair *pair);
+void adc_reset_detach_request(AttachPair *pair);
+void adc_set_in_use(AttachDetachController *self, AttachNode *node, const StringList *in_use); /* ADC-22 */
 /* Forgets the pair if nothing is left of it. */
 void adc_settle(AttachDetachController *self, AttachPair *pair);

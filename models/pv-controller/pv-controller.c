@@ -516,7 +516,8 @@ pv_plan_operation(
         .key = (ObjectKey *)object->key,
     };
 
-    plan_start_operation(plan, self->operations, pv_operation_name(self, what, object), &start);
+    plan_start_operation(plan, self->operations,
+                         (OperationKey){.volume = pv_operation_name(self, what, object)}, &start);
 }
 
 static void

@@ -268,10 +268,9 @@ pv_recycler_event(void *component, const Object *before, const Object *after)
     const ObjectKey *key =
         objects_find_key(self->base.objects, KIND_VOLUME, NULL, name + strlen(RECYCLER_PREFIX));
     const Volume *volume = pv_cache_volume(self->cache, key);
-    Plan *plan =
-        volume == NULL
-            ? NULL
-            : operations_plan(self->operations, pv_operation_name(self, "recycle-", &volume->meta));
+    OperationKey operation = {
+        .volume = volume == NULL ? NULL : pv_operation_name(self, "recycle-", &volume->meta)};
+    Plan *plan = operations_plan(self->operations, operation);
     if (plan != NULL)
         plan_wake(plan);
 }

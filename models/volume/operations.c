@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "operations.h"
 
-/* One that runs, or failed and is remembered. */
-typedef struct {
+#include <string.h>
+
+/* A record: of one that runs, or failed and is remembered (OP-1). */
+typedef struct Operation Operation;
+struct Operation {
+    Operation *next; /* of the same volume, in the order of becoming */
     Operations *owner;
-    SimMemory *memory;
-    const char *name;
+    OperationKey key;
     const char *kind; /* of the one that runs or failed; NULL: kinds are not told apart */
     Plan *plan;       /* NULL: none runs */
     SimTime backoff;  /* of the next failure; 0: none yet */
     SimTime failed_at;
     gboolean running;
     PlanStart start; /* the caller's */
-} Operation;
+};
 
 struct Operations {
     Component *component;
+    SimMemory *memory;
     SimTime initial, max;
-    GHashTable *table; /* interned name -> Operation */
+    GHashTable *table; /* interned volume (NULL: those without) -> its first Operation */
+    unsigned n_records;
 };
 
 static void
-operation_free(void *data)
+operations_free_list(void *data)
 {
-    Operation *operation = data;
-
-    sim_memory_give(operation->memory, operation, sizeof *operation);
+    for (Operation *operation = data, *next; operation != NULL; operation = next) {
+        next = operation->next;
+        sim_memory_give(operation->owner->memory, operation, sizeof *operation);
+    }
 }
 
 Operations *
@@ -34,9 +40,10 @@ operations_new(Component *component, SimTime initial, SimTime max)
     Operations *self = g_new0(Operations, 1);
 
     self->component = component;
+    self->memory = sim_memory(component->sim);
     self->initial = initial;
     self->max = max;
-    self->table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, operation_free);
+    self->table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, operations_free_list);
     return self;
 }
 
@@ -49,16 +56,48 @@ operations_free(Operations *self)
     g_free(self);
 }
 
-SimTime
-operations_backoff_until(const Operations *self, const char *name)
+unsigned
+operations_n_records(const Operations *self)
 {
-    const Operation *operation = g_hash_table_lookup(self->table, name);
+    return self->n_records;
+}
+
+static gboolean
+part_matches(const char *a, const char *b)
+{
+    return a == b || a == NULL || b == NULL;
+}
+
+/* OP-1: one that matches and runs, else the very same key, else the first that matches. */
+static Operation *
+find(const Operations *self, OperationKey key)
+{
+    Operation *found = NULL, *operation = NULL;
+
+    if (key.volume != NULL)
+        operation = g_hash_table_lookup(self->table, key.volume);
+    for (; operation != NULL; operation = operation->next) {
+        if (!part_matches(operation->key.pod, key.pod) ||
+            !part_matches(operation->key.node, key.node))
+            continue;
+        if (operation->running)
+            return operation;
+        if (found == NULL || (operation->key.pod == key.pod && operation->key.node == key.node))
+            found = operation;
+    }
+    return found;
+}
+
+SimTime
+operations_backoff_until(const Operations *self, OperationKey key)
+{
+    const Operation *operation = find(self, key);
 
     return operation == NULL || operation->backoff == 0 ? 0
                                                         : operation->failed_at + operation->backoff;
 }
 
-/* Still refused at the very end of the back-off (PVC-12). */
+/* Still refused at the very end of the back-off (OP-5, PVC-12). */
 static gboolean
 is_in_backoff(const Operation *operation)
 {
@@ -67,11 +106,9 @@ is_in_backoff(const Operation *operation)
     return operation->backoff > 0 && now - operation->failed_at <= operation->backoff;
 }
 
-OperationAnswer
-operations_may_start(const Operations *self, const char *name, const char *kind)
+static OperationAnswer
+answer_of(const Operation *operation, const char *kind)
 {
-    const Operation *operation = g_hash_table_lookup(self->table, name);
-
     if (operation == NULL)
         return OPERATION_STARTED;
     if (operation->running)
@@ -80,20 +117,80 @@ operations_may_start(const Operations *self, const char *name, const char *kind)
                                                                : OPERATION_STARTED;
 }
 
-gboolean
-operations_is_running(const Operations *self, const char *name)
+OperationAnswer
+operations_may_start(const Operations *self, OperationKey key, const char *kind)
 {
-    return operations_may_start(self, name, NULL) == OPERATION_RUNNING;
+    return answer_of(find(self, key), kind);
+}
+
+gboolean
+operations_is_running(const Operations *self, OperationKey key)
+{
+    const Operation *operation = find(self, key);
+
+    return operation != NULL && operation->running;
 }
 
 Plan *
-operations_plan(const Operations *self, const char *name)
+operations_plan(const Operations *self, OperationKey key)
 {
-    const Operation *operation = g_hash_table_lookup(self->table, name);
+    const Operation *operation = find(self, key);
 
     return operation == NULL ? NULL : operation->plan;
 }
 
+/* ---- Records ---- */
+
+static Operation *
+add_record(Operations *self, OperationKey key)
+{
+    Operation *operation = sim_memory_new_struct(self->memory, Operation);
+    Operation *last = g_hash_table_lookup(self->table, key.volume);
+
+    *operation = (Operation){.owner = self, .key = key};
+    self->n_records++;
+    while (last != NULL && last->next != NULL)
+        last = last->next;
+    if (last != NULL)
+        last->next = operation;
+    else
+        g_hash_table_insert(self->table, (void *)key.volume, operation);
+    return operation;
+}
+
+static void
+remove_record(Operation *operation)
+{
+    Operations *self = operation->owner;
+    const char *volume = operation->key.volume;
+    Operation *at = g_hash_table_lookup(self->table, volume);
+
+    self->n_records--;
+    if (at == operation) {
+        g_hash_table_steal(self->table, volume);
+        if (operation->next != NULL)
+            g_hash_table_insert(self->table, (void *)volume, operation->next);
+    } else {
+        while (at->next != operation)
+            at = at->next;
+        at->next = operation->next;
+    }
+    sim_memory_give(self->memory, operation, sizeof *operation);
+}
+
+/* OP-2, on a record that does not run: another kind takes over one whose back-off runs, and forgets it. One whose back-off is over
+ * keeps its old kind and its back-off, whoever comes. */
+static void
+take_over(Operation *operation, OperationKey key, const char *kind)
+{
+    operation->key = key;
+    if (operation->kind == kind || (operation->backoff > 0 && !is_in_backoff(operation)))
+        return;
+    operation->kind = kind;
+    operation->backoff = 0;
+}
+
+/* OP-5. */
 static void
 operation_over(Operation *operation, PlanEnd end)
 {
@@ -102,7 +199,7 @@ operation_over(Operation *operation, PlanEnd end)
     operation->running = FALSE;
     operation->plan = NULL;
     if (end == PLAN_DONE || self->initial == 0) {
-        g_hash_table_remove(self->table, operation->name);
+        remove_record(operation);
         return;
     }
     operation->failed_at = sim_now(self->component->sim);
@@ -123,28 +220,19 @@ operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
 }
 
 OperationAnswer
-operations_start(Operations *self, const char *name, const PlanStart *start)
+operations_start(Operations *self, OperationKey key, const PlanStart *start)
 {
-    OperationAnswer answer = operations_may_start(self, name, start->kind);
+    Operation *operation = find(self, key);
+    OperationAnswer answer = answer_of(operation, start->kind);
 
     if (answer != OPERATION_STARTED) {
         if (start->free_operation != NULL)
             start->free_operation(start->operation);
         return answer;
     }
-
-    Operation *operation = g_hash_table_lookup(self->table, name);
-    if (operation == NULL) {
-        SimMemory *memory = sim_memory(self->component->sim);
-        operation = sim_memory_new_struct(memory, Operation);
-        *operation = (Operation){.owner = self, .memory = memory, .name = name};
-        g_hash_table_insert(self->table, (void *)name, operation);
-    }
-    if (operation->kind != start->kind && (operation->backoff == 0 || is_in_backoff(operation))) {
-        operation->kind =
-            start->kind; /* OP-2: one whose back-off is over keeps its old name and its back-off */
-        operation->backoff = 0;
-    }
+    if (operation == NULL)
+        operation = add_record(self, key);
+    take_over(operation, key, start->kind);
     PlanStart ours = *start;
     operation->start = *start;
     operation->running = TRUE;
@@ -154,4 +242,47 @@ operations_start(Operations *self, const char *name, const PlanStart *start)
     if (plan != NULL)
         operation->plan = plan;
     return answer;
+}
+
+/* ---- What an event says ---- */
+
+/* Go's Sprintf() with a format and nothing to put in: @text stands behind a '%'. Returns: behind what belongs to the directive */
+static const char *
+format_directive(GString *out, const char *text)
+{
+    const char *at = text + strspn(text, "+-# 0");
+
+    at += strspn(at, "0123456789");
+    if (*at == '.')
+        at += 1 + strspn(at + 1, "0123456789");
+    if (*at == '\0') {
+        g_string_append(out, "%!(NOVERB)");
+        return at;
+    }
+    if (*at == '%') {
+        g_string_append_c(out, '%');
+        return at + 1;
+    }
+    const char *next = g_utf8_validate(at, -1, NULL) ? g_utf8_next_char(at) : at + 1;
+    g_string_append(out, "%!");
+    g_string_append_len(out, at, next - at);
+    g_string_append(out, "(MISSING)");
+    return next;
+}
+
+/* OP-10. */
+const char *
+operation_event_message(Strings *strings, const char *text)
+{
+    const char *percent = strchr(text, '%');
+
+    if (percent == NULL)
+        return text;
+    g_autoptr(GString) out = g_string_new(NULL);
+    for (; percent != NULL; percent = strchr(text, '%')) {
+        g_string_append_len(out, text, percent - text);
+        text = format_directive(out, percent + 1);
+    }
+    g_string_append(out, text);
+    return strings_intern(strings, out->str);
 }

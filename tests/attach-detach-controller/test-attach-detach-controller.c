@@ -560,19 +560,25 @@ in_use_at_start(StorageWorld *world)
     go_on(world, SIM_MINUTE);
 }
 
+static void
+import_attachment(StorageWorld *world, const char *name, const char *node, gboolean attached)
+{
+    Attachment *stored = ATTACHMENT(object_new(attachment(world, name)));
+
+    stored->attacher = word(world, DRIVER);
+    stored->node_name = word(world, node);
+    stored->volume_name = word(world, "v");
+    stored->attached = attached;
+    storage_world_import(world, stored);
+}
+
 /* ADC-27: a VolumeAttachment that no node tells of. */
 static void
 attachment_at_start(StorageWorld *world)
 {
-    Attachment *stored = ATTACHMENT(object_new(attachment(world, VA_1)));
-
     create_node(world, "node-1", NULL, NULL);
     create_bound(world, ACCESS_RWO);
-    stored->attacher = word(world, DRIVER);
-    stored->node_name = word(world, "node-1");
-    stored->volume_name = word(world, "v");
-    stored->attached = TRUE;
-    storage_world_import(world, stored);
+    import_attachment(world, VA_1, "node-1", TRUE);
     storage_world_start(world);
     go_on(world, SIM_SECOND);
     assert_string_equal(storage_world_log(world),
@@ -587,9 +593,10 @@ running_at_start(StorageWorld *world)
 {
     create_node(world, "node-1", UNIQUE("vol-1"), UNIQUE("vol-1"));
     create_bound(world, ACCESS_RWO);
+    import_attachment(world, VA_1, "node-1", TRUE);
     create_pod(world, "a", "node-1");
     storage_world_start(world);
-    go_on(world, SIM_MINUTE);
+    go_on(world, 5 * SIM_MINUTE);
 }
 
 static const Story stories[] = {

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/kube-controller-manager.h"
+#include "state.h"
+
+/* What the controller's parts share. Loops and handlers call each other only through the state of the world. */
+
+#define RECONCILE_PERIOD (100 * SIM_MS)  /* ADC-1 */
+#define POPULATE_PERIOD (1 * SIM_MINUTE) /* ADC-1 */
+#define LIST_PERIOD (3 * SIM_MINUTE)     /* ADC-1: the populator lists all pods no more often */
+
+#define CSI_DEVICE_PATH "" /* ADC-60: what the attacher of CSI volumes returns */
+
+/* The private changes that plans make. In all of them @pointer is the AttachPair or AttachNode. */
+typedef enum {
+    CHANGE_REQUEST_DETACH,    /* ADC-42 */
+    CHANGE_RESET_REQUEST,     /* ADC-49.2 */
+    CHANGE_UNREPORT,          /* ADC-45 */
+    CHANGE_REPORT_AGAIN,      /* ADC-45, ADC-47 */
+    CHANGE_NODE_UPDATED,      /* ADC-51: the flag goes before the patch */
+    CHANGE_REPORTED,          /* ... which is step @number */
+    CHANGE_NODE_OUTDATED,     /* ADC-52: ... and comes again when it failed */
+    CHANGE_MULTI_ATTACH_TOLD, /* ADC-55 */
+    CHANGE_LOOKED_AT,         /* the detach loop is so far */
+    CHANGE_TELL_NODE,         /* ... and waits: @number: a DetachReason */
+    CHANGE_DETACHING,         /* ADC-48: @number: a DetachReason */
+    CHANGE_ADD_POD,           /* ADC-35: @object */
+    CHANGE_OPERATION,         /* starts: @number: whether it is a detach */
+    CHANGE_TELL,              /* ADC-56: @object: a pod that hears how the attach ends */
+    CHANGE_RETRY_AT,          /* @number: SimTime */
+    CHANGE_VERIFIED,          /* ADC-50: of what is next to be checked; @number: whether it is attached */
+    CHANGE_NOT_ATTACHED,      /* ADC-50: @pointer: the AttachCheck */
+} AttachDetachChange;
+
+/* ---- populator.c: desired state, and what is known at the start ---- */
+
+/* ADC-33. Returns: the PersistentVolume that the pod's volume stands for; NULL: not known (yet) */
+const Volume *
+adc_look_up_pod_volume(const AttachDetachController *self, const Pod *pod, const PodVolume *pod_volume);
+gboolean adc_is_attachable(const AttachDetachController *self, const Volume *volume); /* ADC-34 */
+/* The PersistentVolume of that key as the cache has it; @key NULL or not there: NULL */
+const Volume *adc_find_volume_spec(const AttachDetachController *self, const ObjectKey *key);
+void adc_add_pod_volumes(AttachDetachController *self, const Pod *pod); /* ADC-32 */
+void adc_populate_actual_state(AttachDetachController *self);           /* ADC-26, ADC-27 */
+void adc_populate_specs_of_pods(AttachDetachController *self);          /* ADC-28 */
+void adc_populator_start(AttachDetachController *self);
+/* Handlers (ADC-7), and the claims' worker (ADC-35). */
+void adc_pod_changed(void *self, const Object *before, const Object *after);
+void adc_node_changed(void *self, const Object *before, const Object *after);
+void adc_claim_changed(void *self, const Object *before, const Object *after);
+void adc_csi_driver_changed(void *self, const Object *before, const Object *after);
+void adc_decide_claim(const void *self, Plan *plan);
+
+/* ---- reconciler.c: passes ---- */
+
+void adc_reconciler_start(AttachDetachController *self);
+gboolean node_is_out_of_service(const Node *node);
+/* ADC-54: tells each pod that waits for the pair. */
+void adc_plan_multi_attach_error(const AttachDetachController *self, Plan *plan, AttachPair *pair);
+
+/* ---- operations.c: attach and detach ---- */
+
+extern const char adc_attach_kind[], adc_detach_kind[]; /* their names (OP-2) */
+void adc_plan_attach_operation(const AttachDetachController *self, Plan *plan, AttachPair *pair);
+void adc_plan_detach_operation(const AttachDetachController *self,
+                           Plan *plan,
+                           AttachPair *pair,
+                           DetachReason reason);
+/* Which VolumeAttachment the cache has; NULL: none */
+const Attachment *adc_find_attachment(const AttachDetachController *self, const AttachPair *pair);
+void adc_attachment_changed(void *self, const Object *before, const Object *after);
+
+/* ---- node-status.c ---- */
+
+/* ADC-45: the node is told that the volume goes. */
+void adc_plan_volume_leaves(const AttachDetachController *self, Plan *plan, const AttachPair *pair);
+/* ADC-51: all nodes that do not know are told. The last steps of a pass. */
+void adc_plan_reports(const AttachDetachController *self, Plan *plan);
+
+/* ---- verification.c: what is attached still is (ADC-50) ---- */
+
+void adc_verification_start(AttachDetachController *self);
+/* Some VolumeAttachment may not agree with actual state. */
+void adc_verification_is_due(AttachDetachController *self);
+void adc_verification_pass_begins(AttachDetachController *self);
+void adc_verification_pass_ended(AttachDetachController *self);
+/* ... and the ticker knows, too. */
+void adc_verification_pass_is_over(AttachDetachController *self);
+void adc_verification_apply(AttachDetachController *self, const PlanChange *change);

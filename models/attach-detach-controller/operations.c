@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller.h"
+
+#define ATTACH_TIMEOUT (2 * SIM_MINUTE)  /* ADC-3: csiTimeout; also of a detach */
+#define ATTACH_POLL_FIRST (500 * SIM_MS) /* ADC-3 */
+#define ATTACH_POLL_GROWTH 1050          /* ADC-3: 1.05 */
+#define ATTACH_POLL_JITTER 0.1           /* ADC-3 */
+#define ATTACH_POLL_CAP (7 * SIM_SECOND) /* ADC-3 */
+
+const char adc_attach_kind[] = "volume_attach", adc_detach_kind[] = "volume_detach";
+
+/* Attach and detach: operations that run beside the passes, and what they leave in actual state (ADC-56 to ADC-65). */
+
+/* ADC-56: to the pods that were waiting when the attach began, even if they have gone since. */
+static void
+plan_pod_events(
+    const AttachDetachController *self, Plan *plan, const char *type, const char *reason, const char *text)
+{
+    const AttachPair *pair = plan_operation(plan);
+    const char *message = operation_event_message(self->base.strings, text);
+
+    for (unsigned i = 0; pair->told != NULL && i < pair->told->len; i++)
+        plan_event(plan, pair->told->pdata[i], type, reason, "%s", message);
+}
+
+const Attachment *
+adc_find_attachment(const AttachDetachController *self, const AttachPair *pair)
+{
+    return ATTACHMENT(informer_get(self->attachments, pair->attachment));
+}
+
+/* ADC-60.2: what a look at the VolumeAttachment says. */
+static int
+is_attached(const void *data, const Plan *plan)
+{
+    const Attachment *attachment = adc_find_attachment(data, plan_operation(plan));
+
+    if (attachment == NULL)
+        return 0;
+    if (object_is_deleted(&attachment->meta))
+        return -1;
+    if (attachment->attached)
+        return 1;
+    return attachment->attach_error.message != NULL ? -1 : 0;
+}
+
+static const char *
+attach_failure(const AttachDetachController *self, Plan *plan, const AttachPair *pair)
+{
+    int step = plan_last_step(plan);
+    const Attachment *attachment = adc_find_attachment(self, pair);
+
+    if (plan_code(plan, step) == API_TIMEOUT)
+        return plan_internf(
+            plan, "timed out waiting for external-attacher of %s CSI driver to attach volume %s",
+            pair->volume->driver, pair->volume->handle);
+    if (plan_message(plan, step) != NULL) /* the POST failed */
+        return plan_message(plan, step);
+    if (attachment != NULL && object_is_deleted(&attachment->meta))
+        return "volume attachment is being deleted";
+    return attachment != NULL && attachment->attach_error.message != NULL
+               ? attachment->attach_error.message
+               : "";
+}
+
+/* ADC-56. */
+static void
+decide_attach_result(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const AttachPair *pair = plan_operation(plan);
+    const char *volume = pair->volume->spec->name;
+
+    plan_because(plan, "ADC-56");
+    ApiCode code = plan_code(plan, plan_last_step(plan));
+    if (code == API_OK) {
+        plan_pod_events(
+            self, plan, "Normal", "SuccessfulAttachVolume",
+            plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ", volume));
+        return;
+    }
+    const char *failure = attach_failure(self, plan, pair);
+    plan_pod_events(
+        self, plan, "Warning", "FailedAttachVolume",
+        plan_internf(plan, "AttachVolume.Attach failed for volume \"%s\" : %s", volume, failure));
+    plan_fail(plan, "%s", failure);
+}
+
+static Object *
+new_attachment(const AttachDetachController *self, const AttachPair *pair)
+{
+    (void)self;
+    Object *object = object_new(pair->attachment);
+    Attachment *attachment = ATTACHMENT(object);
+
+    attachment->attacher = pair->volume->driver;
+    attachment->node_name = pair->node->name;
+    attachment->volume_name = pair->volume->spec->name;
+    return object;
+}
+
+/* ADC-60. */
+static void
+decide_attach(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const AttachPair *pair = plan_operation(plan);
+
+    plan_because(plan, "ADC-60");
+    if (adc_find_attachment(self, pair) == NULL)
+        plan_create(plan, new_attachment(self, pair), PLAN_EXISTS_IS_FINE | PLAN_DECIDE);
+    plan_poll_growing(plan, ATTACH_POLL_FIRST, ATTACH_POLL_GROWTH, ATTACH_POLL_JITTER,
+                      ATTACH_POLL_CAP, ATTACH_TIMEOUT, is_attached, PLAN_DECIDE);
+    plan_then(plan, decide_attach_result);
+}
+
+/* ADC-61: gone, or why not. */
+static int
+is_detached(const void *data, const Plan *plan)
+{
+    const Attachment *attachment = adc_find_attachment(data, plan_operation(plan));
+
+    if (attachment == NULL)
+        return 1;
+    return attachment->detach_error.message != NULL ? -1 : 0;
+}
+
+static void
+decide_detach_result(const void *data, Plan *plan)
+{
+    const AttachPair *pair = plan_operation(plan);
+    int step = plan_last_step(plan);
+    const Attachment *attachment = adc_find_attachment(data, pair);
+
+    plan_because(plan, "ADC-61");
+    switch (plan_code(plan, step)) {
+    case API_OK:
+    case API_NOT_FOUND:
+        return;
+    case API_TIMEOUT:
+        plan_fail(
+            plan,
+            "timed out waiting for external-attacher of unknown CSI driver to detach volume %s",
+            pair->volume->handle);
+        return;
+    case API_FORBIDDEN:
+    case API_CONFLICT:
+    case API_EXISTS:
+    case API_INVALID:
+        break;
+    }
+    if (plan_message(plan, step) != NULL)
+        plan_fail(plan, "%s", plan_message(plan, step));
+    else
+        plan_fail(plan, "%s",
+                  attachment != NULL && attachment->detach_error.message != NULL
+                      ? attachment->detach_error.message
+                      : "");
+}
+
+static void
+decide_wait_for_detach(const void *data, Plan *plan)
+{
+    int step = plan_last_step(plan);
+
+    (void)data;
+    if (plan_code(plan, step) != API_OK) {
+        decide_detach_result(data, plan);
+        return;
+    }
+    plan_because(plan, "ADC-61");
+    plan_poll_growing(plan, ATTACH_POLL_FIRST, ATTACH_POLL_GROWTH, ATTACH_POLL_JITTER,
+                      ATTACH_POLL_CAP, ATTACH_TIMEOUT, is_detached, PLAN_DECIDE);
+    plan_then(plan, decide_detach_result);
+}
+
+static void
+plan_delete_attachment(Plan *plan)
+{
+    const AttachPair *pair = plan_operation(plan);
+
+    plan_because(plan, "ADC-61");
+    plan_delete(plan, pair->attachment, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
+    plan_then(plan, decide_wait_for_detach);
+}
+
+/* ADC-57.1: the node itself says whether it uses the volume. */
+static void
+decide_if_safe(const void *data, Plan *plan)
+{
+    const AttachPair *pair = plan_operation(plan);
+    int step = plan_last_step(plan);
+    const Node *node = (const Node *)plan_object(plan, step);
+
+    (void)data;
+    plan_because(plan, "ADC-57");
+    if (node == NULL && plan_code(plan, step) != API_NOT_FOUND)
+        plan_fail(plan, "%s", plan_message(plan, step));
+    else if (node != NULL && string_list_has(node->volumes_in_use, pair->volume->name))
+        plan_fail(plan, "volume is still in use by node, according to Node status");
+    else
+        plan_delete_attachment(plan);
+}
+
+static void
+decide_detach(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const AttachPair *pair = plan_operation(plan);
+
+    plan_because(plan, "ADC-57");
+    plan_get(plan, objects_key(self->base.objects, KIND_NODE, NULL, pair->node->name), PLAN_DECIDE);
+    plan_then(plan, decide_if_safe);
+}
+
+/* ADC-46 with verifySafeToDetach false. */
+static void
+decide_detach_unverified(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_delete_attachment(plan);
+}
+
+/* Actual state follows an operation's end (OP-7). */
+static void
+operation_ended(AttachDetachController *self, AttachPair *pair)
+{
+    OperationKey key = pair->operation;
+
+    pair->operation = (OperationKey){0};
+    g_clear_pointer(&pair->told, g_ptr_array_unref);
+    adc_queue(self, pair);
+    for (unsigned i = 0; i < pair->volume->pairs->len;
+         i++) /* the key is free, or in back-off, for all of them */
+        adc_queue(self, pair->volume->pairs->pdata[i]);
+    SimTime until = operations_backoff_until(self->operations, key);
+    if (until > 0)
+        adc_queue_at(self, pair, until + 1);
+}
+
+static void
+attach_ended(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    AttachDetachController *self = data;
+    AttachPair *pair = plan_operation(plan);
+
+    (void)message;
+    adc_set_attached(self, pair, TRUE, CSI_DEVICE_PATH, end == PLAN_DONE); /* ADC-56: else uncertain */
+    operation_ended(self, pair);
+}
+
+static void
+detach_ended(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    AttachDetachController *self = data;
+    AttachPair *pair = plan_operation(plan);
+
+    (void)message;
+    if (end == PLAN_DONE)
+        adc_set_detached(self, pair);
+    else
+        adc_set_attached(self, pair, pair->volume->has_spec, CSI_DEVICE_PATH, FALSE); /* ADC-57.3 */
+    operation_ended(self, pair);
+}
+
+/* ---- Starting them ---- */
+
+static void
+plan_operation_of(const AttachDetachController *self,
+                  Plan *plan,
+                  AttachPair *pair,
+                  OperationKey key,
+                  const PlanStart *start)
+{
+    const ObjectKey *about = pair->volume->spec != NULL ? pair->volume->spec : pair->attachment;
+    PlanStart ours = *start;
+
+    ours.component = (Component *)&self->base;
+    ours.key = (ObjectKey *)about;
+    ours.operation = pair;
+    plan_change(plan, &(PlanChange){.what = CHANGE_OPERATION,
+                                    .pointer = pair,
+                                    .number = start->kind == adc_detach_kind});
+    plan_start_operation(plan, self->operations, key, &ours);
+}
+
+void
+adc_plan_attach_operation(const AttachDetachController *self, Plan *plan, AttachPair *pair)
+{
+    for (unsigned i = 0; i < pair->pods->len; i++) {
+        const Object *pod = informer_get(self->pods, pair->pods->pdata[i]);
+        if (pod != NULL)
+            plan_change(plan, &(PlanChange){.what = CHANGE_TELL, .pointer = pair, .object = pod});
+    }
+    plan_operation_of(
+        self, plan, pair, adc_attach_key(pair),
+        &(PlanStart){.decide = decide_attach, .kind = adc_attach_kind, .done = attach_ended});
+}
+
+void
+adc_plan_detach_operation(const AttachDetachController *self,
+                      Plan *plan,
+                      AttachPair *pair,
+                      DetachReason reason)
+{
+    plan_because(plan, "ADC-46");
+    plan_operation_of(
+        self, plan, pair, adc_detach_key(pair),
+        &(PlanStart){.decide = reason == DETACH_IF_SAFE ? decide_detach : decide_detach_unverified,
+                     .kind = adc_detach_kind,
+                     .done = detach_ended});
+    plan_because(plan, "ADC-48");
+    plan_change(plan,
+                &(PlanChange){.what = CHANGE_DETACHING, .pointer = pair, .number = (int)reason});
+}
+
+/* ---- What the cache hears ---- */
+
+void
+adc_attachment_changed(void *data, const Object *before, const Object *after)
+{
+    AttachDetachController *self = data;
+    const ObjectKey *key = (after != NULL ? after : before)->key;
+    AttachPair *pair = g_hash_table_lookup(self->pairs_by_attachment, key);
+    Plan *plan = pair == NULL ? NULL : adc_plan(self, pair);
+
+    if (plan != NULL)
+        plan_wake(plan);
+    if (pair != NULL && pair->state == ADC_ATTACHED &&
+        (after == NULL || !((const Attachment *)after)->attached))
+        adc_verification_is_due(self);
+}

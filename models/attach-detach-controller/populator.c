@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller.h"
+
+#include "sim/random.h"
+
+/* Desired state: what pods, nodes, claims and drivers say (ADC-30 to ADC-37), the loop that finds what their events missed, and
+ * what is known of actual state at the start. */
+
+#define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach"
+
+/* ADC-33. */
+const Volume *
+adc_look_up_pod_volume(const AttachDetachController *self, const Pod *pod, const PodVolume *pod_volume)
+{
+    const Claim *claim =
+        CLAIM_CONST(informer_get(self->claims, pod_claim_key(self->base.objects, pod, pod_volume)));
+    if (claim == NULL || claim->phase != CLAIM_BOUND || claim_volume_name(claim)[0] == '\0')
+        return NULL;
+    if (pod_volume->ephemeral && !object_is_controlled_by(&claim->meta, &pod->meta))
+        return NULL;
+
+    ObjectKey *key = objects_key(self->base.objects, KIND_VOLUME, NULL, claim->volume_name);
+    const Volume *volume = VOLUME_CONST(informer_get(self->volumes, key));
+    return volume != NULL && object_uid_equal(volume->claim_ref.uid, claim->meta.uid) ? volume
+                                                                                      : NULL;
+}
+
+/* ADC-34. */
+gboolean
+adc_is_attachable(const AttachDetachController *self, const Volume *volume)
+{
+    if (volume->source == NULL || volume->source->driver == NULL)
+        return FALSE;
+    ObjectKey *key = objects_key(self->base.objects, KIND_CSI_DRIVER, NULL, volume->source->driver);
+    const CsiDriverObject *driver = CSI_DRIVER_OBJECT(informer_get(self->csi_drivers, key));
+
+    return driver == NULL || driver->attach_required;
+}
+
+/* ADC-53. */
+static gboolean
+is_exclusive(const Volume *volume)
+{
+    return volume->access_modes != 0 && (volume->access_modes & (ACCESS_RWX | ACCESS_ROX)) == 0;
+}
+
+static void
+set_spec(AttachVolume *volume, const Volume *spec)
+{
+    volume->spec = spec->meta.key;
+    volume->is_exclusive = is_exclusive(spec);
+}
+
+const Volume *
+adc_find_volume_spec(const AttachDetachController *self, const ObjectKey *key)
+{
+    return key == NULL ? NULL : VOLUME_CONST(informer_get(self->volumes, key));
+}
+
+static void
+process_pod_volume(AttachDetachController *self,
+                   AttachNode *node,
+                   const Pod *pod,
+                   const Volume *spec,
+                   gboolean add)
+{
+    AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
+    AttachPair *pair = adc_pair(self, volume, node);
+
+    if (volume->spec == NULL)
+        set_spec(volume, spec);
+    if (add)
+        adc_add_pod(self, pair, pod->meta.key);
+    else
+        adc_delete_pod(self, pair, pod->meta.key);
+    adc_settle(self, pair);
+}
+
+/* ADC-32. A volume that cannot be looked up is passed over; the next event of the pod or the populator tries again. */
+static void
+process_pod_volumes(AttachDetachController *self, const Pod *pod, gboolean add)
+{
+    AttachNode *node = pod->node_name == NULL ? NULL : adc_find_node(self, pod->node_name);
+    gboolean is_resolved = TRUE;
+
+    if (pod->volumes == NULL || pod->node_name == NULL)
+        return;
+    for (unsigned i = 0; node != NULL && node->is_managed && i < pod->volumes->n_items; i++) {
+        const Volume *spec = adc_look_up_pod_volume(self, pod, &pod->volumes->items[i]);
+        if (spec == NULL)
+            is_resolved = FALSE;
+        else if (adc_is_attachable(self, spec))
+            process_pod_volume(self, node, pod, spec, add);
+    }
+    if (add && (!is_resolved || node == NULL || !node->is_managed)) {
+        g_hash_table_add(self->unresolved, (void *)pod->meta.key);
+        sim_ticker_wake(self->populator);
+        return;
+    }
+    g_hash_table_remove(self->unresolved, pod->meta.key);
+    if (!is_resolved && !g_ptr_array_find(self->stale, pod->meta.key, NULL)) {
+        g_ptr_array_add(self->stale, (void *)pod->meta.key);
+        sim_ticker_wake(self->populator);
+    }
+}
+
+/* ADC-31: over, or being deleted with no container running. A kubelet that has stopped a pod's containers says so by a
+ * terminal phase, or by taking ContainersReady back. */
+static gboolean
+is_terminated(const Pod *pod)
+{
+    return pod_is_terminal(pod) || (object_is_deleted(&pod->meta) && pod->phase == POD_PENDING &&
+                                    pod->containers_ready.status != CONDITION_TRUE);
+}
+
+/* ADC-30. */
+void
+adc_pod_changed(void *data, const Object *before, const Object *after)
+{
+    AttachDetachController *self = data;
+
+    if (after == NULL) {
+        process_pod_volumes(self, POD_CONST(before), FALSE);
+        return;
+    }
+    const Pod *pod = POD_CONST(after);
+    if (pod->node_name == NULL || pod->volumes == NULL)
+        return;
+    /* Nothing that ADC-30 reads has changed: it would add what is there, or delete what is gone. */
+    if (before != NULL && POD_CONST(before)->node_name == pod->node_name &&
+        is_terminated(POD_CONST(before)) == is_terminated(pod) &&
+        !g_hash_table_contains(self->unresolved, pod->meta.key))
+        return;
+    process_pod_volumes(self, pod, !is_terminated(pod));
+}
+
+static void
+queue_unwanted(AttachDetachController *self, AttachNode *node)
+{
+    for (unsigned i = 0; i < node->pairs->len; i++)
+        if (!attach_pair_is_wanted(node->pairs->pdata[i]))
+            adc_queue(self, node->pairs->pdata[i]);
+}
+
+/* ADC-9, ADC-26, ADC-37. */
+void
+adc_node_changed(void *data, const Object *before, const Object *after)
+{
+    AttachDetachController *self = data;
+    const Node *last = (const Node *)(after != NULL ? after : before);
+    AttachNode *node = adc_node(self, object_name(&last->meta));
+
+    if (after != NULL && object_annotation(after, ANNOTATION_MANAGED) != NULL)
+        adc_manage_node(node);
+    if (after == NULL)
+        adc_delete_node(node);
+    adc_set_in_use(self, node, last->volumes_in_use);
+    if (after != NULL && before == NULL) /* re-created: told again */
+        adc_report_again(self, node);
+    if (before != NULL && after != NULL &&
+        ((const Node *)before)->ready.status == last->ready.status &&
+        node_is_out_of_service((const Node *)before) == node_is_out_of_service(last))
+        return;
+    queue_unwanted(self, node); /* a node that turns unhealthy may be forced (ADC-43) */
+}
+
+static gboolean
+has_volume_of(const AttachDetachController *self, const Pod *pod, const ObjectKey *driver)
+{
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Volume *spec = adc_look_up_pod_volume(self, pod, &pod->volumes->items[i]);
+        if (spec != NULL && spec->source != NULL && spec->source->driver == driver->name)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* ADC-61b: a CSIDriver that changes its mind has been deleted and made anew. Who did without attaching needs it again: that shows
+ * with the next event of a pod, or when all are listed (ADC-36.3). */
+static void
+attaching_is_required_again(AttachDetachController *self, const ObjectKey *driver)
+{
+    InformerIter iter;
+    const Object *pod;
+
+    informer_iter_init(&iter, self->pods);
+    while ((pod = informer_iter_next(&iter)) != NULL)
+        if (POD_CONST(pod)->node_name != NULL && has_volume_of(self, POD_CONST(pod), driver))
+            g_hash_table_add(self->unresolved, (void *)pod->key);
+    sim_ticker_wake(self->populator);
+}
+
+static gboolean
+requires_attach(const Object *driver)
+{
+    return driver == NULL || ((const CsiDriverObject *)driver)->attach_required;
+}
+
+void
+adc_csi_driver_changed(void *data, const Object *before, const Object *after)
+{
+    AttachDetachController *self = data;
+
+    if (requires_attach(before) && !requires_attach(after)) {
+        self->must_drop_unattachable = TRUE;
+        sim_ticker_wake(self->populator);
+    } else if (!requires_attach(before) && requires_attach(after)) {
+        attaching_is_required_again(self, before->key);
+        adc_verification_is_due(self);
+    }
+}
+
+/* ADC-35. A claim that is not bound would be looked at in vain. */
+void
+adc_claim_changed(void *data, const Object *before, const Object *after)
+{
+    AttachDetachController *self = data;
+
+    if (after == NULL || CLAIM_CONST(after)->phase != CLAIM_BOUND ||
+        claim_volume_name(CLAIM_CONST(after))[0] == '\0')
+        return;
+    if (before != NULL && before != after && CLAIM_CONST(before)->phase == CLAIM_BOUND &&
+        object_is_deleted(before) == object_is_deleted(after) &&
+        before->finalizers != after->finalizers)
+        return; /* the pods of a bound claim are known; only its metadata changed */
+    workers_add(self->claim_queue, after->key);
+}
+
+void
+adc_decide_claim(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const Claim *claim = CLAIM_CONST(informer_get(self->claims, plan_key(plan)));
+    unsigned n_pods;
+
+    plan_because(plan, "ADC-35");
+    if (claim == NULL || claim->phase != CLAIM_BOUND || claim_volume_name(claim)[0] == '\0')
+        return;
+    const Object *const *pods = informer_index_get(self->pods_by_claim, plan_key(plan), &n_pods);
+    for (unsigned i = 0; i < n_pods; i++)
+        if (POD_CONST(pods[i])->node_name != NULL && !is_terminated(POD_CONST(pods[i])))
+            plan_change(plan, &(PlanChange){.what = CHANGE_ADD_POD, .object = pods[i]});
+}
+
+/* ---- The populator (ADC-36) ---- */
+
+/* Of a pod that went unseen one volume leaves in each pass. */
+static void
+drop_stale_pods(AttachDetachController *self)
+{
+    for (unsigned i = 0; i < self->stale->len;) {
+        const ObjectKey *key = self->stale->pdata[i];
+        const Pod *pod = POD_CONST(informer_get(self->pods, key));
+        if ((pod == NULL || is_terminated(pod)) && adc_delete_pod_somewhere(self, key))
+            i++;
+        else
+            g_ptr_array_remove_index(self->stale, i);
+    }
+}
+
+/* All pods are listed, but only these can have volumes that nobody knows of. */
+static void
+add_unresolved_pods(AttachDetachController *self)
+{
+    for (uint32_t slot = 0; slot < objects_n_keys(self->base.objects, KIND_POD); slot++) {
+        const ObjectKey *key = objects_key_at(self->base.objects, KIND_POD, slot);
+        const Pod *pod = POD_CONST(informer_get(self->pods, key));
+        if (!g_hash_table_contains(self->unresolved, key))
+            continue;
+        if (pod == NULL)
+            g_hash_table_remove(self->unresolved, key);
+        else if (!is_terminated(pod))
+            process_pod_volumes(self, pod, TRUE);
+    }
+}
+
+/* ADC-36.2. Their volumes are detached all the same (ADC-63). */
+static void
+drop_unattachable(AttachDetachController *self)
+{
+    AttachNode *node;
+
+    for (uint32_t slot = 0; (node = adc_next_node(self, &slot)) != NULL;)
+        for (unsigned i = 0; i < node->pairs->len; i++) {
+            AttachPair *pair = node->pairs->pdata[i];
+            const Volume *spec = adc_find_volume_spec(self, pair->volume->spec);
+            while (spec != NULL && !adc_is_attachable(self, spec) && attach_pair_is_wanted(pair))
+                adc_delete_pod(self, pair, pair->pods->pdata[0]);
+        }
+    self->must_drop_unattachable = FALSE;
+}
+
+/* Returns: whether another pass may find something to do */
+static gboolean
+populate(void *data)
+{
+    AttachDetachController *self = data;
+    SimTime now = sim_now(self->base.sim);
+
+    drop_stale_pods(self);
+    if (self->must_drop_unattachable)
+        drop_unattachable(self);
+    SimTime periods = (now - self->started_at) / LIST_PERIOD;
+    if (g_hash_table_size(self->unresolved) > 0 &&
+        self->started_at + periods * LIST_PERIOD > self->listed_at) {
+        self->listed_at = now;
+        add_unresolved_pods(self);
+    }
+    return self->stale->len > 0 || g_hash_table_size(self->unresolved) > 0;
+}
+
+void
+adc_add_pod_volumes(AttachDetachController *self, const Pod *pod)
+{
+    process_pod_volumes(self, pod, TRUE);
+}
+
+/* The loop runs already as a run begins (TIM-40). */
+void
+adc_populator_start(AttachDetachController *self)
+{
+    Sim *sim = self->base.sim;
+    SimStream phases = sim_stream(sim, "attach-detach-controller/phase");
+    SimTime age =
+        self->base.started_late ? 0 : (SimTime)sim_random_below(phases, 1, 0, LIST_PERIOD);
+
+    self->started_at = sim_now(sim) - age;
+    self->listed_at = sim_now(sim);
+    self->populator = sim_ticker_new(sim, &(SimTickerOptions){
+                                              .name = "attach-detach populator",
+                                              .kind = SIM_TICKER_SLIDING,
+                                              .period = POPULATE_PERIOD,
+                                              .phase = POPULATE_PERIOD - age % POPULATE_PERIOD,
+                                              .order = self->base.order + 1,
+                                              .wait = WAIT_POLL,
+                                              .pass = populate,
+                                              .self = self,
+                                          });
+}
+
+/* ---- What is attached as the controller starts ---- */
+
+/* ADC-26: nobody tells which PersistentVolumes these are. */
+static void
+populate_node(AttachDetachController *self, const Node *object)
+{
+    const StringList *attached = object->volumes_attached;
+    AttachNode *node = adc_node(self, object_name(&object->meta));
+
+    for (unsigned i = 0; attached != NULL && i < attached->n_items; i++) {
+        AttachVolume *volume = adc_volume_by_name(self, attached->items[i]);
+        if (volume != NULL)
+            adc_set_attached(self, adc_pair(self, volume, node), FALSE, CSI_DEVICE_PATH, TRUE);
+    }
+    adc_set_in_use(self, node, object->volumes_in_use);
+}
+
+/* ADC-27: what nobody tells of is uncertain, whatever its VolumeAttachment says. */
+static void
+populate_attachment(AttachDetachController *self, const Attachment *attachment)
+{
+    const ObjectKey *key =
+        attachment->volume_name == NULL
+            ? NULL
+            : objects_find_key(self->base.objects, KIND_VOLUME, NULL, attachment->volume_name);
+    const Volume *spec = adc_find_volume_spec(self, key);
+
+    if (spec == NULL || !adc_is_attachable(self, spec))
+        return;
+    AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
+    AttachPair *pair = adc_pair(self, volume, adc_node(self, attachment->node_name));
+    adc_attachment_key(self, pair);
+    if (pair->state != ADC_DETACHED)
+        return;
+    set_spec(volume, spec);
+    adc_set_attached(self, pair, TRUE, CSI_DEVICE_PATH, FALSE);
+}
+
+/* Desired state has been told of all pods. */
+static void
+populate_specs(AttachDetachController *self, const Pod *pod)
+{
+    const AttachNode *node = adc_find_node(self, pod->node_name);
+
+    for (unsigned i = 0; node != NULL && pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Volume *spec = adc_look_up_pod_volume(self, pod, &pod->volumes->items[i]);
+        if (spec == NULL || !adc_is_attachable(self, spec))
+            continue;
+        AttachVolume *volume = adc_volume(self, spec->source->driver, spec->source->handle);
+        AttachPair *pair = adc_find_pair(volume, node);
+        if (pair == NULL || pair->state != ADC_ATTACHED)
+            continue;
+        set_spec(volume, spec);
+        volume->has_spec = TRUE;
+    }
+}
+
+void
+adc_populate_specs_of_pods(AttachDetachController *self)
+{
+    InformerIter iter;
+    const Object *pod;
+
+    informer_iter_init(&iter, self->pods);
+    while ((pod = informer_iter_next(&iter)) != NULL)
+        if (POD_CONST(pod)->node_name != NULL)
+            populate_specs(self, POD_CONST(pod));
+}
+
+void
+adc_populate_actual_state(AttachDetachController *self)
+{
+    InformerIter iter;
+    const Object *object;
+
+    informer_iter_init(&iter, self->nodes);
+    while ((object = informer_iter_next(&iter)) != NULL)
+        populate_node(self, (const Node *)object);
+    informer_iter_init(&iter, self->attachments);
+    while ((object = informer_iter_next(&iter)) != NULL)
+        populate_attachment(self, (const Attachment *)object);
+}

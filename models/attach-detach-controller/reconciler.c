@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller.h"
+
+#include "sim/random.h"
+
+/* The loop that compares desired with actual state (ADC-39 to ADC-49). */
+
+#define MAX_WAIT_FOR_UNMOUNT (6 * SIM_MINUTE) /* ADC-1 */
+#define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
+
+/* ---- Detach ---- */
+
+static void decide_detaches(const void *data, Plan *plan);
+
+/* ADC-45, ADC-46: the node has been told, or could not be. */
+static void
+decide_after_report(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const AttachPass *pass = &self->pass;
+    ApiCode code = plan_code(plan, plan_last_step(plan));
+
+    if (code == API_OK || code == API_NOT_FOUND) {
+        adc_plan_detach_operation(self, plan, pass->pair, pass->reason);
+    } else {
+        plan_because(plan, "ADC-45");
+        plan_change(plan, &(PlanChange){.what = CHANGE_NODE_OUTDATED, .pointer = pass->pair->node});
+        plan_change(plan, &(PlanChange){.what = CHANGE_REPORT_AGAIN, .pointer = pass->pair});
+    }
+    plan_then(plan, decide_detaches);
+}
+
+gboolean
+node_is_out_of_service(const Node *node)
+{
+    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
+        if (g_strcmp0(node->taints->items[i].key, TAINT_OUT_OF_SERVICE) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+typedef struct {
+    gboolean may_go;
+    DetachReason reason;
+} DetachVerdict;
+
+/* ADC-43, ADC-44. On a healthy node the six minutes force nothing, but once the volume is unmounted nobody is asked. */
+static DetachVerdict
+judge_detach(const AttachDetachController *self, const AttachPair *pair, SimTime asked_at, SimTime now)
+{
+    const KubeControllerManagerOptions *options = self->base.options;
+    const Node *node = NODE(informer_get(
+        self->nodes, objects_key(self->base.objects, KIND_NODE, NULL, pair->node->name)));
+    gboolean expired = now - asked_at > MAX_WAIT_FOR_UNMOUNT;
+    gboolean healthy = node != NULL && node->ready.status == CONDITION_TRUE;
+    gboolean timeout_on = expired && !options->disable_force_detach_on_timeout;
+    gboolean out_of_service = node != NULL && node_is_out_of_service(node);
+    DetachVerdict verdict = {.reason = DETACH_IF_SAFE};
+
+    if (timeout_on)
+        verdict.reason = DETACH_TIMED_OUT;
+    else if (out_of_service)
+        verdict.reason = DETACH_OUT_OF_SERVICE;
+    verdict.may_go = !adc_is_in_use(pair) || (timeout_on && !healthy) || out_of_service;
+    return verdict;
+}
+
+/* The detach loop's body for one pair. Returns: whether the rest of the loop must wait: for the node to be told, or because the
+ * operation that starts is one of several that exclude each other */
+static gboolean
+plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pair)
+{
+    SimTime now = plan_now(plan);
+
+    if (operations_may_start(self->operations, adc_detach_key(pair), adc_detach_kind) !=
+        OPERATION_STARTED) /* ADC-40 */
+        return FALSE;
+    plan_because(plan, "ADC-42");
+    SimTime asked_at = pair->detach_requested_at == TIME_UNSET ? now : pair->detach_requested_at;
+    if (pair->detach_requested_at == TIME_UNSET)
+        plan_change(plan, &(PlanChange){.what = CHANGE_REQUEST_DETACH, .pointer = pair});
+
+    DetachVerdict verdict = judge_detach(self, pair, asked_at, now);
+    if (!verdict.may_go) { /* ADC-44 */
+        if (now - asked_at <= MAX_WAIT_FOR_UNMOUNT)
+            plan_change(plan, &(PlanChange){.what = CHANGE_RETRY_AT,
+                                            .pointer = pair,
+                                            .number = asked_at + MAX_WAIT_FOR_UNMOUNT + 1});
+        return FALSE;
+    }
+    if (!string_list_has(pair->node->report, pair->volume->name) && !pair->node->needs_update) {
+        adc_plan_detach_operation(self, plan, pair, verdict.reason);
+        if (pair->volume->pairs->len == 1)
+            return FALSE;
+        plan_change(plan, &(PlanChange){.what = CHANGE_LOOKED_AT, .pointer = pair});
+        plan_then(plan, decide_detaches);
+        return TRUE;
+    }
+    plan_because(plan, "ADC-45");
+    plan_change(plan, &(PlanChange){.what = CHANGE_TELL_NODE,
+                                    .pointer = pair,
+                                    .number = (int)verdict.reason});
+    adc_plan_volume_leaves(self, plan, pair);
+    plan_then(plan, decide_after_report);
+    return TRUE;
+}
+
+/* ---- Attach ---- */
+
+/* ADC-53, ADC-24: the volume is attached elsewhere and can't be shared. */
+static gboolean
+is_held_elsewhere(const AttachPair *pair)
+{
+    for (unsigned i = 0; pair->volume->is_exclusive && i < pair->volume->pairs->len; i++) {
+        const AttachPair *other = pair->volume->pairs->pdata[i];
+        if (other != pair && other->state == ADC_ATTACHED)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void
+append_name(GString *names, const char *name)
+{
+    g_string_append_printf(names, "%s%s", names->len == 0 ? "" : ", ", name);
+}
+
+/* ADC-54. */
+static const char *
+multi_attach_text(Plan *plan, const AttachPair *pair, const Object *pod)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    unsigned n_foreign = 0;
+
+    for (unsigned i = 0; i < pair->volume->pairs->len; i++) {
+        const AttachPair *other = pair->volume->pairs->pdata[i];
+        if (other == pair || other->state != ADC_ATTACHED)
+            continue;
+        for (unsigned k = 0; other->pods != NULL && k < other->pods->len; k++) {
+            const ObjectKey *user = other->pods->pdata[k];
+            if (user->namespace == pod->key->namespace)
+                append_name(names, user->name);
+            else
+                n_foreign++;
+        }
+    }
+    if (names->len == 0 && n_foreign == 0)
+        return "Volume is already exclusively attached to one node and can't be attached to "
+               "another";
+    if (names->len == 0)
+        return plan_internf(plan, "Volume is already used by %u pod(s) in different namespaces",
+                            n_foreign);
+    if (n_foreign == 0)
+        return plan_internf(plan, "Volume is already used by pod(s) %s", names->str);
+    return plan_internf(plan,
+                        "Volume is already used by pod(s) %s and %u pod(s) in different namespaces",
+                        names->str, n_foreign);
+}
+
+void
+adc_plan_multi_attach_error(const AttachDetachController *self, Plan *plan, AttachPair *pair)
+{
+    if (pair->multi_attach_reported) /* ADC-55 */
+        return;
+    plan_because(plan, "ADC-54");
+    for (unsigned i = 0; i < pair->pods->len; i++) {
+        const Object *pod = informer_get(self->pods, pair->pods->pdata[i]);
+        if (pod != NULL)
+            plan_event(plan, pod, "Warning", "FailedAttachVolume",
+                       "Multi-Attach error for volume \"%s\" %s", pair->volume->spec->name,
+                       multi_attach_text(plan, pair, pod));
+    }
+    plan_change(plan, &(PlanChange){.what = CHANGE_MULTI_ATTACH_TOLD, .pointer = pair});
+}
+
+/* ADC-49. */
+static void
+plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pair)
+{
+    OperationKey key = adc_attach_key(pair);
+
+    if (operations_is_running(self->operations, key))
+        return;
+    if (pair->state == ADC_ATTACHED) {
+        plan_because(plan, "ADC-49.2");
+        if (pair->detach_requested_at != TIME_UNSET)
+            plan_change(plan, &(PlanChange){.what = CHANGE_RESET_REQUEST, .pointer = pair});
+        return;
+    }
+    if (is_held_elsewhere(pair)) {
+        adc_plan_multi_attach_error(self, plan, pair);
+        return;
+    }
+    if (operations_may_start(self->operations, key, adc_attach_kind) != OPERATION_STARTED) {
+        plan_change(plan,
+                    &(PlanChange){.what = CHANGE_RETRY_AT,
+                                  .pointer = pair,
+                                  .number = operations_backoff_until(self->operations, key) + 1});
+        return;
+    }
+    plan_because(plan, "ADC-49.4");
+    adc_plan_attach_operation(self, plan, pair);
+}
+
+/* ---- A pass ---- */
+
+/* What a pass looks at: what it began with, and what has changed since, for it may take its time, and each pair is judged at its
+ * turn. By serial. */
+typedef struct {
+    const GPtrArray *begun, *changed;
+    unsigned next_begun, next_changed;
+} PassIter;
+
+static void
+pass_iter_init(PassIter *iter, const AttachDetachController *self, uint64_t from)
+{
+    *iter = (PassIter){
+        .begun = self->looking_at,
+        .changed = self->queued,
+        .next_begun = attach_pairs_from(self->looking_at, from),
+        .next_changed = attach_pairs_from(self->queued, from),
+    };
+}
+
+/* Returns: NULL: that was all */
+static AttachPair *
+pass_iter_next(PassIter *iter)
+{
+    AttachPair *begun =
+        iter->next_begun < iter->begun->len ? iter->begun->pdata[iter->next_begun] : NULL;
+    AttachPair *changed =
+        iter->next_changed < iter->changed->len ? iter->changed->pdata[iter->next_changed] : NULL;
+    gboolean is_begun = begun != NULL && (changed == NULL || begun->serial <= changed->serial);
+
+    iter->next_begun += is_begun;
+    iter->next_changed += changed != NULL && (!is_begun || changed == begun);
+    return is_begun ? begun : changed;
+}
+
+/* ADC-39 (b) and (c). */
+static void
+plan_attaches(const AttachDetachController *self, Plan *plan)
+{
+    AttachPair *pair;
+    PassIter iter;
+
+    pass_iter_init(&iter, self, 0);
+    while ((pair = pass_iter_next(&iter)) != NULL)
+        if (attach_pair_is_wanted(pair))
+            plan_pair_attach(self, plan, pair);
+    adc_plan_reports(self, plan);
+}
+
+/* ADC-39 (a), then the rest. Goes on where it had to wait. */
+static void
+decide_detaches(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    AttachPair *pair;
+    PassIter iter;
+
+    pass_iter_init(&iter, self, self->pass.pair == NULL ? 0 : self->pass.pair->serial + 1);
+    while ((pair = pass_iter_next(&iter)) != NULL)
+        if (!attach_pair_is_wanted(pair) && pair->state != ADC_DETACHED &&
+            plan_pair_detach(self, plan, pair))
+            return;
+    plan_attaches(self, plan);
+}
+
+/* Two nodes want the same exclusive volume: the second start was refused (OP-2). It is queued when the first has ended. */
+static void
+forget_refused(AttachDetachController *self, AttachPair *pair)
+{
+    const Plan *plan = adc_plan(self, pair);
+
+    if (plan != NULL && plan_operation(plan) != pair) {
+        pair->operation = (OperationKey){0};
+        g_clear_pointer(&pair->told, g_ptr_array_unref);
+    }
+}
+
+static void
+pass_ended(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    AttachDetachController *self = data;
+    g_autoptr(GPtrArray) looked_at = g_steal_pointer(&self->looking_at);
+
+    (void)plan, (void)end, (void)message;
+    for (unsigned i = 0; i < looked_at->len; i++) {
+        forget_refused(self, looked_at->pdata[i]);
+        adc_settle(self, looked_at->pdata[i]);
+    }
+    for (unsigned i = 0; i < self->queued->len; i++)
+        forget_refused(self, self->queued->pdata[i]);
+    adc_verification_pass_ended(self);
+    sim_ticker_end_pass(self->reconciler, self->queued->len > 0 || self->nodes_to_update->len > 0);
+    adc_verification_pass_is_over(self);
+}
+
+/* A pass looks only at what changed since the last one: for all other pairs it would do nothing. */
+static gboolean
+reconcile(void *data)
+{
+    AttachDetachController *self = data;
+
+    adc_verification_pass_begins(self);
+    if (sim_is_polling(self->base.sim))
+        adc_queue_all(self); /* so that tests see that the others need no look */
+    self->looking_at = g_steal_pointer(&self->queued);
+    self->queued = g_ptr_array_new();
+    self->pass = (AttachPass){0};
+    g_array_set_size(self->reports, 0);
+    for (unsigned i = 0; i < self->looking_at->len; i++)
+        ((AttachPair *)self->looking_at->pdata[i])->is_queued = FALSE;
+    sim_ticker_begin_long_pass(self->reconciler);
+    plan_start(&(PlanStart){
+        .component = &self->base,
+        .decide = decide_detaches,
+        .key = objects_key(self->base.objects, KIND_NODE, NULL, "*"),
+        .done = pass_ended,
+    });
+    return FALSE;
+}
+
+
+/* The loop runs already as a run begins (TIM-40); one that starts late takes its first pass at once. */
+void
+adc_reconciler_start(AttachDetachController *self)
+{
+    Sim *sim = self->base.sim;
+    SimStream phases = sim_stream(sim, "attach-detach-controller/phase");
+    SimTime phase = self->base.started_late
+                        ? 0
+                        : (SimTime)sim_random_below(phases, 0, 0, RECONCILE_PERIOD);
+
+    self->label = sim_label(sim, "attach-detach reconciler");
+    self->reconciler = sim_ticker_new(sim, &(SimTickerOptions){
+                                               .name = "attach-detach reconciler",
+                                               .kind = SIM_TICKER_SLIDING,
+                                               .period = RECONCILE_PERIOD,
+                                               .phase = phase,
+                                               .order = self->base.order,
+                                               .wait = WAIT_POLL,
+                                               .pass = reconcile,
+                                               .self = self,
+                                           });
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller.h"
+
+#include "sim/random.h"
+
+/* ADC-50: now and then, at the end of a pass, what counts as attached is compared with the VolumeAttachments; what they do not say
+ * is attached is attached again. A comparison that would find nothing is left out, but keeps its place: the next one comes at the
+ * instant at which it would have come. */
+
+/* One volume of a node under comparison. The pair may be gone when its turn comes. */
+typedef struct {
+    const char *volume; /* unique name; interned */
+    const ObjectKey *attachment;
+    AttachNode *node;
+    gboolean is_attached;
+} AttachCheck;
+
+/* All of a node: one operation. */
+typedef struct {
+    GArray *checks; /* of AttachCheck */
+    unsigned n_done;
+} NodeChecks;
+
+static void
+node_checks_free(void *data)
+{
+    NodeChecks *self = data;
+
+    g_array_unref(self->checks);
+    g_free(self);
+}
+
+/* ---- When ---- */
+
+static SimTime
+period_of(const AttachDetachController *self)
+{
+    const KubeControllerManagerOptions *options = self->base.options;
+
+    return options->attach_detach_reconcile_sync_period;
+}
+
+/* ADC-2. */
+static gboolean
+is_enabled(const AttachDetachController *self)
+{
+    const KubeControllerManagerOptions *options = self->base.options;
+
+    return !options->disable_attach_detach_reconcile_sync && period_of(self) >= SIM_SECOND;
+}
+
+/* Returns: of the passes at @first, @first + 100 ms, ... the first that is more than a period after @last */
+static SimTime
+first_after(SimTime first, SimTime last, SimTime period)
+{
+    SimTime earliest = last + period;
+
+    return earliest < first
+               ? first
+               : first + ((earliest - first) / RECONCILE_PERIOD + 1) * RECONCILE_PERIOD;
+}
+
+/* Counts the comparisons of passes that were skipped, up to the one at @end. */
+static void
+catch_up(AttachDetachController *self, SimTime end)
+{
+    AttachVerification *verification = &self->verification;
+    SimTime first = verification->pass_ended_at + RECONCILE_PERIOD;
+    SimTime cycle = (period_of(self) / RECONCILE_PERIOD + 1) * RECONCILE_PERIOD;
+
+    if (!is_enabled(self) || first > end)
+        return;
+    SimTime at = first_after(first, verification->last, period_of(self));
+    if (at <= end)
+        verification->last = at + (end - at) / cycle * cycle;
+}
+
+static void
+timer_fires(Sim *sim, void *data)
+{
+    AttachDetachController *self = data;
+
+    (void)sim;
+    self->verification.timer = 0;
+    sim_ticker_wake(self->reconciler);
+}
+
+static const SimEventType timer_event = {
+    .name = "attach-detach/verify",
+    .fire = timer_fires,
+};
+
+/* The pass that compares must take place: one that is skipped starts nothing. */
+static void
+set_timer(AttachDetachController *self)
+{
+    AttachVerification *verification = &self->verification;
+    SimTime next = sim_ticker_next(self->reconciler);
+
+    catch_up(self, next - RECONCILE_PERIOD);
+    sim_cancel(self->base.sim, verification->timer);
+    verification->timer =
+        sim_at_detail(self->base.sim, first_after(next, verification->last, period_of(self)),
+                      &timer_event, self, WAIT_POLL, self->label);
+}
+
+void
+adc_verification_is_due(AttachDetachController *self)
+{
+    if (self->verification.is_due || !is_enabled(self))
+        return;
+    self->verification.is_due = TRUE;
+    if (self->looking_at == NULL) /* else the end of the pass does */
+        set_timer(self);
+}
+
+void
+adc_verification_pass_is_over(AttachDetachController *self)
+{
+    if (self->verification.is_due)
+        set_timer(self);
+}
+
+void
+adc_verification_pass_begins(AttachDetachController *self)
+{
+    catch_up(self, sim_now(self->base.sim) - RECONCILE_PERIOD);
+}
+
+void
+adc_verification_start(AttachDetachController *self)
+{
+    SimTime now = sim_now(self->base.sim);
+    SimStream phases = sim_stream(self->base.sim, "attach-detach-controller/phase");
+    SimTime cycle = period_of(self) + RECONCILE_PERIOD;
+
+    self->verification.last =
+        self->base.started_late ? now : now - (SimTime)sim_random_below(phases, 2, 0, (uint64_t)cycle);
+    self->verification.pass_ended_at = sim_ticker_next(self->reconciler) - RECONCILE_PERIOD;
+    if (g_hash_table_size(self->volumes_by_name) > 0)
+        adc_verification_is_due(self); /* nodes may tell of what no VolumeAttachment knows */
+}
+
+/* ---- What ---- */
+
+static gboolean
+is_told(const AttachDetachController *self, const AttachPair *pair)
+{
+    const Attachment *attachment = adc_find_attachment(self, pair);
+
+    return attachment != NULL && attachment->attached;
+}
+
+static void
+decide_verified(const void *data, Plan *plan)
+{
+    const NodeChecks *checks = plan_operation(plan);
+
+    (void)data;
+    plan_because(plan, "ADC-50");
+    for (unsigned i = 0; i < checks->checks->len; i++) {
+        const AttachCheck *check = &g_array_index(checks->checks, AttachCheck, i);
+        if (!check->is_attached)
+            plan_change(plan, &(PlanChange){.what = CHANGE_NOT_ATTACHED, .pointer = check});
+    }
+}
+
+static void decide_next(const void *self, Plan *plan);
+
+/* On the check that is next. */
+static void
+plan_verdict(Plan *plan, const Object *attachment)
+{
+    gboolean attached = attachment != NULL && ((const Attachment *)attachment)->attached;
+
+    plan_change(plan, &(PlanChange){.what = CHANGE_VERIFIED,
+                                    .pointer = plan_operation(plan),
+                                    .number = attached});
+    plan_then(plan, decide_next);
+}
+
+static void
+decide_read(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_because(plan, "ADC-50");
+    plan_verdict(plan, plan_object(plan, plan_last_step(plan)));
+}
+
+/* One after the other: in the cache, else in the API. */
+static void
+decide_next(const void *data, Plan *plan)
+{
+    const AttachDetachController *self = data;
+    const NodeChecks *checks = plan_operation(plan);
+
+    plan_because(plan, "ADC-50");
+    if (checks->n_done == checks->checks->len) {
+        decide_verified(data, plan);
+        return;
+    }
+    const AttachCheck *check = &g_array_index(checks->checks, AttachCheck, checks->n_done);
+    const Object *attachment = informer_get(self->attachments, check->attachment);
+    if (attachment != NULL) {
+        plan_verdict(plan, attachment);
+        return;
+    }
+    plan_get(plan, check->attachment, PLAN_DECIDE);
+    plan_then(plan, decide_read);
+}
+
+/* Without a spec nobody knows which plugin to ask; a driver that needs no attaching has nothing to say. */
+static gboolean
+must_be_checked(AttachDetachController *self, AttachPair *pair)
+{
+    if (pair->state != ADC_ATTACHED || !pair->volume->has_spec)
+        return FALSE;
+    const Volume *spec = adc_find_volume_spec(self, pair->volume->spec);
+    if (spec == NULL || !adc_is_attachable(self, spec))
+        return FALSE;
+    adc_attachment_key(self, pair);
+    return !is_told(self, pair);
+}
+
+/* Those that the VolumeAttachments confirm are left out: nothing would come of it. */
+static void
+verify_node(AttachDetachController *self, AttachNode *node)
+{
+    g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(AttachCheck));
+
+    for (unsigned i = 0; i < node->pairs->len; i++) {
+        AttachPair *pair = node->pairs->pdata[i];
+        AttachCheck check = {pair->volume->name, NULL, node, FALSE};
+        if (!must_be_checked(self, pair))
+            continue;
+        check.attachment = pair->attachment;
+        g_array_append_val(found, check);
+    }
+    if (found->len == 0)
+        return;
+    NodeChecks *checks = g_new0(NodeChecks, 1);
+    checks->checks = g_steal_pointer(&found);
+    operations_start(
+        self->operations, (OperationKey){0},
+        &(PlanStart){.component = &self->base,
+                     .decide = decide_next,
+                     .key = objects_key(self->base.objects, KIND_NODE, NULL, node->name),
+                     .operation = checks,
+                     .free_operation = node_checks_free,
+                     .kind = "verify_volumes_are_attached_per_node"});
+}
+
+void
+adc_verification_pass_ended(AttachDetachController *self)
+{
+    AttachVerification *verification = &self->verification;
+    SimTime now = sim_now(self->base.sim);
+    AttachNode *node;
+
+    verification->pass_ended_at = now;
+    if (is_enabled(self) && now - verification->last > period_of(self)) {
+        gboolean was_due = verification->is_due;
+        verification->last = now;
+        verification->is_due = FALSE;
+        for (uint32_t slot = 0; was_due && (node = adc_next_node(self, &slot)) != NULL;)
+            verify_node(self, node);
+    }
+}
+
+static AttachPair *
+pair_of(const AttachDetachController *self, const AttachCheck *check)
+{
+    const AttachVolume *volume = g_hash_table_lookup(self->volumes_by_name, check->volume);
+
+    return volume == NULL ? NULL : adc_find_pair(volume, check->node);
+}
+
+void
+adc_verification_apply(AttachDetachController *self, const PlanChange *change)
+{
+    if (change->what == CHANGE_NOT_ATTACHED) {
+        AttachPair *pair = pair_of(self, change->pointer);
+        if (pair != NULL)
+            adc_set_detached(self, pair);
+        return;
+    }
+    NodeChecks *checks = (NodeChecks *)change->pointer;
+    AttachCheck *check = &g_array_index(checks->checks, AttachCheck, checks->n_done++);
+    const AttachPair *pair = pair_of(self, check);
+    check->is_attached = (gboolean)change->number;
+    if (check->is_attached && pair != NULL && !is_told(self, pair))
+        adc_verification_is_due(self); /* the cache does not know it yet */
+}

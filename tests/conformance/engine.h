@@ -24,7 +24,7 @@
 typedef struct Case Case;
 
 typedef struct {
-    const char *act; /* as in the case; NULL ends a table */
+    const char *act; /* as in the case; of a case without an act: its category; NULL ends a table */
     void (*run)(Case *self);
 } Act;
 
@@ -65,6 +65,8 @@ struct Case {
 
 /* Returns: whether the case passed; else @faults says why not. @acts: the suite's */
 gboolean case_run(const Act *acts, const json_t *json, GString *faults);
+/* What runs a case. Returns: NULL: its suite does not know such cases */
+const Act *case_find_act(const Act *acts, const json_t *json);
 void case_fail(Case *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* ---- What stands in the case. Paths as "expected.events". ---- */
@@ -140,6 +142,18 @@ void case_expect_json(Case *self, const char *what, const json_t *expected, cons
 /* Returns: (owned): what is compared of an object: sorted, without what the README leaves out */
 json_t *case_comparable(Case *self, const Object *object);
 
+/* ---- Traces ---- */
+
+/* A call that traces may have. Returns: (owned): what it answers; NULL: nothing. @failed: set if the call has failed */
+typedef struct {
+    const char *call; /* NULL ends a table */
+    json_t *(*run)(void *data, const json_t *args, gboolean *failed);
+} TraceCall;
+
+/* Makes each call of "steps" in order; what it returns, and whether it fails, must be as the step tells, with lists taken for sets.
+ * "<elapsed>" stands for any time. */
+void case_replay(Case *self, const TraceCall *calls, void *data);
+
 /* ---- The suites ---- */
 
 extern const Suite pv_controller_suite, pv_matching_suite, protection_suite;
@@ -150,3 +164,5 @@ extern const Suite scheduler_binding_suite, scheduler_limits_suite, scheduler_re
 extern const Suite provisioner_topology_suite;
 extern const Suite storage_capacity_suite;
 extern const Suite external_attacher_suite;
+extern const Suite attach_detach_suite;
+extern const Suite volume_operations_suite;

@@ -4,7 +4,7 @@
 
 build_packages='autoconf automake libtool pkg-config gcc libc6-dev make libglib2.0-dev libjansson-dev libyaml-dev
     libgsl-dev libcmocka-dev gnuplot-nox'
-check_packages="$build_packages clang git"
+check_packages="$build_packages clang git xz-utils"
 
 DEBIAN_FRONTEND=noninteractive
 export DEBIAN_FRONTEND

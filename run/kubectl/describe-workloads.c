@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "describe.h"
+
+/* StatefulSets, Deployments and ReplicaSets. */
+
+static void
+put_name(Description *self, json_t *object)
+{
+    put_text(self, 0, "Name", value_text(object, "metadata.name"));
+    put_text(self, 0, "Namespace", value_text(object, "metadata.namespace"));
+}
+
+static void
+put_selector(Description *self, json_t *object)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    append_label_selector(text, value_at(object, "spec.selector"));
+    put_text(self, 0, "Selector", text->str);
+}
+
+static void
+put_labels(Description *self, json_t *object)
+{
+    put_map(self, "", "Labels", value_at(object, "metadata.labels"));
+    put_annotations(self, "Annotations", value_at(object, "metadata.annotations"));
+}
+
+/* The pods that the object is the controller of, by phase. */
+static void
+put_pods_status(Description *self, json_t *object)
+{
+    static const char *const phases[] = {"Running", "Pending", "Succeeded", "Failed"};
+    GPtrArray *pods = cluster_objects(self->request->cluster, kubectl_kind_find("pod"));
+    unsigned counts[G_N_ELEMENTS(phases)] = {0};
+
+    for (unsigned p = 0; p < pods->len; p++) {
+        json_t *owner, *pod = pods->pdata[p];
+        gsize i;
+
+        if (strcmp(value_text(pod, "metadata.namespace"),
+                   value_text(object, "metadata.namespace")) != 0)
+            continue;
+        json_array_foreach(value_at(pod, "metadata.ownerReferences"), i, owner)
+        {
+            if (!value_is_true(owner, "controller") ||
+                strcmp(value_text(owner, "uid"), value_text(object, "metadata.uid")) != 0)
+                continue;
+            for (unsigned f = 0; f < G_N_ELEMENTS(phases); f++)
+                counts[f] += strcmp(value_text(pod, "status.phase"), phases[f]) == 0;
+        }
+    }
+    put(self, 0, "Pods Status:\t%u Running / %u Waiting / %u Succeeded / %u Failed\n", counts[0],
+        counts[1], counts[2], counts[3]);
+}
+
+static void
+put_claim_templates(Description *self, json_t *templates)
+{
+    json_t *template;
+    gsize i;
+
+    put(self, 0, "Volume Claims:%s\n", json_array_size(templates) == 0 ? "\t<none>" : "");
+    json_array_foreach(templates, i, template)
+    {
+        json_t *storage = value_at(template, "spec.resources.requests.storage");
+
+        put_text(self, 1, "Name", value_text(template, "metadata.name"));
+        put_text(self, 1, "StorageClass", class_name_of(template));
+        put_map(self, "  ", "Labels", value_at(template, "metadata.labels"));
+        put_map(self, "  ", "Annotations", value_at(template, "metadata.annotations"));
+        if (storage != NULL)
+            put_quantity(self, 1, "Capacity", storage);
+        else
+            put_text(self, 1, "Capacity", "<default>");
+        put_list(self, 1, "Access Modes", value_at(template, "spec.accessModes"));
+    }
+}
+
+void
+describe_stateful_set(Description *self, json_t *set)
+{
+    json_t *partition = value_at(set, "spec.updateStrategy.rollingUpdate.partition");
+    json_t *unavailable = value_at(set, "spec.updateStrategy.rollingUpdate.maxUnavailable");
+
+    put_name(self, set);
+    put_date(self, 0, "CreationTimestamp", set, "metadata.creationTimestamp");
+    put_selector(self, set);
+    put_labels(self, set);
+    put(self, 0, "Replicas:\t%" PRId64 " desired | %" PRId64 " total\n",
+        value_integer(set, "spec.replicas", 1), value_integer(set, "status.replicas", 0));
+    put_text(self, 0, "Update Strategy", value_text(set, "spec.updateStrategy.type"));
+    if (partition != NULL)
+        put(self, 1, "Partition:\t%" JSON_INTEGER_FORMAT "\n", json_integer_value(partition));
+    if (partition != NULL && unavailable != NULL) {
+        g_autoptr(GString) text = g_string_new(NULL);
+
+        value_append_go(text, unavailable);
+        put_text(self, 1, "MaxUnavailable", text->str);
+    }
+    put_pods_status(self, set);
+    describe_pod_template(self, value_at(set, "spec.template"));
+    put_claim_templates(self, value_at(set, "spec.volumeClaimTemplates"));
+}
+
+static void
+put_workload_conditions(Description *self, json_t *conditions)
+{
+    json_t *condition;
+    gsize i;
+
+    if (json_array_size(conditions) == 0)
+        return;
+    put(self, 0, "Conditions:\n  Type\tStatus\tReason\n");
+    put(self, 1, "----\t------\t------\n");
+    json_array_foreach(conditions, i, condition)
+        put(self, 1, "%s \t%s\t%s\n", value_text(condition, "type"),
+            value_text(condition, "status"), value_text(condition, "reason"));
+}
+
+void
+describe_replica_set(Description *self, json_t *set)
+{
+    const char *kind, *controller = controller_of(set, &kind);
+
+    put_name(self, set);
+    put_selector(self, set);
+    put_labels(self, set);
+    if (controller != NULL)
+        put(self, 0, "Controlled By:\t%s/%s\n", kind, controller);
+    put(self, 0, "Replicas:\t%" PRId64 " current / %" PRId64 " desired\n",
+        value_integer(set, "status.replicas", 0), value_integer(set, "spec.replicas", 1));
+    put_pods_status(self, set);
+    describe_pod_template(self, value_at(set, "spec.template"));
+    put_workload_conditions(self, value_at(set, "status.conditions"));
+}
+
+/* Its ReplicaSets but the newest by revision, or the newest. */
+static void
+append_replica_sets(GString *out, const Description *self, json_t *deployment, gboolean is_new)
+{
+    GPtrArray *sets = cluster_objects(self->request->cluster, kubectl_kind_find("replicaset"));
+    const char *revision = json_string_value(json_object_get(
+        value_at(deployment, "metadata.annotations"), "deployment.kubernetes.io/revision"));
+
+    for (unsigned i = 0; i < sets->len; i++) {
+        json_t *set = sets->pdata[i];
+        json_t *owner = value_find(value_at(set, "metadata.ownerReferences"), "uid",
+                                   value_text(deployment, "metadata.uid"));
+        const char *own = json_string_value(json_object_get(value_at(set, "metadata.annotations"),
+                                                            "deployment.kubernetes.io/revision"));
+        gboolean is_newest = g_strcmp0(own, revision) == 0;
+
+        if (owner == NULL || is_newest != is_new ||
+            (!is_new && value_integer(set, "spec.replicas", 1) == 0))
+            continue;
+        g_string_append_printf(out, "%s%s (%" PRId64 "/%" PRId64 " replicas created)",
+                               out->len > 0 ? ", " : "", value_text(set, "metadata.name"),
+                               value_integer(set, "status.replicas", 0),
+                               value_integer(set, "spec.replicas", 1));
+    }
+}
+
+void
+describe_deployment(Description *self, json_t *deployment)
+{
+    json_t *rolling = value_at(deployment, "spec.strategy.rollingUpdate");
+    g_autoptr(GString) old_sets = g_string_new(NULL), new_sets = g_string_new(NULL);
+
+    put_name(self, deployment);
+    put_date(self, 0, "CreationTimestamp", deployment, "metadata.creationTimestamp");
+    put_labels(self, deployment);
+    put_selector(self, deployment);
+    put(self, 0,
+        "Replicas:\t%" PRId64 " desired | %" PRId64 " updated | %" PRId64 " total | %" PRId64
+        " available | %" PRId64 " unavailable\n",
+        value_integer(deployment, "spec.replicas", 1),
+        value_integer(deployment, "status.updatedReplicas", 0),
+        value_integer(deployment, "status.replicas", 0),
+        value_integer(deployment, "status.availableReplicas", 0),
+        value_integer(deployment, "status.unavailableReplicas", 0));
+    put_text(self, 0, "StrategyType", value_text(deployment, "spec.strategy.type"));
+    put(self, 0, "MinReadySeconds:\t%" PRId64 "\n",
+        value_integer(deployment, "spec.minReadySeconds", 0));
+    if (rolling != NULL) {
+        g_autoptr(GString) text = g_string_new(NULL);
+
+        value_append_go(text, value_at(rolling, "maxUnavailable"));
+        g_string_append(text, " max unavailable, ");
+        value_append_go(text, value_at(rolling, "maxSurge"));
+        put(self, 0, "RollingUpdateStrategy:\t%s max surge\n", text->str);
+    }
+    describe_pod_template(self, value_at(deployment, "spec.template"));
+    put_workload_conditions(self, value_at(deployment, "status.conditions"));
+    append_replica_sets(old_sets, self, deployment, FALSE);
+    append_replica_sets(new_sets, self, deployment, TRUE);
+    if (old_sets->len == 0 && new_sets->len == 0)
+        return;
+    put_text(self, 0, "OldReplicaSets", old_sets->len > 0 ? old_sets->str : "<none>");
+    put_text(self, 0, "NewReplicaSet", new_sets->len > 0 ? new_sets->str : "<none>");
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "cluster.h"
+#include "tab-writer.h"
+
+/* A description that is being written: lines with tabs, which the writer aligns. Private to this folder. */
+struct Description {
+    const KubectlRequest *request;
+    TabWriter *writer;
+    unsigned indent; /* levels; of what stands within something else */
+};
+
+/* Writes text after @level times two blanks; several pieces may make one line. */
+void put(Description *self, unsigned level, const char *format, ...) G_GNUC_PRINTF(3, 4);
+/* "Name:\tvalue" */
+void put_text(Description *self, unsigned level, const char *name, const char *value);
+void
+put_date(Description *self, unsigned level, const char *name, json_t *object, const char *path);
+void put_quantity(Description *self, unsigned level, const char *name, json_t *quantity);
+/* Labels and the like: k=v, one a line. @indent: blanks before the name. */
+void put_map(Description *self, const char *indent, const char *name, json_t *map);
+void put_annotations(Description *self, const char *name, json_t *annotations);
+/* "Status:\tBound", or that and how long it is being deleted. */
+void put_phase(Description *self, json_t *object);
+/* "Finalizers:\t[a b]" */
+void put_list(Description *self, unsigned level, const char *name, json_t *list);
+const char *controller_of(json_t *object, const char **kind); /* its name; NULL: none */
+
+void describe_pod(Description *self, json_t *pod);
+void describe_claim(Description *self, json_t *claim);
+void describe_volume(Description *self, json_t *volume);
+void describe_class(Description *self, json_t *class);
+void describe_csi_node(Description *self, json_t *node);
+void describe_node(Description *self, json_t *node);
+void describe_stateful_set(Description *self, json_t *set);
+void describe_deployment(Description *self, json_t *deployment);
+void describe_replica_set(Description *self, json_t *set);
+
+/* Parts that several have. */
+void describe_claim_spec(Description *self, json_t *claim, gboolean is_whole);
+void describe_volume_source(Description *self,
+                            json_t *spec,
+                            gboolean is_persistent); /* of a volume, or of a pod's volume */
+void describe_pod_template(Description *self, json_t *template);

@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "cluster.h"
+#include "go-sort.h"
+#include "json-path.h"
+#include "models/api/field.h"
+#include "print.h"
+#include "tab-writer.h"
+
+/* A line of a table: the API server's cells, and kubectl's own in front and behind. */
+typedef struct {
+    const KubectlKind *kind;
+    const KubectlOptions *options;
+    gboolean with_namespace, with_kind;
+    const char *event; /* of a watch with its types: "ADDED   "; NULL: no such column */
+} TableStyle;
+
+static void
+begin_cell(GString *line, gboolean *is_first)
+{
+    if (!*is_first)
+        g_string_append_c(line, '\t');
+    *is_first = FALSE;
+}
+
+/* Only the first line of a text has room in a table. */
+static void
+append_cell(GString *line, const char *text)
+{
+    gsize length = strcspn(text, "\f\n\r");
+
+    print_escaped(line, text, (gssize)length);
+    if (text[length] != '\0')
+        g_string_append(line, "...");
+}
+
+static void
+append_header(const TableStyle *style, GString *line)
+{
+    const KubectlOptions *options = style->options;
+    gboolean is_first = TRUE;
+
+    if (style->event != NULL) {
+        begin_cell(line, &is_first);
+        g_string_append(line, "EVENT");
+    }
+    if (style->with_namespace) {
+        begin_cell(line, &is_first);
+        g_string_append(line, "NAMESPACE");
+    }
+    for (const KindColumn *column = style->kind->columns; column->name != NULL; column++) {
+        g_autofree char *name = g_ascii_strup(column->name, -1);
+
+        if (column->is_wide && g_strcmp0(options->output, "wide") != 0)
+            continue;
+        begin_cell(line, &is_first);
+        g_string_append(line, name);
+    }
+    for (char **label = options->label_columns; label != NULL && *label != NULL; label++) {
+        const char *slash = strrchr(*label, '/');
+        g_autofree char *name = g_utf8_strup(slash != NULL ? slash + 1 : *label, -1);
+
+        begin_cell(line, &is_first);
+        g_string_append(line, name);
+    }
+    if (options->show_labels) {
+        begin_cell(line, &is_first);
+        g_string_append(line, "LABELS");
+    }
+    g_string_append_c(line, '\n');
+}
+
+static void
+append_labels(const KubectlOptions *options, json_t *labels, GString *line, gboolean *is_first)
+{
+    for (char **label = options->label_columns; label != NULL && *label != NULL; label++) {
+        const char *value = json_string_value(json_object_get(labels, *label));
+
+        begin_cell(line, is_first);
+        append_cell(line, value != NULL ? value : "");
+    }
+    if (options->show_labels) {
+        begin_cell(line, is_first);
+        value_append_map(line, labels);
+    }
+}
+
+static void
+append_row(const TableStyle *style, json_t *object, ValueTime now, GString *line)
+{
+    g_autoptr(GPtrArray) cells = g_ptr_array_new_with_free_func(g_free);
+    gboolean is_wide = g_strcmp0(style->options->output, "wide") == 0, is_first = TRUE;
+
+    style->kind->row(cells, object, now);
+    if (style->event != NULL) {
+        begin_cell(line, &is_first);
+        g_string_append(line, style->event);
+    }
+    if (style->with_namespace) {
+        begin_cell(line, &is_first);
+        append_cell(line, value_text(object, "metadata.namespace"));
+    }
+    for (unsigned i = 0; i < cells->len; i++) {
+        const KindColumn *column = &style->kind->columns[i];
+
+        if (column->is_wide && !is_wide)
+            continue;
+        begin_cell(line, &is_first);
+        if (column->is_name && style->with_kind) {
+            g_autofree char *prefix = kubectl_kind_prefix(style->kind);
+
+            g_string_append_printf(line, "%s/", prefix);
+        }
+        append_cell(line, cells->pdata[i]);
+    }
+    append_labels(style->options, value_at(object, "metadata.labels"), line, &is_first);
+    g_string_append_c(line, '\n');
+}
+
+/* What --sort-by compares: the object, and what the path found first in it (NULL: nothing). */
+typedef struct {
+    json_t *object, *value;
+} SortItem;
+
+static void
+sort_item_free(void *data)
+{
+    SortItem *self = data;
+
+    json_decref(self->value);
+    g_free(self);
+}
+
+static gboolean
+quantities_of(json_t *a, json_t *b, int64_t *x, int64_t *y)
+{
+    int64_t value;
+
+    return quantity_parse(json_string_value(a), &value, x, NULL) &&
+           quantity_parse(json_string_value(b), &value, y, NULL);
+}
+
+/* As kubectl compares: texts that are quantities by size, null before all else, and what is missing before that. */
+static gboolean
+sort_less(const void *a, const void *b, const void *data)
+{
+    const SortItem *left = a, *right = b;
+    int64_t x, y;
+
+    (void)data;
+    if (left->value == NULL)
+        return TRUE;
+    if (right->value == NULL || json_is_null(right->value))
+        return FALSE;
+    if (json_is_null(left->value))
+        return TRUE;
+    if (json_is_string(left->value) && json_is_string(right->value)) {
+        if (quantities_of(left->value, right->value, &x, &y))
+            return x < y;
+        return strcmp(json_string_value(left->value), json_string_value(right->value)) < 0;
+    }
+    return json_is_number(left->value) && json_is_number(right->value) &&
+           json_number_value(left->value) < json_number_value(right->value);
+}
+
+/* Sorts @objects. Returns: FALSE with the error told */
+static gboolean
+sort_objects(const KubectlRequest *self, GPtrArray *objects)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(JsonPath) path = json_path_parse_relaxed(self->options->sort_by, &error);
+    g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func(sort_item_free);
+    gboolean is_found = FALSE;
+
+    for (unsigned i = 0; path != NULL && i < objects->len; i++) {
+        g_autoptr(GPtrArray) parts = json_path_find(path, objects->pdata[i], &error);
+        if (parts == NULL)
+            break;
+        GPtrArray *values = parts->len > 0 ? parts->pdata[0] : NULL;
+        SortItem *item = g_new0(SortItem, 1);
+        item->object = objects->pdata[i];
+        if (values != NULL && values->len > 0)
+            item->value = json_incref(values->pdata[0]);
+        is_found = is_found || item->value != NULL;
+        g_ptr_array_add(items, item);
+    }
+    if (error != NULL) {
+        g_string_append_printf(self->errors, "error: sorting error: %s\n", error->message);
+        return FALSE;
+    }
+    if (objects->len > 0 && !is_found) {
+        const char *text = self->options->sort_by;
+
+        g_string_append_printf(self->errors,
+                               "error: couldn't find any field with path \"%s%s%s\" in the list of "
+                               "objects\n",
+                               *text == '{'   ? ""
+                               : *text == '.' ? "{"
+                                              : "{.",
+                               text, *text == '{' ? "" : "}");
+        return FALSE;
+    }
+    go_sort(items, sort_less, NULL);
+    for (unsigned i = 0; i < items->len; i++)
+        objects->pdata[i] = ((SortItem *)items->pdata[i])->object;
+    return TRUE;
+}
+
+/* The objects of a target; names that are not there are told. Returns: (owned): NULL with an error told */
+static GPtrArray *
+target_objects(const KubectlRequest *self, const KubectlTarget *target, GString *not_found)
+{
+    if (target->names == NULL)
+        return request_objects(self, target->kind);
+
+    GPtrArray *objects = g_ptr_array_new();
+    KubectlRequest quiet = *self;
+    const char *namespace = request_namespace(self);
+    quiet.errors = not_found;
+    for (unsigned i = 0; i < target->names->len; i++) {
+        json_t *object =
+            cluster_find(self->cluster, target->kind, namespace != NULL ? namespace : "default",
+                         target->names->pdata[i]);
+
+        if (object != NULL)
+            g_ptr_array_add(objects, object);
+        else if (!self->options->ignore_not_found)
+            tell_not_found(&quiet, target->kind, target->names->pdata[i]);
+    }
+    return objects;
+}
+
+static int
+get_tables(const KubectlRequest *self, GPtrArray *targets, gboolean several)
+{
+    g_autoptr(TabWriter) writer = NULL;
+    g_autoptr(GString) not_found = g_string_new(NULL);
+    const KubectlKind *kind = NULL;
+    gboolean all_namespaced = !self->options->all_namespaces, has_header = FALSE;
+    gsize start = self->out->len;
+
+    for (unsigned t = 0; t < targets->len; t++) {
+        const KubectlTarget *target = targets->pdata[t];
+        g_autoptr(GPtrArray) objects = target_objects(self, target, not_found);
+        TableStyle style = {.kind = target->kind, .options = self->options};
+
+        if (objects == NULL || (self->options->sort_by != NULL && !sort_objects(self, objects)))
+            return 1;
+        style.with_namespace = self->options->all_namespaces && target->kind->is_namespaced;
+        style.with_kind = several || self->options->show_kind;
+        all_namespaced = all_namespaced && target->kind->is_namespaced;
+        if (objects->len == 0)
+            continue;
+        if (target->kind != kind) {
+            if (writer != NULL) {
+                tab_writer_flush(writer, self->out);
+                tab_writer_free(writer);
+            }
+            writer = tab_writer_new_table();
+            if (kind != NULL && !self->options->no_headers)
+                g_string_append_c(self->out, '\n');
+            kind = target->kind;
+            has_header = FALSE;
+        }
+        if (!has_header && !self->options->no_headers)
+            append_header(&style, tab_writer_text(writer));
+        has_header = TRUE;
+        for (unsigned i = 0; i < objects->len; i++)
+            append_row(&style, objects->pdata[i], self->now, tab_writer_text(writer));
+    }
+    if (writer != NULL)
+        tab_writer_flush(writer, self->out);
+    g_string_append(self->errors, not_found->str);
+    if (not_found->len > 0)
+        return 1;
+    if (self->out->len == start && !self->options->ignore_not_found) {
+        if (all_namespaced)
+            g_string_append_printf(self->errors, "No resources found in %s namespace.\n",
+                                   request_namespace(self));
+        else
+            g_string_append(self->errors, "No resources found\n");
+    }
+    return 0;
+}
+
+static int
+print_names(const KubectlRequest *self, json_t *items)
+{
+    json_t *item;
+    gsize i;
+
+    json_array_foreach(items, i, item)
+    {
+        g_autofree char *prefix = kubectl_kind_prefix(kubectl_kind_of(item));
+
+        g_string_append_printf(self->out, "%s/%s\n", prefix, value_text(item, "metadata.name"));
+    }
+    return 0;
+}
+
+/* The fields of a custom-columns row, all that a path found joined by commas. */
+static gboolean
+append_custom_row(GPtrArray *paths, json_t *object, GString *line, GError **error)
+{
+    for (unsigned p = 0; p < paths->len; p++) {
+        g_autoptr(GPtrArray) parts = json_path_find(paths->pdata[p], object, error);
+        gboolean is_first = TRUE;
+
+        if (parts == NULL)
+            return FALSE;
+        if (p > 0)
+            g_string_append_c(line, '\t');
+        if (parts->len == 0 || ((GPtrArray *)parts->pdata[0])->len == 0) {
+            g_string_append(line, "<none>");
+            is_first = FALSE;
+        }
+        for (unsigned i = 0; i < parts->len; i++) {
+            GPtrArray *values = parts->pdata[i];
+
+            for (unsigned v = 0; v < values->len; v++) {
+                g_autoptr(GString) text = g_string_new(NULL);
+
+                value_append_go(text, values->pdata[v]);
+                if (!is_first)
+                    g_string_append_c(line, ',');
+                is_first = FALSE;
+                print_escaped(line, text->str, -1);
+            }
+        }
+    }
+    g_string_append_c(line, '\n');
+    return TRUE;
+}
+
+/* NAME:.metadata.name,PHASE:.status.phase */
+static int
+print_custom_columns(const KubectlRequest *self, json_t *items, const char *spec)
+{
+    g_autoptr(TabWriter) writer = tab_writer_new_table();
+    g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func((GDestroyNotify)json_path_free);
+    g_auto(GStrv) columns = g_strsplit(spec, ",", -1);
+    g_autoptr(GError) error = NULL;
+    GString *text = tab_writer_text(writer);
+    json_t *item;
+    gsize n;
+
+    if (*spec == '\0') {
+        g_string_append(self->errors,
+                        "error: custom-columns format specified but no custom columns given\n");
+        return 1;
+    }
+    for (unsigned i = 0; columns[i] != NULL; i++) {
+        char *colon = strchr(columns[i], ':');
+
+        if (colon == NULL) {
+            g_string_append_printf(
+                self->errors,
+                "error: unexpected custom-columns spec: %s, expected <header>:<json-path-expr>\n",
+                columns[i]);
+            return 1;
+        }
+        JsonPath *path = json_path_parse_relaxed(colon + 1, &error);
+        if (path == NULL)
+            break;
+        g_ptr_array_add(paths, path);
+        if (!self->options->no_headers)
+            g_string_append_printf(text, "%s%.*s", i > 0 ? "\t" : "", (int)(colon - columns[i]),
+                                   columns[i]);
+    }
+    if (!self->options->no_headers)
+        g_string_append_c(text, '\n');
+    json_array_foreach(items, n, item) if (error == NULL)
+        append_custom_row(paths, item, text, &error);
+    if (error != NULL) {
+        g_string_append_printf(self->errors, "error: %s\n", error->message);
+        return 1;
+    }
+    tab_writer_flush(writer, self->out);
+    return 0;
+}
+
+static int
+print_json_path(const KubectlRequest *self, json_t *object, const char *template)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(JsonPath) path = json_path_parse(template, &error);
+
+    if (path == NULL) {
+        g_string_append_printf(self->errors, "error: error parsing jsonpath %s, %s\n", template,
+                               error->message);
+        return 1;
+    }
+    if (json_path_print(path, object, self->out, &error))
+        return 0;
+    g_string_append_printf(self->errors,
+                           "error: error executing jsonpath \"%s\": Error executing template: %s\n",
+                           template, error->message);
+    return 1;
+}
+
+/* -o other than a table. @items: what was found; @is_list: print them as a List even if it is one. */
+static int
+print_objects(const KubectlRequest *self, json_t *items, gboolean is_list)
+{
+    const char *output = self->options->output;
+    json_auto_t *list = NULL;
+    json_t *object = json_array_get(items, 0);
+
+    if (strcmp(output, "name") == 0)
+        return print_names(self, items);
+    if (g_str_has_prefix(output, "custom-columns="))
+        return print_custom_columns(self, items, strchr(output, '=') + 1);
+    if (is_list || object == NULL)
+        object = list = json_pack("{s:s, s:O, s:s, s:{s:s}}", "apiVersion", "v1", "items", items,
+                                  "kind", "List", "metadata", "resourceVersion", "");
+    if (g_str_has_prefix(output, "jsonpath="))
+        return print_json_path(self, object, strchr(output, '=') + 1);
+    if (strcmp(output, "json") == 0) {
+        print_json(self->out, object, 4);
+        g_string_append_c(self->out, '\n');
+    } else {
+        print_yaml(self->out, object);
+    }
+    return 0;
+}
+
+static gboolean
+output_is_known(const char *output)
+{
+    static const char *const words[] = {"wide", "name", "json", "yaml"};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
+        if (strcmp(output, words[i]) == 0)
+            return TRUE;
+    return g_str_has_prefix(output, "jsonpath=") || g_str_has_prefix(output, "custom-columns=");
+}
+
+static int
+get_objects(const KubectlRequest *self, GPtrArray *targets)
+{
+    g_autoptr(GString) not_found = g_string_new(NULL);
+    json_auto_t *items = json_array();
+    gboolean is_list = FALSE;
+
+    for (unsigned t = 0; t < targets->len; t++) {
+        const KubectlTarget *target = targets->pdata[t];
+        g_autoptr(GPtrArray) objects = target_objects(self, target, not_found);
+
+        if (objects == NULL || (self->options->sort_by != NULL && !sort_objects(self, objects)))
+            return 1;
+        is_list = is_list || targets->len > 1 || target->names == NULL || target->names->len > 1;
+        for (unsigned i = 0; i < objects->len; i++)
+            json_array_append(items, objects->pdata[i]);
+    }
+
+    int status = 0;
+    if (is_list || json_array_size(items) > 0)
+        status = print_objects(self, items, is_list);
+    g_string_append(self->errors, not_found->str);
+    return not_found->len > 0 ? 1 : status;
+}
+
+int
+kubectl_get(const KubectlRequest *self, char **args)
+{
+    gboolean several;
+    const char *output = self->options->output;
+
+    if (output != NULL && !output_is_known(output)) {
+        g_string_append_printf(
+            self->errors,
+            "error: unable to match a printer suitable for the output format \"%s\", allowed "
+            "formats "
+            "are: custom-columns,custom-columns-file,go-template,go-template-file,json,jsonpath,"
+            "jsonpath-as-json,jsonpath-file,name,template,templatefile,wide,yaml\n",
+            output);
+        return 1;
+    }
+    g_autoptr(GPtrArray) targets = request_targets(self, args, &several);
+    if (targets == NULL)
+        return 1;
+    if (output == NULL || strcmp(output, "wide") == 0)
+        return get_tables(self, targets, several);
+    return get_objects(self, targets);
+}
+
+struct KubectlWatch {
+    KubectlRequest request;
+    GPtrArray *targets;
+    TabWriter *writer;
+    gboolean has_header;
+};
+
+KubectlWatch *
+kubectl_watch_new(const KubectlRequest *request, char **args)
+{
+    gboolean several;
+    GPtrArray *targets = request_targets(request, args, &several);
+
+    if (targets == NULL)
+        return NULL;
+    if (targets->len > 1) {
+        g_string_append(request->errors,
+                        "error: watch is only supported on individual resources and "
+                        "resource collections - more than 1 resource was found\n");
+        g_ptr_array_unref(targets);
+        return NULL;
+    }
+
+    KubectlWatch *self = g_new0(KubectlWatch, 1);
+    self->request = *request;
+    self->targets = targets;
+    self->writer = tab_writer_new_table();
+    return self;
+}
+
+void
+kubectl_watch_free(KubectlWatch *self)
+{
+    if (self == NULL)
+        return;
+    g_ptr_array_unref(self->targets);
+    tab_writer_free(self->writer);
+    g_free(self);
+}
+
+/* Whether the watch is about @object. */
+static gboolean
+watch_selects(const KubectlWatch *self, json_t *object)
+{
+    const KubectlTarget *target = self->targets->pdata[0];
+    const KubectlOptions *options = self->request.options;
+    const char *namespace = request_namespace(&self->request);
+    g_autofree char *fault = NULL;
+    gboolean matches = TRUE;
+
+    if (kubectl_kind_of(object) != target->kind)
+        return FALSE;
+    if (target->kind->is_namespaced && namespace != NULL &&
+        strcmp(value_text(object, "metadata.namespace"), namespace) != 0)
+        return FALSE;
+    if (target->names != NULL &&
+        !g_ptr_array_find_with_equal_func(target->names, value_text(object, "metadata.name"),
+                                          g_str_equal, NULL))
+        return FALSE;
+    if (options->selector != NULL &&
+        !label_selector_text_matches(options->selector, value_at(object, "metadata.labels"),
+                                     &matches, &fault))
+        return FALSE;
+    return matches && (options->field_selector == NULL ||
+                       field_selector_text_matches(options->field_selector, object));
+}
+
+void
+kubectl_watch_print(
+    KubectlWatch *self, const char *type, json_t *object, ValueTime now, GString *out)
+{
+    const KubectlTarget *target = self->targets->pdata[0];
+    const KubectlOptions *options = self->request.options;
+    g_autofree char *event = g_strdup_printf("%-8s", type);
+
+    if (!watch_selects(self, object))
+        return;
+
+    TableStyle style = {
+        .kind = target->kind,
+        .options = options,
+        .with_namespace = options->all_namespaces && target->kind->is_namespaced,
+        .with_kind = options->show_kind,
+        .event = options->watch_events ? event : NULL,
+    };
+    if (!self->has_header && !options->no_headers)
+        append_header(&style, tab_writer_text(self->writer));
+    self->has_header = TRUE;
+    append_row(&style, object, now, tab_writer_text(self->writer));
+    tab_writer_flush(self->writer, out);
+}

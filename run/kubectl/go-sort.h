@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/* Sorts as Go's sort.Sort() does, which kubectl uses: not stable, but always the same way, so rows that are equal come out in
+ * an order that can be told. @less: whether a stands before b; need not be a strict order. */
+typedef gboolean (*GoSortLess)(const void *a, const void *b, const void *data);
+void go_sort(GPtrArray *items, GoSortLess less, const void *data);

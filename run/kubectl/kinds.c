@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "describe.h"
+#include "kinds.h"
+
+/* In the order in which `get all` has them. */
+static const KubectlKind kinds[N_KUBECTL_KINDS] = {
+    {"Pod",                   "v1",                     "pods",                   "po",     TRUE,  TRUE,  pod_columns,          pod_row,         describe_pod         },
+    {"Service",               "v1",                     "services",               "svc",    TRUE,  TRUE,  service_columns,      service_row,     NULL                 },
+    {"Deployment",            "apps/v1",                "deployments",            "deploy", TRUE,  TRUE,  deployment_columns,
+     deployment_row,                                                                                                                             describe_deployment  },
+    {"ReplicaSet",            "apps/v1",                "replicasets",            "rs",     TRUE,  TRUE,  replica_set_columns,  replica_set_row,
+     describe_replica_set                                                                                                                                             },
+    {"StatefulSet",           "apps/v1",                "statefulsets",           "sts",    TRUE,  TRUE,  stateful_set_columns,
+     stateful_set_row,                                                                                                                           describe_stateful_set},
+    {"PersistentVolumeClaim", "v1",                     "persistentvolumeclaims", "pvc",    TRUE,  FALSE, claim_columns,
+     claim_row,                                                                                                                                  describe_claim       },
+    {"PersistentVolume",      "v1",                     "persistentvolumes",      "pv",     FALSE, FALSE, volume_columns,       volume_row,
+     describe_volume                                                                                                                                                  },
+    {"StorageClass",          "storage.k8s.io/v1",      "storageclasses",         "sc",     FALSE, FALSE, class_columns,
+     class_row,                                                                                                                                  describe_class       },
+    {"VolumeAttachment",      "storage.k8s.io/v1",      "volumeattachments",      "",       FALSE, FALSE,
+     attachment_columns,                                                                                                        attachment_row,  NULL                 },
+    {"CSINode",               "storage.k8s.io/v1",      "csinodes",               "",       FALSE, FALSE, csi_node_columns,     csi_node_row,
+     describe_csi_node                                                                                                                                                },
+    {"CSIDriver",             "storage.k8s.io/v1",      "csidrivers",             "",       FALSE, FALSE, csi_driver_columns,
+     csi_driver_row,                                                                                                                             NULL                 },
+    {"CSIStorageCapacity",    "storage.k8s.io/v1",      "csistoragecapacities",   "",       TRUE,  FALSE,
+     created_columns,                                                                                                           created_row,     NULL                 },
+    {"Node",                  "v1",                     "nodes",                  "no",     FALSE, FALSE, node_columns,         node_row,        describe_node        },
+    {"Namespace",             "v1",                     "namespaces",             "ns",     FALSE, FALSE, namespace_columns,    namespace_row,   NULL                 },
+    {"Event",                 "v1",                     "events",                 "ev",     TRUE,  FALSE, event_columns,        event_row,       NULL                 },
+    {"Lease",                 "coordination.k8s.io/v1", "leases",                 "",       TRUE,  FALSE, lease_columns,        lease_row,       NULL                 },
+    {"ControllerRevision",    "apps/v1",                "controllerrevisions",    "",       TRUE,  FALSE, created_columns,
+     created_row,                                                                                                                                NULL                 },
+};
+
+const KubectlKind *
+kubectl_kind_at(unsigned i)
+{
+    return &kinds[i];
+}
+
+/* "" for the kinds of the core. */
+static const char *
+group_of(const KubectlKind *self, gsize *length)
+{
+    const char *slash = strchr(self->api_version, '/');
+
+    *length = slash != NULL ? (gsize)(slash - self->api_version) : 0;
+    return self->api_version;
+}
+
+static gboolean
+is_called(const KubectlKind *self, const char *name)
+{
+    g_auto(GStrv) short_names = g_strsplit(self->short_names, " ", -1);
+
+    return g_ascii_strcasecmp(name, self->plural) == 0 ||
+           g_ascii_strcasecmp(name, self->kind) == 0 ||
+           (*name != '\0' && g_strv_contains((const char *const *)short_names, name));
+}
+
+const KubectlKind *
+kubectl_kind_find(const char *word)
+{
+    g_autofree char *name = g_ascii_strdown(word, -1);
+    char *wanted = strchr(name, '.');
+
+    if (wanted != NULL)
+        *wanted++ = '\0';
+    for (unsigned i = 0; i < N_KUBECTL_KINDS; i++) {
+        gsize length;
+        const char *group = group_of(&kinds[i], &length);
+
+        if (is_called(&kinds[i], name) &&
+            (wanted == NULL || (strlen(wanted) == length && strncmp(wanted, group, length) == 0)))
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+const KubectlKind *
+kubectl_kind_of(json_t *object)
+{
+    const char *kind = value_text(object, "kind");
+
+    for (unsigned i = 0; i < N_KUBECTL_KINDS; i++)
+        if (strcmp(kinds[i].kind, kind) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+static char *
+with_group(const KubectlKind *self, const char *name)
+{
+    gsize length;
+    const char *group = group_of(self, &length);
+
+    return length > 0 ? g_strdup_printf("%s.%.*s", name, (int)length, group) : g_strdup(name);
+}
+
+char *
+kubectl_kind_prefix(const KubectlKind *self)
+{
+    g_autofree char *name = g_ascii_strdown(self->kind, -1);
+
+    return with_group(self, name);
+}
+
+char *
+kubectl_kind_resource(const KubectlKind *self)
+{
+    return with_group(self, self->plural);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of the printers, where recordings hold too few cases: ages at the edges of their units, words that YAML would take
+ * for something else, JSONPath, selectors, and the order of equal rows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/kubectl/cluster.h"
+#include "run/kubectl/go-sort.h"
+#include "run/kubectl/json-path.h"
+#include "run/kubectl/print.h"
+#include "run/kubectl/tab-writer.h"
+
+#define SECOND INT64_C(1000000000)
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+
+/* HumanDuration: each unit's last and first moments. */
+static void
+ages_change_at_their_edges(void **state)
+{
+    static const struct {
+        int64_t ago;
+        const char *text;
+    } cases[] = {
+        {-5 * SECOND,                "<invalid>"},
+        {-2 * SECOND,                "<invalid>"},
+        {-2 * SECOND + 1,            "0s"       },
+        {0,                          "0s"       },
+        {119 * SECOND + SECOND - 1,  "119s"     },
+        {2 * MINUTE,                 "2m"       },
+        {9 * MINUTE + 59 * SECOND,   "9m59s"    },
+        {10 * MINUTE + 30 * SECOND,  "10m"      },
+        {179 * MINUTE + 59 * SECOND, "179m"     },
+        {3 * HOUR,                   "3h"       },
+        {7 * HOUR + 59 * MINUTE,     "7h59m"    },
+        {8 * HOUR + 30 * MINUTE,     "8h"       },
+        {48 * HOUR - 1,              "47h"      },
+        {2 * DAY,                    "2d"       },
+        {7 * DAY + 23 * HOUR,        "7d23h"    },
+        {8 * DAY + 5 * HOUR,         "8d"       },
+        {729 * DAY,                  "729d"     },
+        {730 * DAY,                  "2y"       },
+        {730 * DAY + 3 * DAY,        "2y3d"     },
+        {8 * 365 * DAY + 100 * DAY,  "8y"       },
+    };
+    const ValueTime now = INT64_C(1790000000) * SECOND;
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) text = g_string_new(NULL);
+
+        value_append_age(text, now - cases[i].ago, now);
+        assert_string_equal(text->str, cases[i].text);
+    }
+
+    g_autoptr(GString) none = g_string_new(NULL);
+    value_append_age(none, VALUE_TIME_NONE, now);
+    assert_string_equal(none->str, "<unknown>");
+}
+
+/* What YAML 1.1 would read back as another type is quoted; all else is not. */
+static void
+yaml_quotes_what_is_no_text(void **state)
+{
+    static const char *const quoted[] = {
+        "",    "true", "yes",   "y",    "off",  "null",       "~",    "12", "0x1f", "0o17",
+        "1e3", ".5",   "1_000", "+1.5", ".inf", "2026-11-20", "1:30", "<<", "-7"};
+    static const char *const plain[] = {"data", "1Gi", "1.2.3", "v1",  "yesterday",
+                                        "a:b",  "0x",  "12a",   "1:75"};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(quoted); i++) {
+        g_autoptr(GString) out = g_string_new(NULL);
+        g_autofree char *wanted = g_strdup_printf("a: \"%s\"\n", quoted[i]);
+        json_auto_t *value = json_pack("{s:s}", "a", quoted[i]);
+
+        print_yaml(out, value);
+        assert_string_equal(out->str, wanted);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(plain); i++) {
+        g_autoptr(GString) out = g_string_new(NULL);
+        g_autofree char *wanted = g_strdup_printf("a: %s\n", plain[i]);
+        json_auto_t *value = json_pack("{s:s}", "a", plain[i]);
+
+        print_yaml(out, value);
+        assert_string_equal(out->str, wanted);
+    }
+}
+
+/* Numbers in names by value, and letters behind other signs, as go-yaml sorts; JSON by bytes. */
+static void
+names_are_sorted(void **state)
+{
+    json_auto_t *value = json_pack("{s:i, s:i, s:i, s:i}", "a10", 1, "a2", 2, "B", 3, "a.b", 4);
+    g_autoptr(GString) yaml = g_string_new(NULL), json = g_string_new(NULL);
+
+    (void)state;
+    print_yaml(yaml, value);
+    assert_string_equal(yaml->str, "B: 3\na.b: 4\na2: 2\na10: 1\n");
+    print_json(json, value, 0);
+    assert_string_equal(json->str, "{\"B\":3,\"a.b\":4,\"a10\":1,\"a2\":2}");
+}
+
+static void
+json_paths_find(void **state)
+{
+    static const char data[] = "{\"kind\":\"List\",\"items\":[{\"metadata\":{\"name\":\"a\","
+                               "\"labels\":{\"x/y.z\":\"1\"}},\"n\":3},"
+                               "{\"metadata\":{\"name\":\"b\"},\"n\":5,\"none\":null}]}";
+    static const struct {
+        const char *template, *text;
+    } cases[] = {
+        {"{.kind}",                                              "List"                                         },
+        {"{$.kind}",                                             "List"                                         },
+        {"{.items[*].metadata.name}",                            "a b"                                          },
+        {"{.items[0].metadata.name}",                            "a"                                            },
+        {"{.items[-1].metadata.name}",                           "b"                                            },
+        {"{.items[0:1].n}",                                      "3"                                            },
+        {"{.items[0,1].n}",                                      "3 5"                                          },
+        {"{.items[0]['n','kind']}",                              "3"                                            },
+        {"{.items[?(@.n>3)].metadata.name}",                     "b"                                            },
+        {"{.items[?(@.metadata.name==\"a\")].n}",                "3"                                            },
+        {"{.items[?(@.metadata.labels)].n}",                     "3"                                            },
+        {"{.items[0].metadata.labels.x/y\\.z}",                  "1"                                            },
+        {"{..name}",                                             "a b"                                          },
+        {"{.items[0].metadata}",                                 "{\"labels\":{\"x/y.z\":\"1\"},\"name\":\"a\"}"},
+        {"{range .items[*]}{.metadata.name}={.n}{\"\\n\"}{end}", "a=3\nb=5\n"                                   },
+        {"{range .nothing[*]}{.x}{end}done",                     "done"                                         },
+        {"<{.missing.deeper}>",                                  "<>"                                           },
+        {"{.items[1].none}",                                     "<nil>"                                        },
+    };
+    json_auto_t *value = json_loads(data, 0, NULL);
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) out = g_string_new(NULL);
+        g_autoptr(JsonPath) path = json_path_parse(cases[i].template, NULL);
+
+        assert_non_null(path);
+        assert_true(json_path_print(path, value, out, NULL));
+        assert_string_equal(out->str, cases[i].text);
+    }
+}
+
+static void
+broken_json_paths_are_told(void **state)
+{
+    static const char *const templates[] = {"{.a",      "{.a[}", "{.a[?(@.b}",    "{.a[x]}",
+                                            "{\"text}", "{foo}", "{.a[?(@.b==1)}"};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(templates); i++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(JsonPath) path = json_path_parse(templates[i], &error);
+
+        assert_null(path);
+        assert_true(g_error_matches(error, JSON_PATH_ERROR, JSON_PATH_ERROR_INVALID));
+    }
+}
+
+static void
+label_selectors_match(void **state)
+{
+    static const struct {
+        const char *selector;
+        gboolean matches;
+    } cases[] = {
+        {"app=web",                TRUE },
+        {"app==web",               TRUE },
+        {"app=db",                 FALSE},
+        {"app!=db",                TRUE },
+        {"app!=web",               FALSE},
+        {"tier",                   TRUE },
+        {"!tier",                  FALSE},
+        {"!other",                 TRUE },
+        {"other!=x",               TRUE },
+        {"app in (web, db)",       TRUE },
+        {"app notin (web,db)",     FALSE},
+        {"other notin (a)",        TRUE },
+        {"app=web,tier=front",     TRUE },
+        {"app in (web),tier=back", FALSE},
+        {"",                       TRUE },
+    };
+    json_auto_t *labels = json_pack("{s:s, s:s}", "app", "web", "tier", "front");
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *fault = NULL;
+        gboolean matches;
+
+        assert_true(label_selector_text_matches(cases[i].selector, labels, &matches, &fault));
+        assert_int_equal(matches, cases[i].matches);
+    }
+}
+
+/* Columns end where a line has no cell for them; the last cell of a line is not padded; characters count, not bytes. */
+static void
+columns_are_aligned(void **state)
+{
+    g_autoptr(TabWriter) writer = tab_writer_new_description();
+    g_autoptr(GString) out = g_string_new(NULL);
+
+    (void)state;
+    g_string_append(tab_writer_text(writer),
+                    "Name:\ta\nLonger name:\t\xc3\xa9\tx\nNo:\t12\ty\nblock\nb:\tc\n");
+    tab_writer_flush(writer, out);
+    assert_string_equal(
+        out->str,
+        "Name:         a\nLonger name:  \xc3\xa9   x\nNo:           12  y\nblock\nb:  c\n");
+}
+
+static gboolean
+is_less(const void *a, const void *b, const void *data)
+{
+    (void)data;
+    return *(const char *)a < *(const char *)b;
+}
+
+/* Rows of up to 12 keep their order; whatever the number, the result is sorted, the same again, and a permutation. */
+static void
+equal_rows_come_out_alike(void **state)
+{
+    (void)state;
+    for (unsigned n = 0; n < 300; n++) {
+        g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(g_free),
+                             again = g_ptr_array_new();
+
+        for (unsigned i = 0; i < n; i++) {
+            g_ptr_array_add(rows, g_strdup_printf("%c%u", 'a' + (int)(i * 7 % 3), i));
+            g_ptr_array_add(again, rows->pdata[i]);
+        }
+        go_sort(rows, is_less, NULL);
+        go_sort(again, is_less, NULL);
+        uint64_t sum = 0;
+        for (unsigned i = 0; i < n; i++) {
+            const char *row = rows->pdata[i];
+
+            assert_ptr_equal(row, again->pdata[i]);
+            sum += g_ascii_strtoull(row + 1, NULL, 10);
+            if (i > 0) {
+                const char *before = rows->pdata[i - 1];
+                assert_true(*before <= *row);
+                if (n <= 12 && *before == *row)
+                    assert_true(g_ascii_strtoull(before + 1, NULL, 10) <
+                                g_ascii_strtoull(row + 1, NULL, 10));
+            }
+        }
+        assert_int_equal(sum, n > 0 ? (uint64_t)n * (n - 1) / 2 : 0);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ages_change_at_their_edges), cmocka_unit_test(yaml_quotes_what_is_no_text),
+        cmocka_unit_test(names_are_sorted),           cmocka_unit_test(json_paths_find),
+        cmocka_unit_test(broken_json_paths_are_told), cmocka_unit_test(label_selectors_match),
+        cmocka_unit_test(columns_are_aligned),        cmocka_unit_test(equal_rows_come_out_alike),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -11,19 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "moments.h"
-#include "run/run.h"
-#include "timeline.h"
+#include "recorded.h"
+#include "simulated.h"
+#include "table.h"
 
 #define TOLERANCE_S 0.020     /* TIM-60 */
 #define CURVE_TOLERANCE_S 0.2 /* TIM-80: a token of the sidecars' clients */
 #define CURVE_MIN 20          /* fewer are no burst: the values tell all */
+#define ORDER_MIN 20 /* of so many runs all took two steps the other way round: that is no chance */
 
 typedef struct {
     int n_seeds;
     int n_more;          /* where a value is missed; 0: no more */
     gboolean is_verbose; /* also the values that agree */
     gboolean is_quiet;
+    gboolean is_table; /* a row of the table in docs/fidelity.md for each folder */
     unsigned n_passed, n_failed, n_skipped;
 } Golden;
 
@@ -244,8 +246,10 @@ static gboolean
 is_throttled(const char *name)
 {
     static const char *const clients[] = {
-        "csi-",       "kcm/persistent-volume-binder",
-        "events csi", "events persistentvolume-controller",
+        "csi-",
+        "kcm/persistent-volume-binder",
+        "events csi",
+        "events persistentvolume-controller",
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(clients); i++)
@@ -295,50 +299,118 @@ compare_curves(Golden *self, const char *run, const Moments *recorded, GPtrArray
     }
 }
 
+/* What the rules put in one order comes in no other: a pair that no simulated run took so is wrong. */
+static void
+judge_order(Golden *self, const char *run, const char *pod, const char *claim, const GArray *pairs)
+{
+    gboolean is_good = TRUE;
+
+    for (unsigned i = 0; i < pairs->len; i++) {
+        const OrderPair *pair = &g_array_index(pairs, OrderPair, i);
+        if (pair->n_same > 0 || pair->n_both < ORDER_MIN)
+            continue;
+        is_good = FALSE;
+        if (!self->is_quiet)
+            printf("  FAIL %-5s order of %s, %s: recorded %s (%u.) at %.3f s before %s (%u.) at "
+                   "%.3f s, in %u simulated runs always after\n",
+                   run, pod, claim, pair->first.what, pair->first.nth, pair->first.at,
+                   pair->then.what, pair->then.nth, pair->then.at, pair->n_both);
+    }
+    if (is_good)
+        self->n_passed++;
+    else
+        self->n_failed++;
+}
+
+static void
+steps_free(void *steps)
+{
+    g_array_unref(steps);
+}
+
+/* All that was written and called about a pod and its claim, in order. */
+static void
+compare_orders(Golden *self, const char *run, const Moments *recorded, GPtrArray *simulated)
+{
+    for (unsigned k = 0; k < moments_n_pairs(recorded); k++) {
+        g_autofree char *pod = fill("pod %p", moments_pair(recorded, k));
+        g_autofree char *claim = fill("claim %c", moments_pair(recorded, k));
+        g_autofree char *volume = fill("volume %c", moments_pair(recorded, k));
+        const char *const objects[] = {pod, claim, volume, NULL};
+        g_autoptr(GArray) steps = orders_of(moments_orders(recorded), objects);
+        g_autoptr(GPtrArray) drawn = g_ptr_array_new_with_free_func(steps_free);
+        for (unsigned s = 0; s < simulated->len; s++)
+            g_ptr_array_add(drawn, orders_of(moments_orders(simulated->pdata[s]), objects));
+        g_autoptr(GArray) pairs = orders_compare(steps, drawn);
+        judge_order(self, run, pod, claim, pairs);
+    }
+}
+
 static GPtrArray *
-simulate(const Golden *self, const Scenario *scenario, const Timeline *timeline)
+simulate(const Golden *self, const Scenario *scenario, const Words *words)
 {
     GPtrArray *all = g_ptr_array_new_with_free_func((GDestroyNotify)moments_free);
 
     for (int seed = 1; seed <= self->n_seeds; seed++) {
-        const RunOptions options = {.seed = (uint64_t)seed};
         g_autoptr(GError) error = NULL;
-        g_autoptr(Run) run = run_new(scenario, &options, &error);
-        if (run == NULL) {
+        Moments *moments = simulated_moments(scenario, (uint64_t)seed, words, &error);
+        if (moments == NULL) {
             printf("  %s\n", error->message);
             break;
         }
-        Moments *moments = moments_new();
-        moments_watch_run(moments, run);
-        run_execute(run);
-        moments_take_run(moments, run, timeline);
         g_ptr_array_add(all, moments);
     }
     return all;
 }
 
 static void
-compare_runs(Golden *self, const char *folder, const Timeline *timeline, const Scenario *scenario)
+compare_run(Golden *self, const char *name, const Moments *recorded, GPtrArray *simulated)
 {
-    g_autoptr(GPtrArray) simulated = simulate(self, scenario, timeline);
-    g_autoptr(GError) error = NULL;
+    compare_values(self, name, recorded, simulated);
+    compare_counts(self, name, recorded, simulated);
+    compare_curves(self, name, recorded, simulated);
+    compare_orders(self, name, recorded, simulated);
+}
+
+/* Returns: (owned): the recorded runs that can be read, of Moments; of others tells why not */
+static GPtrArray *
+read_runs(Golden *self, const char *folder, const Words *words)
+{
+    GPtrArray *runs = g_ptr_array_new_with_free_func((GDestroyNotify)moments_free);
 
     for (unsigned i = 1;; i++) {
+        g_autoptr(GError) error = NULL;
         g_autofree char *name = g_strdup_printf("run%u", i);
         g_autofree char *path = g_build_filename(folder, name, NULL);
         if (!g_file_test(path, G_FILE_TEST_IS_DIR))
             break;
-        g_autoptr(Moments) recorded = moments_new();
-        if (!moments_read_recording(recorded, path, timeline, &error)) {
-            printf("  FAIL %s: %s\n", path, error->message);
-            self->n_failed++;
-            g_clear_error(&error);
+        Moments *recorded = recorded_moments(path, words, &error);
+        if (recorded != NULL) {
+            g_ptr_array_add(runs, recorded);
             continue;
         }
-        compare_values(self, name, recorded, simulated);
-        compare_counts(self, name, recorded, simulated);
-        compare_curves(self, name, recorded, simulated);
+        printf("  FAIL %s: %s\n", path, error->message);
+        self->n_failed++;
     }
+    return runs;
+}
+
+static void
+compare_runs(Golden *self, const char *folder, const Timeline *timeline, const Scenario *scenario)
+{
+    g_autofree const char **nodes = timeline_node_names(timeline);
+    g_autoptr(Words) words = words_new(nodes);
+    g_autoptr(GPtrArray) simulated = simulate(self, scenario, words);
+    g_autoptr(GPtrArray) runs = read_runs(self, folder, words);
+    unsigned n_before = self->n_passed + self->n_failed, n_failed = self->n_failed;
+
+    for (unsigned i = 0; i < runs->len; i++) {
+        g_autofree char *name = g_strdup_printf("run%u", i + 1);
+        compare_run(self, name, runs->pdata[i], simulated);
+    }
+    if (self->is_table && runs->len > 0)
+        table_print_row(folder, runs, simulated, self->n_passed + self->n_failed - n_before,
+                        self->n_failed - n_failed);
 }
 
 /* Of N values that a phase decides one or two lie beyond those of 200 seeds by chance, if N is 200: more seeds tell. */
@@ -350,15 +422,16 @@ compare_folder(Golden *self, const char *folder)
     g_autoptr(Scenario) scenario = timeline == NULL ? NULL : timeline_scenario(timeline, &error);
     Golden tried = *self;
 
-    printf("%s\n", folder);
+    if (!self->is_table)
+        printf("%s\n", folder);
     if (scenario == NULL) {
-        printf("  skipped: %s\n", error->message);
+        fprintf(self->is_table ? stderr : stdout, "  skipped: %s\n", error->message);
         self->n_skipped++;
         return;
     }
-    tried.is_quiet = self->n_more > self->n_seeds;
+    tried.is_quiet = self->is_table || self->n_more > self->n_seeds;
     compare_runs(&tried, folder, timeline, scenario);
-    if (tried.is_quiet && tried.n_failed > self->n_failed) {
+    if (!self->is_table && tried.is_quiet && tried.n_failed > self->n_failed) {
         tried = *self;
         tried.n_seeds = self->n_more;
         compare_runs(&tried, folder, timeline, scenario);
@@ -375,6 +448,7 @@ main(int argc, char **argv)
         {"seeds",   0,   0, G_OPTION_ARG_INT,  &self.n_seeds,    "Simulated runs that make the range", "N" },
         {"more",    0,   0, G_OPTION_ARG_INT,  &self.n_more,     "So many where a value is missed",    "N" },
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &self.is_verbose, "Also print what agrees",             NULL},
+        {"table",   0,   0, G_OPTION_ARG_NONE, &self.is_table,   "A table in Markdown instead",        NULL},
         G_OPTION_ENTRY_NULL,
     };
     g_autoptr(GOptionContext) context =
@@ -386,6 +460,8 @@ main(int argc, char **argv)
         fprintf(stderr, "golden: %s\n", error->message);
         return 2;
     }
+    if (self.is_table)
+        table_print_head();
     for (int i = 1; i < argc; i++)
         compare_folder(&self, argv[i]);
     printf("%u passed, %u failed, %u skipped\n", self.n_passed, self.n_failed, self.n_skipped);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "curves.h"
-#include "run/run.h"
-#include "timeline.h"
+#include "orders.h"
+#include "words.h"
 
 /* What happened in one run, recorded or simulated, in the same words: moments ("pod app ready", at seconds; a volume goes by the
- * name of its claim, because its own is drawn), counts of requests and calls ("csi-attacher patch volumeattachments 200") and of texts
- * of FailedScheduling, to the letter, and the curves of the same requests and of new Events ("events attachdetach-controller"). */
+ * name of its claim, because its own is drawn), counts of requests and calls ("csi-attacher patch volumeattachments 200"), what
+ * Events said, the order of the steps about each object, and the curves of requests and new Events ("events csi.lab.example"). */
 typedef struct Moments Moments;
 
 typedef struct {
@@ -18,13 +18,6 @@ Moments *moments_new(void);
 void moments_free(Moments *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Moments, moments_free)
 
-/* A recorded run: watch.jsonl, csi.jsonl and api.jsonl in @folder. */
-gboolean
-moments_read_recording(Moments *self, const char *folder, const Timeline *timeline, GError **error);
-/* A simulated run: before it is executed, and after. */
-void moments_watch_run(Moments *self, Run *run);
-void moments_take_run(Moments *self, const Run *run, const Timeline *timeline);
-
 /* The first time; FALSE: never. */
 gboolean moments_find(const Moments *self, const char *name, double *at);
 unsigned moments_n_pairs(const Moments *self);
@@ -33,3 +26,4 @@ const GoldenPair *moments_pair(const Moments *self, unsigned i);
 GPtrArray *moments_counted(const Moments *self);
 double moments_count(const Moments *self, const char *name);
 const Curves *moments_curves(const Moments *self);
+const Orders *moments_orders(const Moments *self);

@@ -1,12 +1,70 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The recordings in tests/golden/recorded agree with what 200 seeds produce, or 2000 if it takes so many to meet one of a thousand
-# values: every stage value within 20 ms of their range, every count of requests and calls within it, every curve of a burst within
-# a token of it.
-set -eu
-golden=$KVOLSIM_BUILDDIR/tests/golden/golden
-recorded=$KVOLSIM_SRCDIR/tests/golden/recorded
-status=0
-"$golden" "$recorded"/0[12]-* || status=1
-"$golden" --more 2000 "$recorded"/06-* "$recorded"/[1-9]* || status=1
-exit $status
+# The recordings in tests/golden/recorded agree with what 200 seeds produce, or 3,000 (1,000 for the burst of a hundred) if it takes
+# so many to meet one of some thousand values; but for what known-misses.txt lists with its cause. Then: a recording that is not
+# what happened does not agree. With sanitizers a few seeds of each must run without a fault.
+. "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+golden=$builddir/tests/golden/golden
+recorded=tests/golden/recorded
+known=tests/golden/known-misses.txt
+
+if [ "${KVOLSIM_SANITIZERS:-no}" = yes ]; then
+    "$golden" --seeds 2 "$recorded"/[0-9]* >"$scratch/printed" 2>&1
+    tail -n 1 "$scratch/printed" | grep -qE '^[0-9]+ passed, [0-9]+ failed, 0 skipped$' || tail "$scratch/printed" >"$scratch/faults"
+    touch "$scratch/faults"
+    case_result "all recordings are replayed without a memory error" "$scratch/faults"
+    cases_end
+    exit
+fi
+
+# One recording's lines that no known miss explains.
+unknown()
+{
+    grep -v '^#' "$known" | cut -f 1 >"$scratch/patterns"
+    grep '^  FAIL' "$1" | tee -a "$scratch/misses" | grep -vEf "$scratch/patterns"
+}
+
+for folder in "$recorded"/[0-9]*; do
+    name=${folder##*/}
+    more=3000
+    case $name in 11-*) more=1000 ;; esac
+    "$golden" --more $more "$folder" >"$scratch/printed" 2>&1
+    if grep -q 'skipped: ' "$scratch/printed"; then
+        case_skip "$name" "$(sed -n 's/.*skipped: //p' "$scratch/printed")"
+        continue
+    fi
+    unknown "$scratch/printed" >"$scratch/faults"
+    tail -n 1 "$scratch/printed" | grep -qE '^[1-9][0-9]* passed, ' || cat "$scratch/printed" >>"$scratch/faults"
+    case_result "$name agrees: $(tail -n 1 "$scratch/printed")" "$scratch/faults"
+done
+
+grep -v '^#' "$known" | while IFS='	' read -r pattern cause; do
+    grep -qE "$pattern" "$scratch/misses" || echo "no longer missed: $pattern ($cause)"
+done >"$scratch/faults"
+case_result "each known miss is still one" "$scratch/faults"
+
+# spoil TITLE FILE PATTERN SED: the recording of a late binding, with one line that is not what happened, must not agree.
+spoil()
+{
+    rm -rf "$scratch/spoilt"
+    cp -r "$recorded/02-wffc-dynamic" "$scratch/spoilt"
+    rm -r "$scratch/spoilt/run2" "$scratch/spoilt/run3"
+    gunzip -c "$scratch/spoilt/run1/$2.gz" | sed -E "/$3/$4" >"$scratch/spoilt/run1/$2"
+    if gunzip -c "$scratch/spoilt/run1/$2.gz" | cmp -s - "$scratch/spoilt/run1/$2"; then
+        echo "nothing was changed" >"$scratch/faults"
+    else
+        rm "$scratch/spoilt/run1/$2.gz"
+        "$golden" "$scratch/spoilt" | grep '^  FAIL' >"$scratch/found"
+        : >"$scratch/faults"
+        [ -s "$scratch/found" ] || echo "nothing was found" >"$scratch/faults"
+    fi
+    case_result "found: $1" "$scratch/faults"
+}
+
+spoil "an Event with another word" watch.jsonl 'waiting for first consumer' 's/waiting for first/waiting for last/'
+spoil "an Event that was never written" watch.jsonl '"SuccessfulAttachVolume"' d
+spoil "a call that was never made" csi.jsonl '"NodeUnstageVolume"' d
+spoil "a write too many" api.jsonl '"resource":"volumeattachments".*"verb":"create"' 'p'
+spoil "a write before its cause" api.jsonl '"resource":"persistentvolumes".*"subresource":"".*"verb":"create"' 's/"t":[0-9.]+/"t":11.015/'
+spoil "a value out of range" csi.jsonl '"NodeStageVolume"' 's/"t_end":[0-9.]+/"t_end":24.5/'
+cases_end

@@ -183,6 +183,17 @@ driver_json(const Timeline *self)
     return driver;
 }
 
+const char **
+timeline_node_names(const Timeline *self)
+{
+    const json_t *nodes = json_object_get(self->root, "nodes");
+    const char **names = g_new0(const char *, json_array_size(nodes) + 1);
+
+    for (size_t i = 0; i < json_array_size(nodes); i++)
+        names[i] = json_string_value(json_object_get(json_array_get(nodes, i), "name"));
+    return names;
+}
+
 static json_t *
 nodes_json(const Timeline *self)
 {
@@ -415,8 +426,7 @@ scenario_text(const Timeline *self, json_t *scenario)
 static Scenario *
 load(const char *file, GError **error)
 {
-    const char *source = g_getenv("KVOLSIM_SRCDIR");
-    const ScenarioOptions options = {.data_dir = source == NULL ? "." : source};
+    const ScenarioOptions options = {.data_dir = KVOLSIM_SRCDIR};
     g_autoptr(GPtrArray) faults = NULL;
     Scenario *scenario = scenario_load(file, &options, &faults);
 

@@ -15,3 +15,5 @@ void timeline_free(Timeline *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Timeline, timeline_free)
 /* Returns: (owned): %NULL if a step of it is not modelled yet: the error says which */
 Scenario *timeline_scenario(const Timeline *self, GError **error);
+/* Returns: (transfer container): names of its nodes, borrowed; ends with NULL */
+const char **timeline_node_names(const Timeline *self);

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "recorded.h"
+
+#include <gio/gio.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "moments-private.h"
+#include "sim/sim-time.h"
+
+#define CSI_PREFIX "kubernetes.io/csi/"
+
+static const char *
+text_at(const json_t *object, const char *path)
+{
+    g_auto(GStrv) keys = g_strsplit(path, "|", -1);
+
+    for (unsigned i = 0; keys[i] != NULL; i++)
+        object = json_object_get(object, keys[i]);
+    return json_string_value(object);
+}
+
+/* What a watching client saw of an object last, and sees now. */
+typedef struct {
+    const json_t *before, *after; /* NULL: not there */
+    const char *name;
+    double at;
+} Seen;
+
+static gboolean
+appeared(const Seen *seen, const char *path)
+{
+    return text_at(seen->after, path) != NULL && text_at(seen->before, path) == NULL;
+}
+
+static gboolean
+became(const Seen *seen, const char *path, const char *value)
+{
+    return g_strcmp0(text_at(seen->after, path), value) == 0 &&
+           g_strcmp0(text_at(seen->before, path), value) != 0;
+}
+
+/* Both were there. */
+static gboolean
+was_changed(const Seen *seen, const char *path)
+{
+    const char *before = text_at(seen->before, path), *after = text_at(seen->after, path);
+
+    return before != NULL && after != NULL && strcmp(before, after) != 0;
+}
+
+static void
+add_named(Moments *self, const Seen *seen, const char *scope, const char *label, const char *what)
+{
+    moments_add(self, g_strdup_printf("%s %s %s", scope, label, what), seen->at);
+}
+
+static void
+see_end(Moments *self, const Seen *seen, const char *scope, const char *label)
+{
+    if (appeared(seen, "metadata|deletionTimestamp") ||
+        (seen->after == NULL && text_at(seen->before, "metadata|deletionTimestamp") == NULL))
+        add_named(self, seen, scope, label, "deleted");
+    if (seen->after == NULL)
+        add_named(self, seen, scope, label, "gone");
+}
+
+static void
+see_claim(Moments *self, const Seen *seen)
+{
+    if (seen->before == NULL) {
+        add_named(self, seen, "claim", seen->name, "created");
+        moments_add_pair(self, NULL, seen->name);
+    }
+    if (appeared(seen, "metadata|annotations|volume.kubernetes.io/selected-node"))
+        add_named(self, seen, "claim", seen->name, "selected-node");
+    if (appeared(seen, "metadata|annotations|volume.kubernetes.io/storage-provisioner"))
+        add_named(self, seen, "claim", seen->name, "provisioner-asked");
+    if (became(seen, "status|phase", "Bound"))
+        add_named(self, seen, "claim", seen->name, "bound");
+    if (was_changed(seen, "spec|resources|requests|storage"))
+        add_named(self, seen, "claim", seen->name, "expansion-asked");
+    if (became(seen, "status|allocatedResourceStatuses|storage", "NodeResizePending"))
+        add_named(self, seen, "claim", seen->name, "node-awaited");
+    if (was_changed(seen, "status|capacity|storage"))
+        add_named(self, seen, "claim", seen->name, "expanded");
+    see_end(self, seen, "claim", seen->name);
+}
+
+static void
+see_volume(Moments *self, const Seen *seen)
+{
+    moments_label(self, seen->name, text_at(seen->after, "spec|claimRef|name"));
+    if (text_at(seen->after, "spec|csi|volumeHandle") != NULL)
+        moments_label(self, text_at(seen->after, "spec|csi|volumeHandle"),
+                      text_at(seen->after, "spec|claimRef|name"));
+    const char *label = moments_label_of(self, seen->name);
+
+    if (seen->before == NULL)
+        add_named(self, seen, "volume", label, "created");
+    if (became(seen, "status|phase", "Bound"))
+        add_named(self, seen, "volume", label, "bound");
+    if (became(seen, "status|phase", "Released"))
+        add_named(self, seen, "volume", label, "released");
+    if (was_changed(seen, "spec|capacity|storage"))
+        add_named(self, seen, "volume", label, "grown");
+    see_end(self, seen, "volume", label);
+}
+
+static gboolean
+is_ready(const json_t *pod)
+{
+    const json_t *conditions = json_object_get(json_object_get(pod, "status"), "conditions");
+    size_t i;
+    json_t *condition;
+
+    json_array_foreach((json_t *)conditions, i,
+                       condition) if (g_strcmp0(text_at(condition, "type"), "Ready") ==
+                                      0) return g_strcmp0(text_at(condition, "status"), "True") ==
+        0;
+    return FALSE;
+}
+
+static void
+pair_pod(Moments *self, const Seen *seen)
+{
+    const json_t *volumes = json_object_get(json_object_get(seen->after, "spec"), "volumes");
+    size_t i;
+    json_t *volume;
+
+    json_array_foreach((json_t *)volumes, i, volume)
+    {
+        const char *claim = text_at(volume, "persistentVolumeClaim|claimName");
+        if (claim != NULL)
+            moments_add_pair(self, seen->name, claim);
+    }
+}
+
+static void
+see_pod(Moments *self, const Seen *seen)
+{
+    if (seen->before == NULL) {
+        add_named(self, seen, "pod", seen->name, "created");
+        pair_pod(self, seen);
+    }
+    if (appeared(seen, "spec|nodeName"))
+        add_named(self, seen, "pod", seen->name, "scheduled");
+    if (is_ready(seen->after) && !is_ready(seen->before))
+        add_named(self, seen, "pod", seen->name, "ready");
+    see_end(self, seen, "pod", seen->name);
+}
+
+static void
+see_attachment(Moments *self, const Seen *seen)
+{
+    const json_t *any = seen->after != NULL ? seen->after : seen->before;
+    const char *label = moments_label_of(self, text_at(any, "spec|source|persistentVolumeName"));
+    moments_label(self, seen->name, label);
+    gboolean is_attached =
+        json_is_true(json_object_get(json_object_get(seen->after, "status"), "attached"));
+    gboolean was_attached =
+        json_is_true(json_object_get(json_object_get(seen->before, "status"), "attached"));
+
+    if (seen->before == NULL)
+        add_named(self, seen, "volume", label, "attach-requested");
+    if (is_attached && !was_attached)
+        add_named(self, seen, "volume", label, "attached");
+    if (appeared(seen, "metadata|deletionTimestamp"))
+        add_named(self, seen, "volume", label, "detach-requested");
+    if (seen->after == NULL)
+        add_named(self, seen, "volume", label, "detached");
+}
+
+/* The volume of "kubernetes.io/csi/<driver>^<handle>"; of dynamic volumes the handle is the name. */
+static const char *
+volume_of_unique_name(const Moments *self, const char *name)
+{
+    const char *caret = name == NULL ? NULL : strchr(name, '^');
+
+    return caret == NULL || !g_str_has_prefix(name, CSI_PREFIX) ? NULL
+                                                                : moments_label_of(self, caret + 1);
+}
+
+static gboolean
+list_has(const json_t *list, const char *name)
+{
+    size_t i;
+    json_t *item;
+
+    json_array_foreach((json_t *)list, i, item)
+    {
+        const char *text = json_is_string(item) ? json_string_value(item) : text_at(item, "name");
+        if (g_strcmp0(text, name) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void
+see_list(Moments *self,
+         const Seen *seen,
+         const char *field,
+         const json_t *has,
+         const json_t *has_not,
+         const char *what)
+{
+    const json_t *list = json_object_get(json_object_get(has, "status"), field);
+    const json_t *other = json_object_get(json_object_get(has_not, "status"), field);
+    size_t i;
+    json_t *item;
+
+    json_array_foreach((json_t *)list, i, item)
+    {
+        const char *text = json_is_string(item) ? json_string_value(item) : text_at(item, "name");
+        const char *label = volume_of_unique_name(self, text);
+        if (label != NULL && !list_has(other, text))
+            add_named(self, seen, "volume", label, what);
+    }
+}
+
+static void
+see_node(Moments *self, const Seen *seen)
+{
+    if (seen->before == NULL || seen->after == NULL)
+        return;
+    see_list(self, seen, "volumesInUse", seen->after, seen->before, "reported-in-use");
+    see_list(self, seen, "volumesInUse", seen->before, seen->after, "reported-not-in-use");
+    see_list(self, seen, "volumesAttached", seen->after, seen->before, "reported-attached");
+    see_list(self, seen, "volumesAttached", seen->before, seen->after, "reported-detached");
+}
+
+static void
+see_event(Moments *self, const Seen *seen)
+{
+    const char *source = text_at(seen->after, "reportingController");
+
+    if (seen->after == NULL)
+        return;
+    if (seen->before == NULL && source != NULL)
+        moments_add_event(self, source, seen->at);
+    if (moments_is_about_images(text_at(seen->after, "reason")))
+        return;
+    const json_t *involved = json_object_get(seen->after, "involvedObject");
+    g_autofree char *words =
+        g_strdup_printf("%s %s \"%s\"", text_at(seen->after, "type"),
+                        text_at(seen->after, "reason"), text_at(seen->after, "message"));
+    moments_add_said(self, seen->name, text_at(involved, "kind"), text_at(involved, "name"), words);
+}
+
+static const struct {
+    const char *kind;
+    void (*see)(Moments *self, const Seen *seen);
+} kinds_seen[] = {
+    {"Event",                 see_event     },
+    {"PersistentVolumeClaim", see_claim     },
+    {"PersistentVolume",      see_volume    },
+    {"Pod",                   see_pod       },
+    {"VolumeAttachment",      see_attachment},
+    {"Node",                  see_node      },
+};
+
+static void
+read_watch_line(Moments *self, const json_t *line, GHashTable *known)
+{
+    const char *kind = text_at(line, "kind"), *name = text_at(line, "name");
+    gboolean is_deleted = g_strcmp0(text_at(line, "type"), "DELETED") == 0;
+    g_autofree char *key = g_strdup_printf("%s/%s", kind, name);
+    json_t *object = json_object_get(line, "object");
+    json_t *before = g_hash_table_lookup(known, key);
+    Seen seen = {before, is_deleted ? NULL : object, name,
+                 json_number_value(json_object_get(line, "t"))};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds_seen); i++) {
+        if (g_strcmp0(kinds_seen[i].kind, kind) != 0)
+            continue;
+        if (!json_is_true(json_object_get(line, "initial")))
+            kinds_seen[i].see(self, &seen);
+        if (is_deleted)
+            g_hash_table_remove(known, key);
+        else
+            g_hash_table_insert(known, g_steal_pointer(&key), json_incref(object));
+        return;
+    }
+}
+
+static void
+json_unref(void *json)
+{
+    json_decref(json);
+}
+
+static void
+read_call_line(Moments *self, const json_t *line, GHashTable *known)
+{
+    const char *method = text_at(line, "method"), *volume = text_at(line, "volume");
+    gboolean is_ok = g_strcmp0(text_at(line, "code"), "OK") == 0;
+
+    const CallSeen *call = moments_call(method);
+    double at = json_number_value(json_object_get(line, "t"));
+
+    (void)known;
+    if (volume == NULL || call == NULL)
+        return;
+    const char *label = moments_label_of(self, volume);
+    moments_add(self, g_strdup_printf("volume %s %s", label, call->started), at);
+    if (is_ok)
+        moments_add(self, g_strdup_printf("volume %s %s", label, call->ended),
+                    json_number_value(json_object_get(line, "t_end")));
+    char *what = g_strdup_printf("call %s %s", method, text_at(line, "code"));
+    moments_add_step(self, "volume", label, what, at);
+    moments_count_one(self, what);
+}
+
+static void
+read_request_line(Moments *self, const json_t *line, GHashTable *known)
+{
+    const char *client = text_at(line, "client"), *subresource = text_at(line, "subresource");
+    g_autofree char *bare = g_strndup(
+        client, g_str_has_prefix(client, "kubelet/") ? strlen("kubelet") : strlen(client));
+    int code = (int)json_integer_value(json_object_get(line, "code"));
+
+    char *what =
+        g_strdup_printf("%s %s %s%s%s %d", bare, text_at(line, "verb"), text_at(line, "resource"),
+                        subresource[0] == '\0' ? "" : "/", subresource, code == 201 ? 200 : code);
+    double at = json_number_value(json_object_get(line, "t"));
+
+    (void)known;
+    const char *scope = moments_scope(text_at(line, "resource"));
+    if (scope != NULL && text_at(line, "name") != NULL)
+        moments_add_step(self, scope, moments_label_of(self, text_at(line, "name")), what, at);
+    moments_add_request(self, what, at);
+}
+
+/* Returns: (owned): the text of a file, or what is compressed in that with ".gz" behind its name */
+static char *
+read_text(const char *folder, const char *name, GError **error)
+{
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    g_autofree char *packed = g_strconcat(path, ".gz", NULL);
+    char *text = NULL;
+
+    if (!g_file_test(packed, G_FILE_TEST_EXISTS))
+        return g_file_get_contents(path, &text, NULL, error) ? text : NULL;
+    g_autoptr(GFile) file = g_file_new_for_path(packed);
+    g_autoptr(GFileInputStream) raw = g_file_read(file, NULL, error);
+    if (raw == NULL)
+        return NULL;
+    g_autoptr(GZlibDecompressor) unpack = g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP);
+    g_autoptr(GInputStream) plain =
+        g_converter_input_stream_new(G_INPUT_STREAM(raw), G_CONVERTER(unpack));
+    g_autoptr(GOutputStream) memory = g_memory_output_stream_new_resizable();
+    if (g_output_stream_splice(memory, plain, G_OUTPUT_STREAM_SPLICE_NONE, NULL, error) < 0 ||
+        !g_output_stream_write_all(memory, "", 1, NULL, NULL, error) ||
+        !g_output_stream_close(memory, NULL, error))
+        return NULL;
+    return g_memory_output_stream_steal_data(G_MEMORY_OUTPUT_STREAM(memory));
+}
+
+static gboolean
+read_lines(Moments *self,
+           const char *folder,
+           const char *name,
+           void (*read_line)(Moments *, const json_t *, GHashTable *),
+           GError **error)
+{
+    g_autofree char *text = read_text(folder, name, error);
+    g_autoptr(GHashTable) known =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, json_unref);
+
+    if (text == NULL)
+        return FALSE;
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (unsigned i = 0; lines[i] != NULL; i++) {
+        json_error_t fault;
+        json_t *line = lines[i][0] == '\0' ? NULL : json_loads(lines[i], 0, &fault);
+        if (line == NULL && lines[i][0] != '\0') {
+            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s/%s:%u: %s", folder, name, i + 1,
+                        fault.text);
+            return FALSE;
+        }
+        if (line != NULL)
+            read_line(self, line, known);
+        json_decref(line);
+    }
+    return TRUE;
+}
+
+Moments *
+recorded_moments(const char *folder, const Words *words, GError **error)
+{
+    g_autoptr(Moments) self = moments_new();
+
+    if (!read_lines(self, folder, "watch.jsonl", read_watch_line, error) ||
+        !read_lines(self, folder, "csi.jsonl", read_call_line, error) ||
+        !read_lines(self, folder, "api.jsonl", read_request_line, error))
+        return NULL;
+    moments_count_said(self, words);
+    return g_steal_pointer(&self);
+}

@@ -136,9 +136,26 @@ call_replied(void *data, const CsiResponse *response)
     plan_unref(plan);
 }
 
+static void send_call(Plan *plan, Step *step);
+
+/* A process that hung goes on. */
+static void
+send_held_call(void *data)
+{
+    Plan *plan = data;
+
+    if (plan->component != NULL)
+        send_call(plan, plan_step(plan, plan->cursor));
+    plan_unref(plan);
+}
+
 static void
 send_call(Plan *plan, Step *step)
 {
+    if (G_UNLIKELY(process_state(plan->component->process) == PROCESS_STOPPED)) {
+        process_hold(plan->component->process, send_held_call, plan_drop, plan_ref(plan));
+        return;
+    }
     plan->call_id =
         csi_driver_call(step->call.driver, step->call.request, call_replied, plan_ref(plan));
 }

@@ -36,7 +36,52 @@ const ObjectKey *quota_find(const ApiServer *self, const char *namespace);
 void api_server_store(ApiServer *self, Object *after);
 
 typedef struct WatchHub WatchHub;
-WatchHub *watch_hub_new(Sim *sim, const Timing *timing);
+
+/* ---- trouble.c ---- */
+
+typedef struct ApiTrouble ApiTrouble;
+typedef struct ApiCall ApiCall;
+
+/* Of a server in trouble. Returns: whether it has taken care of the call that has just arrived, which may have grown slower */
+gboolean trouble_meets_arrival(ApiTrouble *self, ApiCall *call);
+/* As a call is about to be committed. Returns: whether it is lost before that */
+gboolean trouble_loses(const ApiTrouble *self, ApiCall *call);
+gboolean trouble_is_down(const ApiTrouble *self);
+/* As a call is answered: it may get another answer, and others its seat. */
+void trouble_meets_response(ApiTrouble *self, ApiCall *call);
+double trouble_slowness(const ApiTrouble *self);
+void trouble_free(ApiTrouble *self);
+
+/* A request under way. */
+struct ApiCall {
+    ApiServer *server; /* may be gone at the end of a run: not for freeing */
+    SimMemory *memory;
+    ApiRequest request;
+    ApiReply reply;
+    GDestroyNotify drop;
+    void *data;
+    SimTime arrived_at, responds_at;
+    const Object *object; /* of the response */
+    const char *message;  /* of the response, interned; NULL: none */
+    ApiCode code;
+    uint32_t n;        /* the request's number among those about its key: the n of its draws */
+    gboolean has_seat; /* ApiTrouble's */
+};
+
+Sim *api_server_sim(const ApiServer *self);
+ApiTrouble *api_server_trouble(const ApiServer *self);
+void api_server_set_trouble(ApiServer *self, ApiTrouble *trouble /* taken */);
+WatchHub *api_server_watches(const ApiServer *self);
+void api_call_free(void *call);
+/* It takes its course; it has waited until now for leave to. */
+void api_call_go_on(ApiCall *call);
+/* It is answered after @delay, with no effect. */
+void api_call_refuse(ApiCall *call, ApiCode code, const char *message, SimTime delay);
+/* A draw of how long a LIST of @entity takes. */
+SimTime api_server_draw_list(const ApiServer *self, uint64_t entity, uint32_t n);
+
+/* @api: (borrowed): for how long a list takes, and the newest resource version */
+WatchHub *watch_hub_new(const ApiServer *api, Sim *sim, const Timing *timing);
 void watch_hub_free(WatchHub *self);
 /* Sends a version to all watches that it concerns; @responds_at: when the writer has its answer; @n: the draw's count */
 void watch_hub_send(
@@ -47,3 +92,5 @@ ApiWatch *watch_hub_watch(WatchHub *self,
                           uint64_t entity,
                           ApiWatchEvent event,
                           void *data);
+void watch_hub_break(WatchHub *self, uint64_t entity);
+void watch_hub_repair(WatchHub *self, uint64_t entity, WatchRepair how);

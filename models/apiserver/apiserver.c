@@ -36,22 +36,8 @@ struct ApiServer {
     void *request_observer_data;
     ApiFault fault;
     void *fault_data;
+    ApiTrouble *trouble; /* (owned): NULL: none so far */
 };
-
-/* A request under way. */
-typedef struct {
-    ApiServer *server; /* may be gone at the end of a run: not for freeing */
-    SimMemory *memory;
-    ApiRequest request;
-    ApiReply reply;
-    GDestroyNotify drop;
-    void *data;
-    SimTime arrived_at, responds_at;
-    const Object *object; /* of the response */
-    const char *message;  /* of the response, interned; NULL: none */
-    ApiCode code;
-    uint32_t n; /* the request's number among those about its key: the n of its draws */
-} ApiCall;
 
 /* The write of an Event under way. */
 typedef struct {
@@ -71,7 +57,7 @@ api_server_new(const ApiServerOptions *options)
     self->timing = options->timing;
     self->keeps_requests = options->keeps_requests;
     self->refuses_defaults = options->refuses_defaults;
-    self->watches = watch_hub_new(self->sim, self->timing);
+    self->watches = watch_hub_new(self, self->sim, self->timing);
     self->latencies = sim_stream(self->sim, "api/latency");
     self->stalls = sim_stream(self->sim, "api/stall");
     self->stall_lengths = sim_stream(self->sim, "api/stall length");
@@ -96,6 +82,7 @@ api_server_free(ApiServer *self)
                 object_unref(self->stored[kind]->pdata[i]);
         g_ptr_array_unref(self->stored[kind]);
     }
+    trouble_free(self->trouble);
     watch_hub_free(self->watches);
     g_array_unref(self->events);
     g_array_unref(self->observers);
@@ -107,6 +94,30 @@ Objects *
 api_server_objects(const ApiServer *self)
 {
     return self->objects;
+}
+
+Sim *
+api_server_sim(const ApiServer *self)
+{
+    return self->sim;
+}
+
+ApiTrouble *
+api_server_trouble(const ApiServer *self)
+{
+    return self->trouble;
+}
+
+void
+api_server_set_trouble(ApiServer *self, ApiTrouble *trouble)
+{
+    self->trouble = trouble;
+}
+
+WatchHub *
+api_server_watches(const ApiServer *self)
+{
+    return self->watches;
 }
 
 SimTime
@@ -553,8 +564,8 @@ call_new(ApiServer *self)
     return call;
 }
 
-static void
-call_free(void *data)
+void
+api_call_free(void *data)
 {
     ApiCall *call = data;
 
@@ -570,21 +581,23 @@ call_respond(Sim *sim, void *data)
 {
     ApiCall *call = data;
     const ApiServer *self = call->server;
-    ApiResponse response = {call->code, call->object, call->message};
 
     (void)sim;
+    if (G_UNLIKELY(self->trouble != NULL))
+        trouble_meets_response(self->trouble, call);
+    ApiResponse response = {call->code, call->object, call->message};
     if (self->request_observer != NULL)
         self->request_observer(self->request_observer_data, &call->request, call->code,
                                call->arrived_at);
     call->drop = NULL;
     call->reply(call->data, &response);
-    call_free(call);
+    api_call_free(call);
 }
 
 static const SimEventType respond_event = {
     .name = EVENT_NAME "/response",
     .fire = call_respond,
-    .free_data = call_free,
+    .free_data = api_call_free,
 };
 
 /* Returns: whether it was refused */
@@ -605,7 +618,10 @@ call_commit(Sim *sim, void *data)
 {
     ApiCall *call = data;
 
-    if (!meets_fault(call->server, call))
+    const ApiTrouble *trouble = call->server->trouble;
+    gboolean is_lost = G_UNLIKELY(trouble != NULL) && trouble_loses(trouble, call);
+
+    if (!is_lost && !meets_fault(call->server, call))
         commit(call->server, call);
     sim_at_detail(sim, call->responds_at, &respond_event, call, WAIT_API,
                   (uint16_t)(call->request.verb + 1));
@@ -614,7 +630,7 @@ call_commit(Sim *sim, void *data)
 static const SimEventType commit_event_type = {
     .name = EVENT_NAME "/commit",
     .fire = call_commit,
-    .free_data = call_free,
+    .free_data = api_call_free,
 };
 
 static double
@@ -649,8 +665,16 @@ scale(SimTime time, double factor)
 static SimTime
 draw_duration(const ApiServer *self, ApiVerb verb, uint64_t entity, uint32_t n)
 {
-    return scale(sim_dist_draw(self->timing->write, self->latencies, entity, n),
-                 verb_factor(self->timing, verb));
+    SimTime time = scale(sim_dist_draw(self->timing->write, self->latencies, entity, n),
+                         verb_factor(self->timing, verb));
+
+    return G_UNLIKELY(self->trouble != NULL) ? scale(time, trouble_slowness(self->trouble)) : time;
+}
+
+SimTime
+api_server_draw_list(const ApiServer *self, uint64_t entity, uint32_t n)
+{
+    return draw_duration(self, API_LIST, entity, n);
 }
 
 /* TIM-4: what a crowd of requests costs, on top. */
@@ -693,6 +717,15 @@ commits_at(const ApiServer *self, SimTime arrives_at, SimTime responds_at)
     return MAX(arrives_at, responds_at - self->timing->watch_lead);
 }
 
+static void
+wait_for_commit(ApiCall *call)
+{
+    ApiServer *self = call->server;
+
+    sim_at_detail(self->sim, commits_at(self, sim_now(self->sim), call->responds_at),
+                  &commit_event_type, call, WAIT_API, (uint16_t)(call->request.verb + 1));
+}
+
 void
 api_server_request(
     ApiServer *self, const ApiRequest *request, ApiReply reply, GDestroyNotify drop, void *data)
@@ -712,8 +745,28 @@ api_server_request(
     call->arrived_at = sim_now(self->sim);
     call->responds_at =
         call->arrived_at + duration + draw_stall(self, call->arrived_at, entity, call->n);
-    sim_at_detail(self->sim, commits_at(self, call->arrived_at, call->responds_at),
-                  &commit_event_type, call, WAIT_API, (uint16_t)(request->verb + 1));
+    if (G_UNLIKELY(self->trouble != NULL) && trouble_meets_arrival(self->trouble, call))
+        return;
+    wait_for_commit(call);
+}
+
+void
+api_call_go_on(ApiCall *call)
+{
+    SimTime waited = sim_now(call->server->sim) - call->arrived_at;
+
+    call->responds_at += waited;
+    wait_for_commit(call);
+}
+
+void
+api_call_refuse(ApiCall *call, ApiCode code, const char *message, SimTime delay)
+{
+    call->code = code;
+    call->message = strings_intern(objects_strings(call->server->objects), message);
+    call->responds_at = sim_now(call->server->sim) + delay;
+    sim_at_detail(call->server->sim, call->responds_at, &respond_event, call, WAIT_API,
+                  (uint16_t)(call->request.verb + 1));
 }
 
 void
@@ -772,6 +825,12 @@ event_call_commit(Sim *sim, void *data)
     ApiServer *self = call->server;
     ApiEventWrite *write = &call->write;
 
+    if (G_UNLIKELY(self->trouble != NULL) && trouble_is_down(self->trouble)) {
+        write->drop = NULL;
+        write->written(write->data, API_NEW_EVENT, sim_now(sim));
+        event_call_free(call);
+        return;
+    }
     self->n_requests[write->index == API_NEW_EVENT ? API_CREATE : API_PATCH]++;
     self->revision++;
     write->event.written_at = sim_now(sim);

@@ -28,11 +28,25 @@ typedef enum {
     API_CONFLICT = 409,
     API_EXISTS = 1409, /* 409 AlreadyExists: another reason, the same code */
     API_INVALID = 422,
+    API_TOO_MANY = 429, /* with Retry-After: the client tries again by itself (CGO-42) */
+    API_UNREACHABLE =
+        503, /* no answer: the connection was refused, or broke; what was asked for may have happened */
     API_TIMEOUT = 504,
 } ApiCode;
 
 /* Changes @object, a copy that nobody else has yet. Returns: whether it changed something */
 typedef gboolean (*ObjectEdit)(Object *object, const void *arg);
+
+/* Priority levels, each with its share of the server (API-90). */
+typedef enum {
+    API_LEVEL_GLOBAL_DEFAULT, /* users */
+    API_LEVEL_SYSTEM,         /* kubelets */
+    API_LEVEL_NODE_HIGH,      /* their heartbeats */
+    API_LEVEL_LEADER_ELECTION,
+    API_LEVEL_WORKLOAD_HIGH, /* the control plane */
+    API_LEVEL_WORKLOAD_LOW,  /* sidecars */
+    API_N_LEVELS,
+} ApiLevel;
 
 typedef struct {
     ApiVerb verb;
@@ -44,6 +58,7 @@ typedef struct {
     uint64_t resource_version; /* PATCH*, DELETE: precondition; 0: none */
     int32_t grace_s;           /* DELETE: gracePeriodSeconds; -1: the object's own */
     const char *node_name;     /* BIND */
+    ApiLevel level;            /* whose share of the server it takes, when that is short */
     const char *client;        /* who asks: "persistent-volume-binder"; static or interned */
     uint64_t client_hash;      /* of the name, for draws */
 } ApiRequest;
@@ -99,6 +114,7 @@ typedef enum {
     WATCH_ADDED,
     WATCH_MODIFIED,
     WATCH_DELETED, /* with the last state */
+    WATCH_RELIST,  /* events were lost; @object is NULL: look at what is stored now (API-71) */
 } WatchType;
 
 /* A watch of one kind by one process: all versions, in order, each after its own delay (API-70..72). */
@@ -136,6 +152,28 @@ void api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, v
 typedef ApiCode (*ApiFault)(void *data, const ApiRequest *request, GString *message);
 void api_server_set_fault(ApiServer *self, ApiFault fault, void *data);
 
+/* ---- What breaks for a while (trouble.c). As long as nothing does it costs nothing. ---- */
+
+/* Down: requests are refused; those under way are lost, before or after their commit; watches break. Up again: clients find their
+ * way back after their back-off (API-75), and list, for a server that has just started knows no history. */
+void api_server_set_down(ApiServer *self, gboolean is_down);
+gboolean api_server_is_down(const ApiServer *self);
+/* Every request takes @factor times as long; none longer than a minute (API-93). 1: as ever. */
+void api_server_set_slowness(ApiServer *self, double factor);
+/* Priority and fairness (API-90 to API-92) with so many seats for all; 0: no limit. */
+void api_server_set_seats(ApiServer *self, unsigned seats);
+/* How many requests were turned away with API_TOO_MANY. */
+uint64_t api_server_n_turned_away(const ApiServer *self);
+
+/* The watches of @entity (0: all) break: events are not delivered any more. Those that are broken already stay so. */
+void api_server_break_watches(ApiServer *self, uint64_t entity);
+typedef enum {
+    WATCHES_GO_ON,     /* at once: the connections were there all the time */
+    WATCHES_RECONNECT, /* after the client's back-off; a list if too much was missed (API-73) */
+    WATCHES_RELIST,    /* the same, with a list in any case */
+} WatchRepair;
+void api_server_repair_watches(ApiServer *self, uint64_t entity, WatchRepair how);
+
 /* An Event as it stands in the API (API-170, API-171). */
 typedef struct {
     const ObjectKey *involved;
@@ -158,7 +196,7 @@ typedef struct {
     uint32_t index; /* which; API_NEW_EVENT: a new one */
     uint64_t client_hash;
     SimTime arrives_at; /* now or later */
-    /* It is written; the writer will have the answer at @responds_at. */
+    /* It is written; the writer will have the answer at @responds_at. @index is API_NEW_EVENT: the server did not answer. */
     void (*written)(void *data, unsigned index, SimTime responds_at);
     GDestroyNotify drop; /* called instead of written() if that does not come any more */
     void *data;

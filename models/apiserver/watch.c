@@ -14,12 +14,21 @@ typedef struct {
 } Connection;
 
 struct WatchHub {
+    const ApiServer *api;
     Sim *sim;
     const Timing *timing;
     SimStream delays, orders;
     GHashTable *connections; /* &Connection.entity -> Connection */
     KindWatches kinds[N_KINDS];
+    GQueue watches; /* all of them, by their links, in the order in which they began */
+    SimStream back_offs;
 };
+
+typedef enum {
+    WATCH_OPEN,
+    WATCH_BROKEN,      /* what comes is kept, or lost in the end */
+    WATCH_CATCHING_UP, /* has listed: what is older than that is no news */
+} WatchState;
 
 struct ApiWatch {
     WatchHub *hub; /* NULL: closed */
@@ -32,6 +41,12 @@ struct ApiWatch {
     void *data;
     SimTime last_at;    /* of the last event sent: order is kept (API-70) */
     unsigned n_pending; /* events under way; the last one frees a closed watch */
+    WatchState state;
+    SimTime broken_at;
+    uint64_t listed; /* resource version of the list, while it catches up */
+    GQueue kept;     /* of Delivery, while it is broken */
+    SimEventId repair;
+    GList link;
 };
 
 typedef struct {
@@ -52,6 +67,24 @@ delivery_free(void *data)
         g_free(watch);
 }
 
+/* Returns: whether the delivery is kept, or of no use any more */
+static gboolean
+meets_trouble(Delivery *delivery)
+{
+    ApiWatch *watch = delivery->watch;
+
+    if (watch->state == WATCH_BROKEN) {
+        g_queue_push_tail(&watch->kept, delivery);
+        return TRUE;
+    }
+    if (delivery->object->resource_version <= watch->listed) {
+        delivery_free(delivery);
+        return TRUE;
+    }
+    watch->state = WATCH_OPEN;
+    return FALSE;
+}
+
 static void
 deliver(Sim *sim, void *data)
 {
@@ -59,8 +92,11 @@ deliver(Sim *sim, void *data)
     ApiWatch *watch = delivery->watch;
 
     (void)sim;
-    if (watch->hub != NULL)
+    if (watch->hub != NULL) {
+        if (G_UNLIKELY(watch->state != WATCH_OPEN) && meets_trouble(delivery))
+            return;
         watch->event(watch->data, delivery->type, delivery->object);
+    }
     delivery_free(delivery);
 }
 
@@ -71,14 +107,17 @@ static const SimEventType deliver_event = {
 };
 
 WatchHub *
-watch_hub_new(Sim *sim, const Timing *timing)
+watch_hub_new(const ApiServer *api, Sim *sim, const Timing *timing)
 {
     WatchHub *self = g_new0(WatchHub, 1);
 
+    self->api = api;
     self->sim = sim;
     self->timing = timing;
     self->delays = sim_stream(sim, "api/watch");
     self->orders = sim_stream(sim, "api/watch order");
+    self->back_offs = sim_stream(sim, "api/watch back-off");
+    g_queue_init(&self->watches);
     self->connections = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     for (unsigned i = 0; i < N_KINDS; i++) {
         self->kinds[i].all = g_ptr_array_new();
@@ -192,7 +231,130 @@ watch_hub_watch(WatchHub *self,
         }
     }
     g_ptr_array_add(list, watch);
+    watch->link.data = watch;
+    g_queue_push_tail_link(&self->watches, &watch->link);
     return watch;
+}
+
+/* ---- Connections that break ---- */
+
+#define HISTORY (75 * SIM_SECOND) /* API-73: what the server still knows */
+#define BACK_OFF (800 * SIM_MS)   /* API-75 */
+#define BACK_OFF_MAX (30 * SIM_SECOND)
+
+static void
+forget_kept(ApiWatch *self)
+{
+    Delivery *delivery;
+
+    self->n_pending++; /* stays as long as this */
+    while ((delivery = g_queue_pop_head(&self->kept)) != NULL)
+        delivery_free(delivery);
+    self->n_pending--;
+}
+
+/* What was kept comes in order, at once: the history of the server, or of the connection. */
+static void
+go_on(ApiWatch *self)
+{
+    Delivery *delivery;
+
+    self->state = WATCH_OPEN;
+    self->n_pending++; /* stays as long as this */
+    while (self->hub != NULL && self->state == WATCH_OPEN &&
+           (delivery = g_queue_pop_head(&self->kept)) != NULL) {
+        if (delivery->object->resource_version > self->listed)
+            self->event(self->data, delivery->type, delivery->object);
+        delivery_free(delivery);
+    }
+    if (--self->n_pending == 0 && self->hub == NULL)
+        g_free(self);
+}
+
+static void
+repaired(Sim *sim, void *data)
+{
+    ApiWatch *self = data;
+
+    (void)sim;
+    self->repair = 0;
+    go_on(self);
+}
+
+static void
+relisted(Sim *sim, void *data)
+{
+    ApiWatch *self = data;
+
+    (void)sim;
+    self->repair = 0;
+    forget_kept(self);
+    self->state = WATCH_CATCHING_UP;
+    self->listed = api_server_resource_version(self->hub->api);
+    self->event(self->data, WATCH_RELIST, NULL);
+}
+
+static const SimEventType repaired_event = {.name = "api/watch goes on", .fire = repaired};
+static const SimEventType relisted_event = {.name = "api/watch begins anew", .fire = relisted};
+
+/* API-75: tries began as it broke, and the next one finds the server. */
+static SimTime
+reconnects_at(const ApiWatch *self)
+{
+    const WatchHub *hub = self->hub;
+    uint64_t entity = sim_hash_combine(self->entity, self->kind);
+    SimTime at = self->broken_at, delay = BACK_OFF;
+    uint64_t n = (uint64_t)self->broken_at;
+
+    do {
+        double jitter = 1 + sim_random_uniform(hub->back_offs, entity, n++);
+        at += (SimTime)((double)delay * jitter);
+        delay = MIN(2 * delay, BACK_OFF_MAX);
+    } while (at < sim_now(hub->sim));
+    return at;
+}
+
+void
+watch_hub_break(WatchHub *self, uint64_t entity)
+{
+    for (GList *link = self->watches.head; link != NULL; link = link->next) {
+        ApiWatch *watch = link->data;
+        if (entity != 0 && watch->entity != entity)
+            continue;
+        sim_cancel(self->sim, watch->repair);
+        watch->repair = 0;
+        if (watch->state != WATCH_BROKEN)
+            watch->broken_at = sim_now(self->sim);
+        watch->state = WATCH_BROKEN;
+    }
+}
+
+static void
+repair(ApiWatch *self, WatchRepair how)
+{
+    Sim *sim = self->hub->sim;
+
+    if (how == WATCHES_GO_ON) {
+        self->repair = sim_after(sim, 0, &repaired_event, self, WAIT_WATCH);
+        return;
+    }
+    SimTime at = reconnects_at(self);
+    gboolean is_lost = how == WATCHES_RELIST || at - self->broken_at > HISTORY;
+    if (is_lost)
+        at += api_server_draw_list(self->hub->api, sim_hash_combine(self->entity, self->kind),
+                                   (uint32_t)(self->broken_at / SIM_MS));
+    self->repair = sim_at(sim, at, is_lost ? &relisted_event : &repaired_event, self, WAIT_BACKOFF);
+}
+
+void
+watch_hub_repair(WatchHub *self, uint64_t entity, WatchRepair how)
+{
+    for (GList *link = self->watches.head; link != NULL; link = link->next) {
+        ApiWatch *watch = link->data;
+        if ((entity == 0 || watch->entity == entity) && watch->state == WATCH_BROKEN &&
+            watch->repair == 0)
+            repair(watch, how);
+    }
 }
 
 void
@@ -205,6 +367,9 @@ api_watch_free(ApiWatch *self)
     GPtrArray *list =
         self->filter == NULL ? watches->all : g_hash_table_lookup(watches->filtered, self->filter);
     g_ptr_array_remove(list, self);
+    g_queue_unlink(&self->hub->watches, &self->link);
+    sim_cancel(self->hub->sim, self->repair);
+    forget_kept(self);
     self->hub = NULL;
     if (self->n_pending == 0)
         g_free(self);

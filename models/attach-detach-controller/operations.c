@@ -147,6 +147,8 @@ decide_detach_result(const void *data, Plan *plan)
     case API_CONFLICT:
     case API_EXISTS:
     case API_INVALID:
+    case API_TOO_MANY:
+    case API_UNREACHABLE:
         break;
     }
     if (plan_message(plan, step) != NULL)

@@ -19,6 +19,7 @@ struct ApiClient {
     SimTokenBucket
         bucket; /* for all requests, reads and Events included (CGO-41); watches need none (CGO-4) */
     SimStream thoughts, answers;
+    ApiLevel level;
     unsigned n_refs; /* one of the owner, one of each request */
 };
 
@@ -28,6 +29,7 @@ typedef struct {
     ApiReply reply;
     GDestroyNotify drop;
     void *data;
+    unsigned n_retries;
 } ClientCall;
 
 /* "external-attacher (5/s, burst 10)"; clients of several processes have the same name, so those are told apart by the process. */
@@ -48,6 +50,20 @@ throttling_label(const Process *process, const char *name, double qps, unsigned 
     return sim_label(process->options.sim, text);
 }
 
+/* API-90. By the process's name, as the server goes by the user's. */
+static ApiLevel
+level_of(const Process *process, const char *name)
+{
+    const char *process_name = process->options.name;
+
+    if (g_str_equal(name, "leader-election"))
+        return API_LEVEL_LEADER_ELECTION;
+    if (g_str_has_prefix(process_name, "kubelet/"))
+        return g_str_equal(name, "kubelet-heartbeat") ? API_LEVEL_NODE_HIGH : API_LEVEL_SYSTEM;
+    return g_str_has_prefix(process_name, "kube-") ? API_LEVEL_WORKLOAD_HIGH
+                                                   : API_LEVEL_WORKLOAD_LOW;
+}
+
 ApiClient *
 api_client_new(Process *process, const char *name, double qps, unsigned burst)
 {
@@ -64,6 +80,7 @@ api_client_new(Process *process, const char *name, double qps, unsigned burst)
     self->answers = sim_stream(self->sim, "client/answer");
     self->label = throttling_label(process, name, qps, burst);
     self->n_refs = 1;
+    self->level = level_of(process, name);
     sim_token_bucket_init(&self->bucket, qps, burst);
     return self;
 }
@@ -94,8 +111,11 @@ SimTime
 api_client_think(ApiClient *self, ObjectKey *key)
 {
     uint64_t entity = sim_hash_combine(key->hash, self->hash);
+    SimTime time = sim_dist_draw(self->timing->think, self->thoughts, entity, key->n_thoughts++);
 
-    return sim_dist_draw(self->timing->think, self->thoughts, entity, key->n_thoughts++);
+    if (G_UNLIKELY(self->process->slowness > 0))
+        return (SimTime)((double)time * self->process->slowness);
+    return time;
 }
 
 SimTime
@@ -118,6 +138,12 @@ SimTime
 api_client_answer(const ApiClient *self, const ObjectKey *key)
 {
     return api_client_own_time(self, key) / 2;
+}
+
+gboolean
+api_client_is_cut_off(const ApiClient *self)
+{
+    return self->process != NULL && self->process->state != PROCESS_RUNS;
 }
 
 gboolean
@@ -145,14 +171,181 @@ client_call_drop(void *data)
     client_call_free(call);
 }
 
+/* ---- A process that is cut off, or hangs ---- */
+
+#define DIAL_TIMEOUT (30 * SIM_SECOND) /* net.Dialer of client-go */
+#define RETRIES_MAX 10                 /* CGO-42 */
+#define RETRY_AFTER (1 * SIM_SECOND)   /* API-92 */
+
+static void client_call_send(Sim *sim, void *data);
+static void client_call_reply(void *data, const ApiResponse *response);
+
+/* A call that finds no way out, and fails in the end if nothing changes. */
+typedef struct {
+    ClientCall *call;
+    Process *process;
+    ProcessHeld *held;
+    SimEventId timeout;
+} CutCall;
+
+static void
+cut_call_goes_on(void *data)
+{
+    CutCall *self = data;
+    ClientCall *call = self->call;
+    Sim *sim = call->client->sim;
+
+    sim_cancel(sim, self->timeout);
+    g_free(self);
+    client_call_send(sim, call);
+}
+
+static void
+cut_call_drop(void *data)
+{
+    CutCall *self = data;
+
+    sim_cancel(self->call->client->sim, self->timeout);
+    client_call_drop(self->call);
+    g_free(self);
+}
+
+static void
+cut_call_fails(Sim *sim, void *data)
+{
+    CutCall *self = data;
+    ClientCall *call = self->call;
+    const ApiResponse response = {.code = API_UNREACHABLE, .message = "dial tcp: i/o timeout"};
+
+    (void)sim;
+    process_give_up(self->process, self->held);
+    g_free(self);
+    if (call->client->process == NULL) {
+        client_call_drop(call);
+        return;
+    }
+    call->reply(call->data, &response);
+    client_call_free(call);
+}
+
+static const SimEventType cut_event = {.name = "client/no way to the server",
+                                       .fire = cut_call_fails};
+
+static void
+client_call_is_cut(ClientCall *call)
+{
+    CutCall *cut = g_new0(CutCall, 1);
+
+    cut->call = call;
+    cut->process = call->client->process;
+    cut->held = process_hold(cut->process, cut_call_goes_on, cut_call_drop, cut);
+    cut->timeout = sim_after(call->client->sim, DIAL_TIMEOUT, &cut_event, cut, WAIT_API);
+}
+
+static void
+stopped_call_goes_on(void *data)
+{
+    ClientCall *call = data;
+
+    client_call_send(call->client->sim, call);
+}
+
+/* An answer that nobody reads yet. */
+typedef struct {
+    ClientCall *call;
+    ApiResponse response; /* its object is (owned) */
+} KeptReply;
+
+static void
+kept_reply_free(KeptReply *self)
+{
+    if (self->response.object != NULL)
+        object_unref(self->response.object);
+    g_free(self);
+}
+
+static void
+kept_reply_is_read(void *data)
+{
+    KeptReply *self = data;
+
+    client_call_reply(self->call, &self->response);
+    kept_reply_free(self);
+}
+
+static void
+kept_reply_drop(void *data)
+{
+    KeptReply *self = data;
+
+    client_call_drop(self->call);
+    kept_reply_free(self);
+}
+
+/* The answer waits, or is lost and the caller learns of it after a while. */
+static void
+reply_meets_trouble(ClientCall *call, const ApiResponse *response)
+{
+    Process *process = call->client->process;
+
+    if (process->state == PROCESS_STOPPED) {
+        KeptReply *kept = g_new(KeptReply, 1);
+        *kept = (KeptReply){call, *response};
+        if (response->object != NULL)
+            object_ref(response->object);
+        process_hold(process, kept_reply_is_read, kept_reply_drop, kept);
+        return;
+    }
+    KeptReply *lost = g_new(KeptReply, 1);
+    *lost = (KeptReply){
+        call, {.code = API_UNREACHABLE, .message = "http2: client connection lost"}
+    };
+    process_hold(process, kept_reply_is_read, kept_reply_drop, lost);
+}
+
+static const SimEventType token_event = {
+    .name = "client/token",
+    .fire = client_call_send,
+    .free_data = client_call_drop,
+};
+
+static void
+client_call_retry(Sim *sim, void *data)
+{
+    ClientCall *call = data;
+    SimTime granted_at;
+
+    if (call->client->process == NULL) {
+        client_call_drop(call);
+        return;
+    }
+    granted_at = sim_token_bucket_reserve(&call->client->bucket, sim_now(sim));
+    sim_at(sim, granted_at, &token_event, call, WAIT_THROTTLE);
+}
+
+static const SimEventType retry_event = {
+    .name = "client/tries again",
+    .fire = client_call_retry,
+    .free_data = client_call_drop,
+};
+
 static void
 client_call_reply(void *data, const ApiResponse *response)
 {
     ClientCall *call = data;
+    const Process *process = call->client->process;
 
-    if (call->client->process ==
-        NULL) { /* the process died meanwhile; what it asked for happened all the same */
+    if (process == NULL) { /* it died meanwhile; what it asked for happened all the same */
         client_call_drop(call);
+        return;
+    }
+    if (G_UNLIKELY(process->state != PROCESS_RUNS)) {
+        reply_meets_trouble(call, response);
+        return;
+    }
+    if (G_UNLIKELY(response->code == API_TOO_MANY) && call->n_retries < RETRIES_MAX) {
+        call->n_retries++;
+        sim_after(call->client->sim, RETRY_AFTER, &retry_event, call, WAIT_BACKOFF);
         return;
     }
     call->reply(call->data, response);
@@ -163,21 +356,23 @@ static void
 client_call_send(Sim *sim, void *data)
 {
     ClientCall *call = data;
+    Process *process = call->client->process;
 
     (void)sim;
-    if (call->client->process == NULL) { /* died while it waited for a token: never sent */
+    if (process == NULL) { /* died while it waited for a token: never sent */
         client_call_drop(call);
+        return;
+    }
+    if (G_UNLIKELY(process->state != PROCESS_RUNS)) {
+        if (process->state == PROCESS_CUT)
+            client_call_is_cut(call);
+        else
+            process_hold(process, stopped_call_goes_on, client_call_drop, call);
         return;
     }
     api_server_request(call->client->api, &call->request, client_call_reply, client_call_drop,
                        call);
 }
-
-static const SimEventType token_event = {
-    .name = "client/token",
-    .fire = client_call_send,
-    .free_data = client_call_drop,
-};
 
 void
 api_client_request(
@@ -186,8 +381,9 @@ api_client_request(
     ClientCall *call = sim_memory_new_struct(self->memory, ClientCall);
     SimTime granted_at = sim_token_bucket_reserve(&self->bucket, sim_now(self->sim));
 
-    *call = (ClientCall){self, *request, reply, drop, data};
+    *call = (ClientCall){self, *request, reply, drop, data, 0};
     call->request.client = self->name;
+    call->request.level = self->level;
     call->request.client_hash = self->hash;
     self->n_refs++;
     if (granted_at > sim_now(self->sim))

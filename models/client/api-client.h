@@ -29,6 +29,8 @@ SimTime api_client_answer(const ApiClient *self, const ObjectKey *key);
 
 /* For the event recorder, which sends by itself: the way of an Event to the server, half of the same; api_server_write_event() counts. */
 SimTime api_client_think_event(const ApiClient *self, const ObjectKey *key);
+/* Whether nothing that it sends would get anywhere now. */
+gboolean api_client_is_cut_off(const ApiClient *self);
 gboolean api_client_is_throttled(const ApiClient *self);
 /* Takes a token. Returns: when it is granted */
 SimTime api_client_reserve(ApiClient *self);

@@ -5,6 +5,8 @@
 
 #define QUEUE_MAX 1000 /* CGO-70: more are dropped */
 #define KNOWN_MIN 64
+#define TRIES_MAX 12                      /* CGO-75 */
+#define TRY_AGAIN_AFTER (10 * SIM_SECOND) /* defaultSleepDuration in tools/record/event.go */
 
 /* An event to be sent. What makes two of them the same: CGO-73, and API-171 for the new style. */
 typedef struct {
@@ -42,6 +44,8 @@ struct EventRecorder {
     SimTime free_at;  /* when the sender has the answer to what it wrote last */
     SimEventId write; /* under way, and when it leaves the client */
     SimTime leaves_at;
+    unsigned n_tries; /* of the head that nobody answered */
+    SimEventId retry;
     unsigned n_refs; /* one of the owner, one of a send under way */
 };
 
@@ -180,10 +184,31 @@ event_recorder_free(EventRecorder *self)
     self->dead = TRUE;
     if (sim_now(self->sim) < self->leaves_at)
         sim_cancel(self->sim, self->write); /* it has not left yet */
+    sim_cancel(self->sim, self->retry);
     event_recorder_unref(self);
 }
 
 static void send_next(EventRecorder *self);
+
+static void recorder_reserve(Sim *sim, void *data);
+
+static const SimEventType retry_event = {
+    .name = "client/event sender tries again",
+    .fire = recorder_reserve,
+    .free_data = recorder_drop,
+};
+
+/* CGO-75: nobody answered. Returns: whether it is tried again; the sender waits for that, and all behind it. */
+static gboolean
+try_again(EventRecorder *self)
+{
+    if (++self->n_tries >= TRIES_MAX)
+        return FALSE;
+    self->write = 0;
+    self->n_refs++;
+    self->retry = sim_after(self->sim, TRY_AGAIN_AFTER, &retry_event, self, WAIT_BACKOFF);
+    return TRUE;
+}
 
 /* CGO-75: what the server refuses is dropped. */
 static void
@@ -191,9 +216,10 @@ recorder_written(void *data, unsigned index, SimTime responds_at)
 {
     EventRecorder *self = data;
 
-    if (!self->dead) {
+    if (!self->dead && (index != API_NEW_EVENT || !try_again(self))) {
         const QueuedEvent *queued = g_queue_peek_head(&self->queue);
-        if (self->head_index == API_NEW_EVENT) {
+        self->n_tries = 0;
+        if (self->head_index == API_NEW_EVENT && index != API_NEW_EVENT) {
             add_known(self, (KnownEvent){queued->hash, index + 1});
             if (self->correlator != NULL)
                 event_correlator_written(self->correlator, &self->head, index);
@@ -230,9 +256,11 @@ recorder_reserve(Sim *sim, void *data)
 {
     EventRecorder *self = data;
 
-    (void)sim;
+    self->retry = 0;
     if (self->dead)
         event_recorder_unref(self);
+    else if (G_UNLIKELY(api_client_is_cut_off(self->client)))
+        recorder_written(self, API_NEW_EVENT, sim_now(sim));
     else
         recorder_send(self, api_client_reserve(self->client));
 }
@@ -301,7 +329,8 @@ send_next(EventRecorder *self)
         self->busy = TRUE;
         self->n_refs++;
         sim_resume(self->sim, queued->cause, WAIT_QUEUE, 0);
-        if (api_client_is_throttled(self->client))
+        if (api_client_is_throttled(self->client) ||
+            G_UNLIKELY(api_client_is_cut_off(self->client)))
             sim_at(self->sim, leaves_at, &reserve_event, self, WAIT_THINK);
         else
             recorder_send(self, leaves_at);

@@ -276,9 +276,8 @@ informer_tell(Informer *self, const Object *before, const Object *after)
 
 /* First the cache and its indexes, then the handlers (CGO-12). The type follows from the cache (CGO-13). */
 static void
-informer_event(void *data, WatchType type, const Object *object)
+take_version(Informer *self, WatchType type, const Object *object)
 {
-    Informer *self = data;
     const Object *known = informer_get(self, object->key);
     g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
     const Object *after = type == WATCH_DELETED ? NULL : object;
@@ -298,6 +297,49 @@ passes_filter(const Informer *self, const Object *object)
         return TRUE;
     return (self->kind == KIND_POD ? POD_CONST(object)->node_name : object_name(object)) ==
            self->filter;
+}
+
+/* Returns: what is stored of @key and is for this informer; NULL: nothing */
+static const Object *
+stored_for(const Informer *self, const ObjectKey *key)
+{
+    const Object *object = api_server_get(self->process->options.api, key);
+
+    return object != NULL && passes_filter(self, object) ? object : NULL;
+}
+
+/* CGO-1, API-71: what is listed comes as changes, whatever was between; what is not any more as deletions of what was known last.
+ * One that was deleted and made anew meanwhile is a change (CGO-15). */
+static void
+relist(Informer *self)
+{
+    Objects *objects = self->process->options.objects;
+    g_autoptr(GPtrArray) gone = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
+    InformerIter known;
+    const Object *object;
+
+    informer_iter_init(&known, self);
+    while ((object = informer_iter_next(&known)) != NULL)
+        if (stored_for(self, object->key) == NULL)
+            g_ptr_array_add(gone, object_ref(object));
+    for (uint32_t slot = 0; slot < objects_n_keys(objects, self->kind); slot++) {
+        const ObjectKey *key = objects_key_at(objects, self->kind, slot);
+        const Object *stored = stored_for(self, key), *cached = informer_get(self, key);
+        if (stored != NULL &&
+            (cached == NULL || cached->resource_version != stored->resource_version))
+            take_version(self, cached == NULL ? WATCH_ADDED : WATCH_MODIFIED, stored);
+    }
+    for (unsigned i = 0; i < gone->len; i++)
+        take_version(self, WATCH_DELETED, gone->pdata[i]);
+}
+
+static void
+informer_event(void *data, WatchType type, const Object *object)
+{
+    if (G_UNLIKELY(type == WATCH_RELIST))
+        relist(data);
+    else
+        take_version(data, type, object);
 }
 
 Informer *

@@ -7,6 +7,9 @@ struct Process {
     ProcessOptions options;
     uint64_t hash; /* of the name, for draws */
     Informer *informers[N_KINDS];
+    ProcessState state;
+    double slowness; /* 0: none */
+    GQueue held;     /* of ProcessHeld */
 };
 
 Informer *informer_new(Process *process, ObjectKind kind, const char *filter);

@@ -21,6 +21,27 @@ void process_free(Process *self); /* ends its watches; nothing of it happens any
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Process, process_free)
 const char *process_name(const Process *self);
 
+/* ---- What may go wrong between a process and the world. None of it costs anything while all is well. ---- */
+
+typedef enum {
+    PROCESS_RUNS,
+    PROCESS_CUT, /* nothing gets through to the API server or back: requests wait, and fail after 30 s */
+    PROCESS_STOPPED, /* it hangs: nothing leaves it, what comes waits */
+} ProcessState;
+
+/* Back to PROCESS_RUNS: what waits goes on at once, in order; watches as @api_server_repair_watches() says. */
+void process_set_state(Process *self, ProcessState state);
+ProcessState process_state(const Process *self);
+/* Its own time before each request is @factor times as long; 1: as ever. */
+void process_set_slowness(Process *self, double factor);
+/* For one that does not run: @go_on is called when it does again, in the order of these calls; @drop instead if it ends before.
+ * Returns: what process_give_up() takes back */
+typedef struct ProcessHeld ProcessHeld;
+ProcessHeld *
+process_hold(Process *self, void (*go_on)(void *data), GDestroyNotify drop, void *data);
+/* It is not waited for any more; nothing is called. */
+void process_give_up(Process *self, ProcessHeld *held);
+
 /**
  * process_informer:
  * @filter: as api_server_watch(); one informer per kind and process, so always the same

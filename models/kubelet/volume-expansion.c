@@ -34,7 +34,10 @@ pv_changed(void *data, WatchType type, const Object *pv)
 {
     NodeVolume *volume = data;
 
-    if (type == WATCH_DELETED || VOLUME_CONST(pv)->capacity_bytes <= volume->told_bytes)
+    if (type == WATCH_RELIST)
+        pv = api_server_get(volume->kubelet->base.api, volume->pv->key);
+    if (type == WATCH_DELETED || pv == NULL ||
+        VOLUME_CONST(pv)->capacity_bytes <= volume->told_bytes)
         return;
     volume->told_bytes = VOLUME_CONST(pv)->capacity_bytes;
     for (PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)

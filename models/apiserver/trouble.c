@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "apiserver-private.h"
+
+/* A server that is down, slow, or short of seats. All of it is left out of the way of requests until the first trouble. */
+
+#define REFUSED_AFTER (1 * SIM_MS)       /* a refused connection: a round trip */
+#define REQUEST_TIMEOUT (SIM_MINUTE)     /* API-93 */
+#define QUEUE_WAIT_MAX (15 * SIM_SECOND) /* API-92: a quarter of the request timeout */
+#define TURNED_AWAY_AFTER (1 * SIM_MS)
+#define QUEUE_LENGTH 50 /* API-90: of a flow */
+#define SHARES 245      /* API-90: of all levels */
+
+/* The requests of one client that wait for a seat. */
+typedef struct {
+    uint64_t client;
+    GQueue waiting; /* of Waiter */
+} Flow;
+
+typedef struct {
+    unsigned seats, n_seated;
+    GPtrArray *flows; /* of Flow (owned), as they came */
+    unsigned next;    /* the flow whose turn it is */
+} Level;
+
+struct ApiTrouble {
+    ApiServer *server;
+    gboolean is_down;
+    double slowness;
+    gboolean is_short; /* of seats */
+    Level levels[API_N_LEVELS];
+    uint64_t n_turned_away;
+};
+
+typedef struct {
+    ApiTrouble *trouble;
+    Flow *flow;
+    ApiCall *call;
+    SimEventId gives_up;
+} Waiter;
+
+static const unsigned level_shares[API_N_LEVELS] = {
+    [API_LEVEL_GLOBAL_DEFAULT] = 20, [API_LEVEL_SYSTEM] = 30,
+    [API_LEVEL_NODE_HIGH] = 40,      [API_LEVEL_LEADER_ELECTION] = 10,
+    [API_LEVEL_WORKLOAD_HIGH] = 40,  [API_LEVEL_WORKLOAD_LOW] = 100,
+};
+
+/* ---- Seats: fair among the clients of a level, each in turn ---- */
+
+static void
+turn_away(ApiTrouble *self, ApiCall *call)
+{
+    self->n_turned_away++;
+    api_call_refuse(call, API_TOO_MANY, "Too many requests, please try again later.",
+                    TURNED_AWAY_AFTER);
+}
+
+static void
+take_seat(ApiTrouble *self, ApiCall *call)
+{
+    call->has_seat = TRUE;
+    self->levels[call->request.level].n_seated++;
+}
+
+static void
+waiter_gives_up(Sim *sim, void *data)
+{
+    Waiter *waiter = data;
+
+    (void)sim;
+    g_queue_remove(&waiter->flow->waiting, waiter);
+    turn_away(waiter->trouble, waiter->call);
+    g_free(waiter);
+}
+
+static const SimEventType gives_up_event = {.name = "api/waited too long for a seat",
+                                            .fire = waiter_gives_up};
+
+static Flow *
+flow_of(Level *level, uint64_t client)
+{
+    for (unsigned i = 0; i < level->flows->len; i++)
+        if (((Flow *)level->flows->pdata[i])->client == client)
+            return level->flows->pdata[i];
+
+    Flow *flow = g_new0(Flow, 1);
+    flow->client = client;
+    g_queue_init(&flow->waiting);
+    g_ptr_array_add(level->flows, flow);
+    return flow;
+}
+
+/* Of the flow whose turn it is. Returns: (owned): NULL: nobody waits */
+static Waiter *
+next_waiter(Level *level)
+{
+    for (unsigned i = 0; i < level->flows->len; i++) {
+        Flow *flow = level->flows->pdata[level->next++ % level->flows->len];
+        if (flow->waiting.length > 0)
+            return g_queue_pop_head(&flow->waiting);
+    }
+    return NULL;
+}
+
+static void
+seat_next(ApiTrouble *self, Level *level)
+{
+    Waiter *waiter;
+
+    while ((!self->is_short || level->n_seated < level->seats) &&
+           (waiter = next_waiter(level)) != NULL) {
+        sim_cancel(api_server_sim(self->server), waiter->gives_up);
+        take_seat(self, waiter->call);
+        api_call_go_on(waiter->call);
+        g_free(waiter);
+    }
+}
+
+/* Returns: whether the call waits, or was turned away */
+static gboolean
+meets_full_house(ApiTrouble *self, ApiCall *call)
+{
+    Level *level = &self->levels[call->request.level];
+
+    if (level->n_seated < level->seats) {
+        take_seat(self, call);
+        return FALSE;
+    }
+    Flow *flow = flow_of(level, call->request.client_hash);
+    if (flow->waiting.length >= QUEUE_LENGTH) {
+        turn_away(self, call);
+        return TRUE;
+    }
+    Waiter *waiter = g_new0(Waiter, 1);
+    *waiter = (Waiter){.trouble = self, .flow = flow, .call = call};
+    waiter->gives_up =
+        sim_after(api_server_sim(self->server), QUEUE_WAIT_MAX, &gives_up_event, waiter, WAIT_API);
+    g_queue_push_tail(&flow->waiting, waiter);
+    return TRUE;
+}
+
+/* ---- What requests meet ---- */
+
+gboolean
+trouble_meets_arrival(ApiTrouble *self, ApiCall *call)
+{
+    if (self->is_down) {
+        api_call_refuse(call, API_UNREACHABLE, "connect: connection refused", REFUSED_AFTER);
+        return TRUE;
+    }
+    if (self->is_short && meets_full_house(self, call))
+        return TRUE;
+    if (call->responds_at - call->arrived_at > REQUEST_TIMEOUT) {
+        api_call_refuse(call, API_TIMEOUT,
+                        "the server was unable to return a response in the time "
+                        "allotted, but may still be processing the request",
+                        REQUEST_TIMEOUT);
+        return TRUE;
+    }
+    return FALSE;
+}
+
+gboolean
+trouble_is_down(const ApiTrouble *self)
+{
+    return self->is_down;
+}
+
+/* Committed or not: the writer will never know. */
+static void
+lose(const ApiTrouble *self, ApiCall *call)
+{
+    call->code = API_UNREACHABLE;
+    call->message = strings_intern(objects_strings(api_server_objects(self->server)),
+                                   "http2: client connection lost");
+    if (call->object != NULL)
+        object_unref(g_steal_pointer(&call->object));
+}
+
+gboolean
+trouble_loses(const ApiTrouble *self, ApiCall *call)
+{
+    if (self->is_down)
+        lose(self, call);
+    return self->is_down;
+}
+
+void
+trouble_meets_response(ApiTrouble *self, ApiCall *call)
+{
+    if (call->has_seat) {
+        Level *level = &self->levels[call->request.level];
+        level->n_seated--;
+        seat_next(self, level);
+    }
+    if (self->is_down)
+        lose(self, call);
+}
+
+double
+trouble_slowness(const ApiTrouble *self)
+{
+    return self->slowness;
+}
+
+/* ---- Trouble begins and ends ---- */
+
+static void
+waiter_free(void *data)
+{
+    Waiter *waiter = data;
+
+    sim_cancel(api_server_sim(waiter->trouble->server), waiter->gives_up);
+    api_call_free(waiter->call);
+    g_free(waiter);
+}
+
+static void
+flow_free(void *data)
+{
+    Flow *flow = data;
+
+    g_queue_clear_full(&flow->waiting, waiter_free);
+    g_free(flow);
+}
+
+static ApiTrouble *
+trouble_of(ApiServer *server)
+{
+    ApiTrouble *self = api_server_trouble(server);
+
+    if (self != NULL)
+        return self;
+    self = g_new0(ApiTrouble, 1);
+    api_server_set_trouble(server, self);
+    self->server = server;
+    self->slowness = 1;
+    for (unsigned i = 0; i < API_N_LEVELS; i++)
+        self->levels[i].flows = g_ptr_array_new_with_free_func(flow_free);
+    return self;
+}
+
+void
+trouble_free(ApiTrouble *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned i = 0; i < API_N_LEVELS; i++)
+        g_ptr_array_unref(self->levels[i].flows);
+    g_free(self);
+}
+
+/* Nobody waits on at a server that is gone. */
+static void
+drop_waiters(ApiTrouble *self)
+{
+    for (unsigned i = 0; i < API_N_LEVELS; i++) {
+        Waiter *waiter;
+        while ((waiter = next_waiter(&self->levels[i])) != NULL) {
+            sim_cancel(api_server_sim(self->server), waiter->gives_up);
+            api_call_refuse(waiter->call, API_UNREACHABLE, "http2: client connection lost",
+                            REFUSED_AFTER);
+            g_free(waiter);
+        }
+    }
+}
+
+void
+api_server_set_down(ApiServer *server, gboolean is_down)
+{
+    ApiTrouble *self = trouble_of(server);
+
+    if (self->is_down == is_down)
+        return;
+    self->is_down = is_down;
+    if (is_down) {
+        api_server_break_watches(server, 0);
+        drop_waiters(self);
+    } else {
+        api_server_repair_watches(server, 0, WATCHES_RELIST);
+    }
+}
+
+gboolean
+api_server_is_down(const ApiServer *server)
+{
+    const ApiTrouble *self = api_server_trouble(server);
+
+    return self != NULL && self->is_down;
+}
+
+void
+api_server_set_slowness(ApiServer *server, double factor)
+{
+    trouble_of(server)->slowness = factor;
+}
+
+/* API-90: each level has its share, at least one seat. */
+void
+api_server_set_seats(ApiServer *server, unsigned seats)
+{
+    ApiTrouble *self = trouble_of(server);
+
+    self->is_short = seats > 0;
+    for (unsigned i = 0; i < API_N_LEVELS; i++) {
+        self->levels[i].seats = (seats * level_shares[i] + SHARES - 1) / SHARES;
+        seat_next(self, &self->levels[i]);
+    }
+}
+
+uint64_t
+api_server_n_turned_away(const ApiServer *server)
+{
+    const ApiTrouble *self = api_server_trouble(server);
+
+    return self == NULL ? 0 : self->n_turned_away;
+}
+
+void
+api_server_break_watches(ApiServer *server, uint64_t entity)
+{
+    watch_hub_break(api_server_watches(server), entity);
+}
+
+void
+api_server_repair_watches(ApiServer *server, uint64_t entity, WatchRepair how)
+{
+    watch_hub_repair(api_server_watches(server), entity, how);
+}

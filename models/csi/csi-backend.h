@@ -66,5 +66,11 @@ void csi_driver_init(CsiDriver *self,
                      const char *name,
                      const CsiWaits *waits);
 
+/* The connection breaks: the caller, if there is one, gets @response now; the back end goes on. */
+void csi_call_disconnect(CsiCall *call, const CsiResponse *response);
+/* Returns: (owned): the ids of the calls in flight, by their places */
+GArray *csi_driver_calls(const CsiDriver *self);
+/* Returns: (borrowed): NULL: it has ended */
+CsiCall *csi_driver_find_call(const CsiDriver *self, CsiCallId id);
 /* Ends @call with @response: observers, the caller unless gone, then @call is freed. */
 void csi_call_finish(CsiCall *call, const CsiResponse *response);

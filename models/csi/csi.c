@@ -353,8 +353,8 @@ leave_slot(CsiDriver *self, CsiCallId id)
     self->n_in_flight--;
 }
 
-static CsiCall *
-find_call(const CsiDriver *self, CsiCallId id)
+CsiCall *
+csi_driver_find_call(const CsiDriver *self, CsiCallId id)
 {
     unsigned place = (unsigned)(id & UINT32_MAX);
 
@@ -521,7 +521,7 @@ csi_driver_call(CsiDriver *self, const CsiRequest *request, CsiReply reply, void
 void
 csi_driver_abandon(CsiDriver *self, CsiCallId id)
 {
-    CsiCall *call = find_call(self, id);
+    CsiCall *call = csi_driver_find_call(self, id);
 
     if (call == NULL || !call->has_caller)
         return;
@@ -530,6 +530,32 @@ csi_driver_abandon(CsiDriver *self, CsiCallId id)
     sim_cancel(self->sim, call->deadline);
     call->deadline = 0;
     self->class->caller_gone(self, call);
+}
+
+void
+csi_call_disconnect(CsiCall *call, const CsiResponse *response)
+{
+    CsiReply reply = call->reply;
+    void *data = call->data;
+
+    if (!call->has_caller)
+        return;
+    sim_cancel(call->driver->sim, call->deadline);
+    call->deadline = 0;
+    note_answer(call, response->code);
+    if (reply != NULL)
+        reply(data, response);
+}
+
+GArray *
+csi_driver_calls(const CsiDriver *self)
+{
+    GArray *ids = g_array_new(FALSE, FALSE, sizeof(CsiCallId));
+
+    for (unsigned i = 0; i < self->slots->len; i++)
+        if (slot_at(self, i)->call != NULL)
+            g_array_append_val(ids, slot_at(self, i)->call->record.id);
+    return ids;
 }
 
 void

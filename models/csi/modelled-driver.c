@@ -193,6 +193,8 @@ call_release(ModelledCall *call)
     if (call->uses_snapshot)
         call->snapshot->n_users--;
     call->uses_snapshot = FALSE;
+    if (G_UNLIKELY(self->trouble != NULL))
+        modelled_trouble_forget(self, call);
     if (call->volume_node != NULL) {
         call->volume_node->n_calls--;
         modelled_drop_idle_node(call->volume, call->volume_node);
@@ -232,8 +234,8 @@ static const SimEventType refused_event = {.name = "csi/refused", .fire = call_r
 
 /* The back end is done with the call. The caller may have gone long ago: what is done is done all the same, and a
  * retry will find it. This is how real clusters leak volumes. */
-static void
-call_done(Sim *sim, void *data)
+void
+modelled_end(Sim *sim, void *data)
 {
     ModelledCall *call = data;
     CsiModelledDriver *self = driver_of(call);
@@ -242,6 +244,8 @@ call_done(Sim *sim, void *data)
 
     (void)sim;
     call->event = 0;
+    if (G_UNLIKELY(self->trouble != NULL) && modelled_trouble_at_end(self, call))
+        return;
     if (call->fails && !call->error_after_effect) {
         finish_with_error(call, call->error_code, call->error_message);
         return;
@@ -262,7 +266,7 @@ call_done(Sim *sim, void *data)
     finish(call, &response);
 }
 
-static const SimEventType done_event = {.name = "csi/done", .fire = call_done};
+static const SimEventType done_event = {.name = "csi/done", .fire = modelled_end};
 
 static void
 schedule(ModelledCall *call, SimTime at, const SimEventType *type, SimWait wait)
@@ -575,15 +579,16 @@ arrive(CsiModelledDriver *self, ModelledCall *call)
         call->uses_snapshot = TRUE;
     }
     call->latency = draw_latency(self, call, latency_of(self, call, verdict));
+    if (G_UNLIKELY(self->trouble != NULL))
+        call->latency = (SimTime)((double)call->latency * modelled_trouble_slowness(self));
     draw_error(self, call);
     return verdict;
 }
 
-static void
-modelled_start(CsiDriver *driver, CsiCall *base)
+void
+modelled_begin(ModelledCall *call)
 {
-    CsiModelledDriver *self = (CsiModelledDriver *)driver;
-    ModelledCall *call = (ModelledCall *)base;
+    CsiModelledDriver *self = driver_of(call);
 
     if (arrive(self, call) != VERDICT_REFUSE) {
         call->limits = self->limits;
@@ -592,8 +597,35 @@ modelled_start(CsiDriver *driver, CsiCall *base)
         return;
     }
     SimTime delay = draw_latency(self, call, CSI_LATENCY_REFUSAL);
-    schedule(call, sim_time_add(sim_now(driver->sim), delay), &refused_event,
-             driver->waits.latency);
+    schedule(call, sim_time_add(sim_now(self->base.sim), delay), &refused_event,
+             self->base.waits.latency);
+}
+
+void
+modelled_fail(ModelledCall *call, CsiCode code, const char *message, SimTime delay)
+{
+    CsiModelledDriver *self = driver_of(call);
+
+    call->refusal_code = code;
+    call->refusal = message;
+    schedule(call, sim_time_add(sim_now(self->base.sim), delay), &refused_event,
+             self->base.waits.latency);
+}
+
+void
+modelled_fail_now(ModelledCall *call, CsiCode code, const char *message)
+{
+    finish_with_error(call, code, message);
+}
+
+static void
+modelled_start(CsiDriver *driver, CsiCall *base)
+{
+    CsiModelledDriver *self = (CsiModelledDriver *)driver;
+    ModelledCall *call = (ModelledCall *)base;
+
+    if (G_LIKELY(self->trouble == NULL) || !modelled_trouble_on_arrival(self, call))
+        modelled_begin(call);
 }
 
 /* CSI-5: a call outlives its caller, unless the driver gives up as the context of the call ends. */
@@ -635,6 +667,7 @@ modelled_free(CsiDriver *driver)
 
     limits_unref(self->limits);
     free_errors(self);
+    modelled_trouble_free(self->trouble);
     modelled_state_clear(self);
     csi_modelled_driver_set_pools(self, NULL, 0);
     string_list_unref((StringList *)self->options.mutable_keys);

@@ -132,6 +132,18 @@ void csi_modelled_driver_add_node(CsiModelledDriver *self,
 void csi_modelled_driver_remove_node(CsiModelledDriver *self, const char *name);
 /* The machine restarts: attachments stay, mounts are gone. */
 void csi_modelled_driver_reboot_node(CsiModelledDriver *self, const char *name);
+/* Calls under way to this node's plugin (NULL: to the controller's) end as UNAVAILABLE, with no effect: it died. */
+void csi_modelled_driver_cut_calls(CsiModelledDriver *self, const char *node);
+/* The plugin is away: its calls fail as above. Calls to it are answered again after (is_away = FALSE). */
+void csi_modelled_driver_set_away(CsiModelledDriver *self, const char *node, gboolean is_away);
+/* From now on no call is answered or carried out, until it goes on; those that came meanwhile are then. */
+void csi_modelled_driver_set_hung(CsiModelledDriver *self, gboolean is_hung);
+/* Calls that come from now on take @factor times as long; 1: as ever. */
+void csi_modelled_driver_set_slowness(CsiModelledDriver *self, double factor);
+/* The back end has lost the volume. FALSE: it has no such volume */
+gboolean csi_modelled_driver_lose_volume(CsiModelledDriver *self, const char *volume_id);
+/* DeleteVolume says that all is well and keeps the volume. */
+void csi_modelled_driver_set_keeps_volumes(CsiModelledDriver *self, gboolean keeps);
 /* This node takes @limit volumes rather than what the options say; reported by NodeGetInfo from now on. 0: the options'. */
 void csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, int limit);
 

@@ -92,6 +92,8 @@ typedef struct {
     GHashTable *n_times_of; /* Subject -> times, with per_volume; NULL until used */
 } ErrorState;
 
+typedef struct DriverTrouble DriverTrouble; /* modelled-faults.c */
+
 struct CsiModelledDriver {
     CsiDriver base;
     CsiModelledOptions options; /* without its arrays, which follow */
@@ -111,6 +113,8 @@ struct CsiModelledDriver {
     uint64_t last_sequence;
     int64_t used_bytes;
     gboolean closing;
+    gboolean keeps_volumes; /* DeleteVolume does nothing */
+    DriverTrouble *trouble; /* (owned): NULL: there was none yet */
 };
 
 typedef enum {
@@ -146,6 +150,25 @@ typedef struct {
     uint32_t held;      /* mask of limits whose server it has */
     GArray *entries;    /* of CsiEntry */
 } ModelledCall;
+
+/* ---- modelled-faults.c: of a driver in trouble ---- */
+
+/* A call comes. Returns: whether it has been taken care of */
+gboolean modelled_trouble_on_arrival(CsiModelledDriver *self, ModelledCall *call);
+/* The back end would be done with it. Returns: whether it has to wait */
+gboolean modelled_trouble_at_end(CsiModelledDriver *self, ModelledCall *call);
+/* It ends, for whatever reason. */
+void modelled_trouble_forget(CsiModelledDriver *self, const ModelledCall *call);
+double modelled_trouble_slowness(const CsiModelledDriver *self);
+void modelled_trouble_free(DriverTrouble *self);
+
+/* ---- modelled-driver.c, for the same ---- */
+
+void modelled_begin(ModelledCall *call); /* it is served from now on */
+void modelled_end(Sim *sim, void *call); /* the back end is done */
+/* Its caller is answered with this after @delay, and nothing is done. */
+void modelled_fail(ModelledCall *call, CsiCode code, const char *message, SimTime delay);
+void modelled_fail_now(ModelledCall *call, CsiCode code, const char *message);
 
 /* What a request must have. */
 typedef enum {

@@ -528,7 +528,8 @@ check_delete_volume(const CsiModelledDriver *driver, ModelledCall *call)
 static void
 apply_delete_volume(CsiModelledDriver *driver, ModelledCall *call)
 {
-    modelled_volume_end(driver, call->volume);
+    if (!driver->keeps_volumes)
+        modelled_volume_end(driver, call->volume);
 }
 
 /* ControllerPublishVolume, ControllerUnpublishVolume */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster.h"
+#include "cluster-private.h"
 #include "plan-private.h"
 
 #define RECOVERY_SINCE 32
@@ -9,60 +10,6 @@
 #define REPLICA_NUMBERS (1u << 20)
 #define NODE_NUMBERS (1u << 16)
 #define DRIVERS_ON_NODES 8
-
-/* A process that runs, or did before it crashed. */
-typedef struct {
-    Cluster *cluster;
-    const ProcessClass *class;
-    const char *instance; /* driver or node; NULL: of the cluster */
-    const char *node;     /* of a sidecar that runs on nodes; NULL: none */
-    const char *
-        name; /* ... and which of several replicas: "csi.example.com#1" for the second; "": no instance */
-    unsigned replica;
-    unsigned number;      /* among those of its scope, for the order of tickers */
-    void *options;        /* (owned) */
-    CsiDriver *driver;
-    Process *process;  /* NULL: not running */
-    LeaderElector *elector; /* of the whole process; NULL: none, or its sidecar has it */
-    GPtrArray *models; /* of Component */
-    gboolean has_lived; /* it was started before */
-    void *disk;        /* (owned): Component.disk */
-    void (*free_disk)(void *disk);
-    SimTime died_at; /* the last time */
-} Instance;
-
-/* Somebody who minds which kubelets live. */
-typedef struct {
-    KubeletWatch changed;
-    void *data;
-} KubeletWatcher;
-
-/* A sidecar that runs beside the driver's plugin on its nodes. */
-typedef struct {
-    const ProcessClass *class;
-    void *options; /* (owned): each gets a copy */
-} NodeSidecar;
-
-typedef struct {
-    CsiDriver *driver;
-    const char *name;
-    NodePluginOptions plugin;
-    GArray *node_sidecars; /* of NodeSidecar */
-} Driver;
-
-struct Cluster {
-    ClusterOptions options;
-    ApiServer *api;
-    GPtrArray *drivers;   /* of Driver */
-    GPtrArray *instances; /* of Instance, in the order added */
-    GHashTable *by_name;  /* process name -> Instance */
-    unsigned n_nodes;
-    uint64_t n_polls;
-    GArray *kubelet_watchers; /* of KubeletWatcher */
-    gboolean running;
-    PlanObserver plan_observer;
-    void *plan_observer_data;
-};
 
 static void
 model_free(void *data)
@@ -78,7 +25,7 @@ model_free(void *data)
     g_free(component);
 }
 
-static void
+void
 instance_stop(Instance *self)
 {
     g_clear_pointer(&self->elector, leader_elector_free);
@@ -95,6 +42,8 @@ instance_free(void *data)
     g_ptr_array_unref(self->models);
     if (self->disk != NULL)
         self->free_disk(self->disk);
+    if (self->machine != NULL)
+        object_unref(self->machine);
     g_free(self->options);
     g_free(self);
 }
@@ -235,6 +184,8 @@ start_model(Instance *self, unsigned row)
     component->started_late = sim_now(options->sim) > 0;
     component->joined = component->started_late && !self->has_lived;
     component->label = sim_label(component->sim, class->name);
+    component->rebooted = self->rebooted;
+    component->machine = self->machine;
     add_clients(self->cluster, component);
     g_ptr_array_add(self->models, component);
     class->init(component);
@@ -261,8 +212,8 @@ election_options(const Instance *self)
                : G_STRUCT_MEMBER_P(self->options, self->class->election->offset);
 }
 
-static gboolean
-elects(const Instance *self)
+gboolean
+instance_elects(const Instance *self)
 {
     const LeaderElectionOptions *options = election_options(self);
 
@@ -292,8 +243,6 @@ started_leading(void *data)
 
     sim_after(sim, is_ready ? 0 : self->class->startup, &work_event, self, WAIT_STARTUP);
 }
-
-static void instance_exit(Instance *self);
 
 static void
 stopped_leading(void *data)
@@ -329,12 +278,11 @@ start_election(Instance *self)
 
 /* ---- Heartbeats, which are left out ---- */
 
-#define KUBELET "kubelet"
 #define RENEW_INTERVAL (10 * SIM_SECOND) /* NL-2, and up to 4 % more */
 #define RENEW_JITTER 0.04
 
-static void
-tell_kubelet_watchers(const Instance *self)
+void
+instance_tell_kubelet_watchers(const Instance *self)
 {
     const GArray *watchers = self->cluster->kubelet_watchers;
     gboolean is_kubelet = g_str_equal(self->class->name, KUBELET);
@@ -361,7 +309,7 @@ cluster_unwatch_kubelets(Cluster *self, const void *data)
             g_array_remove_index(self->kubelet_watchers, i);
 }
 
-static void
+void
 instance_start(Instance *self)
 {
     const ClusterOptions *options = &self->cluster->options;
@@ -372,15 +320,20 @@ instance_start(Instance *self)
     ProcessOptions process_options = {options->sim, options->objects, self->cluster->api,
                                       options->timing, name};
 
-    if (self->process != NULL)
+    if (self->process != NULL || self->is_off)
         return;
+    if (G_UNLIKELY(api_server_is_down(self->cluster->api))) { /* it cannot fill its caches */
+        self->waits_for_api = TRUE;
+        return;
+    }
     self->process = process_new(&process_options);
-    if (elects(self))
+    if (instance_elects(self))
         start_election(self);
     else
         start_models(self);
     self->has_lived = TRUE;
-    tell_kubelet_watchers(self);
+    self->rebooted = FALSE;
+    instance_speak_again(self, 0);
 }
 
 /* Whether row is the first model of its process. */
@@ -403,6 +356,16 @@ n_replicas(const ProcessClass *class, const void *options)
     return election == NULL ? 1 : (unsigned)CLAMP(election->replicas, 0, PROCESS_REPLICAS_MAX);
 }
 
+/* Returns: (owned): a node's Node as it is now; NULL: there is none */
+static const Object *
+machine_of(const Cluster *self, const char *node)
+{
+    const ObjectKey *key = objects_find_key(self->options.objects, KIND_NODE, NULL, node);
+    const Object *object = key == NULL ? NULL : api_server_get(self->api, key);
+
+    return object == NULL ? NULL : object_ref(object);
+}
+
 /* Takes @options. @instance: of a class; the rest is worked out. */
 static void
 add_instance(Cluster *self, const Instance *row, void *options)
@@ -412,6 +375,9 @@ add_instance(Cluster *self, const Instance *row, void *options)
     Instance *instance = g_memdup2(row, sizeof *row);
 
     instance->cluster = self;
+    instance->silent_since = TIME_UNSET;
+    if (row->class->scope == PER_NODE)
+        instance->machine = machine_of(self, row->instance);
     instance->options = options;
     if (row->node != NULL)
         instance->name = strings_internf(strings, "%s/%s", base, row->node);
@@ -592,38 +558,81 @@ cluster_find_driver(const Cluster *self, const char *name)
     return NULL;
 }
 
-static Instance *
-find_instance(const Cluster *self, const char *process, const char *instance)
+Instance *
+cluster_instance(const Cluster *self, const char *process, const char *instance)
 {
     g_autofree char *name = g_strdup_printf("%s/%s", process, instance == NULL ? "" : instance);
 
     return g_hash_table_lookup(self->by_name, name);
 }
 
+void
+instance_kill(Instance *self)
+{
+    instance_stop(self);
+    self->waits_for_api = FALSE;
+    instance_fall_silent(self);
+}
+
 gboolean
 cluster_crash(Cluster *self, const char *process, const char *instance)
 {
-    Instance *found = find_instance(self, process, instance);
+    Instance *found = cluster_instance(self, process, instance);
 
-    if (found == NULL)
-        return FALSE;
-    found->died_at = sim_now(self->options.sim);
-    instance_stop(found);
-    tell_kubelet_watchers(found);
-    return TRUE;
+    if (found != NULL)
+        instance_kill(found);
+    return found != NULL;
+}
+
+void
+instance_fall_silent(Instance *self)
+{
+    SimTime now = sim_now(self->cluster->options.sim);
+
+    if (self->silent_since == TIME_UNSET || now >= self->silent_until)
+        self->silent_since = now;
+    self->silent_until = SIM_TIME_MAX;
+    instance_tell_kubelet_watchers(self);
+}
+
+static void
+heard_again(Sim *sim, void *data)
+{
+    (void)sim;
+    instance_tell_kubelet_watchers(data);
+}
+
+static const SimEventType heard_event = {.name = "cluster/lease is renewed", .fire = heard_again};
+
+void
+instance_speak_again(Instance *self, SimTime delay)
+{
+    Sim *sim = self->cluster->options.sim;
+
+    if (self->process == NULL || process_state(self->process) != PROCESS_RUNS ||
+        api_server_is_down(self->cluster->api))
+        return;
+    if (self->silent_since != TIME_UNSET && self->silent_until == SIM_TIME_MAX)
+        self->silent_until = sim_now(sim) + delay;
+    if (delay > 0)
+        sim_after(sim, delay, &heard_event, self, WAIT_POLL);
+    else
+        instance_tell_kubelet_watchers(self);
 }
 
 SimTime
 cluster_last_renewal(const Cluster *self, const char *node)
 {
-    const Instance *kubelet = find_instance(self, KUBELET, node);
+    const Instance *kubelet = cluster_instance(self, KUBELET, node);
     SimTime now = sim_now(self->options.sim);
 
-    if (kubelet == NULL || kubelet->process != NULL)
+    if (kubelet == NULL || kubelet->silent_since == TIME_UNSET || now >= kubelet->silent_until)
         return now;
     SimStream stream = sim_stream(self->options.sim, "kubelet/lease");
-    double share = sim_random_uniform(stream, sim_hash_string(node), (uint64_t)kubelet->died_at);
-    return kubelet->died_at - (SimTime)(share * (1 + RENEW_JITTER / 2) * (double)RENEW_INTERVAL);
+    double share =
+        sim_random_uniform(stream, sim_hash_string(node), (uint64_t)kubelet->silent_since);
+    return kubelet->silent_since -
+           (SimTime)(share * (1 + RENEW_JITTER / 2) * (double)RENEW_INTERVAL);
 }
 
 static void
@@ -650,7 +659,7 @@ exit_now(Sim *sim, void *data)
 static const SimEventType exit_event = {.name = "cluster/process ends", .fire = exit_now};
 
 /* CGO-62: the process ends by itself, and is started again. Not at once, for it is just running. */
-static void
+void
 instance_exit(Instance *self)
 {
     sim_after(self->cluster->options.sim, 0, &exit_event, self, WAIT_STARTUP);
@@ -666,16 +675,23 @@ cluster_exit(Cluster *self, const Component *component)
     }
 }
 
+void
+instance_start_again(Instance *self)
+{
+    gboolean is_late = instance_elects(self) && !self->class->election->is_warm;
+
+    sim_after(self->cluster->options.sim, is_late ? 0 : self->class->startup, &restart_event, self,
+              WAIT_STARTUP);
+}
+
 gboolean
 cluster_restart(Cluster *self, const char *process, const char *instance)
 {
-    Instance *found = find_instance(self, process, instance);
+    Instance *found = cluster_instance(self, process, instance);
 
-    if (found == NULL)
-        return FALSE;
-    SimTime startup = elects(found) && !found->class->election->is_warm ? 0 : found->class->startup;
-    sim_after(self->options.sim, startup, &restart_event, found, WAIT_STARTUP);
-    return TRUE;
+    if (found != NULL)
+        instance_start_again(found);
+    return found != NULL;
 }
 
 static gboolean
@@ -703,7 +719,7 @@ cluster_leader(const Cluster *self, const char *process, const char *instance)
 void *
 cluster_model(const Cluster *self, const ModelClass *class, const char *instance)
 {
-    const Instance *found = find_instance(self, class->process->name, instance);
+    const Instance *found = cluster_instance(self, class->process->name, instance);
 
     for (unsigned i = 0; found != NULL && i < found->models->len; i++)
         if (((Component *)found->models->pdata[i])->class == class)

@@ -66,6 +66,31 @@ gboolean cluster_crash(Cluster *self, const char *process, const char *instance)
 /* ... and is started again: working after the process's start-up time. */
 gboolean cluster_restart(Cluster *self, const char *process, const char *instance);
 
+/* ---- Other troubles (cluster-faults.c). Each returns FALSE if there is nobody of that name. ---- */
+
+/* It hangs: nothing leaves it, what comes waits; then it goes on. */
+gboolean cluster_hang(Cluster *self, const char *process, const char *instance);
+gboolean cluster_wake(Cluster *self, const char *process, const char *instance);
+/* Its own time before each request is @factor times as long; 1: as ever. */
+gboolean cluster_slow(Cluster *self, const char *process, const char *instance, double factor);
+/* It leads no more, so it exits and is started again (CGO-62); who leads next has to wait for the Lease. FALSE: it does not lead */
+gboolean cluster_lose_leadership(Cluster *self, const char *process, const char *instance);
+
+/* The API server is away, or there again; see api_server_set_down(). A kube-controller-manager or kube-scheduler that cannot
+ * renew its Lease for 10 s ends (CGO-62), also a lone one, and works again after the server does; kubelets renew theirs. */
+void cluster_set_api_down(Cluster *self, gboolean is_down);
+
+/* The power of a machine: all its processes, containers and mounts are gone. Volumes stay attached. */
+gboolean cluster_power_off(Cluster *self, const char *node);
+gboolean cluster_power_on(Cluster *self, const char *node);
+/* The kubelet ends its pods first, if it is told to take the time for that (NL-90), then the power goes. */
+gboolean cluster_shut_down(Cluster *self, const char *node);
+/* For a kubelet: it has done what it could. */
+void cluster_machine_may_stop(Cluster *self, const char *node);
+/* Nothing on the machine reaches the API server, though all of it runs on. */
+gboolean cluster_cut_off(Cluster *self, const char *node);
+gboolean cluster_reconnect(Cluster *self, const char *node);
+
 /* The component's own process ends after this event, and is started again. */
 void cluster_exit(Cluster *self, const Component *component);
 

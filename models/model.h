@@ -125,6 +125,9 @@ typedef struct {
         started_late; /* after a crash, not with the cluster: its informers are synced, its memory is empty */
     uint16_t label;   /* its class's name in the log of causes */
     gboolean joined; /* started late, and it never ran before: on a machine that has just joined */
+    gboolean
+        rebooted; /* its machine was off before: no container runs, nothing is mounted (KVM-68) */
+    const Object *machine; /* PER_NODE: its Node as it joined first; NULL: it has none */
 } Component;
 
 /* A model: one row of the table in registry.c. */
@@ -141,6 +144,8 @@ struct ModelClass {
     void (*clear)(void *self); /* frees what init() and changes made */
     /* The one place where private state changes because of a plan (DESIGN §2, 4). May be NULL. */
     void (*apply_change)(void *self, const PlanChange *change);
+    /* The machine is to be shut down: end well, then call cluster_machine_may_stop(). NULL: it just dies. */
+    void (*shut_down)(void *self);
     void (*free_disk)(void *disk); /* NULL: it keeps nothing. One model of a process at most does */
 };
 

@@ -99,7 +99,9 @@ typedef enum {
     VIEW_WAITING, /* Pending: ContainerCreating */
     VIEW_RUNNING,
     VIEW_SUCCEEDED,
-    VIEW_FAILED, /* its containers never ran */
+    VIEW_FAILED,    /* its containers never ran */
+    VIEW_SHUT_DOWN, /* ended with its machine */
+    VIEW_REJECTED,  /* came while its machine was being shut down */
 } PodView;
 
 /* KVM-84. */
@@ -135,6 +137,8 @@ struct PodWorker {
     gboolean queued;
     gboolean rebuilt;       /* found on the disk, and not yet in the API */
     gboolean gone;          /* the object is not in the API any more */
+    gboolean shut_down;     /* it ends because its machine does */
+    gboolean rejected;      /* it was never let in */
     gboolean report_queued; /* in kubelet->reports */
     GList report_link;
     gboolean reporting;
@@ -168,6 +172,9 @@ struct Kubelet {
     gboolean awaits_node;
     gboolean awaits_populator;
     gboolean knows_pods; /* a restarted one does only after its first look */
+    /* Its machine is being shut down: critical pods are what is left. */
+    gboolean shutting_down, only_critical_left;
+    SimEventId shutdown_event; /* the end of what the pods under way may take */
 
     /* From here on NULL or empty until the first pod arrives. */
     Informer *drivers;      /* CSIDriver objects */
@@ -240,6 +247,8 @@ void pod_worker_sources_ready(PodWorker *self);
 void pod_worker_maybe_free(PodWorker *self);
 /* Its next periodic sync (KVM-8) will find something. */
 void pod_worker_sync_in_time(PodWorker *self);
+/* Its machine is shut down: it is to end. */
+void pod_worker_shut_down(PodWorker *self);
 void pod_worker_add_error(PodWorker *self, const char *text);
 void pod_worker_clear_errors(PodWorker *self);
 
@@ -255,6 +264,8 @@ void pod_sync_remember_images(const PodWorker *worker);
 
 /* Looks at what the worker has to tell by now; tells it if that is new, or if it has finished. */
 void pod_status_changed(PodWorker *worker);
+/* Somebody else wrote its status: what this kubelet knows is told again. */
+void pod_status_reconcile(PodWorker *worker);
 
 /* ---- volume-populator.c: desired state ---- */
 
@@ -396,6 +407,12 @@ gboolean reconstruct_may_unmount(const Kubelet *self);
 void reconstruct_populated(Kubelet *self); /* the populator has been through */
 void reconstruct_read_node(Kubelet *self); /* makes the reconciler's pass a long one */
 void reconstruct_apply(Kubelet *self, const PlanChange *change);
+
+/* ---- shutdown.c: NL-90 to NL-94 ---- */
+
+void shutdown_begin(void *kubelet);
+/* A pod has ended, or one of its volumes has: perhaps all that was waited for. */
+void shutdown_progressed(Kubelet *self);
 
 /* ---- node-status.c ---- */
 

@@ -6,27 +6,31 @@
 
 /* clang-format off: one flag a line */
 static const ProcessFlag flags[] = {
-    {"nodeStatusUpdateFrequency",    FLAG_DURATION, AT(node_status_update_frequency),    "10s",
-     "between two looks at the node's own status (KVM-7)"                                                                      },
-    {"nodeStatusReportFrequency",    FLAG_DURATION, AT(node_status_report_frequency),    "5m",
-     "between two reports of a status that does not change (KVM-7)"                                                            },
-    {"syncFrequency",                FLAG_DURATION, AT(sync_frequency),                  "1m",
-     "between two syncs of a pod (KVM-8)"                                                                                      },
-    {"kubeAPIQPS",                   FLAG_NUMBER,   AT(kube_api_qps),                    "50",   "requests per second (KVM-10)"},
-    {"kubeAPIBurst",                 FLAG_INT,      AT(kube_api_burst),                  "100",  "requests at once (KVM-10)"   },
-    {"eventRecordQPS",               FLAG_NUMBER,   AT(event_record_qps),                "50",   "events per second (KVM-10)"  },
-    {"eventBurst",                   FLAG_INT,      AT(event_burst),                     "100",  "events at once (KVM-10)"     },
-    {"enableControllerAttachDetach", FLAG_BOOL,     AT(enable_controller_attach_detach), "true",
-     "the attach/detach controller attaches, not the kubelet (KVM-69)"                                                         },
-    {"maxPods",                      FLAG_INT,      AT(max_pods),                        "110",  "pods on the node"            },
-    {"containerStart",               FLAG_DURATION, AT(container_start),                 "15ms",
-     "from mounted volumes to running containers: of the runtime, not of the kubelet (TIM-46)"                                 },
-    {"containerStop",                FLAG_DURATION, AT(container_stop),                  "8ms",
-     "from the signal to stopped containers: of the runtime, not of the kubelet (TIM-49)"                                      },
-    {"containersOutliveKubelet",     FLAG_BOOL,     AT(containers_outlive_kubelet),      "true",
+    {"nodeStatusUpdateFrequency",       FLAG_DURATION, AT(node_status_update_frequency),        "10s",
+     "between two looks at the node's own status (KVM-7)"                                                                                             },
+    {"nodeStatusReportFrequency",       FLAG_DURATION, AT(node_status_report_frequency),        "5m",
+     "between two reports of a status that does not change (KVM-7)"                                                                                   },
+    {"syncFrequency",                   FLAG_DURATION, AT(sync_frequency),                      "1m",
+     "between two syncs of a pod (KVM-8)"                                                                                                             },
+    {"kubeAPIQPS",                      FLAG_NUMBER,   AT(kube_api_qps),                        "50",   "requests per second (KVM-10)"                },
+    {"kubeAPIBurst",                    FLAG_INT,      AT(kube_api_burst),                      "100",  "requests at once (KVM-10)"                   },
+    {"eventRecordQPS",                  FLAG_NUMBER,   AT(event_record_qps),                    "50",   "events per second (KVM-10)"                  },
+    {"eventBurst",                      FLAG_INT,      AT(event_burst),                         "100",  "events at once (KVM-10)"                     },
+    {"enableControllerAttachDetach",    FLAG_BOOL,     AT(enable_controller_attach_detach),     "true",
+     "the attach/detach controller attaches, not the kubelet (KVM-69)"                                                                                },
+    {"maxPods",                         FLAG_INT,      AT(max_pods),                            "110",  "pods on the node"                            },
+    {"containerStart",                  FLAG_DURATION, AT(container_start),                     "15ms",
+     "from mounted volumes to running containers: of the runtime, not of the kubelet (TIM-46)"                                                        },
+    {"containerStop",                   FLAG_DURATION, AT(container_stop),                      "8ms",
+     "from the signal to stopped containers: of the runtime, not of the kubelet (TIM-49)"                                                             },
+    {"shutdownGracePeriod",             FLAG_DURATION, AT(shutdown_grace_period),               "0s",
+     "what pods may take when the machine is shut down; 0s: they just die (NL-90)"                                                                    },
+    {"shutdownGracePeriodCriticalPods", FLAG_DURATION, AT(shutdown_grace_period_critical_pods),
+     "0s",                                                                                              "... of that, for critical pods alone (NL-92)"},
+    {"containersOutliveKubelet",        FLAG_BOOL,     AT(containers_outlive_kubelet),          "true",
      "a kubelet that starts again finds its containers running; false: as with a runtime that dies "
-     "with it"                                                                                                                 },
-    {NULL,                           FLAG_BOOL,     0,                                   NULL,   NULL                          },
+     "with it"                                                                                                                                        },
+    {NULL,                              FLAG_BOOL,     0,                                       NULL,   NULL                                          },
 };
 /* clang-format on */
 
@@ -144,7 +148,20 @@ add_node_events(Plan *plan, const Object *node)
                    reasons[i]);
 }
 
-/* Refused as long as its Node is there. */
+/* Returns: (owned): the Node of a machine that has just started, as the kubelet registers it */
+static Object *
+new_node(const Kubelet *self)
+{
+    Object *object = object_edit_as(self->base.machine, self->node_key);
+    Node *node = NODE(object);
+
+    g_clear_pointer(&node->volumes_in_use, string_list_unref);
+    g_clear_pointer(&node->volumes_attached, string_list_unref);
+    object->uid = (ObjectUid){0};
+    return object;
+}
+
+/* Refused as long as its Node is there; if somebody has deleted it meanwhile, it is made anew (NL-102). */
 static void
 decide_register(const void *data, Plan *plan)
 {
@@ -156,6 +173,8 @@ decide_register(const void *data, Plan *plan)
         add_node_events(plan, node);
     if (node != NULL)
         plan_create(plan, object_edit_as(node, self->node_key), PLAN_GO_ON);
+    else if (self->base.machine != NULL)
+        plan_create(plan, new_node(self), PLAN_GO_ON);
 }
 
 /* TIM-94: the pods must wait until the runtime is known to be up. */
@@ -205,6 +224,7 @@ kubelet_clear(void *data)
     Kubelet *self = data;
 
     sim_cancel(self->base.sim, self->first_look);
+    sim_cancel(self->base.sim, self->shutdown_event);
     plugin_registration_clear(self);
     sim_ticker_free(self->status_loop);
     api_client_free(self->heartbeats);
@@ -280,5 +300,6 @@ const ModelClass kubelet_class = {
     .init = kubelet_init,
     .clear = kubelet_clear,
     .apply_change = apply_change,
+    .shut_down = shutdown_begin,
     .free_disk = reconstruct_free_disk,
 };

@@ -10,6 +10,7 @@
 
 #define ROUND_WORK (25 * SIM_MS) /* TIM-42: rounds are 10.03 to 10.42 s apart, median 10.22 */
 #define JITTER_MAX 0.04
+#define SHUTTING_DOWN "node is shutting down"
 
 /* Whether a volume is in use for the Node: KVM-29. */
 static gboolean
@@ -77,14 +78,20 @@ node_status_apply(Kubelet *self, const PlanChange *change)
     mark_reported(self, change->pointer);
 }
 
-/* What the node controller says of a kubelet that was silent (NL-22), the next heartbeat takes back (NL-S6). */
+/* What the node controller says of a kubelet that was silent (NL-22), the next heartbeat takes back (NL-S6); and what the kubelet
+ * said itself as its machine was shut down (NL-91). */
 static gboolean
-is_taken_for_dead(const Node *node)
+is_ready_told_wrong(const Kubelet *self, const Node *node)
 {
-    return node->ready.status == CONDITION_UNKNOWN;
+    if (self->shutting_down)
+        return node->ready.status != CONDITION_FALSE;
+    return node->ready.status == CONDITION_UNKNOWN ||
+           (node->ready.status == CONDITION_FALSE &&
+            g_strcmp0(node->ready.message, SHUTTING_DOWN) == 0);
 }
 
 typedef struct {
+    const Kubelet *kubelet;
     StringList *volumes_in_use;
     PodCondition ready;
 } Heartbeat;
@@ -94,7 +101,7 @@ set_heartbeat(Object *object, const void *arg)
 {
     Node *node = NODE(object);
     const Heartbeat *heartbeat = arg;
-    gboolean was_dead = is_taken_for_dead(node);
+    gboolean was_dead = is_ready_told_wrong(heartbeat->kubelet, node);
 
     if (was_dead)
         node->ready = heartbeat->ready;
@@ -114,13 +121,20 @@ decide_report(const void *data, Plan *plan)
 
     Heartbeat *heartbeat = plan_new_arg(plan, Heartbeat);
     *heartbeat = (Heartbeat){
+        .kubelet = self,
         .volumes_in_use = list,
         .ready = {.reason = strings_intern(self->base.strings, "KubeletReady"),
                   .message = strings_intern(self->base.strings, "kubelet is posting ready status"),
                   .changed_at = plan_now(plan),
                   .status = CONDITION_TRUE},
     };
-    plan_because(plan, "KVM-30");
+    if (self->shutting_down)
+        heartbeat->ready =
+            (PodCondition){.reason = strings_intern(self->base.strings, "KubeletNotReady"),
+                           .message = strings_intern(self->base.strings, SHUTTING_DOWN),
+                           .changed_at = plan_now(plan),
+                           .status = CONDITION_FALSE};
+    plan_because(plan, self->shutting_down ? "NL-91" : "KVM-30");
     plan_patch_status(plan, self->node_key, set_heartbeat, heartbeat, PLAN_STOP);
     plan_change(plan, &(PlanChange){.what = CHANGE_REPORTED_IN_USE, .pointer = list});
 }
@@ -191,7 +205,7 @@ status_round(void *data)
         return object != NULL;
     note_round(self);
     if (string_list_equal(((const Node *)object)->volumes_in_use, list) &&
-        !is_taken_for_dead((const Node *)object))
+        !is_ready_told_wrong(self, (const Node *)object))
         mark_reported(self, list);
     else
         report(self, g_steal_pointer(&list));
@@ -205,7 +219,7 @@ node_changed(void *data, const Object *before, const Object *after)
     Kubelet *self = data;
 
     (void)before;
-    if (after != NULL && is_taken_for_dead((const Node *)after))
+    if (after != NULL && is_ready_told_wrong(self, (const Node *)after))
         sim_ticker_wake(self->status_loop);
 }
 

@@ -10,6 +10,8 @@ typedef struct {
     PodView view;
     SimTime seen_at, at;
     const char *not_ready, *unready, *completed; /* interned */
+    const char *reason, *message;                /* of the pod itself; interned */
+    PodCondition disruption;
 } PodReport;
 
 static gboolean
@@ -41,7 +43,8 @@ phase_set(Pod *pod, PodPhase phase)
 static gboolean
 report_waiting(Pod *pod, const PodReport *report)
 {
-    gboolean changed = phase_set(pod, POD_PENDING);
+    /* One that ran before runs again in its place: its containers are started anew (KVM-68). */
+    gboolean changed = pod->phase != POD_RUNNING && phase_set(pod, POD_PENDING);
 
     changed |= condition_set(&pod->ready_to_start, CONDITION_FALSE, NULL, NULL, report->at);
     changed |= condition_set(&pod->initialized, CONDITION_TRUE, NULL, NULL, report->at);
@@ -102,6 +105,14 @@ edit_status(Object *object, const void *arg)
         return report_running(pod, report) || changed;
     case VIEW_SUCCEEDED:
         return report_succeeded(pod, report) || changed;
+    case VIEW_SHUT_DOWN:
+        pod->disruption = report->disruption;
+        /* fall through */
+    case VIEW_REJECTED:
+        pod->reason = report->reason;
+        pod->message = report->message;
+        report_succeeded(pod, report);
+        return phase_set(pod, POD_FAILED);
     case VIEW_FAILED: /* the conditions stay as they are (TIM-51a) */
         return phase_set(pod, POD_FAILED) || changed;
     }
@@ -134,8 +145,21 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
         report->not_ready = strings_intern(strings, "ContainersNotReady");
         report->unready = unready_message(strings, POD_CONST(worker->pod)->spec);
     }
-    if (worker->view == VIEW_SUCCEEDED)
+    if (worker->view == VIEW_SUCCEEDED || worker->view == VIEW_SHUT_DOWN)
         report->completed = strings_intern(strings, "PodCompleted");
+    if (worker->view == VIEW_SHUT_DOWN) { /* NL-93 */
+        report->reason = strings_intern(strings, "Terminated");
+        report->message =
+            strings_intern(strings, "Pod was terminated in response to imminent node shutdown.");
+        report->disruption =
+            (PodCondition){.reason = strings_intern(strings, "TerminationByKubelet"),
+                           .message = report->message,
+                           .changed_at = worker->viewed_at,
+                           .status = CONDITION_TRUE};
+    } else if (worker->view == VIEW_REJECTED) { /* NL-91 */
+        report->reason = strings_intern(strings, "NodeShutdown");
+        report->message = strings_intern(strings, "Pod was rejected as the node is shutting down.");
+    }
     return report;
 }
 
@@ -192,6 +216,7 @@ report_done(void *data, Plan *plan, PlanEnd end, const char *message)
     worker->reporting = FALSE;
     self->reporting_pod = FALSE;
     pod_worker_maybe_free(worker);
+    shutdown_progressed(self);
     report_next(self);
 }
 
@@ -216,13 +241,25 @@ report_next(Kubelet *self)
     plan_start(&start);
 }
 
+static void
+queue_report(PodWorker *worker)
+{
+    if (worker->report_queued)
+        return;
+    worker->report_queued = TRUE;
+    g_queue_push_tail_link(&worker->kubelet->reports, &worker->report_link);
+    report_next(worker->kubelet);
+}
+
 static PodView
 current_view(const PodWorker *worker)
 {
     if (worker->running)
         return VIEW_RUNNING;
+    if (worker->rejected)
+        return VIEW_REJECTED;
     if (worker->stopped && worker->was_running)
-        return VIEW_SUCCEEDED;
+        return worker->shut_down ? VIEW_SHUT_DOWN : VIEW_SUCCEEDED;
     if (worker->step == WORKER_FINISHED)
         return VIEW_FAILED;
     return worker->view == VIEW_NONE ? VIEW_WAITING : worker->view;
@@ -239,9 +276,12 @@ pod_status_changed(PodWorker *worker)
     if (view != worker->view)
         worker->viewed_at = sim_now(self->base.sim);
     worker->view = view;
-    if (worker->report_queued)
-        return;
-    worker->report_queued = TRUE;
-    g_queue_push_tail_link(&self->reports, &worker->report_link);
-    report_next(self);
+    queue_report(worker);
+}
+
+void
+pod_status_reconcile(PodWorker *worker)
+{
+    if (worker->view == VIEW_RUNNING)
+        queue_report(worker);
 }

@@ -61,6 +61,7 @@ worker_apply(PodWorker *worker, KubeletChange what)
     case CHANGE_FINISHED:
         worker->step = WORKER_FINISHED;
         pod_status_changed(worker);
+        shutdown_progressed(worker->kubelet);
         return;
     default:
         pod_status_changed(worker);
@@ -264,6 +265,13 @@ worker_terminate(PodWorker *self)
         worker_go(self);
 }
 
+void
+pod_worker_shut_down(PodWorker *self)
+{
+    self->shut_down = TRUE;
+    worker_terminate(self);
+}
+
 /* ---- Pods come, change and go ---- */
 
 static unsigned
@@ -406,7 +414,8 @@ replace_pod(PodWorker *worker, const Object *pod)
 static gboolean
 containers_are_there(const Kubelet *self)
 {
-    return !self->base.started_late || self->options->containers_outlive_kubelet;
+    return !self->base.started_late ||
+           (self->options->containers_outlive_kubelet && !self->base.rebooted); /* KVM-68 */
 }
 
 /* @worker: of its directories; NULL: there are none */
@@ -427,6 +436,11 @@ on_new_pod(Kubelet *self, PodWorker *worker, const Object *pod)
         worker_adopt_stopped(worker);
         return;
     }
+    if (self->shutting_down) { /* NL-91 */
+        worker->rejected = TRUE;
+        worker_terminate(worker);
+        return;
+    }
     if (POD_CONST(pod)->phase == POD_RUNNING && containers_are_there(self))
         worker_adopt(worker);
     else
@@ -441,6 +455,9 @@ static void
 on_changed_pod(PodWorker *worker, const Object *before, const Object *pod)
 {
     replace_pod(worker, pod);
+    /* The node controller took the node for dead (NL-23): what it wrote is put right. */
+    if (before != NULL && pod_is_ready(POD_CONST(before)) && !pod_is_ready(POD_CONST(pod)))
+        pod_status_reconcile(worker);
     if (object_is_deleted(pod) ||
         (pod_is_terminal(POD_CONST(pod)) && worker->step == WORKER_SYNC)) {
         worker_terminate(worker);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kubelet-private.h"
+
+/* A machine that is shut down with time to spare: pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go. First the ordinary pods
+ * end, then the critical ones; each group has its time, and each also waits in it for its volumes to be unmounted (NL-92). What is
+ * not done by then dies with the machine. */
+
+#define CRITICAL_PRIORITY 2000000000 /* system-cluster-critical */
+
+static gboolean
+is_critical(const PodWorker *worker)
+{
+    return POD_CONST(worker->pod)->spec->priority >= CRITICAL_PRIORITY;
+}
+
+/* Whether nothing is left of the pods of the group that ends just now. */
+static gboolean
+group_has_ended(const Kubelet *self)
+{
+    for (unsigned i = 0; self->workers != NULL && i < self->workers->len; i++) {
+        const PodWorker *worker = self->workers->pdata[i];
+        if (is_critical(worker) && !self->only_critical_left)
+            continue;
+        if (worker->step != WORKER_FINISHED || worker->report_queued || worker->reporting)
+            return FALSE;
+        for (unsigned k = 0; k < worker->n_mounts; k++)
+            if (worker->mounts[k].state != MOUNT_NONE)
+                return FALSE;
+    }
+    return TRUE;
+}
+
+static void group_ends(Sim *sim, void *data);
+
+static const SimEventType group_event = {.name = "kubelet/pods had their time", .fire = group_ends};
+
+static void
+begin_group(Kubelet *self, SimTime grace)
+{
+    for (unsigned i = 0; self->workers != NULL && i < self->workers->len; i++) {
+        PodWorker *worker = self->workers->pdata[i];
+        if (is_critical(worker) == self->only_critical_left)
+            pod_worker_shut_down(worker);
+    }
+    self->shutdown_event = sim_after(self->base.sim, group_has_ended(self) ? 0 : grace,
+                                     &group_event, self, WAIT_RUNTIME);
+}
+
+static void
+group_ends(Sim *sim, void *data)
+{
+    Kubelet *self = data;
+
+    (void)sim;
+    self->shutdown_event = 0;
+    if (self->only_critical_left) {
+        cluster_machine_may_stop(self->base.cluster, self->base.node_name);
+        return;
+    }
+    self->only_critical_left = TRUE;
+    begin_group(self, self->options->shutdown_grace_period_critical_pods);
+}
+
+/* NL-91. */
+void
+shutdown_begin(void *kubelet)
+{
+    Kubelet *self = kubelet;
+    const KubeletOptions *options = self->options;
+
+    if (self->shutting_down)
+        return;
+    if (options->shutdown_grace_period == 0) { /* NL-90 */
+        cluster_machine_may_stop(self->base.cluster, self->base.node_name);
+        return;
+    }
+    self->shutting_down = TRUE;
+    node_status_changed(self);
+    begin_group(
+        self,
+        MAX(options->shutdown_grace_period - options->shutdown_grace_period_critical_pods, 0));
+}
+
+void
+shutdown_progressed(Kubelet *self)
+{
+    if (self->shutdown_event == 0 || !group_has_ended(self))
+        return;
+    sim_cancel(self->base.sim, self->shutdown_event);
+    self->shutdown_event = sim_after(self->base.sim, 0, &group_event, self, WAIT_RUNTIME);
+}

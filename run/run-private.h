@@ -5,7 +5,7 @@
 #include "run.h"
 
 /* Within a run: run.c lives through it, world.c builds what it starts from, workload.c does what the outside world does,
- * expect.c compares. */
+ * faults.c breaks things, expect.c compares. */
 struct Run {
     const Scenario *scenario;
     RunOptions options;
@@ -32,6 +32,9 @@ Object *world_parse(Run *self, const ScenarioManifest *manifest);
 
 /* A machine joins the cluster: its Node as it is, and a kubelet. Takes @node. */
 void world_join_node(Run *self, Object *node);
+
+/* faults.c. Something breaks; @over is called when it is repaired, or at once if it never is. */
+void fault_begin(Run *self, const ScenarioAction *action, void (*over)(void *data), void *data);
 
 void workload_schedule(Run *self);
 /* Something planned is still to come: the world is not idle before. */

@@ -571,6 +571,27 @@ check_named_node(Checker *self, const json_t *where, const char *node)
                             node);
 }
 
+/* Whether a node is there from the start, or comes, that is in the zone. */
+static void
+check_named_zone(Checker *self, const json_t *where, const char *zone)
+{
+    const Scenario *scenario = &self->loader->scenario;
+    const GArray *manifests = self->loader->manifests;
+    gboolean found = zone == NULL;
+
+    for (unsigned i = 0; !found && i < scenario->n_nodes; i++)
+        found = scenario->nodes[i].zones != NULL &&
+                g_strv_contains((const char *const *)scenario->nodes[i].zones, zone);
+    for (unsigned i = 0; !found && i < manifests->len; i++) {
+        const Object *object = g_array_index(manifests, ManifestInfo, i).object;
+        found = object != NULL && object_kind(object) == KIND_NODE &&
+                g_strcmp0(object_label(object, LABEL_ZONE), zone) == 0;
+    }
+    if (!found)
+        format_fault_member(&self->loader->reader, where, "zone", NULL, "no node is in zone \"%s\"",
+                            zone);
+}
+
 static void
 check_driver_errors(Checker *self, const DriverFields *fields)
 {
@@ -630,6 +651,7 @@ check_action(Checker *self, const ScenarioAction *action, const ActionFields *fi
         check_target(self, action, fields);
     FormatJump jump = format_go(&loader->reader, &fields->place, fields->path);
     check_named_node(self, fields->source, fields->node);
+    check_named_zone(self, fields->source, fields->zone);
     format_come_back(&loader->reader, jump);
 }
 

@@ -613,7 +613,8 @@ target_init(void *target)
 static void
 action_init(void *target)
 {
-    *(ActionFields *)target = (ActionFields){.restart_after = -1, .replica = REPLICA_LEADER};
+    *(ActionFields *)target =
+        (ActionFields){.restart_after = -1, .lasts = -1, .factor = 1, .replica = REPLICA_LEADER};
 }
 
 static void
@@ -986,13 +987,18 @@ static const FormatType workload_type = FORMAT_LIST(action_type);
 
 static const FormatField fault_fields[] = {
     {"at", &format_duration, AT(ActionFields, at), 0, "0s", "When"},
-    {"component", &format_string, AT(ActionFields, component), 0, NULL, "The process that it happens to"},
-    {"driver", &format_string, AT(ActionFields, driver), 0, "the only driver", "Of a sidecar"},
-    {"node", &format_string, AT(ActionFields, node), 0, NULL, "Of a kubelet"},
+    {"component", &format_string, AT(ActionFields, component), 0, NULL, "The process that it happens to, or kube-apiserver"},
+    {"driver", &format_string, AT(ActionFields, driver), 0, "the only driver", "The driver that it happens to; of a component: whose sidecar"},
+    {"node", &format_string, AT(ActionFields, node), 0, NULL, "The node that it happens to; of a component or driver: on which"},
+    {"zone", &format_string, AT(ActionFields, zone), 0, NULL, "The same for all nodes of this zone"},
     {"replica", &format_natural, AT(ActionFields, replica), 0, "who leads, else 0", "Of several replicas: 0, 1, ..."},
-    {"nodeOfPod", &format_string, AT(ActionFields, pod_of_node), 0, NULL, "Of a kubelet: the node that the pod of this name (* and ? match) is on by then"},
-    {"do", &format_string, AT(ActionFields, what), FORMAT_REQUIRED, NULL, "crash"},
-    {"restartAfter", &format_duration, AT(ActionFields, restart_after), 0, "never", "It is started again after this time"},
+    {"nodeOfPod", &format_string, AT(ActionFields, pod_of_node), 0, NULL, "The node that the pod of this name (* and ? match) is on by then"},
+    {"do", &format_string, AT(ActionFields, what), FORMAT_REQUIRED, NULL, "What happens: see Faults"},
+    {"restartAfter", &format_duration, AT(ActionFields, restart_after), 0, "never; reboot: 1m; restart of a driver: 1s", "What died is started again after this time"},
+    {"for", &format_duration, AT(ActionFields, lasts), 0, "for ever", "How long it lasts"},
+    {"factor", &format_rate, AT(ActionFields, factor), 0, NULL, "slow: how many times slower"},
+    {"seats", &format_count, AT(ActionFields, seats), 0, NULL, "limit-seats: requests that the API server serves at once (600 in real clusters)"},
+    {"claim", &format_string, AT(ActionFields, claim), 0, "all", "lose-volumes: of the claims of this name (* and ? match)"},
     END,
 };
 static const FormatType fault_type = FORMAT_STRUCT("fault", fault_fields, ActionFields, .init = action_init, .check = action_check);

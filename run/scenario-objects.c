@@ -456,101 +456,6 @@ build_workload_action(Loader *self, int number, ScenarioAction *action)
     }
 }
 
-/* One that runs on nodes is named after driver and node. */
-static const char *
-sidecar_instance(Loader *self, const char *driver)
-{
-    g_autofree char *name = driver == NULL || self->acting->node == NULL
-                                ? NULL
-                                : g_strdup_printf("%s/%s", driver, self->acting->node);
-
-    return name == NULL ? driver : format_intern(&self->reader, name);
-}
-
-static const char *
-crash_instance(Loader *self, const ProcessClass *class)
-{
-    const ActionFields *fields = self->acting;
-
-    switch (class->scope) {
-    case PER_CLUSTER:
-        return NULL;
-    case PER_DRIVER:
-        return sidecar_instance(
-            self, loader_driver_named(self, fields->driver, fields->source, "driver"));
-    case PER_NODE:
-        if ((fields->node == NULL) == (fields->pod_of_node == NULL))
-            format_fault(&self->reader, "node: the name of a node",
-                         "\"%s\" runs on every node: say which", class->name);
-        return fields->node;
-    }
-    g_assert_not_reached();
-}
-
-static unsigned
-n_replicas(const Loader *self, const ProcessClass *class, const char *driver)
-{
-    GHashTable *processes = class->scope == PER_CLUSTER ? self->scenario.components : NULL;
-
-    for (unsigned i = 0; driver != NULL && i < self->scenario.n_drivers; i++)
-        if (g_str_equal(self->scenario.drivers[i].name, driver))
-            processes = self->scenario.drivers[i].sidecars;
-    GHashTable *flags = processes == NULL ? NULL : g_hash_table_lookup(processes, class->name);
-    const char *replicas = flags == NULL ? NULL : g_hash_table_lookup(flags, "replicas");
-    return replicas == NULL ? 1 : (unsigned)g_ascii_strtoull(replicas, NULL, 10);
-}
-
-static void
-check_replica(Loader *self, const ProcessClass *class, const char *driver)
-{
-    const ActionFields *fields = self->acting;
-    unsigned n = class->scope == PER_NODE ? 1 : n_replicas(self, class, driver);
-
-    if (fields->replica != REPLICA_LEADER && fields->replica >= n)
-        format_fault_member(&self->reader, fields->source, "replica", "they count from 0",
-                            "there is no replica %u of %u of %s", fields->replica, n, class->name);
-}
-
-static void
-fault_unknown_component(Loader *self, const ActionFields *fields)
-{
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-
-    for (unsigned i = 0; model_classes[i] != NULL; i++)
-        g_ptr_array_add(names, (char *)model_classes[i]->process->name);
-    g_autofree char *nearest =
-        format_nearest(fields->component, (const char *const *)names->pdata, names->len);
-    format_fault_member(&self->reader, fields->source, "component", nearest,
-                        "there is no component \"%s\" here", fields->component);
-}
-
-static void
-build_fault(Loader *self, ScenarioAction *action)
-{
-    const ActionFields *fields = self->acting;
-    const ProcessClass *class =
-        fields->component != NULL ? process_class_find(fields->component) : NULL;
-
-    action->type = ACTION_CRASH;
-    action->restart_after = fields->restart_after;
-    if (fields->component == NULL && fields->what != NULL) {
-        format_fault(&self->reader,
-                     "only crashes of components are: component: external-attacher, do: crash",
-                     "faults of whole nodes are not supported yet");
-    } else if (fields->what != NULL && !g_str_equal(fields->what, "crash")) {
-        format_fault_member(&self->reader, fields->source, "do", "crash is",
-                            "\"%s\" is not supported yet", fields->what);
-    } else if (class == NULL && fields->component != NULL) {
-        fault_unknown_component(self, fields);
-    } else if (class != NULL) {
-        action->process = (char *)class->name;
-        action->instance = (char *)crash_instance(self, class);
-        action->replica = fields->replica;
-        check_replica(self, class, action->instance);
-        action->pod_of_instance = (char *)fields->pod_of_node;
-    }
-}
-
 static void
 build_action(Loader *self, const ActionFields *fields, int number, ScenarioAction *action)
 {
@@ -560,12 +465,12 @@ build_action(Loader *self, const ActionFields *fields, int number, ScenarioActio
     action->at = fields->at;
     action->file = format_intern(&self->reader, fields->place.file);
     action->line = fields->place.line;
-    action->restart_after = -1;
+    action->lasts = -1;
     action->grace_s = -1;
     if (number >= 0)
         build_workload_action(self, number, action);
     else
-        build_fault(self, action);
+        loader_build_fault(self, action);
     if (fields->at > self->scenario.until)
         format_fault_member(&self->reader, fields->source, "at", NULL,
                             "is after the end of the run");

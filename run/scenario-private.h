@@ -78,8 +78,10 @@ typedef struct {
     TargetFields delete, patch, scale;
     const json_t *set_driver;
     /* Of faults: */
-    const char *component, *driver, *node, *pod_of_node, *what;
-    SimTime restart_after; /* -1: never */
+    const char *component, *driver, *node, *zone, *pod_of_node, *what, *claim;
+    SimTime restart_after, lasts; /* -1: not given */
+    double factor;
+    unsigned seats;
     unsigned replica;      /* REPLICA_LEADER: not given */
     const json_t *source;
     YamlPosition place;
@@ -203,6 +205,9 @@ scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_
 
 /* scenario-driver.c */
 void loader_build_drivers(Loader *self);
+/* scenario-faults.c: of the fault that the loader is acting on */
+void loader_build_fault(Loader *self, ScenarioAction *action);
+
 /* The driver of that name, or the only one if @name is NULL. Returns: (borrowed): NULL after a fault at @member of @where */
 const char *
 loader_driver_named(Loader *self, const char *name, const json_t *where, const char *member);

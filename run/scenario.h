@@ -59,8 +59,35 @@ typedef enum {
     ACTION_PATCH,      /* a merge patch of an object */
     ACTION_SCALE,      /* a StatefulSet's replicas */
     ACTION_SET_DRIVER, /* new latencies, errors, limits of a driver */
-    ACTION_CRASH,      /* of a process, restarted after a while or never (restart_after < 0) */
+    ACTION_FAULT,      /* something breaks, and is repaired after a while or never */
 } ActionType;
+
+typedef enum {
+    FAULT_OF_NODE,
+    FAULT_OF_PROCESS,
+    FAULT_OF_API,
+    FAULT_OF_DRIVER,
+} FaultTarget;
+
+typedef enum {
+    FAULT_CRASH, /* of a process; the next three likewise */
+    FAULT_HANG,
+    FAULT_SLOW,
+    FAULT_LOSE_LEADERSHIP,
+    FAULT_POWER_OFF, /* of a node; the next three likewise */
+    FAULT_SHUT_DOWN,
+    FAULT_STOP_KUBELET,
+    FAULT_CUT_NETWORK,
+    FAULT_API_OUTAGE, /* of the API server; the next three likewise */
+    FAULT_API_SLOW,
+    FAULT_DROP_WATCHES,
+    FAULT_LIMIT_SEATS,
+    FAULT_DRIVER_HANG, /* of a driver, and the rest likewise */
+    FAULT_DRIVER_SLOW,
+    FAULT_DRIVER_AWAY,
+    FAULT_LOSE_VOLUMES,
+    FAULT_KEEP_VOLUMES,
+} FaultType;
 
 #define REPLICA_LEADER UINT32_MAX
 
@@ -79,17 +106,23 @@ typedef struct {
     SimDist *interarrival;       /* NULL: all at once */
     /* DELETE, PATCH, SCALE */
     ObjectKind kind;
-    char *namespace, *name;      /* name may be a glob pattern ("web-*") for DELETE */
+    char *namespace,
+        *name; /* name may be a glob pattern ("web-*") for DELETE, and of the claims whose volumes are lost */
     int32_t grace_s;             /* -1: the object's */
     json_t *patch;
     int32_t replicas;
-    /* SET_DRIVER, CRASH */
+    /* SET_DRIVER, FAULT */
     char *driver;
     CsiModelledOptions *driver_options;
     char *process, *instance;
-    unsigned replica;            /* CRASH: which; REPLICA_LEADER: the one that leads, or the first */
-    char *pod_of_instance;       /* CRASH: the instance is the node of this pod (may be a glob pattern); NULL: @instance */
-    SimTime restart_after;       /* -1: never */
+    FaultType fault;
+    unsigned replica; /* of a process: which; REPLICA_LEADER: the one that leads, or the first */
+    char *zone;       /* of nodes: all of this zone; NULL: @instance */
+    char *
+        pod_of_instance; /* the instance is the node of this pod (may be a glob pattern); NULL: @instance */
+    SimTime lasts;  /* until it is repaired; -1: never */
+    double factor;  /* how many times slower */
+    unsigned seats; /* of the API server */
 } ScenarioAction;
 
 typedef struct {

@@ -17,7 +17,6 @@ typedef struct {
     unsigned copy, item;  /* CREATE: what comes next; DELETE: @item */
     Object *sending;      /* (owned): of the request under way */
     uint64_t client_hash;
-    const char *crashed; /* CRASH: the instance that it happened to */
     gboolean is_over;
 } Performer;
 
@@ -314,64 +313,9 @@ set_driver(Performer *self)
 }
 
 static void
-restart_process(Sim *sim, void *data)
+fault_is_over(void *data)
 {
-    const Performer *self = data;
-
-    (void)sim;
-    cluster_restart(self->run->cluster, self->action->process, self->crashed);
-}
-
-static const SimEventType restart_event = {
-    .name = "workload/restart",
-    .fire = restart_process,
-};
-
-/* The node of the first pod that matches. Returns: NULL: none is on a node */
-static const char *
-node_of_pod(const Run *run, const char *name)
-{
-    const ApiServer *api = cluster_api(run->cluster);
-    g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(name);
-
-    for (uint32_t slot = 0; slot < objects_n_keys(run->objects, KIND_POD); slot++) {
-        const ObjectKey *key = objects_key_at(run->objects, KIND_POD, slot);
-        const Object *pod = api_server_get(api, key);
-        if (pod != NULL && POD_CONST(pod)->node_name != NULL &&
-            g_pattern_spec_match_string(pattern, key->name))
-            return POD_CONST(pod)->node_name;
-    }
-    return NULL;
-}
-
-/* Which of several replicas, or whose kubelet. */
-static const char *
-find_victim(const Performer *self)
-{
-    const ScenarioAction *action = self->action;
-    const char *leader = action->replica == REPLICA_LEADER
-                             ? cluster_leader(self->run->cluster, action->process, action->instance)
-                             : NULL;
-
-    if (action->pod_of_instance != NULL)
-        return node_of_pod(self->run, action->pod_of_instance);
-    if (leader != NULL)
-        return leader;
-    if (action->replica == REPLICA_LEADER || action->replica == 0)
-        return action->instance;
-    return strings_internf(performer_strings(self), "%s#%u",
-                           action->instance == NULL ? "" : action->instance, action->replica);
-}
-
-static void
-crash_process(Performer *self)
-{
-    self->crashed = find_victim(self);
-    if (self->action->pod_of_instance != NULL && self->crashed == NULL)
-        return;
-    cluster_crash(self->run->cluster, self->action->process, self->crashed);
-    if (self->action->restart_after >= 0)
-        sim_after(self->run->sim, self->action->restart_after, &restart_event, self, WAIT_SCENARIO);
+    ((Performer *)data)->is_over = TRUE;
 }
 
 static void
@@ -389,9 +333,9 @@ perform_next(Performer *self)
     case ACTION_SET_DRIVER:
         set_driver(self);
         break;
-    case ACTION_CRASH:
-        crash_process(self);
-        break;
+    case ACTION_FAULT:
+        fault_begin(self->run, self->action, fault_is_over, self);
+        return;
     }
     self->is_over = TRUE;
 }

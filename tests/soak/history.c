@@ -139,8 +139,8 @@ history_has_crash(
 
     for (unsigned i = 0; i < scenario->n_actions; i++) {
         const ScenarioAction *action = &scenario->actions[i];
-        if (action->type == ACTION_CRASH && action->at >= from && action->at <= to &&
-            g_str_equal(action->process, process) &&
+        if (action->type == ACTION_FAULT && action->fault == FAULT_CRASH && action->at >= from &&
+            action->at <= to && g_str_equal(action->process, process) &&
             (instance == NULL || g_strcmp0(action->instance, instance) == 0))
             return TRUE;
     }

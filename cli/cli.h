@@ -22,6 +22,7 @@ typedef struct {
 
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 int cmd_version(int argc, char **argv);

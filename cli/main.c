@@ -14,6 +14,7 @@
 static const Command commands[] = {
     {"run",     cmd_run,     "SCENARIO", "Run a scenario and print how long things took"         },
     {"check",   cmd_check,   "FILE…",  "Check scenario and manifest files without running them"},
+    {"compare", cmd_compare, "RUN RUN",  "Two runs side by side, object by object"               },
     {"plot",    cmd_plot,    "RUN",      "Draw pictures of a run's results"                      },
     {"schema",  cmd_schema,  "",         "Print the JSON Schema of scenario files"               },
     {"version", cmd_version, "",         "Print the version"                                     },

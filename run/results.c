@@ -29,9 +29,11 @@ struct Results {
     GArray *expects; /* of ExpectSummary, one for each of the scenario's */
     FinalState final;
     Attribution *attribution;
-    GString *slowest;     /* pods of the first run */
+    GString *first_run; /* what the table tells of the first run alone: its slowest pods, its requests */
     SimTime virtual_time; /* of the last run */
     uint64_t n_events, n_writes;
+    uint64_t n_requests;    /* of the first run */
+    unsigned requests_peak; /* ... in one second */
 };
 
 const char *
@@ -48,7 +50,7 @@ results_new(const Scenario *scenario, uint64_t seed)
     self->scenario = scenario;
     self->seed = seed;
     self->attribution = attribution_new();
-    self->slowest = g_string_new(NULL);
+    self->first_run = g_string_new(NULL);
     self->expects = g_array_new(FALSE, TRUE, sizeof(ExpectSummary));
     g_array_set_size(self->expects, scenario->n_expects);
     for (unsigned i = 0; i < N_STAGES; i++)
@@ -65,7 +67,7 @@ results_free(Results *self)
         sim_sample_clear(&self->samples[i]);
     g_array_unref(self->expects);
     attribution_free(self->attribution);
-    g_string_free(self->slowest, TRUE);
+    g_string_free(self->first_run, TRUE);
     g_free(self);
 }
 
@@ -108,6 +110,16 @@ add_expect(Results *self, const ExpectResult *result)
     summary->n_met += result->is_met;
 }
 
+static void
+describe_first_run(Results *self, const Run *run, const Stages *stages)
+{
+    attribution_append_slowest(run, stages, self->first_run);
+    if (run_load(run) == NULL)
+        return;
+    api_load_append_table(run_load(run), self->first_run);
+    self->requests_peak = api_load_peak(run_load(run), &self->n_requests);
+}
+
 void
 results_add(Results *self, const Run *run, const Stages *stages)
 {
@@ -123,7 +135,7 @@ results_add(Results *self, const Run *run, const Stages *stages)
     }
     attribution_add(self->attribution, run, stages);
     if (self->n_runs == 0)
-        attribution_append_slowest(run, stages, self->slowest);
+        describe_first_run(self, run, stages);
     self->n_runs++;
     self->final = final_state(run);
     self->virtual_time = sim_now(run_sim(run));
@@ -230,6 +242,16 @@ json_final(const FinalState *state)
                      "driverVolumes", (int)state->driver_volumes);
 }
 
+/* NULL: not counted. */
+static json_t *
+json_requests(const Results *self)
+{
+    return self->n_requests == 0
+               ? NULL
+               : json_pack("{s:I, s:i}", "total", (json_int_t)self->n_requests, "mostInASecond",
+                           (int)self->requests_peak);
+}
+
 json_t *
 results_summary(Results *self)
 {
@@ -242,12 +264,11 @@ results_summary(Results *self)
             json_object_set_new(stages, stage_name((Stage)i), json_stage(&self->samples[i]));
     for (unsigned i = 0; i < scenario->ignored->len; i++)
         json_array_append_new(ignored, json_string(scenario->ignored->pdata[i]));
-    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o, s:o, s:o, s:o}",
-                     "version", results_version(), "scenario", scenario->name, "scenarioHash",
+    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, s:o}", "version", results_version(), "scenario", scenario->name, "scenarioHash",
                      scenario->hash, "seed", (json_int_t)self->seed, "replications",
                      (int)self->n_runs, "virtualSeconds", json_seconds(self->virtual_time),
                      "events", (json_int_t)self->n_events, "apiWrites", (json_int_t)self->n_writes,
-                     "stages", stages, "attribution", attribution_json(self->attribution), "final",
+                     "stages", stages, "attribution", attribution_json(self->attribution), "apiRequests", json_requests(self), "final",
                      json_final(&self->final), "slo", json_slos(self), "expect", json_expects(self),
                      "ignored", ignored);
 }
@@ -329,7 +350,7 @@ results_table(Results *self)
                            self->n_events);
     append_stages(text, self);
     attribution_append_table(self->attribution, text);
-    g_string_append(text, self->slowest->str);
+    g_string_append(text, self->first_run->str);
     g_string_append_printf(text,
                            "\nAt the end: %u pods (%u ready, %u pending), %u claims (%u bound), %u "
                            "volumes, %u volume attachments, "
@@ -565,6 +586,18 @@ events_file(const Run *run, const Stages *stages)
     return events_jsonl(run);
 }
 
+static char *
+load_file(const Run *run, const Stages *stages)
+{
+    (void)stages;
+    if (run_load(run) == NULL)
+        return NULL;
+    GString *text = g_string_new(NULL);
+    results_append_header(text, run, "# ", "");
+    api_load_append_csv(run_load(run), text);
+    return g_string_free(text, FALSE);
+}
+
 static const struct {
     const char *name;
     char *(*contents)(const Run *run, const Stages *stages);
@@ -574,6 +607,7 @@ static const struct {
     {"events.jsonl",     events_file       },
     {"attribution.csv",  attribution_csv   },
     {"chains.jsonl",     attribution_chains},
+    {"requests.csv",     load_file         },
 };
 
 void

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/api/field.h"
+#include "api-load.h"
 #include "run.h"
 
 /* Within a run: run.c lives through it, world.c builds what it starts from, workload.c does what the outside world does,
@@ -13,6 +14,7 @@ struct Run {
     Objects *objects;
     Cluster *cluster;
     Milestones *milestones;
+    ApiLoad *load; /* NULL: untraced */
     GPtrArray *drivers; /* of CsiDriver (owned), in the scenario's order */
     GPtrArray *
         templates; /* of GPtrArray of Object: the parsed manifests of each action; NULL where none */

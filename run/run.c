@@ -56,6 +56,7 @@ run_free(Run *self)
     workload_free(self);
     sim_free(self->sim);
     milestones_free(self->milestones);
+    api_load_free(self->load);
     g_ptr_array_unref(self->templates);
     g_ptr_array_unref(self->performers);
     g_array_unref(self->expects);
@@ -156,6 +157,12 @@ const Milestones *
 run_milestones(const Run *self)
 {
     return self->milestones;
+}
+
+const ApiLoad *
+run_load(const Run *self)
+{
+    return self->load;
 }
 
 unsigned

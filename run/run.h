@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "api-load.h"
 #include "milestones.h"
 #include "scenario.h"
 
@@ -54,6 +55,7 @@ Sim *run_sim(const Run *self);
 Objects *run_objects(const Run *self);
 Cluster *run_cluster(const Run *self);
 const Milestones *run_milestones(const Run *self);
+const ApiLoad *run_load(const Run *self); /* NULL: untraced */
 /* Volumes that the back end of driver @i has now. */
 unsigned run_driver_volumes(const Run *self, unsigned i);
 /* Returns: (borrowed): one for each expectation that was due */

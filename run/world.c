@@ -375,6 +375,8 @@ new_cluster(Run *self)
     }
     self->cluster = cluster_new(&options);
     self->milestones = milestones_new(self->cluster, self->sim, self->objects);
+    if (!self->options.untraced)
+        self->load = api_load_new(self->cluster, self->sim);
 }
 
 static gboolean

@@ -15,6 +15,11 @@ typedef struct {
     void *data;
 } Observer;
 
+typedef struct {
+    ApiRequestObserver observe;
+    void *data;
+} RequestObserver;
+
 struct ApiServer {
     Sim *sim;
     Objects *objects;
@@ -32,8 +37,9 @@ struct ApiServer {
     GArray *events;    /* of ApiEvent */
     GString *message;  /* of the refusal being answered */
     GArray *observers; /* of Observer */
-    ApiRequestObserver request_observer;
-    void *request_observer_data;
+    GArray *request_observers; /* of RequestObserver */
+    ApiEventObserver event_observer;
+    void *event_observer_data;
     ApiFault fault;
     void *fault_data;
     ApiTrouble *trouble; /* (owned): NULL: none so far */
@@ -65,6 +71,7 @@ api_server_new(const ApiServerOptions *options)
         self->crowd_within = (SimTime)(CROWD * (double)SIM_SECOND / self->timing->stall_rate);
     self->events = g_array_new(FALSE, TRUE, sizeof(ApiEvent));
     self->observers = g_array_new(FALSE, FALSE, sizeof(Observer));
+    self->request_observers = g_array_new(FALSE, FALSE, sizeof(RequestObserver));
     self->message = g_string_new(NULL);
     for (unsigned i = 0; i < N_KINDS; i++)
         self->stored[i] = g_ptr_array_new();
@@ -86,6 +93,7 @@ api_server_free(ApiServer *self)
     watch_hub_free(self->watches);
     g_array_unref(self->events);
     g_array_unref(self->observers);
+    g_array_unref(self->request_observers);
     g_string_free(self->message, TRUE);
     g_free(self);
 }
@@ -175,8 +183,16 @@ api_server_observe(ApiServer *self, ApiObserver observer, void *data)
 void
 api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, void *data)
 {
-    self->request_observer = observer;
-    self->request_observer_data = data;
+    RequestObserver row = {observer, data};
+
+    g_array_append_val(self->request_observers, row);
+}
+
+void
+api_server_observe_events(ApiServer *self, ApiEventObserver observer, void *data)
+{
+    self->event_observer = observer;
+    self->event_observer_data = data;
 }
 
 void
@@ -586,9 +602,11 @@ call_respond(Sim *sim, void *data)
     if (G_UNLIKELY(self->trouble != NULL))
         trouble_meets_response(self->trouble, call);
     ApiResponse response = {call->code, call->object, call->message};
-    if (self->request_observer != NULL)
-        self->request_observer(self->request_observer_data, &call->request, call->code,
-                               call->arrived_at);
+    for (unsigned i = 0; i < self->request_observers->len; i++) {
+        const RequestObserver *observer =
+            &g_array_index(self->request_observers, RequestObserver, i);
+        observer->observe(observer->data, &call->request, call->code, call->arrived_at);
+    }
     call->drop = NULL;
     call->reply(call->data, &response);
     api_call_free(call);
@@ -834,6 +852,8 @@ event_call_commit(Sim *sim, void *data)
     self->n_requests[write->index == API_NEW_EVENT ? API_CREATE : API_PATCH]++;
     self->revision++;
     write->event.written_at = sim_now(sim);
+    if (self->event_observer != NULL)
+        self->event_observer(self->event_observer_data, write, call->responds_at);
     if (write->index == API_NEW_EVENT) {
         write->index = self->events->len;
         g_array_append_val(self->events, write->event);

@@ -140,7 +140,7 @@ void api_watch_free(ApiWatch *self);
  * @after: NULL when it is gone. sim_cause() is the cause of the write. */
 typedef void (*ApiObserver)(void *data, const Object *before, const Object *after);
 void api_server_observe(ApiServer *self, ApiObserver observer, void *data);
-/* Sees every answered request, also refused ones. */
+/* Sees every answered request, also refused ones; several are called in the order added. Writes of Events aside. */
 typedef void (*ApiRequestObserver)(void *data,
                                    const ApiRequest *request,
                                    ApiCode code,
@@ -194,6 +194,7 @@ typedef struct {
 typedef struct {
     ApiEvent event; /* written_at is filled in */
     uint32_t index; /* which; API_NEW_EVENT: a new one */
+    const char *client; /* who writes it, as in ApiRequest */
     uint64_t client_hash;
     SimTime arrives_at; /* now or later */
     /* It is written; the writer will have the answer at @responds_at. @index is API_NEW_EVENT: the server did not answer. */
@@ -201,6 +202,10 @@ typedef struct {
     GDestroyNotify drop; /* called instead of written() if that does not come any more */
     void *data;
 } ApiEventWrite;
+
+/* Sees every write of an Event as it is committed, and when it is answered. One at most. */
+typedef void (*ApiEventObserver)(void *data, const ApiEventWrite *write, SimTime responds_at);
+void api_server_observe_events(ApiServer *self, ApiEventObserver observer, void *data);
 
 /* Returns: what sim_cancel() takes back, as long as it has not arrived */
 SimEventId api_server_write_event(ApiServer *self, const ApiEventWrite *write);

@@ -240,6 +240,7 @@ recorder_send(EventRecorder *self, SimTime leaves_at)
     ApiEventWrite write = {
         .event = self->head,
         .index = self->head_index,
+        .client = api_client_name(self->client),
         .client_hash = api_client_hash(self->client),
         .arrives_at = leaves_at,
         .written = recorder_written,

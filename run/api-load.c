@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "api-load.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define CLIENTS_SHOWN 8
+
+/* Verb and resource of a request of a kind. */
+#define N_VERBS (API_BIND + 1)
+
+typedef struct {
+    const char *client;
+    ApiLoadRow *rows[N_KINDS + 1][N_VERBS]; /* the last: Events */
+} Client;
+
+struct ApiLoad {
+    Sim *sim;
+    GPtrArray *clients;    /* of Client (owned) */
+    GHashTable *by_client; /* interned name -> Client */
+    GPtrArray *rows;       /* of ApiLoadRow (owned) */
+    GArray *seconds;       /* of uint32_t: requests of all */
+};
+
+static const struct {
+    const char *verb, *subresource;
+} verbs[N_VERBS] = {
+    [API_GET] = {"GET",             ""       },
+    [API_LIST] = {"LIST",            ""       },
+    [API_CREATE] = {"POST",            ""       },
+    [API_UPDATE] = {"PUT",             ""       },
+    [API_UPDATE_STATUS] = {"PUT",             "/status"},
+    [API_PATCH] = {"PATCH",           ""       },
+    [API_PATCH_STATUS] = {"PATCH",           "/status"},
+    [API_DELETE] = {"DELETE",          ""       },
+    [API_BIND] = {"POST",            "/binding"},
+};
+
+static void
+row_free(void *data)
+{
+    ApiLoadRow *row = data;
+
+    g_free((char *)row->resource);
+    g_array_unref(row->counts);
+    g_free(row);
+}
+
+static Client *
+find_client(ApiLoad *self, const char *name)
+{
+    Client *client = g_hash_table_lookup(self->by_client, name);
+
+    if (client != NULL)
+        return client;
+    client = g_new0(Client, 1);
+    client->client = name;
+    g_ptr_array_add(self->clients, client);
+    g_hash_table_insert(self->by_client, (void *)name, client);
+    return client;
+}
+
+static ApiLoadRow *
+find_row(ApiLoad *self, const char *name, unsigned kind, ApiVerb verb)
+{
+    Client *client = find_client(self, name);
+    ApiLoadRow **place = &client->rows[kind][verb];
+
+    if (*place != NULL)
+        return *place;
+    ApiLoadRow *row = g_new0(ApiLoadRow, 1);
+    const char *resource = kind == N_KINDS ? "events" : kind_class((ObjectKind)kind)->resource;
+    row->client = client->client;
+    row->verb = verbs[verb].verb;
+    row->resource = g_strconcat(resource, verbs[verb].subresource, NULL);
+    row->counts = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+    g_ptr_array_add(self->rows, row);
+    *place = row;
+    return row;
+}
+
+static void
+count_at(GArray *counts, int64_t place, uint32_t n)
+{
+    if (place >= counts->len)
+        g_array_set_size(counts, (unsigned)place + 1);
+    g_array_index(counts, uint32_t, place) += n;
+}
+
+static void
+count(ApiLoad *self, ApiLoadRow *row, SimTime arrived_at)
+{
+    int64_t second = arrived_at / SIM_SECOND;
+
+    if (row->total == 0)
+        row->first = second;
+    row->total++;
+    /* Answers do not come in the order of arrival: a request that came a little earlier counts with the first. */
+    count_at(row->counts, MAX(second - row->first, 0), 1);
+    count_at(self->seconds, second, 1);
+}
+
+static void
+request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+{
+    ApiLoad *self = data;
+
+    (void)code;
+    count(self, find_row(self, request->client, request->key->kind, request->verb), arrived_at);
+}
+
+static void
+event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
+{
+    ApiLoad *self = data;
+    gboolean has_own_client = strcmp(write->client, "events") == 0;
+    const char *client = has_own_client ? write->event.source : write->client;
+
+    (void)responds_at;
+    count(self,
+          find_row(self, client, N_KINDS, write->index == API_NEW_EVENT ? API_CREATE : API_PATCH),
+          write->arrives_at);
+}
+
+ApiLoad *
+api_load_new(Cluster *cluster, Sim *sim)
+{
+    ApiLoad *self = g_new0(ApiLoad, 1);
+
+    self->sim = sim;
+    self->clients = g_ptr_array_new_with_free_func(g_free);
+    self->by_client = g_hash_table_new(g_str_hash, g_str_equal);
+    self->rows = g_ptr_array_new_with_free_func(row_free);
+    self->seconds = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+    api_server_observe_requests(cluster_api(cluster), request_answered, self);
+    api_server_observe_events(cluster_api(cluster), event_written, self);
+    return self;
+}
+
+void
+api_load_free(ApiLoad *self)
+{
+    if (self == NULL)
+        return;
+    g_hash_table_unref(self->by_client);
+    g_ptr_array_unref(self->clients);
+    g_ptr_array_unref(self->rows);
+    g_array_unref(self->seconds);
+    g_free(self);
+}
+
+const GPtrArray *
+api_load_rows(const ApiLoad *self)
+{
+    return self->rows;
+}
+
+unsigned
+api_load_peak(const ApiLoad *self, uint64_t *total)
+{
+    unsigned peak = 0;
+
+    *total = 0;
+    for (unsigned i = 0; i < self->seconds->len; i++) {
+        uint32_t requests = g_array_index(self->seconds, uint32_t, i);
+        peak = MAX(peak, requests);
+        *total += requests;
+    }
+    return peak;
+}
+
+/* ---- The table ---- */
+
+typedef struct {
+    const char *client;
+    uint64_t total, writes;
+    unsigned peak, busy; /* the most in a second; seconds with requests */
+    const ApiLoadRow *largest;
+} ClientLoad;
+
+static int
+compare_loads(const void *a, const void *b)
+{
+    const ClientLoad *one = a, *other = b;
+
+    if (one->total != other->total)
+        return one->total > other->total ? -1 : 1;
+    return strcmp(one->client, other->client);
+}
+
+/* What one client asked for, of all verbs and resources. */
+static ClientLoad
+client_load(const ApiLoad *self, const Client *client)
+{
+    ClientLoad load = {.client = client->client};
+    g_autoptr(GArray) seconds = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+
+    for (unsigned i = 0; i < self->rows->len; i++) {
+        const ApiLoadRow *row = self->rows->pdata[i];
+        if (row->client != client->client)
+            continue;
+        load.total += row->total;
+        if (strcmp(row->verb, "GET") != 0 && strcmp(row->verb, "LIST") != 0)
+            load.writes += row->total;
+        if (load.largest == NULL || row->total > load.largest->total)
+            load.largest = row;
+        for (unsigned k = 0; k < row->counts->len; k++)
+            count_at(seconds, row->first + k, g_array_index(row->counts, uint32_t, k));
+    }
+    for (unsigned i = 0; i < seconds->len; i++) {
+        load.peak = MAX(load.peak, g_array_index(seconds, uint32_t, i));
+        load.busy += g_array_index(seconds, uint32_t, i) > 0;
+    }
+    return load;
+}
+
+void
+api_load_append_table(const ApiLoad *self, GString *text)
+{
+    g_autoptr(GArray) loads = g_array_new(FALSE, FALSE, sizeof(ClientLoad));
+    uint64_t total;
+    unsigned peak = api_load_peak(self, &total);
+
+    if (total == 0)
+        return;
+    for (unsigned i = 0; i < self->clients->len; i++) {
+        ClientLoad load = client_load(self, self->clients->pdata[i]);
+        g_array_append_val(loads, load);
+    }
+    g_array_sort(loads, compare_loads);
+    g_string_append_printf(text,
+                           "\n%-28s %9s %9s %8s %12s  %s\n", "API REQUESTS OF", "REQUESTS",
+                           "WRITES", "MOST/s", "MEAN/s BUSY", "MOSTLY");
+    for (unsigned i = 0; i < loads->len && i < CLIENTS_SHOWN; i++) {
+        const ClientLoad *load = &g_array_index(loads, ClientLoad, i);
+        g_string_append_printf(text, "%-28s %9" PRIu64 " %9" PRIu64 " %8u %12.1f  %s %s\n",
+                               load->client, load->total, load->writes, load->peak,
+                               (double)load->total / load->busy, load->largest->verb,
+                               load->largest->resource);
+    }
+    g_string_append_printf(text, "%-28s %9" PRIu64 " %9s %8u\n", "all", total, "", peak);
+}
+
+void
+api_load_append_csv(const ApiLoad *self, GString *text)
+{
+    g_string_append(text, "second,client,verb,resource,requests\n");
+    for (unsigned i = 0; i < self->rows->len; i++) {
+        const ApiLoadRow *row = self->rows->pdata[i];
+        for (unsigned k = 0; k < row->counts->len; k++) {
+            uint32_t requests = g_array_index(row->counts, uint32_t, k);
+            if (requests > 0)
+                g_string_append_printf(text, "%" PRId64 ",%s,%s,%s,%u\n", row->first + k,
+                                       row->client, row->verb, row->resource, requests);
+        }
+    }
+}

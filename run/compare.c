@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compare.h"
+
+#include <gsl/gsl_cdf.h> /* outside the model: only intervals of what is printed */
+#include <math.h>        /* outside the model: the same */
+#include <stdlib.h>
+#include <string.h>
+
+#include "attribution.h"
+
+#define UNSEEN ((double)NAN)
+#define EXTREMES_SHOWN 3
+#define CAUSES_SHOWN 6
+
+/* A stage is the time between two columns of objects.csv. */
+static const struct {
+    Stage stage;
+    const char *kind, *from, *to;
+} spans[] = {
+    {STAGE_PROVISION, "claim",  "asked",     "provisioned"},
+    {STAGE_BIND,      "claim",  "created",   "bound"      },
+    {STAGE_SCHEDULE,  "pod",    "created",   "scheduled"  },
+    {STAGE_ATTACH,    "pod",    "scheduled", "attached"   },
+    {STAGE_STAGE,     "pod",    "attached",  "staged"     },
+    {STAGE_PUBLISH,   "pod",    "staged",    "published"  },
+    {STAGE_POD_START, "pod",    "created",   "ready"      },
+    {STAGE_STOP,      "pod",    "deleted",   "gone"       },
+    {STAGE_DELETE,    "volume", "deleted",   "gone"       },
+};
+
+/* An object of one run: how long its stages took in seconds, UNSEEN: not seen. */
+typedef struct {
+    char *name; /* "pod default/web-0", with incarnation and replication where there are several */
+    double values[G_N_ELEMENTS(spans)];
+} Thing;
+
+typedef struct {
+    char *folder;
+    json_t *summary;
+    GPtrArray *things;   /* of Thing (owned), in the order of the files */
+    GHashTable *by_name; /* name -> Thing */
+} RunFiles;
+
+struct Comparison {
+    RunFiles runs[2];
+};
+
+static void
+thing_free(void *data)
+{
+    Thing *thing = data;
+
+    g_free(thing->name);
+    g_free(thing);
+}
+
+/* ---- Reading ---- */
+
+static int
+find_column(char *const *header, const char *name)
+{
+    for (int i = 0; header[i] != NULL; i++)
+        if (g_str_equal(header[i], name))
+            return i;
+    return -1;
+}
+
+static double
+cell(char *const *row, unsigned n_cells, int column)
+{
+    if (column < 0 || (unsigned)column >= n_cells || row[column][0] == '\0')
+        return UNSEEN;
+    return g_ascii_strtod(row[column], NULL);
+}
+
+static void
+read_row(RunFiles *self, char *const *header, const char *line, const char *replication)
+{
+    g_auto(GStrv) row = g_strsplit(line, ",", -1);
+    unsigned n_cells = g_strv_length(row);
+
+    if (n_cells < 4)
+        return;
+    Thing *thing = g_new(Thing, 1);
+    thing->name = g_strdup_printf("%s %s%s%s%s%s%s", row[0], row[1], row[1][0] == '\0' ? "" : "/",
+                                  row[2], g_str_equal(row[3], "1") ? "" : " #",
+                                  g_str_equal(row[3], "1") ? "" : row[3], replication);
+    for (unsigned i = 0; i < G_N_ELEMENTS(spans); i++)
+        thing->values[i] = g_str_equal(row[0], spans[i].kind)
+                               ? cell(row, n_cells, find_column(header, spans[i].to)) -
+                                     cell(row, n_cells, find_column(header, spans[i].from))
+                               : UNSEEN;
+    g_ptr_array_add(self->things, thing);
+    g_hash_table_insert(self->by_name, thing->name, thing);
+}
+
+static gboolean
+read_objects(RunFiles *self, const char *folder, const char *replication, GError **error)
+{
+    g_autofree char *path = g_build_filename(folder, "objects.csv", NULL);
+    g_autofree char *text = NULL;
+
+    if (!g_file_get_contents(path, &text, NULL, error))
+        return FALSE;
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    g_auto(GStrv) header = NULL;
+    for (unsigned i = 0; lines[i] != NULL; i++) {
+        if (lines[i][0] == '#' || lines[i][0] == '\0')
+            continue;
+        if (header == NULL)
+            header = g_strsplit(lines[i], ",", -1);
+        else
+            read_row(self, header, lines[i], replication);
+    }
+    return TRUE;
+}
+
+static int64_t
+summary_int(const json_t *summary, const char *name)
+{
+    return json_integer_value(json_object_get(summary, name));
+}
+
+static gboolean
+read_run(RunFiles *self, const char *folder, GError **error)
+{
+    g_autofree char *path = g_build_filename(folder, "summary.json", NULL);
+    json_error_t fault;
+
+    self->folder = g_strdup(folder);
+    self->things = g_ptr_array_new_with_free_func(thing_free);
+    self->by_name = g_hash_table_new(g_str_hash, g_str_equal);
+    self->summary = json_load_file(path, 0, &fault);
+    if (self->summary == NULL) {
+        g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID,
+                    "%s: %s; is %s the --out folder of a run?", path, fault.text, folder);
+        return FALSE;
+    }
+    int64_t replications = summary_int(self->summary, "replications");
+    if (replications <= 1)
+        return read_objects(self, folder, "", error);
+    for (int64_t i = 0; i < replications; i++) {
+        g_autofree char *name = g_strdup_printf("replication-%d", (int)i);
+        g_autofree char *child = g_build_filename(folder, name, NULL);
+        g_autofree char *suffix = g_strdup_printf(" (replication %d)", (int)i);
+        if (!read_objects(self, child, suffix, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void
+run_files_clear(RunFiles *self)
+{
+    g_free(self->folder);
+    if (self->summary != NULL)
+        json_decref(self->summary);
+    g_clear_pointer(&self->by_name, g_hash_table_unref);
+    g_clear_pointer(&self->things, g_ptr_array_unref);
+}
+
+Comparison *
+comparison_new(const char *one, const char *other, GError **error)
+{
+    g_autoptr(Comparison) self = g_new0(Comparison, 1);
+
+    if (!read_run(&self->runs[0], one, error) || !read_run(&self->runs[1], other, error))
+        return NULL;
+    return g_steal_pointer(&self);
+}
+
+void
+comparison_free(Comparison *self)
+{
+    if (self == NULL)
+        return;
+    run_files_clear(&self->runs[0]);
+    run_files_clear(&self->runs[1]);
+    g_free(self);
+}
+
+/* ---- Pairs ---- */
+
+typedef struct {
+    const char *name;
+    double one, other;
+} Pair;
+
+/* What a stage's pairs have in common. */
+typedef struct {
+    GArray *pairs; /* of Pair, by what changed: the largest gain first */
+    double one, other; /* means over the pairs */
+    double change, half_width; /* mean of the differences, and of its 95 % interval; UNSEEN: fewer than two pairs */
+    unsigned only_one, only_other; /* seen in one run only */
+} StagePairs;
+
+static int
+compare_changes(const void *a, const void *b)
+{
+    const Pair *first = a, *second = b;
+    double difference = (first->other - first->one) - (second->other - second->one);
+
+    if (difference != 0)
+        return difference < 0 ? -1 : 1;
+    return strcmp(first->name, second->name);
+}
+
+static unsigned
+count_seen(const RunFiles *run, unsigned span)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < run->things->len; i++)
+        n += !isnan(((const Thing *)run->things->pdata[i])->values[span]);
+    return n;
+}
+
+static StagePairs
+pair_stage(const Comparison *self, unsigned span)
+{
+    StagePairs result = {.pairs = g_array_new(FALSE, FALSE, sizeof(Pair)), .half_width = UNSEEN};
+    double sum = 0, squares = 0;
+
+    for (unsigned i = 0; i < self->runs[0].things->len; i++) {
+        const Thing *thing = self->runs[0].things->pdata[i];
+        const Thing *twin = g_hash_table_lookup(self->runs[1].by_name, thing->name);
+        if (twin == NULL || isnan(thing->values[span]) || isnan(twin->values[span]))
+            continue;
+        Pair pair = {thing->name, thing->values[span], twin->values[span]};
+        g_array_append_val(result.pairs, pair);
+        result.one += pair.one;
+        result.other += pair.other;
+        sum += pair.other - pair.one;
+    }
+    unsigned n = result.pairs->len;
+    result.only_one = count_seen(&self->runs[0], span) - n;
+    result.only_other = count_seen(&self->runs[1], span) - n;
+    if (n == 0)
+        return result;
+    result.one /= n;
+    result.other /= n;
+    result.change = sum / n;
+    for (unsigned i = 0; i < n; i++) {
+        const Pair *pair = &g_array_index(result.pairs, Pair, i);
+        double deviation = pair->other - pair->one - result.change;
+        squares += deviation * deviation;
+    }
+    if (n > 1)
+        result.half_width = gsl_cdf_tdist_Pinv(0.975, n - 1) * sqrt(squares / (n - 1) / n);
+    g_array_sort(result.pairs, compare_changes);
+    return result;
+}
+
+/* ---- Causes ---- */
+
+/* "external-attacher (5/s, burst 10)": two runs differ in the limit, and mean the same client. */
+static char *
+cause_name(const json_t *cause)
+{
+    const char *wait = json_string_value(json_object_get(cause, "wait"));
+    const char *detail = json_string_value(json_object_get(cause, "detail"));
+    const char *end = strstr(detail, " (");
+
+    if (detail[0] == '\0')
+        return g_strdup(wait);
+    return g_strdup_printf("%s: %.*s", wait, (int)(end == NULL ? (gssize)strlen(detail) : end - detail),
+                           detail);
+}
+
+typedef struct {
+    char *name;
+    double seconds[2]; /* of the mean object */
+} CauseChange;
+
+static void
+cause_change_clear(void *data)
+{
+    g_free(((CauseChange *)data)->name);
+}
+
+static CauseChange *
+find_cause(GArray *causes, const char *name)
+{
+    for (unsigned i = 0; i < causes->len; i++) {
+        CauseChange *cause = &g_array_index(causes, CauseChange, i);
+        if (g_str_equal(cause->name, name))
+            return cause;
+    }
+    CauseChange cause = {.name = g_strdup(name)};
+    g_array_append_val(causes, cause);
+    return &g_array_index(causes, CauseChange, causes->len - 1);
+}
+
+static int
+compare_causes(const void *a, const void *b)
+{
+    const CauseChange *one = a, *other = b;
+    double first = fabs(one->seconds[1] - one->seconds[0]);
+    double second = fabs(other->seconds[1] - other->seconds[0]);
+
+    return first == second ? strcmp(one->name, other->name) : (first > second ? -1 : 1);
+}
+
+/* Of one stage, what changed most first; empty if a run has no attribution. */
+static GArray *
+cause_changes(const Comparison *self, const char *stage)
+{
+    GArray *causes = g_array_new(FALSE, FALSE, sizeof(CauseChange));
+
+    g_array_set_clear_func(causes, cause_change_clear);
+    for (unsigned i = 0; i < 2; i++) {
+        const json_t *summary = self->runs[i].summary;
+        const json_t *list = json_object_get(
+            json_object_get(json_object_get(summary, "attribution"), stage), "causes");
+        double count = (double)summary_int(
+            json_object_get(json_object_get(summary, "stages"), stage), "count");
+        for (size_t k = 0; k < json_array_size(list); k++) {
+            const json_t *row = json_array_get(list, k);
+            g_autofree char *name = cause_name(row);
+            find_cause(causes, name)->seconds[i] +=
+                json_real_value(json_object_get(row, "seconds")) / count;
+        }
+    }
+    g_array_sort(causes, compare_causes);
+    return causes;
+}
+
+/* ---- For people ---- */
+
+static const char *
+time_text(double seconds, char *buffer)
+{
+    char positive[SHORT_TIME_BUFFER];
+
+    short_time((SimTime)(fabs(seconds) * 1e9), positive, sizeof positive);
+    g_snprintf(buffer, SHORT_TIME_BUFFER, "%s%s", seconds < 0 ? "-" : "", positive);
+    return buffer;
+}
+
+static const char *
+change_text(double seconds, char *buffer)
+{
+    char text[SHORT_TIME_BUFFER];
+
+    g_snprintf(buffer, SHORT_TIME_BUFFER, "%s%s", seconds > 0 ? "+" : "", time_text(seconds, text));
+    return buffer;
+}
+
+static void
+append_run(GString *text, char letter, const RunFiles *run)
+{
+    g_string_append_printf(text, "%c: %s: %s, seed %" G_GINT64_FORMAT ", hash %s\n", letter,
+                           run->folder,
+                           json_string_value(json_object_get(run->summary, "scenario")),
+                           (gint64)summary_int(run->summary, "seed"),
+                           json_string_value(json_object_get(run->summary, "scenarioHash")));
+}
+
+static void
+append_stage(GString *text, unsigned span, const StagePairs *pairs)
+{
+    char one[SHORT_TIME_BUFFER], other[SHORT_TIME_BUFFER], change[SHORT_TIME_BUFFER];
+    char width[SHORT_TIME_BUFFER];
+
+    if (pairs->pairs->len == 0 && pairs->only_one == 0 && pairs->only_other == 0)
+        return;
+    g_string_append_printf(text, "%-10s %8u", stage_name(spans[span].stage), pairs->pairs->len);
+    if (pairs->pairs->len == 0)
+        g_string_append_printf(text, " %10s %10s %11s %11s", "", "", "", "");
+    else
+        g_string_append_printf(text, " %10s %10s %11s %11s", time_text(pairs->one, one),
+                               time_text(pairs->other, other), change_text(pairs->change, change),
+                               isnan(pairs->half_width) ? "" : time_text(pairs->half_width, width));
+    if (pairs->only_one > 0 || pairs->only_other > 0)
+        g_string_append_printf(text, "   and %u only in A, %u only in B", pairs->only_one,
+                               pairs->only_other);
+    g_string_append(text, "\n");
+}
+
+static void
+append_pair(GString *text, const Pair *pair)
+{
+    char one[SHORT_TIME_BUFFER], other[SHORT_TIME_BUFFER], change[SHORT_TIME_BUFFER];
+
+    g_string_append_printf(text, "  %s: %s -> %s (%s)\n", pair->name, time_text(pair->one, one),
+                           time_text(pair->other, other),
+                           change_text(pair->other - pair->one, change));
+}
+
+/* The pods that gained most, and those that lost most. */
+static void
+append_extremes(GString *text, const GArray *pairs)
+{
+    unsigned n = pairs->len;
+
+    for (unsigned i = 0; i < n && i < EXTREMES_SHOWN; i++) {
+        const Pair *pair = &g_array_index(pairs, Pair, i);
+        if (pair->other >= pair->one)
+            break;
+        if (i == 0)
+            g_string_append(text, "\nPods that start soonest compared with A:\n");
+        append_pair(text, pair);
+    }
+    for (unsigned i = 0; i < n && i < EXTREMES_SHOWN; i++) {
+        const Pair *pair = &g_array_index(pairs, Pair, n - 1 - i);
+        if (pair->other <= pair->one)
+            break;
+        if (i == 0)
+            g_string_append(text, "\nPods that start latest compared with A:\n");
+        append_pair(text, pair);
+    }
+}
+
+static void
+append_causes(GString *text, const Comparison *self)
+{
+    char one[SHORT_TIME_BUFFER], other[SHORT_TIME_BUFFER], change[SHORT_TIME_BUFFER];
+    g_autoptr(GArray) causes = cause_changes(self, stage_name(STAGE_POD_START));
+
+    if (causes->len > 0)
+        g_string_append_printf(text, "\n%-48s %10s %10s %11s\n", "WHAT THE MEAN POD WAITED FOR", "A",
+                               "B", "CHANGE");
+    for (unsigned i = 0; i < causes->len && i < CAUSES_SHOWN; i++) {
+        const CauseChange *cause = &g_array_index(causes, CauseChange, i);
+        g_string_append_printf(text, "%-48s %10s %10s %11s\n", cause->name,
+                               time_text(cause->seconds[0], one),
+                               time_text(cause->seconds[1], other),
+                               change_text(cause->seconds[1] - cause->seconds[0], change));
+    }
+}
+
+char *
+comparison_table(const Comparison *self)
+{
+    GString *text = g_string_new(NULL);
+
+    append_run(text, 'A', &self->runs[0]);
+    append_run(text, 'B', &self->runs[1]);
+    g_string_append_printf(text, "\n%-10s %8s %10s %10s %11s %11s\n", "STAGE", "PAIRS", "A MEAN",
+                           "B MEAN", "CHANGE", "+- (95 %)");
+    for (unsigned i = 0; i < G_N_ELEMENTS(spans); i++) {
+        StagePairs pairs = pair_stage(self, i);
+        append_stage(text, i, &pairs);
+        g_array_unref(pairs.pairs);
+    }
+    append_causes(text, self);
+    for (unsigned i = 0; i < G_N_ELEMENTS(spans); i++) {
+        if (spans[i].stage != STAGE_POD_START)
+            continue;
+        StagePairs pairs = pair_stage(self, i);
+        append_extremes(text, pairs.pairs);
+        g_array_unref(pairs.pairs);
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* ---- For programs ---- */
+
+static json_t *
+json_pairs(const StagePairs *pairs)
+{
+    json_t *list = json_array();
+    json_t *stage = json_pack("{s:i, s:i, s:i}", "pairs", (int)pairs->pairs->len, "onlyA",
+                              (int)pairs->only_one, "onlyB", (int)pairs->only_other);
+
+    for (unsigned i = 0; i < pairs->pairs->len; i++) {
+        const Pair *pair = &g_array_index(pairs->pairs, Pair, i);
+        json_array_append_new(
+            list, json_pack("{s:s, s:f, s:f}", "object", pair->name, "a", pair->one, "b", pair->other));
+    }
+    if (pairs->pairs->len > 0) {
+        json_object_set_new(stage, "meanA", json_real(pairs->one));
+        json_object_set_new(stage, "meanB", json_real(pairs->other));
+        json_object_set_new(stage, "change", json_real(pairs->change));
+    }
+    if (!isnan(pairs->half_width))
+        json_object_set_new(stage, "halfWidth95", json_real(pairs->half_width));
+    json_object_set_new(stage, "objects", list);
+    return stage;
+}
+
+json_t *
+comparison_json(const Comparison *self)
+{
+    json_t *stages = json_object(), *causes = json_array();
+    g_autoptr(GArray) changes = cause_changes(self, stage_name(STAGE_POD_START));
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(spans); i++) {
+        StagePairs pairs = pair_stage(self, i);
+        if (pairs.pairs->len + pairs.only_one + pairs.only_other > 0)
+            json_object_set_new(stages, stage_name(spans[i].stage), json_pairs(&pairs));
+        g_array_unref(pairs.pairs);
+    }
+    for (unsigned i = 0; i < changes->len; i++) {
+        const CauseChange *cause = &g_array_index(changes, CauseChange, i);
+        json_array_append_new(causes, json_pack("{s:s, s:f, s:f}", "cause", cause->name, "a",
+                                                cause->seconds[0], "b", cause->seconds[1]));
+    }
+    return json_pack("{s:s, s:s, s:o, s:o}", "a", self->runs[0].folder, "b", self->runs[1].folder,
+                     "stages", stages, "podStartCauses", causes);
+}

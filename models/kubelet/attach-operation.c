@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* VerifyControllerAttachedVolume: whether a volume is attached, before it is mounted (KVM-36). */
+/* Whether a volume is attached, before it is mounted: VerifyControllerAttachedVolume (KVM-36), or, on a node whose kubelet
+ * manages attachments, AttachVolume and the way back (KVM-69). */
+
+/* ---- The controller attaches: KVM-36 ---- */
 
 static void
 decide_verified(const void *data, Plan *plan)
@@ -43,4 +46,50 @@ attach_operation_verify(const void *data, Plan *plan)
         operation_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
     else
         plan_then(plan, decide_verified);
+}
+
+/* ---- The kubelet attaches: KVM-69, KVM-70 ---- */
+
+/* ADC-56, told by the kubelet: to each pod that wants the volume. */
+static void
+tell_pods(Plan *plan, const NodeVolume *volume, const char *type, const char *reason, const char *text)
+{
+    for (const PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
+        if (mount->desired)
+            plan_event(plan, mount->worker->pod, type, reason, "%s", text);
+}
+
+/* CSI volumes cannot be attached so any more; FlexVolumes, iSCSI and FC can, by a program or call on this node. */
+void
+attach_operation_attach(const void *self, Plan *plan)
+{
+    const PendingOperation *operation = plan_operation(plan);
+    const char *name = object_name(operation->volume->pv);
+
+    (void)self;
+    if (operation_is_csi(operation)) {
+        const char *text = plan_internf(plan,
+                                        "AttachVolume.Attach failed for volume \"%s\" : attaching "
+                                        "volumes from the kubelet is not supported",
+                                        name);
+        plan_because(plan, "KVM-70");
+        tell_pods(plan, operation->volume, "Warning", "FailedAttachVolume", text);
+        plan_fail(plan, "%s", text);
+        return;
+    }
+    plan_because(plan, "KVM-69");
+    plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
+    tell_pods(plan, operation->volume, "Normal", "SuccessfulAttachVolume",
+              plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ", name));
+    operation_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
+}
+
+/* Without a look at whether that is safe: nothing is mounted any more (KVM-37). */
+void
+attach_operation_detach(const void *self, Plan *plan)
+{
+    (void)self;
+    plan_because(plan, "KVM-69");
+    plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
+    operation_add_change(plan, CHANGE_DETACHED, plan_operation(plan), MOUNT_NONE);
 }

@@ -49,6 +49,8 @@ typedef enum {
     OPERATION_UNMOUNT,
     OPERATION_UNMOUNT_DEVICE,
     OPERATION_EXPAND,
+    OPERATION_ATTACH, /* these by a kubelet that manages attachments (KVM-69) */
+    OPERATION_DETACH,
 } OperationName;
 
 /* An entry of nestedpendingoperations (OP-1). */
@@ -175,6 +177,8 @@ struct Kubelet {
     /* Its machine is being shut down: critical pods are what is left. */
     gboolean shutting_down, only_critical_left;
     SimEventId shutdown_event; /* the end of what the pods under way may take */
+    gboolean has_unreadable; /* directories of volumes, found at its start (KVM-62) */
+    unsigned n_cleaned_up;   /* tries to unmount those (KVM-75: force_cleaned_failed_volume_operations_total) */
 
     /* From here on NULL or empty until the first pod arrives. */
     Informer *drivers;      /* CSIDriver objects */
@@ -187,6 +191,7 @@ struct Kubelet {
     GPtrArray *due;      /* volumes at which the next reconciler pass must look */
     GPtrArray *passing;  /* those of the pass under way; else empty */
     GQueue reports;      /* workers whose status is to be written; by their report_link */
+    gboolean driver_changed; /* a CSIDriver has, since the populator looked */
     GPtrArray *populating; /* workers of the pass under way; NULL: none */
     PodWorker *populated;  /* the one it is at */
     Plan *populate_plan;
@@ -210,6 +215,7 @@ typedef enum {
     CHANGE_POPULATE_NEXT,      /* pointer: Populate */
     CHANGE_POPULATE_DONE,      /* pointer: Populate */
     CHANGE_IN_ACTUAL,          /* pointer: PendingOperation */
+    CHANGE_DETACHED,           /* pointer: PendingOperation */
     CHANGE_DEVICE,             /* pointer: PendingOperation; number: MountState */
     CHANGE_MOUNT,              /* pointer: PendingOperation; number: MountState */
     CHANGE_DIRECTORY,          /* pointer: PendingOperation: its mount has one on the disk */
@@ -273,6 +279,7 @@ gboolean volume_populator_pass(void *kubelet);
 void volume_populator_reprocess(PodWorker *worker);
 void volume_populator_remove(PodWorker *worker);
 void volume_populator_forget(PodWorker *worker);
+void volume_populator_on_driver(void *kubelet, const Object *before, const Object *after);
 void volume_populator_apply(Kubelet *self, const PlanChange *change);
 
 /* ---- volume-state.c: desired and actual state ---- */
@@ -291,11 +298,15 @@ NodeVolume *node_volume_find(const Kubelet *self, const char *name); /* NULL: no
 void node_volume_free(void *volume);
 gboolean node_volume_is_listed(const NodeVolume *self); /* in the cached Node's volumesAttached */
 gboolean node_volume_requires_remount(const NodeVolume *self); /* KVM-52 */
+/* KVM-27: of those that pods want, to the CSIDriver objects. */
+void volume_manager_check_attachable(Kubelet *self);
 gboolean node_volume_is_in_a_pod(const NodeVolume *self);      /* or perhaps */
 /* It leaves actual state, and goes if desired state does not know it. Returns: FALSE: not while it is in a pod */
 gboolean node_volume_drop(NodeVolume *self);
 /* KVM-64: of a volume that was found on the disk; what is known of others stands. */
 void node_volume_resolve_attachability(NodeVolume *self, gboolean attachable);
+/* One of the two states knows the mount from now on. */
+void node_volume_link_mount(NodeVolume *volume, PodMount *mount);
 void node_volume_mount_changed(PodMount *mount, MountState state);
 /* The volumes of a pod that runs already are in both states, mounted as @state says. Read at once and without requests. */
 void volume_manager_adopt(PodWorker *worker, MountState state);
@@ -317,6 +328,8 @@ void volume_operation_mount(Kubelet *self, NodeVolume *volume, PodMount *mount);
 void volume_operation_unmount(Kubelet *self, NodeVolume *volume, PodMount *mount);
 void volume_operation_unmount_device(Kubelet *self, NodeVolume *volume);
 void volume_operation_expand(Kubelet *self, NodeVolume *volume, PodMount *mount);
+void volume_operation_attach(Kubelet *self, NodeVolume *volume);
+void volume_operation_detach(Kubelet *self, NodeVolume *volume);
 /* Whether an operation runs that matches (volume, @mount's pod); NULL: any of the volume (OP-1) */
 gboolean volume_operation_is_pending(const NodeVolume *volume, const PodMount *mount);
 /* Whether an operation under way has this very mount as its target. */
@@ -339,6 +352,8 @@ void operation_add_change(Plan *plan,
 /* ---- attach-operation.c, mount-operation.c, unmount-operation.c: PlanDecides of operations ---- */
 
 void attach_operation_verify(const void *self, Plan *plan);
+void attach_operation_attach(const void *self, Plan *plan);
+void attach_operation_detach(const void *self, Plan *plan);
 void mount_operation_decide(const void *self, Plan *plan);
 void unmount_operation_decide(const void *self, Plan *plan);
 void unmount_operation_decide_device(const void *self, Plan *plan);
@@ -399,6 +414,10 @@ extern const unsigned volume_expansion_facts_end;
 void reconstruct_add_directory(Kubelet *self, const PodMount *mount);
 void reconstruct_remove_directory(Kubelet *self, const PodMount *mount); /* none is fine */
 void reconstruct_free_disk(void *disk);
+/* What stands in the volumes' directories cannot be read any more (KVM-62); @disk: Component.disk */
+void reconstruct_spoil(void *disk);
+/* One try to clean up what could not be made sense of; then it is forgotten. */
+void reconstruct_clean_up(Kubelet *self);
 /* As a kubelet starts: first this, then it hears of its pods, then that. */
 void reconstruct_volumes(Kubelet *self);
 void reconstruct_sources_ready(Kubelet *self);

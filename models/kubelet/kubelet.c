@@ -110,6 +110,7 @@ kubelet_ensure_loops(Kubelet *self)
                                  volume_manager_reconcile); /* KVM-2 */
     self->relist_label = sim_label(self->base.sim, "kubelet/PLEG relist");
     self->reconciler_label = sim_label(self->base.sim, "kubelet/reconciler");
+    informer_add_handler(self->drivers, volume_populator_on_driver, self);
 }
 
 static void
@@ -265,6 +266,7 @@ apply_change(void *data, const PlanChange *change)
         volume_populator_apply(self, change);
         return;
     case CHANGE_IN_ACTUAL:
+    case CHANGE_DETACHED:
     case CHANGE_DEVICE:
     case CHANGE_MOUNT:
     case CHANGE_DIRECTORY:

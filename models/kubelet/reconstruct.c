@@ -14,6 +14,7 @@ typedef struct {
     const Object *pod;  /* (owned) */
     const Object *pv;   /* (owned) */
     const char *volume; /* its name in the pod; interned */
+    gboolean unreadable; /* vol_data.json is missing or broken */
 } VolumeDirectory;
 
 static void
@@ -72,6 +73,15 @@ reconstruct_add_directory(Kubelet *self, const PodMount *mount)
     g_ptr_array_add(disk_of(self), directory);
 }
 
+void
+reconstruct_spoil(void *data)
+{
+    GPtrArray *disk = data;
+
+    for (unsigned i = 0; disk != NULL && i < disk->len; i++)
+        ((VolumeDirectory *)disk->pdata[i])->unreadable = TRUE;
+}
+
 /* ---- Before the loops: KVM-60, KVM-61 ---- */
 
 static void
@@ -96,8 +106,15 @@ reconstruct_volumes(Kubelet *self)
     if (disk == NULL || disk->len == 0)
         return;
     self->awaits_node = self->awaits_populator = TRUE;
-    for (unsigned i = 0; i < disk->len; i++)
-        rebuild_mount(self, disk->pdata[i]);
+    for (unsigned i = 0; i < disk->len; i++) {
+        const VolumeDirectory *directory = disk->pdata[i];
+        if (directory->unreadable)
+            self->has_unreadable = TRUE;
+        else
+            rebuild_mount(self, directory);
+    }
+    kubelet_ensure_loops(self);
+    sim_ticker_wake(self->reconciler); /* the Node is to be read, also if nothing could be rebuilt */
 }
 
 /* KVM-23: the first pass looks at all pods, also at those that are to end. */
@@ -127,8 +144,12 @@ reconstruct_may_unmount(const Kubelet *self)
 static void
 progressed(Kubelet *self)
 {
-    for (unsigned i = 0; reconstruct_may_unmount(self) && i < self->volumes->len; i++)
+    if (!reconstruct_may_unmount(self))
+        return;
+    for (unsigned i = 0; i < self->volumes->len; i++)
         volume_manager_due(self->volumes->pdata[i]);
+    if (self->has_unreadable)
+        sim_ticker_wake(self->reconciler);
 }
 
 void
@@ -195,4 +216,35 @@ reconstruct_read_node(Kubelet *self)
         .key = self->node_key,
         .done = node_read,
     });
+}
+
+/* ---- What cannot be made sense of: KVM-62 ---- */
+
+static gboolean
+is_wanted(const Kubelet *self, const VolumeDirectory *directory)
+{
+    const PodWorker *worker = pod_worker_find(self, directory->pod);
+
+    for (unsigned i = 0; worker != NULL && i < worker->n_mounts; i++)
+        if (is_of_mount(directory, &worker->mounts[i]) && worker->mounts[i].desired)
+            return TRUE;
+    return FALSE;
+}
+
+/* One UnmountVolume. A CSI volume's needs the ids that were lost with its file, so it fails; others only have to be unmounted,
+ * which takes no time worth a plan. */
+void
+reconstruct_clean_up(Kubelet *self)
+{
+    GPtrArray *disk = disk_of(self);
+
+    self->has_unreadable = FALSE;
+    for (unsigned i = disk->len; i > 0; i--) {
+        const VolumeDirectory *directory = disk->pdata[i - 1];
+        if (!directory->unreadable || is_wanted(self, directory))
+            continue;
+        self->n_cleaned_up++;
+        if (!volume_plugin_is_csi(volume_plugin_find(VOLUME_CONST(directory->pv)->source)))
+            g_ptr_array_remove_index(disk, i - 1);
+    }
 }

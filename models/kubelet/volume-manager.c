@@ -138,7 +138,8 @@ mount_volumes(Kubelet *self, NodeVolume *volume)
         case VERIFY:
             volume_operation_verify(self, volume);
             break;
-        case ATTACH: /* not modelled: CSI volumes fail so for good (KVM-70) */
+        case ATTACH:
+            volume_operation_attach(self, volume);
             break;
         case MOUNT:
             volume_operation_mount(self, volume, mount);
@@ -165,6 +166,8 @@ tear_down(Kubelet *self, NodeVolume *volume)
         volume_operation_unmount_device(self, volume);
         return;
     case DETACH:
+        volume_operation_detach(self, volume);
+        return;
     case DROP:
         node_volume_drop(volume); /* may free it */
         return;
@@ -199,6 +202,8 @@ volume_manager_reconcile(void *data)
         tear_down(self, released(self, due->pdata[i])); /* may free it */
     sim_set_cause(self->base.sim, cause);
     g_ptr_array_set_size(due, 0);
+    if (self->has_unreadable && may_unmount)
+        reconstruct_clean_up(self);
     if (self->awaits_node)
         reconstruct_read_node(self);
     return FALSE; /* who makes a volume due again wakes the loop */

@@ -252,3 +252,15 @@ volume_operation_expand(Kubelet *self, NodeVolume *volume, PodMount *mount)
     csi_steps_prepare_mount(self, volume, mount);
     start_operation(self, volume, NULL, mount, OPERATION_EXPAND, volume_expansion_decide);
 }
+
+void
+volume_operation_attach(Kubelet *self, NodeVolume *volume)
+{
+    start_operation(self, volume, NULL, NULL, OPERATION_ATTACH, attach_operation_attach);
+}
+
+void
+volume_operation_detach(Kubelet *self, NodeVolume *volume)
+{
+    start_operation(self, volume, NULL, NULL, OPERATION_DETACH, attach_operation_detach);
+}

@@ -363,11 +363,27 @@ populate_next(Kubelet *self)
         self->populate_plan = plan;
 }
 
+void
+volume_populator_on_driver(void *data, const Object *before, const Object *after)
+{
+    Kubelet *self = data;
+
+    (void)before;
+    if (after == NULL || self->volumes->len == 0)
+        return;
+    self->driver_changed = TRUE;
+    sim_ticker_wake(self->populator);
+}
+
 gboolean
 volume_populator_pass(void *data)
 {
     Kubelet *self = data;
 
+    if (self->driver_changed) { /* KVM-27 */
+        self->driver_changed = FALSE;
+        volume_manager_check_attachable(self);
+    }
     if (self->unprocessed->len == 0) {
         remove_stopped(self);
         reconstruct_populated(self);

@@ -146,8 +146,8 @@ volume_manager_due(NodeVolume *self)
     sim_ticker_wake(kubelet->reconciler);
 }
 
-static void
-link_mount(NodeVolume *volume, PodMount *mount)
+void
+node_volume_link_mount(NodeVolume *volume, PodMount *mount)
 {
     PodMount **end = &volume->mounts;
 
@@ -179,7 +179,7 @@ void
 volume_manager_desire(NodeVolume *volume, PodMount *mount)
 {
     if (mount->volume == NULL)
-        link_mount(volume, mount);
+        node_volume_link_mount(volume, mount);
     if (mount->desired)
         return;
     if (volume->n_desired++ == 0)
@@ -207,6 +207,22 @@ volume_manager_undesire(PodMount *mount)
         volume_manager_due(volume);
     else
         volume_manager_maybe_free(volume);
+}
+
+/* A driver that is attached to no more; the way back is not taken (nor is it in Kubernetes). */
+void
+volume_manager_check_attachable(Kubelet *self)
+{
+    for (unsigned i = 0; i < self->volumes->len; i++) {
+        NodeVolume *volume = self->volumes->pdata[i];
+        if (!volume->attachable || volume->n_desired == 0 || !volume_plugin_is_csi(volume->plugin) ||
+            volume_plugin_is_attachable(volume->plugin,
+                                        driver_object(self, volume_source(volume)->driver)))
+            continue;
+        volume->attachable = FALSE;
+        node_status_changed(self);
+        volume_manager_due(volume);
+    }
 }
 
 /* ---- What operations find out ---- */
@@ -272,6 +288,9 @@ volume_manager_apply(Kubelet *self, const PlanChange *change)
         volume->size_known = TRUE;
         if (change->object != NULL)
             volume->actual_bytes = CLAIM_CONST(change->object)->capacity_bytes;
+        return;
+    case CHANGE_DETACHED:
+        node_volume_drop(volume);
         return;
     case CHANGE_DEVICE:
         volume->device = (MountState)change->number;
@@ -339,7 +358,7 @@ volume_manager_rebuild(PodMount *mount, const Object *pv)
     Kubelet *self = mount->worker->kubelet;
     NodeVolume *volume = volume_manager_add(self, pv, mount);
 
-    link_mount(volume, mount);
+    node_volume_link_mount(volume, mount);
     mount->state = MOUNT_UNCERTAIN;
     mount->rebuilt = TRUE;
     volume->in_actual = volume->size_known = TRUE;

@@ -24,7 +24,7 @@ static const Suite *const suites[] = {
     &external_provisioner_suite,
     &external_resizer_suite,
     &attach_detach_suite,
-
+    &kubelet_volumes_suite,
 };
 
 typedef struct {

@@ -166,3 +166,4 @@ extern const Suite storage_capacity_suite;
 extern const Suite external_attacher_suite;
 extern const Suite attach_detach_suite;
 extern const Suite volume_operations_suite;
+extern const Suite kubelet_volumes_suite;

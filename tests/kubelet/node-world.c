@@ -12,8 +12,13 @@ static void *
 kubelet_options(void *data, const ProcessClass *class)
 {
     World *self = data;
+    void *options = process_options_new(class, self->strings);
+    const char *flag = self->options.flag, *value = self->options.value;
 
-    return process_options_new(class, self->strings);
+    if (flag != NULL && !process_flag_set(process_class_flag(class, flag), options, value,
+                                          self->strings, NULL))
+        g_error("%s: %s", flag, value);
+    return options;
 }
 
 static void
@@ -106,6 +111,13 @@ node_world_add_foreign_volume(World *self, const char *name, const char *driver)
 }
 
 void
+node_world_add_other_volume(World *self, const char *name, const char *plugin, gboolean block)
+{
+    add_pair(self, name, plugin, NULL, block ? VOLUME_BLOCK : VOLUME_FILESYSTEM);
+    node_world_bind(self, name);
+}
+
+void
 node_world_add_block_volume(World *self, const char *name)
 {
     add_pair(self, name, "csi", WORLD_DRIVER, VOLUME_BLOCK);
@@ -190,8 +202,9 @@ make_volumes(World *self, const char *claims)
     return n == 0 ? NULL : pod_volumes_new(volumes, n);
 }
 
-void
-node_world_add_pod(World *self, const char *name, const char *node, const char *claims)
+/* Takes @volumes. */
+static void
+add_pod(World *self, const char *name, const char *node, PodVolumes *volumes)
 {
     Pod *pod = POD(object_new(world_key(self, KIND_POD, name)));
 
@@ -201,9 +214,60 @@ node_world_add_pod(World *self, const char *name, const char *node, const char *
     pod->spec->containers = g_new0(PodContainer, 1);
     pod->spec->containers[0].name = world_intern(self, "c");
     pod->spec->containers[0].image = world_intern(self, "pause:1");
-    pod->volumes = make_volumes(self, claims);
+    pod->volumes = volumes;
     pod->node_name = world_intern(self, node);
     world_create(self, &pod->meta);
+}
+
+void
+node_world_add_pod(World *self, const char *name, const char *node, const char *claims)
+{
+    add_pod(self, name, node, make_volumes(self, claims));
+}
+
+void
+node_world_add_reading_pod(World *self, const char *name, const char *node, const char *claim)
+{
+    PodVolume volume = {.name = world_intern(self, claim),
+                        .claim_name = world_intern(self, claim),
+                        .mounted = TRUE,
+                        .read_only = TRUE};
+
+    add_pod(self, name, node, pod_volumes_new(&volume, 1));
+}
+
+static gboolean
+set_owner(Object *object, const void *arg)
+{
+    object_set_owner(object, arg, TRUE, FALSE);
+    return TRUE;
+}
+
+void
+node_world_add_ephemeral_pod(World *self, const char *name, const char *node, const char *volume)
+{
+    const char *claim = strings_internf(self->strings, "%s-%s", name, volume);
+    PodVolume spec = {.name = world_intern(self, volume),
+                      .claim_name = claim,
+                      .mounted = TRUE,
+                      .ephemeral = TRUE};
+
+    add_pod(self, name, node, pod_volumes_new(&spec, 1));
+    world_edit(self, KIND_CLAIM, claim, set_owner, world_get(self, KIND_POD, name));
+}
+
+static gboolean
+set_failed(Object *object, const void *arg)
+{
+    (void)arg;
+    POD(object)->phase = POD_FAILED;
+    return TRUE;
+}
+
+void
+node_world_set_failed(World *self, const char *name)
+{
+    world_edit_status(self, KIND_POD, name, set_failed, NULL);
 }
 
 static gboolean

@@ -23,6 +23,8 @@ void node_world_set_access_modes(World *self, const char *name, uint32_t modes);
 /* A CSI volume of another driver than the world's. */
 void node_world_add_foreign_volume(World *self, const char *name, const char *driver);
 void node_world_add_block_volume(World *self, const char *name);
+/* As node_world_add_volume(), block or not. */
+void node_world_add_other_volume(World *self, const char *name, const char *plugin, gboolean block);
 /* The CSIDriver object. */
 void node_world_add_driver(World *self, gboolean attach_required, gboolean republish);
 /* The controller's side of attaching: a VolumeAttachment that is attached, and the Node's volumesAttached. */
@@ -30,7 +32,13 @@ void node_world_attach(World *self, const char *volume, const char *node);
 
 /* A pod that is bound to node @node, with the volumes of these claims: "one two"; NULL: none. */
 void node_world_add_pod(World *self, const char *name, const char *node, const char *claims);
+/* As above, with one volume that is mounted read-only, or made for the pod: then the claim "POD-VOLUME" must be there. */
+void node_world_add_reading_pod(World *self, const char *name, const char *node, const char *claim);
+void
+node_world_add_ephemeral_pod(World *self, const char *name, const char *node, const char *volume);
 void node_world_set_running(World *self, const char *name);
+/* The pod fails by itself, as far as the API is told. */
+void node_world_set_failed(World *self, const char *name);
 /* Deletes it with its grace, as a user does. @force: with none. */
 void node_world_delete_pod(World *self, const char *name, gboolean force);
 

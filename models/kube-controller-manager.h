@@ -13,6 +13,8 @@ typedef struct {
     gboolean disable_attach_detach_reconcile_sync;
     gboolean disable_force_detach_on_timeout;
     int32_t concurrent_statefulset_syncs;
+    int32_t concurrent_deployment_syncs;
+    int32_t concurrent_replicaset_syncs;
     int32_t concurrent_gc_syncs;
     int32_t concurrent_ephemeralvolume_syncs;
     int32_t concurrent_resource_quota_syncs;

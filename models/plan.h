@@ -198,7 +198,11 @@ typedef struct {
     RateLimit limit; /* of retries */
     gboolean
         retry; /* a failed plan queues its key again with the rate limit; else it is dropped (PVC-10) */
+    unsigned retries_max; /* so many retries in a row, then the key is dropped until it is added again; 0: no end */
     PlanDecide sync;
+    /* plan_operation() of each sync: so many bytes, zeroed; 0: none. @clear_operation drops what they refer to; may be NULL */
+    size_t operation_size;
+    void (*clear_operation)(void *operation);
     /* A plan of this queue is over, before its key is queued again or forgotten. May be NULL. */
     void (*done)(void *self, ObjectKey *key, PlanEnd end, const char *message);
 } WorkersOptions;

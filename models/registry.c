@@ -12,6 +12,8 @@
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 #include "models/resource-quota-controller/resource-quota-controller.h"
 #include "models/scheduler/scheduler.h"
+#include "models/workloads/deployment.h"
+#include "models/workloads/replica-set.h"
 #include "models/workloads/stateful-set.h"
 
 /* The order is part of every result: it decides among ticks of one instant. Append. */
@@ -33,5 +35,7 @@ const ModelClass *const model_classes[] = {
     &node_lifecycle_class,
     &taint_eviction_class,
     &pod_gc_class,
+    &replica_set_controller_class,
+    &deployment_controller_class,
     NULL,
 };

@@ -11,11 +11,35 @@ struct Workers {
     SimEventId dispatch; /* pending: keys are handed out at the end of what happens now */
 };
 
+/* What a sync has in mind; plan_operation() points at the bytes. */
+typedef struct {
+    void (*clear)(void *operation);
+    max_align_t bytes[];
+} SyncOperation;
+
+static void
+sync_operation_free(void *bytes)
+{
+    SyncOperation *operation =
+        (SyncOperation *)(void *)((char *)bytes - offsetof(SyncOperation, bytes));
+
+    if (operation->clear != NULL)
+        operation->clear(bytes);
+    g_free(operation);
+}
+
 static void
 worker_run(Workers *self, ObjectKey *key)
 {
     PlanStart start = {.component = self->component, .decide = self->options.sync, .key = key};
 
+    if (self->options.operation_size > 0) {
+        SyncOperation *operation =
+            g_malloc0(sizeof(SyncOperation) + self->options.operation_size);
+        operation->clear = self->options.clear_operation;
+        start.operation = operation->bytes;
+        start.free_operation = sync_operation_free;
+    }
     self->n_busy++;
     plan_execute(plan_new(&start, self));
 }
@@ -112,7 +136,10 @@ requeue(Workers *self, const Plan *plan, PlanEnd end)
     ObjectKey *key = plan->start.key;
 
     if (end == PLAN_FAILED) {
-        if (self->options.retry)
+        if (self->options.retries_max > 0 &&
+            work_queue_failures(self->queue, key) >= self->options.retries_max)
+            work_queue_forget(self->queue, key);
+        else if (self->options.retry)
             work_queue_add_rate_limited(self->queue, key);
         return;
     }

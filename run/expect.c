@@ -27,6 +27,8 @@ phase_of(const Object *object)
     case KIND_RESOURCE_QUOTA:
     case KIND_LIMIT_RANGE:
     case KIND_LEASE:
+    case KIND_DEPLOYMENT:
+    case KIND_REPLICA_SET:
     case N_KINDS:
         break;
     }

@@ -35,9 +35,8 @@ intern(const Fault *self, const char *text)
 
 /* ---- Whom it happens to: known only when it does ---- */
 
-/* The node of the first pod that matches. Returns: NULL: none is on a node */
-static const char *
-node_of_pod(const Run *run, const char *name)
+const char *
+run_node_of_pod(const Run *run, const char *name)
 {
     const ApiServer *api = cluster_api(run->cluster);
     g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(name);
@@ -93,7 +92,7 @@ find_victims(Fault *self)
         return;
     }
     if (action->pod_of_instance != NULL) {
-        name = node_of_pod(self->run, action->pod_of_instance);
+        name = run_node_of_pod(self->run, action->pod_of_instance);
         if (name == NULL) /* nobody is there for it to happen to */
             return;
     } else if (action->process != NULL) {

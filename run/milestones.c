@@ -350,6 +350,8 @@ see_write(void *data, const Object *before, const Object *after)
     case KIND_RESOURCE_QUOTA:
     case KIND_LIMIT_RANGE:
     case KIND_LEASE:
+    case KIND_DEPLOYMENT:
+    case KIND_REPLICA_SET:
     case N_KINDS:
         break;
     }

@@ -38,6 +38,9 @@ void world_join_node(Run *self, Object *node);
 /* faults.c. Something breaks; @over is called when it is repaired, or at once if it never is. */
 void fault_begin(Run *self, const ScenarioAction *action, void (*over)(void *data), void *data);
 
+/* faults.c. The node of the first pod whose name matches. Returns: (interned): NULL: none is on a node */
+const char *run_node_of_pod(const Run *self, const char *name);
+
 void workload_schedule(Run *self);
 /* Something planned is still to come: the world is not idle before. */
 gboolean workload_is_pending(const Run *self);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "models/api/pod.h"
+#include "models/api/workload.h"
 #include "scenario-private.h"
 
 /* Whether what one object names is there: at the start, made by the workload, or by a StatefulSet. */
@@ -147,13 +147,36 @@ is_made_claim(const Checker *self, const char *namespace, const char *name)
     return FALSE;
 }
 
+/* Whether it makes objects of this kind, whose names are not known before. */
 static gboolean
-is_made_pod(const Checker *self, const char *namespace, const char *name)
+makes(const Object *maker, ObjectKind kind)
 {
+    if (kind == KIND_REPLICA_SET)
+        return object_kind(maker) == KIND_DEPLOYMENT;
+    return (kind == KIND_POD || kind == KIND_CLAIM) && workload_template(maker) != NULL;
+}
+
+/* "<set>-<n>" of a StatefulSet, "<owner>-..." of all others. */
+static gboolean
+is_made_object(const Checker *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    const GArray *manifests = self->loader->manifests;
     unsigned number;
     g_autofree char *base = without_number(name, &number);
 
-    return base != NULL && known_object(self, KIND_STATEFUL_SET, namespace, base) != NULL;
+    if (kind == KIND_POD && base != NULL &&
+        known_object(self, KIND_STATEFUL_SET, namespace, base) != NULL)
+        return TRUE;
+    for (unsigned i = 0; i < manifests->len; i++) {
+        const Object *object = g_array_index(manifests, ManifestInfo, i).object;
+        if (object == NULL || object_kind(object) == KIND_STATEFUL_SET || !makes(object, kind) ||
+            !g_str_equal(object->key->namespace, namespace))
+            continue;
+        size_t length = strlen(object_name(object));
+        if (strncmp(name, object_name(object), length) == 0 && name[length] == '-')
+            return TRUE;
+    }
+    return FALSE;
 }
 
 /* @from: the manifest that names it; NULL: the scenario */
@@ -171,7 +194,7 @@ object_exists(const Checker *self,
         return TRUE;
     return is_numbered_copy(self, kind, namespace, name) ||
            (kind == KIND_CLAIM && is_made_claim(self, namespace, name)) ||
-           (kind == KIND_POD && is_made_pod(self, namespace, name)) ||
+           (namespace != NULL && is_made_object(self, kind, namespace, name)) ||
            (kind == KIND_NODE && g_hash_table_contains(self->node_names, name)) ||
            (kind == KIND_CSI_DRIVER && g_hash_table_contains(self->driver_names, name));
 }
@@ -422,6 +445,15 @@ check_stateful_set(Checker *self, const ManifestInfo *info)
 }
 
 static void
+check_template(Checker *self, const ManifestInfo *info)
+{
+    const PodTemplate *template = workload_template(info->object);
+
+    if (template != NULL)
+        check_pod_volumes(self, info, template->volumes, "spec.template.spec");
+}
+
+static void
 check_claim(Checker *self, const ManifestInfo *info)
 {
     const Claim *claim = CLAIM_CONST(info->object);
@@ -485,6 +517,8 @@ static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = 
     [KIND_ATTACHMENT] = check_attachment,
     [KIND_STORAGE_CLASS] = check_storage_class,
     [KIND_CSI_NODE] = check_csi_node,
+    [KIND_DEPLOYMENT] = check_template,
+    [KIND_REPLICA_SET] = check_template,
 };
 
 static void
@@ -512,8 +546,7 @@ pattern_finds(const Checker *self, const ScenarioAction *action)
         const Object *object = g_array_index(manifests, ManifestInfo, i).object;
         if (object == NULL)
             continue;
-        if (object_kind(object) == KIND_STATEFUL_SET &&
-            (action->kind == KIND_POD || action->kind == KIND_CLAIM))
+        if (makes(object, action->kind))
             return TRUE; /* its pods and claims may match */
         if (object_kind(object) == action->kind &&
             (g_pattern_match_simple(action->name, object_name(object)) ||

@@ -958,16 +958,17 @@ static const FormatType delete_type = FORMAT_STRUCT("delete", delete_fields, Tar
 
 static const FormatField patch_fields[] = {
     TARGET_FIELDS("As in manifests"),
-    {"name", &format_string, AT(TargetFields, name), FORMAT_REQUIRED, NULL, "Of the object"},
+    {"name", &format_string, AT(TargetFields, name), 0, NULL, "Of the object; of a Node this or nodeOfPod"},
+    {"nodeOfPod", &format_string, AT(TargetFields, node_of_pod), 0, NULL, "Of kind Node: the node that the pod of this name (* and ? match) is on by then"},
     {"patch", &format_object, AT(TargetFields, patch), FORMAT_REQUIRED, NULL, "A merge patch"},
     END,
 };
 static const FormatType patch_type = FORMAT_STRUCT("patch", patch_fields, TargetFields, .init = target_init);
 
 static const FormatField scale_fields[] = {
-    {"kind", &format_string, AT(TargetFields, kind), 0, "StatefulSet", "Only StatefulSet so far"},
+    {"kind", &format_string, AT(TargetFields, kind), 0, "StatefulSet", "Or Deployment, ReplicaSet"},
     {"namespace", &format_string, AT(TargetFields, namespace), 0, "default", "Of the object"},
-    {"name", &format_string, AT(TargetFields, name), FORMAT_REQUIRED, NULL, "Of the StatefulSet"},
+    {"name", &format_string, AT(TargetFields, name), FORMAT_REQUIRED, NULL, "Of the object"},
     {"replicas", &format_natural, AT(TargetFields, replicas), FORMAT_REQUIRED, NULL, "How many from now on"},
     END,
 };
@@ -978,7 +979,7 @@ static const FormatField workload_fields[] = {
     {"create", &create_type, AT(ActionFields, create), 0, NULL, "Objects appear"},
     {"delete", &delete_type, AT(ActionFields, delete), 0, NULL, "Objects are deleted, as kubectl delete does"},
     {"patch", &patch_type, AT(ActionFields, patch), 0, NULL, "An object is changed"},
-    {"scale", &scale_type, AT(ActionFields, scale), 0, NULL, "A StatefulSet grows or shrinks"},
+    {"scale", &scale_type, AT(ActionFields, scale), 0, NULL, "A StatefulSet, Deployment or ReplicaSet grows or shrinks"},
     {"setDriver", &scenario_set_driver_format, AT(ActionFields, set_driver), 0, NULL, "A driver behaves otherwise from now on"},
     END,
 };

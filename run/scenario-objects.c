@@ -53,9 +53,7 @@ static const char *const ignored_kinds[] = {
 static const char *const later_kinds[] = {
     "CronJob",
     "DaemonSet",
-    "Deployment",
     "Job",
-    "ReplicaSet",
     "ReplicationController",
     "VolumeAttributesClass",
     "VolumeSnapshot",
@@ -410,6 +408,24 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
 }
 
 static void
+build_patch(Loader *self, ScenarioAction *action)
+{
+    const TargetFields *target = &self->acting->patch;
+
+    action->type = ACTION_PATCH;
+    if (!build_target(self, target, "patch", action))
+        return;
+    FormatPlace place = format_enter_member(&self->reader, self->acting->source, "patch");
+    if (target->node_of_pod != NULL && action->kind != KIND_NODE)
+        format_fault(&self->reader, "kind: Node", "nodeOfPod is of Nodes only");
+    if ((target->name == NULL) == (target->node_of_pod == NULL))
+        format_fault(&self->reader, "name: of the object",
+                     "say by name, or of a Node by nodeOfPod, what is patched");
+    format_leave(&self->reader, place);
+    action->node_of_pod = (char *)target->node_of_pod;
+}
+
+static void
 build_scale(Loader *self, ScenarioAction *action)
 {
     TargetFields target = self->acting->scale;
@@ -417,8 +433,10 @@ build_scale(Loader *self, ScenarioAction *action)
     if (target.kind == NULL)
         target.kind = "StatefulSet";
     action->type = ACTION_SCALE;
-    if (build_target(self, &target, "scale", action) && action->kind != KIND_STATEFUL_SET)
-        format_fault(&self->reader, NULL, "only a StatefulSet can be scaled so far");
+    if (build_target(self, &target, "scale", action) && action->kind != KIND_STATEFUL_SET &&
+        action->kind != KIND_DEPLOYMENT && action->kind != KIND_REPLICA_SET)
+        format_fault(&self->reader, "a StatefulSet, a Deployment and a ReplicaSet can",
+                     "a %s cannot be scaled", target.kind);
 }
 
 static void
@@ -445,8 +463,7 @@ build_workload_action(Loader *self, int number, ScenarioAction *action)
         action->type = ACTION_DELETE;
         build_target(self, &fields->delete, "delete", action);
     } else if (json_object_get(fields->source, "patch") != NULL) {
-        action->type = ACTION_PATCH;
-        build_target(self, &fields->patch, "patch", action);
+        build_patch(self, action);
     } else if (json_object_get(fields->source, "scale") != NULL) {
         build_scale(self, action);
     } else if (fields->set_driver != NULL) {

@@ -68,6 +68,7 @@ typedef struct {
 typedef struct {
     const char *kind, *namespace, *name;
     int64_t grace_s; /* -1: not given */
+    const char *node_of_pod;
     const json_t *patch;
     unsigned replicas;
 } TargetFields;

@@ -57,7 +57,7 @@ typedef enum {
     ACTION_CREATE,
     ACTION_DELETE,
     ACTION_PATCH,      /* a merge patch of an object */
-    ACTION_SCALE,      /* a StatefulSet's replicas */
+    ACTION_SCALE,      /* the replicas of a StatefulSet, Deployment or ReplicaSet */
     ACTION_SET_DRIVER, /* new latencies, errors, limits of a driver */
     ACTION_FAULT,      /* something breaks, and is repaired after a while or never */
 } ActionType;
@@ -109,6 +109,7 @@ typedef struct {
     char *namespace,
         *name; /* name may be a glob pattern ("web-*") for DELETE, and of the claims whose volumes are lost */
     int32_t grace_s;             /* -1: the object's */
+    char *node_of_pod;           /* PATCH of a Node: that of this pod (may be a glob pattern); NULL: @name */
     json_t *patch;
     int32_t replicas;
     /* SET_DRIVER, FAULT */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/workload.h"
 #include "run-private.h"
 #include "sim/random.h"
 
@@ -202,8 +203,14 @@ find_targets(const Performer *self)
 {
     const ScenarioAction *action = self->action;
     const ApiServer *api = cluster_api(self->run->cluster);
-    g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(action->name);
+    const char *name = action->node_of_pod == NULL
+                           ? action->name
+                           : run_node_of_pod(self->run, action->node_of_pod);
     GPtrArray *targets = g_ptr_array_new();
+
+    if (name == NULL) /* nobody's node */
+        return targets;
+    g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(name);
 
     for (uint32_t slot = 0; slot < objects_n_keys(self->run->objects, action->kind); slot++) {
         ObjectKey *key = objects_key_at(self->run->objects, action->kind, slot);
@@ -218,7 +225,14 @@ find_targets(const Performer *self)
 static gboolean
 set_replicas(Object *object, const void *arg)
 {
-    STATEFUL_SET(object)->replicas = *(const int32_t *)arg;
+    int32_t replicas = *(const int32_t *)arg;
+
+    if (object_kind(object) == KIND_DEPLOYMENT)
+        DEPLOYMENT(object)->replicas = replicas;
+    else if (object_kind(object) == KIND_REPLICA_SET)
+        REPLICA_SET(object)->replicas = replicas;
+    else
+        STATEFUL_SET(object)->replicas = replicas;
     return TRUE;
 }
 

@@ -174,6 +174,20 @@ static const Field owner_fields[] = {
     FIELDS_END,
 };
 
+OwnerReferences *
+owner_references_without(const OwnerReferences *self, ObjectUid uid)
+{
+    unsigned n = 0;
+
+    if (self == NULL)
+        return NULL;
+    g_autofree OwnerReference *items = g_new(OwnerReference, self->n_items);
+    for (unsigned i = 0; i < self->n_items; i++)
+        if (!object_uid_equal(self->items[i].uid, uid))
+            items[n++] = self->items[i];
+    return n == self->n_items ? owner_references_ref(self) : owner_references_new(items, n);
+}
+
 gboolean
 owner_references_equal(const OwnerReferences *a, const OwnerReferences *b)
 {

@@ -6,11 +6,11 @@
 #include "fields.h"
 #include "lease.h"
 #include "manifest.h"
-#include "pod.h"
 #include "quota.h"
 #include "secret.h"
 #include "sim/random.h"
 #include "snapshot.h"
+#include "workload.h"
 
 static const KindClass *const kinds[N_KINDS] = {
     [KIND_POD] = &pod_kind,
@@ -30,6 +30,8 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_RESOURCE_QUOTA] = &resource_quota_kind,
     [KIND_LIMIT_RANGE] = &limit_range_kind,
     [KIND_LEASE] = &lease_kind,
+    [KIND_DEPLOYMENT] = &deployment_kind,
+    [KIND_REPLICA_SET] = &replica_set_kind,
 };
 
 /* Keys live in blocks, so that they never move. */
@@ -550,6 +552,26 @@ object_set_owner(Object *self,
 
     self->owners = owner_references_with(old, &reference);
     owner_references_unref(old);
+}
+
+gboolean
+object_remove_owner(Object *self, const Object *owner)
+{
+    OwnerReferences *old = self->owners;
+
+    self->owners = owner_references_without(old, owner->uid);
+    gboolean changed = self->owners != old;
+    owner_references_unref(old);
+    return changed;
+}
+
+gboolean
+object_is_owned_by(const Object *self, const Object *owner)
+{
+    for (unsigned i = 0; self->owners != NULL && i < self->owners->n_items; i++)
+        if (object_uid_equal(self->owners->items[i].uid, owner->uid))
+            return TRUE;
+    return FALSE;
 }
 
 const char *

@@ -28,6 +28,8 @@ typedef enum {
     KIND_RESOURCE_QUOTA,
     KIND_LIMIT_RANGE,
     KIND_LEASE,
+    KIND_DEPLOYMENT,
+    KIND_REPLICA_SET,
     N_KINDS,
 } ObjectKind;
 
@@ -202,6 +204,8 @@ gboolean object_set_label(Object *self, const char *key, const char *value);
 gboolean object_add_finalizer(Object *self, const char *finalizer);
 gboolean object_remove_finalizer(Object *self, const char *finalizer);
 void object_set_owner(Object *self, const Object *owner, gboolean controller, gboolean block_owner_deletion);
+gboolean object_remove_owner(Object *self, const Object *owner);
+gboolean object_is_owned_by(const Object *self, const Object *owner); /* as controller or not */
 const char *object_annotation(const Object *self, const char *key); /* NULL: not there */
 const char *object_label(const Object *self, const char *key);
 gboolean object_has_finalizer(const Object *self, const char *finalizer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
-#include "pod-private.h"
 #include "sim/random.h"
+#include "workload-private.h"
+
+#include <stdlib.h>
 
 static const char *const retention_words[] = {"Retain", "Delete", NULL};
 static const char *const management_words[] = {"OrderedReady", "Parallel", NULL};
@@ -84,58 +84,17 @@ stateful_set_set_defaults(Object *object)
 }
 
 static void
-check_not_negative(ApiParser *parser, const json_t *manifest, const char *path)
-{
-    const json_t *value = json_path_get(manifest, path);
-    gsize length = api_parser_enter(parser, path);
-
-    if (json_is_integer(value) && json_integer_value(value) < 0)
-        api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
-    api_parser_leave(parser, length);
-}
-
-static void
-check_template(ApiParser *parser, const json_t *template, const StatefulSet *set)
-{
-    static const char *const only[] = {"Always", NULL};
-    const json_t *labels = json_path_get(template, "metadata.labels");
-    const json_t *policy = json_path_get(template, "spec.restartPolicy");
-    gsize length = api_parser_enter(parser, "spec.template.metadata.labels");
-
-    if (set->selector != NULL && !label_selector_matches(set->selector, set->template->labels)) {
-        json_t *text =
-            labels == NULL ? json_object() : json_incref((json_t *)labels); /* only read */
-        char *dumped = json_dumps(text, JSON_COMPACT | JSON_SORT_KEYS);
-        api_parser_fault(parser, labels == NULL ? template : labels,
-                         "write the labels of spec.selector here",
-                         "Invalid value: %s: `selector` does not match template `labels`", dumped);
-        free(dumped);
-        json_decref(text);
-    }
-    api_parser_leave(parser, length);
-
-    length = api_parser_enter(parser, "spec.template.spec");
-    pod_check_mounts(parser, json_path_get(template, "spec"), set->claim_templates);
-    if (json_is_string(policy) && strcmp(json_string_value(policy), "Always") != 0) {
-        gsize inner = api_parser_enter(parser, "restartPolicy");
-        api_parser_unsupported(parser, policy, only);
-        api_parser_leave(parser, inner);
-    }
-    api_parser_leave(parser, length);
-}
-
-static void
 stateful_set_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const StatefulSet *set = (const StatefulSet *)object;
-    const json_t *template = json_path_get(manifest, "spec.template");
+    const TemplateCheck check = {set->selector, set->template, set->claim_templates,
+                                 restart_always_only};
 
-    check_not_negative(parser, manifest, "spec.replicas");
-    check_not_negative(parser, manifest, "spec.ordinals.start");
-    check_not_negative(parser, manifest, "spec.minReadySeconds");
-    check_not_negative(parser, manifest, "spec.updateStrategy.rollingUpdate.partition");
-    if (json_is_object(template) && set->template != NULL)
-        check_template(parser, template, set);
+    workload_check_not_negative(parser, manifest, "spec.replicas");
+    workload_check_not_negative(parser, manifest, "spec.ordinals.start");
+    workload_check_not_negative(parser, manifest, "spec.minReadySeconds");
+    workload_check_not_negative(parser, manifest, "spec.updateStrategy.rollingUpdate.partition");
+    workload_check_template(parser, manifest, &check);
 }
 
 const KindClass stateful_set_kind = {

@@ -120,6 +120,8 @@ admission_create(ApiServer *self, Object *object, GString *message)
         break;
     case KIND_ATTACHMENT:
     case KIND_STATEFUL_SET:
+    case KIND_DEPLOYMENT:
+    case KIND_REPLICA_SET:
     case KIND_RESOURCE_QUOTA: /* in force once the quota controller has counted */
         reset_status(object);
         break;

@@ -6,9 +6,10 @@
 
 /* Kinds that models make with an owner. */
 static const ObjectKind dependent_kinds[] = {KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION,
-                                             KIND_CSI_NODE};
+                                             KIND_CSI_NODE, KIND_REPLICA_SET};
 /* Kinds that own them. */
-static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD, KIND_NODE};
+static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD, KIND_NODE, KIND_REPLICA_SET,
+                                         KIND_DEPLOYMENT};
 
 typedef enum {
     CHANGE_OWNER_IS_ABSENT, /* @number: the low half of its uid */

@@ -116,7 +116,9 @@ static const KindRow kind_rows[] = {
     {"StorageClass",          "v1",                     FALSE},
     {"Pod",                   "apps/v1",                FALSE},
     {"pod",                   "v1",                     FALSE},
-    {"Deployment",            "apps/v1",                FALSE},
+    {"Deployment",            "apps/v1",                TRUE },
+    {"ReplicaSet",            "apps/v1",                TRUE },
+    {"ReplicationController", "v1",                     FALSE},
     {"StorageClass",          "storage.k8s.io/v2",      FALSE},
 };
 

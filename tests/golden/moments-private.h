@@ -22,6 +22,9 @@ void moments_add(Moments *self, char *name, double at);
 void moments_add_pair(Moments *self, const char *pod, const char *claim);
 /* From now on @volume, the name of anything drawn, is called as @claim; NULL: as before. The first holds. */
 void moments_label(Moments *self, const char *volume, const char *claim);
+/* Five drawn letters end the names of a ReplicaSet's pods, behind the hash of their template, which is no simulated one: they are
+ * called by the rest and the order in which they appeared, "web#1", the set "web#". @hash: the label; NULL: no such pod */
+void moments_label_pod(Moments *self, const char *pod, const char *hash);
 const char *moments_label_of(const Moments *self, const char *volume);
 /* Takes @name. */
 void moments_count_one(Moments *self, char *name);

@@ -8,7 +8,8 @@ struct Moments {
     GHashTable *counts;     /* char * -> double * */
     GPtrArray *count_names; /* in the order of first appearance; borrowed from @counts */
     GPtrArray *pairs;       /* of GoldenPair (owned) */
-    GHashTable *labels;     /* name of a volume -> name of its claim */
+    GHashTable *labels;     /* name of a volume -> name of its claim; of a pod with a drawn name -> "web#1" */
+    GHashTable *n_labelled; /* "web#" -> how many pods go by that */
     Curves *curves;         /* (owned) */
     Orders *orders;         /* (owned) */
     GHashTable *said_in;    /* recorded: name of an Event -> index into @said */
@@ -33,6 +34,7 @@ moments_new(void)
     self->at = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->counts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->n_labelled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->curves = curves_new();
     self->orders = orders_new();
     self->said_in = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -50,6 +52,7 @@ moments_free(Moments *self)
     g_hash_table_unref(self->at);
     g_hash_table_unref(self->counts);
     g_hash_table_unref(self->labels);
+    g_hash_table_unref(self->n_labelled);
     curves_free(self->curves);
     orders_free(self->orders);
     g_hash_table_unref(self->said_in);
@@ -109,6 +112,23 @@ moments_label(Moments *self, const char *volume, const char *claim)
 {
     if (claim != NULL && !g_hash_table_contains(self->labels, volume))
         g_hash_table_insert(self->labels, g_strdup(volume), g_strdup(claim));
+}
+
+void
+moments_label_pod(Moments *self, const char *pod, const char *hash)
+{
+    const char *end = hash == NULL ? NULL : strstr(pod, hash);
+
+    if (end == NULL || g_hash_table_contains(self->labels, pod))
+        return;
+    g_autofree char *owner = g_strdup_printf("%.*s#", (int)(end - pod) - 1, pod);
+    g_autofree char *set = g_strndup(pod, (gsize)(end - pod) + strlen(hash));
+    g_autofree char *asked = g_strconcat(set, "-", NULL); /* generateName */
+    unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(self->n_labelled, owner)) + 1;
+    moments_label(self, set, owner);
+    moments_label(self, asked, owner);
+    g_hash_table_insert(self->labels, g_strdup(pod), g_strdup_printf("%s%u", owner, n));
+    g_hash_table_insert(self->n_labelled, g_steal_pointer(&owner), GUINT_TO_POINTER(n));
 }
 
 gboolean

@@ -132,22 +132,26 @@ pair_pod(Moments *self, const Seen *seen)
     {
         const char *claim = text_at(volume, "persistentVolumeClaim|claimName");
         if (claim != NULL)
-            moments_add_pair(self, seen->name, claim);
+            moments_add_pair(self, moments_label_of(self, seen->name), claim);
     }
 }
 
 static void
 see_pod(Moments *self, const Seen *seen)
 {
+    moments_label_pod(self, seen->name,
+                      text_at(seen->after, "metadata|labels|pod-template-hash"));
+    const char *label = moments_label_of(self, seen->name);
+
     if (seen->before == NULL) {
-        add_named(self, seen, "pod", seen->name, "created");
+        add_named(self, seen, "pod", label, "created");
         pair_pod(self, seen);
     }
     if (appeared(seen, "spec|nodeName"))
-        add_named(self, seen, "pod", seen->name, "scheduled");
+        add_named(self, seen, "pod", label, "scheduled");
     if (is_ready(seen->after) && !is_ready(seen->before))
-        add_named(self, seen, "pod", seen->name, "ready");
-    see_end(self, seen, "pod", seen->name);
+        add_named(self, seen, "pod", label, "ready");
+    see_end(self, seen, "pod", label);
 }
 
 static void

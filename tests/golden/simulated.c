@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/api/workload.h"
 #include "moments-private.h"
 #include "run/run.h"
 
@@ -149,10 +150,21 @@ see_answer(void *data, const CsiCallRecord *record)
 }
 
 static void
+see_write(void *data, const Object *before, const Object *after)
+{
+    const Simulated *self = data;
+
+    if (before == NULL && object_kind(after) == KIND_POD)
+        moments_label_pod(self->moments, object_name(after),
+                          object_label(after, LABEL_POD_TEMPLATE_HASH));
+}
+
+static void
 watch_run(Simulated *self, Run *run)
 {
     const CsiObserver observer = {.ended = see_answer, .data = self};
 
+    api_server_observe(cluster_api(run_cluster(run)), see_write, self);
     know_handles(self, run);
     api_server_observe_requests(cluster_api(run_cluster(run)), see_request, self);
     for (unsigned i = 0; i < cluster_n_drivers(run_cluster(run)); i++)
@@ -172,6 +184,19 @@ label_volumes(Moments *self, const Run *run)
     }
 }
 
+/* The request that makes a pod of a drawn name does not know it yet. */
+static const char *
+step_label(const Simulated *self, const Step *step, const char *name)
+{
+    const char *label = moments_label_of(self->moments, name);
+    const char *number = strchr(label, '#');
+
+    if (number == NULL || strstr(step->what, " create pods ") == NULL)
+        return label;
+    g_autofree char *base = g_strndup(label, (gsize)(number - label) + 1);
+    return g_intern_string(base);
+}
+
 /* Whose the kept requests and calls are, now that it is known. */
 static void
 name_steps(const Simulated *self)
@@ -188,8 +213,8 @@ name_steps(const Simulated *self)
         if (step->key == NULL && g_hash_table_contains(self->handles, name))
             name = g_hash_table_lookup(self->handles, name);
         if (name != NULL)
-            moments_add_step(self->moments, scope, moments_label_of(self->moments, name),
-                             step->what, step->at);
+            moments_add_step(self->moments, scope, step_label(self, step, name), step->what,
+                             step->at);
     }
 }
 
@@ -226,9 +251,9 @@ take_milestones(Moments *self, const Milestones *log)
         const Milestone *milestone = milestones_at(log, i);
         if (milestone->at < TIMELINE_LEAD || milestone->code != CSI_OK)
             continue;
-        const char *label = milestone->object->kind == KIND_VOLUME
-                                ? moments_label_of(self, milestone->object->name)
-                                : milestone->object->name;
+        const char *label = milestone->object->kind == KIND_CLAIM
+                                ? milestone->object->name
+                                : moments_label_of(self, milestone->object->name);
         moments_add(self,
                     g_strdup_printf("%s %s %s", scope_of(milestone->object->kind), label,
                                     milestone_name((MilestoneKind)milestone->kind)),

@@ -231,7 +231,11 @@ matching_json(const json_t *step, const char *kind)
     g_autofree char *pattern = g_strconcat(
         prefix == NULL ? json_string_value(json_object_get(step, "name")) : prefix, "*", NULL);
 
-    return json_pack("{s:s, s:s, s:s}", "kind", kind, "namespace", NAMESPACE, "name", pattern);
+    json_t *target =
+        json_pack("{s:s, s:s, s:s}", "kind", kind, "namespace", NAMESPACE, "name", pattern);
+    if (json_object_get(step, "gracePeriodSeconds") != NULL)
+        json_object_set(target, "gracePeriodSeconds", json_object_get(step, "gracePeriodSeconds"));
+    return target;
 }
 
 /* Returns: (owned): an entry of workload; NULL: not modelled */
@@ -262,6 +266,13 @@ step_json(const json_t *step)
         json_object_set_new(
             entry, "delete",
             matching_json(step, what[6 + 2] == 'd' ? "Pod" : "PersistentVolumeClaim"));
+        return entry;
+    }
+    if (strcmp(what, "taintNodeOfPod") == 0) {
+        g_autofree char *pattern = g_strconcat(name, "*", NULL);
+        json_object_set_new(entry, "patch",
+                            json_pack("{s:s, s:s, s:O}", "kind", "Node", "nodeOfPod", pattern,
+                                      "patch", json_object_get(step, "patch")));
         return entry;
     }
     if (strcmp(what, "setDriver") == 0) {

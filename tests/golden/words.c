@@ -7,7 +7,10 @@ struct Words {
     GRegex *names; /* one alternative, and so one group, for each of the kinds below */
 };
 
-enum { VOLUME = 1, ATTACHMENT, NODE, UID_ALONE };
+/* Letters of generated names and hashes. */
+#define DRAWN "[bcdfghjklmnpqrstvwxz2456789]"
+
+enum { VOLUME = 1, ATTACHMENT, NODE, UID_ALONE, GENERATED };
 
 Words *
 words_new(const char *const *nodes)
@@ -20,7 +23,8 @@ words_new(const char *const *nodes)
         g_autofree char *node = g_regex_escape_string(nodes[i], -1);
         g_string_append_printf(pattern, "%s%s", i == 0 ? "" : "|", node);
     }
-    g_string_append(pattern, ")\\b|(" UID ")");
+    g_string_append(pattern, ")\\b|(" UID ")|\\b([a-z0-9][-a-z0-9]*-" DRAWN "{6,10}(?:-" DRAWN
+                             "{5})?)\\b");
     self->names = g_regex_new(pattern->str, G_REGEX_OPTIMIZE, 0, &error);
     g_assert_no_error(error);
     return self;
@@ -49,6 +53,8 @@ replace_name(const GMatchInfo *match, GString *result, void *data)
         g_string_append(result, "<attachment>");
     else if (g_match_info_fetch_pos(match, NODE, &start, NULL) && start >= 0)
         g_string_append(result, "<node>");
+    else if (g_match_info_fetch_pos(match, GENERATED, &start, NULL) && start >= 0)
+        g_string_append(result, label == NULL ? name : label);
     else
         g_string_append(result, "<uid>");
     return FALSE;

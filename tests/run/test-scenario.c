@@ -343,7 +343,7 @@ imports_may_dangle(void **state)
         "\"3f0c9dfc-1d2e-4b8a-9c5e-0123456789ab\"}, \"spec\": {\"accessModes\": "
         "[\"ReadWriteOnce\"], "
         "\"storageClassName\": \"gone\", \"volumeName\": \"gone\", \"resources\": {\"requests\": "
-        "{\"storage\": \"1Gi\"}}}}, {\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", "
+        "{\"storage\": \"1Gi\"}}}}, {\"apiVersion\": \"batch/v1\", \"kind\": \"CronJob\", "
         "\"metadata\": "
         "{\"name\": \"web\", \"uid\": \"3f0c9dfc-1d2e-4b8a-9c5e-0123456789ac\"}}]}");
     g_autoptr(Scenario) scenario = load_file(files.file, NULL);

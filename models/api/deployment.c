@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workload-private.h"
+
+static const char *const strategy_words[] = {"RollingUpdate", "Recreate", NULL};
+static const FieldType strategy_type = {
+    .name = "deployment strategy",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .words = strategy_words,
+};
+
+static const Field deployment_fields[] = {
+    FIELD("spec.selector", field_label_selector, Deployment, selector, FIELD_REQUIRED),
+    FIELD("spec.template", field_pod_template, Deployment, template, FIELD_REQUIRED),
+    FIELD("spec.replicas", field_int, Deployment, replicas, FIELD_SPEC),
+    FIELD("spec.minReadySeconds", field_count, Deployment, min_ready_s, FIELD_SPEC),
+    FIELD("spec.revisionHistoryLimit", field_int, Deployment, revision_history_limit, FIELD_SPEC),
+    FIELD("spec.progressDeadlineSeconds", field_int, Deployment, progress_deadline_s, FIELD_SPEC),
+    FIELD("spec.paused", field_flag, Deployment, paused, FIELD_SPEC),
+    FIELD("spec.strategy.type", strategy_type, Deployment, recreate, FIELD_SPEC),
+    FIELD("spec.strategy.rollingUpdate.maxSurge",
+          field_int_or_percent,
+          Deployment,
+          max_surge,
+          FIELD_SPEC),
+    FIELD("spec.strategy.rollingUpdate.maxUnavailable",
+          field_int_or_percent,
+          Deployment,
+          max_unavailable,
+          FIELD_SPEC),
+    FIELD("status.observedGeneration", field_count, Deployment, observed_generation, FIELD_STATUS),
+    FIELD("status.replicas", field_count, Deployment, status_replicas, FIELD_STATUS),
+    FIELD("status.updatedReplicas", field_count, Deployment, updated_replicas, FIELD_STATUS),
+    FIELD("status.readyReplicas", field_count, Deployment, ready_replicas, FIELD_STATUS),
+    FIELD("status.availableReplicas", field_count, Deployment, available_replicas, FIELD_STATUS),
+    FIELD(
+        "status.unavailableReplicas", field_count, Deployment, unavailable_replicas, FIELD_STATUS),
+    FIELD("status.collisionCount", field_count, Deployment, collision_count, FIELD_STATUS),
+    FIELD("status.conditions[Available]",
+          field_workload_condition,
+          Deployment,
+          available,
+          FIELD_STATUS),
+    FIELD("status.conditions[Progressing]",
+          field_workload_condition,
+          Deployment,
+          progressing,
+          FIELD_STATUS),
+    FIELD("status.conditions[ReplicaFailure]",
+          field_workload_condition,
+          Deployment,
+          replica_failure,
+          FIELD_STATUS),
+    FIELDS_END,
+};
+
+static const char *const deployment_ignored[] = {IGNORED_ALWAYS, NULL};
+
+/* WL-70. */
+static void
+deployment_set_defaults(Object *object)
+{
+    Deployment *deployment = DEPLOYMENT(object);
+    const IntOrPercent quarter = {.value = 25, .is_percent = TRUE, .is_set = TRUE};
+
+    deployment->replicas = 1;
+    deployment->revision_history_limit = 10;
+    deployment->progress_deadline_s = 600;
+    deployment->max_surge = quarter;
+    deployment->max_unavailable = quarter;
+}
+
+static void
+check_strategy(ApiParser *parser, const json_t *manifest, const Deployment *deployment)
+{
+    const json_t *rolling = json_path_get(manifest, "spec.strategy.rollingUpdate");
+    gsize length = api_parser_enter(parser, "spec.strategy.rollingUpdate");
+
+    if (deployment->recreate && rolling != NULL)
+        api_parser_fault(parser, rolling, "leave it out",
+                         "Forbidden: may not be specified when strategy `type` is 'Recreate'");
+    if (!deployment->recreate && rolling != NULL && deployment->max_surge.value == 0 &&
+        deployment->max_unavailable.value == 0)
+        api_parser_fault(parser, rolling, "let one of them be at least 1",
+                         "Invalid value: maxUnavailable: may not be 0 when `maxSurge` is 0");
+    api_parser_leave(parser, length);
+}
+
+static void
+deployment_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const Deployment *deployment = DEPLOYMENT_CONST(object);
+    const TemplateCheck check = {deployment->selector, deployment->template, NULL,
+                                 restart_always_only};
+
+    workload_check_not_negative(parser, manifest, "spec.replicas");
+    workload_check_not_negative(parser, manifest, "spec.minReadySeconds");
+    workload_check_not_negative(parser, manifest, "spec.revisionHistoryLimit");
+    workload_check_not_negative(parser, manifest, "spec.progressDeadlineSeconds");
+    check_strategy(parser, manifest, deployment);
+    workload_check_template(parser, manifest, &check);
+}
+
+const KindClass deployment_kind = {
+    .kind = "Deployment",
+    .api_version = "apps/v1",
+    .resource = "deployments",
+    .size = sizeof(Deployment),
+    .fields = deployment_fields,
+    .namespaced = TRUE,
+    .has_generation = TRUE,
+    .set_defaults = deployment_set_defaults,
+    .ignored = deployment_ignored,
+    .check = deployment_check,
+};
+
+int32_t
+deployment_max_surge(const Deployment *self)
+{
+    return self->recreate ? 0 : int_or_percent_of(&self->max_surge, self->replicas, TRUE);
+}
+
+int32_t
+deployment_max_unavailable(const Deployment *self)
+{
+    if (self->recreate || self->replicas == 0)
+        return 0;
+    int32_t number = int_or_percent_of(&self->max_unavailable, self->replicas, FALSE);
+    if (number == 0 && deployment_max_surge(self) == 0)
+        number = 1;
+    return MIN(number, self->replicas);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "pod-private.h"
+#include "workload.h"
+
+/* What the kinds of workloads share. Private to models/api. */
+
+extern const FieldType field_int_or_percent;     /* IntOrPercent */
+extern const FieldType field_workload_condition; /* WorkloadCondition */
+extern const FieldType field_int_or_unset;       /* int32_t; negative: absent */
+
+/* Reports a negative number at @path. */
+void workload_check_not_negative(ApiParser *parser, const json_t *manifest, const char *path);
+
+typedef struct {
+    const LabelSelector *selector; /* NULL: not checked */
+    const PodTemplate *template;
+    const ClaimTemplates *claim_templates; /* NULL: none */
+    const char *const
+        *restart_policies; /* that this kind allows; the first is the default. Ends with NULL */
+} TemplateCheck;
+
+/* Reports what is wrong with spec.template of @manifest. */
+void workload_check_template(ApiParser *parser, const json_t *manifest, const TemplateCheck *check);
+
+extern const char *const restart_always_only[];

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workload-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/random.h"
+
+const char *const restart_always_only[] = {"Always", NULL};
+
+int32_t
+int_or_percent_of(const IntOrPercent *self, int32_t total, gboolean round_up)
+{
+    if (!self->is_percent)
+        return self->value;
+    int64_t hundredths = (int64_t)self->value * total;
+    return (int32_t)((hundredths + (round_up ? 99 : 0)) / 100);
+}
+
+static void
+int_or_percent_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    IntOrPercent *number = field;
+    guint64 percent;
+
+    if (json_is_integer(value) && json_integer_value(value) >= 0 &&
+        json_integer_value(value) <= INT32_MAX) {
+        *number = (IntOrPercent){.value = (int32_t)json_integer_value(value), .is_set = TRUE};
+        return;
+    }
+    if (json_is_string(value) && g_str_has_suffix(json_string_value(value), "%")) {
+        g_autofree char *digits =
+            g_strndup(json_string_value(value), json_string_length(value) - 1);
+        if (g_ascii_string_to_unsigned(digits, 10, 0, INT32_MAX, &percent, NULL)) {
+            *number = (IntOrPercent){.value = (int32_t)percent, .is_percent = TRUE, .is_set = TRUE};
+            return;
+        }
+    }
+    api_parser_invalid(parser, value, "write 1 or \"25%\"",
+                       "must be an integer that is not negative, or a percentage (e.g '5%')");
+}
+
+static gboolean
+int_or_percent_equal(const void *a, const void *b)
+{
+    const IntOrPercent *x = a, *y = b;
+
+    return x->is_set == y->is_set && x->value == y->value && x->is_percent == y->is_percent;
+}
+
+static json_t *
+int_or_percent_to_json(const void *field)
+{
+    const IntOrPercent *number = field;
+    char text[16];
+
+    if (!number->is_set)
+        return NULL;
+    if (!number->is_percent)
+        return json_integer(number->value);
+    g_snprintf(text, sizeof text, "%d%%", number->value);
+    return json_string(text);
+}
+
+const FieldType field_int_or_percent = {
+    .name = "integer or percentage",
+    .size = sizeof(IntOrPercent),
+    .equal = int_or_percent_equal,
+    .parse = int_or_percent_parse,
+    .to_json = int_or_percent_to_json,
+};
+
+static void
+int_or_unset_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    field_int.parse(parser, value, field);
+}
+
+static gboolean
+int_or_unset_equal(const void *a, const void *b)
+{
+    return *(const int32_t *)a == *(const int32_t *)b;
+}
+
+static json_t *
+int_or_unset_to_json(const void *field)
+{
+    int32_t number = *(const int32_t *)field;
+
+    return number < 0 ? NULL : json_integer(number);
+}
+
+const FieldType field_int_or_unset = {
+    .name = "integer",
+    .size = sizeof(int32_t),
+    .equal = int_or_unset_equal,
+    .parse = int_or_unset_parse,
+    .to_json = int_or_unset_to_json,
+};
+
+/* ---- Conditions ---- */
+
+static const char *const status_words[] = {"", "False", "True", "Unknown", NULL};
+static const FieldType status_type = {
+    .name = "condition status",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .words = status_words,
+};
+
+static const Field condition_fields[] = {
+    FIELD("status", status_type, WorkloadCondition, status, FIELD_REQUIRED),
+    FIELD("reason", field_word, WorkloadCondition, reason, FIELD_SPEC),
+    FIELD("message", field_word, WorkloadCondition, message, FIELD_SPEC),
+    FIELD("lastTransitionTime", field_time, WorkloadCondition, changed_at, FIELD_SPEC),
+    FIELD("lastUpdateTime", field_time, WorkloadCondition, updated_at, FIELD_SPEC),
+    FIELDS_END,
+};
+static const char *const condition_ignored[] = {"type", "lastProbeTime", "observedGeneration",
+                                                NULL};
+
+static void
+condition_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    WorkloadCondition *condition = field;
+
+    condition->changed_at = TIME_UNSET;
+    condition->updated_at = TIME_UNSET;
+    fields_parse(parser, value, condition_fields, condition_ignored, field);
+}
+
+gboolean
+workload_condition_equal(const WorkloadCondition *a, const WorkloadCondition *b)
+{
+    return a->status == b->status &&
+           (a->status == CONDITION_ABSENT || fields_equal(condition_fields, a, b));
+}
+
+static gboolean
+condition_equal(const void *a, const void *b)
+{
+    return workload_condition_equal(a, b);
+}
+
+static json_t *
+condition_over(const void *field, const json_t *manifest)
+{
+    return ((const WorkloadCondition *)field)->status == CONDITION_ABSENT
+               ? NULL
+               : fields_to_json(condition_fields, field, manifest);
+}
+
+static json_t *
+condition_to_json(const void *field)
+{
+    return condition_over(field, NULL);
+}
+
+const FieldType field_workload_condition = {
+    .name = "condition",
+    .size = sizeof(WorkloadCondition),
+    .equal = condition_equal,
+    .parse = condition_parse,
+    .to_json = condition_to_json,
+    .over = condition_over,
+};
+
+/* ---- Templates ---- */
+
+const PodTemplate *
+workload_template(const Object *object)
+{
+    switch ((int)object_kind(object)) {
+    case KIND_STATEFUL_SET:
+        return ((const StatefulSet *)object)->template;
+    case KIND_DEPLOYMENT:
+        return DEPLOYMENT_CONST(object)->template;
+    case KIND_REPLICA_SET:
+        return REPLICA_SET_CONST(object)->template;
+    default:
+        return NULL;
+    }
+}
+
+PodTemplate *
+pod_template_with_labels(const PodTemplate *self, StringMap *labels)
+{
+    PodTemplate *copy = pod_template_new();
+
+    pod_spec_unref(copy->spec);
+    copy->spec = pod_spec_ref(self->spec);
+    copy->labels = labels;
+    copy->annotations = string_map_ref(self->annotations);
+    copy->volumes = pod_volumes_ref(self->volumes);
+    copy->manifest = json_incref(self->manifest);
+    return copy;
+}
+
+static PodTemplate *
+without_hash(const PodTemplate *self)
+{
+    return pod_template_with_labels(self,
+                                    string_map_with(self->labels, LABEL_POD_TEMPLATE_HASH, NULL));
+}
+
+gboolean
+pod_template_same(const PodTemplate *a, const PodTemplate *b)
+{
+    PodTemplate *plain_a = without_hash(a), *plain_b = without_hash(b);
+    gboolean same = field_pod_template.equal(&plain_a, &plain_b);
+
+    pod_template_unref(plain_a);
+    pod_template_unref(plain_b);
+    return same;
+}
+
+uint32_t
+pod_template_hash(const PodTemplate *self)
+{
+    json_t *printed = field_pod_template.to_json(&self);
+    char *text = json_dumps(printed, JSON_COMPACT | JSON_SORT_KEYS);
+    uint64_t hash = sim_hash_string(text);
+
+    json_decref(printed);
+    free(text);
+    return (uint32_t)(hash >> 32 ^ hash);
+}
+
+/* ---- Checks ---- */
+
+void
+workload_check_not_negative(ApiParser *parser, const json_t *manifest, const char *path)
+{
+    const json_t *value = json_path_get(manifest, path);
+    gsize length = api_parser_enter(parser, path);
+
+    if (json_is_integer(value) && json_integer_value(value) < 0)
+        api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
+    api_parser_leave(parser, length);
+}
+
+static void
+check_labels(ApiParser *parser, const json_t *template, const TemplateCheck *check)
+{
+    const json_t *labels = json_path_get(template, "metadata.labels");
+    gsize length = api_parser_enter(parser, "spec.template.metadata.labels");
+
+    if (check->selector != NULL &&
+        !label_selector_matches(check->selector, check->template->labels)) {
+        json_t *text =
+            labels == NULL ? json_object() : json_incref((json_t *)labels); /* only read */
+        char *dumped = json_dumps(text, JSON_COMPACT | JSON_SORT_KEYS);
+        api_parser_fault(parser, labels == NULL ? template : labels,
+                         "write the labels of spec.selector here",
+                         "Invalid value: %s: `selector` does not match template `labels`", dumped);
+        free(dumped);
+        json_decref(text);
+    }
+    api_parser_leave(parser, length);
+}
+
+void
+workload_check_template(ApiParser *parser, const json_t *manifest, const TemplateCheck *check)
+{
+    const json_t *template = json_path_get(manifest, "spec.template");
+
+    if (!json_is_object(template) || check->template == NULL)
+        return;
+    const json_t *policy = json_path_get(template, "spec.restartPolicy");
+    check_labels(parser, template, check);
+    gsize length = api_parser_enter(parser, "spec.template.spec");
+    pod_check_mounts(parser, json_path_get(template, "spec"), check->claim_templates);
+    if (json_is_string(policy) &&
+        !word_is_among(json_string_value(policy), check->restart_policies)) {
+        gsize inner = api_parser_enter(parser, "restartPolicy");
+        api_parser_unsupported(parser, policy, check->restart_policies);
+        api_parser_leave(parser, inner);
+    }
+    api_parser_leave(parser, length);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "pod.h"
+
+/* What makes pods, besides StatefulSets: apps/v1 and batch/v1, and the budgets of their disruption. */
+
+/* An IntOrString field: 1 or "25%". */
+typedef struct {
+    int32_t value;
+    gboolean is_percent;
+    gboolean is_set; /* FALSE: not given */
+} IntOrPercent;
+
+/* Its number of @total; of a percentage rounded as asked. */
+int32_t int_or_percent_of(const IntOrPercent *self, int32_t total, gboolean round_up);
+
+/* A condition of a workload's status; of some kinds with the time of the last update beside that of the last change. */
+typedef struct {
+    const char *reason; /* NULL: none */
+    const char *message;
+    SimTime changed_at; /* lastTransitionTime; TIME_UNSET: none */
+    SimTime updated_at; /* lastUpdateTime, of a Deployment; TIME_UNSET: none */
+    uint32_t status;    /* ConditionStatus; CONDITION_ABSENT: there is none */
+} WorkloadCondition;
+
+gboolean workload_condition_equal(const WorkloadCondition *a, const WorkloadCondition *b);
+
+typedef struct {
+    Object meta;
+    LabelSelector *selector;
+    PodTemplate *template;
+    int32_t replicas; /* default 1 */
+    int32_t min_ready_s;
+    int32_t revision_history_limit; /* default 10 */
+    int32_t progress_deadline_s;    /* default 600 */
+    gboolean paused;
+    uint32_t recreate;                       /* strategy.type: 0 RollingUpdate, 1 Recreate */
+    IntOrPercent max_surge, max_unavailable; /* default 25 % */
+    int32_t observed_generation, status_replicas, updated_replicas, ready_replicas,
+        available_replicas, unavailable_replicas;
+    int32_t collision_count;
+    WorkloadCondition available, progressing, replica_failure;
+} Deployment;
+
+typedef struct {
+    Object meta;
+    LabelSelector *selector;
+    PodTemplate *template;
+    int32_t replicas; /* default 1 */
+    int32_t min_ready_s;
+    int32_t observed_generation, status_replicas, fully_labeled_replicas, ready_replicas,
+        available_replicas;
+    WorkloadCondition replica_failure;
+} ReplicaSet;
+
+#define DEPLOYMENT(object) ((Deployment *)(object))
+#define DEPLOYMENT_CONST(object) ((const Deployment *)(object))
+#define REPLICA_SET(object) ((ReplicaSet *)(object))
+#define REPLICA_SET_CONST(object) ((const ReplicaSet *)(object))
+
+#define LABEL_POD_TEMPLATE_HASH "pod-template-hash"
+
+/* WL-23's other half, WL-70: how far a rolling update of a Deployment may go beyond and below its replicas. Both 0 would stop
+ * it, so one may be missing then. */
+int32_t deployment_max_surge(const Deployment *self);
+int32_t deployment_max_unavailable(const Deployment *self);
+
+/* Of what pods are made by it; NULL: this kind of object makes none. */
+const PodTemplate *workload_template(const Object *object);
+
+/* Returns: (owned): the same template with other labels (taken) */
+PodTemplate *pod_template_with_labels(const PodTemplate *self, StringMap *labels);
+/* Whether two templates make the same pods, the label of the template's hash aside. */
+gboolean pod_template_same(const PodTemplate *a, const PodTemplate *b);
+/* A hash of what the API would print of it: a template that went through the API is the same. */
+uint32_t pod_template_hash(const PodTemplate *self);
+
+extern const KindClass deployment_kind, replica_set_kind;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "pod-ranks.h"
+
+#include <stdlib.h>
+
+#include "pods.h"
+
+#define ANNOTATION_DELETION_COST "controller.kubernetes.io/pod-deletion-cost"
+
+static int
+compare_numbers(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* Pending, unknown, running. */
+static int
+phase_rank(const Pod *pod)
+{
+    switch ((PodPhase)pod->phase) {
+    case POD_PENDING:
+        return 0;
+    case POD_UNKNOWN:
+        return 1;
+    case POD_RUNNING:
+        return 2;
+    case POD_SUCCEEDED:
+    case POD_FAILED:
+        break;
+    }
+    return 0;
+}
+
+/* What cannot be read counts as 0. */
+static int64_t
+deletion_cost(const Pod *pod)
+{
+    const char *text = object_annotation(&pod->meta, ANNOTATION_DELETION_COST);
+    gint64 cost;
+
+    return text != NULL && g_ascii_string_to_signed(text, 10, INT32_MIN, INT32_MAX, &cost, NULL)
+               ? cost
+               : 0;
+}
+
+static int
+compare_uids(const Pod *a, const Pod *b)
+{
+    ObjectUid x = a->meta.uid, y = b->meta.uid;
+
+    if (x.high != y.high)
+        return x.high < y.high ? -1 : 1;
+    return x.low < y.low ? -1 : x.low > y.low;
+}
+
+/* The power of two in which an age in nanoseconds lies; none for what is of this instant. */
+static int
+age_bucket(SimTime since, SimTime now)
+{
+    SimTime age = now - whole_seconds(since);
+
+    return age <= 0 ? -1 : 63 - __builtin_clzll((unsigned long long)age);
+}
+
+/* The younger first, by power of two; within one, by uid. */
+static int
+compare_ages(const Pod *a, const Pod *b, SimTime since_a, SimTime since_b, SimTime now)
+{
+    if (whole_seconds(since_a) == whole_seconds(since_b))
+        return 0;
+    int by_age = compare_numbers(age_bucket(since_a, now), age_bucket(since_b, now));
+    return by_age != 0 ? by_age : compare_uids(a, b);
+}
+
+/* WL-77, each row of it in turn. Containers here never start anew, so that restarts tell nothing. */
+static int
+compare_ranks(const void *x, const void *y, void *data)
+{
+    const RankedPod *rank_a = x, *rank_b = y;
+    const Pod *a = rank_a->pod, *b = rank_b->pod;
+    SimTime now = *(const SimTime *)data;
+    const int columns[] = {
+        compare_numbers(a->node_name != NULL, b->node_name != NULL),
+        compare_numbers(phase_rank(a), phase_rank(b)),
+        compare_numbers(pod_is_ready(a), pod_is_ready(b)),
+        compare_numbers(deletion_cost(a), deletion_cost(b)),
+        compare_numbers(rank_b->n_on_node, rank_a->n_on_node),
+        pod_is_ready(a) && pod_is_ready(b)
+            ? compare_ages(a, b, a->ready.changed_at, b->ready.changed_at, now)
+            : 0,
+        compare_ages(a, b, a->meta.created_at, b->meta.created_at, now),
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(columns); i++)
+        if (columns[i] != 0)
+            return columns[i];
+    return compare_uids(a, b); /* Kubernetes leaves such a pair as its map gave it */
+}
+
+void
+pod_ranks_sort(RankedPod *pods, unsigned n, SimTime now)
+{
+    g_qsort_with_data(pods, (int)n, sizeof *pods, compare_ranks, &now);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "pods.h"
+
+#include <string.h>
+
+#include "sim/random.h"
+
+#define GENERATED_BASE_MAX 58 /* API-60 */
+#define GENERATED_LETTERS 5
+static const char generated_alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
+
+void
+index_by_controller(InformerIndex *index, const Object *object, Objects *objects)
+{
+    const OwnerReference *owner = object_controller(object);
+
+    (void)objects;
+    if (owner != NULL && owner->key != NULL)
+        index_emit(index, owner->key);
+}
+
+void
+index_orphans(InformerIndex *index, const Object *object, Objects *objects)
+{
+    (void)objects;
+    if (object->labels != NULL && object_controller(object) == NULL)
+        index_emit(index, object->key->namespace);
+}
+
+const ObjectKey *
+controller_of_kind(const Object *object, ObjectKind kind)
+{
+    const OwnerReference *owner = object_controller(object);
+
+    return owner != NULL && owner->key != NULL && owner->key->kind == kind ? owner->key : NULL;
+}
+
+ObjectKey *
+generated_pod_key(const Component *component, const Object *owner, uint64_t n)
+{
+    SimStream stream = sim_stream(component->sim, "apiserver/generated names");
+    uint64_t drawn = sim_random_bits(stream, owner->key->hash, n);
+    char letters[GENERATED_LETTERS + 1] = "";
+
+    for (unsigned i = 0; i < GENERATED_LETTERS; i++) {
+        letters[i] = generated_alphabet[drawn % (sizeof generated_alphabet - 1)];
+        drawn /= sizeof generated_alphabet - 1;
+    }
+    return objects_key(
+        component->objects, KIND_POD, owner->key->namespace,
+        strings_internf(component->strings, "%.*s%s", GENERATED_BASE_MAX,
+                        strings_internf(component->strings, "%s-", object_name(owner)), letters));
+}
+
+unsigned
+template_pod_volumes(Objects *objects,
+                     const PodTemplate *template,
+                     const char *pod_name,
+                     PodVolume *volumes)
+{
+    const PodVolumes *given = template->volumes;
+    unsigned n = given == NULL ? 0 : given->n_items;
+
+    for (unsigned i = 0; i < n; i++) {
+        volumes[i] = given->items[i];
+        if (!volumes[i].ephemeral)
+            continue;
+        volumes[i].claim_name =
+            strings_internf(objects_strings(objects), "%s-%s", pod_name, volumes[i].name);
+        claim_template_ref(volumes[i].claim_template);
+    }
+    return n;
+}
+
+static gboolean
+has_ephemeral_volumes(const PodVolumes *volumes)
+{
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++)
+        if (volumes->items[i].ephemeral)
+            return TRUE;
+    return FALSE;
+}
+
+Object *
+template_pod_new(Objects *objects, const PodTemplate *template, ObjectKey *key, const Object *owner)
+{
+    Object *object = object_new(key);
+
+    if (has_ephemeral_volumes(template->volumes)) {
+        g_autofree PodVolume *volumes = g_new0(PodVolume, template->volumes->n_items);
+        unsigned n = template_pod_volumes(objects, template, key->name, volumes);
+        PodVolumes *named = pod_volumes_new_with_inline(
+            volumes, n, string_list_ref(template->volumes->inline_drivers));
+        pod_set_spec(POD(object), template->spec, named);
+        pod_volumes_unref(named);
+    } else {
+        pod_set_spec(POD(object), template->spec, template->volumes);
+    }
+    object->labels = string_map_ref(template->labels);
+    object->annotations = string_map_ref(template->annotations);
+    object_set_owner(object, owner, TRUE, TRUE);
+    return object;
+}
+
+gboolean
+pod_is_active(const Pod *pod)
+{
+    return !pod_is_terminal(pod) && !object_is_deleted(&pod->meta);
+}
+
+SimTime
+whole_seconds(SimTime time)
+{
+    return time / SIM_SECOND * SIM_SECOND;
+}
+
+gboolean
+pod_is_available(const Pod *pod, int32_t min_ready_s, SimTime now)
+{
+    return pod_is_ready(pod) &&
+           (min_ready_s == 0 ||
+            whole_seconds(pod->ready.changed_at) + min_ready_s * SIM_SECOND < now);
+}
+
+/* ---- Adoption ---- */
+
+static void
+unref_object(void *object)
+{
+    object_unref(object);
+}
+
+static void
+look_at_owned(Claimed *self, const ClaimOptions *options)
+{
+    unsigned n;
+    const Object *const *objects =
+        informer_index_get(options->by_controller, options->owner->key, &n);
+
+    for (unsigned i = 0; i < n; i++) {
+        const Object *object = objects[i];
+        if (!object_is_controlled_by(object, options->owner) ||
+            (options->filter != NULL && !options->filter(object)))
+            continue;
+        gboolean matches = label_selector_matches(options->selector, object->labels);
+        if (matches || !object_is_deleted(options->owner))
+            g_ptr_array_add(matches ? self->owned : self->release, object_ref(object));
+    }
+}
+
+static void
+look_at_orphans(Claimed *self, const ClaimOptions *options)
+{
+    unsigned n;
+    const Object *const *objects =
+        informer_index_get(options->orphans, options->owner->key->namespace, &n);
+
+    for (unsigned i = 0; i < n && !object_is_deleted(options->owner); i++) {
+        const Object *object = objects[i];
+        if (object_is_deleted(object) || (options->filter != NULL && !options->filter(object)) ||
+            !label_selector_matches(options->selector, object->labels))
+            continue;
+        g_ptr_array_add(self->owned, object_ref(object));
+        g_ptr_array_add(self->adopt, (Object *)object);
+    }
+}
+
+void
+claimed_look(Claimed *self, const ClaimOptions *options)
+{
+    claimed_clear(self);
+    self->owned = g_ptr_array_new_with_free_func(unref_object);
+    self->release = g_ptr_array_new_with_free_func(unref_object);
+    self->adopt = g_ptr_array_new();
+    look_at_owned(self, options);
+    if (options->orphans != NULL)
+        look_at_orphans(self, options);
+}
+
+void
+claimed_clear(Claimed *self)
+{
+    g_clear_pointer(&self->owned, g_ptr_array_unref);
+    g_clear_pointer(&self->adopt, g_ptr_array_unref);
+    g_clear_pointer(&self->release, g_ptr_array_unref);
+}
+
+static gboolean
+edit_adopt(Object *object, const void *owner)
+{
+    object_set_owner(object, owner, TRUE, TRUE);
+    return TRUE;
+}
+
+static gboolean
+edit_release(Object *object, const void *owner)
+{
+    return object_remove_owner(object, owner);
+}
+
+void
+claimed_plan(const Claimed *self, Plan *plan, const Object *owner)
+{
+    for (unsigned i = 0; i < self->release->len; i++) {
+        const Object *object = self->release->pdata[i];
+        plan_patch(plan, object->key, edit_release, owner, PLAN_GONE_IS_FINE);
+    }
+    if (self->adopt->len > 0)
+        plan_get(plan, owner->key, PLAN_STOP);
+    for (unsigned i = 0; i < self->adopt->len; i++) {
+        const Object *object = self->adopt->pdata[i];
+        plan_patch(plan, object->key, edit_adopt, owner, PLAN_GONE_IS_FINE);
+    }
+}

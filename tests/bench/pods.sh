@@ -17,7 +17,7 @@ run()
     name=$1
     scenario=$2
     shift 2
-    /usr/bin/time -f '%e %M' -o "$scratch/$name.time" "$program" run "$scenarios/$scenario" --format json "$@" >"$scratch/$name.json"
+    /usr/bin/time -f '%e %M' -o "$scratch/$name.time" "$program" run "$scenarios/$scenario" --no-attribution --format json "$@" >"$scratch/$name.json"
 }
 
 # member NAME KEY: a number of the summary
@@ -32,7 +32,7 @@ instructions()
     name=$1
     scenario=$2
     shift 2
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" run "$scenarios/$scenario" --format json "$@" 2>&1 >"$scratch/$name.json" |
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" run "$scenarios/$scenario" --no-attribution --format json "$@" 2>&1 >"$scratch/$name.json" |
         sed -n 's/^==[0-9]*== Collected : //p'
 }
 

@@ -30,6 +30,11 @@ typedef struct {
     void (*free)(CsiDriver *driver);  /* the rest of the driver; calls are cleared already */
     /* csi_driver_foresee_node_info(); may be NULL */
     gboolean (*foresee_node_info)(CsiDriver *driver, const char *node_name, CsiResponse *response);
+    /* csi_driver_add_node() */
+    void (*add_node)(CsiDriver *driver,
+                     const char *name,
+                     const char *node_id,
+                     const StringMap *segments);
 } CsiDriverClass;
 
 struct CsiCall {

@@ -431,6 +431,15 @@ csi_driver_foresee_node_info(CsiDriver *self, const char *node_name, CsiResponse
            self->class->foresee_node_info(self, node_name, response);
 }
 
+void
+csi_driver_add_node(CsiDriver *self,
+                    const char *name,
+                    const char *node_id,
+                    const StringMap *segments)
+{
+    self->class->add_node(self, name, node_id, segments);
+}
+
 const char *
 csi_driver_name(const CsiDriver *self)
 {

@@ -273,6 +273,11 @@ void csi_driver_abandon(CsiDriver *driver, CsiCallId id);
  * @response: (out): borrowed from the driver. Returns: FALSE: the back end does not know beforehand */
 gboolean
 csi_driver_foresee_node_info(CsiDriver *driver, const char *node_name, CsiResponse *response);
+/* The node plugin runs on node @name, which the driver calls @node_id; or moved, or has new segments. Strings interned. */
+void csi_driver_add_node(CsiDriver *driver,
+                         const char *name,
+                         const char *node_id,
+                         const StringMap *segments);
 const char *csi_driver_name(const CsiDriver *driver);
 /* calls in the back end, with or without a caller */
 unsigned csi_driver_in_flight(const CsiDriver *driver);

@@ -694,6 +694,12 @@ modelled_foresee_node_info(CsiDriver *base, const char *node_name, CsiResponse *
     return TRUE;
 }
 
+static void
+modelled_add_node(CsiDriver *base, const char *name, const char *node_id, const StringMap *segments)
+{
+    csi_modelled_driver_add_node((CsiModelledDriver *)base, name, node_id, segments);
+}
+
 static const CsiDriverClass modelled_class = {
     .name = "modelled",
     .call_size = sizeof(ModelledCall),
@@ -703,6 +709,7 @@ static const CsiDriverClass modelled_class = {
     .close = modelled_close,
     .free = modelled_free,
     .foresee_node_info = modelled_foresee_node_info,
+    .add_node = modelled_add_node,
 };
 
 CsiDriver *

@@ -568,8 +568,16 @@ grow_after_publish(Sanity *self)
     CsiRequest request = sanity_request(self, CSI_NODE_EXPAND_VOLUME,
                                         GIVES_TARGET | GIVES_CAPABILITY | GIVES_SIZE | staging);
 
-    request.volume_id = sanity_create_and_publish(self);
-    if ((self->controller & CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY) != 0)
+    /* CSI-71: some grow only what is not published. */
+    gboolean is_offline = (self->plugin & CSI_PLUGIN_EXPANSION_OFFLINE) != 0 &&
+                          (self->plugin & CSI_PLUGIN_EXPANSION_ONLINE) == 0;
+    gboolean expands = (self->controller & CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY) != 0;
+
+    request.volume_id = sanity_create(self);
+    if (expands && is_offline)
+        expand(self, request.volume_id);
+    sanity_attach_and_publish(self, request.volume_id);
+    if (expands && !is_offline)
         expand(self, request.volume_id);
     request.required_bytes += self->back_end->expand_bytes;
     sanity_call(self, &request, CSI_OK);

@@ -81,5 +81,6 @@ void sanity_unstage(Sanity *self, const char *volume);
 void sanity_unpublish(Sanity *self, const char *volume);
 /* Attached, staged and published, each if the back end has it. */
 const char *sanity_create_and_publish(Sanity *self);
+void sanity_attach_and_publish(Sanity *self, const char *volume);
 gboolean sanity_attaches(const Sanity *self);
 gboolean sanity_stages(const Sanity *self);

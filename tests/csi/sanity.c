@@ -289,16 +289,22 @@ sanity_unpublish(Sanity *self, const char *volume)
     step(self, CSI_NODE_UNPUBLISH_VOLUME, GIVES_TARGET, volume);
 }
 
-const char *
-sanity_create_and_publish(Sanity *self)
+void
+sanity_attach_and_publish(Sanity *self, const char *volume)
 {
-    const char *volume = sanity_create(self);
-
     if (sanity_attaches(self))
         sanity_attach(self, volume);
     if (sanity_stages(self))
         sanity_stage(self, volume);
     sanity_publish(self, volume);
+}
+
+const char *
+sanity_create_and_publish(Sanity *self)
+{
+    const char *volume = sanity_create(self);
+
+    sanity_attach_and_publish(self, volume);
     return volume;
 }
 

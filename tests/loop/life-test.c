@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Data through the whole life of a volume on real devices: what was written is read back after each step that must keep it. */
+#include "machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MIB (INT64_C(1) << 20)
+#define BLOCKS 512
+
+static char *
+file_in(Caller *caller, const char *id)
+{
+    g_autofree char *target = caller_target(caller, id);
+
+    return g_build_filename(target, "data", NULL);
+}
+
+/* Detached and attached to another node: another device, another path, the same data; formatted only once. */
+static void
+moves_to_another_node(void **state)
+{
+    Machine machine;
+    Caller caller;
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    caller_open(&caller, &(LoopOptions){.state_dir = folder});
+    const char *id = caller_create(&caller, "v", 16 * MIB, CSI_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        caller.node = i % 2 == 0 ? "n1" : "n2";
+        caller_up(&caller, id);
+        g_autofree char *file = file_in(&caller, id);
+        if (i > 0)
+            data_check(file, i, BLOCKS);
+        data_write(file, i + 1, BLOCKS);
+        caller_down(&caller, id);
+    }
+    caller_do(&caller, CSI_DELETE_VOLUME, id, CSI_OK);
+    caller_end(&caller);
+    machine_leave(&machine);
+}
+
+/* Both copies have what was written before the cut, and nothing of what came later; the source goes on. A larger copy has its
+ * file system grown. */
+static void
+snapshots_and_clones(void **state)
+{
+    Machine machine;
+    Caller caller;
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    caller_open(&caller, &(LoopOptions){.state_dir = folder});
+    const char *id = caller_create(&caller, "v", 16 * MIB, CSI_OK);
+    caller_up(&caller, id);
+    g_autofree char *file = file_in(&caller, id);
+    data_write(file, 1, BLOCKS);
+    const char *snapshot = caller_snapshot(&caller, "s", id, CSI_OK);
+    const char *clone = caller_restore(&caller, "c", CSI_SOURCE_VOLUME, id, 16 * MIB);
+    data_write(file, 2, BLOCKS);
+    const char *restored = caller_restore(&caller, "r", CSI_SOURCE_SNAPSHOT, snapshot, 64 * MIB);
+    caller_do(&caller, CSI_DELETE_SNAPSHOT, snapshot, CSI_OK);
+    const char *copies[] = {clone, restored};
+    for (unsigned i = 0; i < G_N_ELEMENTS(copies); i++) {
+        caller_up(&caller, copies[i]);
+        g_autofree char *copy = file_in(&caller, copies[i]);
+        data_check(copy, 1, BLOCKS);
+        data_write(copy, 3 + i, BLOCKS);
+    }
+    caller_do(&caller, CSI_NODE_GET_VOLUME_STATS, restored, CSI_OK);
+    assert_true(caller.answer.response.total_bytes > 48 * MIB);
+    data_check(file, 2, BLOCKS);
+    caller_down(&caller, clone);
+    caller_down(&caller, restored);
+    caller_down(&caller, id);
+    caller_end(&caller);
+    machine_leave(&machine);
+}
+
+typedef struct {
+    const char *path;
+    GThread *thread;
+    int stop;
+    int n_rounds;
+} Writer;
+
+static void *
+write_on(void *data)
+{
+    Writer *writer = data;
+
+    while (!g_atomic_int_get(&writer->stop)) {
+        g_atomic_int_inc(&writer->n_rounds);
+        data_write(writer->path, (uint32_t)writer->n_rounds, 64);
+        data_check(writer->path, (uint32_t)writer->n_rounds, 64);
+    }
+    return NULL;
+}
+
+static Writer *
+writer_start(const char *path)
+{
+    Writer *writer = g_new0(Writer, 1);
+
+    writer->path = path;
+    writer->thread = g_thread_new("writer", write_on, writer);
+    while (g_atomic_int_get(&writer->n_rounds) == 0) /* else it might come too late */
+        g_thread_yield();
+    return writer;
+}
+
+static void
+writer_end(Writer *writer)
+{
+    g_atomic_int_set(&writer->stop, 1);
+    g_thread_join(writer->thread);
+    assert_true(writer->n_rounds > 0);
+    data_check(writer->path, (uint32_t)writer->n_rounds, 64);
+    g_free(writer);
+}
+
+/* A file system grows online where this machine lets it: xfs always does, ext4 needs CAP_SYS_RESOURCE, else the answer is that of
+ * a driver that expands offline (CSI-53), and the next stage grows it. Somebody writes all the time. */
+static void
+grows_under_writes(void **state)
+{
+    const char *type = *state;
+    gboolean is_xfs = strcmp(type, "xfs") == 0;
+    int64_t before = (is_xfs ? 320 : 16) * MIB, after = before + 64 * MIB;
+    Machine machine;
+    Caller caller;
+
+    if (is_xfs && !g_file_test("/usr/sbin/mkfs.xfs", G_FILE_TEST_IS_EXECUTABLE)) {
+        print_message("# SKIP mkfs.xfs is missing\n");
+        skip();
+    }
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    caller_open(&caller, &(LoopOptions){.state_dir = folder});
+    caller.capability.fs_type = type;
+    const char *id = caller_create(&caller, "v", before, CSI_OK);
+    caller_up(&caller, id);
+    g_autofree char *file = file_in(&caller, id);
+    g_autofree char *busy = g_strconcat(file, "-busy", NULL);
+    data_write(file, 1, BLOCKS);
+    caller_do(&caller, CSI_NODE_GET_VOLUME_STATS, id, CSI_OK);
+    int64_t total = caller.answer.response.total_bytes;
+    Writer *writer = writer_start(busy);
+    if (loop_can_grow_online(type)) {
+        caller_expand(&caller, id, after, CSI_OK);
+        assert_true(caller.answer.response.node_expansion_required);
+        caller_do(&caller, CSI_NODE_EXPAND_VOLUME, id, CSI_OK);
+        writer_end(writer);
+    } else {
+        caller_expand(&caller, id, after, CSI_FAILED_PRECONDITION);
+        writer_end(writer);
+        caller_down(&caller, id);
+        caller_expand(&caller, id, after, CSI_OK);
+        caller_up(&caller, id);
+        caller_do(&caller, CSI_NODE_EXPAND_VOLUME, id, CSI_OK);
+    }
+    assert_int_equal(caller.answer.response.capacity_bytes, after);
+    caller_do(&caller, CSI_NODE_GET_VOLUME_STATS, id, CSI_OK);
+    assert_true(caller.answer.response.total_bytes > total + 32 * MIB);
+    data_check(file, 1, BLOCKS);
+    caller_down(&caller, id);
+    caller_end(&caller);
+    machine_leave(&machine);
+}
+
+/* A raw device: data at its place, grown in use, read-only where asked. */
+static void
+block_volumes(void **state)
+{
+    Machine machine;
+    Caller caller;
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    caller_open(&caller, &(LoopOptions){.state_dir = folder});
+    caller.capability.type = CSI_ACCESS_BLOCK;
+    const char *id = caller_create(&caller, "v", 16 * MIB, CSI_OK);
+    caller_up(&caller, id);
+    g_autofree char *device = caller_target(&caller, id);
+    struct stat status;
+    assert_int_equal(stat(device, &status), 0);
+    assert_true(S_ISBLK(status.st_mode));
+    data_write(device, 1, BLOCKS);
+    caller_expand(&caller, id, 32 * MIB, CSI_OK);
+    caller_do(&caller, CSI_NODE_EXPAND_VOLUME, id, CSI_OK);
+    caller_do(&caller, CSI_NODE_GET_VOLUME_STATS, id, CSI_OK);
+    assert_int_equal(caller.answer.response.total_bytes, 32 * MIB);
+    caller_down(&caller, id);
+    caller.node = "n2";
+    caller_up(&caller, id);
+    g_autofree char *other = caller_target(&caller, id);
+    data_check(other, 1, BLOCKS);
+    caller_down(&caller, id);
+    caller_end(&caller);
+    machine_leave(&machine);
+}
+
+/* LOOP-6: a read-only bind of a volume that is mounted for writing. */
+static void
+read_only_is_read_only(void **state)
+{
+    Machine machine;
+    Caller caller;
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    caller_open(&caller, &(LoopOptions){.state_dir = folder});
+    const char *id = caller_create(&caller, "v", 16 * MIB, CSI_OK);
+    caller_up(&caller, id);
+    g_autofree char *file = file_in(&caller, id);
+    data_write(file, 1, 1);
+    caller_do(&caller, CSI_NODE_UNPUBLISH_VOLUME, id, CSI_OK);
+    caller.readonly = TRUE;
+    caller_do(&caller, CSI_NODE_PUBLISH_VOLUME, id, CSI_OK);
+    assert_int_equal(open(file, O_WRONLY | O_CLOEXEC), -1);
+    assert_int_equal(errno, EROFS);
+    data_check(file, 1, 1);
+    caller_down(&caller, id);
+    caller_end(&caller);
+    machine_leave(&machine);
+}
+
+/* Another process opens the folder: everything is as the first left it, and can be taken down (LOOP-32). */
+static void
+outlives_its_process(void **state)
+{
+    Machine machine;
+    Caller caller;
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    const LoopOptions options = {.state_dir = folder};
+    caller_open(&caller, &options);
+    const char *ids[2] = {caller_create(&caller, "v", 16 * MIB, CSI_OK)};
+    caller_up(&caller, ids[0]);
+    g_autofree char *file = file_in(&caller, ids[0]);
+    data_write(file, 1, BLOCKS);
+    ids[1] = caller_create(&caller, "w", 16 * MIB, CSI_OK);
+    g_autofree char *v = g_strdup(ids[0]);
+    g_autofree char *w = g_strdup(ids[1]);
+    caller_close(&caller);
+
+    caller_open(&caller, &options);
+    assert_int_equal(loop_backend_n_volumes(caller.backend), 2);
+    data_check(file, 1, BLOCKS);
+    caller_do(&caller, CSI_NODE_STAGE_VOLUME, v, CSI_OK); /* a repeat */
+    caller_do(&caller, CSI_DELETE_VOLUME, v, CSI_FAILED_PRECONDITION);
+    caller_do(&caller, CSI_DELETE_VOLUME, w, CSI_OK);
+    caller_down(&caller, v);
+    caller_do(&caller, CSI_DELETE_VOLUME, v, CSI_OK);
+    caller_end(&caller);
+    machine_leave(&machine);
+}
+
+typedef struct {
+    Caller caller;
+    GThread *thread;
+    unsigned number;
+} Pod;
+
+static void *
+live(void *data)
+{
+    Pod *pod = data;
+    g_autofree char *name = g_strdup_printf("v%u", pod->number);
+    const char *id = caller_create(&pod->caller, name, 16 * MIB, CSI_OK);
+
+    caller_up(&pod->caller, id);
+    g_autofree char *file = file_in(&pod->caller, id);
+    data_write(file, pod->number, 64);
+    data_check(file, pod->number, 64);
+    return NULL;
+}
+
+/* As many at once as the machine never had: nodes are made, and given back. */
+static void
+twenty_at_once(void **state)
+{
+    Machine machine;
+    Caller caller;
+    Pod pods[20];
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    caller_open(&caller, &(LoopOptions){.state_dir = folder});
+    for (unsigned i = 0; i < G_N_ELEMENTS(pods); i++) {
+        pods[i] = (Pod){.caller = caller, .number = i};
+        pods[i].caller.strings = strings_new();
+        pods[i].thread = g_thread_new("pod", live, &pods[i]);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(pods); i++)
+        g_thread_join(pods[i].thread);
+    g_autoptr(GPtrArray) devices = loop_devices_list();
+    assert_true(devices->len >= G_N_ELEMENTS(pods));
+    for (unsigned i = 0; i < G_N_ELEMENTS(pods); i++) {
+        g_autofree char *name = g_strdup_printf("v%u", i);
+        const char *id = caller_create(&pods[i].caller, name, 16 * MIB, CSI_OK); /* a repeat */
+        g_autofree char *file = file_in(&pods[i].caller, id);
+        data_check(file, i, 64);
+        caller_down(&pods[i].caller, id);
+        caller_do(&pods[i].caller, CSI_DELETE_VOLUME, id, CSI_OK);
+        loop_answer_clear(&pods[i].caller.answer);
+        strings_free(pods[i].caller.strings);
+    }
+    caller_end(&caller);
+    machine_leave(&machine);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moves_to_another_node),
+        cmocka_unit_test(snapshots_and_clones),
+        {"grows_under_writes ext4", grows_under_writes, NULL, NULL, (void *)"ext4"},
+        {"grows_under_writes xfs",  grows_under_writes, NULL, NULL, (void *)"xfs" },
+        cmocka_unit_test(block_volumes),
+        cmocka_unit_test(read_only_is_read_only),
+        cmocka_unit_test(outlives_its_process),
+        cmocka_unit_test(twenty_at_once),
+    };
+
+    return cmocka_run_group_tests_name("loop/life", tests, NULL, NULL);
+}

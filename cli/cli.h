@@ -23,6 +23,7 @@ typedef struct {
 int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_loop(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 int cmd_version(int argc, char **argv);
@@ -41,6 +42,10 @@ gboolean cli_parse(int *argc,
                    const char *description);
 /* Prints "kvolsim: message" to stderr. */
 void cli_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
+
+/* What an error of the loop driver (LOOP_ERROR) means for the exit code. */
+ExitCode cli_loop_exit(const GError *error);
+#define CLI_STATE_DIR "/var/lib/kvolsim" /* of the loop driver, unless --state-dir says otherwise */
 
 /* The root of scenarios/, plots/ and models/profiles/: the source tree's if the program runs uninstalled. (owned) */
 char *cli_data_dir(void);

@@ -16,6 +16,7 @@ static const Command commands[] = {
     {"check",   cmd_check,   "FILE…",  "Check scenario and manifest files without running them"},
     {"compare", cmd_compare, "RUN RUN",  "Two runs side by side, object by object"               },
     {"plot",    cmd_plot,    "RUN",      "Draw pictures of a run's results"                      },
+    {"loop",    cmd_loop,    "list|clean", "What the loop driver left on this machine; take it back"},
     {"schema",  cmd_schema,  "",         "Print the JSON Schema of scenario files"               },
     {"version", cmd_version, "",         "Print the version"                                     },
 };
@@ -28,7 +29,7 @@ print_usage(FILE *to)
                 "and pods to start,\n"
                 "and where that time goes.\n\nCommands:\n");
     for (unsigned i = 0; i < G_N_ELEMENTS(commands); i++)
-        fprintf(to, "  %-8s %-9s %s\n", commands[i].name, commands[i].arguments,
+        fprintf(to, "  %-9s %-10s %s\n", commands[i].name, commands[i].arguments,
                 commands[i].summary);
     fprintf(to, "\n`kvolsim COMMAND --help` tells a command's options. Begin with: kvolsim run "
                 "scenarios/quickstart.yaml\n"

@@ -127,8 +127,8 @@ pv_of(const PendingOperation *operation)
 }
 
 /* RSZ-53: who wrote a target into the status wants to be told how it goes. */
-static gboolean
-tells_status(const Claim *claim)
+gboolean
+volume_expansion_is_told(const Claim *claim)
 {
     return claim->allocated_bytes > 0 || claim_resize_status(claim) != RESIZE_NONE;
 }
@@ -136,7 +136,7 @@ tells_status(const Claim *claim)
 static int64_t
 target_bytes(const PendingOperation *operation, const Claim *claim)
 {
-    return tells_status(claim) ? claim->allocated_bytes : pv_of(operation)->capacity_bytes;
+    return volume_expansion_is_told(claim) ? claim->allocated_bytes : pv_of(operation)->capacity_bytes;
 }
 
 /* The expansion is over, for good or for now; a mount goes on. */
@@ -224,7 +224,7 @@ add_failure(const Kubelet *self,
     if (response->code == CSI_FAILED_PRECONDITION)
         add_change(plan, CHANGE_ONLY_OFFLINE, operation);
     error = plan_internf(plan, "Expander.NodeExpand failed to expand the volume : %s", error);
-    if (tells_status(claim)) {
+    if (volume_expansion_is_told(claim)) {
         mark->keep_conditions = TRUE;
         if (is_infeasible(operation, claim, response->code))
             resize_mark_set_status(mark, RESIZE_NODE_INFEASIBLE, self->base.strings);
@@ -358,7 +358,7 @@ expansion_facts(const PendingOperation *operation, const Claim *claim)
     ResizeStatus status = claim_resize_status(claim);
     unsigned facts = 0;
 
-    facts |= tells_status(claim) ? TELLS_STATUS : 0;
+    facts |= volume_expansion_is_told(claim) ? TELLS_STATUS : 0;
     facts |= status & (RESIZE_NODE_PENDING | RESIZE_NODE_IN_PROGRESS) ? AWAITS_NODE : 0;
     facts |= status == RESIZE_NONE ? NO_STATUS : 0;
     facts |= claim->capacity_bytes >= target_bytes(operation, claim) ? LARGE_ENOUGH : 0;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define ANNOTATION_MOUNT_OPTIONS "volume.beta.kubernetes.io/mount-options"
+
 /* clang-format off: a table */
 static const VolumePlugin plugins[] = {
     {"csi",        "kubernetes.io/csi",          TRUE,  TRUE,  TRUE },
@@ -38,6 +40,36 @@ volume_plugin_is_attachable(const VolumePlugin *self, const CsiDriverObject *dri
     if (volume_plugin_is_csi(self))
         return driver == NULL || driver->attach_required;
     return self->attachable;
+}
+
+static StringList *
+add_options(StringList *taken, const char *const *options, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        StringList *with = string_list_with(taken, options[i]);
+        string_list_unref(taken);
+        taken = with;
+    }
+    return taken;
+}
+
+StringList *
+volume_mount_options(Strings *strings, const Volume *volume, const StringList *system)
+{
+    const char *annotation = object_annotation(&volume->meta, ANNOTATION_MOUNT_OPTIONS);
+    const StringList *own = volume->mount_options;
+    StringList *options = NULL;
+
+    if (annotation != NULL) {
+        g_auto(GStrv) words = g_strsplit(annotation, ",", -1);
+        for (unsigned i = 0; words[i] != NULL; i++) {
+            const char *word = strings_intern(strings, words[i]);
+            options = add_options(options, &word, 1);
+        }
+    } else if (own != NULL) {
+        options = add_options(options, own->items, own->n_items);
+    }
+    return system == NULL ? options : add_options(options, system->items, system->n_items);
 }
 
 const char *

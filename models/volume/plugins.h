@@ -18,6 +18,15 @@ gboolean volume_plugin_is_csi(const VolumePlugin *self);
 /* VPL-15, last word on attachability. @driver: the CSIDriver object, NULL: there is none, so attach is required. */
 gboolean volume_plugin_is_attachable(const VolumePlugin *self, const CsiDriverObject *driver);
 
+/**
+ * volume_mount_options:
+ * @system: what the caller mounts with in any case; NULL: nothing
+ * Returns: (owned): the options of a mount by a plugin other than CSI: those of the old annotation, else those of the
+ * PersistentVolume, and @system; each once. NULL: none. CSI drivers are told spec.mountOptions only
+ */
+StringList *
+volume_mount_options(Strings *strings, const Volume *volume, const StringList *system);
+
 /* The unique name of a volume that is attachable or device-mountable (KVM-12), as Node status lists it:
  * "kubernetes.io/csi/DRIVER^HANDLE". Interned. */
 const char *volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *volume);

@@ -25,6 +25,7 @@ static const Suite *const suites[] = {
     &external_resizer_suite,
     &attach_detach_suite,
     &kubelet_volumes_suite,
+    &volume_operations_suite,
 };
 
 typedef struct {

@@ -8,7 +8,7 @@ if [ -z "${KVOLSIM_CONFORMANCE:-}" ]; then
     exit 0
 fi
 # Suites whose stories are all tests; of others the missing ones are listed. Who writes the last one adds the suite.
-complete=' kubelet_volumemanager protection_ephemeral_expand pv_controller pv_matching scheduler_nodevolumelimits scheduler_volumebinding scheduler_volumerestrictions scheduler_volumezone '
+complete=' attachdetach kubelet_volumemanager protection_ephemeral_expand pv_controller pv_matching scheduler_nodevolumelimits scheduler_volumebinding scheduler_volumerestrictions scheduler_volumezone volume_operations '
 runner=$builddir/tests/conformance/conformance
 tree_files tests | grep '\.c$' >"$scratch/tests"
 for suite in $("$runner" --suites); do

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "attach-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+const ModelClass *const model_classes[] = {&attach_detach_controller_class, NULL};
+
+const char *
+word(const StorageWorld *world, const char *text)
+{
+    return storage_world_intern(world, text);
+}
+
+ObjectKey *
+key(const StorageWorld *world, ObjectKind kind, const char *name)
+{
+    return objects_key(world->objects, kind,
+                       kind == KIND_POD || kind == KIND_CLAIM ? "default" : "", name);
+}
+
+void
+go_on(StorageWorld *world, SimTime time)
+{
+    storage_world_run(world, sim_now(world->sim) + time);
+}
+
+/* ---- What others do ---- */
+
+const StringList *
+list(const StorageWorld *world, const char *item)
+{
+    const char *interned = word(world, item);
+
+    return item == NULL ? NULL : string_list_new(&interned, 1);
+}
+
+void
+create_node(StorageWorld *world, const char *name, const char *attached, const char *in_use)
+{
+    Node *node = NODE(object_new(key(world, KIND_NODE, name)));
+
+    object_set_annotation(&node->meta,
+                          word(world, "volumes.kubernetes.io/controller-managed-attach-detach"),
+                          word(world, "true"));
+    node->ready.status = CONDITION_TRUE;
+    node->volumes_attached = (StringList *)list(world, attached);
+    node->volumes_in_use = (StringList *)list(world, in_use);
+    storage_world_import(world, node);
+}
+
+static gboolean
+edit_bound(Object *object, const void *volume)
+{
+    CLAIM(object)->volume_name = volume;
+    CLAIM(object)->phase = CLAIM_BOUND;
+    return TRUE;
+}
+
+void
+bind_claim(StorageWorld *world, const char *claim, const char *volume)
+{
+    storage_world_patch(world, key(world, KIND_CLAIM, claim), edit_bound, word(world, volume));
+    storage_world_patch_status(world, key(world, KIND_CLAIM, claim), edit_bound,
+                               word(world, volume));
+}
+
+/* A claim, and a volume that is reserved for it; the claim does not know of it. */
+void
+create_reserved_as(StorageWorld *world,
+                   const char *claim_name,
+                   const char *name,
+                   const char *handle,
+                   AccessModes modes)
+{
+    const Object *claim =
+        storage_world_create(world, storage_world_claim(world, claim_name, 1, "fast"));
+    Volume *volume = storage_world_volume(world, name, 1, "fast");
+    VolumeSource source = {.n_refs = 1,
+                           .plugin = word(world, "csi"),
+                           .driver = word(world, DRIVER),
+                           .handle = word(world, handle)};
+
+    volume_source_unref(volume->source);
+    volume->source = volume_source_new(&source);
+    volume->access_modes = modes;
+    volume->claim_ref = (ClaimReference){claim->key, claim->uid, 1};
+    storage_world_create(world, volume);
+}
+
+void
+create_reserved(StorageWorld *world, AccessModes modes)
+{
+    create_reserved_as(world, "c", "v", "vol-1", modes);
+}
+
+void
+create_bound(StorageWorld *world, AccessModes modes)
+{
+    create_reserved(world, modes);
+    bind_claim(world, "c", "v");
+}
+
+gboolean
+edit_lost(Object *object, const void *arg)
+{
+    (void)arg;
+    CLAIM(object)->phase = CLAIM_LOST;
+    return TRUE;
+}
+
+void
+create_pod(StorageWorld *world, const char *name, const char *node)
+{
+    storage_world_create(world, storage_world_pod(world, name, "c", node));
+}
+
+static gboolean
+edit_phase(Object *object, const void *phase)
+{
+    POD(object)->phase = *(const uint32_t *)phase;
+    return TRUE;
+}
+
+void
+set_phase(StorageWorld *world, const char *pod, uint32_t phase)
+{
+    storage_world_patch_status(world, key(world, KIND_POD, pod), edit_phase, &phase);
+}
+
+/* As its kubelet does at last. */
+void
+remove_pod(StorageWorld *world, const char *pod)
+{
+    ApiRequest request = {
+        .verb = API_DELETE, .key = key(world, KIND_POD, pod), .client = "kubelet", .grace_s = 0};
+    ApiResponse response;
+
+    api_server_commit(world->api, &request, &response);
+    assert_int_equal(response.code, API_OK);
+}
+
+gboolean
+edit_attached(Object *object, const void *data)
+{
+    const AttachAnswer *answer = data;
+
+    ATTACHMENT(object)->attached = answer->attached;
+    ATTACHMENT(object)->attach_error.message = answer->error;
+    return TRUE;
+}
+
+gboolean
+edit_detach_error(Object *object, const void *message)
+{
+    ATTACHMENT(object)->detach_error.message = message;
+    return TRUE;
+}
+
+ObjectKey *
+attachment(const StorageWorld *world, const char *name)
+{
+    return key(world, KIND_ATTACHMENT, name + strlen("va/"));
+}
+
+void
+attacher_says(StorageWorld *world, const char *name, gboolean attached, const char *error)
+{
+    AttachAnswer answer = {attached, word(world, error)};
+
+    storage_world_patch_status(world, attachment(world, name), edit_attached, &answer);
+}
+
+static gboolean
+edit_finalizer(Object *object, const void *finalizer)
+{
+    return object_add_finalizer(object, finalizer);
+}
+
+static gboolean
+edit_no_finalizers(Object *object, const void *arg)
+{
+    (void)arg;
+    g_clear_pointer(&object->finalizers, string_list_unref);
+    return TRUE;
+}
+
+/* An attacher that has work to do before a VolumeAttachment may go. */
+void
+attacher_holds(StorageWorld *world, const char *name)
+{
+    storage_world_patch(world, attachment(world, name), edit_finalizer,
+                        word(world, "test/attacher"));
+}
+
+void
+attacher_lets_go(StorageWorld *world, const char *name)
+{
+    storage_world_patch(world, attachment(world, name), edit_no_finalizers, NULL);
+}
+
+static gboolean
+edit_in_use(Object *object, const void *in_use)
+{
+    string_list_unref(NODE(object)->volumes_in_use);
+    NODE(object)->volumes_in_use = string_list_ref(in_use);
+    return TRUE;
+}
+
+void
+kubelet_uses(StorageWorld *world, const char *node, const char *volume)
+{
+    StringList *in_use = (StringList *)list(world, volume);
+
+    storage_world_patch_status(world, key(world, KIND_NODE, node), edit_in_use, in_use);
+    string_list_unref(in_use);
+}
+
+gboolean
+edit_not_ready(Object *object, const void *arg)
+{
+    (void)arg;
+    NODE(object)->ready.status = CONDITION_UNKNOWN;
+    return TRUE;
+}
+
+gboolean
+edit_out_of_service(Object *object, const void *key_word)
+{
+    Taint taint = {.key = key_word, .value = "", .effect = TAINT_NO_EXECUTE};
+
+    NODE(object)->taints = taints_new(&taint, 1);
+    return TRUE;
+}
+
+const Node *
+stored_node(const StorageWorld *world, const char *name)
+{
+    return (const Node *)api_server_get(world->api, key(world, KIND_NODE, name));
+}
+
+/* Pod "a" on node-1 has the volume, and its kubelet uses it; the log is empty. */
+void
+attached_pod(StorageWorld *world)
+{
+    create_node(world, "node-1", NULL, NULL);
+    create_node(world, "node-2", NULL, NULL);
+    create_bound(world, ACCESS_RWO);
+    storage_world_start(world);
+    create_pod(world, "a", "node-1");
+    set_phase(world, "a", POD_RUNNING);
+    go_on(world, 200 * SIM_MS);
+    attacher_says(world, VA_1, TRUE, NULL);
+    go_on(world, SIM_SECOND);
+    assert_true(string_list_has(stored_node(world, "node-1")->volumes_attached, UNIQUE("vol-1")));
+    kubelet_uses(world, "node-1", UNIQUE("vol-1"));
+    go_on(world, SIM_SECOND);
+    storage_world_log(world);
+}
+
+void
+import_attachment(StorageWorld *world, const char *name, const char *node, gboolean attached)
+{
+    Attachment *stored = ATTACHMENT(object_new(attachment(world, name)));
+
+    stored->attacher = word(world, DRIVER);
+    stored->node_name = word(world, node);
+    stored->volume_name = word(world, "v");
+    stored->attached = attached;
+    storage_world_import(world, stored);
+}

@@ -16,6 +16,10 @@ static const Command commands[] = {
     {"check",   cmd_check,   "FILE…",  "Check scenario and manifest files without running them"},
     {"compare", cmd_compare, "RUN RUN",  "Two runs side by side, object by object"               },
     {"plot",    cmd_plot,    "RUN",      "Draw pictures of a run's results"                      },
+    {"get",     cmd_get,     "KIND [NAME] FILE", "Show objects at an instant of a run, as kubectl does"},
+    {"describe", cmd_describe, "KIND [NAME] FILE", "Describe them"},
+    {"events",  cmd_events,  "FILE", "List Events up to an instant of a run"},
+    {"diff",    cmd_diff,    "FILE", "Tell how objects differ between two instants of a run"},
     {"loop",    cmd_loop,    "list|clean", "What the loop driver left on this machine; take it back"},
     {"schema",  cmd_schema,  "",         "Print the JSON Schema of scenario files"               },
     {"version", cmd_version, "",         "Print the version"                                     },
@@ -29,7 +33,7 @@ print_usage(FILE *to)
                 "and pods to start,\n"
                 "and where that time goes.\n\nCommands:\n");
     for (unsigned i = 0; i < G_N_ELEMENTS(commands); i++)
-        fprintf(to, "  %-9s %-10s %s\n", commands[i].name, commands[i].arguments,
+        fprintf(to, "  %-9s %-16s %s\n", commands[i].name, commands[i].arguments,
                 commands[i].summary);
     fprintf(to, "\n`kvolsim COMMAND --help` tells a command's options. Begin with: kvolsim run "
                 "scenarios/quickstart.yaml\n"

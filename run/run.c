@@ -106,6 +106,15 @@ run_until_idle(Run *self)
 }
 
 RunEnd
+run_advance(Run *self, SimTime to)
+{
+    if (!run_until(self, to))
+        return RUN_INTERRUPTED;
+    sim_run_until(self->sim, to);
+    return RUN_DONE;
+}
+
+RunEnd
 run_execute(Run *self)
 {
     gboolean is_done;

@@ -48,6 +48,8 @@ void run_free(Run *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Run, run_free)
 
 RunEnd run_execute(Run *self);
+/* Lets time pass up to and including @to, whatever end the scenario has; what looks at the world then may go on with it. */
+RunEnd run_advance(Run *self, SimTime to);
 
 const Scenario *run_scenario(const Run *self);
 const RunOptions *run_options(const Run *self);

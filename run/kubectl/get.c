@@ -552,17 +552,12 @@ watch_selects(const KubectlWatch *self, json_t *object)
                        field_selector_text_matches(options->field_selector, object));
 }
 
-void
-kubectl_watch_print(
-    KubectlWatch *self, const char *type, json_t *object, ValueTime now, GString *out)
+static void
+watch_append(KubectlWatch *self, const char *type, json_t *object, ValueTime now)
 {
     const KubectlTarget *target = self->targets->pdata[0];
     const KubectlOptions *options = self->request.options;
     g_autofree char *event = g_strdup_printf("%-8s", type);
-
-    if (!watch_selects(self, object))
-        return;
-
     TableStyle style = {
         .kind = target->kind,
         .options = options,
@@ -570,9 +565,30 @@ kubectl_watch_print(
         .with_kind = options->show_kind,
         .event = options->watch_events ? event : NULL,
     };
+
+    if (!watch_selects(self, object))
+        return;
     if (!self->has_header && !options->no_headers)
         append_header(&style, tab_writer_text(self->writer));
     self->has_header = TRUE;
     append_row(&style, object, now, tab_writer_text(self->writer));
+}
+
+void
+kubectl_watch_list(KubectlWatch *self, GString *out)
+{
+    const KubectlTarget *target = self->targets->pdata[0];
+    GPtrArray *objects = cluster_objects(self->request.cluster, target->kind);
+
+    for (unsigned i = 0; i < objects->len; i++)
+        watch_append(self, "ADDED", objects->pdata[i], self->request.now);
+    tab_writer_flush(self->writer, out);
+}
+
+void
+kubectl_watch_print(
+    KubectlWatch *self, const char *type, json_t *object, ValueTime now, GString *out)
+{
+    watch_append(self, type, object, now);
     tab_writer_flush(self->writer, out);
 }

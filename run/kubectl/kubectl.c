@@ -68,6 +68,13 @@ split_commas(char ***words)
     *words = g_strsplit(joined, ",", -1);
 }
 
+void
+kubectl_options_finish(KubectlOptions *options)
+{
+    split_commas(&options->label_columns);
+    split_commas(&options->types);
+}
+
 /* GLib takes "-ovalue" and "-o value", kubectl also "-o=value". */
 static char **
 without_equals(char **words)
@@ -123,8 +130,7 @@ kubectl_run(const KubectlRequest *self, char **words)
                 words[0]);
             return 1;
         }
-        split_commas(&options.label_columns);
-        split_commas(&options.types);
+        kubectl_options_finish(&options);
         request.options = &options;
         return commands[i].run(&request, rest + 1);
     }

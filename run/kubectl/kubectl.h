@@ -29,6 +29,8 @@ typedef struct {
 
 /* For g_option_context_add_main_entries(): they fill @options. (owned: g_free()) */
 GOptionEntry *kubectl_option_entries(KubectlOptions *options);
+/* Once they are read: lists in commas become words. */
+void kubectl_options_finish(KubectlOptions *options);
 void kubectl_options_clear(KubectlOptions *options);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(KubectlOptions, kubectl_options_clear)
 
@@ -54,6 +56,8 @@ typedef struct KubectlWatch KubectlWatch;
 KubectlWatch *kubectl_watch_new(const KubectlRequest *request, char **args);
 void kubectl_watch_free(KubectlWatch *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(KubectlWatch, kubectl_watch_free)
+/* The objects that are there as the watch begins: those of the request's cluster. */
+void kubectl_watch_list(KubectlWatch *self, GString *out);
 /* A change of an object at @now; those that the watch is not about are left out. @type: "ADDED", "MODIFIED", "DELETED" */
 void kubectl_watch_print(
     KubectlWatch *self, const char *type, json_t *object, ValueTime now, GString *out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "timeline.h"
 
+#include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,30 @@ report_yaml(
 
     (void)path, (void)hint;
     g_string_append_printf(text, "%s:%u: %s; ", where->file, where->line, message);
+}
+
+char *
+timeline_text(const char *folder, const char *name, GError **error)
+{
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    g_autofree char *packed = g_strconcat(path, ".gz", NULL);
+    char *text = NULL;
+
+    if (!g_file_test(packed, G_FILE_TEST_EXISTS))
+        return g_file_get_contents(path, &text, NULL, error) ? text : NULL;
+    g_autoptr(GFile) file = g_file_new_for_path(packed);
+    g_autoptr(GFileInputStream) raw = g_file_read(file, NULL, error);
+    if (raw == NULL)
+        return NULL;
+    g_autoptr(GZlibDecompressor) unpack = g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP);
+    g_autoptr(GInputStream) plain =
+        g_converter_input_stream_new(G_INPUT_STREAM(raw), G_CONVERTER(unpack));
+    g_autoptr(GOutputStream) memory = g_memory_output_stream_new_resizable();
+    if (g_output_stream_splice(memory, plain, G_OUTPUT_STREAM_SPLICE_NONE, NULL, error) < 0 ||
+        !g_output_stream_write_all(memory, "", 1, NULL, NULL, error) ||
+        !g_output_stream_close(memory, NULL, error))
+        return NULL;
+    return g_memory_output_stream_steal_data(G_MEMORY_OUTPUT_STREAM(memory));
 }
 
 Timeline *

@@ -9,6 +9,8 @@ typedef struct Timeline Timeline;
 /* The initial objects were created so long before a recording begins; what was done about them until then is not in it. */
 #define TIMELINE_LEAD (2500 * SIM_MS)
 
+/* Returns: (owned): the text of a file, or what is compressed in that with ".gz" behind its name */
+char *timeline_text(const char *folder, const char *name, GError **error);
 /* Returns: (owned): %NULL with an error if the file can't be read */
 Timeline *timeline_read(const char *folder, GError **error);
 void timeline_free(Timeline *self);

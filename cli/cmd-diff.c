@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "look.h"
+#include "run/snapshot.h"
+
+static void
+print_field(void *data, const char *path, const char *before, const char *after)
+{
+    (void)data;
+    if (before == NULL)
+        printf("    + %s: %s\n", path, after);
+    else if (after == NULL)
+        printf("    - %s: %s\n", path, before);
+    else
+        printf("    %s: %s -> %s\n", path, before, after);
+}
+
+static void
+print_change(const SnapshotChange *change)
+{
+    json_t *object = change->after != NULL ? change->after : change->before;
+    const char *namespace = value_text(object, "metadata.namespace");
+    g_autofree char *kind = g_ascii_strdown(value_text(object, "kind"), -1);
+
+    printf("%c %s/%s",
+           change->before == NULL  ? '+'
+           : change->after == NULL ? '-'
+                                   : '~',
+           kind, value_text(object, "metadata.name"));
+    if (*namespace != '\0' && strcmp(namespace, "default") != 0)
+        printf(" (namespace %s)", namespace);
+    putchar('\n');
+    if (change->before != NULL && change->after != NULL)
+        snapshot_compare_fields(change->before, change->after, print_field, NULL);
+}
+
+/* The objects at two instants of one run. */
+static ExitCode
+compare(const LookOptions *options, const char *file, const char *from, const char *to)
+{
+    g_autoptr(Look) look = look_open(options, file);
+
+    if (look == NULL || !look_advance(look, "--from", from != NULL ? from : "0s"))
+        return EXIT_BAD_INPUT;
+    json_t *before = snapshot_take(look->run);
+    if (!look_advance(look, "--to", to)) {
+        json_decref(before);
+        return EXIT_BAD_INPUT;
+    }
+    json_t *after = snapshot_take(look->run);
+    g_autoptr(GArray) changes = snapshot_compare(before, after);
+    for (unsigned i = 0; i < changes->len; i++)
+        print_change(&g_array_index(changes, SnapshotChange, i));
+    json_decref(before);
+    json_decref(after);
+    return EXIT_DONE;
+}
+
+int
+cmd_diff(int argc, char **argv)
+{
+    g_auto(LookOptions) options = {0};
+    g_autofree char *from = NULL, *to = NULL;
+    const GOptionEntry more[] = {
+        {"from", 0, 0, G_OPTION_ARG_STRING, &from, "The first instant (default: 0s)",                  "TIME"},
+        {"to",   0, 0, G_OPTION_ARG_STRING, &to,   "The second instant (default: the end of the run)",
+         "TIME"                                                                                              },
+        {NULL,   0, 0, G_OPTION_ARG_NONE,   NULL,  NULL,                                               NULL  },
+    };
+    g_autofree GOptionEntry *entries = look_entries(&options, more);
+
+    if (!cli_parse(
+            &argc, &argv, entries, "SCENARIO",
+            "Tells how objects differ between two instants of a run.",
+            "New objects are marked +, those that are gone -, changed ones ~ with their fields."))
+        return EXIT_BAD_INPUT;
+    if (argc != 2 || options.at != NULL) {
+        cli_error("diff: one scenario file, --from and --to (see kvolsim diff --help)");
+        return EXIT_BAD_INPUT;
+    }
+    return compare(&options, argv[1], from, to);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "look.h"
+#include "run/snapshot.h"
+
+/* kvolsim get, describe, events: kubectl's commands at an instant of a run. */
+
+typedef int (*KubectlCommand)(const KubectlRequest *self, char **args);
+
+static void
+print_and_clear(GString *text, FILE *to)
+{
+    fwrite(text->str, 1, text->len, to);
+    g_string_truncate(text, 0);
+}
+
+/* kubectl's own status is 1 for all that is wrong; a word that names nothing is the user's. */
+static ExitCode
+exit_code_of(int status)
+{
+    return status == 0 ? EXIT_DONE : EXIT_BAD_INPUT;
+}
+
+static ExitCode
+show(const Look *look, const KubectlOptions *options, KubectlCommand command, char **words)
+{
+    json_t *list = snapshot_take(look->run);
+    g_autoptr(KubectlCluster) cluster = kubectl_cluster_new(list);
+    g_autoptr(GString) out = g_string_new(NULL), errors = g_string_new(NULL);
+    const KubectlRequest request = {.cluster = cluster,
+                                    .options = options,
+                                    .now = snapshot_now(look->run),
+                                    .out = out,
+                                    .errors = errors};
+    int status = command(&request, words);
+
+    print_and_clear(out, stdout);
+    fflush(stdout);
+    print_and_clear(errors, stderr);
+    json_decref(list);
+    return exit_code_of(status);
+}
+
+typedef struct {
+    const Run *run;
+    KubectlWatch *watch;
+    GString *out;
+} WatchCommand;
+
+static void
+object_changed(void *data, const Object *before, const Object *after)
+{
+    WatchCommand *self = data;
+    json_t *object = snapshot_object(self->run, after != NULL ? after : before);
+
+    kubectl_watch_print(self->watch,
+                        before == NULL  ? "ADDED"
+                        : after == NULL ? "DELETED"
+                                        : "MODIFIED",
+                        object, snapshot_now(self->run), self->out);
+    print_and_clear(self->out, stdout);
+    json_decref(object);
+}
+
+/* get -w: the objects at --at, then every change until the end of the run. */
+static ExitCode
+watch(Look *look, const KubectlOptions *options, char **words)
+{
+    json_t *list = snapshot_take(look->run);
+    g_autoptr(KubectlCluster) cluster = kubectl_cluster_new(list);
+    g_autoptr(GString) out = g_string_new(NULL), errors = g_string_new(NULL);
+    const KubectlRequest request = {.cluster = cluster,
+                                    .options = options,
+                                    .now = snapshot_now(look->run),
+                                    .out = out,
+                                    .errors = errors};
+    g_autoptr(KubectlWatch) watch = kubectl_watch_new(&request, words);
+
+    if (watch != NULL) {
+        WatchCommand command = {.run = look->run, .watch = watch, .out = out};
+
+        kubectl_watch_list(watch, out);
+        print_and_clear(out, stdout);
+        api_server_observe(cluster_api(run_cluster(look->run)), object_changed, &command);
+        run_execute(look->run);
+    }
+    print_and_clear(errors, stderr);
+    json_decref(list);
+    return watch != NULL ? EXIT_DONE : EXIT_BAD_INPUT;
+}
+
+/* The last word is the scenario's file, those before are kubectl's. */
+static ExitCode
+look_and_show(const LookOptions *look_options,
+              const KubectlOptions *options,
+              KubectlCommand command,
+              char **words,
+              int n)
+{
+    g_autofree char *file = g_strdup(words[n - 1]);
+    g_autoptr(Look) look = look_open(look_options, file);
+
+    if (look == NULL)
+        return EXIT_BAD_INPUT;
+    words[n - 1] = NULL;
+    if (options->watch)
+        return look_advance(look, "--at", look_options->at != NULL ? look_options->at : "0s")
+                   ? watch(look, options, words)
+                   : EXIT_BAD_INPUT;
+    return look_advance(look, "--at", look_options->at) ? show(look, options, command, words)
+                                                        : EXIT_BAD_INPUT;
+}
+
+static ExitCode
+run_command(int argc,
+            char **argv,
+            KubectlCommand command,
+            int n_min,
+            const char *arguments,
+            const char *summary)
+{
+    g_auto(LookOptions) look_options = {0};
+    g_auto(KubectlOptions) options = {0};
+    g_autofree GOptionEntry *more = kubectl_option_entries(&options);
+    g_autofree GOptionEntry *entries = look_entries(&look_options, more);
+    g_autofree char *name = g_strdup(argv[0]);
+
+    if (!cli_parse(&argc, &argv, entries, arguments, summary,
+                   "Columns, words and options are kubectl's own. Times are virtual: 0s is "
+                   "2026-01-01T00:00:00Z."))
+        return EXIT_BAD_INPUT;
+    if (argc < n_min + 1) {
+        cli_error("%s: %s (see kvolsim %s --help)", name,
+                  argc == 1 ? "what, and of which scenario file?"
+                            : "the last word must be a scenario file",
+                  name);
+        return EXIT_BAD_INPUT;
+    }
+    if (options.watch && (command != kubectl_get ||
+                          (options.output != NULL && strcmp(options.output, "wide") != 0))) {
+        cli_error("%s: -w shows tables of get only", name);
+        return EXIT_BAD_INPUT;
+    }
+    kubectl_options_finish(&options);
+    return look_and_show(&look_options, &options, command, argv + 1, argc - 1);
+}
+
+int
+cmd_get(int argc, char **argv)
+{
+    return run_command(
+        argc, argv, kubectl_get, 2, "KIND [NAME…] SCENARIO",
+        "Shows objects as kubectl get would at an instant of a run, or with -w how they change.");
+}
+
+int
+cmd_describe(int argc, char **argv)
+{
+    return run_command(argc, argv, kubectl_describe, 2, "KIND [NAME…] SCENARIO",
+                       "Describes objects as kubectl describe would at an instant of a run.");
+}
+
+int
+cmd_events(int argc, char **argv)
+{
+    return run_command(argc, argv, kubectl_events, 1, "SCENARIO",
+                       "Lists Events as kubectl events would at an instant of a run.");
+}

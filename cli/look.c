@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+
+#include "look.h"
+
+GOptionEntry *
+look_entries(LookOptions *options, const GOptionEntry *more)
+{
+    const GOptionEntry entries[] = {
+        {"at",   0, 0, G_OPTION_ARG_STRING,       &options->at,
+         "The virtual time to look at (default: the end of the run)",                                 "TIME"      },
+        {"seed", 0, 0, G_OPTION_ARG_STRING,       &options->seed, "Another seed than the scenario's",
+         "N"                                                                                                      },
+        {"set",  0, 0, G_OPTION_ARG_STRING_ARRAY, &options->set,
+         "Change a field of the scenario, as in run",                                                 "PATH=VALUE"},
+        {NULL,   0, 0, G_OPTION_ARG_NONE,         NULL,           NULL,                               NULL        },
+    };
+    GArray *all = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+
+    g_array_append_vals(all, entries, G_N_ELEMENTS(entries) - 1);
+    for (; more != NULL && more->long_name != NULL; more++)
+        g_array_append_vals(all, more, 1);
+    return (GOptionEntry *)g_array_free(all, FALSE);
+}
+
+void
+look_options_clear(LookOptions *options)
+{
+    g_free(options->at);
+    g_free(options->seed);
+    g_strfreev(options->set);
+}
+
+static Scenario *
+load(const LookOptions *options, const char *file)
+{
+    g_autofree char *data_dir = cli_data_dir();
+    const ScenarioOptions scenario_options = {.data_dir = data_dir,
+                                              .set = (const char *const *)options->set};
+    g_autoptr(GPtrArray) faults = NULL;
+    Scenario *scenario = scenario_load(file, &scenario_options, &faults);
+
+    for (unsigned i = 0; i < faults->len; i++) {
+        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+
+        fprintf(stderr, "%s\n", text);
+    }
+    return scenario;
+}
+
+Look *
+look_open(const LookOptions *options, const char *file)
+{
+    g_autoptr(Look) self = g_new0(Look, 1);
+    g_autoptr(GError) error = NULL;
+    guint64 seed;
+
+    self->scenario = load(options, file);
+    if (self->scenario == NULL)
+        return NULL;
+    seed = self->scenario->seed;
+    if (options->seed != NULL &&
+        !g_ascii_string_to_unsigned(options->seed, 10, 0, G_MAXINT64, &seed, &error)) {
+        cli_error("--seed: %s", error->message);
+        return NULL;
+    }
+
+    const RunOptions run_options = {.seed = seed};
+    self->run = run_new(self->scenario, &run_options, &error);
+    if (self->run == NULL) {
+        cli_error("%s: %s", file, error->message);
+        return NULL;
+    }
+    return g_steal_pointer(&self);
+}
+
+void
+look_close(Look *self)
+{
+    if (self == NULL)
+        return;
+    run_free(self->run);
+    scenario_free(self->scenario);
+    g_free(self);
+}
+
+gboolean
+look_advance(Look *self, const char *option, const char *time)
+{
+    char now[SIM_TIME_BUFFER], end[SIM_TIME_BUFFER];
+    g_autoptr(GError) error = NULL;
+    SimTime at;
+
+    if (time == NULL) {
+        run_execute(self->run);
+        return TRUE;
+    }
+    if (!sim_time_parse(time, &at, &error)) {
+        cli_error("%s: %s", option, error->message);
+        return FALSE;
+    }
+    if (at < sim_now(run_sim(self->run))) {
+        cli_error("%s: %s is before %s", option, time,
+                  sim_time_format(sim_now(run_sim(self->run)), now));
+        return FALSE;
+    }
+    if (!self->scenario->until_idle && at > self->scenario->until) {
+        cli_error("%s: the run ends at %s (spec.until)", option,
+                  sim_time_format(self->scenario->until, end));
+        return FALSE;
+    }
+    run_advance(self->run, at);
+    return TRUE;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <string.h>
+
+#include "models/api/field.h"
+#include "snapshot.h"
+
+static void
+set_time(json_t *object, const char *name, SimTime time, gboolean micro)
+{
+    char buffer[API_TIME_BUFFER];
+
+    json_object_set_new(object, name, json_string(api_time_format(time, micro, buffer)));
+}
+
+int64_t
+snapshot_now(const Run *run)
+{
+    return API_EPOCH_S * SIM_SECOND + sim_now(run_sim(run));
+}
+
+static json_t *
+involved_object(const ApiEvent *event)
+{
+    const KindClass *class = kind_class(event->involved->kind);
+    char uid[OBJECT_UID_BUFFER];
+    json_t *involved = json_pack("{s:s, s:s, s:s, s:s}", "apiVersion", class->api_version, "kind",
+                                 class->kind, "name", event->involved->name, "uid",
+                                 object_uid_format(event->involved_uid, uid));
+
+    if (event->involved->namespace[0] != '\0')
+        json_object_set_new(involved, "namespace", json_string(event->involved->namespace));
+    if (event->involved_version != 0) {
+        g_autofree char *version = g_strdup_printf("%" PRIu64, event->involved_version);
+
+        json_object_set_new(involved, "resourceVersion", json_string(version));
+    }
+    return involved;
+}
+
+/* The scheduler's recorder is of the new kind (API-171): a time with microseconds, and a series instead of a count. */
+static void
+set_new_style(json_t *json, const ApiEvent *event)
+{
+    set_time(json, "eventTime", event->first_at, TRUE);
+    json_object_set_new(json, "firstTimestamp", json_null());
+    json_object_set_new(json, "lastTimestamp", json_null());
+    json_object_set_new(
+        json, "action",
+        json_string(strcmp(event->reason, "Scheduled") == 0 ? "Binding" : "Scheduling"));
+    json_object_set_new(json, "reportingComponent", json_string(event->source));
+    json_object_set_new(json, "source", json_object());
+    if (event->count < 2)
+        return;
+    json_t *series = json_pack("{s:i}", "count", (int)event->count);
+    set_time(series, "lastObservedTime", event->last_at, TRUE);
+    json_object_set_new(json, "series", series);
+}
+
+static void
+set_core_style(json_t *json, const ApiEvent *event, const char *host)
+{
+    json_t *source = json_pack("{s:s}", "component", event->source);
+
+    if (host != NULL)
+        json_object_set_new(source, "host", json_string(host));
+    json_object_set_new(json, "source", source);
+    json_object_set_new(json, "reportingComponent", json_string(event->source));
+    set_time(json, "firstTimestamp", event->first_at, FALSE);
+    set_time(json, "lastTimestamp", event->last_at, FALSE);
+    json_object_set_new(json, "count", json_integer(event->count));
+}
+
+/* Kubelets tell on which machine they are. NULL: not known any more */
+static const char *
+host_of(const Run *run, const ApiEvent *event)
+{
+    const Object *object = api_server_get(cluster_api(run_cluster(run)), event->involved);
+
+    if (strcmp(event->source, "kubelet") != 0)
+        return NULL;
+    if (event->involved->kind == KIND_NODE)
+        return event->involved->name;
+    return event->involved->kind == KIND_POD && object != NULL ? POD_CONST(object)->node_name
+                                                               : NULL;
+}
+
+json_t *
+snapshot_event(const Run *run, unsigned index)
+{
+    const ApiEvent *event = api_server_event(cluster_api(run_cluster(run)), index);
+    const char *namespace = event->involved->namespace;
+    g_autofree char *name = g_strdup_printf("%s.%" PRIx64, event->involved->name,
+                                            (uint64_t)(API_EPOCH_S * SIM_SECOND + event->first_at));
+    json_t *json = json_pack("{s:s, s:s, s:{s:s, s:s}, s:o, s:s, s:s, s:s}", "apiVersion", "v1",
+                             "kind", "Event", "metadata", "name", name, "namespace",
+                             *namespace == '\0' ? "default" : namespace, "involvedObject",
+                             involved_object(event), "type", event->type, "reason", event->reason,
+                             "message", event->message);
+
+    set_time(json_object_get(json, "metadata"), "creationTimestamp", event->written_at, FALSE);
+    if (event->involved_version != 0)
+        set_new_style(json, event);
+    else
+        set_core_style(json, event, host_of(run, event));
+    return json;
+}
+
+/* A kubelet's lease, which a run only thinks of. */
+static json_t *
+node_lease(const Run *run, const char *node)
+{
+    SimTime renewed_at = cluster_last_renewal(run_cluster(run), node);
+    json_t *lease =
+        json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:i}}", "apiVersion", "coordination.k8s.io/v1",
+                  "kind", "Lease", "metadata", "name", node, "namespace", "kube-node-lease", "spec",
+                  "holderIdentity", node, "leaseDurationSeconds", 40);
+
+    set_time(json_object_get(lease, "spec"), "renewTime", renewed_at, TRUE);
+    return lease;
+}
+
+/* What a container runtime would have told the kubelet: containers come and go all at once here, so the pod's phase and conditions
+ * say it. A pod of the initial state may have it already. */
+static void
+complete_pod(json_t *json, const Pod *pod)
+{
+    json_t *status = json_object_get(json, "status"), *container, *statuses;
+    gboolean is_over = pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
+    json_t *containers = json_object_get(json_object_get(json, "spec"), "containers");
+    gsize i;
+
+    if (json_object_get(status, "startTime") == NULL ||
+        json_object_get(status, "containerStatuses") != NULL)
+        return;
+    statuses = json_array();
+    json_array_foreach(containers, i, container)
+    {
+        json_t *state = is_over ? json_pack("{s:{s:i, s:s}}", "terminated", "exitCode",
+                                            pod->phase == POD_FAILED, "reason",
+                                            pod->phase == POD_FAILED ? "Error" : "Completed")
+                        : pod->phase == POD_RUNNING
+                            ? json_pack("{s:{s:O*}}", "running", "startedAt",
+                                        json_object_get(status, "startTime"))
+                            : json_pack("{s:{s:s}}", "waiting", "reason", "ContainerCreating");
+
+        json_array_append_new(statuses, json_pack("{s:O, s:O*, s:b, s:i, s:o}", "name",
+                                                  json_object_get(container, "name"), "image",
+                                                  json_object_get(container, "image"), "ready",
+                                                  pod->phase == POD_RUNNING && pod_is_ready(pod),
+                                                  "restartCount", 0, "state", state));
+    }
+    json_object_set_new(status, "containerStatuses", statuses);
+}
+
+/* Nodes that the scenario made are as old as the run, and their kubelets of its release. */
+static void
+complete_node(json_t *json, const Run *run)
+{
+    json_t *metadata = json_object_get(json, "metadata"), *status = json_object_get(json, "status");
+    g_autofree char *version = g_strdup_printf("v1.%d.0", cluster_minor_version(run_cluster(run)));
+
+    if (json_object_get(metadata, "creationTimestamp") == NULL)
+        set_time(metadata, "creationTimestamp", 0, FALSE);
+    if (json_is_object(status) && json_object_get(status, "nodeInfo") == NULL)
+        json_object_set_new(status, "nodeInfo", json_pack("{s:s}", "kubeletVersion", version));
+}
+
+json_t *
+snapshot_object(const Run *run, const Object *object)
+{
+    json_t *json = object_to_json(object);
+
+    if (object_kind(object) == KIND_POD)
+        complete_pod(json, POD_CONST(object));
+    else if (object_kind(object) == KIND_NODE)
+        complete_node(json, run);
+    return json;
+}
+
+json_t *
+snapshot_take(const Run *run)
+{
+    const ApiServer *api = cluster_api(run_cluster(run));
+    Objects *objects = run_objects(run);
+    json_t *list = json_array();
+
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
+            const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
+            const Object *object = api_server_get(api, key);
+
+            if (object == NULL)
+                continue;
+            json_array_append_new(list, snapshot_object(run, object));
+            if (kind == KIND_NODE)
+                json_array_append_new(list, node_lease(run, key->name));
+        }
+    for (unsigned i = 0; i < api_server_n_events(api); i++)
+        if (api_server_event(api, i)->count > 0) /* else recorded, but never written */
+            json_array_append_new(list, snapshot_event(run, i));
+    return list;
+}
+
+static char *
+identity_of(json_t *object)
+{
+    json_t *metadata = json_object_get(object, "metadata");
+    const char *namespace = json_string_value(json_object_get(metadata, "namespace"));
+
+    return g_strdup_printf("%s %s/%s", json_string_value(json_object_get(object, "kind")),
+                           namespace != NULL ? namespace : "",
+                           json_string_value(json_object_get(metadata, "name")));
+}
+
+/* What people call changes: leases and Events come all the time. */
+static gboolean
+is_compared(json_t *object)
+{
+    const char *kind = json_string_value(json_object_get(object, "kind"));
+
+    return g_strcmp0(kind, "Event") != 0 && g_strcmp0(kind, "Lease") != 0;
+}
+
+GArray *
+snapshot_compare(json_t *before, json_t *after)
+{
+    GArray *changes = g_array_new(FALSE, FALSE, sizeof(SnapshotChange));
+    g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    json_t *object;
+    gsize i;
+
+    json_array_foreach(after, i, object) g_hash_table_insert(known, identity_of(object), object);
+    json_array_foreach(before, i, object)
+    {
+        g_autofree char *identity = identity_of(object);
+        SnapshotChange change = {.before = object, .after = g_hash_table_lookup(known, identity)};
+
+        g_hash_table_remove(known, identity);
+        if (is_compared(object) &&
+            (change.after == NULL || !json_equal(change.before, change.after)))
+            g_array_append_val(changes, change);
+    }
+    json_array_foreach(after, i, object)
+    {
+        g_autofree char *identity = identity_of(object);
+        SnapshotChange change = {.after = object};
+
+        if (is_compared(object) && g_hash_table_contains(known, identity))
+            g_array_append_val(changes, change);
+    }
+    return changes;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names of both maps, sorted. (owned) */
+static GPtrArray *
+member_names(json_t *a, json_t *b)
+{
+    GPtrArray *names = g_ptr_array_new();
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(a, name, value) g_ptr_array_add(names, (char *)name);
+    json_object_foreach(b, name, value) if (json_object_get(a, name) == NULL)
+        g_ptr_array_add(names, (char *)name);
+    g_ptr_array_sort(names, compare_names);
+    return names;
+}
+
+/* (owned): NULL for NULL; strings without quotes */
+static char *
+text_of(json_t *value)
+{
+    if (value == NULL)
+        return NULL;
+    if (json_is_string(value))
+        return g_strdup(json_string_value(value));
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    char *copy = g_strdup(text);
+    free(text);
+    return copy;
+}
+
+static void
+compare_values(GString *path, json_t *before, json_t *after, SnapshotField field, void *data)
+{
+    gsize length = path->len;
+
+    if (strcmp(path->str, "metadata.resourceVersion") == 0 ||
+        (before != NULL && json_equal(before, after)))
+        return;
+    if ((before == NULL || json_is_object(before)) && (after == NULL || json_is_object(after))) {
+        g_autoptr(GPtrArray) names = member_names(before, after);
+
+        for (unsigned i = 0; i < names->len; i++) {
+            g_string_append_printf(path, "%s%s", length > 0 ? "." : "", (char *)names->pdata[i]);
+            compare_values(path, json_object_get(before, names->pdata[i]),
+                           json_object_get(after, names->pdata[i]), field, data);
+            g_string_truncate(path, length);
+        }
+        return;
+    }
+    g_autofree char *old_text = text_of(before), *new_text = text_of(after);
+    field(data, path->str, old_text, new_text);
+}
+
+void
+snapshot_compare_fields(json_t *before, json_t *after, SnapshotField field, void *data)
+{
+    g_autoptr(GString) path = g_string_new(NULL);
+
+    compare_values(path, before, after, field, data);
+}

@@ -161,7 +161,7 @@ check_same(const LoopVolume *volume, const CsiRequest *request, GError **error)
 typedef struct {
     LoopSnapshot *snapshot;
     LoopVolume *volume; /* its `work` is held */
-    int64_t bytes;
+    int64_t bytes = 0;
 } Source;
 
 static gboolean
@@ -258,7 +258,7 @@ make_volume(LoopBackend *self,
             const Source *source,
             GError **error)
 {
-    int64_t bytes;
+    int64_t bytes = 0;
     gboolean sparse;
 
     if (request->source_kind != CSI_SOURCE_NONE && request->required_bytes > 0 &&
@@ -582,7 +582,7 @@ loop_controller_expand(LoopBackend *self, LoopCall *call, GError **error)
 {
     const CsiRequest *request = call->request;
     LoopVolume *volume = call->volume;
-    int64_t bytes;
+    int64_t bytes = 0;
 
     if (volume == NULL || !volume->is_there)
         return loop_refuse_unknown(error, request->volume_id);

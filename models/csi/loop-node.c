@@ -372,7 +372,7 @@ loop_node_stats(LoopBackend *self, LoopCall *call, GError **error)
 {
     CsiResponse *response = &call->answer->response;
     g_autofree char *full = NULL;
-    gboolean is_block;
+    gboolean is_block = FALSE;
     struct statvfs status;
 
     if (!check_path(self, call, &full, &is_block, error))
@@ -429,7 +429,7 @@ loop_node_expand(LoopBackend *self, LoopCall *call, GError **error)
 {
     const CsiRequest *request = call->request;
     g_autofree char *full = NULL;
-    gboolean is_block;
+    gboolean is_block = FALSE;
 
     if (!check_path(self, call, &full, &is_block, error))
         return FALSE;

@@ -14,7 +14,7 @@ typedef struct {
 const CallSeen *moments_call(const char *method);
 /* Under which name the steps of an object of @resource are kept: an attachment's are its volume's. NULL: not kept. */
 const char *moments_scope(const char *resource);
-/* Whether a node has an image depends on what ran there before the recording. */
+/* Whether a node has an image depends on what ran there before the recording; and the recordings' runtime has none to collect. */
 gboolean moments_is_about_images(const char *reason);
 
 /* Takes @name. Only the first time counts. */

@@ -232,7 +232,8 @@ moments_add_event(Moments *self, const char *source, double at)
 gboolean
 moments_is_about_images(const char *reason)
 {
-    return g_strcmp0(reason, "Pulling") == 0 || g_strcmp0(reason, "Pulled") == 0;
+    return g_strcmp0(reason, "Pulling") == 0 || g_strcmp0(reason, "Pulled") == 0 ||
+           g_strcmp0(reason, "ImageGCFailed") == 0;
 }
 
 void

@@ -161,7 +161,7 @@ check_same(const LoopVolume *volume, const CsiRequest *request, GError **error)
 typedef struct {
     LoopSnapshot *snapshot;
     LoopVolume *volume; /* its `work` is held */
-    int64_t bytes = 0;
+    int64_t bytes;
 } Source;
 
 static gboolean

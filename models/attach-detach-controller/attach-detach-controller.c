@@ -125,6 +125,7 @@ clear(void *data)
     adc_state_clear(self);
 }
 
+/* ADC-6: a client of its own, whose bucket its Events share. */
 const ModelClass attach_detach_controller_class = {
     .name = "attachdetach-controller",
     .process = &kube_controller_manager_process,

@@ -251,7 +251,7 @@ plan_attaches(const AttachDetachController *self, Plan *plan)
     adc_plan_reports(self, plan);
 }
 
-/* ADC-39 (a), then the rest. Goes on where it had to wait. */
+/* ADC-39 (a), ADC-41, then the rest. Goes on where it had to wait. */
 static void
 decide_detaches(const void *data, Plan *plan)
 {

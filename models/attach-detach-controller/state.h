@@ -7,6 +7,7 @@
 /* The desired and the actual state of the world (ADC-10, ADC-15), kept together: one AttachPair for each volume and node
  * that either of them has, so that a change finds all that it concerns without a search. */
 
+/* ADC-17. */
 typedef enum {
     ADC_DETACHED,
     ADC_UNCERTAIN,
@@ -113,6 +114,7 @@ typedef struct {
     uint64_t n_detaches[N_DETACH_REASONS]; /* begun; ADC-48 counts the forced ones */
 } AttachDetachController;
 
+/* ADC-14. */
 static inline gboolean
 attach_pair_is_wanted(const AttachPair *pair)
 {

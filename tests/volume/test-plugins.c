@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/volume/plugins.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+/* The table of volume plugins, and the names that they give volumes. */
+
+typedef struct {
+    Objects *objects;
+    Volume *volume;
+} Fixture;
+
+static const char *
+intern(const Fixture *fixture, const char *text)
+{
+    return strings_intern(objects_strings(fixture->objects), text);
+}
+
+static void
+setup(Fixture *fixture, const char *plugin, const char *driver, const char *handle)
+{
+    fixture->objects = objects_new(1);
+    fixture->volume = VOLUME(object_new(objects_key(fixture->objects, KIND_VOLUME, NULL, "pv")));
+    VolumeSource source = {.n_refs = 1,
+                           .plugin = intern(fixture, plugin),
+                           .driver = intern(fixture, driver),
+                           .handle = intern(fixture, handle)};
+    fixture->volume->source = volume_source_new(&source);
+}
+
+static void
+teardown(Fixture *fixture)
+{
+    object_unref(&fixture->volume->meta);
+    objects_free(fixture->objects);
+}
+
+/* Whether a CSIDriver object is there and what it says matters to CSI only. */
+static const struct {
+    const char *source;
+    gboolean attachable, without_attach, device_mountable;
+    const char *handle, *name;
+} plugins[] = {
+    {"csi",        TRUE,  FALSE, TRUE,  "vol-1",        "kubernetes.io/csi/d^vol-1"       },
+    {"flexVolume", TRUE,  TRUE,  TRUE,  NULL,           "kubernetes.io/flexvolume/pv"     },
+    {"iscsi",      TRUE,  TRUE,  TRUE,  "portal:iqn:0", "kubernetes.io/iscsi/portal:iqn:0"},
+    {"fc",         TRUE,  TRUE,  TRUE,  NULL,           "kubernetes.io/fc/pv"             },
+    {"local",      FALSE, FALSE, TRUE,  "/mnt/a",       "kubernetes.io/local-volume/pv"   },
+    {"nfs",        FALSE, FALSE, FALSE, "server/path",  "kubernetes.io/nfs/server/path"   },
+    {"hostPath",   FALSE, FALSE, FALSE, NULL,           "kubernetes.io/host-path/pv"      },
+};
+
+/* VPL-15: attachable without a CSIDriver, with one that requires attaching, with one that does not; VPL-7: the name. */
+static void
+which_steps_a_volume_takes(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(plugins); i++) {
+        CsiDriverObject required = {.attach_required = TRUE}, free_of_it = {.attach_required = FALSE};
+        Fixture fixture;
+        setup(&fixture, plugins[i].source, "d", plugins[i].handle);
+        const VolumePlugin *plugin = volume_plugin_find(fixture.volume->source);
+        assert_non_null(plugin);
+        assert_int_equal(volume_plugin_is_attachable(plugin, NULL), plugins[i].attachable);
+        assert_int_equal(volume_plugin_is_attachable(plugin, &required), plugins[i].attachable);
+        assert_int_equal(volume_plugin_is_attachable(plugin, &free_of_it), plugins[i].without_attach);
+        assert_int_equal(plugin->device_mountable, plugins[i].device_mountable);
+        assert_string_equal(
+            volume_unique_name(objects_strings(fixture.objects), plugin, fixture.volume),
+            plugins[i].name);
+        teardown(&fixture);
+    }
+}
+
+/* VPL-19. */
+static void
+unknown_plugins_match_none(void **state)
+{
+    Fixture fixture;
+
+    (void)state;
+    setup(&fixture, "cinder", NULL, NULL);
+    assert_null(volume_plugin_find(fixture.volume->source));
+    assert_null(volume_plugin_find(NULL));
+    teardown(&fixture);
+}
+
+static const struct {
+    const char *driver, *handle, *node, *name;
+} attachments[] = {
+    {"hostpath.csi.k8s.io", "vol-1", "node-1", "csi-a5a2e67339ab5660a390dc86be397e784322823ff01f40cf2c01a72c3cab1374"},
+    {"hostpath.csi.k8s.io", "vol-1", "node-2", "csi-de92e057dcc6e2a31722562aac96e242269f00b90d7b9b9aff22075d21627d9e"},
+};
+
+/* ADC-59. */
+static void
+names_of_attachments(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(attachments); i++) {
+        Objects *objects = objects_new(1);
+        const ObjectKey *key = volume_attachment_key(objects, attachments[i].driver,
+                                                     attachments[i].handle, attachments[i].node);
+        assert_string_equal(key->name, attachments[i].name);
+        assert_ptr_equal(volume_attachment_key(objects, attachments[i].driver,
+                                               attachments[i].handle, attachments[i].node),
+                         key);
+        objects_free(objects);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(which_steps_a_volume_takes),
+        cmocka_unit_test(unknown_plugins_match_none),
+        cmocka_unit_test(names_of_attachments),
+    };
+
+    return cmocka_run_group_tests_name("plugins", tests, NULL, NULL);
+}

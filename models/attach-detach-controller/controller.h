@@ -29,15 +29,16 @@ typedef enum {
     CHANGE_OPERATION,         /* starts: @number: whether it is a detach */
     CHANGE_TELL,              /* ADC-56: @object: a pod that hears how the attach ends */
     CHANGE_RETRY_AT,          /* @number: SimTime */
-    CHANGE_VERIFIED,          /* ADC-50: of what is next to be checked; @number: whether it is attached */
-    CHANGE_NOT_ATTACHED,      /* ADC-50: @pointer: the AttachCheck */
+    CHANGE_VERIFIED, /* ADC-50: of what is next to be checked; @number: whether it is attached */
+    CHANGE_NOT_ATTACHED, /* ADC-50: @pointer: the AttachCheck */
 } AttachDetachChange;
 
 /* ---- populator.c: desired state, and what is known at the start ---- */
 
 /* ADC-33. Returns: the PersistentVolume that the pod's volume stands for; NULL: not known (yet) */
-const Volume *
-adc_look_up_pod_volume(const AttachDetachController *self, const Pod *pod, const PodVolume *pod_volume);
+const Volume *adc_look_up_pod_volume(const AttachDetachController *self,
+                                     const Pod *pod,
+                                     const PodVolume *pod_volume);
 gboolean adc_is_attachable(const AttachDetachController *self, const Volume *volume); /* ADC-34 */
 /* The PersistentVolume of that key as the cache has it; @key NULL or not there: NULL */
 const Volume *adc_find_volume_spec(const AttachDetachController *self, const ObjectKey *key);
@@ -64,9 +65,9 @@ void adc_plan_multi_attach_error(const AttachDetachController *self, Plan *plan,
 extern const char adc_attach_kind[], adc_detach_kind[]; /* their names (OP-2) */
 void adc_plan_attach_operation(const AttachDetachController *self, Plan *plan, AttachPair *pair);
 void adc_plan_detach_operation(const AttachDetachController *self,
-                           Plan *plan,
-                           AttachPair *pair,
-                           DetachReason reason);
+                               Plan *plan,
+                               AttachPair *pair,
+                               DetachReason reason);
 /* Which VolumeAttachment the cache has; NULL: none */
 const Attachment *adc_find_attachment(const AttachDetachController *self, const AttachPair *pair);
 void adc_attachment_changed(void *self, const Object *before, const Object *after);

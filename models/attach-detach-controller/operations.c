@@ -13,8 +13,11 @@ const char adc_attach_kind[] = "volume_attach", adc_detach_kind[] = "volume_deta
 
 /* ADC-56: to the pods that were waiting when the attach began, even if they have gone since. */
 static void
-plan_pod_events(
-    const AttachDetachController *self, Plan *plan, const char *type, const char *reason, const char *text)
+plan_pod_events(const AttachDetachController *self,
+                Plan *plan,
+                const char *type,
+                const char *reason,
+                const char *text)
 {
     const AttachPair *pair = plan_operation(plan);
     const char *message = operation_event_message(self->base.strings, text);
@@ -247,7 +250,8 @@ attach_ended(void *data, Plan *plan, PlanEnd end, const char *message)
     AttachPair *pair = plan_operation(plan);
 
     (void)message;
-    adc_set_attached(self, pair, TRUE, CSI_DEVICE_PATH, end == PLAN_DONE); /* ADC-56: else uncertain */
+    adc_set_attached(self, pair, TRUE, CSI_DEVICE_PATH,
+                     end == PLAN_DONE); /* ADC-56: else uncertain */
     operation_ended(self, pair);
 }
 
@@ -301,9 +305,9 @@ adc_plan_attach_operation(const AttachDetachController *self, Plan *plan, Attach
 
 void
 adc_plan_detach_operation(const AttachDetachController *self,
-                      Plan *plan,
-                      AttachPair *pair,
-                      DetachReason reason)
+                          Plan *plan,
+                          AttachPair *pair,
+                          DetachReason reason)
 {
     plan_because(plan, "ADC-46");
     plan_operation_of(

@@ -10,7 +10,9 @@
 
 /* ADC-33. */
 const Volume *
-adc_look_up_pod_volume(const AttachDetachController *self, const Pod *pod, const PodVolume *pod_volume)
+adc_look_up_pod_volume(const AttachDetachController *self,
+                       const Pod *pod,
+                       const PodVolume *pod_volume)
 {
     const Claim *claim =
         CLAIM_CONST(informer_get(self->claims, pod_claim_key(self->base.objects, pod, pod_volume)));

@@ -46,7 +46,10 @@ typedef struct {
 
 /* ADC-43, ADC-44. On a healthy node the six minutes force nothing, but once the volume is unmounted nobody is asked. */
 static DetachVerdict
-judge_detach(const AttachDetachController *self, const AttachPair *pair, SimTime asked_at, SimTime now)
+judge_detach(const AttachDetachController *self,
+             const AttachPair *pair,
+             SimTime asked_at,
+             SimTime now)
 {
     const KubeControllerManagerOptions *options = self->base.options;
     const Node *node = NODE(informer_get(
@@ -97,9 +100,9 @@ plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pai
         return TRUE;
     }
     plan_because(plan, "ADC-45");
-    plan_change(plan, &(PlanChange){.what = CHANGE_TELL_NODE,
-                                    .pointer = pair,
-                                    .number = (int)verdict.reason});
+    plan_change(
+        plan,
+        &(PlanChange){.what = CHANGE_TELL_NODE, .pointer = pair, .number = (int)verdict.reason});
     adc_plan_volume_leaves(self, plan, pair);
     plan_then(plan, decide_after_report);
     return TRUE;
@@ -322,16 +325,14 @@ reconcile(void *data)
     return FALSE;
 }
 
-
 /* The loop runs already as a run begins (TIM-40); one that starts late takes its first pass at once. */
 void
 adc_reconciler_start(AttachDetachController *self)
 {
     Sim *sim = self->base.sim;
     SimStream phases = sim_stream(sim, "attach-detach-controller/phase");
-    SimTime phase = self->base.started_late
-                        ? 0
-                        : (SimTime)sim_random_below(phases, 0, 0, RECONCILE_PERIOD);
+    SimTime phase =
+        self->base.started_late ? 0 : (SimTime)sim_random_below(phases, 0, 0, RECONCILE_PERIOD);
 
     self->label = sim_label(sim, "attach-detach reconciler");
     self->reconciler = sim_ticker_new(sim, &(SimTickerOptions){

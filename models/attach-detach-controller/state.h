@@ -77,9 +77,9 @@ typedef struct {
 
 /* When what is attached is compared with the VolumeAttachments: ADC-50. */
 typedef struct {
-    SimTime last; /* began then; passes that were skipped since are not counted yet */
+    SimTime last;          /* began then; passes that were skipped since are not counted yet */
     SimTime pass_ended_at; /* the last one's; the grid of those that are skipped begins there */
-    gboolean is_due; /* some VolumeAttachment may not agree: else a look changes nothing */
+    gboolean is_due;       /* some VolumeAttachment may not agree: else a look changes nothing */
     SimEventId timer;
 } AttachVerification;
 
@@ -185,6 +185,8 @@ gboolean adc_begin_report(AttachDetachController *self, AttachNode *node);
 /* ADC-23. Returns: ns since the first request; -1: nothing is attached */
 SimTime adc_request_detach(AttachDetachController *self, AttachPair *pair);
 void adc_reset_detach_request(AttachPair *pair);
-void adc_set_in_use(AttachDetachController *self, AttachNode *node, const StringList *in_use); /* ADC-22 */
+void adc_set_in_use(AttachDetachController *self,
+                    AttachNode *node,
+                    const StringList *in_use); /* ADC-22 */
 /* Forgets the pair if nothing is left of it. */
 void adc_settle(AttachDetachController *self, AttachPair *pair);

@@ -134,8 +134,9 @@ adc_verification_start(AttachDetachController *self)
     SimStream phases = sim_stream(self->base.sim, "attach-detach-controller/phase");
     SimTime cycle = period_of(self) + RECONCILE_PERIOD;
 
-    self->verification.last =
-        self->base.started_late ? now : now - (SimTime)sim_random_below(phases, 2, 0, (uint64_t)cycle);
+    self->verification.last = self->base.started_late
+                                  ? now
+                                  : now - (SimTime)sim_random_below(phases, 2, 0, (uint64_t)cycle);
     self->verification.pass_ended_at = sim_ticker_next(self->reconciler) - RECONCILE_PERIOD;
     if (g_hash_table_size(self->volumes_by_name) > 0)
         adc_verification_is_due(self); /* nodes may tell of what no VolumeAttachment knows */

@@ -29,7 +29,11 @@ void go_on(StorageWorld *world, SimTime time);
 const StringList *list(const StorageWorld *world, const char *item);
 void create_node(StorageWorld *world, const char *name, const char *attached, const char *in_use);
 void bind_claim(StorageWorld *world, const char *claim, const char *volume);
-void create_reserved_as(StorageWorld *world, const char *claim_name, const char *name, const char *handle, AccessModes modes);
+void create_reserved_as(StorageWorld *world,
+                        const char *claim_name,
+                        const char *name,
+                        const char *handle,
+                        AccessModes modes);
 void create_reserved(StorageWorld *world, AccessModes modes);
 void create_bound(StorageWorld *world, AccessModes modes);
 void create_pod(StorageWorld *world, const char *name, const char *node);

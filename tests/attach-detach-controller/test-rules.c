@@ -125,7 +125,8 @@ pod_with_claims(StorageWorld *world, const char *name, const char *const *claims
     unsigned n = 0;
 
     for (; claims[n] != NULL; n++)
-        items[n] = (PodVolume){.name = word(world, claims[n]), .claim_name = word(world, claims[n])};
+        items[n] =
+            (PodVolume){.name = word(world, claims[n]), .claim_name = word(world, claims[n])};
     PodVolumes *volumes = pod_volumes_new(items, n);
     pod_set_spec(pod, pod->spec, volumes);
     pod_volumes_unref(volumes);
@@ -352,7 +353,8 @@ mounted_on_a_node_that_is_gone(StorageWorld *world)
     assert_string_equal(storage_world_log(world), "");
     go_on(world, SIM_SECOND);
     /* The check of ADC-50 may follow, when the VolumeAttachment has gone and the detach has not looked yet. */
-    assert_true(g_str_has_prefix(storage_world_log(world), "PATCH/st node/node-1 404, DELETE " VA_1));
+    assert_true(
+        g_str_has_prefix(storage_world_log(world), "PATCH/st node/node-1 404, DELETE " VA_1));
     assert_int_equal(controller_of(world)->n_detaches[DETACH_TIMED_OUT], 1); /* ADC-48 */
 }
 

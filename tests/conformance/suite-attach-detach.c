@@ -360,26 +360,26 @@ set_mounted(void *data, const json_t *args, gboolean *failed)
 }
 
 static const TraceCall actual_calls[] = {
-    {"AddVolumeNode",                    add_volume_node      },
-    {"MarkVolumeAsAttached",             mark_attached        },
-    {"MarkVolumeAsUncertain",            mark_uncertain       },
-    {"MarkVolumeAsDetached",             delete_volume_node   },
-    {"DeleteVolumeNode",                 delete_volume_node   },
-    {"GetAttachState",                   get_attach_state     },
-    {"GetAttachedVolumes",               get_attached         },
-    {"GetAttachedVolumesForNode",        get_attached_for_node},
-    {"GetAttachedVolumesPerNode",        get_attached_per_node},
-    {"GetNodesForAttachedVolume",        get_nodes_of_volume  },
-    {"GetVolumesToReportAttached",       get_reports          },
-    {"GetVolumesToReportAttachedForNode",get_report_of_node   },
-    {"GetNodesToUpdateStatusFor",        nodes_to_update      },
-    {"SetNodeStatusUpdateNeeded",        update_is_needed     },
-    {"AddVolumeToReportAsAttached",      report_attached      },
-    {"RemoveVolumeFromReportAsAttached", report_detached      },
-    {"SetDetachRequestTime",             request_detach       },
-    {"ResetDetachRequestTime",           reset_request        },
-    {"SetVolumesMountedByNode",          set_mounted          },
-    {NULL,                               NULL                 },
+    {"AddVolumeNode",                     add_volume_node      },
+    {"MarkVolumeAsAttached",              mark_attached        },
+    {"MarkVolumeAsUncertain",             mark_uncertain       },
+    {"MarkVolumeAsDetached",              delete_volume_node   },
+    {"DeleteVolumeNode",                  delete_volume_node   },
+    {"GetAttachState",                    get_attach_state     },
+    {"GetAttachedVolumes",                get_attached         },
+    {"GetAttachedVolumesForNode",         get_attached_for_node},
+    {"GetAttachedVolumesPerNode",         get_attached_per_node},
+    {"GetNodesForAttachedVolume",         get_nodes_of_volume  },
+    {"GetVolumesToReportAttached",        get_reports          },
+    {"GetVolumesToReportAttachedForNode", get_report_of_node   },
+    {"GetNodesToUpdateStatusFor",         nodes_to_update      },
+    {"SetNodeStatusUpdateNeeded",         update_is_needed     },
+    {"AddVolumeToReportAsAttached",       report_attached      },
+    {"RemoveVolumeFromReportAsAttached",  report_detached      },
+    {"SetDetachRequestTime",              request_detach       },
+    {"ResetDetachRequestTime",            reset_request        },
+    {"SetVolumesMountedByNode",           set_mounted          },
+    {NULL,                                NULL                 },
 };
 
 /* ---- Desired state ---- */
@@ -417,7 +417,8 @@ static json_t *
 add_pod(void *data, const json_t *args, gboolean *failed)
 {
     const World *world = data;
-    AttachPair *pair = adc_pair(world->controller, volume_of_spec(world, args), node_of(world, args));
+    AttachPair *pair =
+        adc_pair(world->controller, volume_of_spec(world, args), node_of(world, args));
     ObjectKey *pod = case_key(world->self, KIND_POD, json_path_string(args, "pod"));
 
     g_hash_table_insert(world->pods, (void *)arg(world, args, "podName"), pod);
@@ -548,8 +549,8 @@ import_pod(World *world, const char *node, const char *name)
 {
     Case *self = world->self;
     ObjectKey *key = case_key(self, KIND_POD, name);
-    json_t *manifest = json_pack("{s:{s:s, s:s}, s:{s:s}}", "metadata", "name", key->name, "namespace",
-                                 key->namespace, "spec", "nodeName", node);
+    json_t *manifest = json_pack("{s:{s:s, s:s}, s:{s:s}}", "metadata", "name", key->name,
+                                 "namespace", key->namespace, "spec", "nodeName", node);
 
     case_import_object(self, case_object(self, manifest, KIND_POD), CASE_API | CASE_INFORMER);
     json_decref(manifest);

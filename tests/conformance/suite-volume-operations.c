@@ -50,12 +50,12 @@ decide_to_go_on(const void *self, Plan *plan)
 static OperationAnswer
 start(Operations *operations, AttachDetachController *controller, OperationKey key)
 {
-    return operations_start(operations, key,
-                            &(PlanStart){.component = &controller->base,
-                                         .decide = decide_to_go_on,
-                                         .key = objects_key(controller->base.objects, KIND_NODE,
-                                                            NULL, "*"),
-                                         .kind = "test"});
+    return operations_start(
+        operations, key,
+        &(PlanStart){.component = &controller->base,
+                     .decide = decide_to_go_on,
+                     .key = objects_key(controller->base.objects, KIND_NODE, NULL, "*"),
+                     .kind = "test"});
 }
 
 static AttachDetachController *
@@ -144,8 +144,7 @@ run_attaches(Case *self)
     volume->has_spec = TRUE;
     for (unsigned i = 0; i < N_AT_ONCE; i++) {
         g_autofree char *name = g_strdup_printf("node-%u", says(self, "different node") ? i : 0);
-        AttachPair *pair =
-            adc_pair(controller, volume, adc_node(controller, word(self, name)));
+        AttachPair *pair = adc_pair(controller, volume, adc_node(controller, word(self, name)));
         n += start(operations, controller,
                    is_detach ? adc_detach_key(pair) : adc_attach_key(pair)) == OPERATION_STARTED;
     }
@@ -302,8 +301,9 @@ pv_of(Case *self, const json_t *told, const ObjectKey *claim)
     json_object_set_new(spec, "csi",
                         json_pack("{s:s, s:s}", "driver", DRIVER, "volumeHandle", "vol"));
     if (claim != NULL)
-        json_object_set_new(spec, "claimRef", json_pack("{s:s, s:s}", "name", claim->name,
-                                                        "namespace", claim->namespace));
+        json_object_set_new(
+            spec, "claimRef",
+            json_pack("{s:s, s:s}", "name", claim->name, "namespace", claim->namespace));
     Object *pv = case_object(self, manifest, KIND_VOLUME);
     json_decref(manifest);
     return pv;
@@ -547,16 +547,17 @@ static void
 run_default_class(Case *self)
 {
     static const WorldOptions options = {.only = &attach_detach_controller_class};
-    json_t *manifest = json_pack("{s:{s:s}, s:{s:[s], s:{s:{s:s}}}}", "metadata", "name", "claim",
-                                 "spec", "accessModes", "ReadWriteOnce", "resources", "requests",
-                                 "storage", "1Gi");
+    json_t *manifest =
+        json_pack("{s:{s:s}, s:{s:[s], s:{s:{s:s}}}}", "metadata", "name", "claim", "spec",
+                  "accessModes", "ReadWriteOnce", "resources", "requests", "storage", "1Gi");
     Object *claim = object_edit(case_object(self, manifest, KIND_CLAIM));
     ApiResponse response;
 
     json_decref(manifest);
     case_world_new(self, &options);
     case_import(self, "storage_classes", KIND_STORAGE_CLASS, CASE_API);
-    const ApiRequest request = {.verb = API_CREATE, .key = (ObjectKey *)claim->key, .object = claim};
+    const ApiRequest request = {
+        .verb = API_CREATE, .key = (ObjectKey *)claim->key, .object = claim};
     api_server_commit(self->api, &request, &response);
     const Object *stored = api_server_get(self->api, claim->key);
     const char *name = stored == NULL ? NULL : CLAIM_CONST(stored)->class_name;
@@ -579,28 +580,27 @@ run_mount_options(Case *self)
         string_list_unref(system);
         system = with;
     }
-    g_autoptr(StringList) found = volume_mount_options(objects_strings(self->objects),
-                                                       VOLUME_CONST(volume), system);
+    g_autoptr(StringList) found =
+        volume_mount_options(objects_strings(self->objects), VOLUME_CONST(volume), system);
     if ((found == NULL ? 0 : found->n_items) != json_array_size(expected))
         case_fail(self, "%u options", found == NULL ? 0 : found->n_items);
-    json_array_foreach(expected, i,
-                       option) if (!string_list_has(found, json_string_value(option)))
+    json_array_foreach(expected, i, option) if (!string_list_has(found, json_string_value(option)))
         case_fail(self, "no option %s", json_string_value(option));
 }
 
 static const Act volume_operations_acts[] = {
-    {"NestedKeyConcurrency",          run_key_concurrency  },
-    {"OperationExecutor",             run_executor         },
-    {"nodeExpandVolume",              run_node_expansion   },
-    {"expandOnPlugin",                run_node_expansion   },
-    {"checkForRecoveryFromExpansion", run_recovery_check   },
-    {"mergeResizeConditions",         run_merge_conditions },
-    {"markControllerResizeInProgress",run_mark_in_progress },
-    {"markForFSResize",               run_mark_node_pending},
-    {"markFSResizeFinished",          run_mark_finished    },
-    {"getDefaultClass",               run_default_class    },
-    {"mountOptionsFromSpec",          run_mount_options    },
-    {NULL,                            NULL                 },
+    {"NestedKeyConcurrency",           run_key_concurrency  },
+    {"OperationExecutor",              run_executor         },
+    {"nodeExpandVolume",               run_node_expansion   },
+    {"expandOnPlugin",                 run_node_expansion   },
+    {"checkForRecoveryFromExpansion",  run_recovery_check   },
+    {"mergeResizeConditions",          run_merge_conditions },
+    {"markControllerResizeInProgress", run_mark_in_progress },
+    {"markForFSResize",                run_mark_node_pending},
+    {"markFSResizeFinished",           run_mark_finished    },
+    {"getDefaultClass",                run_default_class    },
+    {"mountOptionsFromSpec",           run_mount_options    },
+    {NULL,                             NULL                 },
 };
 
 const Suite volume_operations_suite = {"volume_operations", volume_operations_acts};

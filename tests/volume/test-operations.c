@@ -102,12 +102,13 @@ start(Fixture *self, unsigned number, const char *key, const char *kind)
 
     self->outcomes[number] = 0;
     self->keys[number] = key_of(self, key);
-    return operations_start(self->operations, self->keys[number],
-                            &(PlanStart){.component = &tester->base,
-                                         .decide = decide,
-                                         .key = objects_key(self->world.objects, KIND_NODE, NULL, "n"),
-                                         .operation = &self->outcomes[number],
-                                         .kind = kind});
+    return operations_start(
+        self->operations, self->keys[number],
+        &(PlanStart){.component = &tester->base,
+                     .decide = decide,
+                     .key = objects_key(self->world.objects, KIND_NODE, NULL, "n"),
+                     .operation = &self->outcomes[number],
+                     .kind = kind});
 }
 
 static void
@@ -187,57 +188,56 @@ typedef struct {
 
 /* A crash of an operation counts as its failure. Who waits for all to end waits until nothing runs. */
 static const Story stories[] = {
-    {"ops-NestedPendingOperations-02 two volumes",           FALSE, {STARTED(1, "v1", "a"), STARTED(2, "v2", "a")}                                                      },
-    {"ops-NestedPendingOperations-03 two pods",              FALSE, {STARTED(1, "v p1", "a"), STARTED(2, "v p2", "a")}                                                  },
-    {"ops-NestedPendingOperations-04 one",                   TRUE,  {STARTED(1, "v", "a"), RUNS("v", TRUE)}                                                             },
-    {"ops-NestedPendingOperations-06 after a crash",         FALSE, {STARTED(1, "v", "a"), FAILS(1), STARTED(2, "v", "a")}                                              },
-    {"ops-NestedPendingOperations-07 the first runs",        FALSE, {STARTED(1, "v", "a"), EXISTS(2, "v", "a")}                                                         },
+    {"ops-NestedPendingOperations-02 two volumes",
+     FALSE,                                                                  {STARTED(1, "v1", "a"), STARTED(2, "v2", "a")}                                            },
+    {"ops-NestedPendingOperations-03 two pods",
+     FALSE,                                                                  {STARTED(1, "v p1", "a"), STARTED(2, "v p2", "a")}                                        },
+    {"ops-NestedPendingOperations-04 one",                             TRUE, {STARTED(1, "v", "a"), RUNS("v", TRUE)}                                                   },
+    {"ops-NestedPendingOperations-06 after a crash",
+     FALSE,                                                                  {STARTED(1, "v", "a"), FAILS(1), STARTED(2, "v", "a")}                                    },
+    {"ops-NestedPendingOperations-07 the first runs",
+     FALSE,                                                                  {STARTED(1, "v", "a"), EXISTS(2, "v", "a")}                                               },
     {"ops-NestedPendingOperations-08 again when it ended",
-     FALSE,
-     {STARTED(1, "v", "a"), EXISTS(2, "v", "a"), ENDS(1), STARTED(3, "v", "a")}                                                                                         },
-    {"ops-NestedPendingOperations-09 nothing to wait for",   FALSE, {RUNS("v", FALSE), REMEMBERED(0)}                                                                   },
+     FALSE,                                                                  {STARTED(1, "v", "a"), EXISTS(2, "v", "a"), ENDS(1), STARTED(3, "v", "a")}                },
+    {"ops-NestedPendingOperations-09 nothing to wait for",
+     FALSE,                                                                  {RUNS("v", FALSE), REMEMBERED(0)}                                                         },
     {"ops-NestedPendingOperations-10 something to wait for",
-     FALSE,
-     {STARTED(1, "v", "a"), RUNS("v", TRUE), ENDS(1), RUNS("v", FALSE), REMEMBERED(0)}                                                                                  },
+     FALSE,                                                                  {STARTED(1, "v", "a"), RUNS("v", TRUE), ENDS(1), RUNS("v", FALSE), REMEMBERED(0)}         },
     {"ops-NestedPendingOperations-11 success leaves no delay",
-     TRUE,
-     {STARTED(1, "v", "a"), ENDS(1), STARTED(2, "v", "a")}                                                                                                              },
+     TRUE,                                                                   {STARTED(1, "v", "a"), ENDS(1), STARTED(2, "v", "a")}                                     },
     {"ops-NestedPendingOperations-12 a crash does",
-     TRUE,
-     {STARTED(1, "v", "a"), FAILS(1), TOO_EARLY(2, "v", "a"), PAUSE(500), STARTED(2, "v", "a")}                                                                         },
-    {"ops-NestedPendingOperations-13 running is no back-off", TRUE, {STARTED(1, "v", "a"), EXISTS(2, "v", "a")}                                                         },
-    {"ops-NestedPendingOperations-15 nothing to wait for",   TRUE,  {RUNS("v", FALSE), REMEMBERED(0)}                                                                   },
+     TRUE,                                                                   {STARTED(1, "v", "a"), FAILS(1), TOO_EARLY(2, "v", "a"), PAUSE(500), STARTED(2, "v", "a")}},
+    {"ops-NestedPendingOperations-13 running is no back-off",
+     TRUE,                                                                   {STARTED(1, "v", "a"), EXISTS(2, "v", "a")}                                               },
+    {"ops-NestedPendingOperations-15 nothing to wait for",             TRUE, {RUNS("v", FALSE), REMEMBERED(0)}                                                         },
     {"ops-NestedPendingOperations-17 another kind",
-     TRUE,
-     {STARTED(1, "v", "mount_volume"), FAILS(1), TOO_EARLY(2, "v", "mount_volume"),
-      STARTED(3, "v", "unmount_volume")}                                                                                                                                },
-    {"ops-NestedPendingOperations-18 same volume and pod",   FALSE, {STARTED(1, "v p", "a"), EXISTS(2, "v p", "a")}                                                     },
+     TRUE,                                                                   {STARTED(1, "v", "mount_volume"), FAILS(1), TOO_EARLY(2, "v", "mount_volume"),
+      STARTED(3, "v", "unmount_volume")}                                                                                                                     },
+    {"ops-NestedPendingOperations-18 same volume and pod",
+     FALSE,                                                                  {STARTED(1, "v p", "a"), EXISTS(2, "v p", "a")}                                           },
     {"ops-NestedPendingOperations-19 same volume and pod, again",
-     FALSE,
-     {STARTED(1, "v p", "a"), EXISTS(2, "v p", "a"), ENDS(1), STARTED(2, "v p", "a"), EXISTS(3, "v p", "a")}                                                            },
+     FALSE,                                                                  {STARTED(1, "v p", "a"), EXISTS(2, "v p", "a"), ENDS(1), STARTED(2, "v p", "a"),
+      EXISTS(3, "v p", "a")}                                                                                                                                },
     {"ops-NestedPendingOperations-22 the retry takes the record over",
-     TRUE,
-     {STARTED(1, "v p1", "umount"), STARTED(2, "v p2", "umount"), STARTED(3, "v p3", "umount"),
+     TRUE,                                                                   {STARTED(1, "v p1", "umount"), STARTED(2, "v p2", "umount"), STARTED(3, "v p3", "umount"),
       FAILS(1), FAILS(2), FAILS(3), STARTED(4, "v", "mount"), FAILS(4), PAUSE(501),
-      STARTED(5, "v p2", "umount"), ENDS(5), REMEMBERED(2), STARTED(6, "v p2", "mount")}                                                                                },
-    {"OP-1 without a volume nothing matches",                TRUE,  {STARTED(1, "-", "a"), STARTED(2, "-", "a"), RUNS("-", FALSE)}                                      },
+      STARTED(5, "v p2", "umount"), ENDS(5), REMEMBERED(2), STARTED(6, "v p2", "mount")}                                                                     },
+    {"OP-1 without a volume nothing matches",
+     TRUE,                                                                   {STARTED(1, "-", "a"), STARTED(2, "-", "a"), RUNS("-", FALSE)}                            },
     {"OP-1 one that runs wins over an equal key",
-     TRUE,
-     {STARTED(1, "v - n1", "a"), FAILS(1), STARTED(2, "v - n2", "a"), EXISTS(3, "v", "a"), STARTED(4, "v - n1", "b"),
-      EXISTS(5, "v - n2", "b")}                                                                                                                                         },
+     TRUE,                                                                   {STARTED(1, "v - n1", "a"), FAILS(1), STARTED(2, "v - n2", "a"), EXISTS(3, "v", "a"),
+      STARTED(4, "v - n1", "b"), EXISTS(5, "v - n2", "b")}                                                                                                   },
     {"OP-2 another kind resets a back-off that runs",
-     TRUE,
-     {STARTED(1, "v", "detach"), FAILS(1), STARTED(2, "v", "attach"), FAILS(2), PAUSE(400),
-      TOO_EARLY(3, "v", "attach"), PAUSE(101), STARTED(3, "v", "attach")}                                                                                               },
+     TRUE,                                                                   {STARTED(1, "v", "detach"), FAILS(1), STARTED(2, "v", "attach"), FAILS(2), PAUSE(400),
+      TOO_EARLY(3, "v", "attach"), PAUSE(101), STARTED(3, "v", "attach")}                                                                                    },
     {"OP-2 one that is over keeps its kind and its back-off",
-     TRUE,
-     {STARTED(1, "v", "detach"), FAILS(1), PAUSE(501), STARTED(2, "v", "attach"), FAILS(2),
-      PAUSE(900), TOO_EARLY(3, "v", "detach"), STARTED(4, "v", "attach")}                                                                                               },
-    {"OP-4 a failure is not pending",                        TRUE,  {STARTED(1, "v", "a"), FAILS(1), RUNS("v", FALSE), REMEMBERED(1)}                                   },
+     TRUE,                                                                   {STARTED(1, "v", "detach"), FAILS(1), PAUSE(501), STARTED(2, "v", "attach"), FAILS(2),
+      PAUSE(900), TOO_EARLY(3, "v", "detach"), STARTED(4, "v", "attach")}                                                                                    },
+    {"OP-4 a failure is not pending",
+     TRUE,                                                                   {STARTED(1, "v", "a"), FAILS(1), RUNS("v", FALSE), REMEMBERED(1)}                         },
     {"OP-6 a back-off does not decay",
-     TRUE,
-     {STARTED(1, "v", "a"), FAILS(1), PAUSE(3600000), STARTED(2, "v", "a"), FAILS(2), PAUSE(900),
-      TOO_EARLY(3, "v", "a"), PAUSE(101), STARTED(3, "v", "a")}                                                                                                         },
+     TRUE,                                                                   {STARTED(1, "v", "a"), FAILS(1), PAUSE(3600000), STARTED(2, "v", "a"), FAILS(2), PAUSE(900),
+      TOO_EARLY(3, "v", "a"), PAUSE(101), STARTED(3, "v", "a")}                                                                                              },
 };
 
 static void
@@ -290,7 +290,8 @@ tell_story(void **state)
 static void
 tries_of_one_that_always_fails(void **state)
 {
-    static const SimTime at_ms[] = {0, 500, 1500, 3500, 7500, 15500, 31500, 63500, 127500, 249500, 371500};
+    static const SimTime at_ms[] = {0,     500,   1500,   3500,   7500,  15500,
+                                    31500, 63500, 127500, 249500, 371500};
     SimTime started_at = 0;
     Fixture fixture;
 
@@ -303,10 +304,12 @@ tries_of_one_that_always_fails(void **state)
         SimTime now = sim_now(fixture.world.sim);
         if (i == 0)
             started_at = now;
-        assert_in_range(now - started_at, at_ms[i] * SIM_MS, at_ms[i] * SIM_MS + (i + 1) * 2 * SIM_MS);
+        assert_in_range(now - started_at, at_ms[i] * SIM_MS,
+                        at_ms[i] * SIM_MS + (i + 1) * 2 * SIM_MS);
         assert_int_equal(start(&fixture, 0, "v", "a"), OPERATION_STARTED);
         end(&fixture, 0, -1);
-        SimTime delay = operations_backoff_until(fixture.operations, key) - sim_now(fixture.world.sim);
+        SimTime delay =
+            operations_backoff_until(fixture.operations, key) - sim_now(fixture.world.sim);
         assert_in_range(delay, MIN(500 * SIM_MS << i, 122 * SIM_SECOND) - 2,
                         MIN(500 * SIM_MS << i, 122 * SIM_SECOND));
     }
@@ -316,16 +319,16 @@ tries_of_one_that_always_fails(void **state)
 static const struct {
     const char *text, *expected;
 } messages[] = {
-    {"no sign at all",            "no sign at all"                             },
-    {"",                          ""                                           },
-    {"50% of",                    "50%!o(MISSING)f"                            },
-    {"/vol%2Fa",                  "/vol%!F(MISSING)a"                          },
-    {"100%",                      "100%!(NOVERB)"                              },
-    {"100%%",                     "100%"                                       },
-    {"%s and %d",                 "%!s(MISSING) and %!d(MISSING)"              },
-    {"%-5.2f|",                   "%!f(MISSING)|"                              },
-    {"5 % ",                      "5 %!(NOVERB)"                               },
-    {"%é",                        "%!é(MISSING)"                               },
+    {"no sign at all", "no sign at all"               },
+    {"",               ""                             },
+    {"50% of",         "50%!o(MISSING)f"              },
+    {"/vol%2Fa",       "/vol%!F(MISSING)a"            },
+    {"100%",           "100%!(NOVERB)"                },
+    {"100%%",          "100%"                         },
+    {"%s and %d",      "%!s(MISSING) and %!d(MISSING)"},
+    {"%-5.2f|",        "%!f(MISSING)|"                },
+    {"5 % ",           "5 %!(NOVERB)"                 },
+    {"%é",            "%!é(MISSING)"                },
 };
 
 /* OP-10. */

@@ -61,14 +61,16 @@ which_steps_a_volume_takes(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(plugins); i++) {
-        CsiDriverObject required = {.attach_required = TRUE}, free_of_it = {.attach_required = FALSE};
+        CsiDriverObject required = {.attach_required = TRUE},
+                        free_of_it = {.attach_required = FALSE};
         Fixture fixture;
         setup(&fixture, plugins[i].source, "d", plugins[i].handle);
         const VolumePlugin *plugin = volume_plugin_find(fixture.volume->source);
         assert_non_null(plugin);
         assert_int_equal(volume_plugin_is_attachable(plugin, NULL), plugins[i].attachable);
         assert_int_equal(volume_plugin_is_attachable(plugin, &required), plugins[i].attachable);
-        assert_int_equal(volume_plugin_is_attachable(plugin, &free_of_it), plugins[i].without_attach);
+        assert_int_equal(volume_plugin_is_attachable(plugin, &free_of_it),
+                         plugins[i].without_attach);
         assert_int_equal(plugin->device_mountable, plugins[i].device_mountable);
         assert_string_equal(
             volume_unique_name(objects_strings(fixture.objects), plugin, fixture.volume),
@@ -93,8 +95,10 @@ unknown_plugins_match_none(void **state)
 static const struct {
     const char *driver, *handle, *node, *name;
 } attachments[] = {
-    {"hostpath.csi.k8s.io", "vol-1", "node-1", "csi-a5a2e67339ab5660a390dc86be397e784322823ff01f40cf2c01a72c3cab1374"},
-    {"hostpath.csi.k8s.io", "vol-1", "node-2", "csi-de92e057dcc6e2a31722562aac96e242269f00b90d7b9b9aff22075d21627d9e"},
+    {"hostpath.csi.k8s.io", "vol-1", "node-1",
+     "csi-a5a2e67339ab5660a390dc86be397e784322823ff01f40cf2c01a72c3cab1374"},
+    {"hostpath.csi.k8s.io", "vol-1", "node-2",
+     "csi-de92e057dcc6e2a31722562aac96e242269f00b90d7b9b9aff22075d21627d9e"},
 };
 
 /* ADC-59. */

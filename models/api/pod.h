@@ -186,6 +186,7 @@ typedef struct {
     int32_t ordinals_start;
     int32_t min_ready_s;
     int32_t partition;             /* updateStrategy.rollingUpdate.partition */
+    int32_t revision_history_limit; /* default 10 */
     gboolean parallel;             /* podManagementPolicy */
     gboolean on_delete;            /* updateStrategy.type */
     gboolean delete_when_deleted, delete_when_scaled; /* persistentVolumeClaimRetentionPolicy */
@@ -200,7 +201,7 @@ typedef struct {
 typedef struct {
     Object meta;
     int64_t revision;
-    const char *data_hash; /* of the template it keeps */
+    PodTemplate *template; /* that it keeps; NULL: none that is known */
 } ControllerRevision;
 
 #define STATEFUL_SET(object) ((StatefulSet *)(object))

@@ -45,6 +45,7 @@ static const Field stateful_set_fields[] = {
           StatefulSet,
           partition,
           FIELD_SPEC),
+    FIELD("spec.revisionHistoryLimit", field_int, StatefulSet, revision_history_limit, FIELD_SPEC),
     FIELD("spec.podManagementPolicy", management_type, StatefulSet, parallel, FIELD_SPEC),
     FIELD("spec.persistentVolumeClaimRetentionPolicy.whenDeleted",
           retention_type,
@@ -70,7 +71,6 @@ static const Field stateful_set_fields[] = {
 
 static const char *const stateful_set_ignored[] = {
     IGNORED_ALWAYS,
-    "spec.revisionHistoryLimit",
     "spec.updateStrategy.rollingUpdate.maxUnavailable",
     "status.collisionCount",
     "status.conditions",
@@ -81,6 +81,7 @@ static void
 stateful_set_set_defaults(Object *object)
 {
     STATEFUL_SET(object)->replicas = 1;
+    STATEFUL_SET(object)->revision_history_limit = 10;
 }
 
 static void
@@ -110,40 +111,58 @@ const KindClass stateful_set_kind = {
     .check = stateful_set_check,
 };
 
-/* A revision's data is told apart by its hash; the data itself stays in the manifest. */
+/* What is in a revision's data is a patch: {spec: {template: {..., $patch: replace}}}. */
 static void
-data_hash_parse(ApiParser *parser, const json_t *value, void *field)
+revision_data_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+    const json_t *given = json_path_get(value, "spec.template");
+    gsize length = api_parser_enter(parser, "spec.template");
 
-    *(const char **)field = strings_internf(objects_strings(parser->objects),
-                                            "%016" G_GINT64_MODIFIER "x", sim_hash_string(text));
-    free(text);
-}
-
-static gboolean
-data_hash_equal(const void *a, const void *b)
-{
-    return field_string.equal(a, b);
+    if (json_is_object(given)) {
+        json_t *template = json_copy((json_t *)given); /* only read */
+        json_object_del(template, "$patch");
+        field_pod_template.parse(parser, template, field);
+        json_decref(template);
+    }
+    api_parser_leave(parser, length);
 }
 
 static json_t *
-data_hash_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
+revision_data_over(const void *field, const json_t *manifest)
 {
-    return json_incref((json_t *)manifest); /* only counted */
+    json_t *template = field_pod_template.to_json(field);
+
+    if (template == NULL)
+        return json_incref((json_t *)manifest); /* only counted */
+    json_object_set_new(template, "$patch", json_string("replace"));
+    return json_pack("{s:{s:o}}", "spec", "template", template);
 }
 
-static const FieldType data_hash_type = {
+static gboolean
+revision_data_equal(const void *a, const void *b)
+{
+    return field_pod_template.equal(a, b);
+}
+
+static void
+revision_data_clear(void *field)
+{
+    field_pod_template.clear(field);
+}
+
+static const FieldType revision_data_type = {
     .name = "data",
-    .size = sizeof(const char *),
-    .equal = data_hash_equal,
-    .parse = data_hash_parse,
-    .over = data_hash_over,
+    .size = sizeof(PodTemplate *),
+    .ref = field_counted_ref,
+    .clear = revision_data_clear,
+    .equal = revision_data_equal,
+    .parse = revision_data_parse,
+    .over = revision_data_over,
 };
 
 static const Field controller_revision_fields[] = {
+    FIELD("data", revision_data_type, ControllerRevision, template, FIELD_SPEC),
     FIELD("revision", field_int64, ControllerRevision, revision, FIELD_REQUIRED),
-    FIELD("data", data_hash_type, ControllerRevision, data_hash, FIELD_SPEC),
     FIELDS_END,
 };
 

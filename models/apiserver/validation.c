@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "apiserver-private.h"
-#include "models/api/storage.h"
+#include "models/api/pod.h"
 
 /* What of an object's spec never changes once it is stored: ValidateUpdate() of its kind. */
 
@@ -95,6 +95,24 @@ check_driver(const CsiDriverObject *before, const CsiDriverObject *after, GStrin
     return API_OK;
 }
 
+/* WL-24. */
+static ApiCode
+check_stateful_set(const StatefulSet *before, const StatefulSet *after, GString *message)
+{
+    return label_selector_equal(before->selector, after->selector) &&
+                   field_claim_templates.equal(&before->claim_templates, &after->claim_templates) &&
+                   before->parallel == after->parallel &&
+                   before->service_name == after->service_name &&
+                   before->revision_history_limit == after->revision_history_limit
+               ? API_OK
+               : refuse(&before->meta, ".apps", "spec",
+                        "Forbidden: updates to statefulset spec for fields other than 'replicas', "
+                        "'ordinals', 'template', 'updateStrategy', "
+                        "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are "
+                        "forbidden",
+                        message);
+}
+
 ApiCode
 validation_update(const Object *before, const Object *after, GString *message)
 {
@@ -111,6 +129,8 @@ validation_update(const Object *before, const Object *after, GString *message)
     case KIND_CSI_DRIVER:
         return check_driver((const CsiDriverObject *)before, (const CsiDriverObject *)after,
                             message);
+    case KIND_STATEFUL_SET:
+        return check_stateful_set((const StatefulSet *)before, (const StatefulSet *)after, message);
     default: /* claims have their own rules; of the others all may change that models change */
         return API_OK;
     }

@@ -140,7 +140,7 @@ look_at_owned(Claimed *self, const ClaimOptions *options)
     for (unsigned i = 0; i < n; i++) {
         const Object *object = objects[i];
         if (!object_is_controlled_by(object, options->owner) ||
-            (options->filter != NULL && !options->filter(object)))
+            (options->is_member != NULL && !options->is_member(options->owner, object)))
             continue;
         gboolean matches = label_selector_matches(options->selector, object->labels);
         if (matches || !object_is_deleted(options->owner))
@@ -157,7 +157,7 @@ look_at_orphans(Claimed *self, const ClaimOptions *options)
 
     for (unsigned i = 0; i < n && !object_is_deleted(options->owner); i++) {
         const Object *object = objects[i];
-        if (object_is_deleted(object) || (options->filter != NULL && !options->filter(object)) ||
+        if (object_is_deleted(object) || (options->is_member != NULL && !options->is_member(options->owner, object)) ||
             !label_selector_matches(options->selector, object->labels))
             continue;
         g_ptr_array_add(self->owned, object_ref(object));
@@ -183,6 +183,13 @@ claimed_clear(Claimed *self)
     g_clear_pointer(&self->owned, g_ptr_array_unref);
     g_clear_pointer(&self->adopt, g_ptr_array_unref);
     g_clear_pointer(&self->release, g_ptr_array_unref);
+}
+
+void
+claimed_free(void *self)
+{
+    claimed_clear(self);
+    g_free(self);
 }
 
 static gboolean

@@ -48,11 +48,12 @@ typedef struct {
     const Object *owner;
     const LabelSelector *selector;
     const InformerIndex *by_controller, *orphans;
-    gboolean (*filter)(const Object *object); /* whom to look at at all; NULL: all */
+    gboolean (*is_member)(const Object *owner, const Object *object); /* whom to look at at all; NULL: all */
 } ClaimOptions;
 
 void claimed_look(Claimed *self, const ClaimOptions *options);
 void claimed_clear(Claimed *self);
+void claimed_free(void *self); /* the same of one on the heap */
 static inline gboolean
 claimed_is_settled(const Claimed *self)
 {

@@ -502,8 +502,9 @@ decide_pods(const void *data, Plan *plan)
 }
 
 static gboolean
-is_active(const Object *pod)
+is_active(const Object *set, const Object *pod)
 {
+    (void)set;
     return pod_is_active(POD_CONST(pod));
 }
 
@@ -524,7 +525,7 @@ decide_set(const void *data, Plan *plan)
                                      .selector = sync->set->selector,
                                      .by_controller = self->pods_by_controller,
                                      .orphans = self->orphans,
-                                     .filter = is_active,
+                                     .is_member = is_active,
                                  });
     if (claimed_is_settled(&sync->claimed)) {
         decide_pods(data, plan);

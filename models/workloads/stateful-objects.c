@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "stateful-objects.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/api/selector.h"
-#include "sim/random.h"
+#include "models/api/workload.h"
 
-#define LABEL_POD_NAME "statefulset.kubernetes.io/pod-name" /* WL-21 */
 #define LABEL_POD_INDEX "apps.kubernetes.io/pod-index"
 #define LABEL_REVISION_HASH "controller.kubernetes.io/hash"
 
@@ -39,25 +37,12 @@ stateful_claim_key(Objects *objects, const ClaimTemplate *template, const Object
         strings_internf(objects_strings(objects), "%s-%s", template->name, pod->name));
 }
 
-/* Of what the API would print: a template that went through it, as with a patch of the replicas, is the same. */
-static unsigned
-template_hash(PodTemplate *template)
-{
-    json_t *printed = field_pod_template.to_json(&template);
-    char *text = json_dumps(printed, JSON_COMPACT | JSON_SORT_KEYS);
-    uint64_t hash = sim_hash_string(text);
-
-    json_decref(printed);
-    free(text);
-    return (unsigned)(hash >> 32 ^ hash);
-}
-
 ObjectKey *
 stateful_revision_key(Objects *objects, const StatefulSet *set)
 {
     return objects_key(objects, KIND_CONTROLLER_REVISION, set->meta.key->namespace,
                        strings_internf(objects_strings(objects), "%s-%08x", object_name(&set->meta),
-                                       template_hash(set->template)));
+                                       pod_template_hash(set->template)));
 }
 
 Object *
@@ -67,9 +52,10 @@ stateful_revision_new(Objects *objects, const StatefulSet *set, ObjectKey *key)
     Object *object = object_new(key);
 
     CONTROLLER_REVISION(object)->revision = 1;
+    CONTROLLER_REVISION(object)->template = pod_template_ref(set->template);
     object->labels = string_map_ref(set->template->labels);
     object_set_label(object, strings_intern(strings, LABEL_REVISION_HASH),
-                     strings_internf(strings, "%08x", template_hash(set->template)));
+                     strings_internf(strings, "%08x", pod_template_hash(set->template)));
     object_set_owner(object, &set->meta, TRUE, TRUE);
     return object;
 }
@@ -90,17 +76,14 @@ stateful_claim_new(const StatefulSet *set, const ClaimTemplate *template, Object
 
 /* The volume that a claim of the set's takes the place of, or adds. */
 static PodVolume
-claim_volume(Objects *objects,
-             const StatefulSet *set,
-             const ClaimTemplate *template,
-             const ObjectKey *pod)
+claim_volume(Objects *objects, const StatefulPod *pod, const ClaimTemplate *template)
 {
-    const PodSpec *spec = set->template->spec;
+    const PodSpec *spec = pod->template->spec;
     gboolean device = string_list_has(spec->devices, template->name);
 
     return (PodVolume){
         .name = template->name,
-        .claim_name = stateful_claim_key(objects, template, pod)->name,
+        .claim_name = stateful_claim_key(objects, template, pod->key)->name,
         .device = device,
         .mounted = device || string_list_has(spec->mounts, template->name),
     };
@@ -117,9 +100,9 @@ is_taken_over(const PodVolume *volume, const ClaimTemplates *templates)
 
 /* The template's volumes, those of a claim template's name taken over by the claim. (owned): NULL: none */
 static PodVolumes *
-new_pod_volumes(Objects *objects, const StatefulSet *set, const ObjectKey *pod)
+new_pod_volumes(Objects *objects, const StatefulSet *set, const StatefulPod *pod)
 {
-    const PodVolumes *given = set->template->volumes;
+    const PodVolumes *given = pod->template->volumes;
     const ClaimTemplates *templates = set->claim_templates;
     unsigned n_given = given == NULL ? 0 : given->n_items;
     unsigned n_templates = templates == NULL ? 0 : templates->n_items;
@@ -129,7 +112,7 @@ new_pod_volumes(Objects *objects, const StatefulSet *set, const ObjectKey *pod)
         return NULL;
     g_autofree PodVolume *volumes = g_new0(PodVolume, n_given + n_templates);
     while (n < n_templates) {
-        volumes[n] = claim_volume(objects, set, templates->items[n], pod);
+        volumes[n] = claim_volume(objects, pod, templates->items[n]);
         n++;
     }
     for (unsigned i = 0; i < n_given; i++) {
@@ -139,7 +122,7 @@ new_pod_volumes(Objects *objects, const StatefulSet *set, const ObjectKey *pod)
         *volume = given->items[i];
         if (volume->ephemeral) {
             volume->claim_name =
-                strings_internf(objects_strings(objects), "%s-%s", pod->name, volume->name);
+                strings_internf(objects_strings(objects), "%s-%s", pod->key->name, volume->name);
             claim_template_ref(volume->claim_template);
         }
         n++;
@@ -148,25 +131,21 @@ new_pod_volumes(Objects *objects, const StatefulSet *set, const ObjectKey *pod)
 }
 
 Object *
-stateful_pod_new(Objects *objects,
-                 const StatefulSet *set,
-                 ObjectKey *key,
-                 int32_t ordinal,
-                 const ObjectKey *revision)
+stateful_pod_new(Objects *objects, const StatefulSet *set, const StatefulPod *pod)
 {
     Strings *strings = objects_strings(objects);
-    Object *object = object_new(key);
-    PodVolumes *volumes = new_pod_volumes(objects, set, key);
+    Object *object = object_new(pod->key);
+    PodVolumes *volumes = new_pod_volumes(objects, set, pod);
 
-    pod_set_spec(POD(object), set->template->spec, volumes);
+    pod_set_spec(POD(object), pod->template->spec, volumes);
     pod_volumes_unref(volumes);
-    POD(object)->hostname = key->name;
-    object->labels = string_map_ref(set->template->labels);
-    object->annotations = string_map_ref(set->template->annotations);
-    object_set_label(object, strings_intern(strings, LABEL_POD_NAME), key->name);
+    POD(object)->hostname = pod->key->name;
+    object->labels = string_map_ref(pod->template->labels);
+    object->annotations = string_map_ref(pod->template->annotations);
+    object_set_label(object, strings_intern(strings, LABEL_POD_NAME), pod->key->name);
     object_set_label(object, strings_intern(strings, LABEL_POD_INDEX),
-                     strings_internf(strings, "%d", ordinal));
-    object_set_label(object, strings_intern(strings, LABEL_REVISION), revision->name);
+                     strings_internf(strings, "%d", pod->ordinal));
+    object_set_label(object, strings_intern(strings, LABEL_REVISION), pod->revision);
     object_set_owner(object, &set->meta, TRUE, TRUE);
     return object;
 }

@@ -6,6 +6,7 @@
 /* What a StatefulSet makes: names, claims, pods and revisions (WL-20..22). Keys and words are of @objects' run. */
 
 #define LABEL_REVISION "controller-revision-hash"
+#define LABEL_POD_NAME "statefulset.kubernetes.io/pod-name" /* WL-21 */
 
 /* The pod of @ordinal: "web-0". */
 ObjectKey *stateful_pod_key(Objects *objects, const ObjectKey *set, int32_t ordinal);
@@ -19,9 +20,12 @@ ObjectKey *stateful_revision_key(Objects *objects, const StatefulSet *set);
 
 /* Returns: (owned): each ready to be created */
 Object *stateful_claim_new(const StatefulSet *set, const ClaimTemplate *template, ObjectKey *key);
-Object *stateful_pod_new(Objects *objects,
-                         const StatefulSet *set,
-                         ObjectKey *key,
-                         int32_t ordinal,
-                         const ObjectKey *revision);
+/* What tells one pod of a set from the others. */
+typedef struct {
+    ObjectKey *key;
+    int32_t ordinal;
+    const char *revision;        /* interned */
+    const PodTemplate *template; /* of that revision */
+} StatefulPod;
+Object *stateful_pod_new(Objects *objects, const StatefulSet *set, const StatefulPod *pod);
 Object *stateful_revision_new(Objects *objects, const StatefulSet *set, ObjectKey *key);

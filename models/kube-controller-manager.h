@@ -22,6 +22,10 @@ typedef struct {
     LeaderElectionOptions election;
     SimTime node_monitor_period;
     SimTime node_monitor_grace_period;
+    SimTime node_startup_grace_period;
+    double node_eviction_rate, secondary_node_eviction_rate, unhealthy_zone_threshold;
+    int32_t large_cluster_size_threshold;
+    int32_t terminated_pod_gc_threshold;
 } KubeControllerManagerOptions;
 
 extern const ProcessClass kube_controller_manager_process;

@@ -56,6 +56,31 @@ pod_spec_unref(PodSpec *self)
     g_free(self);
 }
 
+PodSpec *
+pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations)
+{
+    PodSpec *copy = g_memdup2(self, sizeof *self);
+
+    copy->n_refs = 1;
+    copy->tolerations = tolerations == NULL ? NULL : tolerations_ref(tolerations);
+    string_map_ref(copy->node_selector);
+    node_selector_ref(copy->required_nodes);
+    node_selector_ref(copy->preferred_nodes);
+    string_list_ref(copy->scheduling_gates);
+    string_list_ref(copy->mounts);
+    string_list_ref(copy->devices);
+    copy->containers = g_memdup2(self->containers, self->n_containers * sizeof *self->containers);
+    copy->pod_terms = g_memdup2(self->pod_terms, self->n_pod_terms * sizeof *self->pod_terms);
+    for (unsigned i = 0; i < copy->n_pod_terms; i++) {
+        label_selector_ref(copy->pod_terms[i].selector);
+        string_list_ref(copy->pod_terms[i].namespaces);
+    }
+    copy->spread = g_memdup2(self->spread, self->n_spread * sizeof *self->spread);
+    for (unsigned i = 0; i < copy->n_spread; i++)
+        label_selector_ref(copy->spread[i].selector);
+    return copy;
+}
+
 static void
 restart_policy_parse(ApiParser *parser, const json_t *value, void *field)
 {

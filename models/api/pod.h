@@ -94,6 +94,8 @@ typedef struct {
 PodSpec *pod_spec_new(void); /* with defaults */
 PodSpec *pod_spec_ref(const PodSpec *self);
 void pod_spec_unref(PodSpec *self);
+/* Returns: (owned): a copy that has these tolerations (nullable) instead of its own */
+PodSpec *pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations);
 
 typedef struct {
     const char *reason;  /* NULL: none */

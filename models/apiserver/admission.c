@@ -101,6 +101,93 @@ tell_of_gates(ApiServer *self, Pod *pod)
         strings, "Scheduling is blocked due to non-empty scheduling gates");
 }
 
+/* ---- DefaultTolerationSeconds: NL-13 ---- */
+
+#define DEFAULT_TOLERATION_S 300
+
+/* Also one without a key, and one without an effect. */
+static gboolean
+tolerates_execution(const Tolerations *tolerations, const char *key)
+{
+    for (unsigned i = 0; tolerations != NULL && i < tolerations->n_items; i++) {
+        const Toleration *toleration = &tolerations->items[i];
+        if ((g_str_equal(toleration->key, key) || *toleration->key == '\0') &&
+            (toleration->effect == TAINT_NO_EXECUTE || toleration->effect < 0))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Returns: (owned): @spec with the tolerations it lacks */
+static PodSpec *
+add_tolerations(const ApiServer *self, const PodSpec *spec)
+{
+    static const char *const keys[] = {"node.kubernetes.io/not-ready",
+                                       "node.kubernetes.io/unreachable"};
+    Strings *strings = objects_strings(api_server_objects(self));
+    g_autoptr(GArray) items = g_array_new(FALSE, FALSE, sizeof(Toleration));
+
+    if (spec->tolerations != NULL)
+        g_array_append_vals(items, spec->tolerations->items, spec->tolerations->n_items);
+    for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
+        Toleration toleration = {.key = strings_intern(strings, keys[i]),
+                                 .value = strings_intern(strings, ""),
+                                 .exists = TRUE,
+                                 .effect = TAINT_NO_EXECUTE,
+                                 .seconds = DEFAULT_TOLERATION_S};
+        if (!tolerates_execution(spec->tolerations, keys[i]))
+            g_array_append_val(items, toleration);
+    }
+    if (spec->tolerations != NULL && items->len == spec->tolerations->n_items)
+        return pod_spec_ref(spec);
+    Tolerations *tolerations = tolerations_new((const Toleration *)(void *)items->data, items->len);
+    PodSpec *result = pod_spec_with_tolerations(spec, tolerations);
+    tolerations_unref(tolerations);
+    return result;
+}
+
+/* The pods of a template share its spec, and mostly come one after the other: then they share what comes out, too. */
+static void
+admit_pod_spec(ApiServer *self, Pod *pod)
+{
+    AdmittedSpec *admitted = api_server_admitted_spec(self);
+
+    if (admitted->given != pod->spec) {
+        admitted_spec_clear(admitted);
+        admitted->given = pod_spec_ref(pod->spec);
+        admitted->result = add_tolerations(self, pod->spec);
+    }
+    pod_set_spec(pod, admitted->result, pod->volumes);
+}
+
+void
+admitted_spec_clear(AdmittedSpec *self)
+{
+    g_clear_pointer(&self->given, pod_spec_unref);
+    g_clear_pointer(&self->result, pod_spec_unref);
+}
+
+/* NL-26: a new node takes no pod before somebody has looked at it. */
+static void
+admit_node(const ApiServer *self, Node *node)
+{
+    static const char key[] = "node.kubernetes.io/not-ready";
+    Strings *strings = objects_strings(api_server_objects(self));
+    g_autoptr(GArray) items = g_array_new(FALSE, FALSE, sizeof(Taint));
+    Taint taint = {strings_intern(strings, key), strings_intern(strings, ""), TAINT_NO_SCHEDULE,
+                   TIME_UNSET};
+
+    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++) {
+        const Taint *other = &node->taints->items[i];
+        if (other->effect == TAINT_NO_SCHEDULE && g_str_equal(other->key, key))
+            return;
+        g_array_append_val(items, *other);
+    }
+    g_array_append_val(items, taint);
+    taints_unref(node->taints);
+    node->taints = taints_new((const Taint *)(void *)items->data, items->len);
+}
+
 ApiCode
 admission_create(ApiServer *self, Object *object, GString *message)
 {
@@ -116,7 +203,11 @@ admission_create(ApiServer *self, Object *object, GString *message)
         break;
     case KIND_POD:
         reset_status(object);
+        admit_pod_spec(self, POD(object));
         tell_of_gates(self, POD(object));
+        break;
+    case KIND_NODE: /* a kubelet registers with its status */
+        admit_node(self, NODE(object));
         break;
     case KIND_ATTACHMENT:
     case KIND_STATEFUL_SET:
@@ -126,7 +217,6 @@ admission_create(ApiServer *self, Object *object, GString *message)
         reset_status(object);
         break;
     case KIND_STORAGE_CLASS:
-    case KIND_NODE: /* a kubelet registers with its status */
     case KIND_CSI_NODE:
     case KIND_CSI_DRIVER:
     case KIND_STORAGE_CAPACITY:

@@ -16,6 +16,12 @@ gboolean api_server_chooses_defaults(const ApiServer *self); /* API-121 */
  * Sets what the server sets and admission adds. Returns: API_OK, or the refusal with words in @message
  */
 ApiCode admission_create(ApiServer *self, Object *object, GString *message);
+/* The spec of the latest pod that was created, and what admission made of it. */
+typedef struct {
+    PodSpec *given, *result; /* (owned): NULL: none yet */
+} AdmittedSpec;
+AdmittedSpec *api_server_admitted_spec(ApiServer *self);
+void admitted_spec_clear(AdmittedSpec *self);
 /* Whether @after may replace @before (API-130..138). */
 ApiCode admission_update(ApiServer *self, const Object *before, Object *after, GString *message);
 /* Whether what never changes in @after is as in @before (API-134..136). Returns: API_OK, or API_INVALID with words in @message */

@@ -42,6 +42,7 @@ struct ApiServer {
     void *event_observer_data;
     ApiFault fault;
     void *fault_data;
+    AdmittedSpec admitted_spec;
     ApiTrouble *trouble; /* (owned): NULL: none so far */
 };
 
@@ -89,6 +90,7 @@ api_server_free(ApiServer *self)
                 object_unref(self->stored[kind]->pdata[i]);
         g_ptr_array_unref(self->stored[kind]);
     }
+    admitted_spec_clear(&self->admitted_spec);
     trouble_free(self->trouble);
     watch_hub_free(self->watches);
     g_array_unref(self->events);
@@ -108,6 +110,12 @@ Sim *
 api_server_sim(const ApiServer *self)
 {
     return self->sim;
+}
+
+AdmittedSpec *
+api_server_admitted_spec(ApiServer *self)
+{
+    return &self->admitted_spec;
 }
 
 ApiTrouble *

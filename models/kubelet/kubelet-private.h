@@ -155,6 +155,7 @@ typedef struct {
     gboolean registered; /* in the list of registered drivers: mounts may use it */
     SimEventId event;    /* its socket appears */
     unsigned n_tries;    /* to write its entry of the CSINode */
+    unsigned n_exits;    /* of its registrar, since one registration succeeded */
 } NodePlugin;
 
 struct Kubelet {

@@ -344,6 +344,37 @@ decide_register(const void *data, Plan *plan)
     plan_then(plan, decide_told);
 }
 
+static void socket_appeared(Sim *sim, void *data);
+
+static const SimEventType socket_event = {
+    .name = "kubelet/plugin registers",
+    .fire = socket_appeared,
+};
+
+#define FIRST_RESTART SIM_SECOND
+#define SECOND_RESTART (10 * SIM_SECOND)
+#define LAST_RESTART (300 * SIM_SECOND)
+
+/* REG-4: the registrar is told, and exits; it comes back as any container that does, and so does its socket. */
+static void
+registration_over(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    Kubelet *self = data;
+    NodePlugin *plugin = plan_operation(plan);
+    SimTime delay = FIRST_RESTART;
+
+    (void)message;
+    if (end == PLAN_DONE) {
+        plugin->n_exits = 0;
+        return;
+    }
+    for (unsigned i = 0; i < plugin->n_exits && delay < LAST_RESTART; i++)
+        delay = i == 0 ? SECOND_RESTART : 2 * delay;
+    plugin->n_exits++;
+    plugin->event =
+        sim_after(self->base.sim, MIN(delay, LAST_RESTART), &socket_event, plugin, WAIT_STARTUP);
+}
+
 /* The registrar's socket was found: from now on mounts may use the driver. */
 static void
 socket_appeared(Sim *sim, void *data)
@@ -355,6 +386,7 @@ socket_appeared(Sim *sim, void *data)
         .decide = decide_register,
         .key = self->node_key,
         .operation = plugin,
+        .done = registration_over,
     };
 
     (void)sim;
@@ -363,11 +395,6 @@ socket_appeared(Sim *sim, void *data)
     plugin->n_tries = 0;
     plan_start(&start);
 }
-
-static const SimEventType socket_event = {
-    .name = "kubelet/plugin registers",
-    .fire = socket_appeared,
-};
 
 void
 plugin_registration_apply(Kubelet *self, const PlanChange *change)

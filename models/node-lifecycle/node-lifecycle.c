@@ -13,11 +13,8 @@
 
 #define PASS_WORK (30 * SIM_MS)      /* TIM-55: a pass takes 20 to 40 ms */
 #define TAINT_LOOP (100 * SIM_MS)    /* NL-11 */
-#define EVICTION_RATE 0.1            /* NL-7 */
-#define SECONDARY_EVICTION_RATE 0.01 /* NL-8 */
-#define UNHEALTHY_PERCENT 55         /* NL-9 */
-#define LARGE_ZONE 50                /* NL-10 */
 #define MANY_UNHEALTHY 2             /* NL-34: more than these */
+#define LABEL_EXCLUDED "node.kubernetes.io/exclude-disruption" /* NL-34 */
 
 typedef enum {
     ZONE_NORMAL,
@@ -26,7 +23,7 @@ typedef enum {
 } ZoneState;
 
 typedef struct {
-    unsigned n_ready, n_not_ready;
+    unsigned n_ready, n_not_ready; /* but for those that are not to count */
     ZoneState state;
     double rate;
     gboolean has_new_rate; /* in this pass */
@@ -54,6 +51,8 @@ struct NodeLifecycle {
     SimTicker *monitor;
     SimTime phase; /* the first pass */
     gboolean all_full;
+    GHashTable *registered; /* ObjectKeys of nodes that were told of */
+    GPtrArray *gone;        /* of Object (owned): nodes that went since the last pass */
 };
 
 /* ---- What is known of a node ---- */
@@ -178,6 +177,13 @@ decide_unknown(const void *data, Plan *plan)
     if (node == NULL)
         return;
     plan_because(plan, "NL-22");
+    if (((const Node *)node)->ready.status == CONDITION_ABSENT) { /* NL-6 */
+        plan_update_status(
+            plan, node, edit_unknown,
+            new_edit(self, plan, "NodeStatusNeverUpdated", "Kubelet never posted node status."),
+            PLAN_STOP);
+        return;
+    }
     plan_update_status(
         plan, node, edit_unknown,
         new_edit(self, plan, "NodeStatusUnknown", "Kubelet stopped posting node status."),
@@ -265,11 +271,12 @@ zone_of(const NodeLifecycle *self, const Object *node)
     const char *zone = object_label(node, "topology.kubernetes.io/zone");
     const char *name = strings_internf(self->base.strings, "%s:%s", region == NULL ? "" : region,
                                        zone == NULL ? "" : zone);
+    const KubeControllerManagerOptions *options = self->base.options;
     Zone *found = g_hash_table_lookup(self->zones, name);
 
     if (found == NULL) {
         found = g_new0(Zone, 1);
-        found->rate = EVICTION_RATE;
+        found->rate = options->node_eviction_rate;
         sim_token_bucket_init(&found->bucket, found->rate, 1);
         g_hash_table_insert(self->zones, (void *)name, found);
     }
@@ -277,26 +284,29 @@ zone_of(const NodeLifecycle *self, const Object *node)
 }
 
 static ZoneState
-zone_state(const Zone *zone)
+zone_state(const KubeControllerManagerOptions *options, const Zone *zone)
 {
+    unsigned n = zone->n_ready + zone->n_not_ready;
+
     if (zone->n_ready == 0 && zone->n_not_ready > 0)
         return ZONE_FULL;
     return zone->n_not_ready > MANY_UNHEALTHY &&
-                   zone->n_not_ready * 100 >=
-                       (zone->n_ready + zone->n_not_ready) * UNHEALTHY_PERCENT
+                   (double)zone->n_not_ready >= (double)n * options->unhealthy_zone_threshold
                ? ZONE_PARTIAL
                : ZONE_NORMAL;
 }
 
 /* Returns: nodes a second; 0: none */
 static double
-zone_rate(const Zone *zone, gboolean all_full)
+zone_rate(const KubeControllerManagerOptions *options, const Zone *zone, gboolean all_full)
 {
     if (all_full)
         return 0;
     if (zone->state != ZONE_PARTIAL)
-        return EVICTION_RATE;
-    return zone->n_ready + zone->n_not_ready > LARGE_ZONE ? SECONDARY_EVICTION_RATE : 0;
+        return options->node_eviction_rate;
+    return zone->n_ready + zone->n_not_ready > (unsigned)options->large_cluster_size_threshold
+               ? options->secondary_node_eviction_rate
+               : 0;
 }
 
 static void
@@ -304,7 +314,8 @@ zone_set_rate(Zone *zone, double rate)
 {
     if (!(rate > zone->rate) && !(rate < zone->rate))
         return;
-    sim_token_bucket_init(&zone->bucket, rate > 0 ? rate : EVICTION_RATE, 1);
+    if (rate > 0)
+        sim_token_bucket_init(&zone->bucket, rate, 1);
     zone->rate = rate;
     zone->has_new_rate = TRUE;
 }
@@ -324,6 +335,8 @@ count_zones(NodeLifecycle *self)
     informer_iter_init(&nodes, self->nodes);
     while ((node = informer_iter_next(&nodes)) != NULL) {
         Zone *zone = zone_of(self, node);
+        if (object_label(node, LABEL_EXCLUDED) != NULL)
+            continue;
         zone->n_not_ready += node_is_bad((const Node *)node);
         zone->n_ready += !node_is_bad((const Node *)node);
     }
@@ -341,13 +354,13 @@ judge_zones(NodeLifecycle *self)
     informer_iter_init(&nodes, self->nodes);
     while ((node = informer_iter_next(&nodes)) != NULL) {
         Zone *zone = zone_of(self, node);
-        zone->state = zone_state(zone);
+        zone->state = zone_state(self->base.options, zone);
         all_full = all_full && zone->state == ZONE_FULL;
     }
     informer_iter_init(&nodes, self->nodes);
     while ((node = informer_iter_next(&nodes)) != NULL) {
         Zone *zone = zone_of(self, node);
-        zone_set_rate(zone, zone_rate(zone, all_full));
+        zone_set_rate(zone, zone_rate(self->base.options, zone, all_full));
     }
     return all_full;
 }
@@ -416,14 +429,33 @@ queue_taint(NodeLifecycle *self, NodeHealth *health, const Object *node)
                            &taint_event, health, WAIT_POLL);
 }
 
-/* NL-22: silent for longer than the grace period. */
+#define GRACE_SINCE 32 /* NL-5: of this release */
+#define GRACE_OF_IT (50 * SIM_SECOND)
+#define GRACE_BEFORE (40 * SIM_SECOND)
+
+/* NL-5: the default depends on the release. */
+static SimTime
+monitor_grace(const NodeLifecycle *self)
+{
+    const KubeControllerManagerOptions *options = self->base.options;
+    int minor = cluster_minor_version(self->base.cluster);
+    gboolean is_old = minor != 0 && minor < GRACE_SINCE;
+
+    return is_old && options->node_monitor_grace_period == GRACE_OF_IT
+               ? GRACE_BEFORE
+               : options->node_monitor_grace_period;
+}
+
+/* NL-22, NL-6: silent for longer than the grace period, or than that of a node that never said how it is. */
 static gboolean
 is_overdue(const NodeLifecycle *self, const NodeHealth *health, const Node *node)
 {
     const KubeControllerManagerOptions *options = self->base.options;
+    SimTime grace = node->ready.status == CONDITION_ABSENT ? options->node_startup_grace_period
+                                                           : monitor_grace(self);
 
     return health->probed_at != TIME_UNSET && node->ready.status != CONDITION_UNKNOWN &&
-           sim_now(self->base.sim) > health->probed_at + options->node_monitor_grace_period;
+           sim_now(self->base.sim) > health->probed_at + grace;
 }
 
 /* NL-30 to NL-32. Returns: whether something is still to do */
@@ -493,6 +525,35 @@ forget_probes(NodeLifecycle *self)
     }
 }
 
+/* NL-27: told in the pass, of nodes that came and went since the last one. */
+static void
+tell(NodeLifecycle *self, const Object *node, const char *reason, const char *what, const char *of)
+{
+    const char *name = object_name(node);
+
+    event_recorder_record(self->base.events, node, "Normal", reason,
+                          strings_internf(self->base.strings,
+                                          "Node %s event: %s Node %s %s Controller", name, what,
+                                          name, of));
+}
+
+static void
+tell_of_nodes(NodeLifecycle *self)
+{
+    InformerIter nodes;
+    const Object *node;
+
+    for (unsigned i = 0; i < self->gone->len; i++)
+        tell(self, self->gone->pdata[i], "RemovingNode", "Removing", "from");
+    g_ptr_array_set_size(self->gone, 0);
+    if (informer_count(self->nodes) == g_hash_table_size(self->registered))
+        return;
+    informer_iter_init(&nodes, self->nodes);
+    while ((node = informer_iter_next(&nodes)) != NULL)
+        if (g_hash_table_add(self->registered, (void *)node->key))
+            tell(self, node, "RegisteredNode", "Registered", "in");
+}
+
 static gboolean
 monitor_pass(void *data)
 {
@@ -501,6 +562,7 @@ monitor_pass(void *data)
     const Object *node;
     gboolean all_full = judge_zones(self), again = FALSE;
 
+    tell_of_nodes(self);
     if (self->all_full && !all_full)
         forget_probes(self);
     self->all_full = all_full;
@@ -521,6 +583,16 @@ kubelet_changed(void *data, const char *node)
     sim_ticker_wake(self->monitor);
 }
 
+/* Those that are there with the cluster's start were registered long ago. */
+static void
+node_came(NodeLifecycle *self, const Object *node)
+{
+    if (!self->base.started_late && sim_now(self->base.sim) == 0)
+        g_hash_table_add(self->registered, (void *)node->key);
+    else
+        sim_ticker_wake(self->monitor);
+}
+
 static void
 node_event(void *data, const Object *before, const Object *after)
 {
@@ -528,9 +600,13 @@ node_event(void *data, const Object *before, const Object *after)
 
     if (after == NULL) {
         g_hash_table_remove(self->health, before->key);
+        if (g_hash_table_remove(self->registered, before->key))
+            g_ptr_array_add(self->gone, object_ref(before));
         sim_ticker_wake(self->monitor);
         return;
     }
+    if (before == NULL)
+        node_came(self, after);
     WantedTaints wanted = wanted_taints(self, (const Node *)after, TAINT_NO_SCHEDULE);
     if (!node_has_wanted_taints((const Node *)after, &wanted))
         workers_add(self->taint_workers, after->key);
@@ -566,6 +642,8 @@ init(void *data)
     self->phase =
         now + (SimTime)sim_random_below(stream, 0, (uint64_t)now, (uint64_t)monitor_period(self));
     self->health = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, health_free);
+    self->registered = g_hash_table_new(g_direct_hash, g_direct_equal);
+    self->gone = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
     self->zones = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
     self->pods = process_informer(self->base.process, KIND_POD, NULL);
@@ -594,6 +672,8 @@ clear(void *data)
     workers_free(self->taint_workers);
     g_hash_table_unref(self->health);
     g_hash_table_unref(self->zones);
+    g_hash_table_unref(self->registered);
+    g_ptr_array_unref(self->gone);
 }
 
 const ModelClass node_lifecycle_class = {

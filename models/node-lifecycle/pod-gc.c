@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
 #include "models/cluster.h"
 #include "models/kube-controller-manager.h"
 #include "models/plan.h"
@@ -22,6 +24,7 @@ typedef enum {
 typedef struct {
     Component base;
     Informer *nodes, *pods;
+    GHashTable *over;    /* ObjectKeys of pods that are */
     GHashTable *missing; /* interned node name -> SimTime *: since when */
     SimTicker *loop;
 } PodGc;
@@ -106,6 +109,56 @@ decide_unscheduled(const void *data, Plan *plan)
     decide_delete(data, plan, "NL-73", FALSE, FALSE);
 }
 
+static void
+decide_over(const void *data, Plan *plan)
+{
+    decide_delete(data, plan, "NL-70", FALSE, FALSE);
+}
+
+/* ---- Pods that are over: beyond a number the oldest go, those that were evicted first ---- */
+
+static int
+compare_age(const void *a, const void *b)
+{
+    const Pod *first = *(const Pod *const *)a, *second = *(const Pod *const *)b;
+    gboolean first_evicted = g_strcmp0(first->reason, "Evicted") == 0;
+    gboolean second_evicted = g_strcmp0(second->reason, "Evicted") == 0;
+
+    if (first_evicted != second_evicted)
+        return first_evicted ? -1 : 1;
+    if (first->meta.created_at != second->meta.created_at)
+        return first->meta.created_at < second->meta.created_at ? -1 : 1;
+    return strcmp(first->meta.key->text, second->meta.key->text);
+}
+
+static gboolean
+has_too_many(const PodGc *self)
+{
+    const KubeControllerManagerOptions *options = self->base.options;
+    int32_t threshold = options->terminated_pod_gc_threshold;
+
+    return threshold > 0 && g_hash_table_size(self->over) > (unsigned)threshold;
+}
+
+static void
+delete_oldest(PodGc *self)
+{
+    const KubeControllerManagerOptions *options = self->base.options;
+    g_autoptr(GPtrArray) over = g_ptr_array_new();
+    InformerIter pods;
+    const Object *pod;
+
+    informer_iter_init(&pods, self->pods);
+    while ((pod = informer_iter_next(&pods)) != NULL)
+        if (pod_is_terminal(POD_CONST(pod)) && !object_is_deleted(pod))
+            g_ptr_array_add(over, (void *)pod); /* only looked at */
+    g_ptr_array_sort(over, compare_age);
+    for (unsigned i = 0; i + (unsigned)options->terminated_pod_gc_threshold < over->len; i++)
+        plan_start(&(PlanStart){.component = &self->base,
+                                .decide = decide_over,
+                                .key = (ObjectKey *)((const Object *)over->pdata[i])->key});
+}
+
 /* ---- Judging ---- */
 
 static gboolean
@@ -181,6 +234,10 @@ pass(void *data)
     const Object *pod;
     gboolean again = FALSE;
 
+    if (has_too_many(self)) {
+        delete_oldest(self);
+        again = TRUE;
+    }
     informer_iter_init(&pods, self->pods);
     while ((pod = informer_iter_next(&pods)) != NULL)
         again |= act(self, pod, judge(self, pod));
@@ -213,6 +270,12 @@ pod_event(void *data, const Object *before, const Object *after)
 {
     PodGc *self = data;
 
+    if (after != NULL && pod_is_terminal(POD_CONST(after)))
+        g_hash_table_add(self->over, (void *)after->key);
+    else
+        g_hash_table_remove(self->over, (after != NULL ? after : before)->key);
+    if (has_too_many(self))
+        sim_ticker_wake(self->loop);
     if (after == NULL || (!object_is_deleted(after) && !was_bound(before, after)))
         return;
     if (judge(self, after) != KEEP)
@@ -236,6 +299,7 @@ init(void *data)
         .self = self,
     };
 
+    self->over = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->missing = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
     self->pods = process_informer(self->base.process, KIND_POD, NULL);
@@ -251,6 +315,7 @@ clear(void *data)
 
     sim_ticker_free(self->loop);
     g_hash_table_unref(self->missing);
+    g_hash_table_unref(self->over);
 }
 
 const ModelClass pod_gc_class = {

@@ -7,8 +7,6 @@
 
 /* pkg/controller/tainteviction/taint_eviction.go. */
 
-#define DEFAULT_TOLERATION                                                                         \
-    (300 * SIM_SECOND) /* NL-13: what admission adds to pods that say nothing of these keys */
 #define FOR_EVER SIM_TIME_MAX
 
 typedef struct TaintEviction TaintEviction;
@@ -41,8 +39,6 @@ taint_toleration(const Pod *pod, const Taint *taint)
         if (toleration_tolerates(toleration, taint))
             return toleration->seconds < 0 ? FOR_EVER : toleration->seconds * SIM_SECOND;
     }
-    if (g_str_equal(taint->key, TAINT_NOT_READY) || g_str_equal(taint->key, TAINT_UNREACHABLE))
-        return DEFAULT_TOLERATION;
     return 0;
 }
 

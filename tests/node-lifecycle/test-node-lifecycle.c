@@ -5,184 +5,11 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <glib/gstdio.h>
-#include <unistd.h>
+#include <glib.h>
 
-#include "run/results.h"
+#include "seen.h"
 
 /* Whole clusters in which kubelets die: when nodes are given up, when their pods have to go, and who is spared. */
-
-#define CRASH_AT (60 * SIM_SECOND)
-#define UNREACHABLE "node.kubernetes.io/unreachable"
-
-#define POD_ON(name, node)                                                                         \
-    "      - {apiVersion: v1, kind: Pod, metadata: {name: " name "}, spec: {nodeName: " node       \
-    ", containers: [{name: c, image: i}]}}\n"
-
-/* When something first was so; TIME_UNSET: never. */
-typedef struct {
-    SimTime unknown_at, no_schedule_at, no_execute_at, ready_again_at, untainted_at;
-} NodeSeen;
-
-typedef struct {
-    SimTime not_ready_at, deleted_at, gone_at, ready_again_at;
-} PodSeen;
-
-typedef struct {
-    Run *run;
-    GHashTable *nodes, *pods; /* name -> NodeSeen, PodSeen */
-} Seen;
-
-static void
-once(SimTime *at, gboolean is_so, SimTime now)
-{
-    if (is_so && *at == TIME_UNSET)
-        *at = now;
-}
-
-static void *
-times_of(GHashTable *table, const Object *object, size_t size)
-{
-    SimTime *times = g_hash_table_lookup(table, object_name(object));
-
-    if (times == NULL) {
-        times = g_malloc0(size);
-        for (unsigned i = 0; i < size / sizeof *times; i++)
-            times[i] = TIME_UNSET;
-        g_hash_table_insert(table, (void *)object_name(object), times);
-    }
-    return times;
-}
-
-static gboolean
-has_taint(const Node *node, TaintEffect effect)
-{
-    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
-        if (node->taints->items[i].effect == effect &&
-            g_str_equal(node->taints->items[i].key, UNREACHABLE))
-            return TRUE;
-    return FALSE;
-}
-
-static void
-see_node(Seen *self, const Node *node, SimTime now)
-{
-    NodeSeen *times = times_of(self->nodes, &node->meta, sizeof *times);
-
-    once(&times->unknown_at, node->ready.status == CONDITION_UNKNOWN, now);
-    once(&times->no_schedule_at, has_taint(node, TAINT_NO_SCHEDULE), now);
-    once(&times->no_execute_at, has_taint(node, TAINT_NO_EXECUTE), now);
-    once(&times->ready_again_at,
-         times->unknown_at != TIME_UNSET && node->ready.status == CONDITION_TRUE, now);
-    once(&times->untainted_at,
-         times->no_execute_at != TIME_UNSET && !has_taint(node, TAINT_NO_EXECUTE), now);
-}
-
-static void
-see_pod(Seen *self, const Pod *before, const Pod *after, SimTime now)
-{
-    const Pod *pod = after == NULL ? before : after;
-    PodSeen *times = times_of(self->pods, &pod->meta, sizeof *times);
-
-    if (before != NULL && after != NULL)
-        once(&times->not_ready_at, pod_is_ready(before) && !pod_is_ready(after), now);
-    once(&times->deleted_at, object_is_deleted(&pod->meta), now);
-    once(&times->gone_at, after == NULL, now);
-    once(&times->ready_again_at,
-         times->not_ready_at != TIME_UNSET && after != NULL && pod_is_ready(after), now);
-}
-
-static void
-see(void *data, const Object *before, const Object *after)
-{
-    Seen *self = data;
-    SimTime now = sim_now(run_sim(self->run));
-    ObjectKind kind = object_kind(after == NULL ? before : after);
-
-    if (kind == KIND_NODE && after != NULL)
-        see_node(self, (const Node *)after, now);
-    if (kind == KIND_POD)
-        see_pod(self, (const Pod *)before, (const Pod *)after, now);
-}
-
-static Scenario *
-scenario_of(const char *spec)
-{
-    g_autofree char *file = NULL;
-    g_autofree char *text = g_strdup_printf(
-        "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: t}\nspec:\n%s", spec);
-    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
-    g_autoptr(GPtrArray) faults = NULL;
-    int descriptor = g_file_open_tmp("node-lifecycle-XXXXXX.yaml", &file, NULL);
-
-    assert_true(descriptor >= 0);
-    close(descriptor);
-    assert_true(g_file_set_contents(file, text, -1, NULL));
-    Scenario *scenario = scenario_load(file, &options, &faults);
-    for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *fault = scenario_fault_text(faults->pdata[i]);
-        print_message("%s\n", fault);
-    }
-    g_unlink(file);
-    assert_non_null(scenario);
-    return scenario;
-}
-
-static Seen *
-seen_new_with(const Scenario *scenario, const RunOptions *options)
-{
-    Seen *self = g_new0(Seen, 1);
-
-    self->nodes = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
-    self->pods = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
-    self->run = run_new(scenario, options, NULL);
-    assert_non_null(self->run);
-    api_server_observe(cluster_api(run_cluster(self->run)), see, self);
-    assert_int_equal(run_execute(self->run), RUN_DONE);
-    return self;
-}
-
-static Seen *
-seen_new(const Scenario *scenario, uint64_t seed)
-{
-    return seen_new_with(scenario, &(RunOptions){.seed = seed});
-}
-
-static void
-seen_free(Seen *self)
-{
-    g_hash_table_unref(self->nodes);
-    g_hash_table_unref(self->pods);
-    run_free(self->run);
-    g_free(self);
-}
-
-static const NodeSeen *
-node(const Seen *self, const char *name)
-{
-    const NodeSeen *times = g_hash_table_lookup(self->nodes, name);
-    static const NodeSeen never = {TIME_UNSET, TIME_UNSET, TIME_UNSET, TIME_UNSET, TIME_UNSET};
-
-    return times == NULL ? &never : times;
-}
-
-static const PodSeen *
-pod(const Seen *self, const char *name)
-{
-    const PodSeen *times = g_hash_table_lookup(self->pods, name);
-
-    assert_non_null(times);
-    return times;
-}
-
-static void
-assert_within(SimTime at, SimTime after, double min_s, double max_s)
-{
-    double passed = (double)(at - after) / (double)SIM_SECOND;
-
-    if (at == TIME_UNSET || passed < min_s || passed > max_s)
-        fail_msg("%.3f s is not within %.3f and %.3f s", passed, min_s, max_s);
-}
 
 #define ONE_OF_THREE                                                                               \
     "  until: 15m\n"                                                                               \
@@ -202,16 +29,16 @@ a_dead_node_loses_its_pods(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         Seen *seen = seen_new(scenario, seed);
-        const NodeSeen *dead = node(seen, "n-0");
-        const PodSeen *app = pod(seen, "app");
+        const NodeSeen *dead = seen_node(seen, "n-0");
+        const PodSeen *app = seen_pod(seen, "app");
         assert_within(dead->unknown_at, CRASH_AT, 40, 55.5);
         assert_within(dead->no_schedule_at, dead->unknown_at, 0, 0.1);
         assert_within(app->not_ready_at, dead->unknown_at, 0, 0.1);
         assert_within(dead->no_execute_at, dead->unknown_at, 4.9, 5.2);
         assert_within(app->deleted_at, dead->no_execute_at, 300, 300.2);
         assert_true(app->gone_at == TIME_UNSET);
-        assert_true(pod(seen, "other")->not_ready_at == TIME_UNSET);
-        assert_true(node(seen, "n-1")->unknown_at == TIME_UNSET);
+        assert_true(seen_pod(seen, "other")->not_ready_at == TIME_UNSET);
+        assert_true(seen_node(seen, "n-1")->unknown_at == TIME_UNSET);
         seen_free(seen);
     }
 }
@@ -230,13 +57,13 @@ a_kubelet_that_comes_back(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Seen *seen = seen_new(soon, seed);
-        assert_within(node(seen, "n-0")->ready_again_at, CRASH_AT, 200, 202);
-        assert_within(node(seen, "n-0")->untainted_at, CRASH_AT, 200, 207);
-        assert_within(pod(seen, "app")->ready_again_at, CRASH_AT, 200, 203);
-        assert_true(pod(seen, "app")->deleted_at == TIME_UNSET);
+        assert_within(seen_node(seen, "n-0")->ready_again_at, CRASH_AT, 200, 202);
+        assert_within(seen_node(seen, "n-0")->untainted_at, CRASH_AT, 200, 207);
+        assert_within(seen_pod(seen, "app")->ready_again_at, CRASH_AT, 200, 203);
+        assert_true(seen_pod(seen, "app")->deleted_at == TIME_UNSET);
         seen_free(seen);
         seen = seen_new(late, seed);
-        assert_within(pod(seen, "app")->gone_at, CRASH_AT, 500, 504);
+        assert_within(seen_pod(seen, "app")->gone_at, CRASH_AT, 500, 504);
         seen_free(seen);
     }
 }
@@ -269,7 +96,7 @@ zones_protect_themselves(void **state)
         unsigned n_tainted = 0;
         for (unsigned k = 0; k < cases[i].n_dead; k++) {
             g_autofree char *name = g_strdup_printf("n-%u", k);
-            const NodeSeen *dead = node(seen, name);
+            const NodeSeen *dead = seen_node(seen, name);
             assert_within(dead->unknown_at, CRASH_AT, 40, 55.5);
             if (dead->no_execute_at == TIME_UNSET || dead->untainted_at != TIME_UNSET)
                 continue;
@@ -298,8 +125,8 @@ out_of_service(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Seen *seen = seen_new(scenario, seed);
-        assert_within(pod(seen, "app")->deleted_at, 150 * SIM_SECOND, 0, 0.2);
-        assert_within(pod(seen, "app")->gone_at, 150 * SIM_SECOND, 0, 20.2);
+        assert_within(seen_pod(seen, "app")->deleted_at, 150 * SIM_SECOND, 0, 0.2);
+        assert_within(seen_pod(seen, "app")->gone_at, 150 * SIM_SECOND, 0, 20.2);
         seen_free(seen);
     }
 }
@@ -315,8 +142,8 @@ pods_without_a_node(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Seen *seen = seen_new(scenario, seed);
-        assert_within(pod(seen, "app")->gone_at, CRASH_AT, 40, 82);
-        assert_true(pod(seen, "other")->gone_at == TIME_UNSET);
+        assert_within(seen_pod(seen, "app")->gone_at, CRASH_AT, 40, 82);
+        assert_true(seen_pod(seen, "other")->gone_at == TIME_UNSET);
         seen_free(seen);
     }
 }
@@ -333,9 +160,9 @@ sleeping_equals_polling(void **state)
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Seen *one = seen_new(scenario, seed);
         Seen *other = seen_new_with(scenario, &(RunOptions){.seed = seed, .polling = TRUE});
-        assert_memory_equal(node(one, "n-0"), node(other, "n-0"), sizeof(NodeSeen));
-        assert_memory_equal(pod(one, "app"), pod(other, "app"), sizeof(PodSeen));
-        assert_memory_equal(pod(one, "other"), pod(other, "other"), sizeof(PodSeen));
+        assert_memory_equal(seen_node(one, "n-0"), seen_node(other, "n-0"), sizeof(NodeSeen));
+        assert_memory_equal(seen_pod(one, "app"), seen_pod(other, "app"), sizeof(PodSeen));
+        assert_memory_equal(seen_pod(one, "other"), seen_pod(other, "other"), sizeof(PodSeen));
         assert_int_equal(api_server_resource_version(cluster_api(run_cluster(one->run))),
                          api_server_resource_version(cluster_api(run_cluster(other->run))));
         seen_free(one);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "run.h"
+
+/* Tells a run as a story: which component did what about which object, by which rule, what the drivers answered, and how objects
+ * changed. It only watches: a run that is told is the same run. */
+typedef struct Narrator Narrator;
+
+typedef enum {
+    NARRATOR_BEGINNER, /* changes of objects, Events and calls, each rule once for each object, without its id */
+    NARRATOR_OPERATOR,  /* and all requests, with the rules' ids */
+    NARRATOR_DEVELOPER, /* and what stays within a component: state, waits, plans beside plans */
+} NarratorLevel;
+
+/* @run is at its start. Returns: (owned) */
+Narrator *narrator_new(Run *run);
+void narrator_free(Narrator *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Narrator, narrator_free)
+
+typedef struct {
+    NarratorLevel level;
+    const char *object; /* "pod/web-0": only what concerns it; NULL: all */
+    SimTime until;      /* nothing later */
+    /* A text in the reader's language. NULL: English */
+    const char *(*translate)(const char *english);
+} NarratorOptions;
+
+/* Appends the story so far. Returns: %FALSE if no object of the run is called @options->object */
+gboolean narrator_tell(const Narrator *self, const NarratorOptions *options, GString *out);
+/* Ids of the rules that fired, sorted, each once. (owned): GPtrArray of const char * */
+GPtrArray *narrator_rules(const Narrator *self);
+
+/* The next thing after @after that a component does about @key or what belongs to it. @who, @what: (out) (borrowed). Returns: when;
+ * %SIM_TIME_MAX: nothing so far */
+SimTime narrator_next_step(
+    const Narrator *self, const ObjectKey *key, SimTime after, const char **who, const char **what);

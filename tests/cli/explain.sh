@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A run that is told: every rule that fires in a scenario has a sentence in the rule books; a story tells of the object that was asked
+# for and of what belongs to it, in order of time; more is told at each level; and the same run is told in the same words.
+set -u
+kvolsim=$KVOLSIM_BUILDDIR/kvolsim
+scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+n=0
+failed=0
+result() # STATUS NAME
+{
+    n=$((n + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n - $2"
+    else
+        echo "not ok $n - $2"
+        failed=1
+    fi
+}
+
+for file in "$KVOLSIM_SRCDIR"/scenarios/*.yaml; do
+    $kvolsim explain --rules "$file" >"$scratch/rules" 2>&1
+    awk -F '\t' 'NF != 2 || $2 == "" { print "# no sentence: " $0; bad = 1 } END { exit bad || NR < 5 }' "$scratch/rules"
+    result $? "every rule of ${file##*/} has a sentence"
+done
+
+for level in beginner operator developer; do
+    $kvolsim explain --level $level "$scenario" pod/app >"$scratch/$level"
+done
+[ "$(wc -l <"$scratch/beginner")" -lt "$(wc -l <"$scratch/operator")" ] &&
+    [ "$(wc -l <"$scratch/operator")" -lt "$(wc -l <"$scratch/developer")" ]
+result $? "each level tells more"
+! grep -q 'PVC-25' "$scratch/beginner" && grep -q 'PVC-25: .*an event names the pods' "$scratch/operator"
+result $? "ids are for operators"
+grep -q 'docs/rules/pv-controller.md' "$scratch/developer"
+result $? "developers are shown the book"
+grep -o '^ *[0-9]*[.][0-9]*s' "$scratch/operator" | sort -n -c
+result $? "in order of time"
+grep -q 'driver csi.lab.example CreateVolume: OK (1s)' "$scratch/beginner" && grep -q 'pod/app nodeName: node-' "$scratch/beginner" &&
+    grep -q 'persistentvolumeclaim/data .*phase: Pending -> Bound' "$scratch/beginner"
+result $? "the claim and the driver are part of the pod's story"
+$kvolsim explain --level operator "$scenario" pod/app | cmp -s - "$scratch/operator"
+result $? "the same words again"
+
+$kvolsim explain "$KVOLSIM_SRCDIR/scenarios/attach-limit.yaml" --at 40s >"$scratch/all"
+pod=$(grep -o 'pod/[^ ]* is created' "$scratch/all" | head -n 1 | cut -d ' ' -f 1)
+$kvolsim explain "$KVOLSIM_SRCDIR/scenarios/attach-limit.yaml" --at 40s "$pod" >"$scratch/one"
+[ "$(grep -o 'pod/[^ ,]*' "$scratch/one" | sort -u)" = "$pod" ] && [ -s "$scratch/one" ]
+result $? "no other pod is told of"
+
+$kvolsim explain "$scenario" pod/nobody >"$scratch/out" 2>"$scratch/error"
+[ $? -eq 2 ] && grep -q 'the run has no "pod/nobody"' "$scratch/error"
+result $? "an object that is not there is told"
+$kvolsim explain "$scenario" --level wizard >"$scratch/out" 2>"$scratch/error"
+[ $? -eq 2 ] && grep -q 'beginner, operator, developer' "$scratch/error"
+result $? "a level that is none is told"
+echo "1..$n"
+exit $failed

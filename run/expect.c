@@ -82,6 +82,14 @@ volume_meets(const ScenarioExpect *expect, const Volume *volume)
 }
 
 static gboolean
+attachment_meets(const ScenarioExpect *expect, const Attachment *attachment)
+{
+    if (expect->on_node != NULL && g_strcmp0(attachment->node_name, expect->on_node) != 0)
+        return FALSE;
+    return expect->ready < 0 || attachment->attached == (expect->ready == 1);
+}
+
+static gboolean
 object_meets(const Run *self, const ScenarioExpect *expect, const Object *object)
 {
     if (expect->phase != NULL && !g_str_equal(phase_of(object), expect->phase))
@@ -92,6 +100,8 @@ object_meets(const Run *self, const ScenarioExpect *expect, const Object *object
         return claim_meets(expect, CLAIM_CONST(object));
     if (object_kind(object) == KIND_VOLUME)
         return volume_meets(expect, VOLUME_CONST(object));
+    if (object_kind(object) == KIND_ATTACHMENT)
+        return attachment_meets(expect, (const Attachment *)object);
     return object_kind(object) != KIND_POD || pod_meets(self, expect, POD_CONST(object));
 }
 

@@ -1075,6 +1075,13 @@ static const FormatField expected_volumes[] = {
 static const FormatField expected_attachments[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
+    {"node", &format_string, AT(ExpectedFields, node), 0, "any", "Of this node"},
+    {"attached", &format_tristate, AT(ExpectedFields, ready), 0, "any", "status.attached"},
+    END,
+};
+static const FormatField expected_nodes[] = {
+    EXPECTED_COUNT,
+    EXPECTED_NAME,
     END,
 };
 static const FormatField expected_driver_volumes[] = {
@@ -1087,6 +1094,7 @@ static const FormatType expected_pods_type = FORMAT_STRUCT("pods", expected_pods
 static const FormatType expected_claims_type = FORMAT_STRUCT("claims", expected_claims, ExpectedFields, .init = expected_init, .check = expected_check);
 static const FormatType expected_volumes_type = FORMAT_STRUCT("volumes", expected_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
 static const FormatType expected_attachments_type = FORMAT_STRUCT("attachments", expected_attachments, ExpectedFields, .init = expected_init, .check = expected_check);
+static const FormatType expected_nodes_type = FORMAT_STRUCT("nodes", expected_nodes, ExpectedFields, .init = expected_init, .check = expected_check);
 static const FormatType expected_driver_volumes_type = FORMAT_STRUCT("volumes of a driver", expected_driver_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
 
 static const FormatField expect_fields[] = {
@@ -1095,7 +1103,7 @@ static const FormatField expect_fields[] = {
     {"claims", &expected_claims_type, AT(ExpectFields, claims), 0, NULL, "PersistentVolumeClaims"},
     {"volumes", &expected_volumes_type, AT(ExpectFields, volumes), 0, NULL, "PersistentVolumes"},
     {"attachments", &expected_attachments_type, AT(ExpectFields, attachments), 0, NULL, "VolumeAttachments"},
-    {"nodes", &expected_attachments_type, AT(ExpectFields, nodes), 0, NULL, "Nodes"},
+    {"nodes", &expected_nodes_type, AT(ExpectFields, nodes), 0, NULL, "Nodes"},
     {"driverVolumes", &expected_driver_volumes_type, AT(ExpectFields, driver_volumes), 0, NULL, "Volumes that the driver's back end has"},
     END,
 };

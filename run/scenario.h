@@ -140,8 +140,8 @@ typedef struct {
     char *phase;          /* NULL: any */
     char *reason;         /* part of a pod's PodScheduled message, or a status reason; NULL: any */
     char *name;           /* glob; NULL: any */
-    char *on_node, *in_zone; /* of pods; NULL: any */
-    int ready;            /* of pods: 1 ready, 0 not ready, -1 any */
+    char *on_node, *in_zone; /* of pods, the node also of attachments; NULL: any */
+    int ready;            /* of pods: 1 ready, 0 not ready, -1 any; of attachments: attached */
     char *resize_status;  /* of claims; NULL: any, "none": not set */
     int64_t capacity_bytes; /* of claims (status) and volumes; -1: any */
     int64_t count_min, count_max;

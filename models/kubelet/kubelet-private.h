@@ -177,6 +177,7 @@ struct Kubelet {
     gboolean knows_pods; /* a restarted one does only after its first look */
     /* Its machine is being shut down: critical pods are what is left. */
     gboolean shutting_down, only_critical_left;
+    SimEventId report_retry;   /* reports wait for it */
     SimEventId shutdown_event; /* the end of what the pods under way may take */
     gboolean has_unreadable; /* directories of volumes, found at its start (KVM-62) */
     unsigned n_cleaned_up;   /* tries to unmount those (KVM-75: force_cleaned_failed_volume_operations_total) */

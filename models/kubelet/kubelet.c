@@ -226,6 +226,7 @@ kubelet_clear(void *data)
 
     sim_cancel(self->base.sim, self->first_look);
     sim_cancel(self->base.sim, self->shutdown_event);
+    sim_cancel(self->base.sim, self->report_retry);
     plugin_registration_clear(self);
     sim_ticker_free(self->status_loop);
     api_client_free(self->heartbeats);

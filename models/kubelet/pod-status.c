@@ -4,6 +4,8 @@
 /* The status manager: one thread writes the statuses of all pods of the node, one after the other, each with a GET and a
  * PATCH (KVM-83), and the last DELETE (SEQ-10): pkg/kubelet/status/status_manager.go. */
 
+#define BATCH_PERIOD (10 * SIM_SECOND) /* syncPeriod */
+
 /* What a report says; lives as long as its plan. */
 typedef struct {
     ObjectUid uid;
@@ -178,7 +180,12 @@ decide_write(const void *data, Plan *plan)
     const Kubelet *self = data;
     const PodWorker *worker = plan_operation(plan);
     const Object *stored = plan_object(plan, plan_last_step(plan));
+    ApiCode code = plan_code(plan, plan_last_step(plan));
 
+    if (code != API_OK && code != API_NOT_FOUND) {
+        plan_fail(plan, "%s", plan_message(plan, plan_last_step(plan)));
+        return;
+    }
     if (stored == NULL || !object_uid_equal(stored->uid, worker->uid))
         return; /* not an error: force-deleted (KVM-50) */
     const PodReport *report = new_report(self, plan, worker);
@@ -206,14 +213,44 @@ decide_report(const void *self, Plan *plan)
 static void report_next(Kubelet *self);
 
 static void
+report_batch(Sim *sim, void *data)
+{
+    Kubelet *self = data;
+
+    (void)sim;
+    self->report_retry = 0;
+    self->reporting_pod = FALSE;
+    report_next(self);
+}
+
+static const SimEventType batch_event = {.name = "kubelet/statuses are written again",
+                                         .fire = report_batch};
+
+/* Nobody answered: syncBatch() comes every 10 s and finds what is not as it should be. */
+static void
+report_again_later(PodWorker *worker)
+{
+    Kubelet *self = worker->kubelet;
+
+    if (!worker->report_queued) {
+        worker->report_queued = TRUE;
+        g_queue_push_head_link(&self->reports, &worker->report_link);
+    }
+    self->report_retry = sim_after(self->base.sim, BATCH_PERIOD, &batch_event, self, WAIT_POLL);
+}
+
+static void
 report_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
     Kubelet *self = data;
     PodWorker *worker = plan_operation(plan);
 
-    (void)end;
     (void)message;
     worker->reporting = FALSE;
+    if (end == PLAN_FAILED) {
+        report_again_later(worker);
+        return;
+    }
     self->reporting_pod = FALSE;
     pod_worker_maybe_free(worker);
     shutdown_progressed(self);

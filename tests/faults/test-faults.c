@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <glib.h>
+
+#include "fault-world.h"
+
+/* What each fault does while it lasts, and how long its end takes to be noticed. */
+
+#define AT (300 * SIM_SECOND)
+
+static Run *
+run_of(const Scenario *scenario, gboolean polling)
+{
+    Run *run = run_new(scenario, &(RunOptions){.seed = 1, .polling = polling}, NULL);
+
+    assert_non_null(run);
+    return run;
+}
+
+/* Counts writes within a time. */
+typedef struct {
+    Sim *sim;
+    SimTime from, to;
+    unsigned n;
+    SimTime first; /* after @to; 0: none yet */
+} Writes;
+
+static void
+see_write(void *data, const Object *before, const Object *after)
+{
+    Writes *self = data;
+    SimTime now = sim_now(self->sim);
+
+    (void)before, (void)after;
+    self->n += now > self->from && now <= self->to;
+    if (now > self->to && self->first == 0)
+        self->first = now;
+}
+
+/* Nothing is written in an outage, no Event either; a minute later all is as before. API-75: clients are back after their back-off,
+ * 30 to 60 s at most. */
+static void
+outage(void **state)
+{
+    g_autoptr(Scenario) scenario =
+        fault_world_new("  - {at: 300s, component: kube-apiserver, do: outage, for: 100s}\n",
+                        "  - {at: 295s, delete: {kind: Pod, name: web-0}}\n");
+    Run *run = run_of(scenario, FALSE);
+    ApiServer *api = cluster_api(run_cluster(run));
+    Writes writes = {.sim = run_sim(run), .from = AT, .to = AT + 100 * SIM_SECOND};
+
+    (void)state;
+    api_server_observe(api, see_write, &writes);
+    sim_run_until(run_sim(run), AT);
+    unsigned n_events = api_server_n_events(api);
+    sim_run_until(run_sim(run), AT + 99 * SIM_SECOND);
+    assert_true(api_server_is_down(api));
+    assert_int_equal(api_server_n_events(api), n_events);
+    assert_false(fault_world_is_ready(run));
+    sim_run_until(run_sim(run), AT + 300 * SIM_SECOND);
+    assert_int_equal(writes.n, 0);
+    assert_in_range(writes.first - writes.to, 0, 60 * SIM_SECOND);
+    assert_true(fault_world_is_ready(run));
+    run_free(run);
+}
+
+/* CGO-62: it cannot renew its lease for 10 s, and is dead then; a shorter outage it survives. */
+static void
+lone_leaders_do_not_survive_an_outage(void **state)
+{
+    g_autoptr(Scenario) scenario =
+        fault_world_new("  - {at: 200s, component: kube-apiserver, do: outage, for: 9s}\n"
+                        "  - {at: 300s, component: kube-apiserver, do: outage, for: 60s}\n",
+                        "");
+    static const struct {
+        int at_s;
+        gboolean runs;
+    } moments[] = {
+        {212, TRUE },
+        {309, TRUE },
+        {311, FALSE},
+        {359, FALSE},
+        {362, TRUE }
+    };
+    Run *run = run_of(scenario, FALSE);
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(moments); i++) {
+        unsigned n = 0;
+        sim_run_until(run_sim(run), moments[i].at_s * SIM_SECOND);
+        for (unsigned row = 0; model_classes[row] != NULL; row++)
+            if (g_str_equal(model_classes[row]->process->name, "kube-scheduler"))
+                n += cluster_model(run_cluster(run), model_classes[row], NULL) != NULL;
+        assert_int_equal(n > 0, moments[i].runs);
+    }
+    run_free(run);
+}
+
+/* API-75, CGO-1: what happens while watches are broken is learnt of by a list, 0.8 to 1.6 s after. */
+static void
+broken_watches(void **state)
+{
+    g_autoptr(Scenario) scenario =
+        fault_world_new("  - {at: 300s, component: kube-apiserver, do: drop-watches}\n",
+                        "  - {at: 300010ms, create: {manifest: {apiVersion: v1, kind: Pod, "
+                        "metadata: {name: a}, spec: {containers: [{name: c, image: i}]}}}}\n");
+    Run *run = run_of(scenario, FALSE);
+    const ObjectKey *key;
+
+    (void)state;
+    sim_run_until(run_sim(run), AT + 800 * SIM_MS);
+    key = objects_find_key(run_objects(run), KIND_POD, "default", "a");
+    assert_non_null(key);
+    assert_null(POD_CONST(api_server_get(cluster_api(run_cluster(run)), key))->node_name);
+    sim_run_until(run_sim(run), AT + 1700 * SIM_MS);
+    assert_non_null(POD_CONST(api_server_get(cluster_api(run_cluster(run)), key))->node_name);
+    run_free(run);
+}
+
+/* API-90, API-92, CGO-42: whom there is no seat for in time is turned away, comes back by itself, and gets there in the end. */
+static void
+no_seat_is_free(void **state)
+{
+    g_autoptr(Scenario) scenario = fault_world_new(
+        "  - {at: 55s, component: kube-apiserver, do: limit-seats, seats: 1, for: 400s}\n"
+        "  - {at: 55s, component: kube-apiserver, do: slow, factor: 3000, for: 100s}\n",
+        "  - {at: 58s, create: {count: 40, manifest: {apiVersion: v1, kind: Pod, metadata: {name: "
+        "a}, spec: {nodeName: n-0, containers: [{name: c, image: i}]}}}}\n");
+    Run *run = run_of(scenario, FALSE);
+
+    (void)state;
+    sim_run_until(run_sim(run), SCALE_DOWN_AT - SIM_SECOND);
+    assert_true(api_server_n_turned_away(cluster_api(run_cluster(run))) > 0);
+    assert_true(fault_world_is_ready(run));
+    run_free(run);
+}
+
+typedef struct {
+    unsigned n_staged, n_targets, n_attached;
+} Places;
+
+static void
+count_places(void *data, const CsiModelledVolume *volume)
+{
+    const void *const *pair = data;
+    const Run *run = pair[0];
+    Places *places = (Places *)pair[1];
+    const CsiModelledDriver *driver =
+        csi_modelled_driver_cast(cluster_find_driver(run_cluster(run), "csi.lab"));
+
+    places->n_attached += volume->n_published;
+    for (uint32_t i = 0; i < objects_n_keys(run_objects(run), KIND_NODE); i++) {
+        const char *node = objects_key_at(run_objects(run), KIND_NODE, i)->name;
+        places->n_staged += csi_modelled_driver_is_staged(driver, volume->id, node);
+        places->n_targets += csi_modelled_driver_n_targets(driver, volume->id, node);
+    }
+}
+
+static Places
+places_of(const Run *run)
+{
+    Places places = {0};
+    const void *pair[] = {run, &places};
+
+    csi_modelled_driver_each_volume(
+        csi_modelled_driver_cast(cluster_find_driver(run_cluster(run), "csi.lab")), count_places,
+        pair);
+    return places;
+}
+
+/* KVM-68: mounts go with the power, attachments do not; containers are started anew in the same pod. */
+static void
+reboot(void **state)
+{
+    g_autoptr(Scenario) scenario =
+        fault_world_new("  - {at: 300s, nodeOfPod: web-0, do: reboot, restartAfter: 20s}\n", "");
+    Run *run = run_of(scenario, FALSE);
+
+    (void)state;
+    sim_run_until(run_sim(run), AT - SIM_SECOND);
+    ObjectUid uid = fault_world_pod(run)->meta.uid;
+    assert_int_equal(places_of(run).n_staged + places_of(run).n_targets, 2);
+    unsigned n_started = fault_world_n_events(run, "Started");
+    sim_run_until(run_sim(run), AT + SIM_SECOND);
+    assert_int_equal(places_of(run).n_staged + places_of(run).n_targets, 0);
+    assert_int_equal(places_of(run).n_attached, 1);
+    sim_run_until(run_sim(run), AT + 60 * SIM_SECOND);
+    assert_int_equal(places_of(run).n_staged + places_of(run).n_targets, 2);
+    assert_true(object_uid_equal(fault_world_pod(run)->meta.uid, uid));
+    assert_true(fault_world_is_ready(run));
+    assert_int_equal(fault_world_n_events(run, "Started"), n_started + 1);
+    run_free(run);
+}
+
+/* NL-2, NL-22: a node that is cut off is taken for dead, though it runs on; 10 s after it is back it is ready, and so is its pod. */
+static void
+cut_off(void **state)
+{
+    g_autoptr(Scenario) scenario =
+        fault_world_new("  - {at: 300s, nodeOfPod: web-0, do: cut-network, for: 100s}\n", "");
+    Run *run = run_of(scenario, FALSE);
+
+    (void)state;
+    sim_run_until(run_sim(run), AT + 39 * SIM_SECOND);
+    assert_true(fault_world_is_ready(run));
+    sim_run_until(run_sim(run), AT + 60 * SIM_SECOND);
+    assert_false(fault_world_is_ready(run));
+    assert_int_equal(places_of(run).n_targets, 1);
+    sim_run_until(run_sim(run), AT + 170 * SIM_SECOND);
+    assert_true(fault_world_is_ready(run));
+    assert_int_equal(fault_world_n_events(run, "Killing"), 0);
+    run_free(run);
+}
+
+/* CGO-62: who loses the lease exits, and the other takes over when it has run out: 13 to 24 s later. */
+static void
+lost_leadership(void **state)
+{
+    g_autoptr(Scenario) scenario = fault_world_new(
+        "  - {at: 300s, component: kube-controller-manager, do: lose-leadership}\n", "");
+    Run *run = run_of(scenario, FALSE);
+    const Cluster *cluster = run_cluster(run);
+
+    (void)state;
+    sim_run_until(run_sim(run), AT - SIM_SECOND);
+    assert_non_null(cluster_leader(cluster, "kube-controller-manager", NULL));
+    sim_run_until(run_sim(run), AT + 10 * SIM_SECOND);
+    assert_null(cluster_leader(cluster, "kube-controller-manager", NULL));
+    sim_run_until(run_sim(run), AT + 26 * SIM_SECOND);
+    assert_non_null(cluster_leader(cluster, "kube-controller-manager", NULL));
+    run_free(run);
+}
+
+/* Loops that sleep see every fault as loops that never do. */
+static void
+sleeping_equals_polling(void **state)
+{
+    const char *fault = *state;
+    g_autofree char *line = g_strdup_printf("  - {at: 67s, %s}\n", fault);
+    g_autoptr(Scenario) scenario =
+        fault_world_new(line, "  - {at: 100s, delete: {kind: Pod, name: web-0}}\n");
+    Run *sleeping = run_of(scenario, FALSE), *polling = run_of(scenario, TRUE);
+
+    sim_run_until(run_sim(sleeping), 160 * SIM_SECOND);
+    sim_run_until(run_sim(polling), 160 * SIM_SECOND);
+    const ApiServer *one = cluster_api(run_cluster(sleeping)),
+                    *other = cluster_api(run_cluster(polling));
+    assert_int_equal(api_server_resource_version(one), api_server_resource_version(other));
+    assert_int_equal(api_server_n_events(one), api_server_n_events(other));
+    for (unsigned i = 0; i < api_server_n_events(one); i++)
+        assert_true(api_server_event(one, i)->written_at == api_server_event(other, i)->written_at);
+    run_free(sleeping);
+    run_free(polling);
+}
+
+static const char *const polled[] = {
+    "node: n-0, do: power-off, restartAfter: 30s",
+    "zone: a, do: reboot, restartAfter: 10s",
+    "zone: a, do: shut-down, restartAfter: 30s",
+    "node: n-1, do: cut-network, for: 50s",
+    "component: kube-controller-manager, do: hang, for: 20s",
+    "component: kube-scheduler, do: slow, factor: 500, for: 50s",
+    "component: kube-apiserver, do: outage, for: 5s",
+    "component: kube-apiserver, do: outage, for: 30s",
+    "component: kube-apiserver, do: slow, factor: 100, for: 30s",
+    "component: kube-apiserver, do: drop-watches",
+    "component: kube-apiserver, do: limit-seats, seats: 1, for: 30s",
+    "driver: csi.lab, do: hang, for: 20s",
+    "driver: csi.lab, do: restart, restartAfter: 5s",
+};
+
+int
+main(void)
+{
+    static const struct CMUnitTest functions[] = {
+        cmocka_unit_test(outage),          cmocka_unit_test(lone_leaders_do_not_survive_an_outage),
+        cmocka_unit_test(broken_watches),  cmocka_unit_test(no_seat_is_free),
+        cmocka_unit_test(reboot),          cmocka_unit_test(cut_off),
+        cmocka_unit_test(lost_leadership),
+    };
+    struct CMUnitTest tests[G_N_ELEMENTS(functions) + G_N_ELEMENTS(polled)];
+
+    memcpy(tests, functions, sizeof functions);
+    for (unsigned i = 0; i < G_N_ELEMENTS(polled); i++)
+        tests[G_N_ELEMENTS(functions) + i] =
+            (struct CMUnitTest){.name = polled[i],
+                                .test_func = sleeping_equals_polling,
+                                .initial_state = (void *)polled[i]}; /* only read */
+    return _cmocka_run_group_tests("faults", tests, G_N_ELEMENTS(tests), NULL, NULL);
+}

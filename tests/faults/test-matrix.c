@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <glib.h>
+
+#include "fault-world.h"
+
+/* Every fault in every phase of a pod's life: in the end the pod was ready once more, and after it has gone nothing is left but
+ * what Kubernetes itself leaves. Prints the table. */
+
+typedef enum {
+    BEFORE_BIND,
+    PROVISIONING,
+    ATTACHING,
+    MOUNTING,
+    RUNNING,
+    UNMOUNTING,
+    DETACHING,
+    DELETING,
+    N_PHASES,
+} Phase;
+
+static const struct {
+    const char *name;
+    CsiMethod method; /* in the midst of which it happens; CSI_N_METHODS: none */
+} phases[N_PHASES] = {
+    [BEFORE_BIND] = {"before bind",  CSI_N_METHODS                  },
+    [PROVISIONING] = {"provisioning", CSI_CREATE_VOLUME              },
+    [ATTACHING] = {"attaching",    CSI_CONTROLLER_PUBLISH_VOLUME  },
+    [MOUNTING] = {"mounting",     CSI_NODE_STAGE_VOLUME          },
+    [RUNNING] = {"running",      CSI_N_METHODS                  },
+    [UNMOUNTING] = {"unmounting",   CSI_NODE_UNPUBLISH_VOLUME      },
+    [DETACHING] = {"detaching",    CSI_CONTROLLER_UNPUBLISH_VOLUME},
+    [DELETING] = {"deleting",     CSI_DELETE_VOLUME              },
+};
+
+/* NODE stands for the node that the pod is on, or gets. */
+typedef struct {
+    const char *name, *fault;
+    const char *action; /* two minutes later; NULL: none */
+} Row;
+
+#define OUT_OF_SERVICE                                                                             \
+    "patch: {kind: Node, name: NODE, patch: {spec: {taints: [{key: "                               \
+    "node.kubernetes.io/out-of-service, effect: NoExecute}]}}}"
+#define ON_NODE(what) "node: NODE, do: " what
+#define OF(component, what) "component: " component ", do: " what
+#define OF_SIDECAR(component, what) "component: " component ", driver: csi.lab, do: " what
+#define OF_API(what) "component: kube-apiserver, do: " what
+#define OF_DRIVER(what) "driver: csi.lab, do: " what
+
+static const Row rows[] = {
+    {"power off, back in 10 min",               ON_NODE("power-off, restartAfter: 10m"),             NULL},
+    {"power off, out of service",               ON_NODE("power-off"),                                OUT_OF_SERVICE},
+    {"reboot",                                  ON_NODE("reboot"),                                   NULL},
+    {"shut down",                               ON_NODE("shut-down, restartAfter: 3m"),              NULL},
+    {"kubelet stops for 20 s",                  ON_NODE("stop-kubelet, restartAfter: 20s"),          NULL},
+    {"kubelet stops for 10 min",                ON_NODE("stop-kubelet, restartAfter: 10m"),          NULL},
+    {"network cut for 20 s",                    ON_NODE("cut-network, for: 20s"),                    NULL},
+    {"network cut for 10 min",                  ON_NODE("cut-network, for: 10m"),                    NULL},
+    {"kubelet hangs for 2 min",                 "component: kubelet, node: NODE, do: hang, for: 2m", NULL},
+    {"controller manager crashes",              OF("kube-controller-manager",                        "restart"),NULL},
+    {"controller manager hangs",                                         OF("kube-controller-manager",                                                                   "hang, for: 2m"),NULL},
+    {"controller manager loses the lease",                                     OF("kube-controller-manager",                                                                                        "lose-leadership"),                                                       NULL},
+    {"controller manager 100x slower",                       OF("kube-controller-manager","slow, factor: 100, for: 3m"),
+     NULL},
+    {"scheduler crashes",OF("kube-scheduler",                               "crash, restartAfter: 30s"),NULL},
+    {"scheduler hangs",                       OF("kube-scheduler",                                                                 "hang, for: 2m"),NULL},
+    {"provisioner crashes",                                         OF_SIDECAR("external-provisioner",                                                                            "crash, restartAfter: 30s"),NULL},
+    {"provisioner hangs",                                     OF_SIDECAR("external-provisioner",                                                                                        "hang, for: 2m"),                                                             NULL},
+    {"attacher crashes",              OF_SIDECAR("external-attacher","crash, restartAfter: 30s"),NULL},
+    {"attacher hangs",OF_SIDECAR("external-attacher","hang, for: 2m"),NULL},
+    {"attacher loses the lease",                        OF_SIDECAR("external-attacher",                                "lose-leadership"),NULL},
+    {"API server away for 5 s",                                         OF_API("outage, for: 5s"),                                                                             NULL},
+    {"API server away for 3 min",                                     OF_API("outage, for: 3m"),                                                                                        NULL                                                                                                                                                                                                               },
+    {"API server 100x slower",                       OF_API("slow, factor: 100, for: 3m"),                                       NULL                   },
+    {"watches break",OF_API("drop-watches"),NULL},
+    {"a seat of each level",OF_API("limit-seats, seats: 1, for: 3m"),NULL},
+    {"driver hangs",OF_DRIVER("hang, for: 2m"),NULL},
+    {"driver 10x slower",                                            OF_DRIVER("slow, factor: 10, for: 3m"),                                                                                                                                                 NULL                                                                                                                                                },
+    {"driver restarts",                      OF_DRIVER("restart, restartAfter: 20s"),                                                                                                                                  NULL                                                                                                                                                                                                                                                                                                                                                                                                             },
+    {"node plugin restarts",                                 "driver: csi.lab, node: NODE, do: restart, restartAfter: 20s",                                                                                         NULL                                                                                                                    },
+    {"back end loses the volume",OF_DRIVER("lose-volumes"),NULL},
+    {"back end keeps volumes",OF_DRIVER("keep-volumes, for: 10m"),NULL},
+};
+
+/* What Kubernetes leaves behind, or never gets right, and why. */
+typedef struct {
+    const char *row;
+    Phase first, last;
+    const char *rest;  /* in the end */
+    gboolean is_ready; /* the pod is, before it has to go */
+    const char *rule;
+} Leak;
+
+static const Leak leaks[] = {
+    {"back end loses the volume", ATTACHING, MOUNTING, "",          FALSE,
+     "what is not there is not attached or mounted, however often it is tried; a bound claim gets "
+     "no other volume"                                    },
+    {"back end keeps volumes",    DELETING,  DELETING, "in-driver", TRUE,
+     "CSI-17: DeleteVolume said OK, and nobody asks again"},
+};
+
+typedef struct {
+    SimTime at[N_PHASES];
+    char *node;
+    Sim *sim;
+} Timeline;
+
+static void
+see_write(void *data, const Object *before, const Object *after)
+{
+    Timeline *self = data;
+
+    if (before == NULL && object_kind(after) == KIND_POD)
+        self->at[BEFORE_BIND] = sim_now(self->sim) + SIM_MS;
+}
+
+static void
+see_call(void *data, const CsiCallRecord *record)
+{
+    Timeline *self = data;
+
+    for (unsigned i = 0; i < N_PHASES; i++)
+        if (phases[i].method == record->request->method && self->at[i] == 0)
+            self->at[i] = (record->started_at + record->ended_at) / 2;
+}
+
+/* When the phases are, if nothing happens. */
+static Timeline
+undisturbed(uint64_t seed)
+{
+    g_autoptr(Scenario) scenario = fault_world_new("", "");
+    Run *run = run_new(scenario, &(RunOptions){.seed = seed}, NULL);
+    Timeline self = {0};
+    const CsiObserver observer = {.ended = see_call, .data = &self};
+
+    assert_non_null(run);
+    self.sim = run_sim(run);
+    api_server_observe(cluster_api(run_cluster(run)), see_write, &self);
+    csi_driver_add_observer(cluster_find_driver(run_cluster(run), "csi.lab"), &observer);
+    sim_run_until(run_sim(run), SCALE_DOWN_AT - SIM_SECOND);
+    assert_true(fault_world_is_ready(run));
+    self.node = g_strdup(fault_world_pod(run)->node_name);
+    self.at[RUNNING] = 5 * SIM_MINUTE;
+    assert_int_equal(run_execute(run), RUN_DONE);
+    g_autofree char *rest = fault_world_rest(run);
+    assert_string_equal(rest, "");
+    for (unsigned i = 0; i < N_PHASES; i++)
+        assert_true(self.at[i] > 0);
+    run_free(run);
+    return self;
+}
+
+static char *
+replace(const char *text, const char *node)
+{
+    g_auto(GStrv) parts = g_strsplit(text, "NODE", -1);
+
+    return g_strjoinv(node, parts);
+}
+
+static char *
+line(SimTime at, const char *text, const char *node)
+{
+    g_autofree char *words = replace(text, node);
+
+    return g_strdup_printf("  - {at: %" G_GINT64_FORMAT "ms, %s}\n", at / SIM_MS, words);
+}
+
+static const Leak *
+find_leak(const Row *row, Phase phase)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(leaks); i++)
+        if (g_str_equal(leaks[i].row, row->name) && phase >= leaks[i].first &&
+            phase <= leaks[i].last)
+            return &leaks[i];
+    return NULL;
+}
+
+/* Returns: whether it ended as it should */
+static gboolean
+try_cell(const Row *row, Phase phase, const Timeline *timeline, uint64_t seed)
+{
+    g_autofree char *fault = line(timeline->at[phase], row->fault, timeline->node);
+    g_autofree char *action = row->action == NULL ? g_strdup("")
+                                                  : line(timeline->at[phase] + 2 * SIM_MINUTE,
+                                                         row->action, timeline->node);
+    g_autoptr(Scenario) scenario = fault_world_new(fault, action);
+    Run *run = run_new(scenario, &(RunOptions){.seed = seed}, NULL);
+    const Leak *leak = find_leak(row, phase);
+
+    assert_non_null(run);
+    sim_run_until(run_sim(run), SCALE_DOWN_AT - SIM_SECOND);
+    gboolean is_ready = fault_world_is_ready(run);
+    assert_int_equal(run_execute(run), RUN_DONE);
+    g_autofree char *rest = fault_world_rest(run);
+    gboolean is_good = is_ready == (leak == NULL || leak->is_ready) &&
+                       g_str_equal(rest, leak == NULL ? "" : leak->rest);
+    if (!is_good)
+        fprintf(stderr, "%s, %s, seed %u: %s, left: \"%s\"\n%s%s", row->name, phases[phase].name,
+                (unsigned)seed, is_ready ? "was ready" : "was not ready", rest, fault, action);
+    run_free(run);
+    return is_good;
+}
+
+static void
+every_fault_in_every_phase(void **state)
+{
+    static const uint64_t seeds[] = {1, 2, 3};
+    unsigned n_bad = 0;
+    Timeline timelines[G_N_ELEMENTS(seeds)];
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(seeds); i++)
+        timelines[i] = undisturbed(seeds[i]);
+    printf("# %-36s", "");
+    for (unsigned phase = 0; phase < N_PHASES; phase++)
+        printf(" %-12s", phases[phase].name);
+    printf("\n");
+    for (unsigned row = 0; row < G_N_ELEMENTS(rows); row++) {
+        printf("# %-36s", rows[row].name);
+        for (unsigned phase = 0; phase < N_PHASES; phase++) {
+            gboolean is_good = TRUE;
+            for (unsigned i = 0; i < G_N_ELEMENTS(seeds); i++)
+                is_good &= try_cell(&rows[row], (Phase)phase, &timelines[i], seeds[i]);
+            const Leak *leak = find_leak(&rows[row], (Phase)phase);
+            printf(" %-12s", !is_good ? "WRONG" : leak == NULL ? "ok" : "leaks");
+            n_bad += !is_good;
+        }
+        printf("\n");
+        fflush(stdout);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(leaks); i++)
+        printf("# %s, %s to %s: left is \"%s\" (%s)\n", leaks[i].row, phases[leaks[i].first].name,
+               phases[leaks[i].last].name, leaks[i].rest, leaks[i].rule);
+    for (unsigned i = 0; i < G_N_ELEMENTS(seeds); i++)
+        g_free(timelines[i].node);
+    assert_int_equal(n_bad, 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_fault_in_every_phase)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -181,6 +181,7 @@ cluster_power_off(Cluster *self, const char *node)
     gboolean found = each_on_node(self, node, cut_power);
 
     for (unsigned i = 0; found && i < cluster_n_drivers(self); i++) {
+        cluster_set_registrar(self, i, node, REGISTRAR_DEAD); /* its socket stays on the disk */
         CsiModelledDriver *driver = csi_modelled_driver_cast(cluster_driver(self, i));
         if (driver == NULL)
             continue;

@@ -63,6 +63,7 @@ struct Cluster {
     unsigned n_nodes;
     uint64_t n_polls;
     GArray *kubelet_watchers; /* of KubeletWatcher */
+    GHashTable *plugin_pods;  /* "driver/node" -> NodePluginPod (owned), of those that had troubles; NULL: none */
     gboolean running;
     SimTime api_down_since; /* the last time */
     PlanObserver plan_observer;

@@ -90,6 +90,7 @@ cluster_free(Cluster *self)
     g_ptr_array_unref(self->instances);
     g_hash_table_unref(self->by_name);
     g_array_unref(self->kubelet_watchers);
+    g_clear_pointer(&self->plugin_pods, g_hash_table_unref);
     g_ptr_array_unref(self->drivers);
     api_server_free(self->api);
     g_free(self);

@@ -53,6 +53,26 @@ const NodePluginOptions *cluster_node_plugin(const Cluster *self, unsigned i);
 /* Returns: (borrowed): NULL: no such driver */
 CsiDriver *cluster_find_driver(const Cluster *self, const char *name);
 
+/* The registrar in a driver's pod on a node: what the kubelet there finds at its socket (node-plugins.c). */
+typedef enum {
+    REGISTRAR_LISTENS,
+    REGISTRAR_HANGS, /* it listens, and never answers */
+    REGISTRAR_DEAD,  /* killed, or it has exited: the socket is there, nobody listens; the kubelet starts it again (REG-4) */
+    REGISTRAR_GONE,  /* ended well: no socket (REG-5) */
+} RegistrarState;
+
+typedef struct {
+    RegistrarState registrar;
+    unsigned socket; /* another number: the socket was made anew (REG-9) */
+} NodePluginPod;
+
+NodePluginPod cluster_plugin_pod(const Cluster *self, unsigned driver, const char *node);
+/* From now on; to listen it makes its socket anew. The node's kubelet hears of it if it runs: ModelClass.plugin_changed. */
+void
+cluster_set_registrar(Cluster *self, unsigned driver, const char *node, RegistrarState state);
+/* @driver: (out): its number. Returns: FALSE: no such driver */
+gboolean cluster_find_driver_number(const Cluster *self, const char *name, unsigned *driver);
+
 /* A machine with a kubelet; its Node object is in the API already. @get_options: as above. Started with the cluster, or at once
  * if that runs already. */
 void cluster_add_node(Cluster *self, const char *name, GetOptions get_options, void *data);

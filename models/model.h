@@ -146,6 +146,8 @@ struct ModelClass {
     void (*apply_change)(void *self, const PlanChange *change);
     /* The machine is to be shut down: end well, then call cluster_machine_may_stop(). NULL: it just dies. */
     void (*shut_down)(void *self);
+    /* A kubelet: something has happened to the registrar of the driver of this number. Others: NULL */
+    void (*plugin_changed)(void *self, unsigned driver);
     void (*free_disk)(void *disk); /* NULL: it keeps nothing. One model of a process at most does */
 };
 

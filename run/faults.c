@@ -141,6 +141,15 @@ lose_volumes(const Fault *self)
 /* ---- It begins and ends ---- */
 
 static void
+set_registrar(const Fault *self, const char *node, RegistrarState state)
+{
+    unsigned driver;
+
+    if (cluster_find_driver_number(self->run->cluster, self->action->driver, &driver))
+        cluster_set_registrar(self->run->cluster, driver, node, state);
+}
+
+static void
 set_driver_away(const Fault *self, const char *node, gboolean begins)
 {
     csi_modelled_driver_set_away(driver_of(self), node, begins);
@@ -206,6 +215,14 @@ strike(const Fault *self, const char *victim, gboolean begins)
         return;
     case FAULT_DRIVER_AWAY:
         set_driver_away(self, victim, begins);
+        return;
+    case FAULT_REPLACE_PLUGIN: /* told to end, the registrar takes its socket away */
+        set_driver_away(self, victim, begins);
+        set_registrar(self, victim, begins ? REGISTRAR_GONE : REGISTRAR_LISTENS);
+        return;
+    case FAULT_KILL_REGISTRAR:
+        if (begins)
+            set_registrar(self, victim, REGISTRAR_DEAD);
         return;
     case FAULT_LOSE_VOLUMES:
         if (begins)

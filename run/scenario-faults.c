@@ -16,6 +16,7 @@ typedef enum {
     TAKES_SEATS = 1 << 3,  /* and needs it */
     TAKES_CLAIM = 1 << 4,
     TAKES_PLUGIN = 1 << 5, /* of a driver: a node says which plugin */
+    NEEDS_PLUGIN = 1 << 6, /* ... and must */
 } FaultParts;
 
 typedef struct {
@@ -44,6 +45,9 @@ static const FaultRow rows[] = {
     {"hang",            FAULT_OF_DRIVER,  FAULT_DRIVER_HANG,     TAKES_FOR,                    -1          },
     {"slow",            FAULT_OF_DRIVER,  FAULT_DRIVER_SLOW,     TAKES_FOR | TAKES_FACTOR,     -1          },
     {"restart",         FAULT_OF_DRIVER,  FAULT_DRIVER_AWAY,     TAKES_RESTART | TAKES_PLUGIN, SIM_SECOND  },
+    {"replace-pod",     FAULT_OF_DRIVER,  FAULT_REPLACE_PLUGIN,  TAKES_RESTART | TAKES_PLUGIN | NEEDS_PLUGIN,
+                                                                                               SIM_SECOND  },
+    {"kill-registrar",  FAULT_OF_DRIVER,  FAULT_KILL_REGISTRAR,  TAKES_PLUGIN | NEEDS_PLUGIN,  0           },
     {"lose-volumes",    FAULT_OF_DRIVER,  FAULT_LOSE_VOLUMES,    TAKES_CLAIM,                  0           },
     {"keep-volumes",    FAULT_OF_DRIVER,  FAULT_KEEP_VOLUMES,    TAKES_FOR,                    -1          },
 };
@@ -250,6 +254,8 @@ check_parts(Loader *self, const FaultRow *row)
         json_object_get(fields->source, "factor") != NULL)
         format_fault_member(&self->reader, fields->source, "factor", "such as 10",
                             "must be at least 1");
+    if ((row->parts & NEEDS_PLUGIN) != 0 && fields->node == NULL)
+        format_fault(&self->reader, NULL, "\"%s\" needs \"node\"", row->name);
     if (row->target == FAULT_OF_DRIVER && (row->parts & TAKES_PLUGIN) == 0 && names_nodes(fields))
         format_fault(&self->reader, NULL, "\"%s\" happens to the whole driver, not on one node",
                      row->name);

@@ -85,6 +85,8 @@ typedef enum {
     FAULT_DRIVER_HANG, /* of a driver, and the rest likewise */
     FAULT_DRIVER_SLOW,
     FAULT_DRIVER_AWAY,
+    FAULT_REPLACE_PLUGIN, /* of its pod on a node; the next likewise */
+    FAULT_KILL_REGISTRAR,
     FAULT_LOSE_VOLUMES,
     FAULT_KEEP_VOLUMES,
 } FaultType;

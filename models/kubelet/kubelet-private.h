@@ -153,20 +153,33 @@ typedef struct {
     Kubelet *kubelet;
     unsigned driver;     /* of the cluster */
     gboolean registered; /* in the list of registered drivers: mounts may use it */
-    SimEventId event;    /* its socket appears */
-    unsigned n_tries;    /* to write its entry of the CSINode */
-    unsigned n_exits;    /* of its registrar, since one registration succeeded */
+    SimEventId event;    /* its registrar begins */
+    unsigned n_tries;    /* to write the Node, then the CSINode (REG-20) */
+    int info_step;       /* of the registration's plan: NodeGetInfo */
+    const char *failure; /* interned: why the registration that is being withdrawn failed */
+    /* Numbers of its registrar's socket: the one that is there, and the one that is registered, well or in vain (REG-16).
+     * 0: none */
+    unsigned desired, actual;
+    gboolean running;  /* an operation */
+    SimTime backoff;   /* 0: the last operation did not fail */
+    SimTime failed_at;
+    SimEventId restart; /* of its registrar, which has exited */
+    SimTime restarted_at;
+    unsigned n_exits;
+    uint64_t n_draws;
 } NodePlugin;
 
 struct Kubelet {
     Component base;
     const KubeletOptions *options;
+    SimTime born_at;
     ObjectKey *node_key;
     Informer *nodes; /* its own Node only */
     /* Node status has a client without limit (KVM-10); made with the first report. */
     ApiClient *heartbeats;
     SimTicker *status_loop;
     NodePlugin *plugins; /* those that run on this node */
+    SimTicker *plugin_loop; /* NULL: never needed yet */
     unsigned n_plugins;
     SimEventId first_look; /* at its pods, after a restart */
     gboolean reporting_status;
@@ -223,8 +236,12 @@ typedef enum {
     CHANGE_DIRECTORY,          /* pointer: PendingOperation: its mount has one on the disk */
     CHANGE_NODE_READ,          /* object: the Node */
     CHANGE_REPORTED_IN_USE,    /* pointer: StringList */
-    CHANGE_REGISTERED,         /* pointer: NodePlugin; number: gboolean */
-    CHANGE_REGISTRATION_TRIED, /* pointer: NodePlugin */
+    CHANGE_CONNECTED,          /* pointer: NodePlugin: this and the following; number: the step of NodeGetInfo */
+    CHANGE_UNREGISTERED,       /* from the list of drivers alone */
+    CHANGE_FORGOTTEN,          /* from actual state, too */
+    CHANGE_REFUSED,            /* its registrar is told so */
+    CHANGE_REGISTRATION_TRIED, /* number: how often, for what is being written */
+    CHANGE_REGISTRATION_FAILED, /* text: why */
     CHANGE_EXPANDED,           /* pointer: PendingOperation; this and the following */
     CHANGE_EXPANSION_FAILED,   /* a final error */
     CHANGE_ONLY_OFFLINE,
@@ -232,6 +249,18 @@ typedef enum {
 
 /* ---- kubelet.c ---- */
 
+/* Loops and their numbers: of draws, and of places among tickers. */
+enum {
+    LOOP_RELIST = 1,
+    LOOP_POPULATOR,
+    LOOP_RECONCILER,
+    LOOP_PLUGINS,
+};
+
+/* A loop whose period counts from the end of a pass. Made late it still ticks where it would have ticked, had it been
+ * there from the kubelet's start: at phase + k period. */
+SimTicker *kubelet_make_loop(
+    Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self));
 /* Phases of loops: fixed by the kubelet's start, so with the cluster's start as good as random (TIM-61), independent
  * per node. Draws U[0, @below) with a number @n of its own for each loop. */
 SimTime kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below);
@@ -448,6 +477,19 @@ void node_status_apply(Kubelet *self, const PlanChange *change);
 
 void plugin_registration_init(Kubelet *self);
 void plugin_registration_clear(Kubelet *self);
+/* PlanDecides of operations. */
+void plugin_registration_decide_register(const void *self, Plan *plan);
+void plugin_registration_decide_unregister(const void *self, Plan *plan);
 /* Returns: (borrowed): NULL: not in the list of registered drivers */
 CsiDriver *plugin_registration_driver(const Kubelet *self, const char *driver);
 void plugin_registration_apply(Kubelet *self, const PlanChange *change);
+
+/* ---- plugin-manager.c ---- */
+
+/* From the initial state, without any call. */
+void plugin_manager_is_registered(NodePlugin *plugin);
+void plugin_manager_begin(NodePlugin *plugin, SimTime delay);
+void plugin_manager_clear(Kubelet *self);
+/* It has been told that its registration failed (REG-4). */
+void plugin_manager_registrar_exits(NodePlugin *plugin);
+void plugin_manager_changed(void *kubelet, unsigned driver); /* ModelClass.plugin_changed */

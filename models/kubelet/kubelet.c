@@ -51,13 +51,6 @@ client_qps(const void *options, unsigned *burst)
     return kubelet->kube_api_qps;
 }
 
-/* Loops and their numbers: of draws, and of places among tickers. */
-enum {
-    LOOP_RELIST = 1,
-    LOOP_POPULATOR,
-    LOOP_RECONCILER,
-};
-
 SimTime
 kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below)
 {
@@ -66,13 +59,14 @@ kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below)
     return (SimTime)sim_random_below(stream, self->node_key->hash, n, (uint64_t)below);
 }
 
-/* A loop whose period counts from the end of a pass. Made late it still ticks where it would have ticked, had it been
- * there from the kubelet's start: at phase + k period. */
-static SimTicker *
-make_loop(
+/* The plugin manager's first pass comes at once, its phase is that of the kubelet's start; with the cluster's start that is any. */
+SimTicker *
+kubelet_make_loop(
     Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self))
 {
-    SimTime phase = kubelet_draw_phase(self, number, period);
+    SimTime phase = number == LOOP_PLUGINS && self->base.started_late
+                        ? self->born_at % period
+                        : kubelet_draw_phase(self, number, period);
     SimTime passed = sim_now(self->base.sim) % period;
     SimTickerOptions options = {
         .name = name,
@@ -102,11 +96,11 @@ kubelet_ensure_loops(Kubelet *self)
     self->due = g_ptr_array_new();
     self->passing = g_ptr_array_new();
     self->relist_period = SIM_SECOND; /* KVM-84 */
-    self->relist =
-        make_loop(self, "kubelet/PLEG relist", LOOP_RELIST, self->relist_period, pod_worker_relist);
-    self->populator = make_loop(self, "kubelet/populator", LOOP_POPULATOR, 100 * SIM_MS,
+    self->relist = kubelet_make_loop(self, "kubelet/PLEG relist", LOOP_RELIST, self->relist_period,
+                                     pod_worker_relist);
+    self->populator = kubelet_make_loop(self, "kubelet/populator", LOOP_POPULATOR, 100 * SIM_MS,
                                 volume_populator_pass); /* KVM-1 */
-    self->reconciler = make_loop(self, "kubelet/reconciler", LOOP_RECONCILER, 100 * SIM_MS,
+    self->reconciler = kubelet_make_loop(self, "kubelet/reconciler", LOOP_RECONCILER, 100 * SIM_MS,
                                  volume_manager_reconcile); /* KVM-2 */
     self->relist_label = sim_label(self->base.sim, "kubelet/PLEG relist");
     self->reconciler_label = sim_label(self->base.sim, "kubelet/reconciler");
@@ -198,6 +192,7 @@ kubelet_init(void *data)
     const char *node = self->base.node_name;
 
     self->options = self->base.options;
+    self->born_at = sim_now(self->base.sim);
     self->node_key = objects_key(self->base.objects, KIND_NODE, NULL, node);
     g_queue_init(&self->reports);
     self->nodes = process_informer(process, KIND_NODE, node);
@@ -279,8 +274,12 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_REPORTED_IN_USE:
         node_status_apply(self, change);
         return;
-    case CHANGE_REGISTERED:
+    case CHANGE_CONNECTED:
+    case CHANGE_UNREGISTERED:
+    case CHANGE_FORGOTTEN:
+    case CHANGE_REFUSED:
     case CHANGE_REGISTRATION_TRIED:
+    case CHANGE_REGISTRATION_FAILED:
         plugin_registration_apply(self, change);
         return;
     case CHANGE_EXPANDED:
@@ -296,7 +295,7 @@ const ModelClass kubelet_class = {
     .name = "kubelet",
     .process = &kubelet_process,
     .size = sizeof(Kubelet),
-    .event_source = "kubelet",
+    .event_source = "kubelet", /* KVM-22 */
     .event_style = EVENTS_CORE,
     .separate_event_client = TRUE, /* API-109 */
     .client_qps = client_qps,
@@ -304,5 +303,6 @@ const ModelClass kubelet_class = {
     .clear = kubelet_clear,
     .apply_change = apply_change,
     .shut_down = shutdown_begin,
+    .plugin_changed = plugin_manager_changed,
     .free_disk = reconstruct_free_disk,
 };

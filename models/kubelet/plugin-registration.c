@@ -188,6 +188,29 @@ install_at_once(Kubelet *self, const NodeInfo *info)
     commit(self, &(ApiRequest){.verb = API_CREATE, .key = key, .object = csi_node});
 }
 
+/* REG-25. Returns: (owned): the CSINode of a node without drivers */
+static Object *
+first_csi_node(const Kubelet *self, const Object *node)
+{
+    Object *csi_node = new_csi_node(self, node);
+
+    object_set_annotation(csi_node, strings_intern(self->base.strings, ANNOTATION_MIGRATED),
+                          strings_intern(self->base.strings, migrated_plugins));
+    return csi_node;
+}
+
+static void
+create_csi_node_at_once(Kubelet *self)
+{
+    ObjectKey *key = csi_node_key(self);
+    const Object *node = api_server_get(self->base.api, self->node_key);
+
+    if (node == NULL || api_server_get(self->base.api, key) != NULL)
+        return;
+    g_autoptr(Object) csi_node = first_csi_node(self, node);
+    commit(self, &(ApiRequest){.verb = API_CREATE, .key = key, .object = csi_node});
+}
+
 /* Returns: FALSE: what the driver will say is not known beforehand, so that it has to be asked */
 static gboolean
 register_at_once(Kubelet *self, NodePlugin *plugin)
@@ -203,55 +226,109 @@ register_at_once(Kubelet *self, NodePlugin *plugin)
     return TRUE;
 }
 
-/* ---- On a running node: REG-18 ---- */
+/* ---- As a kubelet starts: REG-25 ---- */
 
-/* The driver's answer is the first step of the plan. */
+static gboolean
+set_migrated(Object *object, const void *plugins)
+{
+    return object_set_annotation(object, ANNOTATION_MIGRATED, plugins);
+}
+
+static void
+decide_initialize(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    int step = plan_last_step(plan);
+    const Object *csi_node = plan_object(plan, step);
+
+    plan_because(plan, "REG-25");
+    if (csi_node != NULL)
+        plan_update(plan, csi_node, set_migrated,
+                    strings_intern(self->base.strings, migrated_plugins), PLAN_GO_ON);
+    else if (plan_code(plan, step) == API_NOT_FOUND)
+        plan_create(plan, first_csi_node(self, informer_get(self->nodes, self->node_key)),
+                    PLAN_EXISTS_IS_FINE);
+}
+
+static void
+decide_look_for_csi_node(const void *data, Plan *plan)
+{
+    plan_because(plan, "REG-25");
+    plan_get(plan, csi_node_key(data), PLAN_DECIDE);
+    plan_then(plan, decide_initialize);
+}
+
+/* ---- On a running node: REG-15 to REG-20, REG-24 ---- */
+
+/* From NodeGetInfo's answer. */
 static NodeInfo *
 plan_info(const Kubelet *self, Plan *plan)
 {
+    const NodePlugin *plugin = plan_operation(plan);
     NodeInfo *info = plan_new_arg(plan, NodeInfo);
 
-    take_info(self, plan_operation(plan), plan_response(plan, 0), info);
+    take_info(self, plugin, plan_response(plan, plugin->info_step), info);
     return info;
 }
 
 static void
-add_unregister(Plan *plan)
+add_change(Plan *plan, KubeletChange what, int64_t number)
 {
     plan_change(
-        plan,
-        &(PlanChange){.what = CHANGE_REGISTERED, .pointer = plan_operation(plan), .number = FALSE});
+        plan, &(PlanChange){.what = (int)what, .pointer = plan_operation(plan), .number = number});
 }
 
-/* The fields of a CSINode have two writers if two drivers register at once: updateCSINode() in nodeinfomanager.go tries again,
- * with what it reads then. */
-static void decide_csi_node(const void *data, Plan *plan);
+static void decide_withdraw(const void *data, Plan *plan);
 
+/* REG-18: an error after the entry in the list of drivers takes all back, and the registrar is told. */
 static void
-decide_csi_node_written(const void *data, Plan *plan)
+add_withdrawal(const Kubelet *self, Plan *plan, const char *failure)
+{
+    plan_change(plan, &(PlanChange){.what = CHANGE_REGISTRATION_FAILED,
+                                    .pointer = plan_operation(plan),
+                                    .text = failure});
+    add_change(plan, CHANGE_UNREGISTERED, 0);
+    plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+    plan_then(plan, decide_withdraw);
+}
+
+/* REG-20: up to four tries of each write, with what is read then; CSINode has as many writers as drivers register at once.
+ * Returns: FALSE: that was the last */
+static gboolean
+add_pause(const Kubelet *self, Plan *plan)
 {
     static const SimTime pauses[] = {10 * SIM_MS, 50 * SIM_MS, 250 * SIM_MS};
-    const Kubelet *self = data;
-    NodePlugin *plugin = plan_operation(plan);
-    int step = plan_last_step(plan);
+    const NodePlugin *plugin = plan_operation(plan);
 
-    if (plan_code(plan, step) == API_OK)
-        return;
-    plan_because(plan, "REG-20");
-    if (plugin->n_tries >= G_N_ELEMENTS(pauses)) {
-        add_unregister(plan);
-        plan_fail(plan, "%s", plan_message(plan, step));
-        return;
-    }
+    if (plugin->n_tries >= G_N_ELEMENTS(pauses))
+        return FALSE;
     SimStream stream = sim_stream(self->base.sim, "kubelet/registration back-off");
     uint64_t entity = sim_hash_combine(self->node_key->hash, plugin->driver);
     SimTime pause = pauses[plugin->n_tries];
     uint64_t jitter =
         sim_random_below(stream, entity, plugin->n_tries, (uint64_t)(pause / 10)); /* 10 % */
-    plan_change(plan, &(PlanChange){.what = CHANGE_REGISTRATION_TRIED, .pointer = plugin});
+    plan_because(plan, "REG-20");
+    add_change(plan, CHANGE_REGISTRATION_TRIED, plugin->n_tries + 1);
     plan_wait(plan, pause + (SimTime)jitter, WAIT_BACKOFF);
-    plan_get(plan, csi_node_key(self), PLAN_DECIDE);
-    plan_then(plan, decide_csi_node);
+    return TRUE;
+}
+
+static void decide_csi_node(const void *data, Plan *plan);
+
+static void
+decide_csi_node_written(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    int step = plan_last_step(plan);
+
+    if (plan_code(plan, step) == API_OK)
+        return;
+    if (add_pause(self, plan)) {
+        plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+        plan_then(plan, decide_csi_node);
+        return;
+    }
+    add_withdrawal(self, plan, plan_message(plan, step));
 }
 
 /* CSINode first exists, then it is changed: a write each (REG-23). */
@@ -273,7 +350,7 @@ decide_csi_node(const void *data, Plan *plan)
         plan_update_result(plan, step, edit_csi_node, plan_info(self, plan), PLAN_DECIDE);
         break;
     default:
-        plan_fail(plan, "%s", plan_message(plan, step));
+        decide_csi_node_written(self, plan);
         return;
     }
     plan_then(plan, decide_csi_node_written);
@@ -288,28 +365,64 @@ node_needs_patch(const Object *node, const NodeInfo *info)
     return (info->segments != NULL && info->segments->n_pairs > 0) || edit_node(copy, info);
 }
 
+static void decide_install(const void *data, Plan *plan);
+
+static void
+try_node_again(const Kubelet *self, Plan *plan, const char *failure)
+{
+    if (add_pause(self, plan)) {
+        plan_get(plan, self->node_key, PLAN_DECIDE);
+        plan_then(plan, decide_install);
+        return;
+    }
+    add_withdrawal(self, plan, failure);
+}
+
+static void
+decide_node_written(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    int step = plan_last_step(plan);
+
+    if (plan_code(plan, step) != API_OK) {
+        try_node_again(self, plan, plan_message(plan, step));
+        return;
+    }
+    add_change(plan, CHANGE_REGISTRATION_TRIED, 0);
+    plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+    plan_then(plan, decide_csi_node);
+}
+
 static void
 decide_install(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
-    const Object *node = plan_object(plan, plan_last_step(plan));
+    int step = plan_last_step(plan);
+    const Object *node = plan_object(plan, step);
     const NodeInfo *info = plan_info(self, plan);
-    const StringPair *collision = find_collision(node, info->segments);
+    const StringPair *collision = node == NULL ? NULL : find_collision(node, info->segments);
 
     plan_because(plan, "REG-21");
-    if (collision != NULL) {
-        add_unregister(plan);
-        plan_fail(plan,
-                  "detected topology value collision: driver reported \"%s\":\"%s\" but existing "
-                  "label is \"%s\":\"%s\"",
-                  collision->key, collision->value, collision->key,
-                  object_label(node, collision->key));
+    if (node == NULL) {
+        try_node_again(self, plan, plan_message(plan, step));
         return;
     }
-    if (node_needs_patch(node, info)) /* through the status, which carries metadata as well */
-        plan_patch_status(plan, self->node_key, edit_node, info, PLAN_STOP);
-    plan_get(plan, csi_node_key(self), PLAN_DECIDE);
-    plan_then(plan, decide_csi_node);
+    if (collision != NULL) {
+        try_node_again(self, plan,
+                       plan_internf(plan,
+                                    "detected topology value collision: driver reported "
+                                    "\"%s\":\"%s\" but existing label is \"%s\":\"%s\"",
+                                    collision->key, collision->value, collision->key,
+                                    object_label(node, collision->key)));
+        return;
+    }
+    if (!node_needs_patch(node, info)) {
+        decide_node_written(self, plan);
+        return;
+    }
+    /* through the status, which carries metadata as well */
+    plan_patch_status(plan, self->node_key, edit_node, info, PLAN_DECIDE);
+    plan_then(plan, decide_node_written);
 }
 
 static void
@@ -320,18 +433,26 @@ decide_told(const void *data, Plan *plan)
 
     plan_because(plan, "REG-20");
     if (response->code != CSI_OK || response->node_id == NULL) {
-        add_unregister(plan); /* REG-18: any error after the table's entry */
-        plan_fail(plan, "plugin registration failed");
+        const char *failure = response->code != CSI_OK ? plan_message(plan, plan_last_step(plan))
+                                                       : "error adding CSI driver node info: "
+                                                         "nodeID should not be empty";
+        add_withdrawal(self, plan, failure);
         return;
     }
-    plan_get(plan, self->node_key, PLAN_STOP);
+    plan_get(plan, self->node_key, PLAN_DECIDE);
     plan_then(plan, decide_install);
 }
 
-static void
-decide_register(const void *data, Plan *plan)
+static RegistrarState
+registrar_of(const Kubelet *self, const NodePlugin *plugin)
 {
-    const Kubelet *self = data;
+    return cluster_plugin_pod(self->base.cluster, plugin->driver, self->base.node_name).registrar;
+}
+
+/* The registrar has told its driver's name; from now on mounts may use the driver. */
+static void
+add_node_info(const Kubelet *self, Plan *plan)
+{
     const NodePlugin *plugin = plan_operation(plan);
     CsiRequest request = {
         .method = CSI_NODE_GET_INFO,
@@ -340,60 +461,146 @@ decide_register(const void *data, Plan *plan)
     };
 
     plan_because(plan, "REG-18");
+    add_change(plan, CHANGE_CONNECTED, plan_last_step(plan) + 2); /* this is the next step */
     plan_call(plan, cluster_driver(self->base.cluster, plugin->driver), &request, PLAN_DECIDE);
     plan_then(plan, decide_told);
 }
 
-static void socket_appeared(Sim *sim, void *data);
-
-static const SimEventType socket_event = {
-    .name = "kubelet/plugin registers",
-    .fire = socket_appeared,
-};
-
-#define FIRST_RESTART SIM_SECOND
-#define SECOND_RESTART (10 * SIM_SECOND)
-#define LAST_RESTART (300 * SIM_SECOND)
-
-/* REG-4: the registrar is told, and exits; it comes back as any container that does, and so does its socket. */
-static void
-registration_over(void *data, Plan *plan, PlanEnd end, const char *message)
+static int
+somebody_listens(const void *self, const Plan *plan)
 {
-    Kubelet *self = data;
-    NodePlugin *plugin = plan_operation(plan);
-    SimTime delay = FIRST_RESTART;
+    RegistrarState state = registrar_of(self, plan_operation(plan));
 
-    (void)message;
-    if (end == PLAN_DONE) {
-        plugin->n_exits = 0;
-        return;
-    }
-    for (unsigned i = 0; i < plugin->n_exits && delay < LAST_RESTART; i++)
-        delay = i == 0 ? SECOND_RESTART : 2 * delay;
-    plugin->n_exits++;
-    plugin->event =
-        sim_after(self->base.sim, MIN(delay, LAST_RESTART), &socket_event, plugin, WAIT_STARTUP);
+    return state == REGISTRAR_LISTENS || state == REGISTRAR_HANGS;
 }
 
-/* The registrar's socket was found: from now on mounts may use the driver. */
-static void
-socket_appeared(Sim *sim, void *data)
+/* REG-15: the registrar is called: 10 s for the connection, 1 s for GetInfo. */
+void
+plugin_registration_decide_register(const void *data, Plan *plan)
 {
-    NodePlugin *plugin = data;
-    Kubelet *self = plugin->kubelet;
-    PlanStart start = {
-        .component = &self->base,
-        .decide = decide_register,
-        .key = self->node_key,
-        .operation = plugin,
-        .done = registration_over,
-    };
+    const Kubelet *self = data;
+    const NodePlugin *plugin = plan_operation(plan);
 
-    (void)sim;
-    plugin->event = 0;
-    plugin->registered = TRUE;
-    plugin->n_tries = 0;
-    plan_start(&start);
+    switch (registrar_of(self, plugin)) {
+    case REGISTRAR_LISTENS:
+        add_node_info(self, plan);
+        return;
+    case REGISTRAR_HANGS:
+        plan_because(plan, "REG-15");
+        plan_wait(plan, SIM_SECOND, WAIT_RUNTIME);
+        plan_fail(plan, "failed to get plugin info using RPC GetInfo");
+        return;
+    case REGISTRAR_DEAD: /* gRPC tries about each second */
+    case REGISTRAR_GONE:
+        plan_because(plan, "REG-15");
+        plan_poll(plan, SIM_SECOND, 10 * SIM_SECOND, FALSE, somebody_listens, PLAN_STOP);
+        plan_then(plan, plugin_registration_decide_register);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+/* ---- The way back: REG-19, REG-24 ---- */
+
+static void
+decide_withdrawn(const void *data, Plan *plan)
+{
+    const NodePlugin *plugin = plan_operation(plan);
+
+    (void)data;
+    if (plugin->failure == NULL)
+        return;
+    plan_because(plan, "REG-4");
+    add_change(plan, CHANGE_REFUSED, 0);
+    plan_fail(plan, "RegisterPlugin error -- plugin registration failed with err: %s",
+              plugin->failure);
+}
+
+static gboolean
+withdraw_from_node(Object *node, const void *arg)
+{
+    const NodeInfo *info = arg;
+    const char *before = object_annotation(node, ANNOTATION_NODE_ID);
+    json_t *ids = before == NULL ? NULL : json_loads(before, 0, NULL);
+
+    if (json_object_del(ids, info->driver) != 0) { /* it is not there */
+        json_decref(ids);
+        return FALSE;
+    }
+    char *text = json_dumps(ids, JSON_COMPACT | JSON_SORT_KEYS);
+    gboolean changed = object_set_annotation(
+        node, ANNOTATION_NODE_ID,
+        json_object_size(ids) == 0 ? NULL : strings_intern(info->strings, text));
+    free(text);
+    json_decref(ids);
+    return changed;
+}
+
+static gboolean
+withdraw_from_csi_node(Object *object, const void *arg)
+{
+    const NodeInfo *info = arg;
+
+    return csi_node_set_driver(CSI_NODE(object), info->driver, NULL);
+}
+
+static const NodeInfo *
+withdrawn_info(const Kubelet *self, Plan *plan)
+{
+    NodeInfo *info = plan_new_arg(plan, NodeInfo);
+
+    info->strings = self->base.strings;
+    info->driver = plugin_name(self, plan_operation(plan));
+    return info;
+}
+
+/* Topology labels stay. */
+static void
+decide_withdraw_from_node(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const Object *node = plan_object(plan, plan_last_step(plan));
+    const NodeInfo *info = withdrawn_info(self, plan);
+    g_autoptr(Object) copy = node == NULL ? NULL : object_edit(node);
+
+    plan_because(plan, "REG-24");
+    if (copy == NULL || !withdraw_from_node(copy, info)) {
+        decide_withdrawn(self, plan);
+        return;
+    }
+    plan_patch_status(plan, self->node_key, withdraw_from_node, info, PLAN_GO_ON);
+    plan_then(plan, decide_withdrawn);
+}
+
+/* A CSINode that is gone is fine; a conflict is tried again. */
+static void
+decide_withdraw(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    int step = plan_last_step(plan);
+    const Object *csi_node = plan_object(plan, step);
+
+    plan_because(plan, "REG-24");
+    if (csi_node != NULL && csi_node_find_driver((const CsiNode *)csi_node,
+                                                 plugin_name(self, plan_operation(plan))) != NULL) {
+        plan_update(plan, csi_node, withdraw_from_csi_node, withdrawn_info(self, plan), PLAN_GO_ON);
+        plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+        plan_then(plan, decide_withdraw);
+        return;
+    }
+    plan_get(plan, self->node_key, PLAN_DECIDE);
+    plan_then(plan, decide_withdraw_from_node);
+}
+
+void
+plugin_registration_decide_unregister(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+
+    plan_because(plan, "REG-19");
+    add_change(plan, CHANGE_FORGOTTEN, 0);
+    plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+    plan_then(plan, decide_withdraw);
 }
 
 void
@@ -402,10 +609,31 @@ plugin_registration_apply(Kubelet *self, const PlanChange *change)
     NodePlugin *plugin = (NodePlugin *)change->pointer;
 
     (void)self;
-    if (change->what == CHANGE_REGISTRATION_TRIED)
-        plugin->n_tries++;
-    else
-        plugin->registered = change->number != 0;
+    switch ((unsigned)change->what) {
+    case CHANGE_CONNECTED: /* REG-15.6: from here on the kubelet alone does not try again (REG-16) */
+        plugin->actual = plugin->desired;
+        plugin->registered = TRUE;
+        plugin->failure = NULL;
+        plugin->info_step = (int)change->number;
+        return;
+    case CHANGE_UNREGISTERED:
+        plugin->registered = FALSE;
+        return;
+    case CHANGE_FORGOTTEN:
+        plugin->actual = 0;
+        plugin->registered = FALSE;
+        plugin->failure = NULL;
+        return;
+    case CHANGE_REFUSED:
+        plugin_manager_registrar_exits(plugin);
+        return;
+    case CHANGE_REGISTRATION_FAILED:
+        plugin->failure = change->text;
+        return;
+    default:
+        plugin->n_tries = (unsigned)change->number;
+        return;
+    }
 }
 
 /* ---- Start ---- */
@@ -440,12 +668,12 @@ plugin_start(Kubelet *self, NodePlugin *plugin)
     const NodePluginOptions *options = cluster_node_plugin(self->base.cluster, plugin->driver);
 
     if (!self->base.started_late && options->registers_after == NULL) {
-        plugin->registered = TRUE;
-        if (options->preregistered || register_at_once(self, plugin))
+        if (options->preregistered || register_at_once(self, plugin)) {
+            plugin_manager_is_registered(plugin);
             return;
+        }
     }
-    plugin->event = sim_after(self->base.sim, socket_delay(self, plugin, options), &socket_event,
-                              plugin, WAIT_STARTUP);
+    plugin_manager_begin(plugin, socket_delay(self, plugin, options));
 }
 
 void
@@ -453,6 +681,9 @@ plugin_registration_init(Kubelet *self)
 {
     unsigned n = cluster_n_drivers(self->base.cluster);
 
+    if (self->base.started_late)
+        plan_start(&(PlanStart){
+            .component = &self->base, .decide = decide_look_for_csi_node, .key = self->node_key});
     self->plugins = g_new0(NodePlugin, n);
     for (unsigned i = 0; i < n; i++) {
         if (!runs_here(self, cluster_node_plugin(self->base.cluster, i)))
@@ -462,12 +693,13 @@ plugin_registration_init(Kubelet *self)
         plugin->driver = i;
         plugin_start(self, plugin);
     }
+    if (!self->base.started_late) /* what a registration has written already is enough */
+        create_csi_node_at_once(self);
 }
 
 void
 plugin_registration_clear(Kubelet *self)
 {
-    for (unsigned i = 0; i < self->n_plugins; i++)
-        sim_cancel(self->base.sim, self->plugins[i].event);
+    plugin_manager_clear(self);
     g_free(self->plugins);
 }

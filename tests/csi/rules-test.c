@@ -41,6 +41,17 @@ static const StoryCase cases[] = {
     {"a node that restarts", "", MOUNTED "reboot n1; staged v n1 0; targets v n1 0; published n1 1; stage v n1; mount v n1"},
     {"a volume in a pod's own words", "no-attach no-stage",
      "mount csi-1 n1 inline; volumes 1; mount csi-1 n1 inline; unmount csi-1 n1; volumes 0; unmount csi-1 n1"},
+    {"CSI-3, CSI-41 each call once more", "",
+     "create v; create v; attach v n1; attach v n1; stage v n1; stage v n1; mount v n1; mount v n1; targets v n1 1; unmount v n1; unmount v n1; "
+     "unstage v n1; unstage v n1; detach v n1; detach v n1; published n1 0; delete v; delete v; volumes 0"},
+    {"CSI-4 two calls about one volume", "latency=ControllerPublishVolume:1s", "create v; &attach v n1; attach v n1 >ABORTED; join; attach v n1; published n1 1"},
+    {"CSI-14, CSI-24, CSI-35 capabilities are told by all instances", "", "plugin-capabilities; controller-capabilities; node-capabilities n1; node-capabilities n2"},
+    {"CSI-18, CSI-30, CSI-32 a capability is needed", "",
+     "create v; attach v n1 mode=- >INVALID_ARGUMENT; published n1 0; attach v n1; stage v n1 mode=- >INVALID_ARGUMENT; staged v n1 0; stage v n1; "
+     "mount v n1 mode=- >INVALID_ARGUMENT; targets v n1 0; mount v n1; targets v n1 1"},
+    {"CSI-20 what the volume was made for", "", "create v; validate v; confirmed 1; validate v mode=RWX; confirmed 0"},
+    {"CSI-21 a list in pages", "list", "create a; create b; list max=1; entries 1; next 2; list token=next; entries 1; next -"},
+    {"CSI-23 room of a place", "capacity pool=a:10Gi pool=b:20Gi", "capacity requisite=a; available 10Gi; capacity requisite=b; available 20Gi; capacity; available 30Gi"},
     /* CreateVolume */
     {"CSI-16 another size within the range", "", "create v 5Gi; create v 3Gi limit=5Gi; size 5Gi; create v 6Gi >ALREADY_EXISTS"},
     {"CSI-16 other parameters", "", "create v parameter=type:ssd; create v parameter=type:ssd; create v parameter=type:hdd >ALREADY_EXISTS"},

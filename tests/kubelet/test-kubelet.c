@@ -713,7 +713,7 @@ a_running_pod_is_adopted(void **state)
     assert_in_use(world, "");
 }
 
-/* KVM-V9: a restart stages and publishes again, and writes nothing: its Node is there (recorded). */
+/* KVM-59, KVM-V9: a restart stages and publishes again, and writes nothing: its Node is there (recorded). */
 static void
 a_restart_mounts_again(void **state)
 {
@@ -726,9 +726,9 @@ a_restart_mounts_again(void **state)
     run_for(world, 5 * SIM_SECOND);
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
     run_for(world, 30 * SIM_SECOND);
-    /* The CSINode of the tests lacks what a kubelet writes: the first of them adds it. */
+    /* The CSINode of the tests lacks what a kubelet writes: the first adds it as it starts (REG-25). */
     assert_writes(
-        world, "NodeGetInfo, CREATE Node 1409, PATCH_STATUS Node, UPDATE CSINode, NodeStageVolume, "
+        world, "NodeGetInfo, CREATE Node 1409, UPDATE CSINode, PATCH_STATUS Node, NodeStageVolume, "
                "NodePublishVolume");
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));

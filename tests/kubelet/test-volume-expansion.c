@@ -169,7 +169,7 @@ in_use(World *world, CsiModelledOptions *options)
     fail_with(world, options, CSI_FAILED_PRECONDITION, 0);
 }
 
-/* RSZ-50, RSZ-54: found by the pod's next sync, 60 to 90 s after the last. */
+/* RSZ-50, RSZ-54, KVM-53: found by the pod's next sync, 60 to 90 s after the last. */
 static void
 grows_in_use(void **state)
 {

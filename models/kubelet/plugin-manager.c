@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kubelet-private.h"
+
+/* Which registrars' sockets there are, and which of them are registered: pkg/kubelet/pluginmanager. A watcher notes sockets as
+ * they come and go; a loop of 1 s registers and unregisters, one operation for each socket at a time. There is one socket for
+ * each driver. What an operation does stands in plugin-registration.c.
+ *
+ * The registrar's container is looked after here, too: one that has exited is started again (REG-4). */
+
+#define PASS_PERIOD SIM_SECOND       /* REG-12 */
+#define BACKOFF_FIRST (500 * SIM_MS) /* OP-8, REG-13 */
+#define BACKOFF_MAX (122 * SIM_SECOND)
+#define RESTART_FIRST (10 * SIM_SECOND) /* REG-4 */
+#define RESTART_MAX (300 * SIM_SECOND)
+#define RAN_WELL (10 * SIM_MINUTE)
+#define SYNC_BACKOFF (10 * SIM_SECOND) /* KVM-8, + U[0,0.5] of it */
+
+static gboolean plugin_pass(void *kubelet);
+
+static Sim *
+sim_of(const NodePlugin *self)
+{
+    return self->kubelet->base.sim;
+}
+
+static void
+wake_loop(Kubelet *self)
+{
+    if (self->plugin_loop == NULL)
+        self->plugin_loop = kubelet_make_loop(self, "kubelet/plugin manager", LOOP_PLUGINS,
+                                              PASS_PERIOD, plugin_pass);
+    sim_ticker_wake(self->plugin_loop);
+}
+
+/* ---- Operations: REG-12 to REG-14 ---- */
+
+static void
+operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    Kubelet *self = data;
+    NodePlugin *plugin = plan_operation(plan);
+
+    (void)message;
+    plugin->running = FALSE;
+    if (end == PLAN_DONE) {
+        plugin->backoff = 0;
+    } else {
+        plugin->failed_at = sim_now(self->base.sim);
+        plugin->backoff =
+            plugin->backoff == 0 ? BACKOFF_FIRST : MIN(2 * plugin->backoff, BACKOFF_MAX);
+    }
+    if (plugin->actual != plugin->desired)
+        wake_loop(self);
+}
+
+static void
+start_operation(NodePlugin *self, PlanDecide decide)
+{
+    Kubelet *kubelet = self->kubelet;
+    PlanStart start = {
+        .component = &kubelet->base,
+        .decide = decide,
+        .key = kubelet->node_key,
+        .operation = self,
+        .done = operation_done,
+    };
+
+    self->running = TRUE;
+    self->n_tries = 0;
+    plan_start(&start);
+}
+
+static gboolean
+is_held_back(const NodePlugin *self)
+{
+    return self->running ||
+           (self->backoff > 0 && sim_now(sim_of(self)) - self->failed_at <= self->backoff);
+}
+
+/* REG-14: what was registered under the same socket's name goes first, and takes the place of the operation. */
+static void
+reconcile(NodePlugin *self)
+{
+    if (self->actual == self->desired || is_held_back(self))
+        return;
+    if (self->actual != 0)
+        start_operation(self, plugin_registration_decide_unregister);
+    else
+        start_operation(self, plugin_registration_decide_register);
+}
+
+static gboolean
+plugin_pass(void *data)
+{
+    Kubelet *self = data;
+    gboolean more = FALSE;
+
+    for (unsigned i = 0; i < self->n_plugins; i++) {
+        NodePlugin *plugin = &self->plugins[i];
+        reconcile(plugin);
+        more |= !plugin->running && plugin->actual != plugin->desired;
+    }
+    return more; /* an operation's end wakes the loop as well */
+}
+
+/* ---- The watcher: REG-8, REG-9, REG-10, REG-11 ---- */
+
+static NodePluginPod
+pod_of(const NodePlugin *self)
+{
+    const Kubelet *kubelet = self->kubelet;
+
+    return cluster_plugin_pod(kubelet->base.cluster, self->driver, kubelet->base.node_name);
+}
+
+/* Returns: whether there is a socket */
+static gboolean
+look_for_socket(NodePlugin *self)
+{
+    NodePluginPod pod = pod_of(self);
+
+    self->desired = pod.registrar == REGISTRAR_GONE ? 0 : pod.socket;
+    return self->desired != 0;
+}
+
+/* ---- The registrar's container: REG-4 ---- */
+
+static void
+restart_fired(Sim *sim, void *data)
+{
+    NodePlugin *self = data;
+    Kubelet *kubelet = self->kubelet;
+
+    self->restart = 0;
+    self->restarted_at = sim_now(sim);
+    cluster_set_registrar(kubelet->base.cluster, self->driver, kubelet->base.node_name,
+                          REGISTRAR_LISTENS);
+}
+
+static const SimEventType restart_event = {
+    .name = "kubelet/registrar starts again",
+    .fire = restart_fired,
+};
+
+static SimTime
+draw(NodePlugin *self, SimTime below)
+{
+    SimStream stream = sim_stream(sim_of(self), "kubelet/registrar");
+    uint64_t entity = sim_hash_combine(self->kubelet->node_key->hash, self->driver);
+
+    return (SimTime)sim_random_below(stream, entity, self->n_draws++, (uint64_t)below);
+}
+
+/* The first relist sees that it has exited, and makes a sync, which starts it again if the back-off allows; else the sync has
+ * failed, and the next one comes 10 to 15 s later. */
+static void
+restart_registrar(NodePlugin *self)
+{
+    Sim *sim = sim_of(self);
+    SimTime now = sim_now(sim);
+
+    if (self->restart != 0)
+        return;
+    if (now - self->restarted_at > RAN_WELL)
+        self->n_exits = 0;
+    SimTime backoff =
+        self->n_exits == 0 ? 0 : MIN(RESTART_FIRST << MIN(self->n_exits - 1, 8), RESTART_MAX);
+    SimTime delay = draw(self, SIM_SECOND);
+    while (delay < backoff)
+        delay += SYNC_BACKOFF + draw(self, SYNC_BACKOFF / 2);
+    self->n_exits++;
+    self->restart = sim_after(sim, delay, &restart_event, self, WAIT_BACKOFF);
+}
+
+void
+plugin_manager_registrar_exits(NodePlugin *self)
+{
+    const Kubelet *kubelet = self->kubelet;
+
+    cluster_set_registrar(kubelet->base.cluster, self->driver, kubelet->base.node_name,
+                          REGISTRAR_DEAD);
+}
+
+void
+plugin_manager_changed(void *data, unsigned driver)
+{
+    Kubelet *self = data;
+
+    for (unsigned i = 0; i < self->n_plugins; i++) {
+        NodePlugin *plugin = &self->plugins[i];
+        if (plugin->driver != driver || plugin->event != 0) /* it has not begun yet */
+            continue;
+        look_for_socket(plugin);
+        if (pod_of(plugin).registrar == REGISTRAR_DEAD)
+            restart_registrar(plugin);
+        wake_loop(self);
+    }
+}
+
+/* ---- Start ---- */
+
+/* REG-29: after a restart of the kubelet the sockets are there and are walked at once (TIM-94); else it is the registrar that
+ * begins, and the next pass finds its socket. */
+static void
+begin(Sim *sim, void *data)
+{
+    NodePlugin *self = data;
+    Kubelet *kubelet = self->kubelet;
+
+    (void)sim;
+    self->event = 0;
+    if (pod_of(self).registrar == REGISTRAR_DEAD)
+        restart_registrar(self);
+    if (!look_for_socket(self))
+        return;
+    if (kubelet->base.started_late && !kubelet->base.joined)
+        reconcile(self);
+    else
+        wake_loop(kubelet);
+}
+
+static const SimEventType begin_event = {
+    .name = "kubelet/plugin registers",
+    .fire = begin,
+};
+
+void
+plugin_manager_begin(NodePlugin *self, SimTime delay)
+{
+    self->restarted_at = sim_now(sim_of(self));
+    self->event = sim_after(sim_of(self), delay, &begin_event, self, WAIT_STARTUP);
+}
+
+void
+plugin_manager_is_registered(NodePlugin *self)
+{
+    self->registered = TRUE;
+    look_for_socket(self);
+    self->actual = self->desired;
+}
+
+void
+plugin_manager_clear(Kubelet *self)
+{
+    for (unsigned i = 0; i < self->n_plugins; i++) {
+        sim_cancel(self->base.sim, self->plugins[i].event);
+        sim_cancel(self->base.sim, self->plugins[i].restart);
+    }
+    sim_ticker_free(self->plugin_loop);
+}

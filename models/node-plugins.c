@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cluster-private.h"
+
+/* Drivers' pods on nodes, as far as the kubelet there sees them: the socket of a pod's registrar (REG-2 to REG-5). All of them
+ * listen from the start, so only those to which something has happened are kept. */
+
+static const char *
+pod_name(const Cluster *self, unsigned driver, const char *node)
+{
+    return strings_internf(objects_strings(self->options.objects), "%s/%s",
+                           cluster_driver_name(self, driver), node);
+}
+
+NodePluginPod
+cluster_plugin_pod(const Cluster *self, unsigned driver, const char *node)
+{
+    static const NodePluginPod at_first = {.registrar = REGISTRAR_LISTENS, .socket = 1};
+    const NodePluginPod *pod =
+        self->plugin_pods == NULL
+            ? NULL
+            : g_hash_table_lookup(self->plugin_pods, pod_name(self, driver, node));
+
+    return pod == NULL ? at_first : *pod;
+}
+
+static void
+tell_kubelet(const Cluster *self, unsigned driver, const char *node)
+{
+    const Instance *kubelet = cluster_instance(self, KUBELET, node);
+
+    for (unsigned i = 0; kubelet != NULL && i < kubelet->models->len; i++) {
+        Component *component = kubelet->models->pdata[i];
+        if (component->class->plugin_changed != NULL)
+            component->class->plugin_changed(component, driver);
+    }
+}
+
+void
+cluster_set_registrar(Cluster *self, unsigned driver, const char *node, RegistrarState state)
+{
+    NodePluginPod *pod = g_new(NodePluginPod, 1);
+
+    *pod = cluster_plugin_pod(self, driver, node);
+    pod->registrar = state;
+    if (state == REGISTRAR_LISTENS || state == REGISTRAR_HANGS)
+        pod->socket++; /* a new one, in the place of the old */
+    if (self->plugin_pods == NULL)
+        self->plugin_pods = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+    g_hash_table_insert(self->plugin_pods, (void *)pod_name(self, driver, node), pod);
+    tell_kubelet(self, driver, node);
+}
+
+gboolean
+cluster_find_driver_number(const Cluster *self, const char *name, unsigned *driver)
+{
+    for (*driver = 0; *driver < self->drivers->len; (*driver)++)
+        if (g_strcmp0(cluster_driver_name(self, *driver), name) == 0)
+            return TRUE;
+    return FALSE;
+}

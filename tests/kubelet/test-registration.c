@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "models/kubelet/kubelet-private.h"
+#include "node-world.h"
+
+/* A driver's plugin comes to a node, goes, and comes again: what the registrar's socket makes the kubelet do, and when. */
+
+#define SECONDS(n) ((n)*SIM_SECOND)
+#define MS(n) ((n)*SIM_MS)
+#define PLUGIN 0 /* the only driver */
+#define REGISTERS "NodeGetInfo, PATCH_STATUS Node, UPDATE CSINode"
+#define UNREGISTERS "UPDATE CSINode, PATCH_STATUS Node"
+
+static void
+run_for(World *world, SimTime time)
+{
+    node_world_run_until(world, sim_now(world->sim) + time);
+}
+
+static void set_registrar(World *world, RegistrarState state);
+
+/* Runs up to the middle of a second of the plugin manager's clock, so that a pass is half a second away on either side. A driver
+ * without troubles has registered once: the nodes of the tests lack some of what that writes. */
+static World *
+world_with_driver(void (*driver)(World *world, CsiModelledOptions *options))
+{
+    WorldOptions options = {.seed = 7, .driver = driver};
+    World *world = world_new(&options);
+
+    node_world_start(world);
+    const Kubelet *kubelet = cluster_model(world->cluster, &kubelet_class, "a");
+    SimTime phase = kubelet_draw_phase(kubelet, LOOP_PLUGINS, SIM_SECOND);
+    node_world_run_until(world, SECONDS(2) + phase + MS(500));
+    if (driver == NULL) {
+        set_registrar(world, REGISTRAR_LISTENS);
+        run_for(world, SECONDS(3));
+    }
+    g_free(node_world_take_writes(world));
+    return world;
+}
+
+static void
+set_registrar(World *world, RegistrarState state)
+{
+    cluster_set_registrar(world->cluster, PLUGIN, world_intern(world, "a"), state);
+}
+
+static const NodePlugin *
+plugin_of(World *world)
+{
+    const Kubelet *kubelet = cluster_model(world->cluster, &kubelet_class, "a");
+
+    return &kubelet->plugins[0];
+}
+
+static void
+assert_writes(World *world, const char *expected)
+{
+    g_autofree char *writes = node_world_take_writes(world);
+
+    assert_string_equal(writes, expected);
+}
+
+static const CsiNodeDriver *
+entry_of(World *world)
+{
+    return csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "a"),
+                                world_intern(world, WORLD_DRIVER));
+}
+
+static const char *
+annotation(World *world)
+{
+    return object_annotation(world_get(world, KIND_NODE, "a"), "csi.volume.kubernetes.io/nodeid");
+}
+
+/* REG-5, REG-12, REG-19, REG-24: gone with the next pass; topology labels stay. */
+static void
+a_socket_goes(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    assert_non_null(entry_of(world));
+    assert_non_null(annotation(world));
+    set_registrar(world, REGISTRAR_GONE);
+    run_for(world, MS(490));
+    assert_writes(world, "");
+    assert_true(plugin_of(world)->registered);
+    run_for(world, MS(20));
+    assert_writes(world, UNREGISTERS);
+    assert_false(plugin_of(world)->registered);
+    assert_null(entry_of(world));
+    assert_null(annotation(world));
+    assert_non_null(world_get(world, KIND_CSI_NODE, "a"));
+    assert_string_equal(
+        object_label(world_get(world, KIND_NODE, "a"), world_intern(world, WORLD_ZONE)), "a");
+    run_for(world, SIM_MINUTE);
+    assert_writes(world, "");
+}
+
+/* REG-V1: dialled within a second; NodeGetInfo, Node, CSINode, in this order. */
+static void
+a_socket_comes(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    set_registrar(world, REGISTRAR_GONE);
+    run_for(world, SECONDS(2));
+    g_free(node_world_take_writes(world));
+    set_registrar(world, REGISTRAR_LISTENS);
+    run_for(world, MS(490));
+    assert_writes(world, "");
+    run_for(world, MS(20));
+    assert_writes(world, REGISTERS);
+    assert_true(plugin_of(world)->registered);
+    assert_non_null(entry_of(world));
+    assert_string_equal(annotation(world), "{\"" WORLD_DRIVER "\":\"a\"}");
+}
+
+/* REG-14, REG-V2: a socket made anew between two passes is unregistered in the next one, registered a second later. */
+static void
+a_socket_is_made_anew(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    set_registrar(world, REGISTRAR_GONE);
+    run_for(world, MS(200));
+    set_registrar(world, REGISTRAR_LISTENS);
+    run_for(world, MS(310));
+    assert_writes(world, UNREGISTERS);
+    assert_null(entry_of(world));
+    run_for(world, MS(980));
+    assert_writes(world, "");
+    assert_false(plugin_of(world)->registered); /* in between nobody knows the driver */
+    run_for(world, MS(20));
+    assert_writes(world, REGISTERS);
+    assert_non_null(entry_of(world));
+}
+
+/* REG-23: the entry that is removed and added stands last. */
+static void
+moves_to_the_end(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+    Object *csi_node = object_edit(world_get(world, KIND_CSI_NODE, "a"));
+    CsiNodeDriver other = {.name = world_intern(world, "other.test"),
+                           .node_id = world_intern(world, "a"),
+                           .allocatable_count = -1};
+
+    (void)state;
+    csi_node_set_driver(CSI_NODE(csi_node), other.name, &other);
+    api_server_import(world->api, csi_node);
+    set_registrar(world, REGISTRAR_GONE);
+    run_for(world, SECONDS(2));
+    set_registrar(world, REGISTRAR_LISTENS);
+    run_for(world, SECONDS(2));
+    const CsiNodeDrivers *drivers =
+        ((const CsiNode *)world_get(world, KIND_CSI_NODE, "a"))->drivers;
+    assert_int_equal(drivers->n_items, 2);
+    assert_string_equal(drivers->items[0].name, "other.test");
+    assert_string_equal(drivers->items[1].name, WORLD_DRIVER);
+}
+
+static void
+info_fails_once(World *world, CsiModelledOptions *options)
+{
+    world->errors[0] = (CsiModelledError){
+        .method = CSI_NODE_GET_INFO, .code = CSI_INTERNAL, .probability = 1, .count = 1};
+    options->errors = world->errors;
+    options->n_errors = 1;
+}
+
+/* REG-4, REG-16, REG-V3: the kubelet asks once; the registrar exits and is started again by the pod's next sync. */
+static void
+node_info_fails_once(void **state)
+{
+    g_autoptr(World) world = world_with_driver(info_fails_once);
+
+    (void)state;
+    set_registrar(world, REGISTRAR_GONE);
+    run_for(world, SECONDS(1));
+    g_free(node_world_take_writes(world));
+    set_registrar(world, REGISTRAR_LISTENS);
+    run_for(world, MS(510));
+    assert_writes(world, "NodeGetInfo INTERNAL"); /* there is no entry to be taken back */
+    assert_false(plugin_of(world)->registered);
+    assert_int_equal(plugin_of(world)->n_exits, 1);
+    run_for(world, SECONDS(4)); /* restart within a second; unregistered, then registered */
+    assert_writes(world, REGISTERS);
+    assert_true(plugin_of(world)->registered);
+}
+
+static void
+info_always_fails(World *world, CsiModelledOptions *options)
+{
+    info_fails_once(world, options);
+    world->errors[0].count = 0;
+}
+
+/* REG-4: exits are followed by restarts at once, then 10, 20, 40 ... 300 s later, at the next sync of the pod. */
+static void
+registrars_back_off(void **state)
+{
+    static const SimTime backoffs[] = {0,           SECONDS(10),  SECONDS(20),  SECONDS(40),
+                                       SECONDS(80), SECONDS(160), SECONDS(300), SECONDS(300)};
+    g_autoptr(World) world = world_with_driver(info_always_fails);
+    SimTime before = 0;
+
+    (void)state;
+    set_registrar(world, REGISTRAR_GONE);
+    run_for(world, SECONDS(2));
+    set_registrar(world, REGISTRAR_LISTENS);
+    run_for(world, 20 * SIM_MINUTE);
+    unsigned n = 0;
+    for (unsigned i = 0; i < world->log->len; i++) {
+        const WorldEntry *entry = &g_array_index(world->log, WorldEntry, i);
+        if (!g_str_equal(entry->what, "NodeGetInfo INTERNAL"))
+            continue;
+        if (n > 0 && n <= G_N_ELEMENTS(backoffs)) {
+            SimTime gap = entry->at - before;
+            /* a sync up to 15 s late, and two or three passes to unregister and register */
+            assert_in_range(gap, backoffs[n - 1], backoffs[n - 1] + SECONDS(15 + 4));
+        }
+        before = entry->at;
+        n++;
+    }
+    assert_true(n > G_N_ELEMENTS(backoffs));
+}
+
+/* REG-13, REG-V4: 1 s for each GetInfo, then 0.5, 1, 2, ... s, rounded up to the next pass; no call reaches the driver. */
+static void
+a_registrar_hangs(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    set_registrar(world, REGISTRAR_GONE);
+    run_for(world, SECONDS(1));
+    g_free(node_world_take_writes(world));
+    set_registrar(world, REGISTRAR_HANGS);
+    SimTime from = sim_now(world->sim), failed_at[5], last = 0;
+    for (unsigned n = 0; n < G_N_ELEMENTS(failed_at); run_for(world, MS(10))) {
+        assert_true(sim_now(world->sim) - from < SIM_MINUTE);
+        if (plugin_of(world)->failed_at > last)
+            failed_at[n++] = last = plugin_of(world)->failed_at;
+    }
+    assert_int_equal(failed_at[0] - from, MS(1500));
+    assert_int_equal(failed_at[1] - failed_at[0],
+                     SECONDS(2)); /* 0.5 s: up to 1, and 1 for the call */
+    assert_int_equal(failed_at[2] - failed_at[1], SECONDS(3)); /* 1 s is not over at the pass: 2 */
+    assert_int_equal(failed_at[3] - failed_at[2], SECONDS(4));
+    assert_int_equal(failed_at[4] - failed_at[3], SECONDS(6));
+    assert_writes(world, "");
+    assert_false(plugin_of(world)->registered);
+}
+
+/* "Killed registrar (no SIGTERM): no deregistration" by itself; the new one's socket is another (REG-14). */
+static void
+a_registrar_is_killed(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    set_registrar(world, REGISTRAR_DEAD);
+    assert_non_null(entry_of(world));
+    run_for(world, SECONDS(4));
+    assert_writes(world, UNREGISTERS ", " REGISTERS);
+    assert_non_null(entry_of(world));
+    assert_true(plugin_of(world)->registered);
+}
+
+static gboolean
+set_zone(Object *object, const void *value)
+{
+    return object_set_label(object, WORLD_ZONE, value);
+}
+
+/* REG-21, REG-V6: four tries, 10, 50 and 250 ms apart (+ 10 %), then nothing is left of the driver but its labels. */
+static void
+a_zone_that_changes(void **state)
+{
+    SimTime first = 0, last = 0;
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    set_registrar(world, REGISTRAR_GONE);
+    run_for(world, SECONDS(1));
+    world_edit(world, KIND_NODE, "a", set_zone, world_intern(world, "elsewhere"));
+    g_free(world_take_log(world));
+    set_registrar(world, REGISTRAR_LISTENS);
+    run_for(world, MS(900));
+    assert_int_equal(world_count(world, "NodeGetInfo", NULL, NULL), 1);
+    /* and one more read as it is taken back */
+    assert_int_equal(world_count(world, "GET Node", &first, &last), 5);
+    assert_in_range(last - first, MS(310), MS(341));
+    assert_false(plugin_of(world)->registered);
+    assert_null(entry_of(world));
+    assert_string_equal(plugin_of(world)->failure,
+                        "detected topology value collision: driver reported \"" WORLD_ZONE
+                        "\":\"a\" but existing label is \"" WORLD_ZONE "\":\"elsewhere\"");
+}
+
+/* REG-23, REG-V7. The answer is an int: beyond that a driver cannot tell. */
+static void
+limits(void **state)
+{
+    static const int told[] = {0, 25, INT32_MAX};
+    static const int count[] = {-1, 25, INT32_MAX};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(told); i++) {
+        g_autoptr(World) world = world_with_driver(NULL);
+        set_registrar(world, REGISTRAR_GONE);
+        run_for(world, SECONDS(1));
+        csi_modelled_driver_set_attach_limit(world->driver, told[i]);
+        set_registrar(world, REGISTRAR_LISTENS);
+        run_for(world, SECONDS(1));
+        assert_int_equal(entry_of(world)->allocatable_count, count[i]);
+    }
+}
+
+/* REG-26: nobody makes a CSINode again that was deleted by hand, before the next registration. */
+static void
+a_csi_node_is_deleted(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    world_delete(world, KIND_CSI_NODE, "a");
+    run_for(world, SIM_HOUR);
+    assert_null(world_get(world, KIND_CSI_NODE, "a"));
+    set_registrar(world, REGISTRAR_LISTENS);
+    run_for(world, SECONDS(3));
+    assert_writes(world, "PATCH_STATUS Node, NodeGetInfo, PATCH_STATUS Node, CREATE CSINode, "
+                         "UPDATE CSINode");
+    assert_non_null(entry_of(world));
+    /* It goes with its Node (REG-V9). */
+    const Object *csi_node = world_get(world, KIND_CSI_NODE, "a");
+    const Object *node = world_get(world, KIND_NODE, "a");
+    assert_true(object_uid_equal(csi_node->owners->items[0].uid, node->uid));
+}
+
+/* REG-34: a driver that is away alone is not registered anew; its calls fail, and the mount is tried again. */
+static void
+a_driver_restarts_alone(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    node_world_add_volume(world, "v", "csi");
+    node_world_attach(world, "v", "a");
+    csi_modelled_driver_set_away(world->driver, world_intern(world, "a"), TRUE);
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, SECONDS(15));
+    g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
+    assert_non_null(strstr(events, "code = Unavailable"));
+    csi_modelled_driver_set_away(world->driver, world_intern(world, "a"), FALSE);
+    run_for(world, SECONDS(20));
+    assert_true(pod_is_ready(node_world_pod(world, "p")));
+    assert_int_equal(world_count(world, "NodeGetInfo", NULL, NULL), 0);
+}
+
+/* REG-28, KVM-15: without its driver a pod waits; it is mounted by the back-off after the driver has come. */
+static void
+a_pod_waits_for_its_driver(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    set_registrar(world, REGISTRAR_GONE);
+    run_for(world, SECONDS(2));
+    node_world_add_volume(world, "v", "csi");
+    node_world_attach(world, "v", "a");
+    node_world_add_pod(world, "p", "a", "v");
+    run_for(world, SECONDS(15));
+    g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
+    assert_non_null(strstr(events, "not found in the list of registered CSI drivers"));
+    assert_int_equal(world_count(world, "NodeStageVolume", NULL, NULL), 0);
+    set_registrar(world, REGISTRAR_LISTENS);
+    run_for(world, SECONDS(20));
+    assert_true(pod_is_ready(node_world_pod(world, "p")));
+}
+
+/* REG-29: the sockets of a node are walked at once as its kubelet starts; one that has gone meanwhile is not there. */
+static void
+the_kubelet_restarts(void **state)
+{
+    SimTime asked = 0;
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    assert_true(cluster_crash(world->cluster, "kubelet", "a"));
+    run_for(world, SECONDS(1));
+    SimTime from = sim_now(world->sim);
+    assert_true(cluster_restart(world->cluster, "kubelet", "a"));
+    run_for(world, SECONDS(5));
+    assert_int_equal(world_count(world, "NodeGetInfo", &asked, NULL), 1);
+    assert_int_equal(asked - from, MS(70)); /* TIM-94 */
+    assert_true(cluster_crash(world->cluster, "kubelet", "a"));
+    set_registrar(world, REGISTRAR_GONE);
+    g_free(node_world_take_writes(world));
+    assert_true(cluster_restart(world->cluster, "kubelet", "a"));
+    run_for(world, SECONDS(5));
+    assert_int_equal(world_count(world, "NodeGetInfo", NULL, NULL), 0);
+    assert_false(plugin_of(world)->registered);
+    assert_non_null(entry_of(world)); /* nobody takes back what the kubelet before has written */
+}
+
+/* The dead socket of the life before is found first; the registrar is started with its pod (KVM-68). */
+static void
+the_machine_restarts(void **state)
+{
+    g_autoptr(World) world = world_with_driver(NULL);
+
+    (void)state;
+    assert_true(cluster_power_off(world->cluster, "a"));
+    run_for(world, SECONDS(10));
+    assert_true(cluster_power_on(world->cluster, "a"));
+    run_for(world, MS(100));
+    assert_false(plugin_of(world)->registered);
+    run_for(world, SECONDS(20));
+    assert_true(plugin_of(world)->registered);
+    assert_int_equal(plugin_of(world)->actual, plugin_of(world)->desired);
+    assert_non_null(entry_of(world));
+}
+
+/* ---- Sleeping or polling, the same happens ---- */
+
+static char *
+life(gboolean polling, uint64_t seed)
+{
+    WorldOptions options = {
+        .seed = seed, .recorded_timing = TRUE, .polling = polling, .driver = info_fails_once};
+    g_autoptr(World) world = world_new(&options);
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    node_world_start(world);
+    node_world_run_until(world, SECONDS(3));
+    set_registrar(world, REGISTRAR_GONE);
+    run_for(world, MS(700));
+    set_registrar(world, REGISTRAR_LISTENS);
+    run_for(world, SECONDS(30));
+    set_registrar(world, REGISTRAR_DEAD);
+    run_for(world, SECONDS(30));
+    set_registrar(world, REGISTRAR_HANGS);
+    run_for(world, SECONDS(30));
+    for (unsigned i = 0; i < world->log->len; i++) {
+        const WorldEntry *entry = &g_array_index(world->log, WorldEntry, i);
+        g_string_append_printf(text, "%" G_GINT64_FORMAT " %s\n", entry->at, entry->what);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static void
+sleeping_equals_polling(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        g_autofree char *asleep = life(FALSE, seed), *polling = life(TRUE, seed);
+        assert_string_equal(asleep, polling);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_socket_goes),
+        cmocka_unit_test(a_socket_comes),
+        cmocka_unit_test(a_socket_is_made_anew),
+        cmocka_unit_test(moves_to_the_end),
+        cmocka_unit_test(node_info_fails_once),
+        cmocka_unit_test(registrars_back_off),
+        cmocka_unit_test(a_registrar_hangs),
+        cmocka_unit_test(a_registrar_is_killed),
+        cmocka_unit_test(a_zone_that_changes),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(a_csi_node_is_deleted),
+        cmocka_unit_test(a_driver_restarts_alone),
+        cmocka_unit_test(a_pod_waits_for_its_driver),
+        cmocka_unit_test(the_kubelet_restarts),
+        cmocka_unit_test(the_machine_restarts),
+        cmocka_unit_test(sleeping_equals_polling),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -127,6 +127,7 @@ run_once(RunCommand *self,
     const RunOptions options = {.seed = seed,
                                 .replication = self->replication,
                                 .untraced = self->no_attribution,
+                                .measured = partial != NULL, /* only files tell of metrics */
                                 .progress = progress,
                                 .progress_data = self};
     g_autoptr(GError) error = NULL;

@@ -82,6 +82,7 @@ workers_new(Component *component, const WorkersOptions *options)
     WorkQueueOptions queue_options = {
         .sim = component->sim,
         .name = options->name,
+        .job = process_job(component->process),
         .limit = options->limit,
         .ready = workers_ready,
         .self = self,

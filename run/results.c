@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "attribution.h"
+#include "chrome-trace.h"
+#include "event-list.h"
 #include "config.h"
 #include "run-private.h"
 
@@ -580,6 +582,13 @@ milestones_file(const Run *run, const Stages *stages)
 }
 
 static char *
+event_list_file(const Run *run, const Stages *stages)
+{
+    (void)stages;
+    return event_list(run);
+}
+
+static char *
 events_file(const Run *run, const Stages *stages)
 {
     (void)stages;
@@ -598,6 +607,29 @@ load_file(const Run *run, const Stages *stages)
     return g_string_free(text, FALSE);
 }
 
+static char *
+metrics_file(const Run *run, const Stages *stages)
+{
+    (void)stages;
+    if (run_telemetry(run) == NULL)
+        return NULL;
+    GString *text = g_string_new(NULL);
+    results_append_header(text, run, "# ", "");
+    telemetry_append_text(run_telemetry(run), text);
+    return g_string_free(text, FALSE);
+}
+
+static char *
+open_metrics_file(const Run *run, const Stages *stages)
+{
+    (void)stages;
+    if (run_telemetry(run) == NULL)
+        return NULL;
+    GString *text = g_string_new(NULL);
+    telemetry_append_open_metrics(run_telemetry(run), text);
+    return g_string_free(text, FALSE);
+}
+
 static const struct {
     const char *name;
     char *(*contents)(const Run *run, const Stages *stages);
@@ -608,6 +640,10 @@ static const struct {
     {"attribution.csv",  attribution_csv   },
     {"chains.jsonl",     attribution_chains},
     {"requests.csv",     load_file         },
+    {"metrics.prom",     metrics_file      },
+    {"metrics.openmetrics.txt", open_metrics_file},
+    {"trace.json",       chrome_trace      },
+    {"events.json",      event_list_file   },
 };
 
 void

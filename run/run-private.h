@@ -14,7 +14,8 @@ struct Run {
     Objects *objects;
     Cluster *cluster;
     Milestones *milestones;
-    ApiLoad *load; /* NULL: untraced */
+    ApiLoad *load;        /* NULL: untraced */
+    Telemetry *telemetry; /* NULL: not measured */
     GPtrArray *drivers; /* of CsiDriver (owned), in the scenario's order */
     GPtrArray *
         templates; /* of GPtrArray of Object: the parsed manifests of each action; NULL where none */

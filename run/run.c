@@ -24,6 +24,7 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
         .replication = options->replication,
         .polling = options->polling,
         .untraced = options->untraced,
+        .measured = options->measured,
     };
 
     self->scenario = scenario;
@@ -57,6 +58,7 @@ run_free(Run *self)
     sim_free(self->sim);
     milestones_free(self->milestones);
     api_load_free(self->load);
+    telemetry_free(self->telemetry);
     g_ptr_array_unref(self->templates);
     g_ptr_array_unref(self->performers);
     g_array_unref(self->expects);
@@ -66,16 +68,21 @@ run_free(Run *self)
 }
 
 /* Up to and including @end. Returns: FALSE if broken off. A run that waits for an idle world comes here again after every change, so
- * events are counted from report to report. */
+ * events are counted from report to report. Scrapes are no events: that somebody looks changes nothing. */
 static gboolean
 run_until(Run *self, SimTime end)
 {
     for (;;) {
+        SimTime scrape_at = telemetry_next_scrape(self->telemetry);
         unsigned n_max = EVENTS_PER_REPORT - self->n_unreported;
-        unsigned n = sim_step_until(self->sim, end, n_max);
+        unsigned n = sim_step_until(self->sim, MIN(end, scrape_at), n_max);
         self->n_unreported += n;
-        if (n < n_max)
+        if (n < n_max && (scrape_at > end || sim_next_event_at(self->sim) > end))
             return TRUE;
+        if (n < n_max) {
+            telemetry_scrape(self->telemetry);
+            continue;
+        }
         self->n_unreported = 0;
         if (self->options.progress != NULL &&
             !self->options.progress(self->options.progress_data, sim_now(self->sim),
@@ -172,6 +179,12 @@ const ApiLoad *
 run_load(const Run *self)
 {
     return self->load;
+}
+
+Telemetry *
+run_telemetry(const Run *self)
+{
+    return self->telemetry;
 }
 
 unsigned

@@ -4,6 +4,7 @@
 #include "api-load.h"
 #include "milestones.h"
 #include "scenario.h"
+#include "telemetry.h"
 
 /* One run of a scenario: builds the world, lets its time pass, and keeps what was seen. */
 typedef struct Run Run;
@@ -12,6 +13,7 @@ typedef struct {
     uint64_t seed;
     uint32_t replication;
     gboolean polling;  /* tickers never sleep: for the test that compares */
+    gboolean measured; /* have Kubernetes' metrics */
     gboolean untraced; /* keep no log of causes: nobody will ask milestones for theirs */
     /* Called every now and then with the virtual time, also while the world is built; returns FALSE to break off. NULL: never */
     gboolean (*progress)(void *data, SimTime now, uint64_t n_events);
@@ -58,6 +60,7 @@ Objects *run_objects(const Run *self);
 Cluster *run_cluster(const Run *self);
 const Milestones *run_milestones(const Run *self);
 const ApiLoad *run_load(const Run *self); /* NULL: untraced */
+Telemetry *run_telemetry(const Run *self); /* NULL: not measured */
 /* Volumes that the back end of driver @i has now. */
 unsigned run_driver_volumes(const Run *self, unsigned i);
 /* Returns: (borrowed): one for each expectation that was due */

@@ -203,6 +203,7 @@ add_driver(Run *self, const ScenarioDriver *driver)
     cluster_add_driver(self->cluster, base, driver->name, &plugin, process_settings, &settings);
     string_map_unref(plugin.node_selector);
     milestones_watch_driver(self->milestones, base);
+    telemetry_watch_driver(self->telemetry, base);
     return TRUE;
 }
 
@@ -377,6 +378,7 @@ new_cluster(Run *self)
     self->milestones = milestones_new(self->cluster, self->sim, self->objects);
     if (!self->options.untraced)
         self->load = api_load_new(self->cluster, self->sim);
+    self->telemetry = telemetry_new(self->cluster, self->sim, self->objects);
 }
 
 static gboolean

@@ -18,6 +18,7 @@ struct Sim {
     EventQueue queue;
     SimTrace *trace;
     SimMemory *memory;
+    SimMetrics *metrics; /* NULL: nothing is measured */
     uint64_t n_fired;
     gboolean stopping;
     gboolean running;
@@ -35,6 +36,7 @@ sim_new(const SimOptions *options)
     self->options = *options;
     self->trace = sim_trace_new();
     self->memory = sim_memory_new();
+    self->metrics = options->measured ? sim_metrics_new() : NULL;
     event_queue_init(&self->queue);
     return self;
 }
@@ -59,6 +61,7 @@ sim_free(Sim *self)
     }
     event_queue_clear(&self->queue);
     sim_trace_free(self->trace);
+    sim_metrics_free(self->metrics);
     sim_memory_destroy(self->memory);
     g_free(self);
 }
@@ -67,6 +70,12 @@ SimMemory *
 sim_memory(const Sim *self)
 {
     return self->memory;
+}
+
+SimMetrics *
+sim_metrics(const Sim *self)
+{
+    return self->metrics;
 }
 
 SimTime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "memory.h"
+#include "metrics.h"
 #include "trace.h"
 
 /* The engine: a clock, the events to come, and the log of causes. One Sim is one run; two may live in one
@@ -22,6 +23,7 @@ typedef struct {
     uint32_t replication;
     gboolean polling; /* tickers never sleep: for the tests that compare both */
     gboolean untraced; /* keep no log of causes */
+    gboolean measured; /* have metrics */
 } SimOptions;
 
 /* Returns: (owned): an engine at time 0 */
@@ -31,6 +33,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sim, sim_free)
 
 /* For what comes and goes with events; goes with the engine, after the data of what is pending. */
 SimMemory *sim_memory(const Sim *self);
+
+/* What is measured; NULL: nothing is. */
+SimMetrics *sim_metrics(const Sim *self);
 
 SimTime sim_now(const Sim *self);
 uint64_t sim_seed(const Sim *self);

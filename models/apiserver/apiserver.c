@@ -20,6 +20,11 @@ typedef struct {
     void *data;
 } RequestObserver;
 
+typedef struct {
+    ApiEventObserver observe;
+    void *data;
+} EventObserver;
+
 struct ApiServer {
     Sim *sim;
     Objects *objects;
@@ -38,8 +43,7 @@ struct ApiServer {
     GString *message;  /* of the refusal being answered */
     GArray *observers; /* of Observer */
     GArray *request_observers; /* of RequestObserver */
-    ApiEventObserver event_observer;
-    void *event_observer_data;
+    GArray *event_observers;   /* of EventObserver */
     ApiFault fault;
     void *fault_data;
     AdmittedSpec admitted_spec;
@@ -73,6 +77,7 @@ api_server_new(const ApiServerOptions *options)
     self->events = g_array_new(FALSE, TRUE, sizeof(ApiEvent));
     self->observers = g_array_new(FALSE, FALSE, sizeof(Observer));
     self->request_observers = g_array_new(FALSE, FALSE, sizeof(RequestObserver));
+    self->event_observers = g_array_new(FALSE, FALSE, sizeof(EventObserver));
     self->message = g_string_new(NULL);
     for (unsigned i = 0; i < N_KINDS; i++)
         self->stored[i] = g_ptr_array_new();
@@ -96,6 +101,7 @@ api_server_free(ApiServer *self)
     g_array_unref(self->events);
     g_array_unref(self->observers);
     g_array_unref(self->request_observers);
+    g_array_unref(self->event_observers);
     g_string_free(self->message, TRUE);
     g_free(self);
 }
@@ -199,8 +205,9 @@ api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, void *
 void
 api_server_observe_events(ApiServer *self, ApiEventObserver observer, void *data)
 {
-    self->event_observer = observer;
-    self->event_observer_data = data;
+    EventObserver row = {observer, data};
+
+    g_array_append_val(self->event_observers, row);
 }
 
 void
@@ -860,8 +867,10 @@ event_call_commit(Sim *sim, void *data)
     self->n_requests[write->index == API_NEW_EVENT ? API_CREATE : API_PATCH]++;
     self->revision++;
     write->event.written_at = sim_now(sim);
-    if (self->event_observer != NULL)
-        self->event_observer(self->event_observer_data, write, call->responds_at);
+    for (unsigned i = 0; i < self->event_observers->len; i++) {
+        const EventObserver *observer = &g_array_index(self->event_observers, EventObserver, i);
+        observer->observe(observer->data, write, call->responds_at);
+    }
     if (write->index == API_NEW_EVENT) {
         write->index = self->events->len;
         g_array_append_val(self->events, write->event);

@@ -203,7 +203,7 @@ typedef struct {
     void *data;
 } ApiEventWrite;
 
-/* Sees every write of an Event as it is committed, and when it is answered. One at most. */
+/* Sees every write of an Event as it is committed, and when it is answered; several are called in the order added. */
 typedef void (*ApiEventObserver)(void *data, const ApiEventWrite *write, SimTime responds_at);
 void api_server_observe_events(ApiServer *self, ApiEventObserver observer, void *data);
 

@@ -250,6 +250,7 @@ attach_ended(void *data, Plan *plan, PlanEnd end, const char *message)
     AttachPair *pair = plan_operation(plan);
 
     (void)message;
+    operation_measure(&self->base, plan, adc_attach_kind, pair->volume->driver, end);
     adc_set_attached(self, pair, TRUE, CSI_DEVICE_PATH,
                      end == PLAN_DONE); /* ADC-56: else uncertain */
     operation_ended(self, pair);
@@ -262,6 +263,7 @@ detach_ended(void *data, Plan *plan, PlanEnd end, const char *message)
     AttachPair *pair = plan_operation(plan);
 
     (void)message;
+    operation_measure(&self->base, plan, adc_detach_kind, pair->volume->driver, end);
     if (end == PLAN_DONE)
         adc_set_detached(self, pair);
     else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-client.h"
+#include "models/api/metrics.h"
 #include "process-private.h"
 
 #include <string.h>
@@ -16,6 +17,7 @@ struct ApiClient {
     const char *name;
     uint64_t hash;
     uint16_t label; /* of its throttling, in the log of causes */
+    SimSeries **limiter; /* (owned): MET-128, by HttpMethod; NULL: not measured */
     SimTokenBucket
         bucket; /* for all requests, reads and Events included (CGO-41); watches need none (CGO-4) */
     SimStream thoughts, answers;
@@ -64,6 +66,46 @@ level_of(const Process *process, const char *name)
                                                    : API_LEVEL_WORKLOAD_LOW;
 }
 
+/* What each verb is in HTTP. */
+typedef enum {
+    HTTP_DELETE,
+    HTTP_GET,
+    HTTP_PATCH,
+    HTTP_POST,
+    HTTP_PUT,
+    N_HTTP_METHODS,
+} HttpMethod;
+
+static HttpMethod
+http_method(ApiVerb verb)
+{
+    static const uint8_t methods[] = {
+        [API_GET] = HTTP_GET,       [API_LIST] = HTTP_GET,
+        [API_CREATE] = HTTP_POST,   [API_UPDATE] = HTTP_PUT,
+        [API_UPDATE_STATUS] = HTTP_PUT, [API_PATCH] = HTTP_PATCH,
+        [API_PATCH_STATUS] = HTTP_PATCH, [API_DELETE] = HTTP_DELETE,
+        [API_BIND] = HTTP_POST,
+    };
+
+    return (HttpMethod)methods[verb];
+}
+
+/* Sidecars have no metrics of their clients (MET-81). */
+static SimSeries **
+measure_limiter(const Process *process)
+{
+    static const char *const names[N_HTTP_METHODS] = {"DELETE", "GET", "PATCH", "POST", "PUT"};
+    SimMetrics *metrics = sim_metrics(process->options.sim);
+
+    if (metrics == NULL || g_str_has_prefix(process->job, "external-"))
+        return NULL;
+    SimSeries **limiter = g_new(SimSeries *, N_HTTP_METHODS);
+    for (unsigned i = 0; i < N_HTTP_METHODS; i++)
+        limiter[i] =
+            metric_series(metrics, METRIC_CLIENT_LIMITER, process->job, METRIC_HOST, names[i]);
+    return limiter;
+}
+
 ApiClient *
 api_client_new(Process *process, const char *name, double qps, unsigned burst)
 {
@@ -78,6 +120,7 @@ api_client_new(Process *process, const char *name, double qps, unsigned burst)
     self->hash = sim_hash_combine(process->hash, sim_hash_string(name));
     self->thoughts = sim_stream(self->sim, "client/think");
     self->answers = sim_stream(self->sim, "client/answer");
+    self->limiter = measure_limiter(process);
     self->label = throttling_label(process, name, qps, burst);
     self->n_refs = 1;
     self->level = level_of(process, name);
@@ -88,8 +131,10 @@ api_client_new(Process *process, const char *name, double qps, unsigned burst)
 static void
 api_client_unref(ApiClient *self)
 {
-    if (--self->n_refs == 0)
-        g_free(self);
+    if (--self->n_refs > 0)
+        return;
+    g_free(self->limiter);
+    g_free(self);
 }
 
 void
@@ -381,6 +426,8 @@ api_client_request(
     ClientCall *call = sim_memory_new_struct(self->memory, ClientCall);
     SimTime granted_at = sim_token_bucket_reserve(&self->bucket, sim_now(self->sim));
 
+    if (self->limiter != NULL)
+        sim_series_observe(self->limiter[http_method(request->verb)], granted_at - sim_now(self->sim));
     *call = (ClientCall){self, *request, reply, drop, data, 0};
     call->request.client = self->name;
     call->request.level = self->level;

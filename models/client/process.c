@@ -2,6 +2,8 @@
 #include "process.h"
 #include "process-private.h"
 
+#include <string.h>
+
 Process *
 process_new(const ProcessOptions *options)
 {
@@ -9,6 +11,7 @@ process_new(const ProcessOptions *options)
 
     self->options = *options;
     self->hash = sim_hash_string(options->name);
+    self->job = g_strndup(options->name, strcspn(options->name, "/"));
     g_queue_init(&self->held);
     return self;
 }
@@ -76,12 +79,19 @@ process_free(Process *self)
         return;
     for (unsigned kind = 0; kind < N_KINDS; kind++)
         informer_free(self->informers[kind]);
+    g_free(self->job);
     while (self->held.length > 0) {
         ProcessHeld *held = g_queue_pop_head(&self->held);
         held->drop(held->data);
         g_free(held);
     }
     g_free(self);
+}
+
+const char *
+process_job(const Process *self)
+{
+    return self->job;
 }
 
 const char *

@@ -20,6 +20,8 @@ Process *process_new(const ProcessOptions *options);
 void process_free(Process *self); /* ends its watches; nothing of it happens any more */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Process, process_free)
 const char *process_name(const Process *self);
+/* "kubelet" of "kubelet/node-1": whose its metrics are. */
+const char *process_job(const Process *self);
 
 /* ---- What may go wrong between a process and the world. None of it costs anything while all is well. ---- */
 

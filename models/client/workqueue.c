@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workqueue.h"
+#include "models/api/metrics.h"
 #include "sim/token-bucket.h"
 
 const RateLimit rate_limit_default = {
@@ -23,8 +24,21 @@ typedef struct {
     GList link; /* in the queue's delays */
 } Delayed;
 
+/* When a key was added, and when it was taken. */
+typedef struct {
+    SimTime added_at, taken_at;
+} KeyTimes;
+
+/* MET-120 to MET-125. */
+typedef struct {
+    SimSeries *adds, *depth, *duration, *work, *retries, *unfinished, *longest;
+    GArray *times;       /* of KeyTimes, by slot */
+    GPtrArray *in_work;  /* of ObjectKey */
+} QueueMetrics;
+
 struct WorkQueue {
     WorkQueueOptions options;
+    QueueMetrics *metrics; /* (owned): NULL: not measured */
     GArray *states; /* of KeyState, by slot */
     /* Dirty and not processing: a ring. */
     ObjectKey **ready;
@@ -35,6 +49,102 @@ struct WorkQueue {
 };
 
 #define READY_MIN 16
+
+static KeyTimes *
+times_of(QueueMetrics *metrics, const ObjectKey *key)
+{
+    if (key->slot >= metrics->times->len)
+        g_array_set_size(metrics->times, MAX(key->slot + 1, metrics->times->len * 2));
+    return &g_array_index(metrics->times, KeyTimes, key->slot);
+}
+
+/* Before a scrape: what is in work, and since when. */
+static void
+measure_work(void *data)
+{
+    const WorkQueue *self = data;
+    QueueMetrics *metrics = self->metrics;
+    SimTime now = sim_now(self->options.sim), unfinished = 0, longest = 0;
+
+    for (unsigned i = 0; i < metrics->in_work->len; i++) {
+        SimTime worked = now - times_of(metrics, metrics->in_work->pdata[i])->taken_at;
+        unfinished += worked;
+        longest = MAX(longest, worked);
+    }
+    sim_series_set(metrics->depth, self->n_ready);
+    sim_series_set(metrics->unfinished, unfinished);
+    sim_series_set(metrics->longest, longest);
+}
+
+/* All series of a queue are there with it. */
+static QueueMetrics *
+queue_metrics_new(WorkQueue *queue)
+{
+    SimMetrics *metrics = sim_metrics(queue->options.sim);
+    const char *job = queue->options.job, *name = queue->options.name;
+
+    if (metrics == NULL || job == NULL)
+        return NULL;
+    QueueMetrics *self = g_new(QueueMetrics, 1);
+    *self = (QueueMetrics){
+        .adds = metric_series(metrics, METRIC_QUEUE_ADDS, job, name),
+        .depth = metric_series(metrics, METRIC_QUEUE_DEPTH, job, name),
+        .duration = metric_series(metrics, METRIC_QUEUE_DURATION, job, name),
+        .work = metric_series(metrics, METRIC_QUEUE_WORK, job, name),
+        .retries = metric_series(metrics, METRIC_QUEUE_RETRIES, job, name),
+        .unfinished = metric_series(metrics, METRIC_QUEUE_UNFINISHED, job, name),
+        .longest = metric_series(metrics, METRIC_QUEUE_LONGEST, job, name),
+        .times = g_array_new(FALSE, TRUE, sizeof(KeyTimes)),
+        .in_work = g_ptr_array_new(),
+    };
+    sim_metrics_add_collector(metrics, measure_work, queue);
+    return self;
+}
+
+static void
+queue_metrics_free(WorkQueue *queue)
+{
+    QueueMetrics *self = queue->metrics;
+
+    if (self == NULL)
+        return;
+    sim_metrics_remove_collector(sim_metrics(queue->options.sim), queue);
+    sim_series_set(self->depth, 0);
+    sim_series_set(self->unfinished, 0);
+    sim_series_set(self->longest, 0);
+    g_array_unref(self->times);
+    g_ptr_array_unref(self->in_work);
+    g_free(self);
+}
+
+static void
+measure_add(WorkQueue *self, const ObjectKey *key)
+{
+    sim_series_add(self->metrics->adds, 1);
+    times_of(self->metrics, key)->added_at = sim_now(self->options.sim);
+}
+
+static void
+measure_get(WorkQueue *self, ObjectKey *key)
+{
+    KeyTimes *times = times_of(self->metrics, key);
+
+    times->taken_at = sim_now(self->options.sim);
+    sim_series_observe(self->metrics->duration, times->taken_at - times->added_at);
+    g_ptr_array_add(self->metrics->in_work, key);
+}
+
+static void
+measure_done(WorkQueue *self, ObjectKey *key)
+{
+    SimTime now = sim_now(self->options.sim), taken_at = times_of(self->metrics, key)->taken_at;
+
+    sim_series_observe(self->metrics->work, now - taken_at);
+    if (now > taken_at)
+        sim_metrics_add_span(sim_metrics(self->options.sim),
+                             &(SimSpan){self->options.job, self->options.name, key->text, taken_at, now});
+    g_ptr_array_remove_fast(self->metrics->in_work, key);
+}
 
 WorkQueue *
 work_queue_new(const WorkQueueOptions *options)
@@ -47,6 +157,7 @@ work_queue_new(const WorkQueueOptions *options)
     sim_token_bucket_init(&self->bucket, options->limit.bucket_qps, options->limit.bucket_burst);
     self->ready_capacity = READY_MIN;
     self->ready = g_new(ObjectKey *, self->ready_capacity);
+    self->metrics = queue_metrics_new(self);
     return self;
 }
 
@@ -58,6 +169,7 @@ work_queue_free(WorkQueue *self)
 
     while (self->delays.head != NULL)
         sim_cancel(self->options.sim, ((Delayed *)self->delays.head->data)->event); /* frees it */
+    queue_metrics_free(self);
     g_hash_table_unref(self->delayed);
     g_free(self->ready);
     g_array_unref(self->states);
@@ -117,6 +229,8 @@ work_queue_add(WorkQueue *self, ObjectKey *key)
     if (state->dirty) /* CGO-20 */
         return;
     state->dirty = TRUE;
+    if (self->metrics != NULL)
+        measure_add(self, key);
     if (!state->processing)
         push_ready(self, key);
 }
@@ -202,6 +316,8 @@ work_queue_add_rate_limited(WorkQueue *self, ObjectKey *key)
     KeyState *state = state_of(self, key);
     SimTime delay = retry_delay(self, state->failures);
 
+    if (self->metrics != NULL)
+        sim_series_add(self->metrics->retries, 1);
     if (state->failures < G_MAXUINT16)
         state->failures++;
     work_queue_add_after(self, key, delay);
@@ -238,6 +354,8 @@ work_queue_get(WorkQueue *self, SimCauseId *added_by)
     state->processing = TRUE; /* CGO-21 */
     state->dirty = FALSE;
     *added_by = state->added_by;
+    if (self->metrics != NULL)
+        measure_get(self, key);
     return key;
 }
 
@@ -247,6 +365,8 @@ work_queue_done(WorkQueue *self, ObjectKey *key)
     KeyState *state = state_of(self, key);
 
     state->processing = FALSE;
+    if (self->metrics != NULL)
+        measure_done(self, key);
     if (!state->dirty)
         state->added_by = sim_cause(self->options.sim);
     else /* CGO-22 */

@@ -21,6 +21,7 @@ typedef struct {
     const char *name; /* the name in metrics; static */
     RateLimit limit;
     uint16_t label;            /* of its delays, in the log of causes */
+    const char *job; /* whose metrics it adds to, outlives the queue; NULL: nobody's */
     void (*ready)(void *self); /* something may be taken; called within add, so only note it */
     void *self;
 } WorkQueueOptions;

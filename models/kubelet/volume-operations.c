@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
+#include "models/volume/operations.h"
 
 /* What the reconciler starts and does not wait for: pkg/volume/util/operationexecutor, nestedpendingoperations. What an
  * operation does stands in files of their own. */
@@ -156,6 +157,24 @@ retry_later(Kubelet *self, NodeVolume *volume, const PendingOperation *entry)
                                   volume, WAIT_BACKOFF, self->base.label);
 }
 
+/* MET-67. */
+static void
+measure(const Kubelet *self, const Plan *plan, const PendingOperation *entry, PlanEnd end)
+{
+    static const char *const names[] = {
+        [OPERATION_VERIFY] = "verify_controller_attached_volume",
+        [OPERATION_MOUNT] = "volume_mount",
+        [OPERATION_UNMOUNT] = "volume_unmount",
+        [OPERATION_UNMOUNT_DEVICE] = "unmount_device",
+        [OPERATION_EXPAND] = "volume_fs_resize",
+    };
+    const VolumeSource *source =
+        entry->volume->pv == NULL ? NULL : VOLUME_CONST(entry->volume->pv)->source;
+
+    if (source != NULL && source->driver != NULL)
+        operation_measure(&self->base, plan, names[entry->name], source->driver, end);
+}
+
 static void
 operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
@@ -165,6 +184,7 @@ operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
     PodMount *target = entry->target;
 
     (void)message;
+    measure(self, plan, entry, end);
     entry->running = FALSE;
     entry->target = NULL;
     if (end == PLAN_DONE) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/metrics.h"
 #include "scheduler-private.h"
 
 #include <string.h>
@@ -415,6 +416,9 @@ start_attempt(Scheduler *self, QueuedPod *entry)
         .done = attempt_done,
     };
 
+    attempt->started_at = sim_now(self->base.sim);
+    attempt->admitted_at = entry->admitted_at;
+    attempt->number = entry->attempts;
     attempt->holds_loop = TRUE;
     self->moved_since_pop = FALSE;
     self->current = attempt;
@@ -474,6 +478,39 @@ scheduler_nominate(Scheduler *self, const Attempt *attempt)
         scheduler_cache_nominate(self->cache, pod, attempt->nominated);
 }
 
+#define PROFILE "default-scheduler"
+
+/* MET-20, MET-21 */
+static void
+measure_attempt(const Scheduler *self, const Attempt *attempt, const char *result)
+{
+    SimMetrics *metrics = sim_metrics(self->base.sim);
+    const char *job = process_job(self->base.process);
+
+    if (metrics == NULL)
+        return;
+    sim_series_add(metric_series(metrics, METRIC_SCHEDULER_ATTEMPTS, job, PROFILE, result), 1);
+    sim_series_observe(metric_series(metrics, METRIC_SCHEDULER_ATTEMPT, job, PROFILE, result),
+                       sim_now(self->base.sim) - attempt->started_at);
+}
+
+/* MET-23, MET-25 */
+static void
+measure_success(const Scheduler *self, const Attempt *attempt)
+{
+    SimMetrics *metrics = sim_metrics(self->base.sim);
+    const char *job = process_job(self->base.process);
+
+    if (metrics == NULL)
+        return;
+    g_autofree char *number =
+        attempt->number < 15 ? g_strdup_printf("%u", attempt->number) : g_strdup("15+");
+    sim_series_observe(metric_series(metrics, METRIC_SCHEDULER_SLI, job, number),
+                       sim_now(self->base.sim) - attempt->admitted_at);
+    sim_series_observe(metric_series(metrics, METRIC_SCHEDULER_POD_ATTEMPTS, job, NULL),
+                       attempt->number);
+}
+
 static void
 fail(Scheduler *self,
      Attempt *attempt,
@@ -481,6 +518,8 @@ fail(Scheduler *self,
      const char *reason,
      uint32_t rejected_by)
 {
+    measure_attempt(self, attempt,
+                    g_str_equal(reason, "Unschedulable") ? "unschedulable" : "error");
     attempt->failure = message;
     attempt->reason = reason;
     scheduler_put_back(self, attempt, rejected_by);
@@ -575,6 +614,8 @@ pod_bound(Scheduler *self, Attempt *attempt)
 
     if (cached != NULL && cached->attempt == attempt)
         cached->attempt = NULL;
+    measure_attempt(self, attempt, "scheduled");
+    measure_success(self, attempt);
 }
 
 void

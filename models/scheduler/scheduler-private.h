@@ -20,6 +20,8 @@ typedef struct {
     const char *node_name;     /* interned; NULL: none found */
     GArray *choices;           /* of VolumeChoice: what its claims get there */
     const char *failure;       /* interned; NULL: none so far */
+    SimTime started_at, admitted_at; /* for metrics */
+    uint32_t number;                 /* of the attempts at its pod */
     const char *reason;        /* of the pod's condition, with failure */
     const char *nominated;     /* with failure: the node for which others go; NULL: none */
     gboolean keeps_nomination; /* with failure: that of an earlier attempt stays */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/cluster.h"
+#include "models/api/metrics.h"
 #include "scheduler-private.h"
 
 #define BACKOFF_FLUSH_PERIOD SIM_SECOND              /* SCH-4 */
@@ -313,6 +314,26 @@ init_tickers(Scheduler *self)
 }
 
 /* Pods last: what they need is known by then. */
+/* MET-26, before a scrape. */
+static void
+measure_queue(void *data)
+{
+    const Scheduler *self = data;
+    SimMetrics *metrics = sim_metrics(self->base.sim);
+    const char *job = process_job(self->base.process);
+    unsigned n_waiting = scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE), n_gated = 0;
+
+    for (unsigned i = 0; i < n_waiting; i++)
+        n_gated += scheduling_queue_at(self->queue, PLACE_UNSCHEDULABLE, i)->gated;
+    sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "active"),
+                   scheduling_queue_length(self->queue, PLACE_ACTIVE));
+    sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "backoff"),
+                   scheduling_queue_length(self->queue, PLACE_BACKOFF));
+    sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "gated"), n_gated);
+    sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "unschedulable"),
+                   n_waiting - n_gated);
+}
+
 static void
 scheduler_init(void *data)
 {
@@ -335,6 +356,7 @@ scheduler_init(void *data)
     informer_add_handler(process_informer(self->base.process, KIND_ATTACHMENT, NULL),
                          attachment_changed, self);
     informer_add_handler(self->pods, pod_changed, self);
+    sim_metrics_add_collector(sim_metrics(self->base.sim), measure_queue, self);
 }
 
 static void
@@ -342,6 +364,7 @@ scheduler_clear(void *data)
 {
     Scheduler *self = data;
 
+    sim_metrics_remove_collector(sim_metrics(self->base.sim), self);
     sim_cancel(self->base.sim, self->pop_event);
     sim_ticker_free(self->backoff_flush);
     sim_ticker_free(self->unschedulable_flush);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "operations.h"
 
+#include "models/api/metrics.h"
+
 #include <string.h>
 
 /* A record: of one that runs, or failed and is remembered (OP-1). */
@@ -285,4 +287,22 @@ operation_event_message(Strings *strings, const char *text)
     }
     g_string_append(out, text);
     return strings_intern(strings, out->str);
+}
+
+void
+operation_measure(const Component *component,
+                  const Plan *plan,
+                  const char *name,
+                  const char *driver,
+                  PlanEnd end)
+{
+    SimMetrics *metrics = sim_metrics(component->sim);
+
+    if (metrics == NULL)
+        return;
+    g_autofree char *plugin = g_strconcat("kubernetes.io/csi:", driver, NULL);
+    sim_series_observe(metric_series(metrics, METRIC_STORAGE_OPERATION,
+                                     process_job(component->process), "false", name,
+                                     end == PLAN_DONE ? "success" : "fail-unknown", plugin),
+                       sim_now(component->sim) - plan_started_at(plan));
 }

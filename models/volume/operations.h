@@ -42,6 +42,13 @@ unsigned operations_n_records(const Operations *self);
 void
 plan_start_operation(Plan *plan, Operations *operations, OperationKey key, const PlanStart *start);
 
+/* MET-60: an operation that @plan carried out on a volume of @driver (in CSI) is over. */
+void operation_measure(const Component *component,
+                       const Plan *plan,
+                       const char *name,
+                       const char *driver,
+                       PlanEnd end);
+
 /**
  * operation_event_message:
  * @text: what an operation has to say

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "telemetry.h"
+
+#include <string.h>
+
+#include "models/api/metrics.h"
+
+#define SCRAPE_INTERVAL (15 * SIM_SECOND) /* Prometheus' usual */
+#define SCRAPES_MAX 60
+#define CSI_PREFIX "kubernetes.io/csi/"
+#define PLUGIN_PREFIX "kubernetes.io/csi:"
+
+static const char apiserver[] = "kube-apiserver", manager[] = "kube-controller-manager",
+                  scheduler[] = "kube-scheduler", kubelet[] = "kubelet",
+                  provisioner[] = "external-provisioner";
+
+/* What is remembered of an object from write to write. */
+typedef struct {
+    SimTime asked_at, deleted_at; /* a claim's provisioning, a volume's release; TIME_UNSET: not */
+    SimTime seen_at;              /* a pod's binding */
+} Past;
+
+/* The series of answered requests of one kind and verb. */
+typedef struct {
+    SimSeries *duration, *sli;
+} RequestSeries;
+
+struct Telemetry {
+    Cluster *cluster;
+    Sim *sim;
+    Objects *objects;
+    SimMetrics *metrics;
+    GArray *past[N_KINDS];         /* of Past, by slot */
+    GHashTable *class_of_volume;   /* interned handle -> interned class */
+    GHashTable *started;           /* interned name of CreateVolume -> SimTime * (owned): its first call */
+    RequestSeries requests[N_KINDS][API_BIND + 1];
+    SimTime interval, next_scrape;
+    GArray *scraped_at;  /* of SimTime */
+    GHashTable *scrapes; /* SimSeries -> GArray of Point: from its first scrape on */
+};
+
+/* What a series was at a scrape. */
+typedef struct {
+    SimTime at;
+    int64_t sum;
+    uint64_t count;
+} Point;
+
+static Past *
+past_of(Telemetry *self, const ObjectKey *key)
+{
+    GArray *past = self->past[key->kind];
+    static const Past none = {TIME_UNSET, TIME_UNSET, TIME_UNSET};
+
+    while (key->slot >= past->len)
+        g_array_append_val(past, none);
+    return &g_array_index(past, Past, key->slot);
+}
+
+static const char *
+or_empty(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+/* ---- Requests ---- */
+
+static const struct {
+    const char *verb, *method, *subresource;
+} verbs[] = {
+    [API_GET] = {"GET",    "GET",    ""       },
+    [API_LIST] = {"LIST",   "GET",    ""       },
+    [API_CREATE] = {"POST",   "POST",   ""       },
+    [API_UPDATE] = {"PUT",    "PUT",    ""       },
+    [API_UPDATE_STATUS] = {"PUT",    "PUT",    "status" },
+    [API_PATCH] = {"PATCH",  "PATCH",  ""       },
+    [API_PATCH_STATUS] = {"PATCH",  "PATCH",  "status" },
+    [API_DELETE] = {"DELETE", "DELETE", ""       },
+    [API_BIND] = {"POST",   "POST",   "binding"},
+};
+
+/* NULL: the number. */
+static const char *
+code_text(ApiCode code, ApiVerb verb)
+{
+    if (code == API_OK)
+        return verb == API_CREATE || verb == API_BIND ? "201" : "200";
+    return code == API_EXISTS ? "409" : NULL;
+}
+
+/* Whose program a client belongs to. NULL: none of those that have metrics of their clients (MET-81) */
+static const char *
+job_of(const char *client, const char *source)
+{
+    if (g_str_has_prefix(client, "kubelet"))
+        return kubelet;
+    for (unsigned i = 0; model_classes[i] != NULL; i++) {
+        const ModelClass *class = model_classes[i];
+        if (g_str_equal(class->name, client) || g_strcmp0(class->event_source, source) == 0)
+            return class->process->scope == PER_DRIVER ? NULL : class->process->name;
+    }
+    return NULL;
+}
+
+static void
+measure_client(const Telemetry *self,
+               const char *job,
+               ApiVerb verb,
+               const char *code,
+               SimTime duration)
+{
+    const char *method = verbs[verb].method;
+
+    if (job == NULL)
+        return;
+    sim_series_add(
+        metric_series(self->metrics, METRIC_CLIENT_REQUESTS, job, code, METRIC_HOST, method), 1);
+    sim_series_observe(
+        metric_series(self->metrics, METRIC_CLIENT_DURATION, job, METRIC_HOST, method), duration);
+}
+
+static void
+measure_server(Telemetry *self,
+               const char *api_version,
+               const char *resource,
+               gboolean namespaced,
+               RequestSeries *cached,
+               ApiVerb verb,
+               const char *code,
+               SimTime duration)
+{
+    const char *slash = strchr(api_version, '/');
+    g_autofree char *group = slash == NULL ? g_strdup("") : g_strndup(api_version, (gsize)(slash - api_version));
+    const char *version = slash == NULL ? api_version : slash + 1;
+    const char *scope = verb != API_LIST ? "resource" : namespaced ? "namespace" : "cluster";
+    const char *subresource = verbs[verb].subresource, *name = verbs[verb].verb;
+
+    sim_series_add(metric_series(self->metrics, METRIC_API_REQUESTS, apiserver, code, "apiserver", "",
+                                 group, resource, scope, subresource, name, version),
+                   1);
+    if (cached->duration == NULL) {
+        cached->duration = metric_series(self->metrics, METRIC_API_DURATION, apiserver, "apiserver", "",
+                                         group, resource, scope, subresource, name, version);
+        cached->sli = metric_series(self->metrics, METRIC_API_SLI, apiserver, "apiserver", group,
+                                    resource, scope, subresource, name, version);
+    }
+    sim_series_observe(cached->duration, duration);
+    sim_series_observe(cached->sli, duration);
+}
+
+static void
+request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+{
+    Telemetry *self = data;
+    ObjectKind kind = request->key->kind;
+    const KindClass *class = kind_class(kind);
+    SimTime duration = sim_now(self->sim) - arrived_at;
+    const char *text = code_text(code, request->verb);
+    g_autofree char *number = text != NULL ? NULL : g_strdup_printf("%d", (int)code);
+
+    if (text == NULL)
+        text = number;
+    measure_client(self, job_of(request->client, NULL), request->verb, text, duration);
+    measure_server(self, class->api_version, class->resource, class->namespaced,
+                   &self->requests[kind][request->verb], request->verb, text, duration);
+}
+
+static void
+event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
+{
+    Telemetry *self = data;
+    ApiVerb verb = write->index == API_NEW_EVENT ? API_CREATE : API_PATCH;
+    RequestSeries series = {0};
+    SimTime duration = responds_at - write->arrives_at;
+    const char *version = write->event.involved_version != 0 ? "events.k8s.io/v1" : "v1";
+
+    measure_client(self, job_of(write->client, write->event.source), verb,
+                   code_text(API_OK, verb), duration);
+    measure_server(self, version, "events", TRUE, &series, verb, code_text(API_OK, verb), duration);
+}
+
+/* ---- Writes ---- */
+
+/* "csinodes.storage.k8s.io" */
+static char *
+full_resource(const KindClass *class)
+{
+    const char *slash = strchr(class->api_version, '/');
+
+    return slash == NULL ? g_strdup(class->resource)
+                         : g_strdup_printf("%s.%.*s", class->resource, (int)(slash - class->api_version),
+                                           class->api_version);
+}
+
+static void
+claim_written(Telemetry *self, const Claim *before, const Claim *after)
+{
+    if (after == NULL)
+        return;
+    Past *past = past_of(self, after->meta.key);
+    const char *driver = object_annotation(&after->meta, ANNOTATION_STORAGE_PROVISIONER);
+    if (driver != NULL &&
+        (before == NULL || object_annotation(&before->meta, ANNOTATION_STORAGE_PROVISIONER) == NULL))
+        past->asked_at = sim_now(self->sim);
+    if (after->phase != CLAIM_BOUND || past->asked_at == TIME_UNSET ||
+        (before != NULL && before->phase == CLAIM_BOUND))
+        return;
+    sim_series_observe(
+        metric_series(self->metrics, METRIC_VOLUME_OPERATION, manager, "provision", or_empty(driver)),
+        sim_now(self->sim) - past->asked_at);
+    past->asked_at = TIME_UNSET;
+}
+
+/* MET-72, MET-74: from the first CreateVolume on, as far as can be seen from outside. */
+static void
+volume_provisioned(Telemetry *self, const Volume *volume)
+{
+    const char *class = or_empty(volume_class(volume));
+    const SimTime *started = g_hash_table_lookup(self->started, volume->meta.key->name);
+
+    sim_series_add(metric_series(self->metrics, METRIC_PROVISIONED, provisioner, class, ""), 1);
+    if (started != NULL)
+        sim_series_observe(
+            metric_series(self->metrics, METRIC_PROVISION_DURATION, provisioner, class, ""),
+            sim_now(self->sim) - *started);
+    if (volume->source != NULL && volume->source->handle != NULL)
+        g_hash_table_insert(self->class_of_volume, (void *)volume->source->handle, (void *)class);
+}
+
+static void
+volume_written(Telemetry *self, const Volume *before, const Volume *after)
+{
+    const Volume *any = after != NULL ? after : before;
+    const char *driver = object_annotation(&any->meta, ANNOTATION_PROVISIONED_BY);
+    Past *past = past_of(self, any->meta.key);
+    SimTime now = sim_now(self->sim);
+
+    if (driver == NULL)
+        return;
+    if (before == NULL)
+        volume_provisioned(self, after);
+    if (after != NULL && after->phase == VOLUME_RELEASED &&
+        (before == NULL || before->phase != VOLUME_RELEASED))
+        past->deleted_at = now;
+    if (after != NULL || past->deleted_at == TIME_UNSET)
+        return;
+    const char *class = or_empty(volume_class(before));
+    sim_series_observe(metric_series(self->metrics, METRIC_VOLUME_OPERATION, manager, "delete", driver),
+                       now - past->deleted_at);
+    sim_series_add(metric_series(self->metrics, METRIC_VOLUME_DELETED, provisioner, class), 1);
+    sim_series_observe(metric_series(self->metrics, METRIC_VOLUME_DELETE_DURATION, provisioner, class),
+                       now - past->deleted_at);
+    past->deleted_at = TIME_UNSET;
+}
+
+static void
+pod_written(Telemetry *self, const Pod *before, const Pod *after)
+{
+    if (after == NULL || after->node_name == NULL)
+        return;
+    Past *past = past_of(self, after->meta.key);
+    SimTime now = sim_now(self->sim);
+    if (before == NULL || before->node_name == NULL)
+        past->seen_at = now;
+    if (after->phase != POD_RUNNING || before == NULL || before->phase == POD_RUNNING)
+        return;
+    sim_series_observe(metric_series(self->metrics, METRIC_POD_START, kubelet, NULL),
+                       now - past->seen_at);
+    sim_series_observe(metric_series(self->metrics, METRIC_POD_START_SLI, kubelet, NULL),
+                       now - after->meta.created_at);
+    sim_series_observe(metric_series(self->metrics, METRIC_POD_START_TOTAL, kubelet, NULL),
+                       now - after->meta.created_at);
+}
+
+static void
+object_written(void *data, const Object *before, const Object *after)
+{
+    Telemetry *self = data;
+    ObjectKind kind = object_kind(after != NULL ? after : before);
+    g_autofree char *resource = full_resource(kind_class(kind));
+
+    sim_series_add(metric_series(self->metrics, METRIC_API_CACHE_EVENTS, apiserver, resource), 1);
+    sim_series_set(metric_series(self->metrics, METRIC_API_CACHE_VERSION, apiserver, resource),
+                   (int64_t)(after != NULL ? after : before)->resource_version);
+    if (kind == KIND_CLAIM)
+        claim_written(self, (const Claim *)before, (const Claim *)after);
+    else if (kind == KIND_VOLUME)
+        volume_written(self, (const Volume *)before, (const Volume *)after);
+    else if (kind == KIND_POD)
+        pod_written(self, (const Pod *)before, (const Pod *)after);
+}
+
+/* ---- Drivers ---- */
+
+static void
+call_started(void *data, const CsiCallRecord *record)
+{
+    Telemetry *self = data;
+    const CsiRequest *request = record->request;
+
+    if (request->method == CSI_CREATE_VOLUME &&
+        !g_hash_table_contains(self->started, request->name))
+        g_hash_table_insert(self->started, g_strdup(request->name),
+                            g_memdup2(&record->started_at, sizeof(SimTime)));
+}
+
+/* MET-73, MET-76 */
+static void
+count_failure(Telemetry *self, const CsiRequest *request)
+{
+    const char *class = "";
+
+    if (request->method == CSI_DELETE_VOLUME)
+        class = or_empty(g_hash_table_lookup(self->class_of_volume, request->volume_id));
+    if (request->method == CSI_CREATE_VOLUME)
+        sim_series_add(metric_series(self->metrics, METRIC_PROVISION_FAILED, provisioner, class, ""), 1);
+    else if (request->method == CSI_DELETE_VOLUME)
+        sim_series_add(metric_series(self->metrics, METRIC_VOLUME_DELETE_FAILED, provisioner, class), 1);
+}
+
+/* Which sidecar asks for it; those that several ask for are the provisioner's here. */
+static const char *
+sidecar_of(CsiMethod method)
+{
+    if (method == CSI_CONTROLLER_PUBLISH_VOLUME || method == CSI_CONTROLLER_UNPUBLISH_VOLUME)
+        return "external-attacher";
+    if (method == CSI_CONTROLLER_EXPAND_VOLUME || method == CSI_CONTROLLER_MODIFY_VOLUME)
+        return "external-resizer";
+    return provisioner;
+}
+
+static void
+call_answered(void *data, const CsiCallRecord *record)
+{
+    Telemetry *self = data;
+    CsiMethod method = record->request->method;
+    const char *driver = csi_driver_name(record->driver), *code = csi_code_go_name(record->answer);
+    const char *name = csi_method_full_name(method);
+    SimTime duration = sim_now(self->sim) - record->started_at;
+
+    if (csi_method_service(method) == CSI_NODE)
+        sim_series_observe(
+            metric_series(self->metrics, METRIC_CSI_KUBELET, kubelet, driver, code, name, "false"),
+            duration);
+    else
+        sim_series_observe(metric_series(self->metrics, METRIC_CSI_SIDECAR, sidecar_of(method), driver,
+                                         code, name),
+                           duration);
+    if (record->answer != CSI_OK)
+        count_failure(self, record->request);
+}
+
+void
+telemetry_watch_driver(Telemetry *self, CsiDriver *driver)
+{
+    CsiObserver observer = {.started = call_started, .answered = call_answered, .data = self};
+
+    if (self != NULL)
+        csi_driver_add_observer(driver, &observer);
+}
+
+/* ---- What is counted before a scrape (MET-58) ---- */
+
+static void
+count_volumes(const Telemetry *self, const Volume *volume)
+{
+    const char *class = or_empty(volume_class(volume));
+    gboolean is_block = volume->volume_mode == VOLUME_BLOCK;
+    unsigned family = volume->phase == VOLUME_BOUND ? METRIC_PV_BOUND : METRIC_PV_UNBOUND;
+
+    sim_series_add(metric_series(self->metrics, METRIC_PV_TOTAL, manager, "N/A",
+                                 is_block ? "Block" : "Filesystem"),
+                   1);
+    sim_series_add(metric_series(self->metrics, family, manager, class), 1);
+}
+
+static void
+count_claims(const Telemetry *self, const Claim *claim)
+{
+    unsigned family = claim->phase == CLAIM_BOUND ? METRIC_PVC_BOUND : METRIC_PVC_UNBOUND;
+
+    sim_series_add(metric_series(self->metrics, family, manager, claim->meta.key->namespace,
+                                 or_empty(claim_class(claim)), ""),
+                   1);
+}
+
+/* "kubernetes.io/csi:<driver>" of "kubernetes.io/csi/<driver>^<handle>". */
+static char *
+plugin_of(const char *unique_name)
+{
+    const char *driver = unique_name + strlen(CSI_PREFIX);
+
+    return g_strdup_printf(PLUGIN_PREFIX "%.*s", (int)strcspn(driver, "^"), driver);
+}
+
+static void
+count_nodes(const Telemetry *self, const Node *node)
+{
+    const StringList *attached = node->volumes_attached, *in_use = node->volumes_in_use;
+
+    for (unsigned i = 0; attached != NULL && i < attached->n_items; i++) {
+        g_autofree char *plugin = plugin_of(attached->items[i]);
+        sim_series_add(metric_series(self->metrics, METRIC_ADC_VOLUMES, manager, plugin,
+                                     "actual_state_of_world"),
+                       1);
+    }
+    for (unsigned i = 0; in_use != NULL && i < in_use->n_items; i++) {
+        g_autofree char *plugin = plugin_of(in_use->items[i]);
+        sim_series_add(metric_series(self->metrics, METRIC_KUBELET_VOLUMES, kubelet, plugin,
+                                     "desired_state_of_world"),
+                       1);
+    }
+}
+
+/* A pod's volumes on its node: MET-63 counts them once for each pod, MET-90 once for each claim. */
+static void
+count_pods(const Telemetry *self, const Pod *pod)
+{
+    const ApiServer *api = cluster_api(self->cluster);
+
+    if (pod->node_name == NULL || pod_is_terminal(pod))
+        return;
+    if (pod->phase == POD_RUNNING)
+        sim_series_add(metric_series(self->metrics, METRIC_KUBELET_RUNNING, kubelet, NULL), 1);
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const ObjectKey *key = pod_claim_key(self->objects, pod, &pod->volumes->items[i]);
+        const Claim *claim = CLAIM_CONST(api_server_get(api, key));
+        const ObjectKey *name = claim == NULL || claim->volume_name == NULL
+                                    ? NULL
+                                    : objects_find_key(self->objects, KIND_VOLUME, NULL, claim->volume_name);
+        const Volume *volume = name == NULL ? NULL : VOLUME_CONST(api_server_get(api, name));
+        if (volume == NULL || volume->source == NULL || volume->source->driver == NULL)
+            continue;
+        g_autofree char *plugin = g_strconcat(PLUGIN_PREFIX, volume->source->driver, NULL);
+        sim_series_add(metric_series(self->metrics, METRIC_ADC_VOLUMES, manager, plugin,
+                                     "desired_state_of_world"),
+                       1);
+        sim_series_add(
+            metric_series(self->metrics, METRIC_VOLUMES_IN_USE, manager, pod->node_name, plugin), 1);
+        if (pod->phase == POD_RUNNING)
+            sim_series_set(metric_series(self->metrics, METRIC_KUBELET_CAPACITY, kubelet,
+                                         key->namespace, key->name),
+                           claim->capacity_bytes);
+    }
+}
+
+static void
+count_zone(const Telemetry *self, const Node *node)
+{
+    const char *zone = string_map_get(node->meta.labels, "topology.kubernetes.io/zone");
+    const char *region = string_map_get(node->meta.labels, "topology.kubernetes.io/region");
+    /* MET-110: the zone's key. Its NUL bytes stand as \x00, which text can hold. */
+    g_autofree char *key =
+        zone == NULL && region == NULL
+            ? g_strdup("")
+            : g_strdup_printf("%s:\\x00:%s", or_empty(region), or_empty(zone));
+
+    sim_series_add(metric_series(self->metrics, METRIC_ZONE_SIZE, manager, key), 1);
+    sim_series_add(metric_series(self->metrics, METRIC_ZONE_UNHEALTHY, manager, key),
+                   node->ready.status == CONDITION_TRUE ? 0 : 1);
+    SimSeries *size = metric_series(self->metrics, METRIC_ZONE_SIZE, manager, key);
+    SimSeries *unhealthy = metric_series(self->metrics, METRIC_ZONE_UNHEALTHY, manager, key);
+    sim_series_set(metric_series(self->metrics, METRIC_ZONE_HEALTH, manager, key),
+                   100 * (size->sum - unhealthy->sum) / size->sum);
+}
+
+static void
+count_objects(Telemetry *self, ObjectKind kind)
+{
+    const ApiServer *api = cluster_api(self->cluster);
+    g_autofree char *resource = full_resource(kind_class(kind));
+    unsigned count = api_server_count(api, kind);
+
+    if (count > 0 || objects_n_keys(self->objects, kind) > 0)
+        sim_series_set(metric_series(self->metrics, METRIC_API_OBJECTS, apiserver, resource), count);
+    if (count == 0 ||
+        (kind != KIND_VOLUME && kind != KIND_CLAIM && kind != KIND_NODE && kind != KIND_POD))
+        return;
+    for (uint32_t i = 0; i < objects_n_keys(self->objects, kind); i++) {
+        const Object *object = api_server_get(api, objects_key_at(self->objects, kind, i));
+        if (object == NULL)
+            continue;
+        if (kind == KIND_VOLUME)
+            count_volumes(self, VOLUME_CONST(object));
+        else if (kind == KIND_CLAIM)
+            count_claims(self, CLAIM_CONST(object));
+        else if (kind == KIND_POD)
+            count_pods(self, POD_CONST(object));
+        else {
+            count_nodes(self, (const Node *)object);
+            count_zone(self, (const Node *)object);
+        }
+    }
+}
+
+static void
+collect(void *data)
+{
+    static const unsigned counted[] = {
+        METRIC_PV_TOTAL,     METRIC_PV_BOUND,        METRIC_PV_UNBOUND,       METRIC_PVC_BOUND,
+        METRIC_PVC_UNBOUND,  METRIC_ADC_VOLUMES,     METRIC_VOLUMES_IN_USE,   METRIC_KUBELET_VOLUMES,
+        METRIC_ZONE_SIZE,    METRIC_ZONE_UNHEALTHY,  METRIC_KUBELET_CAPACITY, METRIC_KUBELET_RUNNING,
+        METRIC_SCHEDULER_CACHE,
+    };
+    Telemetry *self = data;
+    const ApiServer *api = cluster_api(self->cluster);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(counted); i++)
+        sim_metrics_clear(self->metrics, &metric_families[counted[i]]);
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        count_objects(self, (ObjectKind)kind);
+    sim_series_set(metric_series(self->metrics, METRIC_SCHEDULER_CACHE, scheduler, "nodes"),
+                   api_server_count(api, KIND_NODE));
+}
+
+/* ---- Life, scrapes, text ---- */
+
+Telemetry *
+telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
+{
+    static const char *const jobs[] = {apiserver, manager, scheduler, kubelet};
+    SimMetrics *metrics = sim_metrics(sim);
+
+    if (metrics == NULL)
+        return NULL;
+    Telemetry *self = g_new0(Telemetry, 1);
+    self->cluster = cluster;
+    self->sim = sim;
+    self->objects = objects;
+    self->metrics = metrics;
+    for (unsigned i = 0; i < N_KINDS; i++)
+        self->past[i] = g_array_new(FALSE, FALSE, sizeof(Past));
+    self->class_of_volume = g_hash_table_new(g_str_hash, g_str_equal);
+    self->started = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    self->interval = self->next_scrape = SCRAPE_INTERVAL;
+    self->scraped_at = g_array_new(FALSE, FALSE, sizeof(SimTime));
+    self->scrapes =
+        g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, (GDestroyNotify)g_array_unref);
+    /* MET-163: when the run began, in its own time. */
+    for (unsigned i = 0; i < G_N_ELEMENTS(jobs); i++)
+        sim_series_set(metric_series(metrics, METRIC_PROCESS_START, jobs[i], NULL), API_EPOCH_S);
+    sim_metrics_add_collector(metrics, collect, self);
+    api_server_observe(cluster_api(cluster), object_written, self);
+    api_server_observe_requests(cluster_api(cluster), request_answered, self);
+    api_server_observe_events(cluster_api(cluster), event_written, self);
+    return self;
+}
+
+void
+telemetry_free(Telemetry *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned i = 0; i < N_KINDS; i++)
+        g_array_unref(self->past[i]);
+    g_hash_table_unref(self->class_of_volume);
+    g_hash_table_unref(self->started);
+    g_hash_table_unref(self->scrapes);
+    g_array_unref(self->scraped_at);
+    g_free(self);
+}
+
+SimTime
+telemetry_next_scrape(const Telemetry *self)
+{
+    return self == NULL ? SIM_TIME_MAX : self->next_scrape;
+}
+
+/* Every second one goes: those at odd multiples of the interval. */
+static void
+thin_out(Telemetry *self)
+{
+    const GPtrArray *all = sim_metrics_all(self->metrics);
+
+    self->interval *= 2;
+    for (unsigned i = 0; i < all->len; i++) {
+        GArray *points = g_hash_table_lookup(self->scrapes, all->pdata[i]);
+        for (unsigned k = 0; points != NULL && k < points->len;)
+            if (g_array_index(points, Point, k).at % self->interval != 0)
+                g_array_remove_index(points, k);
+            else
+                k++;
+    }
+    for (unsigned k = 0; k < self->scraped_at->len;)
+        if (g_array_index(self->scraped_at, SimTime, k) % self->interval != 0)
+            g_array_remove_index(self->scraped_at, k);
+        else
+            k++;
+}
+
+void
+telemetry_scrape(Telemetry *self)
+{
+    SimTime now = self->next_scrape;
+    const GPtrArray *all = sim_metrics_all(self->metrics);
+
+    sim_metrics_collect(self->metrics);
+    g_array_append_val(self->scraped_at, now);
+    for (unsigned i = 0; i < all->len; i++) {
+        SimSeries *series = all->pdata[i];
+        GArray *points = g_hash_table_lookup(self->scrapes, series);
+        if (points == NULL) {
+            points = g_array_new(FALSE, FALSE, sizeof(Point));
+            g_hash_table_insert(self->scrapes, series, points);
+        }
+        Point point = {now, series->sum, series->count};
+        g_array_append_val(points, point);
+    }
+    if (self->scraped_at->len >= SCRAPES_MAX)
+        thin_out(self);
+    self->next_scrape = (now / self->interval + 1) * self->interval;
+}
+
+void
+telemetry_append_text(Telemetry *self, GString *text)
+{
+    sim_metrics_collect(self->metrics);
+    sim_metrics_append_text(self->metrics, text);
+}
+
+static void
+append_point(GString *text,
+             const SimSeries *series,
+             const char *suffix,
+             const char *extra,
+             double value,
+             SimTime at)
+{
+    const char *name = series->family->name;
+    int length = (int)strlen(name);
+
+    /* OpenMetrics' counters are called without _total, and their samples with it. */
+    if (series->family->type == SIM_COUNTER && g_str_has_suffix(name, "_total"))
+        length -= (int)strlen("_total");
+    g_string_append_printf(text, "%.*s%s{%s%s} ", length, name, suffix, series->labels, extra);
+    sim_metrics_append_number(text, value);
+    g_string_append_printf(text, " %" G_GINT64_FORMAT ".%03d\n", API_EPOCH_S + at / SIM_SECOND,
+                           (int)(at % SIM_SECOND / SIM_MS));
+}
+
+static void
+append_points(const Telemetry *self, const SimSeries *series, GString *text)
+{
+    const GArray *points = g_hash_table_lookup(self->scrapes, series);
+
+    for (unsigned i = 0; points != NULL && i < points->len; i++) {
+        const Point *point = &g_array_index(points, Point, i);
+        double sum = (double)point->sum * series->family->unit;
+        switch (series->family->type) {
+        case SIM_COUNTER:
+            append_point(text, series, "_total", "", sum, point->at);
+            break;
+        case SIM_GAUGE:
+            append_point(text, series, "", "", sum, point->at);
+            break;
+        case SIM_HISTOGRAM:
+            append_point(text, series, "_bucket", ",le=\"+Inf\"", (double)point->count, point->at);
+            append_point(text, series, "_count", "", (double)point->count, point->at);
+            append_point(text, series, "_sum", "", sum, point->at);
+            break;
+        }
+    }
+}
+
+void
+telemetry_append_open_metrics(Telemetry *self, GString *text)
+{
+    static const char *const types[] = {"counter", "gauge", "histogram"};
+    g_autoptr(GPtrArray) sorted = sim_metrics_sorted(self->metrics);
+    const SimFamily *family = NULL;
+
+    for (unsigned i = 0; i < sorted->len; i++) {
+        const SimSeries *series = sorted->pdata[i];
+        if (series->family != family) {
+            family = series->family;
+            int length = (int)strlen(family->name);
+            if (family->type == SIM_COUNTER && g_str_has_suffix(family->name, "_total"))
+                length -= (int)strlen("_total");
+            g_string_append_printf(text, "# HELP %.*s %s\n# TYPE %.*s %s\n", length, family->name,
+                                   family->help, length, family->name, types[family->type]);
+        }
+        append_points(self, series, text);
+    }
+    g_string_append(text, "# EOF\n");
+}

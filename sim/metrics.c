@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    void (*collect)(void *data);
+    void *data;
+} Collector;
+
+struct SimMetrics {
+    GPtrArray *series;  /* of SimSeries (owned), in the order in which they came */
+    GHashTable *by_key; /* name{labels} -> SimSeries */
+    GArray *collectors; /* of Collector */
+    GArray *spans;      /* of SimSpan */
+};
+
+static void
+series_free(void *data)
+{
+    SimSeries *series = data;
+
+    g_free(series->labels);
+    g_free(series->buckets);
+    g_free(series);
+}
+
+SimMetrics *
+sim_metrics_new(void)
+{
+    SimMetrics *self = g_new0(SimMetrics, 1);
+
+    self->series = g_ptr_array_new_with_free_func(series_free);
+    self->by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    self->collectors = g_array_new(FALSE, FALSE, sizeof(Collector));
+    self->spans = g_array_new(FALSE, FALSE, sizeof(SimSpan));
+    return self;
+}
+
+void
+sim_metrics_free(SimMetrics *self)
+{
+    if (self == NULL)
+        return;
+    g_hash_table_unref(self->by_key);
+    g_ptr_array_unref(self->series);
+    g_array_unref(self->collectors);
+    g_array_unref(self->spans);
+    g_free(self);
+}
+
+static void
+append_label(GString *text, const char *name, int length, const char *value)
+{
+    g_string_append_printf(text, "%s%.*s=\"", text->len == 0 ? "" : ",", length, name);
+    for (const char *c = value; *c != '\0'; c++) {
+        if (*c == '\\' || *c == '"')
+            g_string_append_c(text, '\\');
+        if (*c == '\n')
+            g_string_append(text, "\\n");
+        else
+            g_string_append_c(text, *c);
+    }
+    g_string_append_c(text, '"');
+}
+
+/* By name, job among them. */
+static char *
+labels_text(const SimFamily *family, const char *job, const char *const *values)
+{
+    GString *text = g_string_new(NULL);
+    const char *name = family->labels;
+    gboolean job_stands = FALSE;
+
+    for (unsigned i = 0; *name != '\0'; i++) {
+        int length = (int)strcspn(name, ",");
+        if (!job_stands && strncmp("job", name, (size_t)length) < 0) {
+            append_label(text, "job", 3, job);
+            job_stands = TRUE;
+        }
+        append_label(text, name, length, values[i]);
+        name += length;
+        name += *name == ',';
+    }
+    if (!job_stands)
+        append_label(text, "job", 3, job);
+    return g_string_free(text, FALSE);
+}
+
+SimSeries *
+sim_metrics_series(SimMetrics *self,
+                   const SimFamily *family,
+                   const char *job,
+                   const char *const *values)
+{
+    if (self == NULL)
+        return NULL;
+    g_autofree char *labels = labels_text(family, job, values);
+    g_autofree char *key = g_strconcat(family->name, "{", labels, NULL);
+    SimSeries *series = g_hash_table_lookup(self->by_key, key);
+    if (series != NULL)
+        return series;
+
+    series = g_new0(SimSeries, 1);
+    series->family = family;
+    series->labels = g_steal_pointer(&labels);
+    if (family->type == SIM_HISTOGRAM) {
+        while (family->bounds[series->n_bounds] != 0)
+            series->n_bounds++;
+        series->buckets = g_new0(uint64_t, series->n_bounds + 1);
+    }
+    g_ptr_array_add(self->series, series);
+    g_hash_table_insert(self->by_key, g_steal_pointer(&key), series);
+    return series;
+}
+
+void
+sim_metrics_add_collector(SimMetrics *self, void (*collect)(void *data), void *data)
+{
+    Collector collector = {collect, data};
+
+    if (self != NULL)
+        g_array_append_val(self->collectors, collector);
+}
+
+void
+sim_metrics_remove_collector(SimMetrics *self, const void *data)
+{
+    for (unsigned i = 0; self != NULL && i < self->collectors->len;)
+        if (g_array_index(self->collectors, Collector, i).data == data)
+            g_array_remove_index(self->collectors, i);
+        else
+            i++;
+}
+
+void
+sim_metrics_collect(SimMetrics *self)
+{
+    for (unsigned i = 0; i < self->collectors->len; i++) {
+        const Collector *collector = &g_array_index(self->collectors, Collector, i);
+        collector->collect(collector->data);
+    }
+}
+
+void
+sim_metrics_clear(SimMetrics *self, const SimFamily *family)
+{
+    for (unsigned i = 0; self != NULL && i < self->series->len; i++) {
+        SimSeries *series = self->series->pdata[i];
+        if (series->family == family)
+            series->sum = 0;
+    }
+}
+
+void
+sim_series_observe(SimSeries *self, int64_t value)
+{
+    unsigned bucket = 0;
+
+    if (self == NULL)
+        return;
+    while (bucket < self->n_bounds &&
+           (double)value * self->family->unit > self->family->bounds[bucket])
+        bucket++;
+    self->buckets[bucket]++;
+    self->count++;
+    self->sum += value;
+}
+
+void
+sim_metrics_add_span(SimMetrics *self, const SimSpan *span)
+{
+    if (self != NULL && self->spans->len < SIM_SPANS_MAX)
+        g_array_append_vals(self->spans, span, 1);
+}
+
+const GArray *
+sim_metrics_spans(const SimMetrics *self)
+{
+    return self->spans;
+}
+
+/* ---- Text ---- */
+
+static int
+compare_series(const void *a, const void *b)
+{
+    const SimSeries *one = *(const SimSeries *const *)a, *other = *(const SimSeries *const *)b;
+    int by_name = strcmp(one->family->name, other->family->name);
+
+    return by_name != 0 ? by_name : strcmp(one->labels, other->labels);
+}
+
+const GPtrArray *
+sim_metrics_all(const SimMetrics *self)
+{
+    return self->series;
+}
+
+GPtrArray *
+sim_metrics_sorted(const SimMetrics *self)
+{
+    GPtrArray *sorted = g_ptr_array_sized_new(self->series->len);
+
+    for (unsigned i = 0; i < self->series->len; i++)
+        g_ptr_array_add(sorted, self->series->pdata[i]);
+    g_ptr_array_sort(sorted, compare_series);
+    return sorted;
+}
+
+/* Go's FormatFloat(f, 'g', -1, 64): MET-160. */
+void
+sim_metrics_append_number(GString *text, double number)
+{
+    char digits[G_ASCII_DTOSTR_BUF_SIZE], format[8];
+    int precision = 0;
+
+    do {
+        g_snprintf(format, sizeof format, "%%.%de", precision);
+        g_ascii_formatd(digits, sizeof digits, format, number);
+    } while (g_ascii_strtod(digits, NULL) != number && ++precision < 17);
+    int exponent = atoi(strchr(digits, 'e') + 1);
+    if (number == 0 || (exponent >= -4 && exponent < 6)) {
+        g_snprintf(format, sizeof format, "%%.%df", MAX(precision - exponent, 0));
+        g_ascii_formatd(digits, sizeof digits, number == 0 ? "%.0f" : format, number);
+    }
+    g_string_append(text, digits);
+}
+
+static void
+append_sample(GString *text,
+              const SimSeries *series,
+              const char *suffix,
+              const char *bound,
+              double value)
+{
+    g_string_append_printf(text, "%s%s{%s", series->family->name, suffix, series->labels);
+    if (bound != NULL)
+        g_string_append_printf(text, ",le=\"%s\"", bound);
+    g_string_append(text, "} ");
+    sim_metrics_append_number(text, value);
+    g_string_append_c(text, '\n');
+}
+
+static void
+append_histogram(GString *text, const SimSeries *series)
+{
+    g_autoptr(GString) bound = g_string_new(NULL);
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < series->n_bounds; i++) {
+        g_string_truncate(bound, 0);
+        sim_metrics_append_number(bound, series->family->bounds[i]);
+        count += series->buckets[i];
+        append_sample(text, series, "_bucket", bound->str, (double)count);
+    }
+    append_sample(text, series, "_bucket", "+Inf", (double)series->count);
+    append_sample(text, series, "_sum", NULL, (double)series->sum * series->family->unit);
+    append_sample(text, series, "_count", NULL, (double)series->count);
+}
+
+void
+sim_metrics_append_text(const SimMetrics *self, GString *text)
+{
+    static const char *const types[] = {"counter", "gauge", "histogram"};
+    g_autoptr(GPtrArray) sorted = sim_metrics_sorted(self);
+    const SimFamily *family = NULL;
+
+    for (unsigned i = 0; i < sorted->len; i++) {
+        const SimSeries *series = sorted->pdata[i];
+        if (series->family != family) {
+            family = series->family;
+            g_string_append_printf(text, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help,
+                                   family->name, types[family->type]);
+        }
+        if (family->type == SIM_HISTOGRAM)
+            append_histogram(text, series);
+        else
+            append_sample(text, series, "", NULL, (double)series->sum * family->unit);
+    }
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "sim-time.h"
+
+/* Counters, gauges and histograms by name and labels, as a monitoring system scrapes them. A component keeps pointers to its
+ * series; where nothing is measured they are NULL, and all calls below do nothing. Values are integers, so sums are exact. */
+
+typedef enum {
+    SIM_COUNTER,
+    SIM_GAUGE,
+    SIM_HISTOGRAM,
+} SimMetricType;
+
+/* A family: what series of one name have in common. Static. */
+typedef struct {
+    const char *name, *help;
+    SimMetricType type;
+    double unit;          /* what an integer of 1 is when printed: 1e-9 for times in seconds */
+    const char *labels;   /* "name,verb": in order of the alphabet, without le; "": none */
+    const double *bounds; /* of a histogram, as printed, ascending; ends with 0 */
+} SimFamily;
+
+/* A family with its values for its labels. */
+typedef struct {
+    const SimFamily *family;
+    char *labels;      /* as printed: job="kubelet",verb="GET" */
+    int64_t sum;       /* the value of a counter or gauge; of a histogram, of all values */
+    uint64_t count;    /* of a histogram's values */
+    uint64_t *buckets; /* of a histogram: how many lie in each, not in those before */
+    unsigned n_bounds;
+} SimSeries;
+
+typedef struct SimMetrics SimMetrics;
+
+SimMetrics *sim_metrics_new(void);
+void sim_metrics_free(SimMetrics *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimMetrics, sim_metrics_free)
+
+/**
+ * sim_metrics_series:
+ * @self: %NULL: nothing is measured
+ * @job: whose it is: the label that tells apart the same family of several programs
+ * @values: one for each of the family's labels, in their order; %NULL if it has none
+ * Returns: (borrowed): the series, the same for the same arguments; it is printed from now on. %NULL: nothing is measured
+ */
+SimSeries *sim_metrics_series(SimMetrics *self,
+                              const SimFamily *family,
+                              const char *job,
+                              const char *const *values);
+/* Is called before each scrape: sets gauges that are counted only then. */
+void sim_metrics_add_collector(SimMetrics *self, void (*collect)(void *data), void *data);
+void sim_metrics_remove_collector(SimMetrics *self, const void *data);
+void sim_metrics_collect(SimMetrics *self);
+/* All gauges of a family to 0, before those that still hold are set. */
+void sim_metrics_clear(SimMetrics *self, const SimFamily *family);
+
+static inline void
+sim_series_add(SimSeries *self, int64_t n)
+{
+    if (self != NULL)
+        self->sum += n;
+}
+
+static inline void
+sim_series_set(SimSeries *self, int64_t value)
+{
+    if (self != NULL)
+        self->sum = value;
+}
+
+void sim_series_observe(SimSeries *self, int64_t value);
+
+/* What a worker of @queue did from @from to @to, about @subject; both borrowed, outlive the metrics' reader. */
+typedef struct {
+    const char *job, *queue, *subject;
+    SimTime from, to;
+} SimSpan;
+
+void sim_metrics_add_span(SimMetrics *self, const SimSpan *span);
+/* (borrowed): of SimSpan, in the order of their ends; the first SIM_SPANS_MAX of a run */
+const GArray *sim_metrics_spans(const SimMetrics *self);
+#define SIM_SPANS_MAX 200000
+
+/* (borrowed): of SimSeries, in the order in which they came. */
+const GPtrArray *sim_metrics_all(const SimMetrics *self);
+/* (owned): of SimSeries (borrowed), by family's name, then labels. */
+GPtrArray *sim_metrics_sorted(const SimMetrics *self);
+/* A number as Prometheus prints it: the shortest that reads as the same, with an exponent below 1e-4 and from 1e+06 up. */
+void sim_metrics_append_number(GString *text, double number);
+/* Everything in Prometheus' text format 0.0.4. */
+void sim_metrics_append_text(const SimMetrics *self, GString *text);

@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The formats that other programs read: metrics as Prometheus has them and as the real components print them, traces as
+# Chrome's viewer wants them, Events as kubectl prints them; and that two runs are compared.
+set -u
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+kvolsim=$KVOLSIM_BUILDDIR/kvolsim
+scenarios=$KVOLSIM_SRCDIR/scenarios
+n=0
+
+report() { # STATUS NAME
+    n=$((n + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n - $2"
+    else
+        sed 's/^/# /' "$folder/said" | head -20
+        echo "not ok $n - $2"
+    fi
+}
+
+tar -xJf "$KVOLSIM_SRCDIR/tests/metrics/scraped.tar.xz" -C "$folder"
+for name in burst-100 quickstart attach-limit provision-retry expand-online read-write-once-pod storage-capacity zone-mismatch; do
+    run=$folder/$name
+    "$kvolsim" run "$scenarios/$name.yaml" --out "$run" >"$folder/said" 2>&1
+    report $? "$name runs"
+    "$KVOLSIM_BUILDDIR/tests/metrics/metrics" "$run" "$folder"/*.prom >"$folder/said"
+    report $? "$name: metrics are called, labelled and split as the real ones"
+    case $name in provision-retry) arrows= ;; *) arrows=arrows ;; esac # there no pod starts
+    # shellcheck disable=SC2086
+    "$KVOLSIM_BUILDDIR/tests/metrics/trace-rules" "$run/trace.json" $arrows >"$folder/said"
+    report $? "$name: the trace keeps the format's rules"
+    if command -v promtool >/dev/null; then
+        # It also has opinions on names; those are Kubernetes' own.
+        promtool check metrics <"$run/metrics.prom" >"$folder/opinions" 2>&1
+        grep -v 'non-histogram and non-summary metrics should not have "_count" suffix\|counter metrics should have "_total" suffix' \
+            "$folder/opinions" >"$folder/said"
+        test ! -s "$folder/said"
+        report $? "$name: promtool reads the metrics"
+        promtool tsdb create-blocks-from openmetrics "$run/metrics.openmetrics.txt" "$folder/tsdb-$name" >"$folder/said" 2>&1
+        report $? "$name: Prometheus takes the history in"
+    else
+        n=$((n + 1))
+        echo "ok $n - $name: promtool reads the metrics # SKIP no promtool (apt-get install prometheus)"
+    fi
+done
+
+# A run against itself: every object has its pair, and nothing changed.
+"$kvolsim" compare "$folder/burst-100" "$folder/burst-100" --format json >"$folder/same.json" &&
+    grep -q '"pairs": 100' "$folder/same.json" && ! grep -q '"change": -\{0,1\}[1-9]' "$folder/same.json"
+report $? "a run is like itself"
+"$kvolsim" run "$scenarios/burst-100.yaml" --out "$folder/faster" --set spec.drivers[0].sidecars.external-attacher.kube-api-qps=100 \
+    --set spec.drivers[0].sidecars.external-attacher.kube-api-burst=200 >"$folder/said" 2>&1
+"$kvolsim" compare "$folder/burst-100" "$folder/faster" >"$folder/said" && grep -q '^client throttling: external-attacher' "$folder/said"
+report $? "a comparison tells what changed"
+
+# The sum of all requests is what the summary says.
+total=$(sed -n 's/.*"total": \([0-9]*\).*/\1/p' "$folder/burst-100/summary.json" | head -1)
+test "$(grep -v '^#\|^second' "$folder/burst-100/requests.csv" | awk -F, '{ sum += $5 } END { print sum }')" = "$total"
+report $? "no request is lost"
+echo "1..$n"

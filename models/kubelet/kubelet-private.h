@@ -473,6 +473,33 @@ void node_status_init(Kubelet *self);
 void node_status_changed(Kubelet *self);
 void node_status_apply(Kubelet *self, const PlanChange *change);
 
+/* ---- node-info.c: edits of a Node and its CSINode ---- */
+
+/* What NodeGetInfo told, and whom it is about. */
+typedef struct {
+    Strings *strings;
+    const char *driver;
+    const char *node_id;
+    int32_t count;             /* -1: no limit */
+    const StringMap *segments; /* borrowed */
+    gboolean only_if_absent;   /* an imported CSINode knows better */
+} NodeInfo;
+
+ObjectKey *node_info_csi_node_key(const Kubelet *self);
+/* It goes with its Node. Returns: (owned) */
+Object *node_info_new_csi_node(const Kubelet *self, const Object *node);
+/* REG-25. Returns: (owned): the CSINode of a node without drivers */
+Object *node_info_first_csi_node(const Kubelet *self, const Object *node);
+/* ObjectEdits: of a NodeInfo */
+gboolean node_info_set_migrated(Object *csi_node, const void *info);
+gboolean node_info_edit_node(Object *node, const void *info);
+gboolean node_info_edit_csi_node(Object *csi_node, const void *info);
+gboolean node_info_withdraw_from_node(Object *node, const void *info);
+gboolean node_info_withdraw_from_csi_node(Object *csi_node, const void *info);
+gboolean node_info_needs_patch(const Object *node, const NodeInfo *info);
+/* REG-21: a label that says otherwise. Returns: (borrowed): NULL: none */
+const StringPair *node_info_find_collision(const Object *node, const StringMap *segments);
+
 /* ---- plugin-registration.c ---- */
 
 void plugin_registration_init(Kubelet *self);

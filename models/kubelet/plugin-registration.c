@@ -9,24 +9,6 @@
  * registered): what registration writes is then part of the initial state, put there at once and without requests. A plugin
  * with a time of its own registers as on a running node. */
 
-#define ANNOTATION_NODE_ID "csi.volume.kubernetes.io/nodeid"
-#define ANNOTATION_MIGRATED "storage.alpha.kubernetes.io/migrated-plugins"
-
-/* REG-25: of 1.32. */
-static const char migrated_plugins[] =
-    "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,"
-    "kubernetes.io/gce-pd,kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume";
-
-/* What NodeGetInfo told, and whom it is about. */
-typedef struct {
-    Strings *strings;
-    const char *driver;
-    const char *node_id;
-    int32_t count;             /* -1: no limit */
-    const StringMap *segments; /* borrowed */
-    gboolean only_if_absent;   /* an imported CSINode knows better */
-} NodeInfo;
-
 static const char *
 plugin_name(const Kubelet *self, const NodePlugin *plugin)
 {
@@ -42,101 +24,6 @@ plugin_registration_driver(const Kubelet *self, const char *driver)
             return cluster_driver(self->base.cluster, plugin->driver);
     }
     return NULL;
-}
-
-/* ---- What registration writes: REG-21, REG-23 ---- */
-
-/* The annotation is a JSON object from driver to node id, its keys sorted. Returns: interned */
-static const char *
-node_id_annotation(const NodeInfo *info, const char *before)
-{
-    json_t *ids = before == NULL ? NULL : json_loads(before, 0, NULL);
-
-    if (!json_is_object(ids)) {
-        json_decref(ids);
-        ids = json_object();
-    }
-    json_object_set_new(ids, info->driver, json_string(info->node_id));
-    char *text = json_dumps(ids, JSON_COMPACT | JSON_SORT_KEYS);
-    const char *interned = strings_intern(info->strings, text);
-    free(text);
-    json_decref(ids);
-    return interned;
-}
-
-static gboolean
-edit_node(Object *node, const void *arg)
-{
-    const NodeInfo *info = arg;
-    gboolean changed = object_set_annotation(
-        node, ANNOTATION_NODE_ID,
-        node_id_annotation(info, object_annotation(node, ANNOTATION_NODE_ID)));
-
-    for (unsigned i = 0; info->segments != NULL && i < info->segments->n_pairs; i++)
-        changed |=
-            object_set_label(node, info->segments->pairs[i].key, info->segments->pairs[i].value);
-    return changed;
-}
-
-static StringList *
-segment_keys(const StringMap *segments)
-{
-    if (segments == NULL)
-        return NULL;
-    g_autofree const char **keys = g_new(const char *, segments->n_pairs);
-    for (unsigned i = 0; i < segments->n_pairs; i++)
-        keys[i] = segments->pairs[i].key; /* sorted, as a map is */
-    return string_list_new(keys, segments->n_pairs);
-}
-
-static gboolean
-edit_csi_node(Object *object, const void *arg)
-{
-    const NodeInfo *info = arg;
-    CsiNode *csi_node = CSI_NODE(object);
-    const char *migrated = strings_intern(info->strings, migrated_plugins);
-    CsiNodeDriver entry = {
-        .name = info->driver,
-        .node_id = info->node_id,
-        .allocatable_count = info->count,
-    };
-
-    if (info->only_if_absent && csi_node_find_driver(csi_node, info->driver) != NULL)
-        return FALSE;
-    gboolean changed =
-        object_set_annotation(object, strings_intern(info->strings, ANNOTATION_MIGRATED), migrated);
-    entry.topology_keys = segment_keys(info->segments);
-    changed |= csi_node_set_driver(csi_node, info->driver, &entry);
-    return changed;
-}
-
-/* REG-21: a label that says otherwise. Returns: the key; NULL: none */
-static const StringPair *
-find_collision(const Object *node, const StringMap *segments)
-{
-    for (unsigned i = 0; segments != NULL && i < segments->n_pairs; i++) {
-        const char *label = object_label(node, segments->pairs[i].key);
-        if (label != NULL && strcmp(label, segments->pairs[i].value) != 0)
-            return &segments->pairs[i];
-    }
-    return NULL;
-}
-
-static ObjectKey *
-csi_node_key(const Kubelet *self)
-{
-    return objects_key(self->base.objects, KIND_CSI_NODE, NULL, self->base.node_name);
-}
-
-/* It goes with its Node. Returns: (owned) */
-static Object *
-new_csi_node(const Kubelet *self, const Object *node)
-{
-    Object *csi_node = object_new(csi_node_key(self));
-
-    if (node != NULL)
-        object_set_owner(csi_node, node, FALSE, FALSE);
-    return csi_node;
 }
 
 /* ---- With the cluster's start ---- */
@@ -170,44 +57,36 @@ take_info(const Kubelet *self,
 static void
 install_at_once(Kubelet *self, const NodeInfo *info)
 {
-    ObjectKey *key = csi_node_key(self);
+    ObjectKey *key = node_info_csi_node_key(self);
     const Object *node = api_server_get(self->base.api, self->node_key);
 
     if (node == NULL)
         return;
-    if (find_collision(node, info->segments) == NULL)
-        commit(self, &(ApiRequest){
-                         .verb = API_PATCH, .key = self->node_key, .edit = edit_node, .arg = info});
+    if (node_info_find_collision(node, info->segments) == NULL)
+        commit(self, &(ApiRequest){.verb = API_PATCH,
+                                   .key = self->node_key,
+                                   .edit = node_info_edit_node,
+                                   .arg = info});
     if (api_server_get(self->base.api, key) != NULL) {
         commit(self,
-               &(ApiRequest){.verb = API_PATCH, .key = key, .edit = edit_csi_node, .arg = info});
+               &(ApiRequest){
+                   .verb = API_PATCH, .key = key, .edit = node_info_edit_csi_node, .arg = info});
         return;
     }
-    g_autoptr(Object) csi_node = new_csi_node(self, node);
-    edit_csi_node(csi_node, info);
+    g_autoptr(Object) csi_node = node_info_new_csi_node(self, node);
+    node_info_edit_csi_node(csi_node, info);
     commit(self, &(ApiRequest){.verb = API_CREATE, .key = key, .object = csi_node});
-}
-
-/* REG-25. Returns: (owned): the CSINode of a node without drivers */
-static Object *
-first_csi_node(const Kubelet *self, const Object *node)
-{
-    Object *csi_node = new_csi_node(self, node);
-
-    object_set_annotation(csi_node, strings_intern(self->base.strings, ANNOTATION_MIGRATED),
-                          strings_intern(self->base.strings, migrated_plugins));
-    return csi_node;
 }
 
 static void
 create_csi_node_at_once(Kubelet *self)
 {
-    ObjectKey *key = csi_node_key(self);
+    ObjectKey *key = node_info_csi_node_key(self);
     const Object *node = api_server_get(self->base.api, self->node_key);
 
     if (node == NULL || api_server_get(self->base.api, key) != NULL)
         return;
-    g_autoptr(Object) csi_node = first_csi_node(self, node);
+    g_autoptr(Object) csi_node = node_info_first_csi_node(self, node);
     commit(self, &(ApiRequest){.verb = API_CREATE, .key = key, .object = csi_node});
 }
 
@@ -228,10 +107,14 @@ register_at_once(Kubelet *self, NodePlugin *plugin)
 
 /* ---- As a kubelet starts: REG-25 ---- */
 
-static gboolean
-set_migrated(Object *object, const void *plugins)
+/* Of a driver that is none: for edits that need but the strings. */
+static NodeInfo *
+no_info(const Kubelet *self, Plan *plan)
 {
-    return object_set_annotation(object, ANNOTATION_MIGRATED, plugins);
+    NodeInfo *info = plan_new_arg(plan, NodeInfo);
+
+    info->strings = self->base.strings;
+    return info;
 }
 
 static void
@@ -243,10 +126,9 @@ decide_initialize(const void *data, Plan *plan)
 
     plan_because(plan, "REG-25");
     if (csi_node != NULL)
-        plan_update(plan, csi_node, set_migrated,
-                    strings_intern(self->base.strings, migrated_plugins), PLAN_GO_ON);
+        plan_update(plan, csi_node, node_info_set_migrated, no_info(self, plan), PLAN_GO_ON);
     else if (plan_code(plan, step) == API_NOT_FOUND)
-        plan_create(plan, first_csi_node(self, informer_get(self->nodes, self->node_key)),
+        plan_create(plan, node_info_first_csi_node(self, informer_get(self->nodes, self->node_key)),
                     PLAN_EXISTS_IS_FINE);
 }
 
@@ -254,7 +136,7 @@ static void
 decide_look_for_csi_node(const void *data, Plan *plan)
 {
     plan_because(plan, "REG-25");
-    plan_get(plan, csi_node_key(data), PLAN_DECIDE);
+    plan_get(plan, node_info_csi_node_key(data), PLAN_DECIDE);
     plan_then(plan, decide_initialize);
 }
 
@@ -288,7 +170,7 @@ add_withdrawal(const Kubelet *self, Plan *plan, const char *failure)
                                     .pointer = plan_operation(plan),
                                     .text = failure});
     add_change(plan, CHANGE_UNREGISTERED, 0);
-    plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+    plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
     plan_then(plan, decide_withdraw);
 }
 
@@ -324,7 +206,7 @@ decide_csi_node_written(const void *data, Plan *plan)
     if (plan_code(plan, step) == API_OK)
         return;
     if (add_pause(self, plan)) {
-        plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+        plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
         plan_then(plan, decide_csi_node);
         return;
     }
@@ -341,28 +223,20 @@ decide_csi_node(const void *data, Plan *plan)
     plan_because(plan, "REG-23");
     switch ((unsigned)plan_code(plan, step)) {
     case API_OK:
-        plan_update(plan, plan_object(plan, step), edit_csi_node, plan_info(self, plan),
+        plan_update(plan, plan_object(plan, step), node_info_edit_csi_node, plan_info(self, plan),
                     PLAN_DECIDE);
         break;
     case API_NOT_FOUND:
-        step = plan_create(plan, new_csi_node(self, informer_get(self->nodes, self->node_key)),
+        step = plan_create(plan,
+                           node_info_new_csi_node(self, informer_get(self->nodes, self->node_key)),
                            PLAN_DECIDE);
-        plan_update_result(plan, step, edit_csi_node, plan_info(self, plan), PLAN_DECIDE);
+        plan_update_result(plan, step, node_info_edit_csi_node, plan_info(self, plan), PLAN_DECIDE);
         break;
     default:
         decide_csi_node_written(self, plan);
         return;
     }
     plan_then(plan, decide_csi_node_written);
-}
-
-/* REG-21: segments count as a change whether they are one or not, so that such a patch may be empty. */
-static gboolean
-node_needs_patch(const Object *node, const NodeInfo *info)
-{
-    g_autoptr(Object) copy = object_edit(node);
-
-    return (info->segments != NULL && info->segments->n_pairs > 0) || edit_node(copy, info);
 }
 
 static void decide_install(const void *data, Plan *plan);
@@ -389,7 +263,7 @@ decide_node_written(const void *data, Plan *plan)
         return;
     }
     add_change(plan, CHANGE_REGISTRATION_TRIED, 0);
-    plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+    plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
     plan_then(plan, decide_csi_node);
 }
 
@@ -400,7 +274,8 @@ decide_install(const void *data, Plan *plan)
     int step = plan_last_step(plan);
     const Object *node = plan_object(plan, step);
     const NodeInfo *info = plan_info(self, plan);
-    const StringPair *collision = node == NULL ? NULL : find_collision(node, info->segments);
+    const StringPair *collision =
+        node == NULL ? NULL : node_info_find_collision(node, info->segments);
 
     plan_because(plan, "REG-21");
     if (node == NULL) {
@@ -416,12 +291,12 @@ decide_install(const void *data, Plan *plan)
                                     object_label(node, collision->key)));
         return;
     }
-    if (!node_needs_patch(node, info)) {
+    if (!node_info_needs_patch(node, info)) {
         decide_node_written(self, plan);
         return;
     }
     /* through the status, which carries metadata as well */
-    plan_patch_status(plan, self->node_key, edit_node, info, PLAN_DECIDE);
+    plan_patch_status(plan, self->node_key, node_info_edit_node, info, PLAN_DECIDE);
     plan_then(plan, decide_node_written);
 }
 
@@ -516,40 +391,11 @@ decide_withdrawn(const void *data, Plan *plan)
               plugin->failure);
 }
 
-static gboolean
-withdraw_from_node(Object *node, const void *arg)
-{
-    const NodeInfo *info = arg;
-    const char *before = object_annotation(node, ANNOTATION_NODE_ID);
-    json_t *ids = before == NULL ? NULL : json_loads(before, 0, NULL);
-
-    if (json_object_del(ids, info->driver) != 0) { /* it is not there */
-        json_decref(ids);
-        return FALSE;
-    }
-    char *text = json_dumps(ids, JSON_COMPACT | JSON_SORT_KEYS);
-    gboolean changed = object_set_annotation(
-        node, ANNOTATION_NODE_ID,
-        json_object_size(ids) == 0 ? NULL : strings_intern(info->strings, text));
-    free(text);
-    json_decref(ids);
-    return changed;
-}
-
-static gboolean
-withdraw_from_csi_node(Object *object, const void *arg)
-{
-    const NodeInfo *info = arg;
-
-    return csi_node_set_driver(CSI_NODE(object), info->driver, NULL);
-}
-
 static const NodeInfo *
 withdrawn_info(const Kubelet *self, Plan *plan)
 {
-    NodeInfo *info = plan_new_arg(plan, NodeInfo);
+    NodeInfo *info = no_info(self, plan);
 
-    info->strings = self->base.strings;
     info->driver = plugin_name(self, plan_operation(plan));
     return info;
 }
@@ -564,11 +410,11 @@ decide_withdraw_from_node(const void *data, Plan *plan)
     g_autoptr(Object) copy = node == NULL ? NULL : object_edit(node);
 
     plan_because(plan, "REG-24");
-    if (copy == NULL || !withdraw_from_node(copy, info)) {
+    if (copy == NULL || !node_info_withdraw_from_node(copy, info)) {
         decide_withdrawn(self, plan);
         return;
     }
-    plan_patch_status(plan, self->node_key, withdraw_from_node, info, PLAN_GO_ON);
+    plan_patch_status(plan, self->node_key, node_info_withdraw_from_node, info, PLAN_GO_ON);
     plan_then(plan, decide_withdrawn);
 }
 
@@ -583,8 +429,9 @@ decide_withdraw(const void *data, Plan *plan)
     plan_because(plan, "REG-24");
     if (csi_node != NULL && csi_node_find_driver((const CsiNode *)csi_node,
                                                  plugin_name(self, plan_operation(plan))) != NULL) {
-        plan_update(plan, csi_node, withdraw_from_csi_node, withdrawn_info(self, plan), PLAN_GO_ON);
-        plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+        plan_update(plan, csi_node, node_info_withdraw_from_csi_node, withdrawn_info(self, plan),
+                    PLAN_GO_ON);
+        plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
         plan_then(plan, decide_withdraw);
         return;
     }
@@ -599,7 +446,7 @@ plugin_registration_decide_unregister(const void *data, Plan *plan)
 
     plan_because(plan, "REG-19");
     add_change(plan, CHANGE_FORGOTTEN, 0);
-    plan_get(plan, csi_node_key(self), PLAN_DECIDE);
+    plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
     plan_then(plan, decide_withdraw);
 }
 

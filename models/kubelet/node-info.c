@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kubelet-private.h"
+
+#include <string.h>
+
+/* What registration writes into Node and CSINode, and takes back: nodeinfomanager.go (REG-21, REG-23 to REG-25). */
+
+#define ANNOTATION_NODE_ID "csi.volume.kubernetes.io/nodeid"
+#define ANNOTATION_MIGRATED "storage.alpha.kubernetes.io/migrated-plugins"
+
+/* REG-25: of 1.32. */
+static const char migrated_plugins[] =
+    "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,"
+    "kubernetes.io/gce-pd,kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume";
+
+/* The annotation is a JSON object from driver to node id, its keys sorted. Returns: interned */
+static const char *
+node_id_annotation(const NodeInfo *info, const char *before)
+{
+    json_t *ids = before == NULL ? NULL : json_loads(before, 0, NULL);
+
+    if (!json_is_object(ids)) {
+        json_decref(ids);
+        ids = json_object();
+    }
+    json_object_set_new(ids, info->driver, json_string(info->node_id));
+    char *text = json_dumps(ids, JSON_COMPACT | JSON_SORT_KEYS);
+    const char *interned = strings_intern(info->strings, text);
+    free(text);
+    json_decref(ids);
+    return interned;
+}
+
+gboolean
+node_info_edit_node(Object *node, const void *arg)
+{
+    const NodeInfo *info = arg;
+    gboolean changed = object_set_annotation(
+        node, ANNOTATION_NODE_ID,
+        node_id_annotation(info, object_annotation(node, ANNOTATION_NODE_ID)));
+
+    for (unsigned i = 0; info->segments != NULL && i < info->segments->n_pairs; i++)
+        changed |=
+            object_set_label(node, info->segments->pairs[i].key, info->segments->pairs[i].value);
+    return changed;
+}
+
+static StringList *
+segment_keys(const StringMap *segments)
+{
+    if (segments == NULL)
+        return NULL;
+    g_autofree const char **keys = g_new(const char *, segments->n_pairs);
+    for (unsigned i = 0; i < segments->n_pairs; i++)
+        keys[i] = segments->pairs[i].key; /* sorted, as a map is */
+    return string_list_new(keys, segments->n_pairs);
+}
+
+gboolean
+node_info_edit_csi_node(Object *object, const void *arg)
+{
+    const NodeInfo *info = arg;
+    CsiNode *csi_node = CSI_NODE(object);
+    const char *migrated = strings_intern(info->strings, migrated_plugins);
+    CsiNodeDriver entry = {
+        .name = info->driver,
+        .node_id = info->node_id,
+        .allocatable_count = info->count,
+    };
+
+    if (info->only_if_absent && csi_node_find_driver(csi_node, info->driver) != NULL)
+        return FALSE;
+    gboolean changed =
+        object_set_annotation(object, strings_intern(info->strings, ANNOTATION_MIGRATED), migrated);
+    entry.topology_keys = segment_keys(info->segments);
+    changed |= csi_node_set_driver(csi_node, info->driver, &entry);
+    return changed;
+}
+
+/* REG-21: a label that says otherwise. Returns: the key; NULL: none */
+const StringPair *
+node_info_find_collision(const Object *node, const StringMap *segments)
+{
+    for (unsigned i = 0; segments != NULL && i < segments->n_pairs; i++) {
+        const char *label = object_label(node, segments->pairs[i].key);
+        if (label != NULL && strcmp(label, segments->pairs[i].value) != 0)
+            return &segments->pairs[i];
+    }
+    return NULL;
+}
+
+ObjectKey *
+node_info_csi_node_key(const Kubelet *self)
+{
+    return objects_key(self->base.objects, KIND_CSI_NODE, NULL, self->base.node_name);
+}
+
+/* It goes with its Node. Returns: (owned) */
+Object *
+node_info_new_csi_node(const Kubelet *self, const Object *node)
+{
+    Object *csi_node = object_new(node_info_csi_node_key(self));
+
+    if (node != NULL)
+        object_set_owner(csi_node, node, FALSE, FALSE);
+    return csi_node;
+}
+
+/* REG-25. Returns: (owned): the CSINode of a node without drivers */
+Object *
+node_info_first_csi_node(const Kubelet *self, const Object *node)
+{
+    Object *csi_node = node_info_new_csi_node(self, node);
+
+    object_set_annotation(csi_node, strings_intern(self->base.strings, ANNOTATION_MIGRATED),
+                          strings_intern(self->base.strings, migrated_plugins));
+    return csi_node;
+}
+
+gboolean
+node_info_set_migrated(Object *object, const void *arg)
+{
+    const NodeInfo *info = arg;
+
+    return object_set_annotation(object, ANNOTATION_MIGRATED,
+                                 strings_intern(info->strings, migrated_plugins));
+}
+
+/* REG-21: segments count as a change whether they are one or not, so that such a patch may be empty. */
+gboolean
+node_info_needs_patch(const Object *node, const NodeInfo *info)
+{
+    g_autoptr(Object) copy = object_edit(node);
+
+    return (info->segments != NULL && info->segments->n_pairs > 0) ||
+           node_info_edit_node(copy, info);
+}
+
+gboolean
+node_info_withdraw_from_node(Object *node, const void *arg)
+{
+    const NodeInfo *info = arg;
+    const char *before = object_annotation(node, ANNOTATION_NODE_ID);
+    json_t *ids = before == NULL ? NULL : json_loads(before, 0, NULL);
+
+    if (json_object_del(ids, info->driver) != 0) { /* it is not there */
+        json_decref(ids);
+        return FALSE;
+    }
+    char *text = json_dumps(ids, JSON_COMPACT | JSON_SORT_KEYS);
+    gboolean changed = object_set_annotation(
+        node, ANNOTATION_NODE_ID,
+        json_object_size(ids) == 0 ? NULL : strings_intern(info->strings, text));
+    free(text);
+    json_decref(ids);
+    return changed;
+}
+
+gboolean
+node_info_withdraw_from_csi_node(Object *object, const void *arg)
+{
+    const NodeInfo *info = arg;
+
+    return csi_node_set_driver(CSI_NODE(object), info->driver, NULL);
+}

@@ -950,7 +950,8 @@ static const FormatType grace_type = {.name = "whole number", .wanted = "a whole
 
 static const FormatField delete_fields[] = {
     TARGET_FIELDS("As in manifests"),
-    {"name", &format_string, AT(TargetFields, name), FORMAT_REQUIRED, NULL, "With * and ? of several objects"},
+    {"name", &format_string, AT(TargetFields, name), 0, NULL, "With * and ? of several objects; of a PersistentVolume this or volumeOfClaim"},
+    {"volumeOfClaim", &format_string, AT(TargetFields, volume_of_claim), 0, NULL, "Of kind PersistentVolume: that of the claim of this name"},
     {"gracePeriodSeconds", &grace_type, AT(TargetFields, grace_s), 0, "the object's", "As kubectl delete --grace-period"},
     END,
 };

@@ -393,7 +393,7 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
     gboolean ok = find_kind(self, target, where, &action->kind);
     gboolean namespaced = ok && kind_class(action->kind)->namespaced;
 
-    if (ok && target->namespace != NULL && !namespaced)
+    if (ok && target->namespace != NULL && !namespaced && target->volume_of_claim == NULL)
         format_fault_member(&self->reader, where, "namespace", NULL, "a %s belongs to no namespace",
                             target->kind);
     action->namespace = (char *)(!namespaced                 ? NULL
@@ -405,6 +405,27 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
     action->replicas = (int32_t)target->replicas;
     format_leave(&self->reader, place);
     return ok;
+}
+
+static void
+build_delete(Loader *self, ScenarioAction *action)
+{
+    const TargetFields *target = &self->acting->delete;
+
+    action->type = ACTION_DELETE;
+    if (!build_target(self, target, "delete", action))
+        return;
+    FormatPlace place = format_enter_member(&self->reader, self->acting->source, "delete");
+    if (target->volume_of_claim != NULL && action->kind != KIND_VOLUME)
+        format_fault(&self->reader, "kind: PersistentVolume",
+                     "volumeOfClaim is of PersistentVolumes only");
+    else if ((target->name == NULL) == (target->volume_of_claim == NULL))
+        format_fault(&self->reader, "name: of the object",
+                     "say by name, or of a PersistentVolume by volumeOfClaim, what is deleted");
+    format_leave(&self->reader, place);
+    action->volume_of_claim = (char *)target->volume_of_claim;
+    if (target->volume_of_claim != NULL)
+        action->namespace = (char *)(target->namespace != NULL ? target->namespace : "default");
 }
 
 static void
@@ -460,8 +481,7 @@ build_workload_action(Loader *self, int number, ScenarioAction *action)
     if (json_object_get(fields->source, "create") != NULL) {
         build_create(self, number, action);
     } else if (json_object_get(fields->source, "delete") != NULL) {
-        action->type = ACTION_DELETE;
-        build_target(self, &fields->delete, "delete", action);
+        build_delete(self, action);
     } else if (json_object_get(fields->source, "patch") != NULL) {
         build_patch(self, action);
     } else if (json_object_get(fields->source, "scale") != NULL) {

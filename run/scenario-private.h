@@ -69,6 +69,7 @@ typedef struct {
     const char *kind, *namespace, *name;
     int64_t grace_s; /* -1: not given */
     const char *node_of_pod;
+    const char *volume_of_claim;
     const json_t *patch;
     unsigned replicas;
 } TargetFields;

@@ -111,6 +111,7 @@ typedef struct {
     char *namespace,
         *name; /* name may be a glob pattern ("web-*") for DELETE, and of the claims whose volumes are lost */
     int32_t grace_s;             /* -1: the object's */
+    char *volume_of_claim;       /* DELETE of a PersistentVolume: that of this claim of @namespace; NULL: @name */
     char *node_of_pod;           /* PATCH of a Node: that of this pod (may be a glob pattern); NULL: @name */
     json_t *patch;
     int32_t replicas;

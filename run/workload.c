@@ -198,24 +198,46 @@ create_next(Performer *self)
 
 /* ---- DELETE, PATCH, SCALE ---- */
 
+/* Returns: NULL: it has none */
+static const char *
+volume_of_claim(const Performer *self, const char *name)
+{
+    const ObjectKey *key =
+        objects_find_key(self->run->objects, KIND_CLAIM, self->action->namespace, name);
+    const Object *claim = key == NULL ? NULL : api_server_get(cluster_api(self->run->cluster), key);
+
+    return claim == NULL ? NULL : CLAIM_CONST(claim)->volume_name;
+}
+
+/* Returns: NULL: nobody is meant */
+static const char *
+target_name(const Performer *self)
+{
+    const ScenarioAction *action = self->action;
+
+    if (action->node_of_pod != NULL)
+        return run_node_of_pod(self->run, action->node_of_pod);
+    return action->volume_of_claim != NULL ? volume_of_claim(self, action->volume_of_claim)
+                                           : action->name;
+}
+
 static GPtrArray *
 find_targets(const Performer *self)
 {
     const ScenarioAction *action = self->action;
     const ApiServer *api = cluster_api(self->run->cluster);
-    const char *name = action->node_of_pod == NULL
-                           ? action->name
-                           : run_node_of_pod(self->run, action->node_of_pod);
+    const char *name = target_name(self);
     GPtrArray *targets = g_ptr_array_new();
 
-    if (name == NULL) /* nobody's node */
+    if (name == NULL)
         return targets;
     g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(name);
 
     for (uint32_t slot = 0; slot < objects_n_keys(self->run->objects, action->kind); slot++) {
         ObjectKey *key = objects_key_at(self->run->objects, action->kind, slot);
         if (api_server_get(api, key) != NULL &&
-            g_strcmp0(key->namespace, action->namespace == NULL ? "" : action->namespace) == 0 &&
+            (!kind_class(action->kind)->namespaced ||
+             g_strcmp0(key->namespace, action->namespace) == 0) &&
             g_pattern_spec_match_string(pattern, key->name))
             g_ptr_array_add(targets, key);
     }

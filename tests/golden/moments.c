@@ -8,7 +8,8 @@ struct Moments {
     GHashTable *counts;     /* char * -> double * */
     GPtrArray *count_names; /* in the order of first appearance; borrowed from @counts */
     GPtrArray *pairs;       /* of GoldenPair (owned) */
-    GHashTable *labels;     /* name of a volume -> name of its claim; of a pod with a drawn name -> "web#1" */
+    GHashTable
+        *labels; /* name of a volume -> name of its claim; of a pod with a drawn name -> "web#1" */
     GHashTable *n_labelled; /* "web#" -> how many pods go by that */
     Curves *curves;         /* (owned) */
     Orders *orders;         /* (owned) */

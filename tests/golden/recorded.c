@@ -139,8 +139,7 @@ pair_pod(Moments *self, const Seen *seen)
 static void
 see_pod(Moments *self, const Seen *seen)
 {
-    moments_label_pod(self, seen->name,
-                      text_at(seen->after, "metadata|labels|pod-template-hash"));
+    moments_label_pod(self, seen->name, text_at(seen->after, "metadata|labels|pod-template-hash"));
     const char *label = moments_label_of(self, seen->name);
 
     if (seen->before == NULL) {

@@ -7,22 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/yaml.h"
+#include "timeline-private.h"
 
 #define NAMESPACE "lab" /* of all recordings */
 #define TOPOLOGY_KEY "topology.lab.example/zone"
 
-struct Timeline {
-    json_t *root; /* (owned): scenario.yaml */
-    char *folder;
-};
-
-typedef struct {
-    GString *text;
-} FaultText;
-
-static void
-report_yaml(
+void
+timeline_report_yaml(
     void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
 {
     GString *text = data;
@@ -63,7 +54,7 @@ timeline_read(const char *folder, GError **error)
     g_autoptr(GString) faults = g_string_new(NULL);
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
-    const YamlReport report = {report_yaml, faults};
+    const YamlReport report = {timeline_report_yaml, faults};
     gsize length;
 
     if (!g_file_get_contents(path, &text, &length, error))
@@ -179,13 +170,6 @@ set_driver_behaviour(json_t *driver, const json_t *given)
     json_decref(pools);
 }
 
-/* The recorder's container runtime is part of the kubelet's process. */
-static json_t *
-kubelet_json(void)
-{
-    return json_pack("{s:b}", "containersOutliveKubelet", 0);
-}
-
 /* The recorder's mock keeps no real state beyond sizes and zones, and answers when its caller gives up (golden/README.md). */
 static json_t *
 driver_json(const Timeline *self)
@@ -205,6 +189,10 @@ driver_json(const Timeline *self)
         json_object_set_new(driver, "attachRequired", json_false());
     if (json_object_get(given, "maxVolumesPerNode") != NULL)
         json_object_set(driver, "attachLimitReported", json_object_get(given, "maxVolumesPerNode"));
+    if (!json_is_true(json_object_get(given, "nodeExpansion")))
+        json_object_set_new(driver, "nodeCapabilities",
+                            json_pack("[s, s]", "STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS"));
+    json_object_set_new(driver, "sidecars", timeline_sidecars_json(self));
     return driver;
 }
 
@@ -229,7 +217,7 @@ nodes_json(const Timeline *self)
     json_array_foreach(json_object_get(self->root, "nodes"), i, node)
     {
         json_t *entry = json_pack("{s:O, s:o}", "name", json_object_get(node, "name"), "kubelet",
-                                  kubelet_json());
+                                  timeline_kubelet_json(self));
         if (json_object_get(node, "zone") != NULL)
             json_object_set_new(entry, "zones", json_pack("[O]", json_object_get(node, "zone")));
         json_array_append_new(nodes, entry);
@@ -263,6 +251,18 @@ matching_json(const json_t *step, const char *kind)
     return target;
 }
 
+/* deletePVOf tells the claim by one of these. */
+static const char *
+claim_of_step(const json_t *step)
+{
+    static const char *const members[] = {"name", "pvc", "claim"};
+    const char *claim = NULL;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(members) && claim == NULL; i++)
+        claim = json_string_value(json_object_get(step, members[i]));
+    return claim == NULL ? "" : claim;
+}
+
 /* Returns: (owned): an entry of workload; NULL: not modelled */
 static json_t *
 step_json(const json_t *step)
@@ -279,6 +279,12 @@ step_json(const json_t *step)
     }
     if (strcmp(what, "delete") == 0) {
         json_object_set_new(entry, "delete", target_json(step, name));
+        return entry;
+    }
+    if (strcmp(what, "deletePVOf") == 0) {
+        json_object_set_new(entry, "delete",
+                            json_pack("{s:s, s:s, s:s}", "kind", "PersistentVolume", "namespace",
+                                      NAMESPACE, "volumeOfClaim", claim_of_step(step)));
         return entry;
     }
     if (strcmp(what, "patch") == 0) {
@@ -318,6 +324,7 @@ process_of(const char *recorded)
     } names[] = {
         {"csi-provisioner", "external-provisioner"   },
         {"csi-attacher",    "external-attacher"      },
+        {"csi-resizer",     "external-resizer"       },
         {"kcm",             "kube-controller-manager"},
         {"sched",           "kube-scheduler"         },
     };
@@ -432,10 +439,11 @@ scenario_json(const Timeline *self, GError **error)
         json_decref(faults);
         return NULL;
     }
-    json_t *spec =
-        json_pack("{s:o, s:o, s:[o], s:o, s:o}", "until",
-                  instant_text(json_object_get(self->root, "end")), "nodes", nodes_json(self),
-                  "drivers", driver_json(self), "workload", workload, "faults", faults);
+    json_t *spec = json_pack("{s:o, s:o, s:o, s:o, s:[o], s:o, s:o}", "until",
+                             instant_text(json_object_get(self->root, "end")), "nodes",
+                             nodes_json(self), "kubernetes", timeline_gates_json(self),
+                             "components", timeline_components_json(self), "drivers",
+                             driver_json(self), "workload", workload, "faults", faults);
     return json_pack("{s:s, s:s, s:{s:O}, s:o}", "apiVersion", "kvolsim.io/v1", "kind", "Scenario",
                      "metadata", "name", json_object_get(self->root, "name"), "spec", spec);
 }

@@ -23,8 +23,8 @@ words_new(const char *const *nodes)
         g_autofree char *node = g_regex_escape_string(nodes[i], -1);
         g_string_append_printf(pattern, "%s%s", i == 0 ? "" : "|", node);
     }
-    g_string_append(pattern, ")\\b|(" UID ")|\\b([a-z0-9][-a-z0-9]*-" DRAWN "{6,10}(?:-" DRAWN
-                             "{5})?)\\b");
+    g_string_append(pattern,
+                    ")\\b|(" UID ")|\\b([a-z0-9][-a-z0-9]*-" DRAWN "{6,10}(?:-" DRAWN "{5})?)\\b");
     self->names = g_regex_new(pattern->str, G_REGEX_OPTIMIZE, 0, &error);
     g_assert_no_error(error);
     return self;

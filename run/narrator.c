@@ -453,11 +453,12 @@ narrator_rules(const Narrator *self)
 
 SimTime
 narrator_next_step(
-    const Narrator *self, const ObjectKey *key, SimTime after, const char **who, const char **what)
+    const Narrator *self, const char *object, SimTime after, const char **who, const char **what)
 {
-    g_autoptr(GHashTable) family = family_of(self, key);
+    const ObjectKey *key = find_object(self, object);
+    g_autoptr(GHashTable) family = key != NULL ? family_of(self, key) : NULL;
 
-    for (unsigned i = 0; i < self->entries->len; i++) {
+    for (unsigned i = 0; family != NULL && i < self->entries->len; i++) {
         const Entry *entry = &g_array_index(self->entries, Entry, i);
 
         if (entry->at <= after || entry->kind != ENTRY_STEP || !is_told(entry, NARRATOR_OPERATOR) ||

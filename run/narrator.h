@@ -31,7 +31,7 @@ gboolean narrator_tell(const Narrator *self, const NarratorOptions *options, GSt
 /* Ids of the rules that fired, sorted, each once. (owned): GPtrArray of const char * */
 GPtrArray *narrator_rules(const Narrator *self);
 
-/* The next thing after @after that a component does about @key or what belongs to it. @who, @what: (out) (borrowed). Returns: when;
- * %SIM_TIME_MAX: nothing so far */
+/* The next thing after @after that a component does about @object ("pvc/data") or what belongs to it. @who, @what: (out) (borrowed).
+ * Returns: when; %SIM_TIME_MAX: nothing so far */
 SimTime narrator_next_step(
-    const Narrator *self, const ObjectKey *key, SimTime after, const char **who, const char **what);
+    const Narrator *self, const char *object, SimTime after, const char **who, const char **what);

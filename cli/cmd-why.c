@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "look.h"
+#include "run/why.h"
+
+/* How far the run is let go on to see what happens next. */
+#define FUTURE (10 * SIM_MINUTE)
+
+/* A run knows its future: the next thing that somebody does about what is blocked. */
+static void
+print_next(Look *look, const Narrator *narrator, const Why *why)
+{
+    SimTime now = sim_now(run_sim(look->run)), at;
+    char at_text[SIM_TIME_BUFFER], in_text[SIM_TIME_BUFFER];
+    const char *who, *what;
+
+    if (why->blocked == NULL || strcmp(why->cause, "none") == 0)
+        return;
+    run_advance(look->run, sim_time_add(now, FUTURE));
+    at = narrator_next_step(narrator, why->blocked, now, &who, &what);
+    if (at == SIM_TIME_MAX)
+        printf("next: nothing for the next 10 minutes, if nobody does anything\n");
+    else
+        printf("next: %s, %s, at %s (in %s)\n", who, what,
+               sim_time_format(at / SIM_MS * SIM_MS, at_text),
+               sim_time_format((at - now) / SIM_MS * SIM_MS, in_text));
+}
+
+static ExitCode
+answer(const LookOptions *options, const char *file, const char *object)
+{
+    g_autoptr(Look) look = look_open(options, file);
+    g_autoptr(Narrator) narrator = look != NULL ? narrator_new(look->run) : NULL;
+
+    if (look == NULL || !look_advance(look, "--at", options->at))
+        return EXIT_BAD_INPUT;
+
+    g_autoptr(Why) why = why_ask(look->run, object);
+    if (why == NULL) {
+        cli_error("why: there is no \"%s\" then (pod/NAME or pvc/NAME)", object);
+        return EXIT_BAD_INPUT;
+    }
+    for (unsigned i = 0; i < why->chain->len; i++)
+        printf("%*s%s%s\n", (int)i * 2, "", i > 0 ? "<- " : "", (const char *)why->chain->pdata[i]);
+    printf("cause: %s\n", why->cause);
+    if (*why->unblock != '\0')
+        printf("unblock: %s\n", why->unblock);
+    print_next(look, narrator, why);
+    return EXIT_DONE;
+}
+
+int
+cmd_why(int argc, char **argv)
+{
+    g_auto(LookOptions) options = {0};
+    g_autofree GOptionEntry *entries = look_entries(&options, NULL);
+
+    if (!cli_parse(&argc, &argv, entries, "SCENARIO OBJECT",
+                   "Tells why a pod does not run or a claim is not bound: what waits for what, and "
+                   "what would help.",
+                   "OBJECT: pod/NAME or pvc/NAME."))
+        return EXIT_BAD_INPUT;
+    if (argc != 3) {
+        cli_error("why: a scenario file and an object (see kvolsim why --help)");
+        return EXIT_BAD_INPUT;
+    }
+    return answer(&options, argv[1], argv[2]);
+}

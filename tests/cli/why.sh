@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# why names the true cause of each prepared stuck cluster: tests/cli/stuck/*.yaml, whose first line tells object, time and cause.
+# The chain begins with the object, something is said to unblock it, and what happens next; what is well is told so.
+set -u
+kvolsim=$KVOLSIM_BUILDDIR/kvolsim
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+n=0
+failed=0
+result() # STATUS NAME
+{
+    n=$((n + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n - $2"
+    else
+        echo "not ok $n - $2"
+        sed 's/^/# /' "$scratch/out"
+        failed=1
+    fi
+}
+
+for file in "$KVOLSIM_SRCDIR"/tests/cli/stuck/*.yaml; do
+    read -r _ object at cause <"$file"
+    $kvolsim why "$file" "$object" --at "$at" >"$scratch/out" 2>&1
+    kind=${object%/*}
+    [ "$kind" = pvc ] && kind=persistentvolumeclaim
+    grep -qx "cause: $cause" "$scratch/out" && head -n 1 "$scratch/out" | grep -q "^$kind/${object#*/} is " &&
+        grep -q '^unblock: .' "$scratch/out" && { [ "$cause" = claim-missing ] || grep -q '^next: ' "$scratch/out"; }
+    result $? "${file##*/}: $cause"
+done
+[ "$n" -ge 20 ]
+result $? "there are twenty of them"
+
+scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
+$kvolsim why "$scenario" pod/app --at 25s >"$scratch/out" 2>&1
+grep -qx 'cause: none' "$scratch/out" && ! grep -q 'unblock' "$scratch/out"
+result $? "a pod that runs is well"
+$kvolsim why "$scenario" pod/app --at 5s >"$scratch/out" 2>&1
+[ $? -eq 2 ]
+result $? "a pod that does not exist yet is an error"
+$kvolsim why "$scenario" app >"$scratch/out" 2>&1
+[ $? -eq 2 ]
+result $? "so is a name without a kind"
+echo "1..$n"
+exit $failed

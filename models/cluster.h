@@ -29,6 +29,7 @@ typedef struct {
     const SimDist
         *registers_after;   /* from the start of the kubelet or plugin; NULL: registered at t = 0 */
     gboolean preregistered; /* CSINode is in the initial state already */
+    SimTime liveness_period; /* between two probes of the driver's container; 0: it is not probed */
 } NodePluginOptions;
 
 /* What a process is started with. Returns: (owned): from process_options_new(); NULL: it does not run */
@@ -70,6 +71,8 @@ NodePluginPod cluster_plugin_pod(const Cluster *self, unsigned driver, const cha
 /* From now on; to listen it makes its socket anew. The node's kubelet hears of it if it runs: ModelClass.plugin_changed. */
 void
 cluster_set_registrar(Cluster *self, unsigned driver, const char *node, RegistrarState state);
+/* The driver's container on a node is killed, and back after @delay; its registrar does not notice. */
+void cluster_restart_plugin(Cluster *self, unsigned driver, const char *node, SimTime delay);
 /* @driver: (out): its number. Returns: FALSE: no such driver */
 gboolean cluster_find_driver_number(const Cluster *self, const char *name, unsigned *driver);
 

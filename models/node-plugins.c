@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster-private.h"
+#include "models/csi/modelled-driver.h"
 
 /* Drivers' pods on nodes, as far as the kubelet there sees them: the socket of a pod's registrar (REG-2 to REG-5). All of them
  * listen from the start, so only those to which something has happened are kept. */
@@ -57,4 +58,36 @@ cluster_find_driver_number(const Cluster *self, const char *name, unsigned *driv
         if (g_strcmp0(cluster_driver_name(self, *driver), name) == 0)
             return TRUE;
     return FALSE;
+}
+
+typedef struct {
+    CsiModelledDriver *driver;
+    const char *node; /* interned */
+} Restart;
+
+static void
+is_back(Sim *sim, void *data)
+{
+    const Restart *restart = data;
+
+    (void)sim;
+    csi_modelled_driver_set_away(restart->driver, restart->node, FALSE);
+    g_free(data);
+}
+
+static const SimEventType back_event = {
+    .name = "cluster/driver's container is back", .fire = is_back, .free_data = g_free};
+
+void
+cluster_restart_plugin(Cluster *self, unsigned driver, const char *node, SimTime delay)
+{
+    CsiModelledDriver *modelled = csi_modelled_driver_cast(cluster_driver(self, driver));
+
+    if (modelled == NULL) /* another back end is no container here */
+        return;
+    Restart *restart = g_new(Restart, 1);
+    *restart = (Restart){modelled, node};
+    csi_modelled_driver_set_away(modelled, node, TRUE);
+    csi_modelled_driver_cut_calls(modelled, node);
+    sim_after(self->options.sim, delay, &back_event, restart, WAIT_RUNTIME);
 }

@@ -495,6 +495,7 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
     driver->node_plugin = (NodePluginOptions){
         .registers_after = fields->node_plugin.registers_after,
         .preregistered = fields->node_plugin.preregistered,
+        .liveness_period = fields->node_plugin.liveness_period,
     };
     driver->node_selector = (json_t *)fields->node_plugin.node_selector;
     driver->manifest = driver_manifest(self, fields->name, attaches);

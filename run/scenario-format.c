@@ -843,6 +843,7 @@ static const FormatType volume_size_type = FORMAT_STRUCT("volume size", volume_s
 static const FormatField node_plugin_fields[] = {
     {"nodeSelector", &format_string_map, PLUGIN_AT(node_selector), 0, "all nodes", "Labels of the nodes that the plugin runs on"},
     {"registersAfter", &format_dist, PLUGIN_AT(registers_after), 0, "registered at the start", "From the start of the kubelet to the plugin's registration"},
+    {"livenessPeriod", &format_duration, PLUGIN_AT(liveness_period), 0, "not probed", "Between two liveness probes of its container: five failures in a row, of 3 s each, restart it"},
     {"preregistered", &format_bool, PLUGIN_AT(preregistered), 0, "false", "The CSINode objects of the manifests say so already"},
     END,
 };

@@ -37,6 +37,7 @@ typedef struct {
         const json_t *node_selector;
         SimDist *registers_after;
         gboolean preregistered;
+        SimTime liveness_period;
     } node_plugin;
     const json_t *source; /* the mapping they stand in */
     YamlPosition at;

@@ -148,6 +148,12 @@ struct PodWorker {
     PodMount mounts[];
 };
 
+/* A container of a driver's pod: when it may be started again (REG-4). */
+typedef struct {
+    SimTime started_at;
+    unsigned n_exits; /* since it ran for long */
+} PluginContainer;
+
 /* How a plugin stands on this node, REG §State machine. */
 typedef struct {
     Kubelet *kubelet;
@@ -164,9 +170,11 @@ typedef struct {
     SimTime backoff;   /* 0: the last operation did not fail */
     SimTime failed_at;
     SimEventId restart; /* of its registrar, which has exited */
-    SimTime restarted_at;
-    unsigned n_exits;
+    PluginContainer registrar_container, driver_container;
     uint64_t n_draws;
+    SimEventId probe; /* the next liveness probe; 0: none, or one is under way */
+    SimTime probed_from;
+    unsigned n_failed_probes; /* in a row */
 } NodePlugin;
 
 struct Kubelet {
@@ -242,6 +250,7 @@ typedef enum {
     CHANGE_REFUSED,            /* its registrar is told so */
     CHANGE_REGISTRATION_TRIED, /* number: how often, for what is being written */
     CHANGE_REGISTRATION_FAILED, /* text: why */
+    CHANGE_PROBED,              /* number: whether it is well */
     CHANGE_EXPANDED,           /* pointer: PendingOperation; this and the following */
     CHANGE_EXPANSION_FAILED,   /* a final error */
     CHANGE_ONLY_OFFLINE,
@@ -520,3 +529,10 @@ void plugin_manager_clear(Kubelet *self);
 /* It has been told that its registration failed (REG-4). */
 void plugin_manager_registrar_exits(NodePlugin *plugin);
 void plugin_manager_changed(void *kubelet, unsigned driver); /* ModelClass.plugin_changed */
+/* From a container's exit to its next start. */
+SimTime container_restart_delay(NodePlugin *plugin, PluginContainer *container);
+
+/* ---- plugin-liveness.c ---- */
+
+void plugin_liveness_begin(NodePlugin *plugin); /* if its driver is probed */
+void plugin_liveness_apply(NodePlugin *plugin, gboolean is_well);

@@ -280,6 +280,7 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_REFUSED:
     case CHANGE_REGISTRATION_TRIED:
     case CHANGE_REGISTRATION_FAILED:
+    case CHANGE_PROBED:
         plugin_registration_apply(self, change);
         return;
     case CHANGE_EXPANDED:

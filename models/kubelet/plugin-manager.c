@@ -132,7 +132,7 @@ restart_fired(Sim *sim, void *data)
     Kubelet *kubelet = self->kubelet;
 
     self->restart = 0;
-    self->restarted_at = sim_now(sim);
+    self->registrar_container.started_at = sim_now(sim);
     cluster_set_registrar(kubelet->base.cluster, self->driver, kubelet->base.node_name,
                           REGISTRAR_LISTENS);
 }
@@ -153,23 +153,28 @@ draw(NodePlugin *self, SimTime below)
 
 /* The first relist sees that it has exited, and makes a sync, which starts it again if the back-off allows; else the sync has
  * failed, and the next one comes 10 to 15 s later. */
-static void
-restart_registrar(NodePlugin *self)
+SimTime
+container_restart_delay(NodePlugin *self, PluginContainer *container)
 {
-    Sim *sim = sim_of(self);
-    SimTime now = sim_now(sim);
-
-    if (self->restart != 0)
-        return;
-    if (now - self->restarted_at > RAN_WELL)
-        self->n_exits = 0;
-    SimTime backoff =
-        self->n_exits == 0 ? 0 : MIN(RESTART_FIRST << MIN(self->n_exits - 1, 8), RESTART_MAX);
+    if (sim_now(sim_of(self)) - container->started_at > RAN_WELL)
+        container->n_exits = 0;
+    SimTime backoff = container->n_exits == 0
+                          ? 0
+                          : MIN(RESTART_FIRST << MIN(container->n_exits - 1, 8), RESTART_MAX);
     SimTime delay = draw(self, SIM_SECOND);
     while (delay < backoff)
         delay += SYNC_BACKOFF + draw(self, SYNC_BACKOFF / 2);
-    self->n_exits++;
-    self->restart = sim_after(sim, delay, &restart_event, self, WAIT_BACKOFF);
+    container->n_exits++;
+    return delay;
+}
+
+static void
+restart_registrar(NodePlugin *self)
+{
+    if (self->restart == 0)
+        self->restart =
+            sim_after(sim_of(self), container_restart_delay(self, &self->registrar_container),
+                      &restart_event, self, WAIT_BACKOFF);
 }
 
 void
@@ -227,7 +232,7 @@ static const SimEventType begin_event = {
 void
 plugin_manager_begin(NodePlugin *self, SimTime delay)
 {
-    self->restarted_at = sim_now(sim_of(self));
+    self->registrar_container.started_at = sim_now(sim_of(self));
     self->event = sim_after(sim_of(self), delay, &begin_event, self, WAIT_STARTUP);
 }
 
@@ -245,6 +250,7 @@ plugin_manager_clear(Kubelet *self)
     for (unsigned i = 0; i < self->n_plugins; i++) {
         sim_cancel(self->base.sim, self->plugins[i].event);
         sim_cancel(self->base.sim, self->plugins[i].restart);
+        sim_cancel(self->base.sim, self->plugins[i].probe);
     }
     sim_ticker_free(self->plugin_loop);
 }

@@ -471,6 +471,9 @@ plugin_registration_apply(Kubelet *self, const PlanChange *change)
         plugin->registered = FALSE;
         plugin->failure = NULL;
         return;
+    case CHANGE_PROBED:
+        plugin_liveness_apply(plugin, change->number != 0);
+        return;
     case CHANGE_REFUSED:
         plugin_manager_registrar_exits(plugin);
         return;
@@ -538,6 +541,7 @@ plugin_registration_init(Kubelet *self)
         NodePlugin *plugin = &self->plugins[self->n_plugins++];
         plugin->kubelet = self;
         plugin->driver = i;
+        plugin_liveness_begin(plugin);
         plugin_start(self, plugin);
     }
     if (!self->base.started_late) /* what a registration has written already is enough */

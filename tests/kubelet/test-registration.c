@@ -194,7 +194,7 @@ node_info_fails_once(void **state)
     run_for(world, MS(510));
     assert_writes(world, "NodeGetInfo INTERNAL"); /* there is no entry to be taken back */
     assert_false(plugin_of(world)->registered);
-    assert_int_equal(plugin_of(world)->n_exits, 1);
+    assert_int_equal(plugin_of(world)->registrar_container.n_exits, 1);
     run_for(world, SECONDS(4)); /* restart within a second; unregistered, then registered */
     assert_writes(world, REGISTERS);
     assert_true(plugin_of(world)->registered);
@@ -434,6 +434,60 @@ the_machine_restarts(void **state)
     assert_non_null(entry_of(world));
 }
 
+/* ---- Liveness ---- */
+
+static void *
+no_options(void *data, const ProcessClass *class)
+{
+    (void)data, (void)class;
+    return NULL;
+}
+
+/* REG-31 to REG-33: five probes of 3 s, 10 s apart, then the container is killed: what it was at ends. Its registrar does not mind. */
+static void
+a_driver_that_hangs_is_restarted(void **state)
+{
+    WorldOptions options = {.seed = 7};
+    World *world = world_new(&options);
+    NodePluginOptions plugin = {.liveness_period = SECONDS(10)};
+    CsiModelledOptions other_options;
+    unsigned number;
+
+    (void)state;
+    csi_modelled_options_init(&other_options);
+    other_options.name = "other.test";
+    CsiModelledDriver *other =
+        csi_modelled_driver_new(world->sim, world->strings, &other_options, NULL);
+    csi_modelled_driver_add_node(other, world_intern(world, "a"), world_intern(world, "a"), NULL);
+    cluster_add_driver(world->cluster, csi_modelled_driver_base(other), "other.test", &plugin,
+                       no_options, NULL);
+    assert_true(cluster_find_driver_number(world->cluster, "other.test", &number));
+    node_world_start(world);
+    const Kubelet *kubelet = cluster_model(world->cluster, &kubelet_class, "a");
+    const NodePlugin *probed = &kubelet->plugins[number];
+    run_for(world, SECONDS(100));
+    assert_int_equal(probed->n_failed_probes, 0);
+
+    csi_modelled_driver_set_hung(other, TRUE);
+    SimTime from = sim_now(world->sim);
+    unsigned n_seen = 0;
+    while (probed->driver_container.n_exits == 0) {
+        run_for(world, MS(100));
+        n_seen = MAX(n_seen, probed->n_failed_probes);
+    }
+    SimTime taken = sim_now(world->sim) - from;
+    assert_int_equal(n_seen, 4); /* the fifth restarts it */
+    assert_in_range(taken, SECONDS(43), SECONDS(53) + MS(100));
+    assert_true(probed->registered);
+    csi_modelled_driver_set_hung(other, FALSE);
+    run_for(world, SECONDS(60));
+    assert_int_equal(probed->n_failed_probes, 0);
+    assert_int_equal(probed->driver_container.n_exits, 1);
+    cluster_free(g_steal_pointer(&world->cluster));
+    csi_driver_free(csi_modelled_driver_base(other));
+    world_free(world);
+}
+
 /* ---- Sleeping or polling, the same happens ---- */
 
 static char *
@@ -490,6 +544,7 @@ main(void)
         cmocka_unit_test(a_pod_waits_for_its_driver),
         cmocka_unit_test(the_kubelet_restarts),
         cmocka_unit_test(the_machine_restarts),
+        cmocka_unit_test(a_driver_that_hangs_is_restarted),
         cmocka_unit_test(sleeping_equals_polling),
     };
 

@@ -20,6 +20,7 @@ struct Run {
     GPtrArray *
         templates; /* of GPtrArray of Object: the parsed manifests of each action; NULL where none */
     GPtrArray *performers; /* of Performer (owned): what the workload is doing */
+    GPtrArray *autoscalers; /* of Autoscaler (owned) */
     GArray *expects;       /* of ExpectResult */
     unsigned n_unreported; /* events since progress() was called */
     GError *error;         /* the first fault in building the world */
@@ -33,14 +34,18 @@ void world_options_clear(CsiModelledOptions *options);
 /* Parses a manifest into the run's objects. Returns: (owned): NULL with @self->error: the loader has checked it, so this is a bug */
 Object *world_parse(Run *self, const ScenarioManifest *manifest);
 
-/* A machine joins the cluster: its Node as it is, and a kubelet. Takes @node. */
-void world_join_node(Run *self, Object *node);
+/* A machine joins the cluster: its Node as it is, and a kubelet with these flags (NULL: defaults). Takes @node. */
+void world_join_node(Run *self, Object *node, GHashTable *kubelet);
 
 /* faults.c. Something breaks; @over is called when it is repaired, or at once if it never is. */
 void fault_begin(Run *self, const ScenarioAction *action, void (*over)(void *data), void *data);
 
 /* faults.c. The node of the first pod whose name matches. Returns: (interned): NULL: none is on a node */
 const char *run_node_of_pod(const Run *self, const char *name);
+
+/* autoscaler.c: of each group of nodes that has one. */
+void autoscalers_start(Run *self);
+void autoscalers_free(Run *self);
 
 void workload_schedule(Run *self);
 /* Something planned is still to come: the world is not idle before. */

@@ -34,12 +34,14 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
     self->drivers = g_ptr_array_new_with_free_func((GDestroyNotify)csi_driver_free);
     self->templates = g_ptr_array_new();
     self->performers = g_ptr_array_new();
+    self->autoscalers = g_ptr_array_new();
     self->expects = g_array_new(FALSE, FALSE, sizeof(ExpectResult));
     if (!world_build(self)) {
         g_propagate_error(error, g_steal_pointer(&self->error));
         return NULL;
     }
     workload_schedule(self);
+    autoscalers_start(self);
     expects_schedule(self);
     if (!scenario->until_idle)
         sim_at(self->sim, scenario->until, &end_event, NULL, WAIT_SCENARIO);
@@ -55,12 +57,14 @@ run_free(Run *self)
     cluster_free(self->cluster);
     g_ptr_array_unref(self->drivers);
     workload_free(self);
+    autoscalers_free(self);
     sim_free(self->sim);
     milestones_free(self->milestones);
     api_load_free(self->load);
     telemetry_free(self->telemetry);
     g_ptr_array_unref(self->templates);
     g_ptr_array_unref(self->performers);
+    g_ptr_array_unref(self->autoscalers);
     g_array_unref(self->expects);
     objects_free(self->objects);
     g_clear_error(&self->error);

@@ -254,7 +254,8 @@ gather_nodes(Checker *self)
     for (unsigned i = 0; i < loader->fields.spec.nodes.n; i++) {
         const ScenarioNodes *group = &groups[i].nodes;
         g_auto(GStrv) parts = g_strsplit(group->name != NULL ? group->name : "", "%d", -1);
-        for (unsigned k = 0; group->name != NULL && k < group->count; k++) {
+        unsigned n = MAX(group->count, group->autoscaler.max);
+        for (unsigned k = 0; group->name != NULL && k < n; k++) {
             g_autofree char *number = g_strdup_printf("%u", group->first + k);
             g_autofree char *name = g_strjoinv(number, parts);
             const char *kept = format_intern(&loader->reader, name);

@@ -559,7 +559,9 @@ read_driver(FormatReader *reader, const FormatType *type, const json_t *value, v
 static void
 node_init(void *target)
 {
-    *(NodeFields *)target = (NodeFields){.nodes = {.count = 1}};
+    *(NodeFields *)target = (NodeFields){
+        .nodes = {.count = 1, .autoscaler = {.scan_interval = 10 * SIM_SECOND}}
+    };
 }
 
 static void
@@ -578,9 +580,11 @@ node_check(FormatReader *reader, const json_t *value, void *target)
     g_autofree char *first = g_strjoinv("0", parts);
     const char *fault = name_fault_subdomain(first);
 
-    if (fields->nodes.count > 1 && place == NULL)
+    unsigned count = MAX(fields->nodes.count, fields->nodes.autoscaler.max);
+
+    if (count > 1 && place == NULL)
         format_fault_member(reader, value, "name", "such as \"node-%d\"",
-                            "\"%s\" needs \"%%d\": there are %u nodes", name, fields->nodes.count);
+                            "\"%s\" needs \"%%d\": there are %u nodes", name, count);
     else if (g_strv_length(parts) > 2)
         format_fault_member(reader, value, "name", NULL, "\"%s\" has \"%%d\" twice", name);
     else if (fault != NULL)
@@ -916,6 +920,19 @@ static const FormatType drivers_type = FORMAT_LIST(scenario_driver_format);
 /* ---- Nodes ---- */
 
 #define NODE_AT(member) AT(NodeFields, nodes.member)
+static const char *const limit_words[] = {"unlimited", "known", NULL};
+static const FormatType limit_knowledge_type = FORMAT_ENUM(limit_words);
+
+#define SCALER_AT(member) NODE_AT(autoscaler.member) - NODE_AT(autoscaler)
+static const FormatField autoscaler_fields[] = {
+    {"max", &format_count, SCALER_AT(max), FORMAT_REQUIRED, NULL, "Nodes of the group at most"},
+    {"scanInterval", &format_duration, SCALER_AT(scan_interval), 0, "10s", "Between two looks at pods that no node takes"},
+    {"delay", &format_dist, SCALER_AT(delay), 0, "0s", "From the decision until the machine has joined"},
+    {"attachLimits", &limit_knowledge_type, SCALER_AT(knows_limits), 0, "unlimited", "What it thinks of volumes on a node that is not there yet: unlimited, as the real one without a CSINode, or known"},
+    END,
+};
+static const FormatType autoscaler_type = FORMAT_STRUCT("autoscaler", autoscaler_fields, ((ScenarioNodes *)0)->autoscaler);
+
 static const FormatField node_fields[] = {
     {"count", &format_count, NODE_AT(count), 0, "1", "How many nodes"},
     {"name", &format_string, NODE_AT(name), FORMAT_REQUIRED, NULL, "With %d for the number"},
@@ -926,6 +943,7 @@ static const FormatField node_fields[] = {
     {"taints", &format_list_any, NODE_AT(taints), 0, "none", "As in a Node"},
     {"allocatable", &format_resources, NODE_AT(allocatable), 0, "cpu: 8, memory: 32Gi, pods: 110", "As in a Node"},
     {"kubelet", &kubelet_flags, NODE_AT(kubelet), 0, "defaults", "Fields of KubeletConfiguration"},
+    {"autoscaler", &autoscaler_type, NODE_AT(autoscaler), 0, "none", "More nodes of this kind come when pods are unschedulable"},
     END,
 };
 

@@ -39,6 +39,13 @@ typedef struct {
     json_t *taints;        /* as in a Node; NULL: none */
     json_t *allocatable;   /* as in a Node; NULL: cpu 8, memory 32Gi, pods 110 */
     GHashTable *kubelet;   /* flag -> text; NULL: all default; looked up by the names in the flag table */
+    struct {
+        unsigned max;          /* nodes of the group at most; 0: none are added */
+        SimTime scan_interval; /* between two looks at pods that are nowhere */
+        SimDist *delay;        /* from the decision to the Node; NULL: none */
+        gboolean
+            knows_limits; /* attach limits of nodes that are yet to come; else it takes them for unlimited */
+    } autoscaler;
 } ScenarioNodes;
 
 typedef struct {

@@ -187,7 +187,7 @@ create_next(Performer *self)
     self->sending = copy_object(self, self->templates->pdata[self->item++], self->copy);
     adopt_created_volume(self, self->sending);
     if (object_kind(self->sending) == KIND_NODE) {
-        world_join_node(self->run, g_steal_pointer(&self->sending));
+        world_join_node(self->run, g_steal_pointer(&self->sending), NULL);
         perform_next(self);
         return;
     }

@@ -259,13 +259,13 @@ import_node(Run *self, Object *object, GHashTable *flags)
 }
 
 void
-world_join_node(Run *self, Object *node)
+world_join_node(Run *self, Object *node, GHashTable *kubelet)
 {
     node->created_at = sim_now(self->sim);
     if (object_label(node, LABEL_HOSTNAME) == NULL)
         object_set_label(node, strings_intern(run_strings(self), LABEL_HOSTNAME),
                          object_name(node));
-    import_node(self, node, NULL);
+    import_node(self, node, kubelet);
 }
 
 /* To be asked for each thing that is built. Returns: FALSE with @self->error */

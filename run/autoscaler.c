@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run-private.h"
+#include "sim/random.h"
+
+/* A simple cluster-autoscaler: machines of a group are ordered for pods that no node takes. It packs such pods onto machines that are
+ * on their way, by what it knows of them: resources, labels, taints, and the places of bound volumes. Of a machine that is not there
+ * yet there is no CSINode, so the real one believes that any number of volumes fit on it (kubernetes/autoscaler, simulator on
+ * template nodes); then too few machines come at a time, and pods wait for several rounds. Machines never leave. */
+
+#define REMEMBERED                                                                                 \
+    (30 * SIM_SECOND) /* after it has joined, its pods are given the time to get there */
+
+typedef struct {
+    struct Autoscaler *owner;
+    Object *node;      /* (owned): until it joins; then what is known of it */
+    SimTime joined_at; /* TIME_UNSET: on its way */
+    int64_t cpu_milli, memory_bytes;
+    int32_t pods;
+    GHashTable *volumes;  /* of claims' keys that come with its pods */
+    GHashTable *pod_keys; /* ObjectKeys of the pods that it is for */
+} Machine;
+
+typedef struct Autoscaler {
+    Run *run;
+    const ScenarioNodes *group;
+    unsigned number; /* of the group, for draws */
+    unsigned n_nodes;
+    GPtrArray *machines; /* of Machine: on their way, or just there */
+} Autoscaler;
+
+static void
+machine_free(void *data)
+{
+    Machine *self = data;
+
+    object_unref(self->node);
+    g_hash_table_unref(self->volumes);
+    g_hash_table_unref(self->pod_keys);
+    g_free(self);
+}
+
+/* ---- Whether a pod fits ---- */
+
+static gboolean
+tolerates(const Pod *pod, const Taints *taints)
+{
+    const Tolerations *tolerations = pod->spec->tolerations;
+
+    for (unsigned i = 0; taints != NULL && i < taints->n_items; i++) {
+        gboolean is_tolerated = taints->items[i].effect == TAINT_PREFER_NO_SCHEDULE;
+        for (unsigned k = 0; tolerations != NULL && k < tolerations->n_items; k++)
+            is_tolerated |= toleration_tolerates(&tolerations->items[k], &taints->items[i]);
+        if (!is_tolerated)
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static const Volume *
+volume_of(const Run *run, const Claim *claim)
+{
+    const ObjectKey *key =
+        claim == NULL || claim->phase != CLAIM_BOUND
+            ? NULL
+            : objects_find_key(run->objects, KIND_VOLUME, NULL, claim_volume_name(claim));
+
+    return key == NULL ? NULL : VOLUME_CONST(api_server_get(cluster_api(run->cluster), key));
+}
+
+static const Claim *
+claim_at(const Run *run, const ObjectKey *key)
+{
+    return CLAIM_CONST(api_server_get(cluster_api(run->cluster), key));
+}
+
+/* Bound volumes are where they are. */
+static gboolean
+reaches_volumes(const Run *run, const Pod *pod, const Object *node)
+{
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const Volume *volume = volume_of(
+            run, claim_at(run, pod_claim_key(run->objects, pod, &pod->volumes->items[i])));
+        if (volume != NULL &&
+            !node_selector_matches(volume->node_affinity, node->labels, object_name(node)))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Whose volume a claim is, or will be. Returns: NULL: nobody's that is known here */
+static const char *
+driver_of(const Run *run, const ObjectKey *key)
+{
+    const Claim *claim = claim_at(run, key);
+    const Volume *volume = volume_of(run, claim);
+
+    if (volume != NULL)
+        return volume->source == NULL ? NULL : volume->source->driver;
+    const ObjectKey *class_key = claim == NULL ? NULL
+                                               : objects_find_key(run->objects, KIND_STORAGE_CLASS,
+                                                                  NULL, claim_class(claim));
+    const Object *class =
+        class_key == NULL ? NULL : api_server_get(cluster_api(run->cluster), class_key);
+    return class == NULL ? NULL : STORAGE_CLASS(class)->provisioner;
+}
+
+/* The driver's volumes among the machine's and the pod's own. */
+static unsigned
+count_volumes(const Machine *self, const Pod *pod, const char *driver)
+{
+    const Run *run = self->owner->run;
+    unsigned n = 0;
+
+    for (uint32_t slot = 0; slot < objects_n_keys(run->objects, KIND_CLAIM); slot++) {
+        const ObjectKey *key = objects_key_at(run->objects, KIND_CLAIM, slot);
+        gboolean is_there = g_hash_table_contains(self->volumes, key);
+        for (unsigned i = 0; !is_there && pod->volumes != NULL && i < pod->volumes->n_items; i++)
+            is_there = pod_claim_key(run->objects, pod, &pod->volumes->items[i]) == key;
+        n += is_there && g_strcmp0(driver_of(run, key), driver) == 0;
+    }
+    return n;
+}
+
+static gboolean
+has_room_for_volumes(const Machine *self, const Pod *pod)
+{
+    const Scenario *scenario = self->owner->run->scenario;
+
+    if (!self->owner->group->autoscaler.knows_limits)
+        return TRUE;
+    for (unsigned i = 0; i < scenario->n_drivers; i++) {
+        const ScenarioDriver *driver = &scenario->drivers[i];
+        if (driver->attach_limit > 0 &&
+            count_volumes(self, pod, driver->name) > (unsigned)driver->attach_limit)
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+suits(const Run *run, const Object *node, const Pod *pod)
+{
+    const PodSpec *spec = pod->spec;
+
+    return tolerates(pod, ((const Node *)node)->taints) &&
+           (spec->node_selector == NULL ||
+            string_map_contains(node->labels, spec->node_selector)) &&
+           (spec->required_nodes == NULL ||
+            node_selector_matches(spec->required_nodes, node->labels, object_name(node))) &&
+           reaches_volumes(run, pod, node);
+}
+
+static gboolean
+fits(const Machine *self, const Pod *pod)
+{
+    return self->cpu_milli >= pod->spec->cpu_milli &&
+           self->memory_bytes >= pod->spec->memory_bytes && self->pods > 0 &&
+           suits(self->owner->run, self->node, pod) && has_room_for_volumes(self, pod);
+}
+
+static void
+take(Machine *self, const Pod *pod)
+{
+    self->cpu_milli -= pod->spec->cpu_milli;
+    self->memory_bytes -= pod->spec->memory_bytes;
+    self->pods--;
+    g_hash_table_add(self->pod_keys, (void *)pod->meta.key);
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++)
+        g_hash_table_add(self->volumes,
+                         pod_claim_key(self->owner->run->objects, pod, &pod->volumes->items[i]));
+}
+
+/* ---- Machines ---- */
+
+static void
+machine_joins(Sim *sim, void *data)
+{
+    Machine *self = data;
+
+    self->joined_at = sim_now(sim);
+    world_join_node(self->owner->run, object_ref(self->node), self->owner->group->kubelet);
+}
+
+static const SimEventType join_event = {.name = "autoscaler/machine joins", .fire = machine_joins};
+
+/* Returns: (owned): the next Node of the group, in this zone */
+static Object *
+next_node(const Autoscaler *self, const char *zone)
+{
+    g_autofree char *number = g_strdup_printf("%u", self->group->first + self->n_nodes);
+    g_auto(GStrv) parts = g_strsplit(self->group->name, "%d", -1);
+    g_autofree char *name = g_strjoinv(number, parts);
+    json_t *json = scenario_node_manifest(self->group, name, zone);
+    const ScenarioManifest manifest = {.manifest = json};
+    Object *node = world_parse(self->run, &manifest);
+
+    json_decref(json);
+    return node;
+}
+
+/* Ordered for @pod, if the group has a machine that it fits on. */
+static void
+order_machine(Autoscaler *self, const Pod *pod)
+{
+    char **zones = self->group->zones;
+    unsigned n_zones = zones == NULL ? 1 : g_strv_length(zones);
+    Sim *sim = self->run->sim;
+
+    for (unsigned i = 0; i < n_zones && self->n_nodes < self->group->autoscaler.max; i++) {
+        Machine *machine = g_new0(Machine, 1);
+        machine->owner = self;
+        machine->node =
+            next_node(self, zones == NULL ? NULL : zones[(self->n_nodes + i) % n_zones]);
+        machine->joined_at = TIME_UNSET;
+        machine->cpu_milli = NODE(machine->node)->allocatable.cpu_milli;
+        machine->memory_bytes = NODE(machine->node)->allocatable.memory_bytes;
+        machine->pods = NODE(machine->node)->allocatable.pods;
+        machine->volumes = g_hash_table_new(NULL, NULL);
+        machine->pod_keys = g_hash_table_new(NULL, NULL);
+        if (!fits(machine, pod)) {
+            machine_free(machine);
+            continue;
+        }
+        const SimDist *delay = self->group->autoscaler.delay;
+        SimStream stream = sim_stream(sim, "autoscaler/delay");
+        SimTime wait =
+            delay == NULL ? 0 : sim_dist_draw(delay, stream, self->number, self->n_nodes);
+        take(machine, pod);
+        self->n_nodes++;
+        g_ptr_array_add(self->machines, machine);
+        sim_after(sim, MAX(wait, 0), &join_event, machine, WAIT_SCENARIO);
+        return;
+    }
+}
+
+/* ---- The loop ---- */
+
+static gboolean
+is_nowhere(const Pod *pod)
+{
+    return pod->node_name == NULL && !object_is_deleted(&pod->meta) &&
+           pod->scheduled.status == CONDITION_FALSE &&
+           g_strcmp0(pod->scheduled.reason, "Unschedulable") == 0;
+}
+
+/* Some autoscaler has a machine for it, or some machine has room for it yet. */
+static gboolean
+is_seen_to(const Run *run, const Pod *pod)
+{
+    for (unsigned i = 0; i < run->autoscalers->len; i++) {
+        const Autoscaler *other = run->autoscalers->pdata[i];
+        for (unsigned k = 0; k < other->machines->len; k++) {
+            const Machine *machine = other->machines->pdata[k];
+            if (g_hash_table_contains(machine->pod_keys, pod->meta.key))
+                return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static gboolean
+finds_room(const Autoscaler *self, const Pod *pod)
+{
+    for (unsigned i = 0; i < self->machines->len; i++) {
+        Machine *machine = self->machines->pdata[i];
+        if (machine->joined_at == TIME_UNSET && fits(machine, pod)) {
+            take(machine, pod);
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static void
+forget_old_machines(Autoscaler *self)
+{
+    for (unsigned i = self->machines->len; i-- > 0;) {
+        const Machine *machine = self->machines->pdata[i];
+        if (machine->joined_at != TIME_UNSET &&
+            sim_now(self->run->sim) >= machine->joined_at + REMEMBERED)
+            g_ptr_array_remove_index(self->machines, i);
+    }
+}
+
+static SimTime
+scan_interval(const Autoscaler *self)
+{
+    return MAX(self->group->autoscaler.scan_interval, SIM_MS);
+}
+
+static void scan(Sim *sim, void *data);
+
+static const SimEventType scan_event = {.name = "autoscaler/scan", .fire = scan};
+
+static void
+scan(Sim *sim, void *data)
+{
+    Autoscaler *self = data;
+    const Run *run = self->run;
+
+    forget_old_machines(self);
+    for (uint32_t slot = 0; slot < objects_n_keys(run->objects, KIND_POD); slot++) {
+        const Pod *pod = POD_CONST(api_server_get(cluster_api(run->cluster),
+                                                  objects_key_at(run->objects, KIND_POD, slot)));
+        if (pod != NULL && is_nowhere(pod) && !is_seen_to(run, pod) && !finds_room(self, pod))
+            order_machine(self, pod);
+    }
+    sim_after(sim, scan_interval(self), &scan_event, self, WAIT_POLL);
+}
+
+void
+autoscalers_start(Run *run)
+{
+    for (unsigned i = 0; i < run->scenario->n_nodes; i++) {
+        const ScenarioNodes *group = &run->scenario->nodes[i];
+        if (group->autoscaler.max <= group->count)
+            continue;
+        Autoscaler *self = g_new0(Autoscaler, 1);
+        *self = (Autoscaler){.run = run, .group = group, .number = i, .n_nodes = group->count};
+        self->machines = g_ptr_array_new_with_free_func(machine_free);
+        g_ptr_array_add(run->autoscalers, self);
+        SimStream stream = sim_stream(run->sim, "autoscaler/phase");
+        sim_after(run->sim, (SimTime)sim_random_below(stream, i, 0, (uint64_t)scan_interval(self)),
+                  &scan_event, self, WAIT_POLL);
+    }
+}
+
+void
+autoscalers_free(Run *run)
+{
+    for (unsigned i = 0; i < run->autoscalers->len; i++) {
+        Autoscaler *self = run->autoscalers->pdata[i];
+        g_ptr_array_unref(self->machines);
+        g_free(self);
+    }
+    g_ptr_array_set_size(run->autoscalers, 0);
+}

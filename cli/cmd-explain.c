@@ -63,16 +63,123 @@ explain(const LookOptions *options,
     return EXIT_DONE;
 }
 
+/* The methods that a volume's life needs. */
+static const struct {
+    CsiMethod method;
+    const char *binding_mode, *note;
+} methods[] = {
+    {CSI_CREATE_VOLUME,               "Immediate",            ""                                  },
+    {CSI_CREATE_VOLUME,               "WaitForFirstConsumer", " (for a pod, WaitForFirstConsumer)"},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   "Immediate",            ""                                  },
+    {CSI_NODE_STAGE_VOLUME,           "Immediate",            ""                                  },
+    {CSI_NODE_PUBLISH_VOLUME,         "Immediate",            ""                                  },
+    {CSI_CONTROLLER_EXPAND_VOLUME,    "Immediate",            ""                                  },
+    {CSI_NODE_EXPAND_VOLUME,          "Immediate",            ""                                  },
+    {CSI_NODE_UNPUBLISH_VOLUME,       "Immediate",            ""                                  },
+    {CSI_NODE_UNSTAGE_VOLUME,         "Immediate",            ""                                  },
+    {CSI_CONTROLLER_UNPUBLISH_VOLUME, "Immediate",            ""                                  },
+    {CSI_DELETE_VOLUME,               "Immediate",            ""                                  },
+};
+
+/* "external-provisioner: again after 1s, 2s, 4s (ProvisioningFailed)". (owned) */
+static char *
+retries_text(const NarratorRetries *retries)
+{
+    GString *text = g_string_new(NULL);
+    char buffer[SIM_TIME_BUFFER];
+
+    g_string_append_printf(text, "%s: ", retries->caller);
+    if (retries->n_delays == 0)
+        g_string_append(text, "not called again");
+    for (unsigned i = 0; i < retries->n_delays; i++)
+        g_string_append_printf(
+            text, "%s%s", i == 0 ? "again after " : ", ",
+            sim_time_format((retries->delays[i] + 50 * SIM_MS) / (100 * SIM_MS) * (100 * SIM_MS),
+                            buffer));
+    for (unsigned i = 0; i < retries->reasons->len; i++)
+        g_string_append_printf(text, "%s%s%s", i == 0 ? " (" : ", ",
+                               (const char *)retries->reasons->pdata[i],
+                               i + 1 == retries->reasons->len ? ")" : "");
+    return g_string_free(text, FALSE);
+}
+
+/* Runs the scenario with one code of one method. Returns: (owned): what came of it; NULL with the fault printed */
+static char *
+try_code(const char *file, CsiMethod method, const char *binding_mode, CsiCode code)
+{
+    g_autofree char *set_method =
+        g_strdup_printf("spec.drivers[0].errors[0].method=%s", csi_method_name(method));
+    g_autofree char *set_code =
+        g_strdup_printf("spec.drivers[0].errors[0].code=%s", csi_code_name(code));
+    g_autofree char *set_mode =
+        g_strdup_printf("StorageClass/lab.volumeBindingMode=%s", binding_mode);
+    char *set[] = {set_method, set_code, set_mode, NULL};
+    const LookOptions options = {.set = set};
+    g_autoptr(Look) look = look_open(&options, file);
+    g_autoptr(Narrator) narrator = look != NULL ? narrator_new(look->run) : NULL;
+    NarratorRetries retries;
+
+    if (look == NULL || !look_advance(look, "--at", NULL))
+        return NULL;
+    gboolean is_found = narrator_retries(narrator, method, code, &retries);
+    char *text = is_found ? retries_text(&retries) : g_strdup("is not called");
+    g_ptr_array_unref(retries.reasons);
+    return text;
+}
+
+/* Codes that come to the same stand together. */
+static gboolean
+explain_method(const char *file, unsigned row)
+{
+    char *texts[CSI_N_CODES] = {NULL};
+    gboolean is_sound = TRUE;
+
+    for (unsigned code = CSI_OK + 1; code < CSI_N_CODES && is_sound; code++)
+        is_sound = (texts[code] = try_code(file, methods[row].method, methods[row].binding_mode,
+                                           (CsiCode)code)) != NULL;
+    printf("%s%s\n", csi_method_name(methods[row].method), methods[row].note);
+    for (unsigned code = CSI_OK + 1; code < CSI_N_CODES && is_sound; code++) {
+        g_autoptr(GString) codes = g_string_new(csi_code_name((CsiCode)code));
+
+        if (texts[code] == NULL)
+            continue;
+        for (unsigned other = code + 1; other < CSI_N_CODES; other++)
+            if (texts[other] != NULL && strcmp(texts[other], texts[code]) == 0) {
+                g_string_append_printf(codes, ", %s", csi_code_name((CsiCode)other));
+                g_clear_pointer(&texts[other], g_free);
+            }
+        printf("  %s\n    %s\n", codes->str, texts[code]);
+    }
+    for (unsigned code = 0; code < CSI_N_CODES; code++)
+        g_free(texts[code]);
+    return is_sound;
+}
+
+/* For authors of drivers: what each code of each method leads to, seen in runs of scenarios/csi-errors.yaml. */
+static ExitCode
+explain_csi(void)
+{
+    g_autofree char *data_dir = cli_data_dir();
+    g_autofree char *file = g_build_filename(data_dir, "scenarios", "csi-errors.yaml", NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(methods); i++)
+        if (!explain_method(file, i))
+            return EXIT_ERROR;
+    return EXIT_DONE;
+}
+
 int
 cmd_explain(int argc, char **argv)
 {
     g_auto(LookOptions) options = {0};
     g_autofree char *level_word = NULL;
-    gboolean rules = FALSE;
+    gboolean rules = FALSE, csi = FALSE;
     NarratorLevel level;
     const GOptionEntry more[] = {
         {"level", 0, 0, G_OPTION_ARG_STRING, &level_word,
          "beginner, operator (default) or developer",                                              "LEVEL"},
+        {"csi",   0, 0, G_OPTION_ARG_NONE,   &csi,
+         "Without a scenario: what comes of each error of each CSI method",                        NULL   },
         {"rules", 0, 0, G_OPTION_ARG_NONE,   &rules,      "Only list the rules that were applied", NULL   },
         {NULL,    0, 0, G_OPTION_ARG_NONE,   NULL,        NULL,                                    NULL   },
     };
@@ -82,7 +189,9 @@ cmd_explain(int argc, char **argv)
                    "Tells a run as a story: who did what, by which rule, and what came of it.",
                    "OBJECT: kind/name; only what concerns it and what belongs to it."))
         return EXIT_BAD_INPUT;
-    if (argc != 2 && argc != 3) {
+    if (csi && argc == 1)
+        return explain_csi();
+    if (csi || (argc != 2 && argc != 3)) {
         cli_error(
             "explain: one scenario file, and an object if you like (see kvolsim explain --help)");
         return EXIT_BAD_INPUT;

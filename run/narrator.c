@@ -25,6 +25,9 @@ typedef struct {
     const char *rule;     /* of steps; NULL: none told */
     const char *what;     /* static or interned */
     gboolean is_event;    /* of steps: the reason of an Event */
+    SimTime started_at;   /* of calls */
+    CsiMethod method;
+    CsiCode code;
 } Entry;
 
 /* Two objects that belong together: what happens to one concerns the other. */
@@ -102,7 +105,10 @@ call_answered(void *data, const CsiCallRecord *record)
     const Entry entry = {.kind = ENTRY_CALL,
                          .key = key_of_call(self, record->request),
                          .who = csi_driver_name(record->driver),
-                         .what = interned(self, text)};
+                         .what = interned(self, text),
+                         .started_at = record->started_at,
+                         .method = record->request->method,
+                         .code = record->answer};
 
     add_entry(self, entry);
 }
@@ -469,6 +475,69 @@ narrator_next_step(
         return entry->at;
     }
     return SIM_TIME_MAX;
+}
+
+/* The component whose step the call was. */
+static const char *
+caller_of(const Narrator *self, unsigned call)
+{
+    const char *method = csi_method_name(g_array_index(self->entries, Entry, call).method);
+
+    for (unsigned i = call; i-- > 0;) {
+        const Entry *entry = &g_array_index(self->entries, Entry, i);
+
+        if (entry->kind == ENTRY_STEP && strcmp(entry->what, method) == 0)
+            return entry->who;
+    }
+    return "";
+}
+
+/* Reasons of the caller's own Events, and of anybody's failures, from the entry @first to @end, each once. */
+static void
+add_reasons(
+    const Narrator *self, const char *caller, unsigned first, unsigned end, GPtrArray *reasons)
+{
+    CsiMethod method;
+
+    for (unsigned i = first; i < end; i++) {
+        const Entry *entry = &g_array_index(self->entries, Entry, i);
+
+        if (entry->kind == ENTRY_STEP && entry->is_event &&
+            !csi_method_parse(entry->what, &method) &&
+            (strcmp(entry->who, caller) == 0 || strstr(entry->what, "Failed") != NULL) &&
+            !g_ptr_array_find_with_equal_func(reasons, entry->what, g_str_equal, NULL))
+            g_ptr_array_add(reasons, (char *)entry->what);
+    }
+}
+
+gboolean
+narrator_retries(const Narrator *self, CsiMethod method, CsiCode code, NarratorRetries *retries)
+{
+    unsigned failed = 0;
+    gboolean is_found = FALSE;
+
+    *retries = (NarratorRetries){.reasons = g_ptr_array_new()};
+    for (unsigned i = 0; i < self->entries->len; i++) {
+        const Entry *entry = &g_array_index(self->entries, Entry, i);
+
+        if (entry->kind != ENTRY_CALL || entry->method != method)
+            continue;
+        if (is_found) {
+            const Entry *before = &g_array_index(self->entries, Entry, failed);
+
+            if (retries->n_delays < G_N_ELEMENTS(retries->delays))
+                retries->delays[retries->n_delays++] = entry->started_at - before->at;
+            add_reasons(self, retries->caller, failed, i, retries->reasons);
+        }
+        if (entry->code != code)
+            break;
+        is_found = TRUE;
+        failed = i;
+        retries->caller = caller_of(self, i);
+    }
+    if (is_found && retries->n_delays == 0)
+        add_reasons(self, retries->caller, failed, self->entries->len, retries->reasons);
+    return is_found;
 }
 
 const RuleBookEntry *

@@ -31,6 +31,19 @@ gboolean narrator_tell(const Narrator *self, const NarratorOptions *options, GSt
 /* Ids of the rules that fired, sorted, each once. (owned): GPtrArray of const char * */
 GPtrArray *narrator_rules(const Narrator *self);
 
+/* What came of calls of a driver that failed. */
+typedef struct {
+    const char *caller; /* the component (borrowed) */
+    SimTime delays[4];  /* from each failure to the next call of the method */
+    unsigned n_delays;  /* 0: it was never called again */
+    GPtrArray *reasons; /* (owned): const char *: of the Events that were recorded meanwhile */
+} NarratorRetries;
+
+/* Looks at the calls of @method from the first that was answered @code on, up to one that was not. Returns: %FALSE if there is none;
+ * @retries->reasons is to be freed all the same */
+gboolean
+narrator_retries(const Narrator *self, CsiMethod method, CsiCode code, NarratorRetries *retries);
+
 /* The next thing after @after that a component does about @object ("pvc/data") or what belongs to it. @who, @what: (out) (borrowed).
  * Returns: when; %SIM_TIME_MAX: nothing so far */
 SimTime narrator_next_step(

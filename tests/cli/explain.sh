@@ -56,5 +56,23 @@ result $? "an object that is not there is told"
 $kvolsim explain "$scenario" --level wizard >"$scratch/out" 2>"$scratch/error"
 [ $? -eq 2 ] && grep -q 'beginner, operator, developer' "$scratch/error"
 result $? "a level that is none is told"
+# Every code of every method is told of once; the back-offs of the rule books are seen.
+$kvolsim explain --csi >"$scratch/csi" 2>"$scratch/error"
+[ $? -eq 0 ] && [ "$(grep -c '^[A-Z]' "$scratch/csi")" -eq 11 ] &&
+    [ "$(grep '^  [A-Z]' "$scratch/csi" | tr -d ' ' | tr ',' '\n' | sort | uniq -c | awk '$1 == 11' | wc -l)" -eq 16 ]
+result $? "every code of every method is told of once"
+after() # METHOD CODE: the line that tells what comes of it
+{
+    awk -v method="$1" -v code="$2" '/^[A-Z]/ { here = $0 == method } here && /^  [A-Z]/ { found = index($0, code) } here && found && /^    / { print; exit }' "$scratch/csi"
+}
+after CreateVolume INTERNAL | grep -q 'external-provisioner: again after 1s, 2s, 4s (.*ProvisioningFailed'
+result $? "the provisioner's back-off doubles from a second"
+after "CreateVolume (for a pod, WaitForFirstConsumer)" RESOURCE_EXHAUSTED | grep -q FailedScheduling
+result $? "a full back end sends the pod back to the scheduler"
+[ "$(after ControllerExpandVolume INVALID_ARGUMENT)" != "$(after ControllerExpandVolume INTERNAL)" ]
+result $? "an expansion that can't be is tried less often"
+after NodeStageVolume UNAVAILABLE | grep -q 'kubelet: again after .*FailedMount'
+result $? "the kubelet tells of failed mounts"
+
 echo "1..$n"
 exit $failed

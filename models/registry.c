@@ -13,6 +13,7 @@
 #include "models/resource-quota-controller/resource-quota-controller.h"
 #include "models/scheduler/scheduler.h"
 #include "models/workloads/deployment.h"
+#include "models/workloads/disruption.h"
 #include "models/workloads/replica-set.h"
 #include "models/workloads/stateful-set.h"
 
@@ -37,5 +38,6 @@ const ModelClass *const model_classes[] = {
     &pod_gc_class,
     &replica_set_controller_class,
     &deployment_controller_class,
+    &disruption_controller_class,
     NULL,
 };

@@ -7,7 +7,7 @@
 #define CLIENTS_SHOWN 8
 
 /* Verb and resource of a request of a kind. */
-#define N_VERBS (API_BIND + 1)
+#define N_VERBS N_API_VERBS
 
 typedef struct {
     const char *client;
@@ -34,6 +34,7 @@ static const struct {
     [API_PATCH_STATUS] = {"PATCH",           "/status"},
     [API_DELETE] = {"DELETE",          ""       },
     [API_BIND] = {"POST",            "/binding"},
+    [API_EVICT] = {"POST",            "/eviction"},
 };
 
 static void

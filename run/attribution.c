@@ -34,6 +34,7 @@ verb_name(unsigned verb)
         [API_PATCH_STATUS] = "PATCH status",
         [API_DELETE] = "DELETE",
         [API_BIND] = "POST binding",
+        [API_EVICT] = "POST eviction",
     };
 
     return verb < G_N_ELEMENTS(names) ? names[verb] : "";

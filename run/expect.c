@@ -29,6 +29,9 @@ phase_of(const Object *object)
     case KIND_LEASE:
     case KIND_DEPLOYMENT:
     case KIND_REPLICA_SET:
+    case KIND_DAEMON_SET:
+    case KIND_JOB:
+    case KIND_DISRUPTION_BUDGET:
     case N_KINDS:
         break;
     }

@@ -352,6 +352,9 @@ see_write(void *data, const Object *before, const Object *after)
     case KIND_LEASE:
     case KIND_DEPLOYMENT:
     case KIND_REPLICA_SET:
+    case KIND_DAEMON_SET:
+    case KIND_JOB:
+    case KIND_DISRUPTION_BUDGET:
     case N_KINDS:
         break;
     }

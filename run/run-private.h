@@ -21,6 +21,8 @@ struct Run {
         templates; /* of GPtrArray of Object: the parsed manifests of each action; NULL where none */
     GPtrArray *performers; /* of Performer (owned): what the workload is doing */
     GPtrArray *autoscalers; /* of Autoscaler (owned) */
+
+    GPtrArray *drains;     /* of Drain (owned) */
     GArray *expects;       /* of ExpectResult */
     unsigned n_unreported; /* events since progress() was called */
     GError *error;         /* the first fault in building the world */
@@ -46,6 +48,13 @@ const char *run_node_of_pod(const Run *self, const char *name);
 /* autoscaler.c: of each group of nodes that has one. */
 void autoscalers_start(Run *self);
 void autoscalers_free(Run *self);
+
+/* drain.c. @over is called when all pods that were evicted are gone, or given up. */
+void drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), void *data);
+GPtrArray *drains_new(void);
+
+/* lifetimes.c. Deletes the objects of these keys (of const ObjectKey; taken), the last first; @over is called after the last. */
+void lifetime_end(Run *run, GPtrArray *keys, uint64_t client_hash, void (*over)(void *data), void *data);
 
 void workload_schedule(Run *self);
 /* Something planned is still to come: the world is not idle before. */

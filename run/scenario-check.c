@@ -520,6 +520,8 @@ static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = 
     [KIND_CSI_NODE] = check_csi_node,
     [KIND_DEPLOYMENT] = check_template,
     [KIND_REPLICA_SET] = check_template,
+    [KIND_DAEMON_SET] = check_template,
+    [KIND_JOB] = check_template,
 };
 
 static void
@@ -674,6 +676,18 @@ check_expects(Checker *self)
 }
 
 static void
+check_drained(Checker *self, const ScenarioAction *action, const ActionFields *fields)
+{
+    FormatReader *reader = &self->loader->reader;
+    FormatJump jump = format_go(reader, &fields->place, fields->path);
+    FormatPlace place = format_enter_member(reader, fields->source, "drain");
+
+    check_named_node(self, json_object_get(fields->source, "drain"), action->name);
+    format_leave(reader, place);
+    format_come_back(reader, jump);
+}
+
+static void
 check_action(Checker *self, const ScenarioAction *action, const ActionFields *fields)
 {
     Loader *loader = self->loader;
@@ -683,6 +697,8 @@ check_action(Checker *self, const ScenarioAction *action, const ActionFields *fi
     if (action->type == ACTION_DELETE || action->type == ACTION_PATCH ||
         action->type == ACTION_SCALE)
         check_target(self, action, fields);
+    if (action->type == ACTION_DRAIN)
+        check_drained(self, action, fields);
     FormatJump jump = format_go(&loader->reader, &fields->place, fields->path);
     check_named_node(self, fields->source, fields->node);
     check_named_zone(self, fields->source, fields->zone);

@@ -597,15 +597,85 @@ node_check(FormatReader *reader, const json_t *value, void *target)
 /* ---- Workload ---- */
 
 static void
+create_init(void *target)
+{
+    *(CreateFields *)target = (CreateFields){.lasts = -1};
+}
+
+/* 24 rates that are not negative, and not all 0. */
+static void
+check_daily(FormatReader *reader, const json_t *value)
+{
+    const json_t *daily = json_object_get(value, "daily");
+    double sum = 0;
+
+    if (!json_is_array(daily))
+        return;
+    if (json_array_size(daily) != 24)
+        format_fault_member(reader, value, "daily", "one number for each hour of the day",
+                            "has %zu numbers, not 24", json_array_size(daily));
+    for (size_t i = 0; i < json_array_size(daily); i++) {
+        const json_t *item = json_array_get(daily, i);
+        if (!json_is_number(item) || json_number_value(item) < 0 ||
+            json_number_value(item) > 1000) {
+            FormatPlace place = format_enter_member(reader, value, "daily");
+            FormatPlace inner = format_enter_item(reader, daily, i);
+            format_fault(reader, NULL, "must be a number from 0 to 1000");
+            format_leave(reader, inner);
+            format_leave(reader, place);
+        } else {
+            sum += json_number_value(item);
+        }
+    }
+    if (sum == 0)
+        format_fault_member(reader, value, "daily", NULL, "nothing would ever arrive");
+}
+
+/* What makes sense of several copies only. */
+static void
+check_needs_count(FormatReader *reader, const json_t *value)
+{
+    static const char *const members[] = {"interarrival", "lifetime", "keep", "for"};
+
+    if (json_object_get(value, "count") != NULL)
+        return;
+    for (unsigned i = 0; i < G_N_ELEMENTS(members); i++)
+        if (json_object_get(value, members[i]) != NULL)
+            format_fault_member(reader, value, members[i], NULL, "needs \"count\" beside it");
+}
+
+static void
+drain_init(void *target)
+{
+    *(DrainFields *)target = (DrainFields){.grace_s = -1};
+}
+
+static void
+drain_check(FormatReader *reader, const json_t *value, void *target)
+{
+    const DrainFields *fields = target;
+
+    (void)value;
+    if ((fields->node == NULL) == (fields->node_of_pod == NULL))
+        format_fault(reader, "node: the name of a node",
+                     "say by node or by nodeOfPod what is drained");
+}
+
+static void
 create_check(FormatReader *reader, const json_t *value, void *target)
 {
-    CreateFields *fields = target;
+    static const char *const paced[] = {"daily", "for"};
+    const CreateFields *fields = target;
     const json_t *count = json_object_get(value, "count");
 
     if (json_is_integer(count) && json_integer_value(count) == 0)
         format_fault_member(reader, value, "count", NULL, "0 copies are none: at least 1");
-    if (fields->interarrival != NULL && count == NULL)
-        format_fault_member(reader, value, "interarrival", NULL, "needs \"count\" beside it");
+    check_needs_count(reader, value);
+    for (unsigned i = 0; i < G_N_ELEMENTS(paced); i++)
+        if (json_object_get(value, paced[i]) != NULL && fields->interarrival == NULL)
+            format_fault_member(reader, value, paced[i], NULL,
+                                "needs \"interarrival\" beside it");
+    check_daily(reader, value);
 }
 
 static void
@@ -634,14 +704,15 @@ action_check(FormatReader *reader, const json_t *value, void *target)
 static void
 workload_check(FormatReader *reader, const json_t *value, void *target)
 {
-    static const char *const actions[] = {"create", "delete", "patch", "scale", "setDriver"};
+    static const char *const actions[] = {"create", "delete",    "patch",
+                                          "scale",  "setDriver", "drain"};
     unsigned n = 0;
 
     action_check(reader, value, target);
     for (unsigned i = 0; i < G_N_ELEMENTS(actions); i++)
         n += json_object_get(value, actions[i]) != NULL;
     if (n != 1)
-        format_fault(reader, "one of create, delete, patch, scale, setDriver",
+        format_fault(reader, "one of create, delete, patch, scale, drain, setDriver",
                      n == 0 ? "nothing is to be done here"
                             : "does %u things at once: make an item of each",
                      n);
@@ -955,11 +1026,15 @@ static const FormatType nodes_type = FORMAT_LIST(node_type);
 static const FormatField create_fields[] = {
     {"manifest", &format_any, AT(CreateFields, manifest), FORMAT_REQUIRED, NULL, "File name, object, or list of these: created one after the other; a Node is a machine that joins"},
     {"count", &format_natural, AT(CreateFields, count), 0, "once, names as they are", "So many copies: name-0, name-1, ...; references between them follow"},
-    {"interarrival", &format_dist, AT(CreateFields, interarrival), 0, "all at once", "Time between two copies"},
+    {"interarrival", &format_dist, AT(CreateFields, interarrival), 0, "all at once", "Time between two copies; exponential: they come at random (Poisson)"},
+    {"daily", &format_list_any, AT(CreateFields, daily), 0, "evenly", "24 numbers: how many times as fast copies arrive in each hour of the day, from midnight; the run begins at midnight"},
+    {"for", &format_duration, AT(CreateFields, lasts), 0, "until all are there", "No copy arrives later than so long after the first"},
+    {"lifetime", &format_dist, AT(CreateFields, lifetime), 0, "for ever", "How long after its last object a copy is deleted again, the last object first"},
+    {"keep", &format_natural, AT(CreateFields, keep), 0, "all", "When there are more copies than so many, the oldest is deleted: churn at the rate of the arrivals"},
     END,
 };
 
-static const FormatType create_type = FORMAT_STRUCT("create", create_fields, CreateFields, .check = create_check);
+static const FormatType create_type = FORMAT_STRUCT("create", create_fields, CreateFields, .init = create_init, .check = create_check);
 
 #define TARGET_FIELDS(kinds) \
     {"kind", &format_string, AT(TargetFields, kind), FORMAT_REQUIRED, NULL, kinds}, \
@@ -992,6 +1067,18 @@ static const FormatField scale_fields[] = {
     {"replicas", &format_natural, AT(TargetFields, replicas), FORMAT_REQUIRED, NULL, "How many from now on"},
     END,
 };
+static const FormatField drain_fields[] = {
+    {"node", &format_string, AT(DrainFields, node), 0, NULL, "Its name; this or nodeOfPod"},
+    {"nodeOfPod", &format_string, AT(DrainFields, node_of_pod), 0, NULL, "The node that the pod of this name (* and ? match) is on by then"},
+    {"ignoreDaemonSets", &format_bool, AT(DrainFields, ignore_daemon_sets), 0, "false", "Leave pods of DaemonSets; else nothing is evicted where there are some"},
+    {"deleteEmptyDirData", &format_bool, AT(DrainFields, delete_empty_dir), 0, "false", "Evict pods with an emptyDir as well; else nothing is evicted where there are some"},
+    {"force", &format_bool, AT(DrainFields, force), 0, "false", "Evict pods that nobody controls as well; else nothing is evicted where there are some"},
+    {"gracePeriodSeconds", &grace_type, AT(DrainFields, grace_s), 0, "the pod's", "As kubectl drain --grace-period"},
+    {"timeout", &format_duration, AT(DrainFields, timeout), 0, "0s: none", "After this time it gives up"},
+    END,
+};
+static const FormatType drain_type = FORMAT_STRUCT("drain", drain_fields, DrainFields, .init = drain_init, .check = drain_check);
+
 static const FormatType scale_type = FORMAT_STRUCT("scale", scale_fields, TargetFields, .init = target_init);
 
 static const FormatField workload_fields[] = {
@@ -1000,6 +1087,7 @@ static const FormatField workload_fields[] = {
     {"delete", &delete_type, AT(ActionFields, delete), 0, NULL, "Objects are deleted, as kubectl delete does"},
     {"patch", &patch_type, AT(ActionFields, patch), 0, NULL, "An object is changed"},
     {"scale", &scale_type, AT(ActionFields, scale), 0, NULL, "A StatefulSet, Deployment or ReplicaSet grows or shrinks"},
+    {"drain", &drain_type, AT(ActionFields, drain), 0, NULL, "A node's pods are evicted, as kubectl drain does"},
     {"setDriver", &scenario_set_driver_format, AT(ActionFields, set_driver), 0, NULL, "A driver behaves otherwise from now on"},
     END,
 };

@@ -29,7 +29,6 @@ static const char *const ignored_kinds[] = {
     "MutatingWebhookConfiguration",
     "Namespace",
     "NetworkPolicy",
-    "PodDisruptionBudget",
     "PodTemplate",
     "PriorityClass",
     "PriorityLevelConfiguration",
@@ -52,8 +51,6 @@ static const char *const ignored_kinds[] = {
 /* These would make or change claims and volumes: leaving them out in silence would give a wrong answer. */
 static const char *const later_kinds[] = {
     "CronJob",
-    "DaemonSet",
-    "Job",
     "ReplicationController",
     "VolumeAttributesClass",
     "VolumeSnapshot",
@@ -470,6 +467,30 @@ build_create(Loader *self, int number, ScenarioAction *action)
     action->count = MAX(create->count, 1);
     action->numbered = create->count > 0;
     action->interarrival = create->interarrival;
+    action->lifetime = create->lifetime;
+    action->lasts_arriving = create->lasts;
+    action->keep = create->keep;
+    if (create->daily != NULL) {
+        action->daily = format_alloc(&self->reader, 24 * sizeof(double));
+        for (size_t i = 0; i < 24; i++)
+            action->daily[i] = json_number_value(json_array_get(create->daily, i));
+    }
+}
+
+static void
+build_drain(Loader *self, ScenarioAction *action)
+{
+    const DrainFields *drain = &self->acting->drain;
+
+    action->type = ACTION_DRAIN;
+    action->kind = KIND_NODE;
+    action->name = (char *)drain->node;
+    action->node_of_pod = (char *)drain->node_of_pod;
+    action->grace_s = (int32_t)drain->grace_s;
+    action->drain.ignore_daemon_sets = drain->ignore_daemon_sets;
+    action->drain.delete_empty_dir = drain->delete_empty_dir;
+    action->drain.force = drain->force;
+    action->drain.timeout = drain->timeout;
 }
 
 static void
@@ -486,6 +507,8 @@ build_workload_action(Loader *self, int number, ScenarioAction *action)
         build_patch(self, action);
     } else if (json_object_get(fields->source, "scale") != NULL) {
         build_scale(self, action);
+    } else if (json_object_get(fields->source, "drain") != NULL) {
+        build_drain(self, action);
     } else if (fields->set_driver != NULL) {
         action->type = ACTION_SET_DRIVER;
         action->driver_options = loader_change_driver(self, fields, &driver);

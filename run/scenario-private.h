@@ -63,8 +63,18 @@ typedef struct {
 typedef struct {
     const json_t *manifest;
     unsigned count; /* 0: not given */
-    SimDist *interarrival;
+    SimDist *interarrival, *lifetime;
+    const json_t *daily;
+    SimTime lasts; /* -1: not given */
+    unsigned keep;
 } CreateFields;
+
+typedef struct {
+    const char *node, *node_of_pod;
+    int64_t grace_s; /* -1: not given */
+    gboolean ignore_daemon_sets, delete_empty_dir, force;
+    SimTime timeout;
+} DrainFields;
 
 typedef struct {
     const char *kind, *namespace, *name;
@@ -79,6 +89,7 @@ typedef struct {
     SimTime at;
     CreateFields create;
     TargetFields delete, patch, scale;
+    DrainFields drain;
     const json_t *set_driver;
     /* Of faults: */
     const char *component, *driver, *node, *zone, *pod_of_node, *what, *claim;

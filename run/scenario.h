@@ -64,6 +64,7 @@ typedef enum {
     ACTION_CREATE,
     ACTION_DELETE,
     ACTION_PATCH,      /* a merge patch of an object */
+    ACTION_DRAIN,      /* a node's pods are evicted */
     ACTION_SCALE,      /* the replicas of a StatefulSet, Deployment or ReplicaSet */
     ACTION_SET_DRIVER, /* new latencies, errors, limits of a driver */
     ACTION_FAULT,      /* something breaks, and is repaired after a while or never */
@@ -113,13 +114,21 @@ typedef struct {
     unsigned count;
     gboolean numbered;           /* count was given */
     SimDist *interarrival;       /* NULL: all at once */
+    SimDist *lifetime;           /* of each copy; NULL: for ever */
+    double *daily;               /* (array of 24): how many times as fast they arrive in each hour of the day; NULL: evenly */
+    SimTime lasts_arriving;      /* no copy arrives later than so long after @at; negative: all do */
+    unsigned keep;               /* the oldest goes when there are more; 0: all stay */
     /* DELETE, PATCH, SCALE */
     ObjectKind kind;
     char *namespace,
         *name; /* name may be a glob pattern ("web-*") for DELETE, and of the claims whose volumes are lost */
     int32_t grace_s;             /* -1: the object's */
     char *volume_of_claim;       /* DELETE of a PersistentVolume: that of this claim of @namespace; NULL: @name */
-    char *node_of_pod;           /* PATCH of a Node: that of this pod (may be a glob pattern); NULL: @name */
+    struct {
+        gboolean ignore_daemon_sets, delete_empty_dir, force;
+        SimTime timeout;         /* 0: none */
+    } drain;                     /* DRAIN, of the node @name or @node_of_pod */
+    char *node_of_pod;           /* PATCH of a Node, DRAIN: that of this pod (may be a glob pattern); NULL: @name */
     json_t *patch;
     int32_t replicas;
     /* SET_DRIVER, FAULT */

@@ -16,6 +16,10 @@ typedef struct {
     GPtrArray *templates; /* of Object (owned): CREATE */
     GPtrArray *targets;   /* of ObjectKey: DELETE, in the order of their keys' first appearance */
     unsigned copy, item;  /* CREATE: what comes next; DELETE: @item */
+    unsigned n_copies;    /* CREATE: that have been made */
+    unsigned oldest;      /* CREATE with keep: the first that is still there */
+    unsigned n_ending;    /* CREATE: whose end is still to come */
+    gboolean has_arrived; /* CREATE: all copies have */
     Object *sending;      /* (owned): of the request under way */
     uint64_t client_hash;
     gboolean is_over;
@@ -156,6 +160,96 @@ static const SimEventType arrival_event = {
     .fire = performer_go_on,
 };
 
+/* Arrivals go by a clock that runs faster and slower with the hours of the day: when it will have gone on by @by. */
+static SimTime
+daily_time_after(const double *daily, SimTime from, SimTime by)
+{
+    double left = (double)by;
+
+    for (SimTime at = from;;) {
+        SimTime hour_ends = (at / SIM_HOUR + 1) * SIM_HOUR;
+        double rate = daily[at / SIM_HOUR % 24];
+        double room = (double)(hour_ends - at) * rate;
+        if (room >= left)
+            return at + (SimTime)(left / rate);
+        left -= room;
+        at = hour_ends;
+    }
+}
+
+/* ---- Copies that go again ---- */
+
+typedef struct {
+    Performer *performer;
+    unsigned copy;
+} Lifetime;
+
+static void
+check_whether_over(Performer *self)
+{
+    self->is_over = self->has_arrived && self->n_ending == 0;
+}
+
+static void
+copy_is_gone(void *data)
+{
+    Performer *self = data;
+
+    self->n_ending--;
+    check_whether_over(self);
+}
+
+static void
+end_copy(Performer *self, unsigned copy)
+{
+    GPtrArray *keys = g_ptr_array_new();
+
+    for (unsigned i = 0; i < self->templates->len; i++) {
+        const Object *template = self->templates->pdata[i];
+        g_ptr_array_add(keys, objects_key(self->run->objects, object_kind(template),
+                                          template->key->namespace,
+                                          numbered_name(self, object_name(template), copy)));
+    }
+    lifetime_end(self->run, keys, self->client_hash, copy_is_gone, self);
+}
+
+static void
+lifetime_is_over(Sim *sim, void *data)
+{
+    const Lifetime *lifetime = data;
+
+    (void)sim;
+    end_copy(lifetime->performer, lifetime->copy);
+    g_free(data);
+}
+
+static const SimEventType lifetime_event = {
+    .name = "workload/end of a copy",
+    .fire = lifetime_is_over,
+    .free_data = g_free,
+};
+
+/* The last object of a copy is there. */
+static void
+copy_is_made(Performer *self, unsigned copy)
+{
+    const ScenarioAction *action = self->action;
+
+    self->n_copies++;
+    if (action->lifetime != NULL) {
+        Lifetime *lifetime = g_new(Lifetime, 1);
+        *lifetime = (Lifetime){self, copy};
+        SimTime length =
+            sim_dist_draw(action->lifetime, sim_stream(self->run->sim, "workload/lifetime"),
+                          self->number, copy);
+        self->n_ending++;
+        sim_after(self->run->sim, MAX(length, 0), &lifetime_event, lifetime, WAIT_SCENARIO);
+    } else if (action->keep > 0 && self->n_copies - self->oldest > action->keep) {
+        self->n_ending++;
+        end_copy(self, self->oldest++);
+    }
+}
+
 /* The next copy arrives after a drawn time. Returns: FALSE if it may come at once */
 static gboolean
 wait_for_arrival(Performer *self)
@@ -167,7 +261,14 @@ wait_for_arrival(Performer *self)
         return FALSE;
     SimTime delay = sim_dist_draw(action->interarrival, sim_stream(sim, "workload/interarrival"),
                                   self->number, self->copy);
-    sim_after(sim, MAX(delay, 0), &arrival_event, self, WAIT_SCENARIO);
+    SimTime at = action->daily == NULL
+                     ? sim_time_add(sim_now(sim), MAX(delay, 0))
+                     : daily_time_after(action->daily, sim_now(sim), MAX(delay, 0));
+    if (action->lasts_arriving >= 0 && at > action->at + action->lasts_arriving) {
+        self->copy = action->count; /* too late: it and all after it */
+        return FALSE;
+    }
+    sim_at(sim, at, &arrival_event, self, WAIT_SCENARIO);
     return TRUE;
 }
 
@@ -176,12 +277,13 @@ create_next(Performer *self)
 {
     if (self->item == self->templates->len) {
         self->item = 0;
-        self->copy++;
+        copy_is_made(self, self->copy++);
         if (self->copy < self->action->count && wait_for_arrival(self))
             return;
     }
     if (self->copy >= self->action->count) {
-        self->is_over = TRUE;
+        self->has_arrived = TRUE;
+        check_whether_over(self);
         return;
     }
     self->sending = copy_object(self, self->templates->pdata[self->item++], self->copy);
@@ -349,7 +451,7 @@ set_driver(Performer *self)
 }
 
 static void
-fault_is_over(void *data)
+action_is_over(void *data)
 {
     ((Performer *)data)->is_over = TRUE;
 }
@@ -370,7 +472,10 @@ perform_next(Performer *self)
         set_driver(self);
         break;
     case ACTION_FAULT:
-        fault_begin(self->run, self->action, fault_is_over, self);
+        fault_begin(self->run, self->action, action_is_over, self);
+        return;
+    case ACTION_DRAIN:
+        drain_begin(self->run, self->action, action_is_over, self);
         return;
     }
     self->is_over = TRUE;
@@ -386,6 +491,7 @@ workload_schedule(Run *self)
 {
     const Scenario *scenario = self->scenario;
 
+    self->drains = drains_new();
     for (unsigned i = 0; i < scenario->n_actions; i++) {
         const ScenarioAction *action = &scenario->actions[i];
         Performer *performer = g_new0(Performer, 1);
@@ -424,4 +530,5 @@ workload_free(Run *self)
         g_free(performer);
     }
     g_ptr_array_set_size(self->performers, 0);
+    g_clear_pointer(&self->drains, g_ptr_array_unref);
 }

@@ -32,6 +32,9 @@ static const KindClass *const kinds[N_KINDS] = {
     [KIND_LEASE] = &lease_kind,
     [KIND_DEPLOYMENT] = &deployment_kind,
     [KIND_REPLICA_SET] = &replica_set_kind,
+    [KIND_DAEMON_SET] = &daemon_set_kind,
+    [KIND_JOB] = &job_kind,
+    [KIND_DISRUPTION_BUDGET] = &disruption_budget_kind,
 };
 
 /* Keys live in blocks, so that they never move. */

@@ -30,6 +30,9 @@ typedef enum {
     KIND_LEASE,
     KIND_DEPLOYMENT,
     KIND_REPLICA_SET,
+    KIND_DAEMON_SET,
+    KIND_JOB,
+    KIND_DISRUPTION_BUDGET, /* PodDisruptionBudget */
     N_KINDS,
 } ObjectKind;
 

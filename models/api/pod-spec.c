@@ -792,6 +792,17 @@ read_priority_class(const json_t *value, PodSpec *spec)
         spec->priority = 2000001000;
 }
 
+static gboolean
+has_empty_dir(const json_t *spec)
+{
+    const json_t *volumes = json_object_get(spec, "volumes");
+
+    for (size_t i = 0; i < json_array_size(volumes); i++)
+        if (json_object_get(json_array_get(volumes, i), "emptyDir") != NULL)
+            return TRUE;
+    return FALSE;
+}
+
 static void
 pod_spec_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -805,6 +816,7 @@ pod_spec_parse(ApiParser *parser, const json_t *value, void *field)
         containers_parse(parser, value, "initContainers", spec, &sums);
         containers_parse(parser, value, "containers", spec, &sums);
         read_priority_class(value, spec);
+        spec->has_empty_dir = has_empty_dir(value);
         overhead_parse(parser, value, &overhead);
     }
     Requests total = requests_sum(requests_max(sums.running, sums.init), overhead);

@@ -88,6 +88,7 @@ typedef struct {
     PodAffinityTerm *pod_terms;    /* owned */
     unsigned n_spread;
     SpreadConstraint *spread;      /* owned */
+    gboolean has_empty_dir;        /* some volume is an emptyDir */
     StringList *mounts, *devices;  /* names in the containers' volumeMounts and volumeDevices */
 } PodSpec;
 

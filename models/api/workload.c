@@ -177,6 +177,10 @@ workload_template(const Object *object)
         return DEPLOYMENT_CONST(object)->template;
     case KIND_REPLICA_SET:
         return REPLICA_SET_CONST(object)->template;
+    case KIND_DAEMON_SET:
+        return DAEMON_SET_CONST(object)->template;
+    case KIND_JOB:
+        return JOB_CONST(object)->template;
     default:
         return NULL;
     }

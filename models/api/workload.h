@@ -54,6 +54,50 @@ typedef struct {
     WorkloadCondition replica_failure;
 } ReplicaSet;
 
+typedef struct {
+    Object meta;
+    LabelSelector *selector;
+    PodTemplate *template;
+    int32_t min_ready_s;
+    int32_t revision_history_limit;          /* default 10 */
+    uint32_t on_delete;                      /* updateStrategy.type: 0 RollingUpdate, 1 OnDelete */
+    IntOrPercent max_surge, max_unavailable; /* default 0 and 1 */
+    int32_t observed_generation, current_scheduled, misscheduled, desired_scheduled, ready, available, unavailable, updated_scheduled;
+} DaemonSet;
+
+typedef struct {
+    Object meta;
+    LabelSelector *selector; /* NULL before it is created: chosen by the server */
+    PodTemplate *template;
+    int32_t parallelism;       /* default 1 */
+    int32_t completions;       /* negative: none, any success ends it; default 1 unless parallelism is given */
+    int32_t backoff_limit;     /* default 6 */
+    int32_t active_deadline_s; /* negative: none */
+    int32_t ttl_s;             /* ttlSecondsAfterFinished; negative: none */
+    gboolean suspend, manual_selector;
+    uint32_t replace_when_failed; /* podReplacementPolicy: 0 TerminatingOrFailed, 1 Failed */
+    int32_t active, ready, succeeded, failed, terminating;
+    SimTime started_at, completed_at; /* TIME_UNSET: not yet */
+    WorkloadCondition complete, has_failed, suspended, failure_target, success_met;
+} Job;
+
+typedef struct {
+    Object meta;
+    LabelSelector *selector;
+    StringMap *disrupted; /* status.disruptedPods: name -> when, RFC 3339 */
+    IntOrPercent min_available, max_unavailable;
+    uint32_t always_allow; /* unhealthyPodEvictionPolicy: 0 IfHealthyBudget, 1 AlwaysAllow */
+    int32_t observed_generation, current_healthy, desired_healthy, expected_pods, disruptions_allowed;
+    WorkloadCondition allowed; /* DisruptionAllowed */
+} DisruptionBudget;
+
+#define DAEMON_SET(object) ((DaemonSet *)(object))
+#define DAEMON_SET_CONST(object) ((const DaemonSet *)(object))
+#define JOB(object) ((Job *)(object))
+#define JOB_CONST(object) ((const Job *)(object))
+#define DISRUPTION_BUDGET(object) ((DisruptionBudget *)(object))
+#define DISRUPTION_BUDGET_CONST(object) ((const DisruptionBudget *)(object))
+
 #define DEPLOYMENT(object) ((Deployment *)(object))
 #define DEPLOYMENT_CONST(object) ((const Deployment *)(object))
 #define REPLICA_SET(object) ((ReplicaSet *)(object))
@@ -76,4 +120,4 @@ gboolean pod_template_same(const PodTemplate *a, const PodTemplate *b);
 /* A hash of what the API would print of it: a template that went through the API is the same. */
 uint32_t pod_template_hash(const PodTemplate *self);
 
-extern const KindClass deployment_kind, replica_set_kind;
+extern const KindClass deployment_kind, replica_set_kind, daemon_set_kind, job_kind, disruption_budget_kind;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "apiserver-private.h"
+#include "models/api/workload.h"
 
 #include <string.h>
 
@@ -188,6 +189,36 @@ admit_node(const ApiServer *self, Node *node)
     node->taints = taints_new((const Taint *)(void *)items->data, items->len);
 }
 
+/* WL-80: a Job's pods carry its uid, and it selects by that, unless somebody has chosen a selector. */
+static void
+select_pods_of_job(ApiServer *self, Job *job)
+{
+    static const char *const uid_labels[] = {"batch.kubernetes.io/controller-uid",
+                                             "controller-uid"};
+    static const char *const name_labels[] = {"batch.kubernetes.io/job-name", "job-name"};
+    Strings *strings = objects_strings(api_server_objects(self));
+    char buffer[OBJECT_UID_BUFFER];
+
+    if (job->manual_selector || job->selector != NULL || job->template == NULL)
+        return;
+    const char *uid = strings_intern(strings, object_uid_format(job->meta.uid, buffer));
+    StringMap *labels = string_map_ref(job->template->labels);
+    for (unsigned i = 0; i < G_N_ELEMENTS(uid_labels); i++) {
+        g_autoptr(StringMap) with_uid =
+            string_map_with(labels, strings_intern(strings, uid_labels[i]), uid);
+        string_map_unref(labels);
+        labels = string_map_with(with_uid, strings_intern(strings, name_labels[i]),
+                                 object_name(&job->meta));
+    }
+    PodTemplate *template = pod_template_with_labels(job->template, labels);
+    pod_template_unref(job->template);
+    job->template = template;
+    SelectRequirement requirement = {.key = strings_intern(strings, uid_labels[0]),
+                                     .operator= SELECT_IN,
+                                     .values = string_list_new(&uid, 1)};
+    job->selector = label_selector_new(&requirement, 1);
+}
+
 ApiCode
 admission_create(ApiServer *self, Object *object, GString *message)
 {
@@ -213,8 +244,14 @@ admission_create(ApiServer *self, Object *object, GString *message)
     case KIND_STATEFUL_SET:
     case KIND_DEPLOYMENT:
     case KIND_REPLICA_SET:
+    case KIND_DAEMON_SET:
+    case KIND_DISRUPTION_BUDGET:
     case KIND_RESOURCE_QUOTA: /* in force once the quota controller has counted */
         reset_status(object);
+        break;
+    case KIND_JOB:
+        reset_status(object);
+        select_pods_of_job(self, JOB(object));
         break;
     case KIND_STORAGE_CLASS:
     case KIND_CSI_NODE:

@@ -100,3 +100,8 @@ ApiWatch *watch_hub_watch(WatchHub *self,
                           void *data);
 void watch_hub_break(WatchHub *self, uint64_t entity);
 void watch_hub_repair(WatchHub *self, uint64_t entity, WatchRepair how);
+
+/* eviction.c: whether the budgets let a pod go (WL-113); counts it in its budget. API_OK: it shall be deleted; else @message tells */
+ApiCode eviction_admit(ApiServer *self, const Pod *pod, GString *message);
+/* The condition DisruptionTarget. Returns: whether it is new */
+gboolean eviction_tell(const ApiServer *self, Pod *pod);

@@ -34,7 +34,7 @@ struct ApiServer {
     GPtrArray *stored[N_KINDS]; /* of Object, by slot; NULL: no such object now */
     unsigned counts[N_KINDS];
     uint64_t revision; /* API-1 */
-    uint64_t n_requests[API_BIND + 1];
+    uint64_t n_requests[N_API_VERBS];
     SimStream latencies, stalls, stall_lengths;
     SimTime recent[CROWD]; /* arrivals of the latest requests, as a ring */
     uint64_t n_recent;
@@ -550,6 +550,29 @@ commit_bind(ApiServer *self, ApiCall *call)
     answer(call, API_OK, store_commit(self, WATCH_MODIFIED, after, call->responds_at, call->n));
 }
 
+/* WL-113: what the server itself writes before it deletes: the budget's status, and why the pod goes. */
+static void
+commit_eviction(ApiServer *self, ApiCall *call)
+{
+    const Object *before = api_server_get(self, call->request.key);
+
+    if (!precondition_holds(call, before))
+        return;
+    g_string_truncate(self->message, 0);
+    ApiCode code = eviction_admit(self, POD_CONST(before), self->message);
+    if (code != API_OK) {
+        refuse(call, code);
+        return;
+    }
+    before = api_server_get(self, call->request.key);
+    Object *told = object_edit(before);
+    if (eviction_tell(self, POD(told)))
+        api_server_store(self, told);
+    else
+        object_unref(told);
+    commit_delete(self, call);
+}
+
 static void
 commit(ApiServer *self, ApiCall *call)
 {
@@ -581,6 +604,11 @@ commit(ApiServer *self, ApiCall *call)
     case API_BIND:
         commit_bind(self, call);
         return;
+    case API_EVICT:
+        commit_eviction(self, call);
+        return;
+    case N_API_VERBS:
+        break;
     }
     g_assert_not_reached();
 }
@@ -675,6 +703,7 @@ verb_factor(const Timing *timing, ApiVerb verb)
         return timing->read_factor;
     case API_CREATE:
     case API_BIND:
+    case API_EVICT:
         return timing->create_factor;
     case API_UPDATE:
     case API_UPDATE_STATUS:
@@ -684,6 +713,8 @@ verb_factor(const Timing *timing, ApiVerb verb)
         return timing->patch_factor;
     case API_DELETE:
         return timing->delete_factor;
+    case N_API_VERBS:
+        break;
     }
     g_assert_not_reached();
 }

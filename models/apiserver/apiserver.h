@@ -19,6 +19,8 @@ typedef enum {
     API_PATCH_STATUS,
     API_DELETE,
     API_BIND, /* POST pods/binding (API-22) */
+    API_EVICT, /* POST pods/eviction (WL-113) */
+    N_API_VERBS,
 } ApiVerb;
 
 typedef enum {
@@ -28,6 +30,7 @@ typedef enum {
     API_CONFLICT = 409,
     API_EXISTS = 1409, /* 409 AlreadyExists: another reason, the same code */
     API_INVALID = 422,
+    API_ERROR = 500,
     API_TOO_MANY = 429, /* with Retry-After: the client tries again by itself (CGO-42) */
     API_UNREACHABLE =
         503, /* no answer: the connection was refused, or broke; what was asked for may have happened */
@@ -56,7 +59,7 @@ typedef struct {
     const void *arg;           /* of the edit; borrowed until the reply */
     ObjectUid uid;             /* DELETE, PATCH*, BIND: precondition; unset: none */
     uint64_t resource_version; /* PATCH*, DELETE: precondition; 0: none */
-    int32_t grace_s;           /* DELETE: gracePeriodSeconds; -1: the object's own */
+    int32_t grace_s;           /* DELETE, EVICT: gracePeriodSeconds; -1: the object's own */
     const char *node_name;     /* BIND */
     ApiLevel level;            /* whose share of the server it takes, when that is short */
     const char *client;        /* who asks: "persistent-volume-binder"; static or interned */

@@ -146,6 +146,7 @@ decide_detach_result(const void *data, Plan *plan)
             "timed out waiting for external-attacher of unknown CSI driver to detach volume %s",
             pair->volume->handle);
         return;
+    case API_ERROR:
     case API_FORBIDDEN:
     case API_CONFLICT:
     case API_EXISTS:

@@ -241,6 +241,7 @@ static const char *const verb_words[] = {
     [API_PATCH_STATUS] = "patch",
     [API_DELETE] = "delete",
     [API_BIND] = "create",
+    [API_EVICT] = "create",
 };
 
 static const char *
@@ -248,6 +249,8 @@ subresource_of(ApiVerb verb)
 {
     if (verb == API_UPDATE_STATUS || verb == API_PATCH_STATUS)
         return "status";
+    if (verb == API_EVICT)
+        return "eviction";
     return verb == API_BIND ? "binding" : NULL;
 }
 

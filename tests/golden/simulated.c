@@ -111,9 +111,9 @@ static void
 see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
     static const char *const verbs[] = {"get",   "list",  "create", "update", "update",
-                                        "patch", "patch", "delete", "create"};
+                                        "patch", "patch", "delete", "create", "create"};
     static const char *const subresources[] = {"", "",        "", "",        "/status",
-                                               "", "/status", "", "/binding"};
+                                               "", "/status", "", "/binding", "/eviction"};
     Simulated *self = data;
     char buffer[80];
 

@@ -13,6 +13,7 @@ static const char *const verb_names[] = {
     [API_PATCH_STATUS] = "PATCH_STATUS",
     [API_DELETE] = "DELETE",
     [API_BIND] = "BIND",
+    [API_EVICT] = "EVICT",
 };
 
 static void

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workload-private.h"
+
+static const char *const strategy_words[] = {"RollingUpdate", "OnDelete", NULL};
+static const FieldType strategy_type = {
+    .name = "update strategy",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .words = strategy_words,
+};
+
+static const Field daemon_set_fields[] = {
+    FIELD("spec.selector", field_label_selector, DaemonSet, selector, FIELD_REQUIRED),
+    FIELD("spec.template", field_pod_template, DaemonSet, template, FIELD_REQUIRED),
+    FIELD("spec.minReadySeconds", field_count, DaemonSet, min_ready_s, FIELD_SPEC),
+    FIELD("spec.revisionHistoryLimit", field_int, DaemonSet, revision_history_limit, FIELD_SPEC),
+    FIELD("spec.updateStrategy.type", strategy_type, DaemonSet, on_delete, FIELD_SPEC),
+    FIELD("spec.updateStrategy.rollingUpdate.maxSurge",
+          field_int_or_percent,
+          DaemonSet,
+          max_surge,
+          FIELD_SPEC),
+    FIELD("spec.updateStrategy.rollingUpdate.maxUnavailable",
+          field_int_or_percent,
+          DaemonSet,
+          max_unavailable,
+          FIELD_SPEC),
+    FIELD("status.observedGeneration", field_count, DaemonSet, observed_generation, FIELD_STATUS),
+    FIELD("status.currentNumberScheduled", field_int, DaemonSet, current_scheduled, FIELD_STATUS),
+    FIELD("status.numberMisscheduled", field_int, DaemonSet, misscheduled, FIELD_STATUS),
+    FIELD("status.desiredNumberScheduled", field_int, DaemonSet, desired_scheduled, FIELD_STATUS),
+    FIELD("status.numberReady", field_int, DaemonSet, ready, FIELD_STATUS),
+    FIELD("status.numberAvailable", field_count, DaemonSet, available, FIELD_STATUS),
+    FIELD("status.numberUnavailable", field_count, DaemonSet, unavailable, FIELD_STATUS),
+    FIELD("status.updatedNumberScheduled", field_count, DaemonSet, updated_scheduled, FIELD_STATUS),
+    FIELDS_END,
+};
+
+static const char *const daemon_set_ignored[] = {IGNORED_ALWAYS, "status.collisionCount",
+                                                 "status.conditions", NULL};
+
+static void
+daemon_set_set_defaults(Object *object)
+{
+    DaemonSet *set = DAEMON_SET(object);
+
+    set->revision_history_limit = 10;
+    set->max_surge = (IntOrPercent){.value = 0, .is_set = TRUE};
+    set->max_unavailable = (IntOrPercent){.value = 1, .is_set = TRUE};
+}
+
+static void
+daemon_set_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    const DaemonSet *set = DAEMON_SET_CONST(object);
+    const TemplateCheck check = {set->selector, set->template, NULL, restart_always_only};
+
+    workload_check_not_negative(parser, manifest, "spec.minReadySeconds");
+    workload_check_not_negative(parser, manifest, "spec.revisionHistoryLimit");
+    workload_check_template(parser, manifest, &check);
+}
+
+const KindClass daemon_set_kind = {
+    .kind = "DaemonSet",
+    .api_version = "apps/v1",
+    .resource = "daemonsets",
+    .size = sizeof(DaemonSet),
+    .fields = daemon_set_fields,
+    .namespaced = TRUE,
+    .has_generation = TRUE,
+    .set_defaults = daemon_set_set_defaults,
+    .ignored = daemon_set_ignored,
+    .check = daemon_set_check,
+};

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "models/api/workload.h"
+#include "run-private.h"
+#include "sim/random.h"
+
+/* kubectl drain (WL-110..112): cordons a node and evicts its pods, side by side. What a budget refuses it asks for again. */
+
+#define CLIENT "kubectl"
+#define RETRY_DELAY (5 * SIM_SECOND) /* WL-111: after a 429 */
+#define POLL_PERIOD SIM_SECOND       /* WL-111: whether the pod is gone */
+
+typedef struct {
+    Run *run;
+    const ScenarioAction *action;
+    const char *node;     /* interned */
+    GPtrArray *evictions; /* of Eviction (owned) */
+    unsigned n_left;      /* pods that are not gone, and were not given up */
+    SimTime gives_up_at;
+    uint64_t client_hash;
+    void (*over)(void *data);
+    void *data;
+} Drain;
+
+/* One pod on its way out. */
+typedef struct {
+    Drain *drain;
+    ObjectKey *pod;
+    ObjectUid uid;
+    gboolean is_accepted;
+} Eviction;
+
+static void
+drain_free(void *data)
+{
+    Drain *self = data;
+
+    g_ptr_array_unref(self->evictions);
+    g_free(self);
+}
+
+static void
+send(Drain *self, ApiRequest *request, ApiReply reply, void *data)
+{
+    request->client = CLIENT;
+    request->client_hash = self->client_hash;
+    api_server_request(cluster_api(self->run->cluster), request, reply, NULL, data);
+}
+
+static void
+eviction_over(Eviction *eviction)
+{
+    Drain *self = eviction->drain;
+
+    if (--self->n_left == 0)
+        self->over(self->data);
+}
+
+static void eviction_ask(Eviction *self);
+
+static void
+eviction_again(Sim *sim, void *data)
+{
+    (void)sim;
+    eviction_ask(data);
+}
+
+static const SimEventType again_event = {
+    .name = "workload/drain",
+    .fire = eviction_again,
+};
+
+/* kubectl looks at its time limit between two tries. */
+static void
+eviction_later(Eviction *self, SimTime delay)
+{
+    Sim *sim = self->drain->run->sim;
+
+    if (sim_now(sim) + delay > self->drain->gives_up_at)
+        eviction_over(self);
+    else
+        sim_after(sim, delay, &again_event, self, WAIT_SCENARIO);
+}
+
+/* WL-111: a 429 is asked again, 404 is as good as done, all else is not pursued. */
+static void
+eviction_answered(void *data, const ApiResponse *response)
+{
+    Eviction *self = data;
+
+    if (response->code == API_TOO_MANY || response->code == API_UNREACHABLE) {
+        eviction_later(self, RETRY_DELAY);
+    } else if (response->code == API_OK) {
+        self->is_accepted = TRUE;
+        eviction_later(self, POLL_PERIOD);
+    } else {
+        eviction_over(self);
+    }
+}
+
+static void
+pod_answered(void *data, const ApiResponse *response)
+{
+    Eviction *self = data;
+
+    if (response->code == API_OK && object_uid_equal(response->object->uid, self->uid))
+        eviction_later(self, POLL_PERIOD);
+    else
+        eviction_over(self);
+}
+
+static void
+eviction_ask(Eviction *self)
+{
+    ApiRequest request = {
+        .verb = self->is_accepted ? API_GET : API_EVICT,
+        .key = self->pod,
+        .grace_s = self->drain->action->grace_s,
+    };
+
+    send(self->drain, &request, self->is_accepted ? pod_answered : eviction_answered, self);
+}
+
+/* ---- Which pods (WL-110) ---- */
+
+typedef enum {
+    POD_SKIPPED,
+    POD_EVICTED,
+    POD_REFUSED, /* without an option that allows it drain does nothing at all */
+} PodFate;
+
+static gboolean
+is_of_daemon_set(const Pod *pod)
+{
+    const OwnerReference *owner = object_controller(&pod->meta);
+
+    return owner != NULL && strcmp(owner->kind, "DaemonSet") == 0;
+}
+
+static PodFate
+pod_fate(const ScenarioAction *action, const Pod *pod)
+{
+    if (object_annotation(&pod->meta, "kubernetes.io/config.mirror") != NULL)
+        return POD_SKIPPED;
+    if (is_of_daemon_set(pod))
+        return action->drain.ignore_daemon_sets ? POD_SKIPPED : POD_REFUSED;
+    if (pod_is_terminal(pod))
+        return POD_EVICTED;
+    if (pod->spec->has_empty_dir && !action->drain.delete_empty_dir)
+        return POD_REFUSED;
+    if (object_controller(&pod->meta) == NULL && !action->drain.force)
+        return POD_REFUSED;
+    return POD_EVICTED;
+}
+
+/* Returns: FALSE if one of them keeps the node from being drained */
+static gboolean
+find_pods(Drain *self)
+{
+    const ApiServer *api = cluster_api(self->run->cluster);
+    Objects *objects = self->run->objects;
+
+    for (uint32_t slot = 0; slot < objects_n_keys(objects, KIND_POD); slot++) {
+        ObjectKey *key = objects_key_at(objects, KIND_POD, slot);
+        const Object *pod = api_server_get(api, key);
+        if (pod == NULL || g_strcmp0(POD_CONST(pod)->node_name, self->node) != 0)
+            continue;
+        PodFate fate = pod_fate(self->action, POD_CONST(pod));
+        if (fate == POD_REFUSED)
+            return FALSE;
+        if (fate == POD_SKIPPED)
+            continue;
+        Eviction *eviction = g_new0(Eviction, 1);
+        *eviction = (Eviction){.drain = self, .pod = key, .uid = pod->uid};
+        g_ptr_array_add(self->evictions, eviction);
+    }
+    return TRUE;
+}
+
+/* ---- The steps ---- */
+
+static void
+pods_listed(void *data, const ApiResponse *response)
+{
+    Drain *self = data;
+
+    if (response->code != API_OK || !find_pods(self) || self->evictions->len == 0) {
+        self->over(self->data);
+        return;
+    }
+    self->n_left = self->evictions->len;
+    for (unsigned i = 0; i < self->evictions->len; i++)
+        eviction_ask(self->evictions->pdata[i]);
+}
+
+static void
+node_cordoned(void *data, const ApiResponse *response)
+{
+    Drain *self = data;
+
+    if (response->code != API_OK) {
+        self->over(self->data);
+        return;
+    }
+    ApiRequest request = {.verb = API_LIST,
+                          .key = objects_key(self->run->objects, KIND_POD, NULL, "*")};
+    send(self, &request, pods_listed, self);
+}
+
+static gboolean
+edit_cordon(Object *object, const void *arg)
+{
+    gboolean changed = !NODE(object)->unschedulable;
+
+    (void)arg;
+    NODE(object)->unschedulable = TRUE;
+    return changed;
+}
+
+void
+drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), void *data)
+{
+    Drain *self = g_new0(Drain, 1);
+    Strings *strings = objects_strings(run->objects);
+    const char *node = action->node_of_pod != NULL ? run_node_of_pod(run, action->node_of_pod)
+                                                   : strings_intern(strings, action->name);
+
+    *self = (Drain){.run = run, .action = action, .node = node, .over = over, .data = data};
+    self->evictions = g_ptr_array_new_with_free_func(g_free);
+    self->gives_up_at = action->drain.timeout == 0
+                            ? SIM_TIME_MAX
+                            : sim_time_add(sim_now(run->sim), action->drain.timeout);
+    self->client_hash = sim_hash_combine(sim_hash_string(CLIENT " drain"), action->line);
+    g_ptr_array_add(run->drains, self);
+    if (node == NULL) {
+        over(data);
+        return;
+    }
+    ApiRequest request = {.verb = API_PATCH,
+                          .key = objects_key(run->objects, KIND_NODE, NULL, node),
+                          .edit = edit_cordon};
+    send(self, &request, node_cordoned, self);
+}
+
+GPtrArray *
+drains_new(void)
+{
+    return g_ptr_array_new_with_free_func(drain_free);
+}

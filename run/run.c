@@ -71,11 +71,30 @@ run_free(Run *self)
     g_free(self);
 }
 
+/* Event by event, each when it is due. */
+static gboolean
+run_paced_until(Run *self, SimTime end)
+{
+    for (;;) {
+        SimTime next = sim_next_event_at(self->sim);
+        RunPace pace = self->options.pace(self->options.hook_data, MIN(next, end));
+        if (pace == RUN_PACE_STOP)
+            return FALSE;
+        if (pace == RUN_PACE_AGAIN)
+            continue;
+        if (next > end)
+            return TRUE;
+        sim_step_until(self->sim, end, 1);
+    }
+}
+
 /* Up to and including @end. Returns: FALSE if broken off. A run that waits for an idle world comes here again after every change, so
  * events are counted from report to report. Scrapes are no events: that somebody looks changes nothing. */
 static gboolean
 run_until(Run *self, SimTime end)
 {
+    if (self->options.pace != NULL)
+        return run_paced_until(self, end);
     for (;;) {
         SimTime scrape_at = telemetry_next_scrape(self->telemetry);
         unsigned n_max = EVENTS_PER_REPORT - self->n_unreported;

@@ -9,6 +9,12 @@
 /* One run of a scenario: builds the world, lets its time pass, and keeps what was seen. */
 typedef struct Run Run;
 
+typedef enum {
+    RUN_PACE_DUE,
+    RUN_PACE_AGAIN, /* something was scheduled */
+    RUN_PACE_STOP,
+} RunPace;
+
 typedef struct {
     uint64_t seed;
     uint32_t replication;
@@ -18,6 +24,16 @@ typedef struct {
     /* Called every now and then with the virtual time, also while the world is built; returns FALSE to break off. NULL: never */
     gboolean (*progress)(void *data, SimTime now, uint64_t n_events);
     void *progress_data;
+    /* Another back end for a driver of the scenario than the modelled one. Returns: (owned): NULL: the modelled one. NULL: always that */
+    CsiDriver *(*open_driver)(void *data,
+                              Sim *sim,
+                              Strings *strings,
+                              const ScenarioDriver *driver,
+                              const CsiWaits *waits);
+    /* Called before each event with its time (or the end's, if that comes first): waits until it is due. May schedule events, and then
+     * says so: the next event may be another. NULL: virtual time takes none */
+    RunPace (*pace)(void *data, SimTime next);
+    void *hook_data; /* of both */
 } RunOptions;
 
 #define RUN_ERROR (run_error_quark())

@@ -180,8 +180,9 @@ kubelet_settings(void *data, const ProcessClass *class)
     return options_from_flags(settings->run, class, settings->flags_of);
 }
 
-static gboolean
-add_driver(Run *self, const ScenarioDriver *driver)
+/* Returns: (owned): NULL with @self->error */
+static CsiDriver *
+new_modelled_driver(Run *self, const ScenarioDriver *driver)
 {
     CsiModelledOptions options = world_driver_options(self, &driver->model);
     g_autoptr(GError) error = NULL;
@@ -192,9 +193,24 @@ add_driver(Run *self, const ScenarioDriver *driver)
     if (model == NULL) {
         g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "driver %s: %s", driver->name,
                     error->message);
-        return FALSE;
+        return NULL;
     }
-    CsiDriver *base = csi_modelled_driver_base(model);
+    return csi_modelled_driver_base(model);
+}
+
+static gboolean
+add_driver(Run *self, const ScenarioDriver *driver)
+{
+    const CsiWaits waits = {.latency = WAIT_DRIVER, .throttled = WAIT_DRIVER_THROTTLE};
+    CsiDriver *base = self->options.open_driver == NULL
+                          ? NULL
+                          : self->options.open_driver(self->options.hook_data, self->sim,
+                                                      run_strings(self), driver, &waits);
+
+    if (base == NULL)
+        base = new_modelled_driver(self, driver);
+    if (base == NULL)
+        return FALSE;
     NodePluginOptions plugin = driver->node_plugin;
     ProcessSettings settings = {self, driver->sidecars, driver->absent_sidecars};
     g_ptr_array_add(self->drivers, base);
@@ -227,8 +243,7 @@ add_node_to_drivers(Run *self, const Object *node)
         if (driver->topology_key != NULL && place != NULL)
             segments = string_map_with(
                 NULL, strings_intern(run_strings(self), driver->topology_key), place);
-        csi_modelled_driver_add_node(csi_modelled_driver_cast(self->drivers->pdata[i]),
-                                     object_name(node), object_name(node), segments);
+        csi_driver_add_node(self->drivers->pdata[i], object_name(node), object_name(node), segments);
     }
 }
 
@@ -312,7 +327,8 @@ adopt_volume(Run *self, const Volume *volume)
     for (unsigned i = 0;
          volume->source != NULL && volume->source->driver != NULL && i < self->scenario->n_drivers;
          i++)
-        if (g_str_equal(self->scenario->drivers[i].name, volume->source->driver))
+        if (g_str_equal(self->scenario->drivers[i].name, volume->source->driver) &&
+            csi_modelled_driver_cast(self->drivers->pdata[i]) != NULL)
             csi_modelled_driver_add_volume(csi_modelled_driver_cast(self->drivers->pdata[i]),
                                            volume->source->handle, volume->capacity_bytes, NULL, 0);
 }

@@ -21,6 +21,7 @@ struct LoopDriver {
     GAsyncQueue *ended; /* of LoopDriverCall */
     LoopPace pace;
     SimTime last_end;
+    SimTime work; /* of the call that ends now */
 };
 
 /* ---- Answers in the run's own terms ---- */
@@ -86,6 +87,7 @@ finish(LoopDriverCall *call)
 
     LoopAnswer answer = call->answer;
     call->answer = (LoopAnswer){0};
+    ((LoopDriver *)driver)->work = (call->ended_us - call->began_us) * SIM_US;
     csi_call_finish(&call->base, &response);
     unref_entries(&answer);
     loop_answer_clear(&answer);
@@ -147,16 +149,20 @@ work(void *data, void *user_data)
     Check check = do_call(self, data);
 
     g_async_queue_push(self->ended, data);
-    if (self->options.wake != NULL)
-        self->options.wake(self->options.wake_data);
     check_do(self, &check);
 }
 
 static void
 schedule_end(LoopDriver *self, LoopDriverCall *call, SimTime at)
 {
-    call->end = sim_at_detail(self->base.sim, at, &call_ended_event, call, self->base.waits.latency,
+    Sim *sim = self->base.sim;
+    SimCauseId before = sim_cause(sim);
+
+    sim_set_cause(sim,
+                  call->base.record.cause); /* what made the call; not what happens to happen now */
+    call->end = sim_at_detail(sim, at, &call_ended_event, call, self->base.waits.latency,
                               (uint16_t)call->base.request->method);
+    sim_set_cause(sim, before);
 }
 
 static void
@@ -198,6 +204,23 @@ loop_driver_collect(LoopDriver *self, gint64 start_us)
         any = TRUE;
     }
     return any;
+}
+
+SimTime
+loop_driver_work(const LoopDriver *self)
+{
+    return self->work;
+}
+
+void
+loop_driver_wait(LoopDriver *self, gint64 until_us)
+{
+    gint64 left = until_us - g_get_monotonic_time();
+    LoopDriverCall *call = left <= 0 ? g_async_queue_try_pop(self->ended)
+                                     : g_async_queue_timeout_pop(self->ended, (guint64)left);
+
+    if (call != NULL)
+        g_async_queue_push_front(self->ended, call);
 }
 
 LoopPace

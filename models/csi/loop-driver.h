@@ -15,9 +15,6 @@ typedef struct {
     const char *name;
     CsiWaits waits;
     unsigned workers; /* 0: in step */
-    /* Called by a worker as a call's end waits to be collected; may be NULL */
-    void (*wake)(void *data);
-    void *wake_data;
     /* Called by a worker after a volume was published at @path (absolute) for writing, once the call's end was handed over and while
      * nobody can unpublish it: for checks of the data. May be NULL */
     void (*published)(void *data, const char *volume_id, const char *path, gboolean is_block);
@@ -47,3 +44,7 @@ typedef struct {
  */
 gboolean loop_driver_collect(LoopDriver *self, gint64 start_us);
 LoopPace loop_driver_pace(const LoopDriver *self);
+/* For observers of a call's end: how long the back end itself worked on the call that ends now. */
+SimTime loop_driver_work(const LoopDriver *self);
+/* Waits until a call ended or until @until_us of the monotonic clock. */
+void loop_driver_wait(LoopDriver *self, gint64 until_us);

@@ -3,6 +3,8 @@
 
 #include <glib.h>
 
+#include "models/csi/loop-backend.h"
+
 /* What users' scripts rely on (DESIGN §10): changing one is a breaking change. */
 typedef enum {
     EXIT_DONE = 0,
@@ -20,9 +22,12 @@ typedef struct {
     const char *summary;               /* one line */
 } Command;
 
+int cmd_profiles(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_fit(int argc, char **argv);
 int cmd_loop(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_describe(int argc, char **argv);
@@ -32,6 +37,7 @@ int cmd_explain(int argc, char **argv);
 int cmd_why(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
+int cmd_validate(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 /**
@@ -51,6 +57,15 @@ void cli_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
 /* What an error of the loop driver (LOOP_ERROR) means for the exit code. */
 ExitCode cli_loop_exit(const GError *error);
+/* The back end of a folder without volumes; whatever else a dead process left there is taken back. Returns: (owned): NULL with @error */
+LoopBackend *cli_loop_open(const LoopOptions *options, GError **error);
+/* Ctrl-C and kill are noted from now on, for who asks. */
+void cli_catch_interrupts(void);
+gboolean cli_was_interrupted(void);
+/* Draws plots/@picture.gp from @source, a file in @folder: into a file there, whose name is printed, or if @format is "dumb" onto
+ * the standard output. */
+ExitCode
+cli_draw(const char *folder, const char *picture, const char *source, const char *format);
 #define CLI_STATE_DIR "/var/lib/kvolsim" /* of the loop driver, unless --state-dir says otherwise */
 
 /* The root of scenarios/, plots/ and models/profiles/: the source tree's if the program runs uninstalled. (owned) */

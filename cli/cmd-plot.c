@@ -43,13 +43,13 @@ quote(const char *text)
 }
 
 static ExitCode
-draw(const char *run, unsigned picture, const Format *format)
+draw(const char *run, const char *picture, const char *source, const Format *format)
 {
     g_autofree char *data_dir = cli_data_dir();
-    g_autofree char *script_name = g_strconcat(pictures[picture].name, ".gp", NULL);
+    g_autofree char *script_name = g_strconcat(picture, ".gp", NULL);
     g_autofree char *script = g_build_filename(data_dir, "plots", script_name, NULL);
-    g_autofree char *input = g_build_filename(run, pictures[picture].source, NULL);
-    g_autofree char *output_name = g_strconcat(pictures[picture].name, ".", format->suffix, NULL);
+    g_autofree char *input = g_build_filename(run, source, NULL);
+    g_autofree char *output_name = g_strconcat(picture, ".", format->suffix, NULL);
     g_autofree char *output =
         format->suffix == NULL ? NULL : g_build_filename(run, output_name, NULL);
     g_autofree char *quoted_input = quote(input);
@@ -84,6 +84,12 @@ draw(const char *run, unsigned picture, const Format *format)
     return EXIT_DONE;
 }
 
+ExitCode
+cli_draw(const char *folder, const char *picture, const char *source, const char *format)
+{
+    return draw(folder, picture, source, find_format(format));
+}
+
 static ExitCode
 draw_all(const char *run, const char *kind, const Format *format)
 {
@@ -93,7 +99,7 @@ draw_all(const char *run, const char *kind, const Format *format)
         if (kind != NULL && strcmp(kind, pictures[i].name) != 0)
             continue;
         is_known = TRUE;
-        ExitCode code = draw(run, i, format);
+        ExitCode code = draw(run, pictures[i].name, pictures[i].source, format);
         if (code != EXIT_DONE)
             return code;
     }

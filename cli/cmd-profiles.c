@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "run/scenario.h"
+
+#define TIMING "timing-" /* what Kubernetes itself takes: no back end */
+#define POINTS 99
+
+/* ---- The list ---- */
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names without ".yaml", sorted. (owned) */
+static GPtrArray *
+profile_names(const char *folder)
+{
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GDir) files = g_dir_open(folder, 0, NULL);
+    const char *name;
+
+    while (files != NULL && (name = g_dir_read_name(files)) != NULL)
+        if (g_str_has_suffix(name, ".yaml") && !g_str_has_prefix(name, TIMING))
+            g_ptr_array_add(names, g_strndup(name, strlen(name) - strlen(".yaml")));
+    g_ptr_array_sort(names, compare_names);
+    return names;
+}
+
+/* The comment that a profile begins with, up to its first full stop. (owned) */
+static char *
+summary_of(const char *text)
+{
+    GString *summary = g_string_new(NULL);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (unsigned i = 0; lines[i] != NULL && lines[i][0] == '#'; i++)
+        g_string_append_printf(summary, "%s%s", i > 0 ? " " : "", g_strstrip(lines[i] + 1));
+    char *end = strstr(summary->str, ". ");
+    if (end != NULL)
+        end[1] = '\0';
+    return g_string_free(summary, FALSE);
+}
+
+static ExitCode
+list(const char *folder)
+{
+    g_autoptr(GPtrArray) names = profile_names(folder);
+
+    for (unsigned i = 0; i < names->len; i++) {
+        g_autofree char *file =
+            g_strdup_printf("%s/%s.yaml", folder, (const char *)names->pdata[i]);
+        g_autofree char *text = NULL;
+        if (!g_file_get_contents(file, &text, NULL, NULL))
+            continue;
+        g_autofree char *summary = summary_of(text);
+        printf("%-26s %s\n", (const char *)names->pdata[i], summary);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- One ---- */
+
+/* The profile as a driver of a scenario has it: the loader knows best. (owned) NULL: printed why */
+static Scenario *
+load(const char *data_dir, const char *name)
+{
+    g_autofree char *file = NULL;
+    g_autofree char *text = g_strdup_printf(
+        "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: profile}\nspec:\n  until: 1s\n"
+        "  nodes: [{count: 1, name: \"node-%%d\", zones: [a]}]\n"
+        "  drivers: [{name: profile.kvolsim.io, profile: \"%s\"}]\n",
+        name);
+    const ScenarioOptions options = {.data_dir = data_dir};
+    GPtrArray *faults = NULL;
+    int handle = g_file_open_tmp("kvolsim-profile-XXXXXX.yaml", &file, NULL);
+
+    if (handle == -1 || !g_file_set_contents(file, text, -1, NULL)) {
+        cli_error("profiles: no temporary file can be written");
+        return NULL;
+    }
+    close(handle);
+    Scenario *scenario = scenario_load(file, &options, &faults);
+    for (unsigned i = 0; i < faults->len; i++) {
+        const ScenarioFault *fault = faults->pdata[i];
+        cli_error("profiles: %s%s%s", fault->message, fault->hint != NULL ? ": " : "",
+                  fault->hint != NULL ? fault->hint : "");
+    }
+    g_ptr_array_unref(faults);
+    g_unlink(file);
+    return scenario;
+}
+
+/* The comment lines right above "  KEY:" in the file, as one. (owned) "" if there are none */
+static char *
+comment_of(char **lines, const char *key)
+{
+    g_autofree char *start = g_strdup_printf("  %s:", key);
+    GString *comment = g_string_new(NULL);
+
+    for (unsigned i = 0; lines[i] != NULL; i++) {
+        const char *text = lines[i] + strspn(lines[i], " ");
+        if (g_str_has_prefix(lines[i], start))
+            return g_string_free(comment, FALSE);
+        if (text[0] != '#') {
+            g_string_truncate(comment, 0);
+            continue;
+        }
+        g_string_append_printf(comment, "%s%s", comment->len > 0 ? " " : "",
+                               text + 1 + strspn(text + 1, " "));
+    }
+    g_string_truncate(comment, 0);
+    return g_string_free(comment, FALSE);
+}
+
+static void
+print_latency(char **lines, CsiLatency kind, const SimDist *dist)
+{
+    g_autofree char *comment = comment_of(lines, csi_latency_name(kind));
+    static const double quantiles[] = {0.5, 0.9, 0.99};
+
+    printf("%-26s", csi_latency_name(kind));
+    for (unsigned i = 0; i < G_N_ELEMENTS(quantiles); i++)
+        printf(" %11.3f", (double)sim_dist_quantile(dist, quantiles[i]) / (double)SIM_MS);
+    printf("  %s\n", comment);
+}
+
+static void
+print_rest(char **lines, const ScenarioDriver *driver)
+{
+    gboolean is_shown = FALSE;
+
+    printf("\nattach required: %s; topology: %s; volumes per node: ",
+           driver->model.controller_capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME ? "yes"
+                                                                                           : "no",
+           driver->topology_key != NULL ? driver->topology_key : "none");
+    if (driver->model.attach_limit > 0)
+        printf("%d\n", driver->model.attach_limit);
+    else
+        printf("no limit\n");
+    /* Limits and errors as the file has them, with what it says of their sources. */
+    for (unsigned i = 0; lines[i] != NULL; i++) {
+        if (lines[i][0] != ' ' && lines[i][0] != '#' && lines[i][0] != '-' && lines[i][0] != '\0')
+            is_shown = g_str_has_prefix(lines[i], "limits:") ||
+                       g_str_has_prefix(lines[i], "errors:") ||
+                       g_str_has_prefix(lines[i], "sidecars:") ||
+                       g_str_has_prefix(lines[i], "attachLimit");
+        if (is_shown)
+            printf("%s\n", lines[i]);
+    }
+}
+
+static char *
+curves(const ScenarioDriver *driver)
+{
+    GString *text = g_string_new(NULL);
+
+    for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++) {
+        const SimDist *dist = driver->model.latency[kind];
+        if (dist == NULL)
+            continue;
+        g_string_append_printf(text, "%s\"%s\"\n", text->len > 0 ? "\n\n" : "",
+                               csi_latency_name(kind));
+        for (unsigned i = 1; i <= POINTS; i++) {
+            double q = (double)i / (POINTS + 1);
+            g_string_append_printf(text, "%.2f %.9f\n", q,
+                                   (double)sim_dist_quantile(dist, q) / (double)SIM_SECOND);
+        }
+    }
+    return g_string_free(text, FALSE);
+}
+
+static ExitCode
+draw(const ScenarioDriver *driver, const char *out)
+{
+    g_autofree char *text = curves(driver);
+    g_autofree char *folder =
+        out != NULL ? g_strdup(out) : g_dir_make_tmp("kvolsim-profile-XXXXXX", NULL);
+    g_autoptr(GError) error = NULL;
+
+    if (folder == NULL || g_mkdir_with_parents(folder, 0777) != 0) {
+        cli_error("profiles: %s: %s", out != NULL ? out : "temporary folder", g_strerror(errno));
+        return EXIT_ERROR;
+    }
+    g_autofree char *file = g_build_filename(folder, "profile.dat", NULL);
+    if (!g_file_set_contents(file, text, -1, &error)) {
+        cli_error("profiles: %s", error->message);
+        return EXIT_ERROR;
+    }
+    ExitCode code = cli_draw(folder, "profile", "profile.dat", out != NULL ? "png" : "dumb");
+    g_unlink(file);
+    if (out == NULL)
+        g_rmdir(folder);
+    return code;
+}
+
+static ExitCode
+show(const char *data_dir, const char *folder, const char *name, const char *out)
+{
+    g_autofree char *file = g_str_has_suffix(name, ".yaml")
+                                ? g_strdup(name)
+                                : g_strdup_printf("%s/%s.yaml", folder, name);
+    g_autofree char *path =
+        g_str_has_suffix(name, ".yaml") ? g_canonicalize_filename(name, NULL) : g_strdup(name);
+    g_autofree char *text = NULL;
+
+    if (!g_file_get_contents(file, &text, NULL, NULL)) {
+        cli_error("profiles: no profile \"%s\": see kvolsim profiles", name);
+        return EXIT_BAD_INPUT;
+    }
+    g_autoptr(Scenario) scenario = load(data_dir, path);
+    if (scenario == NULL)
+        return EXIT_BAD_INPUT;
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (unsigned i = 0; lines[i] != NULL && lines[i][0] == '#'; i++)
+        printf("%s\n", lines[i] + MIN(strlen(lines[i]), 2));
+    printf("\n%-26s %11s %11s %11s  WHERE FROM, HOW FAR TO TRUST IT\n", "LATENCY (ms)", "P50",
+           "P90", "P99");
+    for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++)
+        if (scenario->drivers[0].model.latency[kind] != NULL)
+            print_latency(lines, kind, scenario->drivers[0].model.latency[kind]);
+    print_rest(lines, &scenario->drivers[0]);
+    printf("\nSources are named in models/profiles/README.md.\n");
+    return draw(&scenario->drivers[0], out);
+}
+
+int
+cmd_profiles(int argc, char **argv)
+{
+    g_autofree char *out = NULL;
+    const GOptionEntry entries[] = {
+        {"out", 0, 0, G_OPTION_ARG_FILENAME, &out,
+         "Draw profile.png into this folder, instead of the terminal", "DIR"},
+        G_OPTION_ENTRY_NULL,
+    };
+
+    if (!cli_parse(&argc, &argv, entries, "[show NAME]",
+                   "List the latency profiles of storage back ends, or explain one: each number "
+                   "with its source and how far to "
+                   "trust it,\nand a picture of its distributions.",
+                   "NAME is one of the list, or a YAML file of your own."))
+        return EXIT_BAD_INPUT;
+    g_autofree char *data_dir = cli_data_dir();
+    g_autofree char *folder = g_build_filename(data_dir, "models", "profiles", NULL);
+    if (argc == 1)
+        return list(folder);
+    if (argc == 3 && strcmp(argv[1], "show") == 0)
+        return show(data_dir, folder, argv[2], out);
+    cli_error("profiles: say nothing, or show and a name (see kvolsim profiles --help)");
+    return EXIT_BAD_INPUT;
+}

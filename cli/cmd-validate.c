@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "models/csi/loop-driver.h"
+#include "run/results.h"
+#include "run/validation.h"
+
+#define LOOK_EVERY_US G_USEC_PER_SEC  /* at the machine, while no call is under way */
+#define LOOK_TAKES_US 20000           /* and only if nothing is due so soon */
+#define WAIT_US (10 * G_USEC_PER_SEC) /* for the last to let go, at the end */
+#define NAP_US (G_USEC_PER_SEC / 10)  /* how long Ctrl-C may wait */
+#define SHOW_EVERY_US (G_USEC_PER_SEC / 5)
+
+typedef struct {
+    /* As given. */
+    char *state_dir, *profile, *out, *replay, *seed;
+    char **set;
+    int repeat, replications, workers, samples_min, lag_max_ms;
+    double median, ks;
+    gboolean is_terminal;
+    /* The run that goes on. */
+    LoopBackend *backend;
+    LoopDriver *driver;
+    CallLog *log;
+    ValidationData *data;
+    gint64 start_us, looked_us, shown_us;
+    SimSample lags; /* of events: how late they were */
+    unsigned n_looks, peak;
+    char *fault; /* the first */
+    SimTime end_lag_max;
+    unsigned round;
+    const CallLog *journal; /* being played back */
+    CsiDriver *replaying;
+} Validate;
+
+/* ---- The real run ---- */
+
+static SimTime
+real_work(void *data)
+{
+    return loop_driver_work(((Validate *)data)->driver);
+}
+
+static CsiDriver *
+open_real(
+    void *data, Sim *sim, Strings *strings, const ScenarioDriver *driver, const CsiWaits *waits)
+{
+    Validate *self = data;
+    const LoopDriverOptions options = {.name = driver->name,
+                                       .waits = *waits,
+                                       .workers = (unsigned)self->workers,
+                                       .published = validation_data_visit,
+                                       .published_data = self->data};
+
+    self->driver = loop_driver_new(sim, strings, self->backend, &options);
+    /* The sidecars' first questions come while the world is built. */
+    call_log_watch(self->log, loop_driver_base(self->driver), real_work, self);
+    return loop_driver_base(self->driver);
+}
+
+static void
+look_at_machine(Validate *self, gint64 now, gint64 due)
+{
+    if (self->fault != NULL || csi_driver_in_flight(loop_driver_base(self->driver)) > 0 ||
+        now - self->looked_us < LOOK_EVERY_US || due - now < LOOK_TAKES_US)
+        return;
+    self->fault = validation_check_machine(self->log, self->backend);
+    self->looked_us = now;
+    self->n_looks++;
+}
+
+static void
+show(Validate *self, gint64 now, SimTime next)
+{
+    char buffer[SIM_TIME_BUFFER];
+
+    if (!self->is_terminal || now - self->shown_us < SHOW_EVERY_US)
+        return;
+    fprintf(stderr, "\r\033[Kreal run %u of %d: %s", self->round + 1, self->repeat,
+            sim_time_format(next / SIM_SECOND * SIM_SECOND, buffer));
+    self->shown_us = now;
+}
+
+/* Virtual time is the monotonic clock's, from the first event on. */
+static RunPace
+pace(void *data, SimTime next)
+{
+    Validate *self = data;
+
+    if (self->start_us == 0)
+        self->start_us = g_get_monotonic_time();
+    gint64 due = self->start_us + (next + SIM_US - 1) / SIM_US;
+    for (;;) {
+        if (loop_driver_collect(self->driver, self->start_us))
+            return RUN_PACE_AGAIN;
+        gint64 now = g_get_monotonic_time();
+        if (now >= due) {
+            sim_sample_add(&self->lags, (now - due) * SIM_US);
+            return RUN_PACE_DUE;
+        }
+        if (cli_was_interrupted())
+            return RUN_PACE_STOP;
+        show(self, now, next);
+        look_at_machine(self, now, due);
+        loop_driver_wait(self->driver, MIN(due, now + NAP_US));
+    }
+}
+
+static ExitCode
+write_run(const Validate *self, Run *run, const Stages *stages, const CallLog *log)
+{
+    g_autofree char *folder = self->repeat == 1
+                                  ? g_strdup(self->out)
+                                  : g_strdup_printf("%s/real-%u", self->out, self->round);
+    g_autofree char *journal = g_build_filename(folder, "journal.jsonl", NULL);
+    const Scenario *scenario = run_scenario(run);
+    g_autoptr(GError) error = NULL;
+    json_t *head = json_pack("{s:s,s:s,s:s,s:I,s:b}", "kvolsim", results_version(), "scenario",
+                             scenario->name, "hash", scenario->hash, "seed",
+                             (json_int_t)run_options(run)->seed, "realDevices", TRUE);
+
+    if (g_mkdir_with_parents(folder, 0777) != 0) {
+        cli_error("%s: %s", folder, g_strerror(errno));
+        json_decref(head);
+        return EXIT_ERROR;
+    }
+    gboolean good = results_write_run(run, stages, folder, &error) &&
+                    (log == NULL || call_log_write(log, journal, head, &error));
+    json_decref(head);
+    if (!good)
+        cli_error("%s", error->message);
+    return good ? EXIT_DONE : EXIT_ERROR;
+}
+
+static ExitCode
+finish_real(Validate *self, Run *run, Results *results, Validation *validation)
+{
+    g_autoptr(Stages) stages = stages_new(run);
+    LoopPace calls = loop_driver_pace(self->driver);
+
+    results_add(results, run, stages);
+    validation_add(validation, SIDE_REAL, self->log, stages);
+    self->peak = MAX(self->peak, calls.peak);
+    self->end_lag_max = MAX(self->end_lag_max, calls.lag_max);
+    if (self->fault == NULL && csi_driver_in_flight(loop_driver_base(self->driver)) == 0)
+        self->fault = validation_check_machine(self->log, self->backend);
+    return self->out == NULL ? EXIT_DONE : write_run(self, run, stages, self->log);
+}
+
+static ExitCode
+run_real(Validate *self,
+         const Scenario *scenario,
+         uint64_t seed,
+         Results *results,
+         Validation *validation)
+{
+    const RunOptions options = {
+        .seed = seed + self->round, .open_driver = open_real, .pace = pace, .hook_data = self};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CallLog) log = call_log_new();
+
+    self->log = log;
+    self->start_us = 0;
+    Run *run = run_new(scenario, &options, &error);
+    if (run == NULL) {
+        cli_error("%s: %s", scenario->file, error->message);
+        return EXIT_BAD_INPUT;
+    }
+    ExitCode code = run_execute(run) == RUN_INTERRUPTED
+                        ? EXIT_INTERRUPTED
+                        : finish_real(self, run, results, validation);
+    run_free(run);
+    self->log = NULL;
+    return code;
+}
+
+/* ---- The model ---- */
+
+static ExitCode
+run_model(Validate *self, const Scenario *scenario, uint64_t seed, Validation *validation)
+{
+    for (unsigned i = 0; i < (unsigned)self->replications; i++) {
+        const RunOptions options = {.seed = seed, .replication = i, .untraced = TRUE};
+        g_autoptr(GError) error = NULL;
+        g_autoptr(CallLog) log = call_log_new();
+        Run *run = run_new(scenario, &options, &error);
+        if (run == NULL) {
+            cli_error("%s: %s", scenario->file, error->message);
+            return EXIT_BAD_INPUT;
+        }
+        call_log_watch(log, cluster_driver(run_cluster(run), 0), NULL, NULL);
+        run_execute(run);
+        g_autoptr(Stages) stages = stages_new(run);
+        validation_add(validation, SIDE_MODEL, log, stages);
+        run_free(run);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- What is said ---- */
+
+static gboolean
+print_rows(const GArray *rows, gboolean are_stages)
+{
+    gboolean good = TRUE;
+
+    printf("\n%-26s %5s %6s %9s %9s %6s %9s %9s %6s %6s\n",
+           are_stages ? "STAGE (ms)" : "OPERATION (ms)", "REAL", "MODEL", "P50 REAL", "P50 MODEL",
+           "RATIO", "P90 REAL", "P90 MODEL", "KS", "P");
+    for (unsigned i = 0; i < rows->len; i++) {
+        const ValidationRow *row = &g_array_index(rows, ValidationRow, i);
+        if (row->is_stage != are_stages)
+            continue;
+        printf("%-26s %5u %6u %9.3f %9.3f %6.2f %9.3f %9.3f %6.3f %6.2g  %s\n", row->name,
+               row->n[0], row->n[1], row->p50[0] * 1e3, row->p50[1] * 1e3,
+               row->p50[0] / row->p50[1], row->p90[0] * 1e3, row->p90[1] * 1e3, row->ks, row->ks_p,
+               !row->is_judged ? "too few to judge"
+               : row->is_good  ? "agrees"
+                               : "DIFFERS");
+        good = good && (!row->is_judged || row->is_good);
+    }
+    return good;
+}
+
+static gboolean
+print_machine(Validate *self)
+{
+    char p50[SIM_TIME_BUFFER], p99[SIM_TIME_BUFFER], max[SIM_TIME_BUFFER], late[SIM_TIME_BUFFER];
+    unsigned n_checked, n_written;
+    g_autofree char *fault = validation_data_result(self->data, &n_checked, &n_written);
+    SimTime lag = sim_sample_quantile(&self->lags, 0.99);
+    gboolean in_time = lag <= self->lag_max_ms * SIM_MS;
+
+    printf("\nPace: %u events late by %s (median), %s (p99), %s (most): %s the %d ms allowed for "
+           "p99; ends of calls by %s at most; "
+           "up to %u calls at once.\n",
+           sim_sample_count(&self->lags),
+           sim_time_format(sim_sample_quantile(&self->lags, 0.5), p50), sim_time_format(lag, p99),
+           sim_time_format(sim_sample_max(&self->lags), max), in_time ? "within" : "BEYOND",
+           self->lag_max_ms, sim_time_format(self->end_lag_max, late), self->peak);
+    printf("Machine: mounts and loop devices compared %u times with what the run believes: %s\n",
+           self->n_looks, self->fault == NULL ? "no difference" : self->fault);
+    printf("Data: written %u times, read back %u times: %s\n", n_written, n_checked,
+           fault == NULL ? "as it was written" : fault);
+    return in_time && self->fault == NULL && fault == NULL;
+}
+
+static ExitCode
+draw(const Validate *self, Validation *validation)
+{
+    g_autofree char *text = validation_quantiles(validation);
+    g_autofree char *file = g_build_filename(self->out, "qq.dat", NULL);
+    g_autoptr(GError) error = NULL;
+
+    if (!g_file_set_contents(file, text, -1, &error)) {
+        cli_error("%s", error->message);
+        return EXIT_ERROR;
+    }
+    return cli_draw(self->out, "qq", "qq.dat", "png");
+}
+
+static ExitCode
+report(Validate *self, Results *results, Validation *validation)
+{
+    const ValidationTolerance tolerance = {self->median, self->ks, (unsigned)self->samples_min};
+    g_autoptr(GArray) rows = validation_rows(validation, &tolerance);
+    g_autofree char *table = results_table(results);
+
+    printf("With real loop devices (never the same twice):\n%s", table);
+    gboolean operations = print_rows(rows, FALSE);
+    print_rows(rows, TRUE);
+    gboolean machine = print_machine(self);
+    printf(
+        "Verdict: operations %s: medians within %.0f %%, KS at most %.2f, of %d samples or more.\n",
+        operations ? "agree" : "DIFFER", self->median * 100, self->ks, self->samples_min);
+    ExitCode code = self->out == NULL ? EXIT_DONE : draw(self, validation);
+    if (code != EXIT_DONE)
+        return code;
+    return machine && operations && results_are_good(results) ? EXIT_DONE : EXIT_NOT_MET;
+}
+
+static ExitCode
+run_all(Validate *self, const Scenario *scenario, uint64_t seed)
+{
+    g_autoptr(Results) results = results_new(scenario, seed);
+    g_autoptr(Validation) validation = validation_new();
+    ExitCode code = EXIT_DONE;
+
+    for (self->round = 0; code == EXIT_DONE && self->round < (unsigned)self->repeat; self->round++)
+        code = run_real(self, scenario, seed, results, validation);
+    if (self->is_terminal)
+        fprintf(stderr, "\r\033[K");
+    if (code == EXIT_INTERRUPTED)
+        cli_error("interrupted");
+    if (code == EXIT_DONE)
+        code = run_model(self, scenario, seed, validation);
+    return code == EXIT_DONE ? report(self, results, validation) : code;
+}
+
+/* All is taken back, also what an interrupted run left; that nothing was left of a complete one was seen before. */
+static ExitCode
+close_backend(Validate *self, ExitCode code)
+{
+    g_autofree char *folder = g_strdup(loop_ledger_folder(loop_backend_ledger(self->backend)));
+    unsigned left = loop_backend_n_volumes(self->backend);
+
+    loop_backend_close(self->backend);
+    if (code == EXIT_DONE && left > 0)
+        printf("Left by the scenario, and taken back: %u volumes\n", left);
+    if (loop_remains_clean(folder, WAIT_US, NULL, NULL, NULL))
+        return code;
+    cli_error("something is left in %s: see kvolsim loop list, kvolsim loop clean", folder);
+    return code == EXIT_DONE ? EXIT_ERROR : code;
+}
+
+static ExitCode
+validate(Validate *self, const Scenario *scenario, uint64_t seed)
+{
+    g_autofree char *folder = g_canonicalize_filename(self->state_dir, NULL);
+    const LoopOptions options = {.state_dir = folder,
+                                 .attach_limit = scenario->drivers[0].model.attach_limit};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(ValidationData) data = validation_data_new();
+
+    self->backend = cli_loop_open(&options, &error);
+    if (self->backend == NULL) {
+        cli_error("validate: %s", error->message);
+        return cli_loop_exit(error);
+    }
+    self->data = data;
+    sim_sample_init(&self->lags);
+    cli_catch_interrupts();
+    ExitCode code = close_backend(self, run_all(self, scenario, seed));
+    sim_sample_clear(&self->lags);
+    g_free(self->fault);
+    return code;
+}
+
+/* ---- Playing a journal back ---- */
+
+static CsiDriver *
+open_replay(
+    void *data, Sim *sim, Strings *strings, const ScenarioDriver *driver, const CsiWaits *waits)
+{
+    Validate *self = data;
+
+    self->replaying = call_log_replay(self->journal, sim, strings, driver->name, waits);
+    return self->replaying;
+}
+
+static ExitCode
+replay_run(Validate *self, const Scenario *scenario, uint64_t seed)
+{
+    const RunOptions options = {.seed = seed, .open_driver = open_replay, .hook_data = self};
+    g_autoptr(Results) results = results_new(scenario, seed);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Run) run = run_new(scenario, &options, &error);
+
+    if (run == NULL) {
+        cli_error("%s: %s", scenario->file, error->message);
+        return EXIT_BAD_INPUT;
+    }
+    run_execute(run);
+    g_autoptr(Stages) stages = stages_new(run);
+    results_add(results, run, stages);
+    const char *difference = call_log_difference(self->replaying);
+    if (difference != NULL) {
+        cli_error("validate: the journal is of another run: %s", difference);
+        return EXIT_BAD_INPUT;
+    }
+    g_autofree char *table = results_table(results);
+    fputs(table, stdout);
+    return self->out == NULL ? EXIT_DONE : write_run(self, run, stages, NULL);
+}
+
+static ExitCode
+replay(Validate *self, const Scenario *scenario)
+{
+    json_t *head = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(CallLog) log = call_log_read(self->replay, &head, &error);
+
+    if (log == NULL) {
+        cli_error("validate: %s", error->message);
+        return EXIT_BAD_INPUT;
+    }
+    uint64_t seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
+    const char *hash = json_string_value(json_object_get(head, "hash"));
+    if (g_strcmp0(hash, scenario->hash) != 0)
+        cli_error(
+            "validate: %s is of another version of the scenario (or of other --set, --profile)",
+            self->replay);
+    json_decref(head);
+    self->journal = log;
+    return replay_run(self, scenario, seed);
+}
+
+/* ---- Arguments ---- */
+
+static Scenario *
+load(const Validate *self, const char *file)
+{
+    g_autofree char *data_dir = cli_data_dir();
+    g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
+    GPtrArray *faults = NULL;
+
+    if (self->profile != NULL)
+        g_ptr_array_add(set, g_strdup_printf("spec.drivers[0].profile=%s", self->profile));
+    for (unsigned i = 0; self->set != NULL && self->set[i] != NULL; i++)
+        g_ptr_array_add(set, g_strdup(self->set[i]));
+    g_ptr_array_add(set, NULL);
+    const ScenarioOptions options = {.data_dir = data_dir, .set = (const char *const *)set->pdata};
+    Scenario *scenario = scenario_load(file, &options, &faults);
+    for (unsigned i = 0; i < faults->len; i++) {
+        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+        fprintf(stderr, "%s\n", text);
+    }
+    g_ptr_array_unref(faults);
+    return scenario;
+}
+
+/* Faults of drivers and machines are the model's: real devices cannot be told to fail so. */
+static gboolean
+can_be_real(const Scenario *scenario)
+{
+    if (scenario->n_drivers != 1) {
+        cli_error("validate: %s has %u drivers; real devices stand for exactly one", scenario->file,
+                  scenario->n_drivers);
+        return FALSE;
+    }
+    for (unsigned i = 0; i < scenario->n_actions; i++) {
+        ActionType type = scenario->actions[i].type;
+        if (type == ACTION_CREATE || type == ACTION_DELETE || type == ACTION_PATCH ||
+            type == ACTION_SCALE)
+            continue;
+        cli_error(
+            "validate: %s:%u: only create, delete, patch and scale can be done with real devices",
+            scenario->file, scenario->actions[i].line);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean
+arguments_are_good(const Validate *self, int argc)
+{
+    if (argc != 2)
+        cli_error("validate: give one scenario (see kvolsim validate --help)");
+    else if (self->repeat < 1 || self->replications < 1 || self->workers < 1 ||
+             self->workers > 1024)
+        cli_error("validate: --repeat, --replications and --workers must be at least 1");
+    else if (self->median <= 0 || self->ks <= 0 || self->lag_max_ms < 1)
+        cli_error("validate: tolerances must be above 0");
+    else
+        return TRUE;
+    return FALSE;
+}
+
+static ExitCode
+go(Validate *self, int argc, char **argv)
+{
+    if (!arguments_are_good(self, argc))
+        return EXIT_BAD_INPUT;
+    g_autoptr(Scenario) scenario = load(self, argv[1]);
+    if (scenario == NULL || !can_be_real(scenario))
+        return EXIT_BAD_INPUT;
+    guint64 seed = scenario->seed;
+    g_autoptr(GError) error = NULL;
+    if (self->seed != NULL &&
+        !g_ascii_string_to_unsigned(self->seed, 10, 0, G_MAXINT64, &seed, &error)) {
+        cli_error("validate: --seed: %s", error->message);
+        return EXIT_BAD_INPUT;
+    }
+    return self->replay != NULL ? replay(self, scenario) : validate(self, scenario, seed);
+}
+
+int
+cmd_validate(int argc, char **argv)
+{
+    Validate self = {.repeat = 1,
+                     .replications = 50,
+                     .workers = 64,
+                     .samples_min = 20,
+                     .lag_max_ms = 100,
+                     .median = 0.1,
+                     .ks = 0.15,
+                     .is_terminal = isatty(STDERR_FILENO)};
+    const GOptionEntry entries[] = {
+        {"profile",      0, 0, G_OPTION_ARG_FILENAME,     &self.profile,
+         "The model: a profile from an earlier kvolsim calibrate, instead of the scenario's",                           "FILE"},
+        {"repeat",       0, 0, G_OPTION_ARG_INT,          &self.repeat,
+         "Real runs, with seed, seed + 1, ... (default: 1)",                                                            "N"   },
+        {"replications", 0, 0, G_OPTION_ARG_INT,          &self.replications,
+         "Runs of the model (default: 50)",                                                                             "N"   },
+        {"median",       0, 0, G_OPTION_ARG_DOUBLE,       &self.median,
+         "How far medians may be apart (default: 0.1)",                                                                 "PART"},
+        {"ks",           0, 0, G_OPTION_ARG_DOUBLE,       &self.ks,
+         "How far distribution functions may be apart (default: 0.15)",                                                 "D"   },
+        {"samples",      0, 0, G_OPTION_ARG_INT,          &self.samples_min,
+         "Judge nothing of fewer real samples (default: 20)",                                                           "N"   },
+        {"lag",          0, 0, G_OPTION_ARG_INT,          &self.lag_max_ms,
+         "How late events may be, p99 (default: 100)",                                                                  "MS"  },
+        {"workers",      0, 0, G_OPTION_ARG_INT,          &self.workers,      "Calls at once; more wait (default: 64)",
+         "N"                                                                                                                  },
+        {"replay",       0, 0, G_OPTION_ARG_FILENAME,     &self.replay,
+         "Play back a journal.jsonl instead: no devices, the same bytes each time",                                     "FILE"},
+        {"out",          0, 0, G_OPTION_ARG_FILENAME,     &self.out,
+         "Write results, journal and picture into this folder",                                                         "DIR" },
+        {"seed",         0, 0, G_OPTION_ARG_STRING,       &self.seed,
+         "The seed of all random numbers, instead of the scenario's",                                                   "N"   },
+        {"set",          0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set,          "Change a value of the scenario",
+         "PATH=VALUE"                                                                                                         },
+        {"state-dir",    0, 0, G_OPTION_ARG_FILENAME,     &self.state_dir,
+         "The folder of the loop driver (default: " CLI_STATE_DIR ")",                                                  "DIR" },
+        G_OPTION_ENTRY_NULL,
+    };
+    ExitCode code = EXIT_BAD_INPUT;
+
+    if (cli_parse(&argc, &argv, entries, "SCENARIO",
+                  "Run a scenario in real time with real loop devices, and compare each operation "
+                  "and stage with the model.",
+                  "Needs root. Nothing but the state folder is touched, and all is taken back at "
+                  "the end.\n"
+                  "Exit status: 0 done, 1 I/O error, 2 bad input, 3 real and model differ, or an "
+                  "slo or expect was not "
+                  "met,\n4 not permitted on this machine, 130 interrupted.")) {
+        self.state_dir = self.state_dir != NULL ? self.state_dir : g_strdup(CLI_STATE_DIR);
+        code = go(&self, argc, argv);
+    }
+    g_free(self.state_dir);
+    g_free(self.profile);
+    g_free(self.out);
+    g_free(self.replay);
+    g_free(self.seed);
+    g_strfreev(self.set);
+    return code;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/* Distributions fitted to durations: families by maximum likelihood, compared by Akaike's criterion and the Kolmogorov-Smirnov test;
+ * where none fits, quantiles. For what was measured, never within a run. Durations are seconds, above 0. */
+
+typedef enum {
+    FIT_LOGNORMAL,   /* a: mu, b: sigma, of ln(seconds) */
+    FIT_SHIFTED,     /* a lognormal that begins at @shift: what takes at least so long */
+    FIT_GAMMA,       /* a: shape, b: scale in seconds */
+    FIT_WEIBULL,     /* a: shape, b: scale in seconds */
+    FIT_EXPONENTIAL, /* a: mean in seconds */
+    FIT_N_FAMILIES,
+} FitFamily;
+
+const char *fit_family_name(FitFamily family);
+
+typedef struct {
+    gboolean is_possible;
+    double a, b, shift;
+    double aic; /* the lower the better; differences count */
+    double ks;  /* the largest distance of the two distribution functions */
+    double
+        ks_p; /* of a distance this large by chance; too large, because the parameters came from the same samples */
+} FitResult;
+
+typedef struct {
+    unsigned n;
+    FitResult families[FIT_N_FAMILIES];
+    int best;         /* the family of the lowest AIC; -1: there is none */
+    gboolean is_good; /* its ks_p is at least 1 %: else take the quantiles */
+} Fit;
+
+/* @seconds: sorted ascending here. */
+void fit_samples(double *seconds, unsigned n, Fit *fit);
+
+/* A histogram: the first counts[i] of n are at most upper[i], ascending; the last bound may be infinite. Likelihoods are those of the
+ * buckets, distances those at their bounds. */
+void fit_histogram(const double *upper, const double *cumulative, unsigned n_buckets, Fit *fit);
+
+/* The distribution function of a fitted family. */
+double fit_cdf(const FitResult *result, FitFamily family, double seconds);
+/* The distance of two samples' distribution functions; both sorted ascending. */
+double fit_ks_two(const double *a, unsigned n_a, const double *b, unsigned n_b);
+/* The p of a distance @d between a sample and a known distribution; of two samples: n = n_a n_b / (n_a + n_b). */
+double fit_ks_probability(double d, double n);
+/* By nearest rank, as reports have it. @sorted ascending, n > 0 */
+double fit_quantile(const double *sorted, unsigned n, double q);
+
+/* As profiles and scenarios write it: "{lognormal: {mu: -3.48, sigma: 0.89}}", or "{empirical: {quantiles: [...]}}". (owned) */
+char *fit_text(const Fit *fit, const double *sorted, unsigned n);
+/* The quantiles of a histogram instead. (owned) */
+char *fit_histogram_text(const Fit *fit,
+                         const double *upper,
+                         const double *cumulative,
+                         unsigned n_buckets);
+/* "n=256; lognormal by AIC, next gamma +28; KS 0.084, p 0.05": for the comment beside it. (owned) */
+char *fit_comment(const Fit *fit);

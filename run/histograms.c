@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* outside the model: reads what clusters export */
+#include "histograms.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    GArray *upper, *cumulative; /* of double; by bound */
+    const char *metric;
+} Histogram;
+
+struct Histograms {
+    Histogram kinds[CSI_N_LATENCIES];
+    char *driver;
+};
+
+/* Which label names the operation, and which tells that it went well. */
+static const struct {
+    const char *name, *operation, *result, *good, *driver;
+} metrics[] = {
+    {"csi_sidecar_operations_seconds",     "method_name",    "grpc_status_code", "OK",      "driver_name"  },
+    {"csi_operations_seconds",             "method_name",    "grpc_status_code", "OK",      "driver_name"  },
+    {"storage_operation_duration_seconds", "operation_name", "status",           "success", "volume_plugin"},
+};
+
+/* Kubernetes' own names, each the operation around one call of the driver: longer than the call by what the machinery takes. */
+static const struct {
+    const char *operation;
+    CsiMethod method;
+} operations[] = {
+    {"volume_provision", CSI_CREATE_VOLUME              },
+    {"provision",        CSI_CREATE_VOLUME              },
+    {"volume_delete",    CSI_DELETE_VOLUME              },
+    {"delete",           CSI_DELETE_VOLUME              },
+    {"volume_attach",    CSI_CONTROLLER_PUBLISH_VOLUME  },
+    {"volume_detach",    CSI_CONTROLLER_UNPUBLISH_VOLUME},
+    {"volume_mount",     CSI_NODE_STAGE_VOLUME          },
+    {"volume_unmount",   CSI_NODE_UNPUBLISH_VOLUME      },
+    {"unmount_device",   CSI_NODE_UNSTAGE_VOLUME        },
+    {"expand_volume",    CSI_CONTROLLER_EXPAND_VOLUME   },
+    {"volume_fs_resize", CSI_NODE_EXPAND_VOLUME         },
+};
+
+static gboolean
+find_kind(const char *operation, CsiLatency *kind)
+{
+    const char *slash = strrchr(operation, '/');
+    CsiMethod method;
+
+    if (csi_method_parse(slash != NULL ? slash + 1 : operation, &method)) {
+        *kind = (CsiLatency)method;
+        return TRUE;
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(operations); i++) {
+        if (strcmp(operations[i].operation, operation) == 0) {
+            *kind = (CsiLatency)operations[i].method;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static void
+add_bucket(Histogram *histogram, double upper, double count)
+{
+    unsigned i = 0;
+
+    while (i < histogram->upper->len && g_array_index(histogram->upper, double, i) < upper)
+        i++;
+    if (i == histogram->upper->len || g_array_index(histogram->upper, double, i) > upper) {
+        double none = 0;
+        g_array_insert_val(histogram->upper, i, upper);
+        g_array_insert_val(histogram->cumulative, i, none);
+    }
+    g_array_index(histogram->cumulative, double, i) += count;
+}
+
+/* "volume_plugin" is "kubernetes.io/csi:ebs.csi.aws.com" in newer releases. */
+static gboolean
+is_of_driver(const Histograms *self, const char *value)
+{
+    return self->driver == NULL || (value != NULL && (strcmp(value, self->driver) == 0 ||
+                                                      g_str_has_suffix(value, self->driver)));
+}
+
+/* A sample "NAME_bucket" with labels. What it is not about is left out. Returns: FALSE: its bound is no number */
+static gboolean
+add_sample(Histograms *self, const char *name, GHashTable *labels, double count)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(metrics); i++) {
+        const char *bound = g_hash_table_lookup(labels, "le");
+        const char *operation = g_hash_table_lookup(labels, metrics[i].operation);
+        const char *result = g_hash_table_lookup(labels, metrics[i].result);
+        CsiLatency kind;
+        char *end;
+        if (!g_str_has_prefix(name, metrics[i].name) ||
+            strcmp(name + strlen(metrics[i].name), "_bucket") != 0 || bound == NULL ||
+            operation == NULL || (result != NULL && strcmp(result, metrics[i].good) != 0) ||
+            !is_of_driver(self, g_hash_table_lookup(labels, metrics[i].driver)) ||
+            !find_kind(operation, &kind))
+            continue;
+        double upper = strcmp(bound, "+Inf") == 0 ? HUGE_VAL : g_ascii_strtod(bound, &end);
+        if (isfinite(upper) && (end == bound || *end != '\0'))
+            return FALSE;
+        Histogram *histogram = &self->kinds[kind];
+        /* One metric per operation: the first of the table, which is nearest to the driver. */
+        if (histogram->metric != NULL && strcmp(histogram->metric, metrics[i].name) != 0)
+            return TRUE;
+        histogram->metric = metrics[i].name;
+        add_bucket(histogram, upper, count);
+    }
+    return TRUE;
+}
+
+/* ---- Text ---- */
+
+/* {a="b",c="d"}; returns what follows; NULL: it is not of that form */
+static const char *
+parse_labels(const char *text, GHashTable *labels)
+{
+    while (*text != '}') {
+        size_t length = strcspn(text, "=");
+        if (text[length] != '=' || text[length + 1] != '"')
+            return NULL;
+        char *name = g_strndup(text, length);
+        GString *value = g_string_new(NULL);
+        for (text += length + 2; *text != '"' && *text != '\0'; text++) {
+            if (*text == '\\' && text[1] != '\0')
+                text++;
+            g_string_append_c(value, *text);
+        }
+        g_hash_table_insert(labels, g_strstrip(name), g_string_free(value, FALSE));
+        if (*text != '"')
+            return NULL;
+        text++;
+        text += *text == ',' ? 1 : 0;
+        text += strspn(text, " ");
+    }
+    return text + 1;
+}
+
+static gboolean
+read_line(Histograms *self, const char *line)
+{
+    size_t length = strcspn(line, "{ ");
+    g_autofree char *name = g_strndup(line, length);
+    g_autoptr(GHashTable) labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    char *end;
+
+    if (line[0] == '#' || line[0] == '\0' || line[length] != '{')
+        return TRUE;
+    const char *rest = parse_labels(line + length + 1, labels);
+    if (rest == NULL)
+        return FALSE;
+    double count = g_ascii_strtod(rest, &end);
+    return end != rest && add_sample(self, name, labels, count);
+}
+
+static gboolean
+read_text(Histograms *self, const char *file, const char *text, GError **error)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (unsigned i = 0; lines[i] != NULL; i++) {
+        if (read_line(self, lines[i]))
+            continue;
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                    "%s:%u: no sample of Prometheus' text format: %s", file, i + 1, lines[i]);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+/* ---- JSON ---- */
+
+/* {"metric": {"__name__": ..., "le": ...}, "value": [when, "12"]} */
+static gboolean
+read_result(Histograms *self, const json_t *result)
+{
+    g_autoptr(GHashTable) labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    json_t *metric = json_object_get(result, "metric"), *value = json_object_get(result, "value"),
+           *label;
+    const char *name = json_string_value(json_object_get(metric, "__name__"));
+    const char *count = json_string_value(json_array_get(value, 1)), *key;
+
+    json_object_foreach(metric, key, label) if (json_is_string(label))
+        g_hash_table_insert(labels, g_strdup(key), g_strdup(json_string_value(label)));
+    return name != NULL && count != NULL &&
+           add_sample(self, name, labels, g_ascii_strtod(count, NULL));
+}
+
+static gboolean
+read_json(Histograms *self, const char *file, const char *text, GError **error)
+{
+    json_error_t why;
+    json_t *root = json_loads(text, 0, &why);
+    const json_t *results = json_object_get(json_object_get(root, "data"), "result");
+    gboolean good = json_is_array(results);
+
+    if (root == NULL)
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s:%d:%d: %s", file, why.line, why.column,
+                    why.text);
+    else if (!good)
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                    "%s: no data.result: give what Prometheus' query API answers", file);
+    for (gsize i = 0; good && i < json_array_size(results); i++) {
+        good = read_result(self, json_array_get(results, i));
+        if (!good)
+            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                        "%s: data.result[%u]: no sample of an instant vector", file, (unsigned)i);
+    }
+    json_decref(root);
+    return good;
+}
+
+/* ---- All ---- */
+
+Histograms *
+histograms_read(const char *file, const char *driver, GError **error)
+{
+    g_autoptr(Histograms) self = g_new0(Histograms, 1);
+    g_autofree char *text = NULL;
+
+    for (unsigned i = 0; i < CSI_N_LATENCIES; i++) {
+        self->kinds[i].upper = g_array_new(FALSE, FALSE, sizeof(double));
+        self->kinds[i].cumulative = g_array_new(FALSE, FALSE, sizeof(double));
+    }
+    self->driver = g_strdup(driver);
+    if (!g_file_get_contents(file, &text, NULL, error))
+        return NULL;
+    gboolean is_json = text[strspn(text, " \t\r\n")] == '{';
+    if (!(is_json ? read_json(self, file, text, error) : read_text(self, file, text, error)))
+        return NULL;
+    return g_steal_pointer(&self);
+}
+
+void
+histograms_free(Histograms *self)
+{
+    for (unsigned i = 0; self != NULL && i < CSI_N_LATENCIES; i++) {
+        g_array_unref(self->kinds[i].upper);
+        g_array_unref(self->kinds[i].cumulative);
+    }
+    if (self != NULL)
+        g_free(self->driver);
+    g_free(self);
+}
+
+unsigned
+histograms_get(const Histograms *self,
+               CsiLatency kind,
+               const double **upper,
+               const double **cumulative)
+{
+    const Histogram *histogram = &self->kinds[kind];
+    unsigned n = histogram->upper->len;
+
+    *upper = (const double *)histogram->upper->data;
+    *cumulative = (const double *)histogram->cumulative->data;
+    return n > 1 && (*cumulative)[n - 1] > 0 ? n : 0;
+}
+
+const char *
+histograms_metric(const Histograms *self, CsiLatency kind)
+{
+    return self->kinds[kind].metric;
+}

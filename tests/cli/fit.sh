@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# kvolsim fit and kvolsim profiles: the same histogram as a scrape, as JSON of the query API, and samples give profiles that scenarios take.
+set -u
+program=$KVOLSIM_BUILDDIR/kvolsim
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+n_cases=0
+
+report() # STATUS NAME
+{
+    n_cases=$((n_cases + 1))
+    [ "$1" -eq 0 ] && echo "ok $n_cases - $2" || { echo "not ok $n_cases - $2"; sed 's/^/# /' "$scratch/out"; }
+}
+
+# The buckets of 200 calls drawn from a lognormal of mu 0.686, sigma 0.444, beside failures, others' calls and other metrics.
+labels='driver_name="a.example",method_name="/csi.v1.Controller/CreateVolume"'
+{
+    echo '# TYPE csi_sidecar_operations_seconds histogram'
+    for bucket in 0.1:0 1:12 2.5:140 5:196 +Inf:200; do
+        echo "csi_sidecar_operations_seconds_bucket{$labels,grpc_status_code=\"OK\",le=\"${bucket%:*}\"} ${bucket#*:}"
+    done
+    echo "csi_sidecar_operations_seconds_bucket{$labels,grpc_status_code=\"Internal\",le=\"+Inf\"} 7"
+    echo 'csi_sidecar_operations_seconds_bucket{driver_name="b.example",method_name="/csi.v1.Controller/CreateVolume",grpc_status_code="OK",le="+Inf"} 9'
+    echo 'go_goroutines 12'
+} >"$scratch/scrape.prom"
+{
+    printf '{"status":"success","data":{"resultType":"vector","result":['
+    comma=
+    for bucket in 0.1:0 1:12 2.5:140 5:196 +Inf:200; do
+        printf '%s{"metric":{"__name__":"csi_sidecar_operations_seconds_bucket","driver_name":"a.example","method_name":"/csi.v1.Controller/CreateVolume","grpc_status_code":"OK","le":"%s"},"value":[1,"%s"]}' \
+            "$comma" "${bucket%:*}" "${bucket#*:}"
+        comma=,
+    done
+    printf ']}}\n'
+} >"$scratch/query.json"
+
+"$program" fit --driver a.example "$scratch/scrape.prom" >"$scratch/out" 2>&1 &&
+    grep -q '^  CreateVolume: {lognormal: {mu: 0.68[67][0-9]*, sigma: 0.44[0-9]*}}' "$scratch/out"
+report $? "a scrape"
+grep -v '^#' "$scratch/out" >"$scratch/text"
+"$program" fit --driver a.example "$scratch/query.json" >"$scratch/out" 2>&1 && grep -v '^#' "$scratch/out" | cmp - "$scratch/text"
+report $? "JSON says the same"
+"$program" fit --driver c.example "$scratch/scrape.prom" >"$scratch/out" 2>&1
+[ $? -eq 2 ]
+report $? "a driver that is not there"
+
+awk 'BEGIN { print "method,seconds"; for (i = 0; i < 100; i++) print "NodeStageVolume," 0.01 + i * 0.001 }' >"$scratch/samples.csv"
+"$program" fit "$scratch/samples.csv" >"$scratch/profile.yaml" 2>"$scratch/out" && grep -q '^  NodeStageVolume: {' "$scratch/profile.yaml"
+report $? "samples"
+"$program" check --set "spec.drivers[0].profile=$scratch/profile.yaml" "$KVOLSIM_SRCDIR/scenarios/validate-statefulset.yaml" >"$scratch/out" 2>&1
+report $? "a scenario takes the profile"
+printf 'method,seconds\nNodeStageVolume,soon\n' >"$scratch/bad.csv"
+"$program" fit "$scratch/bad.csv" >"$scratch/out" 2>&1
+[ $? -eq 2 ] && grep -q 'bad.csv:2:' "$scratch/out"
+report $? "a bad sample is named"
+
+"$program" profiles >"$scratch/list" 2>"$scratch/out" && grep -q '^aws-ebs-gp3 ' "$scratch/list"
+report $? "profiles are listed"
+failures=0
+cut -d ' ' -f 1 "$scratch/list" >"$scratch/names"
+while read -r name; do
+    "$program" profiles --out "$scratch/pictures" show "$name" >"$scratch/out" 2>&1 || { failures=$((failures + 1)); break; }
+done <"$scratch/names"
+[ $failures -eq 0 ] && [ -s "$scratch/pictures/profile.png" ]
+report $? "each is explained and drawn"
+echo "1..$n_cases"

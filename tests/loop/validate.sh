@@ -1,0 +1,166 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# kvolsim calibrate and validate on this machine's loop devices: a short calibration, a run against it, the journal played back, and what
+# kill -9 at any instant leaves behind: nothing that `loop clean` does not take back, and nothing of others is touched.
+set -u
+program=$KVOLSIM_BUILDDIR/kvolsim
+srcdir=$KVOLSIM_SRCDIR
+kills=${KVOLSIM_LOOP_KILLS:-12} # of a run; 100 when it matters
+n_cases=0
+
+report() # STATUS NAME
+{
+    n_cases=$((n_cases + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n_cases - $2"
+    else
+        echo "not ok $n_cases - $2"
+        sed 's/^/# /' "$folder/log" | tail -n 25
+    fi
+}
+
+# Loop devices, their numbers, mounts: what must be as before.
+picture()
+{
+    ls /sys/block | grep '^loop'
+    for file in /sys/block/loop*/loop/backing_file; do
+        [ -e "$file" ] && echo "$file $(cat "$file")"
+    done
+    cut -d ' ' -f 5 /proc/self/mountinfo
+}
+
+"$program" loop list --state-dir "$KVOLSIM_BUILDDIR/loop-none" >/dev/null
+if [ "$(id -u)" -ne 0 ] || [ ! -w /dev/loop-control ]; then
+    echo "1..0 # SKIP needs root and /dev/loop-control"
+    exit 77
+fi
+exec 9>"${TMPDIR:-/tmp}/kvolsim-loop-tests.lock"
+flock 9
+
+folder=$(mktemp -d "$KVOLSIM_BUILDDIR/loop-validate-XXXXXX") || exit 1
+state=$folder/state
+scenario=$folder/short.yaml
+picture >"$folder/before"
+
+# Others' things, beside ours and of like names: a bound device and a mount.
+decoy=$folder/state-decoy
+mkdir "$decoy"
+truncate -s 8M "$folder/state.img"
+/usr/sbin/mkfs.ext4 -q "$folder/state.img" && mount -o loop "$folder/state.img" "$decoy" && echo precious >"$decoy/precious"
+picture >"$folder/with-decoys"
+
+# All that happens in 85 s, in 9: kubelets that report every second, no limits of requests.
+cat >"$scenario" <<'END'
+apiVersion: kvolsim.io/v1
+kind: Scenario
+metadata: {name: short}
+spec:
+  description: A few pods come and go in a hurry.
+  until: 9s
+  kubernetes: {unlimitedQPS: true}
+  nodes:
+  - {count: 2, name: "node-%d", kubelet: {nodeStatusUpdateFrequency: 500ms}}
+  drivers:
+  - {name: loop.kvolsim.io, profile: linux-loop-driver}
+  workload:
+  - at: 100ms
+    create:
+      manifest:
+        apiVersion: apps/v1
+        kind: StatefulSet
+        metadata: {name: web}
+        spec:
+          replicas: 5
+          podManagementPolicy: Parallel
+          selector: {matchLabels: {app: web}}
+          template:
+            metadata: {labels: {app: web}}
+            spec:
+              containers:
+              - name: web
+                image: lab.example/pause:1
+                volumeMounts:
+                - {name: data, mountPath: /data}
+          volumeClaimTemplates:
+          - metadata: {name: data}
+            spec:
+              accessModes: [ReadWriteOnce]
+              storageClassName: loop
+              resources: {requests: {storage: 16Mi}}
+  - {at: 5s, delete: {kind: StatefulSet, name: web}}
+  - {at: 5500ms, delete: {kind: PersistentVolumeClaim, name: "data-web-*"}}
+  expect:
+  - {at: 5s, pods: {ready: true, count: 5}}
+  - {pods: {count: 0}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: loop}
+provisioner: loop.kvolsim.io
+volumeBindingMode: WaitForFirstConsumer
+END
+
+"$program" calibrate --state-dir "$state" --sizes 16Mi --workers 1,2 --cycles 5 --pause 1 --out "$folder/cal" >"$folder/log" 2>&1
+report $? "a calibration writes samples and profiles"
+grep -q '^CreateVolume,16777216,2,' "$folder/cal.csv" && grep -q '  NodeStageVolume: {' "$folder/cal-1.yaml" &&
+    "$program" check --set "spec.drivers[0].profile=$folder/cal-2.yaml" "$scenario" >"$folder/log" 2>&1
+report $? "a scenario takes its profile"
+
+# Tolerances are wide: what is tested is the machinery, not how busy this machine is.
+"$program" validate --state-dir "$state" --profile "$folder/cal-1.yaml" --replications 5 --median 1000 --ks 1 --lag 60000 \
+    --out "$folder/real" "$scenario" >"$folder/log" 2>&1
+report $? "a real run"
+grep -q 'no difference' "$folder/log" && grep -q 'as it was written' "$folder/log" && [ -s "$folder/real/qq.png" ]
+report $? "mounts, devices and data are as believed; a picture is drawn"
+
+"$program" validate --profile "$folder/cal-1.yaml" --replay "$folder/real/journal.jsonl" --out "$folder/again" "$scenario" >"$folder/log" 2>&1 &&
+    cmp "$folder/real/objects.csv" "$folder/again/objects.csv" >>"$folder/log" 2>&1 &&
+    cmp "$folder/real/milestones.jsonl" "$folder/again/milestones.jsonl" >>"$folder/log" 2>&1 &&
+    cmp "$folder/real/events.jsonl" "$folder/again/events.jsonl" >>"$folder/log" 2>&1
+report $? "the journal played back gives the very files of the real run"
+
+picture | cmp - "$folder/with-decoys" >"$folder/log" 2>&1 && [ ! -e "$state" ]
+report $? "nothing is left of all that"
+
+# Two at once: each in its own folder both work; of one folder the second is refused.
+"$program" calibrate --state-dir "$state" --sizes 16Mi --workers 4 --cycles 8 --pause 1 --out "$folder/one" >"$folder/log" 2>&1 9>&- &
+first=$!
+"$program" calibrate --state-dir "$state-2" --sizes 16Mi --workers 4 --cycles 8 --pause 1 --out "$folder/two" >"$folder/log2" 2>&1
+second=$?
+wait $first && [ $second -eq 0 ]
+report $? "two processes at once"
+
+killed=0
+failures=0
+i=0
+: >"$folder/log"
+while [ $i -lt "$kills" ]; do
+    i=$((i + 1))
+    "$program" validate --state-dir "$state" --profile "$folder/cal-1.yaml" --replications 1 "$scenario" >"$folder/run.log" 2>&1 9>&- &
+    pid=$!
+    # Spread over the first four seconds of the run, evenly and then by chance.
+    sleep "$(awk -v i="$i" -v n="$kills" -v pid="$pid" 'BEGIN { srand(pid); printf "%.3f", 0.15 + 4 * (i - 1 + rand()) / n }')"
+    kill -9 $pid && killed=$((killed + 1))
+    wait $pid 2>/dev/null
+    "$program" loop clean --state-dir "$state" >>"$folder/log" 2>&1 || failures=$((failures + 1))
+    [ ! -e "$state" ] || { echo "left: $(find "$state" | head -n 5)" >>"$folder/log"; failures=$((failures + 1)); }
+    picture | diff - "$folder/with-decoys" >>"$folder/log" || failures=$((failures + 1))
+done
+[ "$failures" -eq 0 ] && [ "$killed" -eq "$kills" ]
+report $? "kill -9 at $kills instants, then loop clean: as before ($failures failures, $killed killed)"
+
+"$program" validate --state-dir "$state" --profile "$folder/cal-1.yaml" --replications 1 "$scenario" >"$folder/log" 2>&1 9>&- &
+pid=$!
+sleep 2
+kill -INT $pid
+wait $pid
+[ $? -eq 130 ] && [ ! -e "$state" ] && picture | diff - "$folder/with-decoys" >>"$folder/log"
+report $? "Ctrl-C cleans up"
+
+[ "$(cat "$decoy/precious")" = precious ]
+report $? "what others have is as they left it"
+umount "$decoy"
+picture | diff - "$folder/before" >"$folder/log"
+report $? "the machine is as it was"
+rm -rf "$folder"
+echo "1..$n_cases"

@@ -8,7 +8,14 @@
 static const struct {
     const char *name, *source, *meaning;
 } pictures[] = {
-    {"timeline", "objects.csv", "each pod's start, stage by stage"},
+    {"timeline",  "objects.csv",       "each pod's start, stage by stage"                    },
+    {"cdf",       "distributions.csv", "what share of the pods was through after how long"   },
+    {"waits",     "waits.csv",         "where the time went"                                 },
+    {"in-flight", "over-time.csv",     "calls in flight and queues over time"                },
+    {"pending",   "over-time.csv",     "pending pods over time"                              },
+    {"nodes",     "node-volumes.csv",  "volumes of each node over time, against its limit"   },
+    {"requests",  "client-rates.csv",  "requests to the API server over time, by client"     },
+    {"modes",     "binding-modes.csv", "pods with Immediate and WaitForFirstConsumer claims" },
 };
 
 typedef struct {
@@ -42,6 +49,28 @@ quote(const char *text)
     return g_strdup_printf("'%s'", inner);
 }
 
+/* "burst-100, seed 1" of "# kvolsim VERSION scenario burst-100 hash HASH seed 1 replication 0". (owned) */
+static char *
+run_title(const char *input)
+{
+    char line[1024] = "";
+    FILE *file = fopen(input, "r");
+    const char *scenario, *hash, *seed, *replication;
+
+    if (file != NULL && fgets(line, sizeof line, file) == NULL)
+        line[0] = '\0';
+    if (file != NULL)
+        fclose(file);
+    scenario = strstr(line, " scenario ");
+    hash = strstr(line, " hash ");
+    seed = strstr(line, " seed ");
+    replication = strstr(line, " replication ");
+    if (scenario == NULL || hash == NULL || seed == NULL || replication == NULL)
+        return g_strdup("?");
+    return g_strdup_printf("%.*s,%.*s", (int)(hash - scenario - 10), scenario + 10,
+                           (int)(replication - seed), seed);
+}
+
 static ExitCode
 draw(const char *run, const char *picture, const char *source, const Format *format)
 {
@@ -54,9 +83,11 @@ draw(const char *run, const char *picture, const char *source, const Format *for
         format->suffix == NULL ? NULL : g_build_filename(run, output_name, NULL);
     g_autofree char *quoted_input = quote(input);
     g_autofree char *quoted_output = quote(output == NULL ? "" : output);
-    g_autofree char *settings =
-        g_strdup_printf("set terminal %s; input = %s; if (%d) { set output %s }", format->terminal,
-                        quoted_input, output != NULL, quoted_output);
+    g_autofree char *title = run_title(input);
+    g_autofree char *quoted_title = quote(title);
+    g_autofree char *settings = g_strdup_printf(
+        "set terminal %s; input = %s; run_title = %s; if (%d) { set output %s }", format->terminal,
+        quoted_input, quoted_title, output != NULL, quoted_output);
     char *const argv[] = {(char *)"gnuplot", (char *)"-e", settings, script, NULL};
     g_autofree char *said = NULL;
     g_autofree char *printed = NULL;
@@ -90,22 +121,47 @@ cli_draw(const char *folder, const char *picture, const char *source, const char
     return draw(folder, picture, source, find_format(format));
 }
 
+static char *
+picture_names(const char *separator, gboolean with_meaning)
+{
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++) {
+        g_string_append_printf(text, "%s%s", i == 0 ? "" : separator, pictures[i].name);
+        if (with_meaning)
+            g_string_append_printf(text, "%*s%s", 11 - (int)strlen(pictures[i].name), "",
+                                   pictures[i].meaning);
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* What a run without attribution has not is passed over when all are drawn. */
+static gboolean
+is_there(const char *run, unsigned picture)
+{
+    g_autofree char *input = g_build_filename(run, pictures[picture].source, NULL);
+
+    return g_file_test(input, G_FILE_TEST_EXISTS);
+}
+
 static ExitCode
 draw_all(const char *run, const char *kind, const Format *format)
 {
     gboolean is_known = FALSE;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++) {
-        if (kind != NULL && strcmp(kind, pictures[i].name) != 0)
+        if (kind == NULL ? i > 0 && !is_there(run, i) : strcmp(kind, pictures[i].name) != 0)
             continue;
         is_known = TRUE;
         ExitCode code = draw(run, pictures[i].name, pictures[i].source, format);
         if (code != EXIT_DONE)
             return code;
     }
-    if (!is_known)
-        cli_error("plot: no such picture: \"%s\" (known: timeline)", kind);
-    return is_known ? EXIT_DONE : EXIT_BAD_INPUT;
+    if (is_known)
+        return EXIT_DONE;
+    g_autofree char *names = picture_names(", ", FALSE);
+    cli_error("plot: no such picture: \"%s\" (known: %s)", kind, names);
+    return EXIT_BAD_INPUT;
 }
 
 int
@@ -118,10 +174,13 @@ cmd_plot(int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
 
+    g_autofree char *names = picture_names("\n  ", TRUE);
+    g_autofree char *description =
+        g_strdup_printf("RUN is the --out folder of kvolsim run. Pictures:\n  %s", names);
+
     if (!cli_parse(&argc, &argv, entries, "RUN [PICTURE]",
                    "Draw pictures of a run's results into its folder, and print the files' names.",
-                   "RUN is the --out folder of kvolsim run. Pictures:\n  timeline   each pod's "
-                   "start, stage by stage"))
+                   description))
         return EXIT_BAD_INPUT;
     const Format *format = find_format(format_name == NULL ? "png" : format_name);
     if (format == NULL || argc < 2 || argc > 3) {

@@ -8,6 +8,7 @@
 #include "attribution.h"
 #include "chrome-trace.h"
 #include "event-list.h"
+#include "plot-data.h"
 #include "config.h"
 #include "run-private.h"
 
@@ -644,6 +645,12 @@ static const struct {
     {"metrics.openmetrics.txt", open_metrics_file},
     {"trace.json",       chrome_trace      },
     {"events.json",      event_list_file   },
+    {"waits.csv",        plot_waits        },
+    {"distributions.csv", plot_distributions},
+    {"over-time.csv",    plot_over_time    },
+    {"node-volumes.csv", plot_node_volumes },
+    {"client-rates.csv", plot_client_rates },
+    {"binding-modes.csv", plot_binding_modes},
 };
 
 void

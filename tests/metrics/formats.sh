@@ -54,6 +54,16 @@ report $? "a run is like itself"
 "$kvolsim" compare "$folder/burst-100" "$folder/faster" >"$folder/said" && grep -q '^client throttling: external-attacher' "$folder/said"
 report $? "a comparison tells what changed"
 
+# Every picture of every run can be drawn, also of one without pods.
+if command -v gnuplot >/dev/null; then
+    for name in burst-100 attach-limit provision-retry; do
+        "$kvolsim" plot "$folder/$name" >"$folder/said" 2>&1 && test "$(wc -l <"$folder/said")" -eq 8 &&
+            "$kvolsim" plot "$folder/$name" --format svg >>"$folder/said" 2>&1 &&
+            "$kvolsim" plot "$folder/$name" --format dumb >/dev/null 2>>"$folder/said"
+        report $? "$name: all pictures"
+    done
+fi
+
 # The sum of all requests is what the summary says.
 total=$(sed -n 's/.*"total": \([0-9]*\).*/\1/p' "$folder/burst-100/summary.json" | head -1)
 test "$(grep -v '^#\|^second' "$folder/burst-100/requests.csv" | awk -F, '{ sum += $5 } END { print sum }')" = "$total"

@@ -18,8 +18,8 @@ set logscale x
 set yrange [0:100]
 set key outside right top
 n = 0
-stats input index 5 using (n = n + ($1 == $1), 0) nooutput
-if (n == 0) { set title run_title . ": no pod became ready" }
+stats input index 5 using (n = n + (strcol(1) ne "NaN"), 0) nooutput
+if (n == 0) { set title run_title . ": no pod became ready"; set xrange [0.1:10] }
 array names[6] = ["schedule", "attach", "stage", "publish", "start", "pod-start"]
 dash(i) = i == 6 ? 1 : i
 plot for [i = 1:6] input index i - 1 using 1:2 with lines lw (i == 6 ? 4 : 2) lc rgb (i == 6 ? "#000000" : color[i]) \

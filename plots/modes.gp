@@ -17,6 +17,9 @@ set ylabel "share of the pods of the mode that got there, %"
 set logscale x
 set yrange [0:100]
 set key outside right top
+n = 0
+stats input using (n = n + (strcol(1) ne "NaN"), 0) nooutput
+if (n == 0) { set title run_title . ": no pod with claims got a node"; set xrange [0.1:10] }
 array names[4] = ["Immediate: schedule", "Immediate: start", "WaitForFirstConsumer: schedule", "WaitForFirstConsumer: start"]
 dash(i) = i % 2 == 0 ? 1 : 2
 plot for [i = 1:4] input index i - 1 using 1:2 with lines lw (i % 2 == 0 ? 3 : 2) dt dash(i) \

@@ -319,21 +319,27 @@ n_running(const NodeVolume *volume)
     return n;
 }
 
-/* Mounts and unmounts of one volume for several pods, or of its device again and again. */
+/* Mounts and unmounts of one volume for several pods, or of its device again and again; or its kubelet looks whether it is attached. */
 static void
 run_mounts(Case *self)
 {
     const char *told = case_string(self, "given.operations");
-    gboolean is_plain = says(self, "neither") || says(self, "plain");
+    gboolean is_plain = says(self, "neither") || says(self, "plain") ||
+                        says(self, "non-attachable") || says(self, "not attachable");
+    gboolean is_of_device = says(self, "device") && !says(self, "pod");
     KubeletWorld node;
 
-    node_start(&node, self, pv_of(self, NULL, NULL), is_plain ? "hostPath" : "csi");
+    node_start(&node, self, pv_of(self, NULL, case_key(self, KIND_CLAIM, "claim")),
+               is_plain ? "hostPath" : "csi");
+    case_import_object(self, (Object *)node.volume.pv, CASE_API);
     node.volume.attachable = !is_plain && !says(self, "device-mountable");
     for (unsigned i = 0; i < N_AT_ONCE; i++) {
         PodMount *mount = &node.workers[i]->mounts[0];
-        if (g_str_has_prefix(told, "mount") || g_str_has_prefix(told, "map"))
+        if (g_str_has_prefix(told, "verify"))
+            volume_operation_verify(node.kubelet, &node.volume);
+        else if (g_str_has_prefix(told, "mount") || g_str_has_prefix(told, "map"))
             volume_operation_mount(node.kubelet, &node.volume, mount);
-        else if (strstr(told, "device") != NULL)
+        else if (is_of_device)
             volume_operation_unmount_device(node.kubelet, &node.volume);
         else
             volume_operation_unmount(node.kubelet, &node.volume, mount);
@@ -349,13 +355,14 @@ run_executor(Case *self)
         const char *verb;
         void (*run)(Case *self);
     } verbs[] = {
-        {"attach ",  run_attaches     },
-        {"detach ",  run_attaches     },
-        {"verify ",  run_verifications},
-        {"mount ",   run_mounts       },
-        {"unmount ", run_mounts       },
-        {"map ",     run_mounts       },
-        {"unmap ",   run_mounts       },
+        {"attach ",                  run_attaches     },
+        {"detach ",                  run_attaches     },
+        {"verify attached volumes ", run_verifications},
+        {"verify ",                  run_mounts       },
+        {"mount ",                   run_mounts       },
+        {"unmount ",                 run_mounts       },
+        {"map ",                     run_mounts       },
+        {"unmap ",                   run_mounts       },
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++)

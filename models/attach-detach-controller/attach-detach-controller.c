@@ -2,9 +2,24 @@
 #include "attach-detach-controller.h"
 
 #include "controller.h"
+#include "models/api/metrics.h"
 
 #define BACKOFF_FIRST (500 * SIM_MS)   /* ADC-4 */
 #define BACKOFF_MAX (122 * SIM_SECOND) /* ADC-4 */
+
+/* ADC-48, ADC-68: those that nobody was asked for are told, by reason. */
+static void
+count_detach(AttachDetachController *self, DetachReason reason)
+{
+    SimMetrics *metrics = sim_metrics(self->base.sim);
+
+    self->n_detaches[reason]++;
+    if (metrics != NULL && reason != DETACH_IF_SAFE)
+        sim_series_add(metric_series(metrics, METRIC_FORCED_DETACHES,
+                                     process_job(self->base.process),
+                                     reason == DETACH_TIMED_OUT ? "timeout" : "out-of-service"),
+                       1);
+}
 
 static void
 apply_change(void *data, const PlanChange *change)
@@ -46,7 +61,7 @@ apply_change(void *data, const PlanChange *change)
         self->pass = (AttachPass){.pair = pair, .reason = (DetachReason)change->number};
         break;
     case CHANGE_DETACHING:
-        self->n_detaches[change->number]++;
+        count_detach(self, (DetachReason)change->number);
         break;
     case CHANGE_ADD_POD:
         adc_add_pod_volumes(self, POD_CONST(change->object));

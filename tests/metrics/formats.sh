@@ -20,7 +20,7 @@ report() { # STATUS NAME
 }
 
 tar -xJf "$KVOLSIM_SRCDIR/tests/metrics/scraped.tar.xz" -C "$folder"
-for name in burst-100 quickstart attach-limit provision-retry expand-online read-write-once-pod storage-capacity zone-mismatch; do
+for name in burst-100 quickstart attach-limit provision-retry expand-online read-write-once-pod storage-capacity six-minute-detach zone-mismatch; do
     run=$folder/$name
     "$kvolsim" run "$scenarios/$name.yaml" --out "$run" >"$folder/said" 2>&1
     report $? "$name runs"

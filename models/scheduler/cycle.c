@@ -46,6 +46,7 @@ cycle_view_init(CycleView *self, Process *process, Sim *sim, Objects *objects)
         .csi_drivers = process_informer(process, KIND_CSI_DRIVER, NULL),
         .capacities = process_informer(process, KIND_STORAGE_CAPACITY, NULL),
         .stateful_sets = process_informer(process, KIND_STATEFUL_SET, NULL),
+        .replica_sets = process_informer(process, KIND_REPLICA_SET, NULL),
         .hostname_label = strings_intern(strings, "kubernetes.io/hostname"),
         .zone_label = strings_intern(strings, "topology.kubernetes.io/zone"),
         .tie_break = sim_stream(sim, "kube-scheduler/tie-break"),

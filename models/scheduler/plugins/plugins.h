@@ -44,7 +44,7 @@ typedef struct {
     Objects *objects;
     SchedulerCache *cache;
     VolumeBinder *binder;
-    Informer *claims, *volumes, *classes, *csi_drivers, *capacities, *stateful_sets;
+    Informer *claims, *volumes, *classes, *csi_drivers, *capacities, *stateful_sets, *replica_sets;
     InformerIndex *free_volumes;     /* by class: volumes without a claimRef */
     InformerIndex *reserved_volumes; /* by the claim that their claimRef names */
     InformerIndex *capacities_by_class;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/workload.h"
 #include "plugins.h"
 #include "sim/portable-math.h"
 
-/* PodTopologySpread: the pod's own constraints; else, if a StatefulSet owns it, two soft ones (VF-61, VF-62). Services and
- * other owners are not modelled, so their selectors do not count. */
+/* PodTopologySpread: the pod's own constraints; else, if a StatefulSet or ReplicaSet owns it, two soft ones (VF-61, VF-62). Services
+ * are not modelled, so their selectors do not count. */
 
 static void
 add_constraint(Cycle *cycle,
@@ -33,10 +34,17 @@ static const LabelSelector *
 selector_of_owner(const Cycle *cycle)
 {
     const OwnerReference *owner = object_controller(&cycle->pod->meta);
-    const Object *set = owner == NULL || owner->key == NULL || owner->key->kind != KIND_STATEFUL_SET
-                            ? NULL
-                            : informer_get(cycle->view->stateful_sets, owner->key);
+    const Object *set;
 
+    if (owner == NULL || owner->key == NULL)
+        return NULL;
+    if (owner->key->kind == KIND_REPLICA_SET) {
+        set = informer_get(cycle->view->replica_sets, owner->key);
+        return set == NULL ? NULL : REPLICA_SET_CONST(set)->selector;
+    }
+    set = owner->key->kind != KIND_STATEFUL_SET
+              ? NULL
+              : informer_get(cycle->view->stateful_sets, owner->key);
     return set == NULL ? NULL : STATEFUL_SET(set)->selector;
 }
 

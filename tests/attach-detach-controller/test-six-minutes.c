@@ -44,7 +44,7 @@ request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime ar
         arrivals->told = arrived_at;
     else if (request->verb == API_DELETE)
         arrivals->detached = arrived_at;
-    else if (request->verb == API_CREATE && strcmp(request->key->name, VA_2 + strlen("va/")) == 0)
+    else if (request->verb == API_CREATE && strcmp(request->key->name, &VA_2[strlen("va/")]) == 0)
         arrivals->attached = arrived_at;
 }
 

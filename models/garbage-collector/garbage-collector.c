@@ -61,6 +61,7 @@ missing_owner(const GarbageCollector *self, const Object *object)
     return has_known_owner ? NULL : missing;
 }
 
+/* WL-100: what an owner that went has owned is looked at. */
 static void
 owner_changed(void *data, const Object *before, const Object *after)
 {

@@ -502,7 +502,7 @@ decide_revision(const void *data, Plan *plan)
     plan_then(plan, decide_replicas);
 }
 
-/* Pods that are nobody's, or no longer its own. */
+/* One key of the queue (WL-1): first pods that are nobody's, or no longer its own. */
 static void
 decide_set(const void *data, Plan *plan)
 {

@@ -20,6 +20,7 @@ static const Command commands[] = {
     {"profiles", cmd_profiles, "[show NAME]", "List latency profiles of storage back ends, or explain one"},
     {"validate", cmd_validate, "SCENARIO", "Run a scenario with real loop devices, against its model"},
     {"plot",    cmd_plot,    "RUN",      "Draw pictures of a run's results"                      },
+    {"report",  cmd_report,  "RUN",      "Make one HTML page of a run"                           },
     {"get",     cmd_get,     "KIND [NAME] FILE", "Show objects at an instant of a run, as kubectl does"},
     {"describe", cmd_describe, "KIND [NAME] FILE", "Describe them"},
     {"events",  cmd_events,  "FILE", "List Events up to an instant of a run"},

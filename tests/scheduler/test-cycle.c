@@ -118,7 +118,7 @@ add_node(CycleWorld *self, const char *name, const char *zone)
     set_label(self, node, "kubernetes.io/hostname", name);
     if (zone != NULL)
         set_label(self, node, "topology.kubernetes.io/zone", zone);
-    storage_world_create(&self->base, node);
+    storage_world_import(&self->base, node); /* ready to take pods: as a new one it would have a taint (NL-26) */
 }
 
 /* A pod with these claims, "c1 c2". */

@@ -56,7 +56,7 @@ static void
 add_nodes(StorageWorld *world, const char *const *names)
 {
     for (; *names != NULL; names++)
-        storage_world_create(world, new_node(world, *names, *names));
+        storage_world_import(world, new_node(world, *names, *names)); /* without the taint of a new one (NL-26) */
 }
 
 static void
@@ -514,7 +514,7 @@ many_reasons(StorageWorld *world)
         node->unschedulable = i == 0;
         if (i < 11)
             node->allocatable.cpu_milli = 50;
-        storage_world_create(world, node);
+        storage_world_import(world, node);
     }
     add_bound_claim(world, "c", "v", "a");
     storage_world_start(world);
@@ -529,7 +529,7 @@ taints_and_selectors(StorageWorld *world)
                          .value = storage_world_intern(world, "yes"),
                          .effect = TAINT_NO_SCHEDULE,
                          .added_at = TIME_UNSET};
-    const Taint empty = {.key = storage_world_intern(world, "node.kubernetes.io/unreachable"),
+    const Taint empty = {.key = storage_world_intern(world, "maintenance"),
                          .value = storage_world_intern(world, ""),
                          .effect = TAINT_NO_EXECUTE,
                          .added_at = TIME_UNSET};
@@ -537,11 +537,11 @@ taints_and_selectors(StorageWorld *world)
     Node *node = new_node(world, "n1", "a");
 
     node->taints = taints_new(&taint, 1);
-    storage_world_create(world, node);
+    storage_world_import(world, node);
     node = new_node(world, "n2", "a");
     node->taints = taints_new(&empty, 1);
-    storage_world_create(world, node);
-    storage_world_create(world, new_node(world, "n3", "a"));
+    storage_world_import(world, node);
+    storage_world_import(world, new_node(world, "n3", "a"));
     storage_world_start(world);
     Pod *pod = new_pod(world, "p", NULL, 100);
     pod->spec->node_selector = string_map_new(&pair, 1);
@@ -610,7 +610,7 @@ flushed_after_five_minutes(StorageWorld *world)
     Node *node = new_node(world, "n1", "a");
 
     node->allocatable.cpu_milli = 50;
-    storage_world_create(world, node);
+    storage_world_import(world, node);
     storage_world_start(world);
     add_pod(world, "p", NULL);
     storage_world_run(world, 299 * SIM_SECOND);
@@ -668,7 +668,7 @@ gated_pod(StorageWorld *world)
 #define TAINTED                                                                                    \
     UNFIT("3",                                                                                     \
           "1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint "  \
-          "{gpu: yes}, 1 node(s) had untolerated taint {node.kubernetes.io/unreachable: }",        \
+          "{gpu: yes}, 1 node(s) had untolerated taint {maintenance: }",        \
           "3 " NO_USE)
 #define LONELY UNFIT("3", "3 node(s) didn't match pod anti-affinity rules", "3 " NO_VICTIMS)
 #define SMALL UNFIT("1", "1 Insufficient cpu", "1 " NO_VICTIMS)
@@ -723,7 +723,7 @@ preemption_goes_on(StorageWorld *world)
     start_preemption(world);
     Node *cordoned = new_node(world, "n2", "a");
     cordoned->unschedulable = TRUE;
-    storage_world_create(world, cordoned);
+    storage_world_import(world, cordoned);
     storage_world_run(world, 10 * SIM_SECOND);
     assert_string_equal(stored_pod(world, "high")->nominated_node, "n1");
 }
@@ -921,7 +921,7 @@ start_index_rotates(void **state)
     storage_world_init(&world, NULL);
     for (unsigned i = 0; i < 150; i++) {
         g_snprintf(name, sizeof name, "n%u", i);
-        storage_world_create(&world, new_node(&world, name, "a"));
+        storage_world_import(&world, new_node(&world, name, "a"));
     }
     storage_world_start(&world);
     for (unsigned i = 0; i < 150; i++) {

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define PAUSE_US 5000
+
 static void
 remain_free(void *data)
 {
@@ -96,6 +98,43 @@ complain(Cleaning *self, const char *text)
         self->report(self->data, text);
 }
 
+/* The tools of a process that was killed may hold its devices, and its lock, for the moment in which they die. */
+static gboolean
+may_try_again(const Cleaning *self, gint64 began_us)
+{
+    if (g_get_monotonic_time() - began_us >= self->wait_us)
+        return FALSE;
+    g_usleep(PAUSE_US);
+    return TRUE;
+}
+
+static void
+detach(Cleaning *self, const char *path, GError **error)
+{
+    gint64 began_us = g_get_monotonic_time();
+    g_autoptr(GError) why = NULL;
+
+    while (!loop_device_detach(self->ledger, path, &why) && may_try_again(self, began_us))
+        g_clear_error(&why);
+    if (why != NULL)
+        g_propagate_error(error, g_steal_pointer(&why));
+}
+
+static LoopLedger *
+open_ledger(const Cleaning *self, const char *state_dir, GError **error)
+{
+    gint64 began_us = g_get_monotonic_time();
+    g_autoptr(GError) why = NULL;
+    LoopLedger *ledger;
+
+    while ((ledger = loop_ledger_open(state_dir, &why)) == NULL &&
+           g_error_matches(why, LOOP_ERROR, CSI_ABORTED) && may_try_again(self, began_us))
+        g_clear_error(&why);
+    if (why != NULL)
+        g_propagate_error(error, g_steal_pointer(&why));
+    return ledger;
+}
+
 /* One kind at a time, last first: a device cannot go before its mounts. */
 static void
 take_back(Cleaning *self, const GPtrArray *entries, LoopDeed deed)
@@ -110,7 +149,7 @@ take_back(Cleaning *self, const GPtrArray *entries, LoopDeed deed)
         else if (deed == LOOP_MOUNT)
             loop_unmount(self->ledger, entry->what, self->wait_us, &error);
         else if (deed == LOOP_BINDING)
-            loop_device_detach(self->ledger, entry->what, &error);
+            detach(self, entry->what, &error);
         else
             loop_ledger_remove(self->ledger, deed, entry->what, &error);
         if (error != NULL)
@@ -161,7 +200,7 @@ loop_remains_clean(const char *state_dir,
 
     if (entries == NULL || !loop_device_permitted(error))
         return FALSE;
-    g_autoptr(LoopLedger) ledger = loop_ledger_open(state_dir, error);
+    g_autoptr(LoopLedger) ledger = open_ledger(&cleaning, state_dir, error);
     if (ledger == NULL)
         return FALSE;
     cleaning.ledger = ledger;

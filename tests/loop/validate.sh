@@ -15,7 +15,7 @@ report() # STATUS NAME
         echo "ok $n_cases - $2"
     else
         echo "not ok $n_cases - $2"
-        sed 's/^/# /' "$folder/log" | tail -n 25
+        grep -v ': clean$' "$folder/log" | tail -n 25 | sed 's/^/# /'
     fi
 }
 

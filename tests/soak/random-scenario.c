@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "random-scenario.h"
 
+#include <string.h>
+
 #include "sim/random.h"
 
 #define DISK "disk.soak.example" /* volumes that are attached to one node */
@@ -659,6 +661,60 @@ add_faults(Maker *self)
     }
 }
 
+/* What only disturbs, or is back soon: as above, before a node that does not answer would lose its volumes. */
+static char *
+draw_trouble(Maker *self, unsigned group)
+{
+    static const char *const drivers[] = {DISK, SAN, FILES};
+    unsigned node = below(self, self->n_nodes[group]), s = between(self, 1, 30);
+
+    switch (below(self, 12)) {
+    case 0:
+        return g_strdup_printf("node: n%u-%u, do: reboot, restartAfter: %us", group, node, s);
+    case 1:
+        return g_strdup_printf("node: n%u-%u, do: cut-network, for: %us", group, node, s);
+    case 2:
+        return g_strdup_printf("component: kubelet, node: n%u-%u, do: hang, for: %us", group, node,
+                               s);
+    case 3:
+        return g_strdup_printf("component: kube-controller-manager, do: hang, for: %us", s);
+    case 4:
+        return g_strdup_printf("component: kube-scheduler, do: slow, factor: 100, for: %us", s);
+    case 5:
+        return g_strdup_printf("component: kube-apiserver, do: outage, for: %us", s);
+    case 6:
+        return g_strdup_printf("component: kube-apiserver, do: slow, factor: 50, for: %us", s);
+    case 7:
+        return g_strdup("component: kube-apiserver, do: drop-watches");
+    case 8:
+        return g_strdup_printf("component: kube-apiserver, do: limit-seats, seats: 1, for: %us", s);
+    case 9:
+        return g_strdup_printf("driver: %s, do: hang, for: %us", PICK(self, drivers), s);
+    case 10:
+        return g_strdup_printf("driver: %s, do: slow, factor: 5, for: %us", PICK(self, drivers), s);
+    default:
+        return g_strdup_printf("driver: %s, do: restart, restartAfter: %us", PICK(self, drivers),
+                               s);
+    }
+}
+
+/* A server that refuses is apart from the workload's moments: an action that it refuses is lost, as any user's. */
+static void
+add_troubles(Maker *self, gboolean is_first)
+{
+    unsigned n = one_in(self, 2) ? 0 : between(self, 1, 4);
+
+    if (n > 0 && is_first)
+        g_string_append(self->spec, "  faults:\n");
+    for (unsigned i = 0; i < n; i++) {
+        g_autofree char *what = draw_trouble(self, below(self, self->n_groups));
+        gboolean refuses = strstr(what, "outage") != NULL || strstr(what, "seats") != NULL;
+        unsigned from_s = refuses || one_in(self, 3) ? WORK_UNTIL_S + 65 : 1;
+        g_string_append_printf(self->spec, "  - {at: %ums, %s}\n",
+                               from_s * 1000 + below(self, 300 * 1000), what);
+    }
+}
+
 static void
 add_work(Maker *self)
 {
@@ -708,7 +764,9 @@ random_scenario_new(guint64 seed)
     add_class(&self, "by-hand-wffc", "kubernetes.io/no-provisioner", "WaitForFirstConsumer");
     add_static_volumes(&self);
     add_work(&self);
+    gsize before = self.spec->len;
     add_faults(&self);
+    add_troubles(&self, self.spec->len == before);
     g_string_append(self.spec, objects->str);
     result->text = g_string_free(self.spec, FALSE);
     result->is_easy = self.is_easy;

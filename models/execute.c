@@ -572,6 +572,8 @@ plans_abandon(Component *component)
         abandon_call(plan);
         g_queue_unlink(&component->plans, link);
         plan->component = NULL;
+        if (plan->gathered_as != NULL) /* nobody tells the plan that waits for it */
+            plan_unref(plan_owner(plan));
         plan_unref(plan);
     }
 }

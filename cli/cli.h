@@ -28,6 +28,7 @@ int cmd_calibrate(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_fit(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_loop(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_describe(int argc, char **argv);
@@ -35,10 +36,12 @@ int cmd_events(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_why(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 int cmd_validate(int argc, char **argv);
+int cmd_sweep(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 /**

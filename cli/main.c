@@ -14,6 +14,9 @@
 static const Command commands[] = {
     {"run",     cmd_run,     "SCENARIO", "Run a scenario and print how long things took"         },
     {"check",   cmd_check,   "FILE…",  "Check scenario and manifest files without running them"},
+    {"sweep",   cmd_sweep,   "FILE",  "Run a parameter study: every combination, many times"    },
+    {"merge",   cmd_merge,   "DB…",  "Put the results of a sweep's shards together"},
+    {"export",  cmd_export,  "DB",  "A sweep's results as CSV"},
     {"compare", cmd_compare, "RUN RUN",  "Two runs side by side, object by object"               },
     {"calibrate", cmd_calibrate, "", "Measure this machine's loop devices and fit a profile"},
     {"fit", cmd_fit, "FILE", "Fit a profile to histograms or samples of a cluster"},

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+
+#include "sweep-tools.h"
+
+static ExitCode
+merge(const char *out, char **files)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(SweepStore) store = sweep_store_create_like(out, files[0], &error);
+
+    for (unsigned i = 0; store != NULL && files[i] != NULL; i++)
+        if (!sweep_store_merge(store, files[i], &error))
+            return cli_store_error(error);
+    return store == NULL ? cli_store_error(error) : EXIT_DONE;
+}
+
+int
+cmd_merge(int argc, char **argv)
+{
+    g_autofree char *out = NULL;
+    const GOptionEntry entries[] = {
+        {"out", 0, 0, G_OPTION_ARG_FILENAME, &out, "The file to merge into; it may exist", "DB"},
+        G_OPTION_ENTRY_NULL,
+    };
+
+    if (!cli_parse(&argc, &argv, entries, "DB…",
+                   "Put the result files of a sweep's shards together.",
+                   "Files of the same sweep, in any order and any number of times. A run that two "
+                   "of them have must be the same in both.\n"
+                   "Exit status: 0 done, 1 I/O error, 2 the files do not belong together."))
+        return EXIT_BAD_INPUT;
+    if (argc < 2 || out == NULL) {
+        cli_error("merge: %s (see kvolsim merge --help)",
+                  out == NULL ? "--out: no file given" : "no files given");
+        return EXIT_BAD_INPUT;
+    }
+    return merge(out, argv + 1);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sweep-tools.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+typedef struct {
+    int interrupts; /* a signalfd; -1: none */
+    gboolean is_terminal, was_shown;
+    gint64 started_at, shown_at; /* us of the monotonic clock */
+} Progress;
+
+#define SHOW_EVERY (G_USEC_PER_SEC / 5)
+#define BAR_WIDTH 30
+
+void
+cli_print_faults(const GPtrArray *faults)
+{
+    for (unsigned i = 0; i < faults->len; i++) {
+        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+        fprintf(stderr, "%s\n", text);
+    }
+}
+
+ExitCode
+cli_store_error(const GError *error)
+{
+    cli_error("%s", error->message);
+    return g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_IO) ? EXIT_ERROR
+                                                                           : EXIT_BAD_INPUT;
+}
+
+/* "1:02:03", "2:03" */
+static char *
+clock_text(double seconds)
+{
+    unsigned whole = seconds < 1e6 ? (unsigned)(seconds + 0.5) : 1000000;
+
+    if (whole >= 3600)
+        return g_strdup_printf("%u:%02u:%02u", whole / 3600, whole / 60 % 60, whole % 60);
+    return g_strdup_printf("%u:%02u", whole / 60, whole % 60);
+}
+
+static void
+show(Progress *self, const SweepProgress *progress)
+{
+    gint64 now = g_get_monotonic_time();
+    char bar[BAR_WIDTH + 1] = "";
+
+    if (!self->is_terminal || now - self->shown_at < SHOW_EVERY)
+        return;
+    double seconds = (double)(now - self->started_at) / G_USEC_PER_SEC;
+    unsigned total = MAX(progress->total, 1), filled = progress->done * BAR_WIDTH / total;
+    for (unsigned i = 0; i < BAR_WIDTH; i++)
+        bar[i] = i < filled ? '#' : '.';
+    double rate = seconds > 0 ? progress->done / seconds : 0;
+    fprintf(stderr, "\r\033[K[%s] %u of %u runs", bar, progress->done, progress->total);
+    if (rate > 0) {
+        g_autofree char *left = clock_text((total - progress->done) / rate);
+        fprintf(stderr, ", %.1f/s, %s left", rate, left);
+    }
+    fflush(stderr);
+    self->shown_at = now;
+    self->was_shown = TRUE;
+}
+
+static gboolean
+go_on(void *data, const SweepProgress *progress)
+{
+    Progress *self = data;
+    struct signalfd_siginfo info;
+
+    show(self, progress);
+    return self->interrupts < 0 || read(self->interrupts, &info, sizeof info) != sizeof info;
+}
+
+/* Blocked before the workers start, so that none of them is interrupted. */
+static int
+catch_interrupts(void)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+ExitCode
+cli_run_sweep(const Sweep *sweep, SweepStore *store, int jobs, unsigned shard, unsigned n_shards)
+{
+    g_autofree char *data_dir = cli_data_dir();
+    Progress progress = {.interrupts = catch_interrupts(),
+                         .is_terminal = isatty(STDERR_FILENO),
+                         .started_at = g_get_monotonic_time()};
+    const SweepRunOptions options = {
+        .data_dir = data_dir,
+        .jobs = jobs > 0 ? (unsigned)jobs : g_get_num_processors(),
+        .shard = shard,
+        .n_shards = n_shards,
+        .progress = go_on,
+        .progress_data = &progress,
+    };
+    g_autoptr(GError) error = NULL;
+
+    SweepEnd end = sweep_run(sweep, store, &options, &error);
+    if (progress.was_shown)
+        fprintf(stderr, "\r\033[K");
+    if (progress.interrupts >= 0)
+        close(progress.interrupts);
+    switch (end) {
+    case SWEEP_DONE:
+        return EXIT_DONE;
+    case SWEEP_INTERRUPTED:
+        return EXIT_INTERRUPTED;
+    case SWEEP_FAILED:
+        break;
+    }
+    if (error->domain == SWEEP_STORE_ERROR)
+        return cli_store_error(error);
+    cli_error("%s: %s", sweep->scenario_file, error->message);
+    return EXIT_BAD_INPUT;
+}

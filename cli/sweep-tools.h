@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "cli.h"
+#include "run/sweep-runner.h"
+
+/* What the commands that make many runs share. */
+
+/* Prints faults to stderr, a line each. */
+void cli_print_faults(const GPtrArray *faults);
+
+/**
+ * cli_run_sweep:
+ * Makes the missing runs with a progress bar (on a terminal only) until done or interrupted: SIGINT, SIGTERM, SIGHUP. Prints what
+ * went wrong.
+ * @jobs: 0: as many as there are processors
+ */
+ExitCode
+cli_run_sweep(const Sweep *sweep, SweepStore *store, int jobs, unsigned shard, unsigned n_shards);
+/* Prints @error of a store. Returns: the exit code it means */
+ExitCode cli_store_error(const GError *error);

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "sweep.h"
+
+/* From one run to the numbers of its row. */
+
+static const struct {
+    const char *name, *unit;
+} values[] = {
+#define SWEEP_VALUE_ROW(member, name, unit, meaning) {name, unit},
+    SWEEP_VALUES(SWEEP_VALUE_ROW)
+#undef SWEEP_VALUE_ROW
+};
+
+const char *
+sweep_value_name(SweepValueKind value)
+{
+    return values[value].name;
+}
+
+const char *
+sweep_value_unit(SweepValueKind value)
+{
+    return values[value].unit;
+}
+
+static gboolean
+parse_quantile(const char *text, double *quantile)
+{
+    char *end;
+
+    if (*text != 'p' || !g_ascii_isdigit(text[1]))
+        return FALSE;
+    *quantile = g_ascii_strtod(text + 1, &end) / 100;
+    return *end == '\0' && *quantile > 0 && *quantile <= 1;
+}
+
+gboolean
+sweep_statistic_parse(const char *text, SweepStatistic *statistic, double *quantile)
+{
+    static const struct {
+        const char *word;
+        SweepStatistic statistic;
+    } words[] = {
+        {"mean",  STATISTIC_MEAN },
+        {"min",   STATISTIC_MIN  },
+        {"max",   STATISTIC_MAX  },
+        {"count", STATISTIC_COUNT},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
+        if (g_str_equal(words[i].word, text)) {
+            *statistic = words[i].statistic;
+            return TRUE;
+        }
+    if (!parse_quantile(text, quantile))
+        return FALSE;
+    *statistic = STATISTIC_QUANTILE;
+    return TRUE;
+}
+
+unsigned
+sweep_n_observations(const Sweep *self)
+{
+    return self->n_measures * (1 + self->batches);
+}
+
+unsigned
+sweep_observation_index(const Sweep *self, unsigned measure, unsigned batch)
+{
+    return measure * (1 + self->batches) + batch;
+}
+
+gboolean
+sweep_needs_trace(const Sweep *self)
+{
+    for (unsigned i = 0; i < self->n_measures; i++)
+        if (!self->measures[i].is_stage && (self->measures[i].value == SWEEP_API_REQUESTS ||
+                                            self->measures[i].value == SWEEP_API_PEAK))
+            return TRUE;
+    return FALSE;
+}
+
+/* ---- Times of a stage ---- */
+
+static double
+seconds(SimTime time)
+{
+    return (double)time / (double)SIM_SECOND;
+}
+
+static SweepObservation
+statistic_of(const SweepMeasure *measure, SimSample *sample)
+{
+    SweepObservation found = {.count = sim_sample_count(sample)};
+
+    if (measure->statistic == STATISTIC_COUNT) {
+        found.value = (double)found.count;
+        return found;
+    }
+    found.is_missing = found.count == 0;
+    switch (measure->statistic) {
+    case STATISTIC_MEAN:
+        found.value = seconds(sim_sample_mean(sample));
+        break;
+    case STATISTIC_MIN:
+        found.value = seconds(sim_sample_min(sample));
+        break;
+    case STATISTIC_MAX:
+        found.value = seconds(sim_sample_max(sample));
+        break;
+    case STATISTIC_QUANTILE:
+        found.value = seconds(sim_sample_quantile(sample, measure->quantile));
+        break;
+    case STATISTIC_COUNT:
+        break;
+    }
+    return found;
+}
+
+/* Where a time stood in the run, and how long it was. */
+typedef struct {
+    SimTime from, length;
+    unsigned number;
+} Passage;
+
+static int
+passage_compare(const void *a, const void *b)
+{
+    const Passage *one = a, *other = b;
+
+    if (one->from != other->from)
+        return one->from < other->from ? -1 : 1;
+    return one->number < other->number ? -1 : one->number > other->number;
+}
+
+/* Those that began after the warm-up, in the order in which they began. Returns: (owned): of Passage */
+static GArray *
+passages_of(const Sweep *self, const Stages *stages, Stage stage)
+{
+    GArray *passages = g_array_new(FALSE, FALSE, sizeof(Passage));
+
+    for (unsigned i = 0; i < stages->records->len; i++) {
+        const StageRecord *record = &g_array_index(stages->records, StageRecord, i);
+        Passage passage = {record->from, record->to - record->from, i};
+        if (record->stage == stage && record->from >= self->warm_up)
+            g_array_append_val(passages, passage);
+    }
+    g_array_sort(passages, passage_compare);
+    return passages;
+}
+
+/* Of the passages from @first to before @end. */
+static SweepObservation
+observe(const SweepMeasure *measure, const GArray *passages, gsize first, gsize end)
+{
+    SimSample sample;
+
+    sim_sample_init(&sample);
+    for (gsize i = first; i < end; i++)
+        sim_sample_add(&sample, g_array_index(passages, Passage, i).length);
+    SweepObservation found = statistic_of(measure, &sample);
+    sim_sample_clear(&sample);
+    return found;
+}
+
+static void
+measure_stage(const Sweep *self,
+              const SweepMeasure *measure,
+              const Stages *stages,
+              SweepObservation *observations)
+{
+    g_autoptr(GArray) passages = passages_of(self, stages, measure->stage);
+    gsize n = passages->len;
+
+    observations[0] = observe(measure, passages, 0, n);
+    for (gsize i = 0; i < self->batches; i++)
+        observations[1 + i] =
+            observe(measure, passages, n * i / self->batches, n * (i + 1) / self->batches);
+}
+
+/* ---- The run as a whole ---- */
+
+typedef struct {
+    unsigned pods, ready, claims, bound;
+    SimTime first_created, last_ready;
+} Totals;
+
+static Totals
+totals_of(const Sweep *self, const Stages *stages)
+{
+    Totals totals = {.first_created = SIM_TIME_MAX};
+
+    for (unsigned i = 0; i < stages->pods->len; i++) {
+        const PodTimes *pod = &g_array_index(stages->pods, PodTimes, i);
+        if (pod->created == TIME_UNSET || pod->created < self->warm_up)
+            continue;
+        totals.pods++;
+        totals.first_created = MIN(totals.first_created, pod->created);
+        if (pod->ready == TIME_UNSET)
+            continue;
+        totals.ready++;
+        totals.last_ready = MAX(totals.last_ready, pod->ready);
+    }
+    for (unsigned i = 0; i < stages->claims->len; i++) {
+        const ClaimTimes *claim = &g_array_index(stages->claims, ClaimTimes, i);
+        if (claim->created == TIME_UNSET || claim->created < self->warm_up)
+            continue;
+        totals.claims++;
+        totals.bound += claim->bound != TIME_UNSET;
+    }
+    return totals;
+}
+
+static SweepObservation
+number(double value)
+{
+    return (SweepObservation){value, 1, FALSE};
+}
+
+static SweepObservation
+share(unsigned part, unsigned whole)
+{
+    return whole == 0 ? (SweepObservation){.is_missing = TRUE}
+                      : number((double)part / (double)whole);
+}
+
+static SweepObservation
+observe_value(SweepValueKind value, const Run *run, const Totals *totals)
+{
+    uint64_t n_requests = 0;
+    unsigned n_volumes = 0;
+
+    switch (value) {
+    case SWEEP_PODS:
+        return number(totals->pods);
+    case SWEEP_PODS_READY:
+        return number(totals->ready);
+    case SWEEP_NOT_READY_SHARE:
+        return share(totals->pods - totals->ready, totals->pods);
+    case SWEEP_CLAIMS_BOUND_SHARE:
+        return share(totals->bound, totals->claims);
+    case SWEEP_API_REQUESTS:
+        api_load_peak(run_load(run), &n_requests);
+        return number((double)n_requests);
+    case SWEEP_API_PEAK:
+        return number(api_load_peak(run_load(run), &n_requests));
+    case SWEEP_ALL_READY:
+        if (totals->pods == 0 || totals->ready < totals->pods)
+            return (SweepObservation){.is_missing = TRUE};
+        return number(seconds(totals->last_ready - totals->first_created));
+    case SWEEP_DRIVER_VOLUMES:
+        for (unsigned i = 0; i < run_scenario(run)->n_drivers; i++)
+            n_volumes += run_driver_volumes(run, i);
+        return number(n_volumes);
+    case SWEEP_N_VALUES:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+void
+sweep_measure(const Sweep *self,
+              const Run *run,
+              const Stages *stages,
+              SweepObservation *observations)
+{
+    Totals totals = totals_of(self, stages);
+
+    for (unsigned i = 0; i < self->n_measures; i++) {
+        const SweepMeasure *measure = &self->measures[i];
+        SweepObservation *place = &observations[sweep_observation_index(self, i, 0)];
+        if (measure->is_stage) {
+            measure_stage(self, measure, stages, place);
+            continue;
+        }
+        place[0] = observe_value(measure->value, run, &totals);
+        for (unsigned k = 0; k < self->batches; k++)
+            place[1 + k] = (SweepObservation){.is_missing = TRUE};
+    }
+}

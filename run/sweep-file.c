@@ -678,7 +678,7 @@ load(SweepFile *self, const char *file, GPtrArray *faults)
     if (self->documents->len != 1 || g_strcmp0(kind, "Sweep") != 0) {
         gboolean is_scenario = g_strcmp0(kind, "Scenario") == 0;
         format_fault(&self->reader,
-                     is_scenario ? "kvolsim run, whatif and tune take a scenario"
+                     is_scenario ? "kvolsim run takes a scenario"
                                  : "apiVersion: " API_VERSION " and kind: Sweep",
                      "there must be one document of kind Sweep in this file");
         return;

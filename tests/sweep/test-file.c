@@ -77,7 +77,7 @@ makes_points(void **state)
 
 static const Case broken[] = {
     {"a scenario", "apiVersion: kvolsim.io/v1\nkind: Scenario\n",
-     "sweep.yaml: there must be one document of kind Sweep in this file (kvolsim run, whatif and tune take a scenario)"},
+     "sweep.yaml: there must be one document of kind Sweep in this file (kvolsim run takes a scenario)"},
     {"an unknown field", HEAD MEASURES ONE "  replication: 3\n",
      "sweep.yaml:8:3: spec.replication: unknown field (did you mean \"replications\"?)"},
     {"nothing to vary", HEAD MEASURES, "sweep.yaml:5:3: spec: \"parameters\" is missing (What differs between points)"},

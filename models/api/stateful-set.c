@@ -118,7 +118,8 @@ revision_data_parse(ApiParser *parser, const json_t *value, void *field)
     const json_t *given = json_path_get(value, "spec.template");
     gsize length = api_parser_enter(parser, "spec.template");
 
-    if (json_is_object(given)) {
+    if (json_is_object(json_object_get(
+            given, "spec"))) { /* else the server does not mind, and it is no revision of a set */
         json_t *template = json_copy((json_t *)given); /* only read */
         json_object_del(template, "$patch");
         field_pod_template.parse(parser, template, field);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Time, luck and callers of the modelled driver: limits, deadlines, death, injected errors, draws, observers. */
+#include "models/csi/csi-backend.h"
 #include "story.h"
 
 #include <string.h>
@@ -345,7 +346,7 @@ add_waits(void *data, const CsiResponse *response)
             cause->at - (cause->parent == 0 ? 0 : sim_trace_get(trace, cause->parent)->at);
         *(cause->wait == 1 ? &waits->latency : &waits->throttled) += length;
         assert_int_equal(cause->wait == 1 ? cause->detail : 0,
-                         cause->wait == 1 ? CSI_CREATE_VOLUME : 0);
+                         cause->wait == 1 ? CSI_WAIT_DETAIL(CSI_CREATE_VOLUME) : 0);
         id = cause->parent;
     }
 }

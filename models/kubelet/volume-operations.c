@@ -167,6 +167,8 @@ measure(const Kubelet *self, const Plan *plan, const PendingOperation *entry, Pl
         [OPERATION_UNMOUNT] = "volume_unmount",
         [OPERATION_UNMOUNT_DEVICE] = "unmount_device",
         [OPERATION_EXPAND] = "volume_fs_resize",
+        [OPERATION_ATTACH] = "volume_attach",
+        [OPERATION_DETACH] = "volume_detach",
     };
     const VolumeSource *source =
         entry->volume->pv == NULL ? NULL : VOLUME_CONST(entry->volume->pv)->source;

@@ -719,7 +719,7 @@ append_set(GString *text, const json_t *list)
     size_t i;
 
     json_array_foreach(list, i, item) g_ptr_array_add(items, set_text(item));
-    qsort(items->pdata, items->len, sizeof(char *), by_text);
+    g_ptr_array_sort(items, by_text);
     for (unsigned k = 0; k < items->len; k++)
         g_string_append_printf(text, "%s%s", k == 0 ? "" : ",", (const char *)items->pdata[k]);
 }
@@ -732,7 +732,7 @@ append_members(GString *text, const json_t *object)
     json_t *value;
 
     json_object_foreach((json_t *)object, name, value) g_ptr_array_add(names, (void *)name);
-    qsort(names->pdata, names->len, sizeof(char *), by_text);
+    g_ptr_array_sort(names, by_text);
     for (unsigned i = 0; i < names->len; i++) {
         g_autofree char *member = set_text(json_object_get(object, names->pdata[i]));
         g_string_append_printf(text, "%s%s:%s", i == 0 ? "" : ",", (const char *)names->pdata[i],

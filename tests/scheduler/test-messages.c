@@ -199,7 +199,7 @@ add_node(CycleWorld *self, char zone, const char *flags)
     set_label(self, node, "kubernetes.io/hostname", name);
     if (zone != '-')
         set_label(self, node, ZONE, zone_name);
-    storage_world_create(&self->base, node);
+    storage_world_import(&self->base, node); /* without the taint of a new one (NL-26) */
     if (strpbrk(flags, "lL") != NULL)
         add_csi_node(self, name, strchr(flags, 'l') != NULL ? 0 : 1);
 }

@@ -101,7 +101,7 @@ start(StorageWorld *world, Pod *pod)
 static void
 unbound(StorageWorld *world)
 {
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     storage_world_create(world, storage_world_claim(world, "c", 5, "fast"));
     start(world, new_pod(world, "p", "c", NULL));
 }
@@ -122,7 +122,7 @@ start_without_capacity(StorageWorld *world, Pod *pod)
     capacity->maximum_bytes = -1;
     capacity->topology = label_selector_new(NULL, 0);
     storage_world_create(world, capacity);
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     storage_world_class(world, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
     storage_world_create(world, storage_world_claim(world, "c", 5, "late"));
     start(world, pod);
@@ -150,7 +150,7 @@ no_capacity_and_inline(StorageWorld *world)
 static void
 other_zone(StorageWorld *world)
 {
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     add_bound_claim(world, "c", "z", ACCESS_RWO);
     start(world, new_pod(world, "p", "c", NULL));
 }
@@ -159,7 +159,7 @@ other_zone(StorageWorld *world)
 static void
 node_full(StorageWorld *world)
 {
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     add_csi_node(world, "n1");
     add_bound_claim(world, "c", NULL, ACCESS_RWO);
     add_bound_claim(world, "d", NULL, ACCESS_RWO);
@@ -177,7 +177,7 @@ node_full(StorageWorld *world)
 static void
 claim_taken(StorageWorld *world)
 {
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     add_bound_claim(world, "c", NULL, ACCESS_RWOP);
     storage_world_create(world, new_pod(world, "other", "c", "n1"));
     storage_world_create(world, new_pod(world, "plain", NULL, "n1"));
@@ -190,7 +190,7 @@ wants_ssd(StorageWorld *world)
     Pod *pod = new_pod(world, "p", NULL, NULL);
     StringPair pair = {storage_world_intern(world, "disk"), storage_world_intern(world, "ssd")};
 
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     pod->spec->node_selector = string_map_new(&pair, 1);
     start(world, pod);
 }
@@ -200,7 +200,7 @@ too_large(StorageWorld *world)
 {
     Pod *pod = new_pod(world, "p", NULL, NULL);
 
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     storage_world_create(world, new_pod(world, "other", NULL, "n1"));
     pod->spec->cpu_milli = 4000;
     start(world, pod);
@@ -215,7 +215,7 @@ node_tainted(StorageWorld *world)
                    .added_at = TIME_UNSET};
 
     node->taints = taints_new(&taint, 1);
-    storage_world_create(world, node);
+    storage_world_import(world, node);
     start(world, new_pod(world, "p", NULL, NULL));
 }
 
@@ -225,7 +225,7 @@ node_cordoned(StorageWorld *world)
     Node *node = new_node(world, "n1");
 
     node->unschedulable = TRUE;
-    storage_world_create(world, node);
+    storage_world_import(world, node);
     start(world, new_pod(world, "p", NULL, NULL));
 }
 
@@ -235,7 +235,7 @@ gated(StorageWorld *world)
     Pod *pod = new_pod(world, "p", NULL, NULL);
     const char *gate = storage_world_intern(world, "wait");
 
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     pod->spec->scheduling_gates = string_list_new(&gate, 1);
     start(world, pod);
 }
@@ -254,7 +254,7 @@ topology_elsewhere(StorageWorld *world)
     class->binding_mode = BINDING_WAIT_FOR_FIRST_CONSUMER;
     class->allowed_topologies = node_selector_from_segments(segments, 1);
     storage_world_create(world, class);
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     add_csi_node(world, "n1");
     storage_world_create(world, storage_world_claim(world, "c", 5, "late"));
     start(world, new_pod(world, "p", "c", NULL));
@@ -289,8 +289,8 @@ uneven(StorageWorld *world)
 
     set_label(world, cordoned, ZONE, "b");
     cordoned->unschedulable = TRUE;
-    storage_world_create(world, new_node(world, "n1"));
-    storage_world_create(world, cordoned);
+    storage_world_import(world, new_node(world, "n1"));
+    storage_world_import(world, cordoned);
     storage_world_create(world, app_pod(world, "other", "x", "n1"));
     storage_world_create(world, new_pod(world, "plain", NULL, "n1"));
     pod->spec->spread = g_new0(SpreadConstraint, 1);
@@ -315,21 +315,36 @@ pod_with_term(StorageWorld *world, gboolean anti)
     return pod;
 }
 
+/* The taint of a new node (NL-26) does not matter to it: what comes is judged as it is. */
+static Pod *
+tolerates_new_nodes(StorageWorld *world, Pod *pod)
+{
+    const Toleration toleration = {
+        .key = storage_world_intern(world, "node.kubernetes.io/not-ready"),
+        .exists = TRUE,
+        .effect = -1,
+        .seconds = -1,
+    };
+
+    pod->spec->tolerations = tolerations_new(&toleration, 1);
+    return pod;
+}
+
 static void
 lonely(StorageWorld *world)
 {
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     storage_world_create(world, app_pod(world, "other", "y", "n1"));
-    start(world, pod_with_term(world, FALSE));
+    start(world, tolerates_new_nodes(world, pod_with_term(world, FALSE)));
 }
 
 static void
 in_bad_company(StorageWorld *world)
 {
-    storage_world_create(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1"));
     storage_world_create(world, app_pod(world, "other", "x", "n1"));
     storage_world_create(world, new_pod(world, "plain", NULL, "n1"));
-    start(world, pod_with_term(world, TRUE));
+    start(world, tolerates_new_nodes(world, pod_with_term(world, TRUE)));
 }
 
 /* ---- What happens at 5 s ---- */
@@ -503,10 +518,28 @@ node_gets_ssd(StorageWorld *world)
     relabel(world, node_key(world, "n1"), "disk", "ssd");
 }
 
+static gboolean
+clear_taints(Object *object, const void *arg)
+{
+    (void)arg;
+    g_clear_pointer(&NODE(object)->taints, taints_unref);
+    return TRUE;
+}
+
+/* A new node has a taint, which goes when somebody has looked at it (NL-26): nobody is there for it but this. */
+static void
+ready_node_comes(StorageWorld *world, Node *node)
+{
+    ObjectKey *key = (ObjectKey *)node->meta.key;
+
+    storage_world_create(world, node);
+    storage_world_patch(world, key, clear_taints, NULL);
+}
+
 static void
 node_comes(StorageWorld *world)
 {
-    storage_world_create(world, new_node(world, "n2"));
+    ready_node_comes(world, new_node(world, "n2"));
 }
 
 static void
@@ -515,7 +548,8 @@ small_node_comes(StorageWorld *world)
     Node *node = new_node(world, "n2");
 
     node->allocatable.cpu_milli = 500;
-    storage_world_create(world, node);
+    storage_world_create(world,
+                         node); /* its taint stays: that this goes would move any pod (SCH-68) */
 }
 
 static gboolean
@@ -690,7 +724,8 @@ node_without_zone_comes(StorageWorld *world)
     Node *node = new_node(world, "n3");
 
     object_set_label(&node->meta, storage_world_intern(world, ZONE), NULL);
-    storage_world_create(world, node);
+    storage_world_create(world,
+                         node); /* its taint stays: that this goes would move any pod (SCH-68) */
 }
 
 static void

@@ -347,7 +347,7 @@ stale_claims_are_waited_for(void **state)
 
     (void)state;
     storage_world_init(&world, NULL);
-    Object *older = object_edit(&storage_world_pod(&world, "web-0", NULL, NULL)->meta);
+    Object *older = &storage_world_pod(&world, "web-0", NULL, NULL)->meta;
     older->uid = (ObjectUid){1, 1};
     storage_world_start(&world);
     storage_world_create(&world, storage_world_claim(&world, "data-web-0", 1, "fast"));

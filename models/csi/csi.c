@@ -500,6 +500,15 @@ deadline_passed(Sim *sim, void *data)
 
 static const SimEventType deadline_event = {.name = "csi/deadline", .fire = deadline_passed};
 
+static SimTime
+deadline_of(const CsiDriver *self, const CsiRequest *request)
+{
+    SimTime now = sim_now(self->sim);
+
+    return request->deadline > 0 ? MAX(request->deadline, now)
+                                 : sim_time_add(now, request->timeout_ns);
+}
+
 CsiCallId
 csi_driver_call(CsiDriver *self, const CsiRequest *request, CsiReply reply, void *data)
 {
@@ -517,10 +526,9 @@ csi_driver_call(CsiDriver *self, const CsiRequest *request, CsiReply reply, void
                                    .cause = sim_cause(self->sim),
                                    .answered_at = SIM_TIME_MAX};
     tell_observers(self, &call->record, G_STRUCT_OFFSET(CsiObserver, started));
-    if (request->timeout_ns > 0)
-        call->deadline = sim_at_detail(
-            self->sim, sim_time_add(sim_now(self->sim), request->timeout_ns), &deadline_event, call,
-            self->waits.latency, CSI_WAIT_DETAIL(request->method));
+    if (request->deadline > 0 || request->timeout_ns > 0)
+        call->deadline = sim_at_detail(self->sim, deadline_of(self, request), &deadline_event, call,
+                                       self->waits.latency, CSI_WAIT_DETAIL(request->method));
     self->starting = TRUE;
     self->class->start(self, call);
     self->starting = FALSE;

@@ -161,6 +161,7 @@ typedef struct {
     /* the node (by name) on whose plugin the call is made; NULL: the controller's socket */
     const char *served_by;
     SimTime timeout_ns; /* the caller's deadline, from now; 0: none */
+    SimTime deadline;   /* in place of that, the instant, of calls that share one; 0: none */
 
     const char *name;      /* CreateVolume, CreateSnapshot: the key of idempotency */
     const char *volume_id; /* also CreateSnapshot's and ListSnapshots' source volume */
@@ -262,8 +263,9 @@ typedef void (*CsiReply)(void *data, const CsiResponse *response);
 /**
  * csi_driver_call:
  * @reply: called once, in a later event (perhaps of this very instant), never from inside; may be %NULL
- * When request->timeout_ns is over the caller gets %CSI_DEADLINE_EXCEEDED; the back end goes on with the call, and what
- * it does stays done (CSI-5), unless it gives up with its caller (CsiModelledOptions.aborts_with_caller).
+ * When request->timeout_ns is over, or at request->deadline, the caller gets %CSI_DEADLINE_EXCEEDED; the back end goes on with
+ * the call, and what it does stays done (CSI-5), unless it gives up with its caller (CsiModelledOptions.aborts_with_caller). A
+ * deadline that is over ends the call at this very instant.
  */
 CsiCallId csi_driver_call(CsiDriver *driver, const CsiRequest *request, CsiReply reply, void *data);
 /* The caller died: there will be no reply; the back end goes on as above. A call that has ended is fine. */

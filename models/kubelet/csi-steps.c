@@ -3,7 +3,7 @@
 
 /* Steps of operations on CSI volumes, and what stands in their requests: pkg/volume/csi, csi_client.go and csi_util.go. */
 
-#define CALL_TIMEOUT (120 * SIM_SECOND) /* KVM-5 */
+#define CALLS_TIMEOUT (120 * SIM_SECOND) /* KVM-5 */
 
 /* KVM-44: without and with the node capability SINGLE_NODE_MULTI_WRITER. */
 static const struct {
@@ -31,22 +31,38 @@ csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const ch
         who, operation_source(operation)->driver);
 }
 
+/* KVM-5: one context for all calls of the plugin's function, API requests between them included. */
+SimTime
+csi_steps_begin(Plan *plan, const PendingOperation *operation)
+{
+    SimTime deadline = plan_now(plan) + CALLS_TIMEOUT;
+
+    plan_change(plan,
+                &(PlanChange){.what = CHANGE_DEADLINE, .pointer = operation, .number = deadline});
+    return deadline;
+}
+
 void
 csi_steps_add_call(const Kubelet *self,
                    Plan *plan,
                    const PendingOperation *operation,
-                   CsiRequest request)
+                   CsiRequest request,
+                   SimTime deadline)
 {
     request.served_by = self->base.node_name;
-    request.timeout_ns = CALL_TIMEOUT;
+    request.deadline = deadline;
     plan_call(plan, csi_steps_driver(self, operation), &request, PLAN_DECIDE);
 }
 
 /* CSI-12: asked before nearly every call, never remembered. */
 void
-csi_steps_add_capabilities(const Kubelet *self, Plan *plan, const PendingOperation *operation)
+csi_steps_add_capabilities(const Kubelet *self,
+                           Plan *plan,
+                           const PendingOperation *operation,
+                           SimTime deadline)
 {
-    csi_steps_add_call(self, plan, operation, (CsiRequest){.method = CSI_NODE_GET_CAPABILITIES});
+    csi_steps_add_call(self, plan, operation, (CsiRequest){.method = CSI_NODE_GET_CAPABILITIES},
+                       deadline);
 }
 
 void
@@ -204,5 +220,5 @@ csi_steps_add_expand(const Kubelet *self,
             volume_source_secret(operation_source(operation), SECRET_NODE_EXPAND) != NULL,
     };
 
-    csi_steps_add_call(self, plan, operation, request);
+    csi_steps_add_call(self, plan, operation, request, operation->deadline);
 }

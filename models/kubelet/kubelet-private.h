@@ -63,6 +63,7 @@ struct PendingOperation {
     gboolean running;
     SimTime backoff; /* 0: no failure yet */
     SimTime failed_at;
+    SimTime deadline; /* of the calls of the step at hand (KVM-5) */
 };
 
 /* A volume in desired state, actual state, or both: KVM-12, KVM-13. */
@@ -242,6 +243,7 @@ typedef enum {
     CHANGE_DEVICE,             /* pointer: PendingOperation; number: MountState */
     CHANGE_MOUNT,              /* pointer: PendingOperation; number: MountState */
     CHANGE_DIRECTORY,          /* pointer: PendingOperation: its mount has one on the disk */
+    CHANGE_DEADLINE,           /* pointer: PendingOperation; number: an instant */
     CHANGE_NODE_READ,          /* object: the Node */
     CHANGE_REPORTED_IN_USE,    /* pointer: StringList */
     CHANGE_CONNECTED,          /* pointer: NodePlugin: this and the following; number: the step of NodeGetInfo */
@@ -376,6 +378,10 @@ gboolean volume_operation_is_pending(const NodeVolume *volume, const PodMount *m
 gboolean volume_operation_works_on(const NodeVolume *volume, const PodMount *mount);
 /* The pod never comes back. */
 void volume_operation_forget(NodeVolume *volume, const PodMount *mount);
+/* KVM-5: see csi_steps_begin(). */
+void volume_operation_set_deadline(NodeVolume *volume,
+                                   const PendingOperation *which,
+                                   SimTime deadline);
 
 /* What an operation is about. */
 const Volume *operation_pv(const PendingOperation *self);
@@ -409,15 +415,21 @@ CsiDriver *csi_steps_driver(const Kubelet *self, const PendingOperation *operati
 /* Returns: interned: the words for that; @who: asks */
 const char *
 csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const char *who);
+/* Before the first call of a stage, publish, unpublish, unstage or expansion: KVM-5. Returns: the deadline of its calls; later
+ * decisions find it in the operation */
+SimTime csi_steps_begin(Plan *plan, const PendingOperation *operation);
 void csi_steps_add_call(const Kubelet *self,
                         Plan *plan,
                         const PendingOperation *operation,
-                        CsiRequest request);
-void
-csi_steps_add_capabilities(const Kubelet *self, Plan *plan, const PendingOperation *operation);
+                        CsiRequest request,
+                        SimTime deadline);
+void csi_steps_add_capabilities(const Kubelet *self,
+                                Plan *plan,
+                                const PendingOperation *operation,
+                                SimTime deadline);
 /* The VolumeAttachment is read, if there is one. */
 void csi_steps_add_get_attachment(Plan *plan, const PendingOperation *operation);
-/* KVM-55 */
+/* KVM-55. After csi_steps_begin(). */
 void csi_steps_add_expand(const Kubelet *self,
                           Plan *plan,
                           const PendingOperation *operation,

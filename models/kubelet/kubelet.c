@@ -266,6 +266,7 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_DEVICE:
     case CHANGE_MOUNT:
     case CHANGE_DIRECTORY:
+    case CHANGE_DEADLINE:
         volume_manager_apply(self, change);
         return;
     case CHANGE_NODE_READ:

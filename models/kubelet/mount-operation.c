@@ -154,10 +154,10 @@ decide_publish(const void *data, Plan *plan)
             mount->context != NULL ? mount->context : operation_source(operation)->attributes,
     };
     plan_because(plan, "KVM-43");
-    csi_steps_add_capabilities(self, plan, operation);
-    csi_steps_add_capabilities(self, plan, operation);
+    csi_steps_add_capabilities(self, plan, operation, operation->deadline);
+    csi_steps_add_capabilities(self, plan, operation, operation->deadline);
     operation_add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
-    csi_steps_add_call(self, plan, operation, request);
+    csi_steps_add_call(self, plan, operation, request, operation->deadline);
     plan_then(plan, decide_published);
 }
 
@@ -178,7 +178,7 @@ add_set_up(const Kubelet *self, Plan *plan, const PendingOperation *operation)
             csi_steps_not_registered(plan, operation, "mounter.SetUpAt failed to get CSI client"));
         return;
     }
-    csi_steps_add_capabilities(self, plan, operation);
+    csi_steps_add_capabilities(self, plan, operation, csi_steps_begin(plan, operation));
     csi_steps_add_get_attachment(plan, operation);
     plan_then(plan, decide_publish);
 }
@@ -229,9 +229,9 @@ decide_stage(const void *data, Plan *plan)
         .publish_context = csi_steps_publish_context(plan, operation),
         .volume_context = operation_source(operation)->attributes,
     };
-    csi_steps_add_capabilities(self, plan, operation);
-    csi_steps_add_capabilities(self, plan, operation);
-    csi_steps_add_call(self, plan, operation, request);
+    csi_steps_add_capabilities(self, plan, operation, operation->deadline);
+    csi_steps_add_capabilities(self, plan, operation, operation->deadline);
+    csi_steps_add_call(self, plan, operation, request, operation->deadline);
     plan_then(plan, decide_staged);
 }
 
@@ -260,7 +260,7 @@ add_mount_device(const Kubelet *self, Plan *plan, const PendingOperation *operat
                                      "attacher.MountDevice failed to create newCsiDriverClient"));
         return;
     }
-    csi_steps_add_capabilities(self, plan, operation);
+    csi_steps_add_capabilities(self, plan, operation, csi_steps_begin(plan, operation));
     csi_steps_add_get_attachment(plan, operation);
     plan_then(plan, decide_stage);
 }

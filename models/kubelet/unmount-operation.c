@@ -44,7 +44,7 @@ unmount_operation_decide(const void *data, Plan *plan)
         .volume_id = operation_source(operation)->handle,
         .target_path = operation->target->target_path,
     };
-    csi_steps_add_call(self, plan, operation, request);
+    csi_steps_add_call(self, plan, operation, request, csi_steps_begin(plan, operation));
     plan_then(plan, decide_unpublished);
 }
 
@@ -77,7 +77,7 @@ decide_unstage(const void *data, Plan *plan)
     if (!operation_has_failed(plan) &&
         (plan_response(plan, plan_last_step(plan))->node_capabilities &
          CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0) {
-        csi_steps_add_call(self, plan, operation, request);
+        csi_steps_add_call(self, plan, operation, request, operation->deadline);
         plan_then(plan, decide_unstaged);
         return;
     }
@@ -105,6 +105,6 @@ unmount_operation_decide_device(const void *data, Plan *plan)
                                      "attacher.UnmountDevice failed to create newCsiDriverClient"));
         return;
     }
-    csi_steps_add_capabilities(self, plan, operation);
+    csi_steps_add_capabilities(self, plan, operation, csi_steps_begin(plan, operation));
     plan_then(plan, decide_unstage);
 }

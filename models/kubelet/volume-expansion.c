@@ -284,8 +284,9 @@ add_expand(const Kubelet *self, Plan *plan, const PendingOperation *operation)
                                 pv_of(operation)->source->driver));
         return;
     }
-    csi_steps_add_capabilities(self, plan, operation);
-    csi_steps_add_capabilities(self, plan, operation);
+    SimTime deadline = csi_steps_begin(plan, operation);
+    csi_steps_add_capabilities(self, plan, operation, deadline);
+    csi_steps_add_capabilities(self, plan, operation, deadline);
     plan_then(plan, decide_call);
 }
 

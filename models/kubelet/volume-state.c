@@ -298,6 +298,9 @@ volume_manager_apply(Kubelet *self, const PlanChange *change)
     case CHANGE_DIRECTORY:
         reconstruct_add_directory(self, operation->target);
         return;
+    case CHANGE_DEADLINE:
+        volume_operation_set_deadline(volume, operation, change->number);
+        return;
     default:
         node_volume_mount_changed(operation->target, (MountState)change->number);
         return;

@@ -226,6 +226,7 @@ add_failure(const Kubelet *self,
     error = plan_internf(plan, "Expander.NodeExpand failed to expand the volume : %s", error);
     if (volume_expansion_is_told(claim)) {
         mark->keep_conditions = TRUE;
+        mark->by_kubelet = TRUE;
         if (is_infeasible(operation, claim, response->code))
             resize_mark_set_status(mark, RESIZE_NODE_INFEASIBLE, self->base.strings);
         resize_mark_set_condition(mark, CONDITION_NODE_RESIZE_ERROR,

@@ -59,7 +59,7 @@ is_of_kind(const ClaimCondition *condition, ConditionsKind kind)
                                          CONDITION_NODE_RESIZE_ERROR, NULL};
     static const char *const modify[] = {"ModifyingVolume", "ModifyVolumeError", NULL};
 
-    return g_strv_contains(kind == CONDITIONS_OF_RESIZE ? resize : modify, condition->type);
+    return g_strv_contains(kind == CONDITIONS_OF_MODIFY ? modify : resize, condition->type);
 }
 
 static const ClaimCondition *
@@ -69,6 +69,13 @@ find(const ClaimCondition *items, unsigned n, const char *type)
         if (strcmp(items[i].type, type) == 0)
             return &items[i];
     return NULL;
+}
+
+/* MergeResizeConditionOnPVC() of pkg/volume/util/resize_util.go: with its old time and message. The resizer's has no such test. */
+static gboolean
+stays(const ClaimCondition *old, const ClaimCondition *newer, ConditionsKind kind)
+{
+    return kind == CONDITIONS_OF_NODE_RESIZE && strcmp(old->status, newer->status) == 0;
 }
 
 ClaimConditions *
@@ -87,7 +94,7 @@ claim_conditions_merge(const ClaimConditions *old,
         if (!is_of_kind(condition, kind))
             merged[n_merged++] = *condition;
         else if (newer != NULL)
-            merged[n_merged++] = *newer;
+            merged[n_merged++] = stays(condition, newer, kind) ? *condition : *newer;
         else if (keep)
             merged[n_merged++] = *condition;
     }
@@ -140,7 +147,9 @@ resize_mark_apply(Object *object, const void *data)
         changed = TRUE;
     }
     return claim_set_conditions(
-               claim, claim_conditions_merge(claim->conditions, CONDITIONS_OF_RESIZE,
+               claim, claim_conditions_merge(claim->conditions,
+                                             mark->by_kubelet ? CONDITIONS_OF_NODE_RESIZE
+                                                              : CONDITIONS_OF_RESIZE,
                                              &mark->condition, n, mark->keep_conditions)) ||
            changed;
 }

@@ -37,8 +37,9 @@ ResizeError resize_error_class(CsiCode code);
 
 /* Which conditions a merge is about. */
 typedef enum {
-    CONDITIONS_OF_RESIZE,
+    CONDITIONS_OF_RESIZE, /* as the resizer does it (RSZ-39) */
     CONDITIONS_OF_MODIFY,
+    CONDITIONS_OF_NODE_RESIZE, /* those of a resize, as the kubelet does it: one whose status is the same stays as it is */
 } ConditionsKind;
 
 /* Puts @news (@n of them) in the place of old ones of their types, or behind all. Old ones of @kind that are not among them
@@ -57,6 +58,7 @@ typedef struct {
     int64_t allocated_bytes; /* 0: stays */
     int64_t capacity_bytes;  /* 0: stays */
     gboolean keep_conditions;
+    gboolean by_kubelet;      /* CONDITIONS_OF_NODE_RESIZE */
     ClaimCondition condition; /* the new one; type NULL: none */
 } ResizeMark;
 

@@ -166,6 +166,37 @@ merged_conditions(void **state)
     }
 }
 
+/* Of a condition that is told again: the resizer tells when it did (RSZ-39), the kubelet since when it is so, unless it was not. */
+static void
+time_of_a_condition(void **state)
+{
+    static const struct {
+        ConditionsKind kind;
+        const char *was;
+        SimTime expected;
+    } rows[] = {
+        {CONDITIONS_OF_RESIZE,      "True",  9 * SIM_SECOND},
+        {CONDITIONS_OF_NODE_RESIZE, "True",  5 * SIM_SECOND},
+        {CONDITIONS_OF_NODE_RESIZE, "False", 9 * SIM_SECOND},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const ClaimCondition was = {.type = CONDITION_NODE_RESIZE_ERROR,
+                                    .status = rows[i].was,
+                                    .changed_at = 5 * SIM_SECOND};
+        const ClaimCondition is = {.type = CONDITION_NODE_RESIZE_ERROR,
+                                   .status = "True",
+                                   .changed_at = 9 * SIM_SECOND};
+        g_autoptr(ClaimConditions) old = claim_conditions_new(&was, 1);
+        g_autoptr(ClaimConditions) merged =
+            claim_conditions_merge(old, rows[i].kind, &is, 1, TRUE);
+        assert_int_equal(merged->n_items, 1);
+        assert_int_equal(merged->items[0].changed_at, rows[i].expected);
+        assert_string_equal(merged->items[0].status, "True");
+    }
+}
+
 int
 main(void)
 {
@@ -174,6 +205,7 @@ main(void)
         cmocka_unit_test(exactly_one_rule_applies),
         cmocka_unit_test(error_classes),
         cmocka_unit_test(merged_conditions),
+        cmocka_unit_test(time_of_a_condition),
     };
 
     return cmocka_run_group_tests_name("new-size", tests, NULL, NULL);

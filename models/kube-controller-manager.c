@@ -25,6 +25,8 @@ static const ProcessFlag flags[] = {
      "Deployments that are synced at once (WL-3)"                                                                                                              },
     {"concurrent-replicaset-syncs",          FLAG_INT,      AT(concurrent_replicaset_syncs),          "5",
      "ReplicaSets that are synced at once (WL-3)"                                                                                                              },
+    {"concurrent-daemonset-syncs",           FLAG_INT,      AT(concurrent_daemonset_syncs),           "2",
+     "DaemonSets that are synced at once (WL-3)"                                                                                                               },
     {"concurrent-gc-syncs",                  FLAG_INT,      AT(concurrent_gc_syncs),                  "20",
      "objects that the garbage collector looks at at once"                                                                                                     },
     {"concurrent-ephemeralvolume-syncs",     FLAG_INT,      AT(concurrent_ephemeralvolume_syncs),     "5",

@@ -15,6 +15,7 @@ typedef struct {
     int32_t concurrent_statefulset_syncs;
     int32_t concurrent_deployment_syncs;
     int32_t concurrent_replicaset_syncs;
+    int32_t concurrent_daemonset_syncs;
     int32_t concurrent_gc_syncs;
     int32_t concurrent_ephemeralvolume_syncs;
     int32_t concurrent_resource_quota_syncs;

@@ -12,6 +12,7 @@
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 #include "models/resource-quota-controller/resource-quota-controller.h"
 #include "models/scheduler/scheduler.h"
+#include "models/workloads/daemon-set.h"
 #include "models/workloads/deployment.h"
 #include "models/workloads/disruption.h"
 #include "models/workloads/replica-set.h"
@@ -39,5 +40,6 @@ const ModelClass *const model_classes[] = {
     &replica_set_controller_class,
     &deployment_controller_class,
     &disruption_controller_class,
+    &daemon_set_controller_class,
     NULL,
 };

@@ -59,7 +59,7 @@ static const char *const later_kinds[] = {
 };
 
 /* Read, but no controller makes pods of them yet: likewise. */
-static const char *const idle_kinds[] = {"DaemonSet", "Job"};
+static const char *const idle_kinds[] = {"Job"};
 
 static gboolean
 is_one_of(const char *word, const char *const *words, unsigned n)

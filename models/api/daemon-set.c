@@ -50,6 +50,18 @@ daemon_set_set_defaults(Object *object)
 }
 
 static void
+check_surge(ApiParser *parser, const json_t *manifest, const DaemonSet *set)
+{
+    static const char path[] = "spec.updateStrategy.rollingUpdate.maxSurge";
+    const json_t *surge = json_path_get(manifest, path);
+    gsize length = api_parser_enter(parser, path);
+
+    if (surge != NULL && set->max_surge.value != 0)
+        api_parser_fault(parser, surge, "0 is", "a DaemonSet's surge is not supported yet");
+    api_parser_leave(parser, length);
+}
+
+static void
 daemon_set_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const DaemonSet *set = DAEMON_SET_CONST(object);
@@ -57,6 +69,7 @@ daemon_set_check(ApiParser *parser, const json_t *manifest, const Object *object
 
     workload_check_not_negative(parser, manifest, "spec.minReadySeconds");
     workload_check_not_negative(parser, manifest, "spec.revisionHistoryLimit");
+    check_surge(parser, manifest, set);
     workload_check_template(parser, manifest, &check);
 }
 

@@ -59,12 +59,18 @@ pod_spec_unref(PodSpec *self)
 PodSpec *
 pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations)
 {
+    return pod_spec_for_nodes(self, tolerations, self->required_nodes);
+}
+
+PodSpec *
+pod_spec_for_nodes(const PodSpec *self, const Tolerations *tolerations, const NodeSelector *required)
+{
     PodSpec *copy = g_memdup2(self, sizeof *self);
 
     copy->n_refs = 1;
     copy->tolerations = tolerations == NULL ? NULL : tolerations_ref(tolerations);
+    copy->required_nodes = node_selector_ref(required);
     string_map_ref(copy->node_selector);
-    node_selector_ref(copy->required_nodes);
     node_selector_ref(copy->preferred_nodes);
     string_list_ref(copy->scheduling_gates);
     string_list_ref(copy->mounts);

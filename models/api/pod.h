@@ -97,6 +97,9 @@ PodSpec *pod_spec_ref(const PodSpec *self);
 void pod_spec_unref(PodSpec *self);
 /* Returns: (owned): a copy that has these tolerations (nullable) instead of its own */
 PodSpec *pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations);
+/* The same, and these required nodes (nullable) */
+PodSpec *
+pod_spec_for_nodes(const PodSpec *self, const Tolerations *tolerations, const NodeSelector *required);
 
 typedef struct {
     const char *reason;  /* NULL: none */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/api/workload.h"
+
+/* Which nodes a DaemonSet wants its pods on, and how it says so in them. Pure. */
+
+/* Returns: (owned): the template's tolerations, and those that every daemon pod has (NL-44) */
+Tolerations *daemon_tolerations(const DaemonSet *set, Strings *strings);
+
+typedef struct {
+    gboolean should_run;      /* a pod belongs there */
+    gboolean should_continue; /* one that is there may stay: only NoExecute drives it away */
+} DaemonFit;
+/* @tolerations: as of daemon_tolerations() */
+DaemonFit daemon_fit(const DaemonSet *set, const Tolerations *tolerations, const Node *node);
+
+/* Of one node and no other (VF-47): replaces what the template requires. Returns: (owned) */
+PodSpec *daemon_pod_spec(const DaemonSet *set, const Tolerations *tolerations, const char *node);
+/* Where a pod is, or is made for; NULL: nowhere. */
+const char *daemon_pod_node(const Pod *pod);

@@ -193,7 +193,7 @@ many_calls_are_slow(World *world, CsiModelledOptions *options)
 static void
 calls_share_one_deadline(void **state)
 {
-    SimTime asked[4], staged, published;
+    SimTime asked[4], staged = 0, published = 0;
     g_autoptr(World) world = world_with_volume(many_calls_are_slow);
 
     (void)state;

@@ -157,6 +157,16 @@ set_driver_away(const Fault *self, const char *node, gboolean begins)
         csi_modelled_driver_cut_calls(driver_of(self), node);
 }
 
+/* They break at once and come back by a relist; nothing lasts. */
+static void
+drop_watches(ApiServer *api, gboolean begins)
+{
+    if (!begins)
+        return;
+    api_server_break_watches(api, 0);
+    api_server_repair_watches(api, 0, WATCHES_RELIST);
+}
+
 /* Of one of the victims. */
 static void
 strike(const Fault *self, const char *victim, gboolean begins)
@@ -199,10 +209,7 @@ strike(const Fault *self, const char *victim, gboolean begins)
         api_server_set_slowness(api, begins ? action->factor : 1);
         return;
     case FAULT_DROP_WATCHES:
-        if (begins) {
-            api_server_break_watches(api, 0);
-            api_server_repair_watches(api, 0, WATCHES_RELIST);
-        }
+        drop_watches(api, begins);
         return;
     case FAULT_LIMIT_SEATS:
         api_server_set_seats(api, begins ? action->seats : 0);

@@ -135,8 +135,11 @@ read_path(Loader *self, const char *path)
         return documents;
     if (!g_file_get_contents(path, &text, &length, &error)) {
         const char *why = strstr(error->message, ": ");
-        format_fault(&self->reader, NULL, "cannot read %s: %s", path,
-                     why != NULL ? why + 2 : error->message);
+        why = why != NULL ? why + 2 : error->message;
+        if (g_strcmp0(self->reader.at.file, path) == 0) /* the fault names it already */
+            format_fault(&self->reader, NULL, "cannot be read: %s", why);
+        else
+            format_fault(&self->reader, NULL, "cannot read %s: %s", path, why);
         self->is_incomplete = TRUE;
         return NULL;
     }

@@ -659,8 +659,7 @@ read_documents(SweepFile *self, const char *file, GPtrArray *faults)
     if (g_file_get_contents(file, &text, &length, &error))
         return yaml_read(self->positions, self->sweep.file, text, length, &report, self->documents);
     const char *why = strstr(error->message, ": ");
-    format_fault(&self->reader, NULL, "cannot read %s: %s", file,
-                 why != NULL ? why + 2 : error->message);
+    format_fault(&self->reader, NULL, "cannot be read: %s", why != NULL ? why + 2 : error->message);
     return FALSE;
 }
 

@@ -80,50 +80,24 @@ sets_max_revision(const GPtrArray *sets, const ReplicaSet *except)
     return max;
 }
 
-int32_t
-sets_replicas(const GPtrArray *sets)
+SetsSum
+sets_sum(const GPtrArray *sets)
 {
-    int32_t sum = 0;
+    SetsSum sum = {0};
 
-    for (unsigned i = 0; i < sets->len; i++)
-        sum += set_at(sets, i)->replicas;
-    return sum;
-}
-
-int32_t
-sets_available(const GPtrArray *sets)
-{
-    int32_t sum = 0;
-
-    for (unsigned i = 0; i < sets->len; i++)
-        sum += set_at(sets, i)->available_replicas;
-    return sum;
-}
-
-int32_t
-sets_status_replicas(const GPtrArray *sets)
-{
-    int32_t sum = 0;
-
-    for (unsigned i = 0; i < sets->len; i++)
-        sum += set_at(sets, i)->status_replicas;
-    return sum;
-}
-
-int32_t
-sets_ready(const GPtrArray *sets)
-{
-    int32_t sum = 0;
-
-    for (unsigned i = 0; i < sets->len; i++)
-        sum += set_at(sets, i)->ready_replicas;
+    for (unsigned i = 0; i < sets->len; i++) {
+        sum.wanted += set_at(sets, i)->replicas;
+        sum.there += set_at(sets, i)->status_replicas;
+        sum.ready += set_at(sets, i)->ready_replicas;
+        sum.available += set_at(sets, i)->available_replicas;
+    }
     return sum;
 }
 
 int32_t
 new_set_replicas(const Deployment *deployment, const GPtrArray *all, const ReplicaSet *new_set)
 {
-    int32_t total = sets_replicas(all);
+    int32_t total = sets_sum(all).wanted;
     int32_t most = deployment->replicas + deployment_max_surge(deployment);
 
     if (deployment->recreate)
@@ -191,14 +165,15 @@ GArray *
 old_sets_scales(const Deployment *deployment, const GPtrArray *old, const ReplicaSet *new_set)
 {
     GArray *scales = g_array_new(FALSE, FALSE, sizeof(SetScale));
-    int32_t total = sets_replicas(old) + new_set->replicas;
+    SetsSum before = sets_sum(old);
+    int32_t total = before.wanted + new_set->replicas;
     int32_t least = deployment->replicas - deployment_max_unavailable(deployment);
     int32_t most = total - least - (new_set->replicas - new_set->available_replicas);
 
-    if (sets_replicas(old) == 0 || most <= 0)
+    if (before.wanted == 0 || most <= 0)
         return scales;
     scale_down_unhealthy(scales, old, most);
-    scale_down_healthy(scales, old, sets_available(old) + new_set->available_replicas - least);
+    scale_down_healthy(scales, old, before.available + new_set->available_replicas - least);
     return scales;
 }
 
@@ -273,7 +248,7 @@ scale_in_proportion(const Deployment *deployment, GPtrArray *all, GArray *scales
 {
     int32_t allowed =
         deployment->replicas > 0 ? deployment->replicas + deployment_max_surge(deployment) : 0;
-    int32_t to_add = allowed - sets_replicas(all), added = 0;
+    int32_t to_add = allowed - sets_sum(all).wanted, added = 0;
     SizeOrder order = {to_add > 0};
 
     g_ptr_array_sort_with_data(all, compare_size, &order);

@@ -26,11 +26,11 @@ const ReplicaSet *sets_find_new(const GPtrArray *sets, const Deployment *deploym
 GPtrArray *sets_active(const GPtrArray *sets);
 int64_t set_revision(const ReplicaSet *set); /* 0: none */
 int64_t sets_max_revision(const GPtrArray *sets, const ReplicaSet *except /* nullable */);
-/* Of spec.replicas. */
-int32_t sets_replicas(const GPtrArray *sets);
-int32_t sets_available(const GPtrArray *sets);
-int32_t sets_status_replicas(const GPtrArray *sets);
-int32_t sets_ready(const GPtrArray *sets);
+/* Pods of several sets: spec.replicas, and of the status. */
+typedef struct {
+    int32_t wanted, there, ready, available;
+} SetsSum;
+SetsSum sets_sum(const GPtrArray *sets);
 /* A number in an annotation; -1: none. */
 int64_t set_annotated(const ReplicaSet *set, const char *annotation);
 

@@ -78,22 +78,22 @@ deployment_count(const Deployment *deployment,
                  const ReplicaSet *new_set,
                  SimTime now)
 {
-    int32_t available = sets_available(all);
+    SetsSum sum = sets_sum(all);
     int32_t least = deployment->replicas - deployment_max_unavailable(deployment);
     DeploymentStatus status = {
         .generation = (int32_t)deployment->meta.generation,
-        .replicas = sets_status_replicas(all),
+        .replicas = sum.there,
         .updated = new_set == NULL ? 0 : new_set->status_replicas,
-        .ready = sets_ready(all),
-        .available = available,
-        .unavailable = MAX(sets_replicas(all) - available, 0),
+        .ready = sum.ready,
+        .available = sum.available,
+        .unavailable = MAX(sum.wanted - sum.available, 0),
         .collisions = before->collisions,
         .is_available = before->is_available,
         .progressing = before->progressing,
         .failure = before->failure,
     };
 
-    if (available >= least)
+    if (sum.available >= least)
         condition_set(&status.is_available, CONDITION_TRUE, "MinimumReplicasAvailable",
                       "Deployment has minimum availability.", now);
     else

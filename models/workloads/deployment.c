@@ -631,7 +631,7 @@ has_running_pods(const DeploymentController *self, const ObjectKey *set)
 static gboolean
 old_pods_run(const DeploymentController *self, const Sync *sync)
 {
-    if (sets_status_replicas(sync->old) > 0)
+    if (sets_sum(sync->old).there > 0)
         return TRUE;
     for (unsigned i = 0; i < sync->old->len; i++)
         if (has_running_pods(self, ((const Object *)sync->old->pdata[i])->key))

@@ -454,7 +454,7 @@ missing_file_is_a_fault(void **state)
     (void)state;
     assert_null(scenario);
     g_autofree char *text = scenario_fault_text(faults->pdata[0]);
-    assert_string_equal(text, "no/such.yaml: cannot read no/such.yaml: No such file or directory");
+    assert_string_equal(text, "no/such.yaml: cannot be read: No such file or directory");
 }
 
 /* ---- For editors and readers ---- */

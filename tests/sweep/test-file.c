@@ -106,7 +106,7 @@ static const Case broken[] = {
      HEAD MEASURES "  parameters: [{name: pods, path: spec.nods.count, values: [1]}]\n",
      "sweep.yaml:7:61: spec.parameters[0].values[0]: spec.nods: unknown field (did you mean \"nodes\"?)"},
     {"no such scenario", "apiVersion: kvolsim.io/v1\nkind: Sweep\nmetadata: {name: s}\nspec:\n  scenario: none.yaml\n" MEASURES ONE,
-     "none.yaml: cannot read none.yaml: No such file or directory"},
+     "none.yaml: cannot be read: No such file or directory"},
 };
 
 static void

@@ -2,6 +2,7 @@
 /* What goes wrong on real machines: each ends with the code that the rule book has for it, and the call works once the cause is
  * gone. Nothing of others is touched. */
 #include "machine.h"
+#include "models/csi/loop-ledger.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -421,6 +422,76 @@ decoys(void **state)
     machine_leave(&machine);
 }
 
+#define SHARED "nodes/node-1/plugins"
+
+/* As volumes of one node come and go: their folders have those above in common. */
+static void *
+make_and_remove(void *data)
+{
+    LoopLedger *ledger = data;
+
+    for (unsigned i = 0; i < 300; i++) {
+        g_autofree char *own = g_strdup_printf(SHARED "/%p-%u", (void *)g_thread_self(), i % 3);
+        g_assert_true(loop_ledger_make_folder(ledger, own, NULL));
+        if (i + 1 == 300)
+            break; /* one stays */
+        g_assert_true(loop_ledger_remove(ledger, LOOP_FOLDER, own, NULL));
+        g_assert_true(loop_ledger_remove(ledger, LOOP_FOLDER, SHARED, NULL));
+        g_assert_true(loop_ledger_remove(ledger, LOOP_FOLDER, "nodes/node-1", NULL));
+    }
+    return NULL;
+}
+
+static gboolean
+stands_in(const GPtrArray *entries, const char *what, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const LoopEntry *entry = entries->pdata[i];
+        if (entry->deed == LOOP_FOLDER && strcmp(entry->what, what) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Whoever dies leaves a ledger that can be taken back from its end: what is on the disk stands there, and what is above it before. */
+static void
+folders_of_many_threads(void **state)
+{
+    Machine machine;
+    GThread *threads[8];
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    LoopLedger *ledger = loop_ledger_open(folder, NULL);
+    assert_non_null(ledger);
+    for (unsigned i = 0; i < G_N_ELEMENTS(threads); i++)
+        threads[i] = g_thread_new("volumes", make_and_remove, ledger);
+    for (unsigned i = 0; i < G_N_ELEMENTS(threads); i++)
+        g_thread_join(threads[i]);
+
+    g_autoptr(GPtrArray) entries = loop_ledger_read(folder, NULL);
+    g_autofree char *shared = g_build_filename(folder, SHARED, NULL);
+    g_autoptr(GDir) listing = g_dir_open(shared, 0, NULL);
+    unsigned n_there = 0;
+    const char *name;
+    while (listing != NULL && (name = g_dir_read_name(listing)) != NULL) {
+        g_autofree char *path = g_build_filename(SHARED, name, NULL);
+        assert_true(stands_in(entries, path, entries->len));
+        n_there++;
+    }
+    assert_true(n_there > 0);
+    for (unsigned i = 0; i < entries->len; i++) {
+        const LoopEntry *entry = entries->pdata[i];
+        g_autofree char *above = g_path_get_dirname(entry->what);
+        assert_true(strcmp(above, ".") == 0 || stands_in(entries, above, i));
+    }
+    loop_ledger_free(ledger);
+    assert_true(loop_remains_clean(folder, 0, NULL, NULL, NULL));
+    assert_false(g_file_test(folder, G_FILE_TEST_EXISTS));
+    machine_leave(&machine);
+}
+
 int
 main(void)
 {
@@ -438,6 +509,7 @@ main(void)
         cmocka_unit_test(bad_requests),
         cmocka_unit_test(folder_of_others),
         cmocka_unit_test(decoys),
+        cmocka_unit_test(folders_of_many_threads),
     };
 
     return cmocka_run_group_tests_name("loop/faults", tests, NULL, NULL);

@@ -14,6 +14,10 @@
 #define POLL_US 100000 /* between two looks at whether to break off */
 #define ROWS_MAX 256   /* in one transaction */
 
+/* Tasks handed out beyond those whose rows are written, for each worker: enough to work on while rows are written, and the most
+ * that is made after somebody asked to break off. */
+#define TASKS_AHEAD 8
+
 typedef struct {
     unsigned point, replication;
 } Task;
@@ -27,12 +31,13 @@ typedef struct {
     const Sweep *sweep;
     SweepStore *store;
     const SweepRunOptions *options;
+    GQueue waiting; /* of (owned) Task: to be done, not yet handed out */
     GAsyncQueue *tasks, *results;
     gint stop; /* atomic: workers hand back their tasks undone */
     SweepProgress progress;
-    unsigned n_open; /* tasks given out */
+    unsigned n_open; /* tasks handed out */
     GByteArray *
-        *have; /* for each point, by replication: 1 if it was given out or is in the store */
+        *have; /* for each point, by replication: 1 if it was asked for or is in the store */
     GArray **
         values; /* for each point: of double: of the measure that tells when to stop, by replication */
 } Runner;
@@ -161,17 +166,25 @@ mark(Runner *self, unsigned point, unsigned replication)
 }
 
 static void
-give_out(Runner *self, unsigned point, unsigned n)
+want(Runner *self, unsigned point, unsigned n)
 {
     for (unsigned replication = 0; replication < n; replication++) {
         if (!is_ours(self, point, replication) || !mark(self, point, replication))
             continue;
         Task *task = g_new(Task, 1);
         *task = (Task){point, replication};
-        g_async_queue_push(self->tasks, task);
-        self->n_open++;
+        g_queue_push_tail(&self->waiting, task);
         self->progress.total++;
     }
+}
+
+static void
+hand_out(Runner *self)
+{
+    unsigned most = TASKS_AHEAD * MAX(self->options->jobs, 1);
+
+    for (; self->n_open < most && !g_queue_is_empty(&self->waiting); self->n_open++)
+        g_async_queue_push(self->tasks, g_queue_pop_head(&self->waiting));
 }
 
 /* Among the values of the measure that tells when to stop: a replication that is not there yet, and one with nothing to measure. */
@@ -204,7 +217,7 @@ prefix(const Runner *self, unsigned point, gboolean *is_measured)
     return n;
 }
 
-/* Gives out what the point still needs, as far as that is known. Where a run had nothing to measure, no width is ever narrow. */
+/* Asks for what the point still needs, as far as that is known. Where a run had nothing to measure, no width is ever narrow. */
 static void
 advance(Runner *self, unsigned point)
 {
@@ -212,7 +225,7 @@ advance(Runner *self, unsigned point)
     gboolean is_measured;
 
     if (rule->measure < 0) {
-        give_out(self, point, rule->count);
+        want(self, point, rule->count);
         return;
     }
     unsigned n = prefix(self, point, &is_measured);
@@ -222,7 +235,7 @@ advance(Runner *self, unsigned point)
             ? rule->max
             : replications_wanted((double *)self->values[point]->data, n, rule->count, rule->max,
                                   rule->relative_width, self->sweep->confidence);
-    give_out(self, point, wanted);
+    want(self, point, wanted);
 }
 
 static void
@@ -263,7 +276,7 @@ collect(Runner *self, Result **results)
     return n;
 }
 
-/* Writes what was made, and gives out what that asks for. */
+/* Writes what was made, and asks for what follows from it. */
 static gboolean
 take_results(Runner *self, GError **error)
 {
@@ -304,13 +317,15 @@ supervise(Runner *self, GError **error)
 
     for (unsigned point = 0; point < self->sweep->n_points; point++)
         advance(self, point);
-    while (self->n_open > 0) {
+    for (hand_out(self); self->n_open > 0;) {
         if (!take_results(self, end == SWEEP_FAILED ? NULL : error))
             end = SWEEP_FAILED;
         if (end == SWEEP_DONE && options->progress != NULL &&
             !options->progress(options->progress_data, &self->progress))
             end = SWEEP_INTERRUPTED;
-        if (end != SWEEP_DONE)
+        if (end == SWEEP_DONE)
+            hand_out(self);
+        else
             g_atomic_int_set(&self->stop, 1);
     }
     return end;
@@ -357,6 +372,7 @@ sweep_run(const Sweep *sweep, SweepStore *store, const SweepRunOptions *options,
     }
     g_free(self.have);
     g_free(self.values);
+    g_queue_clear_full(&self.waiting, g_free);
     g_async_queue_unref(self.tasks);
     g_async_queue_unref(self.results);
     return end;

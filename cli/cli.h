@@ -74,3 +74,8 @@ cli_draw(const char *folder, const char *picture, const char *source, const char
 
 /* The root of scenarios/, plots/ and models/profiles/: the source tree's if the program runs uninstalled. (owned) */
 char *cli_data_dir(void);
+/* Where catalogues of messages are: <it>/<locale>/LC_MESSAGES/kvolsim.mo. (owned) */
+char *cli_locale_dir(void);
+/* @name: of --lang: "en", "zh"; NULL: what the environment says. @translation: (out): NULL: English. Returns: FALSE: there is no such
+ * language, and that was printed */
+gboolean cli_language(const char *name, const char *(**translation)(const char *english));

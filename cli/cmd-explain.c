@@ -23,38 +23,56 @@ parse_level(const char *word, NarratorLevel *level)
     return FALSE;
 }
 
+/* How far the run is let go on to see what is waited for. */
+#define FUTURE (10 * SIM_MINUTE)
+
+typedef struct {
+    LookOptions look;
+    char *level_word, *language;
+    NarratorLevel level;
+    const char *(*translate)(const char *english);
+    gboolean rules, csi;
+} ExplainOptions;
+
 /* One rule a line, and what it says: for those who keep the books, and translators. */
 static void
-print_rules(const Narrator *narrator)
+print_rules(const Narrator *narrator, const ExplainOptions *options)
 {
     g_autoptr(GPtrArray) rules = narrator_rules(narrator);
 
     for (unsigned i = 0; i < rules->len; i++) {
-        const RuleBookEntry *rule = rule_book_find(rules->pdata[i]);
+        const char *words = rule_book_words(rules->pdata[i]);
 
-        printf("%s\t%s\n", (const char *)rules->pdata[i], rule != NULL ? rule->sentence : "");
+        if (words != NULL && options->translate != NULL) {
+            const char *translated = options->translate(words);
+            words = translated != words ? translated : NULL;
+        }
+        printf("%s\t%s\n", (const char *)rules->pdata[i], words != NULL ? words : "");
     }
 }
 
 static ExitCode
-explain(const LookOptions *options,
-        const char *file,
-        const char *object,
-        NarratorLevel level,
-        gboolean rules)
+explain(const ExplainOptions *options, const char *file, const char *object)
 {
-    g_autoptr(Look) look = look_open(options, file);
+    g_autoptr(Look) look = look_open(&options->look, file);
     g_autoptr(Narrator) narrator = look != NULL ? narrator_new(look->run) : NULL;
     g_autoptr(GString) out = g_string_new(NULL);
 
-    if (look == NULL || !look_advance(look, "--at", options->at))
+    if (look == NULL || !look_advance(look, "--at", options->look.at))
         return EXIT_BAD_INPUT;
-    if (rules) {
-        print_rules(narrator);
+    if (options->rules) {
+        print_rules(narrator, options);
         return EXIT_DONE;
     }
 
-    const NarratorOptions telling = {.level = level, .object = object, .until = SIM_TIME_MAX};
+    NarratorOptions telling = {.level = options->level,
+                               .object = object,
+                               .until = SIM_TIME_MAX,
+                               .translate = options->translate};
+    if (options->look.at != NULL) {
+        telling.until = sim_now(run_sim(look->run));
+        run_advance(look->run, sim_time_add(telling.until, FUTURE));
+    }
     if (!narrator_tell(narrator, &telling, out)) {
         cli_error("explain: the run has no \"%s\" (as kind/name: pod/web-0, pvc/data)", object);
         return EXIT_BAD_INPUT;
@@ -168,35 +186,45 @@ explain_csi(void)
     return EXIT_DONE;
 }
 
+static void
+explain_options_clear(ExplainOptions *options)
+{
+    look_options_clear(&options->look);
+    g_free(options->level_word);
+    g_free(options->language);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ExplainOptions, explain_options_clear)
+
 int
 cmd_explain(int argc, char **argv)
 {
-    g_auto(LookOptions) options = {0};
-    g_autofree char *level_word = NULL;
-    gboolean rules = FALSE, csi = FALSE;
-    NarratorLevel level;
+    g_auto(ExplainOptions) options = {0};
     const GOptionEntry more[] = {
-        {"level", 0, 0, G_OPTION_ARG_STRING, &level_word,
-         "beginner, operator (default) or developer",                                              "LEVEL"},
-        {"csi",   0, 0, G_OPTION_ARG_NONE,   &csi,
-         "Without a scenario: what comes of each error of each CSI method",                        NULL   },
-        {"rules", 0, 0, G_OPTION_ARG_NONE,   &rules,      "Only list the rules that were applied", NULL   },
-        {NULL,    0, 0, G_OPTION_ARG_NONE,   NULL,        NULL,                                    NULL   },
+        {"level", 0, 0, G_OPTION_ARG_STRING, &options.level_word,
+         "beginner, operator (default) or developer",                                                      "LEVEL"},
+        {"lang",  0, 0, G_OPTION_ARG_STRING, &options.language,
+         "en or zh (default: as $LANG says)",                                                              "LANG" },
+        {"csi",   0, 0, G_OPTION_ARG_NONE,   &options.csi,
+         "Without a scenario: what comes of each error of each CSI method",                                NULL   },
+        {"rules", 0, 0, G_OPTION_ARG_NONE,   &options.rules,      "Only list the rules that were applied", NULL   },
+        {NULL,    0, 0, G_OPTION_ARG_NONE,   NULL,                NULL,                                    NULL   },
     };
-    g_autofree GOptionEntry *entries = look_entries(&options, more);
+    g_autofree GOptionEntry *entries = look_entries(&options.look, more);
 
     if (!cli_parse(&argc, &argv, entries, "SCENARIO [OBJECT]",
                    "Tells a run as a story: who did what, by which rule, and what came of it.",
-                   "OBJECT: kind/name; only what concerns it and what belongs to it."))
+                   "OBJECT: kind/name; only what concerns it and what belongs to it.\n"
+                   "With --at the story ends there, with what is waited for then."))
         return EXIT_BAD_INPUT;
-    if (csi && argc == 1)
+    if (options.csi && argc == 1)
         return explain_csi();
-    if (csi || (argc != 2 && argc != 3)) {
+    if (options.csi || (argc != 2 && argc != 3)) {
         cli_error(
             "explain: one scenario file, and an object if you like (see kvolsim explain --help)");
         return EXIT_BAD_INPUT;
     }
-    if (!parse_level(level_word, &level))
+    if (!parse_level(options.level_word, &options.level) ||
+        !cli_language(options.language, &options.translate))
         return EXIT_BAD_INPUT;
-    return explain(&options, argv[1], argc == 3 ? argv[2] : NULL, level, rules);
+    return explain(&options, argv[1], argc == 3 ? argv[2] : NULL);
 }

@@ -87,19 +87,29 @@ cli_parse(int *argc,
     return FALSE;
 }
 
-char *
-cli_data_dir(void)
+static gboolean
+is_installed(void)
 {
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
 
-    if (length > 0) {
-        path[length] = '\0';
-        g_autofree char *folder = g_path_get_dirname(path);
-        if (strcmp(folder, KVOLSIM_BUILDDIR) == 0)
-            return g_strdup(KVOLSIM_SRCDIR);
-    }
-    return g_strdup(KVOLSIM_DATADIR);
+    if (length <= 0)
+        return TRUE;
+    path[length] = '\0';
+    g_autofree char *folder = g_path_get_dirname(path);
+    return strcmp(folder, KVOLSIM_BUILDDIR) != 0;
+}
+
+char *
+cli_data_dir(void)
+{
+    return g_strdup(is_installed() ? KVOLSIM_DATADIR : KVOLSIM_SRCDIR);
+}
+
+char *
+cli_locale_dir(void)
+{
+    return g_strdup(is_installed() ? KVOLSIM_LOCALEDIR : KVOLSIM_BUILDDIR "/po");
 }
 
 static const Command *

@@ -581,3 +581,21 @@ plan_last_step(const Plan *self)
 {
     return self->last_step;
 }
+
+void
+plan_view_step(const Plan *self, PlanStepView *view)
+{
+    const Step *step = plan_step(self, self->cursor);
+
+    *view = (PlanStepView){.has_thought = self->thought};
+    if (step->kind == STEP_REQUEST) {
+        view->key = step->write.request.key;
+        view->is_idle = step->write.is_noop;
+        view->is_write = !step->write.is_noop && step->write.request.verb != API_GET &&
+                         step->write.request.verb != API_LIST;
+    } else if (step->kind == STEP_EVENT) {
+        view->key = step->event.object->key;
+        view->message = step->event.message;
+        view->is_warning = strcmp(step->event.type, "Warning") == 0;
+    }
+}

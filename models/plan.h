@@ -220,3 +220,14 @@ gboolean workers_idle(const Workers *self);
 typedef void (*PlanObserver)(
     void *data, const Component *component, const Plan *plan, const char *rule, const char *step);
 void cluster_observe_plans(Cluster *cluster, PlanObserver observer, void *data);
+
+/* More of the step that an observer is told of. */
+typedef struct {
+    const ObjectKey *key;  /* what a request or Event is about; NULL: nothing in particular */
+    const char *message;   /* of an Event; NULL: it is none */
+    gboolean is_warning;   /* of an Event */
+    gboolean is_write;     /* a request that writes, and is sent: one that changes nothing is not */
+    gboolean is_idle;      /* a write that is not sent */
+    gboolean has_thought;  /* the component's own time before it is over: what was told before that is told anew */
+} PlanStepView;
+void plan_view_step(const Plan *self, PlanStepView *view);

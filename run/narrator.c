@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "narrator.h"
+#include "narrator-private.h"
 
 #include <string.h>
 
@@ -7,44 +7,13 @@
 #include "models/api/storage.h"
 #include "models/api/volume.h"
 #include "models/plan.h"
-#include "rule-book.h"
 #include "snapshot.h"
-
-typedef enum {
-    ENTRY_STEP,   /* of a component's plan */
-    ENTRY_CALL,   /* a driver has answered */
-    ENTRY_CHANGE, /* of an object */
-} EntryKind;
-
-typedef struct {
-    EntryKind kind;
-    SimTime at;
-    const ObjectKey *key; /* what it is about; NULL: nothing in particular */
-    const char *who;      /* component or driver */
-    const char *where;    /* the node of a component that has one; NULL */
-    const char *rule;     /* of steps; NULL: none told */
-    const char *what;     /* static or interned */
-    gboolean is_event;    /* of steps: the reason of an Event */
-    SimTime started_at;   /* of calls */
-    CsiMethod method;
-    CsiCode code;
-} Entry;
-
-/* Two objects that belong together: what happens to one concerns the other. */
-typedef struct {
-    const ObjectKey *a, *b;
-} Relation;
-
-struct Narrator {
-    Run *run;
-    GArray *entries;   /* of Entry, by time */
-    GArray *relations; /* of Relation */
-};
 
 static void
 add_entry(Narrator *self, Entry entry)
 {
     entry.at = sim_now(run_sim(self->run));
+    entry.cause = sim_cause(run_sim(self->run));
     g_array_append_val(self->entries, entry);
 }
 
@@ -63,19 +32,46 @@ is_reason(const char *step)
     return g_ascii_isupper(*step);
 }
 
+/* A plan decides, takes its time, and decides afresh as the request leaves: only the second time counts. */
+static void
+forget_first_thought(Narrator *self, const Plan *plan, const PlanStepView *view)
+{
+    gpointer index;
+
+    if (!g_hash_table_steal_extended(self->thinking, plan, NULL, &index) || !view->has_thought)
+        return;
+    g_array_index(self->entries, Entry, GPOINTER_TO_UINT(index)).is_forgotten = TRUE;
+}
+
 static void
 step_seen(
     void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
 {
     Narrator *self = data;
+    PlanStepView view;
+    CsiMethod method;
+
+    plan_view_step(plan, &view);
     const Entry entry = {.kind = ENTRY_STEP,
                          .key = plan_key(plan),
+                         .subject = view.key,
                          .who = component->class->name,
                          .where = component->node_name,
                          .rule = rule,
                          .what = step,
+                         .message = view.message,
+                         .is_warning = view.is_warning,
+                         .is_write = view.is_write,
+                         .is_idle = view.is_idle,
+                         .is_call = csi_method_parse(step, &method) && view.message == NULL,
                          .is_event = is_reason(step)};
 
+    forget_first_thought(self, plan, &view);
+    if ((entry.is_write || entry.is_call) && !view.has_thought)
+        g_hash_table_insert(self->thinking, (gpointer)plan, GUINT_TO_POINTER(self->entries->len));
+    if (entry.is_write)
+        g_hash_table_insert(self->writers, (gpointer)view.key,
+                            GUINT_TO_POINTER(self->entries->len + 1));
     add_entry(self, entry);
 }
 
@@ -94,19 +90,32 @@ key_of_call(Narrator *self, const CsiRequest *request)
     return name == NULL ? NULL : objects_find_key(run_objects(self->run), KIND_VOLUME, NULL, name);
 }
 
+static gboolean
+is_small_talk(CsiMethod method)
+{
+    const char *name = csi_method_name(method);
+
+    return strcmp(name, "Probe") == 0 || g_str_has_suffix(name, "Info") ||
+           g_str_has_suffix(name, "GetCapabilities") || g_str_has_suffix(name, "PluginCapabilities");
+}
+
 static void
 call_answered(void *data, const CsiCallRecord *record)
 {
     Narrator *self = data;
     char buffer[SIM_TIME_BUFFER];
+    SimTime now = sim_now(run_sim(self->run));
     g_autofree char *text = g_strdup_printf(
         "%s: %s (%s)", csi_method_name(record->request->method), csi_code_name(record->answer),
-        sim_time_format(sim_now(run_sim(self->run)) - record->started_at, buffer));
+        sim_time_format(now - record->started_at, buffer));
     const Entry entry = {.kind = ENTRY_CALL,
                          .key = key_of_call(self, record->request),
                          .who = csi_driver_name(record->driver),
                          .what = interned(self, text),
                          .started_at = record->started_at,
+                         /* Questions that each component asks every driver as it starts. */
+                         .is_small_talk = now == record->started_at && record->answer == CSI_OK &&
+                                          is_small_talk(record->request->method),
                          .method = record->request->method,
                          .code = record->answer};
 
@@ -115,6 +124,7 @@ call_answered(void *data, const CsiCallRecord *record)
 
 typedef struct {
     GString *text;
+    gboolean is_going; /* its deletion was asked for */
 } FieldList;
 
 /* What people look at; all else is a developer's. */
@@ -127,7 +137,7 @@ list_field(void *data, const char *path, const char *before, const char *after)
     FieldList *self = data;
 
     if (strcmp(path, "metadata.deletionTimestamp") == 0)
-        g_string_append_printf(self->text, "%sis being deleted", self->text->len > 0 ? ", " : "");
+        self->is_going = before == NULL;
     else if (strcmp(path, "metadata.annotations.volume.kubernetes.io/selected-node") == 0)
         g_string_append_printf(self->text, "%sselected-node: %s", self->text->len > 0 ? ", " : "",
                                after != NULL ? after : "-");
@@ -173,15 +183,46 @@ find_relations(Narrator *self, const Object *object)
             relate(self, key, object->owners->items[i].key);
 }
 
+/* What kubectl tells of a claim or volume: its phase, or that it goes. NULL: none yet, or no such kind */
+static const char *
+state_of(const Object *object)
+{
+    if (object == NULL || (object->key->kind != KIND_CLAIM && object->key->kind != KIND_VOLUME))
+        return NULL;
+    if (object->deleted_at != TIME_UNSET)
+        return "Terminating";
+    return object->key->kind == KIND_CLAIM ? claim_phase_name(CLAIM_CONST(object)->phase)
+                                           : volume_phase_name(VOLUME_CONST(object)->phase);
+}
+
+/* The component whose request made the change: the last that was sent about the object. Who acts from outside has no plan. */
+static void
+find_writer(Narrator *self, Entry *change)
+{
+    guint index = GPOINTER_TO_UINT(g_hash_table_lookup(self->writers, change->key));
+
+    if (index == 0)
+        return;
+    g_hash_table_remove(self->writers, change->key);
+    const Entry *step = &g_array_index(self->entries, Entry, index - 1);
+    change->who = step->who;
+    change->where = step->where;
+    change->rule = step->rule;
+    change->verb = step->what;
+}
+
 static void
 object_changed(void *data, const Object *before, const Object *after)
 {
     Narrator *self = data;
     const Object *object = after != NULL ? after : before;
-    FieldList fields = {.text = g_string_new(before == NULL  ? "is created"
-                                             : after == NULL ? "is gone"
-                                                             : NULL)};
-    Entry entry = {.kind = ENTRY_CHANGE, .key = object->key};
+    g_autoptr(GString) text = g_string_new(NULL);
+    FieldList fields = {.text = text};
+    Entry entry = {.kind = ENTRY_CHANGE,
+                   .key = object->key,
+                   .subject = object->key,
+                   .state_before = state_of(before),
+                   .state = state_of(after)};
 
     if (after != NULL)
         find_relations(self, after);
@@ -192,11 +233,14 @@ object_changed(void *data, const Object *before, const Object *after)
         json_decref(old_json);
         json_decref(new_json);
     }
-    if (fields.text->len > 0) {
-        entry.what = interned(self, fields.text->str);
-        add_entry(self, entry);
-    }
-    g_string_free(fields.text, TRUE);
+    entry.change = before == NULL    ? CHANGE_CREATED
+                   : after == NULL   ? CHANGE_GONE
+                   : fields.is_going ? CHANGE_GOING
+                   : text->len > 0   ? CHANGE_FIELDS
+                                     : CHANGE_SMALL;
+    entry.what = interned(self, text->str);
+    find_writer(self, &entry);
+    add_entry(self, entry);
 }
 
 Narrator *
@@ -209,6 +253,8 @@ narrator_new(Run *run)
     self->run = run;
     self->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
     self->relations = g_array_new(FALSE, FALSE, sizeof(Relation));
+    self->thinking = g_hash_table_new(NULL, NULL);
+    self->writers = g_hash_table_new(NULL, NULL);
     cluster_observe_plans(cluster, step_seen, self);
     api_server_observe(cluster_api(cluster), object_changed, self);
     for (unsigned i = 0; i < cluster_n_drivers(cluster); i++)
@@ -223,12 +269,13 @@ narrator_free(Narrator *self)
         return;
     g_array_unref(self->entries);
     g_array_unref(self->relations);
+    g_hash_table_unref(self->thinking);
+    g_hash_table_unref(self->writers);
     g_free(self);
 }
 
-/* "pod/web-0", of any namespace. NULL: no such object */
-static const ObjectKey *
-find_object(const Narrator *self, const char *text)
+const ObjectKey *
+narrator_find_object(const Narrator *self, const char *text)
 {
     const char *slash = strchr(text, '/');
     Objects *objects = run_objects(self->run);
@@ -255,9 +302,8 @@ find_object(const Narrator *self, const char *text)
     return NULL;
 }
 
-/* The object and all that belongs to it. Pods of the same claim do not belong to each other, nor what belongs to those. (owned) */
-static GHashTable *
-family_of(const Narrator *self, const ObjectKey *key)
+GHashTable *
+narrator_family(const Narrator *self, const ObjectKey *key)
 {
     GHashTable *family = g_hash_table_new(NULL, NULL);
     gboolean has_grown = TRUE;
@@ -282,156 +328,25 @@ family_of(const Narrator *self, const ObjectKey *key)
     return family;
 }
 
-static gboolean
-is_told(const Entry *entry, NarratorLevel level)
+gboolean
+narrator_is_told(const Entry *entry, NarratorLevel level)
 {
     static const char *const quiet[] = {"change", "start", "gather", "wait", "poll", "get", "list"};
 
-    if (entry->kind != ENTRY_STEP || level == NARRATOR_DEVELOPER)
-        return TRUE;
-    if (level == NARRATOR_BEGINNER && !entry->is_event)
+    if (entry->is_forgotten)
+        return FALSE;
+    if (level == NARRATOR_DEVELOPER)
+        return entry->kind != ENTRY_CHANGE || entry->change != CHANGE_SMALL;
+    if (entry->kind == ENTRY_CALL)
+        return !entry->is_small_talk;
+    if (entry->kind == ENTRY_CHANGE)
+        return entry->change != CHANGE_SMALL;
+    if (entry->is_idle || (level == NARRATOR_BEGINNER && !entry->is_event) ||
+        (entry->is_call && strstr(entry->what, "Capabilities") != NULL))
         return FALSE;
     for (unsigned i = 0; i < G_N_ELEMENTS(quiet); i++)
         if (strcmp(entry->what, quiet[i]) == 0)
             return FALSE;
-    return TRUE;
-}
-
-typedef struct {
-    const NarratorOptions *options;
-    GString *out;
-    GHashTable *told;  /* "rule object" that were told */
-    const Entry *last; /* the entry told before; NULL: none */
-} Telling;
-
-static const char *
-words(const Telling *self, const char *english)
-{
-    return self->options->translate != NULL ? self->options->translate(english) : english;
-}
-
-static void
-append_key(GString *out, const ObjectKey *key)
-{
-    g_autofree char *kind = NULL;
-
-    if (key == NULL)
-        return;
-    kind = g_ascii_strdown(kind_class(key->kind)->kind, -1);
-    g_string_append_printf(out, "%s/%s", kind, key->name);
-}
-
-/* A rule is told in full the first time that it is applied to an object. */
-static void
-tell_rule(Telling *self, const Entry *entry)
-{
-    g_autofree char *id = NULL;
-    const RuleBookEntry *rule;
-
-    if (entry->rule == NULL)
-        return;
-    id = g_strdup_printf("%s %s", entry->rule, entry->key != NULL ? entry->key->text : "");
-    if (!g_hash_table_add(self->told, g_strdup(id)))
-        return;
-    rule = rule_book_find(entry->rule);
-    g_string_append(self->out, "               ");
-    if (self->options->level > NARRATOR_BEGINNER)
-        g_string_append_printf(self->out, "%s: ", entry->rule);
-    g_string_append(self->out, rule != NULL ? words(self, rule->sentence) : "?");
-    if (self->options->level == NARRATOR_DEVELOPER && rule != NULL)
-        g_string_append_printf(self->out, " [docs/rules/%s]", rule->book);
-    g_string_append_c(self->out, '\n');
-}
-
-static void
-tell_time(Telling *self, SimTime at)
-{
-    g_string_append_printf(self->out, "%9" G_GINT64_FORMAT ".%03us  ", (gint64)(at / SIM_SECOND),
-                           (unsigned)(at % SIM_SECOND / SIM_MS));
-}
-
-/* A component decides, takes its time, and decides afresh as the request leaves: the same step twice, a few ms apart. */
-#define SECOND_THOUGHT (50 * SIM_MS)
-
-static gboolean
-is_second_thought(const Telling *self, const Entry *entry)
-{
-    const Entry *last = self->last;
-
-    return self->options->level < NARRATOR_DEVELOPER && last != NULL && entry->kind == ENTRY_STEP &&
-           last->kind == ENTRY_STEP && entry->at - last->at <= SECOND_THOUGHT &&
-           last->who == entry->who && last->key == entry->key && last->where == entry->where &&
-           last->rule == entry->rule && last->what == entry->what;
-}
-
-static void
-tell_entry(Telling *self, const Entry *entry)
-{
-    const Entry *last = self->last;
-    gboolean goes_on = last != NULL && entry->kind == ENTRY_STEP && last->kind == ENTRY_STEP &&
-                       last->at == entry->at && last->who == entry->who &&
-                       last->key == entry->key && last->rule == entry->rule &&
-                       last->where == entry->where;
-
-    if (is_second_thought(self, entry))
-        return;
-    self->last = entry;
-    if (goes_on) {
-        g_string_truncate(self->out, self->out->len - 1);
-        g_string_append_printf(self->out, ", %s\n", entry->what);
-        return;
-    }
-    tell_time(self, entry->at);
-    switch (entry->kind) {
-    case ENTRY_STEP:
-        g_string_append(self->out, entry->who);
-        if (entry->where != NULL)
-            g_string_append_printf(self->out, " (%s)", entry->where);
-        g_string_append(self->out, ", ");
-        append_key(self->out, entry->key);
-        g_string_append_c(self->out, '\n');
-        tell_rule(self, entry);
-        if (self->options->level > NARRATOR_BEGINNER && entry->rule != NULL)
-            g_string_append_printf(self->out, "               %s: -> %s\n", entry->rule,
-                                   entry->what);
-        else
-            g_string_append_printf(self->out, "               -> %s\n", entry->what);
-        return;
-    case ENTRY_CALL:
-        g_string_append_printf(self->out, "%s %s %s\n", words(self, "driver"), entry->who,
-                               entry->what);
-        return;
-    case ENTRY_CHANGE:
-        append_key(self->out, entry->key);
-        g_string_append_printf(self->out, " %s\n", words(self, entry->what));
-        return;
-    }
-    g_assert_not_reached();
-}
-
-gboolean
-narrator_tell(const Narrator *self, const NarratorOptions *options, GString *out)
-{
-    const ObjectKey *key = options->object != NULL ? find_object(self, options->object) : NULL;
-    g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    g_autoptr(GHashTable) family = NULL;
-    Telling telling = {.options = options, .out = out, .told = told};
-
-    if (options->object != NULL && key == NULL)
-        return FALSE;
-    if (key != NULL)
-        family = family_of(self, key);
-    for (unsigned i = 0; i < self->entries->len; i++) {
-        const Entry *entry = &g_array_index(self->entries, Entry, i);
-
-        if (entry->at > options->until)
-            break;
-        if ((family != NULL &&
-             (entry->key == NULL || !g_hash_table_contains(family, entry->key))) ||
-            !is_told(entry, options->level))
-            continue;
-        tell_entry(&telling, entry);
-    }
     return TRUE;
 }
 
@@ -461,13 +376,13 @@ SimTime
 narrator_next_step(
     const Narrator *self, const char *object, SimTime after, const char **who, const char **what)
 {
-    const ObjectKey *key = find_object(self, object);
-    g_autoptr(GHashTable) family = key != NULL ? family_of(self, key) : NULL;
+    const ObjectKey *key = narrator_find_object(self, object);
+    g_autoptr(GHashTable) family = key != NULL ? narrator_family(self, key) : NULL;
 
     for (unsigned i = 0; family != NULL && i < self->entries->len; i++) {
         const Entry *entry = &g_array_index(self->entries, Entry, i);
 
-        if (entry->at <= after || entry->kind != ENTRY_STEP || !is_told(entry, NARRATOR_OPERATOR) ||
+        if (entry->at <= after || entry->kind != ENTRY_STEP || !narrator_is_told(entry, NARRATOR_OPERATOR) ||
             entry->key == NULL || !g_hash_table_contains(family, entry->key))
             continue;
         *who = entry->who;
@@ -538,25 +453,4 @@ narrator_retries(const Narrator *self, CsiMethod method, CsiCode code, NarratorR
     if (is_found && retries->n_delays == 0)
         add_reasons(self, retries->caller, failed, self->entries->len, retries->reasons);
     return is_found;
-}
-
-const RuleBookEntry *
-rule_book_find(const char *id)
-{
-    g_autofree char *name = g_strdup(id);
-
-    for (;;) {
-        for (const RuleBookEntry *entry = rule_book; entry->id != NULL; entry++)
-            if (strcmp(entry->id, name) == 0)
-                return entry;
-
-        gsize length = strlen(name);
-        char *dot = strrchr(name, '.');
-        if (length > 0 && g_ascii_islower(name[length - 1]))
-            name[length - 1] = '\0';
-        else if (dot != NULL)
-            *dot = '\0';
-        else
-            return NULL;
-    }
 }

@@ -21,8 +21,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Narrator, narrator_free)
 typedef struct {
     NarratorLevel level;
     const char *object; /* "pod/web-0": only what concerns it; NULL: all */
-    SimTime until;      /* nothing later */
-    /* A text in the reader's language. NULL: English */
+    SimTime until; /* now: nothing later but what is waited for then, if the run went on beyond; SIM_TIME_MAX: tell all */
+    /* A text in the reader's language; static. NULL: English */
     const char *(*translate)(const char *english);
 } NarratorOptions;
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The rules of docs/rules/*.md as a C table, sorted by id: so what explains a run says what the books say. A row of a table
 # "| id | rule | in Kubernetes |" is a rule, or several: "ADC-60, ADC-61", "KVM-41, 41.3", "ADC-42..44", "KVM-24.1 .. 24.5".
+# A row of docs/plain-words.md, "| id | sentence |", is one id of the books; N_() marks what is translated.
 BEGIN {
     print "/* Made by scripts/rule-book.awk from docs/rules. */"
     print "#include \"run/rule-book.h\"\n"
@@ -38,15 +39,27 @@ function add_part(family, part, sentence,    ends, n, first, last, head, i) {
     for (i = first + 0; i <= last + 0; i++)
         add(family head i, sentence)
 }
+function cell(text) {
+    gsub(/\001/, "|", text)
+    gsub(/[`*]/, "", text)
+    gsub(/\\/, "\\\\", text)
+    gsub(/"/, "\\\"", text)
+    return text
+}
+book == "plain-words.md" {
+    if ($0 ~ /^\| [A-Z]+-/) {
+        split($0, cells, / *\| */)
+        n_plain++
+        plain_id[n_plain] = cells[2]
+        plain[n_plain] = cell(cells[3])
+    }
+    next
+}
 /^\| [A-Z]+-[A-Z]?[0-9][-A-Z0-9a-z., ]* \|/ {
     row = $0
     gsub(/\\\|/, "\001", row)
     split(row, cells, / *\| */)
-    sentence = cells[3]
-    gsub(/\001/, "|", sentence)
-    gsub(/[`*]/, "", sentence)
-    gsub(/\\/, "\\\\", sentence)
-    gsub(/"/, "\\\"", sentence)
+    sentence = cell(cells[3])
     n_ids = split(cells[2], ids, /, */)
     for (k = 1; k <= n_ids; k++) {
         if (match(ids[k], /^[A-Z]+-/)) {
@@ -58,5 +71,22 @@ function add_part(family, part, sentence,    ends, n, first, last, head, i) {
 }
 END {
     close(sort)
-    print "    {0, 0, 0},\n};"
+    print "    {0, 0, 0},\n};\n"
+    print "#define N_(text) text\n\nconst RulePlainWords rule_plain_words[] = {"
+    fflush()
+    for (i = 1; i <= n_plain; i++) {
+        whole = part = plain_id[i]
+        if (part ~ /[a-z]$/)
+            sub(/[a-z]$/, "", part)
+        if (!(part in known))
+            sub(/\.[0-9]+$/, "", part)
+        if (!(whole in known) && !(part in known)) {
+            print "docs/plain-words.md: " whole " stands in no book" >"/dev/stderr"
+            bad = 1
+        }
+        printf "    {\"%s\", N_(\"%s\")},\n", whole, plain[i] | sort
+    }
+    close(sort)
+    print "    {0, 0},\n};"
+    exit bad
 }

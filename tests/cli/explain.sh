@@ -3,6 +3,8 @@
 # A run that is told: every rule that fires in a scenario has a sentence in the rule books; a story tells of the object that was asked
 # for and of what belongs to it, in order of time; more is told at each level; and the same run is told in the same words.
 set -u
+LC_ALL=C
+export LC_ALL
 kvolsim=$KVOLSIM_BUILDDIR/kvolsim
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 scratch=$(mktemp -d)
@@ -49,6 +51,18 @@ pod=$(grep -o 'pod/[^ ]* is created' "$scratch/all" | head -n 1 | cut -d ' ' -f 
 $kvolsim explain "$KVOLSIM_SRCDIR/scenarios/attach-limit.yaml" --at 40s "$pod" >"$scratch/one"
 [ "$(grep -o 'pod/[^ ,]*' "$scratch/one" | sort -u)" = "$pod" ] && [ -s "$scratch/one" ]
 result $? "no other pod is told of"
+
+# The rules are told in plain words, and what time passed with.
+grep -q '^ *[.][.][.] 3[.][0-9]* s: until a loop looks again (kubelet/node status)$' "$scratch/beginner"
+result $? "a silence is explained"
+grep -q 'selected-node: node-.* (by kube-scheduler)$' "$scratch/beginner" && grep -q 'The scheduler has chosen a node' "$scratch/beginner"
+result $? "beginners are told who wrote what, and why"
+$kvolsim explain "$scenario" pod/app --at 12.5s >"$scratch/now"
+grep -A 2 '^ *12[.]500s  now: waiting for 4[0-9.]* ms: until a loop looks again (kube-scheduler)$' "$scratch/now" |
+    grep -A 1 '^ *next, in 5[0-9.]* ms:$' | grep -q '13[.]0[0-9]*s  kube-scheduler, pod/app$'
+result $? "what is waited for now, and until when"
+$kvolsim explain "$scenario" pod/app --at 49s | grep -q 'now: nothing more happens'
+result $? "an end is told as one"
 
 $kvolsim explain "$scenario" pod/nobody >"$scratch/out" 2>"$scratch/error"
 [ $? -eq 2 ] && grep -q 'the run has no "pod/nobody"' "$scratch/error"

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <libintl.h>
+#include <locale.h>
+#include <string.h>
+
+#include "cli.h"
+
+#define DOMAIN "kvolsim"
+
+static const struct {
+    const char *name;   /* of --lang */
+    const char *locale; /* whose messages there are; NULL: none are needed */
+} languages[] = {
+    {"en", NULL   },
+    {"zh", "zh_CN"},
+};
+
+/* As gettext asks its environment: of the locale for messages, unless that is C, and of what a user prefers to it. Looked up here,
+ * not left to setlocale(): many machines have only the locales C and C.UTF-8. */
+static const char *
+environment_language(void)
+{
+    static const char *const variables[] = {"LC_ALL", "LC_MESSAGES", "LANG"};
+    const char *locale = NULL, *preferred = g_getenv("LANGUAGE");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(variables) && (locale == NULL || *locale == '\0'); i++)
+        locale = g_getenv(variables[i]);
+    if (locale == NULL || *locale == '\0' || strcmp(locale, "C") == 0 ||
+        strcmp(locale, "POSIX") == 0)
+        return "en";
+    return preferred != NULL && *preferred != '\0' ? preferred : locale;
+}
+
+static const char *
+translate(const char *english)
+{
+    return *english != '\0' ? dgettext(DOMAIN, english) : english;
+}
+
+/* Only messages are in that language: numbers stay as they are everywhere. */
+static gboolean
+has_messages(const char *locale)
+{
+    g_autofree char *folder = cli_locale_dir();
+
+    g_setenv("LANGUAGE", locale, TRUE);
+    bindtextdomain(DOMAIN, folder);
+    bind_textdomain_codeset(DOMAIN, "UTF-8");
+    /* Of any locale but C gettext asks $LANGUAGE. An empty text is what a catalogue tells of itself. */
+    return setlocale(LC_MESSAGES, "C.UTF-8") != NULL && *dgettext(DOMAIN, "") != '\0';
+}
+
+gboolean
+cli_language(const char *name, const char *(**translation)(const char *english))
+{
+    const char *wanted = name != NULL ? name : environment_language();
+
+    *translation = NULL;
+    for (unsigned i = 0; i < G_N_ELEMENTS(languages); i++) {
+        gsize length = strlen(languages[i].name);
+
+        if (strncmp(wanted, languages[i].name, length) != 0 || g_ascii_isalpha(wanted[length]))
+            continue;
+        if (languages[i].locale == NULL)
+            return TRUE;
+        if (has_messages(languages[i].locale)) {
+            *translation = translate;
+            return TRUE;
+        }
+        if (name != NULL)
+            cli_error("--lang %s: the messages are missing (%s.mo), or the locale C.UTF-8", name,
+                      DOMAIN);
+        return name == NULL;
+    }
+    if (name != NULL)
+        cli_error("--lang: \"%s\" is none of en, zh", name);
+    return name == NULL;
+}

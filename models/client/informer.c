@@ -8,21 +8,27 @@ typedef struct {
     void *data;
 } Handler;
 
-/* The objects of one value: mostly one. Beyond a few, @positions finds one; so a class with 10,000 volumes costs no more. */
+/* The objects of one value: mostly one. They are known by their keys, so a new version that has the same values as the one before
+ * changes nothing here; versions are looked up when somebody asks. Beyond a few keys, @positions finds one; so a class with 10,000
+ * volumes costs no more. */
 typedef struct {
     SimMemory *memory;
-    const Object **objects; /* &only, or (owned) */
-    const Object *only;
+    const void **items; /* own, or (owned): room for as many keys, then for as many versions */
+    const void *own[2];
     unsigned n, capacity;
-    GHashTable *positions; /* ObjectKey -> position + 1; NULL: few objects */
+    GHashTable *positions; /* ObjectKey -> position + 1; NULL: few keys */
+    uint64_t looked_up_at; /* the cache's number of changes then */
 } Bucket;
 
-#define BUCKET_SCANNED 8 /* objects that are found by looking at all of them */
+#define BUCKET_SCANNED 8 /* keys that are found by looking at all of them */
+#define EMITTED_MIN 4
 
 struct InformerIndex {
     InformerIndexFunc function;
-    GHashTable *buckets; /* value -> Bucket */
-    GPtrArray *emitted;  /* while the function runs */
+    const Informer *informer;
+    GHashTable *buckets;  /* value -> Bucket */
+    const void **emitted; /* (owned): while the function runs */
+    unsigned n_emitted, emitted_capacity;
     SimMemory *memory;
 };
 
@@ -33,18 +39,31 @@ struct Informer {
     const char *filter;
     GPtrArray *objects;
     unsigned count;
+    uint64_t n_changes; /* of the cache; what it began with is the first */
     GArray *handlers;
     GPtrArray *indexes;
     ApiWatch *watch;
 };
+
+static size_t
+items_size(unsigned capacity)
+{
+    return 2 * capacity * sizeof(void *);
+}
+
+static const ObjectKey *
+bucket_key(const Bucket *bucket, unsigned position)
+{
+    return bucket->items[position];
+}
 
 static void
 bucket_free(void *data)
 {
     Bucket *bucket = data;
 
-    if (bucket->objects != &bucket->only)
-        sim_memory_give(bucket->memory, bucket->objects, bucket->capacity * sizeof(Object *));
+    if (bucket->items != bucket->own)
+        sim_memory_give(bucket->memory, bucket->items, items_size(bucket->capacity));
     g_clear_pointer(&bucket->positions, g_hash_table_unref);
     sim_memory_give(bucket->memory, bucket, sizeof *bucket);
 }
@@ -54,16 +73,15 @@ bucket_new(SimMemory *memory)
 {
     Bucket *bucket = sim_memory_new_struct(memory, Bucket);
 
-    *bucket = (Bucket){.memory = memory, .objects = &bucket->only, .capacity = 1};
+    *bucket = (Bucket){.memory = memory, .items = bucket->own, .capacity = 1};
     return bucket;
 }
 
 static void
 bucket_set_position(Bucket *bucket, unsigned position)
 {
-    const Object *object = bucket->objects[position];
-
-    g_hash_table_insert(bucket->positions, (void *)object->key, GUINT_TO_POINTER(position + 1));
+    g_hash_table_insert(bucket->positions, (void *)bucket->items[position],
+                        GUINT_TO_POINTER(position + 1));
 }
 
 /* Returns: the position of @key, -1: not there */
@@ -73,7 +91,7 @@ bucket_find(const Bucket *bucket, const ObjectKey *key)
     if (bucket->positions != NULL)
         return (int)GPOINTER_TO_UINT(g_hash_table_lookup(bucket->positions, key)) - 1;
     for (unsigned i = 0; i < bucket->n; i++)
-        if (bucket->objects[i]->key == key)
+        if (bucket_key(bucket, i) == key)
             return (int)i;
     return -1;
 }
@@ -82,27 +100,23 @@ static void
 bucket_grow(Bucket *bucket)
 {
     unsigned capacity = 4 * bucket->capacity;
-    const Object **objects = sim_memory_take(bucket->memory, capacity * sizeof(Object *));
+    const void **items = sim_memory_take(bucket->memory, items_size(capacity));
 
-    memcpy(objects, bucket->objects, bucket->n * sizeof(Object *));
-    if (bucket->objects != &bucket->only)
-        sim_memory_give(bucket->memory, bucket->objects, bucket->capacity * sizeof(Object *));
-    bucket->objects = objects;
+    memcpy(items, bucket->items, bucket->n * sizeof *items);
+    if (bucket->items != bucket->own)
+        sim_memory_give(bucket->memory, bucket->items, items_size(bucket->capacity));
+    bucket->items = items;
     bucket->capacity = capacity;
 }
 
 static void
-bucket_put(Bucket *bucket, const Object *object)
+bucket_put(Bucket *bucket, const ObjectKey *key)
 {
-    int position = bucket_find(bucket, object->key);
-
-    if (position >= 0) {
-        bucket->objects[position] = object;
+    if (bucket_find(bucket, key) >= 0)
         return;
-    }
     if (bucket->n == bucket->capacity)
         bucket_grow(bucket);
-    bucket->objects[bucket->n++] = object;
+    bucket->items[bucket->n++] = key;
     if (bucket->positions != NULL) {
         bucket_set_position(bucket, bucket->n - 1);
     } else if (bucket->n > BUCKET_SCANNED) {
@@ -120,12 +134,25 @@ bucket_remove(Bucket *bucket, const ObjectKey *key)
 
     if (position < 0)
         return;
-    bucket->objects[position] = bucket->objects[--bucket->n];
+    bucket->items[position] = bucket->items[--bucket->n];
     if (bucket->positions == NULL)
         return;
     g_hash_table_remove(bucket->positions, key);
     if ((unsigned)position < bucket->n)
         bucket_set_position(bucket, (unsigned)position);
+}
+
+static const Object *const *
+bucket_objects(Bucket *bucket, const Informer *informer)
+{
+    const Object **objects = (const Object **)&bucket->items[bucket->capacity];
+
+    if (bucket->looked_up_at != informer->n_changes) {
+        for (unsigned i = 0; i < bucket->n; i++)
+            objects[i] = informer_get(informer, bucket_key(bucket, i));
+        bucket->looked_up_at = informer->n_changes;
+    }
+    return objects;
 }
 
 static void
@@ -134,14 +161,18 @@ index_free(void *data)
     InformerIndex *index = data;
 
     g_hash_table_unref(index->buckets);
-    g_ptr_array_unref(index->emitted);
+    g_free(index->emitted);
     g_free(index);
 }
 
 void
 index_emit(InformerIndex *self, const void *value)
 {
-    g_ptr_array_add(self->emitted, (void *)value);
+    if (self->n_emitted == self->emitted_capacity) {
+        self->emitted_capacity = MAX(2 * self->emitted_capacity, EMITTED_MIN);
+        self->emitted = g_renew(const void *, self->emitted, self->emitted_capacity);
+    }
+    self->emitted[self->n_emitted++] = value;
 }
 
 static Bucket *
@@ -157,10 +188,10 @@ index_bucket(InformerIndex *self, const void *value)
 }
 
 static gboolean
-is_emitted(const GPtrArray *emitted, unsigned from, unsigned to, const void *value)
+is_emitted(const InformerIndex *self, unsigned from, unsigned to, const void *value)
 {
     for (unsigned i = from; i < to; i++)
-        if (emitted->pdata[i] == value)
+        if (self->emitted[i] == value)
             return TRUE;
     return FALSE;
 }
@@ -168,18 +199,23 @@ is_emitted(const GPtrArray *emitted, unsigned from, unsigned to, const void *val
 static void
 index_change(InformerIndex *self, const Object *before, const Object *after, Objects *objects)
 {
-    g_ptr_array_set_size(self->emitted, 0);
+    self->n_emitted = 0;
     if (before != NULL)
         self->function(self, before, objects);
-    unsigned n_before = self->emitted->len;
+    unsigned n_before = self->n_emitted;
     if (after != NULL)
         self->function(self, after, objects);
+    unsigned n_after = self->n_emitted - n_before;
 
-    for (unsigned i = n_before; i < self->emitted->len; i++)
-        bucket_put(index_bucket(self, self->emitted->pdata[i]), after);
+    if (n_after == n_before &&
+        (n_after == 0 ||
+         memcmp(self->emitted, self->emitted + n_before, n_after * sizeof *self->emitted) == 0))
+        return; /* as most changes */
+    for (unsigned i = n_before; i < self->n_emitted; i++)
+        bucket_put(index_bucket(self, self->emitted[i]), after->key);
     for (unsigned i = 0; i < n_before; i++) {
-        const void *value = self->emitted->pdata[i];
-        if (is_emitted(self->emitted, n_before, self->emitted->len, value))
+        const void *value = self->emitted[i];
+        if (is_emitted(self, n_before, self->n_emitted, value))
             continue;
         Bucket *bucket = index_bucket(self, value);
         bucket_remove(bucket, before->key);
@@ -242,6 +278,7 @@ cache_remove(Informer *self, const ObjectKey *key)
 static void
 cache_change(Informer *self, const Object *before, const Object *after)
 {
+    self->n_changes++;
     for (unsigned i = 0; i < self->indexes->len; i++)
         index_change(self->indexes->pdata[i], before, after, self->process->options.objects);
     if (after != NULL)
@@ -351,6 +388,7 @@ informer_new(Process *process, ObjectKind kind, const char *filter)
     self->process = process;
     self->kind = kind;
     self->filter = filter;
+    self->n_changes = 1;
     self->objects = g_ptr_array_new();
     self->handlers = g_array_new(FALSE, FALSE, sizeof(Handler));
     self->indexes = g_ptr_array_new_with_free_func(index_free);
@@ -452,7 +490,7 @@ informer_add_index(Informer *self, InformerIndexFunc function)
     const Object *object;
     index->function = function;
     index->buckets = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, bucket_free);
-    index->emitted = g_ptr_array_new();
+    index->informer = self;
     index->memory = sim_memory(self->process->options.sim);
     g_ptr_array_add(self->indexes, index);
     informer_iter_init(&iter, self);
@@ -464,10 +502,10 @@ informer_add_index(Informer *self, InformerIndexFunc function)
 const Object *const *
 informer_index_get(const InformerIndex *self, const void *value, unsigned *n)
 {
-    const Bucket *bucket = g_hash_table_lookup(self->buckets, value);
+    Bucket *bucket = g_hash_table_lookup(self->buckets, value);
 
     *n = bucket == NULL ? 0 : bucket->n;
-    return bucket == NULL ? NULL : bucket->objects;
+    return bucket == NULL ? NULL : bucket_objects(bucket, self->informer);
 }
 
 void

@@ -6,7 +6,7 @@
 struct Process {
     ProcessOptions options;
     uint64_t hash; /* of the name, for draws */
-    char *job;     /* (owned): the name without its instance */
+    const char *job; /* the name without its instance; interned: what it did is known after its end */
     Informer *informers[N_KINDS];
     ProcessState state;
     double slowness; /* 0: none */

@@ -11,7 +11,8 @@ process_new(const ProcessOptions *options)
 
     self->options = *options;
     self->hash = sim_hash_string(options->name);
-    self->job = g_strndup(options->name, strcspn(options->name, "/"));
+    g_autofree char *job = g_strndup(options->name, strcspn(options->name, "/"));
+    self->job = strings_intern(objects_strings(options->objects), job);
     g_queue_init(&self->held);
     return self;
 }
@@ -79,7 +80,6 @@ process_free(Process *self)
         return;
     for (unsigned kind = 0; kind < N_KINDS; kind++)
         informer_free(self->informers[kind]);
-    g_free(self->job);
     while (self->held.length > 0) {
         ProcessHeld *held = g_queue_pop_head(&self->held);
         held->drop(held->data);

@@ -355,6 +355,62 @@ informers_follow_and_index(void **state)
     assert_string_equal(world->log->str, "old:add new:add new:update new:update new:delete");
 }
 
+/* What an index says of @value, from the cache alone. */
+static void
+assert_index_is_the_cache(const Informer *informer, const InformerIndex *index, const char *value)
+{
+    InformerIter iter;
+    const Object *object;
+    unsigned n, n_of_value = 0;
+    const Object *const *found = informer_index_get(index, value, &n);
+
+    informer_iter_init(&iter, informer);
+    while ((object = informer_iter_next(&iter)) != NULL) {
+        if (VOLUME_CONST(object)->class_name != value)
+            continue;
+        n_of_value++;
+        unsigned i = 0;
+        while (i < n && found[i] != object)
+            i++;
+        assert_true(i < n); /* this very version */
+    }
+    assert_int_equal(n, n_of_value);
+}
+
+#define N_VOLUMES 40 /* more of a class than are found by looking at all of them */
+#define N_CLASSES 3
+
+/* An index knows keys and looks versions up when it is asked: after any changes, told or put by the process itself, it says what
+ * the cache says. */
+static void
+indexes_say_what_the_cache_says(void **state)
+{
+    World *world = *state;
+    SimStream choices = sim_stream(world->sim, "test");
+    const char *classes[N_CLASSES];
+    Informer *informer = process_informer(world->process, KIND_VOLUME, NULL);
+    InformerIndex *index = informer_add_index(informer, index_volumes_by_class);
+
+    for (unsigned i = 0; i < N_CLASSES; i++)
+        classes[i] = strings_internf(objects_strings(world->objects), "class-%u", i);
+    for (unsigned i = 0; i < 2000; i++) {
+        unsigned place = (unsigned)sim_random_below(choices, 0, i, N_VOLUMES);
+        const char *class = classes[sim_random_below(choices, 1, i, N_CLASSES)];
+        g_autofree char *name = g_strdup_printf("pv-%u", place);
+        ObjectKey *volume = objects_key(world->objects, KIND_VOLUME, NULL, name);
+        const Object *known = informer_get(informer, volume);
+        g_autoptr(Object) object = known == NULL ? object_new(volume) : object_edit(known);
+        if (sim_random_below(choices, 2, i, 3) != 0) /* else one with the same values */
+            set_class(object, class);
+        if (VOLUME(object)->class_name == NULL)
+            set_class(object, class);
+        informer_put(informer, object);
+        assert_index_is_the_cache(informer, index, classes[i % N_CLASSES]);
+    }
+    for (unsigned i = 0; i < N_CLASSES; i++)
+        assert_index_is_the_cache(informer, index, classes[i]);
+}
+
 /* ---- Event recorder ---- */
 
 static void
@@ -550,6 +606,7 @@ main(void)
         TEST(requests_wait_for_their_tokens),
         TEST(the_dead_get_no_replies),
         TEST(informers_follow_and_index),
+        TEST(indexes_say_what_the_cache_says),
         TEST(repeats_become_counts),
         TEST(series_are_written_twice),
         TEST(one_sender_writes_one_after_the_other),

@@ -70,6 +70,14 @@ gboolean cli_was_interrupted(void);
  * the standard output. */
 ExitCode
 cli_draw(const char *folder, const char *picture, const char *source, const char *format);
+/* Draws plots/@picture.gp from @input with gnuplot's @terminal and further @settings, into @output, whose name is printed; NULL: onto
+ * the standard output. */
+ExitCode cli_gnuplot(const char *picture,
+                     const char *input,
+                     const char *title,
+                     const char *terminal,
+                     const char *settings,
+                     const char *output);
 #define CLI_STATE_DIR "/var/lib/kvolsim" /* of the loop driver, unless --state-dir says otherwise */
 
 /* The root of scenarios/, plots/ and models/profiles/: the source tree's if the program runs uninstalled. (owned) */

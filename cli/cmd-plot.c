@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "plot-story.h"
 
 /* A picture: plots/<name>.gp draws it from a file of the run. */
 static const struct {
@@ -71,33 +71,29 @@ run_title(const char *input)
                            (int)(replication - seed), seed);
 }
 
-static ExitCode
-draw(const char *run, const char *picture, const char *source, const Format *format)
+ExitCode
+cli_gnuplot(const char *picture,
+            const char *input,
+            const char *title,
+            const char *terminal,
+            const char *more_settings,
+            const char *output)
 {
     g_autofree char *data_dir = cli_data_dir();
     g_autofree char *script_name = g_strconcat(picture, ".gp", NULL);
     g_autofree char *script = g_build_filename(data_dir, "plots", script_name, NULL);
-    g_autofree char *input = g_build_filename(run, source, NULL);
-    g_autofree char *output_name = g_strconcat(picture, ".", format->suffix, NULL);
-    g_autofree char *output =
-        format->suffix == NULL ? NULL : g_build_filename(run, output_name, NULL);
     g_autofree char *quoted_input = quote(input);
     g_autofree char *quoted_output = quote(output == NULL ? "" : output);
-    g_autofree char *title = run_title(input);
     g_autofree char *quoted_title = quote(title);
     g_autofree char *settings = g_strdup_printf(
-        "set terminal %s; input = %s; run_title = %s; if (%d) { set output %s }", format->terminal,
-        quoted_input, quoted_title, output != NULL, quoted_output);
+        "set terminal %s; input = %s; run_title = %s; if (%d) { set output %s }; %s", terminal,
+        quoted_input, quoted_title, output != NULL, quoted_output, more_settings);
     char *const argv[] = {(char *)"gnuplot", (char *)"-e", settings, script, NULL};
     g_autofree char *said = NULL;
     g_autofree char *printed = NULL;
     g_autoptr(GError) error = NULL;
     int status;
 
-    if (!g_file_test(input, G_FILE_TEST_EXISTS)) {
-        cli_error("plot: %s: no such file; is %s the --out folder of a run?", input, run);
-        return EXIT_BAD_INPUT;
-    }
     if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &printed, &said,
                       &status, &error)) {
         cli_error("plot: gnuplot could not be started: %s (on Debian: apt-get install gnuplot-nox)",
@@ -113,6 +109,22 @@ draw(const char *run, const char *picture, const char *source, const Format *for
     else
         printf("%s\n", output);
     return EXIT_DONE;
+}
+
+static ExitCode
+draw(const char *run, const char *picture, const char *source, const Format *format)
+{
+    g_autofree char *input = g_build_filename(run, source, NULL);
+    g_autofree char *output_name = g_strconcat(picture, ".", format->suffix, NULL);
+    g_autofree char *output =
+        format->suffix == NULL ? NULL : g_build_filename(run, output_name, NULL);
+    g_autofree char *title = run_title(input);
+
+    if (!g_file_test(input, G_FILE_TEST_EXISTS)) {
+        cli_error("plot: %s: no such file; is %s the --out folder of a run?", input, run);
+        return EXIT_BAD_INPUT;
+    }
+    return cli_gnuplot(picture, input, title, format->terminal, "", output);
 }
 
 ExitCode
@@ -164,32 +176,60 @@ draw_all(const char *run, const char *kind, const Format *format)
     return EXIT_BAD_INPUT;
 }
 
+static ExitCode
+plot(const PlotStory *story, int argc, char **argv, const char *format_name)
+{
+    const Format *format = find_format(format_name);
+    const char *picture = argc == 3 ? argv[2] : NULL;
+
+    if (argc < 2 || argc > 3) {
+        cli_error("plot: give the folder of a run, and perhaps a picture (see kvolsim plot --help)");
+        return EXIT_BAD_INPUT;
+    }
+    if (format == NULL && strcmp(format_name, "mermaid") != 0) {
+        cli_error("plot: --format: \"%s\" is none of png, svg, dumb, mermaid", format_name);
+        return EXIT_BAD_INPUT;
+    }
+    if (picture != NULL && plot_story_has(picture))
+        return plot_story_draw(story, argv[1], picture, format_name);
+    if (format == NULL || story->object != NULL) {
+        cli_error("plot: %s is for sequence and lifecycle only",
+                  format == NULL ? "--format mermaid" : "--object");
+        return EXIT_BAD_INPUT;
+    }
+    return draw_all(argv[1], picture, format);
+}
+
 int
 cmd_plot(int argc, char **argv)
 {
+    g_auto(PlotStory) story = {0};
     g_autofree char *format_name = NULL;
     const GOptionEntry entries[] = {
-        {"format", 0, 0, G_OPTION_ARG_STRING, &format_name,
-         "png (default), svg, or dumb: in the terminal", "FORMAT"},
+        {"format",   0, 0, G_OPTION_ARG_STRING,       &format_name,
+         "png (default), svg, or dumb: in the terminal; mermaid: text of a story's picture, for documents",         "FORMAT"    },
+        {"object",   0, 0, G_OPTION_ARG_STRING,       &story.object,    "Of a story: whose, as pod/web-0",          "KIND/NAME" },
+        {"from",     0, 0, G_OPTION_ARG_STRING,       &story.from,      "Of a story: begin then",                   "TIME"      },
+        {"to",       0, 0, G_OPTION_ARG_STRING,       &story.to,        "Of a story: end then",                     "TIME"      },
+        {"scenario", 0, 0, G_OPTION_ARG_FILENAME,     &story.scenario,
+         "Of a story: the scenario that RUN is of, if it does not come with kvolsim",                               "FILE"      },
+        {"set",      0, 0, G_OPTION_ARG_STRING_ARRAY, &story.look.set,  "Of a story: as the run had it",            "PATH=VALUE"},
+        {"seed",     0, 0, G_OPTION_ARG_STRING,       &story.look.seed,
+         "Of a story of a scenario file: another seed than its own",                                                "N"         },
+        {"out",      0, 0, G_OPTION_ARG_FILENAME,     &story.out,
+         "Of a story: the folder for the picture (default: RUN, or here)",                                          "DIR"       },
         G_OPTION_ENTRY_NULL,
     };
-
     g_autofree char *names = picture_names("\n  ", TRUE);
-    g_autofree char *description =
-        g_strdup_printf("RUN is the --out folder of kvolsim run. Pictures:\n  %s", names);
+    g_autofree char *stories = plot_story_names("\n  ");
+    g_autofree char *description = g_strdup_printf(
+        "RUN is the --out folder of kvolsim run. Pictures:\n  %s\nStories, for which the scenario is "
+        "run once more; RUN may be a scenario file, too:\n  %s",
+        names, stories);
 
     if (!cli_parse(&argc, &argv, entries, "RUN [PICTURE]",
                    "Draw pictures of a run's results into its folder, and print the files' names.",
                    description))
         return EXIT_BAD_INPUT;
-    const Format *format = find_format(format_name == NULL ? "png" : format_name);
-    if (format == NULL || argc < 2 || argc > 3) {
-        if (format == NULL)
-            cli_error("plot: --format: \"%s\" is none of png, svg, dumb", format_name);
-        else
-            cli_error(
-                "plot: give the folder of a run, and perhaps a picture (see kvolsim plot --help)");
-        return EXIT_BAD_INPUT;
-    }
-    return draw_all(argv[1], argc == 3 ? argv[2] : NULL, format);
+    return plot(&story, argc, argv, format_name != NULL ? format_name : "png");
 }

@@ -65,7 +65,7 @@ look_open(const LookOptions *options, const char *file)
         return NULL;
     }
 
-    const RunOptions run_options = {.seed = seed};
+    const RunOptions run_options = {.seed = seed, .replication = options->replication};
     self->run = run_new(self->scenario, &run_options, &error);
     if (self->run == NULL) {
         cli_error("%s: %s", file, error->message);

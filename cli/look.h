@@ -10,6 +10,7 @@
 typedef struct {
     char *at, *seed; /* as given; NULL: the end; the scenario's */
     char **set;
+    unsigned replication;
 } LookOptions;
 
 /* For cli_parse(): --at, --seed and --set, then @more. (owned: g_free()) */

@@ -40,6 +40,10 @@ typedef struct {
     CsiCode code;
     ChangeKind change;
     const char *verb; /* of changes: the writer's request; NULL: not known */
+    SimTime sent_at;  /* of changes: when that request left, and why it did */
+    SimCauseId sent_cause;
+    SimTime done_at; /* of steps that write: when the change was made; TIME_UNSET: not yet, or never */
+    const char *parts; /* of changes: "finalizers, claimRef": what else was changed; "" */
     const char *state_before, *state; /* of claims' and volumes' changes; static; NULL: none, or gone */
 } Entry;
 
@@ -60,6 +64,13 @@ struct Narrator {
 const ObjectKey *narrator_find_object(const Narrator *self, const char *text);
 /* The object and all that belongs to it. Pods of the same claim do not belong to each other, nor what belongs to those. (owned): of keys */
 GHashTable *narrator_family(const Narrator *self, const ObjectKey *key);
+/* Appends what most of the time between two moments passed with, on the chain of causes of the later one. */
+void narrator_append_wait(const Narrator *self,
+                          SimCauseId cause,
+                          SimTime from,
+                          SimTime to,
+                          const char *(*translate)(const char *english),
+                          GString *out);
 gboolean narrator_is_told(const Entry *entry, NarratorLevel level);
 /* "pod/app"; the checksum in an attachment's name is cut if @is_short. (owned): NULL: @key is NULL */
 char *narrator_key_text(const ObjectKey *key, gboolean is_short);

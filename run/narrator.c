@@ -60,6 +60,7 @@ step_seen(
                          .rule = rule,
                          .what = step,
                          .message = view.message,
+                         .done_at = TIME_UNSET,
                          .is_warning = view.is_warning,
                          .is_write = view.is_write,
                          .is_idle = view.is_idle,
@@ -124,8 +125,21 @@ call_answered(void *data, const CsiCallRecord *record)
 
 typedef struct {
     GString *text;
+    GString *parts;
     gboolean is_going; /* its deletion was asked for */
 } FieldList;
+
+/* "finalizers" of "metadata.finalizers[0]" */
+static void
+list_part(GString *parts, const char *path)
+{
+    const char *dot = strchr(path, '.');
+    const char *part = dot != NULL ? dot + 1 : path;
+    g_autofree char *name = g_strndup(part, strcspn(part, ".["));
+
+    if (strstr(parts->str, name) == NULL)
+        g_string_append_printf(parts, "%s%s", parts->len > 0 ? ", " : "", name);
+}
 
 /* What people look at; all else is a developer's. */
 static void
@@ -136,6 +150,7 @@ list_field(void *data, const char *path, const char *before, const char *after)
         "status.attached", "status.capacity.storage", "spec.capacity.storage"};
     FieldList *self = data;
 
+    list_part(self->parts, path);
     if (strcmp(path, "metadata.deletionTimestamp") == 0)
         self->is_going = before == NULL;
     else if (strcmp(path, "metadata.annotations.volume.kubernetes.io/selected-node") == 0)
@@ -195,20 +210,30 @@ state_of(const Object *object)
                                            : volume_phase_name(VOLUME_CONST(object)->phase);
 }
 
-/* The component whose request made the change: the last that was sent about the object. Who acts from outside has no plan. */
+/* An object goes so soon after its last finalizer. */
+#define GOES_AFTER (50 * SIM_MS)
+
+/* The component whose request made the change: the last that was sent about the object. One request may make two changes: the last
+ * finalizer goes, and then the object. Who acts from outside has no plan. */
 static void
 find_writer(Narrator *self, Entry *change)
 {
     guint index = GPOINTER_TO_UINT(g_hash_table_lookup(self->writers, change->key));
+    SimTime now = sim_now(run_sim(self->run));
 
     if (index == 0)
         return;
-    g_hash_table_remove(self->writers, change->key);
-    const Entry *step = &g_array_index(self->entries, Entry, index - 1);
+    Entry *step = &g_array_index(self->entries, Entry, index - 1);
+    if (step->done_at != TIME_UNSET && step->done_at != now &&
+        (change->change != CHANGE_GONE || now - step->done_at > GOES_AFTER))
+        return;
+    step->done_at = now;
     change->who = step->who;
     change->where = step->where;
     change->rule = step->rule;
     change->verb = step->what;
+    change->sent_at = step->at;
+    change->sent_cause = step->cause;
 }
 
 static void
@@ -216,8 +241,8 @@ object_changed(void *data, const Object *before, const Object *after)
 {
     Narrator *self = data;
     const Object *object = after != NULL ? after : before;
-    g_autoptr(GString) text = g_string_new(NULL);
-    FieldList fields = {.text = text};
+    g_autoptr(GString) text = g_string_new(NULL), parts = g_string_new(NULL);
+    FieldList fields = {.text = text, .parts = parts};
     Entry entry = {.kind = ENTRY_CHANGE,
                    .key = object->key,
                    .subject = object->key,
@@ -239,6 +264,7 @@ object_changed(void *data, const Object *before, const Object *after)
                    : text->len > 0   ? CHANGE_FIELDS
                                      : CHANGE_SMALL;
     entry.what = interned(self, text->str);
+    entry.parts = interned(self, parts->str);
     find_writer(self, &entry);
     add_entry(self, entry);
 }

@@ -10,7 +10,7 @@
 
 typedef struct {
     const NarratorOptions *options;
-    const SimTrace *trace;
+    const Narrator *narrator;
     GString *out;
     GHashTable *told;  /* "rule object" that were told */
     const Entry *last; /* the entry told before; NULL: none */
@@ -92,14 +92,21 @@ wait_words(SimWait wait)
     return N_("the component is at work");
 }
 
-/* What most of the time between two moments passed with, on the chain of causes of the later one. */
-static void
-tell_wait(Telling *self, SimCauseId cause, SimTime from, SimTime to)
+void
+narrator_append_wait(const Narrator *self,
+                     SimCauseId cause,
+                     SimTime from,
+                     SimTime to,
+                     const char *(*translate)(const char *english),
+                     GString *out)
 {
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
     const ChainLink *longest = NULL;
+    const SimTrace *trace = run_options(self->run)->untraced ? NULL : sim_trace(run_sim(self->run));
 
-    attribution_walk(self->trace, cause, from, to, NULL, links);
+    if (trace == NULL)
+        return;
+    attribution_walk(trace, cause, from, to, NULL, links);
     for (unsigned i = 0; i < links->len; i++) {
         const ChainLink *link = &g_array_index(links, ChainLink, i);
 
@@ -109,10 +116,17 @@ tell_wait(Telling *self, SimCauseId cause, SimTime from, SimTime to)
     if (longest == NULL)
         return;
 
-    const char *detail = attribution_detail(self->trace, longest->wait, longest->detail);
-    g_string_append(self->out, words(self, wait_words(longest->wait)));
+    const char *detail = attribution_detail(trace, longest->wait, longest->detail);
+    const char *text = wait_words(longest->wait);
+    g_string_append(out, translate != NULL ? translate(text) : text);
     if (*detail != '\0')
-        g_string_append_printf(self->out, " (%s)", detail);
+        g_string_append_printf(out, " (%s)", detail);
+}
+
+static void
+tell_wait(Telling *self, SimCauseId cause, SimTime from, SimTime to)
+{
+    narrator_append_wait(self->narrator, cause, from, to, self->options->translate, self->out);
 }
 
 /* A silence shorter than this is not worth a word. */
@@ -128,7 +142,7 @@ tell_silence(Telling *self, const Entry *entry)
     SimTime from = self->last != NULL ? self->last->at : entry->at;
     char duration[SHORT_TIME_BUFFER];
 
-    if (self->trace == NULL || entry->at - from < silence_told(self->options->level))
+    if (entry->at - from < silence_told(self->options->level))
         return;
     g_string_append_printf(self->out, "               ... %s: ",
                            short_time(entry->at - from, duration, sizeof duration));
@@ -189,15 +203,15 @@ append_action(Telling *self, const Entry *entry)
     static const struct {
         const char *step, *words;
     } actions[] = {
-        {"create",        N_("creates %s")                },
-        {"update",        N_("updates %s")                },
-        {"update status", N_("updates the status of %s")  },
-        {"patch",         N_("patches %s")                },
-        {"patch status",  N_("patches the status of %s")  },
-        {"delete",        N_("deletes %s")                },
-        {"bind",          N_("binds %s to its node")      },
-        {"get",           N_("reads %s")                  },
-        {"list",          N_("lists %s")                  },
+        {"create",        N_("creates %s")              },
+        {"update",        N_("updates %s")              },
+        {"update status", N_("updates the status of %s")},
+        {"patch",         N_("patches %s")              },
+        {"patch status",  N_("patches the status of %s")},
+        {"delete",        N_("deletes %s")              },
+        {"bind",          N_("binds %s to its node")    },
+        {"get",           N_("reads %s")                },
+        {"list",          N_("lists %s")                },
     };
     g_autofree char *subject = key_text(self, entry->subject);
 
@@ -322,14 +336,13 @@ tell_now(Telling *self, const Entry *next)
     g_string_append_printf(self->out, words(self, N_("waiting for %s")),
                            short_time(now - since, duration, sizeof duration));
     g_string_append(self->out, ": ");
-    if (self->trace != NULL)
-        tell_wait(self, next->cause, since, next->at);
+    tell_wait(self, next->cause, since, next->at);
     g_string_append_c(self->out, '\n');
     g_string_append(self->out, "               ");
     g_string_append_printf(self->out, words(self, N_("next, in %s:")),
                            short_time(next->at - now, duration, sizeof duration));
     g_string_append_c(self->out, '\n');
-    self->trace = NULL; /* that was told */
+    self->last = NULL; /* what passed until then was told */
     tell_entry(self, next);
 }
 
@@ -349,10 +362,7 @@ narrator_tell(const Narrator *self, const NarratorOptions *options, GString *out
         options->object != NULL ? narrator_find_object(self, options->object) : NULL;
     g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(GHashTable) family = key != NULL ? narrator_family(self, key) : NULL;
-    Telling telling = {.options = options,
-                       .out = out,
-                       .told = told,
-                       .trace = run_options(self->run)->untraced ? NULL : sim_trace(run_sim(self->run))};
+    Telling telling = {.options = options, .narrator = self, .out = out, .told = told};
     const Entry *next = NULL;
 
     if (options->object != NULL && key == NULL)

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plot-story.h"
+
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/lifecycle.h"
+#include "run/results.h"
+#include "run/sequence.h"
+
+/* More than a picture can show; a document takes more. */
+#define MESSAGES_MAX 150
+#define LANE_WIDTH 180
+#define ROW_HEIGHT 27
+
+typedef struct {
+    const PlotStory *options;
+    const Narrator *narrator;
+    SimTime from, to;
+    const char *header; /* "# kvolsim ..." */
+    gboolean is_mermaid;
+} Story;
+
+typedef struct {
+    char *
+        text; /* (owned): the table, or the document; "": nothing happened; NULL: there is no such object */
+    unsigned width, height;
+} Drawn;
+
+static Drawn
+draw_sequence(const Story *story)
+{
+    const SequenceOptions options = {.object = story->options->object,
+                                     .from = story->from,
+                                     .to = story->to,
+                                     .messages_max = MESSAGES_MAX};
+    g_autoptr(Sequence) sequence = sequence_new(story->narrator, &options);
+
+    if (sequence == NULL)
+        return (Drawn){0};
+    if (sequence->messages->len == 0)
+        return (Drawn){.text = g_strdup("")};
+    return (Drawn){.text = story->is_mermaid ? sequence_mermaid(sequence, story->header)
+                                             : sequence_table(sequence, story->header),
+                   .width = 105 + LANE_WIDTH * sequence->lanes->len,
+                   .height = ROW_HEIGHT * (sequence->messages->len + 5)};
+}
+
+static Drawn
+draw_lifecycle(const Story *story)
+{
+    g_autoptr(Lifecycle) lifecycle =
+        lifecycle_new(story->narrator, story->options->object, story->to);
+
+    if (lifecycle == NULL)
+        return (Drawn){0};
+    if (lifecycle_n_objects(lifecycle) == 0)
+        return (Drawn){.text = g_strdup("")};
+    return (Drawn){.text = story->is_mermaid ? lifecycle_mermaid(lifecycle, story->header)
+                                             : lifecycle_table(lifecycle, story->header),
+                   .width = 1400,
+                   .height = 80 + 440 * MAX(1, lifecycle_n_objects(lifecycle))};
+}
+
+static const struct {
+    const char *name, *meaning;
+    Drawn (*draw)(const Story *story);
+} pictures[] = {
+    {"sequence",  "who told whom what about --object",                draw_sequence },
+    {"lifecycle", "the phases of the claims and volumes of --object", draw_lifecycle},
+};
+
+void
+plot_story_clear(PlotStory *self)
+{
+    look_options_clear(&self->look);
+    g_free(self->object);
+    g_free(self->from);
+    g_free(self->to);
+    g_free(self->scenario);
+    g_free(self->out);
+}
+
+static int
+find_picture(const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++)
+        if (strcmp(pictures[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+gboolean
+plot_story_has(const char *picture)
+{
+    return find_picture(picture) >= 0;
+}
+
+char *
+plot_story_names(const char *separator)
+{
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++)
+        g_string_append_printf(text, "%s%-10s %s", i > 0 ? separator : "", pictures[i].name,
+                               pictures[i].meaning);
+    return g_string_free(text, FALSE);
+}
+
+/* ---- The run again ---- */
+
+/* Of "# kvolsim VERSION scenario NAME hash HASH seed N replication N". */
+typedef struct {
+    char scenario[256], hash[80], seed[32];
+    unsigned replication;
+} Origin;
+
+static gboolean
+read_origin(const char *folder, Origin *origin)
+{
+    g_autofree char *path = g_build_filename(folder, "objects.csv", NULL);
+    FILE *file = fopen(path, "r");
+    int n = file == NULL
+                ? 0
+                : fscanf(file, "# kvolsim %*s scenario %255s hash %79s seed %31s replication %u",
+                         origin->scenario, origin->hash, origin->seed, &origin->replication);
+
+    if (file != NULL)
+        fclose(file);
+    return n == 4;
+}
+
+/* Results tell which scenario they are of, not where it stands: those that come with the program are found by name. */
+static Look *
+open_results(const PlotStory *self, const char *folder)
+{
+    g_autofree char *data_dir = cli_data_dir();
+    Origin origin;
+
+    if (!read_origin(folder, &origin)) {
+        cli_error("plot: %s: no results of a run, and no scenario file", folder);
+        return NULL;
+    }
+    g_autofree char *name = g_strconcat(origin.scenario, ".yaml", NULL);
+    g_autofree char *file = self->scenario != NULL
+                                ? g_strdup(self->scenario)
+                                : g_build_filename(data_dir, "scenarios", name, NULL);
+    const LookOptions options = {
+        .set = self->look.set, .seed = origin.seed, .replication = origin.replication};
+    if (!g_file_test(file, G_FILE_TEST_EXISTS)) {
+        cli_error("plot: which file is the scenario \"%s\" of this run? Give --scenario FILE",
+                  origin.scenario);
+        return NULL;
+    }
+    g_autoptr(Look) look = look_open(&options, file);
+    if (look != NULL && strcmp(look->scenario->hash, origin.hash) != 0) {
+        cli_error("plot: the run in %s was of another scenario than %s is now: give --scenario "
+                  "FILE, and each --set that the run had",
+                  folder, file);
+        return NULL;
+    }
+    return g_steal_pointer(&look);
+}
+
+static gboolean
+parse_bound(const char *option, const char *text, SimTime *time)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (text == NULL || sim_time_parse(text, time, &error))
+        return TRUE;
+    cli_error("plot: %s: %s", option, error->message);
+    return FALSE;
+}
+
+/* ---- Output ---- */
+
+/* "sequence-pod-web-0.svg" in the folder. (owned) */
+static char *
+output_path(const PlotStory *self, const char *run, const char *picture, const char *suffix)
+{
+    g_autofree char *object = g_strdelimit(g_strdup(self->object), "/", '-');
+    g_autofree char *name = g_strdup_printf("%s-%s.%s", picture, object, suffix);
+    const char *folder = self->out != NULL                      ? self->out
+                         : g_file_test(run, G_FILE_TEST_IS_DIR) ? run
+                                                                : ".";
+
+    return g_build_filename(folder, name, NULL);
+}
+
+static ExitCode
+draw_table(const PlotStory *self,
+           const char *run,
+           const char *picture,
+           const char *format,
+           const char *title,
+           const Drawn *drawn)
+{
+    g_autofree char *output = output_path(self, run, picture, format);
+    g_autofree char *terminal =
+        g_strdup_printf("%s size %u,%u background rgb 'white' font 'sans,%s'",
+                        strcmp(format, "svg") == 0 ? "svg" : "pngcairo", drawn->width,
+                        drawn->height, strcmp(format, "svg") == 0 ? "11" : "9.5");
+    g_autofree char *settings = g_strdup_printf("lane_width = %d.", LANE_WIDTH);
+    g_autofree char *input = NULL;
+    g_autoptr(GError) error = NULL;
+    int fd = g_file_open_tmp("kvolsim-XXXXXX.tsv", &input, &error);
+
+    if (fd == -1 || !g_file_set_contents(input, drawn->text, -1, &error)) {
+        cli_error("plot: %s", error->message);
+        return EXIT_ERROR;
+    }
+    close(fd);
+    ExitCode code = cli_gnuplot(picture, input, title, terminal, settings, output);
+    g_remove(input);
+    return code;
+}
+
+static ExitCode
+draw(const PlotStory *self, Look *look, const char *run, int picture, const char *format)
+{
+    g_autoptr(Narrator) narrator = narrator_new(look->run);
+    g_autoptr(GString) header = g_string_new(NULL);
+    Story story = {.options = self,
+                   .narrator = narrator,
+                   .to = SIM_TIME_MAX,
+                   .is_mermaid = strcmp(format, "mermaid") == 0};
+
+    if (!parse_bound("--from", self->from, &story.from) ||
+        !parse_bound("--to", self->to, &story.to))
+        return EXIT_BAD_INPUT;
+    run_execute(look->run);
+    results_append_header(header, look->run, story.is_mermaid ? "" : "# ", "");
+    story.header = header->str;
+    Drawn drawn = pictures[picture].draw(&story);
+    g_autofree char *text = drawn.text;
+    if (text == NULL) {
+        cli_error("plot: the run has no \"%s\" (as kind/name: pod/web-0, pvc/data)", self->object);
+        return EXIT_BAD_INPUT;
+    }
+    if (*text == '\0') {
+        cli_error("plot: nothing happened to \"%s\" that %s could show", self->object,
+                  pictures[picture].name);
+        return EXIT_BAD_INPUT;
+    }
+    if (story.is_mermaid) {
+        fputs(text, stdout);
+        return EXIT_DONE;
+    }
+    g_autofree char *title =
+        g_strdup_printf("%s: %s of %s, seed %" G_GUINT64_FORMAT, look->scenario->name,
+                        pictures[picture].name, self->object, run_options(look->run)->seed);
+    return draw_table(self, run, pictures[picture].name, format, title, &drawn);
+}
+
+ExitCode
+plot_story_draw(const PlotStory *self, const char *run, const char *picture, const char *format)
+{
+    int number = find_picture(picture);
+
+    g_assert(number >= 0);
+    if (self->object == NULL) {
+        cli_error("plot: %s needs --object KIND/NAME", picture);
+        return EXIT_BAD_INPUT;
+    }
+    if (strcmp(format, "dumb") == 0) {
+        cli_error("plot: --format: %s can be png, svg or mermaid", picture);
+        return EXIT_BAD_INPUT;
+    }
+    g_autoptr(Look) look = g_file_test(run, G_FILE_TEST_IS_DIR) ? open_results(self, run)
+                                                                : look_open(&self->look, run);
+    return look != NULL ? draw(self, look, run, number, format) : EXIT_BAD_INPUT;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "look.h"
+
+/* Pictures of one object's story: they need the run itself, not only its results, and run it again. */
+typedef struct {
+    LookOptions look; /* --at is not asked */
+    char *object, *from, *to, *scenario, *out;
+} PlotStory;
+
+void plot_story_clear(PlotStory *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PlotStory, plot_story_clear)
+
+/* Returns: whether @picture ("sequence") is one of these */
+gboolean plot_story_has(const char *picture);
+/* For --help: a line for each. (owned) */
+char *plot_story_names(const char *separator);
+
+/**
+ * plot_story_draw:
+ * @run: the folder of a run's results, or a scenario file
+ * @format: "png", "svg", or "mermaid": text for documents, on the standard output
+ */
+ExitCode
+plot_story_draw(const PlotStory *self, const char *run, const char *picture, const char *format);

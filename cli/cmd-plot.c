@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,9 +26,10 @@ typedef struct {
 } Format;
 
 static const Format formats[] = {
-    {"png",  "png", "pngcairo size 1200,800 font 'sans,11'"},
-    {"svg",  "svg", "svg size 1200,800 font 'sans,11'"     },
-    {"dumb", NULL,  "dumb size 120,40"                     },
+    {"png",  "png", "pngcairo size 1200,800 font 'sans,11'"              },
+    {"svg",  "svg", "svg size 1200,800 font 'sans,11' background 'white'"},
+    {"dumb", NULL,  "dumb size 120,40"                                   },
+    {"page", "svg", "svg size 960,600 font 'sans,13'"                    }, /* within report.html */
 };
 
 static const Format *
@@ -111,8 +113,17 @@ cli_gnuplot(const char *picture,
     return EXIT_DONE;
 }
 
+/* What part of the time is drawn. */
+typedef struct {
+    SimTime from, to; /* to: 0: all of it */
+} Zoom;
+
 static ExitCode
-draw(const char *run, const char *picture, const char *source, const Format *format)
+draw(const char *run,
+     const char *picture,
+     const char *source,
+     const Format *format,
+     const Zoom *zoom)
 {
     g_autofree char *input = g_build_filename(run, source, NULL);
     g_autofree char *output_name = g_strconcat(picture, ".", format->suffix, NULL);
@@ -124,13 +135,18 @@ draw(const char *run, const char *picture, const char *source, const Format *for
         cli_error("plot: %s: no such file; is %s the --out folder of a run?", input, run);
         return EXIT_BAD_INPUT;
     }
-    return cli_gnuplot(picture, input, title, format->terminal, "", output);
+    g_autofree char *zoomed =
+        zoom == NULL || zoom->to == 0
+            ? g_strdup("")
+            : g_strdup_printf("zoom_from = %" PRId64 " / 1e9; zoom_to = %" PRId64 " / 1e9", zoom->from,
+                              zoom->to);
+    return cli_gnuplot(picture, input, title, format->terminal, zoomed, output);
 }
 
 ExitCode
 cli_draw(const char *folder, const char *picture, const char *source, const char *format)
 {
-    return draw(folder, picture, source, find_format(format));
+    return draw(folder, picture, source, find_format(format), NULL);
 }
 
 static char *
@@ -157,7 +173,7 @@ is_there(const char *run, unsigned picture)
 }
 
 static ExitCode
-draw_all(const char *run, const char *kind, const Format *format)
+draw_all(const char *run, const char *kind, const Format *format, const Zoom *zoom)
 {
     gboolean is_known = FALSE;
 
@@ -165,7 +181,7 @@ draw_all(const char *run, const char *kind, const Format *format)
         if (kind == NULL ? i > 0 && !is_there(run, i) : strcmp(kind, pictures[i].name) != 0)
             continue;
         is_known = TRUE;
-        ExitCode code = draw(run, pictures[i].name, pictures[i].source, format);
+        ExitCode code = draw(run, pictures[i].name, pictures[i].source, format, zoom);
         if (code != EXIT_DONE)
             return code;
     }
@@ -176,17 +192,39 @@ draw_all(const char *run, const char *kind, const Format *format)
     return EXIT_BAD_INPUT;
 }
 
+static gboolean
+parse_zoom(const char *from, const char *to, Zoom *zoom)
+{
+    g_autoptr(GError) error = NULL;
+
+    *zoom = (Zoom){0, 0};
+    if (from != NULL && !sim_time_parse(from, &zoom->from, &error)) {
+        cli_error("plot: --from: %s", error->message);
+        return FALSE;
+    }
+    if (to != NULL && !sim_time_parse(to, &zoom->to, &error)) {
+        cli_error("plot: --to: %s", error->message);
+        return FALSE;
+    }
+    if ((from != NULL || to != NULL) && zoom->to <= zoom->from) {
+        cli_error("plot: --to must be given, and later than --from");
+        return FALSE;
+    }
+    return TRUE;
+}
+
 static ExitCode
 plot(const PlotStory *story, int argc, char **argv, const char *format_name)
 {
     const Format *format = find_format(format_name);
     const char *picture = argc == 3 ? argv[2] : NULL;
+    Zoom zoom;
 
     if (argc < 2 || argc > 3) {
         cli_error("plot: give the folder of a run, and perhaps a picture (see kvolsim plot --help)");
         return EXIT_BAD_INPUT;
     }
-    if (format == NULL && strcmp(format_name, "mermaid") != 0) {
+    if (format != NULL ? strcmp(format_name, "page") == 0 : strcmp(format_name, "mermaid") != 0) {
         cli_error("plot: --format: \"%s\" is none of png, svg, dumb, mermaid", format_name);
         return EXIT_BAD_INPUT;
     }
@@ -197,7 +235,9 @@ plot(const PlotStory *story, int argc, char **argv, const char *format_name)
                   format == NULL ? "--format mermaid" : "--object");
         return EXIT_BAD_INPUT;
     }
-    return draw_all(argv[1], picture, format);
+    if (!parse_zoom(story->from, story->to, &zoom))
+        return EXIT_BAD_INPUT;
+    return draw_all(argv[1], picture, format, &zoom);
 }
 
 int
@@ -209,8 +249,8 @@ cmd_plot(int argc, char **argv)
         {"format",   0, 0, G_OPTION_ARG_STRING,       &format_name,
          "png (default), svg, or dumb: in the terminal; mermaid: text of a story's picture, for documents",         "FORMAT"    },
         {"object",   0, 0, G_OPTION_ARG_STRING,       &story.object,    "Of a story: whose, as pod/web-0",          "KIND/NAME" },
-        {"from",     0, 0, G_OPTION_ARG_STRING,       &story.from,      "Of a story: begin then",                   "TIME"      },
-        {"to",       0, 0, G_OPTION_ARG_STRING,       &story.to,        "Of a story: end then",                     "TIME"      },
+        {"from",     0, 0, G_OPTION_ARG_STRING,       &story.from,      "Draw only what was from then on",                  "TIME"      },
+        {"to",       0, 0, G_OPTION_ARG_STRING,       &story.to,        "Draw only what was until then",                  "TIME"      },
         {"scenario", 0, 0, G_OPTION_ARG_FILENAME,     &story.scenario,
          "Of a story: the scenario that RUN is of, if it does not come with kvolsim",                               "FILE"      },
         {"set",      0, 0, G_OPTION_ARG_STRING_ARRAY, &story.look.set,  "Of a story: as the run had it",            "PATH=VALUE"},

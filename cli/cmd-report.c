@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,48 +16,114 @@ static const char head[] =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
     "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n";
 
+/* gnuplot's own colours of text, axes and grid follow the page's; those of the data are the same in the light and in the dark. */
 static const char style[] =
     "<style>\n"
     ":root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--line:#d5d5d5;--quiet:#5c5c5c}\n"
-    "@media (prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#17191c;--line:#3a3d42;--quiet:#a8a8a8}\n"
-    "figure svg{filter:invert(.9) hue-rotate(180deg)}}\n"
+    "@media (prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#17191c;--line:#3a3d42;--quiet:#a8a8a8}}\n"
     "body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:0 auto;padding:1rem;max-width:72rem}\n"
     "h1{font-size:1.5rem;margin:.2rem 0}h2{font-size:1.15rem;margin:1.6rem 0 .4rem}p{margin:.4rem 0}.quiet{color:var(--quiet)}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:.2rem .7rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}\n"
-    "th:first-child,th:last-child,td:first-child,td.text{text-align:left}td.text{white-space:normal}\n"
-    "input[type=range]{width:100%;margin:.4rem 0}canvas{width:100%;display:block;border:1px solid var(--line)}\n"
+    "th:first-child,th:last-child,td:first-child,td.text{text-align:left}td.text{white-space:normal;min-width:16rem}\n"
+    "#clock{position:sticky;top:0;background:var(--paper);padding:.3rem 0}\n"
+    "input[type=range]{width:100%;margin:.2rem 0}canvas{width:100%;display:block;border:1px solid var(--line)}\n"
     ".legend span{display:inline-block;margin-right:1rem}.legend i{display:inline-block;width:.9em;height:.9em;margin-right:.35em;vertical-align:-.1em}\n"
-    "figure{margin:1rem 0}figure svg{width:100%;height:auto}\n"
+    "figure{margin:1.6rem 0}figcaption{margin-bottom:.3rem}figure svg{width:100%;min-width:44rem;height:auto;display:block}\n"
+    "figure svg g{color:var(--ink)}figure svg text{fill:var(--ink)}figure svg .gridline{stroke:var(--line)}\n"
+    "figure svg [stroke=\"rgb( 85,  85,  85)\"],figure svg [stroke=\"rgb( 64,  64,  64)\"]{stroke:var(--quiet)}\n"
+    "figure svg [stroke=\"rgb(  0,   0,   0)\"]{stroke:var(--ink)}\n"
     "</style>\n";
 
-/* The state of each pod at a time: the last point that it has reached. Colours as in the pictures. */
+/* The state of each object at a time: the last point that it has reached. A square for each; its name is told where the mouse is. */
 static const char script[] =
     "<script>\n"
-    "const states=[['to come','#8884'],['without a node','#0072B2'],['on a node','#E69F00'],['attached','#009E73'],"
-    "['staged','#56B4E9'],['published','#CC79A7'],['ready','#F0E442'],['deleted','#D55E00'],['gone','#8882']];\n"
-    "const slider=document.getElementById('time'),canvas=document.getElementById('pods'),text=document.getElementById('now'),legend=document.getElementById('legend');\n"
-    "function stateOf(pod,t){let s=0;for(let i=1;i<pod.length;i++)if(pod[i]!==null&&pod[i]<=t)s=i;return s}\n"
-    "function draw(){const t=+slider.value,n=pods.length,width=canvas.clientWidth*devicePixelRatio|0;\n"
-    "let cell=Math.max(2,Math.min(24*devicePixelRatio|0,Math.floor(Math.sqrt(width*400*devicePixelRatio/Math.max(n,1)))));\n"
+    "const slider=document.getElementById('time');\n"
+    "function stateOf(row,t){let s=0;for(let i=1;i<row.length;i++)if(row[i]!==null&&row[i]<=t*1000)s=i;return s}\n"
+    "function draw(kind){const t=+slider.value,canvas=kind.canvas,n=kind.rows.length,ratio=devicePixelRatio,width=canvas.clientWidth*ratio|0;\n"
+    "const cell=Math.max(2,Math.min(24*ratio|0,Math.floor(Math.sqrt(width*300*ratio/Math.max(n,1)))));\n"
     "const columns=Math.max(1,Math.floor(width/cell));canvas.width=width;canvas.height=Math.max(cell,Math.ceil(n/columns)*cell);\n"
-    "const c=canvas.getContext('2d'),count=new Array(states.length).fill(0),gap=cell>5?1:0;\n"
-    "for(let i=0;i<n;i++){const s=stateOf(pods[i],t);count[s]++;c.fillStyle=states[s][1];c.fillRect(i%columns*cell,Math.floor(i/columns)*cell,cell-gap,cell-gap)}\n"
-    "text.textContent='at '+t.toFixed(1)+' s: '+states.map((s,i)=>count[i]?count[i]+' '+s[0]:'').filter(x=>x).join(', ');}\n"
-    "states.forEach(s=>{const e=document.createElement('span'),i=document.createElement('i');i.style.background=s[1];e.append(i,s[0]);legend.append(e)});\n"
-    "slider.addEventListener('input',draw);addEventListener('resize',draw);\n"
-    "const wanted=/^#t=([0-9.]+)$/.exec(location.hash);if(wanted)slider.value=wanted[1];draw();\n"
+    "const c=canvas.getContext('2d'),count=kind.states.map(()=>0),gap=cell>5?1:0;kind.cell=cell;kind.columns=columns;\n"
+    "kind.rows.forEach((row,i)=>{const s=stateOf(row,t);count[s]++;c.fillStyle=kind.states[s][1];c.fillRect(i%columns*cell,Math.floor(i/columns)*cell,cell-gap,cell-gap)});\n"
+    "kind.text.textContent=(kind.name=='pods'?'at '+t.toFixed(1)+' s: ':kind.name+': ')+kind.states.map((s,i)=>count[i]?count[i]+' '+s[0]:'').filter(x=>x).join(', ');}\n"
+    "function drawAll(){kinds.forEach(draw)}\n"
+    "kinds.forEach(kind=>{const box=document.getElementById(kind.name);kind.text=box.querySelector('.now');kind.canvas=box.querySelector('canvas');\n"
+    "const legend=box.querySelector('.legend'),tip=box.querySelector('.tip');\n"
+    "kind.states.forEach(s=>{const e=document.createElement('span'),i=document.createElement('i');i.style.background=s[1];e.append(i,s[0]);legend.append(e)});\n"
+    "kind.canvas.addEventListener('pointermove',e=>{const ratio=devicePixelRatio,i=Math.floor(e.offsetY*ratio/kind.cell)*kind.columns+Math.floor(e.offsetX*ratio/kind.cell);\n"
+    "const row=kind.rows[i];tip.textContent=row?row[0]+': '+kind.states[stateOf(row,+slider.value)][0]:'\\u00a0'})});\n"
+    "slider.addEventListener('input',drawAll);addEventListener('resize',drawAll);\n"
+    "const wanted=/^#t=([0-9.]+)$/.exec(location.hash);if(wanted)slider.value=wanted[1];drawAll();\n"
     "</script>\n";
 
 static const struct {
     const char *picture, *source, *caption;
 } figures[] = {
     {"waits",     "waits.csv",         "Where the time went: each stage of the mean object, by what it waited for."},
+    {"timeline",  "objects.csv",       "Each pod's start, stage by stage."                                         },
     {"pending",   "over-time.csv",     "Pods that were not ready."                                                 },
     {"cdf",       "distributions.csv", "How long the stages took."                                                 },
-    {"requests",  "client-rates.csv",  "Requests to the API server."                                               },
     {"in-flight", "over-time.csv",     "Calls in flight at the drivers, and pods that waited."                     },
+    {"requests",  "client-rates.csv",  "Requests to the API server."                                               },
     {"nodes",     "node-volumes.csv",  "Volumes attached to each node."                                            },
+    {"modes",     "binding-modes.csv", "Immediate against WaitForFirstConsumer."                                   },
+};
+
+/* Columns of objects.csv. */
+enum {
+    KIND,
+    NAMESPACE,
+    NAME,
+    CREATED = 5,
+    SCHEDULED,
+    ATTACHED,
+    STAGED,
+    PUBLISHED,
+    READY,
+    ASKED,
+    PROVISIONED,
+    BOUND,
+    DELETED,
+    GONE,
+    N_COLUMNS,
+};
+
+#define POINTS_MAX 8
+
+/* What an object is once it has reached a point, in their order. Colours as in the pictures. */
+static const struct {
+    const char *kind, *heading;
+    struct {
+        unsigned column;
+        const char *state, *color;
+    } points[POINTS_MAX]; /* the last: column 0 */
+} kinds[] = {
+    {"pod",
+     "pods",
+     {{CREATED, "without a node", "#56B4E9"},
+      {SCHEDULED, "on a node", "#E69F00"},
+      {ATTACHED, "attached", "#009E73"},
+      {STAGED, "staged", "#CC79A7"},
+      {PUBLISHED, "published", "#0072B2"},
+      {READY, "ready", "#F0E442"},
+      {DELETED, "deleted", "#D55E00"},
+      {GONE, "gone", "#8882"}}},
+    {"claim",
+     "claims",
+     {{CREATED, "pending", "#56B4E9"},
+      {ASKED, "with a provisioner asked", "#E69F00"},
+      {PROVISIONED, "provisioned", "#009E73"},
+      {BOUND, "bound", "#F0E442"},
+      {DELETED, "deleted", "#D55E00"},
+      {GONE, "gone", "#8882"}}},
+    {"volume",
+     "volumes",
+     {{ASKED, "being made", "#E69F00"},
+      {PROVISIONED, "made", "#CC79A7"},
+      {CREATED, "available", "#009E73"},
+      {BOUND, "bound", "#F0E442"},
+      {DELETED, "released", "#D55E00"},
+      {GONE, "gone", "#8882"}}},
 };
 
 static void
@@ -126,71 +193,109 @@ append_bottleneck(GString *text, const json_t *summary)
     g_string_append(text, ".</p>\n");
 }
 
-/* Of objects.csv: rows of pods as [name, created, scheduled, ..., gone]; null: never. Returns: when the last thing happened to one */
+/* ["name", times in ms; null: never]. Returns: the latest of them, s */
 static double
-append_pods(GString *text, const char *objects)
+append_object(GString *text, char *const *cells, unsigned kind)
 {
-    /* Columns: name, created, scheduled, attached, staged, published, ready, deleted, gone. */
-    static const unsigned columns[] = {2, 5, 6, 7, 8, 9, 10, 14, 15};
-    g_auto(GStrv) lines = g_strsplit(objects, "\n", -1);
+    double last = 0;
+
+    g_string_append(text, "[\"");
+    if (cells[NAMESPACE][0] != '\0' && strcmp(cells[NAMESPACE], "default") != 0)
+        g_string_append_printf(text, "%s/", cells[NAMESPACE]);
+    g_string_append_printf(text, "%s\"", cells[NAME]);
+    for (unsigned i = 0; i < POINTS_MAX && kinds[kind].points[i].column != 0; i++) {
+        const char *cell = cells[kinds[kind].points[i].column];
+        double at = g_ascii_strtod(cell, NULL);
+        if (cell[0] == '\0')
+            g_string_append(text, ",null");
+        else
+            g_string_append_printf(text, ",%" PRId64, (int64_t)(at * 1000 + 0.5));
+        last = MAX(last, at);
+    }
+    g_string_append(text, "]");
+    return last;
+}
+
+/* The objects of a kind and their times, of the lines of objects.csv. Returns: when the last thing happened to one, s */
+static double
+append_kind(GString *text, char *const *lines, unsigned kind)
+{
     double last = 1;
     gboolean is_first = TRUE;
 
-    g_string_append(text, "<script>const pods=[");
+    g_string_append_printf(text, "{name:'%s',states:[['to come','#8884']", kinds[kind].heading);
+    for (unsigned i = 0; i < POINTS_MAX && kinds[kind].points[i].column != 0; i++)
+        g_string_append_printf(text, ",['%s','%s']", kinds[kind].points[i].state,
+                               kinds[kind].points[i].color);
+    g_string_append(text, "],rows:[");
     for (unsigned i = 0; lines[i] != NULL; i++) {
         g_auto(GStrv) cells = g_strsplit(lines[i], ",", -1);
-        if (g_strv_length(cells) < 16 || strcmp(cells[0], "pod") != 0)
+        if (g_strv_length(cells) < N_COLUMNS || strcmp(cells[KIND], kinds[kind].kind) != 0)
             continue;
-        g_string_append_printf(text, "%s[\"%s\"", is_first ? "" : ",\n", cells[columns[0]]);
-        for (unsigned k = 1; k < G_N_ELEMENTS(columns); k++) {
-            const char *cell = cells[columns[k]];
-            g_string_append_printf(text, ",%s", cell[0] == '\0' ? "null" : cell);
-            if (cell[0] != '\0')
-                last = MAX(last, g_ascii_strtod(cell, NULL));
-        }
-        g_string_append(text, "]");
+        g_string_append(text, is_first ? "" : ",\n");
+        double at = append_object(text, cells, kind);
+        last = MAX(last, at);
         is_first = FALSE;
     }
-    g_string_append(text, "];</script>\n");
+    g_string_append(text, "]}");
     return last;
 }
 
 static void
 append_slider(GString *text, const char *objects)
 {
-    g_autoptr(GString) data = g_string_new(NULL);
-    double last = append_pods(data, objects);
+    g_autoptr(GString) data = g_string_new("<script>const kinds=[");
+    g_auto(GStrv) lines = g_strsplit(objects, "\n", -1);
     char number[G_ASCII_DTOSTR_BUF_SIZE];
+    double last = 1;
 
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        g_string_append(data, i == 0 ? "" : ",\n");
+        double at = append_kind(data, lines, i);
+        last = MAX(last, at);
+    }
+    g_string_append(data, "];</script>\n");
     g_ascii_formatd(number, sizeof number, "%.1f", last + 1);
     g_string_append_printf(text,
-                           "<h2>Pods over time</h2><p id=\"now\" aria-live=\"polite\"></p>"
+                           "<h2>Objects over time</h2><div id=\"clock\">"
                            "<input id=\"time\" type=\"range\" min=\"0\" max=\"%s\" step=\"0.1\" "
-                           "value=\"0\" aria-label=\"time in seconds\">\n"
-                           "<canvas id=\"pods\" role=\"img\" aria-label=\"a square for each pod\"></canvas>"
-                           "<p id=\"legend\" class=\"legend quiet\"></p>\n",
+                           "value=\"0\" aria-label=\"time in seconds\"></div>\n",
                            number);
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
+        g_string_append_printf(
+            text,
+            "<section id=\"%s\"><p id=\"%s\" class=\"now\" aria-live=\"polite\"></p>"
+            "<canvas role=\"img\" aria-label=\"a square for each of the %s\"></canvas>"
+            "<p class=\"tip quiet\">&nbsp;</p><p class=\"legend quiet\"></p></section>\n",
+            kinds[i].heading, i == 0 ? "now" : kinds[i].kind, kinds[i].heading);
     g_string_append(text, data->str);
 }
 
-/* The picture as it stands in an SVG file: without the XML declaration. */
+/* The picture as it stands in an SVG file, without the XML declaration. Its ids get its name, for a page has each id once. */
 static void
 append_figure(GString *text, const char *run, unsigned i)
 {
+    static const char *const ids[] = {"gpPat", "gpPt", "gpDot", "gnuplot_", "textbox", "greybox"};
     g_autofree char *source = g_build_filename(run, figures[i].source, NULL);
     g_autofree char *name = g_strconcat(figures[i].picture, ".svg", NULL);
     g_autofree char *path = g_build_filename(run, name, NULL);
     g_autofree char *svg = NULL;
 
     if (!g_file_test(source, G_FILE_TEST_EXISTS) ||
-        cli_draw(run, figures[i].picture, figures[i].source, "svg") != EXIT_DONE ||
+        cli_draw(run, figures[i].picture, figures[i].source, "page") != EXIT_DONE ||
         !g_file_get_contents(path, &svg, NULL, NULL))
         return;
     const char *begin = strstr(svg, "<svg");
     if (begin == NULL)
         return;
-    g_string_append_printf(text, "<figure>%s<figcaption class=\"quiet\">%s</figcaption></figure>\n",
-                           begin, figures[i].caption);
+    g_autoptr(GString) unique = g_string_new(begin);
+    for (unsigned k = 0; k < G_N_ELEMENTS(ids); k++) {
+        g_autofree char *own = g_strdup_printf("%s-%s", figures[i].picture, ids[k]);
+        g_string_replace(unique, ids[k], own, 0);
+    }
+    g_string_append_printf(
+        text, "<figure><figcaption class=\"quiet\">%s</figcaption><div class=\"wide\">%s</div></figure>\n",
+        figures[i].caption, unique->str);
 }
 
 static char *

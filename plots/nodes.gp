@@ -1,34 +1,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Volumes attached to each node over time, against how many may be: a row for each node. Full nodes are yellow.
 #
-# Reads node-volumes.csv of a run: blocks of seconds, node (a number), name, attached, limit (-1: none). Nodes without a limit are
-# measured against the fullest one.
+# Reads node-volumes.csv of a run: blocks of seconds, row (a number), name of its node, attached, limit (-1: none), nodes: how many a
+# row stands for, of which it shows the fullest. Nodes without a limit are measured against the fullest one.
 
 is_text = GPVAL_TERM eq "dumb"
 set datafile separator ","
 set datafile columnheaders
 set datafile missing ""
-# Okabe and Ito: told apart by colour-blind people, too.
-array color[8] = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#555555"]
 if (!is_text) { set grid xtics ytics lc rgb "#dddddd" lw 1; set border 3 lc rgb "#555555"; set tics nomirror }
 
 set title run_title . ": volumes attached to nodes"
-set xlabel "seconds"
-set ylabel "node"
+set xlabel "seconds of virtual time"
 most = 0
 limited = 0
-n_nodes = 0
+n_rows = 0
+each = 1
 names = ""
-stats input using (most = $4 > most ? $4 : most, limited = limited + ($5 > 0), n_nodes = $2 + 1 > n_nodes ? $2 + 1 : n_nodes, \
-    names = $1 == 0 && $2 < 40 ? names . sprintf("'%s' %d,", strcol(3), $2) : names, 0) nooutput
+stats input using (most = $4 > most ? $4 : most, limited = limited + ($5 > 0), n_rows = $2 + 1 > n_rows ? $2 + 1 : n_rows, \
+    each = $6, names = $1 == 0 && $2 < 40 ? names . sprintf("'%s' %d,", strcol(3), $2) : names, 0) nooutput
 most = most < 1 ? 1 : most
-set cblabel (limited > 0 ? "volumes, % of the limit" : sprintf("volumes, %% of the most on any node (%d)", most))
+set cblabel (limited > 0 ? "volumes attached, % of the node's limit" : sprintf("volumes attached, %% of the most on any node (%d)", most))
+set ylabel (each > 1 ? sprintf("the fullest of each %d nodes", each) : "node")
 last = 0
 stats input using (last = $1, 0) nooutput
 set xrange [0:last]
+if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
 set cbrange [0:100]
-set yrange [n_nodes - 0.5 : -0.5]
-if (n_nodes > 0 && n_nodes <= 40) { eval("set ytics noenhanced (" . names[1 : strlen(names) - 1] . ")") }
+set yrange [(n_rows - 0.5) * each : -0.5 * each]
+if (n_rows > 0 && n_rows <= 40 && each == 1) { eval("set ytics noenhanced (" . names[1 : strlen(names) - 1] . ")") }
 # Viridis: light is much, also in grey and to colour-blind eyes.
 set palette defined (0 "#440154", 0.25 "#3b528b", 0.5 "#21918c", 0.75 "#5ec962", 1 "#fde725")
 unset key
@@ -42,5 +42,5 @@ if (is_text) {
     plot input using 1:4 with dots
 } else {
     unset grid
-    plot input using 1:2:(share(0)) with image
+    plot input using 1:($2 * each):(share(0)) with image
 }

@@ -41,11 +41,13 @@ n_late = 0
 start = NaN
 end = NaN
 gone = NaN
+longest = NaN
 names = ''
 # Names of up to forty; more would not be legible.
 look(i) = (n_pods = n_pods + 1, n_late = n_late + !seen(at('ready')), \
            names = n_pods > 40 ? '' : names . sprintf("'%s' %d,", label(0), n_pods), \
            start = smaller(start, at('created')), end = larger(end, later(reached(0), at('ready'))), \
+           longest = larger(longest, later(reached(0), at('ready')) - at('created')), \
            gone = larger(gone, at('deleted')), 0)
 stats input using (is_pod(0) ? look(0) : 0) nooutput
 if (n_pods == 0) {
@@ -55,15 +57,23 @@ if (n_pods == 0) {
 }
 # Where no pod got anywhere, what is left to show is how long they waited.
 if (end <= start) { end = larger(start + 1, gone) }
+# Bars that would be thin strokes along a diagonal begin all at 0 instead: the time is that since the pod's creation.
+is_relative = n_late == 0 && n_pods > 1 && longest < (end - start) / 10
+if (is_relative) {
+    start = 0
+    end = longest
+}
+base(i) = is_relative ? at('created') : 0
 until(i) = seen(at('deleted')) && at('deleted') < end ? at('deleted') : end
 
 # ---- Units and room ----
 span = end - start
 unit_s = span > 5 * 3600 ? 3600. : span > 1800 ? 60. : 1.
 unit = unit_s == 3600 ? 'h' : unit_s == 60 ? 'min' : 's'
-set xlabel sprintf('virtual time (%s)', unit)
+set xlabel sprintf(is_relative ? "time since the pod's creation (%s)" : 'virtual time (%s)', unit)
 set xrange [start / unit_s : (end + span * 0.01) / unit_s]
 set yrange [larger(n_pods, is_text ? 1 : 8) + 0.6 : 0.4] # a few pods do not fill the picture
+if (exists('zoom_from')) { set xrange [zoom_from / unit_s : zoom_to / unit_s] }
 set border 3 lw 0.75 lc rgb '#404040'
 set tics out nomirror textcolor rgb 'black'
 
@@ -72,9 +82,12 @@ array stage_name[5] = ['schedule', 'attach', 'stage', 'publish', 'start']
 array stage_from[5] = ['created', 'scheduled', 'attached', 'staged', '']
 array stage_to[5] = ['scheduled', 'attached', 'staged', 'published', 'ready']
 array stage_colour[5] = ['#56B4E9', '#E69F00', '#009E73', '#CC79A7', '#0072B2']
-from(k) = k == 5 ? reached(0) : at(stage_from[k])
-to(k) = at(stage_to[k])
+from(k) = (k == 5 ? reached(0) : at(stage_from[k])) - base(0)
+to(k) = at(stage_to[k]) - base(0)
 row(i) = int(column(0)) + 1
+# More than 600 are not told apart: one in so many is drawn.
+drawn_each = n_pods > 600 ? int(ceil(n_pods / 600.)) : 1
+is_drawn(i) = is_pod(0) && (row(0) - 1) % drawn_each == 0
 
 if (is_text) {
     # A row of characters for each pod, or for one in so many. Rounded where stages meet, so that they add up.
@@ -85,7 +98,7 @@ if (is_text) {
     repeat(mark, n) = n < 1 ? '' : long(long(mark))[1 : n]
     place(time) = int(floor((time - start) / (span * 1.01) * n_columns + 0.5))
     stretch(mark, a, b) = seen(a) && seen(b) ? repeat(mark, place(b) - place(a)) : ''
-    bar(i) = repeat(' ', place(at('created'))) . stretch('.', from(1), to(1)) . \
+    bar(i) = repeat(' ', place(from(1))) . stretch('.', from(1), to(1)) . \
              stretch('a', from(2), to(2)) . stretch('S', from(3), to(3)) . \
              stretch('p', from(4), to(4)) . \
              (seen(at('ready')) ? stretch('#', from(5), to(5)) : stretch('?', reached(0), until(0)))
@@ -104,12 +117,12 @@ if (is_text) {
              with labels left noenhanced
 } else {
     is_fine = n_pods > 150 # rows of a few pixels: no gaps, no hatching
-    half = is_fine ? larger(0.5, n_pods / 1200.) : 0.39 # never thinner than a pixel: thin ones pale
+    half = is_fine ? 0.5 * drawn_each : 0.39
     set title title_text noenhanced font ',15' offset 0, -0.3
     if (names ne '') {
         eval 'set ytics scale 0 noenhanced (' . names[1 : strlen(names) - 1] . ')'
     } else {
-        set ylabel 'pods, in the order of their creation'
+        set ylabel 'pods, in the order of their creation' . (drawn_each > 1 ? sprintf(' (one in %d is drawn)', drawn_each) : '')
     }
     set grid xtics front lt 1 lw 0.5 lc rgb '#B0000000'
     set rmargin 3
@@ -117,10 +130,10 @@ if (is_text) {
     set key at screen 0.5, 0.03 center center horizontal maxrows 1 noenhanced reverse Left samplen 1.6
     box(a, b) = seen(a) && seen(b) ? 1 : NaN
     plot for [k = 1:5] input \
-             using (is_pod(0) ? box(from(k), to(k)) : NaN):(row(0)): \
+             using (is_drawn(0) ? box(from(k), to(k)) : NaN):(row(0)): \
                    (from(k) / unit_s):(to(k) / unit_s):(row(0) - half):(row(0) + half) \
              with boxxyerror fs solid 1 noborder fc rgb stage_colour[k] title stage_name[k], \
-         input using (is_pod(0) && !seen(at('ready')) ? 1 : NaN):(row(0)): \
+         input using (is_drawn(0) && !seen(at('ready')) ? 1 : NaN):(row(0)): \
                      (reached(0) / unit_s):(until(0) / unit_s):(row(0) - half):(row(0) + half) \
              with boxxyerror fs pattern (is_fine ? 3 : 4) noborder fc rgb '#D55E00' \
              title (n_late > 0 ? \

@@ -8,9 +8,11 @@
 #include "results.h"
 
 #define TIMES_MAX 3000
+#define STRETCHES_MAX 600
 #define NODE_TIMES_MAX 200
 #define NODES_MAX 400
 #define CLIENTS_MAX 7
+#define RATES_MAX 500
 
 static double
 seconds(SimTime time)
@@ -123,9 +125,12 @@ add_pod_steps(GArray *steps, const PodTimes *pod, SimTime end)
         SimTime to = points[i + 1];
         if (points[i] == TIME_UNSET)
             return;
-        if (to == TIME_UNSET && i + 2 < G_N_ELEMENTS(points) && pod->ready != TIME_UNSET)
+        int level = UNSCHEDULED + (int)i;
+        if (to == TIME_UNSET && i + 2 < G_N_ELEMENTS(points) && pod->ready != TIME_UNSET) {
             to = pod->ready; /* a pod without volumes */
-        add_step(steps, points[i], first_of(to, over), UNSCHEDULED + (int)i, end);
+            level = STARTING;
+        }
+        add_step(steps, points[i], first_of(to, over), level, end);
     }
 }
 
@@ -171,6 +176,7 @@ add_call_steps(GArray *steps, const Milestones *log)
     }
 }
 
+/* What was so until @at, if that is longer than an instant, and what is so from then on: a step is two rows. */
 static void
 append_levels(GString *text, SimTime at, const int *levels)
 {
@@ -180,13 +186,76 @@ append_levels(GString *text, SimTime at, const int *levels)
     g_string_append_c(text, '\n');
 }
 
+static void
+append_step(GString *text, SimTime at, const int *before, const int *after)
+{
+    if (at > 0 && memcmp(before, after, N_LEVELS * sizeof *before) == 0)
+        return;
+    if (at > 0)
+        append_levels(text, at, before);
+    append_levels(text, at, after);
+}
+
+static int
+pending(const int *levels)
+{
+    return levels[UNSCHEDULED] + levels[ATTACHING] + levels[STAGING] + levels[STARTING];
+}
+
+/* How long the stretches are of which a row is made: 1 (every instant has its own) unless there are too many instants. */
+static SimTime
+stretch_width(const GArray *steps, SimTime end)
+{
+    unsigned n_instants = 0;
+
+    for (unsigned i = 0; i < steps->len; i++)
+        n_instants +=
+            i == 0 || g_array_index(steps, Step, i).at != g_array_index(steps, Step, i - 1).at;
+    return n_instants <= TIMES_MAX ? 1 : MAX(end / STRETCHES_MAX, 1);
+}
+
+/* Of a stretch, the pods as they stood when most were pending, so that their stages add up; of calls, the most. */
+static void
+append_stretches(GString *text, const GArray *steps, SimTime width)
+{
+    int levels[N_LEVELS] = {0}, shown[N_LEVELS] = {0}, before[N_LEVELS] = {0};
+
+    append_step(text, 0, before, shown);
+    for (unsigned i = 0; i < steps->len;) {
+        SimTime at = g_array_index(steps, Step, i).at / width * width;
+        memcpy(shown, levels, sizeof shown);
+        gboolean is_first = TRUE;
+        while (i < steps->len && g_array_index(steps, Step, i).at < at + width) {
+            SimTime now = g_array_index(steps, Step, i).at;
+            for (; i < steps->len && g_array_index(steps, Step, i).at == now; i++) {
+                const Step *step = &g_array_index(steps, Step, i);
+                levels[step->level] += step->change;
+            }
+            if ((is_first && now == at) || pending(levels) > pending(shown))
+                memcpy(shown, levels, CONTROLLER_CALLS * sizeof *shown);
+            for (unsigned k = CONTROLLER_CALLS; k < N_LEVELS; k++)
+                shown[k] = is_first && now == at ? levels[k] : MAX(shown[k], levels[k]);
+            is_first = FALSE;
+        }
+        append_step(text, at, before, shown);
+        memcpy(before, shown, sizeof before);
+        if (width > 1) { /* the next stretch, unless it has its own row, is as this one ended */
+            SimTime next = at + width;
+            if (i == steps->len || g_array_index(steps, Step, i).at >= next + width) {
+                append_step(text, next, before, levels);
+                memcpy(before, levels, sizeof before);
+            }
+        }
+    }
+}
+
 char *
 plot_over_time(const Run *run, const Stages *stages)
 {
-    SimTime end = sim_now(run_sim(run)), width = MAX(end / TIMES_MAX, 1), at = 0;
+    SimTime end = sim_now(run_sim(run));
     g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(Step));
     GString *text = g_string_new(NULL);
-    int levels[N_LEVELS] = {0}, most[N_LEVELS] = {0};
+    int levels[N_LEVELS] = {0};
 
     for (unsigned i = 0; i < stages->pods->len; i++)
         add_pod_steps(steps, &g_array_index(stages->pods, PodTimes, i), end);
@@ -197,20 +266,10 @@ plot_over_time(const Run *run, const Stages *stages)
     for (unsigned i = 0; i < N_LEVELS; i++)
         g_string_append_printf(text, ",%s", level_names[i]);
     g_string_append_c(text, '\n');
-    for (unsigned i = 0; i < steps->len; i++) {
-        const Step *step = &g_array_index(steps, Step, i);
-        while (step->at >= at + width) { /* the most of each stretch of time, which then begins with what is left */
-            append_levels(text, at, most);
-            memcpy(most, levels, sizeof most);
-            at += width;
-        }
-        levels[step->level] += step->change;
-        most[step->level] = MAX(most[step->level], levels[step->level]);
-    }
-    append_levels(text, at, most);
-    append_levels(text, at + width, levels);
-    if (at + width < end)
-        append_levels(text, end, levels);
+    append_stretches(text, steps, stretch_width(steps, end));
+    for (unsigned i = 0; i < steps->len; i++)
+        levels[g_array_index(steps, Step, i).level] += g_array_index(steps, Step, i).change;
+    append_levels(text, end, levels);
     return g_string_free(text, FALSE);
 }
 
@@ -237,11 +296,37 @@ node_limit(const Run *run, const char *node)
     return limit == 0 ? -1 : limit;
 }
 
-static void
-append_node_row(GString *text, SimTime at, unsigned node, const char *name, int attached, int limit)
+/* What is known of the nodes at one time. More than NODES_MAX share rows: each shows the fullest of so many. */
+typedef struct {
+    const Run *run;
+    unsigned n_nodes, nodes_per_row;
+    int *attached, *limits;
+} NodeVolumes;
+
+/* Nearer to its limit; of nodes without one, with more volumes. */
+static gboolean
+is_fuller(const NodeVolumes *self, unsigned one, unsigned other)
 {
-    append_number(text, seconds(at));
-    g_string_append_printf(text, ",%u,%s,%d,%d\n", node, name, attached, limit);
+    if (self->limits[one] > 0 && self->limits[other] > 0)
+        return (int64_t)self->attached[one] * self->limits[other] >
+               (int64_t)self->attached[other] * self->limits[one];
+    return self->attached[one] > self->attached[other];
+}
+
+static void
+append_node_rows(const NodeVolumes *self, GString *text, SimTime at)
+{
+    for (unsigned first = 0; first < self->n_nodes; first += self->nodes_per_row) {
+        unsigned fullest = first, end = MIN(first + self->nodes_per_row, self->n_nodes);
+        for (unsigned i = first + 1; i < end; i++)
+            if (is_fuller(self, i, fullest))
+                fullest = i;
+        append_number(text, seconds(at));
+        g_string_append_printf(text, ",%u,%s,%d,%d,%u\n", first / self->nodes_per_row,
+                               objects_key_at(run_objects(self->run), KIND_NODE, fullest)->name,
+                               self->attached[fullest], self->limits[fullest], self->nodes_per_row);
+    }
+    g_string_append_c(text, '\n');
 }
 
 char *
@@ -249,7 +334,7 @@ plot_node_volumes(const Run *run, const Stages *stages)
 {
     const Milestones *log = run_milestones(run);
     SimTime end = sim_now(run_sim(run)), width = MAX(end / NODE_TIMES_MAX, 1);
-    unsigned n_nodes = MIN(objects_n_keys(run_objects(run), KIND_NODE), NODES_MAX);
+    unsigned n_nodes = objects_n_keys(run_objects(run), KIND_NODE);
     g_autoptr(GHashTable) places = g_hash_table_new(g_str_hash, g_str_equal);
     g_autofree int *attached = g_new0(int, n_nodes), *limits = g_new0(int, n_nodes);
     GString *text = g_string_new(NULL);
@@ -259,13 +344,15 @@ plot_node_volumes(const Run *run, const Stages *stages)
     while (n_nodes > 0 &&
            strcmp(objects_key_at(run_objects(run), KIND_NODE, n_nodes - 1)->name, "*") == 0)
         n_nodes--; /* what stands for all of them */
+    const NodeVolumes volumes = {run, n_nodes, (n_nodes + NODES_MAX - 1) / NODES_MAX, attached,
+                                 limits};
     for (unsigned i = 0; i < n_nodes; i++) {
         const ObjectKey *key = objects_key_at(run_objects(run), KIND_NODE, i);
         g_hash_table_insert(places, (void *)key->name, GUINT_TO_POINTER(i + 1));
         limits[i] = node_limit(run, key->name);
     }
     results_append_header(text, run, "# ", "");
-    g_string_append(text, "seconds,node,name,attached,limit\n");
+    g_string_append(text, "seconds,row,name,attached,limit,nodes\n");
     for (SimTime at = 0; at <= end; at += width) {
         for (; next < milestones_count(log) && milestones_at(log, next)->at <= at; next++) {
             const Milestone *milestone = milestones_at(log, next);
@@ -277,10 +364,7 @@ plot_node_volumes(const Run *run, const Stages *stages)
             if (place > 0)
                 attached[place - 1] = MAX(attached[place - 1] + change, 0);
         }
-        for (unsigned i = 0; i < n_nodes; i++)
-            append_node_row(text, at, i, objects_key_at(run_objects(run), KIND_NODE, i)->name,
-                            attached[i], limits[i]);
-        g_string_append_c(text, '\n');
+        append_node_rows(&volumes, text, at);
     }
     return g_string_free(text, FALSE);
 }
@@ -309,6 +393,40 @@ client_place(const GArray *clients, const char *name)
         if (strcmp(g_array_index(clients, ClientTotal, i).name, name) == 0)
             return i;
     return clients->len;
+}
+
+static void
+append_rate_row(GString *text, unsigned second, const double *rates, double most)
+{
+    g_string_append_printf(text, "%u", second);
+    for (unsigned i = 0; i < CLIENTS_MAX + 1; i++) {
+        g_string_append_c(text, ',');
+        append_number(text, rates[i]);
+    }
+    g_string_append_c(text, ',');
+    append_number(text, most);
+    g_string_append_c(text, '\n');
+}
+
+/* Requests a second, as the mean of as many seconds as leaves RATES_MAX rows at most, which are steps; and the most of any one. */
+static void
+append_rates(GString *text, const uint32_t *counts, unsigned n_seconds)
+{
+    const unsigned n_columns = CLIENTS_MAX + 1, width = (n_seconds + RATES_MAX - 1) / RATES_MAX;
+
+    for (unsigned second = 0; second < n_seconds; second += width) {
+        double rates[CLIENTS_MAX + 1] = {0}, most = 0;
+        for (unsigned k = second; k < MIN(second + width, n_seconds); k++) {
+            double all = 0;
+            for (unsigned i = 0; i < n_columns; i++) {
+                rates[i] += (double)counts[k * n_columns + i] / width;
+                all += counts[k * n_columns + i];
+            }
+            most = MAX(most, all);
+        }
+        append_rate_row(text, second, rates, most);
+        append_rate_row(text, second + width, rates, most);
+    }
 }
 
 char *
@@ -348,14 +466,8 @@ plot_client_rates(const Run *run, const Stages *stages)
     for (unsigned i = 0; i < CLIENTS_MAX; i++)
         g_string_append_printf(
             text, ",%s", i < clients->len ? g_array_index(clients, ClientTotal, i).name : "none");
-    g_string_append(text, ",others\n");
-    for (unsigned second = 0; second < counts->len / n_columns; second++) {
-        g_string_append_printf(text, "%u", second);
-        for (unsigned i = 0; i < n_columns; i++)
-            g_string_append_printf(text, ",%u",
-                                   g_array_index(counts, uint32_t, second * n_columns + i));
-        g_string_append_c(text, '\n');
-    }
+    g_string_append(text, ",others,most\n");
+    append_rates(text, (const uint32_t *)(const void *)counts->data, counts->len / n_columns);
     return g_string_free(text, FALSE);
 }
 
@@ -382,15 +494,15 @@ binding_mode(const Run *run, const PodRecord *record)
     return was_selected ? "WaitForFirstConsumer" : "Immediate";
 }
 
-/* A distribution: seconds, and the share in % that took no longer; at most a thousand points. A block of its own. */
+/* A distribution: seconds, and the share in % that took no longer, from 0 on; at most TIMES_MAX steps. A block of its own. */
 static void
 append_distribution(GString *text, SimSample *sample, const char *name)
 {
     unsigned n = sim_sample_count(sample), n_points = MIN(n, TIMES_MAX);
 
     g_string_append_printf(text, "# %s\n", name);
-    for (unsigned i = 1; i <= n_points; i++) {
-        double share = (double)i / n_points;
+    for (unsigned i = n == 0 ? 1 : 0; i <= n_points; i++) {
+        double share = (double)i / MAX(n_points, 1);
         append_number(text, MAX(seconds(sim_sample_quantile(sample, share)), 0.001));
         g_string_append_c(text, ',');
         append_number(text, 100 * share);

@@ -62,7 +62,51 @@ if command -v gnuplot >/dev/null; then
             "$kvolsim" plot "$folder/$name" --format dumb >/dev/null 2>>"$folder/said"
         report $? "$name: all pictures"
     done
+    # What never happened is not in the key either: burst-100 has no Immediate claims, and nobody was unschedulable in it.
+    test -s "$folder/burst-100/modes.svg" && ! grep -q 'Immediate:' "$folder/burst-100/modes.svg" &&
+        ! grep -q '>unschedulable<' "$folder/burst-100/waits.svg" && grep -q 'WaitForFirstConsumer:' "$folder/burst-100/modes.svg"
+    report $? "keys name what there is only"
+    ! grep -q '> 12<' "$folder/burst-100/pending.svg" &&
+        "$kvolsim" plot "$folder/burst-100" pending --from 10s --to 20s --format svg >"$folder/said" 2>&1 &&
+        grep -q '> 12<' "$folder/burst-100/pending.svg" &&
+        ! "$kvolsim" plot "$folder/burst-100" pending --from 20s --to 10s >/dev/null 2>&1
+    report $? "a part of the time"
 fi
+
+# What the pictures over time are drawn from is what the objects' times say: how many pods were in which stage, at many times.
+cat >"$folder/pending.awk" <<'END'
+function is_by(time, t) { return time != "" && time + 0 <= t }
+FILENAME ~ /objects/ { if ($1 == "pod") { for (k = 6; k <= 15; k++) p[n + 0, k] = $k; n++ } next }
+/^#|^seconds/ { next }
+{ rows++; at[rows] = $1; for (k = 2; k <= 5; k++) level[rows, k] = $k }
+END {
+    for (t = 1.51; t < 175; t += 0.77) {
+        split("", want)
+        for (i = 0; i < n; i++) {
+            if (!is_by(p[i, 6], t) || is_by(p[i, 11], t) || is_by(p[i, 15], t)) continue
+            want[!is_by(p[i, 7], t) ? 2 : !is_by(p[i, 8], t) ? 3 : !is_by(p[i, 9], t) ? 4 : 5]++
+        }
+        while (r < rows && at[r + 1] <= t) r++
+        for (k = 2; k <= 5; k++)
+            if (want[k] + 0 != level[r, k]) { print "at " t ": column " k ": " level[r, k] ", not " want[k] + 0; bad = 1 }
+        seen++
+    }
+    exit bad || seen < 200 || n != 100
+}
+END
+awk -F, -f "$folder/pending.awk" "$folder/burst-100/objects.csv" "$folder/burst-100/over-time.csv" >"$folder/said"
+report $? "pods over time are the objects'"
+
+# A large run's tables stay small: of so many pods, nodes and seconds each row stands for some.
+"$kvolsim" run "$scenarios/burst-100.yaml" --out "$folder/large" --set spec.workload[0].create.count=1000 --set spec.until=10m \
+    --set 'spec.nodes[0]={count: 450, name: "n-%d", zones: [zone-a]}' --set spec.kubernetes.unlimitedQPS=true --set spec.expect=[] \
+    >"$folder/said" 2>&1 &&
+    awk -F, 'NF == 6 && !/^seconds/ { rows += $1 == 0; each = $6 } END { exit !(rows > 200 && rows <= 400 && each == 2) }' "$folder/large/node-volumes.csv" &&
+    awk -F, 'NF == 10 && !/^seconds/ { rows++; if ($10 + 0 < $2 + $3 + $4 + $5 + $6 + $7 + $8 + $9 - 1) bad = 1 }
+        END { exit bad || rows < 100 || rows > 1000 }' "$folder/large/client-rates.csv" &&
+    awk -F, 'NF == 7 && !/^seconds/ { rows++; all = $2 + $3 + $4 + $5; if (all > 1000) bad = 1; most = all > most ? all : most }
+        END { exit bad || rows > 1300 || most < 900 }' "$folder/large/over-time.csv"
+report $? "tables of a large run"
 
 # The sum of all requests is what the summary says.
 total=$(sed -n 's/.*"total": \([0-9]*\).*/\1/p' "$folder/burst-100/summary.json" | head -1)

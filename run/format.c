@@ -884,6 +884,7 @@ const FormatType format_probability =
     NUMBER("probability", "a probability: more than 0, at most 1", 1e-12, 1);
 const FormatType format_quantile = NUMBER("quantile", "a quantile: from 0 to 1", 0, 1);
 const FormatType format_rate = NUMBER("number", "a number from 0 to 1000000", 0, COUNT_MAX);
+const FormatType format_exponent = NUMBER("exponent", "an exponent from -4 to 4", -4, 4);
 const FormatType format_duration = {.name = "duration",
                                     .wanted = "a duration",
                                     .hint = "such as 1.5s, 250ms or 1h30m",

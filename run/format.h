@@ -125,6 +125,7 @@ extern const FormatType format_integer;     /* int64_t: 0 to 2^53 */
 extern const FormatType format_probability; /* double: 0 to 1, 0 excluded */
 extern const FormatType format_quantile;    /* double: 0 to 1 */
 extern const FormatType format_rate;        /* double: 0 to a million */
+extern const FormatType format_exponent;    /* double: -4 to 4 */
 extern const FormatType format_duration;    /* SimTime, not negative */
 extern const FormatType format_dist;        /* SimDist *, borrowed from the reader */
 extern const FormatType format_quantity;    /* int64_t: bytes, not negative */

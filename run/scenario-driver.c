@@ -324,6 +324,7 @@ string_list_of(FormatReader *reader, char **items)
 static void
 set_fixed_options(Loader *self, const DriverFields *fields, CsiModelledOptions *options)
 {
+    memcpy(options->slowdown, fields->slowdown, sizeof options->slowdown);
     options->name = fields->name;
     options->vendor_version = fields->vendor_version;
     options->topologies_per_volume = fields->topologies_per_volume;

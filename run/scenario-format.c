@@ -331,18 +331,21 @@ read_mapping(FormatReader *reader, const FormatType *type, const json_t *value, 
 
 /* ---- Drivers ---- */
 
+/* By the names of latencies: for each an item, read as @item_type, of a size of @item_bytes in @target. */
 static void
-read_latencies(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_by_latency(FormatReader *reader,
+                const char *example,
+                const json_t *value,
+                const FormatType *item_type,
+                size_t item_bytes,
+                void *target)
 {
-    SimDist **latency = target;
     const char *names[CSI_N_LATENCIES];
     const char *name;
     json_t *member;
 
-    (void)type;
     if (!json_is_object(value)) {
-        format_fault(reader, "such as {CreateVolume: 1s}", "must be a mapping, not %s",
-                     format_json_words(value));
+        format_fault(reader, example, "must be a mapping, not %s", format_json_words(value));
         return;
     }
     for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
@@ -356,21 +359,50 @@ read_latencies(FormatReader *reader, const FormatType *type, const json_t *value
             continue;
         }
         FormatPlace place = format_enter_member(reader, value, name);
-        format_read(reader, &format_dist, member, &latency[which]);
+        format_read(reader, item_type, member, (char *)target + which * item_bytes);
         format_leave(reader, place);
     }
+}
+
+static void
+read_latencies(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+{
+    (void)type;
+    read_by_latency(reader, "such as {CreateVolume: 1s}", value, &format_dist, sizeof(SimDist *),
+                    target);
+}
+
+static void
+read_slowdowns(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+{
+    (void)type;
+    read_by_latency(reader, "such as {CreateVolume: 0.5}", value, &format_exponent, sizeof(double),
+                    target);
+}
+
+static json_t *
+schema_by_latency(const FormatType *item_type)
+{
+    json_t *properties = json_object();
+
+    for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
+        json_object_set_new(properties, csi_latency_name(i), item_type->schema(item_type));
+    return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
+                     "additionalProperties", 0);
 }
 
 static json_t *
 schema_latencies(const FormatType *type)
 {
-    json_t *properties = json_object();
-
     (void)type;
-    for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
-        json_object_set_new(properties, csi_latency_name(i), format_dist.schema(&format_dist));
-    return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
-                     "additionalProperties", 0);
+    return schema_by_latency(&format_dist);
+}
+
+static json_t *
+schema_slowdowns(const FormatType *type)
+{
+    (void)type;
+    return schema_by_latency(&format_exponent);
 }
 
 typedef struct {
@@ -855,6 +887,7 @@ static const FormatType sidecars_type = {.name = "flags by sidecar", .wanted = "
 /* ---- Drivers ---- */
 
 static const FormatType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping", .read = read_latencies, .schema = schema_latencies};
+static const FormatType slowdowns_type = {.name = "exponents by CSI call", .wanted = "a mapping", .read = read_slowdowns, .schema = schema_slowdowns};
 
 static const FormatField error_fields[] = {
     {"method", &method_type, AT(CsiModelledError, method), 0, "any", "The CSI call that fails"},
@@ -942,6 +975,7 @@ static const FormatType lock_type = FORMAT_ENUM(lock_words);
 /* What a profile can say. */
 #define PROFILE_DRIVER_FIELDS \
     RUN_TIME_DRIVER_FIELDS, \
+    {"slowdown", &slowdowns_type, AT(DriverFields, slowdown), 0, "0", "How calls in the back end at once slow each other down: of n, each takes n to this power as long as alone"}, \
     {"attachLimitReported", &format_natural, AT(DriverFields, attach_limit_reported), 0, "attachLimit", "What NodeGetInfo says if it is wrong"}, \
     {"attachRequired", &format_tristate, AT(DriverFields, attach_required), 0, "as its CSIDriver says, else true", "Volumes are attached to nodes; file storage mostly needs it not"}, \
     {"topology", &format_any, AT(DriverFields, topology), 0, "topology.<driver>/zone", "The key of the driver's topology segments; false: volumes are reachable from everywhere"}, \

@@ -187,6 +187,8 @@ call_release(ModelledCall *call)
 
     sim_cancel(self->base.sim, call->event);
     call->event = 0;
+    if (G_UNLIKELY(self->sharing != NULL))
+        modelled_share_no_more(self, call);
     if (call->lock != NULL)
         *call->lock = FALSE;
     call->lock = NULL;
@@ -244,6 +246,8 @@ modelled_end(Sim *sim, void *data)
 
     (void)sim;
     call->event = 0;
+    if (G_UNLIKELY(self->sharing != NULL))
+        modelled_share_no_more(self, call);
     if (G_UNLIKELY(self->trouble != NULL) && modelled_trouble_at_end(self, call))
         return;
     if (call->fails && !call->error_after_effect) {
@@ -273,6 +277,12 @@ schedule(ModelledCall *call, SimTime at, const SimEventType *type, SimWait wait)
 {
     call->event = sim_at_detail(driver_of(call)->base.sim, at, type, call, wait,
                                 CSI_WAIT_DETAIL(call->base.request->method));
+}
+
+void
+modelled_schedule_end(ModelledCall *call, SimTime at)
+{
+    schedule(call, at, &done_event, driver_of(call)->base.waits.latency);
 }
 
 static void pass_limits(ModelledCall *call);
@@ -332,7 +342,10 @@ pass_limits(ModelledCall *call)
         call->limit++;
         call->has_token = FALSE;
     }
-    schedule(call, sim_time_add(now, call->latency), &done_event, self->base.waits.latency);
+    if (G_UNLIKELY(self->sharing != NULL) && call->latency > 0)
+        modelled_share(self, call);
+    else
+        modelled_schedule_end(call, sim_time_add(now, call->latency));
 }
 
 /* Luck: latency and errors */
@@ -578,7 +591,9 @@ arrive(CsiModelledDriver *self, ModelledCall *call)
         call->snapshot->n_users++;
         call->uses_snapshot = TRUE;
     }
-    call->latency = draw_latency(self, call, latency_of(self, call, verdict));
+    unsigned latency = latency_of(self, call, verdict);
+    call->latency = draw_latency(self, call, latency);
+    call->slowdown = self->options.slowdown[latency];
     if (G_UNLIKELY(self->trouble != NULL))
         call->latency = (SimTime)((double)call->latency * modelled_trouble_slowness(self));
     draw_error(self, call);
@@ -668,6 +683,7 @@ modelled_free(CsiDriver *driver)
     limits_unref(self->limits);
     free_errors(self);
     modelled_trouble_free(self->trouble);
+    modelled_sharing_free(self->sharing);
     modelled_state_clear(self);
     csi_modelled_driver_set_pools(self, NULL, 0);
     string_list_unref((StringList *)self->options.mutable_keys);
@@ -805,6 +821,10 @@ options_check(const CsiModelledOptions *options, GError **error)
         fault = "a volume lives in at least one place";
     if (options->n_limits > 32)
         fault = "more than 32 limits";
+    for (unsigned i = 0; i < CSI_N_LATENCIES; i++)
+        if (!(options->slowdown[i] >= -CSI_SLOWDOWN_MAX &&
+              options->slowdown[i] <= CSI_SLOWDOWN_MAX))
+            fault = "a slowdown is an exponent from -4 to 4";
     for (unsigned i = 0; i < options->n_errors; i++)
         if (!error_is_valid(&options->errors[i]))
             fault =
@@ -858,6 +878,7 @@ csi_modelled_driver_new(Sim *sim,
     self->options.errors = NULL;
     self->options.limits = NULL;
     self->options.pools = NULL;
+    self->sharing = modelled_sharing_new(options);
     modelled_state_init(self);
     make_streams(self);
     return self;

@@ -20,6 +20,8 @@ typedef enum {
     CSI_N_LATENCIES,
 } CsiLatency;
 
+#define CSI_SLOWDOWN_MAX 4
+
 /* "CreateVolume" and all other methods, "CreateVolumeFromSnapshot", "CreateVolumeFromVolume", "NodeStageVolumeFormatted",
  * "SnapshotReady", "Repeat", "Refusal". */
 const char *csi_latency_name(CsiLatency latency);
@@ -70,6 +72,9 @@ typedef struct {
     CsiWaits waits;
     /* draws ns; NULL: see CsiLatency, else 0. Outlive the driver */
     const SimDist *latency[CSI_N_LATENCIES];
+    /* of n calls that are served at once, whatever their methods, each goes on at n^-slowdown of its pace alone; 0: not touched, at most
+     * CSI_SLOWDOWN_MAX either way */
+    double slowdown[CSI_N_LATENCIES];
     const CsiModelledError *errors; /* copied; the first that applies counts */
     unsigned n_errors;
     const CsiModelledLimit *limits; /* copied; at most 32 */

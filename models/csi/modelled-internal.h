@@ -93,6 +93,7 @@ typedef struct {
 } ErrorState;
 
 typedef struct DriverTrouble DriverTrouble; /* modelled-faults.c */
+typedef struct Sharing Sharing;             /* modelled-slowdown.c */
 
 struct CsiModelledDriver {
     CsiDriver base;
@@ -115,6 +116,7 @@ struct CsiModelledDriver {
     gboolean closing;
     gboolean keeps_volumes; /* DeleteVolume does nothing */
     DriverTrouble *trouble; /* (owned): NULL: there was none yet */
+    Sharing *sharing;       /* (owned): NULL: calls leave each other alone */
 };
 
 typedef enum {
@@ -140,6 +142,9 @@ typedef struct {
     const char *error_message;
     gboolean error_after_effect;
     SimTime latency;
+    gboolean is_sharing; /* being served beside others, with a Sharing only: */
+    double slowdown, work_left; /* its exponent; ns it would still take alone */
+    SimCauseId served_cause;
     CsiCode refusal_code;
     const char *refusal;
     SimEventId event;   /* token, or service */
@@ -162,7 +167,19 @@ void modelled_trouble_forget(CsiModelledDriver *self, const ModelledCall *call);
 double modelled_trouble_slowness(const CsiModelledDriver *self);
 void modelled_trouble_free(DriverTrouble *self);
 
+/* ---- modelled-slowdown.c: calls that are served at once ---- */
+
+/* (owned) NULL: no method is slowed down */
+Sharing *modelled_sharing_new(const CsiModelledOptions *options);
+void modelled_sharing_free(Sharing *self);
+/* The call, of some latency, is served from now on. */
+void modelled_share(CsiModelledDriver *self, ModelledCall *call);
+void modelled_share_no_more(CsiModelledDriver *self, ModelledCall *call); /* again is fine */
+
 /* ---- modelled-driver.c, for the same ---- */
+
+/* The back end will be done then. */
+void modelled_schedule_end(ModelledCall *call, SimTime at);
 
 void modelled_begin(ModelledCall *call); /* it is served from now on */
 void modelled_end(Sim *sim, void *call); /* the back end is done */

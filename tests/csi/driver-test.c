@@ -42,6 +42,23 @@ static const StoryCase cases[] = {
     {"two limits", "latency=ControllerPublishVolume:1s limit=ControllerPublishVolume:node:concurrent=1 limit=concurrent=2",
      "create v; create w; create x; create y; &attach v n1; &attach w n1; &attach x n2; attach y n2; took 2s; join"},
     {"a refusal takes no server", "latency=CreateVolume:1s limit=concurrent=1", "&create v; create - >INVALID_ARGUMENT; took 0s; join"},
+    /* Calls that slow each other down */
+    {"alone it takes as long as ever", "latency=CreateVolume:1s slowdown=CreateVolume:1", "create a; took 1s; create b; took 1s"},
+    {"four share a machine", "latency=CreateVolume:1s slowdown=CreateVolume:1", FOUR_CREATES "took 4s; join; create e; took 1s"},
+    {"four share two", "latency=CreateVolume:1s slowdown=CreateVolume:0.5", FOUR_CREATES "took 2s; join"},
+    {"four are in nobody's way", "latency=CreateVolume:1s slowdown=DeleteVolume:1", FOUR_CREATES "took 1s; join"},
+    {"in company it goes faster", "latency=CreateVolume:1s slowdown=CreateVolume:-0.5", FOUR_CREATES "took 500ms; join"},
+    /* a has half of its work left when b comes, and b half when a has gone */
+    {"who comes later", "latency=CreateVolume:1s slowdown=CreateVolume:1", "&create a; until 500ms; create b; took 1500ms; join"},
+    {"who goes sooner", "latency=CreateVolume:1s latency=DeleteVolume:2s slowdown=DeleteVolume:1",
+     "create a; &create b; delete a; took 2500ms; join"},
+    {"with others, by its own exponent", "latency=CreateVolume:1s latency=DeleteVolume:1s slowdown=CreateVolume:1 slowdown=DeleteVolume:2",
+     "create a; &create b; delete a; took 2500ms; join"},
+    {"who waits for a server is in nobody's way", "latency=CreateVolume:1s slowdown=CreateVolume:1 limit=concurrent=2", FOUR_CREATES "took 4s; join"},
+    {"who gives up is in nobody's way any more", "aborts latency=CreateVolume:2s slowdown=CreateVolume:1",
+     "&create v timeout=1s >DEADLINE_EXCEEDED; create w; took 2500ms; join; volumes 1"},
+    {"the copies have a slowdown of their own", "clone latency=CreateVolume:1s latency=CreateVolumeFromVolume:1s slowdown=CreateVolumeFromVolume:1",
+     "create v; create x; &create w from=volume:v; create y from=volume:x; took 2s; join"},
     /* Deadlines */
     {"CSI-5 what is made for nobody stays", "latency=CreateVolume:25s",
      "create v timeout=10s >DEADLINE_EXCEEDED; took 10s; volumes 0; create v timeout=10s >ABORTED; until 25s; volumes 1; create v timeout=30s; took 25s; volumes 1"},

@@ -154,6 +154,18 @@ option_latency(Story *self, CsiModelledOptions *options, const char *value)
                                : sim_dist_new_uniform(parse_time(parts[1]), parse_time(parts[2])));
 }
 
+/* METHOD:EXPONENT */
+static void
+option_slowdown(Story *self, CsiModelledOptions *options, const char *value)
+{
+    g_auto(GStrv) parts = g_strsplit(value, ":", 2);
+    CsiLatency latency;
+
+    (void)self;
+    assert_true(csi_latency_parse(parts[0], &latency));
+    options->slowdown[latency] = g_ascii_strtod(parts[1], NULL);
+}
+
 /* METHOD:CODE[:word=value…], words: count, probability, volume (per volume), zone, node, from, until, effect, latency */
 static void
 option_error(Story *self, CsiModelledOptions *options, const char *value)
@@ -329,6 +341,7 @@ static const struct {
     void (*set)(Story *self, CsiModelledOptions *options, const char *value);
 } value_words[] = {
     {"latency", option_latency},
+    {"slowdown", option_slowdown},
     {"error",   option_error  },
     {"limit",   option_limit  },
     {"pool",    option_pool   },

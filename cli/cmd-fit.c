@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,20 +8,60 @@
 #include "run/fit.h"
 #include "run/histograms.h"
 
+/* Whether all calls are in one bucket: between which bounds, then. */
+static gboolean
+is_in_one(const double *upper, const double *cumulative, unsigned n, double *low, double *high)
+{
+    unsigned i = 0;
+
+    while (cumulative[i] <= 0)
+        i++;
+    *low = i > 0 ? upper[i - 1] : 0;
+    *high = upper[i];
+    return cumulative[i] >= cumulative[n - 1];
+}
+
+/* Such calls have no spread that could be fitted: they take their mean, else anything from bound to bound. (owned) */
+static char *
+one_bucket_text(double low, double high, double mean, char **comment)
+{
+    g_autofree char *range = isfinite(high) ? g_strdup_printf("from %g to %g s", low, high)
+                                            : g_strdup_printf("above %g s", low);
+
+    if (mean > 0) {
+        *comment = g_strdup_printf("all in one bucket, %s: the mean, without a spread", range);
+        return g_strdup_printf("%.0fns", mean * 1e9);
+    }
+    *comment = g_strdup_printf("all in one bucket, %s: anything within", range);
+    if (!isfinite(high))
+        return g_strdup_printf("%.0fns", low * 1e9);
+    return g_strdup_printf("{uniform: {min: %.0fns, max: %.0fns}}", low * 1e9, high * 1e9);
+}
+
 static void
 print_histogram(const Histograms *histograms, CsiLatency kind)
 {
     const double *upper, *cumulative;
     unsigned n = histograms_get(histograms, kind, &upper, &cumulative);
+    double low, high, mean = histograms_mean(histograms, kind);
+    g_autofree char *comment = NULL;
+    g_autofree char *text = NULL;
+    g_autofree char *average = mean > 0 ? g_strdup_printf(", mean %g s", mean) : g_strdup("");
     Fit fit;
 
     if (n == 0)
         return;
-    fit_histogram(upper, cumulative, n, &fit);
-    g_autofree char *comment = fit_comment(&fit);
-    g_autofree char *text = fit_histogram_text(&fit, upper, cumulative, n);
-    printf("  # measured; %s; from the buckets of %s\n  %s: %s\n", comment,
-           histograms_metric(histograms, kind), csi_latency_name(kind), text);
+    if (is_in_one(upper, cumulative, n, &low, &high)) {
+        g_autofree char *where = NULL;
+        text = one_bucket_text(low, high, mean, &where);
+        comment = g_strdup_printf("n=%.0f; %s", cumulative[n - 1], where);
+    } else {
+        fit_histogram(upper, cumulative, n, mean, &fit);
+        comment = fit_comment(&fit);
+        text = fit_histogram_text(&fit, upper, cumulative, n);
+    }
+    printf("  # measured; %s; from the buckets of %s%s\n  %s: %s\n", comment,
+           histograms_metric(histograms, kind), average, csi_latency_name(kind), text);
 }
 
 static ExitCode

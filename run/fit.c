@@ -324,6 +324,7 @@ fit_samples(double *seconds, unsigned n, Fit *fit)
 typedef struct {
     const double *upper, *cumulative;
     unsigned n;
+    double mean; /* seconds; 0: not known */
     FitFamily family;
 } Buckets;
 
@@ -341,6 +342,28 @@ bucket_cdf(const Buckets *h, const FitResult *result, unsigned i)
     return isinf(h->upper[i]) ? 1 : fit_cdf(result, h->family, h->upper[i]);
 }
 
+/* Minus the logarithm of the likelihood of the mean of so many, which is normal; few buckets say less than their mean does. */
+static double
+mean_likelihood(const Buckets *h, const FitResult *result)
+{
+    double a = result->a, b = result->b, mean, variance;
+
+    if (h->mean <= 0)
+        return 0;
+    if (h->family == FIT_LOGNORMAL) {
+        mean = exp(a + b * b / 2);
+        variance = mean * mean * (exp(b * b) - 1);
+    } else if (h->family == FIT_GAMMA) {
+        mean = a * b;
+        variance = a * b * b;
+    } else {
+        mean = b * tgamma(1 + 1 / a);
+        variance = b * b * tgamma(1 + 2 / a) - mean * mean;
+    }
+    variance = MAX(variance / h->cumulative[h->n - 1], TINY * TINY);
+    return (mean - h->mean) * (mean - h->mean) / (2 * variance) + log(variance) / 2;
+}
+
 static double
 bucket_likelihood(const gsl_vector *at, void *data)
 {
@@ -354,6 +377,7 @@ bucket_likelihood(const gsl_vector *at, void *data)
         if (count > 0)
             sum -= count * log(MAX(p, 1e-12));
     }
+    sum += mean_likelihood(h, &result);
     return isfinite(sum) ? sum : 1e300;
 }
 
@@ -403,7 +427,8 @@ fit_buckets(Buckets *h)
 }
 
 void
-fit_histogram(const double *upper, const double *cumulative, unsigned n_buckets, Fit *fit)
+fit_histogram(
+    const double *upper, const double *cumulative, unsigned n_buckets, double mean, Fit *fit)
 {
     static const FitFamily tried[] = {FIT_LOGNORMAL, FIT_GAMMA, FIT_WEIBULL};
     double n = n_buckets > 0 ? cumulative[n_buckets - 1] : 0;
@@ -411,7 +436,7 @@ fit_histogram(const double *upper, const double *cumulative, unsigned n_buckets,
 
     *fit = (Fit){.n = (unsigned)n, .best = -1};
     for (unsigned i = 0; n >= 1 && i < G_N_ELEMENTS(tried); i++) {
-        Buckets h = {upper, cumulative, n_buckets, tried[i]};
+        Buckets h = {upper, cumulative, n_buckets, mean, tried[i]};
         FitResult *result = &fit->families[tried[i]];
         *result = fit_buckets(&h);
         result->ks = bucket_distance(&h, result);

@@ -37,8 +37,9 @@ typedef struct {
 void fit_samples(double *seconds, unsigned n, Fit *fit);
 
 /* A histogram: the first counts[i] of n are at most upper[i], ascending; the last bound may be infinite. Likelihoods are those of the
- * buckets, distances those at their bounds. */
-void fit_histogram(const double *upper, const double *cumulative, unsigned n_buckets, Fit *fit);
+ * buckets and of the mean, distances those at the buckets' bounds. @mean: of the n, in seconds; 0: not known */
+void fit_histogram(
+    const double *upper, const double *cumulative, unsigned n_buckets, double mean, Fit *fit);
 
 /* The distribution function of a fitted family. */
 double fit_cdf(const FitResult *result, FitFamily family, double seconds);

@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHOWN_BYTES 80 /* of a bad line */
+
 typedef struct {
     GArray *upper, *cumulative; /* of double; by bound */
     const char *metric;
+    double sum; /* seconds of all; of those whose samples have one */
 } Histogram;
 
 struct Histograms {
@@ -86,31 +89,47 @@ is_of_driver(const Histograms *self, const char *value)
                                                       g_str_has_suffix(value, self->driver)));
 }
 
-/* A sample "NAME_bucket" with labels. What it is not about is left out. Returns: FALSE: its bound is no number */
+/* Of the histogram: a bucket, or the sum. */
 static gboolean
-add_sample(Histograms *self, const char *name, GHashTable *labels, double count)
+add_to(Histogram *histogram, const char *suffix, const char *bound, double value)
+{
+    char *end = NULL;
+
+    if (strcmp(suffix, "_sum") == 0) {
+        histogram->sum += value;
+        return TRUE;
+    }
+    double upper = strcmp(bound, "+Inf") == 0 ? HUGE_VAL : g_ascii_strtod(bound, &end);
+    if (isnan(upper) || (isfinite(upper) && (end == bound || *end != '\0')))
+        return FALSE;
+    add_bucket(histogram, upper, value);
+    return TRUE;
+}
+
+/* A sample "NAME_bucket" or "NAME_sum" with labels. What it is not about is left out. Returns: FALSE: its bound or value is no number
+ * that a histogram has */
+static gboolean
+add_sample(Histograms *self, const char *name, GHashTable *labels, double value)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(metrics); i++) {
         const char *bound = g_hash_table_lookup(labels, "le");
         const char *operation = g_hash_table_lookup(labels, metrics[i].operation);
         const char *result = g_hash_table_lookup(labels, metrics[i].result);
+        const char *suffix =
+            g_str_has_prefix(name, metrics[i].name) ? name + strlen(metrics[i].name) : "";
         CsiLatency kind;
-        char *end;
-        if (!g_str_has_prefix(name, metrics[i].name) ||
-            strcmp(name + strlen(metrics[i].name), "_bucket") != 0 || bound == NULL ||
+        if (!((strcmp(suffix, "_bucket") == 0 && bound != NULL) || strcmp(suffix, "_sum") == 0) ||
             operation == NULL || (result != NULL && strcmp(result, metrics[i].good) != 0) ||
             !is_of_driver(self, g_hash_table_lookup(labels, metrics[i].driver)) ||
             !find_kind(operation, &kind))
             continue;
-        double upper = strcmp(bound, "+Inf") == 0 ? HUGE_VAL : g_ascii_strtod(bound, &end);
-        if (isfinite(upper) && (end == bound || *end != '\0'))
-            return FALSE;
         Histogram *histogram = &self->kinds[kind];
         /* One metric per operation: the first of the table, which is nearest to the driver. */
         if (histogram->metric != NULL && strcmp(histogram->metric, metrics[i].name) != 0)
             return TRUE;
         histogram->metric = metrics[i].name;
-        add_bucket(histogram, upper, count);
+        if (!(value >= 0) || !isfinite(value) || !add_to(histogram, suffix, bound, value))
+            return FALSE;
     }
     return TRUE;
 }
@@ -142,21 +161,28 @@ parse_labels(const char *text, GHashTable *labels)
     return text + 1;
 }
 
+/* All of @text is a number, but for what may follow a space: a time stamp. */
+static gboolean
+parse_value(const char *text, double *value)
+{
+    char *end;
+
+    *value = g_ascii_strtod(text, &end);
+    return end != text && (*end == '\0' || g_ascii_isspace(*end));
+}
+
 static gboolean
 read_line(Histograms *self, const char *line)
 {
     size_t length = strcspn(line, "{ ");
     g_autofree char *name = g_strndup(line, length);
     g_autoptr(GHashTable) labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    char *end;
+    double value;
 
     if (line[0] == '#' || line[0] == '\0' || line[length] != '{')
         return TRUE;
     const char *rest = parse_labels(line + length + 1, labels);
-    if (rest == NULL)
-        return FALSE;
-    double count = g_ascii_strtod(rest, &end);
-    return end != rest && add_sample(self, name, labels, count);
+    return rest != NULL && parse_value(rest, &value) && add_sample(self, name, labels, value);
 }
 
 static gboolean
@@ -167,8 +193,10 @@ read_text(Histograms *self, const char *file, const char *text, GError **error)
     for (unsigned i = 0; lines[i] != NULL; i++) {
         if (read_line(self, lines[i]))
             continue;
+        g_autofree char *shown = g_strndup(lines[i], SHOWN_BYTES);
+        g_autofree char *printable = g_strescape(shown, "\"");
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
-                    "%s:%u: no sample of Prometheus' text format: %s", file, i + 1, lines[i]);
+                    "%s:%u: no sample of Prometheus' text format: %s", file, i + 1, printable);
         return FALSE;
     }
     return TRUE;
@@ -186,10 +214,12 @@ read_result(Histograms *self, const json_t *result)
     const char *name = json_string_value(json_object_get(metric, "__name__"));
     const char *count = json_string_value(json_array_get(value, 1)), *key;
 
+    double number;
+
     json_object_foreach(metric, key, label) if (json_is_string(label))
         g_hash_table_insert(labels, g_strdup(key), g_strdup(json_string_value(label)));
-    return name != NULL && count != NULL &&
-           add_sample(self, name, labels, g_ascii_strtod(count, NULL));
+    return name != NULL && count != NULL && parse_value(count, &number) &&
+           add_sample(self, name, labels, number);
 }
 
 static gboolean
@@ -218,6 +248,34 @@ read_json(Histograms *self, const char *file, const char *text, GError **error)
 
 /* ---- All ---- */
 
+/* Buckets are cumulative; one that has fewer than that below it is of a broken or cut file. */
+static gboolean
+check_buckets(const Histograms *self, const char *file, GError **error)
+{
+    for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++) {
+        const Histogram *histogram = &self->kinds[kind];
+        unsigned n = histogram->upper->len;
+        for (unsigned i = 1; i < n; i++) {
+            double below = g_array_index(histogram->cumulative, double, i - 1);
+            double count = g_array_index(histogram->cumulative, double, i);
+            if (count >= below)
+                continue;
+            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                        "%s: %s of %s: %g calls up to le=\"%g\", but %g up to the bucket below",
+                        file, histogram->metric, csi_latency_name(kind), count,
+                        g_array_index(histogram->upper, double, i), below);
+            return FALSE;
+        }
+        if (n > 0 && isfinite(g_array_index(histogram->upper, double, n - 1))) {
+            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                        "%s: %s of %s has no bucket le=\"+Inf\"", file, histogram->metric,
+                        csi_latency_name(kind));
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 Histograms *
 histograms_read(const char *file, const char *driver, GError **error)
 {
@@ -232,7 +290,8 @@ histograms_read(const char *file, const char *driver, GError **error)
     if (!g_file_get_contents(file, &text, NULL, error))
         return NULL;
     gboolean is_json = text[strspn(text, " \t\r\n")] == '{';
-    if (!(is_json ? read_json(self, file, text, error) : read_text(self, file, text, error)))
+    if (!(is_json ? read_json(self, file, text, error) : read_text(self, file, text, error)) ||
+        !check_buckets(self, file, error))
         return NULL;
     return g_steal_pointer(&self);
 }
@@ -267,4 +326,14 @@ const char *
 histograms_metric(const Histograms *self, CsiLatency kind)
 {
     return self->kinds[kind].metric;
+}
+
+double
+histograms_mean(const Histograms *self, CsiLatency kind)
+{
+    const Histogram *histogram = &self->kinds[kind];
+    unsigned n = histogram->cumulative->len;
+    double count = n > 0 ? g_array_index(histogram->cumulative, double, n - 1) : 0;
+
+    return count > 0 ? histogram->sum / count : 0;
 }

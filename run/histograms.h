@@ -21,5 +21,7 @@ unsigned histograms_get(const Histograms *self,
                         CsiLatency kind,
                         const double **upper,
                         const double **cumulative);
+/* Seconds, from the sum; 0: it is not told. */
+double histograms_mean(const Histograms *self, CsiLatency kind);
 /* The metric that it came from. */
 const char *histograms_metric(const Histograms *self, CsiLatency kind);

@@ -55,6 +55,73 @@ printf 'method,seconds\nNodeStageVolume,soon\n' >"$scratch/bad.csv"
 [ $? -eq 2 ] && grep -q 'bad.csv:2:' "$scratch/out"
 report $? "a bad sample is named"
 
+printf 'method,seconds\nNodeStageVolume,inf\n' >"$scratch/bad.csv"
+"$program" fit "$scratch/bad.csv" >"$scratch/out" 2>&1
+[ $? -eq 2 ] && grep -q 'bad.csv:2:' "$scratch/out"
+report $? "a sample without end is named"
+
+# All calls in one bucket: no spread is made up.
+bucket="csi_sidecar_operations_seconds_bucket{$labels,grpc_status_code=\"OK\""
+{
+    echo "$bucket,le=\"0.1\"} 8"
+    echo "$bucket,le=\"+Inf\"} 8"
+} >"$scratch/one.prom"
+"$program" fit "$scratch/one.prom" >"$scratch/out" 2>&1 && grep -q '^  CreateVolume: {uniform: {min: 0ns, max: 100000000ns}}' "$scratch/out"
+report $? "all in one bucket: anything within"
+echo "csi_sidecar_operations_seconds_sum{$labels,grpc_status_code=\"OK\"} 0.016" >>"$scratch/one.prom"
+"$program" fit "$scratch/one.prom" >"$scratch/out" 2>&1 && grep -q '^  CreateVolume: 2000000ns' "$scratch/out"
+report $? "all in one bucket, with a sum: the mean"
+
+# Each is bad input, told with what is wrong.
+broken() # WORDS NAME; of $scratch/broken
+{
+    "$program" fit "$scratch/broken" >"$scratch/out" 2>&1
+    [ $? -eq 2 ] && grep -q "$1" "$scratch/out"
+    report $? "$2"
+}
+printf '' >"$scratch/broken"
+broken 'no histogram of a storage operation' "an empty file"
+printf '%s,le="0.1"} 8\n%s,le="+Inf"} 7\n' "$bucket" "$bucket" >"$scratch/broken"
+broken 'but 8 up to the bucket below' "buckets that fall"
+printf '%s,le="0.1"} 8\n' "$bucket" >"$scratch/broken"
+broken 'no bucket le="+Inf"' "a histogram that is cut off"
+printf '%s,le="0.1"} many\n' "$bucket" >"$scratch/broken"
+broken 'broken:1: no sample' "a count that is no number"
+printf '%s,le="0.1"} -1\n' "$bucket" >"$scratch/broken"
+broken 'broken:1: no sample' "a count below nothing"
+printf '%s,le="soon"} 1\n' "$bucket" >"$scratch/broken"
+broken 'broken:1: no sample' "a bound that is no number"
+printf 'a{b="c"} 1\n%s,le="0.1\n' "$bucket" >"$scratch/broken"
+broken 'broken:2: no sample' "a line that is cut off"
+printf '\001\002{\003' >"$scratch/broken"
+broken 'broken:1: no sample.*001' "no text at all"
+printf '{"status":"success","data":{"resultType":"vec' >"$scratch/broken"
+broken 'broken:1:' "JSON that is cut off"
+printf '{"status":"error","error":"bad"}' >"$scratch/broken"
+broken 'no data.result' "an error of the query API"
+printf '{"data":{"result":[{"metric":{"__name__":"a"},"values":[[1,"2"]]}]}}' >"$scratch/broken"
+broken 'data.result\[0\]: no sample' "a range instead of an instant"
+printf '{"data":{"result":[{"metric":{"__name__":"a"},"value":[1,"x"]}]}}' >"$scratch/broken"
+broken 'data.result\[0\]: no sample' "a value that is no number"
+"$program" fit "$scratch/nowhere.prom" >"$scratch/out" 2>&1
+[ $? -eq 2 ] && grep -q nowhere.prom "$scratch/out"
+report $? "a file that is not there"
+
+# Real scrapes, where KVOLSIM_METRICS names a folder of them: what those that time storage give is a profile that a scenario takes.
+if [ -n "${KVOLSIM_METRICS:-}" ]; then
+    n_fitted=0
+    failures=0
+    for file in "$KVOLSIM_METRICS"/*.prom; do
+        grep -q '^\(csi_sidecar_operations\|csi_operations\|storage_operation_duration\)_seconds_bucket' "$file" || continue
+        n_fitted=$((n_fitted + 1))
+        "$program" fit "$file" >"$scratch/real.yaml" 2>"$scratch/out" &&
+            "$program" check --set "spec.drivers[0].profile=$scratch/real.yaml" "$KVOLSIM_SRCDIR/scenarios/quickstart.yaml" >"$scratch/out" 2>&1 ||
+            failures=$((failures + 1))
+    done
+    [ $failures -eq 0 ] && [ $n_fitted -gt 0 ]
+    report $? "real scrapes: $n_fitted fitted"
+fi
+
 "$program" profiles >"$scratch/list" 2>"$scratch/out" && grep -q '^aws-ebs-gp3 ' "$scratch/list"
 report $? "profiles are listed"
 failures=0

@@ -149,6 +149,109 @@ host_with_reflink(void **state)
     machine_leave(&machine);
 }
 
+/* What others' tools do at that moment goes wrong: CSI wants a code, and the volume to be as it was. */
+static void
+write_tool(const char *tools, const char *name, const char *script)
+{
+    g_autofree char *file = g_build_filename(tools, name, NULL);
+
+    assert_true(g_file_set_contents(file, script, -1, NULL));
+    assert_int_equal(g_chmod(file, 0700), 0);
+}
+
+/* LOOP-5: mkfs that fails, or leaves half a file system, is INTERNAL; the next stage starts anew, and data is never formatted away. */
+static void
+mkfs_fails(void **state)
+{
+    Machine machine;
+    Caller caller;
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    g_autofree char *tools = machine_path(&machine, "tools");
+    assert_int_equal(g_mkdir(tools, 0700), 0);
+    caller_open(&caller, &(LoopOptions){.state_dir = folder, .tools = tools});
+    const char *id = caller_create(&caller, "v", 16 * MIB, CSI_OK);
+    caller_do(&caller, CSI_CONTROLLER_PUBLISH_VOLUME, id, CSI_OK);
+    write_tool(tools, "mkfs.ext4", "#!/bin/sh\necho no luck >&2\nexit 1\n");
+    caller_do(&caller, CSI_NODE_STAGE_VOLUME, id, CSI_INTERNAL);
+    assert_non_null(strstr(caller.answer.response.message, "no luck"));
+    write_tool(tools, "mkfs.ext4", "#!/bin/sh\nkill -9 $$\n");
+    caller_do(&caller, CSI_NODE_STAGE_VOLUME, id, CSI_INTERNAL);
+    write_tool(tools, "mkfs.ext4", "#!/bin/sh\nexec /usr/sbin/mkfs.ext4 \"$@\"\n");
+    caller_do(&caller, CSI_NODE_STAGE_VOLUME, id, CSI_OK);
+    caller_do(&caller, CSI_NODE_UNSTAGE_VOLUME, id, CSI_OK);
+    /* Formatted now: a tool that would do harm is not asked again. */
+    write_tool(tools, "mkfs.ext4", "#!/bin/sh\nexit 1\n");
+    caller_do(&caller, CSI_NODE_STAGE_VOLUME, id, CSI_OK);
+    caller_do(&caller, CSI_NODE_UNSTAGE_VOLUME, id, CSI_OK);
+    caller_do(&caller, CSI_CONTROLLER_UNPUBLISH_VOLUME, id, CSI_OK);
+    caller_end(&caller);
+    machine_run("rm '%s/mkfs.ext4' && rmdir '%s'", tools, tools);
+    machine_leave(&machine);
+}
+
+/* LOOP-5: a file system that is damaged beyond repair is not mounted; when it is repaired it is. */
+static void
+damaged_file_system(void **state)
+{
+    Machine machine;
+    Caller caller;
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    g_autofree char *tools = machine_path(&machine, "tools");
+    assert_int_equal(g_mkdir(tools, 0700), 0);
+    machine_run("ln -s /usr/sbin/mkfs.ext4 '%s/mkfs.ext4'", tools);
+    caller_open(&caller, &(LoopOptions){.state_dir = folder, .tools = tools});
+    const char *id = caller_create(&caller, "v", 16 * MIB, CSI_OK);
+    caller_up(&caller, id);
+    caller_down(&caller, id);
+    caller_do(&caller, CSI_CONTROLLER_PUBLISH_VOLUME, id, CSI_OK);
+    write_tool(tools, "e2fsck", "#!/bin/sh\necho UNEXPECTED INCONSISTENCY\nexit 4\n");
+    caller_do(&caller, CSI_NODE_STAGE_VOLUME, id, CSI_INTERNAL);
+    assert_non_null(strstr(caller.answer.response.message, "damaged"));
+    write_tool(tools, "e2fsck", "#!/bin/sh\nexit 1\n"); /* repaired: go on */
+    caller_do(&caller, CSI_NODE_STAGE_VOLUME, id, CSI_OK);
+    caller_do(&caller, CSI_NODE_UNSTAGE_VOLUME, id, CSI_OK);
+    caller_do(&caller, CSI_CONTROLLER_UNPUBLISH_VOLUME, id, CSI_OK);
+    caller_end(&caller);
+    machine_run("rm '%s/mkfs.ext4' '%s/e2fsck' && rmdir '%s'", tools, tools, tools);
+    machine_leave(&machine);
+}
+
+/* CSI-49: the node is full; CSI-50, CSI-51: what is not known. Each works once there is room, or the volume. */
+static void
+node_is_full(void **state)
+{
+    Machine machine;
+    Caller caller;
+
+    (void)state;
+    machine_enter(&machine);
+    g_autofree char *folder = machine_path(&machine, "state");
+    caller_open(&caller, &(LoopOptions){.state_dir = folder, .attach_limit = 1});
+    const char *a = caller_create(&caller, "a", 4 * MIB, CSI_OK);
+    const char *b = caller_create(&caller, "b", 4 * MIB, CSI_OK);
+    caller_do(&caller, CSI_CONTROLLER_PUBLISH_VOLUME, a, CSI_OK);
+    caller_do(&caller, CSI_CONTROLLER_PUBLISH_VOLUME, b, CSI_RESOURCE_EXHAUSTED);
+    caller.node = "n2";
+    caller_do(&caller, CSI_CONTROLLER_PUBLISH_VOLUME, a, CSI_FAILED_PRECONDITION);
+    assert_non_null(strstr(caller.answer.response.message, "n1")); /* names the node */
+    caller.node = "n1";
+    caller_do(&caller, CSI_CONTROLLER_UNPUBLISH_VOLUME, a, CSI_OK);
+    caller_do(&caller, CSI_CONTROLLER_PUBLISH_VOLUME, b, CSI_OK);
+    caller_do(&caller, CSI_CONTROLLER_UNPUBLISH_VOLUME, b, CSI_OK);
+    caller.node = "elsewhere";
+    caller_do(&caller, CSI_CONTROLLER_PUBLISH_VOLUME, b, CSI_NOT_FOUND);
+    caller.node = "n1";
+    caller_do(&caller, CSI_CONTROLLER_PUBLISH_VOLUME, "nothing", CSI_NOT_FOUND);
+    caller_end(&caller);
+    machine_leave(&machine);
+}
+
 /* LOOP-5: without mkfs a stage fails, with it the repeat works. */
 static void
 mkfs_missing(void **state)
@@ -386,7 +489,7 @@ decoys(void **state)
     data_write(similar, 1, 16);
     data_write(precious, 2, 16);
     machine_run("PATH=$PATH:/sbin:/usr/sbin; losetup -f '%s'", similar);
-    g_autofree char *before = machine_picture();
+    g_autofree char *before = machine_picture(&machine);
 
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
     const char *id = caller_create(&caller, "v", 16 * MIB, CSI_OK);
@@ -408,7 +511,7 @@ decoys(void **state)
     assert_false(loop_remains_clean(folder, 0, count_reports, &n_reports, NULL));
     assert_int_equal(n_reports, 1); /* the folder of another's file */
     data_check(inside, 3, 16);
-    g_autofree char *after = machine_picture();
+    g_autofree char *after = machine_picture(&machine);
     assert_string_equal(after, before);
     g_unlink(inside);
     assert_true(loop_remains_clean(folder, 0, NULL, NULL, NULL));
@@ -502,6 +605,9 @@ main(void)
         cmocka_unit_test(host_without_fallocate),
         cmocka_unit_test(host_with_reflink),
         cmocka_unit_test(mkfs_missing),
+        cmocka_unit_test(mkfs_fails),
+        cmocka_unit_test(damaged_file_system),
+        cmocka_unit_test(node_is_full),
         cmocka_unit_test(unmount_busy),
         cmocka_unit_test(backing_file_removed),
         cmocka_unit_test(device_mounted_elsewhere),

@@ -12,18 +12,22 @@
 #include <cmocka.h>
 
 /* This machine, for tests that need its loop devices: skipped with a reason where it has none, one at a time (a lock keeps tests of
- * other builds away), and compared before and after: devices, numbers, mounts. */
+ * other builds away), and looked at before and after: devices and mounts of the test's folder, numbers that the driver made. Others may
+ * use loop devices all the while. */
 typedef struct {
     char *folder; /* of this test's own */
-    char *before;
 } Machine;
 
 /* Skips the test if it may not. */
 void machine_enter(Machine *self);
-/* Fails the test if anything is not as it was. */
+/* Fails the test if anything of it is left. */
 void machine_leave(Machine *self);
-/* All loop devices with what they are bound to, all numbers, all mounts: as text. (owned) */
-char *machine_picture(void);
+/* The loop devices that are bound to files below the test's folder, and the mounts there: as text. (owned) */
+char *machine_picture(const Machine *self);
+/* Numbers of loop devices that the driver made and has not given back. Returns: (owned): of int */
+GArray *machine_numbers(LoopBackend *backend);
+/* Fails the test if one of them is still there and nobody uses it. */
+void machine_numbers_are_gone(const GArray *numbers);
 char *machine_path(const Machine *self, const char *name); /* (owned) */
 /* A file system of its own below the folder, on a loop device that the driver knows nothing of: to test what happens where the host's
  * can do less, or is full. Returns: (owned): its mount point */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,14 +12,16 @@
 #include "run/calibration.h"
 #include "run/fit.h"
 
-#define MIB (INT64_C(1) << 20)
+#define MEDIAN_APART 0.1 /* as validate judges by default */
+#define KS_APART 0.15
 
 static volatile sig_atomic_t
     was_interrupted; /* set by a signal handler: there is no other way to tell */
 
 typedef struct {
-    char *state_dir, *sizes, *workers, *out, *fs_type, *against;
+    char *state_dir, *sizes, *workers, *out, *fs_type, *against, *from;
     int cycles, pause_ms;
+    double hold;
     gboolean is_terminal, was_shown;
 } Calibrate;
 
@@ -51,7 +54,7 @@ show_progress(void *data, unsigned done, unsigned total)
     Calibrate *self = data;
 
     if (self->is_terminal)
-        fprintf(stderr, "\r\033[K%u of %u volumes", done, total);
+        fprintf(stderr, "\r\033[K%u of %u groups of volumes", done, total);
     self->was_shown = self->is_terminal;
     return !cli_was_interrupted();
 }
@@ -92,6 +95,49 @@ surroundings(const char *state_dir)
                            g_get_num_processors(), parts[0], state_dir);
 }
 
+/* One profile. @workers: as calibration_profile() has it */
+static ExitCode
+write_profile(const Calibrate *self,
+              const GArray *samples,
+              unsigned workers,
+              const char *file,
+              const char *where)
+{
+    g_autofree char *at_once = workers > 0 ? g_strdup_printf("%u at once", workers)
+                                           : g_strdup_printf("%s at once", self->workers);
+    g_autofree char *what =
+        self->from != NULL ? g_strdup_printf("Loop devices, fitted to the samples of %s", where)
+                           : g_strdup_printf("Loop devices, %s, sizes %s, %s: %s", self->fs_type,
+                                             self->sizes, at_once, where);
+    g_autofree char *text = calibration_profile(samples, workers, what);
+    g_autoptr(GError) error = NULL;
+
+    if (!g_file_set_contents(file, text, -1, &error)) {
+        cli_error("%s", error->message);
+        return EXIT_ERROR;
+    }
+    printf("%s\n", file);
+    return EXIT_DONE;
+}
+
+/* NAME.yaml of all, NAME-N.yaml of those of one number of workers. */
+static ExitCode
+write_profiles(const Calibrate *self,
+               const GArray *samples,
+               const GArray *workers,
+               const char *where)
+{
+    g_autofree char *all = g_strconcat(self->out, ".yaml", NULL);
+    ExitCode code = write_profile(self, samples, 0, all, where);
+
+    for (unsigned i = 0; code == EXIT_DONE && workers != NULL && i < workers->len; i++) {
+        unsigned n = (unsigned)g_array_index(workers, int64_t, i);
+        g_autofree char *file = g_strdup_printf("%s-%u.yaml", self->out, n);
+        code = write_profile(self, samples, n, file, where);
+    }
+    return code;
+}
+
 static ExitCode
 write_results(const Calibrate *self,
               const GArray *samples,
@@ -106,19 +152,7 @@ write_results(const Calibrate *self,
         return EXIT_ERROR;
     }
     printf("%s\n", csv);
-    for (unsigned i = 0; i < workers->len; i++) {
-        unsigned n = (unsigned)g_array_index(workers, int64_t, i);
-        g_autofree char *file = g_strdup_printf("%s-%u.yaml", self->out, n);
-        g_autofree char *what = g_strdup_printf("Loop devices, %s, sizes %s, %u at once: %s",
-                                                self->fs_type, self->sizes, n, where);
-        g_autofree char *text = calibration_profile(samples, n, what);
-        if (!g_file_set_contents(file, text, -1, &error)) {
-            cli_error("%s", error->message);
-            return EXIT_ERROR;
-        }
-        printf("%s\n", file);
-    }
-    return EXIT_DONE;
+    return write_profiles(self, samples, workers, where);
 }
 
 static void
@@ -150,26 +184,28 @@ compare(const GArray *now, const char *file)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(GArray) before = calibration_read(file, &error);
+    unsigned n_apart = 0;
 
     if (before == NULL) {
         cli_error("calibrate: --against: %s", error->message);
         return EXIT_BAD_INPUT;
     }
-    printf("\n%-26s %10s %10s %7s %6s\n", "AGAINST THE EARLIER (ms)", "P50 THEN", "P50 NOW",
-           "RATIO", "KS");
-    for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++) {
-        g_autoptr(GArray) a = calibration_select(before, kind, 0, 0);
-        g_autoptr(GArray) b = calibration_select(now, kind, 0, 0);
-        double *x = (double *)a->data, *y = (double *)b->data;
-        Fit fit;
-        if (a->len == 0 || b->len == 0)
-            continue;
-        fit_samples(x, a->len, &fit);
-        fit_samples(y, b->len, &fit);
-        double then = fit_quantile(x, a->len, 0.5), this_time = fit_quantile(y, b->len, 0.5);
-        printf("%-26s %10.3f %10.3f %7.2f %6.3f\n", csi_latency_name(kind), then * 1e3,
-               this_time * 1e3, this_time / then, fit_ks_two(x, a->len, y, b->len));
+    g_autoptr(GArray) rows = calibration_compare(before, now);
+    printf("\n%-26s %5s %5s %10s %10s %7s %6s %7s\n", "AGAINST THE EARLIER (ms)", "THEN", "NOW",
+           "P50 THEN", "P50 NOW", "RATIO", "KS", "P");
+    for (unsigned i = 0; i < rows->len; i++) {
+        const CalibrationDifference *row = &g_array_index(rows, CalibrationDifference, i);
+        double ratio = row->p50[1] / row->p50[0];
+        gboolean is_apart = fabs(ratio - 1) > MEDIAN_APART || row->ks > KS_APART;
+        n_apart += is_apart ? 1 : 0;
+        printf("%-26s %5u %5u %10.3f %10.3f %7.2f %6.3f %7.2g  %s\n", csi_latency_name(row->kind),
+               row->n[0], row->n[1], row->p50[0] * 1e3, row->p50[1] * 1e3, ratio, row->ks,
+               row->ks_p, is_apart ? "apart" : "alike");
     }
+    printf(
+        "Two calibrations of this machine differ by more than %.0f %% in the median or %.2f in KS "
+        "in %u of %u operations.\n",
+        MEDIAN_APART * 100, KS_APART, n_apart, rows->len);
     return EXIT_DONE;
 }
 
@@ -195,6 +231,7 @@ measure(Calibrate *self, LoopBackend *backend, const GArray *sizes, const GArray
         .n_workers = workers->len,
         .cycles = (unsigned)self->cycles,
         .pause = self->pause_ms / 1e3,
+        .hold = self->hold,
         .seed = 1,
         .fs_type = self->fs_type,
         .progress = show_progress,
@@ -218,6 +255,22 @@ measure(Calibrate *self, LoopBackend *backend, const GArray *sizes, const GArray
     return code == EXIT_DONE && self->against != NULL ? compare(samples, self->against) : code;
 }
 
+/* Samples that were measured before, fitted or compared anew. */
+static ExitCode
+reuse(const Calibrate *self)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GArray) samples = calibration_read(self->from, &error);
+
+    if (samples == NULL || samples->len == 0) {
+        cli_error("calibrate: --from: %s", error != NULL ? error->message : "no samples");
+        return EXIT_BAD_INPUT;
+    }
+    ExitCode code = self->out == NULL ? EXIT_DONE : write_profiles(self, samples, NULL, self->from);
+    print_table(samples);
+    return code == EXIT_DONE && self->against != NULL ? compare(samples, self->against) : code;
+}
+
 static ExitCode
 calibrate(Calibrate *self)
 {
@@ -229,16 +282,16 @@ calibrate(Calibrate *self)
 
     if (workers == NULL)
         return EXIT_BAD_INPUT;
-    if (self->cycles < 1 || self->pause_ms < 0) {
-        cli_error("calibrate: --cycles must be at least 1, --pause at least 0");
+    if (self->cycles < 1 || self->pause_ms < 0 || !(self->hold >= 0)) {
+        cli_error("calibrate: --cycles must be at least 1, --pause and --hold at least 0");
         return EXIT_BAD_INPUT;
     }
+    cli_catch_interrupts(); /* from here on something may have to be taken back */
     LoopBackend *backend = cli_loop_open(&options, &error);
     if (backend == NULL) {
         cli_error("calibrate: %s", error->message);
         return cli_loop_exit(error);
     }
-    cli_catch_interrupts();
     ExitCode code = measure(self, backend, sizes, workers);
     end_backend(backend);
     return code;
@@ -261,25 +314,31 @@ cli_loop_open(const LoopOptions *options, GError **error)
 int
 cmd_calibrate(int argc, char **argv)
 {
-    Calibrate self = {.cycles = 100, .pause_ms = 20, .is_terminal = isatty(STDERR_FILENO)};
+    Calibrate self = {
+        .cycles = 80, .pause_ms = 50, .hold = 6, .is_terminal = isatty(STDERR_FILENO)};
     const GOptionEntry entries[] = {
         {"sizes",     0, 0, G_OPTION_ARG_STRING,   &self.sizes,     "Sizes of volumes (default: 64Mi)",
-         "LIST"                                                                                               },
-        {"workers",   0, 0, G_OPTION_ARG_STRING,   &self.workers,   "Volumes at once (default: 1,4)",
-         "LIST"                                                                                               },
+         "LIST"                                                                                                       },
+        {"workers",   0, 0, G_OPTION_ARG_STRING,   &self.workers,
+         "Volumes that live together, step by step (default: 1,2,4,8)",                                      "LIST"   },
         {"cycles",    0, 0, G_OPTION_ARG_INT,      &self.cycles,
-         "Volumes for each size and number of workers (default: 100)",                                  "N"   },
-        {"pause",     0, 0, G_OPTION_ARG_INT,      &self.pause_ms,
-         "Mean time between a volume's operations (default: 20)",                                       "MS"  },
+         "Volumes for each size and number of workers (default: 80)",                                        "N"      },
+        {"pause",     0, 0, G_OPTION_ARG_INT,      &self.pause_ms,  "Mean time before a step (default: 50)",
+         "MS"                                                                                                         },
+        {"hold",      0, 0, G_OPTION_ARG_DOUBLE,   &self.hold,
+         "Mean time that a volume is in use; others go on meanwhile (default: 6)",                           "SECONDS"},
         {"fs-type",   0, 0, G_OPTION_ARG_STRING,   &self.fs_type,   "ext4 (default), ext3 or xfs",
-         "TYPE"                                                                                               },
+         "TYPE"                                                                                                       },
         {"out",       0, 0, G_OPTION_ARG_FILENAME, &self.out,
-         "Write NAME.csv and a profile NAME-N.yaml for each number of workers (default: "
-         "calibration)",                                                                                "NAME"},
+         "Write NAME.csv, a profile NAME.yaml, and NAME-N.yaml of each number of workers alone "
+         "(default: calibration)",                                                                           "NAME"   },
         {"against",   0, 0, G_OPTION_ARG_FILENAME, &self.against,
-         "Compare with the samples of an earlier calibration",                                          "CSV" },
+         "Compare with the samples of an earlier calibration",                                               "CSV"    },
+        {"from",      0, 0, G_OPTION_ARG_FILENAME, &self.from,
+         "Measure nothing: take the samples of an earlier calibration, and write a profile only if "
+         "--out names it",                                                                                   "CSV"    },
         {"state-dir", 0, 0, G_OPTION_ARG_FILENAME, &self.state_dir,
-         "The folder of the loop driver (default: " CLI_STATE_DIR ")",                                  "DIR" },
+         "The folder of the loop driver (default: " CLI_STATE_DIR ")",                                       "DIR"    },
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
@@ -287,18 +346,23 @@ cmd_calibrate(int argc, char **argv)
     if (cli_parse(&argc, &argv, entries, "",
                   "Measure how long the operations of volumes take on this machine's loop devices, "
                   "and fit a profile to it.",
-                  "Needs root. Nothing but the state folder is touched, and all is taken back at "
+                  "Needs root, but for --from. Nothing but the state folder is touched, and all is "
+                  "taken back at "
                   "the end, also after "
                   "Ctrl-C.\nExit status: 0 done, 1 an operation failed or I/O error, 2 bad input, "
                   "4 not permitted, 130 interrupted.")) {
         self.state_dir = self.state_dir != NULL ? self.state_dir : g_strdup(CLI_STATE_DIR);
         self.sizes = self.sizes != NULL ? self.sizes : g_strdup("64Mi");
-        self.workers = self.workers != NULL ? self.workers : g_strdup("1,4");
+        self.workers = self.workers != NULL ? self.workers : g_strdup("1,2,4,8");
         self.fs_type = self.fs_type != NULL ? self.fs_type : g_strdup("ext4");
-        self.out = self.out != NULL ? self.out : g_strdup("calibration");
-        code = argc > 1 ? EXIT_BAD_INPUT : calibrate(&self);
         if (argc > 1)
             cli_error("calibrate: takes no argument (see kvolsim calibrate --help)");
+        else if (self.from != NULL)
+            code = reuse(&self);
+        else {
+            self.out = self.out != NULL ? self.out : g_strdup("calibration");
+            code = calibrate(&self);
+        }
     }
     g_free(self.state_dir);
     g_free(self.sizes);
@@ -306,5 +370,6 @@ cmd_calibrate(int argc, char **argv)
     g_free(self.fs_type);
     g_free(self.out);
     g_free(self.against);
+    g_free(self.from);
     return code;
 }

@@ -19,7 +19,7 @@
 
 typedef struct {
     /* As given. */
-    char *state_dir, *profile, *out, *replay, *seed;
+    char *state_dir, *profile, *out, *replay, *seed, *noise;
     char **set;
     int repeat, replications, workers, samples_min, lag_max_ms;
     double median, ks;
@@ -35,7 +35,8 @@ typedef struct {
     char *fault; /* the first */
     SimTime end_lag_max;
     unsigned round;
-    const CallLog *journal; /* being played back */
+    GArray *calibrations[2]; /* of CalibrationSample; NULL: none */
+    const CallLog *journal;  /* being played back */
     CsiDriver *replaying;
 } Validate;
 
@@ -205,11 +206,21 @@ run_model(Validate *self, const Scenario *scenario, uint64_t seed, Validation *v
 
 /* ---- What is said ---- */
 
-static gboolean
-print_rows(const GArray *rows, gboolean are_stages)
+static const char *
+word_for(const ValidationRow *row)
 {
-    gboolean good = TRUE;
+    if (!row->is_judged)
+        return "too few to judge";
+    return row->is_good ? "agrees" : row->is_near ? "as two calibrations" : "DIFFERS";
+}
 
+/* Returns: how many of those judged are neither good nor near; @n_near: (out): that are near only */
+static unsigned
+print_rows(const GArray *rows, gboolean are_stages, unsigned *n_near)
+{
+    unsigned n_apart = 0;
+
+    *n_near = 0;
     printf("\n%-26s %5s %6s %9s %9s %6s %9s %9s %6s %6s\n",
            are_stages ? "STAGE (ms)" : "OPERATION (ms)", "REAL", "MODEL", "P50 REAL", "P50 MODEL",
            "RATIO", "P90 REAL", "P90 MODEL", "KS", "P");
@@ -217,15 +228,16 @@ print_rows(const GArray *rows, gboolean are_stages)
         const ValidationRow *row = &g_array_index(rows, ValidationRow, i);
         if (row->is_stage != are_stages)
             continue;
-        printf("%-26s %5u %6u %9.3f %9.3f %6.2f %9.3f %9.3f %6.3f %6.2g  %s\n", row->name,
-               row->n[0], row->n[1], row->p50[0] * 1e3, row->p50[1] * 1e3,
-               row->p50[0] / row->p50[1], row->p90[0] * 1e3, row->p90[1] * 1e3, row->ks, row->ks_p,
-               !row->is_judged ? "too few to judge"
-               : row->is_good  ? "agrees"
-                               : "DIFFERS");
-        good = good && (!row->is_judged || row->is_good);
+        printf("%-26s %5u %6u %9.3f %9.3f %6.2f %9.3f %9.3f %6.3f %6.2g  %s", row->name, row->n[0],
+               row->n[1], row->p50[0] * 1e3, row->p50[1] * 1e3, row->p50[0] / row->p50[1],
+               row->p90[0] * 1e3, row->p90[1] * 1e3, row->ks, row->ks_p, word_for(row));
+        if (row->is_judged && !row->is_good && row->noise.ratio > 0)
+            printf(" (noise: x%.2f, KS %.3f)", row->noise.ratio, row->noise.ks);
+        putchar('\n');
+        *n_near += row->is_judged && !row->is_good && row->is_near ? 1 : 0;
+        n_apart += row->is_judged && !row->is_good && !row->is_near ? 1 : 0;
     }
-    return good;
+    return n_apart;
 }
 
 static gboolean
@@ -268,21 +280,33 @@ draw(const Validate *self, Validation *validation)
 static ExitCode
 report(Validate *self, Results *results, Validation *validation)
 {
-    const ValidationTolerance tolerance = {self->median, self->ks, (unsigned)self->samples_min};
+    const ValidationTolerance tolerance = {
+        self->median,
+        self->ks,
+        (unsigned)self->samples_min,
+        {self->calibrations[0], self->calibrations[1]}
+    };
     g_autoptr(GArray) rows = validation_rows(validation, &tolerance);
     g_autofree char *table = results_table(results);
 
     printf("With real loop devices (never the same twice):\n%s", table);
-    gboolean operations = print_rows(rows, FALSE);
-    print_rows(rows, TRUE);
+    unsigned n_near, n_ignored;
+    unsigned n_apart = print_rows(rows, FALSE, &n_near);
+    print_rows(rows, TRUE, &n_ignored);
     gboolean machine = print_machine(self);
-    printf(
-        "Verdict: operations %s: medians within %.0f %%, KS at most %.2f, of %d samples or more.\n",
-        operations ? "agree" : "DIFFER", self->median * 100, self->ks, self->samples_min);
+    printf("Verdict: operations %s: medians within %.0f %%, KS at most %.2f, of %d samples or "
+           "more%s.\n",
+           n_apart == 0 ? "agree" : "DIFFER", self->median * 100, self->ks, self->samples_min,
+           n_near > 0 ? ", or as near as two calibrations are to each other" : "");
+    if (n_near > 0)
+        printf(
+            "%u %s near only so: 95 of 100 times as many samples of one of the calibrations are no "
+            "farther from the other.\n",
+            n_near, n_near == 1 ? "is" : "are");
     ExitCode code = self->out == NULL ? EXIT_DONE : draw(self, validation);
     if (code != EXIT_DONE)
         return code;
-    return machine && operations && results_are_good(results) ? EXIT_DONE : EXIT_NOT_MET;
+    return machine && n_apart == 0 && results_are_good(results) ? EXIT_DONE : EXIT_NOT_MET;
 }
 
 static ExitCode
@@ -328,6 +352,7 @@ validate(Validate *self, const Scenario *scenario, uint64_t seed)
     g_autoptr(GError) error = NULL;
     g_autoptr(ValidationData) data = validation_data_new();
 
+    cli_catch_interrupts(); /* from here on something may have to be taken back */
     self->backend = cli_loop_open(&options, &error);
     if (self->backend == NULL) {
         cli_error("validate: %s", error->message);
@@ -335,7 +360,6 @@ validate(Validate *self, const Scenario *scenario, uint64_t seed)
     }
     self->data = data;
     sim_sample_init(&self->lags);
-    cli_catch_interrupts();
     ExitCode code = close_backend(self, run_all(self, scenario, seed));
     sim_sample_clear(&self->lags);
     g_free(self->fault);
@@ -462,10 +486,31 @@ arguments_are_good(const Validate *self, int argc)
     return FALSE;
 }
 
+/* "FIRST.csv,SECOND.csv" */
+static gboolean
+read_noise(Validate *self)
+{
+    g_auto(GStrv) files = g_strsplit(self->noise, ",", -1);
+
+    if (g_strv_length(files) != 2) {
+        cli_error("validate: --noise wants two calibrations: FIRST.csv,SECOND.csv");
+        return FALSE;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        g_autoptr(GError) error = NULL;
+        self->calibrations[i] = calibration_read(files[i], &error);
+        if (self->calibrations[i] != NULL)
+            continue;
+        cli_error("validate: --noise: %s", error->message);
+        return FALSE;
+    }
+    return TRUE;
+}
+
 static ExitCode
 go(Validate *self, int argc, char **argv)
 {
-    if (!arguments_are_good(self, argc))
+    if (!arguments_are_good(self, argc) || (self->noise != NULL && !read_noise(self)))
         return EXIT_BAD_INPUT;
     g_autoptr(Scenario) scenario = load(self, argv[1]);
     if (scenario == NULL || !can_be_real(scenario))
@@ -493,31 +538,33 @@ cmd_validate(int argc, char **argv)
                      .is_terminal = isatty(STDERR_FILENO)};
     const GOptionEntry entries[] = {
         {"profile",      0, 0, G_OPTION_ARG_FILENAME,     &self.profile,
-         "The model: a profile from an earlier kvolsim calibrate, instead of the scenario's",                           "FILE"},
+         "The model: a profile from an earlier kvolsim calibrate, instead of the scenario's",                           "FILE"   },
         {"repeat",       0, 0, G_OPTION_ARG_INT,          &self.repeat,
-         "Real runs, with seed, seed + 1, ... (default: 1)",                                                            "N"   },
+         "Real runs, with seed, seed + 1, ... (default: 1)",                                                            "N"      },
         {"replications", 0, 0, G_OPTION_ARG_INT,          &self.replications,
-         "Runs of the model (default: 50)",                                                                             "N"   },
+         "Runs of the model (default: 50)",                                                                             "N"      },
         {"median",       0, 0, G_OPTION_ARG_DOUBLE,       &self.median,
-         "How far medians may be apart (default: 0.1)",                                                                 "PART"},
+         "How far medians may be apart (default: 0.1)",                                                                 "PART"   },
         {"ks",           0, 0, G_OPTION_ARG_DOUBLE,       &self.ks,
-         "How far distribution functions may be apart (default: 0.15)",                                                 "D"   },
+         "How far distribution functions may be apart (default: 0.15)",                                                 "D"      },
+        {"noise",        0, 0, G_OPTION_ARG_STRING,       &self.noise,
+         "Two calibrations of this machine: as near as they are to each other is near enough",                          "CSV,CSV"},
         {"samples",      0, 0, G_OPTION_ARG_INT,          &self.samples_min,
-         "Judge nothing of fewer real samples (default: 20)",                                                           "N"   },
+         "Judge nothing of fewer real samples (default: 20)",                                                           "N"      },
         {"lag",          0, 0, G_OPTION_ARG_INT,          &self.lag_max_ms,
-         "How late events may be, p99 (default: 100)",                                                                  "MS"  },
+         "How late events may be, p99 (default: 100)",                                                                  "MS"     },
         {"workers",      0, 0, G_OPTION_ARG_INT,          &self.workers,      "Calls at once; more wait (default: 64)",
-         "N"                                                                                                                  },
+         "N"                                                                                                                     },
         {"replay",       0, 0, G_OPTION_ARG_FILENAME,     &self.replay,
-         "Play back a journal.jsonl instead: no devices, the same bytes each time",                                     "FILE"},
+         "Play back a journal.jsonl instead: no devices, the same bytes each time",                                     "FILE"   },
         {"out",          0, 0, G_OPTION_ARG_FILENAME,     &self.out,
-         "Write results, journal and picture into this folder",                                                         "DIR" },
+         "Write results, journal and picture into this folder",                                                         "DIR"    },
         {"seed",         0, 0, G_OPTION_ARG_STRING,       &self.seed,
-         "The seed of all random numbers, instead of the scenario's",                                                   "N"   },
+         "The seed of all random numbers, instead of the scenario's",                                                   "N"      },
         {"set",          0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set,          "Change a value of the scenario",
-         "PATH=VALUE"                                                                                                         },
+         "PATH=VALUE"                                                                                                            },
         {"state-dir",    0, 0, G_OPTION_ARG_FILENAME,     &self.state_dir,
-         "The folder of the loop driver (default: " CLI_STATE_DIR ")",                                                  "DIR" },
+         "The folder of the loop driver (default: " CLI_STATE_DIR ")",                                                  "DIR"    },
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
@@ -538,6 +585,9 @@ cmd_validate(int argc, char **argv)
     g_free(self.out);
     g_free(self.replay);
     g_free(self.seed);
+    g_free(self.noise);
+    g_clear_pointer(&self.calibrations[0], g_array_unref);
+    g_clear_pointer(&self.calibrations[1], g_array_unref);
     g_strfreev(self.set);
     return code;
 }

@@ -2,12 +2,8 @@
 /* outside the model: measures the real machine, with threads */
 #include "calibration.h"
 
-#include "fit.h"
-
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +12,9 @@
 #define STAGING "/staging/"
 #define TARGET "/pods/"
 #define DATA_BYTES                                                                                 \
-    65536 /* what is written to each volume while it is published, as validations do */
+    65536            /* what is written to each volume while it is published, as validations do */
+#define TEAMS_MAX 12 /* whose volumes are there at once */
+#define VOLUMES_AT_ONCE 32 /* at most, unless more workers are wanted */
 
 /* ---- A life ---- */
 
@@ -26,59 +24,85 @@ typedef enum {
     OF_SNAPSHOT,
 } Subject;
 
-/* In this order, each once. An operation's name in a profile is its method's unless there is a finer one. */
+#define UNMEASURED CSI_N_LATENCIES /* its like is measured elsewhere, under plainer conditions */
+#define OF(method) ((CsiLatency)(method))
+
+/* In this order, each once. First as a pod's volume lives: in use, moved, in use again. A file system that was frozen, grown or copied
+ * is unmounted in another time than one that was only written to, so those come last. An operation's name in a profile is its method's
+ * unless there is a finer one. */
 static const struct {
     CsiMethod method;
     CsiLatency kind;
     Subject of;
+    gboolean after_use; /* the volume has been in use for a while */
 } steps[] = {
-    {CSI_CREATE_VOLUME,               (CsiLatency)CSI_CREATE_VOLUME,               OF_VOLUME  },
-    {CSI_CONTROLLER_PUBLISH_VOLUME,   (CsiLatency)CSI_CONTROLLER_PUBLISH_VOLUME,   OF_VOLUME  },
-    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                          OF_VOLUME  },
-    {CSI_NODE_STAGE_VOLUME,           (CsiLatency)CSI_NODE_STAGE_VOLUME,           OF_VOLUME  },
-    {CSI_NODE_PUBLISH_VOLUME,         (CsiLatency)CSI_NODE_PUBLISH_VOLUME,         OF_VOLUME  },
-    {CSI_NODE_GET_VOLUME_STATS,       (CsiLatency)CSI_NODE_GET_VOLUME_STATS,       OF_VOLUME  },
-    {CSI_CREATE_SNAPSHOT,             (CsiLatency)CSI_CREATE_SNAPSHOT,             OF_VOLUME  },
-    {CSI_CREATE_VOLUME,               CSI_LATENCY_CREATE_FROM_SNAPSHOT,            OF_COPY    },
-    {CSI_DELETE_SNAPSHOT,             (CsiLatency)CSI_DELETE_SNAPSHOT,             OF_SNAPSHOT},
-    {CSI_DELETE_VOLUME,               (CsiLatency)CSI_DELETE_VOLUME,               OF_COPY    },
-    {CSI_NODE_UNPUBLISH_VOLUME,       (CsiLatency)CSI_NODE_UNPUBLISH_VOLUME,       OF_VOLUME  },
-    {CSI_NODE_UNSTAGE_VOLUME,         (CsiLatency)CSI_NODE_UNSTAGE_VOLUME,         OF_VOLUME  },
-    {CSI_NODE_STAGE_VOLUME,           CSI_LATENCY_STAGE_FORMATTED,                 OF_VOLUME  },
-    {CSI_NODE_PUBLISH_VOLUME,         (CsiLatency)CSI_NODE_PUBLISH_VOLUME,         OF_VOLUME  },
-    {CSI_NODE_UNPUBLISH_VOLUME,       (CsiLatency)CSI_NODE_UNPUBLISH_VOLUME,       OF_VOLUME  },
-    {CSI_NODE_UNSTAGE_VOLUME,         (CsiLatency)CSI_NODE_UNSTAGE_VOLUME,         OF_VOLUME  },
-    {CSI_CONTROLLER_UNPUBLISH_VOLUME, (CsiLatency)CSI_CONTROLLER_UNPUBLISH_VOLUME, OF_VOLUME  },
-    {CSI_CONTROLLER_EXPAND_VOLUME,    (CsiLatency)CSI_CONTROLLER_EXPAND_VOLUME,    OF_VOLUME  },
-    {CSI_DELETE_VOLUME,               (CsiLatency)CSI_DELETE_VOLUME,               OF_VOLUME  },
+    {CSI_CREATE_VOLUME,               OF(CSI_CREATE_VOLUME),               OF_VOLUME,   FALSE},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   OF(CSI_CONTROLLER_PUBLISH_VOLUME),   OF_VOLUME,   FALSE},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                  OF_VOLUME,   FALSE},
+    {CSI_NODE_STAGE_VOLUME,           OF(CSI_NODE_STAGE_VOLUME),           OF_VOLUME,   FALSE},
+    {CSI_NODE_PUBLISH_VOLUME,         OF(CSI_NODE_PUBLISH_VOLUME),         OF_VOLUME,   FALSE},
+    {CSI_NODE_UNPUBLISH_VOLUME,       OF(CSI_NODE_UNPUBLISH_VOLUME),       OF_VOLUME,   TRUE },
+    {CSI_NODE_UNSTAGE_VOLUME,         OF(CSI_NODE_UNSTAGE_VOLUME),         OF_VOLUME,   FALSE},
+    {CSI_CONTROLLER_UNPUBLISH_VOLUME, OF(CSI_CONTROLLER_UNPUBLISH_VOLUME), OF_VOLUME,   FALSE},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   OF(CSI_CONTROLLER_PUBLISH_VOLUME),   OF_VOLUME,   FALSE},
+    {CSI_NODE_STAGE_VOLUME,           CSI_LATENCY_STAGE_FORMATTED,         OF_VOLUME,   FALSE},
+    {CSI_NODE_PUBLISH_VOLUME,         OF(CSI_NODE_PUBLISH_VOLUME),         OF_VOLUME,   FALSE},
+    {CSI_NODE_UNPUBLISH_VOLUME,       OF(CSI_NODE_UNPUBLISH_VOLUME),       OF_VOLUME,   TRUE },
+    {CSI_NODE_UNSTAGE_VOLUME,         OF(CSI_NODE_UNSTAGE_VOLUME),         OF_VOLUME,   FALSE},
+    {CSI_CONTROLLER_UNPUBLISH_VOLUME, OF(CSI_CONTROLLER_UNPUBLISH_VOLUME), OF_VOLUME,   FALSE},
+    {CSI_CONTROLLER_EXPAND_VOLUME,    OF(CSI_CONTROLLER_EXPAND_VOLUME),    OF_VOLUME,   FALSE},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   UNMEASURED,                          OF_VOLUME,   FALSE},
+    {CSI_NODE_STAGE_VOLUME,           UNMEASURED,                          OF_VOLUME,   FALSE},
+    {CSI_NODE_PUBLISH_VOLUME,         UNMEASURED,                          OF_VOLUME,   FALSE},
+    {CSI_NODE_EXPAND_VOLUME,          OF(CSI_NODE_EXPAND_VOLUME),          OF_VOLUME,   FALSE},
+    {CSI_NODE_GET_VOLUME_STATS,       OF(CSI_NODE_GET_VOLUME_STATS),       OF_VOLUME,   FALSE},
+    {CSI_CREATE_SNAPSHOT,             OF(CSI_CREATE_SNAPSHOT),             OF_VOLUME,   FALSE},
+    {CSI_CREATE_VOLUME,               CSI_LATENCY_CREATE_FROM_SNAPSHOT,    OF_COPY,     FALSE},
+    {CSI_DELETE_SNAPSHOT,             OF(CSI_DELETE_SNAPSHOT),             OF_SNAPSHOT, FALSE},
+    {CSI_DELETE_VOLUME,               UNMEASURED,                          OF_COPY,     FALSE},
+    {CSI_NODE_UNPUBLISH_VOLUME,       UNMEASURED,                          OF_VOLUME,   FALSE},
+    {CSI_NODE_UNSTAGE_VOLUME,         UNMEASURED,                          OF_VOLUME,   FALSE},
+    {CSI_CONTROLLER_UNPUBLISH_VOLUME, UNMEASURED,                          OF_VOLUME,   FALSE},
+    {CSI_DELETE_VOLUME,               OF(CSI_DELETE_VOLUME),               OF_VOLUME,   FALSE},
 };
 
+typedef struct {
+    int64_t bytes;
+    unsigned workers;
+    double place; /* among the others, from 0 to 1 */
+} Job;
+
+/* Of all threads. Teams take job after job; a job's lives go through their steps together, and only one team at a time takes a step. */
 typedef struct {
     LoopBackend *backend;
     const CalibrationOptions *options;
     gint64 began_us;
-    int64_t bytes;
-    unsigned workers, n_lives; /* of the round */
+    GThreadPool *members;
+    GArray *jobs;  /* of Job */
+    GMutex moving; /* held by the team that takes a step */
     GMutex lock;
+    GCond stepped;
     GArray *samples;
-    char *failure; /* the first */
-    int next_life, in_flight, stop, n_done;
-} Round;
+    char *failure;      /* the first */
+    unsigned n_volumes; /* of jobs that are being done */
+    int next_job, next_life, in_flight, stop, n_done;
+} Calibration;
 
 typedef struct {
-    Round *round;
-    unsigned number;
-    char *ids[3]; /* by Subject */
+    Calibration *all;
+    const Job *job;
+    unsigned number, step;
+    int *n_moving; /* of its team, in this step */
+    char *ids[3];  /* by Subject */
 } Life;
 
-static void
-pause_before(const Round *round, unsigned life, unsigned step)
+/* Exponentially spread about @mean seconds. */
+static gulong
+pause_us(const Calibration *all, double mean, unsigned life, unsigned step)
 {
-    SimStream stream = sim_stream_from(round->options->seed, round->workers, "calibration/pause");
-    double u = sim_random_uniform(stream, life, step);
+    SimStream stream = sim_stream_from(all->options->seed, 0, "calibration/pause");
 
-    if (round->options->pause > 0)
-        g_usleep((gulong)(-log(u) * round->options->pause * G_USEC_PER_SEC));
+    return (gulong)(-log(sim_random_uniform(stream, life, step)) * mean * G_USEC_PER_SEC);
 }
 
 static void
@@ -92,36 +116,33 @@ keep_id(Life *life, Subject of, CsiMethod method, const CsiResponse *response)
 }
 
 static void
-note(Round *round,
-     unsigned step,
-     unsigned in_flight,
-     gint64 began,
-     gint64 ended,
-     const CsiResponse *response)
+note(const Life *life, unsigned in_flight, gint64 began, gint64 ended, const CsiResponse *response)
 {
+    Calibration *all = life->all;
     const CalibrationSample sample = {
-        .kind = steps[step].kind,
-        .bytes = round->bytes,
-        .workers = round->workers,
+        .kind = steps[life->step].kind,
+        .bytes = life->job->bytes,
+        .workers = life->job->workers,
         .in_flight = in_flight,
-        .began = (double)(began - round->began_us) / G_USEC_PER_SEC,
+        .began = (double)(began - all->began_us) / G_USEC_PER_SEC,
         .seconds = (double)(ended - began) / G_USEC_PER_SEC,
         .code = response->code,
     };
 
-    g_mutex_lock(&round->lock);
-    g_array_append_val(round->samples, sample);
-    if (response->code != CSI_OK && round->failure == NULL)
-        round->failure = g_strdup_printf("%s: %s: %s", csi_latency_name(sample.kind),
-                                         csi_code_name(response->code), response->message);
-    g_mutex_unlock(&round->lock);
+    g_mutex_lock(&all->lock);
+    if (sample.kind != UNMEASURED)
+        g_array_append_val(all->samples, sample);
+    if (response->code != CSI_OK && all->failure == NULL)
+        all->failure = g_strdup_printf("%s: %s: %s", csi_method_name(steps[life->step].method),
+                                       csi_code_name(response->code), response->message);
+    g_mutex_unlock(&all->lock);
 }
 
 /* A volume that nobody ever wrote to is unmounted in no time. */
 static void
-use_volume(const Round *round, const char *target)
+use_volume(const Calibration *all, const char *target)
 {
-    g_autofree char *folder = loop_backend_node_path(round->backend, NODE, target);
+    g_autofree char *folder = loop_backend_node_path(all->backend, NODE, target);
     g_autofree char *name = g_build_filename(folder, "data", NULL);
     g_autofree char *bytes = g_malloc0(DATA_BYTES);
     int file = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -133,18 +154,19 @@ use_volume(const Round *round, const char *target)
         close(file);
 }
 
-/* Returns: FALSE: it failed */
-static gboolean
-do_step(Life *life, unsigned step)
+static void
+do_step(Life *life)
 {
-    Round *round = life->round;
-    CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER, .fs_type = round->options->fs_type};
-    g_autofree char *name =
-        g_strdup_printf("life-%u-%u-%u", round->workers, life->number, (unsigned)steps[step].of);
+    Calibration *all = life->all;
+    unsigned step = life->step;
+    int64_t bytes = life->job->bytes;
+    CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER, .fs_type = all->options->fs_type};
+    g_autofree char *name = g_strdup_printf("life-%u-%u", life->number, (unsigned)steps[step].of);
     g_autofree char *staging = g_strconcat(STAGING, life->ids[OF_VOLUME], NULL);
     g_autofree char *target = g_strconcat(TARGET, life->ids[OF_VOLUME], NULL);
     gboolean is_copy = steps[step].kind == CSI_LATENCY_CREATE_FROM_SNAPSHOT;
-    gboolean grows = steps[step].method == CSI_CONTROLLER_EXPAND_VOLUME;
+    gboolean is_larger = is_copy || steps[step].method == CSI_CONTROLLER_EXPAND_VOLUME ||
+                         steps[step].method == CSI_NODE_EXPAND_VOLUME;
     const CsiRequest request = {
         .method = steps[step].method,
         .served_by = NODE,
@@ -152,7 +174,7 @@ do_step(Life *life, unsigned step)
         .volume_id = life->ids[steps[step].of],
         .node_id = NODE,
         .snapshot_id = life->ids[OF_SNAPSHOT],
-        .required_bytes = grows ? round->bytes + (16 << 20) : round->bytes,
+        .required_bytes = is_larger ? bytes + (16 << 20) : bytes,
         .capabilities = &capability,
         .n_capabilities = 1,
         .source_kind = is_copy ? CSI_SOURCE_SNAPSHOT : CSI_SOURCE_NONE,
@@ -162,62 +184,161 @@ do_step(Life *life, unsigned step)
     };
     g_auto(LoopAnswer) answer = {0};
 
-    pause_before(round, life->number, step);
-    unsigned in_flight = (unsigned)g_atomic_int_add(&round->in_flight, 1) + 1;
+    unsigned in_flight = (unsigned)g_atomic_int_add(&all->in_flight, 1) + 1;
     gint64 began = g_get_monotonic_time();
-    loop_backend_call(round->backend, &request, &answer);
+    loop_backend_call(all->backend, &request, &answer);
     gint64 ended = g_get_monotonic_time();
-    g_atomic_int_add(&round->in_flight, -1);
-    note(round, step, in_flight, began, ended, &answer.response);
+    g_atomic_int_add(&all->in_flight, -1);
+    note(life, in_flight, began, ended, &answer.response);
     keep_id(life, steps[step].of, steps[step].method, &answer.response);
-    if (steps[step].method == CSI_NODE_PUBLISH_VOLUME)
-        use_volume(round, target);
-    return answer.response.code == CSI_OK;
+    if (answer.response.code != CSI_OK)
+        g_atomic_int_set(&all->stop, 1);
+    else if (steps[step].method == CSI_NODE_PUBLISH_VOLUME)
+        use_volume(all, target);
+}
+
+/* ---- Teams ---- */
+
+/* A thread of the pool: one life, one step. */
+static void
+member(void *data, void *user_data)
+{
+    Life *life = data;
+    Calibration *all = user_data;
+
+    do_step(life);
+    g_mutex_lock(&all->lock);
+    --*life->n_moving;
+    g_cond_broadcast(&all->stepped);
+    g_mutex_unlock(&all->lock);
+}
+
+static void
+step_together(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
+{
+    int n_moving = (int)n_lives;
+
+    if (steps[step].after_use)
+        g_usleep(pause_us(all, all->options->hold / 2, lives[0].number, step) +
+                 (gulong)(all->options->hold / 2 * G_USEC_PER_SEC));
+    g_mutex_lock(&all->moving);
+    g_usleep(pause_us(all, all->options->pause, lives[0].number, step + G_N_ELEMENTS(steps)));
+    for (unsigned i = 0; i < n_lives; i++) {
+        lives[i].step = step;
+        lives[i].n_moving = &n_moving;
+        g_thread_pool_push(all->members, &lives[i], NULL);
+    }
+    g_mutex_lock(&all->lock);
+    while (n_moving > 0)
+        g_cond_wait(&all->stepped, &all->lock);
+    g_mutex_unlock(&all->lock);
+    g_mutex_unlock(&all->moving);
+}
+
+static void
+do_job(Calibration *all, const Job *job)
+{
+    g_autofree Life *lives = g_new0(Life, job->workers);
+
+    for (unsigned i = 0; i < job->workers; i++) {
+        lives[i] = (Life){.all = all, .job = job};
+        lives[i].number = (unsigned)g_atomic_int_add(&all->next_life, 1);
+    }
+    for (unsigned step = 0; step < G_N_ELEMENTS(steps) && !g_atomic_int_get(&all->stop); step++)
+        step_together(all, lives, job->workers, step);
+    for (unsigned i = 0; i < job->workers; i++)
+        for (unsigned k = 0; k < G_N_ELEMENTS(lives[i].ids); k++)
+            g_free(lives[i].ids[k]);
+}
+
+/* Not more volumes than were promised; one job's are always taken. */
+static void
+wait_for_room(Calibration *all, const Job *job)
+{
+    g_mutex_lock(&all->lock);
+    while (all->n_volumes > 0 && all->n_volumes + job->workers > VOLUMES_AT_ONCE)
+        g_cond_wait(&all->stepped, &all->lock);
+    all->n_volumes += job->workers;
+    g_mutex_unlock(&all->lock);
+}
+
+static void
+give_room(Calibration *all, const Job *job)
+{
+    g_mutex_lock(&all->lock);
+    all->n_volumes -= job->workers;
+    g_cond_broadcast(&all->stepped);
+    g_mutex_unlock(&all->lock);
 }
 
 static void *
-live(void *data)
+team(void *data)
 {
-    Round *round = data;
+    Calibration *all = data;
 
-    for (;;) {
-        Life life = {.round = round, .number = (unsigned)g_atomic_int_add(&round->next_life, 1)};
-        gboolean good = life.number < round->n_lives && !g_atomic_int_get(&round->stop);
-        if (!good)
-            return NULL;
-        for (unsigned i = 0; good && i < G_N_ELEMENTS(steps) && !g_atomic_int_get(&round->stop);
-             i++)
-            good = do_step(&life, i);
-        for (unsigned i = 0; i < G_N_ELEMENTS(life.ids); i++)
-            g_free(life.ids[i]);
-        if (!good)
-            g_atomic_int_set(&round->stop, 1);
-        g_atomic_int_inc(&round->n_done);
+    while (!g_atomic_int_get(&all->stop)) {
+        unsigned i = (unsigned)g_atomic_int_add(&all->next_job, 1);
+        if (i >= all->jobs->len)
+            break;
+        const Job *job = &g_array_index(all->jobs, Job, i);
+        wait_for_room(all, job);
+        do_job(all, job);
+        give_room(all, job);
+        g_atomic_int_inc(&all->n_done);
     }
+    return NULL;
+}
+
+static int
+compare_jobs(const void *a, const void *b)
+{
+    double x = ((const Job *)a)->place, y = ((const Job *)b)->place;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Sizes and numbers of workers take turns all along: what changes on the machine meanwhile meets them all. */
+static GArray *
+plan_jobs(const CalibrationOptions *options)
+{
+    GArray *jobs = g_array_new(FALSE, FALSE, sizeof(Job));
+
+    for (unsigned i = 0; i < options->n_workers; i++) {
+        unsigned n = (options->cycles + options->workers[i] - 1) / options->workers[i];
+        for (unsigned k = 0; k < n * options->n_sizes; k++) {
+            const Job job = {options->sizes[k % options->n_sizes], options->workers[i],
+                             (k + 0.5) / (n * options->n_sizes)};
+            g_array_append_val(jobs, job);
+        }
+    }
+    g_array_sort(jobs, compare_jobs);
+    return jobs;
 }
 
 /* Returns: FALSE: broken off, or something failed */
 static gboolean
-do_round(Round *round, unsigned done_before, unsigned total)
+run_teams(Calibration *all, unsigned workers_max)
 {
-    const CalibrationOptions *options = round->options;
+    const CalibrationOptions *options = all->options;
+    unsigned n_teams = options->hold > 0 ? TEAMS_MAX : 1;
     g_autoptr(GPtrArray) threads = g_ptr_array_new();
     gboolean go_on = TRUE;
 
-    round->next_life = round->n_done = 0;
-    for (unsigned i = 0; i < round->workers; i++)
-        g_ptr_array_add(threads, g_thread_new("calibration", live, round));
-    while (options->progress != NULL && go_on && !g_atomic_int_get(&round->stop) &&
-           (unsigned)g_atomic_int_get(&round->n_done) < round->n_lives) {
-        go_on = options->progress(options->progress_data,
-                                  done_before + (unsigned)g_atomic_int_get(&round->n_done), total);
+    all->members = g_thread_pool_new(member, all, (int)workers_max, TRUE, NULL);
+    for (unsigned i = 0; i < n_teams; i++)
+        g_ptr_array_add(threads, g_thread_new("calibration", team, all));
+    while (options->progress != NULL && go_on && !g_atomic_int_get(&all->stop) &&
+           (unsigned)g_atomic_int_get(&all->n_done) < all->jobs->len) {
+        go_on = options->progress(options->progress_data, (unsigned)g_atomic_int_get(&all->n_done),
+                                  all->jobs->len);
         g_usleep(50000); /* to look how far the others are */
     }
     if (!go_on)
-        g_atomic_int_set(&round->stop, 1);
+        g_atomic_int_set(&all->stop, 1);
     for (unsigned i = 0; i < threads->len; i++)
         g_thread_join(threads->pdata[i]);
-    return go_on && !round->stop;
+    g_thread_pool_free(all->members, FALSE, TRUE);
+    return go_on && !all->stop;
 }
 
 static int
@@ -232,250 +353,27 @@ GArray *
 calibration_measure(LoopBackend *backend, const CalibrationOptions *options, GError **error)
 {
     g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(CalibrationSample));
-    Round round = {.backend = backend,
-                   .options = options,
-                   .began_us = g_get_monotonic_time(),
-                   .n_lives = options->cycles,
-                   .samples = samples};
-    unsigned total = options->cycles * options->n_sizes * options->n_workers, done = 0;
-    gboolean good = TRUE;
+    g_autoptr(GArray) jobs = plan_jobs(options);
+    Calibration all = {.backend = backend,
+                       .options = options,
+                       .began_us = g_get_monotonic_time(),
+                       .jobs = jobs,
+                       .samples = samples};
+    unsigned workers_max = 1;
 
-    g_mutex_init(&round.lock);
+    for (unsigned i = 0; i < options->n_workers; i++)
+        workers_max = MAX(workers_max, options->workers[i]);
+    g_mutex_init(&all.moving);
+    g_mutex_init(&all.lock);
+    g_cond_init(&all.stepped);
     loop_backend_add_node(backend, NODE);
-    for (unsigned i = 0; good && i < options->n_workers; i++) {
-        for (unsigned k = 0; good && k < options->n_sizes; k++) {
-            round.workers = options->workers[i];
-            round.bytes = options->sizes[k];
-            good = do_round(&round, done, total);
-            done += options->cycles;
-        }
-    }
-    g_mutex_clear(&round.lock);
-    if (round.failure != NULL)
-        g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s", round.failure);
-    g_free(round.failure);
+    gboolean good = run_teams(&all, workers_max);
+    g_cond_clear(&all.stepped);
+    g_mutex_clear(&all.lock);
+    g_mutex_clear(&all.moving);
+    if (all.failure != NULL)
+        g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s", all.failure);
+    g_free(all.failure);
     g_array_sort(samples, compare_samples);
     return good ? g_steal_pointer(&samples) : NULL;
-}
-
-/* ---- Files ---- */
-
-gboolean
-calibration_write(const GArray *samples, const char *path, const char *comment, GError **error)
-{
-    FILE *file = fopen(path, "we");
-    gboolean good =
-        file != NULL &&
-        fprintf(file, "# %s\nmethod,bytes,workers,in_flight,began,seconds,code\n", comment) > 0;
-
-    for (unsigned i = 0; good && i < samples->len; i++) {
-        const CalibrationSample *sample = &g_array_index(samples, CalibrationSample, i);
-        good = fprintf(file, "%s,%" G_GINT64_FORMAT ",%u,%u,%.6f,%.6f,%s\n",
-                       csi_latency_name(sample->kind), sample->bytes, sample->workers,
-                       sample->in_flight, sample->began, sample->seconds,
-                       csi_code_name(sample->code)) > 0;
-    }
-    int code = errno;
-    if (file != NULL && fclose(file) != 0) {
-        code = errno;
-        good = FALSE;
-    }
-    if (!good)
-        g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(code), "%s: %s", path,
-                    g_strerror(code));
-    return good;
-}
-
-static int
-column(char **names, const char *name)
-{
-    for (unsigned i = 0; names[i] != NULL; i++)
-        if (strcmp(g_strstrip(names[i]), name) == 0)
-            return (int)i;
-    return -1;
-}
-
-static const char *
-cell(char **cells, int at)
-{
-    return at >= 0 && (unsigned)at < g_strv_length(cells) ? g_strstrip(cells[at]) : "";
-}
-
-static gboolean
-read_sample(char **names, char **cells, CalibrationSample *sample)
-{
-    char *end;
-    const char *seconds = cell(cells, column(names, "seconds"));
-    const char *code = cell(cells, column(names, "code"));
-
-    *sample = (CalibrationSample){
-        .bytes = g_ascii_strtoll(cell(cells, column(names, "bytes")), NULL, 10),
-        .workers = (unsigned)g_ascii_strtoull(cell(cells, column(names, "workers")), NULL, 10),
-        .in_flight = (unsigned)g_ascii_strtoull(cell(cells, column(names, "in_flight")), NULL, 10),
-        .began = g_ascii_strtod(cell(cells, column(names, "began")), NULL),
-        .seconds = g_ascii_strtod(seconds, &end),
-    };
-    return *seconds != '\0' && *end == '\0' && sample->seconds >= 0 &&
-           csi_latency_parse(cell(cells, column(names, "method")), &sample->kind) &&
-           (*code == '\0' || csi_code_parse(code, &sample->code));
-}
-
-GArray *
-calibration_read(const char *path, GError **error)
-{
-    g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(CalibrationSample));
-    g_autofree char *text = NULL;
-    g_auto(GStrv) names = NULL;
-
-    if (!g_file_get_contents(path, &text, NULL, error))
-        return NULL;
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (unsigned i = 0; lines[i] != NULL; i++) {
-        CalibrationSample sample;
-        if (lines[i][0] == '#' || g_strstrip(lines[i])[0] == '\0')
-            continue;
-        g_auto(GStrv) cells = g_strsplit(lines[i], ",", -1);
-        if (names == NULL) {
-            names = g_steal_pointer(&cells);
-            if (column(names, "method") >= 0 && column(names, "seconds") >= 0)
-                continue;
-            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
-                        "%s:%u: no columns \"method\" and \"seconds\"", path, i + 1);
-            return NULL;
-        }
-        if (!read_sample(names, cells, &sample)) {
-            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
-                        "%s:%u: no method, duration in seconds or code: %s", path, i + 1, lines[i]);
-            return NULL;
-        }
-        g_array_append_val(samples, sample);
-    }
-    return g_steal_pointer(&samples);
-}
-
-/* ---- Profiles ---- */
-
-GArray *
-calibration_select(const GArray *samples, CsiLatency kind, int64_t bytes, unsigned workers)
-{
-    GArray *seconds = g_array_new(FALSE, FALSE, sizeof(double));
-
-    for (unsigned i = 0; i < samples->len; i++) {
-        const CalibrationSample *sample = &g_array_index(samples, CalibrationSample, i);
-        if (sample->kind == kind && sample->code == CSI_OK &&
-            (bytes == 0 || sample->bytes == bytes) && (workers == 0 || sample->workers == workers))
-            g_array_append_val(seconds, sample->seconds);
-    }
-    return seconds;
-}
-
-static void
-append_latency(GString *text, const GArray *samples, CsiLatency kind, unsigned workers)
-{
-    g_autoptr(GArray) seconds = calibration_select(samples, kind, 0, workers);
-    Fit fit;
-
-    if (seconds->len == 0)
-        return;
-    fit_samples((double *)seconds->data, seconds->len, &fit);
-    g_autofree char *comment = fit_comment(&fit);
-    g_autofree char *latency = fit_text(&fit, (const double *)seconds->data, seconds->len);
-    const double *sorted = (const double *)seconds->data;
-    g_string_append_printf(text, "  # p50 %.3f ms, p99 %.3f ms; measured; %s\n  %s: %s\n",
-                           fit_quantile(sorted, seconds->len, 0.5) * 1e3,
-                           fit_quantile(sorted, seconds->len, 0.99) * 1e3, comment,
-                           csi_latency_name(kind), latency);
-}
-
-char *
-calibration_latencies(const GArray *samples, unsigned workers)
-{
-    GString *text = g_string_new(NULL);
-
-    for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++)
-        append_latency(text, samples, kind, workers);
-    return g_string_free(text, FALSE);
-}
-
-char *
-calibration_profile(const GArray *samples, unsigned workers, const char *what)
-{
-    GString *text = g_string_new(NULL);
-    g_autofree char *concurrency = calibration_concurrency(samples, "#   ");
-
-    g_string_append_printf(
-        text,
-        "# %s\n# Times are those of one call in the back end. Each: quantiles of the samples, then "
-        "the fit: the family of\n"
-        "# the lowest AIC, or a table of quantiles where Kolmogorov-Smirnov rejects it at 1 %%.\n",
-        what);
-    if (concurrency[0] != '\0')
-        g_string_append_printf(
-            text, "# Medians with more volumes at once, against those with the fewest:\n%s",
-            concurrency);
-    g_string_append(text,
-                    "attachRequired: true\ntopology: false\n"
-                    "pluginCapabilities: [CONTROLLER_SERVICE, EXPANSION_OFFLINE]\n\nlatency:\n");
-    g_autofree char *latencies = calibration_latencies(samples, workers);
-    g_string_append(text, latencies);
-    return g_string_free(text, FALSE);
-}
-
-static int
-compare_unsigned(const void *a, const void *b)
-{
-    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-/* Of unsigned, ascending, each once. */
-static GArray *
-worker_numbers(const GArray *samples)
-{
-    GArray *numbers = g_array_new(FALSE, FALSE, sizeof(unsigned));
-
-    for (unsigned i = 0; i < samples->len; i++) {
-        unsigned workers = g_array_index(samples, CalibrationSample, i).workers;
-        gboolean known = FALSE;
-        for (unsigned k = 0; k < numbers->len; k++)
-            known = known || g_array_index(numbers, unsigned, k) == workers;
-        if (!known)
-            g_array_append_val(numbers, workers);
-    }
-    g_array_sort(numbers, compare_unsigned);
-    return numbers;
-}
-
-static double
-median_of(const GArray *samples, CsiLatency kind, unsigned workers)
-{
-    g_autoptr(GArray) seconds = calibration_select(samples, kind, 0, workers);
-    Fit fit;
-
-    if (seconds->len == 0)
-        return 0;
-    fit_samples((double *)seconds->data, seconds->len, &fit); /* sorts */
-    return fit_quantile((const double *)seconds->data, seconds->len, 0.5);
-}
-
-char *
-calibration_concurrency(const GArray *samples, const char *prefix)
-{
-    g_autoptr(GArray) numbers = worker_numbers(samples);
-    GString *text = g_string_new(NULL);
-
-    for (CsiLatency kind = 0; numbers->len > 1 && kind < CSI_N_LATENCIES; kind++) {
-        double base = median_of(samples, kind, g_array_index(numbers, unsigned, 0));
-        if (base <= 0)
-            continue;
-        g_string_append_printf(text, "%s%-26s", prefix, csi_latency_name(kind));
-        for (unsigned i = 0; i < numbers->len; i++) {
-            unsigned workers = g_array_index(numbers, unsigned, i);
-            g_string_append_printf(text, "  %u: x%.2f", workers,
-                                   median_of(samples, kind, workers) / base);
-        }
-        g_string_append_c(text, '\n');
-    }
-    return g_string_free(text, FALSE);
 }

@@ -89,6 +89,21 @@ is_comparable(Validation *self, unsigned row)
     return real->len > 0 && model->len > 0 && g_array_index(model, double, model->len - 1) > 0;
 }
 
+/* Good within the tolerances, else near if two calibrations of the machine are no nearer to each other. */
+static void
+judge(ValidationRow *row, unsigned number, const ValidationTolerance *tolerance)
+{
+    double ratio = row->p50[SIDE_REAL] / row->p50[SIDE_MODEL];
+
+    row->is_judged = row->n[SIDE_REAL] >= tolerance->samples_min;
+    row->is_good = fabs(ratio - 1) <= tolerance->median && row->ks <= tolerance->ks;
+    if (row->is_stage || tolerance->calibrations[0] == NULL ||
+        !calibration_noise(tolerance->calibrations[0], tolerance->calibrations[1],
+                           (CsiLatency)number, row->n[SIDE_REAL], &row->noise))
+        return;
+    row->is_near = exp(fabs(log(ratio))) <= row->noise.ratio && row->ks <= row->noise.ks;
+}
+
 GArray *
 validation_rows(Validation *self, const ValidationTolerance *tolerance)
 {
@@ -108,9 +123,7 @@ validation_rows(Validation *self, const ValidationTolerance *tolerance)
         }
         row.ks = fit_ks_two(x[0], row.n[0], x[1], row.n[1]);
         row.ks_p = fit_ks_probability(row.ks, (double)row.n[0] * row.n[1] / (row.n[0] + row.n[1]));
-        row.is_judged = row.n[SIDE_REAL] >= tolerance->samples_min;
-        row.is_good = fabs(row.p50[SIDE_REAL] / row.p50[SIDE_MODEL] - 1) <= tolerance->median &&
-                      row.ks <= tolerance->ks;
+        judge(&row, i, tolerance);
         g_array_append_val(rows, row);
     }
     return rows;

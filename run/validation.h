@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "calibration.h"
 #include "call-log.h"
 #include "models/csi/loop-backend.h"
 #include "run.h"
@@ -24,6 +25,7 @@ void validation_add(Validation *self, ValidationSide side, const CallLog *log, S
 typedef struct {
     double median, ks;    /* how far medians (as a part) and distribution functions may be apart */
     unsigned samples_min; /* real ones below which nothing is judged */
+    const GArray *calibrations[2]; /* of CalibrationSample: two of this machine; NULL: not known */
 } ValidationTolerance;
 
 typedef struct {
@@ -33,6 +35,9 @@ typedef struct {
     double p50[N_SIDES], p90[N_SIDES], p99[N_SIDES]; /* seconds */
     double ks, ks_p;
     gboolean is_judged, is_good;
+    gboolean is_near; /* to the model as two calibrations are to each other */
+    CalibrationNoise
+        noise; /* with two calibrations: what chance alone would give so many samples */
 } ValidationRow;
 
 /* Returns: (owned): of ValidationRow: operations, then stages; those that one side has not are left out */

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* outside the model: of measurements, not of runs */
+#include "calibration.h"
+
+#include "fit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Files ---- */
+
+gboolean
+calibration_write(const GArray *samples, const char *path, const char *comment, GError **error)
+{
+    FILE *file = fopen(path, "we");
+    gboolean good =
+        file != NULL &&
+        fprintf(file, "# %s\nmethod,bytes,workers,in_flight,began,seconds,code\n", comment) > 0;
+
+    for (unsigned i = 0; good && i < samples->len; i++) {
+        const CalibrationSample *sample = &g_array_index(samples, CalibrationSample, i);
+        good = fprintf(file, "%s,%" G_GINT64_FORMAT ",%u,%u,%.6f,%.6f,%s\n",
+                       csi_latency_name(sample->kind), sample->bytes, sample->workers,
+                       sample->in_flight, sample->began, sample->seconds,
+                       csi_code_name(sample->code)) > 0;
+    }
+    int code = errno;
+    if (file != NULL && fclose(file) != 0) {
+        code = errno;
+        good = FALSE;
+    }
+    if (!good)
+        g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(code), "%s: %s", path,
+                    g_strerror(code));
+    return good;
+}
+
+static int
+column(char **names, const char *name)
+{
+    for (unsigned i = 0; names[i] != NULL; i++)
+        if (strcmp(g_strstrip(names[i]), name) == 0)
+            return (int)i;
+    return -1;
+}
+
+static const char *
+cell(char **cells, int at)
+{
+    return at >= 0 && (unsigned)at < g_strv_length(cells) ? g_strstrip(cells[at]) : "";
+}
+
+static gboolean
+read_sample(char **names, char **cells, CalibrationSample *sample)
+{
+    char *end;
+    const char *seconds = cell(cells, column(names, "seconds"));
+    const char *code = cell(cells, column(names, "code"));
+
+    *sample = (CalibrationSample){
+        .bytes = g_ascii_strtoll(cell(cells, column(names, "bytes")), NULL, 10),
+        .workers = (unsigned)g_ascii_strtoull(cell(cells, column(names, "workers")), NULL, 10),
+        .in_flight = (unsigned)g_ascii_strtoull(cell(cells, column(names, "in_flight")), NULL, 10),
+        .began = g_ascii_strtod(cell(cells, column(names, "began")), NULL),
+        .seconds = g_ascii_strtod(seconds, &end),
+    };
+    return *seconds != '\0' && *end == '\0' && sample->seconds >= 0 && isfinite(sample->seconds) &&
+           csi_latency_parse(cell(cells, column(names, "method")), &sample->kind) &&
+           (*code == '\0' || csi_code_parse(code, &sample->code));
+}
+
+GArray *
+calibration_read(const char *path, GError **error)
+{
+    g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(CalibrationSample));
+    g_autofree char *text = NULL;
+    g_auto(GStrv) names = NULL;
+
+    if (!g_file_get_contents(path, &text, NULL, error))
+        return NULL;
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (unsigned i = 0; lines[i] != NULL; i++) {
+        CalibrationSample sample;
+        if (lines[i][0] == '#' || g_strstrip(lines[i])[0] == '\0')
+            continue;
+        g_auto(GStrv) cells = g_strsplit(lines[i], ",", -1);
+        if (names == NULL) {
+            names = g_steal_pointer(&cells);
+            if (column(names, "method") >= 0 && column(names, "seconds") >= 0)
+                continue;
+            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                        "%s:%u: no columns \"method\" and \"seconds\"", path, i + 1);
+            return NULL;
+        }
+        if (!read_sample(names, cells, &sample)) {
+            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                        "%s:%u: no method, duration in seconds or code: %s", path, i + 1, lines[i]);
+            return NULL;
+        }
+        g_array_append_val(samples, sample);
+    }
+    return g_steal_pointer(&samples);
+}
+
+/* ---- Profiles ---- */
+
+GArray *
+calibration_select(const GArray *samples, CsiLatency kind, int64_t bytes, unsigned workers)
+{
+    GArray *seconds = g_array_new(FALSE, FALSE, sizeof(double));
+
+    for (unsigned i = 0; i < samples->len; i++) {
+        const CalibrationSample *sample = &g_array_index(samples, CalibrationSample, i);
+        if (sample->kind == kind && sample->code == CSI_OK &&
+            (bytes == 0 || sample->bytes == bytes) && (workers == 0 || sample->workers == workers))
+            g_array_append_val(seconds, sample->seconds);
+    }
+    return seconds;
+}
+
+/* @seconds: sorted here. */
+static void
+append_latency(GString *text, GArray *seconds, CsiLatency kind)
+{
+    Fit fit;
+
+    fit_samples((double *)seconds->data, seconds->len, &fit);
+    g_autofree char *comment = fit_comment(&fit);
+    g_autofree char *latency = fit_text(&fit, (const double *)seconds->data, seconds->len);
+    const double *sorted = (const double *)seconds->data;
+    g_string_append_printf(text, "  # p50 %.3f ms, p99 %.3f ms; measured; %s\n  %s: %s\n",
+                           fit_quantile(sorted, seconds->len, 0.5) * 1e3,
+                           fit_quantile(sorted, seconds->len, 0.99) * 1e3, comment,
+                           csi_latency_name(kind), latency);
+}
+
+/* Each as it would have been alone. @slowdowns: what was found */
+static void
+append_alone(GString *text, const GArray *samples, GString *slowdowns)
+{
+    g_autoptr(CalibrationShares) shares = calibration_shares_new(samples);
+
+    for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++) {
+        double exponent = calibration_shares_fit(shares, kind);
+        g_autoptr(GArray) seconds = calibration_shares_base(shares, kind, exponent);
+        if (seconds->len == 0)
+            continue;
+        append_latency(text, seconds, kind);
+        if (exponent != 0)
+            g_string_append_printf(slowdowns, "  %s: %.2f\n", csi_latency_name(kind), exponent);
+    }
+}
+
+static void
+append_measured(GString *text, const GArray *samples, unsigned workers)
+{
+    for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++) {
+        g_autoptr(GArray) seconds = calibration_select(samples, kind, 0, workers);
+        if (seconds->len > 0)
+            append_latency(text, seconds, kind);
+    }
+}
+
+char *
+calibration_latencies(const GArray *samples, unsigned workers)
+{
+    GString *text = g_string_new(NULL);
+
+    append_measured(text, samples, workers);
+    return g_string_free(text, FALSE);
+}
+
+char *
+calibration_profile(const GArray *samples, unsigned workers, const char *what)
+{
+    GString *text = g_string_new(NULL);
+    g_autoptr(GString) slowdowns = g_string_new(NULL);
+    g_autofree char *concurrency = calibration_concurrency(samples, "#   ");
+
+    g_string_append_printf(
+        text,
+        "# %s\n# Times are those of one call in the back end. Each: quantiles of the samples, then "
+        "the fit: the family of\n"
+        "# the lowest AIC, or a table of quantiles where Kolmogorov-Smirnov rejects it at 1 %%.\n",
+        what);
+    if (workers == 0)
+        g_string_append(
+            text, "# They are those of calls alone; slowdown: of n at once each takes n to this "
+                  "power as long.\n");
+    if (concurrency[0] != '\0')
+        g_string_append_printf(
+            text, "# Medians with more volumes at once, against those with the fewest:\n%s",
+            concurrency);
+    g_string_append(text,
+                    "attachRequired: true\ntopology: false\n"
+                    "pluginCapabilities: [CONTROLLER_SERVICE, EXPANSION_OFFLINE]\n\nlatency:\n");
+    if (workers == 0)
+        append_alone(text, samples, slowdowns);
+    else
+        append_measured(text, samples, workers);
+    if (slowdowns->len > 0)
+        g_string_append_printf(text, "\nslowdown:\n%s", slowdowns->str);
+    return g_string_free(text, FALSE);
+}
+
+static int
+compare_unsigned(const void *a, const void *b)
+{
+    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Of unsigned, ascending, each once. */
+static GArray *
+worker_numbers(const GArray *samples)
+{
+    GArray *numbers = g_array_new(FALSE, FALSE, sizeof(unsigned));
+
+    for (unsigned i = 0; i < samples->len; i++) {
+        unsigned workers = g_array_index(samples, CalibrationSample, i).workers;
+        gboolean known = FALSE;
+        for (unsigned k = 0; k < numbers->len; k++)
+            known = known || g_array_index(numbers, unsigned, k) == workers;
+        if (!known)
+            g_array_append_val(numbers, workers);
+    }
+    g_array_sort(numbers, compare_unsigned);
+    return numbers;
+}
+
+static double
+median_of(const GArray *samples, CsiLatency kind, unsigned workers)
+{
+    g_autoptr(GArray) seconds = calibration_select(samples, kind, 0, workers);
+    Fit fit;
+
+    if (seconds->len == 0)
+        return 0;
+    fit_samples((double *)seconds->data, seconds->len, &fit); /* sorts */
+    return fit_quantile((const double *)seconds->data, seconds->len, 0.5);
+}
+
+char *
+calibration_concurrency(const GArray *samples, const char *prefix)
+{
+    g_autoptr(GArray) numbers = worker_numbers(samples);
+    GString *text = g_string_new(NULL);
+
+    for (CsiLatency kind = 0; numbers->len > 1 && kind < CSI_N_LATENCIES; kind++) {
+        double base = median_of(samples, kind, g_array_index(numbers, unsigned, 0));
+        if (base <= 0)
+            continue;
+        g_string_append_printf(text, "%s%-26s", prefix, csi_latency_name(kind));
+        for (unsigned i = 0; i < numbers->len; i++) {
+            unsigned workers = g_array_index(numbers, unsigned, i);
+            g_string_append_printf(text, "  %u: x%.2f", workers,
+                                   median_of(samples, kind, workers) / base);
+        }
+        g_string_append_c(text, '\n');
+    }
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* outside the model: of measurements, not of runs */
+#include "calibration.h"
+
+#include "fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* How calls that are under way at once slow each other down, from when each of them began and ended. */
+
+#define EXPONENT_MIN (-1.)
+#define EXPONENT_MAX 2.
+#define EXPONENT_STEP 0.02
+#define SAMPLES_MIN 10 /* of a number of workers: fewer say nothing */
+#define ALONE_MIN 40   /* samples of the fewest workers that are enough without the others */
+#define WARM_S 0.001   /* what is done sooner is faster in company only because caches are warm */
+
+/* A part of a call in which the same number was under way. */
+typedef struct {
+    unsigned n;
+    double seconds;
+} Part;
+
+struct CalibrationShares {
+    const GArray *samples;
+    GPtrArray *parts; /* of GArray of Part, for each sample */
+};
+
+static int
+compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static double
+end_of(const CalibrationSample *sample)
+{
+    return sample->began + sample->seconds;
+}
+
+/* Of all samples that overlap with the @i-th: they are in the order in which they began, and none lasts longer than @longest. */
+static GArray *
+parts_of(const GArray *samples, unsigned i, double longest)
+{
+    const CalibrationSample *self = &g_array_index(samples, CalibrationSample, i);
+    GArray *parts = g_array_new(FALSE, FALSE, sizeof(Part));
+    g_autoptr(GArray) begins = g_array_new(FALSE, FALSE, sizeof(double));
+    g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(double));
+    double from = self->began, until = end_of(self);
+    unsigned first = i;
+
+    while (first > 0 &&
+           g_array_index(samples, CalibrationSample, first - 1).began >= from - longest)
+        first--;
+    for (unsigned k = first; k < samples->len; k++) {
+        const CalibrationSample *other = &g_array_index(samples, CalibrationSample, k);
+        double begin = MAX(other->began, from), end = MIN(end_of(other), until);
+        if (other->began >= until)
+            break;
+        if (k == i || begin >= end)
+            continue;
+        g_array_append_val(begins, begin);
+        g_array_append_val(ends, end);
+    }
+    g_array_sort(begins, compare_doubles);
+    g_array_sort(ends, compare_doubles);
+    unsigned b = 0, e = 0;
+    while (from < until) {
+        while (b < begins->len && g_array_index(begins, double, b) <= from)
+            b++;
+        while (e < ends->len && g_array_index(ends, double, e) <= from)
+            e++;
+        double next = until;
+        if (b < begins->len)
+            next = MIN(next, g_array_index(begins, double, b));
+        if (e < ends->len)
+            next = MIN(next, g_array_index(ends, double, e));
+        const Part part = {1 + b - e, next - from};
+        g_array_append_val(parts, part);
+        from = next;
+    }
+    return parts;
+}
+
+CalibrationShares *
+calibration_shares_new(const GArray *samples)
+{
+    CalibrationShares *self = g_new0(CalibrationShares, 1);
+    double longest = 0;
+
+    self->samples = samples;
+    self->parts = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    for (unsigned i = 0; i < samples->len; i++)
+        longest = MAX(longest, g_array_index(samples, CalibrationSample, i).seconds);
+    for (unsigned i = 0; i < samples->len; i++)
+        g_ptr_array_add(self->parts, parts_of(samples, i, longest));
+    return self;
+}
+
+void
+calibration_shares_free(CalibrationShares *self)
+{
+    if (self != NULL)
+        g_ptr_array_unref(self->parts);
+    g_free(self);
+}
+
+GArray *
+calibration_shares_alone(const CalibrationShares *self,
+                         CsiLatency kind,
+                         unsigned workers,
+                         double exponent)
+{
+    GArray *seconds = g_array_new(FALSE, FALSE, sizeof(double));
+
+    for (unsigned i = 0; i < self->samples->len; i++) {
+        const CalibrationSample *sample = &g_array_index(self->samples, CalibrationSample, i);
+        const GArray *parts = self->parts->pdata[i];
+        double alone = 0;
+        if (sample->kind != kind || sample->code != CSI_OK ||
+            (workers != 0 && sample->workers != workers))
+            continue;
+        for (unsigned k = 0; k < parts->len; k++) {
+            const Part *part = &g_array_index(parts, Part, k);
+            alone += part->n == 1 ? part->seconds : part->seconds * pow(part->n, -exponent);
+        }
+        g_array_append_val(seconds, alone);
+    }
+    return seconds;
+}
+
+/* How far the calls of each number of workers are from those of the fewest; the more there are, the more it counts. */
+static double
+unlikeness(const CalibrationShares *self,
+           CsiLatency kind,
+           const unsigned *workers,
+           unsigned n_workers,
+           double exponent)
+{
+    g_autoptr(GArray) base = calibration_shares_alone(self, kind, workers[0], exponent);
+    double sum = 0;
+
+    g_array_sort(base, compare_doubles);
+    for (unsigned i = 1; i < n_workers; i++) {
+        g_autoptr(GArray) some = calibration_shares_alone(self, kind, workers[i], exponent);
+        g_array_sort(some, compare_doubles);
+        double d = fit_ks_two((const double *)base->data, base->len, (const double *)some->data,
+                              some->len);
+        sum += d * d * some->len;
+    }
+    return sum;
+}
+
+GArray *
+calibration_shares_base(const CalibrationShares *self, CsiLatency kind, double exponent)
+{
+    unsigned fewest = 0;
+
+    for (unsigned i = 0; i < self->samples->len; i++) {
+        unsigned found = g_array_index(self->samples, CalibrationSample, i).workers;
+        fewest = fewest == 0 || found < fewest ? found : fewest;
+    }
+    GArray *base = calibration_shares_alone(self, kind, fewest, exponent);
+    if (base->len >= ALONE_MIN)
+        return base;
+    g_array_unref(base);
+    return calibration_shares_alone(self, kind, 0, exponent);
+}
+
+/* Numbers of workers with enough calls of this kind, ascending. Returns: how many */
+static unsigned
+workers_tried(const CalibrationShares *self, CsiLatency kind, unsigned *workers, unsigned n_max)
+{
+    unsigned n = 0;
+
+    for (unsigned last = 0; n < n_max;) {
+        unsigned next = 0;
+        for (unsigned i = 0; i < self->samples->len; i++) {
+            unsigned found = g_array_index(self->samples, CalibrationSample, i).workers;
+            if (found > last && (next == 0 || found < next))
+                next = found;
+        }
+        if (next == 0)
+            break;
+        g_autoptr(GArray) some = calibration_shares_alone(self, kind, next, 0);
+        if (some->len >= SAMPLES_MIN)
+            workers[n++] = next;
+        last = next;
+    }
+    return n;
+}
+
+double
+calibration_shares_fit(const CalibrationShares *self, CsiLatency kind)
+{
+    unsigned workers[16], n = workers_tried(self, kind, workers, G_N_ELEMENTS(workers));
+    double least = HUGE_VAL, sum = 0;
+    unsigned n_best = 0;
+
+    /* Of those that are equally good, the middle: distances of samples go in steps. */
+    for (int i = 0; n > 1 && EXPONENT_MIN + i * EXPONENT_STEP <= EXPONENT_MAX; i++) {
+        double exponent = EXPONENT_MIN + i * EXPONENT_STEP;
+        double value = unlikeness(self, kind, workers, n, exponent);
+        if (value > least)
+            continue;
+        if (value < least)
+            sum = n_best = 0;
+        least = value;
+        sum += exponent;
+        n_best++;
+    }
+    double best = n_best > 0 ? round(sum / n_best * 100) / 100 : 0;
+    if (best < 0) {
+        g_autoptr(GArray) base = calibration_shares_base(self, kind, best);
+        g_array_sort(base, compare_doubles);
+        if (fit_quantile((const double *)base->data, base->len, 0.5) < WARM_S)
+            return 0;
+    }
+    return fabs(best) < 2 * EXPONENT_STEP ? 0 : best;
+}

@@ -315,7 +315,7 @@ int
 cmd_calibrate(int argc, char **argv)
 {
     Calibrate self = {
-        .cycles = 80, .pause_ms = 50, .hold = 6, .is_terminal = isatty(STDERR_FILENO)};
+        .cycles = 80, .pause_ms = 20, .hold = 6, .is_terminal = isatty(STDERR_FILENO)};
     const GOptionEntry entries[] = {
         {"sizes",     0, 0, G_OPTION_ARG_STRING,   &self.sizes,     "Sizes of volumes (default: 64Mi)",
          "LIST"                                                                                                       },
@@ -323,7 +323,7 @@ cmd_calibrate(int argc, char **argv)
          "Volumes that live together, step by step (default: 1,2,4,8)",                                      "LIST"   },
         {"cycles",    0, 0, G_OPTION_ARG_INT,      &self.cycles,
          "Volumes for each size and number of workers (default: 80)",                                        "N"      },
-        {"pause",     0, 0, G_OPTION_ARG_INT,      &self.pause_ms,  "Mean time before a step (default: 50)",
+        {"pause",     0, 0, G_OPTION_ARG_INT,      &self.pause_ms,  "Mean time before a step (default: 20)",
          "MS"                                                                                                         },
         {"hold",      0, 0, G_OPTION_ARG_DOUBLE,   &self.hold,
          "Mean time that a volume is in use; others go on meanwhile (default: 6)",                           "SECONDS"},

@@ -120,13 +120,30 @@ node_lease(const Run *run, const char *node)
     return lease;
 }
 
+/* Of all containers of a pod: "terminated", "running" or "waiting", and why. Those that have ended, or are started again, are told by the
+ * reason of the condition. */
+static json_t *
+container_state(const Pod *pod, json_t *started_at)
+{
+    const char *reason = pod->ready.reason == NULL ? "" : pod->ready.reason;
+    gboolean has_failed = pod->phase == POD_FAILED || strcmp(reason, "PodFailed") == 0;
+
+    if (pod_is_terminal(pod) || has_failed || strcmp(reason, "PodCompleted") == 0)
+        return json_pack("{s:{s:i, s:s}}", "terminated", "exitCode", has_failed, "reason",
+                         has_failed ? "Error" : "Completed");
+    if (pod->phase == POD_RUNNING && strcmp(reason, "ContainersNotReady") == 0 && pod->restarts > 0)
+        return json_pack("{s:{s:s}}", "waiting", "reason", "CrashLoopBackOff");
+    if (pod->phase == POD_RUNNING)
+        return json_pack("{s:{s:O*}}", "running", "startedAt", started_at);
+    return json_pack("{s:{s:s}}", "waiting", "reason", "ContainerCreating");
+}
+
 /* What a container runtime would have told the kubelet: containers come and go all at once here, so the pod's phase and conditions
  * say it. A pod of the initial state may have it already. */
 static void
 complete_pod(json_t *json, const Pod *pod)
 {
     json_t *status = json_object_get(json, "status"), *container, *statuses;
-    gboolean is_over = pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
     json_t *containers = json_object_get(json_object_get(json, "spec"), "containers");
     gsize i;
 
@@ -136,19 +153,13 @@ complete_pod(json_t *json, const Pod *pod)
     statuses = json_array();
     json_array_foreach(containers, i, container)
     {
-        json_t *state = is_over ? json_pack("{s:{s:i, s:s}}", "terminated", "exitCode",
-                                            pod->phase == POD_FAILED, "reason",
-                                            pod->phase == POD_FAILED ? "Error" : "Completed")
-                        : pod->phase == POD_RUNNING
-                            ? json_pack("{s:{s:O*}}", "running", "startedAt",
-                                        json_object_get(status, "startTime"))
-                            : json_pack("{s:{s:s}}", "waiting", "reason", "ContainerCreating");
+        json_t *state = container_state(pod, json_object_get(status, "startTime"));
 
         json_array_append_new(statuses, json_pack("{s:O, s:O*, s:b, s:i, s:o}", "name",
                                                   json_object_get(container, "name"), "image",
                                                   json_object_get(container, "image"), "ready",
                                                   pod->phase == POD_RUNNING && pod_is_ready(pod),
-                                                  "restartCount", 0, "state", state));
+                                                  "restartCount", pod->restarts, "state", state));
     }
     json_object_set_new(status, "containerStatuses", statuses);
 }

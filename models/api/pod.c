@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "container-life.h"
 #include "pod-private.h"
 
 static const char *const pod_phase_words[] = {"Pending", "Running", "Succeeded",
@@ -814,6 +815,7 @@ static const Field pod_fields[] = {
     FIELD(
         "status.conditions[DisruptionTarget]", field_pod_condition, Pod, disruption, FIELD_STATUS),
     FIELD("status.startTime", field_time, Pod, started_at, FIELD_STATUS),
+    FIELD("status.restarts", field_count, Pod, restarts, FIELD_STATUS | FIELD_INTERNAL),
     FIELD("status.phase", pod_phase_type, Pod, phase, FIELD_STATUS),
     FIELDS_END,
 };
@@ -847,8 +849,32 @@ pod_set_defaults(Object *object)
         conditions[i]->changed_at = TIME_UNSET;
 }
 
+void
+pod_check_life(ApiParser *parser, const json_t *manifest, const StringMap *annotations)
+{
+    g_autoptr(GError) error = NULL;
+    ContainerLife life;
+    const char *which;
+
+    if (!container_life_is_told(annotations))
+        return;
+    if (container_life_parse(annotations, &life, &which, &error)) {
+        container_life_clear(&life);
+        return;
+    }
+    const json_t *values = json_path_get(manifest, "metadata.annotations");
+    const json_t *value = json_object_get(values, which);
+    gsize length = api_parser_enter(parser, "metadata.annotations");
+    gsize inner = api_parser_enter(parser, which);
+    api_parser_fault(parser, value != NULL ? value : values,
+                     "for example " ANNOTATION_RUNS_FOR ": 30s, or \"uniform 10s 1m\"", "%s",
+                     error->message);
+    api_parser_leave(parser, inner);
+    api_parser_leave(parser, length);
+}
+
 static void
-pod_check(ApiParser *parser, const json_t *manifest, const Object *object G_GNUC_UNUSED)
+pod_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const json_t *spec = json_path_get(manifest, "spec");
     gsize length = api_parser_enter(parser, "spec");
@@ -856,6 +882,7 @@ pod_check(ApiParser *parser, const json_t *manifest, const Object *object G_GNUC
     if (json_is_object(spec))
         pod_check_mounts(parser, spec, NULL);
     api_parser_leave(parser, length);
+    pod_check_life(parser, manifest, object->annotations);
 }
 
 const KindClass pod_kind = {

@@ -127,6 +127,7 @@ typedef struct {
     PodCondition disruption;    /* DisruptionTarget */
     SimTime started_at;         /* status.startTime; TIME_UNSET: the kubelet has not seen it */
     uint32_t phase;             /* PodPhase */
+    int32_t restarts;           /* of its containers: the sum of status.containerStatuses[].restartCount */
 } Pod;
 
 #define POD(object) ((Pod *)(object))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kubelet.h"
+#include "models/api/container-life.h"
 #include "models/cluster.h"
 #include "models/plan.h"
 #include "models/volume/plugins.h"
@@ -18,6 +19,7 @@
 typedef struct Kubelet Kubelet;
 typedef struct NodeVolume NodeVolume;
 typedef struct PodMount PodMount;
+typedef struct PodRun PodRun;
 typedef struct PodWorker PodWorker;
 typedef struct PendingOperation PendingOperation;
 
@@ -101,7 +103,10 @@ typedef enum {
     VIEW_NONE,
     VIEW_WAITING, /* Pending: ContainerCreating */
     VIEW_RUNNING,
+    VIEW_RESTARTING, /* its containers have ended and will be started again */
+    VIEW_ENDED,      /* ... and will not; the phase is told once nothing of it runs (KVM-88) */
     VIEW_SUCCEEDED,
+    VIEW_BROKEN,    /* ended with an exit code that is not 0 */
     VIEW_FAILED,    /* its containers never ran */
     VIEW_SHUT_DOWN, /* ended with its machine */
     VIEW_REJECTED,  /* came while its machine was being shut down */
@@ -133,6 +138,7 @@ struct PodWorker {
     gboolean wants_step;    /* as soon as the pod cache is new enough */
     gboolean awaits_relist; /* in kubelet->awaiting */
     SimCauseId awaits_by;   /* what made it wait there */
+    PodRun *run; /* (owned): how its containers end by themselves; NULL: they do not */
     gboolean running;       /* its containers */
     gboolean was_running;
     gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
@@ -232,6 +238,7 @@ typedef enum {
     CHANGE_REPROCESS,          /* pointer: worker */
     CHANGE_CLEAR_ERRORS,       /* pointer: worker */
     CHANGE_STARTED,            /* pointer: worker */
+    CHANGE_ENDED,              /* pointer: worker */
     CHANGE_STOPPED,            /* pointer: worker */
     CHANGE_FINISHED,           /* pointer: worker */
     CHANGE_POPULATE_ERROR,     /* pointer: Populate; text */
@@ -299,6 +306,32 @@ void pod_worker_sync_in_time(PodWorker *self);
 void pod_worker_shut_down(PodWorker *self);
 void pod_worker_add_error(PodWorker *self, const char *text);
 void pod_worker_clear_errors(PodWorker *self);
+
+/* Its containers have: the next relist sees it. */
+void pod_worker_container_ended(PodWorker *self);
+
+/* ---- pod-run.c: containers that end by themselves ---- */
+
+/* Of a pod whose annotations say how long its containers run. */
+void pod_run_prepare(PodWorker *worker);
+void pod_run_free(PodRun *self);
+/* Its containers start now; were found running; did not outlive their machine's power; are stopped before they ended. */
+void pod_run_started(PodWorker *worker);
+void pod_run_adopted(PodWorker *worker);
+void pod_run_lost(PodWorker *worker);
+void pod_run_killed(PodWorker *worker);
+gboolean pod_run_has_ended(const PodWorker *worker);
+gboolean pod_run_has_ended_for_good(const PodWorker *worker); /* the restart policy wants no other run */
+/* A sync that began at @at does not know of it yet: the containers were listed before. */
+gboolean pod_run_has_ended_since(const PodWorker *worker, SimTime at);
+gboolean pod_run_has_failed(const PodWorker *worker);
+/* A sync has seen the end: the pod is to be torn down. */
+void pod_run_set_over(PodWorker *worker);
+gboolean pod_run_is_over(const PodWorker *worker);
+int32_t pod_run_restarts(const PodWorker *worker);
+/* KVM-87: not to be started again yet; and the next time later. */
+gboolean pod_run_is_backed_off(const PodWorker *worker);
+void pod_run_back_off(PodWorker *worker);
 
 /* ---- pod-sync.c: PlanDecides of a worker's steps ---- */
 

@@ -251,6 +251,7 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_REPROCESS:
     case CHANGE_CLEAR_ERRORS:
     case CHANGE_STARTED:
+    case CHANGE_ENDED:
     case CHANGE_STOPPED:
     case CHANGE_FINISHED:
         pod_worker_apply(self, change);

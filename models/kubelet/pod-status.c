@@ -12,6 +12,8 @@ typedef struct {
     PodView view;
     SimTime seen_at, at;
     const char *not_ready, *unready, *completed; /* interned */
+    int32_t restarts;
+    gboolean failed; /* its containers have */
     const char *reason, *message;                /* of the pod itself; interned */
     PodCondition disruption;
 } PodReport;
@@ -69,18 +71,39 @@ report_running(Pod *pod, const PodReport *report)
     return changed;
 }
 
-/* Containers that are told to stop end well. */
+/* Its sandbox is still there, unlike that of one which waits for its first start. */
 static gboolean
-report_succeeded(Pod *pod, const PodReport *report)
+report_restarting(Pod *pod, const PodReport *report)
 {
-    gboolean changed = phase_set(pod, POD_SUCCEEDED);
+    gboolean changed =
+        condition_set(&pod->ready, CONDITION_FALSE, report->not_ready, report->unready, report->at);
 
-    changed |= condition_set(&pod->ready_to_start, CONDITION_FALSE, NULL, NULL, report->at);
-    changed |=
-        condition_set(&pod->initialized, CONDITION_TRUE, report->completed, NULL, report->at);
+    return condition_set(&pod->containers_ready, CONDITION_FALSE, report->not_ready,
+                         report->unready, report->at) ||
+           changed;
+}
+
+/* KVM-88: as it will be told when it is over, but for the phase. */
+static gboolean
+report_ended(Pod *pod, const PodReport *report)
+{
+    gboolean changed = condition_set(&pod->initialized, CONDITION_TRUE,
+                                     report->failed ? NULL : report->completed, NULL, report->at);
+
     changed |= condition_set(&pod->ready, CONDITION_FALSE, report->completed, NULL, report->at);
     changed |=
         condition_set(&pod->containers_ready, CONDITION_FALSE, report->completed, NULL, report->at);
+    return changed;
+}
+
+/* Containers that are told to stop end well, unless their pod says that they had more to do. */
+static gboolean
+report_over(Pod *pod, const PodReport *report)
+{
+    gboolean changed = phase_set(pod, report->failed ? POD_FAILED : POD_SUCCEEDED);
+
+    changed |= condition_set(&pod->ready_to_start, CONDITION_FALSE, NULL, NULL, report->at);
+    changed |= report_ended(pod, report);
     return changed;
 }
 
@@ -98,6 +121,10 @@ edit_status(Object *object, const void *arg)
         pod->started_at = report->seen_at;
         changed = TRUE;
     }
+    if (pod->restarts != report->restarts) {
+        pod->restarts = report->restarts;
+        changed = TRUE;
+    }
     switch (report->view) {
     case VIEW_NONE:
         return FALSE;
@@ -105,16 +132,22 @@ edit_status(Object *object, const void *arg)
         return report_waiting(pod, report) || changed;
     case VIEW_RUNNING:
         return report_running(pod, report) || changed;
+    case VIEW_RESTARTING:
+        return report_restarting(pod, report) || changed;
+    case VIEW_ENDED:
+        return report_ended(pod, report) || changed;
     case VIEW_SUCCEEDED:
-        return report_succeeded(pod, report) || changed;
+    case VIEW_BROKEN:
+        return report_over(pod, report) || changed;
     case VIEW_SHUT_DOWN:
         pod->disruption = report->disruption;
         /* fall through */
     case VIEW_REJECTED:
         pod->reason = report->reason;
         pod->message = report->message;
-        report_succeeded(pod, report);
-        return phase_set(pod, POD_FAILED);
+        report_over(pod, report);
+        pod->phase = POD_FAILED;
+        return TRUE;
     case VIEW_FAILED: /* the conditions stay as they are (TIM-51a) */
         return phase_set(pod, POD_FAILED) || changed;
     }
@@ -143,12 +176,15 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     report->view = worker->view;
     report->seen_at = worker->seen_at;
     report->at = worker->viewed_at;
-    if (worker->view == VIEW_WAITING) {
+    report->restarts = pod_run_restarts(worker);
+    report->failed = pod_run_has_failed(worker);
+    if (worker->view == VIEW_WAITING || worker->view == VIEW_RESTARTING) {
         report->not_ready = strings_intern(strings, "ContainersNotReady");
         report->unready = unready_message(strings, POD_CONST(worker->pod)->spec);
     }
-    if (worker->view == VIEW_SUCCEEDED || worker->view == VIEW_SHUT_DOWN)
-        report->completed = strings_intern(strings, "PodCompleted");
+    if (worker->view == VIEW_SUCCEEDED || worker->view == VIEW_SHUT_DOWN ||
+        worker->view == VIEW_ENDED || worker->view == VIEW_BROKEN)
+        report->completed = strings_intern(strings, report->failed ? "PodFailed" : "PodCompleted");
     if (worker->view == VIEW_SHUT_DOWN) { /* NL-93 */
         report->reason = strings_intern(strings, "Terminated");
         report->message =
@@ -190,7 +226,10 @@ decide_write(const void *data, Plan *plan)
         return; /* not an error: force-deleted (KVM-50) */
     const PodReport *report = new_report(self, plan, worker);
     if (is_news(stored, report)) {
-        plan_because(plan, worker->view <= VIEW_RUNNING ? "SEQ-9" : "SEQ-10");
+        plan_because(plan, worker->view <= VIEW_RUNNING      ? "SEQ-9"
+                           : worker->view == VIEW_RESTARTING ? "KVM-86"
+                           : worker->view == VIEW_ENDED      ? "KVM-88"
+                                                             : "SEQ-10");
         plan_patch_status(plan, worker->key, edit_status, report, PLAN_GONE_IS_FINE);
     }
     if (worker->step == WORKER_FINISHED && object_is_deleted(stored)) {
@@ -296,9 +335,13 @@ current_view(const PodWorker *worker)
     if (worker->rejected)
         return VIEW_REJECTED;
     if (worker->stopped && worker->was_running)
-        return worker->shut_down ? VIEW_SHUT_DOWN : VIEW_SUCCEEDED;
+        return worker->shut_down             ? VIEW_SHUT_DOWN
+               : pod_run_has_failed(worker) ? VIEW_BROKEN
+                                            : VIEW_SUCCEEDED;
     if (worker->step == WORKER_FINISHED)
         return VIEW_FAILED;
+    if (pod_run_has_ended(worker))
+        return pod_run_has_ended_for_good(worker) ? VIEW_ENDED : VIEW_RESTARTING;
     return worker->view == VIEW_NONE ? VIEW_WAITING : worker->view;
 }
 

@@ -180,11 +180,33 @@ pod_sync_remember_images(const PodWorker *worker)
             g_ptr_array_add(self->images, (char *)spec->containers[i].image);
 }
 
+/* KVM-87. The sync has failed and comes again by KVM-21. */
+static void
+add_back_off(Plan *plan, const PodWorker *worker)
+{
+    const Pod *pod = worker_pod(worker);
+    const char *name = pod->spec->n_containers > 0 && pod->spec->containers != NULL
+                           ? pod->spec->containers[0].name
+                           : "";
+    char uid[OBJECT_UID_BUFFER];
+
+    plan_because(plan, "KVM-87");
+    plan_event(plan, worker->pod, "Warning", "BackOff",
+               "Back-off restarting failed container %s in pod %s_%s(%s)", name,
+               object_name(worker->pod), worker->key->namespace,
+               object_uid_format(worker->uid, uid));
+    plan_fail(plan, "CrashLoopBackOff");
+}
+
 static void
 add_container_start(const Kubelet *self, Plan *plan, const PodWorker *worker)
 {
-    if (worker->running)
+    if (worker->running || pod_run_has_ended_since(worker, plan_started_at(plan)))
         return;
+    if (pod_run_is_backed_off(worker)) {
+        add_back_off(plan, worker);
+        return;
+    }
     plan_because(plan, "KVM-17");
     plan_wait(plan, self->options->container_start, WAIT_RUNTIME);
     add_start_events(self, plan, worker_pod(worker));
@@ -217,6 +239,11 @@ pod_sync_decide(const void *self, Plan *plan)
 
     plan_because(plan, "KVM-18");
     add_change(plan, CHANGE_STATUS, worker);
+    if (pod_run_has_ended_for_good(worker)) {
+        plan_because(plan, "KVM-88");
+        add_change(plan, CHANGE_ENDED, worker);
+        return;
+    }
     if (worker->n_mounts == 0) {
         add_container_start(self, plan, worker);
         return;

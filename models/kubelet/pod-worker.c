@@ -49,10 +49,17 @@ worker_apply(PodWorker *worker, KubeletChange what)
         return;
     case CHANGE_STARTED:
         worker->running = worker->was_running = TRUE;
+        pod_run_back_off(worker);
+        pod_run_started(worker);
         pod_sync_remember_images(worker);
         worker->wants_step = TRUE; /* the next relist sees a new container, and that makes a sync */
         return;
+    case CHANGE_ENDED:
+        pod_run_set_over(worker);
+        return;
     case CHANGE_STOPPED:
+        if (worker->running)
+            pod_run_killed(worker);
         worker->running = FALSE;
         worker->stopped = TRUE;
         pod_status_changed(worker);
@@ -153,7 +160,10 @@ step_done(void *data, Plan *plan, PlanEnd end, const char *message)
     (void)message;
     self->plan = NULL;
     self->synced_at = sim_now(self->kubelet->base.sim);
-    if (end == PLAN_DONE && self->step == WORKER_TERMINATING) {
+    if (end == PLAN_DONE && self->step == WORKER_SYNC && pod_run_is_over(self)) { /* KVM-88 */
+        self->step = WORKER_TERMINATING;
+        self->wants_step = TRUE;
+    } else if (end == PLAN_DONE && self->step == WORKER_TERMINATING) {
         self->step = WORKER_TERMINATED;
         self->wants_step = TRUE;
     } else if (end == PLAN_FAILED &&
@@ -214,22 +224,38 @@ worker_start(PodWorker *self)
         self->plan = plan;
 }
 
-/* Begins the step that is wanted, now or at the next relist. */
 static void
-worker_go(PodWorker *self)
+await_relist(PodWorker *self)
 {
     Kubelet *kubelet = self->kubelet;
 
-    if (!self->wants_step || self->plan != NULL || self->awaits_relist)
-        return;
-    if (is_cache_newer(self)) {
-        worker_start(self);
-        return;
-    }
     self->awaits_relist = TRUE;
     self->awaits_by = sim_cause(kubelet->base.sim);
     g_ptr_array_add(kubelet->awaiting, self);
     sim_ticker_wake(kubelet->relist);
+}
+
+/* Begins the step that is wanted, now or at the next relist. */
+static void
+worker_go(PodWorker *self)
+{
+    if (!self->wants_step || self->plan != NULL || self->awaits_relist)
+        return;
+    if (is_cache_newer(self))
+        worker_start(self);
+    else
+        await_relist(self);
+}
+
+/* KVM-85: nobody knows before the runtime's containers are listed again. After a step that is under way they are. */
+void
+pod_worker_container_ended(PodWorker *self)
+{
+    if (self->step != WORKER_SYNC)
+        return;
+    self->wants_step = TRUE;
+    if (self->plan == NULL && !self->awaits_relist)
+        await_relist(self);
 }
 
 gboolean
@@ -309,6 +335,7 @@ worker_new(Kubelet *kubelet, const Object *pod)
         self->mounts[at++].spec = &volumes->items[i];
     }
     g_ptr_array_add(kubelet->workers, self);
+    pod_run_prepare(self);
     return self;
 }
 
@@ -318,6 +345,7 @@ pod_worker_free(void *worker)
     PodWorker *self = worker;
 
     sim_cancel(self->kubelet->base.sim, self->retry);
+    pod_run_free(self->run);
     pod_worker_clear_errors(self);
     for (unsigned i = 0; i < self->n_mounts; i++)
         string_map_unref(self->mounts[i].context);
@@ -352,6 +380,7 @@ worker_adopt(PodWorker *self)
 
     self->running = self->was_running = TRUE;
     pod_sync_remember_images(self);
+    pod_run_adopted(self);
     /* The node controller may have said otherwise of a node that was silent (NL-23): then it is told again. */
     self->view = restarted && !pod_is_ready(POD_CONST(self->pod)) ? VIEW_NONE : VIEW_RUNNING;
     self->viewed_at = self->seen_at;
@@ -418,6 +447,18 @@ containers_are_there(const Kubelet *self)
            (self->options->containers_outlive_kubelet && !self->base.rebooted); /* KVM-68 */
 }
 
+/* KVM-68: what ran before the machine lost its power is started again, unless the pod's policy is Never: then it has failed
+ * (KVM-86). */
+static void
+begin_anew(PodWorker *worker)
+{
+    const Pod *pod = POD_CONST(worker->pod);
+
+    if (pod->phase == POD_RUNNING && (worker->run != NULL || g_str_equal(pod->spec->restart_policy, "Never")))
+        pod_run_lost(worker);
+    worker->wants_step = TRUE;
+}
+
 /* @worker: of its directories; NULL: there are none */
 static void
 on_new_pod(Kubelet *self, PodWorker *worker, const Object *pod)
@@ -444,7 +485,7 @@ on_new_pod(Kubelet *self, PodWorker *worker, const Object *pod)
     if (POD_CONST(pod)->phase == POD_RUNNING && containers_are_there(self))
         worker_adopt(worker);
     else
-        worker->wants_step = TRUE;
+        begin_anew(worker);
     if (object_is_deleted(pod))
         worker_terminate(worker);
     else

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/api/container-life.h"
 #include "models/kubelet/kubelet.h"
 #include "models/volume/plugins.h"
 
@@ -202,9 +203,9 @@ make_volumes(World *self, const char *claims)
     return n == 0 ? NULL : pod_volumes_new(volumes, n);
 }
 
-/* Takes @volumes. */
-static void
-add_pod(World *self, const char *name, const char *node, PodVolumes *volumes)
+/* Of node @node, with one container. Takes @volumes. Returns: (owned) */
+static Pod *
+new_pod(World *self, const char *name, const char *node, PodVolumes *volumes)
 {
     Pod *pod = POD(object_new(world_key(self, KIND_POD, name)));
 
@@ -216,6 +217,35 @@ add_pod(World *self, const char *name, const char *node, PodVolumes *volumes)
     pod->spec->containers[0].image = world_intern(self, "pause:1");
     pod->volumes = volumes;
     pod->node_name = world_intern(self, node);
+    return pod;
+}
+
+static void
+add_pod(World *self, const char *name, const char *node, PodVolumes *volumes)
+{
+    world_create(self, &new_pod(self, name, node, volumes)->meta);
+}
+
+static void
+annotate(World *self, Pod *pod, const char *key, const char *value)
+{
+    if (value != NULL)
+        object_set_annotation(&pod->meta, world_intern(self, key), world_intern(self, value));
+}
+
+void
+node_world_add_ending_pod(World *self,
+                          const char *name,
+                          const char *claims,
+                          const char *policy,
+                          const char *runs_for,
+                          const char *exit_code)
+{
+    Pod *pod = new_pod(self, name, "a", make_volumes(self, claims));
+
+    pod->spec->restart_policy = world_intern(self, policy);
+    annotate(self, pod, ANNOTATION_RUNS_FOR, runs_for);
+    annotate(self, pod, ANNOTATION_EXIT_CODE, exit_code);
     world_create(self, &pod->meta);
 }
 

@@ -32,6 +32,13 @@ void node_world_attach(World *self, const char *volume, const char *node);
 
 /* A pod that is bound to node @node, with the volumes of these claims: "one two"; NULL: none. */
 void node_world_add_pod(World *self, const char *name, const char *node, const char *claims);
+/* As above, with a restart policy and an annotation how long its containers run, how they end (each nullable). */
+void node_world_add_ending_pod(World *self,
+                               const char *name,
+                               const char *claims,
+                               const char *policy,
+                               const char *runs_for,
+                               const char *exit_code);
 /* As above, with one volume that is mounted read-only, or made for the pod: then the claim "POD-VOLUME" must be there. */
 void node_world_add_reading_pod(World *self, const char *name, const char *node, const char *claim);
 void

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kubelet-private.h"
+
+/* Containers that end by themselves, of pods that say so (models/api/container-life.h): when, how, and when they are started
+ * again. All containers of a pod end together. computePodActions() and doBackOff() in Kubernetes' pkg/kubelet/kuberuntime, and
+ * SyncPod() in pkg/kubelet/kubelet.go. */
+
+#define BACKOFF_MIN (10 * SIM_SECOND) /* KVM-87: backOffPeriod */
+#define BACKOFF_MAX (300 * SIM_SECOND) /* KVM-87: MaxContainerBackOff */
+#define EXIT_SIGTERM 143              /* 128 + SIGTERM */
+#define EXIT_LOST 255 /* of a container that did not outlive its machine's power */
+
+struct PodRun {
+    PodWorker *worker;
+    ContainerLife life; /* its runs_for is NULL of a pod that says nothing */
+    SimEventId end;
+    SimTime finished_at;
+    SimTime backoff;    /* 0: none yet */
+    SimTime backoff_at; /* when that was set */
+    uint32_t n_runs;    /* that were begun */
+    int exit_code;      /* of the last one, once it has ended */
+    gboolean has_ended;
+    gboolean is_over; /* a sync has seen that it ended for good */
+};
+
+static SimStream
+run_stream(const PodRun *self)
+{
+    return sim_stream(self->worker->kubelet->base.sim, "kubelet/life of containers");
+}
+
+/* Pods of one name, one after the other, have lives of their own. */
+static uint64_t
+run_entity(const PodRun *self)
+{
+    return sim_hash_combine(self->worker->key->hash, self->worker->uid.low);
+}
+
+static PodRun *
+run_new(PodWorker *worker)
+{
+    PodRun *self = g_new0(PodRun, 1);
+
+    self->worker = worker;
+    self->n_runs = (uint32_t)POD_CONST(worker->pod)->restarts;
+    return self;
+}
+
+void
+pod_run_free(PodRun *self)
+{
+    if (self == NULL)
+        return;
+    sim_cancel(self->worker->kubelet->base.sim, self->end);
+    container_life_clear(&self->life);
+    g_free(self);
+}
+
+void
+pod_run_prepare(PodWorker *worker)
+{
+    const StringMap *annotations = worker->pod->annotations;
+    ContainerLife life;
+
+    /* What does not parse was refused when the file was read. */
+    if (!container_life_is_told(annotations) ||
+        !container_life_parse(annotations, &life, NULL, NULL))
+        return;
+    worker->run = run_new(worker);
+    worker->run->life = life;
+}
+
+static void
+run_ended(Sim *sim, void *data)
+{
+    PodRun *self = data;
+
+    self->end = 0;
+    self->has_ended = TRUE;
+    self->finished_at = sim_now(sim);
+    self->exit_code = container_life_exit_code(&self->life, run_stream(self), run_entity(self),
+                                               self->n_runs - 1);
+    self->worker->running = FALSE;
+    pod_worker_container_ended(self->worker);
+}
+
+static const SimEventType end_event = {.name = "kubelet/containers end", .fire = run_ended};
+
+static void
+schedule_end(PodRun *self, SimTime began_at)
+{
+    Component *base = &self->worker->kubelet->base;
+    SimTime runs_for = container_life_run(&self->life, run_stream(self), run_entity(self),
+                                          self->n_runs - 1);
+
+    self->end = sim_at_detail(base->sim, MAX(sim_time_add(began_at, runs_for), sim_now(base->sim)),
+                              &end_event, self, WAIT_RUNTIME, base->label);
+}
+
+void
+pod_run_started(PodWorker *worker)
+{
+    PodRun *self = worker->run;
+
+    if (self == NULL)
+        return;
+    self->n_runs++;
+    self->has_ended = FALSE;
+    if (self->life.runs_for != NULL)
+        schedule_end(self, sim_now(worker->kubelet->base.sim));
+}
+
+/* The pod's conditions tell since when. */
+void
+pod_run_adopted(PodWorker *worker)
+{
+    const Pod *pod = POD_CONST(worker->pod);
+    PodRun *self = worker->run;
+
+    if (self == NULL)
+        return;
+    self->n_runs++;
+    if (self->life.runs_for != NULL)
+        schedule_end(self, pod_is_ready(pod) && pod->ready.changed_at != TIME_UNSET
+                               ? pod->ready.changed_at
+                               : worker->seen_at);
+}
+
+void
+pod_run_lost(PodWorker *worker)
+{
+    PodRun *self = worker->run;
+
+    if (self == NULL)
+        self = worker->run = run_new(worker);
+    self->n_runs++;
+    self->has_ended = TRUE;
+    self->finished_at = worker->seen_at - 1; /* before any sync */
+    self->exit_code = EXIT_LOST;
+    worker->was_running = TRUE;
+}
+
+void
+pod_run_killed(PodWorker *worker)
+{
+    PodRun *self = worker->run;
+
+    if (self == NULL || self->life.runs_for == NULL || self->has_ended)
+        return;
+    sim_cancel(worker->kubelet->base.sim, self->end);
+    self->end = 0;
+    self->has_ended = TRUE;
+    self->exit_code = EXIT_SIGTERM;
+}
+
+/* KVM-86. */
+static gboolean
+may_restart(const PodRun *self)
+{
+    const char *policy = POD_CONST(self->worker->pod)->spec->restart_policy;
+
+    return g_str_equal(policy, "Always") ||
+           (g_str_equal(policy, "OnFailure") && self->exit_code != 0);
+}
+
+gboolean
+pod_run_has_ended(const PodWorker *worker)
+{
+    return worker->run != NULL && worker->run->has_ended;
+}
+
+gboolean
+pod_run_has_ended_since(const PodWorker *worker, SimTime at)
+{
+    return pod_run_has_ended(worker) && worker->run->finished_at >= at;
+}
+
+gboolean
+pod_run_has_ended_for_good(const PodWorker *worker)
+{
+    return pod_run_has_ended(worker) && !may_restart(worker->run);
+}
+
+gboolean
+pod_run_has_failed(const PodWorker *worker)
+{
+    return pod_run_has_ended(worker) && worker->run->exit_code != 0;
+}
+
+void
+pod_run_set_over(PodWorker *worker)
+{
+    worker->run->is_over = TRUE;
+}
+
+gboolean
+pod_run_is_over(const PodWorker *worker)
+{
+    return worker->run != NULL && worker->run->is_over;
+}
+
+int32_t
+pod_run_restarts(const PodWorker *worker)
+{
+    if (worker->run == NULL)
+        return POD_CONST(worker->pod)->restarts;
+    return worker->run->n_runs == 0 ? 0 : (int32_t)worker->run->n_runs - 1;
+}
+
+gboolean
+pod_run_is_backed_off(const PodWorker *worker)
+{
+    const PodRun *self = worker->run;
+    SimTime now = sim_now(worker->kubelet->base.sim);
+
+    return self != NULL && self->has_ended && self->backoff > 0 &&
+           self->finished_at - self->backoff_at <= 2 * BACKOFF_MAX &&
+           now - self->finished_at < self->backoff;
+}
+
+/* The next failure waits twice as long, unless this container ran for long. */
+void
+pod_run_back_off(PodWorker *worker)
+{
+    PodRun *self = worker->run;
+
+    if (self == NULL || !self->has_ended)
+        return;
+    self->backoff = self->backoff == 0 || self->finished_at - self->backoff_at > 2 * BACKOFF_MAX
+                        ? BACKOFF_MIN
+                        : MIN(2 * self->backoff, BACKOFF_MAX);
+    self->backoff_at = sim_now(worker->kubelet->base.sim);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "models/kubelet/kubelet-private.h"
+#include "node-world.h"
+
+/* Containers that end by themselves (KVM-85..88): what the kubelet of node "a" makes of a pod "p" that says so. */
+
+#define SECONDS(n) ((n)*SIM_SECOND)
+#define RELIST SIM_SECOND
+
+static World *
+world_with_pod(const char *policy, const char *runs_for, const char *exit_code)
+{
+    WorldOptions options = {.seed = 11};
+    World *world = world_new(&options);
+
+    node_world_add_volume(world, "v", "csi");
+    node_world_attach(world, "v", "a");
+    node_world_start(world);
+    node_world_add_ending_pod(world, "p", "v", policy, runs_for, exit_code);
+    return world;
+}
+
+static void
+run_for(World *world, SimTime time)
+{
+    node_world_run_until(world, sim_now(world->sim) + time);
+}
+
+static const Pod *
+the_pod(World *world)
+{
+    const Pod *pod = node_world_pod(world, "p");
+
+    assert_non_null(pod);
+    return pod;
+}
+
+/* ---- Restart policies (KVM-86) ---- */
+
+typedef struct {
+    const char *name, *policy, *runs_for, *exit_code;
+    SimTime after;
+    PodPhase phase;
+    int32_t restarts; /* at least, of a pod that goes on */
+    const char *reason; /* of Ready; NULL: it is ready, or none */
+} PolicyCase;
+
+static const PolicyCase policy_cases[] = {
+    {"Never, ends well",        "Never",     "30s", "0",       SECONDS(90),  POD_SUCCEEDED, 0, "PodCompleted"},
+    {"Never, fails",            "Never",     "30s", "3",       SECONDS(90),  POD_FAILED,    0, "PodFailed"   },
+    {"Never, says nothing",     "Never",     NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL          },
+    {"Never, not over yet",     "Never",     "10m", "0",       SECONDS(90),  POD_RUNNING,   0, NULL          },
+    {"OnFailure, ends well",    "OnFailure", "30s", "0",       SECONDS(90),  POD_SUCCEEDED, 0, "PodCompleted"},
+    {"OnFailure, second try",   "OnFailure", "5s",  "1 0",     SECONDS(90),  POD_SUCCEEDED, 1, "PodCompleted"},
+    {"OnFailure, fourth try",   "OnFailure", "5s",  "1 2 1 0", SECONDS(200), POD_SUCCEEDED, 3, "PodCompleted"},
+    {"OnFailure, says nothing", "OnFailure", NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL          },
+    {"Always, ends well",       "Always",    "40s", "0",       SECONDS(70),  POD_RUNNING,   1, NULL          },
+    {"Always, says nothing",    "Always",    NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL          },
+};
+
+static void
+policy_decides(void **state)
+{
+    const PolicyCase *test = *state;
+    g_autoptr(World) world = world_with_pod(test->policy, test->runs_for, test->exit_code);
+
+    run_for(world, test->after);
+    const Pod *pod = the_pod(world);
+    assert_int_equal(pod->phase, test->phase);
+    assert_int_equal(pod->restarts, test->restarts);
+    if (test->reason == NULL)
+        assert_true(pod_is_ready(pod));
+    else
+        assert_string_equal(pod->ready.reason, test->reason);
+}
+
+/* ---- When it is told (KVM-85, KVM-88) ---- */
+
+/* The @n-th status (from 0) that was written since @from. */
+static SimTime
+status_written_at(World *world, SimTime from, unsigned n)
+{
+    for (unsigned i = 0; i < world->log->len; i++) {
+        const WorldEntry *entry = &g_array_index(world->log, WorldEntry, i);
+        if (entry->at >= from && strcmp(entry->what, "PATCH_STATUS Pod") == 0 && n-- == 0)
+            return entry->at;
+    }
+    fail_msg("no such write");
+    return 0;
+}
+
+/* Lives of 20 lengths: the end is seen at the next relist, once a second; the phase is told at the one after that, when nothing of
+ * the pod runs any more. */
+static void
+the_end_is_seen_by_a_relist(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        g_autofree char *runs_for = g_strdup_printf("%ums", 20000 + 157 * i);
+        g_autoptr(World) world = world_with_pod("Never", runs_for, "0");
+        run_for(world, SECONDS(15));
+        SimTime before = sim_now(world->sim);
+        assert_true(pod_is_ready(the_pod(world)));
+        run_for(world, SECONDS(60));
+        SimTime seen_at = status_written_at(world, before, 0);
+        SimTime told_at = status_written_at(world, before, 1);
+        assert_in_range(told_at - seen_at, RELIST - 50 * SIM_MS, RELIST + 50 * SIM_MS);
+        assert_true(the_pod(world)->ready.changed_at < told_at);
+    }
+}
+
+/* The instant at which the containers began is when the volume was mounted and the kubelet told of them; the run's length is
+ * exact, so that the end is seen within a relist of it, and never before. */
+static void
+the_end_comes_when_it_is_due(void **state)
+{
+    g_autoptr(World) world = world_with_pod("Never", "25s", "0");
+
+    (void)state;
+    SimTime began_at = 0;
+    while (the_pod(world)->phase != POD_RUNNING)
+        run_for(world, 10 * SIM_MS);
+    began_at = sim_now(world->sim);
+    while (pod_is_ready(the_pod(world)))
+        run_for(world, 10 * SIM_MS);
+    /* Running is told up to a relist after the start, and the end as well. */
+    assert_in_range(sim_now(world->sim) - began_at, SECONDS(25) - RELIST - 50 * SIM_MS,
+                    SECONDS(25) + RELIST + 50 * SIM_MS);
+    assert_int_equal(the_pod(world)->phase, POD_RUNNING);
+}
+
+/* ---- Its volumes ---- */
+
+/* They leave the node though the object stays. */
+static void
+volumes_of_a_finished_pod_go(void **state)
+{
+    g_autoptr(World) world = world_with_pod("Never", "30s", "0");
+
+    (void)state;
+    run_for(world, SECONDS(25));
+    g_autofree char *before = node_world_in_use(world);
+    assert_string_not_equal(before, "");
+    assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 0);
+    run_for(world, SECONDS(25));
+    assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 1);
+    assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 1);
+    g_autofree char *after = node_world_in_use(world);
+    assert_string_equal(after, "");
+    assert_int_equal(the_pod(world)->phase, POD_SUCCEEDED);
+    assert_int_equal(world_count(world, "DELETE Pod", NULL, NULL), 0);
+}
+
+/* A restart needs no new mount. */
+static void
+volumes_of_a_restarting_pod_stay(void **state)
+{
+    g_autoptr(World) world = world_with_pod("Always", "20s", "1");
+
+    (void)state;
+    run_for(world, SECONDS(300));
+    assert_true(the_pod(world)->restarts >= 3);
+    assert_int_equal(world_count(world, "NodePublishVolume", NULL, NULL), 1);
+    assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 0);
+}
+
+/* ---- Back-off (KVM-87) ---- */
+
+/* From the end of a run to Ready again. */
+static SimTime
+wait_for_restart(World *world)
+{
+    while (pod_is_ready(the_pod(world)))
+        run_for(world, 50 * SIM_MS);
+    SimTime ended_at = sim_now(world->sim);
+    while (!pod_is_ready(the_pod(world)))
+        run_for(world, 50 * SIM_MS);
+    return sim_now(world->sim) - ended_at;
+}
+
+/* None, then 10 s, doubling to 5 min; each is up at a sync, and those that fail come every 10 to 15 s. */
+static void
+crash_loop_backs_off(void **state)
+{
+    static const int backoff_s[] = {0, 10, 20, 40, 80, 160, 300, 300};
+    g_autoptr(World) world = world_with_pod("Always", "1s", "1");
+
+    (void)state;
+    run_for(world, SECONDS(3));
+    while (!pod_is_ready(the_pod(world)))
+        run_for(world, 50 * SIM_MS);
+    for (unsigned i = 0; i < G_N_ELEMENTS(backoff_s); i++) {
+        SimTime waited = wait_for_restart(world);
+        assert_in_range(waited + 2 * RELIST, SECONDS(backoff_s[i]),
+                        SECONDS(backoff_s[i] + (i == 0 ? 0 : 15)) + 4 * RELIST);
+    }
+    assert_int_equal(the_pod(world)->restarts, G_N_ELEMENTS(backoff_s));
+    g_autofree char *events = world_events(world, the_pod(world)->meta.key);
+    assert_non_null(strstr(events, "Back-off restarting failed container c in pod p_default("));
+}
+
+/* A container that ran for more than ten minutes starts afresh. */
+static void
+a_long_run_forgives(void **state)
+{
+    g_autoptr(World) world = world_with_pod("Always", "11m", "1");
+
+    (void)state;
+    run_for(world, SECONDS(20));
+    for (unsigned i = 0; i < 3; i++)
+        assert_true(wait_for_restart(world) <= 3 * RELIST);
+}
+
+/* ---- Ends that come from outside ---- */
+
+/* SIGTERM before its time: 143, so the pod has failed. One that says nothing ends well (recorded). */
+static void
+what_is_stopped_early_fails(void **state)
+{
+    static const struct {
+        const char *runs_for;
+        PodPhase phase;
+    } cases[] = {
+        {"10m", POD_FAILED   },
+        {NULL,  POD_SUCCEEDED},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(World) world = world_with_pod("Never", cases[i].runs_for, NULL);
+        run_for(world, SECONDS(20));
+        node_world_delete_pod(world, "p", FALSE);
+        while (the_pod(world)->phase == POD_RUNNING)
+            run_for(world, 10 * SIM_MS);
+        assert_int_equal(the_pod(world)->phase, cases[i].phase);
+        run_for(world, SECONDS(20));
+        assert_null(node_world_pod(world, "p"));
+    }
+}
+
+/* What ends while no kubelet runs is found by the next one; its age counts from its start, not from the kubelet's. */
+static void
+the_end_outlives_the_kubelet(void **state)
+{
+    g_autoptr(World) world = world_with_pod("Never", "60s", "0");
+
+    (void)state;
+    run_for(world, SECONDS(30));
+    assert_true(cluster_crash(world->cluster, "kubelet", "a"));
+    run_for(world, SECONDS(10));
+    assert_true(cluster_restart(world->cluster, "kubelet", "a"));
+    run_for(world, SECONDS(10));
+    assert_int_equal(the_pod(world)->phase, POD_RUNNING);
+    assert_true(cluster_crash(world->cluster, "kubelet", "a"));
+    run_for(world, SECONDS(60));
+    assert_true(cluster_restart(world->cluster, "kubelet", "a"));
+    run_for(world, SECONDS(10));
+    assert_int_equal(the_pod(world)->phase, POD_SUCCEEDED);
+    run_for(world, SECONDS(20));
+    assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 1);
+}
+
+/* KVM-68: what a machine without power ran is gone: Never has failed, the others are started anew and count it. */
+static void
+power_fails(void **state)
+{
+    static const struct {
+        const char *policy, *runs_for;
+        PodPhase phase;
+        int32_t restarts;
+    } cases[] = {
+        {"Never",     "60s", POD_FAILED,    0},
+        {"Never",     NULL,  POD_FAILED,    0},
+        {"OnFailure", "60s", POD_SUCCEEDED, 1},
+        {"Always",    NULL,  POD_RUNNING,   0},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(World) world = world_with_pod(cases[i].policy, cases[i].runs_for, "0");
+        run_for(world, SECONDS(30));
+        assert_int_equal(the_pod(world)->phase, POD_RUNNING);
+        assert_true(cluster_power_off(world->cluster, "a"));
+        run_for(world, SECONDS(20));
+        assert_true(cluster_power_on(world->cluster, "a"));
+        run_for(world, SECONDS(120));
+        assert_int_equal(the_pod(world)->phase, cases[i].phase);
+        assert_int_equal(the_pod(world)->restarts, cases[i].restarts);
+    }
+}
+
+/* ---- What annotations may say ---- */
+
+typedef struct {
+    const char *runs_for, *exit_code, *fails;
+    const char *fault; /* NULL: fine */
+} LifeCase;
+
+static const LifeCase life_cases[] = {
+    {"30s",                        NULL,    NULL,   NULL                       },
+    {"0s",                         "0",     NULL,   NULL                       },
+    {"uniform 10s 1m",             "1 1 0", NULL,   NULL                       },
+    {"lognormal p50=30s p99=5m",   NULL,    "0.25", NULL                       },
+    {"exponential mean=2m",        "7",     "1",    NULL                       },
+    {"30",                         NULL,    NULL,   "neither a duration"       },
+    {"-3s",                        NULL,    NULL,   "neither a duration"       },
+    {"soon",                       NULL,    NULL,   "neither a duration"       },
+    {"uniform 10s",                NULL,    NULL,   "uniform"                  },
+    {"lognormal p50=30s q99=5m",   NULL,    NULL,   "q99"                      },
+    {"30s",                        "256",   NULL,   "from 0 to 255"            },
+    {"30s",                        "",      NULL,   "no exit code"             },
+    {"30s",                        "0,1",   NULL,   "from 0 to 255"            },
+    {"30s",                        NULL,    "1.5",  "from 0 to 1"              },
+    {"30s",                        NULL,    "some", "from 0 to 1"              },
+    {NULL,                         "1",     NULL,   "needs \"kvolsim.io/runs-for\""},
+    {NULL,                         NULL,    "0.5",  "needs \"kvolsim.io/runs-for\""},
+};
+
+static void
+annotations_are_checked(void **state)
+{
+    g_autoptr(Strings) strings = strings_new();
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(life_cases); i++) {
+        const LifeCase *test = &life_cases[i];
+        StringPair pairs[3];
+        unsigned n = 0;
+        const char *keys[] = {ANNOTATION_RUNS_FOR, ANNOTATION_EXIT_CODE, ANNOTATION_FAILS};
+        const char *values[] = {test->runs_for, test->exit_code, test->fails};
+        for (unsigned k = 0; k < G_N_ELEMENTS(keys); k++)
+            if (values[k] != NULL)
+                pairs[n++] = (StringPair){strings_intern(strings, keys[k]),
+                                          strings_intern(strings, values[k])};
+        g_autoptr(StringMap) annotations = string_map_new(pairs, n);
+        g_autoptr(GError) error = NULL;
+        ContainerLife life;
+        gboolean ok = container_life_parse(annotations, &life, NULL, &error);
+        assert_true(container_life_is_told(annotations));
+        assert_int_equal(ok, test->fault == NULL);
+        if (!ok && strstr(error->message, test->fault) == NULL)
+            fail_msg("\"%s\" is not in \"%s\"", test->fault, error->message);
+        container_life_clear(&life);
+    }
+}
+
+/* A quarter fails: of 4,000 draws 1,000, give or take six standard deviations (27 each); codes of later runs follow the list. */
+static void
+a_share_of_runs_fails(void **state)
+{
+    ContainerLife life = {.fails = 0.25, .n_codes = 2, .codes = {9, 4}};
+    SimStream stream = sim_stream_from(5, 0, "test");
+    unsigned failed = 0;
+
+    (void)state;
+    for (uint64_t entity = 0; entity < 4000; entity++) {
+        int code = container_life_exit_code(&life, stream, entity, 0);
+        assert_true(code == 0 || code == 9);
+        failed += code != 0;
+    }
+    assert_in_range(failed, 1000 - 6 * 27, 1000 + 6 * 27);
+    life.fails = 1;
+    assert_int_equal(container_life_exit_code(&life, stream, 1, 1), 4);
+    assert_int_equal(container_life_exit_code(&life, stream, 1, 100), 4);
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest others[] = {
+        cmocka_unit_test(the_end_is_seen_by_a_relist),
+        cmocka_unit_test(the_end_comes_when_it_is_due),
+        cmocka_unit_test(volumes_of_a_finished_pod_go),
+        cmocka_unit_test(volumes_of_a_restarting_pod_stay),
+        cmocka_unit_test(crash_loop_backs_off),
+        cmocka_unit_test(a_long_run_forgives),
+        cmocka_unit_test(what_is_stopped_early_fails),
+        cmocka_unit_test(the_end_outlives_the_kubelet),
+        cmocka_unit_test(power_fails),
+        cmocka_unit_test(annotations_are_checked),
+        cmocka_unit_test(a_share_of_runs_fails),
+    };
+    struct CMUnitTest tests[G_N_ELEMENTS(policy_cases) + G_N_ELEMENTS(others)];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(policy_cases); i++)
+        tests[n++] = (struct CMUnitTest){.name = policy_cases[i].name,
+                                         .test_func = policy_decides,
+                                         .initial_state = (void *)&policy_cases[i]};
+    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++)
+        tests[n++] = others[i];
+    return _cmocka_run_group_tests("containers that end", tests, n, NULL, NULL);
+}

@@ -16,6 +16,8 @@ typedef struct {
     int32_t concurrent_deployment_syncs;
     int32_t concurrent_replicaset_syncs;
     int32_t concurrent_daemonset_syncs;
+    int32_t concurrent_job_syncs;
+    int32_t concurrent_ttl_after_finished_syncs;
     int32_t concurrent_gc_syncs;
     int32_t concurrent_ephemeralvolume_syncs;
     int32_t concurrent_resource_quota_syncs;

@@ -15,6 +15,7 @@
 #include "models/workloads/daemon-set.h"
 #include "models/workloads/deployment.h"
 #include "models/workloads/disruption.h"
+#include "models/workloads/job.h"
 #include "models/workloads/replica-set.h"
 #include "models/workloads/stateful-set.h"
 
@@ -41,5 +42,7 @@ const ModelClass *const model_classes[] = {
     &deployment_controller_class,
     &disruption_controller_class,
     &daemon_set_controller_class,
+    &job_controller_class,
+    &ttl_after_finished_class,
     NULL,
 };

@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/workload.h"
 #include "run-private.h"
+
+/* As kubectl calls it. */
+static const char *
+job_phase(const Job *job)
+{
+    return job->complete.status == CONDITION_TRUE     ? "Complete"
+           : job->has_failed.status == CONDITION_TRUE ? "Failed"
+           : job->suspended.status == CONDITION_TRUE  ? "Suspended"
+                                                      : "Running";
+}
 
 static const char *
 phase_of(const Object *object)
@@ -13,6 +24,8 @@ phase_of(const Object *object)
         return claim_phase_name(CLAIM_CONST(object)->phase);
     case KIND_VOLUME:
         return volume_phase_name(VOLUME_CONST(object)->phase);
+    case KIND_JOB:
+        return job_phase(JOB_CONST(object));
     case KIND_STORAGE_CLASS:
     case KIND_NODE:
     case KIND_CSI_NODE:
@@ -30,7 +43,6 @@ phase_of(const Object *object)
     case KIND_DEPLOYMENT:
     case KIND_REPLICA_SET:
     case KIND_DAEMON_SET:
-    case KIND_JOB:
     case KIND_DISRUPTION_BUDGET:
     case N_KINDS:
         break;

@@ -1226,6 +1226,12 @@ static const FormatField expected_nodes[] = {
     EXPECTED_NAME,
     END,
 };
+static const FormatField expected_jobs[] = {
+    EXPECTED_COUNT,
+    EXPECTED_NAME,
+    {"phase", &format_string, AT(ExpectedFields, phase), 0, "any", "Running, Suspended, Complete, Failed"},
+    END,
+};
 static const FormatField expected_driver_volumes[] = {
     EXPECTED_COUNT,
     {"driver", &format_string, AT(ExpectedFields, driver), 0, "the only driver", "Whose back end is looked into"},
@@ -1237,6 +1243,7 @@ static const FormatType expected_claims_type = FORMAT_STRUCT("claims", expected_
 static const FormatType expected_volumes_type = FORMAT_STRUCT("volumes", expected_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
 static const FormatType expected_attachments_type = FORMAT_STRUCT("attachments", expected_attachments, ExpectedFields, .init = expected_init, .check = expected_check);
 static const FormatType expected_nodes_type = FORMAT_STRUCT("nodes", expected_nodes, ExpectedFields, .init = expected_init, .check = expected_check);
+static const FormatType expected_jobs_type = FORMAT_STRUCT("jobs", expected_jobs, ExpectedFields, .init = expected_init, .check = expected_check);
 static const FormatType expected_driver_volumes_type = FORMAT_STRUCT("volumes of a driver", expected_driver_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
 
 static const FormatField expect_fields[] = {
@@ -1246,6 +1253,7 @@ static const FormatField expect_fields[] = {
     {"volumes", &expected_volumes_type, AT(ExpectFields, volumes), 0, NULL, "PersistentVolumes"},
     {"attachments", &expected_attachments_type, AT(ExpectFields, attachments), 0, NULL, "VolumeAttachments"},
     {"nodes", &expected_nodes_type, AT(ExpectFields, nodes), 0, NULL, "Nodes"},
+    {"jobs", &expected_jobs_type, AT(ExpectFields, jobs), 0, NULL, "Jobs"},
     {"driverVolumes", &expected_driver_volumes_type, AT(ExpectFields, driver_volumes), 0, NULL, "Volumes that the driver's back end has"},
     END,
 };

@@ -58,9 +58,6 @@ static const char *const later_kinds[] = {
     "VolumeSnapshotContent",
 };
 
-/* Read, but no controller makes pods of them yet: likewise. */
-static const char *const idle_kinds[] = {"Job"};
-
 static gboolean
 is_one_of(const char *word, const char *const *words, unsigned n)
 {
@@ -88,7 +85,7 @@ is_left_out(const char *kind, const char *version)
 {
     return is_one_of(kind, ignored_kinds, G_N_ELEMENTS(ignored_kinds)) ||
            is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) ||
-           is_one_of(kind, idle_kinds, G_N_ELEMENTS(idle_kinds)) || is_custom(version) ||
+           is_custom(version) ||
            g_str_has_suffix(kind, "List");
 }
 
@@ -186,16 +183,14 @@ collect(Loader *self, const json_t *manifest, int action)
         return;
     }
     gboolean is_readable = kind != NULL && version != NULL;
-    gboolean is_idle = is_readable && is_one_of(kind, idle_kinds, G_N_ELEMENTS(idle_kinds));
-    if (!is_readable || (kind_find(version, kind, &known) && !is_idle) ||
-        !is_left_out(kind, version)) {
+    if (!is_readable || kind_find(version, kind, &known) || !is_left_out(kind, version)) {
         add_manifest(self, manifest, action); /* if it is none, the parser says what is wrong */
     } else if (g_str_has_prefix(version, "kvolsim.io/")) {
         collect_own_kind(self, manifest, kind, action);
     } else if (g_str_has_suffix(kind, "List") &&
                json_is_array(json_object_get(manifest, "items"))) {
         collect_items(self, manifest, action);
-    } else if ((is_idle || is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds))) &&
+    } else if (is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) &&
                manifest_text(manifest, "metadata", "uid") == NULL) {
         fault_later(self, manifest,
                     kind); /* one that a cluster printed has made its pods already */

@@ -342,6 +342,7 @@ static const ExpectedKind expected_kinds[] = {
     {"volumes",       KIND_VOLUME,     offsetof(ExpectFields, volumes)       },
     {"attachments",   KIND_ATTACHMENT, offsetof(ExpectFields, attachments)   },
     {"nodes",         KIND_NODE,       offsetof(ExpectFields, nodes)         },
+    {"jobs",          KIND_JOB,        offsetof(ExpectFields, jobs)          },
     {"driverVolumes", KIND_VOLUME,     offsetof(ExpectFields, driver_volumes)},
 };
 

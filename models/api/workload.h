@@ -76,6 +76,9 @@ typedef struct {
     int32_t ttl_s;             /* ttlSecondsAfterFinished; negative: none */
     gboolean suspend, manual_selector;
     uint32_t replace_when_failed; /* podReplacementPolicy: 0 TerminatingOrFailed, 1 Failed */
+    uint32_t indexed;             /* completionMode: 0 NonIndexed, 1 Indexed */
+    StringList *uncounted_succeeded, *uncounted_failed; /* uids of pods that are over and not counted yet */
+    const char *completed_indexes;                      /* "0-2,5"; NULL: none */
     int32_t active, ready, succeeded, failed, terminating;
     SimTime started_at, completed_at; /* TIME_UNSET: not yet */
     WorkloadCondition complete, has_failed, suspended, failure_target, success_met;
@@ -102,6 +105,13 @@ typedef struct {
 #define DEPLOYMENT_CONST(object) ((const Deployment *)(object))
 #define REPLICA_SET(object) ((ReplicaSet *)(object))
 #define REPLICA_SET_CONST(object) ((const ReplicaSet *)(object))
+
+/* WL-84: keeps a Job's pod until it is counted. */
+#define FINALIZER_JOB_TRACKING "batch.kubernetes.io/job-tracking"
+#define INDEX_OF_JOB "batch.kubernetes.io/job-completion-index" /* annotation and label of an Indexed Job's pod */
+
+/* Whether it is Complete or Failed. */
+gboolean job_is_finished(const Job *self);
 
 #define LABEL_POD_TEMPLATE_HASH "pod-template-hash"
 

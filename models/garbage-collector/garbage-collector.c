@@ -9,7 +9,7 @@ static const ObjectKind dependent_kinds[] = {KIND_POD, KIND_CLAIM, KIND_CONTROLL
                                              KIND_CSI_NODE, KIND_REPLICA_SET};
 /* Kinds that own them. */
 static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD, KIND_NODE, KIND_REPLICA_SET,
-                                         KIND_DEPLOYMENT};
+                                         KIND_DEPLOYMENT,   KIND_DAEMON_SET, KIND_JOB};
 
 typedef enum {
     CHANGE_OWNER_IS_ABSENT, /* @number: the low half of its uid */

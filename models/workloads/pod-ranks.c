@@ -72,7 +72,7 @@ compare_ages(const Pod *a, const Pod *b, SimTime since_a, SimTime since_b, SimTi
     return by_age != 0 ? by_age : compare_uids(a, b);
 }
 
-/* WL-77, each row of it in turn. Containers here never start anew, so that restarts tell nothing. */
+/* WL-77, each row of it in turn. */
 static int
 compare_ranks(const void *x, const void *y, void *data)
 {
@@ -88,6 +88,7 @@ compare_ranks(const void *x, const void *y, void *data)
         pod_is_ready(a) && pod_is_ready(b)
             ? compare_ages(a, b, a->ready.changed_at, b->ready.changed_at, now)
             : 0,
+        compare_numbers(b->restarts, a->restarts),
         compare_ages(a, b, a->meta.created_at, b->meta.created_at, now),
     };
 

@@ -36,7 +36,7 @@ controller_of_kind(const Object *object, ObjectKind kind)
 }
 
 ObjectKey *
-generated_pod_key(const Component *component, const Object *owner, uint64_t n)
+generated_pod_key_of(const Component *component, const Object *owner, const char *base, uint64_t n)
 {
     SimStream stream = sim_stream(component->sim, "apiserver/generated names");
     uint64_t drawn = sim_random_bits(stream, owner->key->hash, n);
@@ -48,8 +48,14 @@ generated_pod_key(const Component *component, const Object *owner, uint64_t n)
     }
     return objects_key(
         component->objects, KIND_POD, owner->key->namespace,
-        strings_internf(component->strings, "%.*s%s", GENERATED_BASE_MAX,
-                        strings_internf(component->strings, "%s-", object_name(owner)), letters));
+        strings_internf(component->strings, "%.*s%s", GENERATED_BASE_MAX, base, letters));
+}
+
+ObjectKey *
+generated_pod_key(const Component *component, const Object *owner, uint64_t n)
+{
+    return generated_pod_key_of(component, owner,
+                                strings_internf(component->strings, "%s-", object_name(owner)), n);
 }
 
 unsigned
@@ -172,6 +178,7 @@ claimed_look(Claimed *self, const ClaimOptions *options)
     self->owned = g_ptr_array_new_with_free_func(unref_object);
     self->release = g_ptr_array_new_with_free_func(unref_object);
     self->adopt = g_ptr_array_new();
+    self->finalizer = options->finalizer;
     look_at_owned(self, options);
     if (options->orphans != NULL)
         look_at_orphans(self, options);
@@ -192,30 +199,46 @@ claimed_free(void *self)
     g_free(self);
 }
 
+typedef struct {
+    const Object *owner;
+    const char *finalizer; /* NULL: none */
+} OwnerEdit;
+
 static gboolean
-edit_adopt(Object *object, const void *owner)
+edit_adopt(Object *object, const void *data)
 {
-    object_set_owner(object, owner, TRUE, TRUE);
+    const OwnerEdit *edit = data;
+
+    object_set_owner(object, edit->owner, TRUE, TRUE);
+    if (edit->finalizer != NULL)
+        object_add_finalizer(object, edit->finalizer);
     return TRUE;
 }
 
 static gboolean
-edit_release(Object *object, const void *owner)
+edit_release(Object *object, const void *data)
 {
-    return object_remove_owner(object, owner);
+    const OwnerEdit *edit = data;
+    gboolean changed =
+        edit->finalizer != NULL && object_remove_finalizer(object, edit->finalizer);
+
+    return object_remove_owner(object, edit->owner) || changed;
 }
 
 void
 claimed_plan(const Claimed *self, Plan *plan, const Object *owner)
 {
+    OwnerEdit *edit = plan_new_arg(plan, OwnerEdit);
+
+    *edit = (OwnerEdit){owner, self->finalizer};
     for (unsigned i = 0; i < self->release->len; i++) {
         const Object *object = self->release->pdata[i];
-        plan_patch(plan, object->key, edit_release, owner, PLAN_GONE_IS_FINE);
+        plan_patch(plan, object->key, edit_release, edit, PLAN_GONE_IS_FINE);
     }
     if (self->adopt->len > 0)
         plan_get(plan, owner->key, PLAN_STOP);
     for (unsigned i = 0; i < self->adopt->len; i++) {
         const Object *object = self->adopt->pdata[i];
-        plan_patch(plan, object->key, edit_adopt, owner, PLAN_GONE_IS_FINE);
+        plan_patch(plan, object->key, edit_adopt, edit, PLAN_GONE_IS_FINE);
     }
 }

@@ -16,6 +16,9 @@ const ObjectKey *controller_of_kind(const Object *object, ObjectKind kind);
 
 /* The name that the server makes of generateName "<owner>-" (WL-7, API-60): the @n-th of this owner's. */
 ObjectKey *generated_pod_key(const Component *component, const Object *owner, uint64_t n);
+/* The same of another base than "<owner>-". */
+ObjectKey *
+generated_pod_key_of(const Component *component, const Object *owner, const char *base, uint64_t n);
 /* Returns: (owned): a pod of the template, ready to be created */
 Object *template_pod_new(Objects *objects,
                          const PodTemplate *template,
@@ -42,12 +45,14 @@ typedef struct {
     GPtrArray
         *adopt; /* of const Object (borrowed from @owned): those that have no controller yet */
     GPtrArray *release; /* of const Object (with references): its own that no longer match */
+    const char *finalizer; /* interned: what is adopted gets it; NULL: none */
 } Claimed;
 
 typedef struct {
     const Object *owner;
     const LabelSelector *selector;
     const InformerIndex *by_controller, *orphans;
+    const char *finalizer; /* interned: what is adopted gets it, what is released loses it; NULL: none */
     gboolean (*is_member)(const Object *owner, const Object *object); /* whom to look at at all; NULL: all */
 } ClaimOptions;
 

@@ -29,7 +29,7 @@ struct KubectlKind {
                      json_t *object); /* all but the events; NULL: field by field */
 };
 
-#define N_KUBECTL_KINDS 17
+#define N_KUBECTL_KINDS 19
 const KubectlKind *kubectl_kind_at(unsigned i);
 /* @word: any of its names, with or without the group: "pvc", "PersistentVolumeClaims", "sc.storage.k8s.io". NULL: none */
 const KubectlKind *kubectl_kind_find(const char *word);
@@ -44,7 +44,7 @@ char *kubectl_kind_resource(const KubectlKind *self);
 extern const KindColumn claim_columns[], volume_columns[], class_columns[], attachment_columns[],
     csi_node_columns[], csi_driver_columns[], created_columns[], pod_columns[], node_columns[],
     stateful_set_columns[], deployment_columns[], replica_set_columns[], service_columns[],
-    namespace_columns[], event_columns[], lease_columns[];
+    namespace_columns[], event_columns[], lease_columns[], daemon_set_columns[], job_columns[];
 void claim_row(GPtrArray *cells, json_t *claim, ValueTime now);
 void volume_row(GPtrArray *cells, json_t *volume, ValueTime now);
 void class_row(GPtrArray *cells, json_t *class, ValueTime now);
@@ -57,6 +57,8 @@ void created_row(GPtrArray *cells,
 void pod_row(GPtrArray *cells, json_t *pod, ValueTime now);
 void node_row(GPtrArray *cells, json_t *node, ValueTime now);
 void stateful_set_row(GPtrArray *cells, json_t *set, ValueTime now);
+void daemon_set_row(GPtrArray *cells, json_t *set, ValueTime now);
+void job_row(GPtrArray *cells, json_t *job, ValueTime now);
 void deployment_row(GPtrArray *cells, json_t *deployment, ValueTime now);
 void replica_set_row(GPtrArray *cells, json_t *set, ValueTime now);
 void service_row(GPtrArray *cells, json_t *service, ValueTime now);

@@ -437,6 +437,113 @@ replica_set_row(GPtrArray *cells, json_t *set, ValueTime now)
     add_selector(cells, set);
 }
 
+const KindColumn daemon_set_columns[] = {
+    COLUMN_NAME,
+    {"Desired",       FALSE, FALSE},
+    {"Current",       FALSE, FALSE},
+    {"Ready",         FALSE, FALSE},
+    {"Up-to-date",    FALSE, FALSE},
+    {"Available",     FALSE, FALSE},
+    {"Node Selector", FALSE, FALSE},
+    COLUMN_AGE,
+    {"Containers",    TRUE,  FALSE},
+    {"Images",        TRUE,  FALSE},
+    {"Selector",      TRUE,  FALSE},
+    COLUMNS_END,
+};
+
+void
+daemon_set_row(GPtrArray *cells, json_t *set, ValueTime now)
+{
+    g_autoptr(GString) selector = g_string_new(NULL);
+    const char *key;
+    json_t *value;
+
+    cell_add(cells, "%s", value_text(set, "metadata.name"));
+    add_number(cells, set, "status.desiredNumberScheduled");
+    add_number(cells, set, "status.currentNumberScheduled");
+    add_number(cells, set, "status.numberReady");
+    add_number(cells, set, "status.updatedNumberScheduled");
+    add_number(cells, set, "status.numberAvailable");
+    json_object_foreach(value_at(set, "spec.template.spec.nodeSelector"), key, value)
+        g_string_append_printf(selector, "%s%s=%s", selector->len > 0 ? "," : "", key,
+                               json_string_value(value));
+    cell_add(cells, "%s", text_or_none(selector->str));
+    cell_add_age(cells, set, now);
+    add_containers(cells, set);
+    add_selector(cells, set);
+}
+
+const KindColumn job_columns[] = {
+    COLUMN_NAME,
+    {"Status",      FALSE, FALSE},
+    {"Completions", FALSE, FALSE},
+    {"Duration",    FALSE, FALSE},
+    COLUMN_AGE,
+    {"Containers",  TRUE,  FALSE},
+    {"Images",      TRUE,  FALSE},
+    {"Selector",    TRUE,  FALSE},
+    COLUMNS_END,
+};
+
+static const char *
+job_status(json_t *job)
+{
+    static const struct {
+        const char *condition, *word;
+    } words[] = {
+        {"Complete",           "Complete"          },
+        {"Failed",             "Failed"            },
+        {"Suspended",          "Suspended"         },
+        {"FailureTarget",      "FailureTarget"     },
+        {"SuccessCriteriaMet", "SuccessCriteriaMet"},
+    };
+
+    if (*value_text(job, "metadata.deletionTimestamp") != '\0' && !has_condition(job, "Complete") &&
+        !has_condition(job, "Failed"))
+        return "Terminating";
+    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
+        if (has_condition(job, words[i].condition))
+            return words[i].word;
+    return "Running";
+}
+
+/* Of one that only needs any success: "0/1 of 3". */
+static void
+add_completions(GPtrArray *cells, json_t *job)
+{
+    int64_t succeeded = value_integer(job, "status.succeeded", 0);
+    int64_t parallelism = value_integer(job, "spec.parallelism", 1);
+
+    if (value_at(job, "spec.completions") != NULL)
+        cell_add(cells, "%" PRId64 "/%" PRId64, succeeded,
+                 value_integer(job, "spec.completions", 1));
+    else if (parallelism > 1)
+        cell_add(cells, "%" PRId64 "/1 of %" PRId64, succeeded, parallelism);
+    else
+        cell_add(cells, "%" PRId64 "/1", succeeded);
+}
+
+void
+job_row(GPtrArray *cells, json_t *job, ValueTime now)
+{
+    ValueTime started_at = value_time(job, "status.startTime");
+    ValueTime completed_at = value_time(job, "status.completionTime");
+
+    g_autoptr(GString) duration = g_string_new(NULL);
+
+    cell_add(cells, "%s", value_text(job, "metadata.name"));
+    cell_add(cells, "%s", job_status(job));
+    add_completions(cells, job);
+    if (started_at != VALUE_TIME_NONE)
+        value_append_age(duration, started_at,
+                         completed_at == VALUE_TIME_NONE ? now : completed_at);
+    cell_add(cells, "%s", duration->str);
+    cell_add_age(cells, job, now);
+    add_containers(cells, job);
+    add_selector(cells, job);
+}
+
 const KindColumn service_columns[] = {
     COLUMN_NAME,
     {"Type",        FALSE, FALSE},

@@ -1,0 +1,719 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "job-private.h"
+
+#include "pod-ranks.h"
+
+/* One sync of a Job: how it stands, and which pods are made or deleted. syncJob() and manageJob() of job_controller.go. */
+
+#define BURST_MAX 500                  /* WL-82: MaxPodCreateDeletePerSync */
+#define BACKOFF_MIN (10 * SIM_SECOND)  /* WL-83: DefaultJobPodFailureBackOff */
+#define BACKOFF_MAX (600 * SIM_SECOND) /* WL-83: MaxJobPodFailureBackOff */
+
+typedef enum {
+    ITEM_CREATE,
+    ITEM_RELEASE, /* its finalizer goes */
+    ITEM_DELETE,
+    ITEM_RELEASE_AND_DELETE,
+} ItemType;
+
+/* What a sync does about one pod. */
+typedef struct {
+    JobSync *sync; /* whose plan waits for this one */
+    const Job *job;
+    ObjectKey *pod;
+    ItemType type;
+    int32_t index; /* completion index of one that is made; -1: none */
+    gboolean was_ready;
+    gboolean is_expected; /* its deletion is waited for (WL-4) */
+} Item;
+
+gboolean
+job_pod_has_failed(const Job *job, const Pod *pod)
+{
+    if (pod->phase == POD_FAILED)
+        return TRUE;
+    return !job->replace_when_failed && object_is_deleted(&pod->meta) &&
+           pod->phase != POD_SUCCEEDED;
+}
+
+/* ---- How it stands ---- */
+
+static gboolean
+is_valid_index(const Job *job, int32_t index)
+{
+    return index >= 0 && index < job->completions;
+}
+
+/* When a pod ended, as far as it tells. */
+static SimTime
+finished_at(const Pod *pod)
+{
+    if (pod->ready.status == CONDITION_FALSE && pod->ready.changed_at != TIME_UNSET)
+        return whole_seconds(pod->ready.changed_at);
+    if (object_is_deleted(&pod->meta))
+        return pod->meta.deleted_at - MAX(pod->meta.deletion_grace_s, 0) * SIM_SECOND;
+    return pod->meta.created_at;
+}
+
+/* WL-83: failures since the last success. Those of before count only if nothing has succeeded since. */
+static JobBackoff
+count_failures(const JobBackoff *before, const GPtrArray *succeeded, const GPtrArray *failed)
+{
+    JobBackoff now = {0, TIME_UNSET};
+    SimTime last_success = INT64_MIN;
+
+    if (succeeded->len == 0)
+        now = *before;
+    for (unsigned i = 0; i < succeeded->len; i++)
+        last_success = MAX(last_success, finished_at(succeeded->pdata[i]));
+    for (unsigned i = 0; i < failed->len; i++) {
+        SimTime at = finished_at(failed->pdata[i]);
+        if (succeeded->len > 0 && at <= last_success)
+            continue;
+        now.n_failures++;
+        now.failed_at = now.failed_at == TIME_UNSET ? at : MAX(now.failed_at, at);
+    }
+    return now;
+}
+
+/* Pods that are over and are in no count yet. */
+static void
+look_at_finished(const JobController *self, const JobState *state, JobSync *sync)
+{
+    const Job *job = sync->job;
+    g_autoptr(GPtrArray) succeeded = g_ptr_array_new(), failed = g_ptr_array_new();
+    char uid[OBJECT_UID_BUFFER];
+
+    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
+        const Pod *pod = sync->claimed.owned->pdata[i];
+        const char *text = object_uid_format(pod->meta.uid, uid);
+        if (!job_pod_is_tracked(self, state, pod) ||
+            (job->indexed && !is_valid_index(job, pod_job_index(pod))))
+            continue;
+        if (pod->phase == POD_SUCCEEDED && !string_list_has(job->uncounted_succeeded, text))
+            g_ptr_array_add(succeeded, (Pod *)pod);
+        if (job_pod_has_failed(job, pod) && !string_list_has(job->uncounted_failed, text))
+            g_ptr_array_add(failed, (Pod *)pod);
+        if (job->indexed && pod->phase == POD_SUCCEEDED)
+            index_set_add(&sync->done, pod_job_index(pod));
+    }
+    sync->n_succeeded = job->succeeded + (int32_t)succeeded->len +
+                        (int32_t)(job->uncounted_succeeded == NULL ? 0 : job->uncounted_succeeded->n_items);
+    sync->n_failed = job->failed + (int32_t)failed->len +
+                     (int32_t)(job->uncounted_failed == NULL ? 0 : job->uncounted_failed->n_items);
+    if (job->indexed)
+        sync->n_succeeded = sync->done.n;
+    sync->backoff = count_failures(&state->backoff, succeeded, failed);
+}
+
+static void
+look_at_pods(JobSync *sync)
+{
+    sync->active = g_ptr_array_new();
+    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
+        const Pod *pod = sync->claimed.owned->pdata[i];
+        if (pod_is_active(pod)) {
+            g_ptr_array_add(sync->active, (Pod *)pod);
+            sync->n_ready += pod_is_ready(pod);
+        } else if (!pod_is_terminal(pod)) {
+            sync->n_terminating++;
+        }
+    }
+    sync->n_active = (int32_t)sync->active->len;
+}
+
+/* WL-83: with OnFailure restarts count as failures do. */
+static gboolean
+restarts_exceed_limit(const JobSync *sync)
+{
+    const Job *job = sync->job;
+    int64_t restarts = 0;
+
+    if (!g_str_equal(job->template->spec->restart_policy, "OnFailure"))
+        return FALSE;
+    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
+        const Pod *pod = sync->claimed.owned->pdata[i];
+        if (pod->phase == POD_RUNNING || pod->phase == POD_PENDING)
+            restarts += pod->restarts;
+    }
+    return job->backoff_limit == 0 ? restarts > 0 : restarts >= job->backoff_limit;
+}
+
+static void
+set_end(const JobController *self, JobSync *sync, JobEnd end, const char *reason, const char *message)
+{
+    sync->end = end;
+    sync->end_reason = strings_intern(self->base.strings, reason);
+    sync->end_message = strings_intern(self->base.strings, message);
+}
+
+/* What was decided before stands; else the limits of failures and of time. */
+static void
+look_at_end(const JobController *self, JobSync *sync, SimTime now)
+{
+    const Job *job = sync->job;
+
+    if (job->success_met.status == CONDITION_TRUE) {
+        set_end(self, sync, JOB_COMPLETES, job->success_met.reason, job->success_met.message);
+    } else if (job->failure_target.status == CONDITION_TRUE) {
+        set_end(self, sync, JOB_FAILS, job->failure_target.reason, job->failure_target.message);
+    } else if (sync->n_failed > job->backoff_limit || restarts_exceed_limit(sync)) {
+        set_end(self, sync, JOB_FAILS, "BackoffLimitExceeded",
+                "Job has reached the specified backoff limit");
+    } else if (job->active_deadline_s >= 0 && !job->suspend) {
+        SimTime ends_at = sim_time_add(sync->status.started_at, job->active_deadline_s * SIM_SECOND);
+        if (now >= ends_at && job->started_at != TIME_UNSET)
+            set_end(self, sync, JOB_FAILS, "DeadlineExceeded",
+                    "Job was active longer than specified deadline");
+        else
+            sync->again_at = MIN(sync->again_at, ends_at);
+    }
+}
+
+/* ---- One pod ---- */
+
+static void
+item_done(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    const Item *item = plan_operation(plan);
+    gboolean ok = end == PLAN_DONE;
+
+    (void)data, (void)message;
+    item->sync->n_tried++;
+    item->sync->n_done += ok;
+    item->sync->n_done_ready += ok && item->was_ready;
+    if (ok && item->type == ITEM_RELEASE)
+        g_ptr_array_add(item->sync->removed, item->pod);
+}
+
+static void
+item_free(void *data)
+{
+    Item *item = data;
+
+    object_unref(&item->job->meta);
+    g_free(item);
+}
+
+/* WL-78; what is gone already is no event. */
+static void
+plan_item_event(Plan *plan, const Item *item, ApiCode code, const char *message)
+{
+    const Object *job = &item->job->meta;
+
+    plan_because(plan, "WL-78");
+    if (item->type == ITEM_RELEASE)
+        return;
+    if (item->type == ITEM_CREATE && code == API_OK)
+        plan_event(plan, job, "Normal", "SuccessfulCreate", "Created pod: %s", item->pod->name);
+    else if (item->type == ITEM_CREATE)
+        plan_event(plan, job, "Warning", "FailedCreate", "Error creating: %s", message);
+    else if (code == API_OK)
+        plan_event(plan, job, "Normal", "SuccessfulDelete", "Deleted pod: %s", item->pod->name);
+    else if (code != API_NOT_FOUND)
+        plan_event(plan, job, "Warning", "FailedDelete", "Error deleting: %s", message);
+}
+
+static void
+drop_expectation(Plan *plan, const Item *item)
+{
+    JobChange what = item->type == ITEM_CREATE    ? JOB_CHANGE_CREATIONS_DROPPED
+                     : item->type == ITEM_RELEASE ? JOB_CHANGE_REMOVAL_DROPPED
+                                                  : JOB_CHANGE_DELETION_DROPPED;
+
+    plan_because(plan, "WL-4");
+    plan_change(plan, &(PlanChange){.what = (int)what,
+                                    .key = item->job->meta.key,
+                                    .pointer = item->pod,
+                                    .number = 1});
+}
+
+static void
+decide_after_item(const void *data, Plan *plan)
+{
+    const Item *item = plan_operation(plan);
+    int step = plan_last_step(plan);
+    ApiCode code = plan_code(plan, step);
+
+    (void)data;
+    plan_item_event(plan, item, code, plan_message(plan, step));
+    if (code == API_OK)
+        return;
+    if (item->type == ITEM_CREATE || item->type == ITEM_RELEASE || item->is_expected)
+        drop_expectation(plan, item);
+    if (item->type == ITEM_CREATE || code != API_NOT_FOUND)
+        plan_fail(plan, "%s", plan_message(plan, step));
+}
+
+static gboolean
+edit_release(Object *object, const void *finalizer)
+{
+    return object_remove_finalizer(object, finalizer);
+}
+
+/* WL-84; of an Indexed Job with its index in the name, an annotation, a label and the host's name. */
+static Object *
+new_pod(const JobController *self, const Item *item)
+{
+    Object *pod = template_pod_new(self->base.objects, item->job->template, item->pod,
+                                   &item->job->meta);
+    Strings *strings = self->base.strings;
+
+    object_add_finalizer(pod, self->finalizer);
+    if (item->index >= 0) {
+        const char *index = strings_internf(strings, "%d", item->index);
+        object_set_annotation(pod, self->index_key, index);
+        object_set_label(pod, self->index_key, index);
+        POD(pod)->hostname =
+            strings_internf(strings, "%s-%d", object_name(&item->job->meta), item->index);
+    }
+    return pod;
+}
+
+static void
+decide_item(const void *data, Plan *plan)
+{
+    const JobController *self = data;
+    const Item *item = plan_operation(plan);
+
+    if (item->type == ITEM_CREATE) {
+        plan_because(plan, "WL-82");
+        plan_create(plan, new_pod(self, item), PLAN_DECIDE);
+    }
+    if (item->type == ITEM_RELEASE || item->type == ITEM_RELEASE_AND_DELETE) {
+        plan_because(plan, "WL-84");
+        plan_patch(plan, item->pod, edit_release, self->finalizer, PLAN_DECIDE);
+    }
+    if (item->type == ITEM_DELETE || item->type == ITEM_RELEASE_AND_DELETE) {
+        plan_because(plan, "WL-82");
+        plan_delete(plan, item->pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
+    }
+    plan_then(plan, decide_after_item);
+}
+
+static PlanStart
+item_start(const JobController *self, JobSync *sync, Item given)
+{
+    Item *item = g_memdup2(&given, sizeof given);
+
+    item->sync = sync;
+    item->job = (const Job *)object_ref(&sync->job->meta);
+    return (PlanStart){
+        .component = (Component *)&self->base,
+        .decide = decide_item,
+        .key = given.pod,
+        .operation = item,
+        .free_operation = item_free,
+        .done = item_done,
+    };
+}
+
+static void
+begin_items(JobSync *sync, unsigned n)
+{
+    sync->n_wanted = n;
+    sync->n_tried = sync->n_done = sync->n_done_ready = 0;
+}
+
+void
+job_plan_pods(const JobController *self,
+              Plan *plan,
+              JobSync *sync,
+              const GPtrArray *pods,
+              gboolean release,
+              gboolean delete)
+{
+    g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
+
+    begin_items(sync, pods->len);
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Pod *pod = pods->pdata[i];
+        gboolean has_finalizer = object_has_finalizer(&pod->meta, self->finalizer);
+        PlanStart start = item_start(self, sync,
+                                     (Item){
+                                         .pod = (ObjectKey *)pod->meta.key,
+                                         .type = !delete ? ITEM_RELEASE
+                                                 : release && has_finalizer
+                                                     ? ITEM_RELEASE_AND_DELETE
+                                                     : ITEM_DELETE,
+                                         .index = -1,
+                                         .was_ready = pod_is_ready(pod),
+                                         .is_expected = release && delete,
+                                     });
+        g_array_append_val(starts, start);
+    }
+    plan_gather(plan, (const PlanStart *)(const void *)starts->data, starts->len, PLAN_DECIDE);
+}
+
+/* ---- Deleting ---- */
+
+static void
+note_error(const Plan *plan, JobSync *sync)
+{
+    int step = plan_last_step(plan);
+
+    sync->error = plan_code(plan, step) == API_OK ? NULL : plan_message(plan, step);
+}
+
+static void
+count_deleted(JobSync *sync)
+{
+    sync->n_active -= (int32_t)sync->n_done;
+    sync->n_terminating += (int32_t)sync->n_done;
+    sync->n_ready -= (int32_t)sync->n_done_ready;
+}
+
+/* The Job ends only once its pods are all on their way, and none is unseen. */
+static void
+decide_after_end(const void *data, Plan *plan)
+{
+    JobSync *sync = plan_operation(plan);
+
+    note_error(plan, sync);
+    if (sync->n_done != sync->n_wanted)
+        sync->end = JOB_GOES_ON;
+    count_deleted(sync);
+    job_plan_tracking(data, plan, sync);
+}
+
+static void
+plan_end(const JobController *self, Plan *plan, JobSync *sync)
+{
+    if (!sync->expectations_met)
+        sync->end = JOB_GOES_ON;
+    if (sync->active->len == 0) {
+        job_plan_tracking(self, plan, sync);
+        return;
+    }
+    job_plan_pods(self, plan, sync, sync->active, FALSE, TRUE);
+    plan_then(plan, decide_after_end);
+}
+
+static void plan_after_manage(const JobController *self, Plan *plan, JobSync *sync);
+
+static void
+decide_after_deletions(const void *data, Plan *plan)
+{
+    JobSync *sync = plan_operation(plan);
+
+    note_error(plan, sync);
+    count_deleted(sync);
+    plan_after_manage(data, plan, sync);
+}
+
+/* Takes @pods. */
+static void
+plan_deletions(const JobController *self, Plan *plan, JobSync *sync, GPtrArray *pods)
+{
+    GPtrArray *keys = g_ptr_array_new();
+
+    for (unsigned i = 0; i < pods->len; i++)
+        g_ptr_array_add(keys, (ObjectKey *)((const Pod *)pods->pdata[i])->meta.key);
+    plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
+    plan_own(plan, pods, (GDestroyNotify)g_ptr_array_unref);
+    plan_because(plan, "WL-4");
+    plan_change(plan, &(PlanChange){.what = JOB_CHANGE_DELETIONS,
+                                    .key = sync->job->meta.key,
+                                    .pointer = keys});
+    job_plan_pods(self, plan, sync, pods, TRUE, TRUE);
+    plan_then(plan, decide_after_deletions);
+}
+
+/* Of an Indexed Job first what has no index, one beyond the last, or another's; then as of ReplicaSets (WL-77). (owned) */
+static GPtrArray *
+pods_to_delete(const JobSync *sync, unsigned at_least, SimTime now)
+{
+    GPtrArray *pods = g_ptr_array_new();
+    g_autofree RankedPod *ranked = g_new0(RankedPod, sync->active->len);
+    IndexSet seen = {0};
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < sync->active->len; i++) {
+        const Pod *pod = sync->active->pdata[i];
+        int32_t index = pod_job_index(pod);
+        if (sync->job->indexed &&
+            (!is_valid_index(sync->job, index) || index_set_has(&seen, index)))
+            g_ptr_array_add(pods, (Pod *)pod);
+        else
+            ranked[n++].pod = pod;
+        if (is_valid_index(sync->job, index))
+            index_set_add(&seen, index);
+    }
+    if (pods->len < at_least)
+        pod_ranks_sort(ranked, n, now);
+    for (unsigned i = 0; i < n && pods->len < at_least; i++)
+        g_ptr_array_add(pods, (Pod *)ranked[i].pod);
+    index_set_clear(&seen);
+    return pods;
+}
+
+/* ---- Making ---- */
+
+static void
+decide_after_creations(const void *data, Plan *plan)
+{
+    JobSync *sync = plan_operation(plan);
+
+    note_error(plan, sync);
+    sync->n_active += (int32_t)sync->n_done;
+    if (sync->n_tried < sync->n_wanted) {
+        plan_because(plan, "WL-5");
+        plan_change(plan, &(PlanChange){.what = JOB_CHANGE_CREATIONS_DROPPED,
+                                        .key = sync->job->meta.key,
+                                        .number = sync->n_wanted - sync->n_tried});
+    }
+    plan_after_manage(data, plan, sync);
+}
+
+/* The lowest indexes that no pod works on, and that are not done. (owned) of int32_t */
+static GArray *
+pending_indexes(const JobSync *sync, unsigned n)
+{
+    GArray *indexes = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    IndexSet busy = {0};
+
+    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
+        const Pod *pod = sync->claimed.owned->pdata[i];
+        if ((pod_is_active(pod) || (sync->job->replace_when_failed && !pod_is_terminal(pod))) &&
+            is_valid_index(sync->job, pod_job_index(pod)))
+            index_set_add(&busy, pod_job_index(pod));
+    }
+    for (int32_t i = 0; i < sync->job->completions && indexes->len < n; i++)
+        if (!index_set_has(&busy, i) && !index_set_has(&sync->done, i))
+            g_array_append_val(indexes, i);
+    index_set_clear(&busy);
+    return indexes;
+}
+
+static ObjectKey *
+new_pod_key(const JobController *self, const Object *job, uint64_t n, int32_t index)
+{
+    const char *base = index < 0 ? strings_internf(self->base.strings, "%s-", object_name(job))
+                                 : strings_internf(self->base.strings, "%s-%d-", object_name(job),
+                                                   index);
+
+    return generated_pod_key_of(&self->base, job, base, n);
+}
+
+static void
+plan_creations(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
+{
+    const JobState *state = job_state(self, sync->job->meta.key);
+    g_autoptr(GArray) indexes = sync->job->indexed ? pending_indexes(sync, n) : NULL;
+    g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
+
+    n = indexes == NULL ? n : indexes->len;
+    begin_items(sync, n);
+    plan_because(plan, "WL-4");
+    plan_change(plan, &(PlanChange){.what = JOB_CHANGE_CREATIONS,
+                                    .key = sync->job->meta.key,
+                                    .number = n});
+    for (unsigned first = 0, size = 1; first < n; first += size, size *= 2) {
+        g_array_set_size(starts, 0);
+        for (unsigned i = first; i < MIN(first + size, n); i++) {
+            int32_t index = indexes == NULL ? -1 : g_array_index(indexes, int32_t, i);
+            ObjectKey *key = new_pod_key(self, &sync->job->meta, state->n_names + i, index);
+            PlanStart start = item_start(
+                self, sync, (Item){.pod = key, .type = ITEM_CREATE, .index = index});
+            g_array_append_val(starts, start);
+        }
+        plan_because(plan, "WL-5");
+        plan_gather(plan, (const PlanStart *)(const void *)starts->data, starts->len, PLAN_DECIDE);
+    }
+    plan_then(plan, decide_after_creations);
+}
+
+/* ---- Which (WL-82) ---- */
+
+/* WL-83: 10 s, doubling with each failure since the last success. */
+static SimTime
+backoff_ends_at(const JobBackoff *backoff)
+{
+    SimTime delay = BACKOFF_MIN;
+
+    if (backoff->n_failures == 0)
+        return INT64_MIN;
+    for (int32_t i = 1; i < backoff->n_failures && delay < BACKOFF_MAX; i++)
+        delay = MIN(2 * delay, BACKOFF_MAX);
+    return backoff->failed_at + delay;
+}
+
+static int32_t
+count_wanted(const JobSync *sync)
+{
+    const Job *job = sync->job;
+
+    if (job->suspend)
+        return 0;
+    if (job->completions < 0)
+        return sync->n_succeeded > 0 ? sync->n_active : job->parallelism;
+    return MAX(MIN(job->completions - sync->n_succeeded, job->parallelism), 0);
+}
+
+static void
+plan_manage(const JobController *self, Plan *plan, JobSync *sync)
+{
+    SimTime now = plan_now(plan);
+    int32_t wanted = count_wanted(sync);
+    GPtrArray *extra =
+        pods_to_delete(sync, (unsigned)MAX(sync->n_active - wanted, 0), now);
+
+    sync->was_managed = TRUE;
+    if (extra->len > BURST_MAX && !sync->job->suspend)
+        g_ptr_array_set_size(extra, BURST_MAX);
+    if (extra->len > 0) {
+        plan_deletions(self, plan, sync, extra);
+        return;
+    }
+    g_ptr_array_unref(extra);
+    /* WL-86 */
+    int32_t missing =
+        wanted - sync->n_active - (sync->job->replace_when_failed ? sync->n_terminating : 0);
+    SimTime may_at = backoff_ends_at(&sync->backoff);
+    if (missing <= 0 || sync->job->suspend) {
+        plan_after_manage(self, plan, sync);
+    } else if (may_at > now) {
+        sync->again_at = MIN(sync->again_at, MAX(may_at, now + BATCH_PERIOD));
+        sync->n_active = 0; /* Kubernetes says so, whatever still runs */
+        plan_because(plan, "WL-83");
+        plan_after_manage(self, plan, sync);
+    } else {
+        plan_creations(self, plan, sync, (unsigned)MIN(missing, BURST_MAX));
+    }
+}
+
+/* ---- Suspension (WL-88), and the happy end ---- */
+
+static gboolean
+set_condition(WorkloadCondition *condition,
+              ConditionStatus status,
+              const char *reason,
+              const char *message,
+              SimTime now)
+{
+    if (condition->status == CONDITION_ABSENT && status == CONDITION_FALSE)
+        return FALSE;
+    if (condition->status == (uint32_t)status && condition->reason == reason)
+        return FALSE;
+    *condition = (WorkloadCondition){reason, message, whole_seconds(now), TIME_UNSET, status};
+    return TRUE;
+}
+
+/* Its time counts from when it goes on. */
+static void
+look_at_suspension(const JobController *self, Plan *plan, JobSync *sync)
+{
+    Strings *strings = self->base.strings;
+    gboolean suspend = sync->job->suspend;
+    const char *reason = strings_intern(strings, suspend ? "JobSuspended" : "JobResumed");
+    const char *message = strings_intern(strings, suspend ? "Job suspended" : "Job resumed");
+
+    if (!set_condition(&sync->status.suspended, suspend ? CONDITION_TRUE : CONDITION_FALSE, reason,
+                       message, plan_now(plan)))
+        return;
+    sync->needs_flush = TRUE;
+    plan_because(plan, "WL-88");
+    plan_event(plan, &sync->job->meta, "Normal", suspend ? "Suspended" : "Resumed", "%s", message);
+    if (!suspend)
+        sync->status.started_at = whole_seconds(plan_now(plan));
+}
+
+static void
+plan_after_manage(const JobController *self, Plan *plan, JobSync *sync)
+{
+    const Job *job = sync->job;
+    gboolean is_complete = sync->n_active == 0 && (job->completions < 0
+                                                       ? sync->n_succeeded > 0
+                                                       : sync->n_succeeded >= job->completions);
+
+    if (is_complete)
+        set_end(self, sync, JOB_COMPLETES, "CompletionsReached",
+                "Reached expected number of succeeded pods");
+    else if (sync->was_managed)
+        look_at_suspension(self, plan, sync);
+    job_plan_tracking(self, plan, sync);
+}
+
+/* ---- The sync ---- */
+
+static void
+begin_status(const JobController *self, JobSync *sync, SimTime now)
+{
+    const Job *job = sync->job;
+
+    (void)self;
+    sync->status = (JobStatus){
+        .succeeded = job->succeeded,
+        .failed = job->failed,
+        .uncounted_succeeded = string_list_ref(job->uncounted_succeeded),
+        .uncounted_failed = string_list_ref(job->uncounted_failed),
+        .completed_indexes = job->completed_indexes,
+        .started_at = job->started_at,
+        .completed_at = job->completed_at,
+        .complete = job->complete,
+        .has_failed = job->has_failed,
+        .suspended = job->suspended,
+        .failure_target = job->failure_target,
+        .success_met = job->success_met,
+    };
+    if (job->started_at == TIME_UNSET && !job->suspend)
+        sync->status.started_at = whole_seconds(now);
+}
+
+static void
+decide_pods(const void *data, Plan *plan)
+{
+    const JobController *self = data;
+    JobSync *sync = plan_operation(plan);
+    const JobState *state = job_state(self, plan_key(plan));
+    SimTime now = plan_now(plan);
+
+    if (state == NULL)
+        return;
+    sync->again_at = SIM_TIME_MAX;
+    sync->flush_step = -1;
+    sync->expectations_met = expectations_are_met(&state->expected, now);
+    begin_status(self, sync, now);
+    look_at_pods(sync);
+    if (sync->job->indexed) {
+        index_set_parse(&sync->was_done, sync->job->completed_indexes, sync->job->completions);
+        index_set_parse(&sync->done, sync->job->completed_indexes, sync->job->completions);
+    }
+    look_at_finished(self, state, sync);
+    look_at_end(self, sync, now);
+    if (sync->end != JOB_GOES_ON)
+        plan_end(self, plan, sync);
+    else if (sync->expectations_met && !object_is_deleted(&sync->job->meta))
+        plan_manage(self, plan, sync);
+    else
+        plan_after_manage(self, plan, sync);
+}
+
+/* Decided once more when the first request leaves: it begins afresh. */
+void
+job_sync_decide(const void *data, Plan *plan)
+{
+    const JobController *self = data;
+    JobSync *sync = plan_operation(plan);
+    const Object *job = informer_get(self->jobs, plan_key(plan));
+
+    job_sync_clear(sync);
+    *sync = (JobSync){0};
+    if (job == NULL || job_is_finished(JOB_CONST(job)))
+        return;
+    sync->job = JOB_CONST(object_ref(job));
+    claimed_look(&sync->claimed, &(ClaimOptions){
+                                     .owner = job,
+                                     .selector = sync->job->selector,
+                                     .by_controller = self->pods_by_controller,
+                                     .orphans = self->orphans,
+                                     .finalizer = self->finalizer,
+                                 });
+    if (claimed_is_settled(&sync->claimed)) {
+        decide_pods(data, plan);
+        return;
+    }
+    plan_because(plan, "WL-75");
+    claimed_plan(&sync->claimed, plan, job);
+    plan_then(plan, decide_pods);
+}

@@ -657,8 +657,8 @@ cluster_number_poll(Cluster *cluster)
     return cluster->n_polls++;
 }
 
-static const char *
-step_text(const Step *step)
+const char *
+plan_step_text(const Step *step)
 {
     static const char *const verbs[] = {"get",          "list",          "create",
                                         "update",       "update status", "patch",
@@ -692,5 +692,5 @@ plan_observed(const Plan *plan, const Step *step)
 
     if (self->plan_observer != NULL)
         self->plan_observer(self->plan_observer_data, plan->component, plan, step->rule,
-                            step_text(step));
+                            plan_step_text(step));
 }

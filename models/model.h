@@ -120,6 +120,7 @@ typedef struct {
     uint64_t
         order; /* for tickers: unique, registry order then instance; + k for a model's k-th ticker, k < 16 */
     GQueue plans; /* of Plan, under way */
+    GQueue workers; /* of Workers, in the order made */
     void **disk; /* what it keeps on its machine: outlives crashes; NULL at first */
     gboolean
         started_late; /* after a crash, not with the cluster: its informers are synced, its memory is empty */

@@ -94,6 +94,7 @@ workers_new(Component *component, const WorkersOptions *options)
     self->label = sim_label(component->sim, label);
     queue_options.label = self->label;
     self->queue = work_queue_new(&queue_options);
+    g_queue_push_tail(&component->workers, self);
     return self;
 }
 
@@ -102,6 +103,7 @@ workers_free(Workers *self)
 {
     if (self == NULL)
         return;
+    g_queue_remove(&self->component->workers, self);
     sim_cancel(self->component->sim, self->dispatch);
     work_queue_free(self->queue);
     g_free(self);
@@ -170,4 +172,10 @@ workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message)
     work_queue_done(self->queue, key);
     if (work_queue_length(self->queue) > 0)
         workers_ready(self);
+}
+
+const char *
+workers_name(const Workers *self)
+{
+    return self->options.name;
 }

@@ -402,3 +402,31 @@ event_queue_cancel(EventQueue *self, EventRecord *record)
     else
         event_queue_drop_dead(self);
 }
+
+/* ---- For who looks at them all ---- */
+
+static void
+list_keys(const EventQueue *self, const EventKey *from, const EventKey *to, GArray *keys)
+{
+    for (; from < to; from++)
+        if (!event_key_is_dead(self, *from))
+            g_array_append_vals(keys, from, 1);
+}
+
+void
+event_queue_list(const EventQueue *self, GArray *keys)
+{
+    list_keys(self, self->first, self->end, keys);
+    list_keys(self, self->line + self->line_first, self->line + self->line_end, keys);
+    for (unsigned level = 0; level < WHEEL_LEVELS; level++)
+        for (unsigned digit = 0; digit < WHEEL_DIGITS; digit++) {
+            const WheelChunk *last = self->buckets[level][digit], *chunk = last;
+
+            if ((self->levels >> level & 1) == 0 || (self->digits[level] >> digit & 1) == 0)
+                continue;
+            do {
+                chunk = chunk->next;
+                list_keys(self, chunk->keys, chunk->keys + chunk->n, keys);
+            } while (chunk != last);
+        }
+}

@@ -102,6 +102,8 @@ void event_queue_prepare(EventQueue *self);
 EventRecord *event_queue_find(EventQueue *self, SimEventId id);
 /* Takes a pending event back. Its data is the caller's again. */
 void event_queue_cancel(EventQueue *self, EventRecord *record);
+/* Appends the keys of all pending events to @keys (of EventKey), in no order. */
+void event_queue_list(const EventQueue *self, GArray *keys);
 /* From the first places. */
 void event_queue_drop_dead(EventQueue *self);
 void event_queue_grow_line(EventQueue *self);

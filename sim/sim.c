@@ -343,6 +343,46 @@ sim_next_event_at(const Sim *self)
         &((Sim *)self)->queue); /* puts keys in order; nothing else changes */
 }
 
+static int
+compare_keys(const void *a, const void *b)
+{
+    EventKey first = *(const EventKey *)a, second = *(const EventKey *)b;
+
+    return first < second ? -1 : first > second;
+}
+
+static SimPending
+pending_of(const EventQueue *queue, EventKey key)
+{
+    const EventRecord *record = &queue->slab[event_key_slot(key)];
+
+    return (SimPending){.at = event_key_time(key),
+                        .name = record->type->name,
+                        .wait = (SimWait)(record->origin >> 32),
+                        .detail = (uint16_t)(record->origin >> 48)};
+}
+
+unsigned
+sim_pending(const Sim *self, SimPending *pending, unsigned n_max)
+{
+    const EventQueue *queue = &self->queue;
+
+    if (n_max == 0 || sim_next_event_at(self) == SIM_TIME_MAX)
+        return 0;
+    if (n_max == 1) {
+        *pending = pending_of(queue, event_queue_line_is_next(queue) ? queue->line[queue->line_first]
+                                                                     : *queue->first);
+        return 1;
+    }
+    g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(EventKey));
+    event_queue_list(queue, keys);
+    g_array_sort(keys, compare_keys);
+    unsigned n = MIN(keys->len, n_max);
+    for (unsigned i = 0; i < n; i++)
+        pending[i] = pending_of(queue, g_array_index(keys, EventKey, i));
+    return n;
+}
+
 SimCauseId
 sim_cause(const Sim *self)
 {

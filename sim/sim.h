@@ -96,6 +96,18 @@ unsigned sim_step_until(Sim *self, SimTime end, unsigned n_max);
 void sim_stop(Sim *self); /* from within an event: sim_run_until() returns after it */
 SimTime sim_next_event_at(const Sim *self); /* SIM_TIME_MAX: none */
 
+/* An event that is to come. */
+typedef struct {
+    SimTime at;
+    const char *name; /* of its type */
+    SimWait wait;     /* what passes the time until then, as in the log of causes */
+    uint16_t detail;
+} SimPending;
+
+/* For who looks while time stands still: the first @n_max pending events in the order in which they will fire. Costs a walk over all of
+ * them, but for the first alone. Returns: how many were written to @pending */
+unsigned sim_pending(const Sim *self, SimPending *pending, unsigned n_max);
+
 /* The log of causes: what is happening now (0 after sim_run_until()), and how something that was parked goes on. */
 SimCauseId sim_cause(const Sim *self);
 const SimTrace *sim_trace(const Sim *self);

@@ -372,3 +372,19 @@ work_queue_done(WorkQueue *self, ObjectKey *key)
     else /* CGO-22 */
         push_ready(self, key);
 }
+
+void
+work_queue_list(const WorkQueue *self, WorkQueueSeen seen, void *data)
+{
+    for (unsigned i = 0; i < self->n_ready; i++) {
+        const ObjectKey *key =
+            self->ready[(self->ready_first + i) & (self->ready_capacity - 1)];
+
+        seen(data, key, sim_now(self->options.sim), work_queue_failures(self, key));
+    }
+    for (const GList *link = self->delays.head; link != NULL; link = link->next) {
+        const Delayed *delayed = link->data;
+
+        seen(data, delayed->key, delayed->at, work_queue_failures(self, delayed->key));
+    }
+}

@@ -41,6 +41,10 @@ void work_queue_add_rate_limited(WorkQueue *self, ObjectKey *key);
 void work_queue_forget(WorkQueue *self, ObjectKey *key);
 unsigned work_queue_failures(const WorkQueue *self, const ObjectKey *key);
 unsigned work_queue_length(const WorkQueue *self);
+/* For who looks: calls @seen with each key that waits for a worker, the head first, then with each delayed one in the order of adding.
+ * @at: of a delayed key: when it is added; else the present. @failures: since it was last forgotten */
+typedef void (*WorkQueueSeen)(void *data, const ObjectKey *key, SimTime at, unsigned failures);
+void work_queue_list(const WorkQueue *self, WorkQueueSeen seen, void *data);
 
 /* Takes the head, which is processing from now on. @added_by: (out): what added it, for the log of causes.
  * Returns: (borrowed): NULL: empty */

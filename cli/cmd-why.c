@@ -42,11 +42,9 @@ answer(const LookOptions *options, const char *file, const char *object)
         cli_error("why: there is no \"%s\" then (pod/NAME or pvc/NAME)", object);
         return EXIT_BAD_INPUT;
     }
-    for (unsigned i = 0; i < why->chain->len; i++)
-        printf("%*s%s%s\n", (int)i * 2, "", i > 0 ? "<- " : "", (const char *)why->chain->pdata[i]);
-    printf("cause: %s\n", why->cause);
-    if (*why->unblock != '\0')
-        printf("unblock: %s\n", why->unblock);
+    g_autoptr(GString) text = g_string_new(NULL);
+    why_tell(why, text);
+    fputs(text->str, stdout);
     print_next(look, narrator, why);
     return EXIT_DONE;
 }

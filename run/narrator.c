@@ -376,6 +376,28 @@ narrator_is_told(const Entry *entry, NarratorLevel level)
     return TRUE;
 }
 
+unsigned
+narrator_n_seen(const Narrator *self)
+{
+    return self->entries->len;
+}
+
+NarratorSight
+narrator_seen(const Narrator *self, unsigned i)
+{
+    const Entry *entry = &g_array_index(self->entries, Entry, i);
+
+    return (NarratorSight){.at = entry->at,
+                           .key = entry->key,
+                           .who = entry->who,
+                           .rule = entry->rule,
+                           .what = entry->what,
+                           .is_step = entry->kind == ENTRY_STEP,
+                           .is_answer = entry->kind == ENTRY_CALL,
+                           .is_decision = entry->kind == ENTRY_STEP &&
+                                          narrator_is_told(entry, NARRATOR_OPERATOR)};
+}
+
 static int
 compare_ids(const void *a, const void *b)
 {

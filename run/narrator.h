@@ -22,12 +22,26 @@ typedef struct {
     NarratorLevel level;
     const char *object; /* "pod/web-0": only what concerns it; NULL: all */
     SimTime until; /* now: nothing later but what is waited for then, if the run went on beyond; SIM_TIME_MAX: tell all */
+    unsigned first; /* nothing that was seen before this one: see narrator_n_seen(); 0: all */
     /* A text in the reader's language; static. NULL: English */
     const char *(*translate)(const char *english);
 } NarratorOptions;
 
 /* Appends the story so far. Returns: %FALSE if no object of the run is called @options->object */
 gboolean narrator_tell(const Narrator *self, const NarratorOptions *options, GString *out);
+/* Something that was seen, for who steps through a run: a component's step, a driver's answer, or a change of an object. */
+typedef struct {
+    SimTime at;
+    const ObjectKey *key; /* what it is about; NULL: nothing in particular */
+    const char *who;      /* component or driver; NULL: somebody from outside */
+    const char *rule;     /* NULL: none told */
+    const char *what;     /* of steps: a verb, a method, the reason of an Event; of answers: "CreateVolume: OK (1s)" */
+    gboolean is_step, is_answer;
+    gboolean is_decision; /* of steps: what others can see */
+} NarratorSight;
+unsigned narrator_n_seen(const Narrator *self);
+NarratorSight narrator_seen(const Narrator *self, unsigned i);
+
 /* Ids of the rules that fired, sorted, each once. (owned): GPtrArray of const char * */
 GPtrArray *narrator_rules(const Narrator *self);
 

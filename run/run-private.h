@@ -24,6 +24,7 @@ struct Run {
 
     GPtrArray *drains;     /* of Drain (owned) */
     GArray *expects;       /* of ExpectResult */
+    gboolean is_over;      /* run_step() has told of the end */
     unsigned n_unreported; /* events since progress() was called */
     GError *error;         /* the first fault in building the world */
 };

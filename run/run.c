@@ -162,6 +162,37 @@ run_execute(Run *self)
     return RUN_DONE;
 }
 
+/* As far as is known now: until idle, every change moves it. */
+static SimTime
+end_of_run(const Run *self)
+{
+    if (self->is_over)
+        return SIM_TIME_MAX;
+    if (!self->scenario->until_idle)
+        return self->scenario->until;
+    if (workload_is_pending(self))
+        return SIM_TIME_MAX;
+    return sim_time_add(milestones_last_change(self->milestones), self->scenario->idle_for);
+}
+
+RunStep
+run_step(Run *self, SimTime limit)
+{
+    SimTime end = end_of_run(self), next = sim_next_event_at(self->sim);
+
+    if (next <= MIN(end, limit) && next != SIM_TIME_MAX) {
+        sim_step_until(self->sim, next, 1);
+        return RUN_STEP_FIRED;
+    }
+    if (MIN(end, limit) != SIM_TIME_MAX)
+        sim_run_until(self->sim, MAX(MIN(end, limit), sim_now(self->sim)));
+    if (limit < end || self->is_over)
+        return RUN_STEP_LATER;
+    self->is_over = TRUE;
+    expects_finish(self);
+    return RUN_STEP_OVER;
+}
+
 const Scenario *
 run_scenario(const Run *self)
 {

@@ -69,6 +69,25 @@ RunEnd run_execute(Run *self);
 /* Lets time pass up to and including @to, whatever end the scenario has; what looks at the world then may go on with it. */
 RunEnd run_advance(Run *self, SimTime to);
 
+typedef enum {
+    RUN_STEP_FIRED, /* one event */
+    RUN_STEP_LATER, /* nothing is left up to the limit: the clock stands there */
+    RUN_STEP_OVER,  /* the scenario's end is here, and its expectations are judged: told once, then a run may go on past it */
+} RunStep;
+/* One event, if it comes no later than @limit (SIM_TIME_MAX: none). A run that is stepped through is the same run. */
+RunStep run_step(Run *self, SimTime limit);
+
+/**
+ * run_perform:
+ * Somebody does @action by hand, now, whatever its time. What it draws comes from streams of its own.
+ * @action: (borrowed) with its scenario, outlives the run; that scenario has the drivers of the run's own
+ * @answered: told of each answer of the API server; @key: whom it was about. NULL: nobody listens
+ * Returns: a number for run_has_performed()
+ */
+typedef void (*RunAnswered)(void *data, const ObjectKey *key, ApiCode code, const char *message);
+unsigned run_perform(Run *self, const ScenarioAction *action, RunAnswered answered, void *data);
+gboolean run_has_performed(const Run *self, unsigned number);
+
 const Scenario *run_scenario(const Run *self);
 const RunOptions *run_options(const Run *self);
 Sim *run_sim(const Run *self);

@@ -367,7 +367,7 @@ narrator_tell(const Narrator *self, const NarratorOptions *options, GString *out
 
     if (options->object != NULL && key == NULL)
         return FALSE;
-    for (unsigned i = 0; i < self->entries->len && next == NULL; i++) {
+    for (unsigned i = options->first; i < self->entries->len && next == NULL; i++) {
         const Entry *entry = &g_array_index(self->entries, Entry, i);
 
         if (!concerns(entry, family) || !narrator_is_told(entry, options->level))

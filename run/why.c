@@ -539,3 +539,14 @@ why_free(Why *self)
     g_free(self->blocked);
     g_free(self);
 }
+
+void
+why_tell(const Why *self, GString *out)
+{
+    for (unsigned i = 0; i < self->chain->len; i++)
+        g_string_append_printf(out, "%*s%s%s\n", (int)i * 2, "", i > 0 ? "<- " : "",
+                               (const char *)self->chain->pdata[i]);
+    g_string_append_printf(out, "cause: %s\n", self->cause);
+    if (*self->unblock != '\0')
+        g_string_append_printf(out, "unblock: %s\n", self->unblock);
+}

@@ -19,5 +19,7 @@ typedef struct {
  * Returns: (owned): %NULL if there is no such object, and none that would make it
  */
 Why *why_ask(const Run *run, const char *object);
+/* Appends the chain, the cause and the way out, a line each. */
+void why_tell(const Why *self, GString *out);
 void why_free(Why *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Why, why_free)

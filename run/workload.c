@@ -21,6 +21,9 @@ typedef struct {
     unsigned n_ending;    /* CREATE: whose end is still to come */
     gboolean has_arrived; /* CREATE: all copies have */
     Object *sending;      /* (owned): of the request under way */
+    const ObjectKey *asked; /* whom it is about */
+    RunAnswered answered; /* NULL: nobody listens */
+    void *answered_data;
     uint64_t client_hash;
     gboolean is_over;
 } Performer;
@@ -38,7 +41,9 @@ replied(void *data, const ApiResponse *response)
 {
     Performer *self = data;
 
-    (void)response; /* what the server refuses is refused: the scenario's expectations tell */
+    /* What the server refuses is refused: the scenario's expectations tell, or who listens. */
+    if (self->answered != NULL)
+        self->answered(self->answered_data, self->asked, response->code, response->message);
     if (self->sending != NULL)
         object_unref(g_steal_pointer(&self->sending));
     perform_next(self);
@@ -49,6 +54,7 @@ send(Performer *self, ApiRequest *request)
 {
     request->client = CLIENT;
     request->client_hash = self->client_hash;
+    self->asked = request->key;
     api_server_request(cluster_api(self->run->cluster), request, replied, NULL, self);
 }
 
@@ -486,26 +492,49 @@ static const SimEventType action_event = {
     .fire = performer_go_on,
 };
 
+static Performer *
+add_performer(Run *self, const ScenarioAction *action, SimTime at)
+{
+    Performer *performer = g_new0(Performer, 1);
+
+    *performer = (Performer){.run = self, .action = action, .number = self->performers->len};
+    performer->client_hash = sim_hash_combine(sim_hash_string(CLIENT), performer->number);
+    performer->templates = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
+    for (unsigned k = 0; k < action->n_manifests; k++) {
+        Object *object = world_parse(self, &action->manifests[k]);
+        if (object != NULL)
+            g_ptr_array_add(performer->templates, object);
+    }
+    g_ptr_array_add(self->performers, performer);
+    sim_at(self->sim, at, &action_event, performer, WAIT_SCENARIO);
+    return performer;
+}
+
 void
 workload_schedule(Run *self)
 {
     const Scenario *scenario = self->scenario;
 
     self->drains = drains_new();
-    for (unsigned i = 0; i < scenario->n_actions; i++) {
-        const ScenarioAction *action = &scenario->actions[i];
-        Performer *performer = g_new0(Performer, 1);
-        *performer = (Performer){.run = self, .action = action, .number = i};
-        performer->client_hash = sim_hash_combine(sim_hash_string(CLIENT), i);
-        performer->templates = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
-        for (unsigned k = 0; k < action->n_manifests; k++) {
-            Object *object = world_parse(self, &action->manifests[k]);
-            if (object != NULL)
-                g_ptr_array_add(performer->templates, object);
-        }
-        g_ptr_array_add(self->performers, performer);
-        sim_at(self->sim, action->at, &action_event, performer, WAIT_SCENARIO);
-    }
+    for (unsigned i = 0; i < scenario->n_actions; i++)
+        add_performer(self, &scenario->actions[i], scenario->actions[i].at);
+}
+
+unsigned
+run_perform(Run *self, const ScenarioAction *action, RunAnswered answered, void *data)
+{
+    sim_set_cause(self->sim, 0); /* who acts by hand does not do so because of the last event */
+    Performer *performer = add_performer(self, action, sim_now(self->sim));
+
+    performer->answered = answered;
+    performer->answered_data = data;
+    return performer->number;
+}
+
+gboolean
+run_has_performed(const Run *self, unsigned number)
+{
+    return ((const Performer *)self->performers->pdata[number])->is_over;
 }
 
 gboolean

@@ -151,6 +151,35 @@ model_act_early(Model *model)
         model_schedule(model);
 }
 
+static int
+compare_times(const void *a, const void *b)
+{
+    SimTime first = *(const SimTime *)a, second = *(const SimTime *)b;
+
+    return first < second ? -1 : first > second;
+}
+
+/* Whoever looks sees what the model has, wherever in the queue it stands; and looking changes nothing. */
+static void
+assert_pending_as_the_model(Model *model)
+{
+    g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(SimTime));
+    SimPending first = {0};
+
+    for (unsigned i = 0; i < model->expected->len; i++)
+        if (expected_at(model, i)->id != 0)
+            g_array_append_val(times, expected_at(model, i)->at);
+    g_array_sort(times, compare_times);
+
+    g_autofree SimPending *pending = g_new(SimPending, times->len + 1);
+    assert_int_equal(sim_pending(model->sim, pending, times->len + 1), times->len);
+    assert_int_equal(sim_pending(model->sim, &first, 1), times->len > 0);
+    for (unsigned i = 0; i < times->len; i++)
+        assert_int_equal(pending[i].at, g_array_index(times, SimTime, i));
+    if (times->len > 0)
+        assert_true(first.at == pending[0].at && strcmp(first.name, "model") == 0 && first.wait == 1);
+}
+
 typedef struct {
     const char *name;
     unsigned n_start, n_operations, cancel_share;
@@ -192,6 +221,8 @@ fires_as_the_model(void **state)
             assert_int_equal(sim_next_event_at(sim), model_next(&model)->at);
             if (draw(&model, 8) == 0) /* from outside, and before what comes next */
                 model_act_early(&model);
+            if (model.n_fired % 32 == 0)
+                assert_pending_as_the_model(&model);
             assert_true(sim_step(sim));
         }
         assert_false(sim_step(sim));

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "look.h"
+#include "run/stepper.h"
+
+/* kvolsim step: a stepper at a prompt, or fed through a pipe. At a terminal readline edits the line, one character at a time as it
+ * comes; in between, this program waits for characters and for signals together, so that a signal never interrupts anything. */
+
+#define HISTORY_MAX 500
+
+typedef struct {
+    Stepper *stepper;
+    GString *out, *errors;
+    int signals; /* signalfd */
+    gboolean is_interrupted, is_ended,
+        is_resized; /* what came through it: Ctrl-C; end, hang up; a window's new size */
+    gboolean was_refused;
+} StepCommand;
+
+/* Readline calls back without a pointer of its caller's. */
+static struct {
+    StepCommand *command;
+    char *line; /* (owned): NULL with @is_read: the end of the input */
+    gboolean is_read;
+    char **candidates; /* (owned): of a completion */
+} prompt;
+
+/* ---- Signals ---- */
+
+static void
+catch_signals(StepCommand *self)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGWINCH);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    self->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static void
+take_signals(StepCommand *self)
+{
+    struct signalfd_siginfo signal;
+
+    while (self->signals >= 0 && read(self->signals, &signal, sizeof signal) == sizeof signal) {
+        if (signal.ssi_signo == SIGWINCH)
+            self->is_resized = TRUE;
+        else if (signal.ssi_signo == SIGINT)
+            self->is_interrupted = TRUE;
+        else
+            self->is_ended = TRUE;
+    }
+}
+
+static gboolean
+wants_to_stop(void *data)
+{
+    StepCommand *self = data;
+
+    take_signals(self);
+    return self->is_interrupted || self->is_ended;
+}
+
+/* ---- Commands ---- */
+
+static StepperAnswer
+carry_out(StepCommand *self, const char *line)
+{
+    StepperAnswer answer = stepper_command(self->stepper, line, self->out, self->errors);
+
+    fwrite(self->out->str, 1, self->out->len, stdout);
+    fflush(stdout);
+    fwrite(self->errors->str, 1, self->errors->len, stderr);
+    g_string_truncate(self->out, 0);
+    g_string_truncate(self->errors, 0);
+    self->was_refused |= answer == STEPPER_REFUSED;
+    return answer;
+}
+
+/* Of what is no dialogue the status must tell whether all was understood. */
+static ExitCode
+exit_code(const StepCommand *self, StepperAnswer last)
+{
+    if (last == STEPPER_INTERRUPTED || self->is_ended)
+        return EXIT_INTERRUPTED;
+    return self->was_refused ? EXIT_BAD_INPUT : EXIT_DONE;
+}
+
+static ExitCode
+carry_out_lines(StepCommand *self, char **lines)
+{
+    StepperAnswer answer = STEPPER_DONE;
+
+    for (; *lines != NULL && answer != STEPPER_QUIT && answer != STEPPER_INTERRUPTED; lines++)
+        answer = carry_out(self, *lines);
+    return exit_code(self, answer);
+}
+
+static ExitCode
+carry_out_pipe(StepCommand *self)
+{
+    StepperAnswer answer = STEPPER_DONE;
+    char *line = NULL;
+    size_t capacity = 0;
+
+    while (answer != STEPPER_QUIT && answer != STEPPER_INTERRUPTED &&
+           getline(&line, &capacity, stdin) >= 0)
+        answer = carry_out(self, line);
+    free(line);
+    return exit_code(self, answer);
+}
+
+/* ---- At a terminal ---- */
+
+static void
+line_is_read(char *line)
+{
+    prompt.line = line;
+    prompt.is_read = TRUE;
+    rl_callback_handler_remove(); /* the terminal is as it was while a command runs */
+}
+
+/* Readline takes what is returned, one call after the other. */
+static char *
+next_candidate(const char *text, int state)
+{
+    static unsigned i;
+
+    (void)text;
+    if (state == 0)
+        i = 0;
+    return prompt.candidates[i] != NULL ? strdup(prompt.candidates[i++]) : NULL;
+}
+
+static char **
+complete(const char *text, int start, int end)
+{
+    gboolean may_be_file = g_str_has_prefix(rl_line_buffer, "create ");
+    char **matches;
+
+    rl_attempted_completion_over = !may_be_file;
+    prompt.candidates =
+        stepper_complete(prompt.command->stepper, rl_line_buffer, (unsigned)start, (unsigned)end);
+    matches = rl_completion_matches(text, next_candidate);
+    g_clear_pointer(&prompt.candidates, g_strfreev);
+    return matches;
+}
+
+/* Ctrl-C at the prompt: an empty line again. */
+static void
+begin_line_again(void)
+{
+    rl_callback_sigcleanup();
+    fputs("^C\n", stdout);
+    rl_replace_line("", 0);
+    rl_on_new_line();
+    rl_redisplay();
+}
+
+/* Returns: (owned): malloc; NULL: the end */
+static char *
+read_line(StepCommand *self)
+{
+    char time[SIM_TIME_BUFFER];
+    g_autofree char *text = g_strdup_printf("%s> ", stepper_time(self->stepper, time));
+
+    self->is_interrupted = FALSE;
+    prompt.is_read = FALSE;
+    prompt.line = NULL;
+    rl_callback_handler_install(text, line_is_read);
+    while (!prompt.is_read && !self->is_ended) {
+        struct pollfd waits[] = {
+            {.fd = STDIN_FILENO,  .events = POLLIN},
+            {.fd = self->signals, .events = POLLIN},
+        };
+
+        if (self->is_resized)
+            rl_resize_terminal();
+        if (self->is_interrupted)
+            begin_line_again();
+        self->is_resized = self->is_interrupted = FALSE;
+        fflush(stdout); /* readline does so only before it reads */
+        if (poll(waits, G_N_ELEMENTS(waits), -1) < 0 && errno != EINTR)
+            break;
+        take_signals(self);
+        if (waits[0].revents != 0 && !self->is_ended)
+            rl_callback_read_char();
+    }
+    if (!prompt.is_read)
+        rl_callback_handler_remove();
+    return g_steal_pointer(&prompt.line);
+}
+
+/* (owned): where lines are remembered from one time to the next */
+static char *
+history_file(void)
+{
+    g_autofree char *folder = g_build_filename(g_get_user_state_dir(), "kvolsim", NULL);
+
+    g_mkdir_with_parents(folder, 0700);
+    return g_build_filename(folder, "step-history", NULL);
+}
+
+static void
+remember(const char *line)
+{
+    HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;
+
+    if (*line != '\0' && (last == NULL || strcmp(last->line, line) != 0))
+        add_history(line);
+}
+
+static ExitCode
+talk(StepCommand *self)
+{
+    g_autofree char *history = history_file();
+    StepperAnswer answer = STEPPER_DONE;
+    char *line;
+
+    prompt.command = self;
+    rl_readline_name = "kvolsim";
+    rl_catch_signals = 0;
+    rl_catch_sigwinch = 0;
+    rl_attempted_completion_function = complete;
+    rl_completer_word_break_characters = " \t";
+    using_history();
+    stifle_history(HISTORY_MAX);
+    read_history(history); /* none the first time */
+    puts("Time stands still. `help` lists the commands; `continue` lets it pass.");
+    while (answer != STEPPER_QUIT && (line = read_line(self)) != NULL) {
+        remember(line);
+        answer = carry_out(self, line);
+        free(line);
+    }
+    if (answer != STEPPER_QUIT)
+        putchar('\n');
+    write_history(history); /* no state folder: then not */
+    return self->is_ended ? EXIT_INTERRUPTED : EXIT_DONE;
+}
+
+static ExitCode
+step(const LookOptions *options,
+     const char *file,
+     char **lines,
+     const char *(*translate)(const char *english))
+{
+    g_autoptr(Look) look = look_open(options, file);
+    g_autofree char *data_dir = cli_data_dir();
+    StepCommand self = {.signals = -1};
+    ExitCode code;
+
+    if (look == NULL)
+        return EXIT_BAD_INPUT;
+    self.stepper = stepper_new(&(StepperOptions){
+        .run = look->run,
+        .file = file,
+        .options = {.data_dir = data_dir, .set = (const char *const *)options->set},
+        .translate = translate,
+        .is_interrupted = wants_to_stop,
+        .data = &self,
+    });
+    self.out = g_string_new(NULL);
+    self.errors = g_string_new(NULL);
+    catch_signals(&self);
+    if (options->at != NULL && !look_advance(look, "--at", options->at))
+        code = EXIT_BAD_INPUT;
+    else if (lines != NULL)
+        code = carry_out_lines(&self, lines);
+    else
+        code = isatty(STDIN_FILENO) ? talk(&self) : carry_out_pipe(&self);
+    if (self.signals >= 0)
+        close(self.signals);
+    g_string_free(self.out, TRUE);
+    g_string_free(self.errors, TRUE);
+    g_clear_pointer(&look->run, run_free); /* before what was done by hand */
+    stepper_free(self.stepper);
+    return code;
+}
+
+int
+cmd_step(int argc, char **argv)
+{
+    g_auto(LookOptions) options = {0};
+    g_auto(GStrv) lines = NULL;
+    g_autofree char *language = NULL;
+    const char *(*translate)(const char *english);
+    const GOptionEntry more[] = {
+        {"command", 'c', 0, G_OPTION_ARG_STRING_ARRAY, &lines,
+         "Carry out this line, and end after the last; may be repeated", "LINE"},
+        {"lang",    0,   0, G_OPTION_ARG_STRING,       &language,
+         "Of the story: en or zh (default: as $LANG says)",              "LANG"},
+        {NULL,      0,   0, G_OPTION_ARG_NONE,         NULL,      NULL,  NULL  },
+    };
+    g_autofree GOptionEntry *entries = look_entries(&options, more);
+
+    if (!cli_parse(
+            &argc, &argv, entries, "SCENARIO",
+            "Steps through a run: event by event, write by write, up to a time, a condition or "
+            "a breakpoint;\nshows objects, tells who would act next, and does things by hand.",
+            "Commands come from the terminal, with completion and history, or from a pipe, one "
+            "a line; `help`\nlists them. Exit status of what is no terminal: 2 if a line made "
+            "no sense, 130 interrupted."))
+        return EXIT_BAD_INPUT;
+    if (argc != 2) {
+        cli_error("step: one scenario file (see kvolsim step --help)");
+        return EXIT_BAD_INPUT;
+    }
+    if (!cli_language(language, &translate))
+        return EXIT_BAD_INPUT;
+    return step(&options, argv[1], lines, translate);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "condition.h"
+#include "stepper.h"
+
+/* Within the stepper: stepper.c reads commands and shows things; stepper-go.c lets time pass; stepper-hand.c does things by hand. */
+
+typedef struct {
+    unsigned number;
+    char *text;    /* as asked for */
+    char *pattern; /* of an object's name; NULL: a word */
+    ObjectKind kind;
+} Breakpoint;
+
+/* What time passes for. */
+typedef enum {
+    GOAL_EVENT,
+    GOAL_WRITE,
+    GOAL_DECISION,
+    GOAL_TIME,
+    GOAL_CONDITION,
+    GOAL_ANSWER, /* of what is done by hand */
+    GOAL_END,
+} GoalKind;
+
+typedef struct {
+    GoalKind kind;
+    SimTime until;              /* SIM_TIME_MAX: the end */
+    const Condition *condition; /* GOAL_CONDITION */
+    unsigned performer;         /* GOAL_ANSWER */
+    gboolean only_begins;       /* GOAL_ANSWER: what follows takes its time */
+} Goal;
+
+struct Stepper {
+    StepperOptions options;
+    Run *run;
+    Narrator *narrator;
+    GPtrArray *breakpoints; /* of Breakpoint (owned) */
+    unsigned n_breakpoints; /* ever made */
+    GPtrArray *scenarios;   /* of Scenario (owned): one for each thing done by hand */
+    gboolean is_traced, is_over;
+    /* While time passes: */
+    const Goal *goal;
+    GString *changes; /* objects that changed in this event, and how */
+    unsigned n_writes;
+    GString *reason; /* why it stops; empty: it does not */
+    SimTime stopped_at;
+    GString *out, *errors;
+    GPtrArray *acts;                /* of HandAct (owned): what was done by hand */
+    unsigned n_answers, n_refusals; /* that the present command got */
+};
+
+void breakpoint_free(Breakpoint *self);
+/* Sees writes from now on. */
+void stepper_watch(Stepper *self);
+/* Lets time pass, and tells where and why it stopped. */
+StepperAnswer stepper_go(Stepper *self, const Goal *goal);
+StepperAnswer stepper_refuse(Stepper *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Commands of stepper-hand.c: @rest is the line behind the command, @words are its words. */
+StepperAnswer hand_create(Stepper *self, const char *rest, char **words);
+StepperAnswer hand_delete(Stepper *self, const char *rest, char **words);
+StepperAnswer hand_patch(Stepper *self, const char *rest, char **words);
+StepperAnswer hand_scale(Stepper *self, const char *rest, char **words);
+StepperAnswer hand_drain(Stepper *self, const char *rest, char **words);
+StepperAnswer hand_fault(Stepper *self, const char *rest, char **words);
+StepperAnswer hand_do(Stepper *self, const char *rest, char **words);

@@ -47,12 +47,46 @@ typedef struct {
     const Run *run;
     KubectlWatch *watch;
     GString *out;
+    gboolean has_event; /* one was written, but the API does not show it yet */
+    gboolean is_new;
+    unsigned event;
+    ValueTime event_at;
 } WatchCommand;
+
+static void
+print_event(WatchCommand *self)
+{
+    if (!self->has_event)
+        return;
+    self->has_event = FALSE;
+    json_t *event = snapshot_event(self->run, self->event);
+    kubectl_watch_print(self->watch, self->is_new ? "ADDED" : "MODIFIED", event, self->event_at,
+                        self->out);
+    print_and_clear(self->out, stdout);
+    json_decref(event);
+}
+
+/* Told as it is being committed. */
+static void
+event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
+{
+    WatchCommand *self = data;
+
+    (void)responds_at;
+    print_event(self);
+    self->has_event = TRUE;
+    self->is_new = write->index == API_NEW_EVENT;
+    self->event = self->is_new ? api_server_n_events(cluster_api(run_cluster(self->run)))
+                               : write->index;
+    self->event_at = snapshot_now(self->run);
+}
 
 static void
 object_changed(void *data, const Object *before, const Object *after)
 {
     WatchCommand *self = data;
+
+    print_event(self);
     json_t *object = snapshot_object(self->run, after != NULL ? after : before);
 
     kubectl_watch_print(self->watch,
@@ -84,7 +118,9 @@ watch(Look *look, const KubectlOptions *options, char **words)
         kubectl_watch_list(watch, out);
         print_and_clear(out, stdout);
         api_server_observe(cluster_api(run_cluster(look->run)), object_changed, &command);
+        api_server_observe_events(cluster_api(run_cluster(look->run)), event_written, &command);
         run_execute(look->run);
+        print_event(&command);
     }
     print_and_clear(errors, stderr);
     json_decref(list);
@@ -138,9 +174,8 @@ run_command(int argc,
                   name);
         return EXIT_BAD_INPUT;
     }
-    if (options.watch && (command != kubectl_get ||
-                          (options.output != NULL && strcmp(options.output, "wide") != 0))) {
-        cli_error("%s: -w shows tables of get only", name);
+    if (options.watch && command != kubectl_get) {
+        cli_error("%s: -w is of get only (get events -w)", name);
         return EXIT_BAD_INPUT;
     }
     kubectl_options_finish(&options);

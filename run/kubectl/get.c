@@ -335,7 +335,7 @@ append_custom_row(GPtrArray *paths, json_t *object, GString *line, GError **erro
 
 /* NAME:.metadata.name,PHASE:.status.phase */
 static int
-print_custom_columns(const KubectlRequest *self, json_t *items, const char *spec)
+print_custom_columns(const KubectlRequest *self, json_t *items, const char *spec, gboolean headers)
 {
     g_autoptr(TabWriter) writer = tab_writer_new_table();
     g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func((GDestroyNotify)json_path_free);
@@ -364,11 +364,11 @@ print_custom_columns(const KubectlRequest *self, json_t *items, const char *spec
         if (path == NULL)
             break;
         g_ptr_array_add(paths, path);
-        if (!self->options->no_headers)
+        if (headers)
             g_string_append_printf(text, "%s%.*s", i > 0 ? "\t" : "", (int)(colon - columns[i]),
                                    columns[i]);
     }
-    if (!self->options->no_headers)
+    if (headers)
         g_string_append_c(text, '\n');
     json_array_foreach(items, n, item) if (error == NULL)
         append_custom_row(paths, item, text, &error);
@@ -381,7 +381,7 @@ print_custom_columns(const KubectlRequest *self, json_t *items, const char *spec
 }
 
 static int
-print_json_path(const KubectlRequest *self, json_t *object, const char *template)
+print_json_path(const KubectlRequest *self, json_t *object, const char *template, gboolean as_json)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(JsonPath) path = json_path_parse(template, &error);
@@ -391,7 +391,8 @@ print_json_path(const KubectlRequest *self, json_t *object, const char *template
                                error->message);
         return 1;
     }
-    if (json_path_print(path, object, self->out, &error))
+    if (as_json ? json_path_print_json(path, object, self->out, &error)
+                : json_path_print(path, object, self->out, &error))
         return 0;
     g_string_append_printf(self->errors,
                            "error: error executing jsonpath \"%s\": Error executing template: %s\n",
@@ -410,12 +411,13 @@ print_objects(const KubectlRequest *self, json_t *items, gboolean is_list)
     if (strcmp(output, "name") == 0)
         return print_names(self, items);
     if (g_str_has_prefix(output, "custom-columns="))
-        return print_custom_columns(self, items, strchr(output, '=') + 1);
+        return print_custom_columns(self, items, strchr(output, '=') + 1,
+                                    !self->options->no_headers);
     if (is_list || object == NULL)
         object = list = json_pack("{s:s, s:O, s:s, s:{s:s}}", "apiVersion", "v1", "items", items,
                                   "kind", "List", "metadata", "resourceVersion", "");
-    if (g_str_has_prefix(output, "jsonpath="))
-        return print_json_path(self, object, strchr(output, '=') + 1);
+    if (g_str_has_prefix(output, "jsonpath=") || g_str_has_prefix(output, "jsonpath-as-json="))
+        return print_json_path(self, object, strchr(output, '=') + 1, output[8] == '-');
     if (strcmp(output, "json") == 0) {
         print_json(self->out, object, 4);
         g_string_append_c(self->out, '\n');
@@ -433,7 +435,8 @@ output_is_known(const char *output)
     for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
         if (strcmp(output, words[i]) == 0)
             return TRUE;
-    return g_str_has_prefix(output, "jsonpath=") || g_str_has_prefix(output, "custom-columns=");
+    return g_str_has_prefix(output, "jsonpath=") || g_str_has_prefix(output, "jsonpath-as-json=") ||
+           g_str_has_prefix(output, "custom-columns=");
 }
 
 static int
@@ -461,28 +464,41 @@ get_objects(const KubectlRequest *self, GPtrArray *targets)
     return not_found->len > 0 ? 1 : status;
 }
 
+static gboolean
+check_output(const KubectlRequest *self)
+{
+    const char *output = self->options->output;
+
+    if (output == NULL || output_is_known(output))
+        return TRUE;
+    g_string_append_printf(
+        self->errors,
+        "error: unable to match a printer suitable for the output format \"%s\", allowed "
+        "formats "
+        "are: custom-columns,custom-columns-file,go-template,go-template-file,json,jsonpath,"
+        "jsonpath-as-json,jsonpath-file,name,template,templatefile,wide,yaml\n",
+        output);
+    return FALSE;
+}
+
+static gboolean
+is_table(const KubectlOptions *options)
+{
+    return options->output == NULL || strcmp(options->output, "wide") == 0;
+}
+
 int
 kubectl_get(const KubectlRequest *self, char **args)
 {
     gboolean several;
-    const char *output = self->options->output;
 
-    if (output != NULL && !output_is_known(output)) {
-        g_string_append_printf(
-            self->errors,
-            "error: unable to match a printer suitable for the output format \"%s\", allowed "
-            "formats "
-            "are: custom-columns,custom-columns-file,go-template,go-template-file,json,jsonpath,"
-            "jsonpath-as-json,jsonpath-file,name,template,templatefile,wide,yaml\n",
-            output);
+    if (!check_output(self))
         return 1;
-    }
     g_autoptr(GPtrArray) targets = request_targets(self, args, &several);
     if (targets == NULL)
         return 1;
-    if (output == NULL || strcmp(output, "wide") == 0)
-        return get_tables(self, targets, several);
-    return get_objects(self, targets);
+    return is_table(self->options) ? get_tables(self, targets, several)
+                                   : get_objects(self, targets);
 }
 
 struct KubectlWatch {
@@ -496,8 +512,10 @@ KubectlWatch *
 kubectl_watch_new(const KubectlRequest *request, char **args)
 {
     gboolean several;
-    GPtrArray *targets = request_targets(request, args, &several);
 
+    if (!check_output(request))
+        return NULL;
+    GPtrArray *targets = request_targets(request, args, &several);
     if (targets == NULL)
         return NULL;
     if (targets->len > 1) {
@@ -552,8 +570,42 @@ watch_selects(const KubectlWatch *self, json_t *object)
                        field_selector_text_matches(options->field_selector, object));
 }
 
+/* Not as a row of a table but each by itself: YAML documents apart, columns with headers on the first alone; with its type a JSON
+ * document takes one line. */
 static void
-watch_append(KubectlWatch *self, const char *type, json_t *object, ValueTime now)
+watch_print(KubectlWatch *self, const char *type, json_t *object, GString *out)
+{
+    const KubectlOptions *options = self->request.options;
+    KubectlRequest request = self->request;
+    json_auto_t *event = options->watch_events
+                             ? json_pack("{s:O, s:s}", "object", object, "type", type)
+                             : json_incref(object);
+
+    request.out = out;
+    if (strcmp(options->output, "name") == 0 || g_str_has_prefix(options->output, "custom-columns=")) {
+        json_auto_t *items = json_pack("[O]", object);
+
+        if (strcmp(options->output, "name") == 0)
+            print_names(&request, items);
+        else
+            print_custom_columns(&request, items, strchr(options->output, '=') + 1,
+                                 !options->no_headers && !self->has_header);
+    } else if (strcmp(options->output, "json") == 0 && options->watch_events) {
+        g_string_append_printf(out, "{\"type\":\"%s\",\"object\":", type);
+        print_json(out, object, 0);
+        g_string_append(out, "}\n");
+    } else {
+        json_auto_t *items = json_pack("[O]", event);
+
+        if (strcmp(options->output, "yaml") == 0 && self->has_header)
+            g_string_append(out, "---\n");
+        print_objects(&request, items, FALSE);
+    }
+    self->has_header = TRUE;
+}
+
+static void
+watch_append(KubectlWatch *self, const char *type, json_t *object, ValueTime now, GString *out)
 {
     const KubectlTarget *target = self->targets->pdata[0];
     const KubectlOptions *options = self->request.options;
@@ -568,6 +620,10 @@ watch_append(KubectlWatch *self, const char *type, json_t *object, ValueTime now
 
     if (!watch_selects(self, object))
         return;
+    if (!is_table(options)) {
+        watch_print(self, type, object, out);
+        return;
+    }
     if (!self->has_header && !options->no_headers)
         append_header(&style, tab_writer_text(self->writer));
     self->has_header = TRUE;
@@ -581,7 +637,7 @@ kubectl_watch_list(KubectlWatch *self, GString *out)
     GPtrArray *objects = cluster_objects(self->request.cluster, target->kind);
 
     for (unsigned i = 0; i < objects->len; i++)
-        watch_append(self, "ADDED", objects->pdata[i], self->request.now);
+        watch_append(self, "ADDED", objects->pdata[i], self->request.now, out);
     tab_writer_flush(self->writer, out);
 }
 
@@ -589,6 +645,6 @@ void
 kubectl_watch_print(
     KubectlWatch *self, const char *type, json_t *object, ValueTime now, GString *out)
 {
-    watch_append(self, type, object, now);
+    watch_append(self, type, object, now, out);
     tab_writer_flush(self->writer, out);
 }

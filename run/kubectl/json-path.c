@@ -691,3 +691,22 @@ json_path_print(const JsonPath *self, json_t *data, GString *out, GError **error
     }
     return TRUE;
 }
+
+gboolean
+json_path_print_json(const JsonPath *self, json_t *data, GString *out, GError **error)
+{
+    g_autoptr(GPtrArray) parts = json_path_find(self, data, error);
+
+    if (parts == NULL)
+        return FALSE;
+    for (unsigned p = 0; p < parts->len; p++) {
+        GPtrArray *values = parts->pdata[p];
+        json_auto_t *list = json_array();
+
+        for (unsigned i = 0; i < values->len; i++)
+            json_array_append(list, values->pdata[i]);
+        print_json(out, list, 4);
+        g_string_append_c(out, '\n');
+    }
+    return TRUE;
+}

@@ -29,3 +29,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(JsonPath, json_path_free)
 GPtrArray *json_path_find(const JsonPath *self, json_t *data, GError **error);
 /* Appends the template with what was found in its place. */
 gboolean json_path_print(const JsonPath *self, json_t *data, GString *out, GError **error);
+/* The same with a list of what each part found, as JSON: jsonpath-as-json. */
+gboolean json_path_print_json(const JsonPath *self, json_t *data, GString *out, GError **error);

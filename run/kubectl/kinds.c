@@ -34,8 +34,10 @@ static const KubectlKind kinds[N_KUBECTL_KINDS] = {
     {"Namespace",             "v1",                     "namespaces",             "ns",     FALSE, FALSE, namespace_columns,    namespace_row,   NULL                 },
     {"Event",                 "v1",                     "events",                 "ev",     TRUE,  FALSE, event_columns,        event_row,       NULL                 },
     {"Lease",                 "coordination.k8s.io/v1", "leases",                 "",       TRUE,  FALSE, lease_columns,        lease_row,       NULL                 },
-    {"ControllerRevision",    "apps/v1",                "controllerrevisions",    "",       TRUE,  FALSE, created_columns,
-     created_row,                                                                                                                                NULL                 },
+    {"ControllerRevision",    "apps/v1",                "controllerrevisions",    "",       TRUE,  FALSE, controller_revision_columns,
+     controller_revision_row,                                                                                                                    NULL                 },
+    {"PodDisruptionBudget",   "policy/v1",              "poddisruptionbudgets",   "pdb",    TRUE,  FALSE, disruption_budget_columns,
+     disruption_budget_row,                                                                                                                      NULL                 },
 };
 
 const KubectlKind *

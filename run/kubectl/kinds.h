@@ -29,7 +29,7 @@ struct KubectlKind {
                      json_t *object); /* all but the events; NULL: field by field */
 };
 
-#define N_KUBECTL_KINDS 19
+#define N_KUBECTL_KINDS 20
 const KubectlKind *kubectl_kind_at(unsigned i);
 /* @word: any of its names, with or without the group: "pvc", "PersistentVolumeClaims", "sc.storage.k8s.io". NULL: none */
 const KubectlKind *kubectl_kind_find(const char *word);
@@ -44,7 +44,8 @@ char *kubectl_kind_resource(const KubectlKind *self);
 extern const KindColumn claim_columns[], volume_columns[], class_columns[], attachment_columns[],
     csi_node_columns[], csi_driver_columns[], created_columns[], pod_columns[], node_columns[],
     stateful_set_columns[], deployment_columns[], replica_set_columns[], service_columns[],
-    namespace_columns[], event_columns[], lease_columns[], daemon_set_columns[], job_columns[];
+    namespace_columns[], event_columns[], lease_columns[], daemon_set_columns[], job_columns[],
+    disruption_budget_columns[], controller_revision_columns[];
 void claim_row(GPtrArray *cells, json_t *claim, ValueTime now);
 void volume_row(GPtrArray *cells, json_t *volume, ValueTime now);
 void class_row(GPtrArray *cells, json_t *class, ValueTime now);
@@ -65,6 +66,8 @@ void service_row(GPtrArray *cells, json_t *service, ValueTime now);
 void namespace_row(GPtrArray *cells, json_t *namespace, ValueTime now);
 void event_row(GPtrArray *cells, json_t *event, ValueTime now);
 void lease_row(GPtrArray *cells, json_t *lease, ValueTime now);
+void disruption_budget_row(GPtrArray *cells, json_t *budget, ValueTime now);
+void controller_revision_row(GPtrArray *cells, json_t *revision, ValueTime now);
 
 /* Cells, for the rows. */
 void cell_add(GPtrArray *cells, const char *format, ...) G_GNUC_PRINTF(2, 3);

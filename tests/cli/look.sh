@@ -52,6 +52,28 @@ check "a watch tells the phases in order"
 $kvolsim get pvc -w --output-watch-events "$scenario" | awk 'NR > 1 { print $1 }' | sort -u | tr '\n' ' ' | grep -qx 'ADDED DELETED MODIFIED '
 check "a watch tells which changes they are"
 
+# Every form of -w, and of Events, too.
+same "a watch by name" 1 "$($kvolsim get pvc -w -o name "$scenario" | sort -u | grep -cx persistentvolumeclaim/data)"
+$kvolsim get pvc -w -o jsonpath='{.status.phase}{"\n"}' "$scenario" --at 10s >"$scratch/phases"
+same "a watch by path" "Pending Bound " "$(uniq "$scratch/phases" | tr '\n' ' ')"
+$kvolsim get pvc -w -o custom-columns=N:.metadata.name,P:.status.phase "$scenario" --at 10s >"$scratch/columns"
+[ "$(grep -c '^N ' "$scratch/columns")" -eq 1 ] && [ "$(sed 1d "$scratch/columns" | uniq | awk '{ print $2 }' | tr '\n' ' ')" = "Pending Bound " ]
+check "a watch by columns, with one line of headers"
+$kvolsim get pvc -w -o yaml "$scenario" --at 10s >"$scratch/yaml"
+[ "$(grep -c '^kind: PersistentVolumeClaim$' "$scratch/yaml")" -eq $(($(grep -cx -- --- "$scratch/yaml") + 1)) ]
+check "a watch as documents of YAML"
+$kvolsim get pvc -w -o json --output-watch-events "$scenario" --at 10s >"$scratch/json"
+[ "$(wc -l <"$scratch/json")" -eq "$(wc -l <"$scratch/phases")" ] && sed 1q "$scratch/json" | grep -q '^{"type":"ADDED","object":{"apiVersion":"v1","kind":"PersistentVolumeClaim"' &&
+    tail -n 1 "$scratch/json" | grep -q '^{"type":"DELETED",'
+check "a watch as JSON with its types"
+$kvolsim get events -w "$scenario" --at 5s >"$scratch/events"
+awk 'NR > 1 { print $3 }' "$scratch/events" >"$scratch/reasons"
+[ "$(sed -n 1p "$scratch/reasons")" = WaitForFirstConsumer ] && [ "$(grep -c '^Scheduled$' "$scratch/reasons")" -eq 1 ] && [ "$(grep -n Scheduled "$scratch/reasons" | cut -d : -f 1)" -gt \
+    "$(grep -n ProvisioningSucceeded "$scratch/reasons" | cut -d : -f 1)" ] && [ "$(grep -c WaitForFirstConsumer "$scratch/reasons")" -ge 2 ]
+check "a watch of Events, with those that come again"
+same "a path as JSON" '[ "data" ]' "$($kvolsim get pvc "$scenario" --at 10s -o jsonpath-as-json='{.items[*].metadata.name}' | tr -s ' \n' ' ' | sed 's/ $//')"
+same "DaemonSets" "4 4" "$($kvolsim get ds -A "$KVOLSIM_SRCDIR/scenarios/daemons-on-all-nodes.yaml" --no-headers --at 5m | awk 'NR == 1 { print $3, $4 }')"
+
 same "no difference within an instant" "" "$($kvolsim diff "$scenario" --from 20s --to 20s)"
 $kvolsim diff "$scenario" --from 10s --to 20s >"$scratch/diff"
 grep -qx '    status.phase: Pending -> Bound' "$scratch/diff" && grep -q '^+ persistentvolume/pvc-' "$scratch/diff"
@@ -81,7 +103,7 @@ refused 'is before' diff "$scenario" --from 5s --to 1s
 refused 'output format "wrong"' get pvc "$scenario" -o wrong
 refused 'the last word must be a scenario file' get pvc
 refused 'what, and of which scenario' get
-refused 'tables of get only' describe pvc "$scenario" -w
+refused 'w is of get only' describe pvc "$scenario" -w
 refused 'no-such-file' get pvc no-such-file.yaml
 refused 'more than 1 resource' get pvc,pods -w "$scenario"
 

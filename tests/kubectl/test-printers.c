@@ -254,6 +254,64 @@ equal_rows_come_out_alike(void **state)
     }
 }
 
+/* Rows of kinds that no recording has, as pkg/printers/internalversion writes them; printed at 2026-01-01T00:10:00Z. */
+static void
+rows_of_other_workloads(void **state)
+{
+#define CREATED "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"name\":\"x\",\"namespace\":\"default\""
+#define JOB "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{" CREATED "},"
+    static const struct {
+        const char *kind, *json, *row;
+    } cases[] = {
+        {"job",
+         JOB "\"spec\":{\"completions\":3,\"parallelism\":2},\"status\":{\"succeeded\":1,"
+             "\"startTime\":\"2026-01-01T00:00:30Z\"}}",                                                      "x Running 1/3 9m30s 10m"         },
+        {"job",
+         JOB "\"spec\":{\"completions\":1},\"status\":{\"succeeded\":1,\"conditions\":[{\"type\":"
+             "\"Complete\",\"status\":\"True\"}],\"startTime\":\"2026-01-01T00:00:30Z\","
+             "\"completionTime\":\"2026-01-01T00:00:42Z\"}}",                                                  "x Complete 1/1 12s 10m"         },
+        {"job",
+         JOB "\"spec\":{\"parallelism\":4},\"status\":{\"conditions\":[{\"type\":\"Suspended\","
+             "\"status\":\"True\"},{\"type\":\"Failed\",\"status\":\"False\"}]}}",                          "x Suspended 0/1 of 4 10m"       },
+        {"pdb",
+         "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{" CREATED
+         "},\"spec\":{\"minAvailable\":\"60%\"},\"status\":{\"disruptionsAllowed\":2}}",                     "x 60% N/A 2 10m"                },
+        {"pdb",
+         "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{" CREATED
+         "},\"spec\":{\"maxUnavailable\":0},\"status\":{}}",                                                 "x N/A 0 0 10m"                  },
+        {"ds",
+         "{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"metadata\":{" CREATED
+         "},\"spec\":{\"template\":{\"spec\":{\"nodeSelector\":{\"b\":\"2\",\"a\":\"1\"}}}},\"status\":{"
+         "\"desiredNumberScheduled\":5,\"currentNumberScheduled\":4,\"numberReady\":3,"
+         "\"updatedNumberScheduled\":2,\"numberAvailable\":1}}",                                             "x 5 4 3 2 1 a=1,b=2 10m"        },
+        {"controllerrevision",
+         "{\"apiVersion\":\"apps/v1\",\"kind\":\"ControllerRevision\",\"metadata\":{" CREATED
+         ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"name\":\"web\","
+         "\"controller\":true}]},\"revision\":7}",                                                         "x statefulset.apps/web 7 10m"   },
+        {"controllerrevision",
+         "{\"apiVersion\":\"apps/v1\",\"kind\":\"ControllerRevision\",\"metadata\":{" CREATED
+         "},\"revision\":1}",                                                                               "x <none> 1 10m"                 },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        json_auto_t *object = json_loads(cases[i].json, 0, NULL);
+        json_auto_t *list = json_pack("[O]", object);
+        g_autoptr(KubectlCluster) cluster = kubectl_cluster_new(list);
+        g_autoptr(GString) out = g_string_new(NULL), errors = g_string_new(NULL);
+        const KubectlRequest request = {.cluster = cluster,
+                                        .now = value_time_parse("2026-01-01T00:10:00Z"),
+                                        .out = out,
+                                        .errors = errors};
+        char *words[] = {(char *)"get", (char *)cases[i].kind, (char *)"--no-headers", NULL};
+
+        assert_int_equal(kubectl_run(&request, words), 0);
+        g_auto(GStrv) cells = g_regex_split_simple(" +", g_strchomp(out->str), 0, 0);
+        g_autofree char *row = g_strjoinv(" ", cells);
+        assert_string_equal(row, cases[i].row);
+    }
+}
+
 int
 main(void)
 {
@@ -262,6 +320,7 @@ main(void)
         cmocka_unit_test(names_are_sorted),           cmocka_unit_test(json_paths_find),
         cmocka_unit_test(broken_json_paths_are_told), cmocka_unit_test(label_selectors_match),
         cmocka_unit_test(columns_are_aligned),        cmocka_unit_test(equal_rows_come_out_alike),
+        cmocka_unit_test(rows_of_other_workloads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

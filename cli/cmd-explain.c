@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "look.h"
 #include "run/narrator.h"
@@ -25,6 +27,8 @@ parse_level(const char *word, NarratorLevel *level)
 
 /* How far the run is let go on to see what is waited for. */
 #define FUTURE (10 * SIM_MINUTE)
+/* The column of a story's text. */
+#define TELLING_INDENT 15
 
 typedef struct {
     LookOptions look;
@@ -48,6 +52,63 @@ print_rules(const Narrator *narrator, const ExplainOptions *options)
             words = translated != words ? translated : NULL;
         }
         printf("%s\t%s\n", (const char *)rules->pdata[i], words != NULL ? words : "");
+    }
+}
+
+/* The screen's, or as $COLUMNS says; 0: lines may be of any length, as for files. */
+static unsigned
+screen_columns(void)
+{
+    struct winsize size;
+    const char *said = g_getenv("COLUMNS");
+    guint64 columns;
+
+    if (said != NULL && g_ascii_string_to_unsigned(said, 10, 40, 10000, &columns, NULL))
+        return (unsigned)columns;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+        return size.ws_col;
+    return 0;
+}
+
+/* The end of what fits into @columns: behind the last blank, or Chinese letter; else wherever it is. */
+static const char *
+fitting_end(const char *text, unsigned columns)
+{
+    const char *end = NULL, *at = text;
+    unsigned used = 0;
+
+    for (; *at != '\0' && *at != '\n'; at = g_utf8_next_char(at)) {
+        gunichar letter = g_utf8_get_char(at);
+
+        if ((used += g_unichar_iswide(letter) ? 2 : 1) > columns)
+            return end != NULL ? end : at;
+        if (letter == ' ' || g_unichar_iswide(letter))
+            end = g_utf8_next_char(at);
+    }
+    return at;
+}
+
+/* Lines that are too long go on below their own beginning. */
+static void
+print_wrapped(const char *text, unsigned columns)
+{
+    for (const char *line = text; *line != '\0'; line++) {
+        gsize indent = strspn(line, " ");
+
+        /* An entry's time stands in front of it. */
+        if (indent < TELLING_INDENT)
+            indent = TELLING_INDENT;
+        const char *end = columns == 0 ? line + strcspn(line, "\n") : fitting_end(line, columns);
+        printf("%.*s", (int)(end - line), line);
+        while (*end != '\n' && *end != '\0') {
+            line = end;
+            end = fitting_end(line, columns - (unsigned)indent);
+            printf("\n%*s%.*s", (int)indent, "", (int)(end - line), line);
+        }
+        putchar('\n');
+        line = end;
+        if (*line == '\0')
+            return;
     }
 }
 
@@ -77,7 +138,7 @@ explain(const ExplainOptions *options, const char *file, const char *object)
         cli_error("explain: the run has no \"%s\" (as kind/name: pod/web-0, pvc/data)", object);
         return EXIT_BAD_INPUT;
     }
-    fputs(out->str, stdout);
+    print_wrapped(out->str, screen_columns());
     return EXIT_DONE;
 }
 

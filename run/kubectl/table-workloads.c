@@ -456,8 +456,6 @@ void
 daemon_set_row(GPtrArray *cells, json_t *set, ValueTime now)
 {
     g_autoptr(GString) selector = g_string_new(NULL);
-    const char *key;
-    json_t *value;
 
     cell_add(cells, "%s", value_text(set, "metadata.name"));
     add_number(cells, set, "status.desiredNumberScheduled");
@@ -465,10 +463,8 @@ daemon_set_row(GPtrArray *cells, json_t *set, ValueTime now)
     add_number(cells, set, "status.numberReady");
     add_number(cells, set, "status.updatedNumberScheduled");
     add_number(cells, set, "status.numberAvailable");
-    json_object_foreach(value_at(set, "spec.template.spec.nodeSelector"), key, value)
-        g_string_append_printf(selector, "%s%s=%s", selector->len > 0 ? "," : "", key,
-                               json_string_value(value));
-    cell_add(cells, "%s", text_or_none(selector->str));
+    value_append_map(selector, value_at(set, "spec.template.spec.nodeSelector"));
+    cell_add(cells, "%s", selector->str);
     cell_add_age(cells, set, now);
     add_containers(cells, set);
     add_selector(cells, set);

@@ -257,10 +257,11 @@ compare_lengths(const void *a, const void *b)
 GPtrArray *
 attribution_slowest(const Stages *stages, unsigned n_max)
 {
+    const GArray *records = stages_records(stages);
     GPtrArray *slowest = g_ptr_array_new();
 
-    for (unsigned i = 0; i < stages->records->len; i++) {
-        StageRecord *record = &g_array_index(stages->records, StageRecord, i);
+    for (unsigned i = 0; i < records->len; i++) {
+        StageRecord *record = &g_array_index(records, StageRecord, i);
         if (record->stage == STAGE_POD_START)
             g_ptr_array_add(slowest, record);
     }
@@ -383,8 +384,9 @@ attribution_csv(const Run *run, const Stages *stages)
         return g_string_free(text, TRUE);
     results_append_header(text, run, "# ", "");
     g_string_append(text, "stage,kind,namespace,name,incarnation,node,wait,detail,seconds\n");
-    for (unsigned i = 0; i < stages->records->len; i++) {
-        const StageRecord *record = &g_array_index(stages->records, StageRecord, i);
+    const GArray *records = stages_records(stages);
+    for (unsigned i = 0; i < records->len; i++) {
+        const StageRecord *record = &g_array_index(records, StageRecord, i);
         g_array_set_size(links, 0);
         attribution_chain(run, record, links);
         append_csv_rows(run, record, links, text);

@@ -267,8 +267,9 @@ attribution_add(Attribution *self, const Run *run, const Stages *stages)
 
     if (run_options(run)->untraced)
         return;
-    for (unsigned i = 0; i < stages->records->len; i++) {
-        const StageRecord *record = &g_array_index(stages->records, StageRecord, i);
+    const GArray *records = stages_records(stages);
+    for (unsigned i = 0; i < records->len; i++) {
+        const StageRecord *record = &g_array_index(records, StageRecord, i);
         g_array_set_size(links, 0);
         attribution_chain(run, record, links);
         for (unsigned k = 0; k < links->len; k++)

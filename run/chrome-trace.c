@@ -73,21 +73,21 @@ static const struct {
     {MILESTONE_VOLUME_NODE_EXPAND_STARTED, MILESTONE_VOLUME_NODE_EXPANDED,   CSI_NODE_EXPAND_VOLUME         },
 };
 
-/* The last start of a call of that kind before its end, on the same node. NULL: it began before the run */
-static const Milestone *
+/* When the last call of that kind before its end, on the same node, started. TIME_UNSET: it began before the run */
+static SimTime
 find_start(const Milestones *log, const Milestone *end, MilestoneKind started)
 {
     for (uint32_t i = end->previous; i != 0;) {
-        const Milestone *milestone = milestones_at(log, i - 1);
-        if (milestone->kind == started && milestone->node == end->node)
-            return milestone;
-        i = milestone->previous;
+        const Milestone milestone = milestones_at(log, i - 1);
+        if (milestone.kind == started && milestone.node == end->node)
+            return milestone.at;
+        i = milestone.previous;
     }
-    return NULL;
+    return TIME_UNSET;
 }
 
 static void
-add_call(ChromeTrace *self, const Milestone *start, const Milestone *end, CsiMethod method)
+add_call(ChromeTrace *self, SimTime started_at, const Milestone *end, CsiMethod method)
 {
     Slice slice = {
         .group = GROUP_VOLUMES,
@@ -95,7 +95,7 @@ add_call(ChromeTrace *self, const Milestone *start, const Milestone *end, CsiMet
         .name = csi_method_name(method),
         .subject = end->node,
         .code = end->code == CSI_OK ? NULL : csi_code_name((CsiCode)end->code),
-        .from = start->at,
+        .from = started_at,
         .to = end->at,
     };
 
@@ -112,13 +112,13 @@ static void
 add_calls(ChromeTrace *self, const Milestones *log)
 {
     for (unsigned i = 0; i < milestones_count(log); i++) {
-        const Milestone *end = milestones_at(log, i);
+        const Milestone end = milestones_at(log, i);
         for (unsigned k = 0; k < G_N_ELEMENTS(calls); k++) {
-            const Milestone *start = (MilestoneKind)end->kind == calls[k].ended
-                                         ? find_start(log, end, calls[k].started)
-                                         : NULL;
-            if (start != NULL)
-                add_call(self, start, end, calls[k].method);
+            SimTime started_at = (MilestoneKind)end.kind == calls[k].ended
+                                     ? find_start(log, &end, calls[k].started)
+                                     : TIME_UNSET;
+            if (started_at != TIME_UNSET)
+                add_call(self, started_at, &end, calls[k].method);
         }
     }
 }
@@ -126,8 +126,9 @@ add_calls(ChromeTrace *self, const Milestones *log)
 static void
 add_stages(ChromeTrace *self, const Stages *stages)
 {
-    for (unsigned i = 0; i < stages->records->len; i++) {
-        const StageRecord *record = &g_array_index(stages->records, StageRecord, i);
+    const GArray *records = stages_records(stages);
+    for (unsigned i = 0; i < records->len; i++) {
+        const StageRecord *record = &g_array_index(records, StageRecord, i);
         Group group = record->object->kind == KIND_POD     ? GROUP_PODS
                       : record->object->kind == KIND_CLAIM ? GROUP_CLAIMS
                                                            : GROUP_VOLUMES;

@@ -6,11 +6,30 @@
 /* The log grows by blocks of so many, so that it is never copied. */
 #define BLOCK_LENGTH 1024
 
+/* A milestone as the log keeps it: some forty of them come to a pod with a claim. */
+typedef struct {
+    SimTime at;
+    uint32_t slot;     /* of the object, whose kind the milestone's kind tells */
+    uint32_t node;     /* in the list of nodes: index + 1; 0: none */
+    uint32_t previous; /* as in Milestone, and what follows */
+    uint16_t incarnation;
+    uint8_t kind, code;
+} Entry;
+
+typedef struct {
+    SimCauseId *causes; /* of the entries; NULL: no log of causes is kept */
+    Entry entries[BLOCK_LENGTH];
+} Block;
+
 struct Milestones {
     Sim *sim;
     Objects *objects;
-    GPtrArray *blocks; /* the log: of arrays of Milestone (owned) */
+    GPtrArray *blocks; /* the log: of Block (owned) */
     unsigned n_milestones;
+    GPtrArray *nodes;         /* names, as they came */
+    GHashTable *node_numbers; /* name -> index + 1 */
+    const char *last_node;    /* the name looked up last, and its number */
+    uint32_t last_number;
     GArray *last[N_KINDS]; /* of uint32_t, by slot: the chain's head, index + 1 */
     GArray *pods;          /* of PodRecord */
     GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot */
@@ -48,18 +67,61 @@ chain_head(Milestones *self, const ObjectKey *object)
     return &g_array_index(heads, uint32_t, object->slot);
 }
 
-static Milestone *
-log_at(const Milestones *self, unsigned i)
+static ObjectKind
+object_kind_of(MilestoneKind kind)
 {
-    return (Milestone *)self->blocks->pdata[i / BLOCK_LENGTH] + i % BLOCK_LENGTH;
+    return kind < MILESTONE_VOLUME_PROVISION_STARTED ? KIND_CLAIM
+           : kind < MILESTONE_POD_CREATED            ? KIND_VOLUME
+                                                     : KIND_POD;
 }
 
-static Milestone *
-log_append(Milestones *self)
+static Block *
+block_of(const Milestones *self, unsigned i)
 {
-    if (self->n_milestones % BLOCK_LENGTH == 0)
-        g_ptr_array_add(self->blocks, g_new(Milestone, BLOCK_LENGTH));
-    return log_at(self, self->n_milestones++);
+    return self->blocks->pdata[i / BLOCK_LENGTH];
+}
+
+static void
+block_free(void *data)
+{
+    Block *block = data;
+
+    g_free(block->causes);
+    g_free(block);
+}
+
+static Entry *
+log_append(Milestones *self, SimCauseId cause)
+{
+    unsigned at = self->n_milestones % BLOCK_LENGTH;
+
+    if (at == 0) {
+        Block *new_block = g_new(Block, 1);
+        new_block->causes = NULL;
+        g_ptr_array_add(self->blocks, new_block);
+    }
+    Block *block = block_of(self, self->n_milestones++);
+    if (cause != 0 && block->causes == NULL)
+        block->causes = g_new0(SimCauseId, BLOCK_LENGTH);
+    if (block->causes != NULL)
+        block->causes[at] = cause;
+    return &block->entries[at];
+}
+
+static uint32_t
+number_node(Milestones *self, const char *node)
+{
+    if (node == NULL || node == self->last_node)
+        return node == NULL ? 0 : self->last_number;
+    uint32_t number = GPOINTER_TO_UINT(g_hash_table_lookup(self->node_numbers, node));
+    if (number == 0) {
+        g_ptr_array_add(self->nodes, (void *)node);
+        number = self->nodes->len;
+        g_hash_table_insert(self->node_numbers, (void *)node, GUINT_TO_POINTER(number));
+    }
+    self->last_node = node;
+    self->last_number = number;
+    return number;
 }
 
 static void
@@ -73,12 +135,11 @@ add_with_code(Milestones *self,
 {
     uint32_t *head = chain_head(self, object);
 
-    *log_append(self) = (Milestone){
-        .object = object,
-        .node = node,
+    *log_append(self, cause) = (Entry){
         .at = at,
+        .slot = object->slot,
+        .node = number_node(self, node),
         .previous = *head,
-        .cause = cause,
         .incarnation = (uint16_t)object->incarnation,
         .kind = (uint8_t)kind,
         .code = (uint8_t)code,
@@ -459,7 +520,9 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
 
     self->sim = sim;
     self->objects = objects;
-    self->blocks = g_ptr_array_new_with_free_func(g_free);
+    self->blocks = g_ptr_array_new_with_free_func(block_free);
+    self->nodes = g_ptr_array_new();
+    self->node_numbers = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->pods = g_array_new(FALSE, FALSE, sizeof(PodRecord));
     self->volume_of = g_ptr_array_new();
     self->by_name = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -480,6 +543,8 @@ milestones_free(Milestones *self)
     for (unsigned i = 0; i < N_KINDS; i++)
         g_array_unref(self->last[i]);
     g_ptr_array_unref(self->blocks);
+    g_ptr_array_unref(self->nodes);
+    g_hash_table_unref(self->node_numbers);
     g_array_unref(self->pods);
     g_ptr_array_unref(self->volume_of);
     g_hash_table_unref(self->by_name);
@@ -493,10 +558,23 @@ milestones_count(const Milestones *self)
     return self->n_milestones;
 }
 
-const Milestone *
+Milestone
 milestones_at(const Milestones *self, unsigned i)
 {
-    return log_at(self, i);
+    const Block *block = block_of(self, i);
+    const Entry *entry = &block->entries[i % BLOCK_LENGTH];
+
+    return (Milestone){
+        .object =
+            objects_key_at(self->objects, object_kind_of((MilestoneKind)entry->kind), entry->slot),
+        .node = entry->node == 0 ? NULL : self->nodes->pdata[entry->node - 1],
+        .at = entry->at,
+        .previous = entry->previous,
+        .cause = block->causes == NULL ? 0 : block->causes[i % BLOCK_LENGTH],
+        .incarnation = entry->incarnation,
+        .kind = entry->kind,
+        .code = entry->code,
+    };
 }
 
 uint32_t

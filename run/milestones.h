@@ -69,7 +69,7 @@ typedef enum {
 
 const char *milestone_name(MilestoneKind kind);
 
-/* One, in the order in which they happened; those of an object are chained. */
+/* One, in the order in which they happened; those of an object are chained. A copy: the log itself is packed. */
 typedef struct {
     const ObjectKey *object;
     const char
@@ -99,7 +99,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Milestones, milestones_free)
 void milestones_watch_driver(Milestones *self, CsiDriver *driver);
 
 unsigned milestones_count(const Milestones *self);
-const Milestone *milestones_at(const Milestones *self, unsigned i);
+Milestone milestones_at(const Milestones *self, unsigned i);
 /* The last milestone of an object: index + 1; 0: none. */
 uint32_t milestones_last(const Milestones *self, const ObjectKey *object);
 unsigned milestones_n_pods(const Milestones *self);

@@ -138,9 +138,9 @@ static void
 add_call_steps(GArray *steps, const Milestones *log)
 {
     for (unsigned i = 0; i < milestones_count(log); i++) {
-        const Milestone *milestone = milestones_at(log, i);
-        Step step = {.at = milestone->at};
-        switch ((unsigned)milestone->kind) {
+        const Milestone milestone = milestones_at(log, i);
+        Step step = {.at = milestone.at};
+        switch ((unsigned)milestone.kind) {
         case MILESTONE_VOLUME_PROVISION_STARTED:
         case MILESTONE_VOLUME_ATTACH_STARTED:
         case MILESTONE_VOLUME_DETACH_STARTED:
@@ -354,13 +354,13 @@ plot_node_volumes(const Run *run, const Stages *stages)
     results_append_header(text, run, "# ", "");
     g_string_append(text, "seconds,row,name,attached,limit,nodes\n");
     for (SimTime at = 0; at <= end; at += width) {
-        for (; next < milestones_count(log) && milestones_at(log, next)->at <= at; next++) {
-            const Milestone *milestone = milestones_at(log, next);
-            int change = (milestone->kind == MILESTONE_VOLUME_ATTACHED) -
-                         (milestone->kind == MILESTONE_VOLUME_DETACHED);
-            unsigned place = change == 0 || milestone->node == NULL
+        for (; next < milestones_count(log) && milestones_at(log, next).at <= at; next++) {
+            const Milestone milestone = milestones_at(log, next);
+            int change = (milestone.kind == MILESTONE_VOLUME_ATTACHED) -
+                         (milestone.kind == MILESTONE_VOLUME_DETACHED);
+            unsigned place = change == 0 || milestone.node == NULL
                                  ? 0
-                                 : GPOINTER_TO_UINT(g_hash_table_lookup(places, milestone->node));
+                                 : GPOINTER_TO_UINT(g_hash_table_lookup(places, milestone.node));
             if (place > 0)
                 attached[place - 1] = MAX(attached[place - 1] + change, 0);
         }
@@ -485,9 +485,9 @@ binding_mode(const Run *run, const PodRecord *record)
     const ObjectKey *claim = objects_find_key(run_objects(run), KIND_CLAIM, record->pod->namespace,
                                               record->volumes->items[0].claim_name);
     for (uint32_t i = claim == NULL ? 0 : milestones_last(log, claim); i != 0;) {
-        const Milestone *milestone = milestones_at(log, i - 1);
-        was_selected |= milestone->kind == MILESTONE_CLAIM_SELECTED;
-        i = milestone->previous;
+        const Milestone milestone = milestones_at(log, i - 1);
+        was_selected |= milestone.kind == MILESTONE_CLAIM_SELECTED;
+        i = milestone.previous;
     }
     if (claim == NULL || milestones_volume_of(log, claim) == NULL)
         return NULL;

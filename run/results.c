@@ -467,21 +467,20 @@ milestones_jsonl(const Run *run)
 
     results_append_header(text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < milestones_count(log); i++) {
-        const Milestone *milestone = milestones_at(log, i);
+        const Milestone milestone = milestones_at(log, i);
         g_string_append(text, "{\"t\":");
-        append_seconds(text, milestone->at);
-        g_string_append_printf(text, ",\"kind\":\"%s\",",
-                               kind_class(milestone->object->kind)->kind);
-        if (milestone->object->namespace[0] != '\0')
-            g_string_append_printf(text, "\"namespace\":\"%s\",", milestone->object->namespace);
+        append_seconds(text, milestone.at);
+        g_string_append_printf(text, ",\"kind\":\"%s\",", kind_class(milestone.object->kind)->kind);
+        if (milestone.object->namespace[0] != '\0')
+            g_string_append_printf(text, "\"namespace\":\"%s\",", milestone.object->namespace);
         g_string_append_printf(text, "\"name\":\"%s\",\"incarnation\":%u,\"milestone\":\"%s\"",
-                               milestone->object->name, milestone->incarnation,
-                               milestone_name((MilestoneKind)milestone->kind));
-        if (milestone->node != NULL)
-            g_string_append_printf(text, ",\"node\":\"%s\"", milestone->node);
-        if (milestone->code != CSI_OK)
+                               milestone.object->name, milestone.incarnation,
+                               milestone_name((MilestoneKind)milestone.kind));
+        if (milestone.node != NULL)
+            g_string_append_printf(text, ",\"node\":\"%s\"", milestone.node);
+        if (milestone.code != CSI_OK)
             g_string_append_printf(text, ",\"code\":\"%s\"",
-                                   csi_code_name((CsiCode)milestone->code));
+                                   csi_code_name((CsiCode)milestone.code));
         g_string_append(text, "}\n");
     }
     return g_string_free(text, FALSE);

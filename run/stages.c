@@ -80,48 +80,56 @@ pod_times_stage(const PodTimes *times, Stage stage)
     return between(interval.from, interval.to);
 }
 
+/* A walk over all objects. */
+typedef struct {
+    const Run *run;
+    Stages *stages;  /* takes in times and values; NULL: not wanted */
+    GArray *records; /* takes in records; NULL: not wanted */
+} Walk;
+
 /* Takes in a stage both of whose ends were seen. */
 static void
-add_record(Stages *self, const StageRecord *value)
+add_record(Walk *walk, const StageRecord *value)
 {
     SimTime length = between(value->from, value->to);
 
     if (length == TIME_UNSET)
         return;
-    sim_sample_add(&self->samples[value->stage], length);
-    g_array_append_vals(self->records, value, 1);
+    if (walk->stages != NULL)
+        sim_sample_add(&walk->stages->samples[value->stage], length);
+    if (walk->records != NULL)
+        g_array_append_vals(walk->records, value, 1);
 }
 
 /* What stands for a milestone that never came. */
 static const Milestone never = {.at = TIME_UNSET};
 
-/* The first milestone of @kind that came to @object in this incarnation; &never: none. */
-static const Milestone *
-first_milestone(const Milestones *log,
-                const ObjectKey *object,
-                unsigned incarnation,
-                MilestoneKind kind)
-{
-    const Milestone *first = &never;
+/* The first milestone of each kind that came to an object in one incarnation. */
+typedef struct {
+    Milestone of[N_MILESTONES]; /* never: none; only of the kinds that were asked for */
+} Firsts;
 
+/* @kinds: which to look for */
+static void
+find_firsts(const Milestones *log,
+            const ObjectKey *object,
+            unsigned incarnation,
+            const MilestoneKind *kinds,
+            unsigned n_kinds,
+            Firsts *firsts)
+{
+    for (unsigned k = 0; k < n_kinds; k++)
+        firsts->of[kinds[k]] = never;
     for (uint32_t i = milestones_last(log, object); i != 0;) {
-        const Milestone *milestone = milestones_at(log, i - 1);
-        if (milestone->kind == kind && milestone->incarnation == incarnation &&
-            milestone->code == CSI_OK)
-            first = milestone;
-        i = milestone->previous;
+        const Milestone milestone = milestones_at(log, i - 1);
+        if (milestone.incarnation == incarnation && milestone.code == CSI_OK)
+            firsts->of[milestone.kind] = milestone;
+        i = milestone.previous;
     }
-    return first;
 }
 
-static SimTime
-first_time(const Milestones *log, const ObjectKey *object, unsigned incarnation, MilestoneKind kind)
-{
-    return first_milestone(log, object, incarnation, kind)->at;
-}
-
-/* The last milestone of @kind, not after @limit, of a volume on @node; &never: none. */
-static const Milestone *
+/* The last milestone of @kind, not after @limit, of a volume on @node; never: none. */
+static Milestone
 last_on_node(const Milestones *log,
              const ObjectKey *volume,
              const char *node,
@@ -129,13 +137,13 @@ last_on_node(const Milestones *log,
              SimTime limit)
 {
     for (uint32_t i = milestones_last(log, volume); i != 0;) {
-        const Milestone *milestone = milestones_at(log, i - 1);
-        if (milestone->kind == kind && milestone->node == node && milestone->code == CSI_OK &&
-            milestone->at <= limit)
+        const Milestone milestone = milestones_at(log, i - 1);
+        if (milestone.kind == kind && milestone.node == node && milestone.code == CSI_OK &&
+            milestone.at <= limit)
             return milestone;
-        i = milestone->previous;
+        i = milestone.previous;
     }
-    return &never;
+    return never;
 }
 
 /* A point in a pod's start: when the last of its volumes got there, not before the point before. TIME_UNSET if one never did;
@@ -158,13 +166,13 @@ volumes_reached(const Run *run,
         const ObjectKey *claim = objects_find_key(run_objects(run), KIND_CLAIM,
                                                   record->pod->namespace, volume->claim_name);
         const ObjectKey *target = claim == NULL ? NULL : milestones_volume_of(log, claim);
-        const Milestone *milestone =
-            target == NULL ? &never : last_on_node(log, target, times->node, kind, limit);
-        if (milestone->at == TIME_UNSET && !optional)
+        const Milestone milestone =
+            target == NULL ? never : last_on_node(log, target, times->node, kind, limit);
+        if (milestone.at == TIME_UNSET && !optional)
             return TIME_UNSET;
-        if (milestone->at != TIME_UNSET && milestone->at > reached) {
-            reached = milestone->at;
-            *cause = milestone->cause;
+        if (milestone.at != TIME_UNSET && milestone.at > reached) {
+            reached = milestone.at;
+            *cause = milestone.cause;
         }
     }
     return reached;
@@ -187,7 +195,7 @@ find_volume_times(const Run *run, const PodRecord *record, PodTimes *times)
 }
 
 static void
-record_pod_stage(Stages *self, const PodTimes *times, Stage stage)
+record_pod_stage(Walk *walk, const PodTimes *times, Stage stage)
 {
     Interval interval = pod_interval(times, stage);
     StageRecord value = {
@@ -201,158 +209,195 @@ record_pod_stage(Stages *self, const PodTimes *times, Stage stage)
         .scheduled_by = times->causes[STAGE_SCHEDULE],
     };
 
-    add_record(self, &value);
+    add_record(walk, &value);
 }
 
 static void
-add_pod(Stages *self, const Run *run, const PodRecord *record)
+add_pod(Walk *walk, const PodRecord *record)
 {
-    const Milestones *log = run_milestones(run);
-    const ObjectKey *pod = record->pod;
-    unsigned incarnation = record->incarnation;
-    const Milestone *scheduled = first_milestone(log, pod, incarnation, MILESTONE_POD_SCHEDULED);
-    const Milestone *ready = first_milestone(log, pod, incarnation, MILESTONE_POD_READY);
-    const Milestone *gone = first_milestone(log, pod, incarnation, MILESTONE_POD_GONE);
-    PodTimes times = {.pod = pod,
-                      .incarnation = incarnation,
+    static const MilestoneKind kinds[] = {MILESTONE_POD_CREATED, MILESTONE_POD_SCHEDULED,
+                                          MILESTONE_POD_READY, MILESTONE_POD_DELETED,
+                                          MILESTONE_POD_GONE};
+    Firsts firsts;
+
+    find_firsts(run_milestones(walk->run), record->pod, record->incarnation, kinds,
+                G_N_ELEMENTS(kinds), &firsts);
+    const Milestone *scheduled = &firsts.of[MILESTONE_POD_SCHEDULED];
+    const Milestone *ready = &firsts.of[MILESTONE_POD_READY];
+    const Milestone *gone = &firsts.of[MILESTONE_POD_GONE];
+    PodTimes times = {.pod = record->pod,
+                      .incarnation = record->incarnation,
                       .node = scheduled->node,
-                      .created = first_time(log, pod, incarnation, MILESTONE_POD_CREATED),
+                      .created = firsts.of[MILESTONE_POD_CREATED].at,
                       .scheduled = scheduled->at,
                       .attached = TIME_UNSET,
                       .staged = TIME_UNSET,
                       .published = TIME_UNSET,
                       .ready = ready->at,
-                      .deleted = first_time(log, pod, incarnation, MILESTONE_POD_DELETED),
+                      .deleted = firsts.of[MILESTONE_POD_DELETED].at,
                       .gone = gone->at};
 
     times.causes[STAGE_SCHEDULE] = scheduled->cause;
     times.causes[STAGE_START] = times.causes[STAGE_POD_START] = ready->cause;
     times.causes[STAGE_STOP] = gone->cause;
     if (times.scheduled != TIME_UNSET && record->volumes != NULL)
-        find_volume_times(run, record, &times);
-    g_array_append_val(self->pods, times);
+        find_volume_times(walk->run, record, &times);
+    if (walk->stages != NULL)
+        g_array_append_val(walk->stages->pods, times);
     static const Stage stages[] = {STAGE_SCHEDULE, STAGE_ATTACH,    STAGE_STAGE, STAGE_PUBLISH,
                                    STAGE_START,    STAGE_POD_START, STAGE_STOP};
     for (unsigned i = 0; i < G_N_ELEMENTS(stages); i++)
-        record_pod_stage(self, &times, stages[i]);
+        record_pod_stage(walk, &times, stages[i]);
 }
 
 static void
-add_claim(Stages *self, const Run *run, const ObjectKey *claim, unsigned incarnation)
+add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
 {
-    const Milestones *log = run_milestones(run);
-    const Milestone *bound = first_milestone(log, claim, incarnation, MILESTONE_CLAIM_BOUND);
-    const Milestone *created = &never;
+    const Milestones *log = run_milestones(walk->run);
+    static const MilestoneKind kinds[] = {MILESTONE_CLAIM_CREATED, MILESTONE_CLAIM_ANNOTATED,
+                                          MILESTONE_CLAIM_BOUND, MILESTONE_CLAIM_DELETED,
+                                          MILESTONE_CLAIM_GONE};
+    static const MilestoneKind volume_kinds[] = {MILESTONE_VOLUME_CREATED};
+    Firsts firsts;
+
+    firsts.of[MILESTONE_VOLUME_CREATED] = never;
+    find_firsts(log, claim, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
     ClaimTimes times = {
         .claim = claim,
         .incarnation = incarnation,
-        .created = first_time(log, claim, incarnation, MILESTONE_CLAIM_CREATED),
-        .asked = first_time(log, claim, incarnation, MILESTONE_CLAIM_ANNOTATED),
-        .bound = bound->at,
-        .deleted = first_time(log, claim, incarnation, MILESTONE_CLAIM_DELETED),
-        .gone = first_time(log, claim, incarnation, MILESTONE_CLAIM_GONE),
+        .created = firsts.of[MILESTONE_CLAIM_CREATED].at,
+        .asked = firsts.of[MILESTONE_CLAIM_ANNOTATED].at,
+        .bound = firsts.of[MILESTONE_CLAIM_BOUND].at,
+        .deleted = firsts.of[MILESTONE_CLAIM_DELETED].at,
+        .gone = firsts.of[MILESTONE_CLAIM_GONE].at,
     };
 
     times.volume = times.bound == TIME_UNSET ? NULL : milestones_volume_of(log, claim);
     if (times.volume != NULL)
-        created =
-            first_milestone(log, times.volume, times.volume->incarnation, MILESTONE_VOLUME_CREATED);
-    times.volume_created = created->at;
-    g_array_append_val(self->claims, times);
+        find_firsts(log, times.volume, times.volume->incarnation, volume_kinds,
+                    G_N_ELEMENTS(volume_kinds), &firsts);
+    times.volume_created = firsts.of[MILESTONE_VOLUME_CREATED].at;
+    if (walk->stages != NULL)
+        g_array_append_val(walk->stages->claims, times);
     StageRecord bind = {.stage = STAGE_BIND,
                         .object = claim,
                         .incarnation = incarnation,
                         .from = times.created,
                         .to = times.bound,
-                        .cause = bound->cause,
+                        .cause = firsts.of[MILESTONE_CLAIM_BOUND].cause,
                         .scheduled = TIME_UNSET};
-    add_record(self, &bind);
+    add_record(walk, &bind);
     StageRecord provision = {.stage = STAGE_PROVISION,
                              .object = claim,
                              .incarnation = incarnation,
                              .from = times.asked,
                              .to = times.volume_created,
-                             .cause = created->cause,
+                             .cause = firsts.of[MILESTONE_VOLUME_CREATED].cause,
                              .scheduled = TIME_UNSET};
     if (times.volume_created == TIME_UNSET || times.volume_created >= times.asked)
-        add_record(self, &provision);
+        add_record(walk, &provision);
 }
 
 /* detach: from the last NodeUnpublish on a node to the end of the VolumeAttachment, each time that happened. */
 static void
-record_detaches(Stages *self, const Milestones *log, const ObjectKey *volume, unsigned incarnation)
+record_detaches(Walk *walk, const Milestones *log, const ObjectKey *volume, unsigned incarnation)
 {
     for (uint32_t i = milestones_last(log, volume); i != 0;) {
-        const Milestone *milestone = milestones_at(log, i - 1);
-        i = milestone->previous;
-        if (milestone->kind != MILESTONE_VOLUME_DETACHED)
+        const Milestone milestone = milestones_at(log, i - 1);
+        i = milestone.previous;
+        if (milestone.kind != MILESTONE_VOLUME_DETACHED)
             continue;
-        const Milestone *unpublished =
-            last_on_node(log, volume, milestone->node, MILESTONE_VOLUME_UNPUBLISHED, milestone->at);
+        const Milestone unpublished =
+            last_on_node(log, volume, milestone.node, MILESTONE_VOLUME_UNPUBLISHED, milestone.at);
         StageRecord detach = {.stage = STAGE_DETACH,
                               .object = volume,
                               .incarnation = incarnation,
-                              .node = milestone->node,
-                              .from = unpublished->at,
-                              .to = milestone->at,
-                              .cause = milestone->cause,
+                              .node = milestone.node,
+                              .from = unpublished.at,
+                              .to = milestone.at,
+                              .cause = milestone.cause,
                               .scheduled = TIME_UNSET};
-        add_record(self, &detach);
+        add_record(walk, &detach);
     }
 }
 
 static void
-add_volume(Stages *self, const Run *run, const ObjectKey *volume, unsigned incarnation)
+add_volume(Walk *walk, const ObjectKey *volume, unsigned incarnation)
 {
-    const Milestones *log = run_milestones(run);
-    const Milestone *gone = first_milestone(log, volume, incarnation, MILESTONE_VOLUME_GONE);
+    const Milestones *log = run_milestones(walk->run);
+    static const MilestoneKind began_kinds[] = {MILESTONE_VOLUME_PROVISION_STARTED,
+                                                MILESTONE_VOLUME_PROVISION_ENDED};
+    static const MilestoneKind kinds[] = {MILESTONE_VOLUME_CREATED, MILESTONE_VOLUME_BOUND,
+                                          MILESTONE_VOLUME_RELEASED, MILESTONE_VOLUME_GONE};
+    Firsts began, firsts;
+
+    /* The object that is provisioned is the next incarnation. */
+    find_firsts(log, volume, incarnation - 1, began_kinds, G_N_ELEMENTS(began_kinds), &began);
+    find_firsts(log, volume, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
     VolumeTimes times = {
         .volume = volume,
         .incarnation = incarnation,
-        .provision_started =
-            first_time(log, volume, incarnation - 1, MILESTONE_VOLUME_PROVISION_STARTED),
-        .provision_ended =
-            first_time(log, volume, incarnation - 1, MILESTONE_VOLUME_PROVISION_ENDED),
-        .created = first_time(log, volume, incarnation, MILESTONE_VOLUME_CREATED),
-        .bound = first_time(log, volume, incarnation, MILESTONE_VOLUME_BOUND),
-        .released = first_time(log, volume, incarnation, MILESTONE_VOLUME_RELEASED),
-        .gone = gone->at,
+        .provision_started = began.of[MILESTONE_VOLUME_PROVISION_STARTED].at,
+        .provision_ended = began.of[MILESTONE_VOLUME_PROVISION_ENDED].at,
+        .created = firsts.of[MILESTONE_VOLUME_CREATED].at,
+        .bound = firsts.of[MILESTONE_VOLUME_BOUND].at,
+        .released = firsts.of[MILESTONE_VOLUME_RELEASED].at,
+        .gone = firsts.of[MILESTONE_VOLUME_GONE].at,
     };
     StageRecord delete = {.stage = STAGE_DELETE,
                           .object = volume,
                           .incarnation = incarnation,
                           .from = times.released,
                           .to = times.gone,
-                          .cause = gone->cause,
+                          .cause = firsts.of[MILESTONE_VOLUME_GONE].cause,
                           .scheduled = TIME_UNSET};
 
-    g_array_append_val(self->volumes, times);
-    add_record(self, &delete);
-    record_detaches(self, log, volume, incarnation);
+    if (walk->stages != NULL)
+        g_array_append_val(walk->stages->volumes, times);
+    add_record(walk, &delete);
+    record_detaches(walk, log, volume, incarnation);
+}
+
+static void
+walk_objects(Walk *walk)
+{
+    const Milestones *log = run_milestones(walk->run);
+
+    for (unsigned i = 0; i < milestones_n_pods(log); i++)
+        add_pod(walk, milestones_pod(log, i));
+    for (unsigned i = 0; i < milestones_count(log); i++) {
+        const Milestone milestone = milestones_at(log, i);
+        if (milestone.kind == MILESTONE_CLAIM_CREATED)
+            add_claim(walk, milestone.object, milestone.incarnation);
+        else if (milestone.kind == MILESTONE_VOLUME_CREATED)
+            add_volume(walk, milestone.object, milestone.incarnation);
+    }
 }
 
 Stages *
 stages_new(const Run *run)
 {
-    const Milestones *log = run_milestones(run);
     Stages *self = g_new0(Stages, 1);
+    /* Without a log of causes hardly anybody asks for records. */
+    gboolean has_records = !run_options(run)->untraced;
 
+    self->run = run;
     self->pods = g_array_new(FALSE, FALSE, sizeof(PodTimes));
     self->claims = g_array_new(FALSE, FALSE, sizeof(ClaimTimes));
     self->volumes = g_array_new(FALSE, FALSE, sizeof(VolumeTimes));
     self->records = g_array_new(FALSE, FALSE, sizeof(StageRecord));
     for (unsigned i = 0; i < N_STAGES; i++)
         sim_sample_init(&self->samples[i]);
-    for (unsigned i = 0; i < milestones_n_pods(log); i++)
-        add_pod(self, run, milestones_pod(log, i));
-    for (unsigned i = 0; i < milestones_count(log); i++) {
-        const Milestone *milestone = milestones_at(log, i);
-        if (milestone->kind == MILESTONE_CLAIM_CREATED)
-            add_claim(self, run, milestone->object, milestone->incarnation);
-        else if (milestone->kind == MILESTONE_VOLUME_CREATED)
-            add_volume(self, run, milestone->object, milestone->incarnation);
-    }
+    walk_objects(&(Walk){run, self, has_records ? self->records : NULL});
     return self;
+}
+
+const GArray *
+stages_records(const Stages *self)
+{
+    if (self->records->len == 0)
+        walk_objects(&(Walk){self->run, NULL, self->records});
+    return self->records;
 }
 
 void

@@ -69,14 +69,17 @@ typedef struct {
     GArray *pods;    /* of PodTimes, in the order of creation */
     GArray *claims;  /* of ClaimTimes */
     GArray *volumes; /* of VolumeTimes */
-    GArray *
-        records; /* of StageRecord: the same values as in the samples, in their order within a stage */
     SimSample samples[N_STAGES];
+    const Run *run;
+    GArray *records; /* stages_records() */
 } Stages;
 
-/* Returns: (owned) */
+/* @run: (borrowed): outlives them. Returns: (owned) */
 Stages *stages_new(const Run *run);
 void stages_free(Stages *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Stages, stages_free)
+/* Returns: (borrowed): of StageRecord: the same values as in the samples, in their order within a stage. Made when first asked for
+ * where no causes are kept, for they are large. */
+const GArray *stages_records(const Stages *self);
 /* How long @stage of this pod took; TIME_UNSET: not seen. */
 SimTime pod_times_stage(const PodTimes *times, Stage stage);

@@ -139,10 +139,11 @@ passage_compare(const void *a, const void *b)
 static GArray *
 passages_of(const Sweep *self, const Stages *stages, Stage stage)
 {
+    const GArray *records = stages_records(stages);
     GArray *passages = g_array_new(FALSE, FALSE, sizeof(Passage));
 
-    for (unsigned i = 0; i < stages->records->len; i++) {
-        const StageRecord *record = &g_array_index(stages->records, StageRecord, i);
+    for (unsigned i = 0; i < records->len; i++) {
+        const StageRecord *record = &g_array_index(records, StageRecord, i);
         Passage passage = {record->from, record->to - record->from, i};
         if (record->stage == stage && record->from >= self->warm_up)
             g_array_append_val(passages, passage);

@@ -248,16 +248,16 @@ static void
 take_milestones(Moments *self, const Milestones *log)
 {
     for (unsigned i = 0; i < milestones_count(log); i++) {
-        const Milestone *milestone = milestones_at(log, i);
-        if (milestone->at < TIMELINE_LEAD || milestone->code != CSI_OK)
+        const Milestone milestone = milestones_at(log, i);
+        if (milestone.at < TIMELINE_LEAD || milestone.code != CSI_OK)
             continue;
-        const char *label = milestone->object->kind == KIND_CLAIM
-                                ? milestone->object->name
-                                : moments_label_of(self, milestone->object->name);
+        const char *label = milestone.object->kind == KIND_CLAIM
+                                ? milestone.object->name
+                                : moments_label_of(self, milestone.object->name);
         moments_add(self,
-                    g_strdup_printf("%s %s %s", scope_of(milestone->object->kind), label,
-                                    milestone_name((MilestoneKind)milestone->kind)),
-                    recorded_time(milestone->at));
+                    g_strdup_printf("%s %s %s", scope_of(milestone.object->kind), label,
+                                    milestone_name((MilestoneKind)milestone.kind)),
+                    recorded_time(milestone.at));
     }
 }
 

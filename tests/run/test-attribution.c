@@ -73,8 +73,9 @@ check_scenario(const char *file, uint64_t seed)
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
     g_autoptr(Attribution) attribution = attribution_new();
 
-    for (unsigned i = 0; i < stages->records->len; i++) {
-        const StageRecord *record = &g_array_index(stages->records, StageRecord, i);
+    const GArray *records = stages_records(stages);
+    for (unsigned i = 0; i < records->len; i++) {
+        const StageRecord *record = &g_array_index(records, StageRecord, i);
         g_array_set_size(links, 0);
         attribution_chain(run, record, links);
         assert_adds_up(file, record, links);
@@ -91,7 +92,7 @@ check_scenario(const char *file, uint64_t seed)
         assert_int_equal(sum, values);
         assert_int_equal(bottlenecks_sum, values);
     }
-    return stages->records->len;
+    return records->len;
 }
 
 static void
@@ -464,7 +465,7 @@ attribution_changes_nothing(void **state)
     const Milestones *one = run_milestones(traced), *other = run_milestones(untraced);
     assert_int_equal(milestones_count(one), milestones_count(other));
     for (unsigned i = 0; i < milestones_count(one); i++)
-        assert_int_equal(milestones_at(one, i)->at, milestones_at(other, i)->at);
+        assert_int_equal(milestones_at(one, i).at, milestones_at(other, i).at);
     g_autoptr(Stages) stages = stages_new(untraced);
     attribution_add(attribution, untraced, stages);
     g_autoptr(GArray) rows = attribution_rows(attribution, STAGE_POD_START, &sum);

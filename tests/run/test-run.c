@@ -48,11 +48,11 @@ story(const Run *run)
     GString *text = g_string_new(NULL);
 
     for (unsigned i = 0; i < milestones_count(log); i++) {
-        const Milestone *milestone = milestones_at(log, i);
-        g_string_append_printf(text, "%" G_GINT64_FORMAT " %s %s %s\n", milestone->at,
-                               milestone->object->text,
-                               milestone_name((MilestoneKind)milestone->kind),
-                               milestone->node == NULL ? "" : milestone->node);
+        const Milestone milestone = milestones_at(log, i);
+        g_string_append_printf(text, "%" G_GINT64_FORMAT " %s %s %s\n", milestone.at,
+                               milestone.object->text,
+                               milestone_name((MilestoneKind)milestone.kind),
+                               milestone.node == NULL ? "" : milestone.node);
     }
     for (unsigned i = 0; i < api_server_n_events(api); i++) {
         const ApiEvent *event = api_server_event(api, i);

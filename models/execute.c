@@ -479,6 +479,19 @@ carry_out(Plan *plan, Step *step)
     g_assert_not_reached();
 }
 
+/* All are done. What the plan is to end with stays. */
+static void
+forget_done_steps(Plan *plan)
+{
+    const char *rule = plan->rule;
+    PlanRequeue requeue = plan->requeue;
+
+    plan_forget_steps(plan);
+    plan->rule = rule;
+    plan->requeue = requeue;
+    plan->then_anew = FALSE;
+}
+
 static void
 plan_advance(Plan *plan)
 {
@@ -494,6 +507,8 @@ plan_advance(Plan *plan)
         } else if (plan->then != NULL) {
             PlanDecide decide = plan->then;
             plan->then = NULL;
+            if (plan->then_anew)
+                forget_done_steps(plan);
             decide(plan->component, plan);
         } else {
             plan_end(plan, PLAN_DONE, NULL);

@@ -101,6 +101,7 @@ struct Plan {
     unsigned n_steps, steps_capacity;
     unsigned cursor; /* the step being carried out */
     PlanDecide then;
+    gboolean then_anew;  /* @then wants to know nothing of the steps so far */
     const char *rule;    /* of the steps being added */
     const char *failure; /* interned; plan_fail() */
     int last_step;

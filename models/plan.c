@@ -547,6 +547,14 @@ void
 plan_then(Plan *self, PlanDecide decide)
 {
     self->then = decide;
+    self->then_anew = FALSE;
+}
+
+void
+plan_then_anew(Plan *self, PlanDecide decide)
+{
+    self->then = decide;
+    self->then_anew = TRUE;
 }
 
 ApiCode

@@ -140,6 +140,9 @@ void plan_requeue_after(Plan *self, SimTime delay);
 void plan_requeue_rate_limited(Plan *self);
 /* Asked when all steps so far are done. */
 void plan_then(Plan *self, PlanDecide decide);
+/* The same, and what the steps so far left behind is forgotten first: their results, and what plan_alloc() and plan_own() gave. For
+ * plans that go round and round, which would grow without end. */
+void plan_then_anew(Plan *self, PlanDecide decide);
 
 /* ---- Results, within plan_then()'s decide functions and conditions ---- */
 

@@ -27,7 +27,7 @@ decide_after_report(const void *data, Plan *plan)
         plan_change(plan, &(PlanChange){.what = CHANGE_NODE_OUTDATED, .pointer = pass->pair->node});
         plan_change(plan, &(PlanChange){.what = CHANGE_REPORT_AGAIN, .pointer = pass->pair});
     }
-    plan_then(plan, decide_detaches);
+    plan_then_anew(plan, decide_detaches);
 }
 
 gboolean
@@ -96,7 +96,7 @@ plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pai
         if (pair->volume->pairs->len == 1)
             return FALSE;
         plan_change(plan, &(PlanChange){.what = CHANGE_LOOKED_AT, .pointer = pair});
-        plan_then(plan, decide_detaches);
+        plan_then_anew(plan, decide_detaches);
         return TRUE;
     }
     plan_because(plan, "ADC-45");

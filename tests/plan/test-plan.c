@@ -344,6 +344,46 @@ a_plan_without_requests_takes_no_time(void **state)
     assert_string_equal(world->log->str, "0s 0 done, 0s 1 done, 0s 2 done");
 }
 
+/* How many rounds a plan has begun, and how many left nothing behind. */
+static unsigned n_begun, n_forgotten;
+
+static void
+round_forgotten(void *data)
+{
+    (void)data;
+    n_forgotten++;
+}
+
+static void
+decide_round(const void *self, Plan *plan)
+{
+    (void)self;
+    assert_int_equal(plan_last_step(plan), -1);
+    assert_int_equal(n_forgotten, n_begun);
+    plan_because(plan, "a rule");
+    plan_own(plan, &n_begun, round_forgotten);
+    assert_int_equal(plan_get(plan, plan_key(plan), PLAN_GO_ON), 0); /* the first step there is */
+    if (++n_begun < 100)
+        plan_then_anew(plan, decide_round);
+}
+
+/* A pass of the attach/detach controller goes on for as long as there are volumes to detach. */
+static void
+a_plan_that_goes_round_keeps_nothing_of_earlier_rounds(void **state)
+{
+    World *world = *state;
+
+    start(world, decide_round);
+    n_begun = n_forgotten = 0;
+    assert_non_null(plan_start(&(PlanStart){.component = &tester(world)->base,
+                                            .decide = decide_round,
+                                            .key = claim_key(world, "a"),
+                                            .no_think = TRUE}));
+    sim_run_until(world->sim, 100 * SIM_SECOND);
+    assert_int_equal(n_begun, 100);
+    assert_int_equal(n_forgotten, 100);
+}
+
 static void
 decide_get(const void *self, Plan *plan)
 {
@@ -733,6 +773,7 @@ main(void)
         TEST(steps_follow_one_another_each_after_a_thought),
         TEST(decisions_are_made_as_the_request_leaves),
         TEST(a_plan_without_requests_takes_no_time),
+        TEST(a_plan_that_goes_round_keeps_nothing_of_earlier_rounds),
         TEST(workers_share_the_keys),
         cmocka_unit_test(an_error_means_what_its_step_says),
         cmocka_unit_test(steps_are_not_taken_for_others),

@@ -3,11 +3,12 @@
 
 #include <string.h>
 
-/* A table with open addressing: a place is looked for from the hash onwards, and at most half of them are taken. */
+/* A table with open addressing: a place is looked for from the hash onwards, mostly among the hashes alone, and at most three of
+ * four are taken. */
 struct Strings {
     GStringChunk *chunk;
-    const char **table; /* NULL: free */
-    uint32_t *hashes;   /* of those in the table */
+    const char **table;
+    uint32_t *hashes;   /* of those in the table; 0: free */
     unsigned size;      /* a power of two */
     unsigned n;
 };
@@ -21,8 +22,8 @@ strings_new(void)
 
     self->chunk = g_string_chunk_new(16 * 1024);
     self->size = STRINGS_MIN;
-    self->table = g_new0(const char *, self->size);
-    self->hashes = g_new(uint32_t, self->size);
+    self->table = g_new(const char *, self->size);
+    self->hashes = g_new0(uint32_t, self->size);
     return self;
 }
 
@@ -52,7 +53,7 @@ text_hash(const char *text, size_t length)
     for (word = 0; length > 0; length--)
         word = word << 8 | (unsigned char)text[length - 1];
     hash = (hash ^ word) * odd;
-    return (uint32_t)(hash >> 32);
+    return MAX((uint32_t)(hash >> 32), 1);
 }
 
 /* Where @text is, or would go. */
@@ -62,7 +63,7 @@ strings_place(const Strings *self, uint32_t hash, const char *text)
     unsigned mask = self->size - 1;
     unsigned place = hash & mask;
 
-    while (self->table[place] != NULL &&
+    while (self->hashes[place] != 0 &&
            (self->hashes[place] != hash || strcmp(self->table[place], text) != 0))
         place = (place + 1) & mask;
     return place;
@@ -76,13 +77,13 @@ strings_grow(Strings *self)
     unsigned old_size = self->size;
 
     self->size *= 2;
-    self->table = g_new0(const char *, self->size);
-    self->hashes = g_new(uint32_t, self->size);
+    self->table = g_new(const char *, self->size);
+    self->hashes = g_new0(uint32_t, self->size);
     for (unsigned i = 0; i < old_size; i++) {
         unsigned place = old_hashes[i] & (self->size - 1);
-        if (old_table[i] == NULL)
+        if (old_hashes[i] == 0)
             continue;
-        while (self->table[place] != NULL)
+        while (self->hashes[place] != 0)
             place = (place + 1) & (self->size - 1);
         self->table[place] = old_table[i];
         self->hashes[place] = old_hashes[i];
@@ -94,13 +95,13 @@ intern(Strings *self, const char *text, size_t length)
 {
     uint32_t hash = text_hash(text, length);
     unsigned place = strings_place(self, hash, text);
-    if (self->table[place] != NULL)
+    if (self->hashes[place] != 0)
         return self->table[place];
 
     const char *known = g_string_chunk_insert_len(self->chunk, text, (gssize)length);
     self->table[place] = known;
     self->hashes[place] = hash;
-    if (++self->n * 2 > self->size)
+    if (++self->n > self->size / 4 * 3)
         strings_grow(self);
     return known;
 }
@@ -209,8 +210,10 @@ strings_internf(Strings *self, const char *format, ...)
 const char *
 strings_find(const Strings *self, const char *text)
 {
-    return text == NULL ? NULL
-                        : self->table[strings_place(self, text_hash(text, strlen(text)), text)];
+    if (text == NULL)
+        return NULL;
+    unsigned place = strings_place(self, text_hash(text, strlen(text)), text);
+    return self->hashes[place] == 0 ? NULL : self->table[place];
 }
 
 static StringMap *

@@ -141,6 +141,24 @@ a_run_may_end_anywhere(void **state)
     }
 }
 
+/* Spans are printed after the run, when components that crashed are gone: what they name is the run's. */
+static void
+spans_outlive_components(void **state)
+{
+    g_autoptr(Scenario) scenario = load("leader-election", NULL);
+    g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1, .measured = TRUE});
+    const GArray *spans = sim_metrics_spans(sim_metrics(run_sim(run)));
+    const Strings *strings = objects_strings(run_objects(run));
+
+    (void)state;
+    assert_true(spans->len > 0);
+    for (unsigned i = 0; i < spans->len; i++) {
+        const SimSpan *span = &g_array_index(spans, SimSpan, i);
+        assert_ptr_equal(strings_find(strings, span->job), span->job);
+        assert_ptr_equal(strings_find(strings, span->subject), span->subject);
+    }
+}
+
 static gboolean
 stop_at_once(void *data, SimTime now, uint64_t n_events)
 {
@@ -277,6 +295,7 @@ main(void)
         cmocka_unit_test(another_seed_tells_another_story),
         cmocka_unit_test(sleeping_tickers_tell_the_same_story),
         cmocka_unit_test(a_run_may_end_anywhere),
+        cmocka_unit_test(spans_outlive_components),
         cmocka_unit_test(progress_breaks_off),
         cmocka_unit_test(stages_add_up),
         cmocka_unit_test(copies_name_their_own),

@@ -41,8 +41,10 @@ static const struct {
 
 /* NODE stands for the node that the pod is on, or gets. */
 typedef struct {
-    const char *name, *fault;
+    const char *name;
+    const char *fault;  /* NULL: none */
     const char *action; /* two minutes later; NULL: none */
+    const char *code;   /* the phase's own method fails with it three times, or any method six times from then on; NULL: none does */
 } Row;
 
 #define OUT_OF_SERVICE                                                                             \
@@ -55,38 +57,55 @@ typedef struct {
 #define OF_DRIVER(what) "driver: csi.lab, do: " what
 
 static const Row rows[] = {
-    {"power off, back in 10 min",               ON_NODE("power-off, restartAfter: 10m"),             NULL},
-    {"power off, out of service",               ON_NODE("power-off"),                                OUT_OF_SERVICE},
-    {"reboot",                                  ON_NODE("reboot"),                                   NULL},
-    {"shut down",                               ON_NODE("shut-down, restartAfter: 3m"),              NULL},
-    {"kubelet stops for 20 s",                  ON_NODE("stop-kubelet, restartAfter: 20s"),          NULL},
-    {"kubelet stops for 10 min",                ON_NODE("stop-kubelet, restartAfter: 10m"),          NULL},
-    {"network cut for 20 s",                    ON_NODE("cut-network, for: 20s"),                    NULL},
-    {"network cut for 10 min",                  ON_NODE("cut-network, for: 10m"),                    NULL},
-    {"kubelet hangs for 2 min",                 "component: kubelet, node: NODE, do: hang, for: 2m", NULL},
-    {"controller manager crashes",              OF("kube-controller-manager",                        "restart"),NULL},
-    {"controller manager hangs",                                         OF("kube-controller-manager",                                                                   "hang, for: 2m"),NULL},
-    {"controller manager loses the lease",                                     OF("kube-controller-manager",                                                                                        "lose-leadership"),                                                       NULL},
-    {"controller manager 100x slower",                       OF("kube-controller-manager","slow, factor: 100, for: 3m"),
-     NULL},
-    {"scheduler crashes",OF("kube-scheduler",                               "crash, restartAfter: 30s"),NULL},
-    {"scheduler hangs",                       OF("kube-scheduler",                                                                 "hang, for: 2m"),NULL},
-    {"provisioner crashes",                                         OF_SIDECAR("external-provisioner",                                                                            "crash, restartAfter: 30s"),NULL},
-    {"provisioner hangs",                                     OF_SIDECAR("external-provisioner",                                                                                        "hang, for: 2m"),                                                             NULL},
-    {"attacher crashes",              OF_SIDECAR("external-attacher","crash, restartAfter: 30s"),NULL},
-    {"attacher hangs",OF_SIDECAR("external-attacher","hang, for: 2m"),NULL},
-    {"attacher loses the lease",                        OF_SIDECAR("external-attacher",                                "lose-leadership"),NULL},
-    {"API server away for 5 s",                                         OF_API("outage, for: 5s"),                                                                             NULL},
-    {"API server away for 3 min",                                     OF_API("outage, for: 3m"),                                                                                        NULL                                                                                                                                                                                                               },
-    {"API server 100x slower",                       OF_API("slow, factor: 100, for: 3m"),                                       NULL                   },
-    {"watches break",OF_API("drop-watches"),NULL},
-    {"a seat of each level",OF_API("limit-seats, seats: 1, for: 3m"),NULL},
-    {"driver hangs",OF_DRIVER("hang, for: 2m"),NULL},
-    {"driver 10x slower",                                            OF_DRIVER("slow, factor: 10, for: 3m"),                                                                                                                                                 NULL                                                                                                                                                },
-    {"driver restarts",                      OF_DRIVER("restart, restartAfter: 20s"),                                                                                                                                  NULL                                                                                                                                                                                                                                                                                                                                                                                                             },
-    {"node plugin restarts",                                 "driver: csi.lab, node: NODE, do: restart, restartAfter: 20s",                                                                                         NULL                                                                                                                    },
-    {"back end loses the volume",OF_DRIVER("lose-volumes"),NULL},
-    {"back end keeps volumes",OF_DRIVER("keep-volumes, for: 10m"),NULL},
+    {.name = "power off, back in 10 min", .fault = ON_NODE("power-off, restartAfter: 10m")},
+    {.name = "power off, out of service", .fault = ON_NODE("power-off"), .action = OUT_OF_SERVICE},
+    {.name = "reboot", .fault = ON_NODE("reboot")},
+    {.name = "shut down", .fault = ON_NODE("shut-down, restartAfter: 3m")},
+    {.name = "kubelet stops for 20 s", .fault = ON_NODE("stop-kubelet, restartAfter: 20s")},
+    {.name = "kubelet stops for 10 min", .fault = ON_NODE("stop-kubelet, restartAfter: 10m")},
+    {.name = "network cut for 20 s", .fault = ON_NODE("cut-network, for: 20s")},
+    {.name = "network cut for 10 min", .fault = ON_NODE("cut-network, for: 10m")},
+    {.name = "kubelet hangs for 2 min",
+     .fault = "component: kubelet, node: NODE, do: hang, for: 2m"},
+    {.name = "controller manager crashes", .fault = OF("kube-controller-manager", "restart")},
+    {.name = "controller manager hangs", .fault = OF("kube-controller-manager", "hang, for: 2m")},
+    {.name = "controller manager loses the lease",
+     .fault = OF("kube-controller-manager", "lose-leadership")},
+    {.name = "controller manager 100x slower",
+     .fault = OF("kube-controller-manager", "slow, factor: 100, for: 3m")},
+    {.name = "scheduler crashes", .fault = OF("kube-scheduler", "crash, restartAfter: 30s")},
+    {.name = "scheduler hangs", .fault = OF("kube-scheduler", "hang, for: 2m")},
+    {.name = "provisioner crashes",
+     .fault = OF_SIDECAR("external-provisioner", "crash, restartAfter: 30s")},
+    {.name = "provisioner hangs", .fault = OF_SIDECAR("external-provisioner", "hang, for: 2m")},
+    {.name = "attacher crashes",
+     .fault = OF_SIDECAR("external-attacher", "crash, restartAfter: 30s")},
+    {.name = "attacher hangs", .fault = OF_SIDECAR("external-attacher", "hang, for: 2m")},
+    {.name = "attacher loses the lease",
+     .fault = OF_SIDECAR("external-attacher", "lose-leadership")},
+    {.name = "API server away for 5 s", .fault = OF_API("outage, for: 5s")},
+    {.name = "API server away for 3 min", .fault = OF_API("outage, for: 3m")},
+    {.name = "API server 100x slower", .fault = OF_API("slow, factor: 100, for: 3m")},
+    {.name = "watches break", .fault = OF_API("drop-watches")},
+    {.name = "a seat of each level", .fault = OF_API("limit-seats, seats: 1, for: 3m")},
+    {.name = "driver hangs", .fault = OF_DRIVER("hang, for: 2m")},
+    {.name = "driver 10x slower", .fault = OF_DRIVER("slow, factor: 10, for: 3m")},
+    {.name = "driver restarts", .fault = OF_DRIVER("restart, restartAfter: 20s")},
+    {.name = "node plugin restarts",
+     .fault = "driver: csi.lab, node: NODE, do: restart, restartAfter: 20s"},
+    {.name = "scheduler 100x slower", .fault = OF("kube-scheduler", "slow, factor: 100, for: 3m")},
+    {.name = "provisioner 100x slower",
+     .fault = OF_SIDECAR("external-provisioner", "slow, factor: 100, for: 3m")},
+    {.name = "attacher 100x slower",
+     .fault = OF_SIDECAR("external-attacher", "slow, factor: 100, for: 3m")},
+    {.name = "kubelet 100x slower",
+     .fault = "component: kubelet, node: NODE, do: slow, factor: 100, for: 3m"},
+    {.name = "methods fail: INTERNAL", .code = "INTERNAL"},
+    {.name = "methods fail: DEADLINE_EXCEEDED", .code = "DEADLINE_EXCEEDED"},
+    {.name = "methods fail: UNAVAILABLE", .code = "UNAVAILABLE"},
+    {.name = "methods fail: RESOURCE_EXHAUSTED", .code = "RESOURCE_EXHAUSTED"},
+    {.name = "back end loses the volume", .fault = OF_DRIVER("lose-volumes")},
+    {.name = "back end keeps volumes", .fault = OF_DRIVER("keep-volumes, for: 10m")},
 };
 
 /* What Kubernetes leaves behind, or never gets right, and why. */
@@ -173,6 +192,33 @@ line(SimTime at, const char *text, const char *node)
     return g_strdup_printf("  - {at: %" G_GINT64_FORMAT "ms, %s}\n", at / SIM_MS, words);
 }
 
+/* From before the phase on, so that its own call is met. */
+static char *
+failing_methods(const Row *row, Phase phase, const Timeline *timeline)
+{
+    g_autofree char *change = NULL;
+
+    if (phases[phase].method != CSI_N_METHODS) {
+        change = g_strdup_printf(
+            "setDriver: {name: csi.lab, errors: [{method: %s, code: %s, count: 3}]}",
+            csi_method_name(phases[phase].method), row->code);
+        return line(SIM_SECOND, change, timeline->node);
+    }
+    change = g_strdup_printf("setDriver: {name: csi.lab, errors: [{code: %s, count: 6}]}",
+                             row->code);
+    return line(timeline->at[phase], change, timeline->node);
+}
+
+static char *
+action_of(const Row *row, Phase phase, const Timeline *timeline)
+{
+    if (row->code != NULL)
+        return failing_methods(row, phase, timeline);
+    return row->action == NULL
+               ? g_strdup("")
+               : line(timeline->at[phase] + 2 * SIM_MINUTE, row->action, timeline->node);
+}
+
 static const Leak *
 find_leak(const Row *row, Phase phase)
 {
@@ -183,25 +229,34 @@ find_leak(const Row *row, Phase phase)
     return NULL;
 }
 
+static void
+count_failed_call(void *data, const CsiCallRecord *record)
+{
+    *(unsigned *)data += record->response->code != CSI_OK;
+}
+
 /* Returns: whether it ended as it should */
 static gboolean
 try_cell(const Row *row, Phase phase, const Timeline *timeline, uint64_t seed)
 {
-    g_autofree char *fault = line(timeline->at[phase], row->fault, timeline->node);
-    g_autofree char *action = row->action == NULL ? g_strdup("")
-                                                  : line(timeline->at[phase] + 2 * SIM_MINUTE,
-                                                         row->action, timeline->node);
+    g_autofree char *fault =
+        row->fault == NULL ? g_strdup("") : line(timeline->at[phase], row->fault, timeline->node);
+    g_autofree char *action = action_of(row, phase, timeline);
     g_autoptr(Scenario) scenario = fault_world_new(fault, action);
     Run *run = run_new(scenario, &(RunOptions){.seed = seed}, NULL);
     const Leak *leak = find_leak(row, phase);
+    unsigned n_failed = 0;
+    const CsiObserver observer = {.ended = count_failed_call, .data = &n_failed};
 
     assert_non_null(run);
+    csi_driver_add_observer(cluster_find_driver(run_cluster(run), "csi.lab"), &observer);
     sim_run_until(run_sim(run), SCALE_DOWN_AT - SIM_SECOND);
     gboolean is_ready = fault_world_is_ready(run);
     assert_int_equal(run_execute(run), RUN_DONE);
     g_autofree char *rest = fault_world_rest(run);
     gboolean is_good = is_ready == (leak == NULL || leak->is_ready) &&
-                       g_str_equal(rest, leak == NULL ? "" : leak->rest);
+                       g_str_equal(rest, leak == NULL ? "" : leak->rest) &&
+                       (row->code == NULL || n_failed >= 3);
     if (!is_good)
         fprintf(stderr, "%s, %s, seed %u: %s, left: \"%s\"\n%s%s", row->name, phases[phase].name,
                 (unsigned)seed, is_ready ? "was ready" : "was not ready", rest, fault, action);

@@ -77,10 +77,13 @@ eviction_later(Eviction *self, SimTime delay)
 {
     Sim *sim = self->drain->run->sim;
 
-    if (sim_now(sim) + delay > self->drain->gives_up_at)
+    if (sim_now(sim) + delay > self->drain->gives_up_at) {
+        run_note(self->drain->run, self->drain->action, "drain of node %s: no time is left for %s",
+                 self->drain->node, self->pod->text);
         eviction_over(self);
-    else
+    } else {
         sim_after(sim, delay, &again_event, self, WAIT_SCENARIO);
+    }
 }
 
 /* WL-111: a 429 is asked again, 404 is as good as done, all else is not pursued. */
@@ -95,6 +98,9 @@ eviction_answered(void *data, const ApiResponse *response)
         self->is_accepted = TRUE;
         eviction_later(self, POLL_PERIOD);
     } else {
+        if (response->code != API_NOT_FOUND)
+            run_note(self->drain->run, self->drain->action, "drain of node %s: %s: %s",
+                     self->drain->node, self->pod->text, response->message);
         eviction_over(self);
     }
 }
@@ -138,17 +144,21 @@ is_of_daemon_set(const Pod *pod)
     return owner != NULL && strcmp(owner->kind, "DaemonSet") == 0;
 }
 
+/* @why: (out): of one that is refused, kubectl's words and the option that would allow it */
 static PodFate
-pod_fate(const ScenarioAction *action, const Pod *pod)
+pod_fate(const ScenarioAction *action, const Pod *pod, const char **why)
 {
     if (object_annotation(&pod->meta, "kubernetes.io/config.mirror") != NULL)
         return POD_SKIPPED;
+    *why = "cannot delete DaemonSet-managed Pods (ignoreDaemonSets: true leaves them)";
     if (is_of_daemon_set(pod))
         return action->drain.ignore_daemon_sets ? POD_SKIPPED : POD_REFUSED;
     if (pod_is_terminal(pod))
         return POD_EVICTED;
+    *why = "cannot delete Pods with local storage (deleteEmptyDirData: true allows it)";
     if (pod->spec->has_empty_dir && !action->drain.delete_empty_dir)
         return POD_REFUSED;
+    *why = "cannot delete Pods that declare no controller (force: true allows it)";
     if (object_controller(&pod->meta) == NULL && !action->drain.force)
         return POD_REFUSED;
     return POD_EVICTED;
@@ -160,15 +170,19 @@ find_pods(Drain *self)
 {
     const ApiServer *api = cluster_api(self->run->cluster);
     Objects *objects = self->run->objects;
+    const char *why;
 
     for (uint32_t slot = 0; slot < objects_n_keys(objects, KIND_POD); slot++) {
         ObjectKey *key = objects_key_at(objects, KIND_POD, slot);
         const Object *pod = api_server_get(api, key);
         if (pod == NULL || g_strcmp0(POD_CONST(pod)->node_name, self->node) != 0)
             continue;
-        PodFate fate = pod_fate(self->action, POD_CONST(pod));
-        if (fate == POD_REFUSED)
+        PodFate fate = pod_fate(self->action, POD_CONST(pod), &why);
+        if (fate == POD_REFUSED) {
+            run_note(self->run, self->action, "drain of node %s: %s: %s", self->node, why,
+                     key->text);
             return FALSE;
+        }
         if (fate == POD_SKIPPED)
             continue;
         Eviction *eviction = g_new0(Eviction, 1);

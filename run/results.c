@@ -24,6 +24,8 @@ typedef struct {
         driver_volumes;
 } FinalState;
 
+#define REFUSED_MAX 5 /* that the table tells one by one */
+
 struct Results {
     const Scenario *scenario;
     uint64_t seed;
@@ -32,6 +34,7 @@ struct Results {
     GArray *expects; /* of ExpectSummary, one for each of the scenario's */
     FinalState final;
     Attribution *attribution;
+    GPtrArray *refused; /* of char * (owned): what of the first run's workload came to nothing */
     GString *first_run; /* what the table tells of the first run alone: its slowest pods, its requests */
     SimTime virtual_time; /* of the last run */
     uint64_t n_events, n_writes;
@@ -54,6 +57,7 @@ results_new(const Scenario *scenario, uint64_t seed)
     self->seed = seed;
     self->attribution = attribution_new();
     self->first_run = g_string_new(NULL);
+    self->refused = g_ptr_array_new_with_free_func(g_free);
     self->expects = g_array_new(FALSE, TRUE, sizeof(ExpectSummary));
     g_array_set_size(self->expects, scenario->n_expects);
     for (unsigned i = 0; i < N_STAGES; i++)
@@ -71,6 +75,7 @@ results_free(Results *self)
     g_array_unref(self->expects);
     attribution_free(self->attribution);
     g_string_free(self->first_run, TRUE);
+    g_ptr_array_unref(self->refused);
     g_free(self);
 }
 
@@ -116,6 +121,10 @@ add_expect(Results *self, const ExpectResult *result)
 static void
 describe_first_run(Results *self, const Run *run, const Stages *stages)
 {
+    const GPtrArray *notes = run_notes(run);
+
+    for (unsigned i = 0; i < notes->len; i++)
+        g_ptr_array_add(self->refused, g_strdup(notes->pdata[i]));
     attribution_append_slowest(run, stages, self->first_run);
     if (run_load(run) == NULL)
         return;
@@ -260,20 +269,22 @@ results_summary(Results *self)
 {
     const Scenario *scenario = self->scenario;
     json_t *stages = json_object();
-    json_t *ignored = json_array();
+    json_t *ignored = json_array(), *refused = json_array();
 
     for (unsigned i = 0; i < N_STAGES; i++)
         if (sim_sample_count(&self->samples[i]) > 0)
             json_object_set_new(stages, stage_name((Stage)i), json_stage(&self->samples[i]));
     for (unsigned i = 0; i < scenario->ignored->len; i++)
         json_array_append_new(ignored, json_string(scenario->ignored->pdata[i]));
-    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, s:o}", "version", results_version(), "scenario", scenario->name, "scenarioHash",
+    for (unsigned i = 0; i < self->refused->len; i++)
+        json_array_append_new(refused, json_string(self->refused->pdata[i]));
+    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, s:o, s:o}", "version", results_version(), "scenario", scenario->name, "scenarioHash",
                      scenario->hash, "seed", (json_int_t)self->seed, "replications",
                      (int)self->n_runs, "virtualSeconds", json_seconds(self->virtual_time),
                      "events", (json_int_t)self->n_events, "apiWrites", (json_int_t)self->n_writes,
                      "stages", stages, "attribution", attribution_json(self->attribution), "apiRequests", json_requests(self), "final",
                      json_final(&self->final), "slo", json_slos(self), "expect", json_expects(self),
-                     "ignored", ignored);
+                     "ignored", ignored, "refused", refused);
 }
 
 /* ---- The table ---- */
@@ -367,6 +378,10 @@ results_table(Results *self)
         g_string_append_printf(
             text, "ignored: %u objects that do not matter to storage, the first %s\n",
             self->scenario->ignored->len, (const char *)self->scenario->ignored->pdata[0]);
+    for (unsigned i = 0; i < MIN(self->refused->len, REFUSED_MAX); i++)
+        g_string_append_printf(text, "refused: %s\n", (const char *)self->refused->pdata[i]);
+    if (self->refused->len > REFUSED_MAX)
+        g_string_append_printf(text, "refused: %u more\n", self->refused->len - REFUSED_MAX);
     return g_string_free(text, FALSE);
 }
 

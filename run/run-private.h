@@ -27,6 +27,7 @@ struct Run {
     gboolean is_over;      /* run_step() has told of the end */
     unsigned n_unreported; /* events since progress() was called */
     GError *error;         /* the first fault in building the world */
+    GPtrArray *notes;      /* of char *: what of the workload was refused, in order */
 };
 
 /* Everything that exists at t = 0, and the processes. FALSE with @self->error */
@@ -56,6 +57,10 @@ GPtrArray *drains_new(void);
 
 /* lifetimes.c. Deletes the objects of these keys (of const ObjectKey; taken), the last first; @over is called after the last. */
 void lifetime_end(Run *run, GPtrArray *keys, uint64_t client_hash, void (*over)(void *data), void *data);
+
+/* An action of the workload, or a part of it, came to nothing: with its place in the file and the time. */
+void run_note(Run *self, const ScenarioAction *action, const char *format, ...)
+    G_GNUC_PRINTF(3, 4);
 
 void workload_schedule(Run *self);
 /* Something planned is still to come: the world is not idle before. */

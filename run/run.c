@@ -2,6 +2,7 @@
 #include "run-private.h"
 
 #define EVENTS_PER_REPORT 65536 /* between two looks at whether somebody wants us to stop */
+#define NOTES_MAX 1000
 
 static void
 end_is_here(Sim *sim, void *data)
@@ -36,6 +37,7 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
     self->performers = g_ptr_array_new();
     self->autoscalers = g_ptr_array_new();
     self->expects = g_array_new(FALSE, FALSE, sizeof(ExpectResult));
+    self->notes = g_ptr_array_new_with_free_func(g_free);
     if (!world_build(self)) {
         g_propagate_error(error, g_steal_pointer(&self->error));
         return NULL;
@@ -68,6 +70,7 @@ run_free(Run *self)
     g_array_unref(self->expects);
     objects_free(self->objects);
     g_clear_error(&self->error);
+    g_ptr_array_unref(self->notes);
     g_free(self);
 }
 
@@ -247,6 +250,28 @@ run_driver_volumes(const Run *self, unsigned i)
     const CsiModelledDriver *driver = csi_modelled_driver_cast(self->drivers->pdata[i]);
 
     return driver == NULL ? 0 : csi_modelled_driver_n_volumes(driver);
+}
+
+const GPtrArray *
+run_notes(const Run *self)
+{
+    return self->notes;
+}
+
+void
+run_note(Run *self, const ScenarioAction *action, const char *format, ...)
+{
+    char at[SIM_TIME_BUFFER];
+    va_list args;
+
+    if (self->notes->len == NOTES_MAX)
+        return;
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_ptr_array_add(self->notes,
+                    g_strdup_printf("%s:%u: at %s: %s", action->file, action->line,
+                                    sim_time_format(sim_now(self->sim) / SIM_MS * SIM_MS, at), text));
 }
 
 const ExpectResult *

@@ -98,5 +98,7 @@ const ApiLoad *run_load(const Run *self); /* NULL: untraced */
 Telemetry *run_telemetry(const Run *self); /* NULL: not measured */
 /* Volumes that the back end of driver @i has now. */
 unsigned run_driver_volumes(const Run *self, unsigned i);
+/* Returns: (borrowed): of char *: actions of the workload that came to nothing, and why, in order */
+const GPtrArray *run_notes(const Run *self);
 /* Returns: (borrowed): one for each expectation that was due */
 const ExpectResult *run_expects(const Run *self, unsigned *n);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "models/api/workload.h"
+#include "models/api/fields.h"
 #include "scenario-private.h"
 
 /* Whether what one object names is there: at the start, made by the workload, or by a StatefulSet. */
@@ -598,6 +599,76 @@ check_target(Checker *self, const ScenarioAction *action, const ActionFields *fi
     format_come_back(&loader->reader, jump);
 }
 
+/* ---- Patches ---- */
+
+typedef struct {
+    Checker *checker;
+    const ActionFields *fields;
+} PatchCheck;
+
+/* Where the value stands in the patch; else the patch as a whole. */
+static void
+report_patch(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    const PatchCheck *check = parser->data;
+    Loader *loader = check->checker->loader;
+    YamlPosition at = check->fields->place;
+    g_autofree char *path =
+        g_strdup_printf("%s.patch.patch.%s", check->fields->path, parser->path->str);
+    gsize prefix = parser->path->len > 0 ? parser->path->len + strlen(": ") : 0;
+
+    yaml_positions_find(loader->positions,
+                        json_object_get(json_object_get(check->fields->source, "patch"), "patch"),
+                        &at);
+    yaml_positions_find(loader->positions, where, &at);
+    scenario_faults_add(loader->faults, &at, path, message + MIN(prefix, strlen(message)), hint);
+}
+
+static void
+count_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    (void)where, (void)message, (void)hint;
+    ++*(unsigned *)parser->data;
+}
+
+static void
+try_manifest(const json_t *manifest,
+             void (*report)(ApiParser *, const json_t *, const char *, const char *),
+             void *data)
+{
+    Objects *objects = objects_new(0); /* a name that is only tried is no name of an object */
+    ApiParser parser = {
+        .objects = objects, .report = report, .data = data, .path = g_string_new(NULL)};
+    Object *object = api_parser_object(&parser, manifest);
+
+    if (object != NULL)
+        object_unref(object);
+    g_string_free(parser.path, TRUE);
+    objects_free(objects);
+}
+
+/* What it makes of a sound object of a manifest must be one. Of others the run tells. */
+static void
+check_patch(Checker *self, const ScenarioAction *action, const ActionFields *fields)
+{
+    const ManifestInfo *info =
+        action->name == NULL ? NULL
+                             : known_object(self, action->kind, action->namespace, action->name);
+
+    unsigned n_faults = 0;
+
+    if (info == NULL || info->object == NULL || action->patch == NULL)
+        return;
+    try_manifest(info->json, count_fault, &n_faults);
+    if (n_faults > 0)
+        return;
+    PatchCheck check = {self, fields};
+    json_t *merged = json_deep_copy(info->json);
+    json_merge_patch(merged, action->patch);
+    try_manifest(merged, report_patch, &check);
+    json_decref(merged);
+}
+
 /* The reader stands at @where. */
 static void
 check_named_node(Checker *self, const json_t *where, const char *node)
@@ -697,6 +768,8 @@ check_action(Checker *self, const ScenarioAction *action, const ActionFields *fi
     if (action->type == ACTION_DELETE || action->type == ACTION_PATCH ||
         action->type == ACTION_SCALE)
         check_target(self, action, fields);
+    if (action->type == ACTION_PATCH)
+        check_patch(self, action, fields);
     if (action->type == ACTION_DRAIN)
         check_drained(self, action, fields);
     FormatJump jump = format_go(&loader->reader, &fields->place, fields->path);

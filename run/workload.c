@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "models/api/workload.h"
 #include "run-private.h"
 #include "sim/random.h"
@@ -36,14 +37,27 @@ performer_strings(const Performer *self)
     return objects_strings(self->run->objects);
 }
 
+/* What the server refuses is refused, and told. What is to be deleted may be gone. */
+static void
+note_refusal(const Performer *self, const ApiResponse *response)
+{
+    if (response->code == API_OK ||
+        (response->code == API_NOT_FOUND && self->action->type == ACTION_DELETE))
+        return;
+    run_note(self->run, self->action, "%s",
+             response->message == NULL || *response->message == '\0' ? "refused by the API server"
+                                                                     : response->message);
+}
+
 static void
 replied(void *data, const ApiResponse *response)
 {
     Performer *self = data;
 
-    /* What the server refuses is refused: the scenario's expectations tell, or who listens. */
     if (self->answered != NULL)
         self->answered(self->answered_data, self->asked, response->code, response->message);
+    else
+        note_refusal(self, response);
     if (self->sending != NULL)
         object_unref(g_steal_pointer(&self->sending));
     perform_next(self);
@@ -366,27 +380,6 @@ set_replicas(Object *object, const void *arg)
     return TRUE;
 }
 
-/* RFC 7386: null takes a member away. */
-static void
-merge_json(json_t *target, const json_t *patch)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)patch, key, value)
-    {
-        if (json_is_null(value)) {
-            json_object_del(target, key);
-        } else if (json_is_object(value)) {
-            if (!json_is_object(json_object_get(target, key)))
-                json_object_set_new(target, key, json_object());
-            merge_json(json_object_get(target, key), value);
-        } else {
-            json_object_set(target, key, value);
-        }
-    }
-}
-
 static void
 take_metadata(Object *to, const Object *from)
 {
@@ -406,11 +399,16 @@ merge_patch(Object *object, const void *data)
     json_t *merged = object_to_json(object);
     const ScenarioManifest manifest = {.manifest = merged};
 
-    merge_json(merged, self->action->patch);
+    json_merge_patch(merged, self->action->patch);
     g_autoptr(Object) parsed = world_parse(self->run, &manifest);
     json_decref(merged);
-    if (parsed == NULL)
+    if (parsed == NULL) {
+        run_note(self->run, self->action, "the patch of %s %s is refused: %s",
+                 kind_class(object_kind(object))->kind, object_name(object),
+                 self->run->error->message);
+        g_clear_error(&self->run->error); /* the world goes on */
         return FALSE;
+    }
     object_take_fields(object, parsed, FALSE);
     object_take_fields(object, parsed, TRUE);
     take_metadata(object, parsed);

@@ -26,8 +26,7 @@ parser_report(ApiParser *parser, const json_t *where, const char *message, const
 
     (void)where, (void)hint;
     if (self->error == NULL)
-        g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "%s: %s", parser->path->str,
-                    message);
+        g_set_error(&self->error, RUN_ERROR, RUN_ERROR_INVALID, "%s", message);
 }
 
 /* Returns: (owned): NULL with @self->error */

@@ -163,6 +163,26 @@ object_keys(const json_t *object, size_t *n)
     return keys;
 }
 
+void
+json_merge_patch(json_t *target, const json_t *patch)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)patch, key, value)
+    {
+        if (json_is_null(value)) {
+            json_object_del(target, key);
+        } else if (json_is_object(value)) {
+            if (!json_is_object(json_object_get(target, key)))
+                json_object_set_new(target, key, json_object());
+            json_merge_patch(json_object_get(target, key), value);
+        } else {
+            json_object_set(target, key, value);
+        }
+    }
+}
+
 json_t *
 json_sorted(const json_t *value)
 {

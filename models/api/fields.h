@@ -71,6 +71,8 @@ json_next_member(const json_t *object, void *member)
 const json_t *json_path_get(const json_t *object, const char *path);
 /* Returns: (borrowed): the string at @path, NULL if there is none */
 const char *json_path_string(const json_t *object, const char *path);
+/* RFC 7386: members of @patch replace those of @target, by reference; null takes one away. */
+void json_merge_patch(json_t *target, const json_t *patch);
 /* Returns: (owned): a deep copy with the keys of all objects in order, as kubectl prints them */
 json_t *json_sorted(const json_t *value);
 /* @words ends with NULL */

@@ -274,6 +274,55 @@ static const char *const polled[] = {
     "driver: csi.lab, do: restart, restartAfter: 5s",
 };
 
+/* What an action that comes to nothing tells (WL-110), and that the world goes on: after all of them a good patch still works. */
+static void
+what_is_refused_is_told(void **state)
+{
+#define BARE(name, volumes)                                                                        \
+    "create: {manifest: {apiVersion: v1, kind: Pod, metadata: {name: " name                        \
+    "}, spec: {containers: [{name: c, image: i}]" volumes "}}}"
+    static const struct {
+        const char *actions;
+        const char *note; /* NULL: none */
+    } cases[] = {
+        {"  - {at: 3m, drain: {nodeOfPod: web-0}}\n", NULL},
+        {"  - {at: 2m, " BARE("bare", "") "}\n  - {at: 3m, drain: {nodeOfPod: bare}}\n",
+         "cannot delete Pods that declare no controller (force: true allows it): default/bare"},
+        {"  - {at: 2m, " BARE("bare", "") "}\n  - {at: 3m, drain: {nodeOfPod: bare, force: true}}\n",
+         NULL},
+        {"  - {at: 2m, " BARE("bare", ", volumes: [{name: s, emptyDir: {}}]") "}\n"
+         "  - {at: 3m, drain: {nodeOfPod: bare, force: true}}\n",
+         "cannot delete Pods with local storage (deleteEmptyDirData: true allows it): default/bare"},
+        {"  - {at: 2m, " BARE("bare", "") "}\n  - {at: 3m, " BARE("bare", "") "}\n",
+         "pods \"bare\" already exists"},
+        {"  - {at: 3m, patch: {kind: Pod, name: web-0, patch: {spec: "
+         "{terminationGracePeriodSeconds: many}}}}\n",
+         "the patch of Pod web-0 is refused: spec.terminationGracePeriodSeconds: Invalid value"},
+        {"  - {at: 3m, delete: {kind: Pod, name: web-*}}\n", NULL},
+    };
+    static const char good[] =
+        "  - {at: 4m, patch: {kind: StatefulSet, name: web, patch: {metadata: {labels: {a: b}}}}}\n";
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *actions = g_strconcat(cases[i].actions, good, NULL);
+        g_autoptr(Scenario) scenario = fault_world_new("", actions);
+        Run *run = run_of(scenario, FALSE);
+        sim_run_until(run_sim(run), AT);
+        const GPtrArray *notes = run_notes(run);
+        assert_int_equal(notes->len, cases[i].note != NULL);
+        if (cases[i].note != NULL) {
+            assert_non_null(strstr(notes->pdata[0], ": at 3m0"));
+            assert_non_null(strstr(notes->pdata[0], cases[i].note));
+        }
+        const Object *set = api_server_get(
+            cluster_api(run_cluster(run)),
+            objects_key(run_objects(run), KIND_STATEFUL_SET, "default", "web"));
+        assert_string_equal(object_label(set, "a"), "b");
+        run_free(run);
+    }
+}
+
 int
 main(void)
 {
@@ -281,7 +330,7 @@ main(void)
         cmocka_unit_test(outage),          cmocka_unit_test(lone_leaders_do_not_survive_an_outage),
         cmocka_unit_test(broken_watches),  cmocka_unit_test(no_seat_is_free),
         cmocka_unit_test(reboot),          cmocka_unit_test(cut_off),
-        cmocka_unit_test(lost_leadership),
+        cmocka_unit_test(lost_leadership), cmocka_unit_test(what_is_refused_is_told),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(functions) + G_N_ELEMENTS(polled)];
 

@@ -31,6 +31,7 @@ static const Command commands[] = {
     {"explain", cmd_explain, "FILE [OBJECT]", "Tell a run as a story, with the rules behind it"},
     {"why", cmd_why, "FILE OBJECT", "Tell why a pod or claim is stuck, and what would help"},
     {"step", cmd_step, "FILE", "Step through a run at a prompt, and do things by hand"},
+    {"teach", cmd_teach, "[LESSON]", "Lessons, with questions and tasks that are checked"},
     {"loop",    cmd_loop,    "list|clean", "What the loop driver left on this machine; take it back"},
     {"schema",  cmd_schema,  "",         "Print the JSON Schema of scenario files"               },
     {"version", cmd_version, "",         "Print the version"                                     },

@@ -507,6 +507,40 @@ has_manifest(const GPtrArray *documents)
     return documents->len > 0;
 }
 
+static gboolean
+is_same_object(const json_t *a, const json_t *b)
+{
+    const json_t *a_data = json_object_get(a, "metadata"), *b_data = json_object_get(b, "metadata");
+    const char *a_space = json_string_value(json_object_get(a_data, "namespace")),
+               *b_space = json_string_value(json_object_get(b_data, "namespace"));
+
+    return json_equal(json_object_get(a, "kind"), json_object_get(b, "kind")) &&
+           json_equal(json_object_get(a_data, "name"), json_object_get(b_data, "name")) &&
+           g_str_equal(a_space != NULL ? a_space : "default", b_space != NULL ? b_space : "default");
+}
+
+/* Where an object of the overlay is in the file already it takes its place. */
+static void
+apply_overlay(Loader *self, GPtrArray *documents)
+{
+    GPtrArray *overlay = self->options->overlay != NULL ? read_path(self, self->options->overlay) : NULL;
+
+    for (unsigned i = 0; overlay != NULL && i < overlay->len; i++) {
+        json_t *manifest = overlay->pdata[i];
+        unsigned k = 0;
+
+        while (k < documents->len && !is_same_object(documents->pdata[k], manifest))
+            k++;
+        json_incref(manifest);
+        if (k < documents->len) {
+            json_decref(documents->pdata[k]);
+            documents->pdata[k] = manifest;
+        } else {
+            g_ptr_array_add(documents, manifest);
+        }
+    }
+}
+
 static void
 load(Loader *self, const char *file, gboolean may_be_manifests)
 {
@@ -514,6 +548,7 @@ load(Loader *self, const char *file, gboolean may_be_manifests)
     GPtrArray *documents = read_path(self, file);
     if (documents == NULL)
         return;
+    apply_overlay(self, documents);
     loader_apply_sets(self, documents);
     if (may_be_manifests && has_manifest(documents)) {
         loader_collect_file(self, documents);

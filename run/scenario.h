@@ -200,6 +200,7 @@ struct Scenario {
 typedef struct {
     const char *data_dir;   /* where models/profiles/ is; for profile: names */
     const char *const *set; /* NULL-terminated "path=value" changes, applied before checking; NULL: none */
+    const char *overlay;    /* a file whose manifests take the place of those of the same kind and name, or are added; NULL: none */
     gboolean by_hand;       /* what its actions name may exist in a run only: that is not checked */
 } ScenarioOptions;
 

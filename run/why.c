@@ -175,7 +175,8 @@ cause_of_refusal(const char *message)
         return "driver-slow";
     if (strstr(message, "ResourceExhausted") != NULL)
         return "driver-full";
-    if (strstr(message, "topology") != NULL && strstr(message, "CSINode") != NULL)
+    if ((strstr(message, "topology") != NULL && strstr(message, "CSINode") != NULL) ||
+        strstr(message, "does not contain driver") != NULL)
         return "driver-not-registered";
     return "driver-error";
 }

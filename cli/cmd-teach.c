@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "run/lesson.h"
+
+/* kvolsim teach: lists the lessons, gives one, checks a task's solution. What was learned is remembered in a file; one that cannot be
+ * read or written only means that it is not. */
+
+#define TEXT_WIDTH 100
+#define TRIES 2 /* at a question, before the answer is told */
+
+typedef struct {
+    char *data_dir; /* (owned) */
+    gboolean is_zh;
+    GPtrArray *files; /* of char *: the lessons', in order */
+    char *state_file;
+    GKeyFile *state; /* a group for each lesson: right, questions, solved */
+} Teacher;
+
+/* ---- What was learned ---- */
+
+static void
+state_open(Teacher *self)
+{
+    g_autofree char *folder = g_build_filename(g_get_user_state_dir(), "kvolsim", NULL);
+
+    g_mkdir_with_parents(folder, 0700);
+    self->state_file = g_build_filename(folder, "lessons", NULL);
+    self->state = g_key_file_new();
+    g_key_file_load_from_file(self->state, self->state_file, G_KEY_FILE_KEEP_COMMENTS, NULL);
+}
+
+/* Atomically: whoever looks finds the old state or the new one. */
+static void
+state_save(const Teacher *self)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (!g_key_file_save_to_file(self->state, self->state_file, &error))
+        cli_error("teach: progress is not remembered: %s", error->message);
+}
+
+/* "01-static-binding". (owned) */
+static char *
+name_of(const char *file)
+{
+    char *name = g_path_get_basename(file);
+
+    name[strlen(name) - strlen(".yaml")] = '\0';
+    return name;
+}
+
+/* ---- Lessons ---- */
+
+static int
+compare_files(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Returns: FALSE after telling why not */
+static gboolean
+find_lessons(Teacher *self)
+{
+    g_autofree char *folder = g_build_filename(self->data_dir, "scenarios", "lessons", NULL);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, &error);
+    const char *name;
+
+    if (dir == NULL) {
+        cli_error("teach: %s", error->message);
+        return FALSE;
+    }
+    while ((name = g_dir_read_name(dir)) != NULL)
+        if (g_str_has_suffix(name, ".yaml"))
+            g_ptr_array_add(self->files, g_build_filename(folder, name, NULL));
+    g_ptr_array_sort(self->files, compare_files);
+    return TRUE;
+}
+
+/* @word: "3", "03", "03-zones" or "zones". Returns: (borrowed): the file; NULL after telling that there is none */
+static const char *
+find_lesson(const Teacher *self, const char *word)
+{
+    guint64 number = 0;
+
+    if (g_ascii_string_to_unsigned(word, 10, 1, 99, &number, NULL) && number <= self->files->len)
+        return self->files->pdata[number - 1];
+    for (unsigned i = 0; i < self->files->len; i++) {
+        g_autofree char *name = name_of(self->files->pdata[i]);
+
+        if (strcmp(name, word) == 0 ||
+            (strchr(name, '-') != NULL && strcmp(strchr(name, '-') + 1, word) == 0))
+            return self->files->pdata[i];
+    }
+    cli_error("teach: there is no lesson \"%s\" (kvolsim teach lists them)", word);
+    return NULL;
+}
+
+static Lesson *
+open_lesson(const Teacher *self, const char *file)
+{
+    g_autoptr(GError) error = NULL;
+    Lesson *lesson = lesson_load(file, self->is_zh ? "zh" : "en", &error);
+
+    if (lesson == NULL)
+        cli_error("teach: %s", error->message);
+    return lesson;
+}
+
+static ExitCode
+list_lessons(const Teacher *self)
+{
+    for (unsigned i = 0; i < self->files->len; i++) {
+        g_autofree char *name = name_of(self->files->pdata[i]);
+        g_autoptr(Lesson) lesson = open_lesson(self, self->files->pdata[i]);
+
+        if (lesson == NULL)
+            return EXIT_ERROR;
+        int right = g_key_file_get_integer(self->state, name, "right", NULL);
+        gboolean is_solved = g_key_file_get_boolean(self->state, name, "solved", NULL);
+        printf("%2u  %u/%u %s  %s\n", i + 1,
+               (unsigned)CLAMP(right, 0, (int)lesson_n_questions(lesson)),
+               lesson_n_questions(lesson),
+               is_solved ? (self->is_zh ? "任务已完成" : "task solved")
+                         : (self->is_zh ? "          " : "           "),
+               lesson_title(lesson));
+    }
+    printf("%s\n",
+           self->is_zh ? "\n`kvolsim teach 1` 开始第一课。" : "\nBegin with: kvolsim teach 1");
+    return EXIT_DONE;
+}
+
+/* Lines of words. Chinese has none: a terminal breaks it anywhere. */
+static void
+print_text(const char *text)
+{
+    g_auto(GStrv) words = g_strsplit(text, " ", -1);
+    glong column = 0;
+
+    for (char **word = words; *word != NULL; word++) {
+        glong width = g_utf8_strlen(*word, -1);
+
+        if (column > 0 && column + 1 + width > TEXT_WIDTH) {
+            putchar('\n');
+            column = 0;
+        }
+        printf("%s%s", column > 0 ? " " : "", *word);
+        column += width + (column > 0);
+    }
+    putchar('\n');
+}
+
+/* ---- Questions ---- */
+
+static void
+print_question(const LessonQuestion *question, unsigned number, unsigned n)
+{
+    printf("\n[%u/%u] %s\n", number, n, question->ask);
+    for (unsigned i = 0; question->choices != NULL && question->choices[i] != NULL; i++)
+        printf("   %c) %s\n", (char)('a' + i), question->choices[i]);
+}
+
+/* "b" stands for the second choice. */
+static const char *
+meant_by(const LessonQuestion *question, const char *given)
+{
+    unsigned n = question->choices != NULL ? g_strv_length(question->choices) : 0;
+
+    if (n > 0 && given[0] != '\0' && given[1] == '\0' && given[0] >= 'a' &&
+        (unsigned)(given[0] - 'a') < n)
+        return question->choices[given[0] - 'a'];
+    return given;
+}
+
+/* What the learner can type to see it, and what that tells. Returns: FALSE after telling why not */
+static gboolean
+print_proof(const Teacher *self, const Lesson *lesson, const LessonQuestion *question)
+{
+    g_autoptr(GString) told = g_string_new(NULL);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *seen = lesson_see(lesson, self->data_dir, question, told, &error);
+
+    if (seen == NULL) {
+        cli_error("teach: %s", error->message);
+        return FALSE;
+    }
+    printf("  $ kvolsim step %s", lesson_file(lesson));
+    for (char **line = question->see; *line != NULL; line++)
+        printf(" -c '%s'", *line);
+    printf("\n%s%s", told->str, g_str_has_suffix(told->str, "\n") ? "" : "\n");
+    return TRUE;
+}
+
+typedef enum {
+    ANSWERED_RIGHT,
+    ANSWERED_WRONG,
+    ANSWERED_NOT, /* the end of the input */
+} Answered;
+
+static Answered
+ask(const Teacher *self, const LessonQuestion *question)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    Answered answered = ANSWERED_WRONG;
+
+    for (unsigned try = 0; try < TRIES && answered == ANSWERED_WRONG; try++) {
+        if (isatty(STDIN_FILENO))
+            fputs("> ", stdout);
+        fflush(stdout);
+        if (getline(&line, &capacity, stdin) < 0) {
+            answered = ANSWERED_NOT;
+            putchar('\n');
+            break;
+        }
+        g_strstrip(line);
+        if (lesson_is_right(question, meant_by(question, line)))
+            answered = ANSWERED_RIGHT;
+        else if (try + 1 < TRIES)
+            puts(self->is_zh ? "不对，再试一次。" : "No. Once more.");
+    }
+    free(line);
+    return answered;
+}
+
+/* Returns: how many were right; -1: something failed */
+static int
+ask_all(const Teacher *self, const Lesson *lesson)
+{
+    unsigned n = lesson_n_questions(lesson);
+    int n_right = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        const LessonQuestion *question = lesson_question(lesson, i);
+
+        print_question(question, i + 1, n);
+        Answered answered = ask(self, question);
+        if (answered == ANSWERED_NOT)
+            break;
+        n_right += answered == ANSWERED_RIGHT;
+        if (answered == ANSWERED_RIGHT)
+            printf("%s%s\n", self->is_zh ? "对。" : "Right. ", question->because);
+        else
+            printf("%s%s%s%s\n", self->is_zh ? "答案是 " : "It is ", question->answer,
+                   self->is_zh ? "。" : ". ", question->because);
+        if (!print_proof(self, lesson, question))
+            return -1;
+    }
+    return n_right;
+}
+
+static ExitCode
+give_lesson(Teacher *self, const char *word)
+{
+    const char *file = find_lesson(self, word);
+    g_autofree char *name = file != NULL ? name_of(file) : NULL;
+    g_autoptr(Lesson) lesson = file != NULL ? open_lesson(self, file) : NULL;
+    int n_right;
+
+    if (lesson == NULL)
+        return EXIT_BAD_INPUT;
+    printf("%s\n\n", lesson_title(lesson));
+    print_text(lesson_narrative(lesson));
+    printf("%s kvolsim step %s\n", self->is_zh ? "自己看：" : "Look around:", file);
+    n_right = ask_all(self, lesson);
+    if (n_right < 0)
+        return EXIT_ERROR;
+    if (n_right >
+        g_key_file_get_integer(self->state, name, "right", NULL)) /* the best time counts */
+        g_key_file_set_integer(self->state, name, "right", n_right);
+    state_save(self);
+    printf("\n%s %s\n", self->is_zh ? "任务：" : "Task:", lesson_task(lesson)->text);
+    printf("  $ kvolsim teach --check %s solution.yaml\n", name);
+    return n_right == (int)lesson_n_questions(lesson) ? EXIT_DONE : EXIT_NOT_MET;
+}
+
+/* ---- Tasks ---- */
+
+static ExitCode
+check_solution(Teacher *self, const char *word, const char *solution)
+{
+    const char *file = find_lesson(self, word);
+    g_autofree char *name = file != NULL ? name_of(file) : NULL;
+    g_autoptr(Lesson) lesson = file != NULL ? open_lesson(self, file) : NULL;
+    g_autoptr(GString) report = g_string_new(NULL);
+    g_autoptr(GError) error = NULL;
+
+    if (lesson == NULL)
+        return EXIT_BAD_INPUT;
+    gboolean is_solved = lesson_check(lesson, self->data_dir, solution, report, &error);
+    if (error != NULL) {
+        cli_error("teach: %s", error->message);
+        return EXIT_BAD_INPUT;
+    }
+    fputs(report->str, stdout);
+    if (is_solved) {
+        puts(self->is_zh ? "任务已完成。" : "Solved.");
+        g_key_file_set_boolean(self->state, name, "solved", TRUE);
+        state_save(self);
+    } else {
+        puts(self->is_zh ? "还没有完成。" : "Not yet.");
+    }
+    return is_solved ? EXIT_DONE : EXIT_NOT_MET;
+}
+
+static ExitCode
+show_solution(Teacher *self, const char *word)
+{
+    const char *file = find_lesson(self, word);
+    g_autofree char *text = NULL;
+    g_autoptr(GError) error = NULL;
+
+    if (file == NULL)
+        return EXIT_BAD_INPUT;
+    g_autofree char *name = g_path_get_basename(file);
+    g_autofree char *path =
+        g_build_filename(self->data_dir, "scenarios", "lessons", "solutions", name, NULL);
+    if (!g_file_get_contents(path, &text, NULL, &error)) {
+        cli_error("teach: %s", error->message);
+        return EXIT_ERROR;
+    }
+    fputs(text, stdout);
+    return EXIT_DONE;
+}
+
+static ExitCode
+teach(Teacher *self, int argc, char **argv, gboolean check, gboolean solution)
+{
+    if (!find_lessons(self))
+        return EXIT_ERROR;
+    if (check && argc == 3)
+        return check_solution(self, argv[1], argv[2]);
+    if (solution && argc == 2)
+        return show_solution(self, argv[1]);
+    if (!check && !solution && argc == 2)
+        return give_lesson(self, argv[1]);
+    if (!check && !solution && argc == 1)
+        return list_lessons(self);
+    cli_error("teach: %s (see kvolsim teach --help)",
+              check ? "--check LESSON SOLUTION.yaml" : "one lesson");
+    return EXIT_BAD_INPUT;
+}
+
+int
+cmd_teach(int argc, char **argv)
+{
+    gboolean check = FALSE, solution = FALSE;
+    g_autofree char *language = NULL;
+    const char *(*translate)(const char *english);
+    const GOptionEntry entries[] = {
+        {"check",    0, 0, G_OPTION_ARG_NONE,   &check,
+         "Whether a solution of the lesson's task is right",                                    NULL  },
+        {"solution", 0, 0, G_OPTION_ARG_NONE,   &solution, "Show one that is",                  NULL  },
+        {"lang",     0, 0, G_OPTION_ARG_STRING, &language, "en or zh (default: as $LANG says)", "LANG"},
+        {NULL,       0, 0, G_OPTION_ARG_NONE,   NULL,      NULL,                                NULL  },
+    };
+    Teacher self = {0};
+
+    if (!cli_parse(&argc, &argv, entries, "[LESSON [SOLUTION]]",
+                   "Teaches the life of PersistentVolumes and their claims, lesson by lesson: "
+                   "lists them, or gives "
+                   "one.",
+                   "LESSON: its number or name. Answers are read from the standard input, a line "
+                   "each. Exit "
+                   "status: 3 if\nan answer was wrong or missing, or the task is not solved. "
+                   "Progress is kept in "
+                   "$XDG_STATE_HOME/kvolsim/lessons.") ||
+        !cli_language(language, &translate))
+        return EXIT_BAD_INPUT;
+    self.is_zh = translate != NULL; /* lessons have their own texts */
+    self.data_dir = cli_data_dir();
+    self.files = g_ptr_array_new_with_free_func(g_free);
+    state_open(&self);
+    ExitCode code = teach(&self, argc, argv, check, solution);
+    g_key_file_unref(self.state);
+    g_free(self.state_file);
+    g_ptr_array_unref(self.files);
+    g_free(self.data_dir);
+    return code;
+}

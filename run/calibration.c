@@ -97,12 +97,12 @@ typedef struct {
 } Life;
 
 /* Exponentially spread about @mean seconds. */
-static gulong
+static gint64
 pause_us(const Calibration *all, double mean, unsigned life, unsigned step)
 {
     SimStream stream = sim_stream_from(all->options->seed, 0, "calibration/pause");
 
-    return (gulong)(-log(sim_random_uniform(stream, life, step)) * mean * G_USEC_PER_SEC);
+    return (gint64)(-log(sim_random_uniform(stream, life, step)) * mean * G_USEC_PER_SEC);
 }
 
 static void
@@ -213,16 +213,29 @@ member(void *data, void *user_data)
     g_mutex_unlock(&all->lock);
 }
 
+/* Sleeps, unless all is broken off. */
+static void
+let_be_used(Calibration *all, gint64 us)
+{
+    gint64 until = g_get_monotonic_time() + us;
+
+    g_mutex_lock(&all->lock);
+    while (!g_atomic_int_get(&all->stop) && g_cond_wait_until(&all->stepped, &all->lock, until))
+        continue;
+    g_mutex_unlock(&all->lock);
+}
+
 static void
 step_together(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
 {
     int n_moving = (int)n_lives;
 
     if (steps[step].after_use)
-        g_usleep(pause_us(all, all->options->hold / 2, lives[0].number, step) +
-                 (gulong)(all->options->hold / 2 * G_USEC_PER_SEC));
+        let_be_used(all, pause_us(all, all->options->hold / 2, lives[0].number, step) +
+                             (gint64)(all->options->hold / 2 * G_USEC_PER_SEC));
     g_mutex_lock(&all->moving);
-    g_usleep(pause_us(all, all->options->pause, lives[0].number, step + G_N_ELEMENTS(steps)));
+    g_usleep(
+        (gulong)pause_us(all, all->options->pause, lives[0].number, step + G_N_ELEMENTS(steps)));
     for (unsigned i = 0; i < n_lives; i++) {
         lives[i].step = step;
         lives[i].n_moving = &n_moving;
@@ -333,8 +346,11 @@ run_teams(Calibration *all, unsigned workers_max)
                                   all->jobs->len);
         g_usleep(50000); /* to look how far the others are */
     }
+    g_mutex_lock(&all->lock);
     if (!go_on)
         g_atomic_int_set(&all->stop, 1);
+    g_cond_broadcast(&all->stepped);
+    g_mutex_unlock(&all->lock);
     for (unsigned i = 0; i < threads->len; i++)
         g_thread_join(threads->pdata[i]);
     g_thread_pool_free(all->members, FALSE, TRUE);

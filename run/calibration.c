@@ -28,8 +28,8 @@ typedef enum {
 #define OF(method) ((CsiLatency)(method))
 
 /* In this order, each once. First as a pod's volume lives: in use, moved, in use again. A file system that was frozen, grown or copied
- * is unmounted in another time than one that was only written to, so those come last. An operation's name in a profile is its method's
- * unless there is a finer one. */
+ * is unmounted in another time than one that was only written to, so those come last. Repeats are those that callers make: of
+ * attachment and, half as often, of deletion. An operation's name in a profile is its method's unless there is a finer one. */
 static const struct {
     CsiMethod method;
     CsiLatency kind;
@@ -45,6 +45,7 @@ static const struct {
     {CSI_NODE_UNSTAGE_VOLUME,         OF(CSI_NODE_UNSTAGE_VOLUME),         OF_VOLUME,   FALSE},
     {CSI_CONTROLLER_UNPUBLISH_VOLUME, OF(CSI_CONTROLLER_UNPUBLISH_VOLUME), OF_VOLUME,   FALSE},
     {CSI_CONTROLLER_PUBLISH_VOLUME,   OF(CSI_CONTROLLER_PUBLISH_VOLUME),   OF_VOLUME,   FALSE},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                  OF_VOLUME,   FALSE},
     {CSI_NODE_STAGE_VOLUME,           CSI_LATENCY_STAGE_FORMATTED,         OF_VOLUME,   FALSE},
     {CSI_NODE_PUBLISH_VOLUME,         OF(CSI_NODE_PUBLISH_VOLUME),         OF_VOLUME,   FALSE},
     {CSI_NODE_UNPUBLISH_VOLUME,       OF(CSI_NODE_UNPUBLISH_VOLUME),       OF_VOLUME,   TRUE },
@@ -64,6 +65,7 @@ static const struct {
     {CSI_NODE_UNSTAGE_VOLUME,         UNMEASURED,                          OF_VOLUME,   FALSE},
     {CSI_CONTROLLER_UNPUBLISH_VOLUME, UNMEASURED,                          OF_VOLUME,   FALSE},
     {CSI_DELETE_VOLUME,               OF(CSI_DELETE_VOLUME),               OF_VOLUME,   FALSE},
+    {CSI_DELETE_VOLUME,               CSI_LATENCY_REPEAT,                  OF_VOLUME,   FALSE},
 };
 
 typedef struct {

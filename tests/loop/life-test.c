@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define MIB (INT64_C(1) << 20)
@@ -289,13 +292,12 @@ live(void *data)
 
 /* As many at once as the machine never had: nodes are made, and given back. */
 static void
-twenty_at_once(void **state)
+twenty_pods(void)
 {
     Machine machine;
     Caller caller;
     Pod pods[20];
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
@@ -335,6 +337,62 @@ twenty_at_once(void **state)
     machine_leave(&machine);
 }
 
+static void
+twenty_at_once(void **state)
+{
+    (void)state;
+    twenty_pods();
+}
+
+/* A /dev of our own, as a container's: eight loop devices, and no kernel that adds what it makes. */
+static void
+make_static_dev(void)
+{
+    static const struct {
+        const char *path;
+        mode_t type;
+        unsigned major, minor;
+    } nodes[] = {
+        {"/dev/null",         S_IFCHR, 1,  3  },
+        {"/dev/urandom",      S_IFCHR, 1,  9  },
+        {"/dev/loop-control", S_IFCHR, 10, 237},
+    };
+
+    assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+    assert_int_equal(mount("dev", "/dev", "tmpfs", 0, "mode=755"), 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
+        assert_int_equal(
+            mknod(nodes[i].path, nodes[i].type | 0600, makedev(nodes[i].major, nodes[i].minor)), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        g_autofree char *path = g_strdup_printf("/dev/loop%u", i);
+        assert_int_equal(mknod(path, S_IFBLK | 0600, makedev(7, i)), 0);
+    }
+}
+
+/* LOOP-20: with eight nodes in /dev and no more to come, the driver makes those that it needs in its own folder. */
+static void
+twenty_with_eight_nodes(void **state)
+{
+    int outside = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+
+    (void)state;
+    if (!loop_device_permitted(NULL) || outside == -1 || unshare(CLONE_NEWNS) != 0) {
+        print_message("# SKIP needs root and a mount namespace of its own\n");
+        if (outside != -1)
+            close(outside);
+        skip();
+    }
+    make_static_dev();
+    twenty_pods();
+    g_autoptr(GDir) dev = g_dir_open("/dev", 0, NULL);
+    unsigned n_nodes = 0;
+    for (const char *name; (name = g_dir_read_name(dev)) != NULL;)
+        n_nodes += g_str_has_prefix(name, "loop") && strcmp(name, "loop-control") != 0 ? 1 : 0;
+    assert_int_equal(n_nodes, 8);
+    assert_int_equal(setns(outside, CLONE_NEWNS), 0);
+    close(outside);
+}
+
 int
 main(void)
 {
@@ -347,6 +405,7 @@ main(void)
         cmocka_unit_test(read_only_is_read_only),
         cmocka_unit_test(outlives_its_process),
         cmocka_unit_test(twenty_at_once),
+        cmocka_unit_test(twenty_with_eight_nodes),
     };
 
     return cmocka_run_group_tests_name("loop/life", tests, NULL, NULL);

@@ -219,5 +219,5 @@ calibration_shares_fit(const CalibrationShares *self, CsiLatency kind)
         if (fit_quantile((const double *)base->data, base->len, 0.5) < WARM_S)
             return 0;
     }
-    return fabs(best) < 2 * EXPONENT_STEP ? 0 : best;
+    return fabs(best) < 3 * EXPONENT_STEP ? 0 : best;
 }

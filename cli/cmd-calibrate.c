@@ -20,7 +20,7 @@ static volatile sig_atomic_t
 
 typedef struct {
     char *state_dir, *sizes, *workers, *out, *fs_type, *against, *from;
-    int cycles, pause_ms;
+    int cycles, pause_ms, volumes;
     double hold;
     gboolean is_terminal, was_shown;
 } Calibrate;
@@ -229,6 +229,7 @@ measure(Calibrate *self, LoopBackend *backend, const GArray *sizes, const GArray
         .n_sizes = sizes->len,
         .workers = numbers,
         .n_workers = workers->len,
+        .volumes = (unsigned)self->volumes,
         .cycles = (unsigned)self->cycles,
         .pause = self->pause_ms / 1e3,
         .hold = self->hold,
@@ -282,8 +283,9 @@ calibrate(Calibrate *self)
 
     if (workers == NULL)
         return EXIT_BAD_INPUT;
-    if (self->cycles < 1 || self->pause_ms < 0 || !(self->hold >= 0)) {
-        cli_error("calibrate: --cycles must be at least 1, --pause and --hold at least 0");
+    if (self->cycles < 1 || self->volumes < 1 || self->pause_ms < 0 || !(self->hold >= 0)) {
+        cli_error(
+            "calibrate: --cycles and --volumes must be at least 1, --pause and --hold at least 0");
         return EXIT_BAD_INPUT;
     }
     cli_catch_interrupts(); /* from here on something may have to be taken back */
@@ -314,17 +316,22 @@ cli_loop_open(const LoopOptions *options, GError **error)
 int
 cmd_calibrate(int argc, char **argv)
 {
-    Calibrate self = {
-        .cycles = 80, .pause_ms = 20, .hold = 6, .is_terminal = isatty(STDERR_FILENO)};
+    Calibrate self = {.cycles = 60,
+                      .volumes = 10,
+                      .pause_ms = 20,
+                      .hold = 6,
+                      .is_terminal = isatty(STDERR_FILENO)};
     const GOptionEntry entries[] = {
         {"sizes",     0, 0, G_OPTION_ARG_STRING,   &self.sizes,     "Sizes of volumes (default: 64Mi)",
          "LIST"                                                                                                       },
         {"workers",   0, 0, G_OPTION_ARG_STRING,   &self.workers,
          "Volumes that live together, step by step (default: 1,2,4,8)",                                      "LIST"   },
         {"cycles",    0, 0, G_OPTION_ARG_INT,      &self.cycles,
-         "Volumes for each size and number of workers (default: 80)",                                        "N"      },
+         "Volumes for each size and number of workers (default: 60)",                                        "N"      },
         {"pause",     0, 0, G_OPTION_ARG_INT,      &self.pause_ms,  "Mean time before a step (default: 20)",
          "MS"                                                                                                         },
+        {"volumes",   0, 0, G_OPTION_ARG_INT,      &self.volumes,
+         "Volumes that are there at once: as many as the scenario has (default: 10)",                        "N"      },
         {"hold",      0, 0, G_OPTION_ARG_DOUBLE,   &self.hold,
          "Mean time that a volume is in use; others go on meanwhile (default: 6)",                           "SECONDS"},
         {"fs-type",   0, 0, G_OPTION_ARG_STRING,   &self.fs_type,   "ext4 (default), ext3 or xfs",

@@ -14,7 +14,6 @@
 #define DATA_BYTES                                                                                 \
     65536            /* what is written to each volume while it is published, as validations do */
 #define TEAMS_MAX 12 /* whose volumes are there at once */
-#define VOLUMES_AT_ONCE 32 /* at most, unless more workers are wanted */
 
 /* ---- A life ---- */
 
@@ -271,7 +270,7 @@ static void
 wait_for_room(Calibration *all, const Job *job)
 {
     g_mutex_lock(&all->lock);
-    while (all->n_volumes > 0 && all->n_volumes + job->workers > VOLUMES_AT_ONCE)
+    while (all->n_volumes > 0 && all->n_volumes + job->workers > all->options->volumes)
         g_cond_wait(&all->stepped, &all->lock);
     all->n_volumes += job->workers;
     g_mutex_unlock(&all->lock);

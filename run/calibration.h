@@ -23,6 +23,8 @@ typedef struct {
     unsigned n_sizes;
     const unsigned *workers; /* volumes that go through their lives together, step by step */
     unsigned n_workers;
+    /* there at once, unless more go together: the driver looks through all devices and mounts, so each costs the others time */
+    unsigned volumes;
     unsigned cycles; /* lives for each size and number of workers, at least */
     double pause;    /* mean seconds between two steps, exponentially spread */
     double

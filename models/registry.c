@@ -5,6 +5,7 @@
 #include "models/external-attacher/external-attacher.h"
 #include "models/external-provisioner/external-provisioner.h"
 #include "models/external-resizer/external-resizer.h"
+#include "models/external-snapshotter/external-snapshotter.h"
 #include "models/garbage-collector/garbage-collector.h"
 #include "models/kubelet/kubelet.h"
 #include "models/node-lifecycle/node-lifecycle.h"
@@ -12,6 +13,7 @@
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 #include "models/resource-quota-controller/resource-quota-controller.h"
 #include "models/scheduler/scheduler.h"
+#include "models/snapshot-controller/snapshot-controller.h"
 #include "models/workloads/daemon-set.h"
 #include "models/workloads/deployment.h"
 #include "models/workloads/disruption.h"
@@ -44,5 +46,7 @@ const ModelClass *const model_classes[] = {
     &daemon_set_controller_class,
     &job_controller_class,
     &ttl_after_finished_class,
+    &snapshot_controller_class,
+    &external_snapshotter_class,
     NULL,
 };

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "models/api/workload.h"
+#include "models/api/snapshot.h"
 #include "run-private.h"
 
 /* As kubectl calls it. */
@@ -36,6 +37,7 @@ phase_of(const Object *object)
     case KIND_CONTROLLER_REVISION:
     case KIND_VOLUME_SNAPSHOT:
     case KIND_SNAPSHOT_CONTENT:
+    case KIND_SNAPSHOT_CLASS:
     case KIND_SECRET:
     case KIND_RESOURCE_QUOTA:
     case KIND_LIMIT_RANGE:
@@ -105,6 +107,12 @@ attachment_meets(const ScenarioExpect *expect, const Attachment *attachment)
 }
 
 static gboolean
+snapshot_meets(const ScenarioExpect *expect, const VolumeSnapshot *snapshot)
+{
+    return expect->ready < 0 || (snapshot->readiness == SNAPSHOT_READY) == (expect->ready == 1);
+}
+
+static gboolean
 object_meets(const Run *self, const ScenarioExpect *expect, const Object *object)
 {
     if (expect->phase != NULL && !g_str_equal(phase_of(object), expect->phase))
@@ -117,6 +125,8 @@ object_meets(const Run *self, const ScenarioExpect *expect, const Object *object
         return volume_meets(expect, VOLUME_CONST(object));
     if (object_kind(object) == KIND_ATTACHMENT)
         return attachment_meets(expect, (const Attachment *)object);
+    if (object_kind(object) == KIND_VOLUME_SNAPSHOT)
+        return snapshot_meets(expect, VOLUME_SNAPSHOT_CONST(object));
     return object_kind(object) != KIND_POD || pod_meets(self, expect, POD_CONST(object));
 }
 

@@ -407,6 +407,7 @@ see_write(void *data, const Object *before, const Object *after)
     case KIND_CONTROLLER_REVISION:
     case KIND_VOLUME_SNAPSHOT:
     case KIND_SNAPSHOT_CONTENT:
+    case KIND_SNAPSHOT_CLASS:
     case KIND_SECRET:
     case KIND_RESOURCE_QUOTA:
     case KIND_LIMIT_RANGE:

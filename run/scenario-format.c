@@ -1232,6 +1232,12 @@ static const FormatField expected_jobs[] = {
     {"phase", &format_string, AT(ExpectedFields, phase), 0, "any", "Running, Suspended, Complete, Failed"},
     END,
 };
+static const FormatField expected_snapshots[] = {
+    EXPECTED_COUNT,
+    EXPECTED_NAME,
+    {"ready", &format_tristate, AT(ExpectedFields, ready), 0, "any", "status.readyToUse"},
+    END,
+};
 static const FormatField expected_driver_volumes[] = {
     EXPECTED_COUNT,
     {"driver", &format_string, AT(ExpectedFields, driver), 0, "the only driver", "Whose back end is looked into"},
@@ -1244,6 +1250,7 @@ static const FormatType expected_volumes_type = FORMAT_STRUCT("volumes", expecte
 static const FormatType expected_attachments_type = FORMAT_STRUCT("attachments", expected_attachments, ExpectedFields, .init = expected_init, .check = expected_check);
 static const FormatType expected_nodes_type = FORMAT_STRUCT("nodes", expected_nodes, ExpectedFields, .init = expected_init, .check = expected_check);
 static const FormatType expected_jobs_type = FORMAT_STRUCT("jobs", expected_jobs, ExpectedFields, .init = expected_init, .check = expected_check);
+static const FormatType expected_snapshots_type = FORMAT_STRUCT("snapshots", expected_snapshots, ExpectedFields, .init = expected_init, .check = expected_check);
 static const FormatType expected_driver_volumes_type = FORMAT_STRUCT("volumes of a driver", expected_driver_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
 
 static const FormatField expect_fields[] = {
@@ -1254,6 +1261,7 @@ static const FormatField expect_fields[] = {
     {"attachments", &expected_attachments_type, AT(ExpectFields, attachments), 0, NULL, "VolumeAttachments"},
     {"nodes", &expected_nodes_type, AT(ExpectFields, nodes), 0, NULL, "Nodes"},
     {"jobs", &expected_jobs_type, AT(ExpectFields, jobs), 0, NULL, "Jobs"},
+    {"snapshots", &expected_snapshots_type, AT(ExpectFields, snapshots), 0, NULL, "VolumeSnapshots"},
     {"driverVolumes", &expected_driver_volumes_type, AT(ExpectFields, driver_volumes), 0, NULL, "Volumes that the driver's back end has"},
     END,
 };

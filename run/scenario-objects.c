@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/snapshot.h"
 #include "scenario-private.h"
 
 /* Manifests: where they come from, which matter, and what is done with them and when. */
@@ -53,9 +54,6 @@ static const char *const later_kinds[] = {
     "CronJob",
     "ReplicationController",
     "VolumeAttributesClass",
-    "VolumeSnapshot",
-    "VolumeSnapshotClass",
-    "VolumeSnapshotContent",
 };
 
 static gboolean
@@ -283,6 +281,12 @@ report_manifest(ApiParser *parser, const json_t *where, const char *message, con
     scenario_faults_add(self->faults, &at, path, message + MIN(prefix, strlen(message)), hint);
 }
 
+static gboolean
+is_of_snapshots(const Object *object)
+{
+    return g_str_has_prefix(kind_class(object_kind(object))->api_version, SNAPSHOT_API_GROUP "/");
+}
+
 static void
 parse_manifests(Loader *self)
 {
@@ -298,6 +302,7 @@ parse_manifests(Loader *self)
         self->parsing = info;
         g_string_truncate(parser.path, 0);
         info->object = api_parser_object(&parser, info->json);
+        self->scenario.has_snapshots |= info->object != NULL && is_of_snapshots(info->object);
     }
     g_string_free(parser.path, TRUE);
 }

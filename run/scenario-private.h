@@ -118,7 +118,7 @@ typedef struct {
 
 typedef struct {
     SimTime at; /* SIM_TIME_MAX: at the end */
-    ExpectedFields pods, claims, volumes, attachments, nodes, jobs, driver_volumes;
+    ExpectedFields pods, claims, volumes, attachments, nodes, jobs, snapshots, driver_volumes;
     const json_t *source;
     YamlPosition place;
     const char *path;

@@ -337,13 +337,14 @@ typedef struct {
 } ExpectedKind;
 
 static const ExpectedKind expected_kinds[] = {
-    {"pods",          KIND_POD,        offsetof(ExpectFields, pods)          },
-    {"claims",        KIND_CLAIM,      offsetof(ExpectFields, claims)        },
-    {"volumes",       KIND_VOLUME,     offsetof(ExpectFields, volumes)       },
-    {"attachments",   KIND_ATTACHMENT, offsetof(ExpectFields, attachments)   },
-    {"nodes",         KIND_NODE,       offsetof(ExpectFields, nodes)         },
-    {"jobs",          KIND_JOB,        offsetof(ExpectFields, jobs)          },
-    {"driverVolumes", KIND_VOLUME,     offsetof(ExpectFields, driver_volumes)},
+    {"pods",          KIND_POD,             offsetof(ExpectFields, pods)          },
+    {"claims",        KIND_CLAIM,           offsetof(ExpectFields, claims)        },
+    {"volumes",       KIND_VOLUME,          offsetof(ExpectFields, volumes)       },
+    {"attachments",   KIND_ATTACHMENT,      offsetof(ExpectFields, attachments)   },
+    {"nodes",         KIND_NODE,            offsetof(ExpectFields, nodes)         },
+    {"jobs",          KIND_JOB,             offsetof(ExpectFields, jobs)          },
+    {"snapshots",     KIND_VOLUME_SNAPSHOT, offsetof(ExpectFields, snapshots)     },
+    {"driverVolumes", KIND_VOLUME,          offsetof(ExpectFields, driver_volumes)},
 };
 
 static const char *

@@ -194,6 +194,7 @@ struct Scenario {
     unsigned n_slos;
     ScenarioExpect *expects;
     unsigned n_expects;
+    gboolean has_snapshots;      /* an object of snapshot.storage.k8s.io is in it: who works on them runs */
     GPtrArray *ignored;          /* of char *: "Service/web (scenario.yaml:12)": kinds that no model knows */
 };
 

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "models/api/quota.h"
+#include "models/external-snapshotter/external-snapshotter.h"
+#include "models/snapshot-controller/snapshot-controller.h"
 #include "run-private.h"
 
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach" /* ADC-9 */
@@ -165,6 +167,10 @@ process_settings(void *data, const ProcessClass *class)
     GHashTable *flags =
         settings->flags_of == NULL ? NULL : g_hash_table_lookup(settings->flags_of, class->name);
 
+    /* An add-on: a cluster that takes no snapshots mostly has neither. */
+    if (!settings->run->scenario->has_snapshots &&
+        (class == &snapshot_controller_process || class == &external_snapshotter_process))
+        return NULL;
     if (settings->absent != NULL &&
         g_strv_contains((const char *const *)settings->absent, class->name))
         return NULL;

@@ -33,6 +33,7 @@ typedef enum {
     KIND_DAEMON_SET,
     KIND_JOB,
     KIND_DISRUPTION_BUDGET, /* PodDisruptionBudget */
+    KIND_SNAPSHOT_CLASS,    /* VolumeSnapshotClass */
     N_KINDS,
 } ObjectKind;
 

@@ -3,6 +3,77 @@
 
 #include "fields.h"
 
+static const char *const deletion_policies[] = {"Delete", "Retain", NULL};
+
+/* ---- readyToUse: true, false or not there ---- */
+
+static void
+readiness_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    gboolean ready = FALSE;
+
+    field_flag.parse(parser, value, &ready);
+    *(uint32_t *)field = ready ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
+}
+
+static json_t *
+readiness_to_json(const void *field)
+{
+    uint32_t readiness = *(const uint32_t *)field;
+
+    return readiness == SNAPSHOT_READINESS_UNSET ? NULL : json_boolean(readiness == SNAPSHOT_READY);
+}
+
+static const FieldType readiness_type = {
+    .name = "true or false",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .parse = readiness_parse,
+    .to_json = readiness_to_json,
+};
+
+/* ---- VolumeSnapshotClass ---- */
+
+static const Field snapshot_class_fields[] = {
+    FIELD("parameters", field_string_map, SnapshotClass, parameters, FIELD_SPEC),
+    FIELD("driver", field_string, SnapshotClass, driver, FIELD_REQUIRED),
+    FIELD("deletionPolicy", field_string, SnapshotClass, deletion_policy, FIELD_REQUIRED),
+    FIELDS_END,
+};
+
+static const char *const snapshot_class_ignored[] = {IGNORED_ALWAYS, NULL};
+
+static void
+check_policy(ApiParser *parser, const json_t *manifest, const char *path)
+{
+    const json_t *policy = json_path_get(manifest, path);
+    gsize length = api_parser_enter(parser, path);
+
+    if (json_is_string(policy) && !word_is_among(json_string_value(policy), deletion_policies))
+        api_parser_unsupported(parser, policy, deletion_policies);
+    api_parser_leave(parser, length);
+}
+
+static void
+snapshot_class_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    (void)object;
+    check_policy(parser, manifest, "deletionPolicy");
+}
+
+const KindClass snapshot_class_kind = {
+    .kind = "VolumeSnapshotClass",
+    .api_version = "snapshot.storage.k8s.io/v1",
+    .resource = "volumesnapshotclasses",
+    .size = sizeof(SnapshotClass),
+    .fields = snapshot_class_fields,
+    .has_generation = TRUE,
+    .ignored = snapshot_class_ignored,
+    .check = snapshot_class_check,
+};
+
+/* ---- VolumeSnapshot ---- */
+
 static const Field volume_snapshot_fields[] = {
     FIELD("spec.source.persistentVolumeClaimName",
           field_word,
@@ -20,18 +91,20 @@ static const Field volume_snapshot_fields[] = {
           VolumeSnapshot,
           bound_content,
           FIELD_STATUS),
-    FIELD("status.readyToUse", field_flag, VolumeSnapshot, ready_to_use, FIELD_STATUS),
+    FIELD("status.readyToUse", readiness_type, VolumeSnapshot, readiness, FIELD_STATUS),
     FIELD("status.restoreSize", field_size, VolumeSnapshot, restore_bytes, FIELD_STATUS),
     FIELD("status.creationTime", field_time, VolumeSnapshot, created_at, FIELD_STATUS),
+    FIELD("status.error", field_volume_error, VolumeSnapshot, error, FIELD_STATUS),
     FIELDS_END,
 };
 
-static const char *const volume_snapshot_ignored[] = {IGNORED_ALWAYS, "status.error", NULL};
+static const char *const volume_snapshot_ignored[] = {IGNORED_ALWAYS, NULL};
 
 static void
 volume_snapshot_set_defaults(Object *object)
 {
     VOLUME_SNAPSHOT(object)->created_at = TIME_UNSET;
+    VOLUME_SNAPSHOT(object)->error.at = TIME_UNSET;
 }
 
 const KindClass volume_snapshot_kind = {
@@ -45,6 +118,15 @@ const KindClass volume_snapshot_kind = {
     .set_defaults = volume_snapshot_set_defaults,
     .ignored = volume_snapshot_ignored,
 };
+
+gboolean
+volume_snapshot_has_status(const VolumeSnapshot *self)
+{
+    return self->bound_content != NULL || self->readiness != SNAPSHOT_READINESS_UNSET ||
+           self->created_at != TIME_UNSET || self->error.message != NULL;
+}
+
+/* ---- VolumeSnapshotContent ---- */
 
 static const Field snapshot_content_fields[] = {
     FIELD("spec.driver", field_string, SnapshotContent, driver, FIELD_REQUIRED),
@@ -61,9 +143,10 @@ static const Field snapshot_content_fields[] = {
     FIELD("spec.volumeSnapshotRef.name", field_word, SnapshotContent, snapshot.name, FIELD_SPEC),
     FIELD("spec.volumeSnapshotRef.uid", field_uid, SnapshotContent, snapshot.uid, FIELD_SPEC),
     FIELD("status.snapshotHandle", field_word, SnapshotContent, handle, FIELD_STATUS),
-    FIELD("status.readyToUse", field_flag, SnapshotContent, ready_to_use, FIELD_STATUS),
+    FIELD("status.readyToUse", readiness_type, SnapshotContent, readiness, FIELD_STATUS),
     FIELD("status.restoreSize", field_int64, SnapshotContent, restore_bytes, FIELD_STATUS),
     FIELD("status.creationTime", field_int64, SnapshotContent, created_ns, FIELD_STATUS),
+    FIELD("status.error", field_volume_error, SnapshotContent, error, FIELD_STATUS),
     FIELDS_END,
 };
 
@@ -72,7 +155,6 @@ static const char *const snapshot_content_ignored[] = {
     "spec.volumeSnapshotRef.apiVersion",
     "spec.volumeSnapshotRef.kind",
     "spec.volumeSnapshotRef.resourceVersion",
-    "status.error",
     NULL,
 };
 
@@ -81,6 +163,14 @@ snapshot_content_set_defaults(Object *object)
 {
     SNAPSHOT_CONTENT(object)->restore_bytes = -1;
     SNAPSHOT_CONTENT(object)->created_ns = -1;
+    SNAPSHOT_CONTENT(object)->error.at = TIME_UNSET;
+}
+
+static void
+snapshot_content_check(ApiParser *parser, const json_t *manifest, const Object *object)
+{
+    (void)object;
+    check_policy(parser, manifest, "spec.deletionPolicy");
 }
 
 const KindClass snapshot_content_kind = {
@@ -92,4 +182,22 @@ const KindClass snapshot_content_kind = {
     .has_generation = TRUE,
     .set_defaults = snapshot_content_set_defaults,
     .ignored = snapshot_content_ignored,
+    .check = snapshot_content_check,
 };
+
+gboolean
+snapshot_content_has_status(const SnapshotContent *self)
+{
+    return self->handle != NULL || self->readiness != SNAPSHOT_READINESS_UNSET ||
+           self->created_ns >= 0 || self->error.message != NULL;
+}
+
+gboolean
+snapshot_content_is_of(const SnapshotContent *self, const VolumeSnapshot *snapshot)
+{
+    const Object *meta = &snapshot->meta;
+
+    return self->snapshot.name == meta->key->name &&
+           self->snapshot.namespace == meta->key->namespace &&
+           object_uid_equal(self->snapshot.uid, meta->uid);
+}

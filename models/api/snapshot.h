@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "claim.h"
+#include "storage.h"
 
-/* The kinds of snapshot.storage.k8s.io, as far as those who restore from a snapshot read them. */
+/* The kinds of snapshot.storage.k8s.io. */
+
+/* status.readyToUse. */
+typedef enum {
+    SNAPSHOT_READINESS_UNSET,
+    SNAPSHOT_NOT_READY,
+    SNAPSHOT_READY,
+} SnapshotReadiness;
+
+/* VolumeSnapshotClass. */
+typedef struct {
+    Object meta;
+    const char *driver;
+    const char *deletion_policy; /* "Delete", "Retain" */
+    StringMap *parameters;
+} SnapshotClass;
 
 /* VolumeSnapshot. */
 typedef struct {
@@ -12,9 +27,10 @@ typedef struct {
     const char *content_name;  /* spec.source.volumeSnapshotContentName; NULL: none */
     const char *class_name;    /* spec.volumeSnapshotClassName; NULL: the default */
     const char *bound_content; /* status.boundVolumeSnapshotContentName; NULL: not bound */
-    gboolean ready_to_use;
-    int64_t restore_bytes; /* status.restoreSize; 0: unknown */
-    SimTime created_at;    /* status.creationTime; TIME_UNSET: not cut yet */
+    uint32_t readiness;        /* SnapshotReadiness */
+    int64_t restore_bytes;     /* status.restoreSize; 0: unknown */
+    SimTime created_at;        /* status.creationTime; TIME_UNSET: not cut yet */
+    VolumeError error;
 } VolumeSnapshot;
 
 /* spec.volumeSnapshotRef. */
@@ -34,16 +50,42 @@ typedef struct {
     const char *source_volume_mode; /* "Filesystem", "Block"; NULL: unknown */
     SnapshotReference snapshot;     /* name NULL: none */
     const char *handle;             /* status.snapshotHandle; NULL: none yet */
-    gboolean ready_to_use;
-    int64_t restore_bytes; /* status.restoreSize; negative: unknown */
-    int64_t created_ns;    /* status.creationTime: ns since 1970; negative: unknown */
+    uint32_t readiness;             /* SnapshotReadiness */
+    int64_t restore_bytes;          /* status.restoreSize; negative: unknown */
+    int64_t created_ns;             /* status.creationTime: ns since 1970; negative: unknown */
+    VolumeError error;
 } SnapshotContent;
 
 #define VOLUME_SNAPSHOT(object) ((VolumeSnapshot *)(object))
+#define VOLUME_SNAPSHOT_CONST(object) ((const VolumeSnapshot *)(object))
 #define SNAPSHOT_CONTENT(object) ((SnapshotContent *)(object))
+#define SNAPSHOT_CONTENT_CONST(object) ((const SnapshotContent *)(object))
+#define SNAPSHOT_CLASS_CONST(object) ((const SnapshotClass *)(object))
 
 #define SNAPSHOT_API_GROUP "snapshot.storage.k8s.io"
+#define FINALIZER_SNAPSHOT_SOURCE                                                                  \
+    "snapshot.storage.kubernetes.io/volumesnapshot-as-source-protection"
+#define FINALIZER_SNAPSHOT_BOUND "snapshot.storage.kubernetes.io/volumesnapshot-bound-protection"
+#define FINALIZER_SNAPSHOT_CONTENT                                                                 \
+    "snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection"
+/* Of a claim, while a snapshot of it is being made. */
+#define FINALIZER_SNAPSHOT_CLAIM "snapshot.storage.kubernetes.io/pvc-as-source-protection"
+/* Of a content: CreateSnapshot may be under way; its VolumeSnapshot is going. */
+#define ANNOTATION_SNAPSHOT_BEING_CREATED                                                          \
+    "snapshot.storage.kubernetes.io/volumesnapshot-being-created"
+#define ANNOTATION_SNAPSHOT_BEING_DELETED                                                          \
+    "snapshot.storage.kubernetes.io/volumesnapshot-being-deleted"
+#define ANNOTATION_SNAPSHOT_SECRET_NAME "snapshot.storage.kubernetes.io/deletion-secret-name"
+#define ANNOTATION_SNAPSHOT_SECRET_NAMESPACE                                                       \
+    "snapshot.storage.kubernetes.io/deletion-secret-namespace"
+#define ANNOTATION_DEFAULT_SNAPSHOT_CLASS "snapshot.storage.kubernetes.io/is-default-class"
 /* Of a content: its volumes may be of another mode than its source (SRC-4). */
 #define ANNOTATION_ALLOW_MODE_CHANGE "snapshot.storage.kubernetes.io/allow-volume-mode-change"
 
-extern const KindClass volume_snapshot_kind, snapshot_content_kind;
+extern const KindClass volume_snapshot_kind, snapshot_content_kind, snapshot_class_kind;
+
+/* Whether anybody has written a status. */
+gboolean volume_snapshot_has_status(const VolumeSnapshot *self);
+gboolean snapshot_content_has_status(const SnapshotContent *self);
+/* The binding from the content's side: it is of this very snapshot, also by its uid. */
+gboolean snapshot_content_is_of(const SnapshotContent *self, const VolumeSnapshot *snapshot);

@@ -313,8 +313,8 @@ csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDriver *entr
 }
 
 static const Field error_fields[] = {
-    FIELD("message", field_string, AttachmentError, message, FIELD_SPEC),
-    FIELD("time", field_time, AttachmentError, at, FIELD_SPEC),
+    FIELD("message", field_string, VolumeError, message, FIELD_SPEC),
+    FIELD("time", field_time, VolumeError, at, FIELD_SPEC),
     FIELDS_END,
 };
 
@@ -322,7 +322,7 @@ static void
 error_parse(ApiParser *parser, const json_t *value, void *field)
 {
     static const char *const ignored[] = {"errorCode", NULL}; /* since 1.33 */
-    AttachmentError *error = field;
+    VolumeError *error = field;
 
     fields_parse(parser, value, error_fields, ignored, error);
     if (error->message == NULL)
@@ -332,7 +332,7 @@ error_parse(ApiParser *parser, const json_t *value, void *field)
 static gboolean
 error_equal(const void *a, const void *b)
 {
-    const AttachmentError *x = a, *y = b;
+    const VolumeError *x = a, *y = b;
 
     return g_strcmp0(x->message, y->message) == 0 && (x->message == NULL || x->at == y->at);
 }
@@ -340,7 +340,7 @@ error_equal(const void *a, const void *b)
 static json_t *
 error_over(const void *field, const json_t *manifest)
 {
-    return ((const AttachmentError *)field)->message == NULL
+    return ((const VolumeError *)field)->message == NULL
                ? NULL
                : fields_to_json(error_fields, field, manifest);
 }
@@ -351,9 +351,9 @@ error_to_json(const void *field)
     return error_over(field, NULL);
 }
 
-static const FieldType error_type = {
-    .name = "attachment error",
-    .size = sizeof(AttachmentError),
+const FieldType field_volume_error = {
+    .name = "volume error",
+    .size = sizeof(VolumeError),
     .equal = error_equal,
     .parse = error_parse,
     .to_json = error_to_json,
@@ -422,8 +422,8 @@ static const Field attachment_fields[] = {
     FIELD("spec.nodeName", field_string, Attachment, node_name, FIELD_REQUIRED),
     FIELD("spec.source.persistentVolumeName", field_word, Attachment, volume_name, FIELD_SPEC),
     FIELD("status.attached", field_bool, Attachment, attached, FIELD_STATUS),
-    FIELD("status.attachError", error_type, Attachment, attach_error, FIELD_STATUS),
-    FIELD("status.detachError", error_type, Attachment, detach_error, FIELD_STATUS),
+    FIELD("status.attachError", field_volume_error, Attachment, attach_error, FIELD_STATUS),
+    FIELD("status.detachError", field_volume_error, Attachment, detach_error, FIELD_STATUS),
     FIELDS_END,
 };
 

@@ -58,10 +58,11 @@ const CsiNodeDriver *csi_node_find_driver(const CsiNode *self, const char *drive
 /* Adds or replaces (@entry, topology keys taken), or removes (@entry NULL). Returns: whether it changed */
 gboolean csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDriver *entry);
 
+/* VolumeError, and what snapshots have of this shape. */
 typedef struct {
     const char *message; /* NULL: no error */
     SimTime at;
-} AttachmentError;
+} VolumeError;
 
 /* VolumeAttachment. */
 typedef struct {
@@ -72,7 +73,7 @@ typedef struct {
     Object *inline_volume;   /* spec.source.inlineVolumeSpec, as a Volume without a name; NULL: none */
     gboolean attached;
     StringMap *metadata;     /* status.attachmentMetadata: the publish context */
-    AttachmentError attach_error, detach_error;
+    VolumeError attach_error, detach_error;
 } Attachment;
 
 typedef struct {
@@ -82,6 +83,8 @@ typedef struct {
     int64_t capacity_bytes;  /* -1: not given */
     int64_t maximum_bytes;   /* maximumVolumeSize; -1: not given */
 } StorageCapacity;
+
+extern const FieldType field_volume_error; /* VolumeError; no message: absent */
 
 #define STORAGE_CLASS(object) ((StorageClass *)(object))
 #define CSI_DRIVER_OBJECT(object) ((CsiDriverObject *)(object))

@@ -260,6 +260,7 @@ admission_create(ApiServer *self, Object *object, GString *message)
     case KIND_CONTROLLER_REVISION:
     case KIND_VOLUME_SNAPSHOT: /* custom resources and Secrets keep what they are created with */
     case KIND_SNAPSHOT_CONTENT:
+    case KIND_SNAPSHOT_CLASS:
     case KIND_SECRET:
     case KIND_LIMIT_RANGE:
     case KIND_LEASE:

@@ -14,7 +14,7 @@ set_attach_error(Object *object, const void *data)
 {
     const ErrorPatch *patch = data;
 
-    ATTACHMENT(object)->attach_error = (AttachmentError){patch->message, patch->at};
+    ATTACHMENT(object)->attach_error = (VolumeError){patch->message, patch->at};
     return TRUE;
 }
 
@@ -28,7 +28,7 @@ static gboolean
 set_attached(Object *object, const void *publish_context)
 {
     Attachment *attachment = ATTACHMENT(object);
-    const AttachmentError none = {NULL, TIME_UNSET};
+    const VolumeError none = {NULL, TIME_UNSET};
 
     if (attachment->attached && attachment->attach_error.message == NULL &&
         string_map_equal(attachment->metadata, publish_context))

@@ -6,7 +6,7 @@ set_detach_error(Object *object, const void *data)
 {
     const ErrorPatch *patch = data;
 
-    ATTACHMENT(object)->detach_error = (AttachmentError){patch->message, patch->at};
+    ATTACHMENT(object)->detach_error = (VolumeError){patch->message, patch->at};
     return TRUE;
 }
 
@@ -26,7 +26,7 @@ set_detached(Object *object, const void *arg)
     (void)arg;
     attachment->attached = FALSE;
     g_clear_pointer(&attachment->metadata, string_map_unref);
-    attachment->detach_error = (AttachmentError){NULL, TIME_UNSET};
+    attachment->detach_error = (VolumeError){NULL, TIME_UNSET};
     return changed;
 }
 

@@ -160,17 +160,6 @@ decide_clone(const void *data, Plan *plan)
 
 /* ---- Snapshots ---- */
 
-/* SRC-4: what binds snapshot and content together. */
-static gboolean
-is_content_of(const SnapshotContent *content, const VolumeSnapshot *snapshot)
-{
-    const SnapshotReference *reference = &content->snapshot;
-    const Object *meta = &snapshot->meta;
-
-    return reference->name == meta->key->name && reference->namespace == meta->key->namespace &&
-           object_uid_equal(reference->uid, meta->uid);
-}
-
 /* --prevent-volume-mode-conversion */
 static const char *
 check_mode(Plan *plan, const Claim *claim, const SnapshotContent *content)
@@ -197,10 +186,10 @@ check_content(const ExternalProvisioner *self,
     const Attempt *attempt = provisioner_attempt(self, plan);
     const char *name = object_name(&snapshot->meta);
 
-    if (content == NULL || !is_content_of(content, snapshot) ||
+    if (content == NULL || !snapshot_content_is_of(content, snapshot) ||
         content->driver != attempt->class->class->provisioner)
         return plan_internf(plan, "snapshot %s not bound", name);
-    if (!snapshot->ready_to_use)
+    if (snapshot->readiness != SNAPSHOT_READY)
         return plan_internf(plan, "snapshot %s is not Ready", name);
     if (content->handle == NULL)
         return plan_internf(plan, "snapshot handle %s is not available", name);

@@ -38,6 +38,9 @@ static const KubectlKind kinds[N_KUBECTL_KINDS] = {
      controller_revision_row,                                                                                                                    NULL                 },
     {"PodDisruptionBudget",   "policy/v1",              "poddisruptionbudgets",   "pdb",    TRUE,  FALSE, disruption_budget_columns,
      disruption_budget_row,                                                                                                                      NULL                 },
+    {"VolumeSnapshot",        "snapshot.storage.k8s.io/v1", "volumesnapshots",        "vs",     TRUE,  FALSE, snapshot_columns,     snapshot_row,    NULL                 },
+    {"VolumeSnapshotContent", "snapshot.storage.k8s.io/v1", "volumesnapshotcontents", "vsc vscs", FALSE, FALSE, snapshot_content_columns, snapshot_content_row, NULL},
+    {"VolumeSnapshotClass",   "snapshot.storage.k8s.io/v1", "volumesnapshotclasses",  "vsclass vsclasses", FALSE, FALSE, snapshot_class_columns, snapshot_class_row, NULL},
 };
 
 const KubectlKind *

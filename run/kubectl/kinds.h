@@ -29,7 +29,7 @@ struct KubectlKind {
                      json_t *object); /* all but the events; NULL: field by field */
 };
 
-#define N_KUBECTL_KINDS 20
+#define N_KUBECTL_KINDS 23
 const KubectlKind *kubectl_kind_at(unsigned i);
 /* @word: any of its names, with or without the group: "pvc", "PersistentVolumeClaims", "sc.storage.k8s.io". NULL: none */
 const KubectlKind *kubectl_kind_find(const char *word);
@@ -45,7 +45,8 @@ extern const KindColumn claim_columns[], volume_columns[], class_columns[], atta
     csi_node_columns[], csi_driver_columns[], created_columns[], pod_columns[], node_columns[],
     stateful_set_columns[], deployment_columns[], replica_set_columns[], service_columns[],
     namespace_columns[], event_columns[], lease_columns[], daemon_set_columns[], job_columns[],
-    disruption_budget_columns[], controller_revision_columns[];
+    disruption_budget_columns[], controller_revision_columns[],
+    snapshot_columns[], snapshot_content_columns[], snapshot_class_columns[];
 void claim_row(GPtrArray *cells, json_t *claim, ValueTime now);
 void volume_row(GPtrArray *cells, json_t *volume, ValueTime now);
 void class_row(GPtrArray *cells, json_t *class, ValueTime now);
@@ -68,6 +69,9 @@ void event_row(GPtrArray *cells, json_t *event, ValueTime now);
 void lease_row(GPtrArray *cells, json_t *lease, ValueTime now);
 void disruption_budget_row(GPtrArray *cells, json_t *budget, ValueTime now);
 void controller_revision_row(GPtrArray *cells, json_t *revision, ValueTime now);
+void snapshot_row(GPtrArray *cells, json_t *snapshot, ValueTime now);
+void snapshot_content_row(GPtrArray *cells, json_t *content, ValueTime now);
+void snapshot_class_row(GPtrArray *cells, json_t *class, ValueTime now);
 
 /* Cells, for the rows. */
 void cell_add(GPtrArray *cells, const char *format, ...) G_GNUC_PRINTF(2, 3);

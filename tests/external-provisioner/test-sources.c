@@ -290,7 +290,7 @@ static void
 not_be_ready(World *world, VolumeSnapshot *snapshot)
 {
     (void)world;
-    snapshot->ready_to_use = FALSE;
+    snapshot->readiness = SNAPSHOT_NOT_READY;
 }
 
 static void
@@ -367,7 +367,7 @@ create_snapshot(World *world, const SourceCase *row)
         SNAPSHOT_CONTENT(object_new(world_key(world, KIND_SNAPSHOT_CONTENT, "content")));
 
     snapshot->bound_content = world_intern(world, "content");
-    snapshot->ready_to_use = TRUE;
+    snapshot->readiness = SNAPSHOT_READY;
     snapshot->restore_bytes = INT64_C(1) << 30;
     if (row->spoil_snapshot != NULL)
         row->spoil_snapshot(world, snapshot);
@@ -376,7 +376,7 @@ create_snapshot(World *world, const SourceCase *row)
     content->driver = world_intern(world, WORLD_DRIVER);
     content->handle = world_intern(world, "cut-1");
     content->source_volume_mode = world_intern(world, "Filesystem");
-    content->ready_to_use = TRUE;
+    content->readiness = SNAPSHOT_READY;
     content->snapshot =
         (SnapshotReference){created->key->namespace, created->key->name, created->uid};
     if (row->spoil_content != NULL)

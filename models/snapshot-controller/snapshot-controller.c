@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller.h"
+
+#include "models/api/waits.h"
+
+/* ---- For the syncs ---- */
+
+const SnapshotContent *
+stored_content(const SnapshotController *self, const char *name)
+{
+    const ObjectKey *key =
+        name == NULL ? NULL
+                     : objects_find_key(self->base.objects, KIND_SNAPSHOT_CONTENT, NULL, name);
+
+    return SNAPSHOT_CONTENT_CONST(object_store_get(self->content_store, key));
+}
+
+gboolean
+snapshot_waits_for_deletion(const VolumeSnapshot *snapshot)
+{
+    const Object *meta = &snapshot->meta;
+
+    return object_is_deleted(meta) && (object_has_finalizer(meta, FINALIZER_SNAPSHOT_SOURCE) ||
+                                       object_has_finalizer(meta, FINALIZER_SNAPSHOT_BOUND));
+}
+
+const char *
+update_error(Plan *plan, const char *name, const char *error)
+{
+    return plan_internf(plan, "snapshot controller failed to update %s on API server: %s", name,
+                        error);
+}
+
+void
+plan_store_result(Plan *plan, int step)
+{
+    plan_change_result(plan, CHANGE_STORE, step);
+}
+
+static ObjectStore *
+store_of(const SnapshotController *self, ObjectKind kind)
+{
+    return kind == KIND_VOLUME_SNAPSHOT ? self->snapshot_store : self->content_store;
+}
+
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    SnapshotController *self = data;
+
+    switch ((Change)change->what) {
+    case CHANGE_STORE:
+        if (change->object != NULL) /* else the write failed */
+            object_store_update(store_of(self, object_kind(change->object)), change->object);
+        return;
+    case CHANGE_FORGET:
+        object_store_remove(store_of(self, change->key->kind), change->key);
+        return;
+    case CHANGE_ENQUEUE_SNAPSHOT:
+        workers_add(self->snapshot_workers, change->key);
+        return;
+    case CHANGE_ENQUEUE_CONTENT:
+        workers_add(self->content_workers, change->key);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+/* ---- What it hears of ---- */
+
+static void
+snapshot_changed(void *data, const Object *before, const Object *after)
+{
+    SnapshotController *self = data;
+
+    workers_add(self->snapshot_workers, (after != NULL ? after : before)->key);
+    sim_ticker_wake(self->resync);
+}
+
+static void
+content_changed(void *data, const Object *before, const Object *after)
+{
+    SnapshotController *self = data;
+
+    workers_add(self->content_workers, (after != NULL ? after : before)->key);
+    sim_ticker_wake(self->resync);
+}
+
+static void
+add_all(Workers *workers, const Informer *informer)
+{
+    InformerIter iter;
+    const Object *object;
+
+    informer_iter_init(&iter, informer);
+    while ((object = informer_iter_next(&iter)) != NULL)
+        workers_add(workers, object->key);
+}
+
+/* Every object, changed or not; without any there is nothing to come back for. */
+static gboolean
+resync_pass(void *data)
+{
+    SnapshotController *self = data;
+
+    add_all(self->snapshot_workers, self->snapshots);
+    add_all(self->content_workers, self->contents);
+    return informer_count(self->snapshots) + informer_count(self->contents) > 0;
+}
+
+static void
+index_by_claim(InformerIndex *index, const Object *object, Objects *objects)
+{
+    const char *claim = VOLUME_SNAPSHOT_CONST(object)->claim_name;
+
+    if (claim != NULL)
+        index_emit(index, objects_key(objects, KIND_CLAIM, object->key->namespace, claim));
+}
+
+static void
+index_restores(InformerIndex *index, const Object *object, Objects *objects)
+{
+    const DataSource *source = &CLAIM_CONST(object)->data_source;
+
+    if (source->name != NULL && g_strcmp0(source->kind, "VolumeSnapshot") == 0 &&
+        g_strcmp0(source->api_group, SNAPSHOT_API_GROUP) == 0)
+        index_emit(index, objects_key(objects, KIND_VOLUME_SNAPSHOT, object->key->namespace,
+                                      source->name));
+}
+
+/* ---- Start and end ---- */
+
+static Workers *
+make_workers(SnapshotController *self, const char *name, PlanDecide sync, gboolean of_snapshots)
+{
+    const SnapshotControllerOptions *options = self->options;
+
+    return workers_new(
+        &self->base,
+        &(WorkersOptions){
+            .name = name,
+            .n_workers = (unsigned)options->worker_threads,
+            .limit = {.base = options->retry_interval_start, .max = options->retry_interval_max},
+            .retry = TRUE,
+            .sync = sync,
+            .operation_size = of_snapshots ? sizeof(SnapshotSync) : 0,
+            .clear_operation = of_snapshots ? snapshot_sync_clear : NULL,
+    });
+}
+
+static void
+fill_store(ObjectStore *store, const Informer *informer)
+{
+    InformerIter iter;
+    const Object *object;
+
+    informer_iter_init(&iter, informer);
+    while ((object = informer_iter_next(&iter)) != NULL)
+        object_store_update(store, object);
+}
+
+static void
+init(void *data)
+{
+    SnapshotController *self = data;
+    Process *process = self->base.process;
+
+    self->options = self->base.options;
+    self->snapshot_store = object_store_new();
+    self->content_store = object_store_new();
+    self->snapshots = process_informer(process, KIND_VOLUME_SNAPSHOT, NULL);
+    self->contents = process_informer(process, KIND_SNAPSHOT_CONTENT, NULL);
+    self->classes = process_informer(process, KIND_SNAPSHOT_CLASS, NULL);
+    self->claims = process_informer(process, KIND_CLAIM, NULL);
+    self->snapshots_by_claim = informer_add_index(self->snapshots, index_by_claim);
+    self->restores = informer_add_index(self->claims, index_restores);
+    self->snapshot_workers =
+        make_workers(self, "snapshot-controller-snapshot", snapshot_controller_sync_snapshot, TRUE);
+    self->content_workers =
+        make_workers(self, "snapshot-controller-content", snapshot_controller_sync_content, FALSE);
+    self->resync = sim_ticker_new(self->base.sim, &(SimTickerOptions){
+                                                      .name = "snapshot-controller/resync",
+                                                      .kind = SIM_TICKER_FIXED,
+                                                      .period = self->options->resync_period,
+                                                      .phase = self->options->resync_period,
+                                                      .order = self->base.order,
+                                                      .wait = WAIT_POLL,
+                                                      .pass = resync_pass,
+                                                      .self = self,
+                                                  });
+    fill_store(self->snapshot_store, self->snapshots);
+    fill_store(self->content_store, self->contents);
+    informer_add_handler(self->snapshots, snapshot_changed, self);
+    informer_add_handler(self->contents, content_changed, self);
+}
+
+static void
+clear(void *data)
+{
+    SnapshotController *self = data;
+
+    sim_ticker_free(self->resync);
+    workers_free(self->snapshot_workers);
+    workers_free(self->content_workers);
+    object_store_free(self->snapshot_store);
+    object_store_free(self->content_store);
+}
+
+#define FLAG(name, type, member, value, help)                                                      \
+    {                                                                                              \
+        name, type, offsetof(SnapshotControllerOptions, member), value, help                       \
+    }
+
+static const ProcessFlag flags[] = {
+    FLAG("kube-api-qps",
+         FLAG_NUMBER,
+         kube_api_qps,
+         "5",
+         "Requests per second of each of its two clients: snapshots, and all else with Events"),
+    FLAG("kube-api-burst",
+         FLAG_INT,
+         kube_api_burst,
+         "10",
+         "Requests that may exceed that rate at once"),
+    FLAG("worker-threads",
+         FLAG_INT,
+         worker_threads,
+         "10",
+         "Snapshots worked on at once, and as many contents"),
+    FLAG("retry-interval-start",
+         FLAG_DURATION,
+         retry_interval_start,
+         "1s",
+         "Wait after a first failure; doubles with each"),
+    FLAG("retry-interval-max",
+         FLAG_DURATION,
+         retry_interval_max,
+         "5m",
+         "Longest wait after a failure"),
+    FLAG("resync-period",
+         FLAG_DURATION,
+         resync_period,
+         "15m",
+         "All snapshots and contents are looked at again (SNAP-31)"),
+    FLAG("prevent-volume-mode-conversion",
+         FLAG_BOOL,
+         prevent_volume_mode_conversion,
+         "true",
+         "A content tells its source's volume mode, which claims restored from it must have "
+         "(SRC-4)"),
+    SIDECAR_ELECTION_FLAGS(SnapshotControllerOptions),
+    {0},
+};
+
+static const ProcessElection election = {
+    .offset = offsetof(SnapshotControllerOptions, election),
+    .lock = "snapshot-controller-leader",
+};
+
+const ProcessClass snapshot_controller_process = {
+    .name = "snapshot-controller",
+    .scope = PER_CLUSTER,
+    .options_size = sizeof(SnapshotControllerOptions),
+    .flags = flags,
+    .election = &election,
+    .startup = 130 * SIM_MS, /* as a sidecar's (TIM-91), and its informers' first look (CGO-17) */
+};
+
+static double
+client_qps(const void *data, unsigned *burst)
+{
+    const SnapshotControllerOptions *options = data;
+
+    *burst = (unsigned)options->kube_api_burst;
+    return options->kube_api_qps;
+}
+
+/* Its second client, of claims, volumes and Events, is the one that Events have (SNAP's table of constants). */
+const ModelClass snapshot_controller_class = {
+    .name = "snapshot-controller",
+    .process = &snapshot_controller_process,
+    .size = sizeof(SnapshotController),
+    .event_source = "snapshot-controller",
+    .event_style = EVENTS_CORE,
+    .separate_event_client = TRUE,
+    .client_qps = client_qps,
+    .init = init,
+    .clear = clear,
+    .apply_change = apply_change,
+};

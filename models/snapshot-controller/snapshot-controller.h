@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/model.h"
+
+/* The controller of VolumeSnapshots: external-snapshotter's snapshot-controller v8.2, one per cluster. It makes a
+ * VolumeSnapshotContent of each VolumeSnapshot, and tells in the one what a driver's sidecar writes into the other. */
+
+/* Its flags, under their own names. */
+typedef struct {
+    double kube_api_qps;
+    int32_t kube_api_burst;
+    int32_t worker_threads;
+    SimTime retry_interval_start, retry_interval_max;
+    SimTime resync_period;
+    gboolean prevent_volume_mode_conversion;
+    LeaderElectionOptions election;
+} SnapshotControllerOptions;
+
+extern const ProcessClass snapshot_controller_process;
+extern const ModelClass snapshot_controller_class;

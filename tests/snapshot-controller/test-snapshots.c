@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "models/external-snapshotter/snapshotter.h"
+#include "models/snapshot-controller/snapshot-controller.h"
+#include "tests/sidecar/world-asserts.h"
+
+/* The snapshot-controller and a driver's csi-snapshotter together, and nobody else: each step that one of them takes
+ * is a change that the other hears of. Nothing takes time but what a case says. */
+
+const ModelClass *const model_classes[] = {&snapshot_controller_class, &external_snapshotter_class,
+                                           NULL};
+
+#define TAKE "CreateSnapshot"
+
+/* ---- The driver ---- */
+
+typedef struct {
+    SimTime takes, ready_after;
+    CsiCode code; /* CSI_OK: no error */
+    unsigned n_errors;
+    gboolean cannot_list;
+} DriverCase;
+
+static void
+set_driver(World *world, CsiModelledOptions *options)
+{
+    const DriverCase *driver = world->options.driver_arg;
+    static const DriverCase none = {0};
+
+    if (driver == NULL)
+        driver = &none;
+    options->controller_capabilities |= CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT;
+    if (!driver->cannot_list)
+        options->controller_capabilities |= CSI_CONTROLLER_LIST_SNAPSHOTS;
+    options->latency[CSI_CREATE_SNAPSHOT] = world_constant(world, driver->takes);
+    options->latency[CSI_LATENCY_SNAPSHOT_READY] = world_constant(world, driver->ready_after);
+    if (driver->code == CSI_OK)
+        return;
+    world->errors[0] = (CsiModelledError){.method = CSI_CREATE_SNAPSHOT,
+                                          .code = driver->code,
+                                          .probability = 1,
+                                          .count = driver->n_errors};
+    options->errors = world->errors;
+    options->n_errors = 1;
+}
+
+/* ---- A claim, its volume, a class; and what is made of them ---- */
+
+static gboolean
+bind_claim(Object *object, const void *volume)
+{
+    CLAIM(object)->phase = CLAIM_BOUND;
+    CLAIM(object)->volume_name = volume;
+    return TRUE;
+}
+
+static gboolean
+bind_volume(Object *object, const void *data)
+{
+    const Object *claim = data;
+
+    VOLUME(object)->claim_ref = (ClaimReference){claim->key, claim->uid, 0};
+    return TRUE;
+}
+
+static gboolean
+set_phase(Object *object, const void *phase)
+{
+    CLAIM(object)->phase = *(const uint32_t *)phase;
+    return TRUE;
+}
+
+static void
+add_class(World *world, const char *name, const char *policy, const char *is_default)
+{
+    Object *object = object_new(world_key(world, KIND_SNAPSHOT_CLASS, name));
+    SnapshotClass *class = (SnapshotClass *)object;
+
+    class->driver = world_intern(world, WORLD_DRIVER);
+    class->deletion_policy = world_intern(world, policy);
+    if (is_default != NULL)
+        object_set_annotation(object, world_intern(world, ANNOTATION_DEFAULT_SNAPSHOT_CLASS),
+                              world_intern(world, is_default));
+    world_create(world, object);
+}
+
+static World *
+world_with_claim(const DriverCase *driver, const char *policy)
+{
+    World *world = world_new(&(WorldOptions){.driver = set_driver, .driver_arg = driver});
+
+    world_create(world, &world_claim(world, "data", "lab", NULL)->meta);
+    world_create(world, &world_volume(world, "pv")->meta);
+    world_edit(world, KIND_CLAIM, "data", bind_claim, world_intern(world, "pv"));
+    world_edit(world, KIND_VOLUME, "pv", bind_volume, world_get(world, KIND_CLAIM, "data"));
+    add_class(world, "cuts", policy, "true");
+    world_run(world, SIM_SECOND);
+    g_free(world_take_log(world));
+    return world;
+}
+
+static void
+ask(World *world, const char *name, const char *class)
+{
+    Object *object = object_new(world_key(world, KIND_VOLUME_SNAPSHOT, name));
+
+    VOLUME_SNAPSHOT(object)->claim_name = world_intern(world, "data");
+    VOLUME_SNAPSHOT(object)->class_name = world_intern(world, class);
+    world_create(world, object);
+}
+
+static const VolumeSnapshot *
+snapshot(World *world, const char *name)
+{
+    return VOLUME_SNAPSHOT_CONST(world_get(world, KIND_VOLUME_SNAPSHOT, name));
+}
+
+static const SnapshotContent *
+content_of(World *world, const char *name)
+{
+    const char *content = snapshot(world, name)->bound_content;
+
+    return content == NULL
+               ? NULL
+               : SNAPSHOT_CONTENT_CONST(world_get(world, KIND_SNAPSHOT_CONTENT, content));
+}
+
+static void
+assert_told(World *world, const char *name, const char *expected)
+{
+    assert_events_of(world, world_key(world, KIND_VOLUME_SNAPSHOT, name), expected);
+}
+
+static gboolean
+claim_is_held(World *world)
+{
+    return object_has_finalizer(world_get(world, KIND_CLAIM, "data"), FINALIZER_SNAPSHOT_CLAIM);
+}
+
+/* ---- A snapshot's whole life ---- */
+
+/* All that is written for one snapshot, in order: the eleven writes of a clean one. */
+static void
+every_write_of_a_clean_snapshot(void **state)
+{
+    const DriverCase driver = {.takes = SIM_SECOND, .ready_after = SIM_SECOND};
+    g_autoptr(World) world = world_with_claim(&driver, "Delete");
+
+    (void)state;
+    ask(world, "cut", "cuts");
+    world_run(world, SIM_SECOND);
+    assert_log(world, "UPDATE VolumeSnapshot, UPDATE PersistentVolumeClaim, GET PersistentVolume, "
+                      "CREATE VolumeSnapshotContent, GET VolumeSnapshot, "
+                      "PATCH VolumeSnapshotContent, PATCH VolumeSnapshotContent, "
+                      "UPDATE_STATUS VolumeSnapshot, PATCH VolumeSnapshot, "
+                      /* Each change of its own brings the snapshot back, and is read twice. */
+                      "GET VolumeSnapshot, GET VolumeSnapshot, GET VolumeSnapshot, "
+                      "GET VolumeSnapshot");
+    assert_true(claim_is_held(world));
+    world_run(world, 10 * SIM_SECOND);
+    assert_int_equal(snapshot(world, "cut")->readiness, SNAPSHOT_READY);
+    assert_int_equal(snapshot(world, "cut")->restore_bytes, INT64_C(1) << 30);
+    assert_false(claim_is_held(world));
+    assert_null(
+        object_annotation(&content_of(world, "cut")->meta, ANNOTATION_SNAPSHOT_BEING_CREATED));
+    assert_told(world, "cut",
+                "CreatingSnapshot x1: Waiting for a snapshot default/cut to be created by the CSI "
+                "driver.; "
+                "SnapshotCreated x1: Snapshot default/cut was successfully created by the CSI "
+                "driver.; "
+                "SnapshotReady x1: Snapshot default/cut is ready to use.");
+}
+
+/* SNAP-48: nobody hears that a snapshot is ready, so it is asked for again after 1, 2, 4, ... seconds, at most 300. */
+static void
+asks_until_it_is_ready(void **state)
+{
+    static const struct {
+        SimTime ready_after;
+        const char *asked_at; /* ms */
+    } cases[] = {
+        {0,                "1000"                                                   },
+        {500 * SIM_MS,     "1000 2000"                                              },
+        {6 * SIM_SECOND,   "1000 2000 4000 8000"                                    },
+        {40 * SIM_SECOND,  "1000 2000 4000 8000 16000 32000 64000"                  },
+        {900 * SIM_SECOND,
+         "1000 2000 4000 8000 16000 32000 64000 128000 256000 512000 812000 1112000"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const DriverCase driver = {.ready_after = cases[i].ready_after};
+        g_autoptr(World) world = world_with_claim(&driver, "Delete");
+        ask(world, "cut", "cuts");
+        world_run(world, 1200 * SIM_SECOND);
+        assert_times(world, TAKE, cases[i].asked_at);
+        assert_int_equal(snapshot(world, "cut")->readiness, SNAPSHOT_READY);
+    }
+}
+
+/* SNAP-32..34, SNAP-47: with policy Delete nothing is left; with Retain the content stays, and what the driver has. */
+static void
+deletes_as_its_policy_says(void **state)
+{
+    for (unsigned deletes = 0; deletes <= 1; deletes++) {
+        g_autoptr(World) world = world_with_claim(NULL, deletes ? "Delete" : "Retain");
+        (void)state;
+        ask(world, "cut", "cuts");
+        world_run(world, 5 * SIM_SECOND);
+        g_autofree char *content = g_strdup(snapshot(world, "cut")->bound_content);
+        world_delete(world, KIND_VOLUME_SNAPSHOT, "cut");
+        world_run(world, 10 * SIM_SECOND);
+        assert_null(snapshot(world, "cut"));
+        assert_int_equal(world_get(world, KIND_SNAPSHOT_CONTENT, content) == NULL, deletes);
+        assert_int_equal(csi_modelled_driver_n_snapshots(world->driver), deletes ? 0 : 1);
+        assert_int_equal(world_count(world, "DeleteSnapshot", NULL, NULL), deletes);
+    }
+}
+
+/* SNAP-43: kubectl delete of a content whose snapshot lives does nothing; it goes with the snapshot. */
+static void
+a_content_goes_with_its_snapshot_only(void **state)
+{
+    g_autoptr(World) world = world_with_claim(NULL, "Delete");
+
+    (void)state;
+    ask(world, "cut", "cuts");
+    world_run(world, 5 * SIM_SECOND);
+    g_autofree char *content = g_strdup(snapshot(world, "cut")->bound_content);
+    world_delete(world, KIND_SNAPSHOT_CONTENT, content);
+    world_run(world, 3600 * SIM_SECOND);
+    assert_non_null(world_get(world, KIND_SNAPSHOT_CONTENT, content));
+    world_delete(world, KIND_VOLUME_SNAPSHOT, "cut");
+    world_run(world, 3610 * SIM_SECOND);
+    assert_null(world_get(world, KIND_SNAPSHOT_CONTENT, content));
+    assert_null(snapshot(world, "cut"));
+}
+
+/* SNAP-31: a claim that is to be restored from it holds its deletion, also some time after it is bound. */
+static void
+a_restore_holds_the_deletion_until_the_resync(void **state)
+{
+    const uint32_t bound = CLAIM_BOUND;
+    g_autoptr(World) world = world_with_claim(NULL, "Delete");
+    Claim *restored = world_claim(world, "restored", "lab", NULL);
+
+    (void)state;
+    restored->data_source.api_group = world_intern(world, SNAPSHOT_API_GROUP);
+    restored->data_source.kind = world_intern(world, "VolumeSnapshot");
+    restored->data_source.name = world_intern(world, "cut");
+    world_create(world, &restored->meta);
+    ask(world, "cut", "cuts");
+    world_run(world, 5 * SIM_SECOND);
+    world_delete(world, KIND_VOLUME_SNAPSHOT, "cut");
+    world_run(world, 10 * SIM_SECOND);
+    world_edit_status(world, KIND_CLAIM, "restored", set_phase, &bound);
+    world_run(world, 899 * SIM_SECOND);
+    assert_non_null(snapshot(world, "cut"));
+    world_run(world, 905 * SIM_SECOND);
+    assert_null(snapshot(world, "cut"));
+    /* The loss of its first finalizer brings the snapshot back, while the content is still there. */
+    assert_int_equal(world_count(world, "DELETE VolumeSnapshotContent", NULL, NULL), 2);
+}
+
+/* ---- Errors ---- */
+
+/* SNAP-44, SNAP-45: all are tried again; whether one is final decides if the content may be deleted meanwhile. */
+static void
+errors_of_the_driver(void **state)
+{
+    static const struct {
+        CsiCode code;
+        gboolean is_final;
+    } cases[] = {
+        {CSI_INTERNAL,           TRUE },
+        {CSI_INVALID_ARGUMENT,   TRUE },
+        {CSI_NOT_FOUND,          TRUE },
+        {CSI_CANCELLED,          FALSE},
+        {CSI_DEADLINE_EXCEEDED,  FALSE},
+        {CSI_UNAVAILABLE,        FALSE},
+        {CSI_RESOURCE_EXHAUSTED, FALSE},
+        {CSI_ABORTED,            FALSE},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const DriverCase driver = {.code = cases[i].code, .n_errors = 4};
+        g_autoptr(World) world = world_with_claim(&driver, "Delete");
+        assert_int_equal(snapshotter_error_is_final(cases[i].code), cases[i].is_final);
+        ask(world, "cut", "cuts");
+        world_run(world, 5 * SIM_SECOND);
+        const Object *content = &content_of(world, "cut")->meta;
+        g_autofree char *key = g_strdup(content->key->name);
+        assert_int_equal(object_annotation(content, ANNOTATION_SNAPSHOT_BEING_CREATED) == NULL,
+                         cases[i].is_final);
+        world_run(world, 20 * SIM_SECOND);
+        g_autofree char *what = g_strdup_printf("CreateSnapshot %s", csi_code_name(cases[i].code));
+        assert_times(world, what, "1000 2000 4000 8000");
+        assert_int_equal(snapshot(world, "cut")->readiness, SNAPSHOT_READY);
+        assert_null(snapshot(world, "cut")->error.message);
+        g_autofree char *events = world_events(world, world_key(world, KIND_SNAPSHOT_CONTENT, key));
+        g_autofree char *said = g_strdup_printf("failed to take snapshot of the volume pv: \"rpc "
+                                                "error: code = %s desc = injected error\"",
+                                                csi_code_go_name(cases[i].code));
+        g_autofree char *expected =
+            g_strdup_printf("SnapshotCreationFailed x1: Failed to create snapshot: %s; "
+                            "SnapshotContentCheckandUpdateFailed x1: Failed to check and update "
+                            "snapshot content: %s",
+                            said, said);
+        assert_string_equal(events, expected);
+    }
+}
+
+/* SNAP-49: while CreateSnapshot may be under way nothing is deleted; its success comes first. */
+static void
+a_deletion_waits_for_the_creation(void **state)
+{
+    const DriverCase driver = {.code = CSI_DEADLINE_EXCEEDED, .n_errors = 5};
+    g_autoptr(World) world = world_with_claim(&driver, "Delete");
+
+    (void)state;
+    ask(world, "cut", "cuts");
+    world_run(world, 5 * SIM_SECOND);
+    world_delete(world, KIND_VOLUME_SNAPSHOT, "cut");
+    world_run(world, 30 * SIM_SECOND);
+    assert_int_equal(world_count(world, "DeleteSnapshot", NULL, NULL), 0);
+    assert_int_equal(csi_modelled_driver_n_snapshots(world->driver), 1);
+    assert_non_null(snapshot(world, "cut"));
+}
+
+/* SNAP-2, SNAP-6: what stands in the way of a content. Tried again until it is gone; told once, or twice (SNAP-3) if the first
+ * status conflicts with the finalizer that the same sync has added. */
+static void
+what_stands_in_the_way(void **state)
+{
+    static const struct {
+        const char *class, *second_default;
+        uint32_t phase; /* of the claim */
+        const char *told;
+    } cases[] = {
+        {"no-such-class", NULL,   CLAIM_BOUND,
+         "GetSnapshotClassFailed x1: Failed to get snapshot class with error "
+         "volumesnapshotclass.snapshot.storage.k8s.io \"no-such-class\" not found"},
+        {NULL,            "true", CLAIM_BOUND,
+         "SetDefaultSnapshotClassFailed x1: Failed to set default snapshot class with error 2 "
+         "default snapshot classes were found"                                    },
+        {NULL,            NULL,   CLAIM_PENDING,
+         "SetDefaultSnapshotClassFailed x1: Failed to set default snapshot class with error the "
+         "PVC "
+         "data is not yet bound to a PV, will not attempt to take a snapshot"     },
+        {"cuts",          NULL,   CLAIM_PENDING,
+         "SnapshotContentCreationFailed x2: Failed to create snapshot content with error failed to "
+         "get input parameters to create snapshot cut: \"the PVC data is not yet bound to a PV, "
+         "will not attempt to take a snapshot\""                                  },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(World) world = world_with_claim(NULL, "Delete");
+        world_edit_status(world, KIND_CLAIM, "data", set_phase, &cases[i].phase);
+        if (cases[i].second_default != NULL)
+            add_class(world, "more", "Delete", cases[i].second_default);
+        ask(world, "cut", cases[i].class);
+        world_run(world, 20 * SIM_SECOND);
+        assert_told(world, "cut", cases[i].told);
+        assert_int_equal(world_count(world, "CREATE VolumeSnapshotContent", NULL, NULL), 0);
+    }
+}
+
+static gboolean
+set_readiness(Object *object, const void *readiness)
+{
+    VOLUME_SNAPSHOT(object)->readiness = *(const uint32_t *)readiness;
+    return TRUE;
+}
+
+/* SNAP-12: one snapshot that never gets ready holds the claim, whatever others there are. */
+static void
+a_stuck_snapshot_holds_the_claim(void **state)
+{
+    const uint32_t not_ready = SNAPSHOT_NOT_READY;
+    g_autoptr(World) world = world_with_claim(NULL, "Delete");
+
+    (void)state;
+    ask(world, "stuck", "no-such-class");
+    ask(world, "cut", "cuts");
+    world_run(world, 10 * SIM_SECOND);
+    assert_int_equal(snapshot(world, "cut")->readiness, SNAPSHOT_READY);
+    assert_true(claim_is_held(world));
+    world_delete(world, KIND_VOLUME_SNAPSHOT, "stuck");
+    world_run(world, 20 * SIM_SECOND);
+    /* It had no finalizer: it is gone, and the next sync of the other looks at the claim. */
+    world_edit_status(world, KIND_VOLUME_SNAPSHOT, "cut", set_readiness, &not_ready);
+    world_run(world, 30 * SIM_SECOND);
+    assert_false(claim_is_held(world));
+}
+
+/* ---- Snapshots that somebody else took ---- */
+
+typedef struct {
+    const char *reference; /* the snapshot's name in the content */
+    gboolean is_dynamic;   /* the content is of a volume */
+    gboolean cannot_list, is_unknown;
+    const char *told;     /* of the snapshot */
+    const char *ready_by; /* the calls */
+} GivenCase;
+
+static void
+add_given(World *world, const GivenCase *given)
+{
+    Object *object = object_new(world_key(world, KIND_SNAPSHOT_CONTENT, "given"));
+    SnapshotContent *content = SNAPSHOT_CONTENT(object);
+    Object *of = object_new(world_key(world, KIND_VOLUME_SNAPSHOT, "cut"));
+
+    content->driver = world_intern(world, WORLD_DRIVER);
+    content->deletion_policy = world_intern(world, "Delete");
+    content->snapshot.namespace = world_intern(world, "default");
+    content->snapshot.name = world_intern(world, given->reference);
+    if (given->is_dynamic)
+        content->volume_handle = world_intern(world, "pv");
+    else
+        content->given_handle =
+            world_intern(world, given->is_unknown ? "nobody's" : "snapshot-old");
+    world_create(world, object);
+    VOLUME_SNAPSHOT(of)->content_name = world_intern(world, "given");
+    world_create(world, of);
+}
+
+/* The driver has a snapshot "snapshot-old": the id is the name here. */
+static void
+take_old(World *world)
+{
+    csi_driver_call(csi_modelled_driver_base(world->driver),
+                    &(CsiRequest){.method = CSI_CREATE_SNAPSHOT,
+                                  .name = world_intern(world, "snapshot-old"),
+                                  .volume_id = world_intern(world, "pv")},
+                    NULL, NULL);
+    world_run(world, 2 * SIM_SECOND);
+    g_free(world_take_log(world));
+}
+
+/* SNAP-7, SNAP-46. What is wrong is found at 1 s, as its own status comes back, and after 1, 4 and 8 s of back-off. */
+static void
+binds_what_is_given(void **state)
+{
+    static const GivenCase cases[] = {
+        {.reference = "cut",
+         .told = "SnapshotCreated x1: Snapshot default/cut was successfully created by the CSI "
+                 "driver.; SnapshotReady x1: Snapshot default/cut is ready to use.", .ready_by = "ListSnapshots"},
+        {.reference = "cut",
+         .cannot_list = TRUE,
+         .is_unknown = TRUE,                                                                                      /* taken on trust */
+         .told = "SnapshotCreated x1: Snapshot default/cut was successfully created by the CSI "
+                 "driver.; SnapshotReady x1: Snapshot default/cut is ready to use."},
+        {.reference = "other",
+         .told =
+             "SnapshotContentMisbound x1: VolumeSnapshotContent [given] is bound to a different "
+             "snapshot; SnapshotFinalizerError x5: Failed to check and update snapshot: "
+             "VolumeSnapshotContent [given] is bound to a different snapshot"                                                    },
+        {.reference = "cut",
+         .is_dynamic = TRUE,
+         .told =
+             "SnapshotContentMismatch x1: VolumeSnapshotContent is dynamically provisioned while "
+             "expecting a pre-provisioned one; SnapshotFinalizerError x5: Failed to check and "
+             "update snapshot: snapshot default/cut expects a pre-provisioned "
+             "VolumeSnapshotContent given but gets a dynamically provisioned one"                                   },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const DriverCase driver = {.cannot_list = cases[i].cannot_list};
+        g_autoptr(World) world = world_with_claim(&driver, "Delete");
+        take_old(world);
+        add_given(world, &cases[i]);
+        world_run(world, 20 * SIM_SECOND);
+        assert_told(world, "cut", cases[i].told);
+        gboolean is_bound = strstr(cases[i].told, "SnapshotReady") != NULL;
+        assert_int_equal(snapshot(world, "cut")->readiness == SNAPSHOT_READY, is_bound);
+        if (cases[i].ready_by != NULL)
+            assert_int_equal(world_count(world, cases[i].ready_by, NULL, NULL), 1);
+        assert_int_equal(object_uid_is_set(SNAPSHOT_CONTENT_CONST(
+                                               world_get(world, KIND_SNAPSHOT_CONTENT, "given"))
+                                               ->snapshot.uid),
+                         is_bound);
+    }
+}
+
+/* SNAP-46: a handle that the driver does not know is never ready. */
+static void
+an_unknown_handle_is_never_ready(void **state)
+{
+    const GivenCase given = {.reference = "cut", .is_unknown = TRUE};
+    g_autoptr(World) world = world_with_claim(NULL, "Delete");
+
+    (void)state;
+    add_given(world, &given);
+    world_run(world, 20 * SIM_SECOND);
+    assert_int_equal(snapshot(world, "cut")->readiness, SNAPSHOT_NOT_READY);
+    assert_events_of(
+        world, world_key(world, KIND_SNAPSHOT_CONTENT, "given"),
+        "SnapshotContentCheckandUpdateFailed x1: Failed to check and update snapshot content: "
+        "failed "
+        "to list snapshot for content given: \"can not find snapshot for snapshotID nobody's\"");
+}
+
+/* ---- Decisions ---- */
+
+/* SNAP-43 as a table. */
+static void
+what_should_be_deleted(void **state)
+{
+    static const struct {
+        gboolean is_deleted, is_given, is_bound, being_created, being_deleted, should;
+    } cases[] = {
+        {FALSE, FALSE, TRUE,  FALSE, TRUE,  FALSE},
+        {TRUE,  FALSE, TRUE,  FALSE, FALSE, FALSE},
+        {TRUE,  FALSE, TRUE,  FALSE, TRUE,  TRUE },
+        {TRUE,  FALSE, TRUE,  TRUE,  TRUE,  FALSE},
+        {TRUE,  TRUE,  FALSE, FALSE, FALSE, TRUE },
+        {TRUE,  TRUE,  FALSE, TRUE,  FALSE, TRUE },
+        {TRUE,  TRUE,  TRUE,  FALSE, FALSE, FALSE},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(Objects) objects = objects_new(1);
+        g_autoptr(Object) object =
+            object_new(objects_key(objects, KIND_SNAPSHOT_CONTENT, NULL, "content"));
+        SnapshotContent *content = SNAPSHOT_CONTENT(object);
+        Strings *strings = objects_strings(objects);
+        if (cases[i].is_deleted)
+            object->deleted_at = 1;
+        if (cases[i].is_given)
+            content->given_handle = "handle";
+        else
+            content->volume_handle = "handle";
+        if (cases[i].is_bound)
+            content->snapshot.uid = (ObjectUid){1, 1};
+        if (cases[i].being_created)
+            object_set_annotation(object,
+                                  strings_intern(strings, ANNOTATION_SNAPSHOT_BEING_CREATED),
+                                  strings_intern(strings, "yes"));
+        if (cases[i].being_deleted)
+            object_set_annotation(object,
+                                  strings_intern(strings, ANNOTATION_SNAPSHOT_BEING_DELETED),
+                                  strings_intern(strings, "yes"));
+        assert_int_equal(snapshotter_should_delete(content), cases[i].should);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_write_of_a_clean_snapshot),
+        cmocka_unit_test(asks_until_it_is_ready),
+        cmocka_unit_test(deletes_as_its_policy_says),
+        cmocka_unit_test(a_content_goes_with_its_snapshot_only),
+        cmocka_unit_test(a_restore_holds_the_deletion_until_the_resync),
+        cmocka_unit_test(errors_of_the_driver),
+        cmocka_unit_test(a_deletion_waits_for_the_creation),
+        cmocka_unit_test(what_stands_in_the_way),
+        cmocka_unit_test(a_stuck_snapshot_holds_the_claim),
+        cmocka_unit_test(binds_what_is_given),
+        cmocka_unit_test(an_unknown_handle_is_never_ready),
+        cmocka_unit_test(what_should_be_deleted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -59,6 +59,8 @@ static const Cause causes[] = {
      "No segment has so much room (CSIStorageCapacity): make some, or ask for less."                          },
     {"taint",                 "Let the pod tolerate the taint, or remove it."                                 },
     {"terminating",           "The pod is being stopped."                                                     },
+    {"volume-deleting",
+     "The volume is being deleted and will go: give the pod another claim."                                   },
     {"volume-missing",
      "The claim names a PersistentVolume that does not exist: create it, or correct the claim."               },
     {"volume-taken",
@@ -175,8 +177,8 @@ cause_of_refusal(const char *message)
         return "driver-slow";
     if (strstr(message, "ResourceExhausted") != NULL)
         return "driver-full";
-    if ((strstr(message, "topology") != NULL && strstr(message, "CSINode") != NULL) ||
-        strstr(message, "does not contain driver") != NULL)
+    if (strstr(message, "CSINode") != NULL &&
+        (strstr(message, "topology") != NULL || strstr(message, "does not contain driver") != NULL))
         return "driver-not-registered";
     return "driver-error";
 }
@@ -325,7 +327,7 @@ ask_unscheduled(Question *self, json_t *pod)
         return because(self, "gated");
     }
     add_link(self, pod, "is Pending: %s",
-             *message != '\0' ? message : "the scheduler has not said anything about it yet");
+             *message != '\0' ? message : "the scheduler has not come to it yet, or waits for its claims");
     if (ask_claims(self, pod))
         return TRUE;
     for (unsigned i = 0; i < G_N_ELEMENTS(scheduler_words); i++)
@@ -362,6 +364,18 @@ ask_attachment(Question *self, json_t *pod, json_t *volume, const char *node)
 
     if (attachment != NULL && value_is_true(attachment, "status.attached"))
         return FALSE;
+    if (value_at(volume, "metadata.deletionTimestamp") != NULL) {
+        add_link(self, volume, "is being deleted, so nobody attaches it");
+        return because(self, "volume-deleting");
+    }
+    if (other != NULL && value_at(other, "status.detachError") != NULL) {
+        const char *error = value_text(other, "status.detachError.message");
+
+        add_link(self, volume, "is not on %s yet", node);
+        add_link(self, other, "cannot be detached from %s: %s", value_text(other, "spec.nodeName"),
+                 error);
+        return because(self, cause_of_refusal(error));
+    }
     if (attachment == NULL && other != NULL && strstr(message, "Multi-Attach") != NULL) {
         add_link(self, volume, "is still on %s: %s", value_text(other, "spec.nodeName"), message);
         return because(self, "multi-attach");

@@ -32,6 +32,10 @@ done
 [ "$n" -ge 20 ]
 result $? "there are twenty of them"
 
+$kvolsim why "$KVOLSIM_SRCDIR/tests/cli/stuck/33-detach-error.yaml" pod/second --at 3m >"$scratch/out" 2>&1
+grep -q '^    <- volumeattachment/.* cannot be detached from node-0: .*no way$' "$scratch/out"
+result $? "a chain ends at the node that does not let go, not at the driver that says so"
+
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 $kvolsim why "$scenario" pod/app --at 25s >"$scratch/out" 2>&1
 grep -qx 'cause: none' "$scratch/out" && ! grep -q 'unblock' "$scratch/out"

@@ -491,6 +491,7 @@ ask_missing_pod(Question *self, const char *name)
 
     if (set == NULL)
         return FALSE;
+    g_ptr_array_add(self->why->chain, g_strdup_printf("pod/%s is not made yet", name));
     if (strstr(refusal, "exceeded quota") != NULL) {
         add_link(self, set, "cannot make %s: %s", name, refusal);
         return because(self, "quota");
@@ -502,10 +503,12 @@ ask_missing_pod(Question *self, const char *name)
         if (pod == NULL)
             break;
         ask_pod(self, pod);
-        if (strcmp(self->why->cause, "none") == 0)
+        if (strcmp(self->why->cause, "none") == 0) {
+            g_ptr_array_set_size(self->why->chain, 1); /* it is not in the way */
             continue;
+        }
         g_ptr_array_insert(
-            self->why->chain, 0,
+            self->why->chain, 1,
             g_strdup_printf("statefulset/%s makes %s when %s is ready", set_name, name, before));
         return TRUE;
     }

@@ -33,7 +33,7 @@ struct Telemetry {
     GArray *past[N_KINDS];         /* of Past, by slot */
     GHashTable *class_of_volume;   /* interned handle -> interned class */
     GHashTable *started;           /* interned name of CreateVolume -> SimTime * (owned): its first call */
-    RequestSeries requests[N_KINDS][API_BIND + 1];
+    RequestSeries requests[N_KINDS][N_API_VERBS];
     SimTime interval, next_scrape;
     GArray *scraped_at;  /* of SimTime */
     GHashTable *scrapes; /* SimSeries -> GArray of Point: from its first scrape on */
@@ -77,14 +77,16 @@ static const struct {
     [API_PATCH_STATUS] = {"PATCH",  "PATCH",  "status" },
     [API_DELETE] = {"DELETE", "DELETE", ""       },
     [API_BIND] = {"POST",   "POST",   "binding"},
+    [API_EVICT] = {"POST",   "POST",   "eviction"},
 };
+G_STATIC_ASSERT(G_N_ELEMENTS(verbs) == N_API_VERBS);
 
 /* NULL: the number. */
 static const char *
 code_text(ApiCode code, ApiVerb verb)
 {
     if (code == API_OK)
-        return verb == API_CREATE || verb == API_BIND ? "201" : "200";
+        return verb == API_CREATE || verb == API_BIND || verb == API_EVICT ? "201" : "200";
     return code == API_EXISTS ? "409" : NULL;
 }
 

@@ -84,8 +84,9 @@ http_method(ApiVerb verb)
         [API_CREATE] = HTTP_POST,   [API_UPDATE] = HTTP_PUT,
         [API_UPDATE_STATUS] = HTTP_PUT, [API_PATCH] = HTTP_PATCH,
         [API_PATCH_STATUS] = HTTP_PATCH, [API_DELETE] = HTTP_DELETE,
-        [API_BIND] = HTTP_POST,
+        [API_BIND] = HTTP_POST,     [API_EVICT] = HTTP_POST,
     };
+    G_STATIC_ASSERT(G_N_ELEMENTS(methods) == N_API_VERBS);
 
     return (HttpMethod)methods[verb];
 }

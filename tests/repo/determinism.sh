@@ -5,7 +5,7 @@
 #   KVOLSIM_OPT (gcc -O3; default: this build)  KVOLSIM_SAN (gcc, ASan and UBSan)  KVOLSIM_CLANG (clang -O0)
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
 
-scenarios='quickstart attach-limit burst-100 controller-restart-mid-bind'
+scenarios='quickstart attach-limit burst-100 controller-restart-mid-bind drain-a-node'
 optimised=${KVOLSIM_OPT:-$builddir/kvolsim}
 
 # run_into FOLDER PROGRAM SCENARIO: result files and what was printed. From the folder above, so that the names

@@ -31,7 +31,11 @@ for scenario; do
     for seed in ${SEEDS:-1}; do
         if ! run_into before "$before" "$scenario" "$seed"; then
             skipped=$((skipped + 1))
-        elif run_into after "$after" "$scenario" "$seed" && diff -r "$scratch/before" "$scratch/after" >"$scratch/differences"; then
+        elif ! run_into after "$after" "$scenario" "$seed"; then
+            failed=$((failed + 1))
+            echo "$scenario, seed $seed: status $(cat "$scratch/after/status")"
+            head -n 10 "$scratch/after/errors"
+        elif diff -r "$scratch/before" "$scratch/after" >"$scratch/differences" 2>&1; then
             passed=$((passed + 1))
         else
             failed=$((failed + 1))

@@ -151,7 +151,7 @@ static int G_GNUC_PRINTF(3, 0)
     int number;
 
     for (; fits && *format != '\0'; format++) {
-        size_t n_plain = strcspn(format, "%");
+        size_t n_plain = (size_t)(strchrnul(format, '%') - format);
         fits = write_text(&writer, format, n_plain);
         format += n_plain;
         if (*format == '\0')

@@ -217,6 +217,16 @@ provisioner_was_asked(const Object *before, const Object *after)
 }
 
 static void
+see_annotations(Milestones *self, const Object *before, const Object *after)
+{
+    if (annotation_appeared(before, after, ANNOTATION_SELECTED_NODE))
+        add(self, MILESTONE_CLAIM_SELECTED, after->key,
+            object_annotation(after, ANNOTATION_SELECTED_NODE));
+    if (provisioner_was_asked(before, after))
+        add(self, MILESTONE_CLAIM_ANNOTATED, after->key, NULL);
+}
+
+static void
 see_claim(Milestones *self, const Claim *before, const Claim *after)
 {
     const Object *old = before == NULL ? NULL : &before->meta;
@@ -225,11 +235,8 @@ see_claim(Milestones *self, const Claim *before, const Claim *after)
         const ObjectKey *key = after->meta.key;
         if (before == NULL)
             add(self, MILESTONE_CLAIM_CREATED, key, NULL);
-        if (annotation_appeared(old, &after->meta, ANNOTATION_SELECTED_NODE))
-            add(self, MILESTONE_CLAIM_SELECTED, key,
-                object_annotation(&after->meta, ANNOTATION_SELECTED_NODE));
-        if (provisioner_was_asked(old, &after->meta))
-            add(self, MILESTONE_CLAIM_ANNOTATED, key, NULL);
+        if (old == NULL || old->annotations != after->meta.annotations)
+            see_annotations(self, old, &after->meta);
         if (after->phase == CLAIM_BOUND && (before == NULL || before->phase != CLAIM_BOUND)) {
             remember_volume_of(self, after);
             add(self, MILESTONE_CLAIM_BOUND, key, NULL);

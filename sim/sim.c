@@ -211,6 +211,8 @@ sim_at_tick(
 gboolean
 sim_cancel(Sim *self, SimEventId event)
 {
+    if (event == 0) /* as of most timers that might have been set */
+        return FALSE;
     EventRecord *record = event_queue_find(&self->queue, event);
     if (record == NULL)
         return FALSE;

@@ -466,8 +466,10 @@ count_node(SchedulerCache *self, const Node *node, int change)
 static gboolean
 same_zone(const Node *a, const Node *b)
 {
-    return a != NULL && b != NULL && strcmp(region_of(a), region_of(b)) == 0 &&
-           strcmp(zone_name_of(a), zone_name_of(b)) == 0;
+    if (a == NULL || b == NULL)
+        return FALSE;
+    return a->meta.labels == b->meta.labels || (strcmp(region_of(a), region_of(b)) == 0 &&
+                                                strcmp(zone_name_of(a), zone_name_of(b)) == 0);
 }
 
 static gboolean

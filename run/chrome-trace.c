@@ -37,7 +37,7 @@ typedef struct {
     GArray *slices;     /* of Slice */
     GHashTable *tracks; /* "group/track" -> GArray of Line (owned) */
     GHashTable *of_object; /* ObjectKey -> GArray of unsigned: its slices (owned), in order of time */
-    unsigned n_lines;
+    unsigned n_lines, n_arrows;
     GString *text;
     gboolean is_first;
     GPtrArray *names; /* (owned) */
@@ -246,9 +246,14 @@ append_slice(ChromeTrace *self, const Slice *slice)
 
 /* ---- Arrows ---- */
 
-/* The last slice of that name on a track that ends by @limit; NULL: none. */
+/* The last slice of that name (and subject, unless NULL) on a track that ends by @limit; NULL: none. */
 static const Slice *
-find_slice(const ChromeTrace *self, Group group, const char *track, const char *name, SimTime limit)
+find_slice(const ChromeTrace *self,
+           Group group,
+           const char *track,
+           const char *name,
+           const char *subject,
+           SimTime limit)
 {
     g_autofree char *key = g_strdup_printf("%d/%s", (int)group, track);
     const GArray *places = g_hash_table_lookup(self->of_object, key);
@@ -257,7 +262,8 @@ find_slice(const ChromeTrace *self, Group group, const char *track, const char *
     for (unsigned i = 0; places != NULL && i < places->len; i++) {
         const Slice *slice =
             &g_array_index(self->slices, Slice, g_array_index(places, unsigned, i));
-        if (g_str_equal(slice->name, name) && slice->to <= limit)
+        if (slice->to <= limit && (subject == NULL || g_strcmp0(slice->subject, subject) == 0) &&
+            g_str_equal(slice->name, name))
             found = slice;
     }
     return found;
@@ -292,33 +298,67 @@ append_flow(ChromeTrace *self, const Slice *slice, char phase, unsigned id, SimT
     g_string_append(self->text, phase == 'f' ? ",\"bp\":\"e\"}" : "}");
 }
 
-/* From the pod's creation by its volume's calls to its last stage. */
+/* Where an arrow goes on, unless that was before it got there: volumes may be older than their pod. */
 static void
-append_arrows(ChromeTrace *self, const Run *run, const PodTimes *pod, const PodRecord *record, unsigned id)
+append_step(ChromeTrace *self, const Slice *slice, unsigned id, SimTime *at)
 {
-    static const CsiMethod steps[] = {CSI_CREATE_VOLUME, CSI_CONTROLLER_PUBLISH_VOLUME,
-                                      CSI_NODE_STAGE_VOLUME, CSI_NODE_PUBLISH_VOLUME};
-    const Slice *begin = find_slice(self, GROUP_PODS, pod->pod->text, stage_name(STAGE_POD_START),
-                                    pod->ready);
-    if (begin == NULL || record->volumes == NULL || record->volumes->n_items == 0)
+    if (slice == NULL || slice->from < *at)
         return;
-    const ObjectKey *claim =
-        objects_find_key(run_objects(run), KIND_CLAIM, pod->pod->namespace,
-                         record->volumes->items[0].claim_name);
-    const ObjectKey *volume =
-        claim == NULL ? NULL : milestones_volume_of(run_milestones(run), claim);
+    *at = slice->from;
+    append_flow(self, slice, 't', id, *at);
+}
+
+/* An arrow from the pod's creation through what was done for one of its volumes, on the claim's, the volume's and the node's track, to
+ * when it was Ready. */
+static void
+append_arrow(ChromeTrace *self,
+             const PodTimes *pod,
+             const Slice *whole,
+             const ObjectKey *claim,
+             const ObjectKey *volume,
+             unsigned id)
+{
+    static const CsiMethod at_controller[] = {CSI_CREATE_VOLUME, CSI_CONTROLLER_PUBLISH_VOLUME},
+                           on_node[] = {CSI_NODE_STAGE_VOLUME, CSI_NODE_PUBLISH_VOLUME};
+    const char *provision = stage_name(STAGE_PROVISION);
     SimTime at = pod->created;
 
-    append_flow(self, begin, 's', id, at);
-    for (unsigned i = 0; volume != NULL && i < G_N_ELEMENTS(steps); i++) {
-        const Slice *slice = find_slice(self, GROUP_VOLUMES, volume->text,
-                                        csi_method_name(steps[i]), pod->ready);
-        if (slice == NULL || slice->from < at)
-            continue;
-        at = slice->from;
-        append_flow(self, slice, 't', id, at);
+    append_flow(self, whole, 's', id, at);
+    append_step(self, find_slice(self, GROUP_CLAIMS, claim->text, provision, NULL, pod->ready), id,
+                &at);
+    for (unsigned i = 0; i < G_N_ELEMENTS(at_controller); i++)
+        append_step(self,
+                    find_slice(self, GROUP_VOLUMES, volume->text, csi_method_name(at_controller[i]),
+                               NULL, pod->ready),
+                    id, &at);
+    for (unsigned i = 0; pod->node != NULL && i < G_N_ELEMENTS(on_node); i++)
+        append_step(self,
+                    find_slice(self, GROUP_NODES, pod->node, csi_method_name(on_node[i]),
+                               volume->text, pod->ready),
+                    id, &at);
+    append_flow(self, whole, 'f', id, pod->ready);
+}
+
+/* Of each of a pod's volumes that come from a claim. */
+static void
+append_arrows(ChromeTrace *self, const Run *run, const PodTimes *pod, const PodRecord *record)
+{
+    const Slice *whole = find_slice(self, GROUP_PODS, pod->pod->text, stage_name(STAGE_POD_START),
+                                    NULL, pod->ready);
+
+    if (whole == NULL || record->volumes == NULL)
+        return;
+    for (unsigned i = 0; i < record->volumes->n_items; i++) {
+        const char *name = record->volumes->items[i].claim_name;
+        const ObjectKey *claim =
+            name == NULL
+                ? NULL
+                : objects_find_key(run_objects(run), KIND_CLAIM, pod->pod->namespace, name);
+        const ObjectKey *volume =
+            claim == NULL ? NULL : milestones_volume_of(run_milestones(run), claim);
+        if (volume != NULL)
+            append_arrow(self, pod, whole, claim, volume, ++self->n_arrows);
     }
-    append_flow(self, begin, 'f', id, pod->ready);
 }
 
 /* ---- All of it ---- */
@@ -363,7 +403,7 @@ chrome_trace(const Run *run, const Stages *stages)
     for (unsigned i = 0; i < stages->pods->len; i++) {
         const PodTimes *pod = &g_array_index(stages->pods, PodTimes, i);
         if (pod->ready != TIME_UNSET)
-            append_arrows(&self, run, pod, milestones_pod(log, i), i + 1);
+            append_arrows(&self, run, pod, milestones_pod(log, i));
     }
     g_string_append(self.text, "\n]}\n");
     g_array_unref(self.slices);

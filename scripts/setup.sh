@@ -44,6 +44,14 @@ apt_install()
     apt-get update && apt-get install --yes --no-install-recommends -o DPkg::Lock::Timeout=300 "$@"
 }
 
+is_installed()
+{
+    case $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) in
+    installed*) return 0 ;;
+    esac
+    return 1
+}
+
 # setup_packages PACKAGE…: installs what is missing; exits 4 with the command to type if we may not.
 setup_packages()
 {
@@ -53,10 +61,7 @@ setup_packages()
     }
     missing=
     for package; do
-        case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
-        installed*) ;;
-        *) missing="$missing $package" ;;
-        esac
+        is_installed "$package" || missing="$missing $package"
     done
     [ -n "$missing" ] || return 0
     if [ "$(id -u)" -ne 0 ]; then
@@ -67,6 +72,34 @@ setup_packages()
     fi
     # shellcheck disable=SC2086 # a list of words
     step "installing packages" build/log/packages.log apt_install $missing || exit 1
+}
+
+# promtool alone: the package would start a Prometheus server on this machine.
+download_promtool()
+{
+    (
+        apt-get update
+        mkdir -p build/tools && cd build/tools && rm -f prometheus_*.deb &&
+            apt-get download prometheus && dpkg-deb -x prometheus_*.deb . && rm -f prometheus_*.deb && [ -x usr/bin/promtool ]
+    )
+}
+
+# setup_check_tools: what a few tests read other programs' formats with; those tests are skipped where it cannot be had.
+setup_check_tools()
+{
+    PATH=$PATH:$PWD/build/tools/usr/bin
+    export PATH
+    command -v dpkg-query >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1 || return 0
+    step_lines=0
+    if ! command -v promtool >/dev/null 2>&1; then
+        step "fetching promtool (optional)" build/log/promtool.log download_promtool ||
+            say "  Not needed: the tests that want it are skipped."
+    fi
+    if [ "$(id -u)" -eq 0 ] && ! command -v chromium >/dev/null 2>&1 && ! is_installed chromium; then
+        step "installing chromium (optional)" build/log/chromium.log apt_install chromium ||
+            say "  Not needed: the tests that want it are skipped."
+    fi
+    unset step_lines
 }
 
 # The generated build system; make keeps it fresh from then on.

@@ -45,6 +45,63 @@ for name in burst-100 quickstart attach-limit provision-retry expand-online read
     fi
 done
 
+# An arrow for each volume of each pod: from its creation through the claim, CreateVolume, ControllerPublishVolume, and on its node
+# NodeStageVolume and NodePublishVolume, to Ready. Here three volumes each for two pods; of burst-100 one each.
+cat >"$folder/three.yaml" <<'END'
+apiVersion: kvolsim.io/v1
+kind: Scenario
+metadata: {name: three}
+spec:
+  until: 2m
+  nodes: [{name: node-a, zones: [a]}]
+  drivers:
+  - name: csi.lab.example
+    latency: {CreateVolume: 1s, ControllerPublishVolume: 800ms, NodeStageVolume: 300ms, NodePublishVolume: 50ms}
+  workload:
+  - at: 1s
+    create:
+      manifest:
+        apiVersion: apps/v1
+        kind: StatefulSet
+        metadata: {name: db}
+        spec:
+          replicas: 2
+          serviceName: db
+          selector: {matchLabels: {app: db}}
+          template:
+            metadata: {labels: {app: db}}
+            spec:
+              containers:
+              - name: db
+                image: lab.example/db:1
+                volumeMounts: [{name: data, mountPath: /data}, {name: log, mountPath: /log}, {name: index, mountPath: /index}]
+          volumeClaimTemplates:
+          - {metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 1Gi}}}}
+          - {metadata: {name: log}, spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 1Gi}}}}
+          - {metadata: {name: index}, spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 1Gi}}}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: fast}
+provisioner: csi.lab.example
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: storage.k8s.io/v1
+kind: CSIDriver
+metadata: {name: csi.lab.example}
+spec: {attachRequired: true}
+END
+"$kvolsim" run "$folder/three.yaml" --out "$folder/three" >"$folder/said" 2>&1 &&
+    "$KVOLSIM_BUILDDIR/tests/metrics/trace-rules" "$folder/three/trace.json" arrows 6 5 >"$folder/said" &&
+    "$KVOLSIM_BUILDDIR/tests/metrics/trace-rules" "$folder/burst-100/trace.json" arrows 100 5 >"$folder/said"
+report $? "an arrow for each volume of each pod"
+# A group of tracks for the components' workers, the nodes, and each kind of object; a named track for each of them.
+for track in 'external-provisioner: claims' node-a default/db-0 default/data-db-0 default/index-db-1; do
+    grep -q "\"thread_name\".*\"name\":\"$track\"" "$folder/three/trace.json" || echo "no track $track"
+done >"$folder/said"
+test ! -s "$folder/said"
+report $? "tracks for workers, nodes and objects"
+
 # A run against itself: every object has its pair, and nothing changed.
 "$kvolsim" compare "$folder/burst-100" "$folder/burst-100" --format json >"$folder/same.json" &&
     grep -q '"pairs": 100' "$folder/same.json" && ! grep -q '"change": -\{0,1\}[1-9]' "$folder/same.json"

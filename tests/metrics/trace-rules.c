@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <glib.h>
 
-/* trace-rules FILE [arrows]: the rules of Chrome's trace event format, as far as they concern complete events, metadata and flows: every line
+/* trace-rules FILE [arrows [N STEPS]]: the rules of Chrome's trace event format, as far as they concern complete events, metadata and flows: every line
  * has a name, slices of a line nest, an arrow begins and ends once, goes forward in time and each of its points lies on a slice. Prints
- * the faults; with "arrows" it is one if there are none. */
+ * the faults; with "arrows" it is one if there are none, or not N,
+ * each with STEPS points between its ends. */
 
 typedef struct {
     double from, to;
 } Slice;
 
 typedef struct {
-    unsigned n_starts, n_ends;
+    unsigned n_starts, n_ends, n_steps;
     double at;
 } Flow;
 
@@ -91,6 +93,7 @@ see_flow(GHashTable *flows, GHashTable *lines, const json_t *event, char phase)
     }
     flow->n_starts += phase == 's';
     flow->n_ends += phase == 'f';
+    flow->n_steps += phase == 't';
     if (at < flow->at || flow->n_starts != 1 || flow->n_ends > 1)
         fault("arrow %s goes back, or begins or ends twice", id);
     flow->at = at;
@@ -139,12 +142,16 @@ main(int argc, char **argv)
     }
     if (n_slices == 0 || (argc > 2 && g_hash_table_size(flows) == 0))
         fault("no slices, or no arrows");
+    if (argc > 4 && g_hash_table_size(flows) != (unsigned)atoi(argv[3]))
+        fault("%u arrows", g_hash_table_size(flows));
     GHashTableIter iter;
     void *flow;
     g_hash_table_iter_init(&iter, flows);
     while (g_hash_table_iter_next(&iter, NULL, &flow))
         if (((Flow *)flow)->n_ends != 1)
             fault("an arrow without an end");
+        else if (argc > 4 && ((Flow *)flow)->n_steps != (unsigned)atoi(argv[4]))
+            fault("an arrow of %u steps", ((Flow *)flow)->n_steps);
     json_decref(trace);
     return n_faults > 0;
 }

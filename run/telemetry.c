@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "models/api/lease.h"
 #include "models/api/metrics.h"
 
 #define SCRAPE_INTERVAL (15 * SIM_SECOND) /* Prometheus' usual */
@@ -150,6 +151,31 @@ measure_server(Telemetry *self,
     sim_series_observe(cached->sli, duration);
 }
 
+/* What the controllers count of their own requests: MET-57, MET-113, MET-116. */
+static void
+count_for_controllers(const Telemetry *self, const ApiRequest *request, ApiCode code)
+{
+    ObjectKind kind = request->key->kind;
+
+    if (kind == KIND_CLAIM && request->verb == API_CREATE &&
+        g_str_equal(request->client, "ephemeral-volume-controller")) {
+        sim_series_add(metric_series(self->metrics, METRIC_EPHEMERAL_CREATED, manager, NULL), 1);
+        if (code != API_OK)
+            sim_series_add(metric_series(self->metrics, METRIC_EPHEMERAL_FAILED, manager, NULL), 1);
+    } else if (kind == KIND_POD && request->verb == API_DELETE && code == API_OK &&
+               g_str_equal(request->client, "taint-eviction-controller")) {
+        sim_series_add(metric_series(self->metrics, METRIC_TAINT_EVICTIONS, manager, NULL), 1);
+    } else if (kind == KIND_CLAIM && request->verb == API_UPDATE && code != API_OK &&
+               g_str_equal(request->client, "persistent-volume-binder")) {
+        /* Of a claim that still has no class, nor a volume, it is the class that could not be set. */
+        const Claim *claim = CLAIM_CONST(api_server_get(cluster_api(self->cluster), request->key));
+        if (claim == NULL || claim->class_name != NULL || claim->volume_name != NULL)
+            return;
+        sim_series_add(metric_series(self->metrics, METRIC_RETROACTIVE, manager, NULL), 1);
+        sim_series_add(metric_series(self->metrics, METRIC_RETROACTIVE_ERRORS, manager, NULL), 1);
+    }
+}
+
 static void
 request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
@@ -162,6 +188,7 @@ request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime ar
 
     if (text == NULL)
         text = number;
+    count_for_controllers(self, request, code);
     measure_client(self, job_of(request->client, NULL), request->verb, text, duration);
     measure_server(self, class->api_version, class->resource, class->namespaced,
                    &self->requests[kind][request->verb], request->verb, text, duration);
@@ -199,6 +226,8 @@ claim_written(Telemetry *self, const Claim *before, const Claim *after)
 {
     if (after == NULL)
         return;
+    if (before != NULL && before->class_name == NULL && after->class_name != NULL) /* MET-57 */
+        sim_series_add(metric_series(self->metrics, METRIC_RETROACTIVE, manager, NULL), 1);
     Past *past = past_of(self, after->meta.key);
     const char *driver = object_annotation(&after->meta, ANNOTATION_STORAGE_PROVISIONER);
     if (driver != NULL &&
@@ -274,6 +303,44 @@ pod_written(Telemetry *self, const Pod *before, const Pod *after)
                        now - after->meta.created_at);
 }
 
+/* MET-110: the zone's key. Its NUL bytes stand as \x00, which text can hold. (owned) */
+static char *
+zone_key(const Node *node)
+{
+    const char *zone = string_map_get(node->meta.labels, "topology.kubernetes.io/zone");
+    const char *region = string_map_get(node->meta.labels, "topology.kubernetes.io/region");
+
+    return zone == NULL && region == NULL
+               ? g_strdup("")
+               : g_strdup_printf("%s:\\x00:%s", or_empty(region), or_empty(zone));
+}
+
+/* Whether the node lifecycle controller's taint of that name evicts its pods. */
+static gboolean
+evicts(const Node *node, const char *key)
+{
+    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
+        if (node->taints->items[i].effect == TAINT_NO_EXECUTE &&
+            g_str_equal(node->taints->items[i].key, key))
+            return TRUE;
+    return FALSE;
+}
+
+/* MET-110 */
+static void
+node_written(const Telemetry *self, const Node *before, const Node *after)
+{
+    static const char *const keys[] = {"node.kubernetes.io/not-ready",
+                                       "node.kubernetes.io/unreachable"};
+
+    for (unsigned i = 0; before != NULL && after != NULL && i < G_N_ELEMENTS(keys); i++) {
+        if (!evicts(after, keys[i]) || evicts(before, keys[i]))
+            continue;
+        g_autofree char *zone = zone_key(after);
+        sim_series_add(metric_series(self->metrics, METRIC_EVICTED_NODES, manager, zone), 1);
+    }
+}
+
 static void
 object_written(void *data, const Object *before, const Object *after)
 {
@@ -282,6 +349,9 @@ object_written(void *data, const Object *before, const Object *after)
     g_autofree char *resource = full_resource(kind_class(kind));
 
     sim_series_add(metric_series(self->metrics, METRIC_API_CACHE_EVENTS, apiserver, resource), 1);
+    /* Twice, as scrapes have it. */
+    sim_series_add(metric_series(self->metrics, METRIC_API_CACHE_DISPATCHED, apiserver, resource),
+                   2);
     sim_series_set(metric_series(self->metrics, METRIC_API_CACHE_VERSION, apiserver, resource),
                    (int64_t)(after != NULL ? after : before)->resource_version);
     if (kind == KIND_CLAIM)
@@ -290,6 +360,8 @@ object_written(void *data, const Object *before, const Object *after)
         volume_written(self, (const Volume *)before, (const Volume *)after);
     else if (kind == KIND_POD)
         pod_written(self, (const Pod *)before, (const Pod *)after);
+    else if (kind == KIND_NODE)
+        node_written(self, (const Node *)before, (const Node *)after);
 }
 
 /* ---- Drivers ---- */
@@ -398,18 +470,12 @@ plugin_of(const char *unique_name)
 static void
 count_nodes(const Telemetry *self, const Node *node)
 {
-    const StringList *attached = node->volumes_attached, *in_use = node->volumes_in_use;
+    const StringList *attached = node->volumes_attached;
 
     for (unsigned i = 0; attached != NULL && i < attached->n_items; i++) {
         g_autofree char *plugin = plugin_of(attached->items[i]);
         sim_series_add(metric_series(self->metrics, METRIC_ADC_VOLUMES, manager, plugin,
                                      "actual_state_of_world"),
-                       1);
-    }
-    for (unsigned i = 0; in_use != NULL && i < in_use->n_items; i++) {
-        g_autofree char *plugin = plugin_of(in_use->items[i]);
-        sim_series_add(metric_series(self->metrics, METRIC_KUBELET_VOLUMES, kubelet, plugin,
-                                     "desired_state_of_world"),
                        1);
     }
 }
@@ -449,14 +515,9 @@ count_pods(const Telemetry *self, const Pod *pod)
 static void
 count_zone(const Telemetry *self, const Node *node)
 {
-    const char *zone = string_map_get(node->meta.labels, "topology.kubernetes.io/zone");
-    const char *region = string_map_get(node->meta.labels, "topology.kubernetes.io/region");
-    /* MET-110: the zone's key. Its NUL bytes stand as \x00, which text can hold. */
-    g_autofree char *key =
-        zone == NULL && region == NULL
-            ? g_strdup("")
-            : g_strdup_printf("%s:\\x00:%s", or_empty(region), or_empty(zone));
+    g_autofree char *key = zone_key(node);
 
+    (void)metric_series(self->metrics, METRIC_EVICTED_NODES, manager, key); /* MET-161 */
     sim_series_add(metric_series(self->metrics, METRIC_ZONE_SIZE, manager, key), 1);
     sim_series_add(metric_series(self->metrics, METRIC_ZONE_UNHEALTHY, manager, key),
                    node->ready.status == CONDITION_TRUE ? 0 : 1);
@@ -464,6 +525,24 @@ count_zone(const Telemetry *self, const Node *node)
     SimSeries *unhealthy = metric_series(self->metrics, METRIC_ZONE_UNHEALTHY, manager, key);
     sim_series_set(metric_series(self->metrics, METRIC_ZONE_HEALTH, manager, key),
                    100 * (size->sum - unhealthy->sum) / size->sum);
+}
+
+/* MET-131: of all candidates together, so 1 as long as somebody leads. Sidecars' leases are called after their drivers. */
+static void
+count_lease(const Telemetry *self, const Lease *lease)
+{
+    const char *name = lease->meta.key->name, *job = NULL;
+
+    if (!g_str_equal(lease->meta.key->namespace, "kube-system"))
+        return; /* heartbeats */
+    for (unsigned i = 0; model_classes[i] != NULL && job == NULL; i++) {
+        const char *process = model_classes[i]->process->name;
+        if (g_str_has_prefix(name, process))
+            job = process;
+    }
+    if (job == NULL)
+        job = provisioner; /* its lease alone has but the driver's name */
+    sim_series_set(metric_series(self->metrics, METRIC_LEADER, job, name), lease->holder != NULL);
 }
 
 static void
@@ -475,8 +554,8 @@ count_objects(Telemetry *self, ObjectKind kind)
 
     if (count > 0 || objects_n_keys(self->objects, kind) > 0)
         sim_series_set(metric_series(self->metrics, METRIC_API_OBJECTS, apiserver, resource), count);
-    if (count == 0 ||
-        (kind != KIND_VOLUME && kind != KIND_CLAIM && kind != KIND_NODE && kind != KIND_POD))
+    if (count == 0 || (kind != KIND_VOLUME && kind != KIND_CLAIM && kind != KIND_NODE &&
+                       kind != KIND_POD && kind != KIND_LEASE))
         return;
     for (uint32_t i = 0; i < objects_n_keys(self->objects, kind); i++) {
         const Object *object = api_server_get(api, objects_key_at(self->objects, kind, i));
@@ -488,6 +567,8 @@ count_objects(Telemetry *self, ObjectKind kind)
             count_claims(self, CLAIM_CONST(object));
         else if (kind == KIND_POD)
             count_pods(self, POD_CONST(object));
+        else if (kind == KIND_LEASE)
+            count_lease(self, LEASE_CONST(object));
         else {
             count_nodes(self, (const Node *)object);
             count_zone(self, (const Node *)object);
@@ -499,10 +580,12 @@ static void
 collect(void *data)
 {
     static const unsigned counted[] = {
-        METRIC_PV_TOTAL,     METRIC_PV_BOUND,        METRIC_PV_UNBOUND,       METRIC_PVC_BOUND,
-        METRIC_PVC_UNBOUND,  METRIC_ADC_VOLUMES,     METRIC_VOLUMES_IN_USE,   METRIC_KUBELET_VOLUMES,
-        METRIC_ZONE_SIZE,    METRIC_ZONE_UNHEALTHY,  METRIC_KUBELET_CAPACITY, METRIC_KUBELET_RUNNING,
-        METRIC_SCHEDULER_CACHE,
+        METRIC_PV_TOTAL,         METRIC_PV_BOUND,          METRIC_PV_UNBOUND,
+        METRIC_PVC_BOUND,        METRIC_PVC_UNBOUND,       METRIC_ADC_VOLUMES,
+        METRIC_VOLUMES_IN_USE,   METRIC_KUBELET_VOLUMES,   METRIC_ZONE_SIZE,
+        METRIC_ZONE_UNHEALTHY,   METRIC_KUBELET_CAPACITY,  METRIC_KUBELET_RUNNING,
+        METRIC_SCHEDULER_CACHE,  METRIC_KUBELET_PLUGINS,   METRIC_CAPACITY_GOAL,
+        METRIC_CAPACITY_CURRENT, METRIC_CAPACITY_OBSOLETE,
     };
     Telemetry *self = data;
     const ApiServer *api = cluster_api(self->cluster);
@@ -521,6 +604,11 @@ Telemetry *
 telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
 {
     static const char *const jobs[] = {apiserver, manager, scheduler, kubelet};
+    /* MET-161: there from the start. The garbage collector's view is never out of step here. */
+    static const unsigned scalars[] = {
+        METRIC_RETROACTIVE,      METRIC_RETROACTIVE_ERRORS, METRIC_EPHEMERAL_CREATED,
+        METRIC_EPHEMERAL_FAILED, METRIC_TAINT_EVICTIONS,    METRIC_GC_SYNC_ERRORS,
+    };
     SimMetrics *metrics = sim_metrics(sim);
 
     if (metrics == NULL)
@@ -541,6 +629,8 @@ telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
     /* MET-163: when the run began, in its own time. */
     for (unsigned i = 0; i < G_N_ELEMENTS(jobs); i++)
         sim_series_set(metric_series(metrics, METRIC_PROCESS_START, jobs[i], NULL), API_EPOCH_S);
+    for (unsigned i = 0; i < G_N_ELEMENTS(scalars); i++)
+        (void)metric_series(metrics, scalars[i], manager, NULL);
     sim_metrics_add_collector(metrics, collect, self);
     api_server_observe(cluster_api(cluster), object_written, self);
     api_server_observe_requests(cluster_api(cluster), request_answered, self);

@@ -91,19 +91,20 @@ http_method(ApiVerb verb)
     return (HttpMethod)methods[verb];
 }
 
+static const char *const method_names[N_HTTP_METHODS] = {"DELETE", "GET", "PATCH", "POST", "PUT"};
+
 /* Sidecars have no metrics of their clients (MET-81). */
 static SimSeries **
 measure_limiter(const Process *process)
 {
-    static const char *const names[N_HTTP_METHODS] = {"DELETE", "GET", "PATCH", "POST", "PUT"};
     SimMetrics *metrics = sim_metrics(process->options.sim);
 
     if (metrics == NULL || g_str_has_prefix(process->job, "external-"))
         return NULL;
     SimSeries **limiter = g_new(SimSeries *, N_HTTP_METHODS);
     for (unsigned i = 0; i < N_HTTP_METHODS; i++)
-        limiter[i] =
-            metric_series(metrics, METRIC_CLIENT_LIMITER, process->job, METRIC_HOST, names[i]);
+        limiter[i] = metric_series(metrics, METRIC_CLIENT_LIMITER, process->job, METRIC_HOST,
+                                   method_names[i]);
     return limiter;
 }
 
@@ -375,6 +376,19 @@ static const SimEventType retry_event = {
     .free_data = client_call_drop,
 };
 
+/* MET-130 */
+static void
+count_retry(const ClientCall *call)
+{
+    const Process *process = call->client->process;
+
+    if (call->client->limiter != NULL)
+        sim_series_add(metric_series(sim_metrics(call->client->sim), METRIC_CLIENT_RETRIES,
+                                     process->job, "429", METRIC_HOST,
+                                     method_names[http_method(call->request.verb)]),
+                       1);
+}
+
 static void
 client_call_reply(void *data, const ApiResponse *response)
 {
@@ -391,6 +405,7 @@ client_call_reply(void *data, const ApiResponse *response)
     }
     if (G_UNLIKELY(response->code == API_TOO_MANY) && call->n_retries < RETRIES_MAX) {
         call->n_retries++;
+        count_retry(call);
         sim_after(call->client->sim, RETRY_AFTER, &retry_event, call, WAIT_BACKOFF);
         return;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/manifest.h"
+#include "models/api/metrics.h"
 #include "models/api/waits.h"
 #include "models/plan-private.h"
 #include "sim/random.h"
@@ -554,6 +555,26 @@ subscribe(Capacity *self)
     informer_add_handler(self->objects, object_changed, self); /* when the pairs are known */
 }
 
+/* MET-78, before a scrape: of all drivers together. */
+static void
+measure(void *data)
+{
+    const Capacity *self = data;
+    SimMetrics *metrics = sim_metrics(self->options.component->sim);
+    const char *job = process_job(self->options.component->process);
+    int64_t n_wanted = 0, n_there = 0;
+
+    for (unsigned i = 0; i < self->items->len; i++) {
+        const CapacityItem *item = item_at(self, i);
+        n_wanted += item->wanted;
+        n_there += item->wanted && item->object != NULL;
+    }
+    sim_series_add(metric_series(metrics, METRIC_CAPACITY_GOAL, job, NULL), n_wanted);
+    sim_series_add(metric_series(metrics, METRIC_CAPACITY_CURRENT, job, NULL), n_there);
+    sim_series_add(metric_series(metrics, METRIC_CAPACITY_OBSOLETE, job, NULL),
+                   g_hash_table_size(self->obsolete));
+}
+
 Capacity *
 capacity_new(const CapacityOptions *options)
 {
@@ -583,6 +604,7 @@ capacity_new(const CapacityOptions *options)
     subscribe(self);
     self->poll = sim_ticker_new(options->component->sim, &poll);
     sim_ticker_wake(self->poll);
+    sim_metrics_add_collector(sim_metrics(options->component->sim), measure, self);
     return self;
 }
 
@@ -591,6 +613,7 @@ capacity_free(Capacity *self)
 {
     if (self == NULL)
         return;
+    sim_metrics_remove_collector(sim_metrics(self->options.component->sim), self);
     sim_ticker_free(self->poll);
     workers_free(self->workers);
     g_ptr_array_unref(self->items);

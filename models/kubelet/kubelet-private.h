@@ -3,6 +3,7 @@
 
 #include "kubelet.h"
 #include "models/api/container-life.h"
+#include "models/api/metrics.h"
 #include "models/cluster.h"
 #include "models/plan.h"
 #include "models/volume/plugins.h"
@@ -38,6 +39,7 @@ struct PodMount {
     PodMount *next;          /* of the same volume */
     const char *target_path; /* CSI: set with the first SetUp */
     StringMap *context; /* volume_context with the pod's particulars; NULL: the volume's (KVM-43) */
+    SimTime desired_at; /* since when it is */
     MountState state;
     gboolean desired;
     gboolean remount_required; /* KVM-52 */
@@ -576,6 +578,17 @@ void plugin_manager_registrar_exits(NodePlugin *plugin);
 void plugin_manager_changed(void *kubelet, unsigned driver); /* ModelClass.plugin_changed */
 /* From a container's exit to its next start. */
 SimTime container_restart_delay(NodePlugin *plugin, PluginContainer *container);
+
+/* ---- measure.c: metrics, where they are asked for ---- */
+
+void kubelet_measure_begin(Kubelet *self);
+void kubelet_measure_end(Kubelet *self);
+/* A mount of it is done for the first time. */
+void kubelet_measure_mount(const Kubelet *self, const PendingOperation *operation);
+/* One more, of a family without labels. */
+void kubelet_count(const Kubelet *self, MetricFamily family);
+/* Now, in Unix time. */
+void kubelet_measure_shutdown(const Kubelet *self, MetricFamily family);
 
 /* ---- plugin-liveness.c ---- */
 

@@ -198,6 +198,7 @@ kubelet_init(void *data)
     self->nodes = process_informer(process, KIND_NODE, node);
     node_status_init(self);
     plugin_registration_init(self);
+    kubelet_measure_begin(self);
     reconstruct_volumes(self);
     informer_add_handler(self->nodes, volume_manager_on_node, self);
     if (self->base.started_late)
@@ -219,6 +220,7 @@ kubelet_clear(void *data)
 {
     Kubelet *self = data;
 
+    kubelet_measure_end(self);
     sim_cancel(self->base.sim, self->first_look);
     sim_cancel(self->base.sim, self->shutdown_event);
     sim_cancel(self->base.sim, self->report_retry);

@@ -108,10 +108,13 @@ reconstruct_volumes(Kubelet *self)
     self->awaits_node = self->awaits_populator = TRUE;
     for (unsigned i = 0; i < disk->len; i++) {
         const VolumeDirectory *directory = disk->pdata[i];
-        if (directory->unreadable)
+        kubelet_count(self, METRIC_KUBELET_RECONSTRUCTED); /* MET-65 */
+        if (directory->unreadable) {
             self->has_unreadable = TRUE;
-        else
+            kubelet_count(self, METRIC_KUBELET_RECONSTRUCT_ERRORS);
+        } else {
             rebuild_mount(self, directory);
+        }
     }
     kubelet_ensure_loops(self);
     sim_ticker_wake(self->reconciler); /* the Node is to be read, also if nothing could be rebuilt */
@@ -244,7 +247,10 @@ reconstruct_clean_up(Kubelet *self)
         if (!directory->unreadable || is_wanted(self, directory))
             continue;
         self->n_cleaned_up++;
-        if (!volume_plugin_is_csi(volume_plugin_find(VOLUME_CONST(directory->pv)->source)))
+        kubelet_count(self, METRIC_KUBELET_FORCE_CLEANED);
+        if (volume_plugin_is_csi(volume_plugin_find(VOLUME_CONST(directory->pv)->source)))
+            kubelet_count(self, METRIC_KUBELET_FORCE_CLEAN_ERRORS);
+        else
             g_ptr_array_remove_index(disk, i - 1);
     }
 }

@@ -54,6 +54,7 @@ group_ends(Sim *sim, void *data)
     (void)sim;
     self->shutdown_event = 0;
     if (self->only_critical_left) {
+        kubelet_measure_shutdown(self, METRIC_KUBELET_SHUTDOWN_END);
         cluster_machine_may_stop(self->base.cluster, self->base.node_name);
         return;
     }
@@ -75,6 +76,7 @@ shutdown_begin(void *kubelet)
         return;
     }
     self->shutting_down = TRUE;
+    kubelet_measure_shutdown(self, METRIC_KUBELET_SHUTDOWN_START);
     node_status_changed(self);
     begin_group(
         self,

@@ -185,6 +185,7 @@ volume_manager_desire(NodeVolume *volume, PodMount *mount)
     if (volume->n_desired++ == 0)
         volume->reported_in_use = FALSE;
     mount->desired = TRUE;
+    mount->desired_at = sim_now(volume->kubelet->base.sim);
     volume->wanted_by = sim_cause(volume->kubelet->base.sim);
     if (volume->attachable && !volume->reported_in_use)
         node_status_changed(volume->kubelet);
@@ -302,6 +303,8 @@ volume_manager_apply(Kubelet *self, const PlanChange *change)
         volume_operation_set_deadline(volume, operation, change->number);
         return;
     default:
+        if (change->number == MOUNT_DONE && operation->target->state != MOUNT_DONE)
+            kubelet_measure_mount(self, operation);
         node_volume_mount_changed(operation->target, (MountState)change->number);
         return;
     }

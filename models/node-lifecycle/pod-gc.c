@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/metrics.h"
 #include "models/cluster.h"
 #include "models/kube-controller-manager.h"
 #include "models/plan.h"
@@ -140,6 +141,15 @@ has_too_many(const PodGc *self)
     return threshold > 0 && g_hash_table_size(self->over) > (unsigned)threshold;
 }
 
+/* MET-115: of each pod that it sets out to delete; an orphan's node is asked for once more first. */
+static void
+count(const PodGc *self, const Object *pod, const char *reason)
+{
+    sim_series_add(metric_series(sim_metrics(self->base.sim), METRIC_POD_GC,
+                                 process_job(self->base.process), pod->key->namespace, reason),
+                   1);
+}
+
 static void
 delete_oldest(PodGc *self)
 {
@@ -153,10 +163,12 @@ delete_oldest(PodGc *self)
         if (pod_is_terminal(POD_CONST(pod)) && !object_is_deleted(pod))
             g_ptr_array_add(over, (void *)pod); /* only looked at */
     g_ptr_array_sort(over, compare_age);
-    for (unsigned i = 0; i + (unsigned)options->terminated_pod_gc_threshold < over->len; i++)
+    for (unsigned i = 0; i + (unsigned)options->terminated_pod_gc_threshold < over->len; i++) {
+        count(self, over->pdata[i], "terminated");
         plan_start(&(PlanStart){.component = &self->base,
                                 .decide = decide_over,
                                 .key = (ObjectKey *)((const Object *)over->pdata[i])->key});
+    }
 }
 
 /* ---- Judging ---- */
@@ -215,14 +227,21 @@ act(PodGc *self, const Object *pod, Verdict verdict)
         [OUT_OF_SERVICE] = decide_out_of_service,
         [UNSCHEDULED] = decide_unscheduled,
     };
+    static const char *const reasons[] = {
+        [ORPHANED] = "orphaned",
+        [OUT_OF_SERVICE] = "out-of-service",
+        [UNSCHEDULED] = "unscheduled",
+    };
 
     if (verdict == KEEP)
         return FALSE;
-    if (verdict == QUARANTINED)
+    if (verdict == QUARANTINED) {
         quarantine(self, POD_CONST(pod)->node_name);
-    else
-        plan_start(&(PlanStart){
-            .component = &self->base, .decide = decides[verdict], .key = (ObjectKey *)pod->key});
+        return TRUE;
+    }
+    count(self, pod, reasons[verdict]);
+    plan_start(&(PlanStart){
+        .component = &self->base, .decide = decides[verdict], .key = (ObjectKey *)pod->key});
     return TRUE;
 }
 

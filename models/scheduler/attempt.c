@@ -551,6 +551,7 @@ assume(Scheduler *self, Attempt *attempt)
         return;
     }
     forget_pod(self, attempt);
+    scheduler_count_stage_error(self, "assume");
     fail(self, attempt,
          strings_internf(self->base.strings, "running Reserve plugin \"VolumeBinding\": %s", why),
          "SchedulerError", 0);
@@ -563,6 +564,7 @@ cycle_done(Scheduler *self, const Outcome *outcome)
     Attempt *attempt = outcome->attempt;
 
     self->next_start_node += result->n_examined;
+    scheduler_measure_cycle(self, result, sim_now(self->base.sim) - attempt->started_at);
     if (result->node_name == NULL) {
         attempt->nominated = result->nominated;
         attempt->keeps_nomination = result->keeps_nomination;
@@ -599,6 +601,8 @@ binding_failed(Scheduler *self, Attempt *attempt, const char *message)
 {
     g_autoptr(Object) assumed = object_edit(&attempt->pod->meta);
 
+    if (strstr(message, "PreBind plugin \"VolumeBinding\"") != NULL)
+        scheduler_count_stage_error(self, "bind");
     POD(assumed)->node_name = attempt->node_name;
     volume_binder_unreserve(&self->binder, choices_of(attempt), attempt->choices->len);
     forget_pod(self, attempt);

@@ -790,6 +790,21 @@ scheduler_cache_nominated(const SchedulerCache *self, unsigned *n)
     return (const NominatedPod *)(void *)self->nominated->data;
 }
 
+unsigned
+scheduler_cache_count_pods(const SchedulerCache *self, unsigned *n_assumed)
+{
+    unsigned n = 0;
+
+    *n_assumed = 0;
+    for (unsigned i = 0; i < self->pods->len; i++) {
+        for (const CachedPod *pod = self->pods->pdata[i]; pod != NULL; pod = pod->next_of_name) {
+            n++;
+            *n_assumed += pod->attempt != NULL;
+        }
+    }
+    return n;
+}
+
 static CachedPod *
 place_pod(SchedulerCache *self, const Pod *pod, NodeInfo *node, void *attempt)
 {

@@ -102,6 +102,9 @@ void scheduler_cache_remove_pod(SchedulerCache *self, CachedPod *cached);
 CachedPod *
 scheduler_cache_find_pod(const SchedulerCache *self, const ObjectKey *key, ObjectUid uid);
 
+/* Returns: how many pods are on nodes, those that are assumed there included. @n_assumed: (out): how many of them those are */
+unsigned scheduler_cache_count_pods(const SchedulerCache *self, unsigned *n_assumed);
+
 /* The lowest priority of a pod on any node; INT32_MAX: there is none. */
 int32_t scheduler_cache_lowest_priority(const SchedulerCache *self);
 

@@ -40,6 +40,8 @@ scheduler_enter_queue(Scheduler *self, const Pod *pod)
     entry->parked = sim_cause(self->base.sim);
     entry->gated = is_gated(pod);
     scheduler_put(self, entry, entry->gated ? PLACE_UNSCHEDULABLE : PLACE_ACTIVE);
+    if (!entry->gated)
+        scheduler_count_move(self, entry, "UnschedulablePodAdd");
 }
 
 /* The time that a pod spent where it was, in the log of causes; the event at hand keeps its own cause. */
@@ -90,10 +92,14 @@ scheduler_move_if_helped(Scheduler *self, QueuedPod *entry, const ClusterEvent *
         return FALSE;
     if (self->has_hints
             ? cluster_event_helps(event, entry->pod, entry->unschedulable_plugins) == NULL
-            : !is_moved_unasked(self, entry, event))
+            : !is_moved_unasked(self, entry, event)) {
+        if (event->resource == EVENT_OWN_POD) /* MET-W14: its own status, mostly */
+            scheduler_count_moved_by(self, entry, event);
         return FALSE;
+    }
     end_unschedulable(self, entry, event->resource);
     put_after_backoff(self, entry);
+    scheduler_count_moved_by(self, entry, event);
     return TRUE;
 }
 
@@ -124,6 +130,7 @@ scheduler_move_changed_pod(Scheduler *self, QueuedPod *entry, const Object *befo
         return;
     end_unschedulable(self, entry, EVENT_OWN_POD);
     put_after_backoff(self, entry);
+    scheduler_count_move(self, entry, "UnschedulablePodUpdate");
 }
 
 static void
@@ -239,6 +246,7 @@ scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by)
         put_after_backoff(self, entry);
     else
         scheduler_put(self, entry, PLACE_UNSCHEDULABLE);
+    scheduler_count_move(self, entry, "ScheduleAttemptFailure");
 }
 
 /* SCH-35: one tick of backoffQ. */
@@ -251,6 +259,7 @@ scheduler_flush_backoff(void *data)
     while ((entry = scheduling_queue_backed_off(self->queue, sim_now(self->base.sim))) != NULL) {
         end_wait(self, entry, WAIT_BACKOFF);
         scheduler_put(self, entry, PLACE_ACTIVE);
+        scheduler_count_move(self, entry, "BackoffComplete");
     }
     return scheduling_queue_length(self->queue, PLACE_BACKOFF) > 0;
 }
@@ -270,6 +279,7 @@ scheduler_flush_unschedulable(void *data)
         }
         end_wait(self, entry, WAIT_UNSCHEDULABLE);
         put_after_backoff(self, entry);
+        scheduler_count_move(self, entry, "UnschedulableTimeout");
     }
     return scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE) > 0;
 }

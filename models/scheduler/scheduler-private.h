@@ -77,6 +77,16 @@ living_pod(const Object *object)
 void scheduler_enter_queue(Scheduler *self, const Pod *pod);
 /* Into this store, and whoever empties it is woken. */
 void scheduler_put(Scheduler *self, QueuedPod *entry, QueuePlace place);
+
+/* Metrics (measure.c). A pod came to where it is: @event as Kubernetes' label says it, or by what happened in the cluster. */
+void scheduler_count_move(const Scheduler *self, const QueuedPod *entry, const char *event);
+void
+scheduler_count_moved_by(const Scheduler *self, const QueuedPod *entry, const ClusterEvent *event);
+void scheduler_measure_cycle(const Scheduler *self, const CycleResult *result, SimTime duration);
+/* @operation: predicate, assume or bind */
+void scheduler_count_stage_error(const Scheduler *self, const char *operation);
+void scheduler_measure_queue(void *scheduler);
+void scheduler_measure_from_start(const Scheduler *self);
 /* SCH-80.3: the attempt's entry goes back, if the pod still waits for a node. */
 void scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by);
 /* SCH-62, SCH-63: something happened; who was turned away for that? */

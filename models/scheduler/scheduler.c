@@ -36,6 +36,7 @@ waiting_pod_changed(Scheduler *self, const Object *before, const Pod *pod)
         scheduling_queue_take(self->queue, entry);
         entry->gated = FALSE;
         scheduler_put(self, entry, PLACE_ACTIVE);
+        scheduler_count_moved_by(self, entry, &event);
         return;
     }
     if (self->has_hints)
@@ -314,26 +315,6 @@ init_tickers(Scheduler *self)
 }
 
 /* Pods last: what they need is known by then. */
-/* MET-26, before a scrape. */
-static void
-measure_queue(void *data)
-{
-    const Scheduler *self = data;
-    SimMetrics *metrics = sim_metrics(self->base.sim);
-    const char *job = process_job(self->base.process);
-    unsigned n_waiting = scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE), n_gated = 0;
-
-    for (unsigned i = 0; i < n_waiting; i++)
-        n_gated += scheduling_queue_at(self->queue, PLACE_UNSCHEDULABLE, i)->gated;
-    sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "active"),
-                   scheduling_queue_length(self->queue, PLACE_ACTIVE));
-    sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "backoff"),
-                   scheduling_queue_length(self->queue, PLACE_BACKOFF));
-    sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "gated"), n_gated);
-    sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "unschedulable"),
-                   n_waiting - n_gated);
-}
-
 static void
 scheduler_init(void *data)
 {
@@ -356,7 +337,8 @@ scheduler_init(void *data)
     informer_add_handler(process_informer(self->base.process, KIND_ATTACHMENT, NULL),
                          attachment_changed, self);
     informer_add_handler(self->pods, pod_changed, self);
-    sim_metrics_add_collector(sim_metrics(self->base.sim), measure_queue, self);
+    sim_metrics_add_collector(sim_metrics(self->base.sim), scheduler_measure_queue, self);
+    scheduler_measure_from_start(self);
 }
 
 static void

@@ -45,6 +45,46 @@ for name in burst-100 quickstart attach-limit provision-retry expand-online read
     fi
 done
 
+# Values that other results of the same run tell, or that its story does.
+value() { # RUN FAMILY [LABEL=VALUE...]: the sum of its series with these labels; nothing if there is none
+    awk -v family="$2" -v one="${3:-}" -v two="${4:-}" '
+        index($1, family "{") == 1 && (one == "" || index($1, one)) && (two == "" || index($1, two)) { sum += $NF; n++ } END { if (n) print sum }' \
+        "$folder/$1/metrics.prom"
+}
+same() { # WHAT IS SHOULD
+    test "$2" = "$3" || echo "$1: \"$2\", not \"$3\"" >>"$folder/said"
+}
+: >"$folder/said"
+for name in burst-100 attach-limit zone-mismatch storage-capacity; do
+    incoming=scheduler_queue_incoming_pods_total attempts=scheduler_schedule_attempts_total
+    same "$name: pods that came" "$(value $name $incoming event=\"UnschedulablePodAdd\")" "$(grep -c '^pod,' "$folder/$name/objects.csv")"
+    failures=$(($(value $name $attempts) - $(value $name $attempts result=\"scheduled\" || echo 0)))
+    came_back=$(value $name $incoming event=\"ScheduleAttemptFailure\")
+    same "$name: pods that came back" "${came_back:-0}" "$failures"
+    unschedulable=$(value $name $attempts result=\"unschedulable\")
+    same "$name: preemption tried" "$(value $name scheduler_preemption_attempts_total)" "${unschedulable:-0}"
+    same "$name: mounts" "$(value $name volume_operation_total_seconds_count operation_name=\"overall_volume_mount\")" \
+        "$(grep -c '"milestone":"published"' "$folder/$name/milestones.jsonl")"
+    same "$name: mounted" "$(value $name volume_manager_total_volumes state=\"actual_state_of_world\")" \
+        "$(value $name volume_manager_total_volumes state=\"desired_state_of_world\")"
+done
+same "plugins" "$(value burst-100 plugin_manager_total_plugins state=\"actual_state_of_world\")" 3
+same "places told of" "$(value storage-capacity csistoragecapacities_desired_current)" "$(value storage-capacity csistoragecapacities_desired_goal)"
+same "pods that no node fits" "$(value attach-limit scheduler_unschedulable_pods plugin=\"NodeVolumeLimits\")" \
+    "$(value attach-limit scheduler_pending_pods queue=\"unschedulable\")"
+for name in leader-election default-class-retroactive node-power-off-out-of-service rolling-reboot; do
+    "$kvolsim" run "$scenarios/$name.yaml" --out "$folder/$name" >"$folder/printed" 2>&1 || cat "$folder/printed" >>"$folder/said"
+    "$KVOLSIM_BUILDDIR/tests/metrics/metrics" "$folder/$name" "$folder"/*.prom >"$folder/printed" || cat "$folder/printed" >>"$folder/said"
+done
+same "leaders: of two processes and three sidecars" "$(value leader-election leader_election_master_status)" 5
+same "claims that got the default class late" "$(value default-class-retroactive retroactive_storageclass_total)" 1
+same "pods deleted by force" "$(value node-power-off-out-of-service pod_gc_collector_force_delete_pods_total reason=\"out-of-service\")" 1
+# Twice: the administrator's taint takes the place of those that the node had.
+same "nodes whose pods were evicted" "$(value node-power-off-out-of-service node_collector_evictions_total)" 2
+same "volumes found on disks" "$(value rolling-reboot reconstruct_volume_operations_total)" 6
+test ! -s "$folder/said"
+report $? "values are those that the run has"
+
 # An arrow for each volume of each pod: from its creation through the claim, CreateVolume, ControllerPublishVolume, and on its node
 # NodeStageVolume and NodePublishVolume, to Ready. Here three volumes each for two pods; of burst-100 one each.
 cat >"$folder/three.yaml" <<'END'

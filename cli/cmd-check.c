@@ -2,14 +2,30 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "run/scenario.h"
+#include "run/sweep.h"
+
+/* Of a sweep with the scenario of every point. Returns: whether the file is sound */
+static gboolean
+check_sweep(const char *file, const ScenarioOptions *options, GPtrArray **faults)
+{
+    g_autoptr(Sweep) sweep = sweep_load(file, options->data_dir, faults);
+
+    return sweep != NULL;
+}
 
 /* Returns: whether the file is sound */
 static gboolean
 check_file(const char *file, const ScenarioOptions *options)
 {
     g_autoptr(GPtrArray) faults = NULL;
-    gboolean is_sound = scenario_check(file, options, &faults);
+    gboolean is_sweep = sweep_is_in_file(file);
+
+    if (is_sweep && options->set != NULL) {
+        cli_error("check: --set: %s is a sweep; what it changes stands in its spec.set", file);
+        return FALSE;
+    }
+    gboolean is_sound = is_sweep ? check_sweep(file, options, &faults)
+                                 : scenario_check(file, options, &faults);
 
     for (unsigned i = 0; i < faults->len; i++) {
         g_autofree char *text = scenario_fault_text(faults->pdata[i]);
@@ -31,7 +47,8 @@ cmd_check(int argc, char **argv)
     gboolean is_sound = TRUE;
 
     if (!cli_parse(&argc, &argv, entries, "FILE…",
-                   "Check scenario and manifest files without running them: a line for each fault.",
+                   "Check scenario, sweep and manifest files without running them: a line for "
+                   "each fault.",
                    "Exit status: 0 if all files are sound, 2 if not."))
         return EXIT_BAD_INPUT;
     if (argc < 2) {

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli.h"
-#include "run/scenario.h"
+#include "run/sweep.h"
+
+/* Kinds of files: what each is told by. */
+static const struct {
+    const char *name;
+    json_t *(*schema)(void);  /* (owned) */
+    char *(*reference)(void); /* (owned) */
+} kinds[] = {
+    {"scenario", scenario_schema, scenario_reference},
+    {"sweep",    sweep_schema,    sweep_reference   },
+};
 
 int
 cmd_schema(int argc, char **argv)
@@ -16,16 +27,25 @@ cmd_schema(int argc, char **argv)
     };
 
     if (!cli_parse(
-            &argc, &argv, entries, NULL,
-            "Print the JSON Schema of scenario files, so that editors can complete and check them.",
+            &argc, &argv, entries, "[scenario|sweep]",
+            "Print the JSON Schema of scenario or sweep files, so that editors can complete and "
+            "check them.",
             NULL))
         return EXIT_BAD_INPUT;
+    unsigned kind = 0;
+    while (argc == 2 && kind < G_N_ELEMENTS(kinds) && strcmp(argv[1], kinds[kind].name) != 0)
+        kind++;
+    if (argc > 2 || kind == G_N_ELEMENTS(kinds)) {
+        cli_error("schema: %s (scenario or sweep)",
+                  argc > 2 ? "more than one kind given" : "there is no such kind of file");
+        return EXIT_BAD_INPUT;
+    }
     if (is_reference) {
-        g_autofree char *reference = scenario_reference();
+        g_autofree char *reference = kinds[kind].reference();
         fputs(reference, stdout);
         return EXIT_DONE;
     }
-    json_t *schema = scenario_schema();
+    json_t *schema = kinds[kind].schema();
     char *text = json_dumps(schema, JSON_INDENT(2));
     puts(text);
     free(text);

@@ -13,7 +13,7 @@
 
 static const Command commands[] = {
     {"run",     cmd_run,     "SCENARIO", "Run a scenario and print how long things took"         },
-    {"check",   cmd_check,   "FILE…",  "Check scenario and manifest files without running them"},
+    {"check",   cmd_check,   "FILE…",  "Check scenario, sweep and manifest files without running them"},
     {"sweep",   cmd_sweep,   "FILE",  "Run a parameter study: every combination, many times"    },
     {"merge",   cmd_merge,   "DB…",  "Put the results of a sweep's shards together"},
     {"export",  cmd_export,  "DB",  "A sweep's results as CSV"},
@@ -33,7 +33,7 @@ static const Command commands[] = {
     {"step", cmd_step, "FILE", "Step through a run at a prompt, and do things by hand"},
     {"teach", cmd_teach, "[LESSON]", "Lessons, with questions and tasks that are checked"},
     {"loop",    cmd_loop,    "list|clean", "What the loop driver left on this machine; take it back"},
-    {"schema",  cmd_schema,  "",         "Print the JSON Schema of scenario files"               },
+    {"schema",  cmd_schema,  "[KIND]",   "Print the JSON Schema of scenario or sweep files"      },
     {"version", cmd_version, "",         "Print the version"                                     },
 };
 

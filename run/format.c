@@ -788,6 +788,25 @@ format_schema_struct(const FormatType *type)
                      required, "additionalProperties", 0);
 }
 
+json_t *
+format_schema_document(const FormatType *type, const char *title)
+{
+    json_t *schema = type->schema(type);
+    json_t *definitions = json_pack(
+        "{s:{s:[s,s], s:s, s:s}, s:{s:[s,s], s:s}, s:{s:[{s:s}, {s:s, s:i, s:i}], s:s}}",
+        "duration", "type", "string", "integer", "pattern", "^([0-9.]+(ns|us|ms|s|m|h))+$|^0$",
+        "description", "as Go writes it: 1h2m3.5s", "quantity", "type", "string", "number",
+        "description", "as Kubernetes writes it: 10Gi, 500m", "distribution", "anyOf", "$ref",
+        "#/$defs/duration", "type", "object", "minProperties", 1, "maxProperties", 1, "description",
+        "a duration, or {kind: arguments}");
+
+    json_object_set_new(schema, "$schema",
+                        json_string("https://json-schema.org/draft/2020-12/schema"));
+    json_object_set_new(schema, "title", json_string(title));
+    json_object_set_new(schema, "$defs", definitions);
+    return schema;
+}
+
 /* ---- The reference ---- */
 
 /* The struct below a type, through lists. NULL: none */

@@ -176,5 +176,7 @@ json_t *format_schema_integer(const FormatType *type);
         .schema = format_schema_enum, .words = (of_words), .size = sizeof(int)                     \
     }
 
+/* The JSON Schema of a whole document. (owned) */
+json_t *format_schema_document(const FormatType *type, const char *title);
 /* The fields in Markdown, each table once, as its sections of a reference. */
 void format_reference(const FormatType *type, const char *title, unsigned level, GString *text);

@@ -606,20 +606,7 @@ scenario_free(Scenario *self)
 json_t *
 scenario_schema(void)
 {
-    json_t *schema = scenario_format.schema(&scenario_format);
-    json_t *definitions = json_pack(
-        "{s:{s:[s,s], s:s, s:s}, s:{s:[s,s], s:s}, s:{s:[{s:s}, {s:s, s:i, s:i}], s:s}}",
-        "duration", "type", "string", "integer", "pattern", "^([0-9.]+(ns|us|ms|s|m|h))+$|^0$",
-        "description", "as Go writes it: 1h2m3.5s", "quantity", "type", "string", "number",
-        "description", "as Kubernetes writes it: 10Gi, 500m", "distribution", "anyOf", "$ref",
-        "#/$defs/duration", "type", "object", "minProperties", 1, "maxProperties", 1, "description",
-        "a duration, or {kind: arguments}");
-
-    json_object_set_new(schema, "$schema",
-                        json_string("https://json-schema.org/draft/2020-12/schema"));
-    json_object_set_new(schema, "title", json_string("kvolsim scenario"));
-    json_object_set_new(schema, "$defs", definitions);
-    return schema;
+    return format_schema_document(&scenario_format, "kvolsim scenario");
 }
 
 char *

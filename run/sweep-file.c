@@ -161,6 +161,12 @@ sweep_reference(void)
     return g_string_free(text, FALSE);
 }
 
+json_t *
+sweep_schema(void)
+{
+    return format_schema_document(&sweep_type, "kvolsim sweep");
+}
+
 /* ---- What single fields cannot tell ---- */
 
 static void
@@ -686,6 +692,32 @@ load(SweepFile *self, const char *file, GPtrArray *faults)
     format_read(&self->reader, &sweep_type, document, &fields);
     if (faults->len == 0)
         build(self, document, &fields);
+}
+
+static void
+ignore_fault(
+    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
+{
+    (void)data, (void)where, (void)path, (void)message, (void)hint;
+}
+
+gboolean
+sweep_is_in_file(const char *file)
+{
+    g_autoptr(YamlPositions) positions = yaml_positions_new();
+    g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    const YamlReport report = {ignore_fault, NULL};
+    g_autofree char *text = NULL;
+    gboolean is_found = FALSE;
+    gsize length;
+
+    if (!g_file_get_contents(file, &text, &length, NULL))
+        return FALSE;
+    yaml_read(positions, file, text, length, &report, documents);
+    for (unsigned i = 0; i < documents->len; i++)
+        is_found |= g_strcmp0(json_string_value(json_object_get(documents->pdata[i], "kind")),
+                              "Sweep") == 0;
+    return is_found;
 }
 
 Sweep *

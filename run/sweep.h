@@ -94,6 +94,8 @@ typedef struct {
  * Returns: (owned): %NULL if there are faults
  */
 Sweep *sweep_load(const char *file, const char *data_dir, GPtrArray **faults);
+/* Whether a document of the file is of kind Sweep, sound or not. FALSE, too, of what cannot be read. */
+gboolean sweep_is_in_file(const char *file);
 void sweep_free(Sweep *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sweep, sweep_free)
 
@@ -122,8 +124,10 @@ gboolean sweep_finish(Sweep *self, const char *data_dir, GPtrArray *faults);
 gboolean sweep_statistic_parse(const char *text, SweepStatistic *statistic, double *quantile);
 const char *sweep_value_name(SweepValueKind value);
 const char *sweep_value_unit(SweepValueKind value);
-/* The fields of a Sweep's spec as tables in Markdown. (owned) */
+/* The fields of a Sweep's spec as tables in Markdown: what docs/sweeps.md has. (owned) */
 char *sweep_reference(void);
+/* The JSON Schema of files of sweeps. (owned) */
+json_t *sweep_schema(void);
 
 /* ---- One run's values ---- */
 

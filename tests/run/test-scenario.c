@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <glib/gstdio.h>
 
-#include "run/scenario.h"
+#include "run/sweep.h"
 #include "run/yaml.h"
 
 static char *
@@ -549,14 +549,12 @@ no_fault(
     fail_msg("%s", message);
 }
 
+/* The first document of each. */
 static void
-scenarios_fit_the_schema(void **state)
+assert_fit(json_t *schema, const GPtrArray *files)
 {
-    g_autoptr(GPtrArray) files = scenario_files();
-    json_t *schema = scenario_schema();
     const YamlReport report = {no_fault, NULL};
 
-    (void)state;
     for (unsigned i = 0; i < files->len; i++) {
         const char *file = files->pdata[i];
         g_autofree char *text = NULL;
@@ -568,6 +566,35 @@ scenarios_fit_the_schema(void **state)
         assert_true(yaml_read(positions, file, text, length, &report, documents));
         assert_true(fits(schema, schema, documents->pdata[0]));
     }
+}
+
+static void
+scenarios_fit_the_schema(void **state)
+{
+    g_autoptr(GPtrArray) files = scenario_files();
+    json_t *schema = scenario_schema();
+
+    (void)state;
+    assert_fit(schema, files);
+    json_decref(schema);
+}
+
+/* So do sweeps theirs; what is no sweep does not. */
+static void
+sweeps_fit_the_schema(void **state)
+{
+    g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
+    json_t *schema = sweep_schema();
+    json_t *other =
+        json_pack("{s:s, s:s, s:{s:s}, s:{s:s}}", "apiVersion", "kvolsim.io/v1", "kind", "Sweep",
+                  "metadata", "name", "s", "spec", "scenari", "burst-100.yaml");
+
+    (void)state;
+    add_scenario_files(files, "scenarios/sweeps");
+    assert_true(files->len >= 6);
+    assert_fit(schema, files);
+    assert_false(fits(schema, schema, other));
+    json_decref(other);
     json_decref(schema);
 }
 
@@ -602,6 +629,7 @@ main(void)
         cmocka_unit_test(sets_leave_aliases_alone),
         cmocka_unit_test(missing_file_is_a_fault),
         cmocka_unit_test(scenarios_fit_the_schema),
+        cmocka_unit_test(sweeps_fit_the_schema),
         cmocka_unit_test(the_reference_is_up_to_date),
     };
 

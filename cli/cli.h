@@ -42,6 +42,7 @@ int cmd_report(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 int cmd_validate(int argc, char **argv);
 int cmd_step(int argc, char **argv);
+int cmd_whatif(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
 int cmd_teach(int argc, char **argv);
 int cmd_version(int argc, char **argv);

@@ -16,6 +16,7 @@ static const struct {
     {"pending",   "over-time.csv",     "pending pods over time"                              },
     {"nodes",     "node-volumes.csv",  "volumes of each node over time, against its limit"   },
     {"requests",  "client-rates.csv",  "requests to the API server over time, by client"     },
+    {"tornado",   "whatif.csv",        "which flag or limit matters most: of kvolsim whatif"  },
     {"modes",     "binding-modes.csv", "pods with Immediate and WaitForFirstConsumer claims" },
 };
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sweep-tools.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -125,4 +128,61 @@ cli_run_sweep(const Sweep *sweep, SweepStore *store, int jobs, unsigned shard, u
         return cli_store_error(error);
     cli_error("%s: %s", sweep->scenario_file, error->message);
     return EXIT_BAD_INPUT;
+}
+
+/* ---- Results ---- */
+
+gboolean
+cli_format_is_good(const char *command, const char *format)
+{
+    if (strcmp(format, "table") == 0 || strcmp(format, "json") == 0)
+        return TRUE;
+    cli_error("%s: --format: \"%s\" is none of table, json", command, format);
+    return FALSE;
+}
+
+gboolean
+cli_make_folder(const char *folder)
+{
+    if (g_mkdir_with_parents(folder, 0777) == 0)
+        return TRUE;
+    cli_error("%s: %s", folder, g_strerror(errno));
+    return FALSE;
+}
+
+gboolean
+cli_write_file(const char *folder, const char *name, const char *text)
+{
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    g_autoptr(GError) error = NULL;
+
+    if (g_file_set_contents(path, text, -1, &error))
+        return TRUE;
+    cli_error("%s", error->message);
+    return FALSE;
+}
+
+static char *
+json_text(const json_t *json)
+{
+    return json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+}
+
+gboolean
+cli_write_json(const char *folder, const char *name, const json_t *json)
+{
+    char *text = json_text(json);
+    g_autofree char *lines = g_strconcat(text, "\n", NULL);
+
+    free(text);
+    return cli_write_file(folder, name, lines);
+}
+
+void
+cli_print_json(const json_t *json)
+{
+    char *text = json_text(json);
+
+    puts(text);
+    free(text);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <jansson.h>
+
 #include "cli.h"
 #include "run/sweep-runner.h"
 
@@ -19,3 +21,12 @@ ExitCode
 cli_run_sweep(const Sweep *sweep, SweepStore *store, int jobs, unsigned shard, unsigned n_shards);
 /* Prints @error of a store. Returns: the exit code it means */
 ExitCode cli_store_error(const GError *error);
+
+/* ---- Results of commands that print a table or JSON, and may write into a folder. Each prints what went wrong. ---- */
+
+/* Returns: whether it is "table" or "json" */
+gboolean cli_format_is_good(const char *command, const char *format);
+gboolean cli_make_folder(const char *folder);
+gboolean cli_write_file(const char *folder, const char *name, const char *text);
+gboolean cli_write_json(const char *folder, const char *name, const json_t *json);
+void cli_print_json(const json_t *json);

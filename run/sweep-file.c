@@ -101,7 +101,7 @@ static const FormatType parameters_type = FORMAT_LIST(parameter_type);
 static const FormatField measure_fields[] = {
     {"name", &format_string, AT(MeasureFields, name), FORMAT_REQUIRED, NULL, "In tables and pictures"},
     {"stage", &stage_type, AT(MeasureFields, stage), 0, NULL, "How long a stage took"},
-    {"statistic", &format_string, AT(MeasureFields, statistic), 0, "mean", "mean, min, max, count, or a quantile such as p99"},
+    {"statistic", &format_string, AT(MeasureFields, statistic), 0, "mean", "mean, min, max, count, a quantile such as p99, or <60s: the share that took less"},
     {"value", &value_type, AT(MeasureFields, value), 0, NULL, "Instead of a stage: a number of the run as a whole; see Values"},
     END,
 };
@@ -190,8 +190,7 @@ static void
 measure_check(FormatReader *reader, const json_t *value, void *target)
 {
     MeasureFields *fields = target;
-    SweepStatistic statistic;
-    double quantile;
+    SweepMeasure parsed;
 
     fields->source = value;
     if ((fields->stage == NULL) == (fields->value == NULL) &&
@@ -199,8 +198,9 @@ measure_check(FormatReader *reader, const json_t *value, void *target)
         format_fault(reader, "such as stage: pod-start", "needs a stage or a value");
     else if (fields->stage != NULL && fields->value != NULL)
         format_fault_member(reader, value, "value", NULL, "there is a stage already");
-    if (!sweep_statistic_parse(fields->statistic, &statistic, &quantile))
-        format_fault_member(reader, value, "statistic", "mean, min, max, count, or such as p99",
+    if (!sweep_statistic_parse(fields->statistic, &parsed))
+        format_fault_member(reader, value, "statistic",
+                            "mean, min, max, count, or such as p99 or <60s",
                             "\"%s\" is not known here", fields->statistic);
     else if (fields->value != NULL && json_object_get(value, "statistic") != NULL)
         format_fault_member(reader, value, "statistic", NULL, "only a stage has statistics");
@@ -365,8 +365,7 @@ build_measures(Builder *self)
         measure.is_stage = fields[i].stage != NULL;
         if (measure.is_stage) {
             stage_find(fields[i].stage, &measure.stage);
-            sweep_statistic_parse(fields[i].statistic, &measure.statistic, &measure.quantile);
-            measure.unit = measure.statistic == STATISTIC_COUNT ? "" : "s";
+            sweep_statistic_parse(fields[i].statistic, &measure);
         } else {
             while (fields[i].value != NULL &&
                    !g_str_equal(sweep_value_name(measure.value), fields[i].value))

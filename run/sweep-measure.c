@@ -36,8 +36,15 @@ parse_quantile(const char *text, double *quantile)
     return *end == '\0' && *quantile > 0 && *quantile <= 1;
 }
 
+/* "<60s" */
+static gboolean
+parse_share(const char *text, SimTime *below)
+{
+    return *text == '<' && sim_time_parse(text + 1, below, NULL) && *below > 0;
+}
+
 gboolean
-sweep_statistic_parse(const char *text, SweepStatistic *statistic, double *quantile)
+sweep_statistic_parse(const char *text, SweepMeasure *measure)
 {
     static const struct {
         const char *word;
@@ -49,14 +56,21 @@ sweep_statistic_parse(const char *text, SweepStatistic *statistic, double *quant
         {"count", STATISTIC_COUNT},
     };
 
+    measure->unit = "s";
     for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
         if (g_str_equal(words[i].word, text)) {
-            *statistic = words[i].statistic;
+            measure->statistic = words[i].statistic;
+            measure->unit = measure->statistic == STATISTIC_COUNT ? "" : "s";
             return TRUE;
         }
-    if (!parse_quantile(text, quantile))
+    if (parse_share(text, &measure->below)) {
+        measure->statistic = STATISTIC_SHARE_BELOW;
+        measure->unit = "";
+        return TRUE;
+    }
+    if (!parse_quantile(text, &measure->quantile))
         return FALSE;
-    *statistic = STATISTIC_QUANTILE;
+    measure->statistic = STATISTIC_QUANTILE;
     return TRUE;
 }
 
@@ -90,6 +104,17 @@ seconds(SimTime time)
     return (double)time / (double)SIM_SECOND;
 }
 
+/* @sample has some. */
+static double
+share_below(const SimSample *sample, SimTime below)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < sample->values->len; i++)
+        n += g_array_index(sample->values, SimTime, i) < below;
+    return (double)n / sample->values->len;
+}
+
 static SweepObservation
 statistic_of(const SweepMeasure *measure, SimSample *sample)
 {
@@ -100,6 +125,8 @@ statistic_of(const SweepMeasure *measure, SimSample *sample)
         return found;
     }
     found.is_missing = found.count == 0;
+    if (found.is_missing)
+        return found;
     switch (measure->statistic) {
     case STATISTIC_MEAN:
         found.value = seconds(sim_sample_mean(sample));
@@ -112,6 +139,9 @@ statistic_of(const SweepMeasure *measure, SimSample *sample)
         break;
     case STATISTIC_QUANTILE:
         found.value = seconds(sim_sample_quantile(sample, measure->quantile));
+        break;
+    case STATISTIC_SHARE_BELOW:
+        found.value = share_below(sample, measure->below);
         break;
     case STATISTIC_COUNT:
         break;

@@ -115,9 +115,8 @@ sweep_add_stage(Sweep *sweep, const char *name, Stage stage, const char *statist
     SweepMeasure measure = {
         .name = format_intern(&self->reader, name), .is_stage = TRUE, .stage = stage};
 
-    if (!sweep_statistic_parse(statistic, &measure.statistic, &measure.quantile))
+    if (!sweep_statistic_parse(statistic, &measure))
         g_assert_not_reached();
-    measure.unit = measure.statistic == STATISTIC_COUNT ? "" : "s";
     sweep_file_add_measure(self, &measure);
 }
 
@@ -250,6 +249,7 @@ identify(Sweep *self)
                                               : sweep_value_name(measure->value));
         hash_number(checksum, measure->statistic);
         hash_number(checksum, (int64_t)(measure->quantile * 1e9 + 0.5));
+        hash_number(checksum, measure->below);
     }
     g_strlcpy(self->identity, g_checksum_get_string(checksum), sizeof self->identity);
 }

@@ -34,6 +34,7 @@ typedef enum {
     STATISTIC_MAX,
     STATISTIC_QUANTILE,
     STATISTIC_COUNT,
+    STATISTIC_SHARE_BELOW, /* of the objects: those that took less than a time */
 } SweepStatistic;
 
 typedef struct {
@@ -43,6 +44,7 @@ typedef struct {
     Stage stage;
     SweepStatistic statistic;
     double quantile; /* 0..1 */
+    SimTime below;   /* of a share */
     SweepValueKind value;
 } SweepMeasure;
 
@@ -110,7 +112,7 @@ Sweep *sweep_new(const char *name, const char *scenario_file);
 void sweep_add_parameter(Sweep *self, const char *name, const char *const *paths);
 /* @set, @labels: NULL-terminated; copied. A label for each parameter. Returns: the point's number */
 unsigned sweep_add_point(Sweep *self, const char *const *set, const char *const *labels);
-/* @statistic: "mean", "p99" and so on. It must be right. */
+/* @statistic: "mean", "p99" and so on, as sweep_statistic_parse() takes it. It must be right. */
 void sweep_add_stage(Sweep *self, const char *name, Stage stage, const char *statistic);
 void sweep_add_value(Sweep *self, const char *name, SweepValueKind value);
 /**
@@ -120,8 +122,9 @@ void sweep_add_value(Sweep *self, const char *name, SweepValueKind value);
  */
 gboolean sweep_finish(Sweep *self, const char *data_dir, GPtrArray *faults);
 
-/* The stage and number of a statistic's word: "mean", "min", "max", "count", "p50", "p99.9". Returns: %FALSE: it is none */
-gboolean sweep_statistic_parse(const char *text, SweepStatistic *statistic, double *quantile);
+/* The statistic that @text means, with its number and unit: "mean", "min", "max", "count", "p50", "p99.9", "<60s".
+ * Returns: %FALSE: it is none */
+gboolean sweep_statistic_parse(const char *text, SweepMeasure *measure);
 const char *sweep_value_name(SweepValueKind value);
 const char *sweep_value_unit(SweepValueKind value);
 /* The fields of a Sweep's spec as tables in Markdown: what docs/sweeps.md has. (owned) */

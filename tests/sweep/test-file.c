@@ -84,7 +84,7 @@ static const Case broken[] = {
     {"an unknown stage", HEAD ONE "  measures: [{name: m, stage: pod-strat}]\n",
      "sweep.yaml:7:31: spec.measures[0].stage: \"pod-strat\" is not known here (did you mean \"pod-start\"?)"},
     {"an unknown statistic", HEAD ONE "  measures: [{name: m, stage: bind, statistic: q99}]\n",
-     "sweep.yaml:7:37: spec.measures[0].statistic: \"q99\" is not known here (mean, min, max, count, or such as p99)"},
+     "sweep.yaml:7:37: spec.measures[0].statistic: \"q99\" is not known here (mean, min, max, count, or such as p99 or <60s)"},
     {"two measures of a name", HEAD ONE "  measures: [{name: m, stage: bind}, {name: m, stage: stop}]\n",
      "sweep.yaml:7:39: spec.measures[1].name: a second measure of this name"},
     {"a rule about nothing", HEAD MEASURES ONE "  replications: {measure: x}\n",

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/whatif.h"
+#include "sweep-tools.h"
+
+typedef struct {
+    int jobs, replications;
+    char *out, *stage, *statistic, *format;
+    char **set;
+    gboolean resume;
+    Stage stage_number;
+} WhatifCommand;
+
+static gboolean
+arguments_are_good(WhatifCommand *self, int argc)
+{
+    SweepMeasure parsed;
+
+    if (argc != 2)
+        cli_error("whatif: %s (see kvolsim whatif --help)",
+                  argc < 2 ? "no scenario given" : "more than one scenario given");
+    else if (self->jobs < 0 || self->jobs > 1024)
+        cli_error("whatif: -j: %d is not between 1 and 1024", self->jobs);
+    else if (self->replications < 2 || self->replications > 100000)
+        cli_error("whatif: --replications: %d is not between 2 and 100000", self->replications);
+    else if (!stage_find(self->stage, &self->stage_number))
+        cli_error("whatif: --stage: \"%s\" is no stage (such as pod-start)", self->stage);
+    else if (!sweep_statistic_parse(self->statistic, &parsed) || *parsed.unit == '\0')
+        cli_error("whatif: --statistic: \"%s\" is none of mean, min, max, or such as p99",
+                  self->statistic);
+    else if (!cli_format_is_good("whatif", self->format))
+        return FALSE;
+    else if (self->resume && self->out == NULL)
+        cli_error("whatif: --resume: needs --out, the folder to go on with");
+    else
+        return TRUE;
+    return FALSE;
+}
+
+static ExitCode
+write_files(const WhatifCommand *self, const Whatif *whatif, const SweepTable *table, json_t *json)
+{
+    g_autofree char *csv = whatif_csv(whatif, table);
+
+    if (!cli_write_file(self->out, "whatif.csv", csv) ||
+        !cli_write_json(self->out, "whatif.json", json))
+        return EXIT_ERROR;
+    return EXIT_DONE;
+}
+
+static ExitCode
+tell(const WhatifCommand *self, const Whatif *whatif, SweepStore *store)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(SweepTable) table = sweep_store_table(store, &error);
+    ExitCode code = EXIT_DONE;
+
+    if (table == NULL)
+        return cli_store_error(error);
+    json_t *json = whatif_json(whatif, table);
+    if (strcmp(self->format, "json") == 0) {
+        cli_print_json(json);
+    } else {
+        g_autofree char *text = whatif_text(whatif, table);
+        fputs(text, stdout);
+    }
+    if (self->out != NULL)
+        code = write_files(self, whatif, table, json);
+    json_decref(json);
+    if (code != EXIT_DONE || self->out == NULL)
+        return code;
+    if (strcmp(self->format, "json") == 0)
+        return EXIT_DONE;
+    printf("\nResults: %s\n", self->out);
+    fflush(stdout);
+    return cli_draw(self->out, "tornado", "whatif.csv", "png");
+}
+
+static ExitCode
+whatif(const WhatifCommand *self, const char *file)
+{
+    g_autofree char *data_dir = cli_data_dir();
+    const WhatifOptions options = {.data_dir = data_dir,
+                                   .set = (const char *const *)self->set,
+                                   .stage = self->stage_number,
+                                   .statistic = self->statistic,
+                                   .replications = (unsigned)self->replications};
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Whatif) study = whatif_new(file, &options, &faults);
+
+    cli_print_faults(faults);
+    if (study == NULL)
+        return EXIT_BAD_INPUT;
+    if (self->out != NULL && !cli_make_folder(self->out))
+        return EXIT_ERROR;
+    g_autofree char *db =
+        self->out == NULL ? g_strdup(":memory:") : g_build_filename(self->out, "whatif.sqlite", NULL);
+    g_autoptr(SweepStore) store =
+        sweep_store_create(db, whatif_sweep(study), self->resume, &error);
+    if (g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS)) {
+        cli_error("whatif: %s is there already (--resume goes on with it, --out takes another)",
+                  db);
+        return EXIT_BAD_INPUT;
+    }
+    if (store == NULL)
+        return cli_store_error(error);
+    ExitCode code = cli_run_sweep(whatif_sweep(study), store, self->jobs, 0, 1);
+    if (code == EXIT_INTERRUPTED)
+        cli_error("whatif: interrupted%s",
+                  self->out == NULL ? "" : "; what is finished is kept, --resume goes on");
+    return code == EXIT_DONE ? tell(self, study, store) : code;
+}
+
+int
+cmd_whatif(int argc, char **argv)
+{
+    WhatifCommand self = {.replications = 10};
+    const GOptionEntry entries[] = {
+        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set, "Change the scenario first",
+         "PATH=VALUE"},
+        {"stage", 0, 0, G_OPTION_ARG_STRING, &self.stage, "Of this stage; default: pod-start",
+         "STAGE"},
+        {"statistic", 0, 0, G_OPTION_ARG_STRING, &self.statistic,
+         "mean, min, max or a quantile; default: p99", "WORD"},
+        {"replications", 0, 0, G_OPTION_ARG_INT, &self.replications,
+         "Runs of each change; default: 10", "N"},
+        {"jobs", 'j', 0, G_OPTION_ARG_INT, &self.jobs,
+         "Runs at once; default: one for each processor", "N"},
+        {"out", 0, 0, G_OPTION_ARG_FILENAME, &self.out,
+         "Write whatif.csv, whatif.json, whatif.sqlite and a tornado picture into this folder",
+         "DIR"},
+        {"resume", 0, 0, G_OPTION_ARG_NONE, &self.resume,
+         "Make only the runs that the folder does not have yet", NULL},
+        {"format", 0, 0, G_OPTION_ARG_STRING, &self.format, "table (default) or json", "FORMAT"},
+        G_OPTION_ENTRY_NULL,
+    };
+    ExitCode code = EXIT_BAD_INPUT;
+
+    if (cli_parse(&argc, &argv, entries, "SCENARIO",
+                  "Which flag or limit moves the start of pods most? Each is halved and doubled.",
+                  "Exit status: 0 done, 1 I/O error, 2 bad input, 130 interrupted.")) {
+        self.stage = self.stage != NULL ? self.stage : g_strdup("pod-start");
+        self.statistic = self.statistic != NULL ? self.statistic : g_strdup("p99");
+        self.format = self.format != NULL ? self.format : g_strdup("table");
+        if (arguments_are_good(&self, argc))
+            code = whatif(&self, argv[1]);
+    }
+    g_free(self.out);
+    g_free(self.stage);
+    g_free(self.statistic);
+    g_free(self.format);
+    g_strfreev(self.set);
+    return code;
+}

@@ -42,6 +42,7 @@ int cmd_report(int argc, char **argv);
 int cmd_schema(int argc, char **argv);
 int cmd_validate(int argc, char **argv);
 int cmd_step(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
 int cmd_whatif(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
 int cmd_teach(int argc, char **argv);
@@ -81,6 +82,8 @@ ExitCode cli_gnuplot(const char *picture,
                      const char *terminal,
                      const char *settings,
                      const char *output);
+/* A string in gnuplot's single quotes. (owned) */
+char *cli_gnuplot_quote(const char *text);
 #define CLI_STATE_DIR "/var/lib/kvolsim" /* of the loop driver, unless --state-dir says otherwise */
 
 /* The root of scenarios/, plots/ and models/profiles/: the source tree's if the program runs uninstalled. (owned) */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plot-story.h"
+#include "plot-sweep.h"
 
 /* A picture: plots/<name>.gp draws it from a file of the run. */
 static const struct {
@@ -17,6 +18,7 @@ static const struct {
     {"nodes",     "node-volumes.csv",  "volumes of each node over time, against its limit"   },
     {"requests",  "client-rates.csv",  "requests to the API server over time, by client"     },
     {"tornado",   "whatif.csv",        "which flag or limit matters most: of kvolsim whatif"  },
+    {"pareto",    "tune.csv",          "API load against time: of kvolsim tune"               },
     {"modes",     "binding-modes.csv", "pods with Immediate and WaitForFirstConsumer claims" },
 };
 
@@ -42,9 +44,8 @@ find_format(const char *name)
     return NULL;
 }
 
-/* A string in gnuplot's single quotes. (owned) */
-static char *
-quote(const char *text)
+char *
+cli_gnuplot_quote(const char *text)
 {
     g_auto(GStrv) parts = g_strsplit(text, "'", -1);
     g_autofree char *inner = g_strjoinv("''", parts);
@@ -85,9 +86,9 @@ cli_gnuplot(const char *picture,
     g_autofree char *data_dir = cli_data_dir();
     g_autofree char *script_name = g_strconcat(picture, ".gp", NULL);
     g_autofree char *script = g_build_filename(data_dir, "plots", script_name, NULL);
-    g_autofree char *quoted_input = quote(input);
-    g_autofree char *quoted_output = quote(output == NULL ? "" : output);
-    g_autofree char *quoted_title = quote(title);
+    g_autofree char *quoted_input = cli_gnuplot_quote(input);
+    g_autofree char *quoted_output = cli_gnuplot_quote(output == NULL ? "" : output);
+    g_autofree char *quoted_title = cli_gnuplot_quote(title);
     g_autofree char *settings = g_strdup_printf(
         "set terminal %s; input = %s; run_title = %s; if (%d) { set output %s }; %s", terminal,
         quoted_input, quoted_title, output != NULL, quoted_output, more_settings);
@@ -176,10 +177,12 @@ is_there(const char *run, unsigned picture)
 static ExitCode
 draw_all(const char *run, const char *kind, const Format *format, const Zoom *zoom)
 {
-    gboolean is_known = FALSE;
+    gboolean is_known = FALSE, is_any = FALSE;
 
+    for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++)
+        is_any |= is_there(run, i);
     for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++) {
-        if (kind == NULL ? i > 0 && !is_there(run, i) : strcmp(kind, pictures[i].name) != 0)
+        if (kind == NULL ? is_any && !is_there(run, i) : strcmp(kind, pictures[i].name) != 0)
             continue;
         is_known = TRUE;
         ExitCode code = draw(run, pictures[i].name, pictures[i].source, format, zoom);
@@ -215,14 +218,19 @@ parse_zoom(const char *from, const char *to, Zoom *zoom)
 }
 
 static ExitCode
-plot(const PlotStory *story, int argc, char **argv, const char *format_name)
+plot(const PlotStory *story,
+     const PlotSweep *sweep,
+     int argc,
+     char **argv,
+     const char *format_name)
 {
     const Format *format = find_format(format_name);
     const char *picture = argc == 3 ? argv[2] : NULL;
     Zoom zoom;
 
     if (argc < 2 || argc > 3) {
-        cli_error("plot: give the folder of a run, and perhaps a picture (see kvolsim plot --help)");
+        cli_error("plot: give the folder of a run or the file of a sweep, and perhaps a picture "
+                  "(see kvolsim plot --help)");
         return EXIT_BAD_INPUT;
     }
     if (format != NULL ? strcmp(format_name, "page") == 0 : strcmp(format_name, "mermaid") != 0) {
@@ -236,6 +244,8 @@ plot(const PlotStory *story, int argc, char **argv, const char *format_name)
                   format == NULL ? "--format mermaid" : "--object");
         return EXIT_BAD_INPUT;
     }
+    if (g_file_test(argv[1], G_FILE_TEST_IS_REGULAR))
+        return plot_sweep_draw(sweep, argv[1], picture, format->suffix, format->terminal);
     if (!parse_zoom(story->from, story->to, &zoom))
         return EXIT_BAD_INPUT;
     return draw_all(argv[1], picture, format, &zoom);
@@ -245,6 +255,7 @@ int
 cmd_plot(int argc, char **argv)
 {
     g_auto(PlotStory) story = {0};
+    g_auto(PlotSweep) sweep = {0};
     g_autofree char *format_name = NULL;
     const GOptionEntry entries[] = {
         {"format",   0, 0, G_OPTION_ARG_STRING,       &format_name,
@@ -259,18 +270,28 @@ cmd_plot(int argc, char **argv)
          "Of a story of a scenario file: another seed than its own",                                                "N"         },
         {"out",      0, 0, G_OPTION_ARG_FILENAME,     &story.out,
          "Of a story: the folder for the picture (default: RUN, or here)",                                          "DIR"       },
+        {"measure",  0, 0, G_OPTION_ARG_STRING,       &sweep.measure,   "Of a sweep: draw this measure",            "MEASURE"   },
+        {"along",    0, 0, G_OPTION_ARG_STRING,       &sweep.along,     "Of a sweep: over this parameter",          "PARAMETER" },
+        {"by",       0, 0, G_OPTION_ARG_STRING,       &sweep.by,
+         "Of a sweep: a curve or row for each value of this one",                                                   "PARAMETER" },
+        {"against",  0, 0, G_OPTION_ARG_STRING,       &sweep.against,
+         "Of a sweep's front: the measure that is the price, such as requests",                                     "MEASURE"   },
+        {"only",     0, 0, G_OPTION_ARG_STRING_ARRAY, &sweep.only,
+         "Of a sweep: hold another parameter at this value",                                                        "PARAMETER=VALUE"},
         G_OPTION_ENTRY_NULL,
     };
     g_autofree char *names = picture_names("\n  ", TRUE);
     g_autofree char *stories = plot_story_names("\n  ");
+    g_autofree char *sweeps = plot_sweep_names("\n  ");
     g_autofree char *description = g_strdup_printf(
-        "RUN is the --out folder of kvolsim run. Pictures:\n  %s\nStories, for which the scenario is "
-        "run once more; RUN may be a scenario file, too:\n  %s",
-        names, stories);
+        "RUN is the --out folder of kvolsim run, whatif or tune. Pictures:\n  %s\nStories, for which the "
+        "scenario is run once more; RUN may be a scenario file, too:\n  %s\nOr RUN is the result file of "
+        "kvolsim sweep. Pictures, drawn beside it:\n  %s",
+        names, stories, sweeps);
 
     if (!cli_parse(&argc, &argv, entries, "RUN [PICTURE]",
-                   "Draw pictures of a run's results into its folder, and print the files' names.",
+                   "Draw pictures of a run's or a sweep's results, and print the files' names.",
                    description))
         return EXIT_BAD_INPUT;
-    return plot(&story, argc, argv, format_name != NULL ? format_name : "png");
+    return plot(&story, &sweep, argc, argv, format_name != NULL ? format_name : "png");
 }

@@ -18,6 +18,7 @@ static const Command commands[] = {
     {"merge",   cmd_merge,   "DB…",  "Put the results of a sweep's shards together"},
     {"export",  cmd_export,  "DB",  "A sweep's results as CSV"},
     {"whatif",  cmd_whatif,  "SCENARIO", "Tell which flag or limit moves the start of pods most"},
+    {"tune",    cmd_tune,    "SCENARIO", "Find the smallest flags that meet the scenario's slo"},
     {"compare", cmd_compare, "RUN RUN",  "Two runs side by side, object by object"               },
     {"calibrate", cmd_calibrate, "", "Measure this machine's loop devices and fit a profile"},
     {"fit", cmd_fit, "FILE", "Fit a profile to histograms or samples of a cluster"},

@@ -10,11 +10,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-typedef struct {
+struct CliProgress {
     int interrupts; /* a signalfd; -1: none */
     gboolean is_terminal, was_shown;
     gint64 started_at, shown_at; /* us of the monotonic clock */
-} Progress;
+    unsigned done; /* when last looked at */
+};
 
 #define SHOW_EVERY (G_USEC_PER_SEC / 5)
 #define BAR_WIDTH 30
@@ -48,11 +49,14 @@ clock_text(double seconds)
 }
 
 static void
-show(Progress *self, const SweepProgress *progress)
+show(CliProgress *self, const SweepProgress *progress)
 {
     gint64 now = g_get_monotonic_time();
     char bar[BAR_WIDTH + 1] = "";
 
+    if (progress->done < self->done) /* the next sweep of several */
+        self->started_at = now;
+    self->done = progress->done;
     if (!self->is_terminal || now - self->shown_at < SHOW_EVERY)
         return;
     double seconds = (double)(now - self->started_at) / G_USEC_PER_SEC;
@@ -73,7 +77,7 @@ show(Progress *self, const SweepProgress *progress)
 static gboolean
 go_on(void *data, const SweepProgress *progress)
 {
-    Progress *self = data;
+    CliProgress *self = data;
     struct signalfd_siginfo info;
 
     show(self, progress);
@@ -94,28 +98,60 @@ catch_interrupts(void)
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+CliProgress *
+cli_progress_new(void)
+{
+    CliProgress *self = g_new0(CliProgress, 1);
+
+    self->interrupts = catch_interrupts();
+    self->is_terminal = isatty(STDERR_FILENO);
+    self->started_at = g_get_monotonic_time();
+    return self;
+}
+
+void
+cli_progress_free(CliProgress *self)
+{
+    if (self->was_shown)
+        fprintf(stderr, "\r\033[K");
+    if (self->interrupts >= 0)
+        close(self->interrupts);
+    g_free(self);
+}
+
+SweepRunOptions
+cli_sweep_options(CliProgress *progress, const char *data_dir, int jobs)
+{
+    return (SweepRunOptions){
+        .data_dir = data_dir,
+        .jobs = jobs > 0 ? (unsigned)jobs : g_get_num_processors(),
+        .n_shards = 1,
+        .progress = go_on,
+        .progress_data = progress,
+    };
+}
+
+ExitCode
+cli_sweep_error(const char *file, const GError *error)
+{
+    if (error->domain == SWEEP_STORE_ERROR)
+        return cli_store_error(error);
+    cli_error("%s: %s", file, error->message);
+    return EXIT_BAD_INPUT;
+}
+
 ExitCode
 cli_run_sweep(const Sweep *sweep, SweepStore *store, int jobs, unsigned shard, unsigned n_shards)
 {
     g_autofree char *data_dir = cli_data_dir();
-    Progress progress = {.interrupts = catch_interrupts(),
-                         .is_terminal = isatty(STDERR_FILENO),
-                         .started_at = g_get_monotonic_time()};
-    const SweepRunOptions options = {
-        .data_dir = data_dir,
-        .jobs = jobs > 0 ? (unsigned)jobs : g_get_num_processors(),
-        .shard = shard,
-        .n_shards = n_shards,
-        .progress = go_on,
-        .progress_data = &progress,
-    };
+    CliProgress *progress = cli_progress_new();
+    SweepRunOptions options = cli_sweep_options(progress, data_dir, jobs);
     g_autoptr(GError) error = NULL;
 
+    options.shard = shard;
+    options.n_shards = n_shards;
     SweepEnd end = sweep_run(sweep, store, &options, &error);
-    if (progress.was_shown)
-        fprintf(stderr, "\r\033[K");
-    if (progress.interrupts >= 0)
-        close(progress.interrupts);
+    cli_progress_free(progress);
     switch (end) {
     case SWEEP_DONE:
         return EXIT_DONE;
@@ -124,10 +160,7 @@ cli_run_sweep(const Sweep *sweep, SweepStore *store, int jobs, unsigned shard, u
     case SWEEP_FAILED:
         break;
     }
-    if (error->domain == SWEEP_STORE_ERROR)
-        return cli_store_error(error);
-    cli_error("%s: %s", sweep->scenario_file, error->message);
-    return EXIT_BAD_INPUT;
+    return cli_sweep_error(sweep->scenario_file, error);
 }
 
 /* ---- Results ---- */

@@ -11,6 +11,17 @@
 /* Prints faults to stderr, a line each. */
 void cli_print_faults(const GPtrArray *faults);
 
+/* A bar with rate and time left, on a terminal only, and an eye on SIGINT, SIGTERM and SIGHUP, which are blocked from now on: the
+ * workers of a sweep begin later, so none of them is interrupted. */
+typedef struct CliProgress CliProgress;
+CliProgress *cli_progress_new(void);
+/* Takes the bar away. */
+void cli_progress_free(CliProgress *self);
+/* Of a whole sweep. @jobs: 0: as many as there are processors. The others are borrowed. */
+SweepRunOptions cli_sweep_options(CliProgress *progress, const char *data_dir, int jobs);
+/* Prints @error of sweep_run(). Returns: the exit code it means */
+ExitCode cli_sweep_error(const char *file, const GError *error);
+
 /**
  * cli_run_sweep:
  * Makes the missing runs with a progress bar (on a terminal only) until done or interrupted: SIGINT, SIGTERM, SIGHUP. Prints what

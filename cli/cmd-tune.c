@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "run/tune.h"
+#include "sweep-tools.h"
+
+typedef struct {
+    int jobs, replications;
+    char *out, *format;
+    char **set, **flags;
+} TuneCommand;
+
+static gboolean
+arguments_are_good(const TuneCommand *self, int argc)
+{
+    if (argc != 2)
+        cli_error("tune: %s (see kvolsim tune --help)",
+                  argc < 2 ? "no scenario given" : "more than one scenario given");
+    else if (self->jobs < 0 || self->jobs > 1024)
+        cli_error("tune: -j: %d is not between 1 and 1024", self->jobs);
+    else if (self->replications < 1 || self->replications > 100000)
+        cli_error("tune: --replications: %d is not between 1 and 100000", self->replications);
+    else
+        return cli_format_is_good("tune", self->format);
+    return FALSE;
+}
+
+static ExitCode
+write_files(const TuneCommand *self, const Tune *tune, const json_t *json)
+{
+    g_autofree char *csv = tune_csv(tune);
+
+    if (!cli_make_folder(self->out) || !cli_write_file(self->out, "tune.csv", csv) ||
+        !cli_write_json(self->out, "tune.json", json))
+        return EXIT_ERROR;
+    if (strcmp(self->format, "json") == 0)
+        return EXIT_DONE;
+    printf("\nResults: %s\n", self->out);
+    fflush(stdout);
+    return cli_draw(self->out, "pareto", "tune.csv", "png");
+}
+
+static ExitCode
+tell(const TuneCommand *self, const Tune *tune, ExitCode code)
+{
+    json_t *json = tune_json(tune);
+
+    if (strcmp(self->format, "json") == 0) {
+        cli_print_json(json);
+    } else {
+        g_autofree char *text = tune_text(tune);
+        fputs(text, stdout);
+    }
+    ExitCode written = self->out == NULL ? EXIT_DONE : write_files(self, tune, json);
+    json_decref(json);
+    return written != EXIT_DONE ? written : code;
+}
+
+static ExitCode
+tune(const TuneCommand *self, const char *file)
+{
+    g_autofree char *data_dir = cli_data_dir();
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autoptr(GError) error = NULL;
+    TuneOptions options = {.data_dir = data_dir,
+                           .set = (const char *const *)self->set,
+                           .flags = (const char *const *)self->flags,
+                           .replications = (unsigned)self->replications};
+    g_autoptr(Tune) study = tune_new(file, &options, &faults);
+
+    cli_print_faults(faults);
+    if (study == NULL)
+        return EXIT_BAD_INPUT;
+    CliProgress *progress = cli_progress_new();
+    options.run = cli_sweep_options(progress, data_dir, self->jobs);
+    TuneEnd end = tune_run(study, &error);
+    cli_progress_free(progress);
+    switch (end) {
+    case TUNE_FOUND:
+        return tell(self, study, EXIT_DONE);
+    case TUNE_NOT_MET:
+        return tell(self, study, EXIT_NOT_MET);
+    case TUNE_INTERRUPTED:
+        cli_error("tune: interrupted");
+        return EXIT_INTERRUPTED;
+    case TUNE_FAILED:
+        break;
+    }
+    return cli_sweep_error(file, error);
+}
+
+int
+cmd_tune(int argc, char **argv)
+{
+    TuneCommand self = {.replications = 10};
+    const GOptionEntry entries[] = {
+        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set, "Change the scenario first",
+         "PATH=VALUE"},
+        {"flag", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self.flags,
+         "Tune only flags of this name; may have * and ?, and be given several times; default: "
+         "worker threads, requests a second and bursts of sidecars and control plane",
+         "NAME"},
+        {"replications", 0, 0, G_OPTION_ARG_INT, &self.replications,
+         "Runs of each setting; default: 10", "N"},
+        {"jobs", 'j', 0, G_OPTION_ARG_INT, &self.jobs,
+         "Runs at once; default: one for each processor", "N"},
+        {"out", 0, 0, G_OPTION_ARG_FILENAME, &self.out,
+         "Write tune.csv, tune.json and a picture of API load against time into this folder",
+         "DIR"},
+        {"format", 0, 0, G_OPTION_ARG_STRING, &self.format, "table (default) or json", "FORMAT"},
+        G_OPTION_ENTRY_NULL,
+    };
+    ExitCode code = EXIT_BAD_INPUT;
+
+    if (cli_parse(&argc, &argv, entries, "SCENARIO",
+                  "Find the smallest flags that meet the scenario's slo, and what they ask of the "
+                  "API server.\nOne step less of any of them misses it.",
+                  "Flags take the steps 1, 2, 3, 5, 7, 10, 15, 20, 30, ... 1000.\n"
+                  "Exit status: 0 found, 1 I/O error, 2 bad input, 3 no flags meet the slo, 130 "
+                  "interrupted.")) {
+        self.format = self.format != NULL ? self.format : g_strdup("table");
+        if (arguments_are_good(&self, argc))
+            code = tune(&self, argv[1]);
+    }
+    g_free(self.out);
+    g_free(self.format);
+    g_strfreev(self.set);
+    g_strfreev(self.flags);
+    return code;
+}

@@ -36,14 +36,36 @@ static const char schema[] =
 
 /* ---- SQLite's calls with our errors ---- */
 
+/* What SQLite's words leave out. NULL: nothing */
+static const char *
+more_words(int code)
+{
+    switch (code) {
+    case SQLITE_NOTADB:
+        return "is no result file of kvolsim sweep";
+    case SQLITE_CORRUPT:
+        return "is damaged; take a copy, or begin anew";
+    case SQLITE_CANTOPEN:
+        return "cannot be opened: is there such a file, in a folder one may write into?";
+    case SQLITE_READONLY:
+        return "cannot be written";
+    case SQLITE_FULL:
+        return "there is no room on the disk; what is finished is kept";
+    default:
+        return NULL;
+    }
+}
+
 static gboolean
 fail(const SweepStore *self, GError **error)
 {
     int code = sqlite3_errcode(self->db);
+    const char *more = more_words(code);
 
     g_set_error(error, SWEEP_STORE_ERROR,
-                code == SQLITE_NOTADB ? SWEEP_STORE_ERROR_FOREIGN : SWEEP_STORE_ERROR_IO, "%s: %s",
-                self->file, sqlite3_errmsg(self->db));
+                code == SQLITE_NOTADB ? SWEEP_STORE_ERROR_FOREIGN : SWEEP_STORE_ERROR_IO,
+                "%s: %s%s%s%s", self->file, more != NULL ? more : "", more != NULL ? " (" : "",
+                sqlite3_errmsg(self->db), more != NULL ? ")" : "");
     return FALSE;
 }
 
@@ -254,6 +276,8 @@ check_identity(SweepStore *self, const char *identity, const char *of, GError **
 
     if (g_strcmp0(mine, identity) == 0)
         return TRUE;
+    if (mine == NULL && sqlite3_errcode(self->db) == SQLITE_CORRUPT)
+        return fail(self, error);
     g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_FOREIGN,
                 "%s: holds results of another sweep than %s (the scenario, a parameter, a measure, "
                 "the seed or the program's version differs)",
@@ -456,6 +480,8 @@ sweep_store_merge(SweepStore *self, const char *from, GError **error)
         return FALSE;
     gboolean ok = execute(self, "BEGIN IMMEDIATE", error) &&
                   commit(self, copy_rows(self, from, error), error);
+    if (!ok)
+        g_prefix_error(error, "merging %s: ", from);
     return execute(self, "DETACH other", ok ? error : NULL) && ok;
 }
 

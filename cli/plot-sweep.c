@@ -41,7 +41,8 @@ plot_sweep_names(const char *separator)
 static void
 set_variable(GString *settings, const char *name, const char *value)
 {
-    g_autofree char *quoted = cli_gnuplot_quote(value);
+    g_autofree char *plain = sweep_plot_plain(value); /* as the heads of columns are */
+    g_autofree char *quoted = cli_gnuplot_quote(plain);
 
     g_string_append_printf(settings, "%s = %s; ", name, quoted);
 }
@@ -78,7 +79,10 @@ settings_of(const SweepPlot *plot, const SweepTable *table)
     set_variable(settings, "measure_label", measure);
     set_variable(settings, "against_label", against);
     set_variable(settings, "held", held);
-    g_string_append_printf(settings, "scatter = %d; confidence = %d", plot->is_scatter,
+    g_string_append_printf(settings, "scatter = %d; along_is_number = %d; by_is_number = %d; "
+                           "confidence = %d",
+                           plot->is_scatter, sweep_plot_is_number(table, plot->along),
+                           sweep_plot_is_number(table, plot->by),
                            (int)(table->confidence * 100 + 0.5));
     return g_string_free(settings, FALSE);
 }

@@ -3,10 +3,10 @@
 #
 # Reads rows of a sweep's points, as `kvolsim plot DB heat-map` writes them: columns named as the parameters and measures. Set along, by
 # and measure, and what stands at the axes: along_label, by_label, measure_label. held: what is the same in all rows. scatter: the
-# points of a sample, where their values are, no fields.
+# points of a sample, where their values are, no fields; along_is_number, by_is_number: whether they are numbers.
 
 if (!exists('held')) { held = '' }
-if (!exists('scatter')) { scatter = 0 }
+if (!exists('scatter')) { scatter = 0; along_is_number = 0; by_is_number = 0 }
 is_text = GPVAL_TERM eq 'dumb'
 set datafile commentschars '#'
 set datafile separator ','
@@ -43,8 +43,8 @@ set tics out nomirror
 set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 '#5ec962', 1 '#fde725')
 unset key
 set style fill solid 1 noborder
-x(i) = scatter ? real(strcol(along)) : index_in(xs, strcol(along))
-y(i) = scatter ? real(strcol(by)) : index_in(ys, strcol(by))
+x(i) = scatter && along_is_number ? real(strcol(along)) : index_in(xs, strcol(along))
+y(i) = scatter && by_is_number ? real(strcol(by)) : index_in(ys, strcol(by))
 text(i) = number(measure) == number(measure) ? sprintf('%.3g', number(measure)) : 'none'
 # Dark ink on light fields, light on dark ones.
 ink(v) = (v - least) / (most - least) > 0.55 ? 0x000000 : 0xFFFFFF
@@ -57,11 +57,11 @@ if (scatter) {
     set offsets graph 0.04, graph 0.04, graph 0.04, graph 0.04
     set grid lt 1 lw 0.5 lc rgb '#D0D0D0'
 } else {
-    eval 'set xtics scale 0 noenhanced (' . tic_list(xs, n_x) . ')'
-    eval 'set ytics scale 0 noenhanced (' . tic_list(ys, n_y) . ')'
     set xrange [0.5 : n_x + 0.5]
     set yrange [0.5 : n_y + 0.5]
 }
+if (!scatter || !along_is_number) { eval 'set xtics scale 0 noenhanced (' . tic_list(xs, n_x) . ')' }
+if (!scatter || !by_is_number) { eval 'set ytics scale 0 noenhanced (' . tic_list(ys, n_y) . ')' }
 if (is_text) {
     plot input using (x(0)):(y(0)):(text(0)) with labels
 } else { if (scatter) {

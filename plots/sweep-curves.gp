@@ -4,7 +4,7 @@
 # Reads rows of a sweep's points, as `kvolsim plot DB curves` and `kvolsim export DB` write them: columns named as the parameters and
 # measures, and for each measure "NAME low" and "NAME high". Set along and by (parameters; by may be '') and measure, and what stands
 # at the axes: along_label, by_label, measure_label. held: what is the same in all rows. scatter: the points of a sample, no curves.
-# Values of along that are no numbers stand side by side.
+# Values of along stand side by side if they are no numbers: along_is_number = 0.
 
 if (!exists('by')) { by = '' }
 if (!exists('along_label')) { along_label = along }
@@ -12,6 +12,7 @@ if (!exists('by_label')) { by_label = by }
 if (!exists('measure_label')) { measure_label = measure }
 if (!exists('held')) { held = '' }
 if (!exists('scatter')) { scatter = 0 }
+if (!exists('along_is_number')) { along_is_number = 1 }
 if (!exists('confidence')) { confidence = 95 }
 if (!exists('run_title')) { run_title = 'sweep' }
 
@@ -23,12 +24,8 @@ set datafile columnheaders
 has(list, text) = strstrt(list, '|' . text . '|') > 0
 curves = '|'
 places = '|'
-n_numbers = 0
-n_rows = 0
-is_number(text) = strlen(text) > 0 && text eq sprintf('%.12g', real(text))
 look(i) = (places = has(places, strcol(along)) ? places : places . strcol(along) . '|', \
-           curves = by eq '' || has(curves, strcol(by)) ? curves : curves . strcol(by) . '|', \
-           n_rows = n_rows + 1, n_numbers = n_numbers + is_number(strcol(along)), 0)
+           curves = by eq '' || has(curves, strcol(by)) ? curves : curves . strcol(by) . '|', 0)
 stats input using (look(0)) nooutput
 bars(list) = sum [k = 1:strlen(list)] (list[k : k] eq '|')
 bar(list, n) = n == 0 ? 0 : bar(list, n - 1) + strstrt(list[bar(list, n - 1) + 1 : *], '|')
@@ -36,10 +33,9 @@ item(list, n) = list[bar(list, n) + 1 : bar(list, n + 1) - 1]
 index_in(list, text) = sum [k = 1:bars(list) - 1] (item(list, k) eq text ? k : 0)
 n_places = bars(places) - 1
 n_curves = by eq '' ? 1 : bars(curves) - 1
-is_numeric = n_numbers == n_rows
 
-at(i) = is_numeric ? real(strcol(along)) : index_in(places, strcol(along))
-if (!is_numeric) {
+at(i) = along_is_number ? real(strcol(along)) : index_in(places, strcol(along))
+if (!along_is_number) {
     labels = ''
     do for [k = 1:n_places] { labels = labels . sprintf("%s'%s' %d", k > 1 ? ', ' : '', item(places, k), k) }
     eval 'set xtics noenhanced (' . labels . ')'
@@ -63,7 +59,7 @@ set grid ytics lt 1 lw 0.5 lc rgb '#D0D0D0'
 set offsets graph 0.02, graph 0.02, graph 0.06, 0
 set key outside right top noenhanced reverse Left samplen 2
 set style fill transparent solid 0.18 noborder
-if (scatter && is_numeric) {
+if (scatter && along_is_number) {
     stats input using (at(0)) nooutput
     if (STATS_min > 0 && STATS_max / STATS_min > 20) { set logscale x; set xrange [STATS_min / 1.2 : STATS_max * 1.2] }
 }

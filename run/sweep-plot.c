@@ -53,6 +53,17 @@ is_time(const SweepTable *table, unsigned parameter)
     return is_all && has_unit;
 }
 
+gboolean
+sweep_plot_is_number(const SweepTable *table, int parameter)
+{
+    if (parameter < 0)
+        return FALSE;
+    for (unsigned i = 0; i < table->n_points; i++)
+        if (!is_number(label_at(table, i, (unsigned)parameter)))
+            return is_time(table, (unsigned)parameter);
+    return TRUE;
+}
+
 /* How many different values a parameter has. */
 static unsigned
 n_values(const SweepTable *table, unsigned parameter)
@@ -293,13 +304,18 @@ is_drawn(const SweepPlot *self, const SweepTable *table, unsigned point)
     return TRUE;
 }
 
+char *
+sweep_plot_plain(const char *text)
+{
+    return g_strdelimit(g_strdup(text), "\"'|\\", ' ');
+}
+
 static void
 append_text(GString *text, const char *cell)
 {
-    g_auto(GStrv) parts = g_strsplit(cell, "\"", -1);
-    g_autofree char *inner = g_strjoinv("\"\"", parts);
+    g_autofree char *plain = sweep_plot_plain(cell);
 
-    g_string_append_printf(text, ",\"%s\"", inner);
+    g_string_append_printf(text, ",\"%s\"", plain);
 }
 
 static void

@@ -47,10 +47,14 @@ SweepPlot *sweep_plot_new(const SweepTable *table,
 void sweep_plot_free(SweepPlot *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SweepPlot, sweep_plot_free)
 
+/* @text without what would be something else in gnuplot's strings and in the scripts' lists. (owned) */
+char *sweep_plot_plain(const char *text);
 /* The rows to draw, in the form of sweep_table_csv()'s points; durations of parameters are seconds. (owned) */
 char *sweep_plot_csv(const SweepPlot *self, const SweepTable *table);
 /* "driver = fast, zones = 2": what is held. (owned) */
 char *sweep_plot_held(const SweepPlot *self, const SweepTable *table);
+/* Whether all values of a parameter are numbers, or durations. */
+gboolean sweep_plot_is_number(const SweepTable *table, int parameter);
 /* "create (s)", "start p99 (s)": as on an axis. Each (owned) */
 char *sweep_plot_parameter_label(const SweepTable *table, int parameter);
 char *sweep_plot_measure_label(const SweepTable *table, int measure);

@@ -49,6 +49,7 @@ print_table(SweepStore *store)
 static ExitCode
 run_sweep(const SweepCommand *self, const Sweep *sweep, const char *out)
 {
+    g_autoptr(CliProgress) progress = cli_progress_new();
     g_autoptr(GError) error = NULL;
     g_autoptr(SweepStore) store = sweep_store_create(out, sweep, self->resume, &error);
 
@@ -59,7 +60,8 @@ run_sweep(const SweepCommand *self, const Sweep *sweep, const char *out)
     }
     if (store == NULL)
         return cli_store_error(error);
-    ExitCode code = cli_run_sweep(sweep, store, self->jobs, self->shard_number, self->n_shards);
+    ExitCode code = cli_run_sweep(progress, sweep, store, self->jobs, self->shard_number,
+                                  self->n_shards);
     if (code == EXIT_INTERRUPTED)
         cli_error("sweep: interrupted; what is finished is in %s, --resume goes on", out);
     if (code != EXIT_DONE)

@@ -99,6 +99,7 @@ whatif(const WhatifCommand *self, const char *file)
         return EXIT_ERROR;
     g_autofree char *db =
         self->out == NULL ? g_strdup(":memory:") : g_build_filename(self->out, "whatif.sqlite", NULL);
+    g_autoptr(CliProgress) progress = cli_progress_new();
     g_autoptr(SweepStore) store =
         sweep_store_create(db, whatif_sweep(study), self->resume, &error);
     if (g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS)) {
@@ -108,7 +109,7 @@ whatif(const WhatifCommand *self, const char *file)
     }
     if (store == NULL)
         return cli_store_error(error);
-    ExitCode code = cli_run_sweep(whatif_sweep(study), store, self->jobs, 0, 1);
+    ExitCode code = cli_run_sweep(progress, whatif_sweep(study), store, self->jobs, 0, 1);
     if (code == EXIT_INTERRUPTED)
         cli_error("whatif: interrupted%s",
                   self->out == NULL ? "" : "; what is finished is kept, --resume goes on");

@@ -109,11 +109,21 @@ cli_progress_new(void)
     return self;
 }
 
-void
-cli_progress_free(CliProgress *self)
+/* Takes the bar away. */
+static void
+clear_bar(CliProgress *self)
 {
     if (self->was_shown)
         fprintf(stderr, "\r\033[K");
+    self->was_shown = FALSE;
+}
+
+void
+cli_progress_free(CliProgress *self)
+{
+    if (self == NULL)
+        return;
+    clear_bar(self);
     if (self->interrupts >= 0)
         close(self->interrupts);
     g_free(self);
@@ -141,17 +151,21 @@ cli_sweep_error(const char *file, const GError *error)
 }
 
 ExitCode
-cli_run_sweep(const Sweep *sweep, SweepStore *store, int jobs, unsigned shard, unsigned n_shards)
+cli_run_sweep(CliProgress *progress,
+              const Sweep *sweep,
+              SweepStore *store,
+              int jobs,
+              unsigned shard,
+              unsigned n_shards)
 {
     g_autofree char *data_dir = cli_data_dir();
-    CliProgress *progress = cli_progress_new();
     SweepRunOptions options = cli_sweep_options(progress, data_dir, jobs);
     g_autoptr(GError) error = NULL;
 
     options.shard = shard;
     options.n_shards = n_shards;
     SweepEnd end = sweep_run(sweep, store, &options, &error);
-    cli_progress_free(progress);
+    clear_bar(progress);
     switch (end) {
     case SWEEP_DONE:
         return EXIT_DONE;

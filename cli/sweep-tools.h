@@ -11,12 +11,12 @@
 /* Prints faults to stderr, a line each. */
 void cli_print_faults(const GPtrArray *faults);
 
-/* A bar with rate and time left, on a terminal only, and an eye on SIGINT, SIGTERM and SIGHUP, which are blocked from now on: the
- * workers of a sweep begin later, so none of them is interrupted. */
+/* A bar with rate and time left, on a terminal only, and an eye on SIGINT, SIGTERM and SIGHUP, which are blocked from now on. Made
+ * before the result file, so that whoever sees the file can interrupt; and before the workers, so that none of them is. */
 typedef struct CliProgress CliProgress;
 CliProgress *cli_progress_new(void);
-/* Takes the bar away. */
 void cli_progress_free(CliProgress *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CliProgress, cli_progress_free)
 /* Of a whole sweep. @jobs: 0: as many as there are processors. The others are borrowed. */
 SweepRunOptions cli_sweep_options(CliProgress *progress, const char *data_dir, int jobs);
 /* Prints @error of sweep_run(). Returns: the exit code it means */
@@ -29,7 +29,12 @@ ExitCode cli_sweep_error(const char *file, const GError *error);
  * @jobs: 0: as many as there are processors
  */
 ExitCode
-cli_run_sweep(const Sweep *sweep, SweepStore *store, int jobs, unsigned shard, unsigned n_shards);
+cli_run_sweep(CliProgress *progress,
+              const Sweep *sweep,
+              SweepStore *store,
+              int jobs,
+              unsigned shard,
+              unsigned n_shards);
 /* Prints @error of a store. Returns: the exit code it means */
 ExitCode cli_store_error(const GError *error);
 

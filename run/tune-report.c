@@ -230,7 +230,7 @@ tune_text(const Tune *self)
     GString *text = g_string_new(NULL);
     g_autofree char *wanted = all_slos(self);
 
-    g_string_append_printf(text, "%s: the least flags with which %s (%u runs each, %u settings tried)\n\n",
+    g_string_append_printf(text, "%s: the least flags for %s (%u runs each, %u settings tried)\n\n",
                            self->scenario->name, wanted, self->options->replications,
                            self->trials->len);
     if (self->answer == NULL) {

@@ -36,5 +36,5 @@ median()
 paste -d ' ' "$scratch/j1" "$scratch/j2" >"$scratch/both"
 echo "sweep_200_runs_j1_wall $(median "$scratch/j1" '$1') s"
 echo "sweep_200_runs_j2_wall $(median "$scratch/j2" '$1') s"
-echo "sweep_200_runs_j2_to_j1 $(median "$scratch/both" '$4 / $1') ratio"
-echo "sweep_200_runs_j2_to_j1_processor_time $(median "$scratch/both" '($5 + $6) / ($2 + $3)') ratio"
+echo "sweep_200_runs_j2_to_j1 $(median "$scratch/both" '$4 / $1') x"
+echo "sweep_200_runs_j2_to_j1_processor_time $(median "$scratch/both" '($5 + $6) / ($2 + $3)') x"

@@ -49,15 +49,21 @@ daemon_set_set_defaults(Object *object)
     set->max_unavailable = (IntOrPercent){.value = 1, .is_set = TRUE};
 }
 
+/* One of the two, and only one, must let an update go on. */
 static void
-check_surge(ApiParser *parser, const json_t *manifest, const DaemonSet *set)
+check_update(ApiParser *parser, const json_t *manifest, const DaemonSet *set)
 {
-    static const char path[] = "spec.updateStrategy.rollingUpdate.maxSurge";
-    const json_t *surge = json_path_get(manifest, path);
-    gsize length = api_parser_enter(parser, path);
+    const json_t *rolling = json_path_get(manifest, "spec.updateStrategy.rollingUpdate");
+    const json_t *surge = json_path_get(rolling, "maxSurge");
+    gsize length = api_parser_enter(parser, "spec.updateStrategy.rollingUpdate");
+    gsize inner = api_parser_enter(parser, "maxSurge");
 
-    if (surge != NULL && set->max_surge.value != 0)
-        api_parser_fault(parser, surge, "0 is", "a DaemonSet's surge is not supported yet");
+    if (set->max_surge.value != 0 && set->max_unavailable.value != 0)
+        api_parser_invalid(parser, surge, "write maxUnavailable: 0 beside it",
+                           "may not be set when maxUnavailable is non-zero");
+    api_parser_leave(parser, inner);
+    if (set->max_surge.value == 0 && set->max_unavailable.value == 0)
+        api_parser_required_at(parser, rolling, "maxUnavailable", "cannot be 0 when maxSurge is 0");
     api_parser_leave(parser, length);
 }
 
@@ -69,7 +75,7 @@ daemon_set_check(ApiParser *parser, const json_t *manifest, const Object *object
 
     workload_check_not_negative(parser, manifest, "spec.minReadySeconds");
     workload_check_not_negative(parser, manifest, "spec.revisionHistoryLimit");
-    check_surge(parser, manifest, set);
+    check_update(parser, manifest, set);
     workload_check_template(parser, manifest, &check);
 }
 

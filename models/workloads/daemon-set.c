@@ -657,7 +657,7 @@ find_by_revision(const Sync *sync, const GPtrArray *pods, const Pod **new_pod, c
 }
 
 static int32_t
-max_unavailable(const DaemonSetController *self, const Sync *sync)
+count_desired(const DaemonSetController *self, const Sync *sync)
 {
     InformerIter iter;
     const Object *node;
@@ -666,7 +666,68 @@ max_unavailable(const DaemonSetController *self, const Sync *sync)
     informer_iter_init(&iter, self->nodes);
     while ((node = informer_iter_next(&iter)) != NULL)
         n += daemon_fit(sync->set, sync->tolerations, (const Node *)node).should_run;
-    return MAX(int_or_percent_of(&sync->set->max_unavailable, n, TRUE), 1);
+    return n;
+}
+
+/* What a surging update makes of its nodes. All of these are keys or names. */
+typedef struct {
+    GPtrArray *needed;     /* nodes whose old pod is not available: they get a new one at once */
+    GPtrArray *candidates; /* nodes whose old pod is */
+    GPtrArray *unwanted;   /* available old pods of nodes that want none any more */
+    int32_t n_surging, n_available;
+} Surge;
+
+static void
+look_at_surging_node(const Sync *sync, const Node *node, const GPtrArray *pods, Surge *surge, SimTime now)
+{
+    int32_t min_ready_s = sync->set->min_ready_s;
+    const Pod *new_pod, *old_pod;
+
+    if (!find_by_revision(sync, pods, &new_pod, &old_pod)) {
+        surge->n_surging++; /* left to the part that puts pods on nodes */
+        return;
+    }
+    gboolean has_new = new_pod != NULL && pod_is_available(new_pod, min_ready_s, now);
+    gboolean has_old = old_pod != NULL && pod_is_available(old_pod, min_ready_s, now);
+    surge->n_available += old_pod != NULL ? has_old : has_new;
+    if (old_pod == NULL)
+        return;
+    if (new_pod != NULL) {
+        surge->n_surging += !has_new;
+        if (has_new)
+            g_ptr_array_add(sync->deletes, (ObjectKey *)old_pod->meta.key);
+    } else if (!daemon_fit(sync->set, sync->tolerations, node).should_run) {
+        g_ptr_array_add(has_old ? surge->unwanted : sync->deletes,
+                        (ObjectKey *)old_pod->meta.key);
+    } else {
+        g_ptr_array_add(has_old ? surge->candidates : surge->needed,
+                        (char *)node->meta.key->name);
+    }
+}
+
+/* The other half of rollingUpdate(): a new pod first, @max of them beside old ones that are available; the old one goes once the new
+ * one is available. */
+static void
+choose_surge(const DaemonSetController *self, Sync *sync, int32_t max, int32_t desired, SimTime now)
+{
+    g_autoptr(GPtrArray) candidates = g_ptr_array_new(), needed = g_ptr_array_new();
+    g_autoptr(GPtrArray) unwanted = g_ptr_array_new();
+    Surge surge = {needed, candidates, unwanted, 0, 0};
+    InformerIter iter;
+    const Object *node;
+
+    informer_iter_init(&iter, self->nodes);
+    while ((node = informer_iter_next(&iter)) != NULL) {
+        const GPtrArray *pods = g_hash_table_lookup(sync->on_node, node->key->name);
+        if (pods != NULL)
+            look_at_surging_node(sync, (const Node *)node, pods, &surge, now);
+    }
+    for (int32_t i = 0; i < surge.n_available - desired && i < (int32_t)unwanted->len; i++)
+        g_ptr_array_add(sync->deletes, unwanted->pdata[i]);
+    for (unsigned i = 0; i < needed->len; i++)
+        g_ptr_array_add(sync->wanting, needed->pdata[i]);
+    for (int32_t i = 0; i < max - surge.n_surging && i < (int32_t)candidates->len; i++)
+        g_ptr_array_add(sync->wanting, candidates->pdata[i]);
 }
 
 /* rollingUpdate() in update.go: old pods that are not available go at once, others as far as maxUnavailable lets them. */
@@ -674,12 +735,18 @@ static void
 choose_updates(const DaemonSetController *self, Sync *sync, SimTime now)
 {
     g_autoptr(GPtrArray) candidates = g_ptr_array_new();
-    int32_t max = max_unavailable(self, sync), n_unavailable = 0;
+    int32_t desired = count_desired(self, sync), n_unavailable = 0;
+    int32_t max = MAX(int_or_percent_of(&sync->set->max_unavailable, desired, TRUE), 1);
+    int32_t max_surge = int_or_percent_of(&sync->set->max_surge, desired, TRUE);
     int32_t min_ready_s = sync->set->min_ready_s;
     const Pod *new_pod, *old_pod;
     InformerIter iter;
     const Object *node;
 
+    if (max_surge > 0) {
+        choose_surge(self, sync, max_surge, desired, now);
+        return;
+    }
     informer_iter_init(&iter, self->nodes);
     while ((node = informer_iter_next(&iter)) != NULL) {
         const GPtrArray *pods = g_hash_table_lookup(sync->on_node, node->key->name);
@@ -750,6 +817,33 @@ is_to_go(const DaemonSetController *self, Plan *plan, const Sync *sync, const Po
     return TRUE;
 }
 
+static gboolean
+may_surge(const DaemonSet *set)
+{
+    return !set->on_delete && set->max_surge.value > 0;
+}
+
+/* With a surge two may be there: an old one that is ready, and a new one that is not available yet. */
+static void
+choose_surplus(Sync *sync, const GPtrArray *pods, SimTime now)
+{
+    const Pod *new_pod = NULL, *old_pod = NULL;
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Pod *pod = pods->pdata[i];
+        const Pod **kind = is_updated(sync, pod) ? &new_pod : &old_pod;
+        if (!pod_is_active(pod))
+            continue;
+        if (*kind == NULL)
+            *kind = pod;
+        else
+            g_ptr_array_add(sync->deletes, (ObjectKey *)pod->meta.key);
+    }
+    if (new_pod != NULL && old_pod != NULL &&
+        (!pod_is_ready(old_pod) || pod_is_available(new_pod, sync->set->min_ready_s, now)))
+        g_ptr_array_add(sync->deletes, (ObjectKey *)old_pod->meta.key);
+}
+
 /* A pod that goes holds its node's place until it is gone. */
 static void
 choose_on_node(const DaemonSetController *self, Plan *plan, Sync *sync, const Node *node)
@@ -766,9 +860,12 @@ choose_on_node(const DaemonSetController *self, Plan *plan, Sync *sync, const No
         if (object_is_deleted(&pod->meta))
             continue;
         if (!fit.should_continue ||
-            (pod_is_terminal(pod) ? is_to_go(self, plan, sync, pod) : n_running++ > 0))
+            (pod_is_terminal(pod) ? is_to_go(self, plan, sync, pod)
+                                  : n_running++ > 0 && !may_surge(sync->set)))
             g_ptr_array_add(sync->deletes, (ObjectKey *)pod->meta.key);
     }
+    if (may_surge(sync->set) && fit.should_continue && pods != NULL)
+        choose_surplus(sync, pods, plan_now(plan));
 }
 
 static gboolean

@@ -382,6 +382,54 @@ updates(void **state)
     }
 }
 
+/* maxSurge: so many nodes have an old and a new pod at the same time, at most; none is ever without one that is available; the old pod
+ * of a node goes once the new one is available. */
+static void
+surges(void **state)
+{
+    static const struct {
+        IntOrPercent max;
+        unsigned at_once; /* of 5 nodes */
+    } cases[] = {
+        {{1, FALSE, TRUE},  1},
+        {{2, FALSE, TRUE},  2},
+        {{30, TRUE, TRUE},  2},
+        {{100, TRUE, TRUE}, 5},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        StorageWorld world;
+        unsigned most = 0, rounds = 0;
+        begin(&world, 5);
+        DaemonSet *set = new_set(&world);
+        set->max_surge = cases[i].max;
+        set->max_unavailable = (IntOrPercent){0, FALSE, TRUE};
+        storage_world_create(&world, set);
+        world_go_on(&world, SIM_SECOND);
+        play(&world);
+        world_go_on(&world, SIM_SECOND);
+        assert_int_equal(world_count(&world, KIND_POD), 5);
+        PodTemplate *template = world_template(&world, "agent", "b");
+        storage_world_patch(&world, world_key(&world, KIND_DAEMON_SET, "agent"), edit_template,
+                            template);
+        pod_template_unref(template);
+        for (; rounds < 40 && (count_image(&world, "b") < 5 || world_count(&world, KIND_POD) > 5);
+             rounds++) {
+            world_go_on(&world, SIM_SECOND);
+            most = MAX(most, world_count(&world, KIND_POD));
+            assert_int_equal(stored_set(&world)->available, 5);
+            play(&world);
+        }
+        assert_int_equal(most, 5 + cases[i].at_once);
+        assert_int_equal(count_image(&world, "b"), 5);
+        world_go_on(&world, SIM_SECOND);
+        assert_int_equal(world_count(&world, KIND_POD), 5);
+        assert_int_equal(stored_set(&world)->updated_scheduled, 5);
+        storage_world_clear(&world);
+    }
+}
+
 /* Everything takes time: no node ever has two pods, and all have one in the end. */
 static void
 many_seeds(void **state)
@@ -421,6 +469,7 @@ main(void)
         cmocka_unit_test(failed_pods_back_off),
         cmocka_unit_test(batches),
         cmocka_unit_test(updates),
+        cmocka_unit_test(surges),
         cmocka_unit_test(many_seeds),
     };
 

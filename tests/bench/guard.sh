@@ -12,8 +12,8 @@ program=$build/kvolsim
 
 skip()
 {
-    echo "SKIP: instructions per pod: $1"
-    exit 77
+    echo "1..0 # SKIP instructions per pod: $1"
+    exit 0
 }
 
 command -v valgrind >/dev/null || skip "needs valgrind, which counts them"

@@ -145,6 +145,8 @@ complete_pod(json_t *json, const Pod *pod)
 {
     json_t *status = json_object_get(json, "status"), *container, *statuses;
     json_t *containers = json_object_get(json_object_get(json, "spec"), "containers");
+    /* What the kubelet said of them stays, also while its node is not ready and therefore no pod of it. */
+    gboolean are_ready = pod->containers_ready.status == CONDITION_TRUE;
     gsize i;
 
     if (json_object_get(status, "startTime") == NULL ||
@@ -158,7 +160,7 @@ complete_pod(json_t *json, const Pod *pod)
         json_array_append_new(statuses, json_pack("{s:O, s:O*, s:b, s:i, s:o}", "name",
                                                   json_object_get(container, "name"), "image",
                                                   json_object_get(container, "image"), "ready",
-                                                  pod->phase == POD_RUNNING && pod_is_ready(pod),
+                                                  pod->phase == POD_RUNNING && are_ready,
                                                   "restartCount", pod->restarts, "state", state));
     }
     json_object_set_new(status, "containerStatuses", statuses);

@@ -434,8 +434,12 @@ load(const Validate *self, const char *file)
     g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
     GPtrArray *faults = NULL;
 
-    if (self->profile != NULL)
-        g_ptr_array_add(set, g_strdup_printf("spec.drivers[0].profile=%s", self->profile));
+    if (self->profile != NULL) { /* from where the user stands; in a scenario a path starts at its file */
+        gboolean is_file = g_file_test(self->profile, G_FILE_TEST_EXISTS);
+        g_autofree char *path =
+            is_file ? g_canonicalize_filename(self->profile, NULL) : g_strdup(self->profile);
+        g_ptr_array_add(set, g_strdup_printf("spec.drivers[0].profile=%s", path));
+    }
     for (unsigned i = 0; self->set != NULL && self->set[i] != NULL; i++)
         g_ptr_array_add(set, g_strdup(self->set[i]));
     g_ptr_array_add(set, NULL);

@@ -130,7 +130,10 @@ report $? "a real run"
 grep -q 'no difference' "$folder/log" && grep -q 'as it was written' "$folder/log" && [ -s "$folder/real/qq.png" ]
 report $? "mounts, devices and data are as believed; a picture is drawn"
 
-"$program" validate --profile "$folder/cal.yaml" --replay "$folder/real/journal.jsonl" --out "$folder/again" "$scenario" >"$folder/log" 2>&1 &&
+# The profile's path starts where the user stands, not at the scenario.
+mkdir "$folder/elsewhere"
+(cd "$folder/elsewhere" &&
+    "$program" validate --profile ../cal.yaml --replay "$folder/real/journal.jsonl" --out "$folder/again" "$scenario") >"$folder/log" 2>&1 &&
     cmp "$folder/real/objects.csv" "$folder/again/objects.csv" >>"$folder/log" 2>&1 &&
     cmp "$folder/real/milestones.jsonl" "$folder/again/milestones.jsonl" >>"$folder/log" 2>&1 &&
     cmp "$folder/real/events.jsonl" "$folder/again/events.jsonl" >>"$folder/log" 2>&1

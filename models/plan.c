@@ -180,6 +180,22 @@ plan_internf(Plan *self, const char *format, ...)
     return text;
 }
 
+const char *
+plan_quote(Plan *self, const char *text)
+{
+    g_autoptr(GString) quoted = g_string_new(NULL);
+
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '"' || *at == '\\')
+            g_string_append_c(quoted, '\\');
+        if (*at == '\n')
+            g_string_append(quoted, "\\n");
+        else
+            g_string_append_c(quoted, *at);
+    }
+    return plan_internf(self, "\"%s\"", quoted->str);
+}
+
 void
 plan_because(Plan *self, const char *rule)
 {

@@ -49,6 +49,8 @@ void *plan_alloc(Plan *self, size_t size);
 /* Keeps @data as long as the plan lives. NULL is fine. */
 void plan_own(Plan *self, void *data, GDestroyNotify free_data);
 const char *plan_internf(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* As Go prints a string with %q: in quotes, and what would end them escaped. Returns: (borrowed): interned */
+const char *plan_quote(Plan *self, const char *text);
 
 /* The rule that the following steps obey: "PVC-21.3". Static. */
 void plan_because(Plan *self, const char *rule);
@@ -155,6 +157,17 @@ const CsiResponse *plan_response(const Plan *self, int step); /* of a call, also
 int plan_last_step(
     const Plan
         *self); /* the last one that was carried out: the one that failed, with PLAN_DECIDE */
+/* ... what became of it. */
+static inline gboolean
+plan_has_failed(const Plan *self)
+{
+    return plan_code(self, plan_last_step(self)) != API_OK;
+}
+static inline const char *
+plan_last_message(const Plan *self)
+{
+    return plan_message(self, plan_last_step(self));
+}
 SimTime plan_started_at(const Plan *self);
 SimTime plan_now(const Plan *self);
 

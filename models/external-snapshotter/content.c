@@ -27,18 +27,6 @@ take(SnapshotterSync *sync, const Object *content)
         object_unref(before);
 }
 
-static gboolean
-has_failed(const Plan *plan)
-{
-    return plan_code(plan, plan_last_step(plan)) != API_OK;
-}
-
-static const char *
-last_message(const Plan *plan)
-{
-    return plan_message(plan, plan_last_step(plan));
-}
-
 /* Keeps what was written, in the store and in hand. */
 static void
 keep_result(Plan *plan)
@@ -54,15 +42,6 @@ update_error(Plan *plan, const char *error)
 {
     return plan_internf(plan, "snapshot controller failed to update %s on API server: %s",
                         plan_key(plan)->name, error);
-}
-
-/* As Go prints it with %q. Returns: (borrowed): interned */
-static const char *
-quoted(Plan *plan, const char *text)
-{
-    g_autofree char *escaped = g_strescape(text, NULL);
-
-    return plan_internf(plan, "\"%s\"", escaped);
 }
 
 /* ---- What it tells of errors ---- */
@@ -184,13 +163,14 @@ decide_unannotated(const void *data, Plan *plan)
 {
     (void)data;
     plan_because(plan, "SNAP-44");
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_error(
             plan,
             plan_internf(
                 plan,
                 "failed to remove VolumeSnapshotBeingCreated annotation on the content %s: %s",
-                plan_key(plan)->name, quoted(plan, update_error(plan, last_message(plan)))));
+                plan_key(plan)->name,
+                plan_quote(plan, update_error(plan, plan_last_message(plan)))));
         return;
     }
     keep_result(plan);
@@ -222,8 +202,8 @@ plan_status_failed(Plan *plan, const char *error)
 static void
 decide_status_written(const void *data, Plan *plan)
 {
-    if (has_failed(plan)) {
-        plan_status_failed(plan, update_error(plan, last_message(plan)));
+    if (plan_has_failed(plan)) {
+        plan_status_failed(plan, update_error(plan, plan_last_message(plan)));
         return;
     }
     keep_result(plan);
@@ -237,10 +217,10 @@ decide_status(const void *data, Plan *plan)
     StatusEdit *edit = plan_new_arg(plan, StatusEdit);
 
     plan_because(plan, "SNAP-44");
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_status_failed(plan,
                            plan_internf(plan, "error get snapshot content %s from api server: %s",
-                                        plan_key(plan)->name, last_message(plan)));
+                                        plan_key(plan)->name, plan_last_message(plan)));
         return;
     }
     const Object *now = plan_object(plan, plan_last_step(plan));
@@ -274,7 +254,7 @@ creation_error(Plan *plan, const char *error)
     const SnapshotterSync *sync = plan_operation(plan);
 
     return plan_internf(plan, "failed to take snapshot of the volume %s: %s",
-                        sync->content->volume_handle, quoted(plan, error));
+                        sync->content->volume_handle, plan_quote(plan, error));
 }
 
 /* The driver refused for good, and the annotation is off. */
@@ -284,13 +264,13 @@ decide_refused(const void *data, Plan *plan)
     const SnapshotterSync *sync = plan_operation(plan);
 
     (void)data;
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_error(
             plan,
             plan_internf(
                 plan,
                 "failed to remove VolumeSnapshotBeingCreated annotation from the content %s: %s",
-                plan_key(plan)->name, update_error(plan, last_message(plan))));
+                plan_key(plan)->name, update_error(plan, plan_last_message(plan))));
         return;
     }
     keep_result(plan);
@@ -417,12 +397,13 @@ plan_take(const ExternalSnapshotter *self, Plan *plan)
 static void
 decide_annotated(const void *data, Plan *plan)
 {
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_error(plan,
                    plan_internf(
                        plan,
                        "failed to add VolumeSnapshotBeingCreated annotation on the content %s: %s",
-                       plan_key(plan)->name, quoted(plan, update_error(plan, last_message(plan)))));
+                       plan_key(plan)->name,
+                       plan_quote(plan, update_error(plan, plan_last_message(plan)))));
         return;
     }
     keep_result(plan);
@@ -471,7 +452,7 @@ secret_error(Plan *plan)
     SnapshotterSync *sync = plan_operation(plan);
 
     plan_use_client(plan, NULL);
-    if (has_failed(plan))
+    if (plan_has_failed(plan))
         return plan_internf(plan, "cannot get credentials for snapshot content \"%s\"",
                             plan_key(plan)->name);
     sync->has_secrets = SECRET(plan_object(plan, plan_last_step(plan)))->n_keys > 0;
@@ -484,7 +465,7 @@ plan_input_error(Plan *plan, const char *error)
     plan_error(plan,
                plan_internf(plan,
                             "failed to get input parameters to create snapshot for content %s: %s",
-                            plan_key(plan)->name, quoted(plan, error)));
+                            plan_key(plan)->name, plan_quote(plan, error)));
 }
 
 static void
@@ -524,7 +505,7 @@ static void
 plan_list_error(Plan *plan, const char *error)
 {
     plan_error(plan, plan_internf(plan, "failed to list snapshot for content %s: %s",
-                                  plan_key(plan)->name, quoted(plan, error)));
+                                  plan_key(plan)->name, plan_quote(plan, error)));
 }
 
 static void
@@ -619,8 +600,8 @@ static void
 decide_finalizer_removed(const void *data, Plan *plan)
 {
     (void)data;
-    if (has_failed(plan))
-        plan_fail(plan, "%s", update_error(plan, last_message(plan)));
+    if (plan_has_failed(plan))
+        plan_fail(plan, "%s", update_error(plan, plan_last_message(plan)));
     else
         plan_change_result(plan, CHANGE_STORE, plan_last_step(plan));
 }
@@ -663,9 +644,9 @@ static void
 decide_cleared(const void *data, Plan *plan)
 {
     (void)data;
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_deletion_failed(plan, "Failed to clear content status",
-                             update_error(plan, last_message(plan)));
+                             update_error(plan, plan_last_message(plan)));
         return;
     }
     keep_result(plan);
@@ -677,10 +658,10 @@ decide_clear(const void *data, Plan *plan)
 {
     (void)data;
     plan_because(plan, "SNAP-47");
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_deletion_failed(plan, "Failed to clear content status",
                              plan_internf(plan, "error get snapshot content %s from api server: %s",
-                                          plan_key(plan)->name, last_message(plan)));
+                                          plan_key(plan)->name, plan_last_message(plan)));
         return;
     }
     plan_update_result_status(plan, plan_last_step(plan), clear_status, NULL, PLAN_DECIDE);

@@ -3,18 +3,6 @@
 
 /* What is taken back: the finalizer of a claim that no snapshot is made of any more, and VolumeSnapshots that go. */
 
-static const char *
-last_message(const Plan *plan)
-{
-    return plan_message(plan, plan_last_step(plan));
-}
-
-static gboolean
-has_failed(const Plan *plan)
-{
-    return plan_code(plan, plan_last_step(plan)) != API_OK;
-}
-
 /* ---- SNAP-33: the snapshot's own finalizers ---- */
 
 static gboolean
@@ -36,8 +24,8 @@ static void
 decide_removed(const void *data, Plan *plan)
 {
     (void)data;
-    if (has_failed(plan))
-        plan_fail(plan, "%s", update_error(plan, plan_key(plan)->name, last_message(plan)));
+    if (plan_has_failed(plan))
+        plan_fail(plan, "%s", update_error(plan, plan_key(plan)->name, plan_last_message(plan)));
     else
         plan_store_result(plan, plan_last_step(plan));
 }
@@ -82,8 +70,8 @@ decide_claim_written(const void *data, Plan *plan)
     const SnapshotSync *sync = plan_operation(plan);
 
     plan_released(data, plan,
-                  has_failed(plan)
-                      ? update_error(plan, sync->snapshot->claim_name, last_message(plan))
+                  plan_has_failed(plan)
+                      ? update_error(plan, sync->snapshot->claim_name, plan_last_message(plan))
                       : NULL);
 }
 
@@ -97,8 +85,8 @@ remove_claim_finalizer(Object *object, const void *data)
 static void
 decide_claim_read(const void *data, Plan *plan)
 {
-    if (has_failed(plan)) {
-        plan_released(data, plan, last_message(plan));
+    if (plan_has_failed(plan)) {
+        plan_released(data, plan, plan_last_message(plan));
         return;
     }
     plan_because(plan, "SNAP-12");
@@ -156,15 +144,15 @@ decide_content_deleted(const void *data, Plan *plan)
 {
     const SnapshotSync *sync = plan_operation(plan);
 
-    if (!has_failed(plan)) {
+    if (!plan_has_failed(plan)) {
         plan_finalizers_next(data, plan);
         return;
     }
     plan_because(plan, "SNAP-32");
     plan_event(plan, &sync->snapshot->meta, "Warning", "SnapshotContentObjectDeleteError",
                "Failed to delete snapshot content API object");
-    plan_fail(plan, "failed to delete VolumeSnapshotContent %s from API server: \"%s\"",
-              object_name(&sync->content->meta), last_message(plan));
+    plan_fail(plan, "failed to delete VolumeSnapshotContent %s from API server: %s",
+              object_name(&sync->content->meta), plan_quote(plan, plan_last_message(plan)));
 }
 
 /* The content is annotated. */
@@ -188,9 +176,9 @@ decide_annotated(const void *data, Plan *plan)
     const SnapshotSync *sync = plan_operation(plan);
 
     plan_because(plan, "SNAP-32");
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_fail(plan, "%s",
-                  update_error(plan, object_name(&sync->content->meta), last_message(plan)));
+                  update_error(plan, object_name(&sync->content->meta), plan_last_message(plan)));
         return;
     }
     plan_content_deletion(data, plan);

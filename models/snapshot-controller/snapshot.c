@@ -45,18 +45,6 @@ snapshot_sync_take_content(SnapshotSync *sync, const SnapshotContent *content)
         object_unref(before);
 }
 
-static gboolean
-has_failed(const Plan *plan)
-{
-    return plan_code(plan, plan_last_step(plan)) != API_OK;
-}
-
-static const char *
-last_message(const Plan *plan)
-{
-    return plan_message(plan, plan_last_step(plan));
-}
-
 /* ---- What it tells of errors ---- */
 
 typedef struct {
@@ -117,10 +105,10 @@ snapshot_claim(const SnapshotController *self,
     const Object *claim = key == NULL ? NULL : informer_get(self->claims, key);
 
     if (claim == NULL)
-        *error = plan_internf(plan,
-                              "failed to retrieve PVC %s from the lister: "
-                              "\"persistentvolumeclaim \\\"%s\\\" not found\"",
-                              snapshot->claim_name, snapshot->claim_name);
+        *error = plan_internf(
+            plan, "failed to retrieve PVC %s from the lister: %s", snapshot->claim_name,
+            plan_quote(plan, plan_internf(plan, "persistentvolumeclaim \"%s\" not found",
+                                          snapshot->claim_name)));
     return claim == NULL ? NULL : CLAIM_CONST(claim);
 }
 
@@ -157,8 +145,8 @@ volume_read(const SnapshotController *self, Plan *plan, const char **error)
     if (claim == NULL)
         return NULL;
     if (object == NULL) {
-        *error = plan_internf(plan, "failed to retrieve PV %s from the API server: \"%s\"",
-                              claim_volume_name(claim), last_message(plan));
+        *error = plan_internf(plan, "failed to retrieve PV %s from the API server: %s",
+                              claim_volume_name(claim), plan_quote(plan, plan_last_message(plan)));
         return NULL;
     }
     const ClaimReference *reference = &VOLUME_CONST(object)->claim_ref;
@@ -245,12 +233,12 @@ decide_status_written(const void *data, Plan *plan)
 {
     const char *error;
 
-    if (!has_failed(plan)) {
+    if (!plan_has_failed(plan)) {
         plan_because(plan, "SNAP-8");
         plan_store_result(plan, plan_last_step(plan));
         return;
     }
-    error = update_error(plan, plan_key(plan)->text, last_message(plan));
+    error = update_error(plan, plan_key(plan)->text, plan_last_message(plan));
     plan_snapshot_error(controller(data), plan, FALSE, "SnapshotStatusUpdateFailed",
                         plan_internf(plan, "Snapshot status update failed, %s", error));
     plan_fail(plan, "%s", error);
@@ -301,7 +289,7 @@ decide_found_read(const void *data, Plan *plan)
 {
     SnapshotSync *sync = plan_operation(plan);
 
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         decide_status(data, plan);
         return;
     }
@@ -416,8 +404,8 @@ class_error(Plan *plan, const char *name)
 static const char *
 input_error(Plan *plan, const char *error)
 {
-    return plan_internf(plan, "failed to get input parameters to create snapshot %s: \"%s\"",
-                        plan_key(plan)->name, error);
+    return plan_internf(plan, "failed to get input parameters to create snapshot %s: %s",
+                        plan_key(plan)->name, plan_quote(plan, error));
 }
 
 static void
@@ -478,9 +466,9 @@ decide_claim_held(const void *data, Plan *plan)
     const SnapshotController *self = data;
     const SnapshotSync *sync = plan_operation(plan);
 
-    if (has_failed(plan))
-        plan_creation_failed(self, plan,
-                             update_error(plan, sync->snapshot->claim_name, last_message(plan)));
+    if (plan_has_failed(plan))
+        plan_creation_failed(
+            self, plan, update_error(plan, sync->snapshot->claim_name, plan_last_message(plan)));
     else
         plan_input(self, plan);
 }
@@ -607,18 +595,18 @@ decide_content_bound(const void *data, Plan *plan)
 {
     const SnapshotSync *sync = plan_operation(plan);
 
-    if (!has_failed(plan)) {
+    if (!plan_has_failed(plan)) {
         plan_store_result(plan, plan_last_step(plan));
         plan_status(plan, SNAPSHOT_CONTENT_CONST(plan_object(plan, plan_last_step(plan))));
         return;
     }
     plan_snapshot_error(controller(data), plan, TRUE, "SnapshotBindFailed",
                         plan_internf(plan, "Snapshot failed to bind VolumeSnapshotContent, %s",
-                                     last_message(plan)));
+                                     plan_last_message(plan)));
     plan_fail(plan,
               "snapshot %s is bound, but VolumeSnapshotContent %s is not bound to the "
               "VolumeSnapshot correctly, %s",
-              plan_key(plan)->text, sync->snapshot->content_name, last_message(plan));
+              plan_key(plan)->text, sync->snapshot->content_name, plan_last_message(plan));
 }
 
 static void
@@ -725,8 +713,9 @@ static void
 decide_finalizers_added(const void *data, Plan *plan)
 {
     plan_because(plan, "SNAP-4");
-    if (has_failed(plan)) {
-        plan_finalizer_error(plan, update_error(plan, plan_key(plan)->text, last_message(plan)));
+    if (plan_has_failed(plan)) {
+        plan_finalizer_error(plan,
+                             update_error(plan, plan_key(plan)->text, plan_last_message(plan)));
         return;
     }
     plan_store_result(plan, plan_last_step(plan));

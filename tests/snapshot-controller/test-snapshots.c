@@ -375,6 +375,31 @@ what_stands_in_the_way(void **state)
 }
 
 static gboolean
+drop_finalizers(Object *object, const void *data)
+{
+    (void)data;
+    g_clear_pointer(&object->finalizers, string_list_unref);
+    return TRUE;
+}
+
+/* What is quoted has quotes of its own, as Go's %q prints them. */
+static void
+quotes_within_quotes(void **state)
+{
+    g_autoptr(World) world = world_with_claim(NULL, "Delete");
+
+    (void)state;
+    world_delete(world, KIND_VOLUME, "pv");
+    world_edit(world, KIND_VOLUME, "pv", drop_finalizers, NULL);
+    ask(world, "cut", NULL);
+    world_run(world, 20 * SIM_SECOND);
+    assert_told(world, "cut",
+                "SetDefaultSnapshotClassFailed x1: Failed to set default snapshot class with error "
+                "failed to retrieve PV pv from the API server: \"persistentvolumes \\\"pv\\\" not "
+                "found\"");
+}
+
+static gboolean
 set_readiness(Object *object, const void *readiness)
 {
     VOLUME_SNAPSHOT(object)->readiness = *(const uint32_t *)readiness;
@@ -567,6 +592,7 @@ main(void)
         cmocka_unit_test(errors_of_the_driver),
         cmocka_unit_test(a_deletion_waits_for_the_creation),
         cmocka_unit_test(what_stands_in_the_way),
+        cmocka_unit_test(quotes_within_quotes),
         cmocka_unit_test(a_stuck_snapshot_holds_the_claim),
         cmocka_unit_test(binds_what_is_given),
         cmocka_unit_test(an_unknown_handle_is_never_ready),

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "expectations.h"
 #include "job.h"
-#include "models/plan.h"
+#include "pod-orders.h"
 #include "pods.h"
 
 /* The Job controller's parts: job.c (what it hears and remembers), job-sync.c (one sync: which pods), job-tracking.c (one sync:
@@ -37,11 +36,7 @@ typedef struct {
 } JobController;
 
 typedef enum {
-    JOB_CHANGE_CREATIONS,         /* @number: so many are ordered; as many names are used */
-    JOB_CHANGE_CREATIONS_DROPPED, /* @number: so many will not come */
-    JOB_CHANGE_DELETIONS,         /* @pointer: GPtrArray of ObjectKey */
-    JOB_CHANGE_DELETION_DROPPED,  /* @pointer: ObjectKey of the pod */
-    JOB_CHANGE_REMOVALS,          /* @pointer: GPtrArray of ObjectKey: their finalizers go */
+    JOB_CHANGE_REMOVALS = POD_ORDERS_CHANGES_END, /* @pointer: GPtrArray of ObjectKey: their finalizers go */
     JOB_CHANGE_REMOVAL_DROPPED,   /* @pointer: ObjectKey of the pod */
     JOB_CHANGE_BACKOFF,           /* @pointer: JobBackoff */
 } JobChange;
@@ -94,7 +89,8 @@ typedef struct {
     const char *end_reason, *end_message; /* interned */
     SimTime again_at;  /* when time alone will change something; SIM_TIME_MAX: never */
     const char *error; /* interned: what went wrong with the pods; NULL: nothing */
-    unsigned n_wanted, n_tried, n_done, n_done_ready; /* of the pods at hand */
+    PodOrders orders;
+    unsigned n_done, n_done_ready; /* of the pods at hand */
     /* Counting: pods whose finalizer goes, those that lost it, and whether the status has news. */
     GPtrArray *removals; /* of const Pod (borrowed) */
     GPtrArray *removed;  /* of const ObjectKey */

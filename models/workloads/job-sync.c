@@ -18,13 +18,11 @@ typedef enum {
 
 /* What a sync does about one pod. */
 typedef struct {
+    PodOrder base;
     JobSync *sync; /* whose plan waits for this one */
-    const Job *job;
-    ObjectKey *pod;
     ItemType type;
     int32_t index; /* completion index of one that is made; -1: none */
     gboolean was_ready;
-    gboolean is_expected; /* its deletion is waited for (WL-4) */
 } Item;
 
 gboolean
@@ -179,69 +177,29 @@ item_done(void *data, Plan *plan, PlanEnd end, const char *message)
     gboolean ok = end == PLAN_DONE;
 
     (void)data, (void)message;
-    item->sync->n_tried++;
+    item->base.orders->n_tried++;
     item->sync->n_done += ok;
     item->sync->n_done_ready += ok && item->was_ready;
     if (ok && item->type == ITEM_RELEASE)
-        g_ptr_array_add(item->sync->removed, item->pod);
+        g_ptr_array_add(item->sync->removed, item->base.pod);
 }
 
+/* One that loses its finalizer and is not deleted. */
 static void
-item_free(void *data)
+decide_after_release(const void *data, Plan *plan)
 {
-    Item *item = data;
-
-    object_unref(&item->job->meta);
-    g_free(item);
-}
-
-/* WL-78; what is gone already is no event. */
-static void
-plan_item_event(Plan *plan, const Item *item, ApiCode code, const char *message)
-{
-    const Object *job = &item->job->meta;
-
-    plan_because(plan, "WL-78");
-    if (item->type == ITEM_RELEASE)
-        return;
-    if (item->type == ITEM_CREATE && code == API_OK)
-        plan_event(plan, job, "Normal", "SuccessfulCreate", "Created pod: %s", item->pod->name);
-    else if (item->type == ITEM_CREATE)
-        plan_event(plan, job, "Warning", "FailedCreate", "Error creating: %s", message);
-    else if (code == API_OK)
-        plan_event(plan, job, "Normal", "SuccessfulDelete", "Deleted pod: %s", item->pod->name);
-    else if (code != API_NOT_FOUND)
-        plan_event(plan, job, "Warning", "FailedDelete", "Error deleting: %s", message);
-}
-
-static void
-drop_expectation(Plan *plan, const Item *item)
-{
-    JobChange what = item->type == ITEM_CREATE    ? JOB_CHANGE_CREATIONS_DROPPED
-                     : item->type == ITEM_RELEASE ? JOB_CHANGE_REMOVAL_DROPPED
-                                                  : JOB_CHANGE_DELETION_DROPPED;
-
-    plan_because(plan, "WL-4");
-    plan_change(plan, &(PlanChange){.what = (int)what,
-                                    .key = item->job->meta.key,
-                                    .pointer = item->pod,
-                                    .number = 1});
-}
-
-static void
-decide_after_item(const void *data, Plan *plan)
-{
-    const Item *item = plan_operation(plan);
+    const PodOrder *order = plan_operation(plan);
     int step = plan_last_step(plan);
     ApiCode code = plan_code(plan, step);
 
     (void)data;
-    plan_item_event(plan, item, code, plan_message(plan, step));
     if (code == API_OK)
         return;
-    if (item->type == ITEM_CREATE || item->type == ITEM_RELEASE || item->is_expected)
-        drop_expectation(plan, item);
-    if (item->type == ITEM_CREATE || code != API_NOT_FOUND)
+    plan_because(plan, "WL-4");
+    plan_change(plan, &(PlanChange){.what = JOB_CHANGE_REMOVAL_DROPPED,
+                                    .key = order->owner->key,
+                                    .pointer = order->pod});
+    if (code != API_NOT_FOUND)
         plan_fail(plan, "%s", plan_message(plan, step));
 }
 
@@ -255,8 +213,9 @@ edit_release(Object *object, const void *finalizer)
 static Object *
 new_pod(const JobController *self, const Item *item)
 {
-    Object *pod = template_pod_new(self->base.objects, item->job->template, item->pod,
-                                   &item->job->meta);
+    const Object *job = item->base.owner;
+    Object *pod =
+        template_pod_new(self->base.objects, JOB_CONST(job)->template, item->base.pod, job);
     Strings *strings = self->base.strings;
 
     object_add_finalizer(pod, self->finalizer);
@@ -264,8 +223,7 @@ new_pod(const JobController *self, const Item *item)
         const char *index = strings_internf(strings, "%d", item->index);
         object_set_annotation(pod, self->index_key, index);
         object_set_label(pod, self->index_key, index);
-        POD(pod)->hostname =
-            strings_internf(strings, "%s-%d", object_name(&item->job->meta), item->index);
+        POD(pod)->hostname = strings_internf(strings, "%s-%d", object_name(job), item->index);
     }
     return pod;
 }
@@ -282,37 +240,35 @@ decide_item(const void *data, Plan *plan)
     }
     if (item->type == ITEM_RELEASE || item->type == ITEM_RELEASE_AND_DELETE) {
         plan_because(plan, "WL-84");
-        plan_patch(plan, item->pod, edit_release, self->finalizer, PLAN_DECIDE);
+        plan_patch(plan, item->base.pod, edit_release, self->finalizer, PLAN_DECIDE);
     }
     if (item->type == ITEM_DELETE || item->type == ITEM_RELEASE_AND_DELETE) {
         plan_because(plan, "WL-82");
-        plan_delete(plan, item->pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
+        plan_delete(plan, item->base.pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
     }
-    plan_then(plan, decide_after_item);
+    plan_then(plan, item->type == ITEM_RELEASE ? decide_after_release : pod_order_decide_after);
 }
 
-static PlanStart
-item_start(const JobController *self, JobSync *sync, Item given)
+/* @given: without what it has of @sync */
+static void
+add_start(const JobController *self, GArray *starts, JobSync *sync, Item given)
 {
-    Item *item = g_memdup2(&given, sizeof given);
+    PlanStart start;
 
-    item->sync = sync;
-    item->job = (const Job *)object_ref(&sync->job->meta);
-    return (PlanStart){
-        .component = (Component *)&self->base,
-        .decide = decide_item,
-        .key = given.pod,
-        .operation = item,
-        .free_operation = item_free,
-        .done = item_done,
-    };
+    given.sync = sync;
+    given.base.orders = &sync->orders;
+    given.base.owner = &sync->job->meta;
+    given.base.is_creation = given.type == ITEM_CREATE;
+    start = pod_order_start(&self->base, &given, sizeof given, decide_item);
+    start.done = item_done;
+    g_array_append_val(starts, start);
 }
 
 static void
 begin_items(JobSync *sync, unsigned n)
 {
-    sync->n_wanted = n;
-    sync->n_tried = sync->n_done = sync->n_done_ready = 0;
+    sync->orders = (PodOrders){.n_wanted = n};
+    sync->n_done = sync->n_done_ready = 0;
 }
 
 void
@@ -329,20 +285,18 @@ job_plan_pods(const JobController *self,
     for (unsigned i = 0; i < pods->len; i++) {
         const Pod *pod = pods->pdata[i];
         gboolean has_finalizer = object_has_finalizer(&pod->meta, self->finalizer);
-        PlanStart start = item_start(self, sync,
-                                     (Item){
-                                         .pod = (ObjectKey *)pod->meta.key,
-                                         .type = !delete ? ITEM_RELEASE
-                                                 : release && has_finalizer
-                                                     ? ITEM_RELEASE_AND_DELETE
-                                                     : ITEM_DELETE,
-                                         .index = -1,
-                                         .was_ready = pod_is_ready(pod),
-                                         .is_expected = release && delete,
-                                     });
-        g_array_append_val(starts, start);
+        ItemType type = !delete                    ? ITEM_RELEASE
+                        : release && has_finalizer ? ITEM_RELEASE_AND_DELETE
+                                                   : ITEM_DELETE;
+        add_start(self, starts, sync,
+                  (Item){
+                      .base = {.pod = (ObjectKey *)pod->meta.key, .is_expected = release},
+                      .type = type,
+                      .index = -1,
+                      .was_ready = pod_is_ready(pod)
+        });
     }
-    plan_gather(plan, (const PlanStart *)(const void *)starts->data, starts->len, PLAN_DECIDE);
+    pod_orders_plan_at_once(plan, starts);
 }
 
 /* ---- Deleting ---- */
@@ -370,7 +324,7 @@ decide_after_end(const void *data, Plan *plan)
     JobSync *sync = plan_operation(plan);
 
     note_error(plan, sync);
-    if (sync->n_done != sync->n_wanted)
+    if (sync->n_done != sync->orders.n_wanted)
         sync->end = JOB_GOES_ON;
     count_deleted(sync);
     job_plan_tracking(data, plan, sync);
@@ -412,9 +366,9 @@ plan_deletions(const JobController *self, Plan *plan, JobSync *sync, GPtrArray *
     plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
     plan_own(plan, pods, (GDestroyNotify)g_ptr_array_unref);
     plan_because(plan, "WL-4");
-    plan_change(plan, &(PlanChange){.what = JOB_CHANGE_DELETIONS,
-                                    .key = sync->job->meta.key,
-                                    .pointer = keys});
+    plan_change(
+        plan,
+        &(PlanChange){.what = POD_ORDERS_DELETIONS, .key = sync->job->meta.key, .pointer = keys});
     job_plan_pods(self, plan, sync, pods, TRUE, TRUE);
     plan_then(plan, decide_after_deletions);
 }
@@ -456,12 +410,7 @@ decide_after_creations(const void *data, Plan *plan)
 
     note_error(plan, sync);
     sync->n_active += (int32_t)sync->n_done;
-    if (sync->n_tried < sync->n_wanted) {
-        plan_because(plan, "WL-5");
-        plan_change(plan, &(PlanChange){.what = JOB_CHANGE_CREATIONS_DROPPED,
-                                        .key = sync->job->meta.key,
-                                        .number = sync->n_wanted - sync->n_tried});
-    }
+    pod_orders_drop_untried(plan, &sync->orders, sync->job->meta.key);
     plan_after_manage(data, plan, sync);
 }
 
@@ -505,21 +454,19 @@ plan_creations(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
     n = indexes == NULL ? n : indexes->len;
     begin_items(sync, n);
     plan_because(plan, "WL-4");
-    plan_change(plan, &(PlanChange){.what = JOB_CHANGE_CREATIONS,
-                                    .key = sync->job->meta.key,
-                                    .number = n});
-    for (unsigned first = 0, size = 1; first < n; first += size, size *= 2) {
-        g_array_set_size(starts, 0);
-        for (unsigned i = first; i < MIN(first + size, n); i++) {
-            int32_t index = indexes == NULL ? -1 : g_array_index(indexes, int32_t, i);
-            ObjectKey *key = new_pod_key(self, &sync->job->meta, state->n_names + i, index);
-            PlanStart start = item_start(
-                self, sync, (Item){.pod = key, .type = ITEM_CREATE, .index = index});
-            g_array_append_val(starts, start);
-        }
-        plan_because(plan, "WL-5");
-        plan_gather(plan, (const PlanStart *)(const void *)starts->data, starts->len, PLAN_DECIDE);
+    plan_change(
+        plan, &(PlanChange){.what = POD_ORDERS_CREATIONS, .key = sync->job->meta.key, .number = n});
+    for (unsigned i = 0; i < n; i++) {
+        int32_t index = indexes == NULL ? -1 : g_array_index(indexes, int32_t, i);
+        ObjectKey *key = new_pod_key(self, &sync->job->meta, state->n_names + i, index);
+        add_start(
+            self, starts, sync,
+            (Item){
+                .base = {.pod = key, .is_expected = TRUE},
+                  .type = ITEM_CREATE, .index = index
+        });
     }
+    pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_creations);
 }
 

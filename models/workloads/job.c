@@ -218,21 +218,9 @@ apply_change(void *data, const PlanChange *change)
 
     if (state == NULL)
         return; /* the Job went meanwhile */
+    if (pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim)))
+        return;
     switch ((JobChange)change->what) {
-    case JOB_CHANGE_CREATIONS:
-        expect_creations(&state->expected, (int32_t)change->number, sim_now(self->base.sim));
-        state->n_names += (uint64_t)change->number;
-        return;
-    case JOB_CHANGE_CREATIONS_DROPPED:
-        for (int64_t i = 0; i < change->number; i++)
-            expectations_creation_seen(&state->expected);
-        return;
-    case JOB_CHANGE_DELETIONS:
-        expect_deletions(&state->expected, keys, sim_now(self->base.sim));
-        return;
-    case JOB_CHANGE_DELETION_DROPPED:
-        expectations_deletion_seen(&state->expected, change->pointer);
-        return;
     case JOB_CHANGE_REMOVALS:
         for (unsigned i = 0; i < keys->len; i++)
             g_hash_table_add(state->removals, keys->pdata[i]);

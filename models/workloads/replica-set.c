@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "replica-set.h"
 
-#include "expectations.h"
 #include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "pod-orders.h"
 #include "pod-ranks.h"
 #include "pods.h"
 
@@ -24,13 +23,6 @@ typedef struct {
     GHashTable *states; /* ObjectKey of a set -> SetState */
 } ReplicaSetController;
 
-typedef enum {
-    CHANGE_CREATIONS,         /* @number: so many are ordered; as many names are used */
-    CHANGE_CREATIONS_DROPPED, /* @number: so many will not come */
-    CHANGE_DELETIONS,         /* @pointer: GPtrArray of ObjectKey */
-    CHANGE_DELETION_DROPPED,  /* @pointer: ObjectKey of the pod */
-} Change;
-
 typedef struct {
     int32_t generation, replicas, fully_labeled, ready, available;
     WorkloadCondition failure;
@@ -40,18 +32,10 @@ typedef struct {
 typedef struct {
     const ReplicaSet *set; /* (owned): as it was when the sync began */
     Claimed claimed;
-    unsigned n_wanted, n_tried;
+    PodOrders orders;
     const char *error; /* interned: what went wrong with the pods; NULL: nothing */
     SetStatus status;
 } Sync;
-
-/* What a sync does about one pod. */
-typedef struct {
-    Sync *sync; /* whose plan waits for this one */
-    const ReplicaSet *set;
-    ObjectKey *pod;
-    gboolean is_delete;
-} Item;
 
 /* ---- What is remembered ---- */
 
@@ -154,23 +138,7 @@ apply_change(void *data, const PlanChange *change)
 
     if (state == NULL)
         return; /* the set went meanwhile */
-    switch ((Change)change->what) {
-    case CHANGE_CREATIONS:
-        expect_creations(&state->expected, (int32_t)change->number, sim_now(self->base.sim));
-        state->n_names += (uint64_t)change->number;
-        return;
-    case CHANGE_CREATIONS_DROPPED:
-        for (int64_t i = 0; i < change->number; i++)
-            expectations_creation_seen(&state->expected);
-        return;
-    case CHANGE_DELETIONS:
-        expect_deletions(&state->expected, change->pointer, sim_now(self->base.sim));
-        return;
-    case CHANGE_DELETION_DROPPED:
-        expectations_deletion_seen(&state->expected, change->pointer);
-        return;
-    }
-    g_assert_not_reached();
+    pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim));
 }
 
 /* ---- Status ---- */
@@ -291,101 +259,39 @@ plan_status(Plan *plan, Sync *sync)
 /* ---- One pod ---- */
 
 static void
-item_done(void *data, Plan *plan, PlanEnd end, const char *message)
-{
-    const Item *item = plan_operation(plan);
-
-    (void)data, (void)end, (void)message;
-    item->sync->n_tried++;
-}
-
-static void
-item_free(void *data)
-{
-    Item *item = data;
-
-    object_unref(&item->set->meta);
-    g_free(item);
-}
-
-/* WL-78. What is gone already is no event. */
-static void
-plan_item_event(Plan *plan, const Item *item, ApiCode code, const char *message)
-{
-    const Object *set = &item->set->meta;
-
-    plan_because(plan, "WL-78");
-    if (code == API_OK && item->is_delete)
-        plan_event(plan, set, "Normal", "SuccessfulDelete", "Deleted pod: %s", item->pod->name);
-    else if (code == API_OK)
-        plan_event(plan, set, "Normal", "SuccessfulCreate", "Created pod: %s", item->pod->name);
-    else if (!item->is_delete)
-        plan_event(plan, set, "Warning", "FailedCreate", "Error creating: %s", message);
-    else if (code != API_NOT_FOUND)
-        plan_event(plan, set, "Warning", "FailedDelete", "Error deleting: %s", message);
-}
-
-static void
-decide_after_item(const void *data, Plan *plan)
-{
-    const Item *item = plan_operation(plan);
-    int step = plan_last_step(plan);
-    ApiCode code = plan_code(plan, step);
-
-    (void)data;
-    plan_item_event(plan, item, code, plan_message(plan, step));
-    if (code == API_OK)
-        return;
-    plan_because(plan, "WL-4");
-    plan_change(plan,
-                &(PlanChange){
-                    .what = item->is_delete ? CHANGE_DELETION_DROPPED : CHANGE_CREATIONS_DROPPED,
-                    .key = item->set->meta.key,
-                    .pointer = item->pod,
-                    .number = 1,
-                });
-    if (!item->is_delete || code != API_NOT_FOUND)
-        plan_fail(plan, "%s", plan_message(plan, step));
-}
-
-static void
-decide_item(const void *data, Plan *plan)
+decide_order(const void *data, Plan *plan)
 {
     const ReplicaSetController *self = data;
-    const Item *item = plan_operation(plan);
+    const PodOrder *order = plan_operation(plan);
 
-    if (item->is_delete) {
-        plan_because(plan, "WL-6");
-        plan_delete(plan, item->pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
-    } else {
+    if (order->is_creation) {
         plan_because(plan, "WL-75");
-        plan_create(
-            plan,
-            template_pod_new(self->base.objects, item->set->template, item->pod, &item->set->meta),
-            PLAN_DECIDE);
+        plan_create(plan,
+                    template_pod_new(self->base.objects, REPLICA_SET_CONST(order->owner)->template,
+                                     order->pod, order->owner),
+                    PLAN_DECIDE);
+    } else {
+        plan_because(plan, "WL-6");
+        plan_delete(plan, order->pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
     }
-    plan_then(plan, decide_after_item);
+    plan_then(plan, pod_order_decide_after);
 }
 
-static PlanStart
-item_start(const ReplicaSetController *self, Sync *sync, ObjectKey *pod, gboolean is_delete)
+static void
+add_start(const ReplicaSetController *self,
+          GArray *starts,
+          Sync *sync,
+          ObjectKey *pod,
+          gboolean is_creation)
 {
-    Item *item = g_new0(Item, 1);
+    PodOrder order = {&sync->orders, &sync->set->meta, pod, is_creation, TRUE};
+    PlanStart start = pod_order_start(&self->base, &order, sizeof order, decide_order);
 
-    *item = (Item){sync, (const ReplicaSet *)object_ref(&sync->set->meta), pod, is_delete};
-    return (PlanStart){
-        .component = (Component *)&self->base,
-        .decide = decide_item,
-        .key = pod,
-        .operation = item,
-        .free_operation = item_free,
-        .done = item_done,
-    };
+    g_array_append_val(starts, start);
 }
 
 /* ---- The sync (WL-75) ---- */
 
-/* The pods are ordered, or a batch of them failed: then those of later batches will not come (WL-5). */
 static void
 decide_after_pods(const void *data, Plan *plan)
 {
@@ -394,12 +300,7 @@ decide_after_pods(const void *data, Plan *plan)
 
     (void)data;
     sync->error = plan_code(plan, step) == API_OK ? NULL : plan_message(plan, step);
-    if (sync->n_tried < sync->n_wanted) {
-        plan_because(plan, "WL-5");
-        plan_change(plan, &(PlanChange){.what = CHANGE_CREATIONS_DROPPED,
-                                        .key = sync->set->meta.key,
-                                        .number = sync->n_wanted - sync->n_tried});
-    }
+    pod_orders_drop_untried(plan, &sync->orders, sync->set->meta.key);
     plan_status(plan, sync);
 }
 
@@ -409,20 +310,14 @@ plan_creations(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
     const SetState *state = g_hash_table_lookup(self->states, sync->set->meta.key);
     g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
 
-    sync->n_wanted = n;
-    sync->n_tried = 0;
+    sync->orders = (PodOrders){.n_wanted = n};
     plan_because(plan, "WL-5");
-    plan_change(plan,
-                &(PlanChange){.what = CHANGE_CREATIONS, .key = sync->set->meta.key, .number = n});
-    for (unsigned first = 0, size = 1; first < n; first += size, size *= 2) {
-        g_array_set_size(starts, 0);
-        for (unsigned i = first; i < MIN(first + size, n); i++) {
-            ObjectKey *pod = generated_pod_key(&self->base, &sync->set->meta, state->n_names + i);
-            PlanStart start = item_start(self, sync, pod, FALSE);
-            g_array_append_val(starts, start);
-        }
-        plan_gather(plan, (const PlanStart *)(const void *)starts->data, starts->len, PLAN_DECIDE);
-    }
+    plan_change(
+        plan, &(PlanChange){.what = POD_ORDERS_CREATIONS, .key = sync->set->meta.key, .number = n});
+    for (unsigned i = 0; i < n; i++)
+        add_start(self, starts, sync,
+                  generated_pod_key(&self->base, &sync->set->meta, state->n_names + i), TRUE);
+    pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_pods);
 }
 
@@ -468,16 +363,16 @@ plan_deletions(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
         pod_ranks_sort(ranked, n_pods, plan_now(plan));
     for (unsigned i = 0; i < n; i++) {
         ObjectKey *pod = (ObjectKey *)ranked[i].pod->meta.key;
-        PlanStart start = item_start(self, sync, pod, TRUE);
-        g_array_append_val(starts, start);
+        add_start(self, starts, sync, pod, FALSE);
         g_ptr_array_add(keys, pod);
     }
-    sync->n_wanted = 0;
+    sync->orders = (PodOrders){.n_wanted = n};
     plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
     plan_because(plan, "WL-6");
     plan_change(
-        plan, &(PlanChange){.what = CHANGE_DELETIONS, .key = sync->set->meta.key, .pointer = keys});
-    plan_gather(plan, (const PlanStart *)(const void *)starts->data, starts->len, PLAN_DECIDE);
+        plan,
+        &(PlanChange){.what = POD_ORDERS_DELETIONS, .key = sync->set->meta.key, .pointer = keys});
+    pod_orders_plan_at_once(plan, starts);
     plan_then(plan, decide_after_pods);
 }
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "daemon-nodes.h"
+#include "pod-orders.h"
+#include "pods.h"
+
+/* The DaemonSet controller's parts: daemon-set.c (what it hears and remembers, the sync), daemon-nodes.c (which nodes: pure),
+ * daemon-manage.c (pods on nodes), daemon-update.c (rolling updates), daemon-pods.c (making and deleting), daemon-history.c
+ * (revisions), daemon-status.c. Kubernetes' pkg/controller/daemon. */
+
+#define FAILED_BACKOFF_MIN                                                                         \
+    SIM_SECOND /* failedPodsBackoff: how soon a node's failed pod is deleted again */
+#define FAILED_BACKOFF_MAX (15 * SIM_MINUTE)
+
+typedef struct {
+    SimTime at, delay;
+} DaemonFailure;
+
+/* What the controller remembers of a set between syncs. */
+typedef struct {
+    Expectations expected;
+    GHashTable *failures; /* node name -> DaemonFailure */
+    uint64_t n_names;     /* that were made up for its pods */
+} DaemonState;
+
+typedef struct {
+    Component base;
+    Informer *sets, *pods, *nodes, *revisions;
+    InformerIndex *pods_by_controller, *orphans, *revisions_by_controller;
+    Workers *workers;
+    GHashTable *states; /* ObjectKey of a set -> DaemonState */
+} DaemonSetController;
+
+typedef enum {
+    DAEMON_ORDERED =
+        POD_ORDERS_CHANGES_END, /* @number creations; @pointer: GPtrArray of ObjectKey, deletions */
+    DAEMON_FAILED,              /* @text: the node whose failed pod is deleted now */
+} DaemonChange;
+
+typedef struct {
+    int32_t observed, current, misscheduled, desired, ready, available, unavailable, updated;
+} DaemonStatus;
+
+/* One sync. */
+typedef struct {
+    const DaemonSet *set; /* (owned): as it was when the sync began */
+    Claimed claimed;
+    GHashTable *
+        on_node; /* node name -> GPtrArray of const Pod (borrowed from @claimed), the oldest first */
+    Tolerations *tolerations;
+    GPtrArray *wanting; /* names of nodes that get a pod */
+    GPtrArray *deletes; /* ObjectKeys of pods; a plan owns it */
+    const char *hash;   /* the template's, interned */
+    const char *error;  /* interned: what went wrong with the pods; NULL: nothing */
+    PlanDecide next;    /* once the pods are ordered */
+    PodOrders orders;
+    gboolean is_held; /* it waits for what it ordered: no generation is observed */
+    DaemonStatus status;
+} DaemonSync;
+
+/* ---- daemon-set.c ---- */
+
+/* Finds the set's pods, and which node each is on or made for. */
+void daemon_look(const DaemonSetController *self, DaemonSync *sync);
+gboolean daemon_pod_is_updated(const DaemonSync *sync, const Pod *pod);
+
+/* ---- One sync, in this order; each goes on with the next ---- */
+
+void daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSync *sync);
+void daemon_decide_nodes(const void *self, Plan *plan);
+void daemon_decide_update(const void *self, Plan *plan);
+void daemon_plan_history(const DaemonSetController *self, Plan *plan, const DaemonSync *sync);
+void daemon_decide_status(const void *self, Plan *plan);
+
+/* ---- daemon-pods.c ---- */
+
+/* Empties @sync's lists of what is wanting and to be deleted. */
+void daemon_begin_pods(DaemonSync *sync);
+/* Orders what they say by now, 250 each way at most: creations by slow start, then deletions side by side, also after an error.
+ * Then goes on with @next. */
+void
+daemon_plan_pods(const DaemonSetController *self, Plan *plan, DaemonSync *sync, PlanDecide next);

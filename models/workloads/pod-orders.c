@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "pod-orders.h"
+
+gboolean
+pod_orders_apply(Expectations *expected, uint64_t *n_names, const PlanChange *change, SimTime now)
+{
+    switch (change->what) {
+    case POD_ORDERS_CREATIONS:
+        expect_creations(expected, (int32_t)change->number, now);
+        *n_names += (uint64_t)change->number;
+        return TRUE;
+    case POD_ORDERS_CREATIONS_DROPPED:
+        for (int64_t i = 0; i < change->number; i++)
+            expectations_creation_seen(expected);
+        return TRUE;
+    case POD_ORDERS_DELETIONS:
+        expect_deletions(expected, change->pointer, now);
+        return TRUE;
+    case POD_ORDERS_DELETION_DROPPED:
+        expectations_deletion_seen(expected, change->pointer);
+        return TRUE;
+    default:
+        return FALSE; /* the controller's own */
+    }
+}
+
+static void
+order_done(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    const PodOrder *order = plan_operation(plan);
+
+    (void)data, (void)end, (void)message;
+    order->orders->n_tried++;
+}
+
+static void
+order_free(void *data)
+{
+    PodOrder *order = data;
+
+    object_unref(order->owner);
+    g_free(order);
+}
+
+PlanStart
+pod_order_start(const Component *component, const void *given, size_t size, PlanDecide decide)
+{
+    PodOrder *order = g_memdup2(given, size);
+
+    object_ref(order->owner);
+    return (PlanStart){
+        .component = (Component *)component,
+        .decide = decide,
+        .key = order->pod,
+        .operation = order,
+        .free_operation = order_free,
+        .done = order_done,
+    };
+}
+
+static void
+plan_order_event(Plan *plan, const PodOrder *order, ApiCode code, const char *message)
+{
+    if (code == API_OK && order->is_creation)
+        plan_event(plan, order->owner, "Normal", "SuccessfulCreate", "Created pod: %s",
+                   order->pod->name);
+    else if (code == API_OK)
+        plan_event(plan, order->owner, "Normal", "SuccessfulDelete", "Deleted pod: %s",
+                   order->pod->name);
+    else if (order->is_creation)
+        plan_event(plan, order->owner, "Warning", "FailedCreate", "Error creating: %s", message);
+    else if (code != API_NOT_FOUND)
+        plan_event(plan, order->owner, "Warning", "FailedDelete", "Error deleting: %s", message);
+}
+
+void
+pod_order_decide_after(const void *data, Plan *plan)
+{
+    const PodOrder *order = plan_operation(plan);
+    int step = plan_last_step(plan);
+    ApiCode code = plan_code(plan, step);
+
+    (void)data;
+    plan_because(plan, "WL-78");
+    plan_order_event(plan, order, code, plan_message(plan, step));
+    if (code == API_OK)
+        return;
+    plan_because(plan, "WL-4");
+    if (order->is_expected)
+        plan_change(plan, &(PlanChange){
+                              .what = order->is_creation ? POD_ORDERS_CREATIONS_DROPPED
+                                                         : POD_ORDERS_DELETION_DROPPED,
+                              .key = order->owner->key,
+                              .pointer = order->pod,
+                              .number = 1,
+                          });
+    if (order->is_creation || code != API_NOT_FOUND)
+        plan_fail(plan, "%s", plan_message(plan, step));
+}
+
+void
+pod_orders_plan_slowly(Plan *plan, const GArray *starts)
+{
+    const PlanStart *all = (const PlanStart *)(const void *)starts->data;
+
+    plan_because(plan, "WL-5");
+    for (unsigned first = 0, size = 1; first < starts->len; first += size, size *= 2)
+        plan_gather(plan, &all[first], MIN(size, starts->len - first), PLAN_DECIDE);
+}
+
+void
+pod_orders_plan_at_once(Plan *plan, const GArray *starts)
+{
+    plan_gather(plan, (const PlanStart *)(const void *)starts->data, starts->len, PLAN_DECIDE);
+}
+
+void
+pod_orders_drop_untried(Plan *plan, const PodOrders *orders, const ObjectKey *owner)
+{
+    if (orders->n_tried >= orders->n_wanted)
+        return;
+    plan_because(plan, "WL-5");
+    plan_change(plan, &(PlanChange){.what = POD_ORDERS_CREATIONS_DROPPED,
+                                    .key = owner,
+                                    .number = orders->n_wanted - orders->n_tried});
+}

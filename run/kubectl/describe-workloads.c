@@ -3,7 +3,7 @@
 
 #include "describe.h"
 
-/* StatefulSets, Deployments and ReplicaSets. */
+/* StatefulSets, Deployments, ReplicaSets, DaemonSets and Jobs, and disruption budgets. */
 
 static void
 put_name(Description *self, json_t *object)
@@ -200,4 +200,135 @@ describe_deployment(Description *self, json_t *deployment)
         return;
     put_text(self, 0, "OldReplicaSets", old_sets->len > 0 ? old_sets->str : "<none>");
     put_text(self, 0, "NewReplicaSet", new_sets->len > 0 ? new_sets->str : "<none>");
+}
+
+void
+describe_daemon_set(Description *self, json_t *set)
+{
+    static const struct {
+        const char *name, *path;
+    } numbers[] = {
+        {"Desired Number of Nodes Scheduled",              "status.desiredNumberScheduled"},
+        {"Current Number of Nodes Scheduled",              "status.currentNumberScheduled"},
+        {"Number of Nodes Scheduled with Up-to-date Pods", "status.updatedNumberScheduled"},
+        {"Number of Nodes Scheduled with Available Pods",  "status.numberAvailable"       },
+        {"Number of Nodes Misscheduled",                   "status.numberMisscheduled"    },
+    };
+    g_autoptr(GString) nodes = g_string_new(NULL);
+
+    put_text(self, 0, "Name", value_text(set, "metadata.name"));
+    put_selector(self, set);
+    value_append_map(nodes, value_at(set, "spec.template.spec.nodeSelector"));
+    put_text(self, 0, "Node-Selector", nodes->str);
+    put_labels(self, set);
+    for (unsigned i = 0; i < G_N_ELEMENTS(numbers); i++)
+        put(self, 0, "%s: %" PRId64 "\n", numbers[i].name, value_integer(set, numbers[i].path, 0));
+    put_pods_status(self, set);
+    describe_pod_template(self, value_at(set, "spec.template"));
+}
+
+/* A number that is told only if it is there. */
+static void
+put_number(Description *self, const char *name, json_t *object, const char *path, const char *unit)
+{
+    if (value_at(object, path) != NULL)
+        put(self, 0, "%s:\t%" PRId64 "%s\n", name, value_integer(object, path, 0), unit);
+}
+
+static void
+put_job_times(Description *self, json_t *job)
+{
+    ValueTime started_at = value_time(job, "status.startTime");
+    ValueTime completed_at = value_time(job, "status.completionTime");
+    g_autoptr(GString) duration = g_string_new(NULL);
+
+    if (started_at != VALUE_TIME_NONE)
+        put_date(self, 0, "Start Time", job, "status.startTime");
+    if (completed_at != VALUE_TIME_NONE)
+        put_date(self, 0, "Completed At", job, "status.completionTime");
+    if (started_at == VALUE_TIME_NONE || completed_at == VALUE_TIME_NONE)
+        return;
+    value_append_age(duration, started_at, completed_at);
+    put_text(self, 0, "Duration", duration->str);
+}
+
+#define INDEXES_LENGTH 50 /* what is longer is cut at the next comma */
+
+static void
+put_completed_indexes(Description *self, json_t *job)
+{
+    const char *indexes = value_text(job, "status.completedIndexes");
+    const char *comma =
+        strlen(indexes) > INDEXES_LENGTH ? strchr(indexes + INDEXES_LENGTH, ',') : NULL;
+
+    if (strcmp(value_text(job, "spec.completionMode"), "Indexed") != 0)
+        return;
+    if (comma != NULL)
+        put(self, 0, "Completed Indexes:\t%.*s...\n", (int)(comma + 1 - indexes), indexes);
+    else
+        put_text(self, 0, "Completed Indexes", *indexes == '\0' ? "<none>" : indexes);
+}
+
+static void
+put_job_spec(Description *self, json_t *job)
+{
+    json_t *suspend = value_at(job, "spec.suspend");
+
+    put_number(self, "Parallelism", job, "spec.parallelism", "");
+    if (value_at(job, "spec.completions") != NULL)
+        put_number(self, "Completions", job, "spec.completions", "");
+    else
+        put_text(self, 0, "Completions", "<unset>");
+    if (value_at(job, "spec.completionMode") != NULL)
+        put_text(self, 0, "Completion Mode", value_text(job, "spec.completionMode"));
+    if (suspend != NULL)
+        put_text(self, 0, "Suspend", json_is_true(suspend) ? "true" : "false");
+    put_number(self, "Backoff Limit", job, "spec.backoffLimit", "");
+    put_number(self, "TTL Seconds After Finished", job, "spec.ttlSecondsAfterFinished", "");
+}
+
+void
+describe_job(Description *self, json_t *job)
+{
+    const char *kind, *controller = controller_of(job, &kind);
+
+    put_name(self, job);
+    put_selector(self, job);
+    put_labels(self, job);
+    if (controller != NULL)
+        put(self, 0, "Controlled By:\t%s/%s\n", kind, controller);
+    put_job_spec(self, job);
+    put_job_times(self, job);
+    put_number(self, "Active Deadline Seconds", job, "spec.activeDeadlineSeconds", "s");
+    put(self, 0, "Pods Statuses:\t%" PRId64 " Active", value_integer(job, "status.active", 0));
+    if (value_at(job, "status.ready") != NULL)
+        put(self, 0, " (%" PRId64 " Ready)", value_integer(job, "status.ready", 0));
+    put(self, 0, " / %" PRId64 " Succeeded / %" PRId64 " Failed\n",
+        value_integer(job, "status.succeeded", 0), value_integer(job, "status.failed", 0));
+    put_completed_indexes(self, job);
+    describe_pod_template(self, value_at(job, "spec.template"));
+}
+
+void
+describe_disruption_budget(Description *self, json_t *budget)
+{
+    json_t *available = value_at(budget, "spec.minAvailable");
+    json_t *unavailable = value_at(budget, "spec.maxUnavailable");
+    g_autoptr(GString) bound = g_string_new(NULL);
+
+    put_name(self, budget);
+    if (available != NULL || unavailable != NULL) {
+        value_append_go(bound, available != NULL ? available : unavailable);
+        put_text(self, 0, available != NULL ? "Min available" : "Max unavailable", bound->str);
+    }
+    if (value_at(budget, "spec.selector") != NULL)
+        put_selector(self, budget);
+    else
+        put_text(self, 0, "Selector", "<unset>");
+    put(self, 0, "Status:\n");
+    put(self, 2, "Allowed disruptions:\t%" PRId64 "\n",
+        value_integer(budget, "status.disruptionsAllowed", 0));
+    put(self, 2, "Current:\t%" PRId64 "\n", value_integer(budget, "status.currentHealthy", 0));
+    put(self, 2, "Desired:\t%" PRId64 "\n", value_integer(budget, "status.desiredHealthy", 0));
+    put(self, 2, "Total:\t%" PRId64 "\n", value_integer(budget, "status.expectedPods", 0));
 }

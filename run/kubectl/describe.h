@@ -36,6 +36,9 @@ void describe_node(Description *self, json_t *node);
 void describe_stateful_set(Description *self, json_t *set);
 void describe_deployment(Description *self, json_t *deployment);
 void describe_replica_set(Description *self, json_t *set);
+void describe_daemon_set(Description *self, json_t *set);
+void describe_job(Description *self, json_t *job);
+void describe_disruption_budget(Description *self, json_t *budget);
 
 /* Parts that several have. */
 void describe_claim_spec(Description *self, json_t *claim, gboolean is_whole);

@@ -41,6 +41,12 @@ static const KindClass *const kinds[N_KINDS] = {
 /* Keys live in blocks, so that they never move. */
 #define KEYS_PER_BLOCK 256
 
+/* Where a key is found by the addresses of its strings, which are interned: equal addresses are equal strings. */
+typedef struct {
+    uint32_t hash;   /* of kind and addresses. Decides nothing but places in the table */
+    uint32_t number; /* of the key, in the order in which they were made: + 1; 0: free */
+} KeyPlace;
+
 struct Objects {
     Strings *strings;
     SimMemory *memory;
@@ -48,12 +54,9 @@ struct Objects {
     uint64_t kind_hashes[N_KINDS]; /* of the kind's name: appending a kind changes no draw */
     GPtrArray *keys[N_KINDS];      /* by slot */
     GPtrArray *blocks;
-    unsigned n_free; /* in the last block */
-    ObjectKey **table;
-    /* Keys that were asked for by interned strings, by the addresses of these: mostly the same few are, again and again. */
-    ObjectKey **recent;
     unsigned n_keys;
-    unsigned table_size; /* of both; a power of two */
+    KeyPlace *table;     /* with open addressing; at most three of four are taken */
+    unsigned table_size; /* a power of two */
     const char *no_namespace;
     GHashTable *aliases; /* interned text -> ObjectKey */
 };
@@ -104,8 +107,7 @@ objects_new(uint64_t seed)
     }
     self->blocks = g_ptr_array_new_with_free_func(g_free);
     self->table_size = 1024;
-    self->table = g_new0(ObjectKey *, self->table_size);
-    self->recent = g_new0(ObjectKey *, self->table_size);
+    self->table = g_new0(KeyPlace, self->table_size);
     self->no_namespace = strings_intern(self->strings, "");
     self->aliases = g_hash_table_new(g_direct_hash, g_direct_equal);
     return self;
@@ -120,7 +122,6 @@ objects_free(Objects *self)
         g_ptr_array_unref(self->keys[i]);
     g_ptr_array_unref(self->blocks);
     g_free(self->table);
-    g_free(self->recent);
     g_hash_table_unref(self->aliases);
     strings_free(self->strings);
     sim_memory_destroy(self->memory);
@@ -155,78 +156,64 @@ objects_hash(const Objects *self, ObjectKind kind, const char *namespace, const 
     return sim_hash_combine(hash, sim_hash_string(name));
 }
 
-static gboolean
-object_key_is(const ObjectKey *key, ObjectKind kind, const char *namespace, const char *name)
+static ObjectKey *
+key_numbered(const Objects *self, unsigned number)
 {
-    return key->kind == kind && (key->name == name || strcmp(key->name, name) == 0) &&
-           (key->namespace == namespace || strcmp(key->namespace, namespace) == 0);
+    ObjectKey *block = self->blocks->pdata[number / KEYS_PER_BLOCK];
+
+    return &block[number % KEYS_PER_BLOCK];
 }
 
-/* Where the key is, or would go. */
-static unsigned
-objects_place(
-    const Objects *self, uint64_t hash, ObjectKind kind, const char *namespace, const char *name)
+static uint32_t
+address_hash(ObjectKind kind, const char *namespace, const char *name)
 {
-    unsigned mask = self->table_size - 1;
-    unsigned place = (unsigned)hash & mask;
+    uint64_t addresses = (uint64_t)(uintptr_t)name + ((uint64_t)(uintptr_t) namespace << 16) + kind;
 
-    while (self->table[place] != NULL &&
-           (self->table[place]->hash != hash ||
-            !object_key_is(self->table[place], kind, namespace, name)))
-        place = (place + 1) & mask;
-    return place;
+    return (uint32_t)(addresses * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* Where the key of these strings is, or would go. */
+static KeyPlace *
+key_place(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    uint32_t hash = address_hash(kind, namespace, name);
+    unsigned mask = self->table_size - 1, i = hash & mask;
+
+    for (; self->table[i].number != 0; i = (i + 1) & mask) {
+        if (self->table[i].hash != hash)
+            continue;
+        const ObjectKey *key = key_numbered(self, self->table[i].number - 1);
+        if (key->name == name && key->namespace == namespace && key->kind == kind)
+            break;
+    }
+    return &self->table[i];
+}
+
+/* Returns: NULL: none of strings with these addresses */
+static ObjectKey *
+find_by_addresses(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    const KeyPlace *place = key_place(self, kind, namespace, name);
+
+    return place->number == 0 ? NULL : key_numbered(self, place->number - 1);
 }
 
 static void
 objects_grow(Objects *self)
 {
-    g_autofree ObjectKey **old = g_steal_pointer(&self->table);
-    unsigned old_size = self->table_size;
+    g_autofree KeyPlace *old = g_steal_pointer(&self->table);
+    unsigned old_size = self->table_size, mask = 2 * old_size - 1;
 
-    self->table_size *= 2;
-    self->table = g_new0(ObjectKey *, self->table_size);
-    g_free(self->recent);
-    self->recent = g_new0(ObjectKey *, self->table_size);
+    self->table_size = 2 * old_size;
+    self->table = g_new0(KeyPlace, self->table_size);
     for (unsigned i = 0; i < old_size; i++) {
-        if (old[i] == NULL)
+        unsigned place = old[i].hash & mask;
+        if (old[i].number == 0)
             continue;
-        unsigned place = (unsigned)old[i]->hash & (self->table_size - 1);
-        while (self->table[place] != NULL)
-            place = (place + 1) & (self->table_size - 1);
+        while (self->table[place].number != 0)
+            place = (place + 1) & mask;
         self->table[place] = old[i];
     }
-}
-
-static ObjectKey *
-objects_alloc_key(Objects *self)
-{
-    if (self->n_free == 0) {
-        g_ptr_array_add(self->blocks, g_new0(ObjectKey, KEYS_PER_BLOCK));
-        self->n_free = KEYS_PER_BLOCK;
-    }
-    ObjectKey *block = self->blocks->pdata[self->blocks->len - 1];
-    return &block[KEYS_PER_BLOCK - self->n_free--];
-}
-
-/* Where a key of these strings is among the recent. */
-static ObjectKey **
-recent_place(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
-{
-    uint64_t addresses = (uint64_t)(uintptr_t)name + ((uint64_t)(uintptr_t) namespace << 16) + kind;
-    uint64_t hash = addresses * UINT64_C(0x9e3779b97f4a7c15);
-
-    return &self->recent[(hash >> 32) & (self->table_size - 1)];
-}
-
-/* A key has interned strings, so the same addresses are the same strings. */
-static ObjectKey *
-find_recent(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
-{
-    ObjectKey *key = *recent_place(self, kind, namespace, name);
-
-    if (key != NULL && key->name == name && key->namespace == namespace && key->kind == kind)
-        return key;
-    return NULL;
 }
 
 static const char *
@@ -235,48 +222,56 @@ or_no_namespace(const Objects *self, const char *namespace)
     return namespace == NULL || namespace[0] == '\0' ? self->no_namespace : namespace;
 }
 
+/* @namespace, @name: interned */
+static ObjectKey *
+make_key(Objects *self, ObjectKind kind, const char *namespace, const char *name)
+{
+    uint32_t hash = address_hash(kind, namespace, name);
+
+    if (self->n_keys % KEYS_PER_BLOCK == 0)
+        g_ptr_array_add(self->blocks, g_new0(ObjectKey, KEYS_PER_BLOCK));
+    ObjectKey *key = key_numbered(self, self->n_keys++);
+    key->kind = kind;
+    key->namespace = namespace;
+    key->name = name;
+    key->text =
+        namespace[0] == '\0' ? name : strings_internf(self->strings, "%s/%s", namespace, name);
+    key->memory = self->memory;
+    key->hash = objects_hash(self, kind, namespace, name);
+    key->slot = self->keys[kind]->len;
+    g_ptr_array_add(self->keys[kind], key);
+    *key_place(self, kind, namespace, name) = (KeyPlace){hash, self->n_keys};
+    if (self->n_keys > self->table_size / 4 * 3)
+        objects_grow(self);
+    return key;
+}
+
 ObjectKey *
 objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name)
 {
-    namespace = or_no_namespace(self, namespace);
-    ObjectKey *recent = find_recent(self, kind, namespace, name);
-    if (recent != NULL)
-        return recent;
+    ObjectKey *key = objects_find_key(self, kind, namespace, name);
 
-    uint64_t hash = objects_hash(self, kind, namespace, name);
-    unsigned place = objects_place(self, hash, kind, namespace, name);
-    if (self->table[place] != NULL)
-        return *recent_place(self, kind, namespace, name) = self->table[place];
-
-    ObjectKey *key = objects_alloc_key(self);
-    key->kind = kind;
-    key->namespace = strings_intern(self->strings, namespace);
-    key->name = strings_intern(self->strings, name);
-    key->text =
-        namespace[0] == '\0' ? key->name : strings_internf(self->strings, "%s/%s", namespace, name);
-    key->memory = self->memory;
-    key->hash = hash;
-    key->slot = self->keys[kind]->len;
-    g_ptr_array_add(self->keys[kind], key);
-    self->table[place] = key;
-    if (++self->n_keys * 2 > self->table_size)
-        objects_grow(self);
-    return key;
+    return key != NULL ? key
+                       : make_key(self, kind,
+                                  strings_intern(self->strings, or_no_namespace(self, namespace)),
+                                  strings_intern(self->strings, name));
 }
 
 ObjectKey *
 objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name)
 {
     namespace = or_no_namespace(self, namespace);
-    ObjectKey *recent = find_recent(self, kind, namespace, name);
-    if (recent != NULL)
-        return recent;
-
-    uint64_t hash = objects_hash(self, kind, namespace, name);
-    ObjectKey *key = self->table[objects_place(self, hash, kind, namespace, name)];
+    ObjectKey *key = find_by_addresses(self, kind, namespace, name);
     if (key != NULL)
-        *recent_place(self, kind, namespace, name) = key;
-    return key;
+        return key;
+
+    const char *known_namespace = strings_find(self->strings, namespace);
+    const char *known_name = strings_find(self->strings, name);
+    if (known_namespace == namespace && known_name == name)
+        return NULL;
+    return known_namespace == NULL || known_name == NULL
+               ? NULL
+               : find_by_addresses(self, kind, known_namespace, known_name);
 }
 
 unsigned

@@ -3,14 +3,24 @@
 
 #include <string.h>
 
-/* A table with open addressing: a place is looked for from the hash onwards, mostly among the hashes alone, and at most three of
- * four are taken. */
+/* Where a string is: its block, and the place in that. */
+typedef uint32_t StringAt;
+
+#define BLOCK_SIZE 0x10000 /* what is longer has a block of its own */
+#define BLOCKS_MAX 0x10000
+
+typedef struct {
+    uint32_t hash; /* 0: free */
+    StringAt at;
+} StringPlace;
+
+/* A table with open addressing, in the order of the hashes: a place is looked for from where its hash belongs onwards, mostly by
+ * the hashes alone. At most three of four are taken, at least half. */
 struct Strings {
-    GStringChunk *chunk;
-    const char **table;
-    uint32_t *hashes;   /* of those in the table; 0: free */
-    unsigned size;      /* a power of two */
-    unsigned n;
+    GPtrArray *blocks; /* of char * (owned): the strings, one behind the other */
+    size_t n_used;     /* bytes of the last */
+    StringPlace *table;
+    unsigned size, n;
 };
 
 #define STRINGS_MIN 1024
@@ -20,10 +30,10 @@ strings_new(void)
 {
     Strings *self = g_new0(Strings, 1);
 
-    self->chunk = g_string_chunk_new(16 * 1024);
+    self->blocks = g_ptr_array_new_with_free_func(g_free);
+    self->n_used = BLOCK_SIZE;
     self->size = STRINGS_MIN;
-    self->table = g_new(const char *, self->size);
-    self->hashes = g_new0(uint32_t, self->size);
+    self->table = g_new0(StringPlace, self->size);
     return self;
 }
 
@@ -32,10 +42,29 @@ strings_free(Strings *self)
 {
     if (self == NULL)
         return;
-    g_string_chunk_free(self->chunk);
+    g_ptr_array_unref(self->blocks);
     g_free(self->table);
-    g_free(self->hashes);
     g_free(self);
+}
+
+static char *
+string_at(const Strings *self, StringAt at)
+{
+    return (char *)self->blocks->pdata[at / BLOCK_SIZE] + at % BLOCK_SIZE;
+}
+
+/* Room for so many bytes. */
+static StringAt
+strings_take_room(Strings *self, size_t size)
+{
+    if (size > BLOCK_SIZE - MIN(self->n_used, BLOCK_SIZE)) {
+        g_assert(self->blocks->len < BLOCKS_MAX);
+        g_ptr_array_add(self->blocks, g_malloc(MAX(size, BLOCK_SIZE)));
+        self->n_used = 0;
+    }
+    StringAt at = (self->blocks->len - 1) * BLOCK_SIZE + (StringAt)self->n_used;
+    self->n_used += size;
+    return at;
 }
 
 /* Eight bytes at a time. Decides nothing but places in the table, so it may differ between machines. */
@@ -56,37 +85,47 @@ text_hash(const char *text, size_t length)
     return MAX((uint32_t)(hash >> 32), 1);
 }
 
-/* Where @text is, or would go. */
 static unsigned
-strings_place(const Strings *self, uint32_t hash, const char *text)
+place_of_hash(const Strings *self, uint32_t hash)
 {
-    unsigned mask = self->size - 1;
-    unsigned place = hash & mask;
-
-    while (self->hashes[place] != 0 &&
-           (self->hashes[place] != hash || strcmp(self->table[place], text) != 0))
-        place = (place + 1) & mask;
-    return place;
+    return (unsigned)((uint64_t)hash * self->size >> 32);
 }
 
+static unsigned
+place_after(const Strings *self, unsigned place)
+{
+    return place + 1 == self->size ? 0 : place + 1;
+}
+
+/* Where @text is, or would go. */
+static StringPlace *
+strings_place(const Strings *self, uint32_t hash, const char *text)
+{
+    unsigned place = place_of_hash(self, hash);
+
+    while (self->table[place].hash != 0 &&
+           (self->table[place].hash != hash ||
+            strcmp(string_at(self, self->table[place].at), text) != 0))
+        place = place_after(self, place);
+    return &self->table[place];
+}
+
+/* By half. Old and new places have one order, so this walks through both. */
 static void
 strings_grow(Strings *self)
 {
-    g_autofree const char **old_table = self->table;
-    g_autofree uint32_t *old_hashes = self->hashes;
+    g_autofree StringPlace *old = self->table;
     unsigned old_size = self->size;
 
-    self->size *= 2;
-    self->table = g_new(const char *, self->size);
-    self->hashes = g_new0(uint32_t, self->size);
+    self->size += self->size / 2;
+    self->table = g_new0(StringPlace, self->size);
     for (unsigned i = 0; i < old_size; i++) {
-        unsigned place = old_hashes[i] & (self->size - 1);
-        if (old_hashes[i] == 0)
+        unsigned place = place_of_hash(self, old[i].hash);
+        if (old[i].hash == 0)
             continue;
-        while (self->hashes[place] != 0)
-            place = (place + 1) & (self->size - 1);
-        self->table[place] = old_table[i];
-        self->hashes[place] = old_hashes[i];
+        while (self->table[place].hash != 0)
+            place = place_after(self, place);
+        self->table[place] = old[i];
     }
 }
 
@@ -94,13 +133,14 @@ static const char *
 intern(Strings *self, const char *text, size_t length)
 {
     uint32_t hash = text_hash(text, length);
-    unsigned place = strings_place(self, hash, text);
-    if (self->hashes[place] != 0)
-        return self->table[place];
+    StringPlace *place = strings_place(self, hash, text);
+    if (place->hash != 0)
+        return string_at(self, place->at);
 
-    const char *known = g_string_chunk_insert_len(self->chunk, text, (gssize)length);
-    self->table[place] = known;
-    self->hashes[place] = hash;
+    *place = (StringPlace){hash, strings_take_room(self, length + 1)};
+    char *known = string_at(self, place->at);
+    memcpy(known, text, length);
+    known[length] = '\0';
     if (++self->n > self->size / 4 * 3)
         strings_grow(self);
     return known;
@@ -212,8 +252,8 @@ strings_find(const Strings *self, const char *text)
 {
     if (text == NULL)
         return NULL;
-    unsigned place = strings_place(self, text_hash(text, strlen(text)), text);
-    return self->hashes[place] == 0 ? NULL : self->table[place];
+    const StringPlace *place = strings_place(self, text_hash(text, strlen(text)), text);
+    return place->hash == 0 ? NULL : string_at(self, place->at);
 }
 
 static StringMap *

@@ -138,8 +138,7 @@ forget_on_node(Volume *volume, VolumeNode *on)
 {
     modelled_unpublish(volume, on);
     on->staging_path = NULL;
-    for (unsigned i = on->targets == NULL ? 0 : on->targets->len; i > 0; i--)
-        modelled_target_remove(on, i - 1);
+    modelled_targets_clear(on);
 }
 
 gboolean
@@ -149,8 +148,8 @@ csi_modelled_driver_lose_volume(CsiModelledDriver *self, const char *volume_id)
 
     if (volume == NULL)
         return FALSE;
-    for (unsigned i = 0; volume->nodes != NULL && i < volume->nodes->len; i++)
-        forget_on_node(volume, volume->nodes->pdata[i]);
+    for (VolumeNode *on = volume->nodes; on != NULL; on = on->next)
+        forget_on_node(volume, on);
     modelled_volume_end(self, volume);
     return TRUE;
 }

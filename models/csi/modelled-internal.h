@@ -25,23 +25,27 @@ typedef struct {
     gboolean exists;
 } Node;
 
-typedef struct {
+typedef struct Target Target;
+struct Target {
+    Target *next;
     const char *path;
     gboolean readonly;
     CsiCapability capability;
-} Target;
+};
 
-/* A volume as seen from one node: attached, staged, mounted. */
-typedef struct {
+/* A volume as seen from one node: attached, staged, mounted. Mostly it is on one, and mounted there once: hence lists. */
+typedef struct VolumeNode VolumeNode;
+struct VolumeNode {
+    VolumeNode *next;
     Node *node;
     gboolean is_published, readonly;
     CsiCapability published;
     const char *staging_path; /* NULL: not staged */
     CsiCapability staged;
-    GArray *targets;                     /* of Target; NULL: none */
+    Target *targets;                     /* (owned): as they came */
     gboolean controller_busy, node_busy; /* a call is in flight */
     unsigned n_calls;                    /* in flight about it: it stays until they end */
-} VolumeNode;
+};
 
 /* A volume, or the memory of one that was only asked for, or is deleted: records are kept, so that repeats find them. */
 typedef struct {
@@ -60,7 +64,7 @@ typedef struct {
     const char *source_id;
     StringMap **topologies; /* NULL: everywhere */
     unsigned n_topologies;
-    GPtrArray *nodes; /* of VolumeNode, as they came; NULL: none yet */
+    VolumeNode *nodes; /* (owned): as they came */
     unsigned n_published, n_snapshots, n_creations;
     GList link; /* in the driver's list of volumes */
 } Volume;
@@ -270,7 +274,9 @@ void modelled_publish(Volume *volume,
 void modelled_unpublish(Volume *volume, VolumeNode *on);
 /* with references */
 void modelled_capability_set(CsiCapability *place, const CsiCapability *capability);
-void modelled_target_remove(VolumeNode *on, unsigned i);
+void modelled_target_add(VolumeNode *on, const CsiRequest *request);
+void modelled_target_remove(VolumeNode *on, Target *target);
+void modelled_targets_clear(VolumeNode *on);
 StringList *modelled_published_ids(const Volume *volume);
 
 void modelled_state_init(CsiModelledDriver *self);

@@ -500,11 +500,9 @@ answer_create_volume(const CsiModelledDriver *driver, ModelledCall *call, CsiRes
 static gboolean
 is_on_a_node(const Volume *volume)
 {
-    for (unsigned i = 0; volume->nodes != NULL && i < volume->nodes->len; i++) {
-        const VolumeNode *on = g_ptr_array_index(volume->nodes, i);
-        if (on->staging_path != NULL || (on->targets != NULL && on->targets->len > 0))
+    for (const VolumeNode *on = volume->nodes; on != NULL; on = on->next)
+        if (on->staging_path != NULL || on->targets != NULL)
             return TRUE;
-    }
     return FALSE;
 }
 
@@ -564,11 +562,9 @@ nodes_may_share(const VolumeNode *here, const CsiRequest *request)
 static const Node *
 node_that_bars(const Volume *volume, const Node *node, const CsiRequest *request)
 {
-    for (unsigned i = 0; volume->nodes != NULL && i < volume->nodes->len; i++) {
-        const VolumeNode *on = g_ptr_array_index(volume->nodes, i);
+    for (const VolumeNode *on = volume->nodes; on != NULL; on = on->next)
         if (on->is_published && on->node != node && !nodes_may_share(on, request))
             return on->node;
-    }
     return NULL;
 }
 
@@ -671,8 +667,8 @@ apply_controller_unpublish(CsiModelledDriver *driver, ModelledCall *call)
         modelled_unpublish(volume, call->volume_node); /* the record goes with the call */
         return;
     }
-    for (unsigned i = volume->nodes->len; i > 0; i--) {
-        VolumeNode *on = g_ptr_array_index(volume->nodes, i - 1);
+    for (VolumeNode *on = volume->nodes, *next; on != NULL; on = next) {
+        next = on->next;
         modelled_unpublish(volume, on);
         modelled_drop_idle_node(volume, on);
     }
@@ -1085,7 +1081,7 @@ check_unstage(const CsiModelledDriver *driver, ModelledCall *call)
     if (here->staging_path == NULL ||
         !strings_same(here->staging_path, call->base.request->staging_path))
         return VERDICT_REPEAT;
-    if (here->targets != NULL && here->targets->len > 0) /* CSI-77, LOOP-23 */
+    if (here->targets != NULL) /* CSI-77, LOOP-23 */
         return modelled_refuse(call, CSI_INTERNAL, "volume %s is still published on node %s",
                                call->base.request->volume_id, call->node->id);
     return VERDICT_GO;
@@ -1101,14 +1097,15 @@ apply_unstage(CsiModelledDriver *driver, ModelledCall *call)
     modelled_capability_set(&call->volume_node->staged, &none);
 }
 
-/* Returns: its place, or -1 */
-static int
+/* Returns: NULL: there is none */
+static Target *
 find_target(const VolumeNode *here, const char *path)
 {
-    for (unsigned i = 0; here->targets != NULL && i < here->targets->len; i++)
-        if (strings_same(g_array_index(here->targets, Target, i).path, path))
-            return (int)i;
-    return -1;
+    Target *target = here->targets;
+
+    while (target != NULL && !strings_same(target->path, path))
+        target = target->next;
+    return target;
 }
 
 /* CSI-44, CSI-45: whether a volume may be mounted at a second path of its node. */
@@ -1125,10 +1122,9 @@ check_second_publish(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
     const VolumeNode *here = call->volume_node;
-    int at = find_target(here, request->target_path);
+    const Target *target = find_target(here, request->target_path);
 
-    if (at >= 0) {
-        const Target *target = &g_array_index(here->targets, Target, at);
+    if (target != NULL) {
         if (target->readonly == request->readonly &&
             csi_capability_equal(&target->capability, &request->capabilities[0]))
             return VERDICT_REPEAT;
@@ -1136,8 +1132,7 @@ check_second_publish(const CsiModelledDriver *driver, ModelledCall *call)
                                "volume %s is mounted at %s in another way", call->volume->id,
                                target->path);
     }
-    if (here->targets == NULL || here->targets->len == 0 ||
-        allows_second_target(driver, request->capabilities[0].mode))
+    if (here->targets == NULL || allows_second_target(driver, request->capabilities[0].mode))
         return VERDICT_GO;
     return modelled_refuse(call, CSI_FAILED_PRECONDITION, "volume %s is already mounted on node %s",
                            call->volume->id, call->node->id);
@@ -1185,17 +1180,12 @@ static void
 apply_node_publish(CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
-    VolumeNode *here = call->volume_node;
-    Target target = {.path = request->target_path, .readonly = request->readonly};
 
     if (is_ephemeral(request) && !call->volume->exists) {
         csi_modelled_driver_add_volume(driver, request->volume_id, 0, NULL, 0);
         call->volume->is_ephemeral = TRUE;
     }
-    modelled_capability_set(&target.capability, &request->capabilities[0]);
-    if (here->targets == NULL)
-        here->targets = g_array_new(FALSE, FALSE, sizeof(Target));
-    g_array_append_val(here->targets, target);
+    modelled_target_add(call->volume_node, request);
 }
 
 static Verdict
@@ -1203,18 +1193,17 @@ check_node_unpublish(const CsiModelledDriver *driver, ModelledCall *call)
 {
     if (check_known(driver, call) == VERDICT_REFUSE)
         return VERDICT_REFUSE;
-    return find_target(call->volume_node, call->base.request->target_path) < 0 ? VERDICT_REPEAT
-                                                                               : VERDICT_GO;
+    return find_target(call->volume_node, call->base.request->target_path) == NULL ? VERDICT_REPEAT
+                                                                                   : VERDICT_GO;
 }
 
 static void
 apply_node_unpublish(CsiModelledDriver *driver, ModelledCall *call)
 {
     VolumeNode *here = call->volume_node;
-    int at = find_target(here, call->base.request->target_path);
 
-    modelled_target_remove(here, (unsigned)at);
-    if (call->volume->is_ephemeral && here->targets->len == 0)
+    modelled_target_remove(here, find_target(here, call->base.request->target_path));
+    if (call->volume->is_ephemeral && here->targets == NULL)
         modelled_volume_end(driver, call->volume);
 }
 
@@ -1224,7 +1213,7 @@ static gboolean
 path_is_known(const VolumeNode *here, const char *path)
 {
     return (here->staging_path != NULL && strings_same(here->staging_path, path)) ||
-           find_target(here, path) >= 0;
+           find_target(here, path) != NULL;
 }
 
 static Verdict
@@ -1289,7 +1278,7 @@ check_node_expand(const CsiModelledDriver *driver, ModelledCall *call)
     if (check_size(driver, call, MAX(request->required_bytes, volume->capacity_bytes)) ==
         VERDICT_REFUSE)
         return VERDICT_REFUSE;
-    if (expands_offline_only(driver) && here->targets != NULL && here->targets->len > 0)
+    if (expands_offline_only(driver) && here->targets != NULL)
         return modelled_refuse(call, CSI_FAILED_PRECONDITION,
                                "the filesystem of volume %s cannot grow while it is in use",
                                volume->id);

@@ -33,15 +33,11 @@ capability_clear(CsiCapability *place)
 }
 
 static void
-volume_node_free(void *data)
+volume_node_free(VolumeNode *self)
 {
-    VolumeNode *self = data;
-
-    for (unsigned i = self->targets == NULL ? 0 : self->targets->len; i > 0; i--)
-        modelled_target_remove(self, i - 1);
+    modelled_targets_clear(self);
     capability_clear(&self->published);
     capability_clear(&self->staged);
-    g_clear_pointer(&self->targets, g_array_unref);
     g_free(self);
 }
 
@@ -66,9 +62,13 @@ static void
 volume_free(void *data)
 {
     Volume *self = data;
+    VolumeNode *on;
 
     volume_forget(self);
-    g_clear_pointer(&self->nodes, g_ptr_array_unref);
+    while ((on = self->nodes) != NULL) {
+        self->nodes = on->next;
+        volume_node_free(on);
+    }
     g_free(self);
 }
 
@@ -176,8 +176,7 @@ static void
 forget_mounts(Volume *volume, VolumeNode *on)
 {
     on->staging_path = NULL;
-    for (unsigned i = on->targets == NULL ? 0 : on->targets->len; i > 0; i--)
-        modelled_target_remove(on, i - 1);
+    modelled_targets_clear(on);
     modelled_drop_idle_node(volume, on);
 }
 
@@ -222,37 +221,39 @@ csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, in
 VolumeNode *
 modelled_find_volume_node(const Volume *volume, const Node *node)
 {
-    for (unsigned i = 0; volume->nodes != NULL && i < volume->nodes->len; i++) {
-        VolumeNode *on = g_ptr_array_index(volume->nodes, i);
-        if (on->node == node)
-            return on;
-    }
-    return NULL;
+    VolumeNode *on = volume->nodes;
+
+    while (on != NULL && on->node != node)
+        on = on->next;
+    return on;
 }
 
 VolumeNode *
 modelled_volume_node(Volume *volume, Node *node)
 {
-    VolumeNode *on = modelled_find_volume_node(volume, node);
+    VolumeNode **place = &volume->nodes;
 
-    if (on != NULL)
-        return on;
-    if (volume->nodes == NULL)
-        volume->nodes = g_ptr_array_new_with_free_func(volume_node_free);
-    on = g_new0(VolumeNode, 1);
-    on->node = node;
-    g_ptr_array_add(volume->nodes, on);
-    return on;
+    while (*place != NULL && (*place)->node != node)
+        place = &(*place)->next;
+    if (*place == NULL) {
+        *place = g_new0(VolumeNode, 1);
+        (*place)->node = node;
+    }
+    return *place;
 }
 
 void
 modelled_drop_idle_node(Volume *volume, VolumeNode *on)
 {
     gboolean is_idle = !on->controller_busy && !on->node_busy && on->n_calls == 0;
+    VolumeNode **place = &volume->nodes;
 
-    if (is_idle && !on->is_published && on->staging_path == NULL &&
-        (on->targets == NULL || on->targets->len == 0))
-        g_ptr_array_remove(volume->nodes, on);
+    if (!is_idle || on->is_published || on->staging_path != NULL || on->targets != NULL)
+        return;
+    while (*place != on)
+        place = &(*place)->next;
+    *place = on->next;
+    volume_node_free(on);
 }
 
 void
@@ -279,10 +280,35 @@ modelled_unpublish(Volume *volume, VolumeNode *on)
 }
 
 void
-modelled_target_remove(VolumeNode *on, unsigned i)
+modelled_target_add(VolumeNode *on, const CsiRequest *request)
 {
-    capability_clear(&g_array_index(on->targets, Target, i).capability);
-    g_array_remove_index(on->targets, i);
+    Target *target = g_new0(Target, 1), **place = &on->targets;
+
+    while (*place != NULL)
+        place = &(*place)->next;
+    *place = target;
+    target->path = request->target_path;
+    target->readonly = request->readonly;
+    modelled_capability_set(&target->capability, &request->capabilities[0]);
+}
+
+void
+modelled_target_remove(VolumeNode *on, Target *target)
+{
+    Target **place = &on->targets;
+
+    while (*place != target)
+        place = &(*place)->next;
+    *place = target->next;
+    capability_clear(&target->capability);
+    g_free(target);
+}
+
+void
+modelled_targets_clear(VolumeNode *on)
+{
+    while (on->targets != NULL)
+        modelled_target_remove(on, on->targets);
 }
 
 StringList *
@@ -290,11 +316,9 @@ modelled_published_ids(const Volume *volume)
 {
     g_autoptr(GPtrArray) ids = g_ptr_array_new();
 
-    for (unsigned i = 0; volume->nodes != NULL && i < volume->nodes->len; i++) {
-        const VolumeNode *on = g_ptr_array_index(volume->nodes, i);
+    for (const VolumeNode *on = volume->nodes; on != NULL; on = on->next)
         if (on->is_published)
             g_ptr_array_add(ids, (void *)on->node->id);
-    }
     return string_list_new((const char *const *)ids->pdata, ids->len);
 }
 
@@ -700,6 +724,10 @@ csi_modelled_driver_n_targets(const CsiModelledDriver *self,
                               const char *node_name)
 {
     const VolumeNode *on = find_on(self, volume_id, node_name);
+    unsigned n = 0;
 
-    return on == NULL || on->targets == NULL ? 0 : on->targets->len;
+    for (const Target *target = on == NULL ? NULL : on->targets; target != NULL;
+         target = target->next)
+        n++;
+    return n;
 }

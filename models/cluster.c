@@ -664,7 +664,7 @@ plan_step_text(const Step *step)
                                         "update",       "update status", "patch",
                                         "patch status", "delete",        "bind"};
 
-    switch (step->kind) {
+    switch ((StepKind)step->kind) {
     case STEP_REQUEST:
         return verbs[step->write.request.verb];
     case STEP_CALL:

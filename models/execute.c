@@ -93,7 +93,7 @@ request_replied(void *data, const ApiResponse *response)
 
     if (plan->component != NULL) {
         Step *step = plan_step(plan, plan->cursor);
-        step->code = response->code;
+        step->code = (uint16_t)response->code;
         step->result = response->object == NULL ? NULL : object_ref(response->object);
         step->message = response->message;
         plan->thought = FALSE;
@@ -441,7 +441,7 @@ static gboolean
 carry_out(Plan *plan, Step *step)
 {
     plan_observed(plan, step);
-    switch (step->kind) {
+    switch ((StepKind)step->kind) {
     case STEP_REQUEST:
         if (step->write.base_step >= 0 && !resolve_base(plan, step))
             return TRUE;

@@ -19,20 +19,21 @@ typedef enum {
     STEP_POLL,
 } StepKind;
 
+/* Has room for what its kind has, not for the largest one: see plan_add(). */
 typedef struct {
-    StepKind kind;
-    PlanErrors errors;
+    uint8_t kind;   /* StepKind */
+    uint8_t errors; /* PlanErrors */
+    uint16_t code;  /* ApiCode: the result: set as the step is carried out */
     const char *rule;
-    ApiCode code;         /* the result: set as the step is carried out */
     const Object *result; /* (owned) */
     const char *message;  /* interned */
     union {
         struct {
             ApiRequest request; /* its object is (owned) */
             int base_step;      /* edits what that step returned; -1: the request is complete */
+            gboolean is_noop;   /* a PUT that changes nothing */
             ObjectEdit edit;
             const void *arg;
-            gboolean is_noop; /* a PUT that changes nothing */
         } write;
         struct {
             CsiDriver *driver;
@@ -91,13 +92,16 @@ struct PlanBlock {
     max_align_t bytes[];
 };
 
+#define PLAN_OWN_STEPS 4 /* more than most plans have */
+
 struct Plan {
     PlanStart start;
     SimMemory *memory;
     Component *component; /* NULL: abandoned, or over */
     GList link;           /* in component->plans */
     unsigned n_refs;      /* one of its life, one of each reply or event under way */
-    Step *steps;
+    Step **steps;         /* (owned): own_steps, or a larger block */
+    Step *own_steps[PLAN_OWN_STEPS];
     unsigned n_steps, steps_capacity;
     unsigned cursor; /* the step being carried out */
     PlanDecide then;
@@ -131,7 +135,7 @@ void plan_forget_steps(Plan *self);
 static inline Step *
 plan_step(const Plan *self, unsigned i)
 {
-    return &self->steps[i];
+    return self->steps[i];
 }
 /* Decides, thinks, decides again, executes. Returns: FALSE if it was over at once; then @plan is gone */
 gboolean plan_execute(Plan *plan);

@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define STEPS_MIN 4 /* more than most plans have */
-
 Plan *
 plan_new(const PlanStart *start, Workers *workers)
 {
@@ -21,7 +19,9 @@ plan_new(const PlanStart *start, Workers *workers)
         .last_step = -1,
         .workers = workers,
         .started_at = sim_now(start->component->sim),
+        .steps_capacity = PLAN_OWN_STEPS,
     };
+    self->steps = self->own_steps;
     if (self->start.client == NULL)
         self->start.client = start->component->client;
     g_queue_push_tail_link(&start->component->plans, &self->link);
@@ -36,12 +36,27 @@ operation_free(const PlanStart *start)
         start->free_operation(start->operation);
 }
 
+static size_t
+step_size(StepKind kind)
+{
+#define SIZE_WITH(member) (offsetof(Step, member) + sizeof(((Step *)NULL)->member))
+    static const uint8_t sizes[] = {
+        [STEP_REQUEST] = SIZE_WITH(write), [STEP_CALL] = SIZE_WITH(call),
+        [STEP_EVENT] = SIZE_WITH(event),   [STEP_CHANGE] = SIZE_WITH(change),
+        [STEP_START] = SIZE_WITH(start),   [STEP_GATHER] = SIZE_WITH(gather),
+        [STEP_WAIT] = SIZE_WITH(wait),     [STEP_POLL] = SIZE_WITH(poll),
+    };
+#undef SIZE_WITH
+
+    return sizes[kind];
+}
+
 static void
-step_clear(SimMemory *memory, Step *step)
+step_free(SimMemory *memory, Step *step)
 {
     const Object *object = NULL;
 
-    switch (step->kind) {
+    switch ((StepKind)step->kind) {
     case STEP_REQUEST:
         object = step->write.request.object;
         break;
@@ -71,13 +86,14 @@ step_clear(SimMemory *memory, Step *step)
         object_unref(object);
     if (step->result != NULL)
         object_unref(step->result);
+    sim_memory_give(memory, step, step_size(step->kind));
 }
 
 void
 plan_forget_steps(Plan *self)
 {
     for (unsigned i = 0; i < self->n_steps; i++)
-        step_clear(self->memory, plan_step(self, i));
+        step_free(self->memory, plan_step(self, i));
     self->n_steps = 0;
     while (self->blocks != NULL) {
         PlanBlock *block = self->blocks;
@@ -110,7 +126,8 @@ plan_unref(Plan *self)
     if (--self->n_refs > 0)
         return;
     plan_forget_steps(self);
-    sim_memory_give(self->memory, self->steps, self->steps_capacity * sizeof(Step));
+    if (self->steps != self->own_steps)
+        sim_memory_give(self->memory, self->steps, self->steps_capacity * sizeof(Step *));
     if (self->start.free_operation != NULL)
         self->start.free_operation(self->start.operation);
     sim_memory_give(self->memory, self, sizeof *self);
@@ -205,12 +222,12 @@ plan_because(Plan *self, const char *rule)
 static void
 grow_steps(Plan *self)
 {
-    unsigned capacity = MAX(2 * self->steps_capacity, STEPS_MIN);
-    Step *steps = sim_memory_take(self->memory, capacity * sizeof(Step));
+    unsigned capacity = 2 * self->steps_capacity;
+    Step **steps = sim_memory_take(self->memory, capacity * sizeof *steps);
 
-    if (self->n_steps > 0)
-        memcpy(steps, self->steps, self->n_steps * sizeof(Step));
-    sim_memory_give(self->memory, self->steps, self->steps_capacity * sizeof(Step));
+    memcpy(steps, self->steps, self->n_steps * sizeof *steps);
+    if (self->steps != self->own_steps)
+        sim_memory_give(self->memory, self->steps, self->steps_capacity * sizeof *steps);
     self->steps = steps;
     self->steps_capacity = capacity;
 }
@@ -220,10 +237,13 @@ plan_add(Plan *self, StepKind kind, PlanErrors errors)
 {
     if (self->n_steps == self->steps_capacity)
         grow_steps(self);
-    Step *step = plan_step(self, self->n_steps++);
+    Step *step = memset(sim_memory_take(self->memory, step_size(kind)), 0, step_size(kind));
 
-    *step = (Step){.kind = kind, .errors = errors, .rule = self->rule, .code = API_OK};
-    return step;
+    step->kind = (uint8_t)kind;
+    step->errors = (uint8_t)errors;
+    step->code = API_OK;
+    step->rule = self->rule;
+    return self->steps[self->n_steps++] = step;
 }
 
 static int

@@ -3,30 +3,31 @@
 
 #include <string.h>
 
+#define BUCKET_OWN 2     /* keys that need no block of their own */
+#define BUCKET_SCANNED 8 /* keys that are found by looking at all of them */
+#define EMITTED_MIN 4
+
 typedef struct {
     InformerHandler function;
     void *data;
 } Handler;
 
-/* The objects of one value: mostly one. They are known by their keys, so a new version that has the same values as the one before
- * changes nothing here; versions are looked up when somebody asks. Beyond a few keys, @positions finds one; so a class with 10,000
- * volumes costs no more. */
+/* The objects of one value, once there are several. They are known by their keys, so a new version that has the same values as the
+ * one before changes nothing here; versions are looked up when somebody asks. Beyond a few keys, @positions finds one; so a class
+ * with 10,000 volumes costs no more. */
 typedef struct {
     SimMemory *memory;
     const void **items; /* own, or (owned): room for as many keys, then for as many versions */
-    const void *own[2];
+    const void *own[2 * BUCKET_OWN];
     unsigned n, capacity;
     GHashTable *positions; /* ObjectKey -> position + 1; NULL: few keys */
     uint64_t looked_up_at; /* the cache's number of changes then */
 } Bucket;
 
-#define BUCKET_SCANNED 8 /* keys that are found by looking at all of them */
-#define EMITTED_MIN 4
-
 struct InformerIndex {
     InformerIndexFunc function;
     const Informer *informer;
-    GHashTable *buckets;  /* value -> Bucket */
+    GHashTable *entries;  /* value -> the key of its one object, as mostly; or a marked Bucket */
     const void **emitted; /* (owned): while the function runs */
     unsigned n_emitted, emitted_capacity;
     SimMemory *memory;
@@ -51,6 +52,20 @@ items_size(unsigned capacity)
     return 2 * capacity * sizeof(void *);
 }
 
+/* An odd address: no key has one. */
+static void *
+bucket_mark(Bucket *bucket)
+{
+    return (char *)bucket + 1;
+}
+
+/* Returns: NULL: the entry is the key of one object, or there is none */
+static Bucket *
+entry_bucket(void *entry)
+{
+    return ((uintptr_t)entry & 1) == 0 ? NULL : (Bucket *)((char *)entry - 1);
+}
+
 static const ObjectKey *
 bucket_key(const Bucket *bucket, unsigned position)
 {
@@ -58,10 +73,12 @@ bucket_key(const Bucket *bucket, unsigned position)
 }
 
 static void
-bucket_free(void *data)
+entry_free(void *entry)
 {
-    Bucket *bucket = data;
+    Bucket *bucket = entry_bucket(entry);
 
+    if (bucket == NULL)
+        return;
     if (bucket->items != bucket->own)
         sim_memory_give(bucket->memory, bucket->items, items_size(bucket->capacity));
     g_clear_pointer(&bucket->positions, g_hash_table_unref);
@@ -73,7 +90,7 @@ bucket_new(SimMemory *memory)
 {
     Bucket *bucket = sim_memory_new_struct(memory, Bucket);
 
-    *bucket = (Bucket){.memory = memory, .items = bucket->own, .capacity = 1};
+    *bucket = (Bucket){.memory = memory, .items = bucket->own, .capacity = BUCKET_OWN};
     return bucket;
 }
 
@@ -160,7 +177,7 @@ index_free(void *data)
 {
     InformerIndex *index = data;
 
-    g_hash_table_unref(index->buckets);
+    g_hash_table_unref(index->entries);
     g_free(index->emitted);
     g_free(index);
 }
@@ -175,16 +192,36 @@ index_emit(InformerIndex *self, const void *value)
     self->emitted[self->n_emitted++] = value;
 }
 
-static Bucket *
-index_bucket(InformerIndex *self, const void *value)
+static void
+index_put(InformerIndex *self, const void *value, const ObjectKey *key)
 {
-    Bucket *bucket = g_hash_table_lookup(self->buckets, value);
+    void *entry = g_hash_table_lookup(self->entries, value);
+    Bucket *bucket = entry_bucket(entry);
 
+    if (entry == NULL) {
+        g_hash_table_insert(self->entries, (void *)value, (void *)key);
+        return;
+    }
+    if (entry == key)
+        return;
     if (bucket == NULL) {
         bucket = bucket_new(self->memory);
-        g_hash_table_insert(self->buckets, (void *)value, bucket);
+        bucket_put(bucket, entry);
+        g_hash_table_insert(self->entries, (void *)value, bucket_mark(bucket));
     }
-    return bucket;
+    bucket_put(bucket, key);
+}
+
+static void
+index_remove(InformerIndex *self, const void *value, const ObjectKey *key)
+{
+    void *entry = g_hash_table_lookup(self->entries, value);
+    Bucket *bucket = entry_bucket(entry);
+
+    if (bucket != NULL)
+        bucket_remove(bucket, key);
+    if (bucket != NULL ? bucket->n == 0 : entry == key)
+        g_hash_table_remove(self->entries, value);
 }
 
 static gboolean
@@ -212,16 +249,10 @@ index_change(InformerIndex *self, const Object *before, const Object *after, Obj
          memcmp(self->emitted, self->emitted + n_before, n_after * sizeof *self->emitted) == 0))
         return; /* as most changes */
     for (unsigned i = n_before; i < self->n_emitted; i++)
-        bucket_put(index_bucket(self, self->emitted[i]), after->key);
-    for (unsigned i = 0; i < n_before; i++) {
-        const void *value = self->emitted[i];
-        if (is_emitted(self, n_before, self->n_emitted, value))
-            continue;
-        Bucket *bucket = index_bucket(self, value);
-        bucket_remove(bucket, before->key);
-        if (bucket->n == 0)
-            g_hash_table_remove(self->buckets, value);
-    }
+        index_put(self, self->emitted[i], after->key);
+    for (unsigned i = 0; i < n_before; i++)
+        if (!is_emitted(self, n_before, self->n_emitted, self->emitted[i]))
+            index_remove(self, self->emitted[i], before->key);
 }
 
 /* Where @key is or belongs in the cache, made if @make; NULL: not there. */
@@ -489,7 +520,7 @@ informer_add_index(Informer *self, InformerIndexFunc function)
     InformerIter iter;
     const Object *object;
     index->function = function;
-    index->buckets = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, bucket_free);
+    index->entries = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, entry_free);
     index->informer = self;
     index->memory = sim_memory(self->process->options.sim);
     g_ptr_array_add(self->indexes, index);
@@ -502,10 +533,15 @@ informer_add_index(Informer *self, InformerIndexFunc function)
 const Object *const *
 informer_index_get(const InformerIndex *self, const void *value, unsigned *n)
 {
-    Bucket *bucket = g_hash_table_lookup(self->buckets, value);
+    void *entry = g_hash_table_lookup(self->entries, value);
+    Bucket *bucket = entry_bucket(entry);
 
-    *n = bucket == NULL ? 0 : bucket->n;
-    return bucket == NULL ? NULL : bucket_objects(bucket, self->informer);
+    if (bucket != NULL) {
+        *n = bucket->n;
+        return bucket_objects(bucket, self->informer);
+    }
+    *n = entry == NULL ? 0 : 1;
+    return entry == NULL ? NULL : (const Object *const *)cache_place(self->informer, entry, FALSE);
 }
 
 void

@@ -314,11 +314,13 @@ void
 attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
 {
     const SimTrace *trace = sim_trace(run_sim(run));
-    g_autoptr(GPtrArray) slowest = attribution_slowest(stages, SLOWEST_SHOWN);
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
     char buffer[SHORT_TIME_BUFFER];
 
-    if (run_options(run)->untraced || slowest->len == 0)
+    if (run_options(run)->untraced)
+        return;
+    g_autoptr(GPtrArray) slowest = attribution_slowest(stages, SLOWEST_SHOWN);
+    if (slowest->len == 0)
         return;
     g_string_append(text, "The slowest pods, and what they waited for:\n");
     for (unsigned i = 0; i < slowest->len; i++) {
@@ -428,11 +430,11 @@ attribution_chains(const Run *run, const Stages *stages)
 {
     const SimTrace *trace = sim_trace(run_sim(run));
     GString *text = g_string_new(NULL);
-    g_autoptr(GPtrArray) slowest = attribution_slowest(stages, SLOWEST_WRITTEN);
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
 
     if (run_options(run)->untraced)
         return g_string_free(text, TRUE);
+    g_autoptr(GPtrArray) slowest = attribution_slowest(stages, SLOWEST_WRITTEN);
     results_append_header(text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < slowest->len; i++) {
         const StageRecord *record = slowest->pdata[i];

@@ -63,7 +63,7 @@ chain_head(Milestones *self, const ObjectKey *object)
     GArray *heads = self->last[object->kind];
 
     if (object->slot >= heads->len)
-        g_array_set_size(heads, MAX(object->slot + 1, heads->len * 2));
+        g_array_set_size(heads, slots_to_hold(object->slot, heads->len));
     return &g_array_index(heads, uint32_t, object->slot);
 }
 
@@ -187,7 +187,7 @@ remember_volume_of(Milestones *self, const Claim *claim)
     uint32_t slot = claim->meta.key->slot;
 
     if (slot >= volumes->len)
-        g_ptr_array_set_size(volumes, (int)MAX(slot + 1, volumes->len * 2));
+        g_ptr_array_set_size(volumes, (int)slots_to_hold(slot, volumes->len));
     volumes->pdata[slot] = objects_key(self->objects, KIND_VOLUME, NULL, claim->volume_name);
 }
 

@@ -71,6 +71,13 @@ ObjectKey *objects_find_alias(const Objects *self, const char *text);
 void objects_add_alias(Objects *self, const char *text, ObjectKey *key);
 unsigned objects_n_keys(const Objects *self, ObjectKind kind);
 ObjectKey *objects_key_at(const Objects *self, ObjectKind kind, uint32_t slot);
+/* How long an array by slot grows so that it has a place for @slot: by a quarter at least. Its memory may come by doubling, but
+ * only what is cleared is touched. */
+static inline unsigned
+slots_to_hold(uint32_t slot, unsigned n_slots)
+{
+    return MAX(slot + 1, n_slots + n_slots / 4);
+}
 /* A function of (seed, kind, namespace, name, incarnation), as a version 4 UUID has its bits. */
 ObjectUid objects_uid(const Objects *self, const ObjectKey *key, uint32_t incarnation);
 

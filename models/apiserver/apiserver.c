@@ -235,7 +235,7 @@ store_replace(ApiServer *self, const ObjectKey *key, Object *object)
     GPtrArray *stored = self->stored[key->kind];
 
     if (key->slot >= stored->len)
-        g_ptr_array_set_size(stored, (int)MAX(key->slot + 1, stored->len * 2));
+        g_ptr_array_set_size(stored, (int)slots_to_hold(key->slot, stored->len));
     const Object *before = stored->pdata[key->slot];
     self->counts[key->kind] += (object != NULL) - (before != NULL);
     stored->pdata[key->slot] = object;

@@ -265,7 +265,7 @@ cache_place(const Informer *self, const ObjectKey *key, gboolean make)
         if (key->slot >= objects->len) {
             if (!make)
                 return NULL;
-            g_ptr_array_set_size(objects, (int)MAX(key->slot + 1, objects->len * 2));
+            g_ptr_array_set_size(objects, (int)slots_to_hold(key->slot, objects->len));
         }
         return &objects->pdata[key->slot];
     }

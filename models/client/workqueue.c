@@ -54,7 +54,7 @@ static KeyTimes *
 times_of(QueueMetrics *metrics, const ObjectKey *key)
 {
     if (key->slot >= metrics->times->len)
-        g_array_set_size(metrics->times, MAX(key->slot + 1, metrics->times->len * 2));
+        g_array_set_size(metrics->times, slots_to_hold(key->slot, metrics->times->len));
     return &g_array_index(metrics->times, KeyTimes, key->slot);
 }
 
@@ -180,7 +180,7 @@ static KeyState *
 state_of(WorkQueue *self, const ObjectKey *key)
 {
     if (key->slot >= self->states->len)
-        g_array_set_size(self->states, MAX(key->slot + 1, self->states->len * 2));
+        g_array_set_size(self->states, slots_to_hold(key->slot, self->states->len));
     return &g_array_index(self->states, KeyState, key->slot);
 }
 

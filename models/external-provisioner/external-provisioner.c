@@ -33,7 +33,7 @@ note_claim(ExternalProvisioner *self, const Object *claim)
 
     if (claim->key->slot >= self->claim_records->len)
         g_array_set_size(self->claim_records,
-                         MAX(claim->key->slot + 1, 2 * self->claim_records->len));
+                         slots_to_hold(claim->key->slot, self->claim_records->len));
     ClaimRecord *record = &g_array_index(self->claim_records, ClaimRecord, claim->key->slot);
     if (record->volume != NULL && object_uid_equal(record->uid, claim->uid))
         return;
@@ -44,7 +44,7 @@ note_claim(ExternalProvisioner *self, const Object *claim)
     record->uid = claim->uid;
     if (record->volume->slot >= self->claim_keys->len)
         g_ptr_array_set_size(self->claim_keys,
-                             (int)MAX(record->volume->slot + 1, 2 * self->claim_keys->len));
+                             (int)slots_to_hold(record->volume->slot, self->claim_keys->len));
     self->claim_keys->pdata[record->volume->slot] = (void *)claim->key;
 }
 

@@ -20,7 +20,7 @@ edit_number(Object *object, const void *number)
     return TRUE;
 }
 
-/* The template's revision is there and the newest; an older one that comes back is numbered anew. */
+/* DS-30: the template's revision is there and the newest; an older one that comes back is numbered anew. */
 void
 daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSync *sync)
 {
@@ -35,7 +35,7 @@ daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSy
         if (all[i]->key != key)
             *number = MAX(*number, CONTROLLER_REVISION(all[i])->revision);
     ++*number;
-    plan_because(plan, "WL-40");
+    plan_because(plan, "DS-30");
     if (own == NULL) {
         Object *object = object_new(key);
         CONTROLLER_REVISION(object)->revision = *number;
@@ -75,7 +75,7 @@ daemon_plan_history(const DaemonSetController *self, Plan *plan, const DaemonSyn
     for (unsigned i = 0; i < n; i++)
         if (!is_live(sync, all[i]))
             g_ptr_array_add(dead, (Object *)all[i]);
-    plan_because(plan, "WL-40");
+    plan_because(plan, "DS-31");
     for (; n_excess > 0 && dead->len > 0; n_excess--) {
         unsigned oldest = 0;
         for (unsigned i = 1; i < dead->len; i++)

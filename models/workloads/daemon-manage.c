@@ -3,7 +3,7 @@
 
 /* Pods on nodes: which are missing, which are too much. manage() of daemon_controller.go. */
 
-/* A failed pod goes, but not too often on one node. Returns: whether it goes now */
+/* DS-8: a failed pod goes, but not too often on one node. Returns: whether it goes now */
 static gboolean
 plan_failed_pod(const DaemonSetController *self, Plan *plan, const DaemonSync *sync, const Pod *pod)
 {
@@ -12,12 +12,16 @@ plan_failed_pod(const DaemonSetController *self, Plan *plan, const DaemonSync *s
     const DaemonFailure *failure =
         state == NULL ? NULL : g_hash_table_lookup(state->failures, node);
 
-    if (failure != NULL && plan_now(plan) - failure->at < failure->delay) {
+    if (failure != NULL && failure->generation == sync->set->observed_generation &&
+        plan_now(plan) - failure->at < failure->delay) {
         plan_requeue_after(plan, failure->delay - (plan_now(plan) - failure->at));
         return FALSE;
     }
-    plan_change(plan,
-                &(PlanChange){.what = DAEMON_FAILED, .key = sync->set->meta.key, .text = node});
+    plan_because(plan, "DS-8");
+    plan_change(plan, &(PlanChange){.what = DAEMON_FAILED,
+                                    .key = sync->set->meta.key,
+                                    .text = node,
+                                    .number = sync->set->observed_generation});
     plan_event(plan, &sync->set->meta, "Warning", "FailedDaemonPod",
                "Found failed daemon pod %s/%s on node %s, will try to kill it",
                pod->meta.key->namespace, object_name(&pod->meta), node);
@@ -29,6 +33,7 @@ is_to_go(const DaemonSetController *self, Plan *plan, const DaemonSync *sync, co
 {
     if (pod->phase == POD_FAILED)
         return plan_failed_pod(self, plan, sync, pod);
+    plan_because(plan, "DS-7");
     plan_event(plan, &sync->set->meta, "Normal", "SucceededDaemonPod",
                "Found succeeded daemon pod %s/%s on node %s, will try to delete it",
                pod->meta.key->namespace, object_name(&pod->meta), daemon_pod_node(pod));
@@ -41,7 +46,7 @@ may_surge(const DaemonSet *set)
     return !set->on_delete && set->max_surge.value > 0;
 }
 
-/* With a surge two may be there: an old one that is ready, and a new one that is not available yet. */
+/* DS-5: with a surge two may be there: an old one that is ready, and a new one that is not available yet. */
 static void
 choose_surplus(DaemonSync *sync, const GPtrArray *pods, SimTime now)
 {
@@ -62,7 +67,7 @@ choose_surplus(DaemonSync *sync, const GPtrArray *pods, SimTime now)
         g_ptr_array_add(sync->deletes, (ObjectKey *)old_pod->meta.key);
 }
 
-/* A pod that goes holds its node's place until it is gone. */
+/* DS-4, DS-6: a pod that goes holds its node's place until it is gone. */
 static void
 choose_on_node(const DaemonSetController *self, Plan *plan, DaemonSync *sync, const Node *node)
 {
@@ -94,7 +99,7 @@ has_node(const DaemonSetController *self, const char *name)
     return key != NULL && informer_get(self->nodes, key) != NULL;
 }
 
-/* Without a node, and made for one that is gone: nobody else deletes it. */
+/* DS-9: without a node, and made for one that is gone: nobody else deletes it. */
 static void
 choose_lost(const DaemonSetController *self, DaemonSync *sync)
 {
@@ -124,10 +129,9 @@ daemon_decide_nodes(const void *data, Plan *plan)
         return;
     }
     daemon_begin_pods(sync);
-    plan_because(plan, "VF-47");
     informer_iter_init(&iter, self->nodes);
     while ((node = informer_iter_next(&iter)) != NULL)
         choose_on_node(self, plan, sync, (const Node *)node);
     choose_lost(self, sync);
-    daemon_plan_pods(self, plan, sync, daemon_decide_update);
+    daemon_plan_pods(self, plan, sync, "DS-4", daemon_decide_update);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "daemon-nodes.h"
 
-/* AddOrUpdateDaemonPodTolerations() in Kubernetes' daemonset_util.go; that of the host's network is left out. */
+/* DS-2: AddOrUpdateDaemonPodTolerations() in Kubernetes' daemonset_util.go; that of the host's network is left out. */
 static const struct {
     const char *key;
     TaintEffect effect;
@@ -55,6 +55,7 @@ is_tolerated(const Tolerations *tolerations, const Taint *taint)
     return FALSE;
 }
 
+/* DS-1 */
 DaemonFit
 daemon_fit(const DaemonSet *set, const Tolerations *tolerations, const Node *node)
 {
@@ -76,6 +77,7 @@ daemon_fit(const DaemonSet *set, const Tolerations *tolerations, const Node *nod
     return fit;
 }
 
+/* DS-3 */
 PodSpec *
 daemon_pod_spec(const DaemonSet *set, const Tolerations *tolerations, const char *node)
 {

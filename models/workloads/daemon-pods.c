@@ -5,7 +5,7 @@
 
 /* Pods that a sync makes and deletes: syncNodes() of daemon_controller.go. */
 
-#define BURST_MAX 250 /* BurstReplicas of daemon_controller.go: each way */
+#define BURST_MAX 250 /* DS-10: BurstReplicas of daemon_controller.go, each way */
 
 /* What a sync does about one pod. */
 typedef struct {
@@ -35,7 +35,7 @@ decide_item(const void *data, Plan *plan)
 {
     const Item *item = plan_operation(plan);
 
-    plan_because(plan, "WL-5");
+    plan_because(plan, item->sync->rule);
     if (item->base.is_creation)
         plan_create(plan, daemon_pod_new(data, item), PLAN_DECIDE);
     else
@@ -117,13 +117,18 @@ plan_creations(const DaemonSetController *self,
 }
 
 void
-daemon_plan_pods(const DaemonSetController *self, Plan *plan, DaemonSync *sync, PlanDecide next)
+daemon_plan_pods(const DaemonSetController *self,
+                 Plan *plan,
+                 DaemonSync *sync,
+                 const char *rule,
+                 PlanDecide next)
 {
     const DaemonState *state = g_hash_table_lookup(self->states, sync->set->meta.key);
 
     g_ptr_array_set_size(sync->wanting, (int)MIN(sync->wanting->len, BURST_MAX));
     g_ptr_array_set_size(sync->deletes, (int)MIN(sync->deletes->len, BURST_MAX));
     sync->next = next;
+    sync->rule = rule;
     sync->orders = (PodOrders){.n_wanted = sync->wanting->len};
     if (sync->wanting->len + sync->deletes->len == 0 || state == NULL) {
         next(self, plan);

@@ -9,12 +9,13 @@
  * daemon-manage.c (pods on nodes), daemon-update.c (rolling updates), daemon-pods.c (making and deleting), daemon-history.c
  * (revisions), daemon-status.c. Kubernetes' pkg/controller/daemon. */
 
-#define FAILED_BACKOFF_MIN                                                                         \
-    SIM_SECOND /* failedPodsBackoff: how soon a node's failed pod is deleted again */
+/* DS-8: failedPodsBackoff, how soon a node's failed pod is deleted again */
+#define FAILED_BACKOFF_MIN SIM_SECOND
 #define FAILED_BACKOFF_MAX (15 * SIM_MINUTE)
 
 typedef struct {
     SimTime at, delay;
+    int32_t generation; /* of the set, as its status told it: a new one begins afresh */
 } DaemonFailure;
 
 /* What the controller remembers of a set between syncs. */
@@ -35,7 +36,7 @@ typedef struct {
 typedef enum {
     DAEMON_ORDERED =
         POD_ORDERS_CHANGES_END, /* @number creations; @pointer: GPtrArray of ObjectKey, deletions */
-    DAEMON_FAILED,              /* @text: the node whose failed pod is deleted now */
+    DAEMON_FAILED, /* @text: the node whose failed pod is deleted now; @number: the generation of the set's status */
 } DaemonChange;
 
 typedef struct {
@@ -54,6 +55,7 @@ typedef struct {
     const char *hash;   /* the template's, interned */
     const char *error;  /* interned: what went wrong with the pods; NULL: nothing */
     PlanDecide next;    /* once the pods are ordered */
+    const char *rule;   /* why they are; static */
     PodOrders orders;
     gboolean is_held; /* it waits for what it ordered: no generation is observed */
     DaemonStatus status;
@@ -77,7 +79,10 @@ void daemon_decide_status(const void *self, Plan *plan);
 
 /* Empties @sync's lists of what is wanting and to be deleted. */
 void daemon_begin_pods(DaemonSync *sync);
-/* Orders what they say by now, 250 each way at most: creations by slow start, then deletions side by side, also after an error.
+/* Orders what they say by now because of @rule, 250 each way at most: creations by slow start, then deletions side by side, also after an error.
  * Then goes on with @next. */
-void
-daemon_plan_pods(const DaemonSetController *self, Plan *plan, DaemonSync *sync, PlanDecide next);
+void daemon_plan_pods(const DaemonSetController *self,
+                      Plan *plan,
+                      DaemonSync *sync,
+                      const char *rule,
+                      PlanDecide next);

@@ -60,7 +60,7 @@ fits_alike(const DaemonSetController *self, const DaemonSet *set, const Node *a,
     return before.should_run == after.should_run && before.should_continue == after.should_continue;
 }
 
-/* Sets that want a pod on a new node, or think otherwise of one than before. That a node is gone, its pods' ends tell. */
+/* DS-12: sets that want a pod on a new node, or think otherwise of one than before. That a node is gone, its pods' ends tell. */
 static void
 node_changed(void *data, const Object *before, const Object *after)
 {
@@ -143,7 +143,7 @@ pod_changed(void *data, const Object *before, const Object *after)
 }
 
 static void
-note_failure(const DaemonState *state, const char *node, SimTime now)
+note_failure(const DaemonState *state, const char *node, int32_t generation, SimTime now)
 {
     DaemonFailure *failure = g_hash_table_lookup(state->failures, node);
 
@@ -151,9 +151,11 @@ note_failure(const DaemonState *state, const char *node, SimTime now)
         failure = g_new0(DaemonFailure, 1);
         g_hash_table_insert(state->failures, (void *)node, failure);
     }
-    failure->delay = failure->delay == 0 || now - failure->at > 2 * FAILED_BACKOFF_MAX
+    failure->delay = failure->delay == 0 || failure->generation != generation ||
+                             now - failure->at > 2 * FAILED_BACKOFF_MAX
                          ? FAILED_BACKOFF_MIN
                          : MIN(2 * failure->delay, FAILED_BACKOFF_MAX);
+    failure->generation = generation;
     failure->at = now;
 }
 
@@ -174,7 +176,7 @@ apply_change(void *data, const PlanChange *change)
         state->n_names += (uint64_t)change->number;
         return;
     case DAEMON_FAILED:
-        note_failure(state, change->text, sim_now(self->base.sim));
+        note_failure(state, change->text, (int32_t)change->number, sim_now(self->base.sim));
         return;
     }
     g_assert_not_reached();
@@ -205,7 +207,10 @@ look_at_pods(DaemonSync *sync)
     sync->on_node = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL,
                                           (GDestroyNotify)g_ptr_array_unref);
     for (unsigned i = 0; i < sorted->len; i++) {
-        const char *node = daemon_pod_node(sorted->pdata[i]);
+        const Pod *pod = sorted->pdata[i];
+        const char *node = daemon_pod_node(pod);
+        if (pod_is_terminal(pod) && object_is_deleted(&pod->meta))
+            continue; /* DS-6: over and going, as one that a finalizer holds: its place is free */
         GPtrArray *pods = node == NULL ? NULL : g_hash_table_lookup(sync->on_node, node);
         if (node != NULL && pods == NULL) {
             pods = g_ptr_array_new();
@@ -254,7 +259,7 @@ decide_set(const void *data, Plan *plan)
     daemon_look(self, sync);
     daemon_plan_revision(self, plan, sync);
     if (!claimed_is_settled(&sync->claimed)) {
-        plan_because(plan, "WL-75");
+        plan_because(plan, "DS-11");
         claimed_plan(&sync->claimed, plan, set);
     }
     plan_then(plan, daemon_decide_nodes);

@@ -3,5 +3,5 @@
 
 #include "models/model.h"
 
-/* The DaemonSet controller of kube-controller-manager: docs/rules/workloads.md. */
+/* The DaemonSet controller of kube-controller-manager: docs/rules/daemon-set.md. */
 extern const ModelClass daemon_set_controller_class;

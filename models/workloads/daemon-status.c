@@ -33,7 +33,7 @@ edit_status(Object *object, const void *data)
            before.unavailable != status->unavailable || before.updated != status->updated;
 }
 
-/* Of each node the oldest pod counts. */
+/* DS-40: of each node the oldest pod counts. DS-41: no generation is observed while it waits. */
 static void
 count_status(const DaemonSetController *self, DaemonSync *sync, SimTime now)
 {
@@ -64,7 +64,7 @@ plan_end_of_sync(Plan *plan, const DaemonSync *sync)
 {
     if (sync->error != NULL)
         plan_fail(plan, "%s", sync->error);
-    else if (sync->set->min_ready_s > 0 && sync->status.ready != sync->status.available)
+    else if (sync->set->min_ready_s > 0 && sync->status.ready != sync->status.available) /* DS-42 */
         plan_requeue_after(plan, sync->set->min_ready_s * SIM_SECOND);
 }
 
@@ -105,7 +105,7 @@ daemon_decide_status(const void *data, Plan *plan)
     DaemonSync *sync = plan_operation(plan);
 
     count_status(data, sync, plan_now(plan));
-    plan_because(plan, "WL-4");
+    plan_because(plan, "DS-40");
     plan_update_status(plan, &sync->set->meta, edit_status, &sync->status, PLAN_DECIDE);
     plan_then(plan, decide_after_status);
 }

@@ -81,7 +81,7 @@ look_at_surging_node(
     }
 }
 
-/* The other half of rollingUpdate(): a new pod first, @max of them beside old ones that are available; the old one goes once the new
+/* DS-21, the other half of rollingUpdate(): a new pod first, @max of them beside old ones that are available; the old one goes once the new
  * one is available. */
 static void
 choose_surge(
@@ -107,7 +107,7 @@ choose_surge(
         g_ptr_array_add(sync->wanting, candidates->pdata[i]);
 }
 
-/* rollingUpdate() in update.go: old pods that are not available go at once, others as far as maxUnavailable lets them. */
+/* DS-20, rollingUpdate() in update.go: old pods that are not available go at once, others as far as maxUnavailable lets them. */
 static void
 choose_updates(const DaemonSetController *self, DaemonSync *sync, SimTime now)
 {
@@ -150,6 +150,7 @@ daemon_decide_update(const void *data, Plan *plan)
     DaemonSync *sync = plan_operation(plan);
     const DaemonState *state = g_hash_table_lookup(self->states, plan_key(plan));
 
+    /* DS-22, DS-23 */
     if (sync->error != NULL || state == NULL || sync->set->on_delete ||
         !expectations_are_met(&state->expected, plan_now(plan))) {
         decide_end(data, plan);
@@ -158,5 +159,6 @@ daemon_decide_update(const void *data, Plan *plan)
     daemon_look(self, sync);
     daemon_begin_pods(sync);
     choose_updates(self, sync, plan_now(plan));
-    daemon_plan_pods(self, plan, sync, decide_end);
+    daemon_plan_pods(self, plan, sync, sync->set->max_surge.value > 0 ? "DS-21" : "DS-20",
+                     decide_end);
 }

@@ -111,7 +111,7 @@ count_word(const char *log, const char *word)
     return n;
 }
 
-/* VF-47, WL-7, WL-78: a pod for each node, that no other node suits. */
+/* DS-1, DS-3, VF-47, WL-7, WL-78: a pod for each node, that no other node suits. */
 static void
 one_pod_per_node(void **state)
 {
@@ -158,7 +158,7 @@ typedef struct {
     gboolean should_run, should_continue;
 } TaintCase;
 
-/* NL-44 and the tolerations beside it; what else a taint does. */
+/* DS-1, NL-44 and the tolerations beside it; what else a taint does. */
 static const TaintCase taint_cases[] = {
     {"node.kubernetes.io/not-ready",           TAINT_NO_EXECUTE,         TRUE,  TRUE },
     {"node.kubernetes.io/not-ready",           TAINT_NO_SCHEDULE,        FALSE, TRUE },
@@ -256,7 +256,7 @@ waits_until_a_pod_is_gone(void **state)
     storage_world_clear(&world);
 }
 
-/* failedPodsBackoff: the first failed pod of a node goes at once, later ones after 1 s, 2 s, ... since the one before. */
+/* DS-8: the first failed pod of a node goes at once, later ones after 1 s, 2 s, ... since the one before. */
 static void
 failed_pods_back_off(void **state)
 {
@@ -283,7 +283,7 @@ failed_pods_back_off(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-5 and BurstReplicas: 250 of 300 in the first sync; with the third creation refused the batch of it is the last one. */
+/* DS-10, WL-5: 250 of 300 in the first sync; with the third creation refused the batch of it is the last one. */
 static void
 batches(void **state)
 {
@@ -382,7 +382,7 @@ updates(void **state)
     }
 }
 
-/* maxSurge: so many nodes have an old and a new pod at the same time, at most; none is ever without one that is available; the old pod
+/* DS-21: so many nodes have an old and a new pod at the same time, at most; none is ever without one that is available; the old pod
  * of a node goes once the new one is available. */
 static void
 surges(void **state)
@@ -430,6 +430,363 @@ surges(void **state)
     }
 }
 
+/* ---- Adoption (DS-11) ---- */
+
+static gboolean
+edit_labels(Object *object, const void *labels)
+{
+    string_map_unref(object->labels);
+    object->labels = string_map_ref(labels);
+    return TRUE;
+}
+
+/* A pod with the set's label, or another, that belongs to nobody. */
+static void
+create_orphan(StorageWorld *world, const char *name, const char *app, unsigned node)
+{
+    PodTemplate *template = world_template(world, app, "a");
+    Object *pod = object_new(world_key(world, KIND_POD, name));
+
+    pod->labels = string_map_ref(template->labels);
+    pod_set_spec(POD(pod), template->spec, NULL);
+    POD(pod)->node_name = node_key(world, node)->name;
+    pod_template_unref(template);
+    storage_world_create(world, pod);
+}
+
+static void
+adopts_and_lets_go(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 2);
+    create_orphan(&world, "mine", "agent", 0);
+    create_orphan(&world, "other", "web", 1);
+    DaemonSet *set = new_set(&world);
+    set->on_delete = TRUE; /* else the adopted pod, of no revision, would be replaced */
+    storage_world_create(&world, set);
+    world_go_on(&world, SIM_SECOND);
+    assert_true(
+        object_is_controlled_by(&world_pod(&world, "mine")->meta, &stored_set(&world)->meta));
+    assert_null(object_controller(&world_pod(&world, "other")->meta));
+    assert_int_equal(world_count(&world, KIND_POD), 3); /* one was made, for n-1 */
+    assert_int_equal(stored_set(&world)->current_scheduled, 2);
+    assert_int_equal(stored_set(&world)->updated_scheduled, 1);
+
+    PodTemplate *other = world_template(&world, "web", "a");
+    storage_world_patch(&world, world_key(&world, KIND_POD, "mine"), edit_labels, other->labels);
+    world_go_on(&world, SIM_SECOND);
+    assert_null(object_controller(&world_pod(&world, "mine")->meta));
+    assert_int_equal(world_count(&world, KIND_POD), 4); /* n-0 has a new one */
+    assert_int_equal(stored_set(&world)->updated_scheduled, 2);
+    pod_template_unref(other);
+    storage_world_clear(&world);
+}
+
+/* ---- Tolerations (DS-2) ---- */
+
+/* What the template says, and how many there are then: its own first, those of every daemon pod behind them. */
+static void
+tolerations_are_added(void **state)
+{
+    static const struct {
+        const char *key;
+        gboolean exists;
+        int effect;
+        int64_t seconds;
+        unsigned n; /* in all */
+    } cases[] = {
+        {"dedicated",                      TRUE,  TAINT_NO_SCHEDULE, -1,  7},
+        {"node.kubernetes.io/not-ready",   TRUE,  TAINT_NO_EXECUTE,  300, 6}, /* gives way */
+        {"node.kubernetes.io/not-ready",   FALSE, TAINT_NO_EXECUTE,  300, 7},
+        {"node.kubernetes.io/not-ready",   TRUE,  TAINT_NO_SCHEDULE, -1,  7},
+        {"node.kubernetes.io/unreachable", TRUE,  TAINT_NO_EXECUTE,  0,   6},
+    };
+    static const struct {
+        const char *key;
+        int effect;
+    } always[] = {
+        {"node.kubernetes.io/not-ready",       TAINT_NO_EXECUTE },
+        {"node.kubernetes.io/unreachable",     TAINT_NO_EXECUTE },
+        {"node.kubernetes.io/disk-pressure",   TAINT_NO_SCHEDULE},
+        {"node.kubernetes.io/memory-pressure", TAINT_NO_SCHEDULE},
+        {"node.kubernetes.io/pid-pressure",    TAINT_NO_SCHEDULE},
+        {"node.kubernetes.io/unschedulable",   TAINT_NO_SCHEDULE},
+    };
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        DaemonSet *set = new_set(&world);
+        Strings *strings = objects_strings(world.objects);
+        const Toleration given = {.key = strings_intern(strings, cases[i].key),
+                                  .value = strings_intern(strings, ""),
+                                  .exists = cases[i].exists,
+                                  .effect = cases[i].effect,
+                                  .seconds = cases[i].seconds};
+        PodSpec *before = set->template->spec;
+        Tolerations *own = tolerations_new(&given, 1);
+        set->template->spec = pod_spec_with_tolerations(before, own);
+        Tolerations *all = daemon_tolerations(set, strings);
+        assert_int_equal(all->n_items, cases[i].n);
+        for (unsigned k = 0; k < G_N_ELEMENTS(always); k++) {
+            const Toleration *added = &all->items[all->n_items - G_N_ELEMENTS(always) + k];
+            assert_string_equal(added->key, always[k].key);
+            assert_int_equal(added->effect, always[k].effect);
+            assert_true(added->exists && added->seconds == -1);
+        }
+        tolerations_unref(all);
+        tolerations_unref(own);
+        pod_spec_unref(before);
+        object_unref(&set->meta);
+    }
+    storage_world_clear(&world);
+}
+
+/* ---- History (DS-30, DS-31) ---- */
+
+static void
+change_image(StorageWorld *world, const char *image)
+{
+    PodTemplate *template = world_template(world, "agent", image);
+
+    storage_world_patch(world, world_key(world, KIND_DAEMON_SET, "agent"), edit_template, template);
+    pod_template_unref(template);
+    for (unsigned i = 0; i < 4; i++) {
+        world_go_on(world, SIM_SECOND);
+        play(world);
+    }
+    world_go_on(world, SIM_SECOND);
+}
+
+/* The numbers of the revisions that are there, in the order in which their names came up: "1 3". */
+static const char *
+revisions(StorageWorld *world)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    for (uint32_t i = 0; i < objects_n_keys(world->objects, KIND_CONTROLLER_REVISION); i++) {
+        const Object *revision =
+            api_server_get(world->api, objects_key_at(world->objects, KIND_CONTROLLER_REVISION, i));
+        if (revision != NULL)
+            g_string_append_printf(text, "%s%d", text->len > 0 ? " " : "",
+                                   (int)CONTROLLER_REVISION(revision)->revision);
+    }
+    return storage_world_intern(world, text->str);
+}
+
+static void
+history_is_kept_and_cut(void **state)
+{
+    static const struct {
+        const char *image, *revisions; /* and what there is then */
+    } cases[] = {
+        {"b", "1 2"  },
+        {"c", "1 2 3"},
+        {"d", "2 3 4"}, /* two old ones are kept */
+        {"c", "2 5 4"}, /* a rollback: the same revision with a new number */
+        {"e", "5 4 6"},
+        {"a", "7 5 6"}, /* long forgotten: a new one, of the first one's name */
+    };
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 1);
+    DaemonSet *set = new_set(&world);
+    set->revision_history_limit = 2;
+    storage_world_create(&world, set);
+    world_go_on(&world, SIM_SECOND);
+    play(&world);
+    world_go_on(&world, SIM_SECOND);
+    assert_string_equal(revisions(&world), "1");
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        change_image(&world, cases[i].image);
+        assert_int_equal(count_image(&world, cases[i].image), 1);
+        assert_string_equal(revisions(&world), cases[i].revisions);
+    }
+    storage_world_clear(&world);
+
+    /* What a pod has is kept beyond the limit, also if it is the oldest. */
+    begin(&world, 1);
+    set = new_set(&world);
+    set->revision_history_limit = 0;
+    set->on_delete = TRUE;
+    storage_world_create(&world, set);
+    world_go_on(&world, SIM_SECOND);
+    play(&world);
+    change_image(&world, "b");
+    change_image(&world, "c");
+    assert_int_equal(count_image(&world, "a"), 1);
+    assert_string_equal(revisions(&world), "1 3");
+    storage_world_delete(&world, (ObjectKey *)world_nth_pod(&world, 0)->meta.key);
+    play(&world);
+    world_go_on(&world, SIM_SECOND);
+    assert_string_equal(revisions(&world), "3");
+    storage_world_clear(&world);
+}
+
+/* ---- Times ---- */
+
+/* DS-40, DS-42: what is ready is available minReadySeconds later, and only then the next node's turn comes. */
+static void
+available_after_min_ready_seconds(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 2);
+    DaemonSet *set = new_set(&world);
+    set->min_ready_s = 10;
+    storage_world_create(&world, set);
+    world_go_on(&world, 1300 * SIM_MS); /* conditions have whole seconds */
+    play(&world);
+    world_go_on(&world, 9 * SIM_SECOND);
+    assert_int_equal(stored_set(&world)->ready, 2);
+    assert_int_equal(stored_set(&world)->available, 0);
+    assert_int_equal(stored_set(&world)->unavailable, 2);
+    world_go_on(&world, 3 * SIM_SECOND);
+    assert_int_equal(stored_set(&world)->available, 2);
+
+    PodTemplate *template = world_template(&world, "agent", "b");
+    storage_world_patch(&world, world_key(&world, KIND_DAEMON_SET, "agent"), edit_template,
+                        template);
+    pod_template_unref(template);
+    world_go_on(&world, SIM_SECOND);
+    play(&world);
+    world_go_on(&world, SIM_SECOND);
+    play(&world); /* the first node's new pod runs */
+    world_go_on(&world, 8 * SIM_SECOND);
+    assert_int_equal(count_image(&world, "b"), 1);
+    assert_int_equal(count_image(&world, "a"), 1);
+    world_go_on(&world, 4 * SIM_SECOND);
+    play(&world);
+    world_go_on(&world, SIM_SECOND);
+    assert_int_equal(count_image(&world, "b"), 2);
+    storage_world_clear(&world);
+}
+
+/* The pod of the one node fails as soon as it is there. Returns: how long until it is deleted, to the second */
+static SimTime
+time_until_replaced(StorageWorld *world)
+{
+    g_autofree char *name = g_strdup(object_name(&world_nth_pod(world, 0)->meta));
+    SimTime waited = 0;
+
+    world_set_phase(world, name, POD_FAILED, FALSE);
+    for (; world_pod(world, name) != NULL; waited += SIM_SECOND / 4)
+        world_go_on(world, SIM_SECOND / 4);
+    return (waited + SIM_SECOND / 2) / SIM_SECOND * SIM_SECOND;
+}
+
+/* DS-8, all the way to 15 minutes; and what makes it begin afresh. */
+static void
+backs_off_up_to_15_minutes(void **state)
+{
+    static const int seconds[] = {0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 1);
+    storage_world_create(&world, new_set(&world));
+    world_go_on(&world, SIM_SECOND);
+    for (unsigned i = 0; i < G_N_ELEMENTS(seconds); i++)
+        assert_int_equal(time_until_replaced(&world) / SIM_SECOND, seconds[i]);
+
+    change_image(&world, "b"); /* another generation */
+    assert_int_equal(time_until_replaced(&world), 0);
+    assert_int_equal(time_until_replaced(&world) / SIM_SECOND, 1);
+    world_go_on(&world, 31 * SIM_MINUTE);
+    assert_int_equal(time_until_replaced(&world), 0);
+    assert_int_equal(time_until_replaced(&world) / SIM_SECOND, 1);
+    storage_world_clear(&world);
+}
+
+static gboolean
+edit_finalizer(Object *object, const void *finalizer)
+{
+    object_add_finalizer(object, finalizer);
+    return TRUE;
+}
+
+/* DS-6: what a finalizer holds keeps its node's place only as long as it is not over. */
+static void
+what_is_over_and_goes_holds_no_place(void **state)
+{
+    static const struct {
+        PodPhase phase;
+        unsigned n; /* pods that do not go */
+    } cases[] = {
+        {POD_RUNNING,   0},
+        {POD_PENDING,   0},
+        {POD_SUCCEEDED, 1},
+        {POD_FAILED,    1},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        StorageWorld world;
+        begin(&world, 1);
+        storage_world_create(&world, new_set(&world));
+        world_go_on(&world, SIM_SECOND);
+        ObjectKey *key = (ObjectKey *)world_nth_pod(&world, 0)->meta.key;
+        storage_world_patch(&world, key, edit_finalizer,
+                            storage_world_intern(&world, "test.example/hold"));
+        storage_world_delete(&world, key);
+        if (cases[i].phase != POD_PENDING)
+            world_set_phase(&world, key->name, cases[i].phase, FALSE);
+        world_go_on(&world, SIM_SECOND);
+        assert_non_null(world_pod(&world, key->name));
+        assert_int_equal(world_count(&world, KIND_POD), cases[i].n);
+        storage_world_clear(&world);
+    }
+}
+
+static gboolean
+edit_selector(Object *object, const void *labels)
+{
+    PodTemplate *template = DAEMON_SET(object)->template;
+    PodSpec *spec = pod_spec_for_nodes(template->spec, NULL, NULL);
+    PodTemplate *changed = pod_template_with_labels(template, string_map_ref(template->labels));
+
+    string_map_unref(spec->node_selector);
+    spec->node_selector = string_map_ref(labels);
+    pod_spec_unref(changed->spec);
+    changed->spec = spec;
+    pod_template_unref(template);
+    DAEMON_SET(object)->template = changed;
+    return TRUE;
+}
+
+/* DS-10: of 300 pods that no node wants any more 250 are deleted in the first sync. */
+static void
+deletes_250_at_a_time(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 300);
+    DaemonSet *set = new_set(&world);
+    set->on_delete = TRUE; /* else the update goes on with the others */
+    storage_world_create(&world, set);
+    world_go_on(&world, SIM_SECOND);
+    PodTemplate *nowhere =
+        world_template(&world, "nowhere", "a"); /* for its labels: no node has them */
+    storage_world_log(&world);
+    storage_world_patch(&world, world_key(&world, KIND_DAEMON_SET, "agent"), edit_selector,
+                        nowhere->labels);
+    world_go_on(&world, SIM_SECOND);
+    const char *log = storage_world_log(&world), *status = strstr(log, "PUT/st");
+    assert_non_null(status);
+    g_autofree char *first = g_strndup(log, (gsize)(status - log));
+    assert_int_equal(count_word(first, "DELETE pod/"), 250);
+    assert_int_equal(world_count(&world, KIND_POD), 0);
+    assert_int_equal(stored_set(&world)->desired_scheduled, 0);
+    pod_template_unref(nowhere);
+    storage_world_clear(&world);
+}
+
 /* Everything takes time: no node ever has two pods, and all have one in the end. */
 static void
 many_seeds(void **state)
@@ -470,6 +827,13 @@ main(void)
         cmocka_unit_test(batches),
         cmocka_unit_test(updates),
         cmocka_unit_test(surges),
+        cmocka_unit_test(adopts_and_lets_go),
+        cmocka_unit_test(tolerations_are_added),
+        cmocka_unit_test(history_is_kept_and_cut),
+        cmocka_unit_test(available_after_min_ready_seconds),
+        cmocka_unit_test(backs_off_up_to_15_minutes),
+        cmocka_unit_test(what_is_over_and_goes_holds_no_place),
+        cmocka_unit_test(deletes_250_at_a_time),
         cmocka_unit_test(many_seeds),
     };
 

@@ -464,12 +464,10 @@ can_be_real(const Scenario *scenario)
     }
     for (unsigned i = 0; i < scenario->n_actions; i++) {
         ActionType type = scenario->actions[i].type;
-        if (type == ACTION_CREATE || type == ACTION_DELETE || type == ACTION_PATCH ||
-            type == ACTION_SCALE)
+        if (type != ACTION_DRAIN && type != ACTION_SET_DRIVER && type != ACTION_FAULT)
             continue;
-        cli_error(
-            "validate: %s:%u: only create, delete, patch and scale can be done with real devices",
-            scenario->file, scenario->actions[i].line);
+        cli_error("validate: %s:%u: drain, setDriver and faults cannot be done with real devices",
+                  scenario->file, scenario->actions[i].line);
         return FALSE;
     }
     return TRUE;

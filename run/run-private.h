@@ -55,6 +55,10 @@ void autoscalers_free(Run *self);
 void drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), void *data);
 GPtrArray *drains_new(void);
 
+/* mark-node.c: what TAINT, CORDON or UNCORDON makes of a Node. Returns: FALSE: it stays as it is; if it should not, @refusal (empty
+ * before) tells why */
+gboolean node_mark(Strings *strings, const ScenarioAction *action, Node *node, GString *refusal);
+
 /* lifetimes.c. Deletes the objects of these keys (of const ObjectKey; taken), the last first; @over is called after the last. */
 void lifetime_end(Run *run, GPtrArray *keys, uint64_t client_hash, void (*over)(void *data), void *data);
 

@@ -11,6 +11,7 @@ typedef struct {
     GHashTable *known;       /* ObjectKey -> its first ManifestInfo */
     GHashTable *class_names; /* classes that volumes have: those need no StorageClass */
     GHashTable *node_names;  /* all nodes */
+    GPtrArray *node_list;    /* the same, for patterns */
     GHashTable *driver_names;
 } Checker;
 
@@ -244,6 +245,7 @@ gather_object(Checker *self, const ManifestInfo *info)
         fault_at(self, info, "metadata.name", NULL, "spec.nodes makes a node \"%s\" too",
                  object_name(info->object));
     g_hash_table_add(self->node_names, (char *)object_name(info->object));
+    g_ptr_array_add(self->node_list, (char *)object_name(info->object)); /* only looked at */
 }
 
 static void
@@ -260,6 +262,7 @@ gather_nodes(Checker *self)
             g_autofree char *number = g_strdup_printf("%u", group->first + k);
             g_autofree char *name = g_strjoinv(number, parts);
             const char *kept = format_intern(&loader->reader, name);
+            g_ptr_array_add(self->node_list, (char *)kept); /* only looked at */
             if (!g_hash_table_add(self->node_names, (char *)kept)) {
                 FormatJump jump = format_go(&loader->reader, &groups[i].at, groups[i].path);
                 format_fault_member(&loader->reader, groups[i].source, "name",
@@ -758,6 +761,46 @@ check_drained(Checker *self, const ScenarioAction *action, const ActionFields *f
     format_come_back(reader, jump);
 }
 
+static gboolean
+is_mark(ActionType type)
+{
+    return type == ACTION_TAINT || type == ACTION_CORDON || type == ACTION_UNCORDON;
+}
+
+/* A pattern may be of nodes that are made in numbers later. */
+static gboolean
+node_pattern_finds(const Checker *self, const ScenarioAction *action)
+{
+    g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(action->name);
+
+    for (unsigned i = 0; i < self->node_list->len; i++)
+        if (g_pattern_spec_match_string(pattern, self->node_list->pdata[i]))
+            return TRUE;
+    return pattern_finds(self, action);
+}
+
+static void
+check_marked(Checker *self, const ScenarioAction *action, const ActionFields *fields)
+{
+    static const char *const members[] = {
+        [ACTION_TAINT] = "taint",
+        [ACTION_CORDON] = "cordon",
+        [ACTION_UNCORDON] = "uncordon",
+    };
+    FormatReader *reader = &self->loader->reader;
+    const json_t *where = json_object_get(fields->source, members[action->type]);
+    FormatJump jump = format_go(reader, &fields->place, fields->path);
+    FormatPlace place = format_enter_member(reader, fields->source, members[action->type]);
+
+    if (action->name == NULL || !is_pattern(action->name))
+        check_named_node(self, where, action->name);
+    else if (!node_pattern_finds(self, action))
+        format_fault_member(reader, where, "node", NULL, "there is no node like \"%s\"",
+                            action->name);
+    format_leave(reader, place);
+    format_come_back(reader, jump);
+}
+
 static void
 check_action(Checker *self, const ScenarioAction *action, const ActionFields *fields)
 {
@@ -772,6 +815,8 @@ check_action(Checker *self, const ScenarioAction *action, const ActionFields *fi
         check_patch(self, action, fields);
     if (action->type == ACTION_DRAIN)
         check_drained(self, action, fields);
+    if (is_mark(action->type))
+        check_marked(self, action, fields);
     FormatJump jump = format_go(&loader->reader, &fields->place, fields->path);
     check_named_node(self, fields->source, fields->node);
     check_named_zone(self, fields->source, fields->zone);
@@ -800,6 +845,7 @@ checker_init(Checker *self, Loader *loader)
         .class_names = g_hash_table_new(g_str_hash, g_str_equal),
         .node_names = g_hash_table_new(g_str_hash, g_str_equal),
         .driver_names = g_hash_table_new(g_str_hash, g_str_equal),
+        .node_list = g_ptr_array_new(),
     };
 }
 
@@ -810,6 +856,7 @@ checker_clear(Checker *self)
     g_hash_table_unref(self->class_names);
     g_hash_table_unref(self->node_names);
     g_hash_table_unref(self->driver_names);
+    g_ptr_array_unref(self->node_list);
 }
 
 static void

@@ -736,15 +736,16 @@ action_check(FormatReader *reader, const json_t *value, void *target)
 static void
 workload_check(FormatReader *reader, const json_t *value, void *target)
 {
-    static const char *const actions[] = {"create", "delete",    "patch",
-                                          "scale",  "setDriver", "drain"};
+    static const char *const actions[] = {"create", "delete", "patch",    "scale",    "drain",
+                                          "taint",  "cordon", "uncordon", "setDriver"};
     unsigned n = 0;
 
     action_check(reader, value, target);
     for (unsigned i = 0; i < G_N_ELEMENTS(actions); i++)
         n += json_object_get(value, actions[i]) != NULL;
     if (n != 1)
-        format_fault(reader, "one of create, delete, patch, scale, drain, setDriver",
+        format_fault(reader,
+                     "one of create, delete, patch, scale, drain, taint, cordon, uncordon, setDriver",
                      n == 0 ? "nothing is to be done here"
                             : "does %u things at once: make an item of each",
                      n);
@@ -1122,6 +1123,9 @@ static const FormatField workload_fields[] = {
     {"patch", &patch_type, AT(ActionFields, patch), 0, NULL, "An object is changed"},
     {"scale", &scale_type, AT(ActionFields, scale), 0, NULL, "A StatefulSet, Deployment or ReplicaSet grows or shrinks"},
     {"drain", &drain_type, AT(ActionFields, drain), 0, NULL, "A node's pods are evicted, as kubectl drain does"},
+    {"taint", &scenario_taint_format, AT(ActionFields, taint), 0, NULL, "A node is tainted, or no more, as kubectl taint does"},
+    {"cordon", &scenario_cordon_format, AT(ActionFields, cordon), 0, NULL, "A node takes no new pods, as kubectl cordon does"},
+    {"uncordon", &scenario_uncordon_format, AT(ActionFields, uncordon), 0, NULL, "It takes pods again"},
     {"setDriver", &scenario_set_driver_format, AT(ActionFields, set_driver), 0, NULL, "A driver behaves otherwise from now on"},
     END,
 };

@@ -517,6 +517,12 @@ build_workload_action(Loader *self, int number, ScenarioAction *action)
         build_scale(self, action);
     } else if (json_object_get(fields->source, "drain") != NULL) {
         build_drain(self, action);
+    } else if (json_object_get(fields->source, "taint") != NULL) {
+        loader_build_mark(ACTION_TAINT, &fields->taint, action);
+    } else if (json_object_get(fields->source, "cordon") != NULL) {
+        loader_build_mark(ACTION_CORDON, &fields->cordon, action);
+    } else if (json_object_get(fields->source, "uncordon") != NULL) {
+        loader_build_mark(ACTION_UNCORDON, &fields->uncordon, action);
     } else if (fields->set_driver != NULL) {
         action->type = ACTION_SET_DRIVER;
         action->driver_options = loader_change_driver(self, fields, &driver);

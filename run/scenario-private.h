@@ -77,6 +77,13 @@ typedef struct {
     SimTime timeout;
 } DrainFields;
 
+/* Of taint, cordon, uncordon. */
+typedef struct {
+    const char *node, *node_of_pod;
+    FormatList taints; /* of ScenarioTaint */
+    gboolean overwrite;
+} MarkFields;
+
 typedef struct {
     const char *kind, *namespace, *name;
     int64_t grace_s; /* -1: not given */
@@ -91,6 +98,7 @@ typedef struct {
     CreateFields create;
     TargetFields delete, patch, scale;
     DrainFields drain;
+    MarkFields taint, cordon, uncordon;
     const json_t *set_driver;
     /* Of faults: */
     const char *component, *driver, *node, *zone, *pod_of_node, *what, *claim;
@@ -222,6 +230,10 @@ scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_
 void loader_build_drivers(Loader *self);
 /* scenario-faults.c: of the fault that the loader is acting on */
 void loader_build_fault(Loader *self, ScenarioAction *action);
+
+/* scenario-nodes.c: taint, cordon and uncordon */
+extern const FormatType scenario_taint_format, scenario_cordon_format, scenario_uncordon_format;
+void loader_build_mark(ActionType type, const MarkFields *fields, ScenarioAction *action);
 
 /* The driver of that name, or the only one if @name is NULL. Returns: (borrowed): NULL after a fault at @member of @where */
 const char *

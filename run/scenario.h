@@ -65,6 +65,9 @@ typedef enum {
     ACTION_DELETE,
     ACTION_PATCH,      /* a merge patch of an object */
     ACTION_DRAIN,      /* a node's pods are evicted */
+    ACTION_TAINT,      /* a node's taints come and go; this and the next two are of nodes */
+    ACTION_CORDON,     /* no new pods for it */
+    ACTION_UNCORDON,
     ACTION_SCALE,      /* the replicas of a StatefulSet, Deployment or ReplicaSet */
     ACTION_SET_DRIVER, /* new latencies, errors, limits of a driver */
     ACTION_FAULT,      /* something breaks, and is repaired after a while or never */
@@ -101,6 +104,13 @@ typedef enum {
 
 #define REPLICA_LEADER UINT32_MAX
 
+/* A taint that is put on a node, or taken off it. */
+typedef struct {
+    char *key, *value; /* value: "" for none */
+    int effect;        /* a TaintEffect; -1: every one, of what goes */
+    gboolean goes;
+} ScenarioTaint;
+
 /* One thing done by the outside world at a time. Generators (count, interarrival) are laid out by the run, not here. */
 typedef struct {
     ActionType type;
@@ -128,7 +138,12 @@ typedef struct {
         gboolean ignore_daemon_sets, delete_empty_dir, force;
         SimTime timeout;         /* 0: none */
     } drain;                     /* DRAIN, of the node @name or @node_of_pod */
-    char *node_of_pod;           /* PATCH of a Node, DRAIN: that of this pod (may be a glob pattern); NULL: @name */
+    struct {
+        ScenarioTaint *items;    /* (array of n) */
+        unsigned n;
+        gboolean overwrite;      /* a taint of the same key and effect; else that is refused */
+    } taints;                    /* TAINT, of the nodes @name (may be a glob pattern) or @node_of_pod, as CORDON and UNCORDON */
+    char *node_of_pod;           /* PATCH of a Node, DRAIN, TAINT, ...: that of this pod (may be a glob pattern); NULL: @name */
     json_t *patch;
     int32_t replicas;
     /* SET_DRIVER, FAULT */

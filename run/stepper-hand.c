@@ -49,6 +49,12 @@ word_for(ActionType type)
         return "patched";
     case ACTION_SCALE:
         return "scaled";
+    case ACTION_TAINT:
+        return "tainted";
+    case ACTION_CORDON:
+        return "cordoned";
+    case ACTION_UNCORDON:
+        return "uncordoned";
     case ACTION_DRAIN:
     case ACTION_SET_DRIVER:
     case ACTION_FAULT:
@@ -93,11 +99,17 @@ victim_is_there(const Stepper *self, const ScenarioAction *action)
     return key != NULL && api_server_get(cluster_api(run_cluster(self->run)), key) != NULL;
 }
 
+/* All others go on by themselves: nothing answers. */
+static gboolean
+is_asked_for(ActionType type)
+{
+    return type != ACTION_DRAIN && type != ACTION_SET_DRIVER && type != ACTION_FAULT;
+}
+
 static StepperAnswer
 perform(Stepper *self, const ScenarioAction *action)
 {
-    gboolean asks = action->type == ACTION_CREATE || action->type == ACTION_DELETE ||
-                    action->type == ACTION_PATCH || action->type == ACTION_SCALE;
+    gboolean asks = is_asked_for(action->type);
     SimTime now = sim_now(run_sim(self->run));
     Goal goal = {.kind = GOAL_ANSWER,
                  .until = asks ? sim_time_add(now, PATIENCE) : now,
@@ -159,7 +171,10 @@ read_and_perform(Stepper *self, const char *list, const char *item)
 static StepperAnswer
 perform_json(Stepper *self, json_t *item)
 {
-    char *text = json_dumps(item, 0);
+    char *text = item == NULL ? NULL : json_dumps(item, 0);
+
+    if (text == NULL)
+        return stepper_refuse(self, "this is no UTF-8");
     StepperAnswer answer = read_and_perform(self, "workload", text);
 
     free(text);
@@ -345,6 +360,54 @@ hand_drain(Stepper *self, const char *rest, char **words)
     json_auto_t *item = json_pack("{s:{s:s, s:b, s:b}}", "drain", "node", words[0],
                                   "ignoreDaemonSets", TRUE, "deleteEmptyDirData", TRUE);
     return perform_json(self, item);
+}
+
+/* "taint node-1 dedicated=db:NoSchedule", "taint node-1 dedicated-": also "taint node node-1 ...", as kubectl has it. */
+StepperAnswer
+hand_taint(Stepper *self, const char *rest, char **words)
+{
+    json_t *taints = json_array();
+    gboolean overwrites = FALSE;
+
+    (void)rest;
+    if (g_strcmp0(words[0], "node") == 0 || g_strcmp0(words[0], "nodes") == 0)
+        words++;
+    for (unsigned i = 1; words[0] != NULL && words[i] != NULL; i++) {
+        if (strcmp(words[i], "--overwrite") == 0)
+            overwrites = TRUE;
+        else
+            json_array_append_new(taints, json_string(words[i]));
+    }
+    if (json_array_size(taints) == 0) {
+        json_decref(taints);
+        return stepper_refuse(self, "taint which node how? (as node-1 dedicated=db:NoSchedule)");
+    }
+    json_auto_t *item = json_pack("{s:{s:s, s:o, s:b}}", "taint", "node", words[0], "taints",
+                                  taints, "overwrite", overwrites);
+    return perform_json(self, item);
+}
+
+static StepperAnswer
+mark(Stepper *self, const char *what, char **words)
+{
+    if (words[0] == NULL || words[1] != NULL)
+        return stepper_refuse(self, "%s which node?", what);
+    json_auto_t *item = json_pack("{s:{s:s}}", what, "node", words[0]);
+    return perform_json(self, item);
+}
+
+StepperAnswer
+hand_cordon(Stepper *self, const char *rest, char **words)
+{
+    (void)rest;
+    return mark(self, "cordon", words);
+}
+
+StepperAnswer
+hand_uncordon(Stepper *self, const char *rest, char **words)
+{
+    (void)rest;
+    return mark(self, "uncordon", words);
 }
 
 /* "fault {node: node-1, do: power-off}": an item of spec.faults */

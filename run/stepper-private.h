@@ -64,5 +64,8 @@ StepperAnswer hand_delete(Stepper *self, const char *rest, char **words);
 StepperAnswer hand_patch(Stepper *self, const char *rest, char **words);
 StepperAnswer hand_scale(Stepper *self, const char *rest, char **words);
 StepperAnswer hand_drain(Stepper *self, const char *rest, char **words);
+StepperAnswer hand_taint(Stepper *self, const char *rest, char **words);
+StepperAnswer hand_cordon(Stepper *self, const char *rest, char **words);
+StepperAnswer hand_uncordon(Stepper *self, const char *rest, char **words);
 StepperAnswer hand_fault(Stepper *self, const char *rest, char **words);
 StepperAnswer hand_do(Stepper *self, const char *rest, char **words);

@@ -22,6 +22,7 @@ typedef struct {
     unsigned n_ending;    /* CREATE: whose end is still to come */
     gboolean has_arrived; /* CREATE: all copies have */
     Object *sending;      /* (owned): of the request under way */
+    GString *refusal;     /* (owned): why the edit of the request under way was refused; empty: it was not */
     const ObjectKey *asked; /* whom it is about */
     RunAnswered answered; /* NULL: nobody listens */
     void *answered_data;
@@ -54,10 +55,15 @@ replied(void *data, const ApiResponse *response)
 {
     Performer *self = data;
 
-    if (self->answered != NULL)
+    if (self->answered != NULL && self->refusal->len > 0)
+        self->answered(self->answered_data, self->asked, API_INVALID, self->refusal->str);
+    else if (self->answered != NULL)
         self->answered(self->answered_data, self->asked, response->code, response->message);
+    else if (self->refusal->len > 0)
+        run_note(self->run, self->action, "%s", self->refusal->str);
     else
         note_refusal(self, response);
+    g_string_truncate(self->refusal, 0);
     if (self->sending != NULL)
         object_unref(g_steal_pointer(&self->sending));
     perform_next(self);
@@ -318,7 +324,7 @@ create_next(Performer *self)
                              .object = self->sending});
 }
 
-/* ---- DELETE, PATCH, SCALE ---- */
+/* ---- DELETE, PATCH, SCALE, TAINT, CORDON, UNCORDON ---- */
 
 /* Returns: NULL: it has none */
 static const char *
@@ -415,6 +421,14 @@ merge_patch(Object *object, const void *data)
     return TRUE;
 }
 
+static gboolean
+mark(Object *object, const void *data)
+{
+    const Performer *self = data;
+
+    return node_mark(performer_strings(self), self->action, NODE(object), self->refusal);
+}
+
 static void
 target_next(Performer *self)
 {
@@ -435,6 +449,10 @@ target_next(Performer *self)
     } else if (action->type == ACTION_PATCH) {
         request.verb = API_PATCH;
         request.edit = merge_patch;
+        request.arg = self;
+    } else if (action->type != ACTION_DELETE) {
+        request.verb = API_PATCH;
+        request.edit = mark;
         request.arg = self;
     }
     send(self, &request);
@@ -470,6 +488,9 @@ perform_next(Performer *self)
     case ACTION_DELETE:
     case ACTION_PATCH:
     case ACTION_SCALE:
+    case ACTION_TAINT:
+    case ACTION_CORDON:
+    case ACTION_UNCORDON:
         target_next(self);
         return;
     case ACTION_SET_DRIVER:
@@ -497,6 +518,7 @@ add_performer(Run *self, const ScenarioAction *action, SimTime at)
 
     *performer = (Performer){.run = self, .action = action, .number = self->performers->len};
     performer->client_hash = sim_hash_combine(sim_hash_string(CLIENT), performer->number);
+    performer->refusal = g_string_new(NULL);
     performer->templates = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
     for (unsigned k = 0; k < action->n_manifests; k++) {
         Object *object = world_parse(self, &action->manifests[k]);
@@ -554,6 +576,7 @@ workload_free(Run *self)
             g_ptr_array_unref(performer->targets);
         if (performer->sending != NULL)
             object_unref(performer->sending);
+        g_string_free(performer->refusal, TRUE);
         g_free(performer);
     }
     g_ptr_array_set_size(self->performers, 0);

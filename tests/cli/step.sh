@@ -123,6 +123,16 @@ step 'until 20s' 'delete pod app --grace-period=0' 'until pod/app gone'
 says 'a pod is deleted' 'pod/app deleted'
 step 'until 20s' 'patch pvc data -p "{metadata: {labels: {a: b}}}"' 'get pvc -l a=b -o name'
 says 'an object is patched' 'persistentvolumeclaim/data patched'
+step 'cordon node-a1' 'until 1s' 'get node node-a1' 'taint node-a1 dedicated=db:NoSchedule' 'taint nodes node-a1 dedicated-' 'uncordon node-a1'
+says 'a node is cordoned' 'node/node-a1 cordoned'
+grep -q 'Ready,SchedulingDisabled' "$scratch/out" && grep -qx 'node/node-a1 tainted' "$scratch/out" &&
+    grep -qx 'node/node-a1 uncordoned' "$scratch/out"
+result $? 'as kubectl shows it; and tainted, and neither any more'
+step 'taint node-a1 dedicated=db:NoSchedule' 'taint node-a1 dedicated=web:NoSchedule'
+[ $status -eq 2 ] && grep -q 'Error from server (Invalid): node node-a1 already has a taint dedicated' "$scratch/err"
+result $? 'a taint that is there is left alone'
+step 'taint node-a1 dedicated=db:NoSchedule' 'taint node-a1 dedicated=web:NoSchedule --overwrite' 'get node node-a1 -o jsonpath={.spec.taints[0].value}'
+says 'unless it is told to' 'web'
 step 'until 10s' 'fault {component: external-provisioner, do: crash, restartAfter: 5s}' 'until pvc/data Bound'
 [ "$(tail -n 1 "$scratch/out" | cut -d. -f1)" -ge 16 ]
 result $? 'a fault is injected, and delays what it strikes'

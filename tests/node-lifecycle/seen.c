@@ -32,11 +32,11 @@ times_of(GHashTable *table, const Object *object, size_t size)
 }
 
 static gboolean
-has_taint(const Node *node, TaintEffect effect)
+has_taint(const Seen *self, const Node *node, TaintEffect effect)
 {
     for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
         if (node->taints->items[i].effect == effect &&
-            g_str_equal(node->taints->items[i].key, UNREACHABLE))
+            g_str_equal(node->taints->items[i].key, self->taint))
             return TRUE;
     return FALSE;
 }
@@ -47,12 +47,14 @@ see_node(Seen *self, const Node *node, SimTime now)
     NodeSeen *times = times_of(self->nodes, &node->meta, sizeof *times);
 
     once(&times->unknown_at, node->ready.status == CONDITION_UNKNOWN, now);
-    once(&times->no_schedule_at, has_taint(node, TAINT_NO_SCHEDULE), now);
-    once(&times->no_execute_at, has_taint(node, TAINT_NO_EXECUTE), now);
+    once(&times->no_schedule_at, has_taint(self, node, TAINT_NO_SCHEDULE), now);
+    once(&times->schedulable_at,
+         times->no_schedule_at != TIME_UNSET && !has_taint(self, node, TAINT_NO_SCHEDULE), now);
+    once(&times->no_execute_at, has_taint(self, node, TAINT_NO_EXECUTE), now);
     once(&times->ready_again_at,
          times->unknown_at != TIME_UNSET && node->ready.status == CONDITION_TRUE, now);
     once(&times->untainted_at,
-         times->no_execute_at != TIME_UNSET && !has_taint(node, TAINT_NO_EXECUTE), now);
+         times->no_execute_at != TIME_UNSET && !has_taint(self, node, TAINT_NO_EXECUTE), now);
 }
 
 static void
@@ -63,6 +65,7 @@ see_pod(Seen *self, const Pod *before, const Pod *after, SimTime now)
 
     if (before != NULL && after != NULL)
         once(&times->not_ready_at, pod_is_ready(before) && !pod_is_ready(after), now);
+    once(&times->ready_at, after != NULL && pod_is_ready(after), now);
     once(&times->deleted_at, object_is_deleted(&pod->meta), now);
     once(&times->gone_at, after == NULL, now);
     once(&times->ready_again_at,
@@ -106,10 +109,11 @@ scenario_of(const char *spec)
 }
 
 Seen *
-seen_new_with(const Scenario *scenario, const RunOptions *options)
+seen_watching(const Scenario *scenario, const RunOptions *options, const char *taint)
 {
     Seen *self = g_new0(Seen, 1);
 
+    self->taint = taint;
     self->nodes = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
     self->pods = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
     self->run = run_new(scenario, options, NULL);
@@ -117,6 +121,12 @@ seen_new_with(const Scenario *scenario, const RunOptions *options)
     api_server_observe(cluster_api(run_cluster(self->run)), see, self);
     assert_int_equal(run_execute(self->run), RUN_DONE);
     return self;
+}
+
+Seen *
+seen_new_with(const Scenario *scenario, const RunOptions *options)
+{
+    return seen_watching(scenario, options, UNREACHABLE);
 }
 
 Seen *
@@ -138,7 +148,8 @@ const NodeSeen *
 seen_node(const Seen *self, const char *name)
 {
     const NodeSeen *times = g_hash_table_lookup(self->nodes, name);
-    static const NodeSeen never = {TIME_UNSET, TIME_UNSET, TIME_UNSET, TIME_UNSET, TIME_UNSET};
+    static const NodeSeen never = {TIME_UNSET, TIME_UNSET, TIME_UNSET,
+                                   TIME_UNSET, TIME_UNSET, TIME_UNSET};
 
     return times == NULL ? &never : times;
 }
@@ -168,6 +179,19 @@ seen_object(const Seen *self, ObjectKind kind, const char *name)
     const ObjectKey *key = objects_find_key(run_objects(self->run), kind, namespace, name);
 
     return key == NULL ? NULL : api_server_get(cluster_api(run_cluster(self->run)), key);
+}
+
+SimTime
+seen_event_at(const Seen *self, const char *name, const char *reason)
+{
+    const ApiServer *api = cluster_api(run_cluster(self->run));
+
+    for (unsigned i = 0; i < api_server_n_events(api); i++) {
+        const ApiEvent *event = api_server_event(api, i);
+        if (g_str_equal(event->involved->name, name) && g_str_equal(event->reason, reason))
+            return event->written_at;
+    }
+    return TIME_UNSET;
 }
 
 unsigned

@@ -240,6 +240,32 @@ cluster_machine_may_stop(Cluster *self, const char *node)
     sim_after(self->options.sim, 0, &stop_event, machine, WAIT_RUNTIME);
 }
 
+void
+cluster_set_pressure(Cluster *self, const char *node, NodeTrouble what, gboolean is_short)
+{
+    Instance *kubelet = cluster_instance(self, KUBELET, node);
+
+    if (kubelet == NULL)
+        return;
+    if (is_short)
+        kubelet->pressures |= 1u << what;
+    else
+        kubelet->pressures &= ~(1u << what);
+    for (unsigned i = 0; i < kubelet->models->len; i++) {
+        Component *component = kubelet->models->pdata[i];
+        if (component->class->pressure_changed != NULL)
+            component->class->pressure_changed(component);
+    }
+}
+
+unsigned
+cluster_pressures(const Cluster *self, const char *node)
+{
+    const Instance *kubelet = cluster_instance(self, KUBELET, node);
+
+    return kubelet == NULL ? 0 : kubelet->pressures;
+}
+
 static void
 cut_network(Instance *self)
 {

@@ -32,6 +32,7 @@ struct Instance {
     /* Of a kubelet: no lease is renewed from then on, until again one is; TIME_UNSET: renewed all the time; SIM_TIME_MAX: not yet. */
     SimTime silent_since, silent_until;
     gboolean is_off;        /* its machine is */
+    unsigned pressures;     /* a mask of 1 << NodeTrouble: what its machine runs short of */
     gboolean waits_for_api; /* it is to start when the server is there again */
 };
 

@@ -110,6 +110,10 @@ gboolean cluster_power_on(Cluster *self, const char *node);
 gboolean cluster_shut_down(Cluster *self, const char *node);
 /* For a kubelet: it has done what it could. */
 void cluster_machine_may_stop(Cluster *self, const char *node);
+/* Its machine runs short of something (below N_NODE_PRESSURES), or no more; its kubelet looks now and then. */
+void cluster_set_pressure(Cluster *self, const char *node, NodeTrouble what, gboolean is_short);
+/* Returns: a mask of 1 << NodeTrouble: what the machine runs short of */
+unsigned cluster_pressures(const Cluster *self, const char *node);
 /* Nothing on the machine reaches the API server, though all of it runs on. */
 gboolean cluster_cut_off(Cluster *self, const char *node);
 gboolean cluster_reconnect(Cluster *self, const char *node);

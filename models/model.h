@@ -149,6 +149,8 @@ struct ModelClass {
     void (*shut_down)(void *self);
     /* A kubelet: something has happened to the registrar of the driver of this number. Others: NULL */
     void (*plugin_changed)(void *self, unsigned driver);
+    /* A kubelet: its machine runs short of something, or no more: see cluster_pressures(). Others: NULL */
+    void (*pressure_changed)(void *self);
     void (*free_disk)(void *disk); /* NULL: it keeps nothing. One model of a process at most does */
 };
 

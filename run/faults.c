@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run-private.h"
+#include "sim/random.h"
 
 /* What breaks, and how it is repaired: the scenario's words, carried out by the cluster, its API server and its drivers. */
 
@@ -167,6 +168,64 @@ drop_watches(ApiServer *api, gboolean begins)
     api_server_repair_watches(api, 0, WATCHES_RELIST);
 }
 
+/* ---- A network that is not set up ---- */
+
+typedef struct {
+    Run *run;
+    const ScenarioAction *action;
+    PodCondition condition;
+} NetworkPatch;
+
+static gboolean
+edit_network(Object *object, const void *arg)
+{
+    const NetworkPatch *patch = arg;
+
+    if (NODE(object)->troubles[NODE_NETWORK_UNAVAILABLE].status == patch->condition.status)
+        return FALSE;
+    NODE(object)->troubles[NODE_NETWORK_UNAVAILABLE] = patch->condition;
+    return TRUE;
+}
+
+static void
+network_told(void *data, const ApiResponse *response)
+{
+    const NetworkPatch *patch = data;
+
+    if (response->code != API_OK)
+        run_note(patch->run, patch->action, "%s",
+                 response->message == NULL ? "refused by the API server" : response->message);
+    g_free(data);
+}
+
+/* No kubelet's business: who makes the nodes' routes says so in their status (cloud-provider's route_controller.go), at once. */
+static void
+set_network(const Fault *self, const char *node, gboolean is_missing)
+{
+    NetworkPatch *patch = g_new(NetworkPatch, 1);
+    const char *client = "route-controller";
+
+    *patch = (NetworkPatch){
+        .run = self->run,
+        .action = self->action,
+        .condition = {.reason = intern(self, is_missing ? "NoRouteCreated" : "RouteCreated"),
+                      .message = intern(self, is_missing
+                                                  ? "RouteController failed to create a route"
+                                                  : "RouteController created a route"),
+                      .changed_at = sim_now(self->run->sim),
+                      .status = is_missing ? CONDITION_TRUE : CONDITION_FALSE},
+    };
+    ApiRequest request = {
+        .verb = API_PATCH_STATUS,
+        .key = objects_key(self->run->objects, KIND_NODE, NULL, node),
+        .edit = edit_network,
+        .arg = patch,
+        .client = client,
+        .client_hash = sim_hash_string(client),
+    };
+    api_server_request(cluster_api(self->run->cluster), &request, network_told, g_free, patch);
+}
+
 /* Of one of the victims. */
 static void
 strike(const Fault *self, const char *victim, gboolean begins)
@@ -201,6 +260,18 @@ strike(const Fault *self, const char *victim, gboolean begins)
         return;
     case FAULT_CUT_NETWORK:
         (begins ? cluster_cut_off : cluster_reconnect)(cluster, victim);
+        return;
+    case FAULT_MEMORY_PRESSURE:
+        cluster_set_pressure(cluster, victim, NODE_MEMORY_PRESSURE, begins);
+        return;
+    case FAULT_DISK_PRESSURE:
+        cluster_set_pressure(cluster, victim, NODE_DISK_PRESSURE, begins);
+        return;
+    case FAULT_PID_PRESSURE:
+        cluster_set_pressure(cluster, victim, NODE_PID_PRESSURE, begins);
+        return;
+    case FAULT_NETWORK_UNAVAILABLE:
+        set_network(self, victim, begins);
         return;
     case FAULT_API_OUTAGE:
         cluster_set_api_down(cluster, begins);

@@ -85,10 +85,14 @@ typedef enum {
     FAULT_HANG,
     FAULT_SLOW,
     FAULT_LOSE_LEADERSHIP,
-    FAULT_POWER_OFF, /* of a node; the next three likewise */
+    FAULT_POWER_OFF, /* of a node; the next seven likewise */
     FAULT_SHUT_DOWN,
     FAULT_STOP_KUBELET,
     FAULT_CUT_NETWORK,
+    FAULT_MEMORY_PRESSURE,
+    FAULT_DISK_PRESSURE,
+    FAULT_PID_PRESSURE,
+    FAULT_NETWORK_UNAVAILABLE,
     FAULT_API_OUTAGE, /* of the API server; the next three likewise */
     FAULT_API_SLOW,
     FAULT_DROP_WATCHES,

@@ -118,6 +118,9 @@ static const FieldType attached_type = {
     .to_json = attached_to_json,
 };
 
+#define TROUBLE(name, trouble)                                                                     \
+    FIELD(                                                                                         \
+        "status.conditions[" name "]", field_node_condition, Node, troubles[trouble], FIELD_STATUS)
 static const Field node_fields[] = {
     FIELD("spec.taints", field_taints, Node, taints, FIELD_SPEC),
     FIELD("status.volumesInUse", field_string_list, Node, volumes_in_use, FIELD_STATUS),
@@ -130,8 +133,13 @@ static const Field node_fields[] = {
     FIELD(
         "status.conditions[Ready].lastHeartbeatTime", field_time, Node, heartbeat_at, FIELD_STATUS),
     FIELD("status.conditions[Ready]", field_node_condition, Node, ready, FIELD_STATUS),
+    TROUBLE("MemoryPressure", NODE_MEMORY_PRESSURE),
+    TROUBLE("DiskPressure", NODE_DISK_PRESSURE),
+    TROUBLE("PIDPressure", NODE_PID_PRESSURE),
+    TROUBLE("NetworkUnavailable", NODE_NETWORK_UNAVAILABLE),
     FIELDS_END,
 };
+#undef TROUBLE
 
 static const char *const node_ignored[] = {
     IGNORED_ALWAYS,           "spec.configSource",
@@ -148,6 +156,8 @@ node_set_defaults(Object *object)
 {
     NODE(object)->ready.changed_at = TIME_UNSET;
     NODE(object)->heartbeat_at = TIME_UNSET;
+    for (unsigned i = 0; i < N_NODE_TROUBLES; i++)
+        NODE(object)->troubles[i].changed_at = TIME_UNSET;
 }
 
 const KindClass node_kind = {

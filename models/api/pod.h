@@ -159,6 +159,16 @@ typedef struct {
     int32_t pods;
 } NodeResources;
 
+/* Conditions of a Node beside Ready: each is bad when it is true, and has a taint (NL-25). The kubelet tells of the first three. */
+typedef enum {
+    NODE_MEMORY_PRESSURE,
+    NODE_DISK_PRESSURE,
+    NODE_PID_PRESSURE,
+    NODE_NETWORK_UNAVAILABLE,
+    N_NODE_TROUBLES,
+    N_NODE_PRESSURES = NODE_NETWORK_UNAVAILABLE,
+} NodeTrouble;
+
 /* Node. */
 typedef struct {
     Object meta;
@@ -168,6 +178,7 @@ typedef struct {
     const char *provider_id;
     PodCondition ready;            /* status.conditions[Ready] */
     SimTime heartbeat_at;          /* of that condition */
+    PodCondition troubles[N_NODE_TROUBLES]; /* absent: nobody said anything, so all is well */
     StringList *volumes_in_use;    /* status.volumesInUse: unique volume names, sorted */
     StringList *volumes_attached;  /* status.volumesAttached: unique volume names, in the order reported */
 } Node;

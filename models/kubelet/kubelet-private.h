@@ -209,6 +209,11 @@ struct Kubelet {
     gboolean shutting_down, only_critical_left;
     SimEventId report_retry;   /* reports wait for it */
     SimEventId shutdown_event; /* the end of what the pods under way may take */
+    /* Masks of 1 << NodeTrouble: what its machine runs short of; what the Node is to tell of that. */
+    unsigned shortages, pressures;
+    SimTime short_until[N_NODE_PRESSURES]; /* of what is over: the last look that found it so */
+    SimEventId pressure_event;             /* the next look */
+    gboolean told_unschedulable;           /* NL-27: the last Event about that */
     gboolean has_unreadable; /* directories of volumes, found at its start (KVM-62) */
     unsigned n_cleaned_up;   /* tries to unmount those (KVM-75: force_cleaned_failed_volume_operations_total) */
 
@@ -275,6 +280,7 @@ enum {
     LOOP_POPULATOR,
     LOOP_RECONCILER,
     LOOP_PLUGINS,
+    LOOP_EVICTION, /* no ticker */
 };
 
 /* A loop whose period counts from the end of a pass. Made late it still ticks where it would have ticked, had it been
@@ -521,6 +527,20 @@ void reconstruct_apply(Kubelet *self, const PlanChange *change);
 void shutdown_begin(void *kubelet);
 /* A pod has ended, or one of its volumes has: perhaps all that was waited for. */
 void shutdown_progressed(Kubelet *self);
+
+/* ---- pressure.c ---- */
+
+void pressure_init(Kubelet *self);
+/* ModelClass.pressure_changed */
+void pressure_changed(void *kubelet);
+/* What an imported Node says of its machine is so. */
+void pressure_imported(Kubelet *self, const Node *node);
+/* The Node says otherwise than its kubelet. */
+gboolean pressure_is_told_wrong(const Kubelet *self, const Node *node);
+/* For a plan that puts it right: the conditions to be, and an Event of each that changes. @node: NULL: unknown */
+void pressure_plan(const Kubelet *self, Plan *plan, const Object *node, PodCondition *conditions);
+/* Returns: FALSE: nothing was wrong */
+gboolean pressure_set_conditions(const Kubelet *self, Node *node, const PodCondition *conditions);
 
 /* ---- node-status.c ---- */
 

@@ -30,6 +30,8 @@ static const ProcessFlag flags[] = {
     {"containersOutliveKubelet",        FLAG_BOOL,     AT(containers_outlive_kubelet),          "true",
      "a kubelet that starts again finds its containers running; false: as with a runtime that dies "
      "with it"                                                                                                                                        },
+    {"evictionPressureTransitionPeriod", FLAG_DURATION, AT(eviction_pressure_transition_period), "5m",
+     "how long the Node goes on telling of pressure that is over (NL-25)"                                                                             },
     {NULL,                              FLAG_BOOL,     0,                                       NULL,   NULL                                          },
 };
 /* clang-format on */
@@ -197,6 +199,7 @@ kubelet_init(void *data)
     g_queue_init(&self->reports);
     self->nodes = process_informer(process, KIND_NODE, node);
     node_status_init(self);
+    pressure_init(self);
     plugin_registration_init(self);
     kubelet_measure_begin(self);
     reconstruct_volumes(self);
@@ -223,6 +226,7 @@ kubelet_clear(void *data)
     kubelet_measure_end(self);
     sim_cancel(self->base.sim, self->first_look);
     sim_cancel(self->base.sim, self->shutdown_event);
+    sim_cancel(self->base.sim, self->pressure_event);
     sim_cancel(self->base.sim, self->report_retry);
     plugin_registration_clear(self);
     sim_ticker_free(self->status_loop);
@@ -309,5 +313,6 @@ const ModelClass kubelet_class = {
     .apply_change = apply_change,
     .shut_down = shutdown_begin,
     .plugin_changed = plugin_manager_changed,
+    .pressure_changed = pressure_changed,
     .free_disk = reconstruct_free_disk,
 };

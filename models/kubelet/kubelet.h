@@ -18,6 +18,7 @@ typedef struct {
     SimTime container_stop;  /* from the signal to stopped containers */
     SimTime shutdown_grace_period, shutdown_grace_period_critical_pods;
     gboolean containers_outlive_kubelet;
+    SimTime eviction_pressure_transition_period;
 } KubeletOptions;
 
 extern const ProcessClass kubelet_process;

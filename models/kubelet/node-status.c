@@ -90,10 +90,16 @@ is_ready_told_wrong(const Kubelet *self, const Node *node)
             g_strcmp0(node->ready.message, SHUTTING_DOWN) == 0);
 }
 
+static gboolean
+is_told_wrong(const Kubelet *self, const Node *node)
+{
+    return is_ready_told_wrong(self, node) || pressure_is_told_wrong(self, node);
+}
+
 typedef struct {
     const Kubelet *kubelet;
     StringList *volumes_in_use;
-    PodCondition ready;
+    PodCondition ready, pressures[N_NODE_PRESSURES];
 } Heartbeat;
 
 static gboolean
@@ -101,12 +107,13 @@ set_heartbeat(Object *object, const void *arg)
 {
     Node *node = NODE(object);
     const Heartbeat *heartbeat = arg;
-    gboolean was_dead = is_ready_told_wrong(heartbeat->kubelet, node);
+    gboolean was_wrong = is_ready_told_wrong(heartbeat->kubelet, node);
 
-    if (was_dead)
+    if (was_wrong)
         node->ready = heartbeat->ready;
+    was_wrong |= pressure_set_conditions(heartbeat->kubelet, node, heartbeat->pressures);
     if (string_list_equal(node->volumes_in_use, heartbeat->volumes_in_use))
-        return was_dead;
+        return was_wrong;
     string_list_unref(node->volumes_in_use);
     node->volumes_in_use =
         heartbeat->volumes_in_use == NULL ? NULL : string_list_ref(heartbeat->volumes_in_use);
@@ -134,7 +141,10 @@ decide_report(const void *data, Plan *plan)
                            .message = strings_intern(self->base.strings, SHUTTING_DOWN),
                            .changed_at = plan_now(plan),
                            .status = CONDITION_FALSE};
-    plan_because(plan, self->shutting_down ? "NL-91" : "KVM-30");
+    const Object *node = informer_get(self->nodes, self->node_key);
+    gboolean is_pressed = node != NULL && pressure_is_told_wrong(self, (const Node *)node);
+    plan_because(plan, self->shutting_down ? "NL-91" : is_pressed ? "NL-25" : "KVM-30");
+    pressure_plan(self, plan, node, heartbeat->pressures);
     plan_patch_status(plan, self->node_key, set_heartbeat, heartbeat, PLAN_STOP);
     plan_change(plan, &(PlanChange){.what = CHANGE_REPORTED_IN_USE, .pointer = list});
 }
@@ -191,6 +201,21 @@ note_round(Kubelet *self)
     sim_set_cause(sim, cause);
 }
 
+/* NL-27. */
+static void
+tell_whether_schedulable(Kubelet *self, const Object *node)
+{
+    gboolean is_cordoned = ((const Node *)node)->unschedulable != FALSE;
+    const char *reason = is_cordoned ? "NodeNotSchedulable" : "NodeSchedulable";
+
+    if (is_cordoned == self->told_unschedulable)
+        return;
+    self->told_unschedulable = is_cordoned;
+    event_recorder_record(self->base.events, node, "Normal", reason,
+                          strings_internf(self->base.strings, "Node %s status is now: %s",
+                                          object_name(node), reason));
+}
+
 /* A round of the loop. */
 static gboolean
 status_round(void *data)
@@ -204,22 +229,30 @@ status_round(void *data)
     if (object == NULL || self->reporting_status)
         return object != NULL;
     note_round(self);
+    tell_whether_schedulable(self, object);
     if (string_list_equal(((const Node *)object)->volumes_in_use, list) &&
-        !is_ready_told_wrong(self, (const Node *)object))
+        !is_told_wrong(self, (const Node *)object))
         mark_reported(self, list);
     else
         report(self, g_steal_pointer(&list));
     return FALSE;
 }
 
-/* It may be taken for dead just as it comes back. */
+/* It may be taken for dead just as it comes back. What the Node is at the cluster's start, the kubelet knows. */
 static void
 node_changed(void *data, const Object *before, const Object *after)
 {
     Kubelet *self = data;
+    const Node *node = (const Node *)after;
 
-    (void)before;
-    if (after != NULL && is_ready_told_wrong(self, (const Node *)after))
+    if (after == NULL)
+        return;
+    if (before == NULL && !self->base.started_late && sim_now(self->base.sim) == 0) {
+        self->told_unschedulable = node->unschedulable != FALSE;
+        pressure_imported(self, node);
+    }
+    if (is_told_wrong(self, node) ||
+        (node->unschedulable != FALSE) != self->told_unschedulable)
         sim_ticker_wake(self->status_loop);
 }
 

@@ -97,14 +97,21 @@ has_no_execute(const Node *node)
 static WantedTaints
 wanted_taints(const NodeLifecycle *self, const Node *node, TaintEffect effect)
 {
-    return (WantedTaints){
-        .effect = effect,
-        .not_ready = node->ready.status == CONDITION_FALSE,
-        .unreachable = node->ready.status == CONDITION_UNKNOWN,
-        .unschedulable = effect == TAINT_NO_SCHEDULE && node->unschedulable,
-        .now = sim_now(self->base.sim),
-        .strings = self->base.strings,
-    };
+    WantedTaints wanted = {
+        .effect = effect, .now = sim_now(self->base.sim), .strings = self->base.strings};
+
+    if (node->ready.status == CONDITION_FALSE)
+        wanted.keys |= MANAGED_NOT_READY;
+    if (node->ready.status == CONDITION_UNKNOWN)
+        wanted.keys |= MANAGED_UNREACHABLE;
+    if (effect == TAINT_NO_EXECUTE)
+        return wanted;
+    for (unsigned i = 0; i < N_NODE_TROUBLES; i++)
+        if (node->troubles[i].status == CONDITION_TRUE)
+            wanted.keys |= MANAGED_TROUBLE << i;
+    if (node->unschedulable)
+        wanted.keys |= MANAGED_UNSCHEDULABLE;
+    return wanted;
 }
 
 /* ---- Plans ---- */
@@ -124,17 +131,24 @@ new_edit(const NodeLifecycle *self, Plan *plan, const char *reason, const char *
     return edit;
 }
 
+/* Ready, and what else the kubelet told of. One that never posted has none of them until now. */
 static gboolean
 edit_unknown(Object *object, const void *arg)
 {
     const Edit *edit = arg;
-
-    NODE(object)->ready = (PodCondition){
+    Node *node = NODE(object);
+    gboolean never_posted = node->ready.status == CONDITION_ABSENT;
+    const PodCondition unknown = {
         .reason = edit->reason,
         .message = edit->message,
         .changed_at = edit->now,
         .status = CONDITION_UNKNOWN,
     };
+
+    node->ready = unknown;
+    for (unsigned i = 0; i < N_NODE_PRESSURES; i++)
+        if (never_posted || node->troubles[i].status != CONDITION_ABSENT)
+            node->troubles[i] = unknown;
     return TRUE;
 }
 

@@ -3,21 +3,33 @@
 
 #include <string.h>
 
-#define MANAGED_MAX 3
+/* By the bits of ManagedTaint. */
+static const char *const managed_keys[] = {
+    TAINT_MEMORY_PRESSURE, TAINT_DISK_PRESSURE, TAINT_PID_PRESSURE,  TAINT_NETWORK_UNAVAILABLE,
+    TAINT_NOT_READY,       TAINT_UNREACHABLE,   TAINT_UNSCHEDULABLE,
+};
 
-typedef struct {
-    const char *key;
-    gboolean is_wanted;
-} ManagedTaint;
-
-/* Returns: how many of @managed are looked after with this effect */
+/* Returns: its bit; 0: nobody's business */
 static unsigned
-list_managed(const WantedTaints *wanted, ManagedTaint *managed)
+managed_taint(const Taint *taint, TaintEffect effect)
 {
-    managed[0] = (ManagedTaint){TAINT_NOT_READY, wanted->not_ready};
-    managed[1] = (ManagedTaint){TAINT_UNREACHABLE, wanted->unreachable};
-    managed[2] = (ManagedTaint){TAINT_UNSCHEDULABLE, wanted->unschedulable};
-    return wanted->effect == TAINT_NO_SCHEDULE ? 3 : 2;
+    for (unsigned i = 0; taint->effect == effect && i < G_N_ELEMENTS(managed_keys); i++)
+        if (g_str_equal(taint->key, managed_keys[i]))
+            return effect == TAINT_NO_EXECUTE
+                       ? (1u << i) & (MANAGED_NOT_READY | MANAGED_UNREACHABLE)
+                       : 1u << i;
+    return 0;
+}
+
+/* Which of them the node has. */
+static unsigned
+list_managed(const Node *node, TaintEffect effect)
+{
+    unsigned keys = 0;
+
+    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
+        keys |= managed_taint(&node->taints->items[i], effect);
+    return keys;
 }
 
 gboolean
@@ -34,22 +46,7 @@ node_has_taint(const Node *self, const char *key, TaintEffect effect)
 gboolean
 node_has_wanted_taints(const Node *self, const WantedTaints *wanted)
 {
-    ManagedTaint managed[MANAGED_MAX];
-    unsigned n = list_managed(wanted, managed);
-
-    for (unsigned i = 0; i < n; i++)
-        if (node_has_taint(self, managed[i].key, wanted->effect) != managed[i].is_wanted)
-            return FALSE;
-    return TRUE;
-}
-
-static gboolean
-is_unwanted(const Taint *taint, const ManagedTaint *managed, unsigned n, TaintEffect effect)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (taint->effect == effect && g_str_equal(taint->key, managed[i].key))
-            return !managed[i].is_wanted;
-    return FALSE;
+    return list_managed(self, wanted->effect) == wanted->keys;
 }
 
 gboolean
@@ -57,19 +54,18 @@ node_set_wanted_taints(Object *object, const void *arg)
 {
     Node *node = NODE(object);
     const WantedTaints *wanted = arg;
-    ManagedTaint managed[MANAGED_MAX];
-    unsigned n = list_managed(wanted, managed);
+    unsigned present = list_managed(node, wanted->effect);
     g_autoptr(GArray) taints = g_array_new(FALSE, FALSE, sizeof(Taint));
 
-    if (node_has_wanted_taints(node, wanted))
+    if (present == wanted->keys)
         return FALSE;
     for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
-        if (!is_unwanted(&node->taints->items[i], managed, n, wanted->effect))
+        if ((managed_taint(&node->taints->items[i], wanted->effect) & ~wanted->keys) == 0)
             g_array_append_val(taints, node->taints->items[i]);
-    for (unsigned i = 0; i < n; i++) {
-        Taint taint = {strings_intern(wanted->strings, managed[i].key),
+    for (unsigned i = 0; i < G_N_ELEMENTS(managed_keys); i++) {
+        Taint taint = {strings_intern(wanted->strings, managed_keys[i]),
                        strings_intern(wanted->strings, ""), wanted->effect, wanted->now};
-        if (managed[i].is_wanted && !node_has_taint(node, managed[i].key, wanted->effect))
+        if ((wanted->keys & ~present & 1u << i) != 0)
             g_array_append_val(taints, taint);
     }
     taints_unref(node->taints);

@@ -6,15 +6,27 @@
 #define TAINT_NOT_READY "node.kubernetes.io/not-ready"
 #define TAINT_UNREACHABLE "node.kubernetes.io/unreachable"
 #define TAINT_UNSCHEDULABLE "node.kubernetes.io/unschedulable"
+#define TAINT_MEMORY_PRESSURE "node.kubernetes.io/memory-pressure"
+#define TAINT_DISK_PRESSURE "node.kubernetes.io/disk-pressure"
+#define TAINT_PID_PRESSURE "node.kubernetes.io/pid-pressure"
+#define TAINT_NETWORK_UNAVAILABLE "node.kubernetes.io/network-unavailable"
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 
 gboolean node_has_taint(const Node *self, const char *key, TaintEffect effect);
 
-/* Taints of one effect that the node controller looks after: those of these keys it has to have, of the others it must not. */
+/* The keys of taints that the node controller looks after: bits, in the order in which it adds them. The first four are those of
+ * NodeTrouble. With TAINT_NO_EXECUTE it looks after two of them only. */
+typedef enum {
+    MANAGED_TROUBLE = 1u << 0,
+    MANAGED_NOT_READY = 1u << N_NODE_TROUBLES,
+    MANAGED_UNREACHABLE = MANAGED_NOT_READY << 1,
+    MANAGED_UNSCHEDULABLE = MANAGED_NOT_READY << 2,
+} ManagedTaint;
+
+/* Taints of one effect that the node controller looks after: those that a Node has to have, and of the others it must have none. */
 typedef struct {
     TaintEffect effect;
-    gboolean not_ready, unreachable;
-    gboolean unschedulable; /* TAINT_NO_SCHEDULE only */
+    unsigned keys; /* of ManagedTaint */
     SimTime now;
     Strings *strings;
 } WantedTaints;

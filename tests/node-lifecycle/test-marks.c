@@ -21,42 +21,38 @@ typedef struct {
 } MarkCase;
 
 static const MarkCase cases[] = {
-    {"a taint is put before those that are there", TAINT("node: n-0, taints: [\"a=b:NoSchedule\"]"),
-     "a=b:NoSchedule old=x:NoSchedule",                            NULL                                                    },
+    {"a taint is put before those that are there",            TAINT("node: n-0, taints: [\"a=b:NoSchedule\"]"),
+     "a=b:NoSchedule old=x:NoSchedule",                                                                                                                                          NULL},
     {"several at once, and one goes",
      TAINT("node: n-0, taints: [\"a:PreferNoSchedule\", old-, \"b=1:NoExecute\"]"),
-     "a:PreferNoSchedule b=1:NoExecute",                           NULL                                                    },
+     "a:PreferNoSchedule b=1:NoExecute",                                                                                                                                         NULL},
     {"the same key with another effect is another taint",
      TAINT("node: n-0, taints: [\"old=y:PreferNoSchedule\"]"),
-     "old=y:PreferNoSchedule old=x:NoSchedule",                    NULL                                                    },
-    {"one that is there stays as it is",           TAINT("node: n-0, taints: [\"old=y:NoSchedule\", \"a:NoSchedule\"]"),
-     "old=x:NoSchedule",
-     "node n-0 already has a taint old with this effect (overwrite: true changes it)"                                      },
+     "old=y:PreferNoSchedule old=x:NoSchedule",                                                                                                                                  NULL},
+    {"one that is there stays as it is",
+     TAINT("node: n-0, taints: [\"old=y:NoSchedule\", \"a:NoSchedule\"]"),                                       "old=x:NoSchedule",
+     "node n-0 already has a taint old with this effect (overwrite: true changes it)"                                                                                                },
     {"unless it is to be changed",
-     TAINT("node: n-0, taints: [\"old=y:NoSchedule\"], overwrite: true"),
-     "old=y:NoSchedule",                                           NULL                                                    },
-    {"one that goes",                              TAINT("node: n-0, taints: [\"old:NoSchedule-\"]"),        "",           NULL},
+     TAINT("node: n-0, taints: [\"old=y:NoSchedule\"], overwrite: true"),                                        "old=y:NoSchedule",                                             NULL},
+    {"one that goes",                                         TAINT("node: n-0, taints: [\"old:NoSchedule-\"]"), "",                                                             NULL},
     {"one that goes, of all effects",
-     TAINT("node: n-0, taints: [\"old:PreferNoSchedule\"]")
-         "  - {at: 11s, taint: {node: n-0, taints: [old-]}}\n",
-     "",                                                           NULL                                                    },
+     TAINT("node: n-0, taints: [\"old:PreferNoSchedule\"]") "  - {at: 11s, taint: {node: n-0, "
+                                                            "taints: [old-]}}\n",                                "",                                                             NULL},
     {"what is not there cannot go, and nothing else happens",
-     TAINT("node: n-0, taints: [\"a:NoSchedule\", \"old:NoExecute-\"]"),
-     "old=x:NoSchedule",                                           "node n-0 has no taint old"                             },
-    {"of several nodes",                           TAINT("node: \"n-*\", taints: [old-]"),                   "",           NULL},
-    {"of a pod's node",                            TAINT("nodeOfPod: \"ap*\", taints: [old-]"),              "",           NULL},
-    {"of a pod that is nowhere",                   TAINT("nodeOfPod: nobody, taints: [old-]"),
-     "old=x:NoSchedule",                                           NULL                                                    },
-    {"cordoned",                                   "  - {at: 10s, cordon: {node: n-0}}\n",
-     "old=x:NoSchedule node.kubernetes.io/unschedulable:NoSchedule", NULL                                                  },
+     TAINT("node: n-0, taints: [\"a:NoSchedule\", \"old:NoExecute-\"]"),                                         "old=x:NoSchedule",
+     "node n-0 has no taint old"                                                                                                                                                     },
+    {"of several nodes",                                      TAINT("node: \"n-*\", taints: [old-]"),            "",                                                             NULL},
+    {"of a pod's node",                                       TAINT("nodeOfPod: \"ap*\", taints: [old-]"),       "",                                                             NULL},
+    {"of a pod that is nowhere",                              TAINT("nodeOfPod: nobody, taints: [old-]"),        "old=x:NoSchedule",
+     NULL                                                                                                                                                                            },
+    {"cordoned",                                              "  - {at: 10s, cordon: {node: n-0}}\n",
+     "old=x:NoSchedule node.kubernetes.io/unschedulable:NoSchedule",                                                                                                             NULL},
     {"cordoned twice is cordoned",
-     "  - {at: 10s, cordon: {nodeOfPod: app}}\n  - {at: 11s, cordon: {node: n-0}}\n",
-     "old=x:NoSchedule node.kubernetes.io/unschedulable:NoSchedule", NULL                                                  },
+     "  - {at: 10s, cordon: {nodeOfPod: app}}\n  - {at: 11s, cordon: {node: n-0}}\n",                            "old=x:NoSchedule node.kubernetes.io/unschedulable:NoSchedule", NULL},
     {"uncordoned",
-     "  - {at: 10s, cordon: {node: \"*\"}}\n  - {at: 20s, uncordon: {node: \"n-?\"}}\n",
-     "old=x:NoSchedule",                                           NULL                                                    },
-    {"nobody answers",                             "  - {at: 45s, cordon: {node: n-0}}\n",
-     "old=x:NoSchedule",                                           "connection lost"                                       },
+     "  - {at: 10s, cordon: {node: \"*\"}}\n  - {at: 20s, uncordon: {node: \"n-?\"}}\n",                         "old=x:NoSchedule",                                             NULL},
+    {"nobody answers",                                        "  - {at: 45s, cordon: {node: n-0}}\n",            "old=x:NoSchedule",
+     "connection lost"                                                                                                                                                               },
 };
 
 static char *
@@ -98,13 +94,35 @@ nodes_are_marked(void **state)
     seen_free(seen);
 }
 
+/* NL-27: the kubelet tells of it in its next round, 10.4 s later at most. */
+static void
+the_kubelet_tells(void **state)
+{
+    g_autoptr(Scenario) scenario =
+        scenario_of("  until: 40s\n  nodes: [{count: 2, name: n-%d}]\n"
+                    "  workload:\n"
+                    "  - {at: 10s, cordon: {node: n-0}}\n  - {at: 25s, uncordon: {node: n-0}}\n");
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        Seen *seen = seen_new(scenario, seed);
+        assert_within(seen_event_at(seen, "n-0", "NodeNotSchedulable"), 10 * SIM_SECOND, 0, 10.5);
+        assert_within(seen_event_at(seen, "n-0", "NodeSchedulable"), 25 * SIM_SECOND, 0, 10.5);
+        assert_int_equal(seen_n_events(seen, "n-0", "NodeNotSchedulable",
+                                       "Node n-0 status is now: NodeNotSchedulable"),
+                         1);
+        assert_true(seen_event_at(seen, "n-1", "NodeNotSchedulable") == TIME_UNSET);
+        seen_free(seen);
+    }
+}
+
 int
 main(void)
 {
-    struct CMUnitTest tests[G_N_ELEMENTS(cases)];
+    struct CMUnitTest tests[G_N_ELEMENTS(cases) + 1] = {cmocka_unit_test(the_kubelet_tells)};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[i] = (struct CMUnitTest){.name = cases[i].title,
+        tests[i + 1] = (struct CMUnitTest){.name = cases[i].title,
                                            .test_func = nodes_are_marked,
                                            .initial_state = (void *)&cases[i]}; /* only read */
     return _cmocka_run_group_tests("taint, cordon, uncordon", tests, G_N_ELEMENTS(tests), NULL,

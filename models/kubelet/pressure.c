@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kubelet-private.h"
+
+/* What the eviction manager tells of its machine (pkg/kubelet/eviction/eviction_manager.go): every 10 s it looks at what is left of
+ * memory, disk and process ids. What it finds short counts as such for evictionPressureTransitionPeriod after it was last seen so;
+ * the Node says so in the kubelet's next round of its status (NL-25). It looks only when a look could change something. It evicts
+ * nobody (WL-116). */
+
+#define LOOK_PERIOD (10 * SIM_SECOND) /* monitoringInterval */
+
+static const SimEventType look_event;
+
+/* The last look at @now or before; before the first one: a period before that. */
+static SimTime
+last_look(const Kubelet *self, SimTime now)
+{
+    SimTime phase =
+        self->base.started_late ? 0 : kubelet_draw_phase(self, LOOP_EVICTION, LOOK_PERIOD);
+    SimTime first = self->born_at + phase;
+
+    return now < first ? first - LOOK_PERIOD : first + (now - first) / LOOK_PERIOD * LOOK_PERIOD;
+}
+
+static void
+look_at(Kubelet *self, SimTime at)
+{
+    sim_cancel(self->base.sim, self->pressure_event);
+    self->pressure_event = sim_at(self->base.sim, at, &look_event, self, WAIT_POLL);
+}
+
+static void
+look(Sim *sim, void *data)
+{
+    Kubelet *self = data;
+    SimTime now = sim_now(sim), next = SIM_TIME_MAX;
+    unsigned before = self->pressures;
+
+    self->pressure_event = 0;
+    self->pressures = self->shortages;
+    for (unsigned i = 0; i < N_NODE_PRESSURES; i++) {
+        unsigned bit = 1u << i;
+        SimTime ends_at = self->short_until[i] + self->options->eviction_pressure_transition_period;
+        if ((before & ~self->shortages & bit) == 0 || ends_at <= now)
+            continue;
+        self->pressures |= bit;
+        next = MIN(next, ends_at);
+    }
+    if (next != SIM_TIME_MAX) /* the first look not before that */
+        look_at(self, last_look(self, next - 1) + LOOK_PERIOD);
+    if (self->pressures != before)
+        node_status_changed(self);
+}
+
+static const SimEventType look_event = {.name = "kubelet/looks at what is left", .fire = look};
+
+void
+pressure_changed(void *kubelet)
+{
+    Kubelet *self = kubelet;
+    SimTime now = sim_now(self->base.sim), last = last_look(self, now);
+    unsigned shortages = cluster_pressures(self->base.cluster, self->base.node_name);
+
+    for (unsigned i = 0; i < N_NODE_PRESSURES; i++)
+        if ((self->shortages & ~shortages & 1u << i) != 0)
+            self->short_until[i] = last;
+    self->shortages = shortages;
+    look_at(self, last == now ? now : last + LOOK_PERIOD);
+}
+
+void
+pressure_init(Kubelet *self)
+{
+    if (cluster_pressures(self->base.cluster, self->base.node_name) != 0)
+        pressure_changed(self);
+}
+
+void
+pressure_imported(Kubelet *self, const Node *node)
+{
+    for (unsigned i = 0; i < N_NODE_PRESSURES; i++) {
+        if (node->troubles[i].status != CONDITION_TRUE)
+            continue;
+        self->pressures |= 1u << i;
+        cluster_set_pressure(self->base.cluster, self->base.node_name, (NodeTrouble)i, TRUE);
+    }
+}
+
+/* ---- What the Node says of it ---- */
+
+typedef struct {
+    const char *reason, *message, *event;
+} PressureWords;
+
+/* pkg/kubelet/nodestatus/setters.go; [1]: while it lasts */
+/* clang-format off: one row a line */
+static const PressureWords words[N_NODE_PRESSURES][2] = {
+    [NODE_MEMORY_PRESSURE] = {
+        {"KubeletHasSufficientMemory",   "kubelet has sufficient memory available",   "NodeHasSufficientMemory"  },
+        {"KubeletHasInsufficientMemory", "kubelet has insufficient memory available", "NodeHasInsufficientMemory"},
+    },
+    [NODE_DISK_PRESSURE] = {
+        {"KubeletHasNoDiskPressure", "kubelet has no disk pressure", "NodeHasNoDiskPressure"},
+        {"KubeletHasDiskPressure",   "kubelet has disk pressure",    "NodeHasDiskPressure"  },
+    },
+    [NODE_PID_PRESSURE] = {
+        {"KubeletHasSufficientPID",   "kubelet has sufficient PID available",   "NodeHasSufficientPID"  },
+        {"KubeletHasInsufficientPID", "kubelet has insufficient PID available", "NodeHasInsufficientPID"},
+    },
+};
+/* clang-format on */
+
+/* One that was never told of stays so while all is well. */
+static gboolean
+is_told_wrong(const Kubelet *self, const Node *node, unsigned which)
+{
+    uint8_t status = node->troubles[which].status;
+
+    return (self->pressures & 1u << which) != 0
+               ? status != CONDITION_TRUE
+               : status == CONDITION_TRUE || status == CONDITION_UNKNOWN;
+}
+
+gboolean
+pressure_is_told_wrong(const Kubelet *self, const Node *node)
+{
+    for (unsigned i = 0; i < N_NODE_PRESSURES; i++)
+        if (is_told_wrong(self, node, i))
+            return TRUE;
+    return FALSE;
+}
+
+gboolean
+pressure_set_conditions(const Kubelet *self, Node *node, const PodCondition *conditions)
+{
+    gboolean changed = FALSE;
+
+    for (unsigned i = 0; i < N_NODE_PRESSURES; i++) {
+        if (!is_told_wrong(self, node, i))
+            continue;
+        node->troubles[i] = conditions[i];
+        changed = TRUE;
+    }
+    return changed;
+}
+
+void
+pressure_plan(const Kubelet *self, Plan *plan, const Object *node, PodCondition *conditions)
+{
+    for (unsigned i = 0; i < N_NODE_PRESSURES; i++) {
+        gboolean is_short = (self->pressures & 1u << i) != 0;
+        const PressureWords *told = &words[i][is_short];
+        conditions[i] = (PodCondition){.reason = strings_intern(self->base.strings, told->reason),
+                                       .message = strings_intern(self->base.strings, told->message),
+                                       .changed_at = plan_now(plan),
+                                       .status = is_short ? CONDITION_TRUE : CONDITION_FALSE};
+        if (node != NULL && is_told_wrong(self, (const Node *)node, i))
+            plan_event(plan, node, "Normal", told->event, "Node %s status is now: %s",
+                       object_name(node), told->event);
+    }
+}

@@ -234,10 +234,12 @@ api_parser_quantity(ApiParser *self, const json_t *value, int64_t *units, char *
 void
 api_parser_check_positive(ApiParser *self, const json_t *value, int64_t quantity)
 {
-    g_autofree char *text = quantity_text(value);
     char buffer[QUANTITY_BUFFER];
 
-    if (quantity <= 0 && text != NULL && quantity_canonical(text, buffer, NULL))
+    if (quantity > 0)
+        return;
+    g_autofree char *text = quantity_text(value);
+    if (text != NULL && quantity_canonical(text, buffer, NULL))
         api_parser_invalid(self, value, NULL, "must be greater than zero");
 }
 

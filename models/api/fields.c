@@ -3,39 +3,37 @@
 
 #include <string.h>
 
-/* A step of a path: "conditions[Ready]" is the key "conditions" and the item "Ready". */
+/* A step of a path: "conditions[Ready]" is the key "conditions" and the item "Ready". Both are parts of the path. */
 typedef struct {
-    char key[64];
-    char item[64]; /* "": no list */
+    const char *key, *item; /* item: NULL: no list */
+    size_t key_length, item_length;
 } PathStep;
 
 /* Returns: what follows the step, NULL after the last one */
 static const char *
 path_step(const char *path, PathStep *step)
 {
-    size_t length = strcspn(path, ".[");
-    const char *rest = path + length;
+    const char *end = path;
 
-    g_assert(length < sizeof step->key);
-    memcpy(step->key, path, length);
-    step->key[length] = '\0';
-    step->item[0] = '\0';
-    if (*rest == '[') {
-        length = strcspn(rest + 1, "]");
-        g_assert(length < sizeof step->item);
-        memcpy(step->item, rest + 1, length);
-        step->item[length] = '\0';
-        rest += length + 2;
+    while (*end != '\0' && *end != '.' && *end != '[')
+        end++;
+    *step = (PathStep){.key = path, .key_length = (size_t)(end - path)};
+    if (*end == '[') {
+        step->item = end + 1;
+        step->item_length = strcspn(step->item, "]");
+        end = step->item + step->item_length + 1;
     }
-    return *rest == '.' ? rest + 1 : NULL;
+    return *end == '.' ? end + 1 : NULL;
 }
 
 static json_t *
-list_find(const json_t *list, const char *type, size_t *index)
+list_find(const json_t *list, const PathStep *step, size_t *index)
 {
     for (*index = 0; *index < json_array_size(list); ++*index) {
         json_t *item = json_array_get(list, *index);
-        if (g_strcmp0(json_string_value(json_object_get(item, "type")), type) == 0)
+        const json_t *type = json_object_get(item, "type");
+        if (json_is_string(type) && json_string_length(type) == step->item_length &&
+            memcmp(json_string_value(type), step->item, step->item_length) == 0)
             return item;
     }
     return NULL;
@@ -44,11 +42,11 @@ list_find(const json_t *list, const char *type, size_t *index)
 static json_t *
 step_get(const json_t *object, const PathStep *step)
 {
-    json_t *value = json_object_get(object, step->key);
+    json_t *value = json_object_getn(object, step->key, step->key_length);
     size_t index;
 
-    if (value != NULL && step->item[0] != '\0')
-        return list_find(value, step->item, &index);
+    if (value != NULL && step->item != NULL)
+        return list_find(value, step, &index);
     return value;
 }
 
@@ -80,20 +78,20 @@ step_set(json_t *object, const PathStep *step, json_t *value)
         return old;
     if (value == NULL)
         value = json_object();
-    if (step->item[0] == '\0') {
-        json_object_set_new(object, step->key, value);
+    if (step->item == NULL) {
+        json_object_setn_new(object, step->key, step->key_length, value);
         return value;
     }
 
-    json_t *list = json_object_get(object, step->key);
+    json_t *list = json_object_getn(object, step->key, step->key_length);
     size_t index;
     if (!json_is_array(list)) {
         list = json_array();
-        json_object_set_new(object, step->key, list);
+        json_object_setn_new(object, step->key, step->key_length, list);
     }
     if (json_is_object(value))
-        json_object_set_new(value, "type", json_string(step->item));
-    if (list_find(list, step->item, &index) != NULL)
+        json_object_set_new(value, "type", json_stringn(step->item, step->item_length));
+    if (list_find(list, step, &index) != NULL)
         json_array_set_new(list, index, value);
     else
         json_array_append_new(list, value);
@@ -132,15 +130,15 @@ json_path_delete(json_t *object, const char *path)
         if (!json_is_empty(value))
             return;
     }
-    if (step.item[0] != '\0') {
-        json_t *list = json_object_get(object, step.key);
+    if (step.item != NULL) {
+        json_t *list = json_object_getn(object, step.key, step.key_length);
         size_t index;
-        if (list_find(list, step.item, &index) != NULL)
+        if (list_find(list, &step, &index) != NULL)
             json_array_remove(list, index);
         if (!json_is_empty(list))
             return;
     }
-    json_object_del(object, step.key);
+    json_object_deln(object, step.key, step.key_length);
 }
 
 static int
@@ -300,18 +298,18 @@ typedef enum {
     KEY_PARTLY, /* fields are below it */
 } KeyFate;
 
+#define PATH_LENGTH_MAX 256
+
 /* What may be in an object, and where in it the walk is. */
 typedef struct {
     const Field *fields;
     const char *const *ignored;
-    char prefix[256];
+    char prefix[PATH_LENGTH_MAX];
 } KnownWalk;
 
 static void
-key_meets(const char *path, const char *full, gboolean is_whole, KeyFate *fate)
+key_meets(const char *path, const char *full, size_t length, gboolean is_whole, KeyFate *fate)
 {
-    size_t length = strlen(full);
-
     if (strncmp(path, full, length) != 0)
         return;
     if ((path[length] == '\0' && is_whole) || path[length] == '[')
@@ -320,16 +318,19 @@ key_meets(const char *path, const char *full, gboolean is_whole, KeyFate *fate)
         *fate = KEY_PARTLY;
 }
 
+/* Of the key at the end of the walk's prefix. */
 static KeyFate
-key_fate(const KnownWalk *walk, const char *full)
+key_fate(const KnownWalk *walk)
 {
+    size_t length = strlen(walk->prefix);
     KeyFate fate = KEY_UNKNOWN;
 
-    for (const Field *field = walk->fields; field->path != NULL; field++)
+    for (const Field *field = walk->fields; field->path != NULL && fate != KEY_KNOWN; field++)
         if ((field->flags & FIELD_INTERNAL) == 0)
-            key_meets(field->path, full, (field->flags & FIELD_PART) == 0, &fate);
-    for (const char *const *path = walk->ignored; path != NULL && *path != NULL; path++)
-        key_meets(*path, full, TRUE, &fate);
+            key_meets(field->path, walk->prefix, length, (field->flags & FIELD_PART) == 0, &fate);
+    for (const char *const *path = walk->ignored;
+         path != NULL && *path != NULL && fate != KEY_KNOWN; path++)
+        key_meets(*path, walk->prefix, length, TRUE, &fate);
     return fate;
 }
 
@@ -377,6 +378,20 @@ report_unknown(ApiParser *parser, const KnownWalk *walk, const char *key, const 
     api_parser_leave(parser, length);
 }
 
+/* Goes down to a key. Returns: FALSE: no path is that long */
+static gboolean
+walk_enter(KnownWalk *walk, size_t prefix_length, const char *key)
+{
+    size_t key_length = strlen(key), start = prefix_length == 0 ? 0 : prefix_length + 1;
+
+    if (start + key_length >= sizeof walk->prefix)
+        return FALSE;
+    if (prefix_length > 0)
+        walk->prefix[prefix_length] = '.';
+    memcpy(walk->prefix + start, key, key_length + 1);
+    return TRUE;
+}
+
 static void
 check_known(ApiParser *parser, const json_t *object, KnownWalk *walk)
 {
@@ -386,21 +401,45 @@ check_known(ApiParser *parser, const json_t *object, KnownWalk *walk)
          member = json_next_member(object, member)) {
         const char *key = json_object_iter_key(member);
         json_t *value = json_object_iter_value(member);
-        g_autofree char *full =
-            prefix_length == 0 ? g_strdup(key) : g_strdup_printf("%s.%s", walk->prefix, key);
-        KeyFate fate = key_fate(walk, full);
-        if (fate == KEY_UNKNOWN) {
-            report_unknown(parser, walk, key, value);
-        } else if (fate == KEY_PARTLY && !json_is_null(value)) {
+        KeyFate fate = walk_enter(walk, prefix_length, key) ? key_fate(walk) : KEY_UNKNOWN;
+        if (fate == KEY_PARTLY && !json_is_null(value)) {
             gsize length = api_parser_enter(parser, key);
-            if (api_parser_expect(parser, value, JSON_OBJECT)) {
-                g_strlcpy(walk->prefix, full, sizeof walk->prefix);
+            if (api_parser_expect(parser, value, JSON_OBJECT))
                 check_known(parser, value, walk);
-                walk->prefix[prefix_length] = '\0';
-            }
             api_parser_leave(parser, length);
         }
+        walk->prefix[prefix_length] = '\0';
+        if (fate == KEY_UNKNOWN)
+            report_unknown(parser, walk, key, value);
     }
+}
+
+/* The object that a field is in, kept for the next: fields of one object stand together in their tables. */
+typedef struct {
+    const json_t *root, *parent; /* parent: nullable */
+    const char *path;            /* of the parent, and of a field below it */
+    size_t path_length;          /* of the parent's */
+} FieldFinder;
+
+/* Returns: (borrowed): as json_path_get() */
+static const json_t *
+field_find(FieldFinder *self, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    size_t length = dot == NULL ? 0 : (size_t)(dot - path);
+    char parent_path[PATH_LENGTH_MAX];
+
+    if (strchr(path, '[') != NULL || length >= sizeof parent_path)
+        return json_path_get(self->root, path);
+    if (length != self->path_length || memcmp(path, self->path, length) != 0) {
+        memcpy(parent_path, path, length);
+        parent_path[length] = '\0';
+        self->parent = length == 0 ? self->root : json_path_get(self->root, parent_path);
+        self->path = path;
+        self->path_length = length;
+    }
+    const json_t *value = json_object_get(self->parent, dot == NULL ? path : dot + 1);
+    return json_is_null(value) ? NULL : value;
 }
 
 void
@@ -410,12 +449,14 @@ fields_parse(ApiParser *parser,
              const char *const *ignored,
              void *target)
 {
+    FieldFinder finder = {.root = object, .parent = object, .path = ""};
+
     if (!api_parser_expect(parser, object, JSON_OBJECT))
         return;
     for (const Field *field = fields; field->path != NULL; field++) {
         if ((field->flags & FIELD_INTERNAL) != 0)
             continue;
-        const json_t *value = json_path_get(object, field->path);
+        const json_t *value = field_find(&finder, field->path);
         if (value == NULL) {
             if ((field->flags & FIELD_REQUIRED) != 0)
                 api_parser_required_at(parser, object, field->path, NULL);

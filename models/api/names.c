@@ -50,7 +50,7 @@ is_name_part(const char *text)
     if (length == 0 || !g_ascii_isalnum(text[0]) || !g_ascii_isalnum(text[length - 1]))
         return FALSE;
     for (size_t i = 0; i < length; i++)
-        if (!g_ascii_isalnum(text[i]) && strchr("-_.", text[i]) == NULL)
+        if (!g_ascii_isalnum(text[i]) && text[i] != '-' && text[i] != '_' && text[i] != '.')
             return FALSE;
     return TRUE;
 }

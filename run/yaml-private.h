@@ -5,7 +5,7 @@
 
 #include "yaml.h"
 
-/* How readers fill the table of positions. */
+/* Private to the readers of YAML: the table of positions as it is filled, and the builder that makes values of what they read. */
 
 typedef struct {
     uint32_t line, column;
@@ -15,9 +15,14 @@ typedef struct {
     uint32_t file;       /* from yaml_positions_add_file() */
     YamlMark value, key; /* key: of a member; line 0: none */
     gboolean is_alias;   /* the value has its place already */
+    gboolean is_sought;  /* somebody will ask for it surely, not only if it has a fault */
 } YamlMarks;
 
 uint32_t yaml_positions_add_file(YamlPositions *self, const char *file);
+const char *yaml_positions_file(const YamlPositions *self, uint32_t file);
+/* How many places were set and are not in the table yet; goes back to so many. No place may be asked for in between. */
+guint yaml_positions_n_notes(const YamlPositions *self);
+void yaml_positions_forget(YamlPositions *self, guint n_notes);
 /* @key: of a member; NULL: an item, at @index */
 void yaml_positions_set(YamlPositions *self,
                         const json_t *parent,
@@ -25,3 +30,66 @@ void yaml_positions_set(YamlPositions *self,
                         gsize index,
                         const json_t *value,
                         const YamlMarks *marks);
+
+#define YAML_DEPTH_MAX 100
+
+/* A list or mapping that is being read. */
+typedef struct {
+    json_t *container; /* owned */
+    gboolean is_mapping, has_key;
+    GString *key;       /* kept for the next mapping of this depth */
+    uint64_t keys_seen; /* a bit for each key that is in it, several share one: a key whose bit is free is new */
+    YamlMark key_mark, mark;
+    char *anchor;
+    GPtrArray *merged; /* of json_t (borrowed): values of "<<"; NULL: none */
+    uint64_t n_values; /* in it, as if aliases were written out */
+    unsigned height;
+} YamlFrame;
+
+/* Makes values of what a reader comes upon, one after the other, and puts their places into the table. */
+typedef struct {
+    YamlPositions *positions;
+    uint32_t file;
+    const YamlReport *report;
+    GPtrArray *documents; /* of json_t (owned): those that are finished */
+    YamlFrame frames[YAML_DEPTH_MAX];
+    unsigned n_frames;
+    GHashTable *anchors;
+    uint64_t n_aliased;
+    gboolean failed;         /* there was a fault */
+    gboolean is_trial;       /* faults are noted in @failed, but not reported: another reader will come upon them */
+    gboolean is_words;       /* of a command line: without lines and columns */
+    gboolean document_fails; /* its aliases do: dropped */
+} YamlBuilder;
+
+void yaml_builder_init(YamlBuilder *self,
+                       YamlPositions *positions,
+                       const char *file,
+                       const YamlReport *report,
+                       GPtrArray *documents);
+void yaml_builder_clear(YamlBuilder *self);
+void yaml_builder_begin_document(YamlBuilder *self);
+/* What is begun of a document is forgotten. */
+void yaml_builder_abandon(YamlBuilder *self);
+/* @anchor: nullable. No more than %YAML_DEPTH_MAX may be open at once. */
+void yaml_builder_open(YamlBuilder *self, gboolean is_mapping, YamlMark mark, const char *anchor);
+void yaml_builder_close(YamlBuilder *self);
+/* A key where one is wanted, else a value. @text: ends with a NUL if @is_plain: it may be a number, true or nothing */
+void yaml_builder_scalar(YamlBuilder *self,
+                         const char *text,
+                         gsize length,
+                         gboolean is_plain,
+                         YamlMark mark,
+                         const char *anchor);
+void yaml_builder_alias(YamlBuilder *self, const char *name, YamlMark mark);
+void yaml_builder_fault(YamlBuilder *self, YamlMark mark, const char *message, const char *hint);
+gboolean yaml_builder_wants_key(const YamlBuilder *self);
+gboolean yaml_builder_is_full(const YamlBuilder *self);
+
+/**
+ * yaml_read_plain:
+ * @line: (out): the line at which it stopped, from 1
+ * Reads documents as long as they are written plainly: as programs print them, in ASCII. Faults are left to who reads on.
+ * Returns: how many bytes it read: all, or up to the beginning of the first document that is not plain
+ */
+gsize yaml_read_plain(YamlBuilder *builder, const char *text, gsize length, unsigned *line);

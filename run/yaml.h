@@ -20,22 +20,22 @@ void yaml_positions_free(YamlPositions *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(YamlPositions, yaml_positions_free)
 
 /* Each returns FALSE, and leaves @found alone, if nothing is known. */
-gboolean yaml_positions_find(const YamlPositions *self, const json_t *value, YamlPosition *found);
-gboolean yaml_positions_member(const YamlPositions *self,
+gboolean yaml_positions_find(YamlPositions *self, const json_t *value, YamlPosition *found);
+gboolean yaml_positions_member(YamlPositions *self,
                                const json_t *object,
                                const char *key,
                                YamlPosition *found);
-gboolean yaml_positions_item(const YamlPositions *self,
+gboolean yaml_positions_item(YamlPositions *self,
                              const json_t *array,
                              gsize index,
                              YamlPosition *found);
 /* Of the key rather than the value. */
-gboolean yaml_positions_key(const YamlPositions *self,
+gboolean yaml_positions_key(YamlPositions *self,
                             const json_t *object,
                             const char *key,
                             YamlPosition *found);
 /* Follows "spec.accessModes[0]" as far as it leads. */
-gboolean yaml_positions_path(const YamlPositions *self,
+gboolean yaml_positions_path(YamlPositions *self,
                              const json_t *root,
                              const char *path,
                              YamlPosition *found);

@@ -114,7 +114,7 @@ manifest_path(const json_t *manifest)
     const char *kind = manifest_text(manifest, NULL, "kind");
     const char *name = manifest_text(manifest, "metadata", "name");
 
-    return g_strdup_printf("%s/%s", kind != NULL ? kind : "?", name != NULL ? name : "?");
+    return g_strconcat(kind != NULL ? kind : "?", "/", name != NULL ? name : "?", NULL);
 }
 
 static void

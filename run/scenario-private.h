@@ -195,7 +195,7 @@ typedef struct {
     gboolean is_incomplete; /* something could not be read: what is missing may be there */
     GString *directory;     /* of the scenario file: where other files are looked for */
     const ScenarioOptions *options;
-    GChecksum *checksum;
+    GChecksum *checksum; /* of all that decides what a run does; NULL: it is only checked */
     GPtrArray *faults;
     ScenarioFields fields;
     GArray *manifests; /* of ManifestInfo */
@@ -210,6 +210,8 @@ void scenario_faults_add(GPtrArray *faults,
                          const char *path,
                          const char *message,
                          const char *hint);
+/* What a run depends on. */
+void loader_hash(Loader *self, const char *data, gsize length);
 /* Files that the scenario names. Returns: (borrowed): its documents; NULL after a fault at the reader's place */
 GPtrArray *loader_read_file(Loader *self, const char *name);
 /* A profile's only document. Returns: (borrowed): NULL after a fault */

@@ -204,8 +204,7 @@ loader_apply_sets(Loader *self, GPtrArray *documents)
         const char *equals;
         json_t *scenario = NULL;
 
-        g_checksum_update(self->checksum, (const guchar *)self->options->set[i],
-                          (gssize)strlen(self->options->set[i]) + 1);
+        loader_hash(self, self->options->set[i], strlen(self->options->set[i]) + 1);
         if (!set_begin(self, i, &set, &equals)) {
             set_fault(&set, "", "there is no \"=\"");
             continue;

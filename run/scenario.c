@@ -107,6 +107,13 @@ report_yaml(
     scenario_faults_add(self->faults, where, path, message, hint);
 }
 
+void
+loader_hash(Loader *self, const char *data, gsize length)
+{
+    if (self->checksum != NULL)
+        g_checksum_update(self->checksum, (const guchar *)data, (gssize)length);
+}
+
 /* Returns: (borrowed): the documents of the text */
 static GPtrArray *
 read_text(Loader *self, const char *file, const char *text, gsize length)
@@ -115,8 +122,8 @@ read_text(Loader *self, const char *file, const char *text, gsize length)
     const YamlReport report = {report_yaml, self};
 
     g_ptr_array_add(self->files, g_strdup(file));
-    g_checksum_update(self->checksum, (const guchar *)text, (gssize)length);
-    g_checksum_update(self->checksum, (const guchar *)"", 1); /* where one ends */
+    loader_hash(self, text, length);
+    loader_hash(self, "", 1); /* where one ends */
     if (!yaml_read(self->positions, file, text, length, &report, documents))
         self->is_incomplete = TRUE;
     g_hash_table_insert(self->files_read, g_strdup(file), documents);
@@ -582,16 +589,16 @@ scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faul
     return &self->scenario;
 }
 
-gboolean
+Scenario *
 scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults)
 {
     *faults = g_ptr_array_new_with_free_func((GDestroyNotify)scenario_fault_free);
     Loader *self = loader_new(file, options, *faults);
 
+    g_clear_pointer(&self->checksum, g_checksum_free); /* nobody asks for it */
     load(self, file, TRUE);
     sort_faults(self);
-    loader_free(self);
-    return (*faults)->len == 0;
+    return &self->scenario;
 }
 
 void

@@ -230,8 +230,9 @@ typedef struct {
  * Returns: (owned): %NULL if there are faults
  */
 Scenario *scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faults);
-/* The same without a result; a file of manifests alone is checked too, object by object. Returns: whether it is sound */
-gboolean
+/* The same of a file that nobody will run; a file of manifests alone is checked too, object by object.
+ * Returns: (owned): what was read, sound or not: only to give it back, which takes time if it is large */
+Scenario *
 scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults);
 /* A Node of the group as a manifest. @zone: NULL: none. (owned) */
 json_t *scenario_node_manifest(const ScenarioNodes *group, const char *name, const char *zone);

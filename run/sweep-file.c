@@ -710,8 +710,8 @@ sweep_is_in_file(const char *file)
     gboolean is_found = FALSE;
     gsize length;
 
-    if (!g_file_get_contents(file, &text, &length, NULL))
-        return FALSE;
+    if (!g_file_get_contents(file, &text, &length, NULL) || memmem(text, length, "Sweep", 5) == NULL)
+        return FALSE; /* a dump need not be read twice */
     yaml_read(positions, file, text, length, &report, documents);
     for (unsigned i = 0; i < documents->len; i++)
         is_found |= g_strcmp0(json_string_value(json_object_get(documents->pdata[i], "kind")),

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "huge-pages.h"
 #include "run/results.h"
 
 typedef struct {
@@ -26,6 +27,7 @@ typedef struct {
     gint64 shown_at, started_at; /* us of the monotonic clock */
     gboolean was_shown;
     unsigned replication;
+    HugePages heap;
 } RunCommand;
 
 #define REPLICATION "replication-"      /* a folder each, numbered */
@@ -73,6 +75,7 @@ progress(void *data, SimTime now, uint64_t n_events)
 {
     RunCommand *self = data;
 
+    huge_pages_follow(&self->heap);
     show_progress(self, now, n_events);
     return !is_interrupted(self);
 }
@@ -376,6 +379,7 @@ cmd_run(int argc, char **argv)
                   "130 interrupted.") &&
         arguments_are_good(&self, argc)) {
         catch_interrupts(&self);
+        huge_pages_begin(&self.heap);
         code = run_scenario_file(&self, argv[1]);
     }
     if (self.interrupts >= 0)

@@ -80,12 +80,38 @@ pod_times_stage(const PodTimes *times, Stage stage)
     return between(interval.from, interval.to);
 }
 
+#define MILESTONES_MIN 32 /* more than most objects have */
+
 /* A walk over all objects. */
 typedef struct {
     const Run *run;
     Stages *stages;  /* takes in times and values; NULL: not wanted */
     GArray *records; /* takes in records; NULL: not wanted */
+    /* The object looked at last, and its milestones, latest first: they are strewn over the log, and asked for again and again. */
+    const ObjectKey *object;
+    Milestone *milestones; /* (owned) */
+    unsigned n_milestones, capacity;
 } Walk;
+
+/* Sees to it that @walk has the milestones of @object. */
+static void
+look_at(Walk *walk, const ObjectKey *object)
+{
+    const Milestones *log = run_milestones(walk->run);
+    unsigned n = 0;
+
+    if (object == walk->object)
+        return;
+    for (uint32_t i = milestones_last(log, object); i != 0; i = walk->milestones[n++].previous) {
+        if (n == walk->capacity) {
+            walk->capacity = MAX(2 * n, MILESTONES_MIN);
+            walk->milestones = g_renew(Milestone, walk->milestones, walk->capacity);
+        }
+        walk->milestones[n] = milestones_at(log, i - 1);
+    }
+    walk->object = object;
+    walk->n_milestones = n;
+}
 
 /* Takes in a stage both of whose ends were seen. */
 static void
@@ -111,37 +137,34 @@ typedef struct {
 
 /* @kinds: which to look for */
 static void
-find_firsts(const Milestones *log,
+find_firsts(Walk *walk,
             const ObjectKey *object,
             unsigned incarnation,
             const MilestoneKind *kinds,
             unsigned n_kinds,
             Firsts *firsts)
 {
+    look_at(walk, object);
     for (unsigned k = 0; k < n_kinds; k++)
         firsts->of[kinds[k]] = never;
-    for (uint32_t i = milestones_last(log, object); i != 0;) {
-        const Milestone milestone = milestones_at(log, i - 1);
-        if (milestone.incarnation == incarnation && milestone.code == CSI_OK)
-            firsts->of[milestone.kind] = milestone;
-        i = milestone.previous;
+    for (unsigned i = 0; i < walk->n_milestones; i++) {
+        const Milestone *milestone = &walk->milestones[i];
+        if (milestone->incarnation == incarnation && milestone->code == CSI_OK)
+            firsts->of[milestone->kind] = *milestone;
     }
 }
 
 /* The last milestone of @kind, not after @limit, of a volume on @node; never: none. */
 static Milestone
-last_on_node(const Milestones *log,
-             const ObjectKey *volume,
-             const char *node,
-             MilestoneKind kind,
-             SimTime limit)
+last_on_node(
+    Walk *walk, const ObjectKey *volume, const char *node, MilestoneKind kind, SimTime limit)
 {
-    for (uint32_t i = milestones_last(log, volume); i != 0;) {
-        const Milestone milestone = milestones_at(log, i - 1);
-        if (milestone.kind == kind && milestone.node == node && milestone.code == CSI_OK &&
-            milestone.at <= limit)
-            return milestone;
-        i = milestone.previous;
+    look_at(walk, volume);
+    for (unsigned i = 0; i < walk->n_milestones; i++) {
+        const Milestone *milestone = &walk->milestones[i];
+        if (milestone->kind == kind && milestone->node == node && milestone->code == CSI_OK &&
+            milestone->at <= limit)
+            return *milestone;
     }
     return never;
 }
@@ -149,7 +172,7 @@ last_on_node(const Milestones *log,
 /* A point in a pod's start: when the last of its volumes got there, not before the point before. TIME_UNSET if one never did;
  * volumes of drivers without that step (@optional) are passed over. @cause: (out): of the last one */
 static SimTime
-volumes_reached(const Run *run,
+volumes_reached(Walk *walk,
                 const PodRecord *record,
                 const PodTimes *times,
                 MilestoneKind kind,
@@ -157,7 +180,7 @@ volumes_reached(const Run *run,
                 gboolean optional,
                 SimCauseId *cause)
 {
-    const Milestones *log = run_milestones(run);
+    const Run *run = walk->run;
     SimTime limit = times->ready != TIME_UNSET ? times->ready : SIM_TIME_MAX;
     SimTime reached = before;
 
@@ -165,9 +188,10 @@ volumes_reached(const Run *run,
         const PodVolume *volume = &record->volumes->items[i];
         const ObjectKey *claim = objects_find_key(run_objects(run), KIND_CLAIM,
                                                   record->pod->namespace, volume->claim_name);
-        const ObjectKey *target = claim == NULL ? NULL : milestones_volume_of(log, claim);
+        const ObjectKey *target =
+            claim == NULL ? NULL : milestones_volume_of(run_milestones(run), claim);
         const Milestone milestone =
-            target == NULL ? never : last_on_node(log, target, times->node, kind, limit);
+            target == NULL ? never : last_on_node(walk, target, times->node, kind, limit);
         if (milestone.at == TIME_UNSET && !optional)
             return TIME_UNSET;
         if (milestone.at != TIME_UNSET && milestone.at > reached) {
@@ -180,17 +204,17 @@ volumes_reached(const Run *run,
 
 /* Which points its volumes passed. A pod that is Ready has all it needs: what has no such milestone had no such step. */
 static void
-find_volume_times(const Run *run, const PodRecord *record, PodTimes *times)
+find_volume_times(Walk *walk, const PodRecord *record, PodTimes *times)
 {
     gboolean is_ready = times->ready != TIME_UNSET;
 
-    times->attached = volumes_reached(run, record, times, MILESTONE_VOLUME_ATTACHED,
+    times->attached = volumes_reached(walk, record, times, MILESTONE_VOLUME_ATTACHED,
                                       times->scheduled, is_ready, &times->causes[STAGE_ATTACH]);
     if (times->attached != TIME_UNSET)
-        times->staged = volumes_reached(run, record, times, MILESTONE_VOLUME_STAGED,
+        times->staged = volumes_reached(walk, record, times, MILESTONE_VOLUME_STAGED,
                                         times->attached, is_ready, &times->causes[STAGE_STAGE]);
     if (times->staged != TIME_UNSET)
-        times->published = volumes_reached(run, record, times, MILESTONE_VOLUME_PUBLISHED,
+        times->published = volumes_reached(walk, record, times, MILESTONE_VOLUME_PUBLISHED,
                                            times->staged, is_ready, &times->causes[STAGE_PUBLISH]);
 }
 
@@ -220,8 +244,7 @@ add_pod(Walk *walk, const PodRecord *record)
                                           MILESTONE_POD_GONE};
     Firsts firsts;
 
-    find_firsts(run_milestones(walk->run), record->pod, record->incarnation, kinds,
-                G_N_ELEMENTS(kinds), &firsts);
+    find_firsts(walk, record->pod, record->incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
     const Milestone *scheduled = &firsts.of[MILESTONE_POD_SCHEDULED];
     const Milestone *ready = &firsts.of[MILESTONE_POD_READY];
     const Milestone *gone = &firsts.of[MILESTONE_POD_GONE];
@@ -241,7 +264,7 @@ add_pod(Walk *walk, const PodRecord *record)
     times.causes[STAGE_START] = times.causes[STAGE_POD_START] = ready->cause;
     times.causes[STAGE_STOP] = gone->cause;
     if (times.scheduled != TIME_UNSET && record->volumes != NULL)
-        find_volume_times(walk->run, record, &times);
+        find_volume_times(walk, record, &times);
     if (walk->stages != NULL)
         g_array_append_val(walk->stages->pods, times);
     static const Stage stages[] = {STAGE_SCHEDULE, STAGE_ATTACH,    STAGE_STAGE, STAGE_PUBLISH,
@@ -261,7 +284,7 @@ add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
     Firsts firsts;
 
     firsts.of[MILESTONE_VOLUME_CREATED] = never;
-    find_firsts(log, claim, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
+    find_firsts(walk, claim, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
     ClaimTimes times = {
         .claim = claim,
         .incarnation = incarnation,
@@ -274,7 +297,7 @@ add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
 
     times.volume = times.bound == TIME_UNSET ? NULL : milestones_volume_of(log, claim);
     if (times.volume != NULL)
-        find_firsts(log, times.volume, times.volume->incarnation, volume_kinds,
+        find_firsts(walk, times.volume, times.volume->incarnation, volume_kinds,
                     G_N_ELEMENTS(volume_kinds), &firsts);
     times.volume_created = firsts.of[MILESTONE_VOLUME_CREATED].at;
     if (walk->stages != NULL)
@@ -300,15 +323,15 @@ add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
 
 /* detach: from the last NodeUnpublish on a node to the end of the VolumeAttachment, each time that happened. */
 static void
-record_detaches(Walk *walk, const Milestones *log, const ObjectKey *volume, unsigned incarnation)
+record_detaches(Walk *walk, const ObjectKey *volume, unsigned incarnation)
 {
-    for (uint32_t i = milestones_last(log, volume); i != 0;) {
-        const Milestone milestone = milestones_at(log, i - 1);
-        i = milestone.previous;
+    look_at(walk, volume);
+    for (unsigned i = 0; i < walk->n_milestones; i++) {
+        const Milestone milestone = walk->milestones[i];
         if (milestone.kind != MILESTONE_VOLUME_DETACHED)
             continue;
         const Milestone unpublished =
-            last_on_node(log, volume, milestone.node, MILESTONE_VOLUME_UNPUBLISHED, milestone.at);
+            last_on_node(walk, volume, milestone.node, MILESTONE_VOLUME_UNPUBLISHED, milestone.at);
         StageRecord detach = {.stage = STAGE_DETACH,
                               .object = volume,
                               .incarnation = incarnation,
@@ -324,7 +347,6 @@ record_detaches(Walk *walk, const Milestones *log, const ObjectKey *volume, unsi
 static void
 add_volume(Walk *walk, const ObjectKey *volume, unsigned incarnation)
 {
-    const Milestones *log = run_milestones(walk->run);
     static const MilestoneKind began_kinds[] = {MILESTONE_VOLUME_PROVISION_STARTED,
                                                 MILESTONE_VOLUME_PROVISION_ENDED};
     static const MilestoneKind kinds[] = {MILESTONE_VOLUME_CREATED, MILESTONE_VOLUME_BOUND,
@@ -332,8 +354,8 @@ add_volume(Walk *walk, const ObjectKey *volume, unsigned incarnation)
     Firsts began, firsts;
 
     /* The object that is provisioned is the next incarnation. */
-    find_firsts(log, volume, incarnation - 1, began_kinds, G_N_ELEMENTS(began_kinds), &began);
-    find_firsts(log, volume, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
+    find_firsts(walk, volume, incarnation - 1, began_kinds, G_N_ELEMENTS(began_kinds), &began);
+    find_firsts(walk, volume, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
     VolumeTimes times = {
         .volume = volume,
         .incarnation = incarnation,
@@ -355,7 +377,7 @@ add_volume(Walk *walk, const ObjectKey *volume, unsigned incarnation)
     if (walk->stages != NULL)
         g_array_append_val(walk->stages->volumes, times);
     add_record(walk, &delete);
-    record_detaches(walk, log, volume, incarnation);
+    record_detaches(walk, volume, incarnation);
 }
 
 static void
@@ -374,6 +396,15 @@ walk_objects(Walk *walk)
     }
 }
 
+static void
+walk_all(const Run *run, Stages *stages, GArray *records)
+{
+    Walk walk = {.run = run, .stages = stages, .records = records};
+
+    walk_objects(&walk);
+    g_free(walk.milestones);
+}
+
 Stages *
 stages_new(const Run *run)
 {
@@ -388,7 +419,7 @@ stages_new(const Run *run)
     self->records = g_array_new(FALSE, FALSE, sizeof(StageRecord));
     for (unsigned i = 0; i < N_STAGES; i++)
         sim_sample_init(&self->samples[i]);
-    walk_objects(&(Walk){run, self, has_records ? self->records : NULL});
+    walk_all(run, self, has_records ? self->records : NULL);
     return self;
 }
 
@@ -396,7 +427,7 @@ const GArray *
 stages_records(const Stages *self)
 {
     if (self->records->len == 0)
-        walk_objects(&(Walk){self->run, NULL, self->records});
+        walk_all(self->run, NULL, self->records);
     return self->records;
 }
 

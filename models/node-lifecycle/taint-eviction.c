@@ -8,6 +8,8 @@
 /* pkg/controller/tainteviction/taint_eviction.go. */
 
 #define FOR_EVER SIM_TIME_MAX
+#define TRIES_MAX 5             /* NL-17: retries of taint_eviction.go, the first one counted; */
+#define TRY_DELAY (10 * SIM_MS) /* so long apart */
 
 typedef struct TaintEviction TaintEviction;
 
@@ -23,8 +25,11 @@ struct TaintEviction {
     Informer *nodes, *pods;
     InformerIndex *pods_by_node;
     GHashTable *timers; /* ObjectKey of a pod -> EvictionTimer */
+    GHashTable *failed; /* ObjectKey of a pod that is being evicted -> how many tries have failed */
     Workers *workers;
 };
+
+#define CHANGE_FAILED 0 /* a try, of the change's key */
 
 /* ---- How long a pod may stay: NL-41 ---- */
 
@@ -67,14 +72,37 @@ edit_disrupted(Object *object, const void *arg)
     return TRUE;
 }
 
+static void decide_try_again(const void *data, Plan *plan);
+
+/* NL-17: whatever went wrong, five times in a row, and it is left until something about the node or the pod changes. */
+static void
+decide_tried(const void *data, Plan *plan)
+{
+    const TaintEviction *self = data;
+    unsigned n_failed = GPOINTER_TO_UINT(g_hash_table_lookup(self->failed, plan_key(plan)));
+
+    if (!plan_has_failed(plan))
+        return;
+    plan_because(plan, "NL-17");
+    if (n_failed + 1 == TRIES_MAX) {
+        plan_fail(plan, "%s", plan_last_message(plan));
+        return;
+    }
+    plan_change(plan, &(PlanChange){.what = CHANGE_FAILED, .key = plan_key(plan)});
+    plan_wait(plan, TRY_DELAY, WAIT_BACKOFF);
+    plan_then(plan, decide_try_again);
+}
+
 static void
 decide_evict_read(const void *data, Plan *plan)
 {
     const TaintEviction *self = data;
     const Object *pod = plan_object(plan, plan_last_step(plan));
 
-    if (pod == NULL) /* gone meanwhile */
+    if (pod == NULL) {
+        decide_tried(data, plan);
         return;
+    }
     PodCondition *condition = plan_new_arg(plan, PodCondition);
     *condition = (PodCondition){
         .reason = strings_intern(self->base.strings, "DeletionByTaintManager"),
@@ -83,8 +111,18 @@ decide_evict_read(const void *data, Plan *plan)
         .changed_at = plan_now(plan),
         .status = CONDITION_TRUE,
     };
-    plan_patch_status(plan, pod->key, edit_disrupted, condition, PLAN_GONE_IS_FINE);
-    plan_delete(plan, pod->key, (ObjectUid){0}, -1, PLAN_GONE_IS_FINE);
+    if (POD_CONST(pod)->disruption.status != CONDITION_TRUE)
+        plan_patch_status(plan, pod->key, edit_disrupted, condition, PLAN_DECIDE);
+    plan_delete(plan, pod->key, (ObjectUid){0}, -1, PLAN_DECIDE);
+    plan_then(plan, decide_tried);
+}
+
+static void
+decide_try_again(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_get(plan, plan_key(plan), PLAN_GO_ON);
+    plan_then(plan, decide_evict_read);
 }
 
 static void
@@ -98,8 +136,25 @@ decide_evict(const void *data, Plan *plan)
     plan_because(plan, "NL-42");
     plan_event(plan, pod, "Normal", "TaintManagerEviction", "Marking for deletion Pod %s/%s",
                pod->key->namespace, object_name(pod));
-    plan_get(plan, pod->key, PLAN_GONE_IS_FINE);
-    plan_then(plan, decide_evict_read);
+    decide_try_again(data, plan);
+}
+
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    TaintEviction *self = data;
+    unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(self->failed, change->key));
+
+    g_hash_table_insert(self->failed, (void *)change->key, GUINT_TO_POINTER(n + 1));
+}
+
+static void
+eviction_over(void *data, ObjectKey *key, PlanEnd end, const char *message)
+{
+    TaintEviction *self = data;
+
+    (void)end, (void)message;
+    g_hash_table_remove(self->failed, key);
 }
 
 /* ---- Timers ---- */
@@ -167,11 +222,37 @@ look_at_pod(TaintEviction *self, const Object *object, const Node *node)
 
 /* ---- Events: NL-40 ---- */
 
+/* The next NoExecute taint from @i on. Returns: NULL: there is none */
+static const Taint *
+next_no_execute(const Taints *taints, unsigned *i)
+{
+    for (; taints != NULL && *i < taints->n_items; ++*i)
+        if (taints->items[*i].effect == TAINT_NO_EXECUTE)
+            return &taints->items[(*i)++];
+    return NULL;
+}
+
+static gboolean
+is_same(const Taint *a, const Taint *b)
+{
+    return a == b || (a != NULL && b != NULL && a->added_at == b->added_at &&
+                      g_str_equal(a->key, b->key) && g_str_equal(a->value, b->value));
+}
+
+/* Others do not matter. */
 static gboolean
 no_execute_changed(const Object *before, const Object *after)
 {
-    return before == NULL ||
-           !taints_equal(((const Node *)before)->taints, ((const Node *)after)->taints);
+    const Taint *old, *new;
+    unsigned i = 0, k = 0;
+
+    if (before == NULL)
+        return TRUE;
+    do {
+        old = next_no_execute(((const Node *)before)->taints, &i);
+        new = next_no_execute(((const Node *)after)->taints, &k);
+    } while (old != NULL && new != NULL && is_same(old, new));
+    return !is_same(old, new);
 }
 
 static void
@@ -197,7 +278,10 @@ pod_event(void *data, const Object *before, const Object *after)
         g_hash_table_remove(self->timers, before->key);
         return;
     }
-    if (pod->node_name == NULL || (before != NULL && POD_CONST(before)->node_name != NULL))
+    if (pod->node_name == NULL ||
+        (before != NULL && POD_CONST(before)->node_name != NULL &&
+         (POD_CONST(before)->spec == pod->spec ||
+          tolerations_equal(POD_CONST(before)->spec->tolerations, pod->spec->tolerations))))
         return;
     const ObjectKey *key = objects_find_key(self->base.objects, KIND_NODE, NULL, pod->node_name);
     const Object *node = key == NULL ? NULL : informer_get(self->nodes, key);
@@ -210,16 +294,18 @@ init(void *data)
 {
     TaintEviction *self = data;
 
+    self->failed = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->timers = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, timer_free);
     self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
     self->pods = process_informer(self->base.process, KIND_POD, NULL);
     self->pods_by_node = informer_add_index(self->pods, index_pods_by_node);
+    /* Eight workers find out what is to be done (NL-40), which takes no time; each deletion then is a goroutine of its own. */
     self->workers = workers_new(&self->base, &(WorkersOptions){
                                                  .name = "noexec_taint_pod",
-                                                 .n_workers = 8,
+                                                 .n_workers = G_MAXUINT,
                                                  .limit = rate_limit_default,
-                                                 .retry = TRUE,
                                                  .sync = decide_evict,
+                                                 .done = eviction_over,
                                              });
     informer_add_handler(self->nodes, node_event, self);
     informer_add_handler(self->pods, pod_event, self);
@@ -232,6 +318,7 @@ clear(void *data)
 
     workers_free(self->workers);
     g_hash_table_unref(self->timers);
+    g_hash_table_unref(self->failed);
 }
 
 const ModelClass taint_eviction_class = {
@@ -243,4 +330,5 @@ const ModelClass taint_eviction_class = {
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
     .clear = clear,
+    .apply_change = apply_change,
 };

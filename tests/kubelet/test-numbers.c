@@ -236,7 +236,40 @@ back_off_grows(void **state)
     }
 }
 
-/* KVM-3: the wait ends after 2 min 3 s, at the last look of each 300 ms, and the next begins 10 to 15 s later (KVM-21). */
+static void
+note_last_wait(
+    void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
+{
+    SimTime *at = data;
+
+    (void)plan, (void)step;
+    if (*at == 0 && g_strcmp0(rule, "KVM-49") == 0)
+        *at = sim_now(component->sim);
+}
+
+/* WL-92: a pod that goes waits until its volumes are unpublished, and looks every 300 ms. */
+static void
+the_way_back_looks_every_300_ms(void **state)
+{
+    SimTime waits_from = 0;
+    g_autoptr(World) world = world_with_running_pod(slow_node_calls);
+    const PodWorker *worker = kubelet_of(world)->workers->pdata[0];
+
+    (void)state;
+    cluster_observe_plans(world->cluster, note_last_wait, &waits_from);
+    node_world_delete_pod(world, "p", FALSE);
+    while (worker->mounts[0].state == MOUNT_DONE)
+        run_for(world, SIM_MS);
+    SimTime unpublished = sim_now(world->sim) - waits_from;
+    while (worker->step != WORKER_FINISHED)
+        run_for(world, SIM_MS);
+    SimTime looked = sim_now(world->sim) - waits_from;
+    assert_true(unpublished > MS(900));
+    assert_in_range(looked, (unpublished + MS(299)) / MS(300) * MS(300),
+                    (unpublished + MS(299)) / MS(300) * MS(300) + MS(2));
+}
+
+/* KVM-3, WL-92: the wait ends after 2 min 3 s, at the last look of each 300 ms, and the next begins 10 to 15 s later (KVM-21). */
 static void
 a_wait_takes_two_minutes_and_three_seconds(void **state)
 {
@@ -454,6 +487,7 @@ main(void)
         cmocka_unit_test(a_publish_that_hangs),
         cmocka_unit_test(calls_share_one_deadline),
         cmocka_unit_test(back_off_grows),
+        cmocka_unit_test(the_way_back_looks_every_300_ms),
         cmocka_unit_test(a_wait_takes_two_minutes_and_three_seconds),
         cmocka_unit_test(rounds_of_the_node_status),
         cmocka_unit_test(errors_of_a_pod),

@@ -57,7 +57,7 @@ pods_stay_as_long_as_they_tolerate(void **state)
     }
 }
 
-/* NL-5, NL-V2: 50 s from 1.32 on, 40 before; NL-6: 60 s for a node that never said how it is. */
+/* NL-5, NL-52, NL-V2: 50 s from 1.32 on, 40 before. NL-6: see test-numbers.c. */
 static void
 grace_depends_on_the_release(void **state)
 {
@@ -84,7 +84,7 @@ grace_depends_on_the_release(void **state)
     }
 }
 
-/* NL-4, NL-21, NL-24, NL-30: Unknown and the taint come in passes, 5.03 s apart. */
+/* NL-4, NL-20, NL-21, NL-24, NL-30: Unknown and the taint come in passes, 5.03 s apart. */
 static void
 passes_keep_their_grid(void **state)
 {
@@ -113,7 +113,7 @@ typedef struct {
     double apart_s; /* between two taints; 0: whatever */
 } ZoneCase;
 
-/* NL-7, NL-8, NL-9, NL-10, NL-34, NL-35, NL-37, NL-V3, NL-V4. Ten minutes after the crash. */
+/* NL-7, NL-8, NL-9, NL-10, NL-31, NL-34, NL-35, NL-37, NL-V3, NL-V4. Ten minutes after the crash. */
 static const ZoneCase zone_cases[] = {
     {"one in 10 s",                                     10,  4,  "", 4,  4,  10},
     {"one in 10 s, and never more at once",             60,  20, "", 20, 20, 10},

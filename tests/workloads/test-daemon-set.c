@@ -333,6 +333,7 @@ typedef struct {
     unsigned at_once; /* so many of 5 are missing at the same time */
 } UpdateCase;
 
+/* DS-20 */
 static const UpdateCase update_cases[] = {
     {"one",                     {1, FALSE, TRUE},  FALSE, 1},
     {"two",                     {2, FALSE, TRUE},  FALSE, 2},

@@ -451,7 +451,7 @@ restart_finds_condemned(StorageWorld *world)
     "Normal SuccessfulCreate sts/web, Normal SuccessfulCreate sts/web" /* claim, pod */
 
 static const Story stories[] = {
-    {"WL-20 names, labels, owner",         first_pod,                  REVISION ", " MAKE(0) ", " STATUS ", " STATUS,
+    {"WL-20, WL-21, WL-22 names, labels",  first_pod,                  REVISION ", " MAKE(0) ", " STATUS ", " STATUS,
      CREATED(0)                                                                                                           },
     {"WL-V2 one after the other",          three_pods,                 STATUS,                                        NULL},
     {"WL-20 ordinals start anywhere",      starts_at_five,             REVISION ", " MAKE(5) ", " STATUS ", " STATUS,

@@ -62,6 +62,20 @@ grep -E "^($complete)-" "$scratch/to-be-named" | comm -23 - "$scratch/named-root
     sed 's/$/: in docs\/rules, but no code or test names it, and no section "Not modelled" either/' >"$scratch/faults"
 case_result "every rule of a complete book is named, or told to be missing" "$scratch/faults"
 
+# Rules of these books that tell a number, a period or a limit: a test names each. What it asserts of the number no script can see.
+# A rule's row begins with its ids; ids, code in backquotes and releases are no numbers of it.
+numbered='docs/rules/workloads.md docs/rules/stateful-set.md docs/rules/daemon-set.md docs/rules/node-lifecycle.md docs/rules/garbage-collector.md'
+tree_files tests | grep -E '\.(c|h|sh)$' | grep -v '^tests/repo/' | xargs cat | ids | roots >"$scratch/tested"
+for book in $numbered; do
+    awk -v told="^## ($told)" '/^## / { skip = $0 ~ told } !skip' "$book" | grep -E "^\| ($families)-" | while read -r row; do
+        rest=$(printf '%s\n' "$row" | sed -E "s/($families)-[A-Z]?[0-9]+[a-z]?(\\.[0-9]+)?//g; s/\`[^\`]*\`//g; s/1\\.[0-9]{2}//g")
+        case $rest in *[0-9]*) printf '%s\n' "$row" | cut -d '|' -f 2 | ids | roots ;; esac
+    done
+done | sort -u >"$scratch/numbered"
+comm -23 "$scratch/numbered" "$scratch/tested" |
+    sed 's/$/: its row in docs\/rules has a number, and no test names it/' >"$scratch/faults"
+case_result "every rule with a number about workloads and nodes is named by a test" "$scratch/faults"
+
 n_known=$(wc -l <"$scratch/known-roots")
 n_named=$(comm -12 "$scratch/known-roots" "$scratch/named-roots" | wc -l)
 echo "# $n_named of the $n_known rules in docs/rules are named in code or tests: $((n_named * 100 / n_known)) %"

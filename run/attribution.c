@@ -235,24 +235,44 @@ typedef struct {
     unsigned count;
 } Sum;
 
+/* A run has some hundred sums, and a hundred thousand links. A power of two. */
+#define RECENT_SUMS 256
+
+typedef struct {
+    GArray *sums;                 /* of Sum */
+    GHashTable *index;            /* key -> place in sums, from 1 */
+    unsigned recent[RECENT_SUMS]; /* places, where the key's hash says: mostly right */
+} Sums;
+
+/* Returns: the key's place, from 1; 0: it has none yet */
+static unsigned
+sums_find(Sums *self, uint64_t key)
+{
+    unsigned *recent = &self->recent[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
+
+    if (*recent == 0 || g_array_index(self->sums, Sum, *recent - 1).key != key)
+        *recent = GPOINTER_TO_UINT(g_hash_table_lookup(self->index, &key));
+    return *recent;
+}
+
 static void
-sum_link(GArray *sums, GHashTable *index, Stage stage, const ChainLink *link)
+sum_link(Sums *self, Stage stage, const ChainLink *link)
 {
     uint16_t detail = coarse(link->wait, link->detail);
     uint16_t behind_detail = coarse(link->behind, link->behind_detail);
     uint64_t key = (uint64_t)stage << 48 | (uint64_t)link->wait << 40 |
                    (uint64_t)link->behind << 32 | (uint64_t)detail << 16 | behind_detail;
-    unsigned place = GPOINTER_TO_UINT(g_hash_table_lookup(index, &key));
+    unsigned place = sums_find(self, key);
 
     if (place == 0) {
         Sum sum = {.key = key, .stage = stage, .link = *link};
         sum.link.detail = detail;
         sum.link.behind_detail = behind_detail;
-        g_array_append_val(sums, sum);
-        place = sums->len;
-        g_hash_table_insert(index, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(place));
+        g_array_append_val(self->sums, sum);
+        place = self->sums->len;
+        g_hash_table_insert(self->index, g_memdup2(&key, sizeof key), GUINT_TO_POINTER(place));
     }
-    Sum *sum = &g_array_index(sums, Sum, place - 1);
+    Sum *sum = &g_array_index(self->sums, Sum, place - 1);
     sum->total += link->to - link->from;
     sum->count++;
 }
@@ -267,13 +287,14 @@ attribution_add(Attribution *self, const Run *run, const Stages *stages)
 
     if (run_options(run)->untraced)
         return;
+    Sums by_key = {.sums = sums, .index = index};
     const GArray *records = stages_records(stages);
     for (unsigned i = 0; i < records->len; i++) {
         const StageRecord *record = &g_array_index(records, StageRecord, i);
         g_array_set_size(links, 0);
         attribution_chain(run, record, links);
         for (unsigned k = 0; k < links->len; k++)
-            sum_link(sums, index, record->stage, &g_array_index(links, ChainLink, k));
+            sum_link(&by_key, record->stage, &g_array_index(links, ChainLink, k));
     }
     for (unsigned i = 0; i < sums->len; i++) {
         const Sum *sum = &g_array_index(sums, Sum, i);

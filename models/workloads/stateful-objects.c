@@ -16,16 +16,25 @@ stateful_pod_key(Objects *objects, const ObjectKey *set, int32_t ordinal)
                        strings_internf(objects_strings(objects), "%s-%d", set->name, ordinal));
 }
 
+/* Asked of each pod at each sync. */
 int32_t
 stateful_pod_ordinal(const ObjectKey *set, const ObjectKey *pod)
 {
-    size_t length = strlen(set->name);
-    guint64 ordinal;
+    const char *of_set = set->name, *digit = pod->name;
+    int64_t ordinal = 0;
 
-    if (strncmp(pod->name, set->name, length) != 0 || pod->name[length] != '-')
+    for (; *of_set != '\0'; of_set++, digit++)
+        if (*of_set != *digit)
+            return -1;
+    if (digit[0] != '-' || digit[1] == '\0')
         return -1;
-    if (!g_ascii_string_to_unsigned(pod->name + length + 1, 10, 0, INT32_MAX, &ordinal, NULL))
-        return -1;
+    while (*++digit != '\0') {
+        if (!g_ascii_isdigit(*digit))
+            return -1;
+        ordinal = ordinal * 10 + (*digit - '0');
+        if (ordinal > INT32_MAX)
+            return -1;
+    }
     return (int32_t)ordinal;
 }
 

@@ -32,7 +32,7 @@ plan_end(Plan *plan, PlanEnd end, const char *message)
     plan->component = NULL;
     g_queue_unlink(&component->plans, &plan->link);
     if (plan->start.done != NULL)
-        plan->start.done(component, plan, end, message);
+        plan->start.done(component, plan, end, strings_intern(component->strings, message));
     if (plan->workers != NULL)
         workers_plan_over(plan->workers, plan, end, message);
     plan_unref(plan);
@@ -95,7 +95,7 @@ request_replied(void *data, const ApiResponse *response)
         Step *step = plan_step(plan, plan->cursor);
         step->code = (uint16_t)response->code;
         step->result = response->object == NULL ? NULL : object_ref(response->object);
-        step->message = response->message;
+        step->message = g_strdup(response->message);
         plan->thought = FALSE;
         step_done(plan);
         plan_advance(plan);
@@ -126,9 +126,8 @@ call_replied(void *data, const CsiResponse *response)
         plan->call_id = 0;
         step->call.response = csi_response_copy(plan->memory, response);
         step->code = response->code == CSI_OK ? API_OK : API_INVALID;
-        step->message = response->code == CSI_OK
-                            ? NULL
-                            : csi_response_error(response, plan->component->strings);
+        if (response->code != CSI_OK)
+            step->message = g_strdup(csi_response_error(response, plan->component->strings));
         plan->thought = FALSE;
         step_done(plan);
         plan_advance(plan);
@@ -376,7 +375,8 @@ gathered_ended(void *self, Plan *child, PlanEnd end, const char *message)
 
     if (step != NULL && end == PLAN_FAILED) {
         step->code = API_INVALID;
-        step->message = message;
+        g_free(step->message);
+        step->message = g_strdup(message);
     }
     const PlanStart *start = step == NULL ? NULL : child->gathered_as;
     if (start != NULL && start->done != NULL)
@@ -416,7 +416,7 @@ resolve_base(Plan *plan, Step *step)
 
     if (base->result == NULL) { /* it failed, and the plan went on all the same: so does this */
         step->code = base->code;
-        step->message = base->message;
+        step->message = g_strdup(base->message);
         return FALSE;
     }
     Object *object = object_edit(base->result);

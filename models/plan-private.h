@@ -26,7 +26,7 @@ typedef struct {
     uint16_t code;  /* ApiCode: the result: set as the step is carried out */
     const char *rule;
     const Object *result; /* (owned) */
-    const char *message;  /* interned */
+    char *message;        /* (owned): why it failed; NULL: it did not */
     union {
         struct {
             ApiRequest request; /* its object is (owned) */

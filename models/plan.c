@@ -86,6 +86,7 @@ step_free(SimMemory *memory, Step *step)
         object_unref(object);
     if (step->result != NULL)
         object_unref(step->result);
+    g_free(step->message);
     sim_memory_give(memory, step, step_size(step->kind));
 }
 
@@ -608,7 +609,7 @@ plan_object(const Plan *self, int step)
 const char *
 plan_message(const Plan *self, int step)
 {
-    return numbered_step(self, step)->message;
+    return strings_intern(self->start.component->strings, numbered_step(self, step)->message);
 }
 
 const CsiResponse *

@@ -152,7 +152,7 @@ ApiCode plan_code(
     const Plan *self,
     int step); /* of a request, poll; API_OK for a CSI call that answered OK, else API_INVALID */
 const Object *plan_object(const Plan *self, int step); /* (borrowed): NULL on error */
-const char *plan_message(const Plan *self, int step);
+const char *plan_message(const Plan *self, int step); /* interned; NULL: it did not fail */
 const CsiResponse *plan_response(const Plan *self, int step); /* of a call, also a failed one */
 int plan_last_step(
     const Plan

@@ -236,6 +236,18 @@ strings_internv(Strings *self, const char *format, va_list args)
     return strings_intern(self, text);
 }
 
+char *
+strings_formatv(const char *format, va_list args)
+{
+    char buffer[512];
+    va_list again;
+
+    va_copy(again, args);
+    int length = format_simply(buffer, sizeof buffer, format, again);
+    va_end(again);
+    return length >= 0 ? g_strndup(buffer, (size_t)length) : g_strdup_vprintf(format, args);
+}
+
 const char *
 strings_internf(Strings *self, const char *format, ...)
 {

@@ -17,6 +17,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Strings, strings_free)
 const char *strings_intern(Strings *self, const char *text);
 const char *strings_internf(Strings *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 const char *strings_internv(Strings *self, const char *format, va_list args) G_GNUC_PRINTF(2, 0);
+/* Returns: (owned): the same of no table */
+char *strings_formatv(const char *format, va_list args) G_GNUC_PRINTF(1, 0);
 /* Returns: (borrowed): the copy if there is one, else NULL; adds nothing */
 const char *strings_find(const Strings *self, const char *text);
 

@@ -68,7 +68,7 @@ struct ApiCall {
     void *data;
     SimTime arrived_at, responds_at;
     const Object *object; /* of the response */
-    const char *message;  /* of the response, interned; NULL: none */
+    char *message;        /* (owned): of the response; NULL: none */
     ApiCode code;
     uint32_t n;        /* the request's number among those about its key: the n of its draws */
     gboolean has_seat; /* ApiTrouble's */

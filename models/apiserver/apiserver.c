@@ -280,8 +280,7 @@ static void
 refuse(ApiCall *call, ApiCode code)
 {
     call->code = code;
-    call->message =
-        strings_intern(objects_strings(call->server->objects), call->server->message->str);
+    call->message = g_strdup(call->server->message->str);
 }
 
 static void G_GNUC_PRINTF(3, 4) refuse_with(ApiCall *call, ApiCode code, const char *format, ...)
@@ -289,7 +288,7 @@ static void G_GNUC_PRINTF(3, 4) refuse_with(ApiCall *call, ApiCode code, const c
     va_list args;
 
     va_start(args, format);
-    call->message = strings_internv(objects_strings(call->server->objects), format, args);
+    call->message = strings_formatv(format, args);
     call->code = code;
     va_end(args);
 }
@@ -632,6 +631,7 @@ api_call_free(void *data)
         call->drop(call->data);
     if (call->object != NULL)
         object_unref(call->object);
+    g_free(call->message);
     sim_memory_give(call->memory, call, sizeof *call);
 }
 
@@ -827,7 +827,8 @@ void
 api_call_refuse(ApiCall *call, ApiCode code, const char *message, SimTime delay)
 {
     call->code = code;
-    call->message = strings_intern(objects_strings(call->server->objects), message);
+    g_free(call->message);
+    call->message = g_strdup(message);
     call->responds_at = sim_now(call->server->sim) + delay;
     sim_at_detail(call->server->sim, call->responds_at, &respond_event, call, WAIT_API,
                   (uint16_t)(call->request.verb + 1));
@@ -843,7 +844,9 @@ api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *respo
 
     call.n = request->key->n_requests++;
     commit(self, &call);
-    *response = (ApiResponse){call.code, call.object, call.message};
+    *response =
+        (ApiResponse){call.code, call.object, strings_intern(objects_strings(self->objects), call.message)};
+    g_free(call.message);
     if (call.object != NULL)
         object_unref(call.object); /* the store has it, or it was the last state of what is gone */
     if (api_server_get(self, request->key) != response->object)

@@ -70,7 +70,7 @@ typedef struct {
     ApiCode code;
     const Object *
         object; /* the stored version after the write, or what was read; borrowed for the reply; NULL on error */
-    const char *message; /* Kubernetes' words on error; interned */
+    const char *message; /* Kubernetes' words on error; borrowed for the reply */
 } ApiResponse;
 
 typedef void (*ApiReply)(void *data, const ApiResponse *response);
@@ -99,7 +99,7 @@ void api_server_request(
 /**
  * api_server_commit:
  * Carries @request out at this instant, without latency: the initial state, and tests.
- * @response: (out): its object is borrowed until the next write
+ * @response: (out): its object is borrowed until the next write; its message is interned
  */
 void api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *response);
 /* Stores an imported object as it is: uid, status, resource version order kept; no admission. Takes @object. */

@@ -167,11 +167,11 @@ trouble_is_down(const ApiTrouble *self)
 
 /* Committed or not: the writer will never know. */
 static void
-lose(const ApiTrouble *self, ApiCall *call)
+lose(ApiCall *call)
 {
     call->code = API_UNREACHABLE;
-    call->message = strings_intern(objects_strings(api_server_objects(self->server)),
-                                   "http2: client connection lost");
+    g_free(call->message);
+    call->message = g_strdup("http2: client connection lost");
     if (call->object != NULL)
         object_unref(g_steal_pointer(&call->object));
 }
@@ -180,7 +180,7 @@ gboolean
 trouble_loses(const ApiTrouble *self, ApiCall *call)
 {
     if (self->is_down)
-        lose(self, call);
+        lose(call);
     return self->is_down;
 }
 
@@ -193,7 +193,7 @@ trouble_meets_response(ApiTrouble *self, ApiCall *call)
         seat_next(self, level);
     }
     if (self->is_down)
-        lose(self, call);
+        lose(call);
 }
 
 double

@@ -400,8 +400,9 @@ chrome_trace(const Run *run, const Stages *stages)
     for (unsigned i = 0; i < self.slices->len; i++)
         append_slice(&self, &g_array_index(self.slices, Slice, i));
     index_slices(&self);
-    for (unsigned i = 0; i < stages->pods->len; i++) {
-        const PodTimes *pod = &g_array_index(stages->pods, PodTimes, i);
+    const GArray *pods = stages_pods(stages);
+    for (unsigned i = 0; i < pods->len; i++) {
+        const PodTimes *pod = &g_array_index(pods, PodTimes, i);
         if (pod->ready != TIME_UNSET)
             append_arrows(&self, run, pod, milestones_pod(log, i));
     }

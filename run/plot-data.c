@@ -257,8 +257,9 @@ plot_over_time(const Run *run, const Stages *stages)
     GString *text = g_string_new(NULL);
     int levels[N_LEVELS] = {0};
 
-    for (unsigned i = 0; i < stages->pods->len; i++)
-        add_pod_steps(steps, &g_array_index(stages->pods, PodTimes, i), end);
+    const GArray *pods = stages_pods(stages);
+    for (unsigned i = 0; i < pods->len; i++)
+        add_pod_steps(steps, &g_array_index(pods, PodTimes, i), end);
     add_call_steps(steps, run_milestones(run));
     g_array_sort(steps, compare_steps);
     results_append_header(text, run, "# ", "");
@@ -538,8 +539,9 @@ plot_binding_modes(const Run *run, const Stages *stages)
         const char *mode = modes[i / 2];
         SimSample sample;
         sim_sample_init(&sample);
-        for (unsigned k = 0; k < stages->pods->len; k++) {
-            const PodTimes *pod = &g_array_index(stages->pods, PodTimes, k);
+        const GArray *pods = stages_pods(stages);
+        for (unsigned k = 0; k < pods->len; k++) {
+            const PodTimes *pod = &g_array_index(pods, PodTimes, k);
             const char *is = binding_mode(run, milestones_pod(run_milestones(run), k));
             SimTime took = pod_times_stage(pod, shown[i % 2]);
             if (g_strcmp0(is, mode) == 0 && took != TIME_UNSET)

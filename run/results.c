@@ -430,8 +430,9 @@ objects_csv(const Run *run, const Stages *stages)
     results_append_header(text, run, "# ", "");
     g_string_append(text, "kind,namespace,name,incarnation,on,created,scheduled,attached,staged,"
                           "published,ready,asked,provisioned,bound,deleted,gone\n");
-    for (unsigned i = 0; i < stages->pods->len; i++) {
-        const PodTimes *pod = &g_array_index(stages->pods, PodTimes, i);
+    const GArray *pods = stages_pods(stages);
+    for (unsigned i = 0; i < pods->len; i++) {
+        const PodTimes *pod = &g_array_index(pods, PodTimes, i);
         append_csv_start(text, "pod", pod->pod, pod->incarnation, pod->node);
         const SimTime times[] = {pod->created,   pod->scheduled, pod->attached, pod->staged,
                                  pod->published, pod->ready,     TIME_UNSET,    TIME_UNSET,
@@ -440,8 +441,9 @@ objects_csv(const Run *run, const Stages *stages)
             append_csv_time(text, times[k]);
         g_string_append_c(text, '\n');
     }
-    for (unsigned i = 0; i < stages->claims->len; i++) {
-        const ClaimTimes *claim = &g_array_index(stages->claims, ClaimTimes, i);
+    const GArray *claims = stages_claims(stages);
+    for (unsigned i = 0; i < claims->len; i++) {
+        const ClaimTimes *claim = &g_array_index(claims, ClaimTimes, i);
         append_csv_start(text, "claim", claim->claim, claim->incarnation,
                          claim->volume == NULL ? NULL : claim->volume->name);
         const SimTime times[] = {
@@ -452,8 +454,9 @@ objects_csv(const Run *run, const Stages *stages)
             append_csv_time(text, times[k]);
         g_string_append_c(text, '\n');
     }
-    for (unsigned i = 0; i < stages->volumes->len; i++) {
-        const VolumeTimes *volume = &g_array_index(stages->volumes, VolumeTimes, i);
+    const GArray *volumes = stages_volumes(stages);
+    for (unsigned i = 0; i < volumes->len; i++) {
+        const VolumeTimes *volume = &g_array_index(volumes, VolumeTimes, i);
         append_csv_start(text, "volume", volume->volume, volume->incarnation, NULL);
         const SimTime times[] = {volume->created,
                                  TIME_UNSET,

@@ -85,8 +85,9 @@ pod_times_stage(const PodTimes *times, Stage stage)
 /* A walk over all objects. */
 typedef struct {
     const Run *run;
-    Stages *stages;  /* takes in times and values; NULL: not wanted */
-    GArray *records; /* takes in records; NULL: not wanted */
+    SimSample *samples;  /* takes in values, by stage; NULL: not wanted */
+    const Stages *times; /* takes in times; NULL: not wanted */
+    GArray *records;     /* takes in records; NULL: not wanted */
     /* The object looked at last, and its milestones, latest first: they are strewn over the log, and asked for again and again. */
     const ObjectKey *object;
     Milestone *milestones; /* (owned) */
@@ -121,8 +122,8 @@ add_record(Walk *walk, const StageRecord *value)
 
     if (length == TIME_UNSET)
         return;
-    if (walk->stages != NULL)
-        sim_sample_add(&walk->stages->samples[value->stage], length);
+    if (walk->samples != NULL)
+        sim_sample_add(&walk->samples[value->stage], length);
     if (walk->records != NULL)
         g_array_append_vals(walk->records, value, 1);
 }
@@ -265,8 +266,8 @@ add_pod(Walk *walk, const PodRecord *record)
     times.causes[STAGE_STOP] = gone->cause;
     if (times.scheduled != TIME_UNSET && record->volumes != NULL)
         find_volume_times(walk, record, &times);
-    if (walk->stages != NULL)
-        g_array_append_val(walk->stages->pods, times);
+    if (walk->times != NULL)
+        g_array_append_val(walk->times->pods, times);
     static const Stage stages[] = {STAGE_SCHEDULE, STAGE_ATTACH,    STAGE_STAGE, STAGE_PUBLISH,
                                    STAGE_START,    STAGE_POD_START, STAGE_STOP};
     for (unsigned i = 0; i < G_N_ELEMENTS(stages); i++)
@@ -300,8 +301,8 @@ add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
         find_firsts(walk, times.volume, times.volume->incarnation, volume_kinds,
                     G_N_ELEMENTS(volume_kinds), &firsts);
     times.volume_created = firsts.of[MILESTONE_VOLUME_CREATED].at;
-    if (walk->stages != NULL)
-        g_array_append_val(walk->stages->claims, times);
+    if (walk->times != NULL)
+        g_array_append_val(walk->times->claims, times);
     StageRecord bind = {.stage = STAGE_BIND,
                         .object = claim,
                         .incarnation = incarnation,
@@ -374,8 +375,8 @@ add_volume(Walk *walk, const ObjectKey *volume, unsigned incarnation)
                           .cause = firsts.of[MILESTONE_VOLUME_GONE].cause,
                           .scheduled = TIME_UNSET};
 
-    if (walk->stages != NULL)
-        g_array_append_val(walk->stages->volumes, times);
+    if (walk->times != NULL)
+        g_array_append_val(walk->times->volumes, times);
     add_record(walk, &delete);
     record_detaches(walk, volume, incarnation);
 }
@@ -397,12 +398,10 @@ walk_objects(Walk *walk)
 }
 
 static void
-walk_all(const Run *run, Stages *stages, GArray *records)
+walk_all(Walk *walk)
 {
-    Walk walk = {.run = run, .stages = stages, .records = records};
-
-    walk_objects(&walk);
-    g_free(walk.milestones);
+    walk_objects(walk);
+    g_free(walk->milestones);
 }
 
 Stages *
@@ -419,7 +418,8 @@ stages_new(const Run *run)
     self->records = g_array_new(FALSE, FALSE, sizeof(StageRecord));
     for (unsigned i = 0; i < N_STAGES; i++)
         sim_sample_init(&self->samples[i]);
-    walk_all(run, self, has_records ? self->records : NULL);
+    walk_all(&(Walk){
+        .run = run, .samples = self->samples, .records = has_records ? self->records : NULL});
     return self;
 }
 
@@ -427,8 +427,37 @@ const GArray *
 stages_records(const Stages *self)
 {
     if (self->records->len == 0)
-        walk_all(self->run, NULL, self->records);
+        walk_all(&(Walk){.run = self->run, .records = self->records});
     return self->records;
+}
+
+/* Large, and most of who wants values wants no more. */
+static void
+make_times(const Stages *self)
+{
+    if (self->pods->len + self->claims->len + self->volumes->len == 0)
+        walk_all(&(Walk){.run = self->run, .times = self});
+}
+
+const GArray *
+stages_pods(const Stages *self)
+{
+    make_times(self);
+    return self->pods;
+}
+
+const GArray *
+stages_claims(const Stages *self)
+{
+    make_times(self);
+    return self->claims;
+}
+
+const GArray *
+stages_volumes(const Stages *self)
+{
+    make_times(self);
+    return self->volumes;
 }
 
 void

@@ -66,12 +66,10 @@ typedef struct {
 } StageRecord;
 
 typedef struct {
-    GArray *pods;    /* of PodTimes, in the order of creation */
-    GArray *claims;  /* of ClaimTimes */
-    GArray *volumes; /* of VolumeTimes */
     SimSample samples[N_STAGES];
     const Run *run;
-    GArray *records; /* stages_records() */
+    GArray *pods, *claims, *volumes; /* stages_pods() and so on */
+    GArray *records;                 /* stages_records() */
 } Stages;
 
 /* @run: (borrowed): outlives them. Returns: (owned) */
@@ -81,5 +79,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Stages, stages_free)
 /* Returns: (borrowed): of StageRecord: the same values as in the samples, in their order within a stage. Made when first asked for
  * where no causes are kept, for they are large. */
 const GArray *stages_records(const Stages *self);
+/* Returns: (borrowed): of PodTimes, ClaimTimes, VolumeTimes, in the order of creation. Made when first asked for. */
+const GArray *stages_pods(const Stages *self);
+const GArray *stages_claims(const Stages *self);
+const GArray *stages_volumes(const Stages *self);
 /* How long @stage of this pod took; TIME_UNSET: not seen. */
 SimTime pod_times_stage(const PodTimes *times, Stage stage);

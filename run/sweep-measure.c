@@ -223,8 +223,9 @@ totals_of(const Sweep *self, const Stages *stages)
 {
     Totals totals = {.first_created = SIM_TIME_MAX};
 
-    for (unsigned i = 0; i < stages->pods->len; i++) {
-        const PodTimes *pod = &g_array_index(stages->pods, PodTimes, i);
+    const GArray *pods = stages_pods(stages);
+    for (unsigned i = 0; i < pods->len; i++) {
+        const PodTimes *pod = &g_array_index(pods, PodTimes, i);
         if (pod->created == TIME_UNSET || pod->created < self->warm_up)
             continue;
         totals.pods++;
@@ -234,8 +235,9 @@ totals_of(const Sweep *self, const Stages *stages)
         totals.ready++;
         totals.last_ready = MAX(totals.last_ready, pod->ready);
     }
-    for (unsigned i = 0; i < stages->claims->len; i++) {
-        const ClaimTimes *claim = &g_array_index(stages->claims, ClaimTimes, i);
+    const GArray *claims = stages_claims(stages);
+    for (unsigned i = 0; i < claims->len; i++) {
+        const ClaimTimes *claim = &g_array_index(claims, ClaimTimes, i);
         if (claim->created == TIME_UNSET || claim->created < self->warm_up)
             continue;
         totals.claims++;

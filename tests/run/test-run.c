@@ -137,7 +137,7 @@ a_run_may_end_anywhere(void **state)
         assert_non_null(run);
         sim_run_until(run_sim(run), end);
         g_autoptr(Stages) stages = stages_new(run);
-        assert_int_equal(stages->pods->len, milestones_n_pods(run_milestones(run)));
+        assert_int_equal(stages_pods(stages)->len, milestones_n_pods(run_milestones(run)));
     }
 }
 
@@ -198,8 +198,9 @@ stages_add_up(void **state)
         g_autoptr(Scenario) scenario = load(names[i], NULL);
         g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1});
         g_autoptr(Stages) stages = stages_new(run);
-        for (unsigned k = 0; k < stages->pods->len; k++) {
-            const PodTimes *pod = &g_array_index(stages->pods, PodTimes, k);
+        const GArray *pods = stages_pods(stages);
+        for (unsigned k = 0; k < pods->len; k++) {
+            const PodTimes *pod = &g_array_index(pods, PodTimes, k);
             SimTime sum = 0;
             if (pod->ready == TIME_UNSET)
                 continue;

@@ -236,9 +236,9 @@ operation_ended(AttachDetachController *self, AttachPair *pair)
     pair->operation = (OperationKey){0};
     g_clear_pointer(&pair->told, g_ptr_array_unref);
     adc_queue(self, pair);
-    for (unsigned i = 0; i < pair->volume->pairs->len;
-         i++) /* the key is free, or in back-off, for all of them */
-        adc_queue(self, pair->volume->pairs->pdata[i]);
+    /* The key is free, or in back-off, for all of them. */
+    for (GSList *link = pair->volume->pairs; link != NULL; link = link->next)
+        adc_queue(self, link->data);
     SimTime until = operations_backoff_until(self->operations, key);
     if (until > 0)
         adc_queue_at(self, pair, until + 1);
@@ -296,8 +296,8 @@ plan_operation_of(const AttachDetachController *self,
 void
 adc_plan_attach_operation(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
-    for (unsigned i = 0; i < pair->pods->len; i++) {
-        const Object *pod = informer_get(self->pods, pair->pods->pdata[i]);
+    for (const GSList *link = pair->pods; link != NULL; link = link->next) {
+        const Object *pod = informer_get(self->pods, link->data);
         if (pod != NULL)
             plan_change(plan, &(PlanChange){.what = CHANGE_TELL, .pointer = pair, .object = pod});
     }

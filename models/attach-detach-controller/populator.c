@@ -287,7 +287,7 @@ drop_unattachable(AttachDetachController *self)
             AttachPair *pair = node->pairs->pdata[i];
             const Volume *spec = adc_find_volume_spec(self, pair->volume->spec);
             while (spec != NULL && !adc_is_attachable(self, spec) && attach_pair_is_wanted(pair))
-                adc_delete_pod(self, pair, pair->pods->pdata[0]);
+                adc_delete_pod(self, pair, pair->pods->data);
         }
     self->must_drop_unattachable = FALSE;
 }

@@ -93,7 +93,7 @@ plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pai
     }
     if (!string_list_has(pair->node->report, pair->volume->name) && !pair->node->needs_update) {
         adc_plan_detach_operation(self, plan, pair, verdict.reason);
-        if (pair->volume->pairs->len == 1)
+        if (pair->volume->pairs->next == NULL) /* nobody waits for it */
             return FALSE;
         plan_change(plan, &(PlanChange){.what = CHANGE_LOOKED_AT, .pointer = pair});
         plan_then_anew(plan, decide_detaches);
@@ -114,8 +114,10 @@ plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pai
 static gboolean
 is_held_elsewhere(const AttachPair *pair)
 {
-    for (unsigned i = 0; pair->volume->is_exclusive && i < pair->volume->pairs->len; i++) {
-        const AttachPair *other = pair->volume->pairs->pdata[i];
+    const GSList *link = pair->volume->is_exclusive ? pair->volume->pairs : NULL;
+
+    for (; link != NULL; link = link->next) {
+        const AttachPair *other = link->data;
         if (other != pair && other->state == ADC_ATTACHED)
             return TRUE;
     }
@@ -135,12 +137,12 @@ multi_attach_text(Plan *plan, const AttachPair *pair, const Object *pod)
     g_autoptr(GString) names = g_string_new(NULL);
     unsigned n_foreign = 0;
 
-    for (unsigned i = 0; i < pair->volume->pairs->len; i++) {
-        const AttachPair *other = pair->volume->pairs->pdata[i];
+    for (const GSList *link = pair->volume->pairs; link != NULL; link = link->next) {
+        const AttachPair *other = link->data;
         if (other == pair || other->state != ADC_ATTACHED)
             continue;
-        for (unsigned k = 0; other->pods != NULL && k < other->pods->len; k++) {
-            const ObjectKey *user = other->pods->pdata[k];
+        for (const GSList *pods = other->pods; pods != NULL; pods = pods->next) {
+            const ObjectKey *user = pods->data;
             if (user->namespace == pod->key->namespace)
                 append_name(names, user->name);
             else
@@ -166,8 +168,8 @@ adc_plan_multi_attach_error(const AttachDetachController *self, Plan *plan, Atta
     if (pair->multi_attach_reported) /* ADC-55 */
         return;
     plan_because(plan, "ADC-54");
-    for (unsigned i = 0; i < pair->pods->len; i++) {
-        const Object *pod = informer_get(self->pods, pair->pods->pdata[i]);
+    for (const GSList *link = pair->pods; link != NULL; link = link->next) {
+        const Object *pod = informer_get(self->pods, link->data);
         if (pod != NULL)
             plan_event(plan, pod, "Warning", "FailedAttachVolume",
                        "Multi-Attach error for volume \"%s\" %s", pair->volume->spec->name,

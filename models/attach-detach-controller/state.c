@@ -12,7 +12,7 @@
 static void
 pair_free(AttachPair *pair)
 {
-    g_clear_pointer(&pair->pods, g_ptr_array_unref);
+    g_slist_free(pair->pods);
     g_clear_pointer(&pair->told, g_ptr_array_unref);
     g_free(pair);
 }
@@ -22,9 +22,9 @@ volume_free(void *data)
 {
     AttachVolume *volume = data;
 
-    for (unsigned i = 0; i < volume->pairs->len; i++)
-        pair_free(volume->pairs->pdata[i]);
-    g_ptr_array_unref(volume->pairs);
+    for (GSList *link = volume->pairs; link != NULL; link = link->next)
+        pair_free(link->data);
+    g_slist_free(volume->pairs);
     g_free(volume);
 }
 
@@ -127,7 +127,6 @@ adc_volume_named(AttachDetachController *self,
         volume->name = name;
         volume->driver = driver;
         volume->handle = handle;
-        volume->pairs = g_ptr_array_new();
         g_hash_table_insert(self->volumes_by_name, (void *)name, volume);
     }
     return volume;
@@ -157,11 +156,9 @@ adc_volume_by_name(AttachDetachController *self, const char *unique_name)
 AttachPair *
 adc_find_pair(const AttachVolume *volume, const AttachNode *node)
 {
-    for (unsigned i = 0; i < volume->pairs->len; i++) {
-        AttachPair *pair = volume->pairs->pdata[i];
-        if (pair->node == node)
-            return pair;
-    }
+    for (const GSList *link = volume->pairs; link != NULL; link = link->next)
+        if (((AttachPair *)link->data)->node == node)
+            return link->data;
     return NULL;
 }
 
@@ -176,7 +173,7 @@ adc_pair(AttachDetachController *self, AttachVolume *volume, AttachNode *node)
         pair->volume = volume;
         pair->node = node;
         pair->detach_requested_at = TIME_UNSET;
-        g_ptr_array_add(volume->pairs, pair);
+        volume->pairs = g_slist_append(volume->pairs, pair);
         g_ptr_array_add(node->pairs, pair);
     }
     return pair;
@@ -240,10 +237,10 @@ adc_settle(AttachDetachController *self, AttachPair *pair)
     sim_cancel(self->base.sim, pair->timer);
     if (pair->attachment != NULL)
         g_hash_table_remove(self->pairs_by_attachment, pair->attachment);
-    g_ptr_array_remove(volume->pairs, pair);
+    volume->pairs = g_slist_remove(volume->pairs, pair);
     g_ptr_array_remove(pair->node->pairs, pair);
     pair_free(pair);
-    if (volume->pairs->len == 0)
+    if (volume->pairs == NULL)
         g_hash_table_remove(self->volumes_by_name, volume->name);
 }
 
@@ -292,7 +289,7 @@ adc_delete_pod_somewhere(AttachDetachController *self, const ObjectKey *pod)
     for (uint32_t slot = 0; (node = adc_next_node(self, &slot)) != NULL;)
         for (unsigned i = 0; i < node->pairs->len; i++) {
             AttachPair *pair = node->pairs->pdata[i];
-            if (pair->pods == NULL || !g_ptr_array_find(pair->pods, pod, NULL))
+            if (g_slist_find(pair->pods, pod) == NULL)
                 continue;
             adc_delete_pod(self, pair, pod);
             return TRUE;
@@ -354,10 +351,8 @@ adc_add_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *pod
 {
     if (!pair->node->is_managed)
         return FALSE;
-    if (pair->pods == NULL)
-        pair->pods = g_ptr_array_new();
-    if (!g_ptr_array_find(pair->pods, pod, NULL)) {
-        g_ptr_array_add(pair->pods, (void *)pod);
+    if (g_slist_find(pair->pods, pod) == NULL) {
+        pair->pods = g_slist_append(pair->pods, (void *)pod);
         adc_queue(self, pair);
     }
     return TRUE;
@@ -366,12 +361,13 @@ adc_add_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *pod
 void
 adc_delete_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *pod)
 {
-    if (pair->pods == NULL || !g_ptr_array_remove(pair->pods, (void *)pod))
+    GSList *link = g_slist_find(pair->pods, pod);
+
+    if (link == NULL)
         return;
-    if (pair->pods->len == 0) {
+    pair->pods = g_slist_delete_link(pair->pods, link);
+    if (pair->pods == NULL)
         pair->multi_attach_reported = FALSE;
-        g_clear_pointer(&pair->pods, g_ptr_array_unref);
-    }
     adc_queue(self, pair);
 }
 
@@ -379,9 +375,9 @@ adc_delete_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *
 static void
 queue_others(AttachDetachController *self, const AttachPair *pair)
 {
-    for (unsigned i = 0; i < pair->volume->pairs->len; i++)
-        if (pair->volume->pairs->pdata[i] != pair)
-            adc_queue(self, pair->volume->pairs->pdata[i]);
+    for (GSList *link = pair->volume->pairs; link != NULL; link = link->next)
+        if (link->data != pair)
+            adc_queue(self, link->data);
 }
 
 static void
@@ -447,8 +443,8 @@ adc_set_attached(AttachDetachController *self,
 static gboolean
 is_attached_anywhere(const AttachVolume *volume)
 {
-    for (unsigned i = 0; i < volume->pairs->len; i++)
-        if (((const AttachPair *)volume->pairs->pdata[i])->state != ADC_DETACHED)
+    for (const GSList *link = volume->pairs; link != NULL; link = link->next)
+        if (((const AttachPair *)link->data)->state != ADC_DETACHED)
             return TRUE;
     return FALSE;
 }

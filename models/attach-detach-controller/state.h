@@ -23,7 +23,7 @@ typedef struct {
     uint64_t serial;       /* passes look at pairs in this order: that of becoming */
     ObjectKey *attachment; /* the VolumeAttachment; made when first needed */
     /* Desired: wanted as long as there are pods. */
-    GPtrArray *pods; /* of ObjectKey; NULL: none */
+    GSList *pods; /* of ObjectKey, as they came: mostly one */
     gboolean multi_attach_reported;
     /* Actual. */
     AttachState state;
@@ -45,7 +45,7 @@ struct AttachVolume {
     /* Actual state has the spec, too: not of what only nodes tell of (ADC-29). */
     gboolean has_spec;
     const char *device_path; /* interned; of CSI volumes "" (ADC-60); NULL: attached nowhere */
-    GPtrArray *pairs;        /* of AttachPair */
+    GSList *pairs;           /* of AttachPair, as they came: mostly one */
 };
 
 struct AttachNode {
@@ -118,7 +118,7 @@ typedef struct {
 static inline gboolean
 attach_pair_is_wanted(const AttachPair *pair)
 {
-    return pair->pods != NULL && pair->pods->len > 0;
+    return pair->pods != NULL;
 }
 
 void adc_state_init(AttachDetachController *self);

@@ -58,8 +58,40 @@ struct Objects {
     KeyPlace *table;     /* with open addressing; at most three of four are taken */
     unsigned table_size; /* a power of two */
     const char *no_namespace;
-    GHashTable *aliases; /* interned text -> ObjectKey */
+    GHashTable *aliases; /* set of Alias */
 };
+
+typedef struct {
+    const char *parts[ALIAS_PARTS];
+    ObjectKey *key;
+} Alias;
+
+static unsigned
+alias_hash(const void *data)
+{
+    const Alias *alias = data;
+    uint64_t hash = 0;
+
+    for (unsigned i = 0; i < ALIAS_PARTS; i++)
+        hash = (hash ^ (uintptr_t)alias->parts[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return (unsigned)(hash >> 32);
+}
+
+static gboolean
+alias_equal(const void *a, const void *b)
+{
+    const Alias *one = a;
+
+    return memcmp(one->parts, ((const Alias *)b)->parts, sizeof one->parts) == 0;
+}
+
+static void
+alias_free(void *data)
+{
+    Alias *self = data;
+
+    sim_memory_give(self->key->memory, self, sizeof *self);
+}
 
 const KindClass *
 kind_class(ObjectKind kind)
@@ -109,7 +141,7 @@ objects_new(uint64_t seed)
     self->table_size = 1024;
     self->table = g_new0(KeyPlace, self->table_size);
     self->no_namespace = strings_intern(self->strings, "");
-    self->aliases = g_hash_table_new(g_direct_hash, g_direct_equal);
+    self->aliases = g_hash_table_new_full(alias_hash, alias_equal, alias_free, NULL);
     return self;
 }
 
@@ -118,26 +150,34 @@ objects_free(Objects *self)
 {
     if (self == NULL)
         return;
+    g_hash_table_unref(self->aliases);
     for (unsigned i = 0; i < N_KINDS; i++)
         g_ptr_array_unref(self->keys[i]);
     g_ptr_array_unref(self->blocks);
     g_free(self->table);
-    g_hash_table_unref(self->aliases);
     strings_free(self->strings);
     sim_memory_destroy(self->memory);
     g_free(self);
 }
 
 ObjectKey *
-objects_find_alias(const Objects *self, const char *text)
+objects_find_alias(const Objects *self, const char *const *parts)
 {
-    return g_hash_table_lookup(self->aliases, text);
+    Alias wanted;
+
+    memcpy(wanted.parts, parts, sizeof wanted.parts);
+    const Alias *alias = g_hash_table_lookup(self->aliases, &wanted);
+    return alias == NULL ? NULL : alias->key;
 }
 
 void
-objects_add_alias(Objects *self, const char *text, ObjectKey *key)
+objects_add_alias(Objects *self, const char *const *parts, ObjectKey *key)
 {
-    g_hash_table_insert(self->aliases, (void *)text, key);
+    Alias *alias = sim_memory_take(self->memory, sizeof *alias);
+
+    memcpy(alias->parts, parts, sizeof alias->parts);
+    alias->key = key;
+    g_hash_table_add(self->aliases, alias);
 }
 
 Strings *

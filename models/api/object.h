@@ -66,9 +66,10 @@ Strings *objects_strings(const Objects *self);
 ObjectKey *objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name);
 /* Returns: (borrowed): the key if anybody asked for it before, else NULL */
 ObjectKey *objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name);
-/* Keys whose names are costly to work out (checksums), by what they are made of; @text is interned. NULL: not added yet */
-ObjectKey *objects_find_alias(const Objects *self, const char *text);
-void objects_add_alias(Objects *self, const char *text, ObjectKey *key);
+/* Keys whose names are costly to work out (checksums), by the strings that they are made of: interned. */
+#define ALIAS_PARTS 3
+ObjectKey *objects_find_alias(const Objects *self, const char *const *parts); /* NULL: not added yet */
+void objects_add_alias(Objects *self, const char *const *parts, ObjectKey *key);
 unsigned objects_n_keys(const Objects *self, ObjectKind kind);
 ObjectKey *objects_key_at(const Objects *self, ObjectKind kind, uint32_t slot);
 /* How long an array by slot grows so that it has a place for @slot: by a quarter at least. Its memory may come by doubling, but

@@ -88,14 +88,18 @@ volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *v
 ObjectKey *
 volume_attachment_key(Objects *objects, const char *driver, const char *handle, const char *node)
 {
-    const char *text = strings_internf(objects_strings(objects), "%s%s%s", handle, driver, node);
-    ObjectKey *key = objects_find_alias(objects, text);
+    Strings *strings = objects_strings(objects);
+    const char *const parts[ALIAS_PARTS] = {strings_intern(strings, handle),
+                                            strings_intern(strings, driver),
+                                            strings_intern(strings, node)};
+    ObjectKey *key = objects_find_alias(objects, parts);
 
     if (key == NULL) {
+        g_autofree char *text = g_strconcat(handle, driver, node, NULL);
         g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
-        const char *name = strings_internf(objects_strings(objects), "csi-%s", sum);
+        const char *name = strings_internf(strings, "csi-%s", sum);
         key = objects_key(objects, KIND_ATTACHMENT, NULL, name);
-        objects_add_alias(objects, text, key);
+        objects_add_alias(objects, parts, key);
     }
     return key;
 }

@@ -120,7 +120,7 @@ static void
 add_known(EventRecorder *self, KnownEvent event)
 {
     put_known(self, event);
-    if (++self->n_known * 2 <= self->known_size)
+    if (++self->n_known <= self->known_size / 4 * 3)
         return;
 
     g_autofree KnownEvent *old = self->known;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cycle-world.h"
+#include "models/api/workload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -342,6 +343,71 @@ new_set(CycleWorld *self)
     return set;
 }
 
+/* VF-62, the defaults of PodTopologySpread: pods of ReplicaSets and StatefulSets are spread over nodes (maxSkew 3) and zones (5), and
+ * neither keeps a pod from a node; all others only as they say themselves. */
+static void
+who_is_spread_by_default(void **state)
+{
+    static const struct {
+        ObjectKind owner; /* N_KINDS: nobody */
+        gboolean says_so; /* the pod has a constraint of its own */
+        unsigned n;
+    } cases[] = {
+        {KIND_REPLICA_SET,  FALSE, 2},
+        {KIND_STATEFUL_SET, FALSE, 2},
+        {KIND_JOB,          FALSE, 0},
+        {N_KINDS,           FALSE, 0},
+        {KIND_REPLICA_SET,  TRUE,  1},
+        {N_KINDS,           TRUE,  1},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        CycleWorld world;
+        cycle_world_init(&world);
+        add_node(&world, "a", "a");
+        add_node(&world, "b", "b");
+        StatefulSet *set = new_set(&world);
+        Object *owner = NULL;
+        if (cases[i].owner < N_KINDS) {
+            owner = object_new(objects_key(world.base.objects, cases[i].owner, "default", "web"));
+            if (cases[i].owner == KIND_REPLICA_SET)
+                REPLICA_SET(owner)->selector = label_selector_ref(set->selector);
+            else if (cases[i].owner == KIND_STATEFUL_SET)
+                STATEFUL_SET(owner)->selector = label_selector_ref(set->selector);
+        }
+        const Object *stored = owner == NULL ? NULL : storage_world_create(&world.base, owner);
+        cycle_world_start(&world);
+        Pod *pod = new_pod(&world, "web-0", "");
+        set_label(&world, pod, "app", "web");
+        if (stored != NULL)
+            object_set_owner(&pod->meta, stored, TRUE, TRUE);
+        if (cases[i].says_so) {
+            pod->spec->n_spread = 1;
+            pod->spec->spread = g_new0(SpreadConstraint, 1);
+            pod->spec->spread[0] = (SpreadConstraint){
+                .selector = label_selector_ref(set->selector),
+                .topology_key = storage_world_intern(&world.base, "topology.kubernetes.io/zone"),
+                .max_skew = 1,
+            };
+        }
+        cycle_run(world.cycle, pod, 1, 0);
+        assert_int_equal(world.cycle->spread->len, cases[i].n);
+        if (cases[i].n == 2) {
+            const SpreadState *nodes = &g_array_index(world.cycle->spread, SpreadState, 0);
+            const SpreadState *zones = &g_array_index(world.cycle->spread, SpreadState, 1);
+            assert_true(nodes->is_hostname && !zones->is_hostname);
+            assert_int_equal(nodes->max_skew, 3);
+            assert_int_equal(zones->max_skew, 5);
+            assert_false(nodes->do_not_schedule || zones->do_not_schedule);
+            assert_true(nodes->matches_itself && zones->matches_itself);
+        }
+        object_unref(&set->meta);
+        object_unref(&pod->meta);
+        cycle_world_clear(&world);
+    }
+}
+
 /* VF-V4: the second pod of a set stays away from the first. */
 static void
 sets_are_spread(void **state)
@@ -437,8 +503,8 @@ main(void)
         cmocka_unit_test(enough_nodes),        cmocka_unit_test(reasons_are_sorted_as_text),
         cmocka_unit_test(resource_scores),     cmocka_unit_test(claims_are_matched),
         cmocka_unit_test(capacity_is_checked), cmocka_unit_test(zones_of_volumes),
-        cmocka_unit_test(sets_are_spread),     cmocka_unit_test(zones_take_turns),
-        cmocka_unit_test(ties_are_drawn),
+        cmocka_unit_test(sets_are_spread),     cmocka_unit_test(who_is_spread_by_default),
+        cmocka_unit_test(zones_take_turns),    cmocka_unit_test(ties_are_drawn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

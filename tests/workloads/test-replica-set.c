@@ -249,18 +249,24 @@ available_after_min_ready_seconds(void **state)
 
 typedef struct {
     const char *title;
-    const char *victim, *survivor; /* "node phase ready cost siblings ready-since created" */
+    const char *victim,
+        *survivor; /* "node phase ready cost siblings ready-since created [restarts]" */
 } RankCase;
 
 static const RankCase rank_cases[] = {
-    {"unassigned first",         "- Running 1 0 0 10 10",   "n Pending 0 0 0 10 10"  },
-    {"pending before unknown",   "n Pending 0 0 0 10 10",   "n Unknown 0 0 0 10 10"  },
-    {"unknown before running",   "n Unknown 0 0 0 10 10",   "n Running 0 0 0 10 10"  },
-    {"not ready before ready",   "n Running 0 9 0 10 10",   "n Running 1 0 0 10 10"  },
-    {"cheap before dear",        "n Running 1 -5 0 10 10",  "n Running 1 0 9 10 10"  },
-    {"crowded nodes first",      "n Running 1 0 3 10 10",   "n Running 1 0 2 500 10" },
-    {"ready for a shorter time", "n Running 1 0 0 1000 10", "n Running 1 0 0 10 1000"},
-    {"the newer",                "n Running 1 0 0 10 1000", "n Running 1 0 0 10 10"  },
+    {"unassigned first",         "- Running 1 0 0 10 10",     "n Pending 0 0 0 10 10"    },
+    {"pending before unknown",   "n Pending 0 0 0 10 10",     "n Unknown 0 0 0 10 10"    },
+    {"unknown before running",   "n Unknown 0 0 0 10 10",     "n Running 0 0 0 10 10"    },
+    {"not ready before ready",   "n Running 0 9 0 10 10",     "n Running 1 0 0 10 10"    },
+    {"cheap before dear",        "n Running 1 -5 0 10 10",    "n Running 1 0 9 10 10"    },
+    {"crowded nodes first",      "n Running 1 0 3 10 10",     "n Running 1 0 2 500 10"   },
+    {"ready for a shorter time", "n Running 1 0 0 1000 10",   "n Running 1 0 0 10 1000"  },
+    {"restarted more often",     "n Running 1 0 0 10 10 3",   "n Running 1 0 0 10 1000 2"},
+    {"the newer",                "n Running 1 0 0 10 1000",   "n Running 1 0 0 10 10"    },
+    {"all else before the cost", "n Running 0 9 0 10 10",     "n Running 1 -9 0 10 10"   },
+    {"the cost before the node", "n Running 1 1 0 10 10",     "n Running 1 2 9 10 10"    },
+    {"the node before the time", "n Running 1 0 2 10 10",     "n Running 1 0 1 1000 10"  },
+    {"the time before restarts", "n Running 1 0 0 1000 10 0", "n Running 1 0 0 10 10 9"  },
 };
 
 static Pod *
@@ -278,6 +284,7 @@ pod_of(const StorageWorld *world, const char *name, const char *text, unsigned *
     *siblings = (unsigned)atoi(words[4]);
     pod->ready.changed_at = atoi(words[5]) * SIM_SECOND;
     pod->meta.created_at = atoi(words[6]) * SIM_SECOND;
+    pod->restarts = words[7] == NULL ? 0 : atoi(words[7]);
     return pod;
 }
 

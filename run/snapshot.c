@@ -129,7 +129,8 @@ container_state(const Pod *pod, json_t *started_at)
     gboolean has_failed = pod->phase == POD_FAILED || strcmp(reason, "PodFailed") == 0;
 
     if (pod_is_terminal(pod) || has_failed || strcmp(reason, "PodCompleted") == 0)
-        return json_pack("{s:{s:i, s:s}}", "terminated", "exitCode", has_failed, "reason",
+        return json_pack("{s:{s:i, s:s}}", "terminated", "exitCode",
+                         pod->exit_code != 0 ? pod->exit_code : has_failed, "reason",
                          has_failed ? "Error" : "Completed");
     if (pod->phase == POD_RUNNING && strcmp(reason, "ContainersNotReady") == 0 && pod->restarts > 0)
         return json_pack("{s:{s:s}}", "waiting", "reason", "CrashLoopBackOff");

@@ -25,17 +25,24 @@ static const Field job_fields[] = {
     FIELD(UNCOUNTED "succeeded", field_string_list, Job, uncounted_succeeded, FIELD_STATUS),
     FIELD(UNCOUNTED "failed", field_string_list, Job, uncounted_failed, FIELD_STATUS),
     FIELD("spec.selector", field_label_selector, Job, selector, FIELD_SPEC),
+    FIELD("spec.podFailurePolicy", field_failure_policy, Job, failure_policy, FIELD_SPEC),
+    FIELD("spec.successPolicy", field_success_policy, Job, success_policy, FIELD_SPEC),
     FIELD("spec.template", field_pod_template, Job, template, FIELD_REQUIRED),
     FIELD("spec.parallelism", field_int, Job, parallelism, FIELD_SPEC),
     FIELD("spec.completions", field_int_or_unset, Job, completions, FIELD_SPEC),
     FIELD("spec.backoffLimit", field_int, Job, backoff_limit, FIELD_SPEC),
+    FIELD(
+        "spec.backoffLimitPerIndex", field_int_or_unset, Job, backoff_limit_per_index, FIELD_SPEC),
+    FIELD("spec.maxFailedIndexes", field_int_or_unset, Job, max_failed_indexes, FIELD_SPEC),
+    FIELD("spec.managedBy", field_string, Job, managed_by, FIELD_SPEC),
     FIELD("spec.activeDeadlineSeconds", field_int_or_unset, Job, active_deadline_s, FIELD_SPEC),
     FIELD("spec.ttlSecondsAfterFinished", field_int_or_unset, Job, ttl_s, FIELD_SPEC),
-    FIELD("spec.suspend", field_flag, Job, suspend, FIELD_SPEC),
+    FIELD("spec.suspend", field_bool, Job, suspend, FIELD_SPEC),
     FIELD("spec.manualSelector", field_flag, Job, manual_selector, FIELD_SPEC),
     FIELD("spec.podReplacementPolicy", replacement_type, Job, replace_when_failed, FIELD_SPEC),
     FIELD("spec.completionMode", mode_type, Job, indexed, FIELD_SPEC),
     FIELD("status.completedIndexes", field_word, Job, completed_indexes, FIELD_STATUS),
+    FIELD("status.failedIndexes", field_string, Job, failed_indexes, FIELD_STATUS),
     FIELD("status.active", field_count, Job, active, FIELD_STATUS),
     FIELD("status.ready", field_count, Job, ready, FIELD_STATUS),
     FIELD("status.succeeded", field_count, Job, succeeded, FIELD_STATUS),
@@ -61,12 +68,6 @@ static const Field job_fields[] = {
 
 static const char *const job_ignored[] = {
     IGNORED_ALWAYS,
-    "spec.backoffLimitPerIndex",
-    "spec.managedBy",
-    "spec.maxFailedIndexes",
-    "spec.podFailurePolicy",
-    "spec.successPolicy",
-    "status.failedIndexes",
     "status.uncountedTerminatedPods",
     NULL,
 };
@@ -80,43 +81,231 @@ job_set_defaults(Object *object)
     job->parallelism = 1;
     job->completions = -1;
     job->backoff_limit = 6;
+    job->backoff_limit_per_index = -1;
+    job->max_failed_indexes = -1;
     job->active_deadline_s = -1;
     job->ttl_s = -1;
     job->started_at = TIME_UNSET;
     job->completed_at = TIME_UNSET;
 }
 
-/* What would change the course of a Job and is not modelled: leaving it out in silence would give a wrong answer. */
-static void
-check_left_out(ApiParser *parser, const json_t *manifest)
-{
-    static const char *const paths[] = {"spec.backoffLimitPerIndex", "spec.managedBy",
-                                        "spec.maxFailedIndexes", "spec.podFailurePolicy",
-                                        "spec.successPolicy"};
+/* maxParallelismForIndexedJob, maxFailedIndexesForIndexedJob, completionsSoftLimit; and what holds above the last of these */
+#define INDEXES_MAX 100000
+#define INDEXES_MAX_OF_MANY 10000
+#define OF_MANY "when completions are above 100000 and used with backoff limit per index"
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(paths); i++) {
-        const json_t *value = json_path_get(manifest, paths[i]);
-        gsize length = api_parser_enter(parser, paths[i]);
-        if (value != NULL)
-            api_parser_fault(parser, value, "leave it out: backoffLimit and completions are modelled",
-                             "is not supported yet");
+static void
+invalid_at(ApiParser *parser, const json_t *manifest, const char *path, const char *detail)
+{
+    gsize length = api_parser_enter(parser, path);
+
+    api_parser_invalid(parser, json_path_get(manifest, path), NULL, detail);
+    api_parser_leave(parser, length);
+}
+
+/* What only Indexed Jobs may have. */
+static void
+check_not_indexed(ApiParser *parser, const json_t *manifest, const Job *job)
+{
+    static const char *const wanted = "requires indexed completion mode";
+
+    if (job->backoff_limit_per_index >= 0)
+        invalid_at(parser, manifest, "spec.backoffLimitPerIndex", wanted);
+    if (job->max_failed_indexes >= 0)
+        invalid_at(parser, manifest, "spec.maxFailedIndexes", wanted);
+    if (job->success_policy != NULL)
+        invalid_at(parser, manifest, "spec.successPolicy", wanted);
+}
+
+/* Of so many indexes that it has to be told when to give up. */
+static void
+check_many_indexes(ApiParser *parser, const json_t *manifest, const Job *job)
+{
+    if (job->completions <= INDEXES_MAX || job->backoff_limit_per_index < 0)
+        return;
+    if (job->max_failed_indexes < 0)
+        api_parser_required_at(parser, json_path_get(manifest, "spec"), "spec.maxFailedIndexes",
+                               "must be specified when completions is above 100000");
+    if (job->parallelism > INDEXES_MAX_OF_MANY)
+        invalid_at(parser, manifest, "spec.parallelism",
+                   "must be less than or equal to 10000 " OF_MANY);
+    if (job->max_failed_indexes > INDEXES_MAX_OF_MANY)
+        invalid_at(parser, manifest, "spec.maxFailedIndexes",
+                   "must be less than or equal to 10000 " OF_MANY);
+}
+
+static void
+check_indexed(ApiParser *parser, const json_t *manifest, const Job *job)
+{
+    if (job->completions < 0 && json_path_get(manifest, "spec.completions") == NULL)
+        api_parser_required_at(parser, json_path_get(manifest, "spec"), "spec.completions",
+                               "when completion mode is Indexed");
+    if (job->parallelism > INDEXES_MAX)
+        invalid_at(parser, manifest, "spec.parallelism",
+                   "must be less than or equal to 100000 when completion mode is Indexed");
+    if (job->completions >= 0 && job->max_failed_indexes > job->completions)
+        invalid_at(parser, manifest, "spec.maxFailedIndexes",
+                   "must be less than or equal to completions");
+    if (job->max_failed_indexes > INDEXES_MAX)
+        invalid_at(parser, manifest, "spec.maxFailedIndexes",
+                   "must be less than or equal to 100000");
+    check_many_indexes(parser, manifest, job);
+}
+
+static void
+check_success_rule(ApiParser *parser,
+                   const json_t *manifest,
+                   const SuccessRule *rule,
+                   int32_t completions)
+{
+    const json_t *count = json_path_get(manifest, "succeededCount");
+    g_autofree char *detail = NULL, *fault = NULL;
+    int32_t n_indexes =
+        rule->indexes == NULL ? -1 : job_indexes_count(rule->indexes, completions, &fault);
+
+    if (rule->indexes == NULL && count == NULL)
+        api_parser_required(parser, manifest,
+                            "at least one of succeededCount or succeededIndexes must be specified");
+    if (fault != NULL) {
+        detail = g_strdup_printf("error parsing succeededIndexes: %s", fault);
+        invalid_at(parser, manifest, "succeededIndexes", detail);
+    }
+    if (count == NULL)
+        return;
+    if (rule->count < 0)
+        invalid_at(parser, manifest, "succeededCount", "must be greater than or equal to 0");
+    g_free(detail);
+    detail = g_strdup_printf(
+        "must be less than or equal to %d (the number of specified completions)", completions);
+    if (rule->count > completions)
+        invalid_at(parser, manifest, "succeededCount", detail);
+    g_free(detail);
+    detail =
+        g_strdup_printf("must be less than or equal to %d (the number of indexes in the specified "
+                        "succeededIndexes field)",
+                        n_indexes);
+    if (n_indexes >= 0 && rule->count > n_indexes)
+        invalid_at(parser, manifest, "succeededCount", detail);
+}
+
+static void
+check_success_policy(ApiParser *parser, const json_t *manifest, const Job *job)
+{
+    const SuccessPolicy *policy = job->success_policy;
+    const json_t *rules = json_path_get(manifest, "spec.successPolicy.rules");
+    gsize length = api_parser_enter(parser, "spec.successPolicy.rules");
+
+    if (policy->n_rules == 0)
+        api_parser_required(
+            parser, json_path_get(manifest, "spec.successPolicy"),
+            "at least one rules must be specified when the successPolicy is specified");
+    for (unsigned i = 0; i < policy->n_rules; i++) {
+        gsize inner = api_parser_enter_index(parser, i);
+        check_success_rule(parser, json_array_get(rules, i), &policy->rules[i], job->completions);
+        api_parser_leave(parser, inner);
+    }
+    api_parser_leave(parser, length);
+}
+
+static gboolean
+has_container(const json_t *manifest, const char *list, const char *name)
+{
+    const json_t *containers = json_path_get(manifest, list), *container;
+    size_t i;
+
+    json_array_foreach(containers, i, container)
+    {
+        if (g_strcmp0(json_path_string(container, "name"), name) == 0)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* What of a failure policy hangs on the rest of the Job. */
+static void
+check_failure_policy(ApiParser *parser, const json_t *manifest, const Job *job)
+{
+    const json_t *rules = json_path_get(manifest, "spec.podFailurePolicy.rules");
+    gsize length = api_parser_enter(parser, "spec.podFailurePolicy.rules");
+
+    for (unsigned i = 0; i < job->failure_policy->n_rules; i++) {
+        const FailureRule *rule = &job->failure_policy->rules[i];
+        const json_t *item = json_array_get(rules, i);
+        gsize inner = api_parser_enter_index(parser, i);
+        if (rule->action == FAILURE_FAIL_INDEX && job->backoff_limit_per_index < 0)
+            invalid_at(parser, item, "action", "requires the backoffLimitPerIndex to be set");
+        if (rule->container != NULL &&
+            !has_container(manifest, "spec.template.spec.containers", rule->container) &&
+            !has_container(manifest, "spec.template.spec.initContainers", rule->container))
+            invalid_at(parser, item, "onExitCodes.containerName",
+                       "must be one of the container or initContainer names in the pod template");
+        api_parser_leave(parser, inner);
+    }
+    api_parser_leave(parser, length);
+}
+
+/* JOB-2: of pods that are started anew in their place no failure is seen; and only what is over is replaced. */
+static void
+check_with_failure_policy(ApiParser *parser, const json_t *manifest, Job *job)
+{
+    static const char *const only_failed[] = {"Failed", NULL};
+    static const char restart_policy[] = "spec.template.spec.restartPolicy";
+    static const char replacement[] = "spec.podReplacementPolicy";
+    const json_t *replaced = json_path_get(manifest, replacement);
+
+    check_failure_policy(parser, manifest, job);
+    if (g_strcmp0(json_path_string(manifest, restart_policy), "OnFailure") == 0)
+        invalid_at(parser, manifest, restart_policy,
+                   "only \"Never\" is supported when podFailurePolicy is specified");
+    if (replaced != NULL && !job->replace_when_failed) {
+        gsize length = api_parser_enter(parser, replacement);
+        api_parser_unsupported(parser, replaced, only_failed);
+        api_parser_leave(parser, length);
+    }
+    job->replace_when_failed = TRUE;
+}
+
+/* "acme.io/foo" */
+static void
+check_managed_by(ApiParser *parser, const json_t *manifest, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    g_autofree char *domain = slash == NULL ? NULL : g_strndup(name, (gsize)(slash - name));
+
+    if (domain == NULL || slash[1] == '\0' || name_fault_subdomain(domain) != NULL)
+        invalid_at(parser, manifest, "spec.managedBy",
+                   "must be a domain-prefixed path (such as \"acme.io/foo\")");
+    if (strlen(name) > 63) {
+        gsize length = api_parser_enter(parser, "spec.managedBy");
+        api_parser_fault(parser, json_path_get(manifest, "spec.managedBy"), NULL,
+                         "Too long: may not be more than 63 bytes");
         api_parser_leave(parser, length);
     }
 }
 
 static void
-check_mode(ApiParser *parser, const json_t *manifest, const Job *job)
+check_policies(ApiParser *parser, const json_t *manifest, Job *job)
 {
-    if (job->indexed && job->completions < 0)
-        api_parser_required_at(parser, json_path_get(manifest, "spec"), "spec.completions",
-                               "when completion mode is Indexed");
+    if (job->max_failed_indexes >= 0 && job->backoff_limit_per_index < 0)
+        api_parser_required_at(parser, json_path_get(manifest, "spec"), "spec.backoffLimitPerIndex",
+                               "when maxFailedIndexes is specified");
+    if (job->indexed)
+        check_indexed(parser, manifest, job);
+    else
+        check_not_indexed(parser, manifest, job);
+    if (job->indexed && job->success_policy != NULL)
+        check_success_policy(parser, manifest, job);
+    if (job->failure_policy != NULL)
+        check_with_failure_policy(parser, manifest, job);
+    if (job->managed_by != NULL)
+        check_managed_by(parser, manifest, job->managed_by);
 }
 
 static void
 job_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     static const char *const policies[] = {"OnFailure", "Never", NULL};
-    Job *job = (Job *)object; /* its default hangs on two fields */
+    Job *job = (Job *)object; /* some defaults hang on two fields */
     const TemplateCheck check = {job->manual_selector ? job->selector : NULL, job->template, NULL,
                                  policies};
 
@@ -124,11 +313,14 @@ job_check(ApiParser *parser, const json_t *manifest, const Object *object)
         job->completions = 1;
     workload_check_not_negative(parser, manifest, "spec.parallelism");
     workload_check_not_negative(parser, manifest, "spec.completions");
+    if (job->backoff_limit_per_index >= 0 && json_path_get(manifest, "spec.backoffLimit") == NULL)
+        job->backoff_limit = INT32_MAX;
     workload_check_not_negative(parser, manifest, "spec.backoffLimit");
+    workload_check_not_negative(parser, manifest, "spec.backoffLimitPerIndex");
+    workload_check_not_negative(parser, manifest, "spec.maxFailedIndexes");
     workload_check_not_negative(parser, manifest, "spec.activeDeadlineSeconds");
     workload_check_not_negative(parser, manifest, "spec.ttlSecondsAfterFinished");
-    check_mode(parser, manifest, job);
-    check_left_out(parser, manifest);
+    check_policies(parser, manifest, job);
     workload_check_template(parser, manifest, &check);
     if (job->template != NULL && g_strcmp0(job->template->spec->restart_policy, "Always") == 0 &&
         json_path_get(manifest, "spec.template.spec.restartPolicy") == NULL) {
@@ -137,6 +329,18 @@ job_check(ApiParser *parser, const json_t *manifest, const Object *object)
                             "valid values: \"OnFailure\", \"Never\"");
         api_parser_leave(parser, length);
     }
+}
+
+gboolean
+job_is_managed_elsewhere(const Job *self)
+{
+    return self->managed_by != NULL && strcmp(self->managed_by, JOB_CONTROLLER_NAME) != 0;
+}
+
+gboolean
+job_replaces_only_failed(const Job *self)
+{
+    return self->replace_when_failed || self->failure_policy != NULL;
 }
 
 gboolean

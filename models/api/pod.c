@@ -816,6 +816,7 @@ static const Field pod_fields[] = {
         "status.conditions[DisruptionTarget]", field_pod_condition, Pod, disruption, FIELD_STATUS),
     FIELD("status.startTime", field_time, Pod, started_at, FIELD_STATUS),
     FIELD("status.restarts", field_count, Pod, restarts, FIELD_STATUS | FIELD_INTERNAL),
+    FIELD("status.exitCode", field_count, Pod, exit_code, FIELD_STATUS | FIELD_INTERNAL),
     FIELD("status.phase", pod_phase_type, Pod, phase, FIELD_STATUS),
     FIELDS_END,
 };

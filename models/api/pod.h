@@ -128,6 +128,8 @@ typedef struct {
     SimTime started_at;         /* status.startTime; TIME_UNSET: the kubelet has not seen it */
     uint32_t phase;             /* PodPhase */
     int32_t restarts;           /* of its containers: the sum of status.containerStatuses[].restartCount */
+    int32_t
+        exit_code; /* of its containers, which end together; 0 also as long as they have not ended */
 } Pod;
 
 #define POD(object) ((Pod *)(object))

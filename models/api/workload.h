@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "job-policy.h"
 #include "pod.h"
 
 /* What makes pods, besides StatefulSets: apps/v1 and batch/v1, and the budgets of their disruption. */
@@ -77,8 +78,13 @@ typedef struct {
     gboolean suspend, manual_selector;
     uint32_t replace_when_failed; /* podReplacementPolicy: 0 TerminatingOrFailed, 1 Failed */
     uint32_t indexed;             /* completionMode: 0 NonIndexed, 1 Indexed */
+    int32_t backoff_limit_per_index, max_failed_indexes; /* negative: none */
+    const char *managed_by;                              /* NULL: this controller */
+    FailurePolicy *failure_policy;
+    SuccessPolicy *success_policy;
     StringList *uncounted_succeeded, *uncounted_failed; /* uids of pods that are over and not counted yet */
     const char *completed_indexes;                      /* "0-2,5"; NULL: none */
+    const char *failed_indexes; /* the same; "": none, NULL: they are not told */
     int32_t active, ready, succeeded, failed, terminating;
     SimTime started_at, completed_at; /* TIME_UNSET: not yet */
     WorkloadCondition complete, has_failed, suspended, failure_target, success_met;
@@ -110,6 +116,15 @@ typedef struct {
 #define FINALIZER_JOB_TRACKING "batch.kubernetes.io/job-tracking"
 #define INDEX_OF_JOB "batch.kubernetes.io/job-completion-index" /* annotation and label of an Indexed Job's pod */
 
+#define INDEX_FAILURES                                                                             \
+    "batch.kubernetes.io/job-index-failure-count" /* annotation: of its index, before this pod */
+#define INDEX_IGNORED_FAILURES "batch.kubernetes.io/job-index-ignored-failure-count"
+#define JOB_CONTROLLER_NAME "kubernetes.io/job-controller"
+
+/* Whether another controller than Kubernetes' own makes its pods. */
+gboolean job_is_managed_elsewhere(const Job *self);
+/* WL-86: pods that go are replaced only once they are over. */
+gboolean job_replaces_only_failed(const Job *self);
 /* Whether it is Complete or Failed. */
 gboolean job_is_finished(const Job *self);
 

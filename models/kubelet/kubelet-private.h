@@ -337,6 +337,7 @@ gboolean pod_run_has_failed(const PodWorker *worker);
 void pod_run_set_over(PodWorker *worker);
 gboolean pod_run_is_over(const PodWorker *worker);
 int32_t pod_run_restarts(const PodWorker *worker);
+int32_t pod_run_exit_code(const PodWorker *worker); /* of the last run, once it has ended; else 0 */
 /* KVM-87: not to be started again yet; and the next time later. */
 gboolean pod_run_is_backed_off(const PodWorker *worker);
 void pod_run_back_off(PodWorker *worker);

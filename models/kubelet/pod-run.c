@@ -181,6 +181,12 @@ pod_run_has_ended_for_good(const PodWorker *worker)
     return pod_run_has_ended(worker) && !may_restart(worker->run);
 }
 
+int32_t
+pod_run_exit_code(const PodWorker *worker)
+{
+    return pod_run_has_ended(worker) ? worker->run->exit_code : 0;
+}
+
 gboolean
 pod_run_has_failed(const PodWorker *worker)
 {

@@ -14,6 +14,7 @@ typedef struct {
     const char *not_ready, *unready, *completed; /* interned */
     int32_t restarts;
     gboolean failed; /* its containers have */
+    int32_t exit_code;
     const char *reason, *message;                /* of the pod itself; interned */
     PodCondition disruption;
 } PodReport;
@@ -102,6 +103,8 @@ report_over(Pod *pod, const PodReport *report)
 {
     gboolean changed = phase_set(pod, report->failed ? POD_FAILED : POD_SUCCEEDED);
 
+    pod->exit_code = report->exit_code;
+
     changed |= condition_set(&pod->ready_to_start, CONDITION_FALSE, NULL, NULL, report->at);
     changed |= report_ended(pod, report);
     return changed;
@@ -178,6 +181,7 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     report->at = worker->viewed_at;
     report->restarts = pod_run_restarts(worker);
     report->failed = pod_run_has_failed(worker);
+    report->exit_code = pod_run_exit_code(worker);
     if (worker->view == VIEW_WAITING || worker->view == VIEW_RESTARTING) {
         report->not_ready = strings_intern(strings, "ContainersNotReady");
         report->unready = unready_message(strings, POD_CONST(worker->pod)->spec);

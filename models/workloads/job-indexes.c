@@ -33,6 +33,16 @@ index_set_add(IndexSet *self, int32_t index)
     self->n++;
 }
 
+int32_t
+index_set_common(const IndexSet *a, const IndexSet *b)
+{
+    int32_t n = 0;
+
+    for (int32_t i = 0; a->bits != NULL && i < (int32_t)a->bits->len; i++)
+        n += index_set_has(a, i) && index_set_has(b, i);
+    return n;
+}
+
 void
 index_set_parse(IndexSet *self, const char *text, int32_t below)
 {

@@ -5,9 +5,9 @@
 #include "pod-orders.h"
 #include "pods.h"
 
-/* The Job controller's parts: job.c (what it hears and remembers), job-sync.c (one sync: which pods), job-tracking.c (one sync:
- * counting pods and ending the Job), job-indexes.c (sets of completion indexes). job_controller.go in Kubernetes'
- * pkg/controller/job. */
+/* The Job controller's parts: job.c (what it hears and remembers), job-standing.c (one sync: how the Job stands), job-sync.c
+ * (which pods are made or deleted), job-tracking.c (counting pods and ending the Job), job-policies.c (what single failures and
+ * successes mean), job-indexes.c (sets of completion indexes). Kubernetes' pkg/controller/job. */
 
 #define BATCH_PERIOD SIM_SECOND /* WL-81: syncJobBatchPeriod */
 
@@ -50,7 +50,9 @@ typedef struct {
 } IndexSet;
 
 void index_set_clear(IndexSet *self);
-void index_set_add(IndexSet *self, int32_t index);
+void index_set_add(IndexSet *self, int32_t index); /* a negative one is none */
+/* How many are in both. */
+int32_t index_set_common(const IndexSet *a, const IndexSet *b);
 gboolean index_set_has(const IndexSet *self, int32_t index);
 /* Reads "0-2,5"; what lies at or beyond @below is left out. @text: nullable */
 void index_set_parse(IndexSet *self, const char *text, int32_t below);
@@ -71,7 +73,7 @@ typedef enum {
 typedef struct {
     int32_t active, ready, succeeded, failed, terminating;
     StringList *uncounted_succeeded, *uncounted_failed; /* (owned) */
-    const char *completed_indexes;
+    const char *completed_indexes, *failed_indexes;
     SimTime started_at, completed_at;
     WorkloadCondition complete, has_failed, suspended, failure_target, success_met;
 } JobStatus;
@@ -80,7 +82,9 @@ typedef struct {
     const Job *job; /* (owned): as it was when the sync began */
     Claimed claimed;
     GPtrArray *active; /* of const Pod (borrowed from @claimed) */
-    IndexSet was_done, done;
+    IndexSet was_done, done, failed_indexes;
+    GHashTable *
+        last_failures; /* per index: const Pod (borrowed) that failed last, of those to be tried again; NULL: not per index */
     gboolean expectations_met;
     gboolean was_managed; /* pods were made or deleted, or none had to be */
     int32_t n_active, n_ready, n_terminating, n_succeeded, n_failed;
@@ -109,7 +113,44 @@ gboolean job_pod_is_tracked(const JobController *self, const JobState *state, co
 /* WL-86: over, or as good as that. */
 gboolean job_pod_has_failed(const Job *job, const Pod *pod);
 
+/* ---- job-standing.c ---- */
+
+/* Counts the pods that are at work, and those that have ended since; finds whether the Job ends, and what else time will change. */
+void job_look(const JobController *self, const JobState *state, JobSync *sync, SimTime now);
+/* @message: copied */
+void job_set_end(
+    const JobController *self, JobSync *sync, JobEnd end, const char *reason, const char *message);
+gboolean job_has_index(const Job *job, int32_t index);
+/* When a pod ended, as far as it tells. */
+SimTime job_pod_finished_at(const Pod *pod);
+
+/* ---- job-policies.c ---- */
+
+/* JOB-1: backoffLimitPerIndex is given. */
+static inline gboolean
+job_is_per_index(const Job *job)
+{
+    return job->indexed && job->backoff_limit_per_index >= 0;
+}
+/* Finds which indexes have failed, and which failed pods wait for a successor. Active pods and successes are known. */
+void job_look_at_indexes(const JobController *self, const JobState *state, JobSync *sync);
+/* Of an index that is to be tried again; NULL: none */
+const Pod *job_last_failure(const JobSync *sync, int32_t index);
+/* When the next pod of an index may be made. */
+SimTime job_index_may_begin_at(const JobSync *sync, int32_t index);
+/* Notes in a new pod how often its index has failed. */
+void job_count_index_failures(const JobSync *sync, int32_t index, Object *pod, Strings *strings);
+/* JOB-2: whether a failed pod counts towards the limits. */
+gboolean job_failure_counts(const Job *job, const Pod *pod);
+/* Returns: interned: why a failure ends the Job; NULL: none does */
+const char *job_failure_message(const JobSync *sync, Strings *strings);
+/* JOB-3. Returns: the first rule of the success policy that is met; -1: none */
+int job_success_rule(const JobSync *sync);
+
 /* ---- job-sync.c ---- */
+
+/* WL-83. Returns: when a pod may be made; INT64_MIN: at once */
+SimTime job_backoff_ends_at(const JobBackoff *backoff);
 
 void job_sync_decide(const void *self, Plan *plan);
 /* Side by side: each of @pods (of const Pod) loses its finalizer if @release, and is deleted if @delete. */

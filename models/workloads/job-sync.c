@@ -3,7 +3,7 @@
 
 #include "pod-ranks.h"
 
-/* One sync of a Job: how it stands, and which pods are made or deleted. syncJob() and manageJob() of job_controller.go. */
+/* One sync of a Job: which pods are made or deleted. The second half of syncJob(), and manageJob(), of job_controller.go. */
 
 #define BURST_MAX 500                  /* WL-82: MaxPodCreateDeletePerSync */
 #define BACKOFF_MIN (10 * SIM_SECOND)  /* WL-83: DefaultJobPodFailureBackOff */
@@ -24,149 +24,6 @@ typedef struct {
     int32_t index; /* completion index of one that is made; -1: none */
     gboolean was_ready;
 } Item;
-
-gboolean
-job_pod_has_failed(const Job *job, const Pod *pod)
-{
-    if (pod->phase == POD_FAILED)
-        return TRUE;
-    return !job->replace_when_failed && object_is_deleted(&pod->meta) &&
-           pod->phase != POD_SUCCEEDED;
-}
-
-/* ---- How it stands ---- */
-
-static gboolean
-is_valid_index(const Job *job, int32_t index)
-{
-    return index >= 0 && index < job->completions;
-}
-
-/* When a pod ended, as far as it tells. */
-static SimTime
-finished_at(const Pod *pod)
-{
-    if (pod->ready.status == CONDITION_FALSE && pod->ready.changed_at != TIME_UNSET)
-        return whole_seconds(pod->ready.changed_at);
-    if (object_is_deleted(&pod->meta))
-        return pod->meta.deleted_at - MAX(pod->meta.deletion_grace_s, 0) * SIM_SECOND;
-    return pod->meta.created_at;
-}
-
-/* WL-83: failures since the last success. Those of before count only if nothing has succeeded since. */
-static JobBackoff
-count_failures(const JobBackoff *before, const GPtrArray *succeeded, const GPtrArray *failed)
-{
-    JobBackoff now = {0, TIME_UNSET};
-    SimTime last_success = INT64_MIN;
-
-    if (succeeded->len == 0)
-        now = *before;
-    for (unsigned i = 0; i < succeeded->len; i++)
-        last_success = MAX(last_success, finished_at(succeeded->pdata[i]));
-    for (unsigned i = 0; i < failed->len; i++) {
-        SimTime at = finished_at(failed->pdata[i]);
-        if (succeeded->len > 0 && at <= last_success)
-            continue;
-        now.n_failures++;
-        now.failed_at = now.failed_at == TIME_UNSET ? at : MAX(now.failed_at, at);
-    }
-    return now;
-}
-
-/* Pods that are over and are in no count yet. */
-static void
-look_at_finished(const JobController *self, const JobState *state, JobSync *sync)
-{
-    const Job *job = sync->job;
-    g_autoptr(GPtrArray) succeeded = g_ptr_array_new(), failed = g_ptr_array_new();
-    char uid[OBJECT_UID_BUFFER];
-
-    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
-        const Pod *pod = sync->claimed.owned->pdata[i];
-        const char *text = object_uid_format(pod->meta.uid, uid);
-        if (!job_pod_is_tracked(self, state, pod) ||
-            (job->indexed && !is_valid_index(job, pod_job_index(pod))))
-            continue;
-        if (pod->phase == POD_SUCCEEDED && !string_list_has(job->uncounted_succeeded, text))
-            g_ptr_array_add(succeeded, (Pod *)pod);
-        if (job_pod_has_failed(job, pod) && !string_list_has(job->uncounted_failed, text))
-            g_ptr_array_add(failed, (Pod *)pod);
-        if (job->indexed && pod->phase == POD_SUCCEEDED)
-            index_set_add(&sync->done, pod_job_index(pod));
-    }
-    sync->n_succeeded = job->succeeded + (int32_t)succeeded->len +
-                        (int32_t)(job->uncounted_succeeded == NULL ? 0 : job->uncounted_succeeded->n_items);
-    sync->n_failed = job->failed + (int32_t)failed->len +
-                     (int32_t)(job->uncounted_failed == NULL ? 0 : job->uncounted_failed->n_items);
-    if (job->indexed)
-        sync->n_succeeded = sync->done.n;
-    sync->backoff = count_failures(&state->backoff, succeeded, failed);
-}
-
-static void
-look_at_pods(JobSync *sync)
-{
-    sync->active = g_ptr_array_new();
-    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
-        const Pod *pod = sync->claimed.owned->pdata[i];
-        if (pod_is_active(pod)) {
-            g_ptr_array_add(sync->active, (Pod *)pod);
-            sync->n_ready += pod_is_ready(pod);
-        } else if (!pod_is_terminal(pod)) {
-            sync->n_terminating++;
-        }
-    }
-    sync->n_active = (int32_t)sync->active->len;
-}
-
-/* WL-83: with OnFailure restarts count as failures do. */
-static gboolean
-restarts_exceed_limit(const JobSync *sync)
-{
-    const Job *job = sync->job;
-    int64_t restarts = 0;
-
-    if (!g_str_equal(job->template->spec->restart_policy, "OnFailure"))
-        return FALSE;
-    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
-        const Pod *pod = sync->claimed.owned->pdata[i];
-        if (pod->phase == POD_RUNNING || pod->phase == POD_PENDING)
-            restarts += pod->restarts;
-    }
-    return job->backoff_limit == 0 ? restarts > 0 : restarts >= job->backoff_limit;
-}
-
-static void
-set_end(const JobController *self, JobSync *sync, JobEnd end, const char *reason, const char *message)
-{
-    sync->end = end;
-    sync->end_reason = strings_intern(self->base.strings, reason);
-    sync->end_message = strings_intern(self->base.strings, message);
-}
-
-/* What was decided before stands; else the limits of failures and of time. */
-static void
-look_at_end(const JobController *self, JobSync *sync, SimTime now)
-{
-    const Job *job = sync->job;
-
-    if (job->success_met.status == CONDITION_TRUE) {
-        set_end(self, sync, JOB_COMPLETES, job->success_met.reason, job->success_met.message);
-    } else if (job->failure_target.status == CONDITION_TRUE) {
-        set_end(self, sync, JOB_FAILS, job->failure_target.reason, job->failure_target.message);
-    } else if (sync->n_failed > job->backoff_limit || restarts_exceed_limit(sync)) {
-        set_end(self, sync, JOB_FAILS, "BackoffLimitExceeded",
-                "Job has reached the specified backoff limit");
-    } else if (job->active_deadline_s >= 0 && !job->suspend) {
-        SimTime ends_at = sim_time_add(sync->status.started_at, job->active_deadline_s * SIM_SECOND);
-        if (now >= ends_at && job->started_at != TIME_UNSET)
-            set_end(self, sync, JOB_FAILS, "DeadlineExceeded",
-                    "Job was active longer than specified deadline");
-        else
-            sync->again_at = MIN(sync->again_at, ends_at);
-    }
-}
 
 /* ---- One pod ---- */
 
@@ -224,6 +81,8 @@ new_pod(const JobController *self, const Item *item)
         object_set_annotation(pod, self->index_key, index);
         object_set_label(pod, self->index_key, index);
         POD(pod)->hostname = strings_internf(strings, "%s-%d", object_name(job), item->index);
+        if (job_is_per_index(JOB_CONST(job)))
+            job_count_index_failures(item->sync, item->index, pod, strings);
     }
     return pod;
 }
@@ -385,12 +244,11 @@ pods_to_delete(const JobSync *sync, unsigned at_least, SimTime now)
     for (unsigned i = 0; i < sync->active->len; i++) {
         const Pod *pod = sync->active->pdata[i];
         int32_t index = pod_job_index(pod);
-        if (sync->job->indexed &&
-            (!is_valid_index(sync->job, index) || index_set_has(&seen, index)))
+        if (sync->job->indexed && (!job_has_index(sync->job, index) || index_set_has(&seen, index)))
             g_ptr_array_add(pods, (Pod *)pod);
         else
             ranked[n++].pod = pod;
-        if (is_valid_index(sync->job, index))
+        if (job_has_index(sync->job, index))
             index_set_add(&seen, index);
     }
     if (pods->len < at_least)
@@ -414,7 +272,7 @@ decide_after_creations(const void *data, Plan *plan)
     plan_after_manage(data, plan, sync);
 }
 
-/* The lowest indexes that no pod works on, and that are not done. (owned) of int32_t */
+/* The lowest indexes that no pod works on, and that are neither done nor have failed. (owned) of int32_t */
 static GArray *
 pending_indexes(const JobSync *sync, unsigned n)
 {
@@ -423,12 +281,14 @@ pending_indexes(const JobSync *sync, unsigned n)
 
     for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
         const Pod *pod = sync->claimed.owned->pdata[i];
-        if ((pod_is_active(pod) || (sync->job->replace_when_failed && !pod_is_terminal(pod))) &&
-            is_valid_index(sync->job, pod_job_index(pod)))
+        if ((pod_is_active(pod) ||
+             (job_replaces_only_failed(sync->job) && !pod_is_terminal(pod))) &&
+            job_has_index(sync->job, pod_job_index(pod)))
             index_set_add(&busy, pod_job_index(pod));
     }
     for (int32_t i = 0; i < sync->job->completions && indexes->len < n; i++)
-        if (!index_set_has(&busy, i) && !index_set_has(&sync->done, i))
+        if (!index_set_has(&busy, i) && !index_set_has(&sync->done, i) &&
+            !index_set_has(&sync->failed_indexes, i))
             g_array_append_val(indexes, i);
     index_set_clear(&busy);
     return indexes;
@@ -444,14 +304,14 @@ new_pod_key(const JobController *self, const Object *job, uint64_t n, int32_t in
     return generated_pod_key_of(&self->base, job, base, n);
 }
 
+/* @indexes: of so many; NULL: the Job has none */
 static void
-plan_creations(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
+plan_creations(
+    const JobController *self, Plan *plan, JobSync *sync, const GArray *indexes, unsigned n)
 {
     const JobState *state = job_state(self, sync->job->meta.key);
-    g_autoptr(GArray) indexes = sync->job->indexed ? pending_indexes(sync, n) : NULL;
     g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
 
-    n = indexes == NULL ? n : indexes->len;
     begin_items(sync, n);
     plan_because(plan, "WL-4");
     plan_change(
@@ -473,8 +333,8 @@ plan_creations(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
 /* ---- Which (WL-82) ---- */
 
 /* WL-83: 10 s, doubling with each failure since the last success. */
-static SimTime
-backoff_ends_at(const JobBackoff *backoff)
+SimTime
+job_backoff_ends_at(const JobBackoff *backoff)
 {
     SimTime delay = BACKOFF_MIN;
 
@@ -483,6 +343,25 @@ backoff_ends_at(const JobBackoff *backoff)
     for (int32_t i = 1; i < backoff->n_failures && delay < BACKOFF_MAX; i++)
         delay = MIN(2 * delay, BACKOFF_MAX);
     return backoff->failed_at + delay;
+}
+
+/* Leaves those that may begin now. Returns: when the first of the others may, if none may now; else INT64_MIN */
+static SimTime
+drop_indexes_that_wait(const JobSync *sync, GArray *indexes, SimTime now)
+{
+    SimTime first_at = INT64_MIN;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < indexes->len; i++) {
+        int32_t index = g_array_index(indexes, int32_t, i);
+        SimTime may_at = job_index_may_begin_at(sync, index);
+        if (may_at <= now)
+            g_array_index(indexes, int32_t, n++) = index;
+        else
+            first_at = first_at == INT64_MIN ? may_at : MIN(first_at, may_at);
+    }
+    g_array_set_size(indexes, n);
+    return n > 0 ? INT64_MIN : first_at;
 }
 
 static int32_t
@@ -495,6 +374,28 @@ count_wanted(const JobSync *sync)
     if (job->completions < 0)
         return sync->n_succeeded > 0 ? sync->n_active : job->parallelism;
     return MAX(MIN(job->completions - sync->n_succeeded, job->parallelism), 0);
+}
+
+/* So many pods are missing: makes them, as far as the back-off lets it; of single indexes (JOB-1) or of the whole Job (WL-83). */
+static void
+plan_missing(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
+{
+    SimTime now = plan_now(plan);
+    gboolean per_index = job_is_per_index(sync->job);
+    g_autoptr(GArray) indexes = sync->job->indexed ? pending_indexes(sync, n) : NULL;
+    SimTime may_at = per_index ? drop_indexes_that_wait(sync, indexes, now)
+                               : job_backoff_ends_at(&sync->backoff);
+
+    if (may_at > now) {
+        sync->again_at = MIN(sync->again_at, MAX(may_at, now + BATCH_PERIOD));
+        sync->n_active = 0; /* Kubernetes says so, whatever still runs */
+        plan_because(plan, per_index ? "JOB-1" : "WL-83");
+        plan_after_manage(self, plan, sync);
+    } else if (indexes != NULL && indexes->len == 0) {
+        plan_after_manage(self, plan, sync);
+    } else {
+        plan_creations(self, plan, sync, indexes, indexes == NULL ? n : indexes->len);
+    }
 }
 
 static void
@@ -515,18 +416,11 @@ plan_manage(const JobController *self, Plan *plan, JobSync *sync)
     g_ptr_array_unref(extra);
     /* WL-86 */
     int32_t missing =
-        wanted - sync->n_active - (sync->job->replace_when_failed ? sync->n_terminating : 0);
-    SimTime may_at = backoff_ends_at(&sync->backoff);
-    if (missing <= 0 || sync->job->suspend) {
+        wanted - sync->n_active - (job_replaces_only_failed(sync->job) ? sync->n_terminating : 0);
+    if (missing <= 0 || sync->job->suspend)
         plan_after_manage(self, plan, sync);
-    } else if (may_at > now) {
-        sync->again_at = MIN(sync->again_at, MAX(may_at, now + BATCH_PERIOD));
-        sync->n_active = 0; /* Kubernetes says so, whatever still runs */
-        plan_because(plan, "WL-83");
-        plan_after_manage(self, plan, sync);
-    } else {
-        plan_creations(self, plan, sync, (unsigned)MIN(missing, BURST_MAX));
-    }
+    else
+        plan_missing(self, plan, sync, (unsigned)MIN(missing, BURST_MAX));
 }
 
 /* ---- Suspension (WL-88), and the happy end ---- */
@@ -574,8 +468,8 @@ plan_after_manage(const JobController *self, Plan *plan, JobSync *sync)
                                                        : sync->n_succeeded >= job->completions);
 
     if (is_complete)
-        set_end(self, sync, JOB_COMPLETES, "CompletionsReached",
-                "Reached expected number of succeeded pods");
+        job_set_end(self, sync, JOB_COMPLETES, "CompletionsReached",
+                    "Reached expected number of succeeded pods");
     else if (sync->was_managed)
         look_at_suspension(self, plan, sync);
     job_plan_tracking(self, plan, sync);
@@ -595,6 +489,7 @@ begin_status(const JobController *self, JobSync *sync, SimTime now)
         .uncounted_succeeded = string_list_ref(job->uncounted_succeeded),
         .uncounted_failed = string_list_ref(job->uncounted_failed),
         .completed_indexes = job->completed_indexes,
+        .failed_indexes = job->failed_indexes,
         .started_at = job->started_at,
         .completed_at = job->completed_at,
         .complete = job->complete,
@@ -621,13 +516,7 @@ decide_pods(const void *data, Plan *plan)
     sync->flush_step = -1;
     sync->expectations_met = expectations_are_met(&state->expected, now);
     begin_status(self, sync, now);
-    look_at_pods(sync);
-    if (sync->job->indexed) {
-        index_set_parse(&sync->was_done, sync->job->completed_indexes, sync->job->completions);
-        index_set_parse(&sync->done, sync->job->completed_indexes, sync->job->completions);
-    }
-    look_at_finished(self, state, sync);
-    look_at_end(self, sync, now);
+    job_look(self, state, sync, now);
     if (sync->end != JOB_GOES_ON)
         plan_end(self, plan, sync);
     else if (sync->expectations_met && !object_is_deleted(&sync->job->meta))
@@ -646,7 +535,8 @@ job_sync_decide(const void *data, Plan *plan)
 
     job_sync_clear(sync);
     *sync = (JobSync){0};
-    if (job == NULL || job_is_finished(JOB_CONST(job)))
+    /* JOB-4 */
+    if (job == NULL || job_is_managed_elsewhere(JOB_CONST(job)) || job_is_finished(JOB_CONST(job)))
         return;
     sync->job = JOB_CONST(object_ref(job));
     claimed_look(&sync->claimed, &(ClaimOptions){

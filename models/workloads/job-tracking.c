@@ -45,6 +45,7 @@ status_equal(const Job *job, const JobStatus *status)
            job->terminating == status->terminating && job->started_at == status->started_at &&
            job->completed_at == status->completed_at &&
            job->completed_indexes == status->completed_indexes &&
+           job->failed_indexes == status->failed_indexes &&
            string_list_equal(job->uncounted_succeeded, status->uncounted_succeeded) &&
            string_list_equal(job->uncounted_failed, status->uncounted_failed) &&
            conditions_equal(job, status);
@@ -64,6 +65,7 @@ edit_status(Object *object, const void *data)
     job->failed = status->failed;
     job->terminating = status->terminating;
     job->completed_indexes = status->completed_indexes;
+    job->failed_indexes = status->failed_indexes;
     job->started_at = status->started_at;
     job->completed_at = status->completed_at;
     take_list(&job->uncounted_succeeded, status->uncounted_succeeded);
@@ -226,7 +228,8 @@ name_pod(const JobController *self, JobSync *sync, const Pod *pod)
             sync->needs_flush = TRUE;
         }
     } else if ((job_pod_has_failed(job, pod) || sync->end == JOB_FAILS) &&
-               !string_list_has(job->uncounted_failed, uid) && has_valid_index(job, pod)) {
+               !string_list_has(job->uncounted_failed, uid) && has_valid_index(job, pod) &&
+               job_failure_counts(job, pod)) {
         name_uncounted(&sync->status.uncounted_failed, uid);
         sync->needs_flush = TRUE;
     }
@@ -250,6 +253,16 @@ by_index(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* JOB-1: the last failed pod of an index waits for its successor, which takes over its count. */
+static gboolean
+may_be_counted(const JobSync *sync, const Pod *pod)
+{
+    if (object_is_deleted(&sync->job->meta) || sync->end != JOB_GOES_ON ||
+        pod->phase == POD_SUCCEEDED)
+        return TRUE;
+    return job_pod_has_failed(sync->job, pod) && job_last_failure(sync, pod_job_index(pod)) != pod;
+}
+
 static void
 look_at_removals(const JobController *self, JobSync *sync)
 {
@@ -263,8 +276,7 @@ look_at_removals(const JobController *self, JobSync *sync)
         const Pod *pod = pods->pdata[i];
         if (!job_pod_is_tracked(self, state, pod))
             continue;
-        if (!object_is_deleted(&sync->job->meta) && sync->end == JOB_GOES_ON &&
-            pod->phase != POD_SUCCEEDED && !job_pod_has_failed(sync->job, pod))
+        if (!may_be_counted(sync, pod))
             continue;
         g_ptr_array_add(sync->removals, (Pod *)pod);
         name_pod(self, sync, pod);
@@ -297,6 +309,13 @@ count_indexes(const JobController *self, JobSync *sync)
     sync->needs_flush |= text != sync->job->completed_indexes;
     sync->status.completed_indexes = text;
     sync->status.succeeded = sync->done.n;
+    if (!job_is_per_index(sync->job))
+        return;
+    const char *failed = index_set_format(&sync->failed_indexes, self->base.strings);
+    if (failed == NULL)
+        failed = strings_intern(self->base.strings, "");
+    sync->needs_flush |= failed != sync->job->failed_indexes;
+    sync->status.failed_indexes = failed;
 }
 
 /* ---- The steps ---- */

@@ -45,6 +45,8 @@ job_sync_clear(void *data)
     g_clear_pointer(&sync->removed, g_ptr_array_unref);
     index_set_clear(&sync->was_done);
     index_set_clear(&sync->done);
+    index_set_clear(&sync->failed_indexes);
+    g_clear_pointer(&sync->last_failures, g_hash_table_unref);
     string_list_unref(sync->status.uncounted_succeeded);
     string_list_unref(sync->status.uncounted_failed);
     sync->status.uncounted_succeeded = sync->status.uncounted_failed = NULL;
@@ -81,14 +83,14 @@ enqueue_orphan(const JobController *self, const Object *pod)
         workers_add(self->orphan_workers, pod->key);
 }
 
-/* Nobody will count its pods any more. */
+/* Nobody will count its pods any more; those that another controller makes are that one's (JOB-4). */
 static void
 clean_up_pods(const JobController *self, const Object *job)
 {
     unsigned n;
     const Object *const *pods = informer_index_get(self->pods_by_controller, job->key, &n);
 
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n && !job_is_managed_elsewhere(JOB_CONST(job)); i++)
         if (object_is_controlled_by(pods[i], job))
             enqueue_orphan(self, pods[i]);
 }
@@ -253,7 +255,8 @@ decide_orphan(const void *data, Plan *plan)
         return;
     if (object_controller(pod) != NULL) {
         const Job *job = job_of_pod(self, pod);
-        if (controller_of_kind(pod, KIND_JOB) == NULL || (job != NULL && !job_is_finished(job)))
+        if (controller_of_kind(pod, KIND_JOB) == NULL ||
+            (job != NULL && (!job_is_finished(job) || job_is_managed_elsewhere(job))))
             return; /* another's, or it was adopted */
     }
     plan_because(plan, "WL-84");

@@ -6,8 +6,8 @@
 /* What machines write: dumps of kubectl, as YAML or JSON, use a small and regular part of YAML. libyaml alone takes more for one of
  * 10 MB (235 instructions a byte) than all that a check makes of it, so that part is read here.
  *
- * Nothing is decided here that libyaml would decide otherwise: at the first thing that is not surely plain (an anchor, a folded
- * text, a comment behind a value, a slip of the pen) the document is given up, and libyaml reads it and all that follow. So faults
+ * Nothing is decided here that libyaml would decide otherwise: at the first thing that is not surely plain (an anchor, an empty
+ * line in a text, a comment behind a value, a slip of the pen) the document is given up, and libyaml reads it and all that follow. So faults
  * are libyaml's, too. The functions below return FALSE to give up. */
 
 #define KEY_LENGTH_MAX 1000 /* libyaml takes no key of more than 1,024 characters */
@@ -145,13 +145,26 @@ add_escaped(Plain *self, const char **escape)
         code = code * 16 + (gunichar)g_ascii_xdigit_value(place[i]);
     }
     *escape = place + 5;
-    if (code == 0 || (code >= 0xd800 && code <= 0xdfff))
+    if (code == 0 || code == ' ' || (code >= 0xd800 && code <= 0xdfff))
         return FALSE;
     g_string_append_unichar(self->text, code);
     return TRUE;
 }
 
-/* Text in quotes, on one line. Behind it the next thing is read. */
+/* Text goes on in the next line: the break and the spaces around it are one space. Returns: FALSE: not so simply */
+static gboolean
+fold_line(Plain *self)
+{
+    gsize length = self->text->len;
+
+    while (length > 0 && self->text->str[length - 1] == ' ')
+        length--;
+    g_string_truncate(self->text, length);
+    g_string_append_c(self->text, ' ');
+    return next_raw_line(self) && self->indent > 0 && *self->at != '\n';
+}
+
+/* Text in quotes. Behind it the next thing is read. */
 static gboolean
 read_quoted(Plain *self, const char **text, gsize *length)
 {
@@ -168,8 +181,12 @@ read_quoted(Plain *self, const char **text, gsize *length)
     }
     g_string_truncate(self->text, 0);
     g_string_append_len(self->text, start, place - start);
-    while (*place != '\n') {
-        if (*place == quote && quote == '\'' && place[1] == '\'') {
+    for (;;) {
+        if (*place == '\n') {
+            if (!fold_line(self))
+                return FALSE;
+            place = self->at;
+        } else if (*place == quote && quote == '\'' && place[1] == '\'') {
             g_string_append_c(self->text, '\'');
             place += 2;
         } else if (*place == quote) {
@@ -184,7 +201,6 @@ read_quoted(Plain *self, const char **text, gsize *length)
             g_string_append_c(self->text, *place++);
         }
     }
-    return FALSE;
 }
 
 static gboolean
@@ -284,8 +300,9 @@ add_flow_key(Plain *self)
 {
     gboolean is_quoted = *self->at == '"' || *self->at == '\'';
     const char *start = self->at;
+    unsigned line = self->line;
 
-    if (!(is_quoted ? add_quoted(self) : add_word(self)))
+    if (!(is_quoted ? add_quoted(self) : add_word(self)) || self->line != line)
         return FALSE;
     if (self->at - start > KEY_LENGTH_MAX || *self->at != ':' || (!is_quoted && self->at[1] != ' '))
         return FALSE;
@@ -333,6 +350,38 @@ add_flow(Plain *self, gboolean is_root)
 
 static gboolean add_block(Plain *self);
 
+/* Whether the next line goes on with a text without quotes in a block of this indent. */
+static gboolean
+is_continued(const Plain *self, unsigned indent)
+{
+    const char *place = self->next;
+
+    if (place == self->end)
+        return FALSE;
+    while (*place == ' ')
+        place++;
+    if (place - self->next <= (ptrdiff_t)indent || !begins_plainly(place))
+        return FALSE;
+    const char *end = plain_end(place);
+    return end != NULL && *end == '\n';
+}
+
+/* A text of several lines without quotes. */
+static void
+add_folded(Plain *self, const char *start, unsigned indent)
+{
+    YamlMark mark = mark_at(self, start);
+
+    g_string_truncate(self->text, 0);
+    g_string_append_len(self->text, start, self->line_end - start);
+    while (is_continued(self, indent)) {
+        fold_line(self);
+        g_string_append_len(self->text, self->at, self->line_end - self->at);
+    }
+    yaml_builder_scalar(self->builder, self->text->str, self->text->len, may_be_no_text(*start),
+                        mark, NULL);
+}
+
 /* A value behind a key or dash, in a block of this indent. Behind it the next line is read. */
 static gboolean
 add_value(Plain *self, unsigned indent)
@@ -350,8 +399,11 @@ add_value(Plain *self, unsigned indent)
         const char *end = begins_plainly(start) ? plain_end(start) : NULL;
         if (end == NULL || *end != '\n')
             return FALSE;
-        add_plain(self, start, (gsize)(end - start));
-        self->at = end;
+        if (is_continued(self, indent))
+            add_folded(self, start, indent);
+        else
+            add_plain(self, start, (gsize)(end - start));
+        self->at = self->line_end;
         ok = TRUE;
     }
     ok = ok && *self->at == '\n';
@@ -364,9 +416,10 @@ static gboolean
 add_key(Plain *self)
 {
     const char *start = self->at;
+    unsigned line = self->line;
 
     if (*start == '"' || *start == '\'') {
-        if (!add_quoted(self))
+        if (!add_quoted(self) || self->line != line)
             return FALSE;
     } else {
         const char *end = begins_plainly(start) && *start != '-' ? plain_end(start) : NULL;

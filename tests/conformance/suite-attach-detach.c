@@ -232,8 +232,8 @@ get_nodes_of_volume(void *data, const json_t *args, gboolean *failed)
     json_t *list = json_array();
 
     *failed = FALSE;
-    for (unsigned i = 0; i < volume->pairs->len; i++) {
-        const AttachPair *pair = volume->pairs->pdata[i];
+    for (const GSList *link = volume->pairs; link != NULL; link = link->next) {
+        const AttachPair *pair = link->data;
         if (pair->state == ADC_ATTACHED)
             json_array_append_new(list, json_string(pair->node->name));
     }
@@ -450,8 +450,8 @@ wanted_json(const AttachPair *pair)
 {
     json_t *pods = json_array();
 
-    for (unsigned i = 0; i < pair->pods->len; i++)
-        json_array_append_new(pods, json_string(((const ObjectKey *)pair->pods->pdata[i])->text));
+    for (const GSList *link = pair->pods; link != NULL; link = link->next)
+        json_array_append_new(pods, json_string(((const ObjectKey *)link->data)->text));
     return json_pack("{s:b, s:s, s:o, s:s}", "multi_attach_reported", pair->multi_attach_reported,
                      "node", pair->node->name, "pods", pods, "volume", pair->volume->name);
 }
@@ -495,8 +495,8 @@ get_pods(void *data, const json_t *args, gboolean *failed)
     for (uint32_t slot = 0; (node = adc_next_node(world->controller, &slot)) != NULL;)
         for (unsigned i = 0; i < node->pairs->len; i++) {
             const AttachPair *pair = node->pairs->pdata[i];
-            for (unsigned k = 0; pair->pods != NULL && k < pair->pods->len; k++) {
-                const ObjectKey *pod = pair->pods->pdata[k];
+            for (const GSList *link = pair->pods; link != NULL; link = link->next) {
+                const ObjectKey *pod = link->data;
                 json_object_set_new(map, uid_of(world, pod),
                                     json_pack("{s:s, s:{s:s}, s:s}", "NodeName", node->name, "Pod",
                                               "pod", pod->text, "VolumeName", pair->volume->name));

@@ -29,21 +29,36 @@ json_involved(const ApiEvent *event)
     return involved;
 }
 
-/* CGO-70: of objects without a namespace they stand in the default one. The uid is made up, the same in every run. */
+/* An Event and what the list is ordered by. */
+typedef struct {
+    const ApiEvent *event;
+    const char *namespace, *name;
+} Row;
+
+/* CGO-70: of objects without a namespace they stand in the default one. */
+static Row
+row_of(const ApiEvent *event, GStringChunk *names)
+{
+    g_autofree char *name = g_strdup_printf("%s.%" PRIx64, event->involved->name,
+                                            (uint64_t)(API_EPOCH_S * SIM_SECOND + event->first_at));
+    const char *namespace = event->involved->namespace;
+
+    return (Row){event, namespace[0] == '\0' ? "default" : namespace,
+                 g_string_chunk_insert(names, name)};
+}
+
+/* The uid is made up, the same in every run. */
 static json_t *
-json_metadata(const ApiEvent *event)
+json_metadata(const Row *row)
 {
     char uid[OBJECT_UID_BUFFER];
-    g_autofree char *name =
-        g_strdup_printf("%s.%" PRIx64, event->involved->name,
-                        (uint64_t)(API_EPOCH_S * SIM_SECOND + event->first_at));
-    uint64_t hash = sim_hash_string(name);
+    const ApiEvent *event = row->event;
+    uint64_t hash = sim_hash_string(row->name);
     ObjectUid made_up = {hash, sim_hash_combine(hash, (uint64_t)event->written_at)};
 
     return json_pack("{s:o, s:s, s:s, s:s}", "creationTimestamp",
-                     json_time(event->written_at, FALSE), "name", name, "namespace",
-                     event->involved->namespace[0] == '\0' ? "default" : event->involved->namespace,
-                     "uid", object_uid_format(made_up, uid));
+                     json_time(event->written_at, FALSE), "name", row->name, "namespace",
+                     row->namespace, "uid", object_uid_format(made_up, uid));
 }
 
 /* What the scheduler was doing, in the words of its events.k8s.io Events. */
@@ -85,13 +100,13 @@ set_old_style(json_t *json, const ApiEvent *event)
 }
 
 static json_t *
-json_event(const ApiEvent *event)
+json_event(const Row *row)
 {
+    const ApiEvent *event = row->event;
     json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:s}", "apiVersion", "v1", "kind",
                              "Event", "involvedObject", json_involved(event), "metadata",
-                             json_metadata(event), "message", event->message, "reason",
-                             event->reason, "reportingComponent", event->source, "type",
-                             event->type);
+                             json_metadata(row), "message", event->message, "reason", event->reason,
+                             "reportingComponent", event->source, "type", event->type);
 
     if (event->involved_version != 0)
         set_new_style(json, event);
@@ -100,42 +115,56 @@ json_event(const ApiEvent *event)
     return json;
 }
 
-static const char *
-metadata_text(const json_t *event, const char *name)
-{
-    return json_string_value(json_object_get(json_object_get(event, "metadata"), name));
-}
-
 static int
-compare_events(const void *a, const void *b)
+compare_rows(const void *a, const void *b)
 {
-    const json_t *one = *(json_t *const *)a, *other = *(json_t *const *)b;
-    int by_namespace =
-        strcmp(metadata_text(one, "namespace"), metadata_text(other, "namespace"));
+    const Row *one = a, *other = b;
+    int by_namespace = strcmp(one->namespace, other->namespace);
 
-    return by_namespace != 0
-               ? by_namespace
-               : strcmp(metadata_text(one, "name"), metadata_text(other, "name"));
+    return by_namespace != 0 ? by_namespace : strcmp(one->name, other->name);
 }
 
+#define INDENT "    "
+
+/* As it would stand in the list if that were written as a whole. */
+static void
+append_row(GString *text, const Row *row)
+{
+    json_t *json = json_event(row);
+    char *dump = json_dumps(json, JSON_INDENT(4) | JSON_SORT_KEYS);
+
+    for (const char *line = dump; line != NULL;) {
+        const char *end = strchr(line, '\n');
+        g_string_append(text, "\n" INDENT INDENT);
+        g_string_append_len(text, line, end == NULL ? -1 : end - line);
+        line = end == NULL ? NULL : end + 1;
+    }
+    free(dump);
+    json_decref(json);
+}
+
+/* Row by row: a list of a million Events as one value would take gigabytes. */
 char *
 event_list(const Run *run)
 {
     const ApiServer *api = cluster_api(run_cluster(run));
-    g_autoptr(GPtrArray) events = g_ptr_array_new();
-    json_t *items = json_array();
+    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(Row));
+    g_autoptr(GStringChunk) names = g_string_chunk_new(16 * 1024);
+    GString *text = g_string_new("{\n" INDENT "\"apiVersion\": \"v1\",\n" INDENT "\"items\": [");
 
-    for (unsigned i = 0; i < api_server_n_events(api); i++)
-        if (api_server_event(api, i)->count > 0) /* else recorded, but never written */
-            g_ptr_array_add(events, json_event(api_server_event(api, i)));
-    g_ptr_array_sort(events, compare_events);
-    for (unsigned i = 0; i < events->len; i++)
-        json_array_append_new(items, events->pdata[i]);
-    json_t *list = json_pack("{s:s, s:o, s:s, s:{s:s}}", "apiVersion", "v1", "items", items, "kind",
-                             "List", "metadata", "resourceVersion", "");
-    char *dump = json_dumps(list, JSON_INDENT(4) | JSON_SORT_KEYS);
-    char *text = g_strconcat(dump, "\n", NULL);
-    free(dump);
-    json_decref(list);
-    return text;
+    for (unsigned i = 0; i < api_server_n_events(api); i++) {
+        if (api_server_event(api, i)->count == 0) /* recorded, but never written */
+            continue;
+        Row row = row_of(api_server_event(api, i), names);
+        g_array_append_val(rows, row);
+    }
+    g_array_sort(rows, compare_rows);
+    for (unsigned i = 0; i < rows->len; i++) {
+        append_row(text, &g_array_index(rows, Row, i));
+        g_string_append(text, i + 1 < rows->len ? "," : "\n" INDENT);
+    }
+    g_string_append(text,
+                    "],\n" INDENT "\"kind\": \"List\",\n" INDENT "\"metadata\": {\n" INDENT INDENT
+                    "\"resourceVersion\": \"\"\n" INDENT "}\n}\n");
+    return g_string_free(text, FALSE);
 }

@@ -31,12 +31,26 @@ make_runs()
     "$program" export "$scratch/$1.sqlite" --table runs >"$scratch/$1.csv"
 }
 
+# make_halves: wall seconds of two processes that share nothing, each with half of the points, into time-halves: no two threads can
+# be expected to do better
+make_halves()
+{
+    rm -f "$scratch"/half-*.sqlite
+    # shellcheck disable=SC2016 # the inner shell's
+    /usr/bin/time -f '%e' -o "$scratch/time-halves" sh -c '
+        "$1" sweep "$2" -j 1 --shard 1/2 --out "$3/half-1.sqlite" >/dev/null &
+        "$1" sweep "$2" -j 1 --shard 2/2 --out "$3/half-2.sqlite" >/dev/null
+        wait' sh "$program" "$sweep" "$scratch"
+}
+
 # A line of pairs: wall, user, system of -j 1; of -j 2; percents stolen and used by others, the worse of the two.
 ticks=$(getconf CLK_TCK)
 pair=0
 while [ $pair -lt "$pairs" ]; do
     if [ $((pair % 2)) = 0 ]; then make_runs 1; make_runs 2; else make_runs 2; make_runs 1; fi
     cmp "$scratch/1.csv" "$scratch/2.csv"
+    make_halves
+    echo "$(cut -d ' ' -f 1 "$scratch/time-2") $(cat "$scratch/time-halves")" >>"$scratch/halves"
     for jobs in 1 2; do
         paste -d ' ' "$scratch/time-$jobs" "$scratch/machine-$jobs"
     done | awk -v ticks="$ticks" '
@@ -62,6 +76,7 @@ awk -v most=$disturbed_percent '$7 <= most && $8 <= most' "$scratch/pairs" >"$sc
 echo "sweep_200_runs_j1_wall $(median "$scratch/pairs" '$1') s"
 echo "sweep_200_runs_j2_wall $(median "$scratch/pairs" '$4') s"
 echo "sweep_200_runs_j2_to_j1 $(median "$scratch/pairs" '$4 / $1') x"
+echo "sweep_200_runs_j2_to_two_processes $(median "$scratch/halves" '$1 / $2') x"
 echo "sweep_200_runs_quiet_pairs $(awk 'END { print NR }' "$scratch/quiet") pairs"
 [ ! -s "$scratch/quiet" ] || echo "sweep_200_runs_j2_to_j1_quiet $(median "$scratch/quiet" '$4 / $1') x"
 echo "sweep_200_runs_j2_to_j1_processor_time $(median "$scratch/pairs" '($5 + $6) / ($2 + $3)') x"

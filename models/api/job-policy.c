@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pod-private.h"
+#include "workload-private.h"
 
 /* Kubernetes' pkg/controller/job/pod_failure_policy.go; validation as in pkg/apis/batch/validation/validation.go. */
 
@@ -226,14 +226,6 @@ static const FieldType operator_type = {
     .words = operator_words,
 };
 
-static const char *const status_words[] = {"", "False", "True", "Unknown", NULL};
-static const FieldType status_type = {
-    .name = "condition status",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = status_words,
-};
-
 static void
 codes_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -267,7 +259,7 @@ static const FieldType codes_type = {
 
 static const Field pattern_fields[] = {
     FIELD("type", field_string, ConditionPattern, type, FIELD_REQUIRED),
-    FIELD("status", status_type, ConditionPattern, status, FIELD_SPEC),
+    FIELD("status", field_condition_status, ConditionPattern, status, FIELD_SPEC),
     FIELDS_END,
 };
 static const char *const nothing_ignored[] = {NULL};

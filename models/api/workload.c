@@ -101,7 +101,7 @@ const FieldType field_int_or_unset = {
 /* ---- Conditions ---- */
 
 static const char *const status_words[] = {"", "False", "True", "Unknown", NULL};
-static const FieldType status_type = {
+const FieldType field_condition_status = {
     .name = "condition status",
     .size = sizeof(uint32_t),
     .equal = field_u32_equal,
@@ -109,7 +109,7 @@ static const FieldType status_type = {
 };
 
 static const Field condition_fields[] = {
-    FIELD("status", status_type, WorkloadCondition, status, FIELD_REQUIRED),
+    FIELD("status", field_condition_status, WorkloadCondition, status, FIELD_REQUIRED),
     FIELD("reason", field_word, WorkloadCondition, reason, FIELD_SPEC),
     FIELD("message", field_word, WorkloadCondition, message, FIELD_SPEC),
     FIELD("lastTransitionTime", field_time, WorkloadCondition, changed_at, FIELD_SPEC),

@@ -226,42 +226,6 @@ set_network(const Fault *self, const char *node, gboolean is_missing)
     api_server_request(cluster_api(self->run->cluster), &request, network_told, g_free, patch);
 }
 
-/* @victim: a node, for what happens to its plugin */
-static void
-strike_driver(const Fault *self, const char *victim, gboolean begins)
-{
-    const ScenarioAction *action = self->action;
-
-    switch (action->fault) {
-    case FAULT_DRIVER_HANG:
-        csi_modelled_driver_set_hung(driver_of(self), begins);
-        return;
-    case FAULT_DRIVER_SLOW:
-        csi_modelled_driver_set_slowness(driver_of(self), begins ? action->factor : 1);
-        return;
-    case FAULT_DRIVER_AWAY:
-        set_driver_away(self, victim, begins);
-        return;
-    case FAULT_REPLACE_PLUGIN: /* told to end, the registrar takes its socket away */
-        set_driver_away(self, victim, begins);
-        set_registrar(self, victim, begins ? REGISTRAR_GONE : REGISTRAR_LISTENS);
-        return;
-    case FAULT_KILL_REGISTRAR:
-        if (begins)
-            set_registrar(self, victim, REGISTRAR_DEAD);
-        return;
-    case FAULT_LOSE_VOLUMES:
-        if (begins)
-            lose_volumes(self);
-        return;
-    case FAULT_KEEP_VOLUMES:
-        csi_modelled_driver_set_keeps_volumes(driver_of(self), begins);
-        return;
-    default:
-        g_assert_not_reached();
-    }
-}
-
 /* Of one of the victims. */
 static void
 strike(const Fault *self, const char *victim, gboolean begins)
@@ -322,13 +286,28 @@ strike(const Fault *self, const char *victim, gboolean begins)
         api_server_set_seats(api, begins ? action->seats : 0);
         return;
     case FAULT_DRIVER_HANG:
+        csi_modelled_driver_set_hung(driver_of(self), begins);
+        return;
     case FAULT_DRIVER_SLOW:
+        csi_modelled_driver_set_slowness(driver_of(self), begins ? action->factor : 1);
+        return;
     case FAULT_DRIVER_AWAY:
-    case FAULT_REPLACE_PLUGIN:
+        set_driver_away(self, victim, begins);
+        return;
+    case FAULT_REPLACE_PLUGIN: /* told to end, the registrar takes its socket away */
+        set_driver_away(self, victim, begins);
+        set_registrar(self, victim, begins ? REGISTRAR_GONE : REGISTRAR_LISTENS);
+        return;
     case FAULT_KILL_REGISTRAR:
+        if (begins)
+            set_registrar(self, victim, REGISTRAR_DEAD);
+        return;
     case FAULT_LOSE_VOLUMES:
+        if (begins)
+            lose_volumes(self);
+        return;
     case FAULT_KEEP_VOLUMES:
-        strike_driver(self, victim, begins);
+        csi_modelled_driver_set_keeps_volumes(driver_of(self), begins);
         return;
     }
     g_assert_not_reached();

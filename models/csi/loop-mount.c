@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -27,18 +26,9 @@
 
 /* ---- Tools ---- */
 
-/* A tool that outlived us would go on writing on a device that is being cleaned up. */
-static void
-die_with_parent(void *data)
-{
-    (void)data;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
-
 static char *
-find_tool(const LoopTools *tools, const char *name)
+find_tool(const char *path, const char *name)
 {
-    const char *path = tools->folders != NULL ? tools->folders : SYSTEM_FOLDERS;
     g_auto(GStrv) folders = g_strsplit(path, ":", -1);
 
     for (unsigned i = 0; folders[i] != NULL; i++) {
@@ -49,26 +39,35 @@ find_tool(const LoopTools *tools, const char *name)
     return NULL;
 }
 
+/* A tool that outlived us would go on writing on a device that is being cleaned up. */
+static const char *const dies_with_us[] = {"setpriv", "--pdeathsig", "KILL", "--"};
+
 /* Runs argv[0] and waits. @said: (out) (owned): both its outputs. Returns: its exit status; -1 with @error: it could not be run, or
  * was killed */
 static int
 run_tool(const LoopTools *tools, const char *const *argv, char **said, GError **error)
 {
-    g_autofree char *tool = find_tool(tools, argv[0]);
+    g_autofree char *tool =
+        find_tool(tools->folders != NULL ? tools->folders : SYSTEM_FOLDERS, argv[0]);
+    g_autofree char *setpriv = find_tool(SYSTEM_FOLDERS, "setpriv");
     g_autoptr(GPtrArray) words = g_ptr_array_new();
     g_autofree char *out = NULL;
     g_autofree char *err = NULL;
     g_autoptr(GError) why = NULL;
     int status;
 
-    if (tool == NULL) {
-        g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s is missing on this machine", argv[0]);
+    if (tool == NULL || setpriv == NULL) {
+        g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s is missing on this machine",
+                    tool == NULL ? argv[0] : "setpriv");
         return -1;
     }
+    for (unsigned i = 0; i < G_N_ELEMENTS(dies_with_us); i++)
+        g_ptr_array_add(words, i == 0 ? setpriv : (char *)dies_with_us[i]);
     for (unsigned i = 0; argv[i] != NULL; i++)
         g_ptr_array_add(words, i == 0 ? tool : (char *)argv[i]);
     g_ptr_array_add(words, NULL);
-    if (!g_spawn_sync("/", (char **)words->pdata, NULL, G_SPAWN_DEFAULT, die_with_parent, NULL,
+    /* With nothing to be done between fork and exec GLib does not copy this process, which takes the longer the larger it is. */
+    if (!g_spawn_sync(NULL, (char **)words->pdata, NULL, G_SPAWN_LEAVE_DESCRIPTORS_OPEN, NULL, NULL,
                       &out, &err, &status, &why)) {
         g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s", why->message);
         return -1;

@@ -137,6 +137,18 @@ append_latency(GString *text, GArray *seconds, CsiLatency kind)
                            csi_latency_name(kind), latency);
 }
 
+static void
+append_slowdown(GString *text, CsiLatency kind, CsiSlowdown slowdown)
+{
+    if (slowdown.exponent == 0)
+        return;
+    if (slowdown.undisturbed > 1)
+        g_string_append_printf(text, "  %s: {exponent: %.2f, undisturbed: %g}\n",
+                               csi_latency_name(kind), slowdown.exponent, slowdown.undisturbed);
+    else
+        g_string_append_printf(text, "  %s: %.2f\n", csi_latency_name(kind), slowdown.exponent);
+}
+
 /* Each as it would have been alone. @slowdowns: what was found */
 static void
 append_alone(GString *text, const GArray *samples, GString *slowdowns)
@@ -144,13 +156,12 @@ append_alone(GString *text, const GArray *samples, GString *slowdowns)
     g_autoptr(CalibrationShares) shares = calibration_shares_new(samples);
 
     for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++) {
-        double exponent = calibration_shares_fit(shares, kind);
-        g_autoptr(GArray) seconds = calibration_shares_base(shares, kind, exponent);
+        CsiSlowdown slowdown = calibration_shares_fit(shares, kind);
+        g_autoptr(GArray) seconds = calibration_shares_alone(shares, kind, 0, slowdown);
         if (seconds->len == 0)
             continue;
         append_latency(text, seconds, kind);
-        if (exponent != 0)
-            g_string_append_printf(slowdowns, "  %s: %.2f\n", csi_latency_name(kind), exponent);
+        append_slowdown(slowdowns, kind, slowdown);
     }
 }
 
@@ -188,8 +199,8 @@ calibration_profile(const GArray *samples, unsigned workers, const char *what)
         what);
     if (workers == 0)
         g_string_append(
-            text, "# They are those of calls alone; slowdown: of n at once each takes n to this "
-                  "power as long.\n");
+            text, "# They are those of calls alone; slowdown: of n at once each takes n to this power as "
+                  "long; with undisturbed,\n# n / undisturbed to this power.\n");
     if (concurrency[0] != '\0')
         g_string_append_printf(
             text, "# Medians with more volumes at once, against those with the fewest:\n%s",

@@ -13,8 +13,8 @@
 #define EXPONENT_MAX 2.
 #define EXPONENT_STEP 0.02
 #define SAMPLES_MIN 10 /* of a number of workers: fewer say nothing */
-#define ALONE_MIN 40   /* samples of the fewest workers that are enough without the others */
-#define WARM_S 0.001   /* what is done sooner is faster in company only because caches are warm */
+#define WORTH 0.8    /* by what more undisturbed ones must bring them nearer, else chance does it */
+#define WARM_S 0.001 /* what is done sooner is faster in company only because caches are warm */
 
 /* A part of a call in which the same number was under way. */
 typedef struct {
@@ -112,7 +112,7 @@ GArray *
 calibration_shares_alone(const CalibrationShares *self,
                          CsiLatency kind,
                          unsigned workers,
-                         double exponent)
+                         CsiSlowdown slowdown)
 {
     GArray *seconds = g_array_new(FALSE, FALSE, sizeof(double));
 
@@ -125,7 +125,7 @@ calibration_shares_alone(const CalibrationShares *self,
             continue;
         for (unsigned k = 0; k < parts->len; k++) {
             const Part *part = &g_array_index(parts, Part, k);
-            alone += part->n == 1 ? part->seconds : part->seconds * pow(part->n, -exponent);
+            alone += part->seconds / csi_slowdown_factor(slowdown, part->n);
         }
         g_array_append_val(seconds, alone);
     }
@@ -138,36 +138,20 @@ unlikeness(const CalibrationShares *self,
            CsiLatency kind,
            const unsigned *workers,
            unsigned n_workers,
-           double exponent)
+           CsiSlowdown slowdown)
 {
-    g_autoptr(GArray) base = calibration_shares_alone(self, kind, workers[0], exponent);
+    g_autoptr(GArray) base = calibration_shares_alone(self, kind, workers[0], slowdown);
     double sum = 0;
 
     g_array_sort(base, compare_doubles);
     for (unsigned i = 1; i < n_workers; i++) {
-        g_autoptr(GArray) some = calibration_shares_alone(self, kind, workers[i], exponent);
+        g_autoptr(GArray) some = calibration_shares_alone(self, kind, workers[i], slowdown);
         g_array_sort(some, compare_doubles);
         double d = fit_ks_two((const double *)base->data, base->len, (const double *)some->data,
                               some->len);
         sum += d * d * some->len;
     }
     return sum;
-}
-
-GArray *
-calibration_shares_base(const CalibrationShares *self, CsiLatency kind, double exponent)
-{
-    unsigned fewest = 0;
-
-    for (unsigned i = 0; i < self->samples->len; i++) {
-        unsigned found = g_array_index(self->samples, CalibrationSample, i).workers;
-        fewest = fewest == 0 || found < fewest ? found : fewest;
-    }
-    GArray *base = calibration_shares_alone(self, kind, fewest, exponent);
-    if (base->len >= ALONE_MIN)
-        return base;
-    g_array_unref(base);
-    return calibration_shares_alone(self, kind, 0, exponent);
 }
 
 /* Numbers of workers with enough calls of this kind, ascending. Returns: how many */
@@ -185,7 +169,7 @@ workers_tried(const CalibrationShares *self, CsiLatency kind, unsigned *workers,
         }
         if (next == 0)
             break;
-        g_autoptr(GArray) some = calibration_shares_alone(self, kind, next, 0);
+        g_autoptr(GArray) some = calibration_shares_alone(self, kind, next, (CsiSlowdown){0});
         if (some->len >= SAMPLES_MIN)
             workers[n++] = next;
         last = next;
@@ -193,31 +177,56 @@ workers_tried(const CalibrationShares *self, CsiLatency kind, unsigned *workers,
     return n;
 }
 
-double
+/* The best of those with this many undisturbed. @value: (out): its unlikeness */
+static CsiSlowdown
+best_exponent(const CalibrationShares *self,
+              CsiLatency kind,
+              const unsigned *workers,
+              unsigned n_workers,
+              double undisturbed,
+              double *value)
+{
+    double sum = 0;
+    unsigned n_best = 0;
+
+    *value = HUGE_VAL;
+    /* Of those that are equally good, the middle: distances of samples go in steps. */
+    for (int i = 0; EXPONENT_MIN + i * EXPONENT_STEP <= EXPONENT_MAX; i++) {
+        const CsiSlowdown tried = {EXPONENT_MIN + i * EXPONENT_STEP, undisturbed};
+        double found = unlikeness(self, kind, workers, n_workers, tried);
+        if (found > *value)
+            continue;
+        if (found < *value)
+            sum = n_best = 0;
+        *value = found;
+        sum += tried.exponent;
+        n_best++;
+    }
+    return (CsiSlowdown){round(sum / n_best * 100) / 100, undisturbed};
+}
+
+CsiSlowdown
 calibration_shares_fit(const CalibrationShares *self, CsiLatency kind)
 {
     unsigned workers[16], n = workers_tried(self, kind, workers, G_N_ELEMENTS(workers));
-    double least = HUGE_VAL, sum = 0;
-    unsigned n_best = 0;
+    CsiSlowdown best = {0, 1};
+    double least = HUGE_VAL;
 
-    /* Of those that are equally good, the middle: distances of samples go in steps. */
-    for (int i = 0; n > 1 && EXPONENT_MIN + i * EXPONENT_STEP <= EXPONENT_MAX; i++) {
-        double exponent = EXPONENT_MIN + i * EXPONENT_STEP;
-        double value = unlikeness(self, kind, workers, n, exponent);
-        if (value > least)
+    for (unsigned i = 1; n > 1 && i < workers[n - 1]; i++) {
+        double value;
+        CsiSlowdown found = best_exponent(self, kind, workers, n, i, &value);
+        if (value >= least * (i == 1 ? 1 : WORTH))
             continue;
-        if (value < least)
-            sum = n_best = 0;
+        best = found;
         least = value;
-        sum += exponent;
-        n_best++;
     }
-    double best = n_best > 0 ? round(sum / n_best * 100) / 100 : 0;
-    if (best < 0) {
-        g_autoptr(GArray) base = calibration_shares_base(self, kind, best);
+    if (best.exponent < 0) {
+        g_autoptr(GArray) base = calibration_shares_alone(self, kind, 0, best);
         g_array_sort(base, compare_doubles);
         if (fit_quantile((const double *)base->data, base->len, 0.5) < WARM_S)
-            return 0;
+            best.exponent = 0;
     }
-    return fabs(best) < 3 * EXPONENT_STEP ? 0 : best;
+    if (fabs(best.exponent) < 3 * EXPONENT_STEP)
+        best.exponent = 0;
+    return best;
 }

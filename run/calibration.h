@@ -26,9 +26,9 @@ typedef struct {
     /* there at once, unless more go together: the driver looks through all devices and mounts, so each costs the others time */
     unsigned volumes;
     unsigned cycles; /* lives for each size and number of workers, at least */
-    double pause;    /* mean seconds between two steps, exponentially spread */
+    double pause;    /* mean seconds before a step that does not follow another one at once */
     double
-        hold; /* mean seconds that a volume is in use, at least half of it; meanwhile others go on */
+        hold; /* mean seconds that a volume is in use, at least 4/5 of it; meanwhile others go on */
     uint64_t seed;       /* of the pauses */
     const char *fs_type; /* NULL: ext4 */
     /* Called now and then by the caller's thread; returns FALSE to break off */
@@ -59,7 +59,7 @@ char *calibration_concurrency(const GArray *samples, const char *prefix);
 
 /* ---- calibration-slowdown.c ---- */
 
-/* What each operation would have taken alone, had it gone on at n^-exponent of its pace whenever n were under way. */
+/* What each operation would have taken alone, had those that were under way slowed it down so. */
 typedef struct CalibrationShares CalibrationShares;
 /* @samples: (borrowed): outlives it */
 CalibrationShares *calibration_shares_new(const GArray *samples);
@@ -69,11 +69,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CalibrationShares, calibration_shares_free)
 GArray *calibration_shares_alone(const CalibrationShares *self,
                                  CsiLatency kind,
                                  unsigned workers,
-                                 double exponent);
-/* The same of those that a profile is fitted to: of the fewest workers, if there are enough, else of all. (owned) */
-GArray *calibration_shares_base(const CalibrationShares *self, CsiLatency kind, double exponent);
-/* The exponent for which many at once and few look most alike. 0: no difference, or it was not tried */
-double calibration_shares_fit(const CalibrationShares *self, CsiLatency kind);
+                                 CsiSlowdown slowdown);
+/* The slowdown for which many at once and few look most alike. Exponent 0: no difference, or it was not tried */
+CsiSlowdown calibration_shares_fit(const CalibrationShares *self, CsiLatency kind);
 
 /* ---- calibration-compare.c: the machine's noise ---- */
 

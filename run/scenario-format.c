@@ -372,12 +372,40 @@ read_latencies(FormatReader *reader, const FormatType *type, const json_t *value
                     target);
 }
 
+static const FormatField slowdown_fields[] = {
+    {"exponent", &format_exponent, offsetof(CsiSlowdown, exponent), FORMAT_REQUIRED, NULL, "Of n calls at once, each takes n / undisturbed to this power as long as alone"},
+    {"undisturbed", &format_rate, offsetof(CsiSlowdown, undisturbed), 0, "1", "So many calls are in nobody's way"},
+    {0},
+};
+static const FormatType slowdown_struct_type = FORMAT_STRUCT("slowdown", slowdown_fields, CsiSlowdown);
+
+/* An exponent alone, or a mapping. */
+static void
+read_slowdown(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+{
+    (void)type;
+    if (json_is_object(value))
+        format_read(reader, &slowdown_struct_type, value, target);
+    else
+        format_read(reader, &format_exponent, value, &((CsiSlowdown *)target)->exponent);
+}
+
+static json_t *
+schema_slowdown(const FormatType *type)
+{
+    (void)type;
+    return json_pack("{s:[o, o]}", "anyOf", format_exponent.schema(&format_exponent),
+                     format_schema_struct(&slowdown_struct_type));
+}
+
+static const FormatType slowdown_type = {.name = "slowdown", .wanted = "an exponent or a mapping", .read = read_slowdown, .schema = schema_slowdown, .size = sizeof(CsiSlowdown)};
+
 static void
 read_slowdowns(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
 {
     (void)type;
-    read_by_latency(reader, "such as {CreateVolume: 0.5}", value, &format_exponent, sizeof(double),
-                    target);
+    read_by_latency(reader, "such as {CreateVolume: 0.5}", value, &slowdown_type,
+                    sizeof(CsiSlowdown), target);
 }
 
 static json_t *
@@ -402,7 +430,7 @@ static json_t *
 schema_slowdowns(const FormatType *type)
 {
     (void)type;
-    return schema_by_latency(&format_exponent);
+    return schema_by_latency(&slowdown_type);
 }
 
 typedef struct {
@@ -888,7 +916,7 @@ static const FormatType sidecars_type = {.name = "flags by sidecar", .wanted = "
 /* ---- Drivers ---- */
 
 static const FormatType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping", .read = read_latencies, .schema = schema_latencies};
-static const FormatType slowdowns_type = {.name = "exponents by CSI call", .wanted = "a mapping", .read = read_slowdowns, .schema = schema_slowdowns};
+static const FormatType slowdowns_type = {.name = "slowdowns by CSI call", .wanted = "a mapping", .read = read_slowdowns, .schema = schema_slowdowns};
 
 static const FormatField error_fields[] = {
     {"method", &method_type, AT(CsiModelledError, method), 0, "any", "The CSI call that fails"},
@@ -976,7 +1004,7 @@ static const FormatType lock_type = FORMAT_ENUM(lock_words);
 /* What a profile can say. */
 #define PROFILE_DRIVER_FIELDS \
     RUN_TIME_DRIVER_FIELDS, \
-    {"slowdown", &slowdowns_type, AT(DriverFields, slowdown), 0, "0", "How calls in the back end at once slow each other down: of n, each takes n to this power as long as alone"}, \
+    {"slowdown", &slowdowns_type, AT(DriverFields, slowdown), 0, "0", "How calls in the back end at once slow each other down: of n, each takes n to this power as long as alone; {exponent: 1, undisturbed: 2}: n/2 to this power once n is larger than 2"}, \
     {"attachLimitReported", &format_natural, AT(DriverFields, attach_limit_reported), 0, "attachLimit", "What NodeGetInfo says if it is wrong"}, \
     {"attachRequired", &format_tristate, AT(DriverFields, attach_required), 0, "as its CSIDriver says, else true", "Volumes are attached to nodes; file storage mostly needs it not"}, \
     {"topology", &format_any, AT(DriverFields, topology), 0, "topology.<driver>/zone", "The key of the driver's topology segments; false: volumes are reachable from everywhere"}, \

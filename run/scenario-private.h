@@ -17,7 +17,7 @@ typedef struct {
     const char *name, *profile, *from_manifest, *vendor_version;
     const json_t *topology; /* false: none; text: the key */
     SimDist *latency[CSI_N_LATENCIES];
-    double slowdown[CSI_N_LATENCIES];
+    CsiSlowdown slowdown[CSI_N_LATENCIES];
     FormatList errors; /* of CsiModelledError */
     FormatList limits; /* of LimitFields */
     FormatList pools;  /* of PoolFields */

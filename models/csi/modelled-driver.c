@@ -822,9 +822,9 @@ options_check(const CsiModelledOptions *options, GError **error)
     if (options->n_limits > 32)
         fault = "more than 32 limits";
     for (unsigned i = 0; i < CSI_N_LATENCIES; i++)
-        if (!(options->slowdown[i] >= -CSI_SLOWDOWN_MAX &&
-              options->slowdown[i] <= CSI_SLOWDOWN_MAX))
-            fault = "a slowdown is an exponent from -4 to 4";
+        if (!(ABS(options->slowdown[i].exponent) <= CSI_SLOWDOWN_MAX) ||
+            !(options->slowdown[i].undisturbed >= 0))
+            fault = "a slowdown is an exponent from -4 to 4, beyond some number of calls";
     for (unsigned i = 0; i < options->n_errors; i++)
         if (!error_is_valid(&options->errors[i]))
             fault =

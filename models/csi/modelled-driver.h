@@ -66,15 +66,23 @@ typedef enum {
     CSI_LOCK_NONE,
 } CsiModelledLock;
 
+/* Of n calls that are served at once, whatever their methods, one goes on at (n / undisturbed)^-exponent of its pace alone, once n is
+ * larger than undisturbed: as many as there are processors or disks, say, work side by side. */
+typedef struct {
+    double exponent;    /* 0: not touched; at most CSI_SLOWDOWN_MAX either way */
+    double undisturbed; /* at least 1; 0 is 1 */
+} CsiSlowdown;
+
+/* How many times as long a call takes while @n are served, itself included: at least 1 with an exponent that is not negative */
+double csi_slowdown_factor(CsiSlowdown slowdown, unsigned n);
+
 typedef struct {
     const char *name;           /* CSI-6: a domain name of at most 63 characters */
     const char *vendor_version; /* NULL: "1.0.0" */
     CsiWaits waits;
     /* draws ns; NULL: see CsiLatency, else 0. Outlive the driver */
     const SimDist *latency[CSI_N_LATENCIES];
-    /* of n calls that are served at once, whatever their methods, each goes on at n^-slowdown of its pace alone; 0: not touched, at most
-     * CSI_SLOWDOWN_MAX either way */
-    double slowdown[CSI_N_LATENCIES];
+    CsiSlowdown slowdown[CSI_N_LATENCIES];
     const CsiModelledError *errors; /* copied; the first that applies counts */
     unsigned n_errors;
     const CsiModelledLimit *limits; /* copied; at most 32 */

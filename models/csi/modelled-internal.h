@@ -147,7 +147,8 @@ typedef struct {
     gboolean error_after_effect;
     SimTime latency;
     gboolean is_sharing; /* being served beside others, with a Sharing only: */
-    double slowdown, work_left; /* its exponent; ns it would still take alone */
+    CsiSlowdown slowdown;
+    double work_left; /* ns it would still take alone */
     SimCauseId served_cause;
     CsiCode refusal_code;
     const char *refusal;

@@ -5,8 +5,8 @@
 
 #include "sim/portable-math.h"
 
-/* Calls that are served at once get in each other's way: of n, each goes on at n^-e of its pace alone, with an e of its own. Whenever
- * one comes or goes, what is left of the others takes another time. Drivers without any e have none of this. */
+/* Calls that are served at once get in each other's way, each by its own slowdown. Whenever one comes or goes, what is left of the others
+ * takes another time. Drivers without any slowdown have none of this. */
 
 struct Sharing {
     GPtrArray *calls;   /* of ModelledCall, being served, as they came */
@@ -17,7 +17,7 @@ Sharing *
 modelled_sharing_new(const CsiModelledOptions *options)
 {
     for (unsigned i = 0; i < CSI_N_LATENCIES; i++) {
-        if (options->slowdown[i] == 0)
+        if (options->slowdown[i].exponent == 0)
             continue;
         Sharing *self = g_new0(Sharing, 1);
         self->calls = g_ptr_array_new();
@@ -34,13 +34,19 @@ modelled_sharing_free(Sharing *self)
     g_free(self);
 }
 
-/* How many times as long a call takes in this company. */
+double
+csi_slowdown_factor(CsiSlowdown slowdown, unsigned n)
+{
+    double undisturbed = MAX(slowdown.undisturbed, 1);
+
+    return n <= undisturbed || slowdown.exponent == 0 ? 1 : pm_pow(n / undisturbed, slowdown.exponent);
+}
+
+/* In this company. */
 static double
 factor_of(const Sharing *self, const ModelledCall *call)
 {
-    return self->calls->len <= 1 || call->slowdown == 0
-               ? 1
-               : pm_pow((double)self->calls->len, call->slowdown);
+    return csi_slowdown_factor(call->slowdown, self->calls->len);
 }
 
 /* What was done of each call since the last change. */

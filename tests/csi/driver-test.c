@@ -46,6 +46,8 @@ static const StoryCase cases[] = {
     {"alone it takes as long as ever", "latency=CreateVolume:1s slowdown=CreateVolume:1", "create a; took 1s; create b; took 1s"},
     {"four share a machine", "latency=CreateVolume:1s slowdown=CreateVolume:1", FOUR_CREATES "took 4s; join; create e; took 1s"},
     {"four share two", "latency=CreateVolume:1s slowdown=CreateVolume:0.5", FOUR_CREATES "took 2s; join"},
+    {"four share what two have to themselves", "latency=CreateVolume:1s slowdown=CreateVolume:1:2", FOUR_CREATES "took 2s; join"},
+    {"four have enough", "latency=CreateVolume:1s slowdown=CreateVolume:1:4", FOUR_CREATES "took 1s; join"},
     {"four are in nobody's way", "latency=CreateVolume:1s slowdown=DeleteVolume:1", FOUR_CREATES "took 1s; join"},
     {"in company it goes faster", "latency=CreateVolume:1s slowdown=CreateVolume:-0.5", FOUR_CREATES "took 500ms; join"},
     /* a has half of its work left when b comes, and b half when a has gone */

@@ -154,16 +154,18 @@ option_latency(Story *self, CsiModelledOptions *options, const char *value)
                                : sim_dist_new_uniform(parse_time(parts[1]), parse_time(parts[2])));
 }
 
-/* METHOD:EXPONENT */
+/* METHOD:EXPONENT, METHOD:EXPONENT:UNDISTURBED */
 static void
 option_slowdown(Story *self, CsiModelledOptions *options, const char *value)
 {
-    g_auto(GStrv) parts = g_strsplit(value, ":", 2);
+    g_auto(GStrv) parts = g_strsplit(value, ":", 3);
     CsiLatency latency;
 
     (void)self;
     assert_true(csi_latency_parse(parts[0], &latency));
-    options->slowdown[latency] = g_ascii_strtod(parts[1], NULL);
+    options->slowdown[latency].exponent = g_ascii_strtod(parts[1], NULL);
+    if (parts[2] != NULL)
+        options->slowdown[latency].undisturbed = g_ascii_strtod(parts[2], NULL);
 }
 
 /* METHOD:CODE[:word=value…], words: count, probability, volume (per volume), zone, node, from, until, effect, latency */

@@ -26,9 +26,9 @@ compare_samples(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* @n calls of this much work begin at once, and share: of k under way each goes on at k^-exponent of its pace. */
+/* @n calls of this much work begin at once, and share. */
 static void
-share(GArray *samples, double began, const double *work, unsigned n, double exponent)
+share(GArray *samples, double began, const double *work, unsigned n, CsiSlowdown slowdown)
 {
     double left[8], now = 0;
     unsigned n_left = n;
@@ -39,7 +39,8 @@ share(GArray *samples, double began, const double *work, unsigned n, double expo
         for (unsigned i = 0; i < n; i++)
             if (left[i] > 0 && (left[next] <= 0 || left[i] < left[next]))
                 next = i;
-        double factor = pow(n_left, exponent), done = left[next];
+        double factor = n_left > slowdown.undisturbed ? pow(n_left / slowdown.undisturbed, slowdown.exponent) : 1;
+        double done = left[next];
         now += done * factor;
         for (unsigned i = 0; i < n; i++) {
             if (left[i] <= 0)
@@ -67,7 +68,7 @@ work_of(unsigned number)
 }
 
 static GArray *
-make_samples(double exponent, double scale, unsigned seed)
+make_samples(CsiSlowdown slowdown, double scale, unsigned seed)
 {
     static const unsigned workers[] = {1, 2, 4, 8};
     GArray *samples = g_array_new(FALSE, FALSE, sizeof(CalibrationSample));
@@ -79,7 +80,7 @@ make_samples(double exponent, double scale, unsigned seed)
             double work[8];
             for (unsigned m = 0; m < workers[k]; m++)
                 work[m] = scale * work_of(number++);
-            share(samples, now, work, workers[k], exponent);
+            share(samples, now, work, workers[k], slowdown);
             now += 100;
         }
     }
@@ -87,19 +88,21 @@ make_samples(double exponent, double scale, unsigned seed)
     return samples;
 }
 
-static const double exponents[] = {-0.5, 0, 0.3, 0.8, 1};
+static const CsiSlowdown slowdowns[] = {{-0.5, 1}, {0, 1}, {0.3, 1}, {0.8, 1}, {1, 1}, {1, 2}, {0.6, 2}, {1, 4}};
 
 static void
 finds_the_slowdown(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < G_N_ELEMENTS(exponents); i++) {
-        g_autoptr(GArray) samples = make_samples(exponents[i], 1, 1);
+    for (unsigned i = 0; i < G_N_ELEMENTS(slowdowns); i++) {
+        g_autoptr(GArray) samples = make_samples(slowdowns[i], 1, 1);
         g_autoptr(CalibrationShares) shares = calibration_shares_new(samples);
-        double found = calibration_shares_fit(shares, KIND);
-        if (fabs(found - exponents[i]) > 0.1)
-            fail_msg("found %g for %g", found, exponents[i]);
-        assert_true(calibration_shares_fit(shares, (CsiLatency)CSI_CREATE_VOLUME) == 0);
+        CsiSlowdown found = calibration_shares_fit(shares, KIND);
+        for (unsigned n = 2; n <= 8; n *= 2)
+            if (fabs(log(csi_slowdown_factor(found, n) / csi_slowdown_factor(slowdowns[i], n))) > 0.2)
+                fail_msg("found %g beyond %g for %g beyond %g", found.exponent, found.undisturbed,
+                         slowdowns[i].exponent, slowdowns[i].undisturbed);
+        assert_true(calibration_shares_fit(shares, (CsiLatency)CSI_CREATE_VOLUME).exponent == 0);
     }
 }
 
@@ -108,12 +111,12 @@ static void
 takes_company_out(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < G_N_ELEMENTS(exponents); i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(slowdowns); i++) {
         double work[] = {0.01, 0.02, 0.05, 0.055};
         g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(CalibrationSample));
-        share(samples, 3, work, G_N_ELEMENTS(work), exponents[i]);
+        share(samples, 3, work, G_N_ELEMENTS(work), slowdowns[i]);
         g_autoptr(CalibrationShares) shares = calibration_shares_new(samples);
-        g_autoptr(GArray) alone = calibration_shares_alone(shares, KIND, 0, exponents[i]);
+        g_autoptr(GArray) alone = calibration_shares_alone(shares, KIND, 0, slowdowns[i]);
         assert_int_equal(alone->len, G_N_ELEMENTS(work));
         for (unsigned k = 0; k < alone->len; k++)
             assert_true(fabs(g_array_index(alone, double, k) - work[k]) < 1e-9);
@@ -132,8 +135,8 @@ knows_nothing_of_plain_samples(void **state)
         g_array_append_val(samples, sample);
     }
     g_autoptr(CalibrationShares) shares = calibration_shares_new(samples);
-    assert_true(calibration_shares_fit(shares, KIND) == 0);
-    g_autoptr(GArray) alone = calibration_shares_alone(shares, KIND, 0, 0);
+    assert_true(calibration_shares_fit(shares, KIND).exponent == 0);
+    g_autoptr(GArray) alone = calibration_shares_alone(shares, KIND, 0, (CsiSlowdown){0});
     for (unsigned i = 0; i < 50; i++)
         assert_true(fabs(g_array_index(alone, double, i) - work_of(i)) < 1e-12);
 }
@@ -143,7 +146,7 @@ files_come_back(void **state)
 {
     g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "samples.csv", NULL);
-    g_autoptr(GArray) samples = make_samples(0.5, 1, 1);
+    g_autoptr(GArray) samples = make_samples((CsiSlowdown){0.5, 1}, 1, 1);
     g_autoptr(GError) error = NULL;
 
     (void)state;
@@ -162,13 +165,15 @@ files_come_back(void **state)
     g_rmdir(folder);
 }
 
+static const CsiSlowdown alone = {0, 1};
+
 /* As many samples of the other as there are: the same machine's are near, those of one that is half as fast are not. */
 static void
 tells_noise(void **state)
 {
-    g_autoptr(GArray) first = make_samples(0, 1, 1);
-    g_autoptr(GArray) second = make_samples(0, 1, 2);
-    g_autoptr(GArray) slower = make_samples(0, 2, 3);
+    g_autoptr(GArray) first = make_samples(alone, 1, 1);
+    g_autoptr(GArray) second = make_samples(alone, 1, 2);
+    g_autoptr(GArray) slower = make_samples(alone, 2, 3);
     g_autoptr(GArray) alike = calibration_compare(first, second);
     g_autoptr(GArray) apart = calibration_compare(first, slower);
     CalibrationNoise noise, few, more;

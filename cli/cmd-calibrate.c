@@ -318,8 +318,8 @@ cmd_calibrate(int argc, char **argv)
 {
     Calibrate self = {.cycles = 60,
                       .volumes = 10,
-                      .pause_ms = 20,
-                      .hold = 6,
+                      .pause_ms = 100,
+                      .hold = 8,
                       .is_terminal = isatty(STDERR_FILENO)};
     const GOptionEntry entries[] = {
         {"sizes",     0, 0, G_OPTION_ARG_STRING,   &self.sizes,     "Sizes of volumes (default: 64Mi)",
@@ -328,12 +328,12 @@ cmd_calibrate(int argc, char **argv)
          "Volumes that live together, step by step (default: 1,2,4,8)",                                      "LIST"   },
         {"cycles",    0, 0, G_OPTION_ARG_INT,      &self.cycles,
          "Volumes for each size and number of workers (default: 60)",                                        "N"      },
-        {"pause",     0, 0, G_OPTION_ARG_INT,      &self.pause_ms,  "Mean time before a step (default: 20)",
+        {"pause",     0, 0, G_OPTION_ARG_INT,      &self.pause_ms,  "Mean time with nothing to do (default: 100)",
          "MS"                                                                                                         },
         {"volumes",   0, 0, G_OPTION_ARG_INT,      &self.volumes,
          "Volumes that are there at once: as many as the scenario has (default: 10)",                        "N"      },
         {"hold",      0, 0, G_OPTION_ARG_DOUBLE,   &self.hold,
-         "Mean time that a volume is in use; others go on meanwhile (default: 6)",                           "SECONDS"},
+         "Mean time that a volume is in use; others go on meanwhile (default: 8)",                           "SECONDS"},
         {"fs-type",   0, 0, G_OPTION_ARG_STRING,   &self.fs_type,   "ext4 (default), ext3 or xfs",
          "TYPE"                                                                                                       },
         {"out",       0, 0, G_OPTION_ARG_FILENAME, &self.out,

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #define NODE "calibration"
-#define STAGING "/staging/"
-#define TARGET "/pods/"
+/* A kubelet's folders, KVM-42, KVM-57: a target's has three folders above it that must be made as well */
+#define STAGING_FORMAT "/var/lib/kubelet/plugins/kubernetes.io/csi/loop.kvolsim.io/%s/globalmount"
+#define TARGET_FORMAT "/var/lib/kubelet/pods/%s-%u/volumes/kubernetes.io~csi/%s/mount"
 #define DATA_BYTES                                                                                 \
     65536            /* what is written to each volume while it is published, as validations do */
 #define TEAMS_MAX 12 /* whose volumes are there at once */
@@ -23,6 +24,15 @@ typedef enum {
     OF_SNAPSHOT,
 } Subject;
 
+typedef enum {
+    AFTER_PAUSE, /* the machine has had other things to do, or nothing */
+    AT_ONCE,     /* whoever made the step before makes this one as well */
+    AFTER_USE,   /* the volume has been in use for a while */
+} When;
+
+#define AT_ONCE_S 0.002   /* a kubelet's mean time between two calls for one volume */
+#define PAUSE_SPREAD 1000 /* how many times as long the longest pause is as the shortest */
+
 #define UNMEASURED CSI_N_LATENCIES /* its like is measured elsewhere, under plainer conditions */
 #define OF(method) ((CsiLatency)(method))
 
@@ -33,38 +43,38 @@ static const struct {
     CsiMethod method;
     CsiLatency kind;
     Subject of;
-    gboolean after_use; /* the volume has been in use for a while */
+    When when;
 } steps[] = {
-    {CSI_CREATE_VOLUME,               OF(CSI_CREATE_VOLUME),               OF_VOLUME,   FALSE},
-    {CSI_CONTROLLER_PUBLISH_VOLUME,   OF(CSI_CONTROLLER_PUBLISH_VOLUME),   OF_VOLUME,   FALSE},
-    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                  OF_VOLUME,   FALSE},
-    {CSI_NODE_STAGE_VOLUME,           OF(CSI_NODE_STAGE_VOLUME),           OF_VOLUME,   FALSE},
-    {CSI_NODE_PUBLISH_VOLUME,         OF(CSI_NODE_PUBLISH_VOLUME),         OF_VOLUME,   FALSE},
-    {CSI_NODE_UNPUBLISH_VOLUME,       OF(CSI_NODE_UNPUBLISH_VOLUME),       OF_VOLUME,   TRUE },
-    {CSI_NODE_UNSTAGE_VOLUME,         OF(CSI_NODE_UNSTAGE_VOLUME),         OF_VOLUME,   FALSE},
-    {CSI_CONTROLLER_UNPUBLISH_VOLUME, OF(CSI_CONTROLLER_UNPUBLISH_VOLUME), OF_VOLUME,   FALSE},
-    {CSI_CONTROLLER_PUBLISH_VOLUME,   OF(CSI_CONTROLLER_PUBLISH_VOLUME),   OF_VOLUME,   FALSE},
-    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                  OF_VOLUME,   FALSE},
-    {CSI_NODE_STAGE_VOLUME,           CSI_LATENCY_STAGE_FORMATTED,         OF_VOLUME,   FALSE},
-    {CSI_NODE_PUBLISH_VOLUME,         OF(CSI_NODE_PUBLISH_VOLUME),         OF_VOLUME,   FALSE},
-    {CSI_NODE_UNPUBLISH_VOLUME,       OF(CSI_NODE_UNPUBLISH_VOLUME),       OF_VOLUME,   TRUE },
-    {CSI_NODE_UNSTAGE_VOLUME,         OF(CSI_NODE_UNSTAGE_VOLUME),         OF_VOLUME,   FALSE},
-    {CSI_CONTROLLER_UNPUBLISH_VOLUME, OF(CSI_CONTROLLER_UNPUBLISH_VOLUME), OF_VOLUME,   FALSE},
-    {CSI_CONTROLLER_EXPAND_VOLUME,    OF(CSI_CONTROLLER_EXPAND_VOLUME),    OF_VOLUME,   FALSE},
-    {CSI_CONTROLLER_PUBLISH_VOLUME,   UNMEASURED,                          OF_VOLUME,   FALSE},
-    {CSI_NODE_STAGE_VOLUME,           UNMEASURED,                          OF_VOLUME,   FALSE},
-    {CSI_NODE_PUBLISH_VOLUME,         UNMEASURED,                          OF_VOLUME,   FALSE},
-    {CSI_NODE_EXPAND_VOLUME,          OF(CSI_NODE_EXPAND_VOLUME),          OF_VOLUME,   FALSE},
-    {CSI_NODE_GET_VOLUME_STATS,       OF(CSI_NODE_GET_VOLUME_STATS),       OF_VOLUME,   FALSE},
-    {CSI_CREATE_SNAPSHOT,             OF(CSI_CREATE_SNAPSHOT),             OF_VOLUME,   FALSE},
-    {CSI_CREATE_VOLUME,               CSI_LATENCY_CREATE_FROM_SNAPSHOT,    OF_COPY,     FALSE},
-    {CSI_DELETE_SNAPSHOT,             OF(CSI_DELETE_SNAPSHOT),             OF_SNAPSHOT, FALSE},
-    {CSI_DELETE_VOLUME,               UNMEASURED,                          OF_COPY,     FALSE},
-    {CSI_NODE_UNPUBLISH_VOLUME,       UNMEASURED,                          OF_VOLUME,   FALSE},
-    {CSI_NODE_UNSTAGE_VOLUME,         UNMEASURED,                          OF_VOLUME,   FALSE},
-    {CSI_CONTROLLER_UNPUBLISH_VOLUME, UNMEASURED,                          OF_VOLUME,   FALSE},
-    {CSI_DELETE_VOLUME,               OF(CSI_DELETE_VOLUME),               OF_VOLUME,   FALSE},
-    {CSI_DELETE_VOLUME,               CSI_LATENCY_REPEAT,                  OF_VOLUME,   FALSE},
+    {CSI_CREATE_VOLUME,               OF(CSI_CREATE_VOLUME),               OF_VOLUME,   AFTER_PAUSE},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   OF(CSI_CONTROLLER_PUBLISH_VOLUME),   OF_VOLUME,   AFTER_PAUSE},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                  OF_VOLUME,   AT_ONCE    },
+    {CSI_NODE_STAGE_VOLUME,           OF(CSI_NODE_STAGE_VOLUME),           OF_VOLUME,   AFTER_PAUSE},
+    {CSI_NODE_PUBLISH_VOLUME,         OF(CSI_NODE_PUBLISH_VOLUME),         OF_VOLUME,   AT_ONCE    },
+    {CSI_NODE_UNPUBLISH_VOLUME,       OF(CSI_NODE_UNPUBLISH_VOLUME),       OF_VOLUME,   AFTER_USE  },
+    {CSI_NODE_UNSTAGE_VOLUME,         OF(CSI_NODE_UNSTAGE_VOLUME),         OF_VOLUME,   AT_ONCE    },
+    {CSI_CONTROLLER_UNPUBLISH_VOLUME, OF(CSI_CONTROLLER_UNPUBLISH_VOLUME), OF_VOLUME,   AFTER_PAUSE},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   OF(CSI_CONTROLLER_PUBLISH_VOLUME),   OF_VOLUME,   AFTER_PAUSE},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                  OF_VOLUME,   AT_ONCE    },
+    {CSI_NODE_STAGE_VOLUME,           CSI_LATENCY_STAGE_FORMATTED,         OF_VOLUME,   AFTER_PAUSE},
+    {CSI_NODE_PUBLISH_VOLUME,         OF(CSI_NODE_PUBLISH_VOLUME),         OF_VOLUME,   AT_ONCE    },
+    {CSI_NODE_UNPUBLISH_VOLUME,       OF(CSI_NODE_UNPUBLISH_VOLUME),       OF_VOLUME,   AFTER_USE  },
+    {CSI_NODE_UNSTAGE_VOLUME,         OF(CSI_NODE_UNSTAGE_VOLUME),         OF_VOLUME,   AT_ONCE    },
+    {CSI_CONTROLLER_UNPUBLISH_VOLUME, OF(CSI_CONTROLLER_UNPUBLISH_VOLUME), OF_VOLUME,   AFTER_PAUSE},
+    {CSI_CONTROLLER_EXPAND_VOLUME,    OF(CSI_CONTROLLER_EXPAND_VOLUME),    OF_VOLUME,   AFTER_PAUSE},
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   UNMEASURED,                          OF_VOLUME,   AFTER_PAUSE},
+    {CSI_NODE_STAGE_VOLUME,           UNMEASURED,                          OF_VOLUME,   AT_ONCE    },
+    {CSI_NODE_PUBLISH_VOLUME,         UNMEASURED,                          OF_VOLUME,   AT_ONCE    },
+    {CSI_NODE_EXPAND_VOLUME,          OF(CSI_NODE_EXPAND_VOLUME),          OF_VOLUME,   AFTER_PAUSE},
+    {CSI_NODE_GET_VOLUME_STATS,       OF(CSI_NODE_GET_VOLUME_STATS),       OF_VOLUME,   AFTER_PAUSE},
+    {CSI_CREATE_SNAPSHOT,             OF(CSI_CREATE_SNAPSHOT),             OF_VOLUME,   AFTER_PAUSE},
+    {CSI_CREATE_VOLUME,               CSI_LATENCY_CREATE_FROM_SNAPSHOT,    OF_COPY,     AFTER_PAUSE},
+    {CSI_DELETE_SNAPSHOT,             OF(CSI_DELETE_SNAPSHOT),             OF_SNAPSHOT, AFTER_PAUSE},
+    {CSI_DELETE_VOLUME,               UNMEASURED,                          OF_COPY,     AT_ONCE    },
+    {CSI_NODE_UNPUBLISH_VOLUME,       UNMEASURED,                          OF_VOLUME,   AT_ONCE    },
+    {CSI_NODE_UNSTAGE_VOLUME,         UNMEASURED,                          OF_VOLUME,   AT_ONCE    },
+    {CSI_CONTROLLER_UNPUBLISH_VOLUME, UNMEASURED,                          OF_VOLUME,   AT_ONCE    },
+    {CSI_DELETE_VOLUME,               OF(CSI_DELETE_VOLUME),               OF_VOLUME,   AFTER_PAUSE},
+    {CSI_DELETE_VOLUME,               CSI_LATENCY_REPEAT,                  OF_VOLUME,   AT_ONCE    },
 };
 
 typedef struct {
@@ -97,13 +107,29 @@ typedef struct {
     char *ids[3];  /* by Subject */
 } Life;
 
-/* Exponentially spread about @mean seconds. */
-static gint64
-pause_us(const Calibration *all, double mean, unsigned life, unsigned step)
+static double
+draw(const Calibration *all, unsigned life, unsigned step)
 {
     SimStream stream = sim_stream_from(all->options->seed, 0, "calibration/pause");
 
-    return (gint64)(-log(sim_random_uniform(stream, life, step)) * mean * G_USEC_PER_SEC);
+    return sim_random_uniform(stream, life, step);
+}
+
+/* Exponentially spread about @mean seconds. */
+static gint64
+soon_us(const Calibration *all, double mean, unsigned life, unsigned step)
+{
+    return (gint64)(-log(draw(all, life, step)) * mean * G_USEC_PER_SEC);
+}
+
+/* After a while with nothing to do a call takes longer than right after another one, so pauses are of all lengths: their logarithm is
+ * evenly spread, their mean @mean seconds. */
+static gint64
+pause_us(const Calibration *all, double mean, unsigned life, unsigned step)
+{
+    double longest = mean * log(PAUSE_SPREAD) / (1 - 1. / PAUSE_SPREAD);
+
+    return (gint64)(longest * pow(PAUSE_SPREAD, draw(all, life, step) - 1) * G_USEC_PER_SEC);
 }
 
 static void
@@ -155,6 +181,17 @@ use_volume(const Calibration *all, const char *target)
         close(file);
 }
 
+/* Each publication is for another pod. */
+static unsigned
+pods_until(unsigned step)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i <= step; i++)
+        n += steps[i].method == CSI_NODE_PUBLISH_VOLUME;
+    return n;
+}
+
 static void
 do_step(Life *life)
 {
@@ -163,8 +200,9 @@ do_step(Life *life)
     int64_t bytes = life->job->bytes;
     CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER, .fs_type = all->options->fs_type};
     g_autofree char *name = g_strdup_printf("life-%u-%u", life->number, (unsigned)steps[step].of);
-    g_autofree char *staging = g_strconcat(STAGING, life->ids[OF_VOLUME], NULL);
-    g_autofree char *target = g_strconcat(TARGET, life->ids[OF_VOLUME], NULL);
+    const char *volume = life->ids[OF_VOLUME] == NULL ? "" : life->ids[OF_VOLUME];
+    g_autofree char *staging = g_strdup_printf(STAGING_FORMAT, volume);
+    g_autofree char *target = g_strdup_printf(TARGET_FORMAT, volume, pods_until(step), volume);
     gboolean is_copy = steps[step].kind == CSI_LATENCY_CREATE_FROM_SNAPSHOT;
     gboolean is_larger = is_copy || steps[step].method == CSI_CONTROLLER_EXPAND_VOLUME ||
                          steps[step].method == CSI_NODE_EXPAND_VOLUME;
@@ -207,6 +245,10 @@ member(void *data, void *user_data)
     Life *life = data;
     Calibration *all = user_data;
 
+    /* As callers that have something to read first: short calls follow one another mostly, long ones overlap. */
+    if (life->job->workers > 1)
+        g_usleep((gulong)soon_us(all, MIN(AT_ONCE_S, all->options->pause), life->number,
+                                 life->step + 2 * G_N_ELEMENTS(steps)));
     do_step(life);
     g_mutex_lock(&all->lock);
     --*life->n_moving;
@@ -231,12 +273,6 @@ step_together(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
 {
     int n_moving = (int)n_lives;
 
-    if (steps[step].after_use)
-        let_be_used(all, pause_us(all, all->options->hold / 2, lives[0].number, step) +
-                             (gint64)(all->options->hold / 2 * G_USEC_PER_SEC));
-    g_mutex_lock(&all->moving);
-    g_usleep(
-        (gulong)pause_us(all, all->options->pause, lives[0].number, step + G_N_ELEMENTS(steps)));
     for (unsigned i = 0; i < n_lives; i++) {
         lives[i].step = step;
         lives[i].n_moving = &n_moving;
@@ -246,7 +282,29 @@ step_together(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
     while (n_moving > 0)
         g_cond_wait(&all->stepped, &all->lock);
     g_mutex_unlock(&all->lock);
+}
+
+/* A step and those that follow it at once; no other team moves meanwhile. Returns: the step after them */
+static unsigned
+do_burst(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
+{
+    const CalibrationOptions *options = all->options;
+    unsigned life = lives[0].number;
+
+    if (steps[step].when == AFTER_USE)
+        let_be_used(all, soon_us(all, options->hold / 5, life, step) +
+                             (gint64)(options->hold * 4 / 5 * G_USEC_PER_SEC));
+    g_mutex_lock(&all->moving);
+    g_usleep((gulong)pause_us(all, options->pause, life, step + G_N_ELEMENTS(steps)));
+    do {
+        step_together(all, lives, n_lives, step++);
+        if (step >= G_N_ELEMENTS(steps) || steps[step].when != AT_ONCE)
+            break;
+        g_usleep(
+            (gulong)soon_us(all, MIN(AT_ONCE_S, options->pause), life, step + G_N_ELEMENTS(steps)));
+    } while (!g_atomic_int_get(&all->stop));
     g_mutex_unlock(&all->moving);
+    return step;
 }
 
 static void
@@ -258,8 +316,8 @@ do_job(Calibration *all, const Job *job)
         lives[i] = (Life){.all = all, .job = job};
         lives[i].number = (unsigned)g_atomic_int_add(&all->next_life, 1);
     }
-    for (unsigned step = 0; step < G_N_ELEMENTS(steps) && !g_atomic_int_get(&all->stop); step++)
-        step_together(all, lives, job->workers, step);
+    for (unsigned step = 0; step < G_N_ELEMENTS(steps) && !g_atomic_int_get(&all->stop);)
+        step = do_burst(all, lives, job->workers, step);
     for (unsigned i = 0; i < job->workers; i++)
         for (unsigned k = 0; k < G_N_ELEMENTS(lives[i].ids); k++)
             g_free(lives[i].ids[k]);

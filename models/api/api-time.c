@@ -132,11 +132,21 @@ api_time_parse(const char *text, SimTime *time)
     return *time != TIME_UNSET;
 }
 
+/* The last @n digits of @number, with zeros in front, and @follows. */
+static char *
+write_number(char *place, unsigned number, unsigned n, char follows)
+{
+    for (unsigned i = n; i-- > 0; number /= 10)
+        place[i] = (char)('0' + number % 10);
+    place[n] = follows;
+    return place + n + 1;
+}
+
 const char *
 api_time_format(SimTime time, gboolean micro, char *buffer)
 {
     int64_t ns = time % SIM_SECOND, seconds = time / SIM_SECOND + API_EPOCH_S;
-    char fraction[16] = "";
+    char *place = buffer;
 
     if (ns < 0) {
         ns += SIM_SECOND;
@@ -146,10 +156,14 @@ api_time_format(SimTime time, gboolean micro, char *buffer)
     if (of_day < 0)
         of_day += 86400;
     CivilDate date = civil_from_days((seconds - of_day) / 86400);
+    place = write_number(place, (unsigned)date.year, 4, '-'); /* 292 years about 2026 */
+    place = write_number(place, date.month, 2, '-');
+    place = write_number(place, date.day, 2, 'T');
+    place = write_number(place, (unsigned)(of_day / 3600), 2, ':');
+    place = write_number(place, (unsigned)(of_day / 60 % 60), 2, ':');
+    place = write_number(place, (unsigned)(of_day % 60), 2, micro ? '.' : 'Z');
     if (micro)
-        g_snprintf(fraction, sizeof fraction, ".%06u", (unsigned)(ns / 1000));
-    g_snprintf(buffer, API_TIME_BUFFER, "%04d-%02u-%02uT%02u:%02u:%02u%sZ", (int)date.year,
-               date.month, date.day, (unsigned)(of_day / 3600), (unsigned)(of_day / 60 % 60),
-               (unsigned)(of_day % 60), fraction);
+        place = write_number(place, (unsigned)(ns / 1000), 6, 'Z');
+    *place = '\0';
     return buffer;
 }

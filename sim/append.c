@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "append.h"
+
+#include <inttypes.h>
+
+#define DIGITS_MAX 20
+
+/* Two digits at once. */
+static const char pairs[] = "0001020304050607080910111213141516171819"
+                            "2021222324252627282930313233343536373839"
+                            "4041424344454647484950515253545556575859"
+                            "6061626364656667686970717273747576777879"
+                            "8081828384858687888990919293949596979899";
+
+/* The digits of @number, at most DIGITS_MAX, in front of @end. Returns: the first */
+static char *
+write_before(char *end, uint64_t number)
+{
+    for (; number >= 100; number /= 100)
+        memcpy(end -= 2, &pairs[number % 100 * 2], 2);
+    if (number >= 10)
+        memcpy(end -= 2, &pairs[number * 2], 2);
+    else
+        *--end = (char)('0' + number);
+    return end;
+}
+
+void
+append_unsigned(GString *text, uint64_t number)
+{
+    char digits[DIGITS_MAX], *end = digits + DIGITS_MAX, *first = write_before(end, number);
+
+    append_bytes(text, first, (gsize)(end - first));
+}
+
+void
+append_hex(GString *text, uint64_t number)
+{
+    char digits[16], *end = digits + sizeof digits, *first = end;
+
+    do
+        *--first = "0123456789abcdef"[number & 0xf];
+    while ((number >>= 4) != 0);
+    append_bytes(text, first, (gsize)(end - first));
+}
+
+/* @number, then a point and @n_digits of @fraction. */
+static void
+append_fixed(GString *text, uint64_t number, uint32_t fraction, unsigned n_digits)
+{
+    char digits[DIGITS_MAX + 10], *end = digits + sizeof digits, *place = end;
+
+    for (; n_digits > 1; n_digits -= 2, fraction /= 100)
+        memcpy(place -= 2, &pairs[fraction % 100 * 2], 2);
+    *--place = (char)('0' + fraction);
+    *--place = '.';
+    place = write_before(place, number);
+    append_bytes(text, place, (gsize)(end - place));
+}
+
+void
+append_seconds(GString *text, SimTime time)
+{
+    if (time < 0) /* of imported objects: hardly ever */
+        g_string_append_printf(text, "%" PRId64 ".%09" PRId64, time / SIM_SECOND,
+                               time % SIM_SECOND);
+    else
+        append_fixed(text, (uint64_t)(time / SIM_SECOND), (uint32_t)(time % SIM_SECOND), 9);
+}
+
+void
+append_us(GString *text, SimTime time)
+{
+    if (time < 0)
+        g_string_append_printf(text, "%" PRId64 ".%03d", time / SIM_US, (int)(time % SIM_US));
+    else
+        append_fixed(text, (uint64_t)(time / SIM_US), (uint32_t)(time % SIM_US), 3);
+}
+
+/* ---- JSON ---- */
+
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Whether one of eight characters needs an escape: the high bit of each that is below a space, a quote or a backslash. The first test
+ * may call one wrongly that follows such a one (a borrow), which is no matter; of those above 0x7f no bit is set. */
+static inline gboolean
+needs_escape(uint64_t eight)
+{
+    uint64_t quote = eight ^ EACH('"'), backslash = eight ^ EACH('\\');
+
+    return (((eight - EACH(0x20)) | (quote - EACH(1)) | (backslash - EACH(1))) & ~eight &
+            EACH(0x80)) != 0;
+}
+
+static char *
+write_escaped(char *place, unsigned char c)
+{
+    static const char letters[0x20] = {
+        ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't',
+    };
+
+    if (c >= 0x20 && c != '"' && c != '\\') {
+        *place = (char)c;
+        return place + 1;
+    }
+    *place++ = '\\';
+    if (c >= 0x20 || letters[c] != '\0') {
+        *place = c >= 0x20 ? (char)c : letters[c];
+        return place + 1;
+    }
+    memcpy(place, "u00", 3);
+    place[3] = (char)('0' + c / 16);
+    place[4] = "0123456789ABCDEF"[c % 16];
+    return place + 5;
+}
+
+#define ESCAPE_MAX 6 /* characters for one */
+
+void
+append_json_text(GString *text, const char *value)
+{
+    gsize n = strlen(value), i = 0;
+    char *first = append_place(text, n * ESCAPE_MAX + 2), *place = first;
+    uint64_t eight;
+
+    *place++ = '"';
+    for (; i + sizeof eight <= n; i += sizeof eight) {
+        memcpy(&eight, value + i, sizeof eight);
+        if (needs_escape(eight)) {
+            for (unsigned k = 0; k < sizeof eight; k++)
+                place = write_escaped(place, (unsigned char)value[i + k]);
+        } else {
+            memcpy(place, &eight, sizeof eight);
+            place += sizeof eight;
+        }
+    }
+    for (; i < n; i++)
+        place = write_escaped(place, (unsigned char)value[i]);
+    *place++ = '"';
+    append_took(text, (gsize)(place - first));
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <string.h>
+
+#include "sim-time.h"
+
+/* What rows of result files are made of. A large run has tens of millions of them, so no format is read and nothing is copied
+ * twice. All in the C locale. */
+
+/* Makes room for @n more bytes. Returns: where they go; append_took() tells how many it became */
+static inline char *
+append_place(GString *text, gsize n)
+{
+    if (text->len + n >= text->allocated_len) {
+        gsize length = text->len;
+        g_string_set_size(text, length + n);
+        g_string_truncate(text, length);
+    }
+    return text->str + text->len;
+}
+
+static inline void
+append_took(GString *text, gsize n)
+{
+    text->len += n;
+    text->str[text->len] = '\0';
+}
+
+static inline void
+append_bytes(GString *text, const char *bytes, gsize n)
+{
+    memcpy(append_place(text, n), bytes, n);
+    append_took(text, n);
+}
+
+/* Of a literal, whose length the compiler knows. */
+#define append_literal(text, literal) append_bytes((text), "" literal "", sizeof(literal) - 1)
+
+static inline void
+append_text(GString *text, const char *value)
+{
+    append_bytes(text, value, strlen(value));
+}
+
+void append_unsigned(GString *text, uint64_t number);
+/* Without leading zeros, as %x. */
+void append_hex(GString *text, uint64_t number);
+/* "12.000000345" */
+void append_seconds(GString *text, SimTime time);
+/* Microseconds: "12.345" */
+void append_us(GString *text, SimTime time);
+
+/* In quotes, with the escapes of JSON: \" \\ \b \f \n \r \t, and \u001F for other control characters. */
+void append_json_text(GString *text, const char *value);

@@ -105,7 +105,7 @@ replication_folder(const RunCommand *self, const char *folder, unsigned replicat
 }
 
 static ExitCode
-write_run(const RunCommand *self, const Run *run, const Stages *stages, const char *partial)
+write_run(RunCommand *self, const Run *run, const Stages *stages, const char *partial)
 {
     g_autofree char *folder = replication_folder(self, partial, self->replication);
     g_autoptr(GError) error = NULL;
@@ -114,8 +114,12 @@ write_run(const RunCommand *self, const Run *run, const Stages *stages, const ch
         cli_error("%s: %s", folder, g_strerror(errno));
         return EXIT_ERROR;
     }
-    if (results_write_run(run, stages, folder, &error))
+    gboolean good = results_write_run(run, stages, folder, &error);
+    hide_progress(self);
+    if (good)
         return EXIT_DONE;
+    if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INTR))
+        return EXIT_INTERRUPTED;
     cli_error("%s", error->message);
     return EXIT_ERROR;
 }

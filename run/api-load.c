@@ -243,8 +243,10 @@ api_load_append_table(const ApiLoad *self, GString *text)
 }
 
 void
-api_load_append_csv(const ApiLoad *self, GString *text)
+api_load_append_csv(const ApiLoad *self, ResultFile *file)
 {
+    GString *text = file->text;
+
     g_string_append(text, "second,client,verb,resource,requests\n");
     for (unsigned i = 0; i < self->rows->len; i++) {
         const ApiLoadRow *row = self->rows->pdata[i];
@@ -254,5 +256,6 @@ api_load_append_csv(const ApiLoad *self, GString *text)
                 g_string_append_printf(text, "%" PRId64 ",%s,%s,%s,%u\n", row->first + k,
                                        row->client, row->verb, row->resource, requests);
         }
+        result_file_end_row(file);
     }
 }

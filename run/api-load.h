@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/cluster.h"
+#include "result-file.h"
 
 /* What the API server was asked, by whom, second by second: the price of a higher limit. Counts answered requests and writes of
  * Events at the second in which they arrived. Watches are none; heartbeats that say nothing new are left out of the model. */
@@ -28,4 +29,4 @@ const GPtrArray *api_load_rows(const ApiLoad *self);
 unsigned api_load_peak(const ApiLoad *self, uint64_t *total);
 void api_load_append_table(const ApiLoad *self, GString *text);
 /* second,client,verb,resource,requests: seconds without requests have no row. */
-void api_load_append_csv(const ApiLoad *self, GString *text);
+void api_load_append_csv(const ApiLoad *self, ResultFile *file);

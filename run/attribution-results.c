@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <inttypes.h>
 #include <string.h>
 
 #include "attribution.h"
 #include "results.h"
+#include "sim/append.h"
 
 /* What a run's results say of where the time went. */
 
@@ -344,16 +344,21 @@ attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
 /* ---- Files ---- */
 
 static void
-append_seconds(GString *text, SimTime time)
+append_field(GString *text, const char *value)
 {
-    g_string_append_printf(text, "%" PRId64 ".%09" PRId64, time / SIM_SECOND, time % SIM_SECOND);
+    append_text(text, value);
+    append_literal(text, ",");
 }
 
 /* Labels have commas. */
 static void
 append_quoted(GString *text, const char *value)
 {
-    g_string_append_printf(text, strchr(value, ',') == NULL ? "%s" : "\"%s\"", value);
+    const char *quote = strchr(value, ',') == NULL ? "" : "\"";
+
+    append_text(text, quote);
+    append_text(text, value);
+    append_text(text, quote);
 }
 
 static void
@@ -364,26 +369,29 @@ append_csv_rows(const Run *run, const StageRecord *record, const GArray *links, 
 
     for (unsigned i = 0; i < sums->len; i++) {
         const ChainSum *sum = &g_array_index(sums, ChainSum, i);
-        g_string_append_printf(text, "%s,%s,%s,%s,%u,%s,%s,", stage_name(record->stage),
-                               kind_class(record->object->kind)->kind, record->object->namespace,
-                               record->object->name, record->incarnation,
-                               record->node == NULL ? "" : record->node,
-                               attribution_wait(sum->link.wait));
+        append_field(text, stage_name(record->stage));
+        append_field(text, kind_class(record->object->kind)->kind);
+        append_field(text, record->object->namespace);
+        append_field(text, record->object->name);
+        append_unsigned(text, record->incarnation);
+        append_literal(text, ",");
+        append_field(text, record->node == NULL ? "" : record->node);
+        append_field(text, attribution_wait(sum->link.wait));
         append_quoted(text, attribution_detail(trace, sum->link.wait, sum->link.detail));
-        g_string_append_c(text, ',');
+        append_literal(text, ",");
         append_seconds(text, sum->total);
-        g_string_append_c(text, '\n');
+        append_literal(text, "\n");
     }
 }
 
-char *
-attribution_csv(const Run *run, const Stages *stages)
+void
+attribution_csv(const Run *run, const Stages *stages, ResultFile *file)
 {
-    GString *text = g_string_new(NULL);
+    GString *text = file->text;
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
 
     if (run_options(run)->untraced)
-        return g_string_free(text, TRUE);
+        return;
     results_append_header(text, run, "# ", "");
     g_string_append(text, "stage,kind,namespace,name,incarnation,node,wait,detail,seconds\n");
     const GArray *records = stages_records(stages);
@@ -392,8 +400,8 @@ attribution_csv(const Run *run, const Stages *stages)
         g_array_set_size(links, 0);
         attribution_chain(run, record, links);
         append_csv_rows(run, record, links, text);
+        result_file_end_row(file);
     }
-    return g_string_free(text, FALSE);
 }
 
 static void
@@ -425,15 +433,15 @@ join_workers(const GArray *links, unsigned k, ChainLink *link)
     return k;
 }
 
-char *
-attribution_chains(const Run *run, const Stages *stages)
+void
+attribution_chains(const Run *run, const Stages *stages, ResultFile *file)
 {
     const SimTrace *trace = sim_trace(run_sim(run));
-    GString *text = g_string_new(NULL);
+    GString *text = file->text;
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
 
     if (run_options(run)->untraced)
-        return g_string_free(text, TRUE);
+        return;
     g_autoptr(GPtrArray) slowest = attribution_slowest(stages, SLOWEST_WRITTEN);
     results_append_header(text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < slowest->len; i++) {
@@ -451,6 +459,6 @@ attribution_chains(const Run *run, const Stages *stages)
             g_string_append(text, k == 1 ? "" : ",");
         }
         g_string_append(text, "]}\n");
+        result_file_end_row(file);
     }
-    return g_string_free(text, FALSE);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "result-file.h"
 #include "stages.h"
 
 /* Where the time went (DESIGN §5). From the end of a stage back along the log of causes: each event has one event that
@@ -82,6 +83,6 @@ const char *short_time(SimTime time, char *buffer, size_t size);
 GPtrArray *attribution_slowest(const Stages *stages, unsigned n_max);
 void attribution_append_slowest(const Run *run, const Stages *stages, GString *text);
 
-/* Files: every object's causes; the chains of the slowest pods. (owned) */
-char *attribution_csv(const Run *run, const Stages *stages);
-char *attribution_chains(const Run *run, const Stages *stages);
+/* Files: every object's causes; the chains of the slowest pods. */
+void attribution_csv(const Run *run, const Stages *stages, ResultFile *file);
+void attribution_chains(const Run *run, const Stages *stages, ResultFile *file);

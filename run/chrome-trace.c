@@ -38,7 +38,8 @@ typedef struct {
     GHashTable *tracks; /* "group/track" -> GArray of Line (owned) */
     GHashTable *of_object; /* ObjectKey -> GArray of unsigned: its slices (owned), in order of time */
     unsigned n_lines, n_arrows;
-    GString *text;
+    ResultFile *file;
+    GString *text; /* the file's */
     gboolean is_first;
     GPtrArray *names; /* (owned) */
 } ChromeTrace;
@@ -180,6 +181,7 @@ compare_slices(const void *a, const void *b)
 static void
 begin_item(ChromeTrace *self)
 {
+    result_file_end_row(self->file);
     g_string_append(self->text, self->is_first ? "\n" : ",\n");
     self->is_first = FALSE;
 }
@@ -376,20 +378,23 @@ append_groups(ChromeTrace *self)
     }
 }
 
-char *
-chrome_trace(const Run *run, const Stages *stages)
+void
+chrome_trace(const Run *run, const Stages *stages, ResultFile *file)
 {
     const Milestones *log = run_milestones(run);
     ChromeTrace self = {
         .slices = g_array_new(FALSE, FALSE, sizeof(Slice)),
-        .tracks = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref),
+        .tracks =
+            g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref),
         .of_object =
             g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref),
-        .text = g_string_new("{\"displayTimeUnit\":\"ms\",\"traceEvents\":["),
+        .file = file,
+        .text = file->text,
         .is_first = TRUE,
         .names = g_ptr_array_new_with_free_func(g_free),
     };
 
+    g_string_append(self.text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
     append_groups(&self);
     add_workers(&self, sim_metrics(run_sim(run)));
     add_stages(&self, stages);
@@ -411,5 +416,4 @@ chrome_trace(const Run *run, const Stages *stages)
     g_hash_table_unref(self.tracks);
     g_hash_table_unref(self.of_object);
     g_ptr_array_unref(self.names);
-    return g_string_free(self.text, FALSE);
 }

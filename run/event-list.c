@@ -1,170 +1,386 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "event-list.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "models/api/field.h"
+#include "results.h"
+#include "sim/append.h"
 #include "sim/random.h"
 
-static json_t *
-json_time(SimTime at, gboolean with_micros)
-{
-    char text[API_TIME_BUFFER];
-
-    return json_string(api_time_format(at, with_micros, text));
-}
-
-static json_t *
-json_involved(const ApiEvent *event)
-{
-    char uid[OBJECT_UID_BUFFER];
-    const KindClass *class = kind_class(event->involved->kind);
-    json_t *involved = json_pack("{s:s, s:s, s:s, s:s}", "apiVersion", class->api_version, "kind",
-                                 class->kind, "name", event->involved->name, "uid",
-                                 object_uid_format(event->involved_uid, uid));
-
-    if (event->involved->namespace[0] != '\0')
-        json_object_set_new(involved, "namespace", json_string(event->involved->namespace));
-    return involved;
-}
-
-/* An Event and what the list is ordered by. */
-typedef struct {
-    const ApiEvent *event;
-    const char *namespace, *name;
-} Row;
+/* A run has more Events than anything else, so each is written as it stands, without a tree of JSON. */
 
 /* CGO-70: of objects without a namespace they stand in the default one. */
-static Row
-row_of(const ApiEvent *event, GStringChunk *names)
+static const char *
+namespace_of(const ApiEvent *event)
 {
-    g_autofree char *name = g_strdup_printf("%s.%" PRIx64, event->involved->name,
-                                            (uint64_t)(API_EPOCH_S * SIM_SECOND + event->first_at));
     const char *namespace = event->involved->namespace;
 
-    return (Row){event, namespace[0] == '\0' ? "default" : namespace,
-                 g_string_chunk_insert(names, name)};
-}
-
-/* The uid is made up, the same in every run. */
-static json_t *
-json_metadata(const Row *row)
-{
-    char uid[OBJECT_UID_BUFFER];
-    const ApiEvent *event = row->event;
-    uint64_t hash = sim_hash_string(row->name);
-    ObjectUid made_up = {hash, sim_hash_combine(hash, (uint64_t)event->written_at)};
-
-    return json_pack("{s:o, s:s, s:s, s:s}", "creationTimestamp",
-                     json_time(event->written_at, FALSE), "name", row->name, "namespace",
-                     row->namespace, "uid", object_uid_format(made_up, uid));
-}
-
-/* What the scheduler was doing, in the words of its events.k8s.io Events. */
-static const char *
-action_of(const ApiEvent *event)
-{
-    if (g_str_equal(event->reason, "Scheduled"))
-        return "Binding";
-    return g_str_equal(event->reason, "Preempted") ? "Preempting" : "Scheduling";
-}
-
-/* API-171: events.k8s.io's as core/v1 shows them. */
-static void
-set_new_style(json_t *json, const ApiEvent *event)
-{
-    g_autofree char *instance = g_strdup_printf("%s-control-plane", event->source);
-
-    json_object_set_new(json, "action", json_string(action_of(event)));
-    json_object_set_new(json, "eventTime", json_time(event->first_at, TRUE));
-    json_object_set_new(json, "firstTimestamp", json_null());
-    json_object_set_new(json, "lastTimestamp", json_null());
-    json_object_set_new(json, "reportingInstance", json_string(instance));
-    json_object_set_new(json, "source", json_object());
-    if (event->count > 1)
-        json_object_set_new(json, "series",
-                            json_pack("{s:i, s:o}", "count", (int)event->count, "lastObservedTime",
-                                      json_time(event->last_at, TRUE)));
+    return namespace[0] == '\0' ? "default" : namespace;
 }
 
 static void
-set_old_style(json_t *json, const ApiEvent *event)
+append_event_name(GString *text, const ApiEvent *event)
 {
-    json_object_set_new(json, "count", json_integer(event->count));
-    json_object_set_new(json, "eventTime", json_null());
-    json_object_set_new(json, "firstTimestamp", json_time(event->first_at, FALSE));
-    json_object_set_new(json, "lastTimestamp", json_time(event->last_at, FALSE));
-    json_object_set_new(json, "reportingInstance", json_string(""));
-    json_object_set_new(json, "source", json_pack("{s:s}", "component", event->source));
+    append_text(text, event->involved->name);
+    append_literal(text, ".");
+    append_hex(text, (uint64_t)(API_EPOCH_S * SIM_SECOND + event->first_at));
 }
 
-static json_t *
-json_event(const Row *row)
+static void
+append_time(GString *text, SimTime at, gboolean with_micros)
 {
-    const ApiEvent *event = row->event;
-    json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:s}", "apiVersion", "v1", "kind",
-                             "Event", "involvedObject", json_involved(event), "metadata",
-                             json_metadata(row), "message", event->message, "reason", event->reason,
-                             "reportingComponent", event->source, "type", event->type);
+    append_literal(text, "\"");
+    const char *time = api_time_format(at, with_micros, append_place(text, API_TIME_BUFFER));
+    append_took(text, strlen(time));
+    append_literal(text, "\"");
+}
 
-    if (event->involved_version != 0)
-        set_new_style(json, event);
-    else
-        set_old_style(json, event);
-    return json;
+static void
+append_uid(GString *text, ObjectUid uid)
+{
+    append_literal(text, "\"");
+    object_uid_format(uid, append_place(text, OBJECT_UID_BUFFER));
+    append_took(text, OBJECT_UID_BUFFER - 1);
+    append_literal(text, "\"");
+}
+
+/* A text, and the literal that stands before it. */
+#define append_member(text, before, value)                                                         \
+    do {                                                                                           \
+        append_literal(text, before);                                                              \
+        append_json_text(text, value);                                                             \
+    } while (0)
+
+/* ---- events.jsonl ---- */
+
+static void
+append_line(GString *text, const ApiEvent *event)
+{
+    const KindClass *class = kind_class(event->involved->kind);
+
+    append_literal(text, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"");
+    append_event_name(text, event);
+    append_member(text, "\",\"namespace\":", namespace_of(event));
+    append_member(text, "},\"involvedObject\":{\"kind\":", class->kind);
+    append_member(text, ",\"apiVersion\":", class->api_version);
+    append_member(text, ",\"name\":", event->involved->name);
+    append_literal(text, ",\"uid\":");
+    append_uid(text, event->involved_uid);
+    if (event->involved->namespace[0] != '\0')
+        append_member(text, ",\"namespace\":", event->involved->namespace);
+    append_member(text, "},\"type\":", event->type);
+    append_member(text, ",\"reason\":", event->reason);
+    append_member(text, ",\"message\":", event->message);
+    append_member(text, ",\"source\":{\"component\":", event->source);
+    append_literal(text, "},\"firstTimestamp\":");
+    append_time(text, event->first_at, FALSE);
+    append_literal(text, ",\"lastTimestamp\":");
+    append_time(text, event->last_at, FALSE);
+    append_literal(text, ",\"count\":");
+    append_unsigned(text, event->count);
+    append_literal(text, "}\n");
+}
+
+void
+events_jsonl(const Run *run, const Stages *stages, ResultFile *file)
+{
+    const ApiServer *api = cluster_api(run_cluster(run));
+
+    (void)stages;
+    results_append_header(file->text, run, "{\"run\":\"", "\"}");
+    for (unsigned i = 0; i < api_server_n_events(api); i++) {
+        if (api_server_event(api, i)->count == 0) /* recorded, but never written */
+            continue;
+        append_line(file->text, api_server_event(api, i));
+        result_file_end_row(file);
+    }
+}
+
+/* ---- The order of the list: by namespace and name ---- */
+
+/* What has Events. Theirs are called after it, with the time of the first: so the objects are put in order, which are far fewer, and
+ * each one's Events by their times. */
+typedef struct {
+    const ObjectKey *involved;
+    const char *namespace; /* of the Events */
+    uint32_t number;       /* of this one, as it came */
+} Named;
+
+typedef struct {
+    uint32_t rank;  /* of what it is about: the same for objects of one name and different kinds */
+    uint32_t index; /* at the API server */
+    SimTime first_at;
+} Row;
+
+/* As if a point followed each name, so that none of "web.a" comes between those of "web". */
+static int
+compare_names(const char *one, const char *other)
+{
+    if (one == other)
+        return 0;
+    for (; *one != '\0' && *one == *other; one++)
+        other++;
+    unsigned char a = *one == '\0' ? '.' : (unsigned char)*one;
+    unsigned char b = *other == '\0' ? '.' : (unsigned char)*other;
+    if (a != b)
+        return a < b ? -1 : 1;
+    return (*one != '\0') - (*other != '\0');
+}
+
+static int
+compare_named(const void *a, const void *b)
+{
+    const Named *one = a, *other = b;
+    int by_namespace =
+        one->namespace == other->namespace ? 0 : strcmp(one->namespace, other->namespace);
+
+    return by_namespace != 0 ? by_namespace
+                             : compare_names(one->involved->name, other->involved->name);
 }
 
 static int
 compare_rows(const void *a, const void *b)
 {
     const Row *one = a, *other = b;
-    int by_namespace = strcmp(one->namespace, other->namespace);
 
-    return by_namespace != 0 ? by_namespace : strcmp(one->name, other->name);
+    if (one->rank != other->rank)
+        return one->rank < other->rank ? -1 : 1;
+    if (one->first_at != other->first_at)
+        return one->first_at < other->first_at ? -1 : 1;
+    return one->index < other->index ? -1 : one->index > other->index;
 }
 
-#define INDENT "    "
-
-/* As it would stand in the list if that were written as a whole. */
-static void
-append_row(GString *text, const Row *row)
+/* Letter by letter, where a name goes on after a point as if with a time: "web" and "web.18". */
+static int
+compare_rows_by_name(const void *a, const void *b, void *data)
 {
-    json_t *json = json_event(row);
-    char *dump = json_dumps(json, JSON_INDENT(4) | JSON_SORT_KEYS);
+    const ApiServer *api = data;
+    const Row *one = a, *other = b;
+    const ApiEvent *event = api_server_event(api, one->index);
+    const ApiEvent *other_event = api_server_event(api, other->index);
+    int by_namespace = strcmp(namespace_of(event), namespace_of(other_event));
+    g_autoptr(GString) name = g_string_new(NULL), other_name = g_string_new(NULL);
 
-    for (const char *line = dump; line != NULL;) {
-        const char *end = strchr(line, '\n');
-        g_string_append(text, "\n" INDENT INDENT);
-        g_string_append_len(text, line, end == NULL ? -1 : end - line);
-        line = end == NULL ? NULL : end + 1;
-    }
-    free(dump);
-    json_decref(json);
+    if (by_namespace != 0)
+        return by_namespace;
+    append_event_name(name, event);
+    append_event_name(other_name, other_event);
+    int by_name = strcmp(name->str, other_name->str);
+    return by_name != 0 ? by_name : compare_rows(a, b);
 }
 
-/* Row by row: a list of a million Events as one value would take gigabytes. */
-char *
-event_list(const Run *run)
+/* Numbers of what has Events, from 1, by kind and slot. */
+typedef struct {
+    uint32_t *of[N_KINDS]; /* (owned) */
+    GArray *named;         /* of Named */
+} Numbers;
+
+static uint32_t
+number_of(Numbers *self, const Run *run, const ApiEvent *event)
+{
+    const ObjectKey *key = event->involved;
+
+    if (self->of[key->kind] == NULL)
+        self->of[key->kind] = g_new0(uint32_t, objects_n_keys(run_objects(run), key->kind));
+    uint32_t *number = &self->of[key->kind][key->slot];
+    if (*number == 0) {
+        Named named = {key, namespace_of(event), self->named->len};
+        g_array_append_val(self->named, named);
+        *number = self->named->len;
+    }
+    return *number - 1;
+}
+
+/* Returns: (owned): the rank of each that has Events. @nested: (out): the name of one is the beginning of another's */
+static uint32_t *
+rank(GArray *all, gboolean *nested)
+{
+    uint32_t *ranks = g_new(uint32_t, all->len + 1), place = 0;
+
+    *nested = FALSE;
+    g_array_sort(all, compare_named);
+    for (unsigned i = 0; i < all->len; i++) {
+        const Named *named = &g_array_index(all, Named, i);
+        const Named *before = i == 0 ? named : &g_array_index(all, Named, i - 1);
+        gsize length = strlen(before->involved->name);
+        gboolean is_other = i > 0 && compare_named(before, named) != 0;
+        if (is_other && strcmp(before->namespace, named->namespace) == 0 &&
+            strncmp(before->involved->name, named->involved->name, length) == 0 &&
+            named->involved->name[length] == '.')
+            *nested = TRUE;
+        place += is_other;
+        ranks[named->number] = place;
+    }
+    return ranks;
+}
+
+/* Returns: (owned): of Row, in the order of the list */
+static GArray *
+order_events(const Run *run)
 {
     const ApiServer *api = cluster_api(run_cluster(run));
-    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(Row));
-    g_autoptr(GStringChunk) names = g_string_chunk_new(16 * 1024);
-    GString *text = g_string_new("{\n" INDENT "\"apiVersion\": \"v1\",\n" INDENT "\"items\": [");
+    GArray *rows = g_array_new(FALSE, FALSE, sizeof(Row));
+    Numbers numbers = {.named = g_array_new(FALSE, FALSE, sizeof(Named))};
+    gboolean nested;
 
     for (unsigned i = 0; i < api_server_n_events(api); i++) {
-        if (api_server_event(api, i)->count == 0) /* recorded, but never written */
+        const ApiEvent *event = api_server_event(api, i);
+        if (event->count == 0) /* recorded, but never written */
             continue;
-        Row row = row_of(api_server_event(api, i), names);
+        Row row = {number_of(&numbers, run, event), i, event->first_at};
         g_array_append_val(rows, row);
     }
-    g_array_sort(rows, compare_rows);
+    g_autofree uint32_t *ranks = rank(numbers.named, &nested);
     for (unsigned i = 0; i < rows->len; i++) {
-        append_row(text, &g_array_index(rows, Row, i));
-        g_string_append(text, i + 1 < rows->len ? "," : "\n" INDENT);
+        Row *row = &g_array_index(rows, Row, i);
+        row->rank = ranks[row->rank];
     }
-    g_string_append(text,
-                    "],\n" INDENT "\"kind\": \"List\",\n" INDENT "\"metadata\": {\n" INDENT INDENT
-                    "\"resourceVersion\": \"\"\n" INDENT "}\n}\n");
-    return g_string_free(text, FALSE);
+    if (nested)
+        g_array_sort_with_data(rows, compare_rows_by_name, (void *)api);
+    else
+        g_array_sort(rows, compare_rows);
+    for (unsigned kind = 0; kind < N_KINDS; kind++)
+        g_free(numbers.of[kind]);
+    g_array_unref(numbers.named);
+    return rows;
+}
+
+/* ---- events.json ---- */
+
+#define INDENT "    "
+#define LINE_2 "\n" INDENT INDENT
+#define LINE_3 LINE_2 INDENT
+#define LINE_4 LINE_3 INDENT
+
+static void
+append_involved(GString *text, const ApiEvent *event)
+{
+    const KindClass *class = kind_class(event->involved->kind);
+
+    append_member(text,
+                  LINE_3 "\"involvedObject\": {" LINE_4 "\"apiVersion\": ", class->api_version);
+    append_member(text, "," LINE_4 "\"kind\": ", class->kind);
+    append_member(text, "," LINE_4 "\"name\": ", event->involved->name);
+    if (event->involved->namespace[0] != '\0')
+        append_member(text, "," LINE_4 "\"namespace\": ", event->involved->namespace);
+    append_literal(text, "," LINE_4 "\"uid\": ");
+    append_uid(text, event->involved_uid);
+    append_literal(text, LINE_3 "},");
+}
+
+/* The uid is made up, the same in every run. */
+static void
+append_metadata(GString *text, const ApiEvent *event, GString *name)
+{
+    g_string_truncate(name, 0);
+    append_event_name(name, event);
+    uint64_t hash = sim_hash_string(name->str);
+
+    append_literal(text, LINE_3 "\"metadata\": {" LINE_4 "\"creationTimestamp\": ");
+    append_time(text, event->written_at, FALSE);
+    append_member(text, "," LINE_4 "\"name\": ", name->str);
+    append_member(text, "," LINE_4 "\"namespace\": ", namespace_of(event));
+    append_literal(text, "," LINE_4 "\"uid\": ");
+    append_uid(text, (ObjectUid){hash, sim_hash_combine(hash, (uint64_t)event->written_at)});
+    append_literal(text, LINE_3 "},");
+}
+
+/* What the scheduler was doing, in the words of its events.k8s.io Events. */
+static const char *
+action_of(const ApiEvent *event)
+{
+    if (strcmp(event->reason, "Scheduled") == 0)
+        return "Binding";
+    return strcmp(event->reason, "Preempted") == 0 ? "Preempting" : "Scheduling";
+}
+
+/* Of events.k8s.io's Events, if it was seen again. */
+static void
+append_series(GString *text, const ApiEvent *event)
+{
+    if (event->count < 2)
+        return;
+    append_literal(text, LINE_3 "\"series\": {" LINE_4 "\"count\": ");
+    append_unsigned(text, event->count);
+    append_literal(text, "," LINE_4 "\"lastObservedTime\": ");
+    append_time(text, event->last_at, TRUE);
+    append_literal(text, LINE_3 "},");
+}
+
+/* The keys from "action" to "firstTimestamp". API-171: Events of events.k8s.io as core/v1 shows them, which have an action, a time
+ * with microseconds and a series instead of a count. */
+static void
+append_first_keys(GString *text, const ApiEvent *event)
+{
+    if (event->involved_version != 0) {
+        append_member(text, LINE_3 "\"action\": ", action_of(event));
+        append_literal(text, "," LINE_3 "\"apiVersion\": \"v1\"," LINE_3 "\"eventTime\": ");
+        append_time(text, event->first_at, TRUE);
+        append_literal(text, "," LINE_3 "\"firstTimestamp\": null,");
+    } else {
+        append_literal(text, LINE_3 "\"apiVersion\": \"v1\"," LINE_3 "\"count\": ");
+        append_unsigned(text, event->count);
+        append_literal(text, "," LINE_3 "\"eventTime\": null," LINE_3 "\"firstTimestamp\": ");
+        append_time(text, event->first_at, FALSE);
+        append_literal(text, ",");
+    }
+}
+
+/* From "reportingInstance" to "source". */
+static void
+append_source(GString *text, const ApiEvent *event)
+{
+    append_literal(text, "," LINE_3 "\"reportingInstance\": \"");
+    if (event->involved_version != 0) {
+        append_text(text, event->source);
+        append_literal(text, "-control-plane\",");
+        append_series(text, event);
+        append_literal(text, LINE_3 "\"source\": {}");
+    } else {
+        append_member(text, "\"," LINE_3 "\"source\": {" LINE_4 "\"component\": ", event->source);
+        append_literal(text, LINE_3 "}");
+    }
+}
+
+/* As it would stand in the list if that were written as a whole, the keys in order of the alphabet. @name: for the Event's name, used
+ * again and again */
+static void
+append_item(GString *text, const ApiEvent *event, GString *name)
+{
+    append_literal(text, LINE_2 "{");
+    append_first_keys(text, event);
+    append_involved(text, event);
+    append_literal(text, LINE_3 "\"kind\": \"Event\"," LINE_3 "\"lastTimestamp\": ");
+    if (event->involved_version != 0)
+        append_literal(text, "null");
+    else
+        append_time(text, event->last_at, FALSE);
+    append_member(text, "," LINE_3 "\"message\": ", event->message);
+    append_literal(text, ",");
+    append_metadata(text, event, name);
+    append_member(text, LINE_3 "\"reason\": ", event->reason);
+    append_member(text, "," LINE_3 "\"reportingComponent\": ", event->source);
+    append_source(text, event);
+    append_member(text, "," LINE_3 "\"type\": ", event->type);
+    append_literal(text, LINE_2 "}");
+}
+
+void
+event_list(const Run *run, const Stages *stages, ResultFile *file)
+{
+    const ApiServer *api = cluster_api(run_cluster(run));
+    g_autoptr(GArray) rows = order_events(run);
+    g_autoptr(GString) name = g_string_new(NULL);
+
+    (void)stages;
+    append_literal(file->text, "{\n" INDENT "\"apiVersion\": \"v1\",\n" INDENT "\"items\": [");
+    for (unsigned i = 0; i < rows->len; i++) {
+        append_text(file->text, i == 0 ? "" : ",");
+        append_item(file->text, api_server_event(api, g_array_index(rows, Row, i).index), name);
+        result_file_end_row(file);
+    }
+    append_text(file->text, rows->len == 0 ? "" : "\n" INDENT);
+    append_literal(file->text, "],\n" INDENT "\"kind\": \"List\",\n" INDENT "\"metadata\": {" LINE_2
+                               "\"resourceVersion\": \"\"\n" INDENT "}\n}\n");
 }

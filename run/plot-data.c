@@ -31,15 +31,15 @@ append_number(GString *text, double number)
 
 /* ---- Where the time went ---- */
 
-char *
-plot_waits(const Run *run, const Stages *stages)
+void
+plot_waits(const Run *run, const Stages *stages, ResultFile *file)
 {
     g_autoptr(Attribution) attribution = attribution_new();
 
     if (run_options(run)->untraced)
-        return NULL;
+        return;
     attribution_add(attribution, run, stages);
-    GString *text = g_string_new(NULL);
+    GString *text = file->text;
     results_append_header(text, run, "# ", "");
     g_string_append(text, "stage");
     for (unsigned wait = WAIT_SCENARIO; wait < N_WAITS; wait++)
@@ -62,7 +62,6 @@ plot_waits(const Run *run, const Stages *stages)
         }
         g_string_append_c(text, '\n');
     }
-    return g_string_free(text, FALSE);
 }
 
 /* ---- What went on over time ---- */
@@ -249,12 +248,12 @@ append_stretches(GString *text, const GArray *steps, SimTime width)
     }
 }
 
-char *
-plot_over_time(const Run *run, const Stages *stages)
+void
+plot_over_time(const Run *run, const Stages *stages, ResultFile *file)
 {
     SimTime end = sim_now(run_sim(run));
     g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(Step));
-    GString *text = g_string_new(NULL);
+    GString *text = file->text;
     int levels[N_LEVELS] = {0};
 
     const GArray *pods = stages_pods(stages);
@@ -271,7 +270,6 @@ plot_over_time(const Run *run, const Stages *stages)
     for (unsigned i = 0; i < steps->len; i++)
         levels[g_array_index(steps, Step, i).level] += g_array_index(steps, Step, i).change;
     append_levels(text, end, levels);
-    return g_string_free(text, FALSE);
 }
 
 /* ---- Volumes of nodes ---- */
@@ -330,15 +328,15 @@ append_node_rows(const NodeVolumes *self, GString *text, SimTime at)
     g_string_append_c(text, '\n');
 }
 
-char *
-plot_node_volumes(const Run *run, const Stages *stages)
+void
+plot_node_volumes(const Run *run, const Stages *stages, ResultFile *file)
 {
     const Milestones *log = run_milestones(run);
     SimTime end = sim_now(run_sim(run)), width = MAX(end / NODE_TIMES_MAX, 1);
     unsigned n_nodes = objects_n_keys(run_objects(run), KIND_NODE);
     g_autoptr(GHashTable) places = g_hash_table_new(g_str_hash, g_str_equal);
     g_autofree int *attached = g_new0(int, n_nodes), *limits = g_new0(int, n_nodes);
-    GString *text = g_string_new(NULL);
+    GString *text = file->text;
     unsigned next = 0;
 
     (void)stages;
@@ -366,8 +364,8 @@ plot_node_volumes(const Run *run, const Stages *stages)
                 attached[place - 1] = MAX(attached[place - 1] + change, 0);
         }
         append_node_rows(&volumes, text, at);
+        result_file_end_row(file);
     }
-    return g_string_free(text, FALSE);
 }
 
 /* ---- Requests ---- */
@@ -430,8 +428,8 @@ append_rates(GString *text, const uint32_t *counts, unsigned n_seconds)
     }
 }
 
-char *
-plot_client_rates(const Run *run, const Stages *stages)
+void
+plot_client_rates(const Run *run, const Stages *stages, ResultFile *file)
 {
     const GPtrArray *rows = run_load(run) == NULL ? NULL : api_load_rows(run_load(run));
     g_autoptr(GArray) clients = g_array_new(FALSE, TRUE, sizeof(ClientTotal));
@@ -440,7 +438,7 @@ plot_client_rates(const Run *run, const Stages *stages)
 
     (void)stages;
     if (rows == NULL)
-        return NULL;
+        return;
     for (unsigned i = 0; i < rows->len; i++) {
         const ApiLoadRow *row = rows->pdata[i];
         unsigned place = client_place(clients, row->client);
@@ -461,7 +459,7 @@ plot_client_rates(const Run *run, const Stages *stages)
             g_array_index(counts, uint32_t, cell) += g_array_index(row->counts, uint32_t, k);
         }
     }
-    GString *text = g_string_new(NULL);
+    GString *text = file->text;
     results_append_header(text, run, "# ", "");
     g_string_append(text, "seconds");
     for (unsigned i = 0; i < CLIENTS_MAX; i++)
@@ -469,7 +467,6 @@ plot_client_rates(const Run *run, const Stages *stages)
             text, ",%s", i < clients->len ? g_array_index(clients, ClientTotal, i).name : "none");
     g_string_append(text, ",others,most\n");
     append_rates(text, (const uint32_t *)(const void *)counts->data, counts->len / n_columns);
-    return g_string_free(text, FALSE);
 }
 
 /* ---- Binding modes ---- */
@@ -512,27 +509,26 @@ append_distribution(GString *text, SimSample *sample, const char *name)
     g_string_append(text, n == 0 ? "NaN,NaN\n\n\n" : "\n\n");
 }
 
-char *
-plot_distributions(const Run *run, const Stages *stages)
+void
+plot_distributions(const Run *run, const Stages *stages, ResultFile *file)
 {
     static const Stage shown[] = {STAGE_SCHEDULE, STAGE_ATTACH, STAGE_STAGE,
                                   STAGE_PUBLISH,  STAGE_START,  STAGE_POD_START};
-    GString *text = g_string_new(NULL);
+    GString *text = file->text;
 
     results_append_header(text, run, "# ", "");
     for (unsigned i = 0; i < G_N_ELEMENTS(shown); i++) {
         SimSample *sample = (SimSample *)&stages->samples[shown[i]]; /* sorting changes nothing */
         append_distribution(text, sample, stage_name(shown[i]));
     }
-    return g_string_free(text, FALSE);
 }
 
-char *
-plot_binding_modes(const Run *run, const Stages *stages)
+void
+plot_binding_modes(const Run *run, const Stages *stages, ResultFile *file)
 {
     static const char *const modes[] = {"Immediate", "WaitForFirstConsumer"};
     static const Stage shown[] = {STAGE_SCHEDULE, STAGE_POD_START};
-    GString *text = g_string_new(NULL);
+    GString *text = file->text;
 
     results_append_header(text, run, "# ", "");
     for (unsigned i = 0; i < G_N_ELEMENTS(modes) * G_N_ELEMENTS(shown); i++) {
@@ -550,5 +546,4 @@ plot_binding_modes(const Run *run, const Stages *stages)
         append_distribution(text, &sample, mode);
         sim_sample_clear(&sample);
     }
-    return g_string_free(text, FALSE);
 }

@@ -7,10 +7,12 @@
 
 #include "attribution.h"
 #include "chrome-trace.h"
+#include "config.h"
 #include "event-list.h"
 #include "plot-data.h"
-#include "config.h"
+#include "result-file.h"
 #include "run-private.h"
+#include "sim/append.h"
 
 /* An expectation's worst outcome over the replications. */
 typedef struct {
@@ -388,15 +390,9 @@ results_table(Results *self)
 /* ---- Files ---- */
 
 static void
-append_seconds(GString *text, SimTime time)
-{
-    g_string_append_printf(text, "%" PRId64 ".%09" PRId64, time / SIM_SECOND, time % SIM_SECOND);
-}
-
-static void
 append_csv_time(GString *text, SimTime time)
 {
-    g_string_append_c(text, ',');
+    append_literal(text, ",");
     if (time != TIME_UNSET)
         append_seconds(text, time);
 }
@@ -405,8 +401,15 @@ static void
 append_csv_start(
     GString *text, const char *kind, const ObjectKey *key, unsigned incarnation, const char *other)
 {
-    g_string_append_printf(text, "%s,%s,%s,%u,%s", kind, key->namespace, key->name, incarnation,
-                           other == NULL ? "" : other);
+    append_text(text, kind);
+    append_literal(text, ",");
+    append_text(text, key->namespace);
+    append_literal(text, ",");
+    append_text(text, key->name);
+    append_literal(text, ",");
+    append_unsigned(text, incarnation);
+    append_literal(text, ",");
+    append_text(text, other == NULL ? "" : other);
 }
 
 /* What repeats the run; a comment to who reads the file line by line. */
@@ -421,43 +424,55 @@ results_append_header(GString *text, const Run *run, const char *before, const c
                            run_options(run)->seed, run_options(run)->replication, after);
 }
 
-/* The columns after the first five are times in seconds; a kind leaves those empty that it has not. */
-static char *
-objects_csv(const Run *run, const Stages *stages)
+static void
+append_csv_row(ResultFile *file, const SimTime *times, unsigned n)
 {
-    GString *text = g_string_new(NULL);
+    for (unsigned i = 0; i < n; i++)
+        append_csv_time(file->text, times[i]);
+    append_literal(file->text, "\n");
+    result_file_end_row(file);
+}
 
-    results_append_header(text, run, "# ", "");
-    g_string_append(text, "kind,namespace,name,incarnation,on,created,scheduled,attached,staged,"
-                          "published,ready,asked,provisioned,bound,deleted,gone\n");
+static void
+append_pod_rows(const Stages *stages, ResultFile *file)
+{
     const GArray *pods = stages_pods(stages);
+
     for (unsigned i = 0; i < pods->len; i++) {
         const PodTimes *pod = &g_array_index(pods, PodTimes, i);
-        append_csv_start(text, "pod", pod->pod, pod->incarnation, pod->node);
+        append_csv_start(file->text, "pod", pod->pod, pod->incarnation, pod->node);
         const SimTime times[] = {pod->created,   pod->scheduled, pod->attached, pod->staged,
                                  pod->published, pod->ready,     TIME_UNSET,    TIME_UNSET,
                                  TIME_UNSET,     pod->deleted,   pod->gone};
-        for (unsigned k = 0; k < G_N_ELEMENTS(times); k++)
-            append_csv_time(text, times[k]);
-        g_string_append_c(text, '\n');
+        append_csv_row(file, times, G_N_ELEMENTS(times));
     }
+}
+
+static void
+append_claim_rows(const Stages *stages, ResultFile *file)
+{
     const GArray *claims = stages_claims(stages);
+
     for (unsigned i = 0; i < claims->len; i++) {
         const ClaimTimes *claim = &g_array_index(claims, ClaimTimes, i);
-        append_csv_start(text, "claim", claim->claim, claim->incarnation,
+        append_csv_start(file->text, "claim", claim->claim, claim->incarnation,
                          claim->volume == NULL ? NULL : claim->volume->name);
         const SimTime times[] = {
             claim->created, TIME_UNSET,     TIME_UNSET,   TIME_UNSET,
             TIME_UNSET,     TIME_UNSET,     claim->asked, claim->volume_created,
             claim->bound,   claim->deleted, claim->gone};
-        for (unsigned k = 0; k < G_N_ELEMENTS(times); k++)
-            append_csv_time(text, times[k]);
-        g_string_append_c(text, '\n');
+        append_csv_row(file, times, G_N_ELEMENTS(times));
     }
+}
+
+static void
+append_volume_rows(const Stages *stages, ResultFile *file)
+{
     const GArray *volumes = stages_volumes(stages);
+
     for (unsigned i = 0; i < volumes->len; i++) {
         const VolumeTimes *volume = &g_array_index(volumes, VolumeTimes, i);
-        append_csv_start(text, "volume", volume->volume, volume->incarnation, NULL);
+        append_csv_start(file->text, "volume", volume->volume, volume->incarnation, NULL);
         const SimTime times[] = {volume->created,
                                  TIME_UNSET,
                                  TIME_UNSET,
@@ -469,205 +484,119 @@ objects_csv(const Run *run, const Stages *stages)
                                  volume->bound,
                                  volume->released,
                                  volume->gone};
-        for (unsigned k = 0; k < G_N_ELEMENTS(times); k++)
-            append_csv_time(text, times[k]);
-        g_string_append_c(text, '\n');
+        append_csv_row(file, times, G_N_ELEMENTS(times));
     }
-    return g_string_free(text, FALSE);
 }
 
-/* Names of objects and nodes need no escapes. */
-static char *
-milestones_jsonl(const Run *run)
+/* The columns after the first five are times in seconds; a kind leaves those empty that it has not. */
+static void
+objects_csv(const Run *run, const Stages *stages, ResultFile *file)
+{
+    results_append_header(file->text, run, "# ", "");
+    g_string_append(file->text, "kind,namespace,name,incarnation,on,created,scheduled,attached,"
+                                "staged,published,ready,asked,provisioned,bound,deleted,gone\n");
+    append_pod_rows(stages, file);
+    append_claim_rows(stages, file);
+    append_volume_rows(stages, file);
+}
+
+static void
+append_milestone(GString *text, const Milestone *milestone)
+{
+    const ObjectKey *object = milestone->object;
+
+    append_literal(text, "{\"t\":");
+    append_seconds(text, milestone->at);
+    append_literal(text, ",\"kind\":\"");
+    append_text(text, kind_class(object->kind)->kind);
+    if (object->namespace[0] != '\0') {
+        append_literal(text, "\",\"namespace\":");
+        append_json_text(text, object->namespace);
+        append_literal(text, ",\"name\":");
+    } else {
+        append_literal(text, "\",\"name\":");
+    }
+    append_json_text(text, object->name);
+    append_literal(text, ",\"incarnation\":");
+    append_unsigned(text, milestone->incarnation);
+    append_literal(text, ",\"milestone\":\"");
+    append_text(text, milestone_name((MilestoneKind)milestone->kind));
+    append_literal(text, "\"");
+    if (milestone->node != NULL) {
+        append_literal(text, ",\"node\":");
+        append_json_text(text, milestone->node);
+    }
+    if (milestone->code != CSI_OK) {
+        append_literal(text, ",\"code\":\"");
+        append_text(text, csi_code_name((CsiCode)milestone->code));
+        append_literal(text, "\"");
+    }
+    append_literal(text, "}\n");
+}
+
+static void
+milestones_jsonl(const Run *run, const Stages *stages, ResultFile *file)
 {
     const Milestones *log = run_milestones(run);
-    GString *text = g_string_new(NULL);
 
-    results_append_header(text, run, "{\"run\":\"", "\"}");
+    (void)stages;
+    results_append_header(file->text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < milestones_count(log); i++) {
         const Milestone milestone = milestones_at(log, i);
-        g_string_append(text, "{\"t\":");
-        append_seconds(text, milestone.at);
-        g_string_append_printf(text, ",\"kind\":\"%s\",", kind_class(milestone.object->kind)->kind);
-        if (milestone.object->namespace[0] != '\0')
-            g_string_append_printf(text, "\"namespace\":\"%s\",", milestone.object->namespace);
-        g_string_append_printf(text, "\"name\":\"%s\",\"incarnation\":%u,\"milestone\":\"%s\"",
-                               milestone.object->name, milestone.incarnation,
-                               milestone_name((MilestoneKind)milestone.kind));
-        if (milestone.node != NULL)
-            g_string_append_printf(text, ",\"node\":\"%s\"", milestone.node);
-        if (milestone.code != CSI_OK)
-            g_string_append_printf(text, ",\"code\":\"%s\"",
-                                   csi_code_name((CsiCode)milestone.code));
-        g_string_append(text, "}\n");
+        append_milestone(file->text, &milestone);
+        result_file_end_row(file);
     }
-    return g_string_free(text, FALSE);
-}
-
-/* As a JSON string. Messages may hold anything; names only what needs no escape. */
-static void
-append_json_text(GString *text, const char *value)
-{
-    g_string_append_c(text, '"');
-    for (const char *c = value; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\')
-            g_string_append_c(text, '\\');
-        if ((unsigned char)*c < ' ')
-            g_string_append_printf(text, "\\u%04x", (unsigned)(unsigned char)*c);
-        else
-            g_string_append_c(text, *c);
-    }
-    g_string_append_c(text, '"');
 }
 
 static void
-append_member(GString *text, const char *name, const char *value)
-{
-    if (text->str[text->len - 1] != '{')
-        g_string_append_c(text, ',');
-    append_json_text(text, name);
-    g_string_append_c(text, ':');
-    append_json_text(text, value);
-}
-
-/* One event as `kubectl get events -o json` has it. A run has more events than anything else, so no tree is built first. */
-static void
-append_event(GString *text, const ApiEvent *event)
-{
-    char uid[OBJECT_UID_BUFFER], time[API_TIME_BUFFER];
-    const KindClass *class = kind_class(event->involved->kind);
-    const char *namespace =
-        event->involved->namespace[0] == '\0' ? "default" : event->involved->namespace; /* CGO-70 */
-
-    g_string_append(text, "{");
-    append_member(text, "apiVersion", "v1");
-    append_member(text, "kind", "Event");
-    g_string_append_printf(
-        text,
-        ",\"metadata\":{\"name\":\"%s.%" PRIx64 "\",\"namespace\":\"%s\"},\"involvedObject\":{",
-        event->involved->name, (uint64_t)(API_EPOCH_S * SIM_SECOND + event->first_at), namespace);
-    append_member(text, "kind", class->kind);
-    append_member(text, "apiVersion", class->api_version);
-    append_member(text, "name", event->involved->name);
-    append_member(text, "uid", object_uid_format(event->involved_uid, uid));
-    if (event->involved->namespace[0] != '\0')
-        append_member(text, "namespace", event->involved->namespace);
-    g_string_append(text, "}");
-    append_member(text, "type", event->type);
-    append_member(text, "reason", event->reason);
-    append_member(text, "message", event->message);
-    g_string_append(text, ",\"source\":{");
-    append_member(text, "component", event->source);
-    g_string_append(text, "}");
-    append_member(text, "firstTimestamp", api_time_format(event->first_at, FALSE, time));
-    append_member(text, "lastTimestamp", api_time_format(event->last_at, FALSE, time));
-    g_string_append_printf(text, ",\"count\":%u}\n", event->count);
-}
-
-static char *
-events_jsonl(const Run *run)
-{
-    const ApiServer *api = cluster_api(run_cluster(run));
-    GString *text = g_string_new(NULL);
-
-    results_append_header(text, run, "{\"run\":\"", "\"}");
-    for (unsigned i = 0; i < api_server_n_events(api); i++)
-        if (api_server_event(api, i)->count > 0) /* else recorded, but never written */
-            append_event(text, api_server_event(api, i));
-    return g_string_free(text, FALSE);
-}
-
-static gboolean
-write_file(const char *folder, const char *name, const char *contents, GError **error)
-{
-    g_autofree char *path = g_build_filename(folder, name, NULL);
-
-    return g_file_set_contents(path, contents, -1, error);
-}
-
-/* The files of a run; what each holds, NULL if this run has none. (owned) */
-static char *
-objects_file(const Run *run, const Stages *stages)
-{
-    return objects_csv(run, stages);
-}
-
-static char *
-milestones_file(const Run *run, const Stages *stages)
-{
-    (void)stages;
-    return milestones_jsonl(run);
-}
-
-static char *
-event_list_file(const Run *run, const Stages *stages)
-{
-    (void)stages;
-    return event_list(run);
-}
-
-static char *
-events_file(const Run *run, const Stages *stages)
-{
-    (void)stages;
-    return events_jsonl(run);
-}
-
-static char *
-load_file(const Run *run, const Stages *stages)
+requests_csv(const Run *run, const Stages *stages, ResultFile *file)
 {
     (void)stages;
     if (run_load(run) == NULL)
-        return NULL;
-    GString *text = g_string_new(NULL);
-    results_append_header(text, run, "# ", "");
-    api_load_append_csv(run_load(run), text);
-    return g_string_free(text, FALSE);
+        return;
+    results_append_header(file->text, run, "# ", "");
+    api_load_append_csv(run_load(run), file);
 }
 
-static char *
-metrics_file(const Run *run, const Stages *stages)
+static void
+metrics_prom(const Run *run, const Stages *stages, ResultFile *file)
 {
     (void)stages;
     if (run_telemetry(run) == NULL)
-        return NULL;
-    GString *text = g_string_new(NULL);
-    results_append_header(text, run, "# ", "");
-    telemetry_append_text(run_telemetry(run), text);
-    return g_string_free(text, FALSE);
+        return;
+    results_append_header(file->text, run, "# ", "");
+    telemetry_append_text(run_telemetry(run), file);
 }
 
-static char *
-open_metrics_file(const Run *run, const Stages *stages)
+static void
+open_metrics(const Run *run, const Stages *stages, ResultFile *file)
 {
     (void)stages;
-    if (run_telemetry(run) == NULL)
-        return NULL;
-    GString *text = g_string_new(NULL);
-    telemetry_append_open_metrics(run_telemetry(run), text);
-    return g_string_free(text, FALSE);
+    if (run_telemetry(run) != NULL)
+        telemetry_append_open_metrics(run_telemetry(run), file);
 }
 
+/* The files of a run. One to which nothing is appended this run does not have. */
 static const struct {
     const char *name;
-    char *(*contents)(const Run *run, const Stages *stages);
+    void (*write)(const Run *run, const Stages *stages, ResultFile *file);
 } run_files[] = {
-    {"objects.csv",      objects_file      },
-    {"milestones.jsonl", milestones_file   },
-    {"events.jsonl",     events_file       },
-    {"attribution.csv",  attribution_csv   },
-    {"chains.jsonl",     attribution_chains},
-    {"requests.csv",     load_file         },
-    {"metrics.prom",     metrics_file      },
-    {"metrics.openmetrics.txt", open_metrics_file},
-    {"trace.json",       chrome_trace      },
-    {"events.json",      event_list_file   },
-    {"waits.csv",        plot_waits        },
-    {"distributions.csv", plot_distributions},
-    {"over-time.csv",    plot_over_time    },
-    {"node-volumes.csv", plot_node_volumes },
-    {"client-rates.csv", plot_client_rates },
-    {"binding-modes.csv", plot_binding_modes},
+    {"objects.csv",             objects_csv       },
+    {"milestones.jsonl",        milestones_jsonl  },
+    {"events.jsonl",            events_jsonl      },
+    {"attribution.csv",         attribution_csv   },
+    {"chains.jsonl",            attribution_chains},
+    {"requests.csv",            requests_csv      },
+    {"metrics.prom",            metrics_prom      },
+    {"metrics.openmetrics.txt", open_metrics      },
+    {"trace.json",              chrome_trace      },
+    {"events.json",             event_list        },
+    {"waits.csv",               plot_waits        },
+    {"distributions.csv",       plot_distributions},
+    {"over-time.csv",           plot_over_time    },
+    {"node-volumes.csv",        plot_node_volumes },
+    {"client-rates.csv",        plot_client_rates },
+    {"binding-modes.csv",       plot_binding_modes},
 };
 
 void
@@ -679,12 +608,26 @@ results_remove_run(const char *folder)
     }
 }
 
+static gboolean
+go_on(void *data)
+{
+    const Run *run = data;
+    const RunOptions *options = run_options(run);
+
+    return options->progress == NULL ||
+           options->progress(options->progress_data, sim_now(run_sim(run)),
+                             sim_events_fired(run_sim(run)));
+}
+
 gboolean
 results_write_run(const Run *run, const Stages *stages, const char *folder, GError **error)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(run_files); i++) {
-        g_autofree char *contents = run_files[i].contents(run, stages);
-        if (contents != NULL && !write_file(folder, run_files[i].name, contents, error))
+        g_autoptr(ResultFile) file = result_file_new(folder, run_files[i].name);
+        file->go_on = go_on;
+        file->go_on_data = (Run *)run;
+        run_files[i].write(run, stages, file);
+        if (!result_file_finish(file, error))
             return FALSE;
     }
     return TRUE;
@@ -699,5 +642,5 @@ results_write_summary(Results *self, const char *folder, GError **error)
 
     free(text);
     json_decref(summary);
-    return write_file(folder, "summary.json", line, error);
+    return result_file_write(folder, "summary.json", line, error);
 }

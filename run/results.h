@@ -35,6 +35,8 @@ char *results_table(Results *self);
 /**
  * results_write_run:
  * objects.csv, milestones.jsonl and the other files of @run, into @folder, which exists. Every file is written whole or not at all.
+ * The run's progress() is called now and then; once it returns %FALSE, no more is written.
+ * @error: %G_FILE_ERROR: with the file's name; %G_FILE_ERROR_INTR: progress() said so
  */
 gboolean
 results_write_run(const Run *run, const Stages *stages, const char *folder, GError **error);

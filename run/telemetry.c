@@ -704,10 +704,11 @@ telemetry_scrape(Telemetry *self)
 }
 
 void
-telemetry_append_text(Telemetry *self, GString *text)
+telemetry_append_text(Telemetry *self, ResultFile *file)
 {
     sim_metrics_collect(self->metrics);
-    sim_metrics_append_text(self->metrics, text);
+    sim_metrics_append_text(self->metrics, file->text);
+    result_file_end_row(file);
 }
 
 static void
@@ -755,8 +756,9 @@ append_points(const Telemetry *self, const SimSeries *series, GString *text)
 }
 
 void
-telemetry_append_open_metrics(Telemetry *self, GString *text)
+telemetry_append_open_metrics(Telemetry *self, ResultFile *file)
 {
+    GString *text = file->text;
     static const char *const types[] = {"counter", "gauge", "histogram"};
     g_autoptr(GPtrArray) sorted = sim_metrics_sorted(self->metrics);
     const SimFamily *family = NULL;
@@ -772,6 +774,7 @@ telemetry_append_open_metrics(Telemetry *self, GString *text)
                                    family->help, length, family->name, types[family->type]);
         }
         append_points(self, series, text);
+        result_file_end_row(file);
     }
     g_string_append(text, "# EOF\n");
 }

@@ -3,6 +3,7 @@
 
 #include "models/cluster.h"
 #include "models/csi/csi.h"
+#include "result-file.h"
 
 /* Kubernetes' own metrics that can be told from outside the components: what the API server answered, what drivers were asked, what
  * became of objects. The rest the components measure themselves. Times are virtual. Values of several programs of one kind (of
@@ -20,6 +21,6 @@ SimTime telemetry_next_scrape(const Telemetry *self);
 void telemetry_scrape(Telemetry *self);
 
 /* The state at the end in Prometheus' text format; with a comment that says what repeats the run. */
-void telemetry_append_text(Telemetry *self, GString *text);
+void telemetry_append_text(Telemetry *self, ResultFile *file);
 /* All scrapes as OpenMetrics with timestamps; of histograms count and sum. */
-void telemetry_append_open_metrics(Telemetry *self, GString *text);
+void telemetry_append_open_metrics(Telemetry *self, ResultFile *file);

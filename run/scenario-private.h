@@ -5,8 +5,8 @@
 #include "models/api/field.h"
 #include "scenario.h"
 
-/* Loading a scenario: scenario.c reads files into documents and goes through the steps; scenario-format.c has the tables of
- * fields; scenario-driver.c makes drivers of their fields and profiles; scenario-objects.c reads the manifests and
+/* Loading a scenario: scenario.c reads files into documents and goes through the steps; scenario-format.c, scenario-driver-format.c and
+ * scenario-flags.c have the tables of fields; scenario-driver.c makes drivers of their fields and profiles; scenario-objects.c reads the manifests and
  * scenario-check.c looks whether what is named is there; scenario-set.c changes documents as --set says. */
 
 /* In masks of capabilities: the field was there. Bit 0 is no capability in the CSI spec. */
@@ -219,11 +219,20 @@ const json_t *loader_read_profile(Loader *self, const char *name);
 
 /* scenario-format.c */
 extern const FormatType scenario_format;
-extern const FormatType scenario_driver_format, scenario_set_driver_format, scenario_profile_format;
 extern const FormatType scenario_timing_format;
+
+/* scenario-driver-format.c */
+extern const FormatType scenario_driver_format, scenario_set_driver_format, scenario_profile_format;
 gboolean scenario_read_method(FormatReader *reader, const json_t *value, CsiMethod *method);
 void scenario_driver_fields_init(void *target);
+/* A mapping that is read later: the target is a const json_t *. */
+void scenario_read_mapping(FormatReader *reader,
+                           const FormatType *type,
+                           const json_t *value,
+                           void *target);
 
+/* scenario-flags.c */
+extern const FormatType scenario_kubelet_flags_format, scenario_components_format, scenario_sidecars_format;
 /* Flags of a process: "worker-threads: 100" and the like, in a mapping. Returns: (borrowed): name -> text */
 GHashTable *
 scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_t *value);

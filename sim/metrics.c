@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "metrics.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,23 +211,109 @@ sim_metrics_sorted(const SimMetrics *self)
     return sorted;
 }
 
+/* What is printed of a positive number: its digits without zeros at the end, the first of them before the point. */
+typedef struct {
+    char digits[24];
+    unsigned n;
+    int exponent;
+} Decimal;
+
+static void
+drop_zeros(Decimal *decimal)
+{
+    while (decimal->n > 1 && decimal->digits[decimal->n - 1] == '0')
+        decimal->n--;
+}
+
+/* A whole number that is exact in a double and in DBL_DIG digits. */
+static void
+decimal_of_integer(Decimal *decimal, uint64_t number)
+{
+    char reversed[24];
+    unsigned n = 0;
+
+    for (; number > 0; number /= 10)
+        reversed[n++] = (char)('0' + number % 10);
+    for (unsigned i = 0; i < n; i++)
+        decimal->digits[i] = reversed[n - 1 - i];
+    decimal->n = n;
+    decimal->exponent = (int)n - 1;
+    drop_zeros(decimal);
+}
+
+/* Returns: whether so many digits read as the number again */
+static gboolean
+decimal_of_digits(Decimal *decimal, double number, unsigned n_digits)
+{
+    char format[8], text[G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_snprintf(format, sizeof format, "%%.%ue", n_digits - 1);
+    g_ascii_formatd(text, sizeof text, format, number); /* d.ddde+xx */
+    decimal->digits[0] = text[0];
+    memcpy(decimal->digits + 1, text + 2, n_digits - 1);
+    decimal->n = n_digits;
+    decimal->exponent = atoi(strchr(text, 'e') + 1);
+    drop_zeros(decimal);
+    return g_ascii_strtod(text, NULL) == number;
+}
+
+/* The fewest digits that read as the same. What DBL_DIG digits tell is unchanged by the way through a double, so the fewest are these
+ * without the zeros at their end, or more than these. Numbers too small to be normal have fewer bits: there each length is tried. */
+static void
+decimal_of(Decimal *decimal, double number)
+{
+    if (number < 1e15 && number == (double)(uint64_t)number) {
+        decimal_of_integer(decimal, (uint64_t)number);
+        return;
+    }
+    for (unsigned n = number < DBL_MIN ? 1 : DBL_DIG; n <= DBL_DIG + 2; n++)
+        if (decimal_of_digits(decimal, number, n))
+            return;
+}
+
+static void
+append_with_exponent(GString *text, const Decimal *decimal)
+{
+    g_string_append_c(text, decimal->digits[0]);
+    if (decimal->n > 1)
+        g_string_append_c(text, '.');
+    g_string_append_len(text, decimal->digits + 1, decimal->n - 1);
+    g_string_append_printf(text, "e%c%02d", decimal->exponent < 0 ? '-' : '+',
+                           ABS(decimal->exponent));
+}
+
+/* @decimal's exponent is from -4 to 5. */
+static void
+append_with_point(GString *text, const Decimal *decimal)
+{
+    unsigned n_whole = decimal->exponent < 0 ? 0 : (unsigned)decimal->exponent + 1;
+
+    if (n_whole == 0)
+        g_string_append_len(text, "0.000", 1 - decimal->exponent);
+    for (unsigned i = 0; i < MAX(n_whole, decimal->n); i++) {
+        if (i == n_whole && n_whole > 0)
+            g_string_append_c(text, '.');
+        g_string_append_c(text, i < decimal->n ? decimal->digits[i] : '0');
+    }
+}
+
 /* Go's FormatFloat(f, 'g', -1, 64): MET-160. */
 void
 sim_metrics_append_number(GString *text, double number)
 {
-    char digits[G_ASCII_DTOSTR_BUF_SIZE], format[8];
-    int precision = 0;
+    Decimal decimal;
 
-    do {
-        g_snprintf(format, sizeof format, "%%.%de", precision);
-        g_ascii_formatd(digits, sizeof digits, format, number);
-    } while (g_ascii_strtod(digits, NULL) != number && ++precision < 17);
-    int exponent = atoi(strchr(digits, 'e') + 1);
-    if (number == 0 || (exponent >= -4 && exponent < 6)) {
-        g_snprintf(format, sizeof format, "%%.%df", MAX(precision - exponent, 0));
-        g_ascii_formatd(digits, sizeof digits, number == 0 ? "%.0f" : format, number);
+    if (signbit(number))
+        g_string_append_c(text, '-');
+    if (number == 0) {
+        g_string_append_c(text, '0');
+        return;
     }
-    g_string_append(text, digits);
+    decimal_of(&decimal, fabs(number));
+    if (decimal.exponent >= -4 && decimal.exponent < 6)
+        append_with_point(text, &decimal);
+    else
+        append_with_exponent(text, &decimal);
 }
 
 static void

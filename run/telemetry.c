@@ -3,11 +3,10 @@
 
 #include <string.h>
 
+#include "metric-history.h"
 #include "models/api/lease.h"
 #include "models/api/metrics.h"
 
-#define SCRAPE_INTERVAL (15 * SIM_SECOND) /* Prometheus' usual */
-#define SCRAPES_MAX 60
 #define CSI_PREFIX "kubernetes.io/csi/"
 #define PLUGIN_PREFIX "kubernetes.io/csi:"
 
@@ -21,31 +20,62 @@ typedef struct {
     SimTime seen_at;              /* a pod's binding */
 } Past;
 
-/* The series of answered requests of one kind and verb. */
+/* What stands in the labels of an API group's resource. */
 typedef struct {
+    const char *group, *version, *resource; /* interned */
+    gboolean namespaced;
+} Resource;
+
+/* The series of the answered requests for one resource with one verb. NULL: none yet. */
+typedef struct {
+    SimSeries *served; /* those that were */
     SimSeries *duration, *sli;
 } RequestSeries;
+
+/* The series of one program's requests, by verb. NULL: none yet. */
+typedef struct {
+    const char *job;
+    SimSeries *served[N_API_VERBS]; /* those that were */
+    SimSeries *duration[N_API_VERBS];
+} ClientSeries;
+
+/* Who writes Events: clients of one name do for several sources. */
+typedef struct {
+    const char *client;
+    ClientSeries *series; /* NULL: of no program that has metrics of its clients */
+} EventClient;
+
+/* The series of one kind's writes, and its objects. NULL: none yet. */
+typedef struct {
+    Resource resource;
+    const char *full; /* interned: "csinodes.storage.k8s.io" */
+    SimSeries *received, *dispatched, *version, *stored;
+} KindSeries;
+
+/* The series of a driver's calls, as the last one had it. */
+typedef struct {
+    const char *driver;
+    CsiCode code;
+    SimSeries *duration;
+} CallSeries;
 
 struct Telemetry {
     Cluster *cluster;
     Sim *sim;
     Objects *objects;
     SimMetrics *metrics;
-    GArray *past[N_KINDS];         /* of Past, by slot */
-    GHashTable *class_of_volume;   /* interned handle -> interned class */
-    GHashTable *started;           /* interned name of CreateVolume -> SimTime * (owned): its first call */
-    RequestSeries requests[N_KINDS][N_API_VERBS];
-    SimTime interval, next_scrape;
-    GArray *scraped_at;  /* of SimTime */
-    GHashTable *scrapes; /* SimSeries -> GArray of Point: from its first scrape on */
+    MetricHistory *history;
+    GArray *past[N_KINDS];       /* of Past, by slot */
+    GHashTable *class_of_volume; /* interned handle -> interned class */
+    GHashTable *started; /* interned name of CreateVolume -> SimTime * (owned): its first call */
+    KindSeries kinds[N_KINDS];
+    Resource events[2]; /* of v1 and of events.k8s.io/v1 */
+    RequestSeries requests[N_KINDS][N_API_VERBS], event_requests[2][N_API_VERBS];
+    GPtrArray *programs;       /* of ClientSeries (owned) */
+    GHashTable *clients;       /* name of a client, by its address -> ClientSeries; NULL: as in EventClient */
+    GHashTable *event_clients; /* source of Events, by its address -> EventClient (owned) */
+    CallSeries calls[CSI_N_METHODS];
 };
-
-/* What a series was at a scrape. */
-typedef struct {
-    SimTime at;
-    int64_t sum;
-    uint64_t count;
-} Point;
 
 static Past *
 past_of(Telemetry *self, const ObjectKey *key)
@@ -105,50 +135,106 @@ job_of(const char *client, const char *source)
     return NULL;
 }
 
+/* Returns: (borrowed): NULL if @job is */
+static ClientSeries *
+program_of(Telemetry *self, const char *job)
+{
+    for (unsigned i = 0; i < self->programs->len && job != NULL; i++) {
+        ClientSeries *program = self->programs->pdata[i];
+        if (g_str_equal(program->job, job))
+            return program;
+    }
+    if (job == NULL)
+        return NULL;
+    ClientSeries *program = g_new0(ClientSeries, 1);
+    program->job = job;
+    g_ptr_array_add(self->programs, program);
+    return program;
+}
+
+static ClientSeries *
+client_series(Telemetry *self, const char *client)
+{
+    void *found;
+
+    if (g_hash_table_lookup_extended(self->clients, client, NULL, &found))
+        return found;
+    ClientSeries *program = program_of(self, job_of(client, NULL));
+    g_hash_table_insert(self->clients, (void *)client, program);
+    return program;
+}
+
+static ClientSeries *
+event_client_series(Telemetry *self, const char *client, const char *source)
+{
+    EventClient *found = g_hash_table_lookup(self->event_clients, source);
+
+    if (found == NULL) {
+        found = g_new0(EventClient, 1);
+        g_hash_table_insert(self->event_clients, (void *)source, found);
+    }
+    if (found->client != client) {
+        found->client = client;
+        found->series = program_of(self, job_of(client, source));
+    }
+    return found->series;
+}
+
 static void
 measure_client(const Telemetry *self,
-               const char *job,
+               ClientSeries *program,
                ApiVerb verb,
-               const char *code,
+               ApiCode code,
+               const char *code_label,
                SimTime duration)
 {
     const char *method = verbs[verb].method;
 
-    if (job == NULL)
+    if (program == NULL)
         return;
-    sim_series_add(
-        metric_series(self->metrics, METRIC_CLIENT_REQUESTS, job, code, METRIC_HOST, method), 1);
-    sim_series_observe(
-        metric_series(self->metrics, METRIC_CLIENT_DURATION, job, METRIC_HOST, method), duration);
+    SimSeries *served = code == API_OK ? program->served[verb] : NULL;
+    if (served == NULL)
+        served = metric_series(self->metrics, METRIC_CLIENT_REQUESTS, program->job, code_label,
+                               METRIC_HOST, method);
+    if (code == API_OK)
+        program->served[verb] = served;
+    if (program->duration[verb] == NULL)
+        program->duration[verb] =
+            metric_series(self->metrics, METRIC_CLIENT_DURATION, program->job, METRIC_HOST, method);
+    sim_series_add(served, 1);
+    sim_series_observe(program->duration[verb], duration);
 }
 
 static void
-measure_server(Telemetry *self,
-               const char *api_version,
-               const char *resource,
-               gboolean namespaced,
-               RequestSeries *cached,
+measure_server(const Telemetry *self,
+               const Resource *resource,
+               RequestSeries *series,
                ApiVerb verb,
-               const char *code,
+               ApiCode code,
+               const char *code_label,
                SimTime duration)
 {
-    const char *slash = strchr(api_version, '/');
-    g_autofree char *group = slash == NULL ? g_strdup("") : g_strndup(api_version, (gsize)(slash - api_version));
-    const char *version = slash == NULL ? api_version : slash + 1;
-    const char *scope = verb != API_LIST ? "resource" : namespaced ? "namespace" : "cluster";
+    const char *scope = verb != API_LIST ? "resource" : resource->namespaced ? "namespace" : "cluster";
     const char *subresource = verbs[verb].subresource, *name = verbs[verb].verb;
+    SimSeries *served = code == API_OK ? series->served : NULL;
 
-    sim_series_add(metric_series(self->metrics, METRIC_API_REQUESTS, apiserver, code, "apiserver", "",
-                                 group, resource, scope, subresource, name, version),
-                   1);
-    if (cached->duration == NULL) {
-        cached->duration = metric_series(self->metrics, METRIC_API_DURATION, apiserver, "apiserver", "",
-                                         group, resource, scope, subresource, name, version);
-        cached->sli = metric_series(self->metrics, METRIC_API_SLI, apiserver, "apiserver", group,
-                                    resource, scope, subresource, name, version);
+    if (served == NULL)
+        served = metric_series(self->metrics, METRIC_API_REQUESTS, apiserver, code_label, "apiserver",
+                               "", resource->group, resource->resource, scope, subresource, name,
+                               resource->version);
+    if (code == API_OK)
+        series->served = served;
+    if (series->duration == NULL) {
+        series->duration = metric_series(self->metrics, METRIC_API_DURATION, apiserver, "apiserver",
+                                         "", resource->group, resource->resource, scope,
+                                         subresource, name, resource->version);
+        series->sli = metric_series(self->metrics, METRIC_API_SLI, apiserver, "apiserver",
+                                    resource->group, resource->resource, scope, subresource, name,
+                                    resource->version);
     }
-    sim_series_observe(cached->duration, duration);
-    sim_series_observe(cached->sli, duration);
+    sim_series_add(served, 1);
+    sim_series_observe(series->duration, duration);
+    sim_series_observe(series->sli, duration);
 }
 
 /* What the controllers count of their own requests: MET-57, MET-113, MET-116. */
@@ -181,17 +267,19 @@ request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime ar
 {
     Telemetry *self = data;
     ObjectKind kind = request->key->kind;
-    const KindClass *class = kind_class(kind);
+    ApiVerb verb = request->verb;
     SimTime duration = sim_now(self->sim) - arrived_at;
-    const char *text = code_text(code, request->verb);
-    g_autofree char *number = text != NULL ? NULL : g_strdup_printf("%d", (int)code);
+    const char *label = code_text(code, verb);
+    char number[16];
 
-    if (text == NULL)
-        text = number;
+    if (label == NULL) {
+        g_snprintf(number, sizeof number, "%d", (int)code);
+        label = number;
+    }
     count_for_controllers(self, request, code);
-    measure_client(self, job_of(request->client, NULL), request->verb, text, duration);
-    measure_server(self, class->api_version, class->resource, class->namespaced,
-                   &self->requests[kind][request->verb], request->verb, text, duration);
+    measure_client(self, client_series(self, request->client), verb, code, label, duration);
+    measure_server(self, &self->kinds[kind].resource, &self->requests[kind][verb], verb, code, label,
+                   duration);
 }
 
 static void
@@ -199,27 +287,17 @@ event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
 {
     Telemetry *self = data;
     ApiVerb verb = write->index == API_NEW_EVENT ? API_CREATE : API_PATCH;
-    RequestSeries series = {0};
+    unsigned group = write->event.involved_version != 0;
     SimTime duration = responds_at - write->arrives_at;
-    const char *version = write->event.involved_version != 0 ? "events.k8s.io/v1" : "v1";
+    const char *label = code_text(API_OK, verb);
 
-    measure_client(self, job_of(write->client, write->event.source), verb,
-                   code_text(API_OK, verb), duration);
-    measure_server(self, version, "events", TRUE, &series, verb, code_text(API_OK, verb), duration);
+    measure_client(self, event_client_series(self, write->client, write->event.source), verb, API_OK,
+                   label, duration);
+    measure_server(self, &self->events[group], &self->event_requests[group][verb], verb, API_OK,
+                   label, duration);
 }
 
 /* ---- Writes ---- */
-
-/* "csinodes.storage.k8s.io" */
-static char *
-full_resource(const KindClass *class)
-{
-    const char *slash = strchr(class->api_version, '/');
-
-    return slash == NULL ? g_strdup(class->resource)
-                         : g_strdup_printf("%s.%.*s", class->resource, (int)(slash - class->api_version),
-                                           class->api_version);
-}
 
 static void
 claim_written(Telemetry *self, const Claim *before, const Claim *after)
@@ -346,13 +424,19 @@ object_written(void *data, const Object *before, const Object *after)
 {
     Telemetry *self = data;
     ObjectKind kind = object_kind(after != NULL ? after : before);
-    g_autofree char *resource = full_resource(kind_class(kind));
+    KindSeries *series = &self->kinds[kind];
 
-    sim_series_add(metric_series(self->metrics, METRIC_API_CACHE_EVENTS, apiserver, resource), 1);
-    /* Twice, as scrapes have it. */
-    sim_series_add(metric_series(self->metrics, METRIC_API_CACHE_DISPATCHED, apiserver, resource),
-                   2);
-    sim_series_set(metric_series(self->metrics, METRIC_API_CACHE_VERSION, apiserver, resource),
+    if (series->received == NULL) {
+        series->received =
+            metric_series(self->metrics, METRIC_API_CACHE_EVENTS, apiserver, series->full);
+        series->dispatched =
+            metric_series(self->metrics, METRIC_API_CACHE_DISPATCHED, apiserver, series->full);
+        series->version =
+            metric_series(self->metrics, METRIC_API_CACHE_VERSION, apiserver, series->full);
+    }
+    sim_series_add(series->received, 1);
+    sim_series_add(series->dispatched, 2); /* as scrapes have it */
+    sim_series_set(series->version,
                    (int64_t)(after != NULL ? after : before)->resource_version);
     if (kind == KIND_CLAIM)
         claim_written(self, (const Claim *)before, (const Claim *)after);
@@ -410,16 +494,17 @@ call_answered(void *data, const CsiCallRecord *record)
     CsiMethod method = record->request->method;
     const char *driver = csi_driver_name(record->driver), *code = csi_code_go_name(record->answer);
     const char *name = csi_method_full_name(method);
-    SimTime duration = sim_now(self->sim) - record->started_at;
+    CallSeries *last = &self->calls[method];
 
-    if (csi_method_service(method) == CSI_NODE)
-        sim_series_observe(
-            metric_series(self->metrics, METRIC_CSI_KUBELET, kubelet, driver, code, name, "false"),
-            duration);
-    else
-        sim_series_observe(metric_series(self->metrics, METRIC_CSI_SIDECAR, sidecar_of(method), driver,
-                                         code, name),
-                           duration);
+    if (last->duration == NULL || last->driver != driver || last->code != record->answer) {
+        *last = (CallSeries){.driver = driver, .code = record->answer};
+        last->duration = csi_method_service(method) == CSI_NODE
+                             ? metric_series(self->metrics, METRIC_CSI_KUBELET, kubelet, driver,
+                                             code, name, "false")
+                             : metric_series(self->metrics, METRIC_CSI_SIDECAR,
+                                             sidecar_of(method), driver, code, name);
+    }
+    sim_series_observe(last->duration, sim_now(self->sim) - record->started_at);
     if (record->answer != CSI_OK)
         count_failure(self, record->request);
 }
@@ -549,11 +634,12 @@ static void
 count_objects(Telemetry *self, ObjectKind kind)
 {
     const ApiServer *api = cluster_api(self->cluster);
-    g_autofree char *resource = full_resource(kind_class(kind));
+    KindSeries *series = &self->kinds[kind];
     unsigned count = api_server_count(api, kind);
 
-    if (count > 0 || objects_n_keys(self->objects, kind) > 0)
-        sim_series_set(metric_series(self->metrics, METRIC_API_OBJECTS, apiserver, resource), count);
+    if (series->stored == NULL && (count > 0 || objects_n_keys(self->objects, kind) > 0))
+        series->stored = metric_series(self->metrics, METRIC_API_OBJECTS, apiserver, series->full);
+    sim_series_set(series->stored, count);
     if (count == 0 || (kind != KIND_VOLUME && kind != KIND_CLAIM && kind != KIND_NODE &&
                        kind != KIND_POD && kind != KIND_LEASE))
         return;
@@ -600,6 +686,39 @@ collect(void *data)
 
 /* ---- Life, scrapes, text ---- */
 
+static Resource
+resource_of(Strings *strings, const char *api_version, const char *resource, gboolean namespaced)
+{
+    const char *slash = strchr(api_version, '/');
+    g_autofree char *group =
+        slash == NULL ? g_strdup("") : g_strndup(api_version, (gsize)(slash - api_version));
+
+    return (Resource){
+        .group = strings_intern(strings, group),
+        .version = slash == NULL ? api_version : slash + 1,
+        .resource = resource,
+        .namespaced = namespaced,
+    };
+}
+
+static void
+name_resources(Telemetry *self)
+{
+    Strings *strings = objects_strings(self->objects);
+
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        const KindClass *class = kind_class((ObjectKind)i);
+        Resource resource =
+            resource_of(strings, class->api_version, class->resource, class->namespaced);
+        g_autofree char *full =
+            g_strconcat(class->resource, *resource.group == '\0' ? "" : ".", resource.group, NULL);
+        self->kinds[i].resource = resource;
+        self->kinds[i].full = strings_intern(strings, full);
+    }
+    self->events[0] = resource_of(strings, "v1", "events", TRUE);
+    self->events[1] = resource_of(strings, "events.k8s.io/v1", "events", TRUE);
+}
+
 Telemetry *
 telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
 {
@@ -622,10 +741,11 @@ telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
         self->past[i] = g_array_new(FALSE, FALSE, sizeof(Past));
     self->class_of_volume = g_hash_table_new(g_str_hash, g_str_equal);
     self->started = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    self->interval = self->next_scrape = SCRAPE_INTERVAL;
-    self->scraped_at = g_array_new(FALSE, FALSE, sizeof(SimTime));
-    self->scrapes =
-        g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, (GDestroyNotify)g_array_unref);
+    self->history = metric_history_new(metrics);
+    self->programs = g_ptr_array_new_with_free_func(g_free);
+    self->clients = g_hash_table_new(NULL, NULL);
+    self->event_clients = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    name_resources(self);
     /* MET-163: when the run began, in its own time. */
     for (unsigned i = 0; i < G_N_ELEMENTS(jobs); i++)
         sim_series_set(metric_series(metrics, METRIC_PROCESS_START, jobs[i], NULL), API_EPOCH_S);
@@ -647,60 +767,23 @@ telemetry_free(Telemetry *self)
         g_array_unref(self->past[i]);
     g_hash_table_unref(self->class_of_volume);
     g_hash_table_unref(self->started);
-    g_hash_table_unref(self->scrapes);
-    g_array_unref(self->scraped_at);
+    metric_history_free(self->history);
+    g_ptr_array_unref(self->programs);
+    g_hash_table_unref(self->clients);
+    g_hash_table_unref(self->event_clients);
     g_free(self);
 }
 
 SimTime
 telemetry_next_scrape(const Telemetry *self)
 {
-    return self == NULL ? SIM_TIME_MAX : self->next_scrape;
-}
-
-/* Every second one goes: those at odd multiples of the interval. */
-static void
-thin_out(Telemetry *self)
-{
-    const GPtrArray *all = sim_metrics_all(self->metrics);
-
-    self->interval *= 2;
-    for (unsigned i = 0; i < all->len; i++) {
-        GArray *points = g_hash_table_lookup(self->scrapes, all->pdata[i]);
-        for (unsigned k = 0; points != NULL && k < points->len;)
-            if (g_array_index(points, Point, k).at % self->interval != 0)
-                g_array_remove_index(points, k);
-            else
-                k++;
-    }
-    for (unsigned k = 0; k < self->scraped_at->len;)
-        if (g_array_index(self->scraped_at, SimTime, k) % self->interval != 0)
-            g_array_remove_index(self->scraped_at, k);
-        else
-            k++;
+    return self == NULL ? SIM_TIME_MAX : metric_history_next_scrape(self->history);
 }
 
 void
 telemetry_scrape(Telemetry *self)
 {
-    SimTime now = self->next_scrape;
-    const GPtrArray *all = sim_metrics_all(self->metrics);
-
-    sim_metrics_collect(self->metrics);
-    g_array_append_val(self->scraped_at, now);
-    for (unsigned i = 0; i < all->len; i++) {
-        SimSeries *series = all->pdata[i];
-        GArray *points = g_hash_table_lookup(self->scrapes, series);
-        if (points == NULL) {
-            points = g_array_new(FALSE, FALSE, sizeof(Point));
-            g_hash_table_insert(self->scrapes, series, points);
-        }
-        Point point = {now, series->sum, series->count};
-        g_array_append_val(points, point);
-    }
-    if (self->scraped_at->len >= SCRAPES_MAX)
-        thin_out(self);
-    self->next_scrape = (now / self->interval + 1) * self->interval;
+    metric_history_scrape(self->history);
 }
 
 void
@@ -711,70 +794,8 @@ telemetry_append_text(Telemetry *self, ResultFile *file)
     result_file_end_row(file);
 }
 
-static void
-append_point(GString *text,
-             const SimSeries *series,
-             const char *suffix,
-             const char *extra,
-             double value,
-             SimTime at)
-{
-    const char *name = series->family->name;
-    int length = (int)strlen(name);
-
-    /* OpenMetrics' counters are called without _total, and their samples with it. */
-    if (series->family->type == SIM_COUNTER && g_str_has_suffix(name, "_total"))
-        length -= (int)strlen("_total");
-    g_string_append_printf(text, "%.*s%s{%s%s} ", length, name, suffix, series->labels, extra);
-    sim_metrics_append_number(text, value);
-    g_string_append_printf(text, " %" G_GINT64_FORMAT ".%03d\n", API_EPOCH_S + at / SIM_SECOND,
-                           (int)(at % SIM_SECOND / SIM_MS));
-}
-
-static void
-append_points(const Telemetry *self, const SimSeries *series, GString *text)
-{
-    const GArray *points = g_hash_table_lookup(self->scrapes, series);
-
-    for (unsigned i = 0; points != NULL && i < points->len; i++) {
-        const Point *point = &g_array_index(points, Point, i);
-        double sum = (double)point->sum * series->family->unit;
-        switch (series->family->type) {
-        case SIM_COUNTER:
-            append_point(text, series, "_total", "", sum, point->at);
-            break;
-        case SIM_GAUGE:
-            append_point(text, series, "", "", sum, point->at);
-            break;
-        case SIM_HISTOGRAM:
-            append_point(text, series, "_bucket", ",le=\"+Inf\"", (double)point->count, point->at);
-            append_point(text, series, "_count", "", (double)point->count, point->at);
-            append_point(text, series, "_sum", "", sum, point->at);
-            break;
-        }
-    }
-}
-
 void
 telemetry_append_open_metrics(Telemetry *self, ResultFile *file)
 {
-    GString *text = file->text;
-    static const char *const types[] = {"counter", "gauge", "histogram"};
-    g_autoptr(GPtrArray) sorted = sim_metrics_sorted(self->metrics);
-    const SimFamily *family = NULL;
-
-    for (unsigned i = 0; i < sorted->len; i++) {
-        const SimSeries *series = sorted->pdata[i];
-        if (series->family != family) {
-            family = series->family;
-            int length = (int)strlen(family->name);
-            if (family->type == SIM_COUNTER && g_str_has_suffix(family->name, "_total"))
-                length -= (int)strlen("_total");
-            g_string_append_printf(text, "# HELP %.*s %s\n# TYPE %.*s %s\n", length, family->name,
-                                   family->help, length, family->name, types[family->type]);
-        }
-        append_points(self, series, text);
-        result_file_end_row(file);
-    }
-    g_string_append(text, "# EOF\n");
+    metric_history_append(self->history, API_EPOCH_S, file);
 }

@@ -11,21 +11,84 @@ typedef struct {
     void *data;
 } Collector;
 
+/* The series of a family. */
+typedef struct {
+    unsigned n_labels;
+    GPtrArray *series; /* of SimSeries */
+} Family;
+
+/* What a series is found by: its family, its job and the values of its labels, each with its NUL. */
+typedef struct {
+    const SimFamily *family;
+    const char *values;
+    uint32_t length;
+    uint32_t hash;
+} SeriesKey;
+
+typedef struct {
+    SimSeries series;
+    SeriesKey key;
+    char text[]; /* the key's values, then the labels */
+} Entry;
+
 struct SimMetrics {
-    GPtrArray *series;  /* of SimSeries (owned), in the order in which they came */
-    GHashTable *by_key; /* name{labels} -> SimSeries */
-    GArray *collectors; /* of Collector */
-    GArray *spans;      /* of SimSpan */
+    GPtrArray *series;    /* of SimSeries (owned: of their Entry), in the order in which they came */
+    GHashTable *families; /* SimFamily -> Family */
+    GHashTable *by_key;   /* SeriesKey -> Entry */
+    GQueue collectors;    /* of Collector (owned), in the order added */
+    GHashTable *by_data;  /* a collector's data -> its GList in @collectors */
+    GArray *spans;        /* of SimSpan */
+    GString *values, *labels; /* of the series that is looked for, or made */
 };
 
-static void
-series_free(void *data)
+/* Eight bytes at a time; only tables that nobody walks over see it. */
+static uint32_t
+hash_values(const SimFamily *family, const char *values, gsize length)
 {
-    SimSeries *series = data;
+    uint64_t hash = (uint64_t)(uintptr_t)family + length, word;
 
-    g_free(series->labels);
-    g_free(series->buckets);
-    g_free(series);
+    for (; length >= sizeof word; values += sizeof word, length -= sizeof word) {
+        memcpy(&word, values, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    word = 0;
+    memcpy(&word, values, length);
+    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(hash >> 32);
+}
+
+static guint
+series_key_hash(const void *key)
+{
+    return ((const SeriesKey *)key)->hash;
+}
+
+static gboolean
+series_key_equal(const void *a, const void *b)
+{
+    const SeriesKey *one = a, *other = b;
+
+    return one->hash == other->hash && one->family == other->family &&
+           one->length == other->length && memcmp(one->values, other->values, one->length) == 0;
+}
+
+static void
+entry_free(void *data)
+{
+    Entry *entry = data; /* begins with its series */
+
+    g_free(entry->series.buckets);
+    g_free(entry);
+}
+
+static void
+family_free(void *data)
+{
+    Family *family = data;
+
+    g_ptr_array_unref(family->series);
+    g_free(family);
 }
 
 SimMetrics *
@@ -33,10 +96,14 @@ sim_metrics_new(void)
 {
     SimMetrics *self = g_new0(SimMetrics, 1);
 
-    self->series = g_ptr_array_new_with_free_func(series_free);
-    self->by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    self->collectors = g_array_new(FALSE, FALSE, sizeof(Collector));
+    self->series = g_ptr_array_new_with_free_func(entry_free);
+    self->families = g_hash_table_new_full(NULL, NULL, NULL, family_free);
+    self->by_key = g_hash_table_new(series_key_hash, series_key_equal);
+    g_queue_init(&self->collectors);
+    self->by_data = g_hash_table_new(NULL, NULL);
     self->spans = g_array_new(FALSE, FALSE, sizeof(SimSpan));
+    self->values = g_string_new(NULL);
+    self->labels = g_string_new(NULL);
     return self;
 }
 
@@ -46,9 +113,13 @@ sim_metrics_free(SimMetrics *self)
     if (self == NULL)
         return;
     g_hash_table_unref(self->by_key);
+    g_hash_table_unref(self->families);
     g_ptr_array_unref(self->series);
-    g_array_unref(self->collectors);
+    g_queue_clear_full(&self->collectors, g_free);
+    g_hash_table_unref(self->by_data);
     g_array_unref(self->spans);
+    g_string_free(self->values, TRUE);
+    g_string_free(self->labels, TRUE);
     g_free(self);
 }
 
@@ -68,10 +139,9 @@ append_label(GString *text, const char *name, int length, const char *value)
 }
 
 /* By name, job among them. */
-static char *
-labels_text(const SimFamily *family, const char *job, const char *const *values)
+static void
+append_labels(GString *text, const SimFamily *family, const char *job, const char *const *values)
 {
-    GString *text = g_string_new(NULL);
     const char *name = family->labels;
     gboolean job_stands = FALSE;
 
@@ -87,7 +157,40 @@ labels_text(const SimFamily *family, const char *job, const char *const *values)
     }
     if (!job_stands)
         append_label(text, "job", 3, job);
-    return g_string_free(text, FALSE);
+}
+
+static Family *
+find_family(SimMetrics *self, const SimFamily *family)
+{
+    Family *found = g_hash_table_lookup(self->families, family);
+
+    if (found != NULL)
+        return found;
+    found = g_new0(Family, 1);
+    found->series = g_ptr_array_new();
+    found->n_labels = *family->labels != '\0';
+    for (const char *c = family->labels; *c != '\0'; c++)
+        found->n_labels += *c == ',';
+    g_hash_table_insert(self->families, (void *)family, found);
+    return found;
+}
+
+static Entry *
+entry_new(const SeriesKey *key, const GString *labels)
+{
+    const SimFamily *family = key->family;
+    Entry *self = g_malloc0(sizeof(Entry) + key->length + labels->len + 1);
+
+    self->key = *key;
+    self->key.values = memcpy(self->text, key->values, key->length);
+    self->series.family = family;
+    self->series.labels = memcpy(self->text + key->length, labels->str, labels->len + 1);
+    if (family->type == SIM_HISTOGRAM) {
+        while (family->bounds[self->series.n_bounds] != 0)
+            self->series.n_bounds++;
+        self->series.buckets = g_new0(uint64_t, self->series.n_bounds + 1);
+    }
+    return self;
 }
 
 SimSeries *
@@ -98,49 +201,57 @@ sim_metrics_series(SimMetrics *self,
 {
     if (self == NULL)
         return NULL;
-    g_autofree char *labels = labels_text(family, job, values);
-    g_autofree char *key = g_strconcat(family->name, "{", labels, NULL);
-    SimSeries *series = g_hash_table_lookup(self->by_key, key);
-    if (series != NULL)
-        return series;
+    Family *known = find_family(self, family);
+    g_string_truncate(self->values, 0);
+    g_string_append_len(self->values, job, (gssize)strlen(job) + 1);
+    for (unsigned i = 0; i < known->n_labels; i++)
+        g_string_append_len(self->values, values[i], (gssize)strlen(values[i]) + 1);
+    SeriesKey key = {.family = family,
+                     .values = self->values->str,
+                     .length = (uint32_t)self->values->len,
+                     .hash = hash_values(family, self->values->str, self->values->len)};
+    Entry *entry = g_hash_table_lookup(self->by_key, &key);
+    if (entry != NULL)
+        return &entry->series;
 
-    series = g_new0(SimSeries, 1);
-    series->family = family;
-    series->labels = g_steal_pointer(&labels);
-    if (family->type == SIM_HISTOGRAM) {
-        while (family->bounds[series->n_bounds] != 0)
-            series->n_bounds++;
-        series->buckets = g_new0(uint64_t, series->n_bounds + 1);
-    }
-    g_ptr_array_add(self->series, series);
-    g_hash_table_insert(self->by_key, g_steal_pointer(&key), series);
-    return series;
+    g_string_truncate(self->labels, 0);
+    append_labels(self->labels, family, job, values);
+    entry = entry_new(&key, self->labels);
+    entry->series.number = self->series->len;
+    g_ptr_array_add(self->series, &entry->series);
+    g_ptr_array_add(known->series, &entry->series);
+    g_hash_table_insert(self->by_key, &entry->key, entry);
+    return &entry->series;
 }
 
 void
 sim_metrics_add_collector(SimMetrics *self, void (*collect)(void *data), void *data)
 {
-    Collector collector = {collect, data};
-
-    if (self != NULL)
-        g_array_append_val(self->collectors, collector);
+    if (self == NULL)
+        return;
+    Collector *collector = g_new(Collector, 1);
+    *collector = (Collector){collect, data};
+    g_queue_push_tail(&self->collectors, collector);
+    g_hash_table_insert(self->by_data, data, self->collectors.tail);
 }
 
 void
 sim_metrics_remove_collector(SimMetrics *self, const void *data)
 {
-    for (unsigned i = 0; self != NULL && i < self->collectors->len;)
-        if (g_array_index(self->collectors, Collector, i).data == data)
-            g_array_remove_index(self->collectors, i);
-        else
-            i++;
+    GList *link = self == NULL ? NULL : g_hash_table_lookup(self->by_data, data);
+
+    if (link == NULL)
+        return;
+    g_free(link->data);
+    g_queue_delete_link(&self->collectors, link);
+    g_hash_table_remove(self->by_data, data);
 }
 
 void
 sim_metrics_collect(SimMetrics *self)
 {
-    for (unsigned i = 0; i < self->collectors->len; i++) {
-        const Collector *collector = &g_array_index(self->collectors, Collector, i);
+    for (const GList *link = self->collectors.head; link != NULL; link = link->next) {
+        const Collector *collector = link->data;
         collector->collect(collector->data);
     }
 }
@@ -148,11 +259,10 @@ sim_metrics_collect(SimMetrics *self)
 void
 sim_metrics_clear(SimMetrics *self, const SimFamily *family)
 {
-    for (unsigned i = 0; self != NULL && i < self->series->len; i++) {
-        SimSeries *series = self->series->pdata[i];
-        if (series->family == family)
-            series->sum = 0;
-    }
+    const Family *known = self == NULL ? NULL : g_hash_table_lookup(self->families, family);
+
+    for (unsigned i = 0; known != NULL && i < known->series->len; i++)
+        ((SimSeries *)known->series->pdata[i])->sum = 0;
 }
 
 void
@@ -162,8 +272,8 @@ sim_series_observe(SimSeries *self, int64_t value)
 
     if (self == NULL)
         return;
-    while (bucket < self->n_bounds &&
-           (double)value * self->family->unit > self->family->bounds[bucket])
+    double printed = (double)value * self->family->unit;
+    while (bucket < self->n_bounds && printed > self->family->bounds[bucket])
         bucket++;
     self->buckets[bucket]++;
     self->count++;
@@ -348,10 +458,18 @@ append_histogram(GString *text, const SimSeries *series)
     append_sample(text, series, "_count", NULL, (double)series->count);
 }
 
+const char *
+sim_metric_type_name(SimMetricType type)
+{
+    static const char *const names[] = {
+        [SIM_COUNTER] = "counter", [SIM_GAUGE] = "gauge", [SIM_HISTOGRAM] = "histogram"};
+
+    return names[type];
+}
+
 void
 sim_metrics_append_text(const SimMetrics *self, GString *text)
 {
-    static const char *const types[] = {"counter", "gauge", "histogram"};
     g_autoptr(GPtrArray) sorted = sim_metrics_sorted(self);
     const SimFamily *family = NULL;
 
@@ -360,7 +478,7 @@ sim_metrics_append_text(const SimMetrics *self, GString *text)
         if (series->family != family) {
             family = series->family;
             g_string_append_printf(text, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help,
-                                   family->name, types[family->type]);
+                                   family->name, sim_metric_type_name(family->type));
         }
         if (family->type == SIM_HISTOGRAM)
             append_histogram(text, series);

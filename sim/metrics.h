@@ -24,11 +24,12 @@ typedef struct {
 /* A family with its values for its labels. */
 typedef struct {
     const SimFamily *family;
-    char *labels;      /* as printed: job="kubelet",verb="GET" */
-    int64_t sum;       /* the value of a counter or gauge; of a histogram, of all values */
-    uint64_t count;    /* of a histogram's values */
-    uint64_t *buckets; /* of a histogram: how many lie in each, not in those before */
+    const char *labels; /* as printed: job="kubelet",verb="GET" */
+    int64_t sum;        /* the value of a counter or gauge; of a histogram, of all values */
+    uint64_t count;     /* of a histogram's values */
+    uint64_t *buckets;  /* of a histogram: how many lie in each, not in those before */
     unsigned n_bounds;
+    unsigned number; /* its place in sim_metrics_all() */
 } SimSeries;
 
 typedef struct SimMetrics SimMetrics;
@@ -42,13 +43,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimMetrics, sim_metrics_free)
  * @self: %NULL: nothing is measured
  * @job: whose it is: the label that tells apart the same family of several programs
  * @values: one for each of the family's labels, in their order; %NULL if it has none
+ * Who counts often keeps what this returns: it looks at all the values.
  * Returns: (borrowed): the series, the same for the same arguments; it is printed from now on. %NULL: nothing is measured
  */
 SimSeries *sim_metrics_series(SimMetrics *self,
                               const SimFamily *family,
                               const char *job,
                               const char *const *values);
-/* Is called before each scrape: sets gauges that are counted only then. */
+/* Is called before each scrape: sets gauges that are counted only then. Collectors are called in the order added; of one @data
+ * there is one at a time. */
 void sim_metrics_add_collector(SimMetrics *self, void (*collect)(void *data), void *data);
 void sim_metrics_remove_collector(SimMetrics *self, const void *data);
 void sim_metrics_collect(SimMetrics *self);
@@ -86,6 +89,8 @@ const GArray *sim_metrics_spans(const SimMetrics *self);
 const GPtrArray *sim_metrics_all(const SimMetrics *self);
 /* (owned): of SimSeries (borrowed), by family's name, then labels. */
 GPtrArray *sim_metrics_sorted(const SimMetrics *self);
+/* "counter" */
+const char *sim_metric_type_name(SimMetricType type);
 /* A number as Prometheus prints it: the shortest that reads as the same, with an exponent below 1e-4 and from 1e+06 up. */
 void sim_metrics_append_number(GString *text, double number);
 /* Everything in Prometheus' text format 0.0.4. */

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "metric-history.h"
+
+#include <string.h>
+
+#include "sim/append.h"
+
+#define SCRAPE_INTERVAL (15 * SIM_SECOND) /* Prometheus' usual */
+#define SCRAPES_MAX 60
+#define NO_POINT UINT32_MAX
+
+/* What a series was from a scrape on. Most are the same from scrape to scrape, so one is kept only when it is another. */
+typedef struct {
+    int64_t sum;
+    uint64_t count;
+    uint32_t scrape; /* its number; scrapes that go take none of the others' */
+    uint32_t next;   /* of the same series; NO_POINT: the last */
+} Point;
+
+/* The points of a series. */
+typedef struct {
+    uint32_t first, last; /* NO_POINT: not scraped yet */
+} Chain;
+
+typedef struct {
+    SimTime at;
+    uint32_t number;
+} Scrape;
+
+struct MetricHistory {
+    SimMetrics *metrics;
+    SimTime interval, next_scrape;
+    uint32_t n_scrapes; /* that were made */
+    GArray *scrapes;    /* of Scrape: those that are left */
+    GArray *points;     /* of Point, of all series, as they came */
+    GArray *chains;     /* of Chain, by the number of the series */
+};
+
+MetricHistory *
+metric_history_new(SimMetrics *metrics)
+{
+    MetricHistory *self = g_new0(MetricHistory, 1);
+
+    self->metrics = metrics;
+    self->interval = self->next_scrape = SCRAPE_INTERVAL;
+    self->scrapes = g_array_new(FALSE, FALSE, sizeof(Scrape));
+    self->points = g_array_new(FALSE, FALSE, sizeof(Point));
+    self->chains = g_array_new(FALSE, FALSE, sizeof(Chain));
+    return self;
+}
+
+void
+metric_history_free(MetricHistory *self)
+{
+    if (self == NULL)
+        return;
+    g_array_unref(self->scrapes);
+    g_array_unref(self->points);
+    g_array_unref(self->chains);
+    g_free(self);
+}
+
+SimTime
+metric_history_next_scrape(const MetricHistory *self)
+{
+    return self->next_scrape;
+}
+
+static Point *
+point_at(const MetricHistory *self, uint32_t index)
+{
+    return index == NO_POINT ? NULL : &g_array_index(self->points, Point, index);
+}
+
+static void
+keep(MetricHistory *self, Chain *chain, const SimSeries *series)
+{
+    Point *last = point_at(self, chain->last);
+    uint32_t index = self->points->len;
+    Point point = {series->sum, series->count, self->n_scrapes, NO_POINT};
+
+    if (last != NULL && last->sum == series->sum && last->count == series->count)
+        return;
+    if (last != NULL)
+        last->next = index;
+    else
+        chain->first = index;
+    chain->last = index;
+    g_array_append_val(self->points, point);
+}
+
+/* Every second one goes: those at odd multiples of the interval. Their points stay, as what the next scrape may have found unchanged. */
+static void
+thin_out(MetricHistory *self)
+{
+    unsigned n = 0;
+
+    self->interval *= 2;
+    for (unsigned i = 0; i < self->scrapes->len; i++) {
+        const Scrape *scrape = &g_array_index(self->scrapes, Scrape, i);
+        if (scrape->at % self->interval == 0)
+            g_array_index(self->scrapes, Scrape, n++) = *scrape;
+    }
+    g_array_set_size(self->scrapes, n);
+}
+
+void
+metric_history_scrape(MetricHistory *self)
+{
+    static const Chain none = {NO_POINT, NO_POINT};
+    const GPtrArray *all = sim_metrics_all(self->metrics);
+    Scrape scrape = {self->next_scrape, self->n_scrapes};
+
+    sim_metrics_collect(self->metrics);
+    while (self->chains->len < all->len)
+        g_array_append_val(self->chains, none);
+    for (unsigned i = 0; i < all->len; i++)
+        keep(self, &g_array_index(self->chains, Chain, i), all->pdata[i]);
+    self->n_scrapes++;
+    g_array_append_val(self->scrapes, scrape);
+    if (self->scrapes->len >= SCRAPES_MAX)
+        thin_out(self);
+    self->next_scrape = (scrape.at / self->interval + 1) * self->interval;
+}
+
+/* ---- Text ---- */
+
+/* A sample without its timestamp. The value is written anew only where it is another than at the scrape before. */
+typedef struct {
+    GString *text;
+    gsize value_at; /* where it begins */
+} Line;
+
+#define LINES_MAX 3 /* of a series at one scrape */
+
+typedef struct {
+    const MetricHistory *history;
+    GString *text;
+    GPtrArray *times; /* of char * (owned), by the scrapes that are left: a timestamp and the end of the line */
+    Line lines[LINES_MAX];
+    unsigned n_lines;
+} Writer;
+
+/* OpenMetrics' counters are called without _total, and their samples with it. */
+static int
+length_of_name(const SimFamily *family)
+{
+    gsize length = strlen(family->name);
+
+    if (family->type == SIM_COUNTER && g_str_has_suffix(family->name, "_total"))
+        length -= strlen("_total");
+    return (int)length;
+}
+
+static void
+begin_line(Writer *writer, const SimSeries *series, const char *suffix, const char *extra)
+{
+    Line *line = &writer->lines[writer->n_lines++];
+    const SimFamily *family = series->family;
+
+    g_string_printf(line->text, "%.*s%s{%s%s} ", length_of_name(family), family->name, suffix,
+                    series->labels, extra);
+    line->value_at = line->text->len;
+}
+
+static void
+begin_series(Writer *writer, const SimSeries *series)
+{
+    writer->n_lines = 0;
+    switch (series->family->type) {
+    case SIM_COUNTER:
+        begin_line(writer, series, "_total", "");
+        break;
+    case SIM_GAUGE:
+        begin_line(writer, series, "", "");
+        break;
+    case SIM_HISTOGRAM:
+        begin_line(writer, series, "_bucket", ",le=\"+Inf\"");
+        begin_line(writer, series, "_count", "");
+        begin_line(writer, series, "_sum", "");
+        break;
+    }
+}
+
+/* The sum stands in the last line. */
+static void
+set_values(Writer *writer, const SimSeries *series, const Point *point)
+{
+    for (unsigned i = 0; i < writer->n_lines; i++) {
+        Line *line = &writer->lines[i];
+        g_string_truncate(line->text, line->value_at);
+        sim_metrics_append_number(line->text, i + 1 < writer->n_lines
+                                                  ? (double)point->count
+                                                  : (double)point->sum * series->family->unit);
+    }
+}
+
+static void
+append_samples(Writer *writer, const SimSeries *series)
+{
+    const MetricHistory *self = writer->history;
+    const Chain *chain = series->number < self->chains->len
+                             ? &g_array_index(self->chains, Chain, series->number)
+                             : NULL;
+    const Point *point = NULL, *next = chain == NULL ? NULL : point_at(self, chain->first);
+
+    begin_series(writer, series);
+    for (unsigned i = 0; i < self->scrapes->len; i++) {
+        const Scrape *scrape = &g_array_index(self->scrapes, Scrape, i);
+        const Point *before = point;
+        for (; next != NULL && next->scrape <= scrape->number; next = point_at(self, next->next))
+            point = next;
+        if (point == NULL)
+            continue;
+        if (point != before)
+            set_values(writer, series, point);
+        for (unsigned k = 0; k < writer->n_lines; k++) {
+            const GString *line = writer->lines[k].text;
+            append_bytes(writer->text, line->str, line->len);
+            append_text(writer->text, writer->times->pdata[i]);
+        }
+    }
+}
+
+static void
+append_header(GString *text, const SimFamily *family)
+{
+    int length = length_of_name(family);
+
+    g_string_append_printf(text, "# HELP %.*s %s\n# TYPE %.*s %s\n", length, family->name,
+                           family->help, length, family->name, sim_metric_type_name(family->type));
+}
+
+static void
+writer_init(Writer *writer, const MetricHistory *history, int64_t epoch_s, GString *text)
+{
+    writer->history = history;
+    writer->text = text;
+    writer->times = g_ptr_array_new_with_free_func(g_free);
+    for (unsigned i = 0; i < history->scrapes->len; i++) {
+        SimTime at = g_array_index(history->scrapes, Scrape, i).at;
+        g_ptr_array_add(writer->times,
+                        g_strdup_printf(" %" G_GINT64_FORMAT ".%03d\n", epoch_s + at / SIM_SECOND,
+                                        (int)(at % SIM_SECOND / SIM_MS)));
+    }
+    for (unsigned i = 0; i < LINES_MAX; i++)
+        writer->lines[i].text = g_string_new(NULL);
+}
+
+static void
+writer_clear(Writer *writer)
+{
+    g_ptr_array_unref(writer->times);
+    for (unsigned i = 0; i < LINES_MAX; i++)
+        g_string_free(writer->lines[i].text, TRUE);
+}
+
+void
+metric_history_append(const MetricHistory *self, int64_t epoch_s, ResultFile *file)
+{
+    g_autoptr(GPtrArray) sorted = sim_metrics_sorted(self->metrics);
+    const SimFamily *family = NULL;
+    Writer writer;
+
+    writer_init(&writer, self, epoch_s, file->text);
+    for (unsigned i = 0; i < sorted->len; i++) {
+        const SimSeries *series = sorted->pdata[i];
+        if (series->family != family)
+            append_header(file->text, series->family);
+        family = series->family;
+        append_samples(&writer, series);
+        result_file_end_row(file);
+    }
+    append_literal(file->text, "# EOF\n");
+    writer_clear(&writer);
+}

@@ -79,6 +79,8 @@ keep(MetricHistory *self, Chain *chain, const SimSeries *series)
     uint32_t index = self->points->len;
     Point point = {series->sum, series->count, self->n_scrapes, NO_POINT};
 
+    if (last == NULL && !sim_series_is_told(series, series->sum))
+        return;
     if (last != NULL && last->sum == series->sum && last->count == series->count)
         return;
     if (last != NULL)
@@ -137,6 +139,7 @@ typedef struct {
     const MetricHistory *history;
     GString *text;
     GPtrArray *times; /* of char * (owned), by the scrapes that are left: a timestamp and the end of the line */
+    const SimFamily *family; /* whose header was written last; NULL: none */
     Line lines[LINES_MAX];
     unsigned n_lines;
 } Writer;
@@ -172,6 +175,7 @@ begin_series(Writer *writer, const SimSeries *series)
         begin_line(writer, series, "_total", "");
         break;
     case SIM_GAUGE:
+    case SIM_COLLECTED:
         begin_line(writer, series, "", "");
         break;
     case SIM_HISTOGRAM:
@@ -195,6 +199,17 @@ set_values(Writer *writer, const SimSeries *series, const Point *point)
     }
 }
 
+/* Before the first sample: of a family that had none nothing is told (MET-161). */
+static void
+append_header(Writer *writer, const SimFamily *family)
+{
+    int length = length_of_name(family);
+
+    g_string_append_printf(writer->text, "# HELP %.*s %s\n# TYPE %.*s %s\n", length, family->name,
+                           family->help, length, family->name, sim_metric_type_name(family->type));
+    writer->family = family;
+}
+
 static void
 append_samples(Writer *writer, const SimSeries *series)
 {
@@ -210,8 +225,10 @@ append_samples(Writer *writer, const SimSeries *series)
         const Point *before = point;
         for (; next != NULL && next->scrape <= scrape->number; next = point_at(self, next->next))
             point = next;
-        if (point == NULL)
+        if (point == NULL || !sim_series_is_told(series, point->sum))
             continue;
+        if (series->family != writer->family)
+            append_header(writer, series->family);
         if (point != before)
             set_values(writer, series, point);
         for (unsigned k = 0; k < writer->n_lines; k++) {
@@ -223,19 +240,10 @@ append_samples(Writer *writer, const SimSeries *series)
 }
 
 static void
-append_header(GString *text, const SimFamily *family)
+writer_init(Writer *writer, int64_t epoch_s)
 {
-    int length = length_of_name(family);
+    const MetricHistory *history = writer->history;
 
-    g_string_append_printf(text, "# HELP %.*s %s\n# TYPE %.*s %s\n", length, family->name,
-                           family->help, length, family->name, sim_metric_type_name(family->type));
-}
-
-static void
-writer_init(Writer *writer, const MetricHistory *history, int64_t epoch_s, GString *text)
-{
-    writer->history = history;
-    writer->text = text;
     writer->times = g_ptr_array_new_with_free_func(g_free);
     for (unsigned i = 0; i < history->scrapes->len; i++) {
         SimTime at = g_array_index(history->scrapes, Scrape, i).at;
@@ -259,16 +267,11 @@ void
 metric_history_append(const MetricHistory *self, int64_t epoch_s, ResultFile *file)
 {
     g_autoptr(GPtrArray) sorted = sim_metrics_sorted(self->metrics);
-    const SimFamily *family = NULL;
-    Writer writer;
+    Writer writer = {.history = self, .text = file->text};
 
-    writer_init(&writer, self, epoch_s, file->text);
+    writer_init(&writer, epoch_s);
     for (unsigned i = 0; i < sorted->len; i++) {
-        const SimSeries *series = sorted->pdata[i];
-        if (series->family != family)
-            append_header(file->text, series->family);
-        family = series->family;
-        append_samples(&writer, series);
+        append_samples(&writer, sorted->pdata[i]);
         result_file_end_row(file);
     }
     append_literal(file->text, "# EOF\n");

@@ -462,7 +462,11 @@ const char *
 sim_metric_type_name(SimMetricType type)
 {
     static const char *const names[] = {
-        [SIM_COUNTER] = "counter", [SIM_GAUGE] = "gauge", [SIM_HISTOGRAM] = "histogram"};
+        [SIM_COUNTER] = "counter",
+        [SIM_GAUGE] = "gauge",
+        [SIM_COLLECTED] = "gauge",
+        [SIM_HISTOGRAM] = "histogram",
+    };
 
     return names[type];
 }
@@ -475,6 +479,8 @@ sim_metrics_append_text(const SimMetrics *self, GString *text)
 
     for (unsigned i = 0; i < sorted->len; i++) {
         const SimSeries *series = sorted->pdata[i];
+        if (!sim_series_is_told(series, series->sum))
+            continue;
         if (series->family != family) {
             family = series->family;
             g_string_append_printf(text, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help,

@@ -9,6 +9,7 @@
 typedef enum {
     SIM_COUNTER,
     SIM_GAUGE,
+    SIM_COLLECTED, /* a gauge worked out at each scrape from what is there then: while it is 0, no sample is told */
     SIM_HISTOGRAM,
 } SimMetricType;
 
@@ -84,6 +85,13 @@ void sim_metrics_add_span(SimMetrics *self, const SimSpan *span);
 /* (borrowed): of SimSpan, in the order of their ends; the first SIM_SPANS_MAX of a run */
 const GArray *sim_metrics_spans(const SimMetrics *self);
 #define SIM_SPANS_MAX 200000
+
+/* Whether a scrape that finds it with this sum has a sample of it. */
+static inline gboolean
+sim_series_is_told(const SimSeries *self, int64_t sum)
+{
+    return self->family->type != SIM_COLLECTED || sum != 0;
+}
 
 /* (borrowed): of SimSeries, in the order in which they came. */
 const GPtrArray *sim_metrics_all(const SimMetrics *self);

@@ -85,6 +85,42 @@ same "volumes found on disks" "$(value rolling-reboot reconstruct_volume_operati
 test ! -s "$folder/said"
 report $? "values are those that the run has"
 
+# What is worked out at each scrape is there as long as what it tells of (MET-58, MET-90, MET-W12): a claim's capacity as long as a pod
+# with it runs, at each scrape and at no other; and nothing of volumes that are gone in the end. What is only set stays.
+"$kvolsim" run "$KVOLSIM_SRCDIR/tests/bench/pods.yaml" --out "$folder/gone" --set spec.workload[0].create.count=3 \
+    --set 'spec.nodes[0]={count: 3, name: "n-%d", zones: [a]}' >"$folder/said" 2>&1 || cat "$folder/said"
+cat >"$folder/vanish.awk" <<'END'
+BEGIN { FS = "," }
+FILENAME ~ /objects/ { if ($1 == "pod") { n_pods++; ready[n_pods] = $11; deleted[n_pods] = $15; gone[n_pods] = $16 } next }
+/^process_start_time_seconds\{job="kube-apiserver"\}/ { split($0, word, " "); at[++n] = word[3] - 1767225600 }
+/^kubelet_volume_stats_capacity_bytes/ { m = split($0, word, " "); t = word[m] - 1767225600; found[t]++; samples++
+    if (word[m - 1] != "1.073741824e+09") { print "told as " word[m - 1] " at " t; bad = 1 } }
+END {
+    for (i = 1; i <= n; i++) {
+        least = most = 0
+        for (k = 1; k <= n_pods; k++) { least += ready[k] < at[i] && at[i] < deleted[k]; most += ready[k] <= at[i] && at[i] <= gone[k] }
+        if (found[at[i]] + 0 < least || found[at[i]] + 0 > most) { print "at " at[i] ": " found[at[i]] + 0 ", not " least " to " most; bad = 1 }
+        running += least > 0; without += most == 0
+    }
+    exit bad || n_pods != 3 || n < 30 || running < 20 || without < 2
+}
+END
+awk -f "$folder/vanish.awk" "$folder/gone/objects.csv" "$folder/gone/metrics.openmetrics.txt" >"$folder/said"
+report $? "the capacity of a claim is told while a pod with it runs"
+grep -E '(kubelet_volume_stats|storage_count_attachable|attachdetach_controller_total|pv_collector|volume_manager_total)_' \
+    "$folder/gone/metrics.prom" >"$folder/said"
+for family in pv_collector_bound_pv_count pv_collector_bound_pvc_count storage_count_attachable_volumes_in_use volume_manager_total_volumes \
+    attachdetach_controller_total_volumes; do
+    grep -q "^$family{" "$folder/gone/metrics.openmetrics.txt" || echo "no $family was ever told" >>"$folder/said"
+    grep "^$family{.*} 0 " "$folder/gone/metrics.openmetrics.txt" >>"$folder/said"
+done
+for family in kubelet_running_pods apiserver_storage_objects workqueue_depth; do
+    grep -q "^$family{.*} 0$" "$folder/gone/metrics.prom" || echo "no $family that is 0" >>"$folder/said"
+done
+grep -q '^plugin_manager_total_plugins{.*} 3$' "$folder/gone/metrics.prom" || echo "plugins are still there" >>"$folder/said"
+test ! -s "$folder/said"
+report $? "of volumes that are gone nothing is told"
+
 # An arrow for each volume of each pod: from its creation through the claim, CreateVolume, ControllerPublishVolume, and on its node
 # NodeStageVolume and NodePublishVolume, to Ready. Here three volumes each for two pods; of burst-100 one each.
 cat >"$folder/three.yaml" <<'END'

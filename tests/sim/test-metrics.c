@@ -107,6 +107,136 @@ no_text_is_shorter_and_all_read_as_the_same(void **state)
     }
 }
 
+/* ---- Series ---- */
+
+static const double bounds[] = {1, 2.5, 0};
+static const SimFamily requests = {"requests_total", "How many.", SIM_COUNTER, 1, "code,verb", NULL},
+                       mounted = {"mounted", "What is.", SIM_COLLECTED, 1, "claim", NULL},
+                       sizes = {"sizes", "How large.", SIM_HISTOGRAM, 1, "", bounds},
+                       depth = {"depth", "How deep.", SIM_GAUGE, 1e-9, "", NULL};
+
+static SimSeries *
+series_of(SimMetrics *metrics, const SimFamily *family, const char *job, const char *one, const char *other)
+{
+    return sim_metrics_series(metrics, family, job, (const char *const[]){one, other});
+}
+
+/* The same values are the same series, wherever they stand in memory; all others are others, also those that look alike when they
+ * stand one after the other. */
+static void
+series_are_found_by_all_their_values(void **state)
+{
+    g_autoptr(SimMetrics) metrics = sim_metrics_new();
+    SimSeries *first = series_of(metrics, &requests, "a", "200", "GET");
+    char code[] = "200", verb[] = "GET", job[] = "a";
+
+    (void)state;
+    assert_ptr_equal(series_of(metrics, &requests, job, code, verb), first);
+    assert_ptr_not_equal(series_of(metrics, &requests, "b", "200", "GET"), first);
+    assert_ptr_not_equal(series_of(metrics, &requests, "a", "200G", "ET"), first);
+    assert_ptr_not_equal(series_of(metrics, &requests, "a2", "00", "GET"), first);
+    assert_ptr_not_equal(series_of(metrics, &requests, "a", "", "200GET"), first);
+    assert_ptr_not_equal(series_of(metrics, &mounted, "a", "200", NULL), first);
+    assert_int_equal(sim_metrics_all(metrics)->len, 6);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(((SimSeries *)sim_metrics_all(metrics)->pdata[i])->number, i);
+    assert_null(sim_metrics_series(NULL, &requests, "a", (const char *const[]){"200", "GET"}));
+}
+
+static void
+many_series_stay_apart(void **state)
+{
+    g_autoptr(SimMetrics) metrics = sim_metrics_new();
+
+    (void)state;
+    for (unsigned turn = 0; turn < 2; turn++) {
+        for (unsigned i = 0; i < 5000; i++) {
+            g_autofree char *name = g_strdup_printf("claim-%u", i);
+            SimSeries *series = series_of(metrics, &mounted, "kubelet", name, NULL);
+            assert_int_equal(series->number, i);
+            assert_int_equal(series->sum, turn * i);
+            sim_series_set(series, i);
+        }
+    }
+    assert_int_equal(sim_metrics_all(metrics)->len, 5000);
+    sim_metrics_clear(metrics, &requests);
+    assert_int_equal(series_of(metrics, &mounted, "kubelet", "claim-7", NULL)->sum, 7);
+    sim_metrics_clear(metrics, &mounted);
+    assert_int_equal(series_of(metrics, &mounted, "kubelet", "claim-7", NULL)->sum, 0);
+}
+
+/* MET-160, MET-161: families and labels in order, values escaped, buckets with all that lie below; of what is counted anew at each scrape
+ * nothing while there is none, and no family without a sample. */
+static void
+text_is_as_prometheus_has_it(void **state)
+{
+    g_autoptr(SimMetrics) metrics = sim_metrics_new();
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    (void)state;
+    sim_series_add(series_of(metrics, &requests, "b\"\\\n", "200", "GET"), 3);
+    sim_series_add(series_of(metrics, &requests, "a", "200", "GET"), 1000000);
+    sim_series_set(series_of(metrics, &depth, "a", NULL, NULL), 1500000000);
+    SimSeries *size = series_of(metrics, &sizes, "a", NULL, NULL), *claim;
+    sim_series_observe(size, 1);
+    sim_series_observe(size, 2);
+    sim_series_observe(size, 3);
+    claim = series_of(metrics, &mounted, "kubelet", "data", NULL);
+    series_of(metrics, &mounted, "kubelet", "none", NULL);
+    sim_metrics_append_text(metrics, text);
+    assert_string_equal(text->str, "# HELP depth How deep.\n"
+                                   "# TYPE depth gauge\n"
+                                   "depth{job=\"a\"} 1.5\n"
+                                   "# HELP requests_total How many.\n"
+                                   "# TYPE requests_total counter\n"
+                                   "requests_total{code=\"200\",job=\"a\",verb=\"GET\"} 1e+06\n"
+                                   "requests_total{code=\"200\",job=\"b\\\"\\\\\\n\",verb=\"GET\"} 3\n"
+                                   "# HELP sizes How large.\n"
+                                   "# TYPE sizes histogram\n"
+                                   "sizes_bucket{job=\"a\",le=\"1\"} 1\n"
+                                   "sizes_bucket{job=\"a\",le=\"2.5\"} 2\n"
+                                   "sizes_bucket{job=\"a\",le=\"+Inf\"} 3\n"
+                                   "sizes_sum{job=\"a\"} 6\n"
+                                   "sizes_count{job=\"a\"} 3\n");
+    sim_series_set(claim, 7);
+    g_string_truncate(text, 0);
+    sim_metrics_append_text(metrics, text);
+    assert_non_null(strstr(text->str, "# TYPE mounted gauge\nmounted{claim=\"data\",job=\"kubelet\"} 7\n# "));
+}
+
+typedef struct {
+    GString *calls;
+    char name;
+} Caller;
+
+static void
+call(void *data)
+{
+    const Caller *caller = data;
+
+    g_string_append_c(caller->calls, caller->name);
+}
+
+static void
+collectors_are_called_in_the_order_added(void **state)
+{
+    g_autoptr(SimMetrics) metrics = sim_metrics_new();
+    g_autoptr(GString) calls = g_string_new(NULL);
+    Caller callers[] = {{calls, 'a'}, {calls, 'b'}, {calls, 'c'}};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(callers); i++)
+        sim_metrics_add_collector(metrics, call, &callers[i]);
+    sim_metrics_collect(metrics);
+    sim_metrics_remove_collector(metrics, &callers[1]);
+    sim_metrics_remove_collector(metrics, &callers[1]);
+    sim_metrics_collect(metrics);
+    sim_metrics_add_collector(metrics, call, &callers[1]);
+    sim_metrics_collect(metrics);
+    assert_string_equal(calls->str, "abcacacb");
+    sim_metrics_remove_collector(NULL, &callers[0]);
+}
+
 int
 main(void)
 {
@@ -114,5 +244,9 @@ main(void)
 
     TEST_ROWS(tests, numbers, prints);
     TEST(tests, no_text_is_shorter_and_all_read_as_the_same);
+    TEST(tests, series_are_found_by_all_their_values);
+    TEST(tests, many_series_stay_apart);
+    TEST(tests, text_is_as_prometheus_has_it);
+    TEST(tests, collectors_are_called_in_the_order_added);
     return test_list_run("sim-metrics", tests);
 }

@@ -3,12 +3,10 @@
 
 #include <string.h>
 
+#include "census.h"
 #include "metric-history.h"
-#include "models/api/lease.h"
 #include "models/api/metrics.h"
 
-#define CSI_PREFIX "kubernetes.io/csi/"
-#define PLUGIN_PREFIX "kubernetes.io/csi:"
 
 static const char apiserver[] = "kube-apiserver", manager[] = "kube-controller-manager",
                   scheduler[] = "kube-scheduler", kubelet[] = "kubelet",
@@ -65,6 +63,7 @@ struct Telemetry {
     Objects *objects;
     SimMetrics *metrics;
     MetricHistory *history;
+    Census *census;
     GArray *past[N_KINDS];       /* of Past, by slot */
     GHashTable *class_of_volume; /* interned handle -> interned class */
     GHashTable *started; /* interned name of CreateVolume -> SimTime * (owned): its first call */
@@ -381,44 +380,6 @@ pod_written(Telemetry *self, const Pod *before, const Pod *after)
                        now - after->meta.created_at);
 }
 
-/* MET-110: the zone's key. Its NUL bytes stand as \x00, which text can hold. (owned) */
-static char *
-zone_key(const Node *node)
-{
-    const char *zone = string_map_get(node->meta.labels, "topology.kubernetes.io/zone");
-    const char *region = string_map_get(node->meta.labels, "topology.kubernetes.io/region");
-
-    return zone == NULL && region == NULL
-               ? g_strdup("")
-               : g_strdup_printf("%s:\\x00:%s", or_empty(region), or_empty(zone));
-}
-
-/* Whether the node lifecycle controller's taint of that name evicts its pods. */
-static gboolean
-evicts(const Node *node, const char *key)
-{
-    for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
-        if (node->taints->items[i].effect == TAINT_NO_EXECUTE &&
-            g_str_equal(node->taints->items[i].key, key))
-            return TRUE;
-    return FALSE;
-}
-
-/* MET-110 */
-static void
-node_written(const Telemetry *self, const Node *before, const Node *after)
-{
-    static const char *const keys[] = {"node.kubernetes.io/not-ready",
-                                       "node.kubernetes.io/unreachable"};
-
-    for (unsigned i = 0; before != NULL && after != NULL && i < G_N_ELEMENTS(keys); i++) {
-        if (!evicts(after, keys[i]) || evicts(before, keys[i]))
-            continue;
-        g_autofree char *zone = zone_key(after);
-        sim_series_add(metric_series(self->metrics, METRIC_EVICTED_NODES, manager, zone), 1);
-    }
-}
-
 static void
 object_written(void *data, const Object *before, const Object *after)
 {
@@ -444,8 +405,7 @@ object_written(void *data, const Object *before, const Object *after)
         volume_written(self, (const Volume *)before, (const Volume *)after);
     else if (kind == KIND_POD)
         pod_written(self, (const Pod *)before, (const Pod *)after);
-    else if (kind == KIND_NODE)
-        node_written(self, (const Node *)before, (const Node *)after);
+    census_object_written(self->census, before, after);
 }
 
 /* ---- Drivers ---- */
@@ -518,170 +478,32 @@ telemetry_watch_driver(Telemetry *self, CsiDriver *driver)
         csi_driver_add_observer(driver, &observer);
 }
 
-/* ---- What is counted before a scrape (MET-58) ---- */
-
-static void
-count_volumes(const Telemetry *self, const Volume *volume)
-{
-    const char *class = or_empty(volume_class(volume));
-    gboolean is_block = volume->volume_mode == VOLUME_BLOCK;
-    unsigned family = volume->phase == VOLUME_BOUND ? METRIC_PV_BOUND : METRIC_PV_UNBOUND;
-
-    sim_series_add(metric_series(self->metrics, METRIC_PV_TOTAL, manager, "N/A",
-                                 is_block ? "Block" : "Filesystem"),
-                   1);
-    sim_series_add(metric_series(self->metrics, family, manager, class), 1);
-}
-
-static void
-count_claims(const Telemetry *self, const Claim *claim)
-{
-    unsigned family = claim->phase == CLAIM_BOUND ? METRIC_PVC_BOUND : METRIC_PVC_UNBOUND;
-
-    sim_series_add(metric_series(self->metrics, family, manager, claim->meta.key->namespace,
-                                 or_empty(claim_class(claim)), ""),
-                   1);
-}
-
-/* "kubernetes.io/csi:<driver>" of "kubernetes.io/csi/<driver>^<handle>". */
-static char *
-plugin_of(const char *unique_name)
-{
-    const char *driver = unique_name + strlen(CSI_PREFIX);
-
-    return g_strdup_printf(PLUGIN_PREFIX "%.*s", (int)strcspn(driver, "^"), driver);
-}
-
-static void
-count_nodes(const Telemetry *self, const Node *node)
-{
-    const StringList *attached = node->volumes_attached;
-
-    for (unsigned i = 0; attached != NULL && i < attached->n_items; i++) {
-        g_autofree char *plugin = plugin_of(attached->items[i]);
-        sim_series_add(metric_series(self->metrics, METRIC_ADC_VOLUMES, manager, plugin,
-                                     "actual_state_of_world"),
-                       1);
-    }
-}
-
-/* A pod's volumes on its node: MET-63 counts them once for each pod, MET-90 once for each claim. */
-static void
-count_pods(const Telemetry *self, const Pod *pod)
-{
-    const ApiServer *api = cluster_api(self->cluster);
-
-    if (pod->node_name == NULL || pod_is_terminal(pod))
-        return;
-    if (pod->phase == POD_RUNNING)
-        sim_series_add(metric_series(self->metrics, METRIC_KUBELET_RUNNING, kubelet, NULL), 1);
-    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
-        const ObjectKey *key = pod_claim_key(self->objects, pod, &pod->volumes->items[i]);
-        const Claim *claim = CLAIM_CONST(api_server_get(api, key));
-        const ObjectKey *name = claim == NULL || claim->volume_name == NULL
-                                    ? NULL
-                                    : objects_find_key(self->objects, KIND_VOLUME, NULL, claim->volume_name);
-        const Volume *volume = name == NULL ? NULL : VOLUME_CONST(api_server_get(api, name));
-        if (volume == NULL || volume->source == NULL || volume->source->driver == NULL)
-            continue;
-        g_autofree char *plugin = g_strconcat(PLUGIN_PREFIX, volume->source->driver, NULL);
-        sim_series_add(metric_series(self->metrics, METRIC_ADC_VOLUMES, manager, plugin,
-                                     "desired_state_of_world"),
-                       1);
-        sim_series_add(
-            metric_series(self->metrics, METRIC_VOLUMES_IN_USE, manager, pod->node_name, plugin), 1);
-        if (pod->phase == POD_RUNNING)
-            sim_series_set(metric_series(self->metrics, METRIC_KUBELET_CAPACITY, kubelet,
-                                         key->namespace, key->name),
-                           claim->capacity_bytes);
-    }
-}
-
-static void
-count_zone(const Telemetry *self, const Node *node)
-{
-    g_autofree char *key = zone_key(node);
-
-    (void)metric_series(self->metrics, METRIC_EVICTED_NODES, manager, key); /* MET-161 */
-    sim_series_add(metric_series(self->metrics, METRIC_ZONE_SIZE, manager, key), 1);
-    sim_series_add(metric_series(self->metrics, METRIC_ZONE_UNHEALTHY, manager, key),
-                   node->ready.status == CONDITION_TRUE ? 0 : 1);
-    SimSeries *size = metric_series(self->metrics, METRIC_ZONE_SIZE, manager, key);
-    SimSeries *unhealthy = metric_series(self->metrics, METRIC_ZONE_UNHEALTHY, manager, key);
-    sim_series_set(metric_series(self->metrics, METRIC_ZONE_HEALTH, manager, key),
-                   100 * (size->sum - unhealthy->sum) / size->sum);
-}
-
-/* MET-131: of all candidates together, so 1 as long as somebody leads. Sidecars' leases are called after their drivers. */
-static void
-count_lease(const Telemetry *self, const Lease *lease)
-{
-    const char *name = lease->meta.key->name, *job = NULL;
-
-    if (!g_str_equal(lease->meta.key->namespace, "kube-system"))
-        return; /* heartbeats */
-    for (unsigned i = 0; model_classes[i] != NULL && job == NULL; i++) {
-        const char *process = model_classes[i]->process->name;
-        if (g_str_has_prefix(name, process))
-            job = process;
-    }
-    if (job == NULL)
-        job = provisioner; /* its lease alone has but the driver's name */
-    sim_series_set(metric_series(self->metrics, METRIC_LEADER, job, name), lease->holder != NULL);
-}
-
-static void
-count_objects(Telemetry *self, ObjectKind kind)
-{
-    const ApiServer *api = cluster_api(self->cluster);
-    KindSeries *series = &self->kinds[kind];
-    unsigned count = api_server_count(api, kind);
-
-    if (series->stored == NULL && (count > 0 || objects_n_keys(self->objects, kind) > 0))
-        series->stored = metric_series(self->metrics, METRIC_API_OBJECTS, apiserver, series->full);
-    sim_series_set(series->stored, count);
-    if (count == 0 || (kind != KIND_VOLUME && kind != KIND_CLAIM && kind != KIND_NODE &&
-                       kind != KIND_POD && kind != KIND_LEASE))
-        return;
-    for (uint32_t i = 0; i < objects_n_keys(self->objects, kind); i++) {
-        const Object *object = api_server_get(api, objects_key_at(self->objects, kind, i));
-        if (object == NULL)
-            continue;
-        if (kind == KIND_VOLUME)
-            count_volumes(self, VOLUME_CONST(object));
-        else if (kind == KIND_CLAIM)
-            count_claims(self, CLAIM_CONST(object));
-        else if (kind == KIND_POD)
-            count_pods(self, POD_CONST(object));
-        else if (kind == KIND_LEASE)
-            count_lease(self, LEASE_CONST(object));
-        else {
-            count_nodes(self, (const Node *)object);
-            count_zone(self, (const Node *)object);
-        }
-    }
-}
+/* ---- What is counted before a scrape ---- */
 
 static void
 collect(void *data)
 {
-    static const unsigned counted[] = {
-        METRIC_PV_TOTAL,         METRIC_PV_BOUND,          METRIC_PV_UNBOUND,
-        METRIC_PVC_BOUND,        METRIC_PVC_UNBOUND,       METRIC_ADC_VOLUMES,
-        METRIC_VOLUMES_IN_USE,   METRIC_KUBELET_VOLUMES,   METRIC_ZONE_SIZE,
-        METRIC_ZONE_UNHEALTHY,   METRIC_KUBELET_CAPACITY,  METRIC_KUBELET_RUNNING,
+    /* Collectors of several programs add to these. */
+    static const unsigned added_up[] = {
         METRIC_SCHEDULER_CACHE,  METRIC_KUBELET_PLUGINS,   METRIC_CAPACITY_GOAL,
         METRIC_CAPACITY_CURRENT, METRIC_CAPACITY_OBSOLETE,
     };
     Telemetry *self = data;
     const ApiServer *api = cluster_api(self->cluster);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(counted); i++)
-        sim_metrics_clear(self->metrics, &metric_families[counted[i]]);
-    for (unsigned kind = 0; kind < N_KINDS; kind++)
-        count_objects(self, (ObjectKind)kind);
+    for (unsigned i = 0; i < G_N_ELEMENTS(added_up); i++)
+        sim_metrics_clear(self->metrics, &metric_families[added_up[i]]);
+    for (unsigned i = 0; i < N_KINDS; i++) {
+        KindSeries *series = &self->kinds[i];
+        unsigned count = api_server_count(api, (ObjectKind)i);
+        if (series->stored == NULL && (count > 0 || objects_n_keys(self->objects, (ObjectKind)i) > 0))
+            series->stored =
+                metric_series(self->metrics, METRIC_API_OBJECTS, apiserver, series->full);
+        sim_series_set(series->stored, count);
+    }
     sim_series_set(metric_series(self->metrics, METRIC_SCHEDULER_CACHE, scheduler, "nodes"),
                    api_server_count(api, KIND_NODE));
+    census_count(self->census);
 }
 
 /* ---- Life, scrapes, text ---- */
@@ -742,6 +564,7 @@ telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->class_of_volume = g_hash_table_new(g_str_hash, g_str_equal);
     self->started = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->history = metric_history_new(metrics);
+    self->census = census_new(cluster, objects, metrics);
     self->programs = g_ptr_array_new_with_free_func(g_free);
     self->clients = g_hash_table_new(NULL, NULL);
     self->event_clients = g_hash_table_new_full(NULL, NULL, NULL, g_free);
@@ -768,6 +591,7 @@ telemetry_free(Telemetry *self)
     g_hash_table_unref(self->class_of_volume);
     g_hash_table_unref(self->started);
     metric_history_free(self->history);
+    census_free(self->census);
     g_ptr_array_unref(self->programs);
     g_hash_table_unref(self->clients);
     g_hash_table_unref(self->event_clients);

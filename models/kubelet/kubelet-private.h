@@ -184,6 +184,7 @@ typedef struct {
     SimEventId probe; /* the next liveness probe; 0: none, or one is under way */
     SimTime probed_from;
     unsigned n_failed_probes; /* in a row */
+    SimSeries *desired_count, *actual_count; /* MET-98; NULL: not measured yet */
 } NodePlugin;
 
 struct Kubelet {
@@ -237,6 +238,9 @@ struct Kubelet {
     SimTicker *reconciler;
     SimTime relist_period;
     uint16_t status_label, reconciler_label, relist_label; /* of loops, in the log of causes */
+    /* MET-64: the series of the driver that was counted last. */
+    const char *counted_driver;
+    SimSeries *desired_count, *actual_count;
 };
 
 /* Changes of private state by plans. */
@@ -604,6 +608,9 @@ SimTime container_restart_delay(NodePlugin *plugin, PluginContainer *container);
 
 void kubelet_measure_begin(Kubelet *self);
 void kubelet_measure_end(Kubelet *self);
+/* A mount came into desired state or left it; the same of actual state. It has its volume. */
+void kubelet_count_desired(const PodMount *mount, int n);
+void kubelet_count_actual(const PodMount *mount, int n);
 /* A mount of it is done for the first time. */
 void kubelet_measure_mount(const Kubelet *self, const PendingOperation *operation);
 /* One more, of a family without labels. */

@@ -35,42 +35,63 @@ kubelet_measure_mount(const Kubelet *self, const PendingOperation *operation)
                            sim_now(self->base.sim) - operation->target->desired_at);
 }
 
-/* MET-64: a volume counts once for each pod. */
-static void
-count_volumes(const Kubelet *self, const PodWorker *worker)
+/* MET-64: a volume counts once for each pod, in the counts of all kubelets together. */
+static gboolean
+find_counts(Kubelet *self, const PodMount *mount)
 {
     SimMetrics *metrics = sim_metrics(self->base.sim);
     const char *job = process_job(self->base.process);
+    const Object *pv = metrics == NULL ? NULL : mount->volume->pv;
+    const VolumeSource *source = pv == NULL ? NULL : VOLUME_CONST(pv)->source;
 
-    for (unsigned i = 0; i < worker->n_mounts; i++) {
-        const PodMount *mount = &worker->mounts[i];
-        g_autofree char *plugin = mount->volume == NULL ? NULL : plugin_label(mount->volume->pv);
-        if (plugin == NULL)
-            continue;
-        if (mount->desired)
-            sim_series_add(
-                metric_series(metrics, METRIC_KUBELET_VOLUMES, job, plugin, desired_state), 1);
-        if (mount->state == MOUNT_DONE)
-            sim_series_add(
-                metric_series(metrics, METRIC_KUBELET_VOLUMES, job, plugin, actual_state), 1);
+    if (source == NULL || source->driver == NULL)
+        return FALSE;
+    if (self->counted_driver != source->driver) {
+        g_autofree char *plugin = plugin_label(pv);
+        self->counted_driver = source->driver;
+        self->desired_count =
+            metric_series(metrics, METRIC_KUBELET_VOLUMES, job, plugin, desired_state);
+        self->actual_count =
+            metric_series(metrics, METRIC_KUBELET_VOLUMES, job, plugin, actual_state);
     }
+    return TRUE;
+}
+
+void
+kubelet_count_desired(const PodMount *mount, int n)
+{
+    Kubelet *self = mount->worker->kubelet;
+
+    if (find_counts(self, mount))
+        sim_series_add(self->desired_count, n);
+}
+
+void
+kubelet_count_actual(const PodMount *mount, int n)
+{
+    Kubelet *self = mount->worker->kubelet;
+
+    if (n != 0 && find_counts(self, mount))
+        sim_series_add(self->actual_count, n);
 }
 
 /* MET-98 */
 static void
-count_plugin(const Kubelet *self, const NodePlugin *plugin)
+count_plugin(const Kubelet *self, NodePlugin *plugin)
 {
     SimMetrics *metrics = sim_metrics(self->base.sim);
     const char *job = process_job(self->base.process);
-    g_autofree char *socket = g_strconcat(
-        SOCKETS, cluster_driver_name(self->base.cluster, plugin->driver), "-reg.sock", NULL);
 
-    if (plugin->desired != 0)
-        sim_series_add(metric_series(metrics, METRIC_KUBELET_PLUGINS, job, socket, desired_state),
-                       1);
-    if (plugin->actual != 0)
-        sim_series_add(metric_series(metrics, METRIC_KUBELET_PLUGINS, job, socket, actual_state),
-                       1);
+    if (plugin->desired_count == NULL) {
+        g_autofree char *socket = g_strconcat(
+            SOCKETS, cluster_driver_name(self->base.cluster, plugin->driver), "-reg.sock", NULL);
+        plugin->desired_count =
+            metric_series(metrics, METRIC_KUBELET_PLUGINS, job, socket, desired_state);
+        plugin->actual_count =
+            metric_series(metrics, METRIC_KUBELET_PLUGINS, job, socket, actual_state);
+    }
+    sim_series_add(plugin->desired_count, plugin->desired != 0);
+    sim_series_add(plugin->actual_count, plugin->actual != 0);
 }
 
 /* Before a scrape: of all kubelets together. */
@@ -79,8 +100,6 @@ measure(void *data)
 {
     const Kubelet *self = data;
 
-    for (unsigned i = 0; self->workers != NULL && i < self->workers->len; i++)
-        count_volumes(self, self->workers->pdata[i]);
     for (unsigned i = 0; i < self->n_plugins; i++)
         count_plugin(self, &self->plugins[i]);
 }
@@ -103,10 +122,24 @@ kubelet_measure_begin(Kubelet *self)
     sim_metrics_add_collector(metrics, measure, self);
 }
 
+/* What it knew of its volumes is gone with it. */
 void
 kubelet_measure_end(Kubelet *self)
 {
-    sim_metrics_remove_collector(sim_metrics(self->base.sim), self);
+    SimMetrics *metrics = sim_metrics(self->base.sim);
+
+    sim_metrics_remove_collector(metrics, self);
+    for (unsigned i = 0; metrics != NULL && self->workers != NULL && i < self->workers->len; i++) {
+        const PodWorker *worker = self->workers->pdata[i];
+        for (unsigned k = 0; k < worker->n_mounts; k++) {
+            const PodMount *mount = &worker->mounts[k];
+            if (mount->volume == NULL)
+                continue;
+            if (mount->desired)
+                kubelet_count_desired(mount, -1);
+            kubelet_count_actual(mount, -(mount->state == MOUNT_DONE));
+        }
+    }
 }
 
 void

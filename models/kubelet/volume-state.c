@@ -185,6 +185,7 @@ volume_manager_desire(NodeVolume *volume, PodMount *mount)
     if (volume->n_desired++ == 0)
         volume->reported_in_use = FALSE;
     mount->desired = TRUE;
+    kubelet_count_desired(mount, 1);
     mount->desired_at = sim_now(volume->kubelet->base.sim);
     volume->wanted_by = sim_cause(volume->kubelet->base.sim);
     if (volume->attachable && !volume->reported_in_use)
@@ -199,6 +200,7 @@ volume_manager_undesire(PodMount *mount)
     NodeVolume *volume = mount->volume;
 
     mount->desired = FALSE;
+    kubelet_count_desired(mount, -1);
     mount->remount_required = FALSE;
     volume->n_desired--;
     if (volume->n_desired == 0 && volume->attachable && !volume->in_actual)
@@ -267,6 +269,7 @@ node_volume_resolve_attachability(NodeVolume *self, gboolean attachable)
 void
 node_volume_mount_changed(PodMount *mount, MountState state)
 {
+    kubelet_count_actual(mount, (state == MOUNT_DONE) - (mount->state == MOUNT_DONE));
     mount->state = state;
     mount->remount_required = FALSE;
     mount->rebuilt &= state == MOUNT_UNCERTAIN;
@@ -340,6 +343,7 @@ adopt_mount(Kubelet *self, PodMount *mount, MountState state)
         return;
     NodeVolume *volume = volume_manager_add(self, pv, mount);
     volume_manager_desire(volume, mount);
+    kubelet_count_actual(mount, state == MOUNT_DONE);
     mount->state = state;
     volume->in_actual = volume->size_known = TRUE;
     volume->actual_bytes = CLAIM_CONST(claim)->capacity_bytes;

@@ -617,7 +617,7 @@ pod_bound(Scheduler *self, Attempt *attempt)
         scheduler_cache_find_pod(self->cache, attempt->pod->meta.key, attempt->pod->meta.uid);
 
     if (cached != NULL && cached->attempt == attempt)
-        cached->attempt = NULL;
+        scheduler_cache_set_attempt(self->cache, cached, NULL);
     measure_attempt(self, attempt, "scheduled");
     measure_success(self, attempt);
 }

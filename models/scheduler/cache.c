@@ -44,6 +44,7 @@ struct SchedulerCache {
     GPtrArray *nodes; /* of NodeInfo, by slot of the node's key */
     GPtrArray *
         pods; /* of CachedPod, by slot of the pod's key: one life of each name, the others linked */
+    unsigned n_pods, n_assumed; /* in @pods; those of them that are assumed */
     GPtrArray *claims;   /* of ClaimUse, by slot of the claim's key */
     GArray *attachments; /* of AttachmentUse, by slot */
     InformerIndex *attachments_by_volume;
@@ -793,16 +794,8 @@ scheduler_cache_nominated(const SchedulerCache *self, unsigned *n)
 unsigned
 scheduler_cache_count_pods(const SchedulerCache *self, unsigned *n_assumed)
 {
-    unsigned n = 0;
-
-    *n_assumed = 0;
-    for (unsigned i = 0; i < self->pods->len; i++) {
-        for (const CachedPod *pod = self->pods->pdata[i]; pod != NULL; pod = pod->next_of_name) {
-            n++;
-            *n_assumed += pod->attempt != NULL;
-        }
-    }
-    return n;
+    *n_assumed = self->n_assumed;
+    return self->n_pods;
 }
 
 static CachedPod *
@@ -821,6 +814,8 @@ place_pod(SchedulerCache *self, const Pod *pod, NodeInfo *node, void *attempt)
     node->pods = cached;
     cached->next_of_name = at_slot(self->pods, key->slot);
     set_slot(self->pods, key->slot, cached);
+    self->n_pods++;
+    self->n_assumed += attempt != NULL;
     count_requests(self, node, pod->spec, 1);
     use_claims_of_pod(self, pod, node, 1);
     count_labels(self, pod, node, 1);
@@ -851,6 +846,14 @@ replace_pod(SchedulerCache *self, CachedPod *cached, const Pod *pod)
     object_unref(&before->meta);
 }
 
+void
+scheduler_cache_set_attempt(SchedulerCache *self, CachedPod *cached, void *attempt)
+{
+    self->n_assumed -= cached->attempt != NULL;
+    self->n_assumed += attempt != NULL;
+    cached->attempt = attempt;
+}
+
 CachedPod *
 scheduler_cache_add_pod(SchedulerCache *self, const Pod *pod, const char *node_name, void *attempt)
 {
@@ -860,7 +863,7 @@ scheduler_cache_add_pod(SchedulerCache *self, const Pod *pod, const char *node_n
 
     if (cached != NULL && cached->node == node) {
         replace_pod(self, cached, pod);
-        cached->attempt = attempt;
+        scheduler_cache_set_attempt(self, cached, attempt);
         return cached;
     }
     if (cached != NULL) /* assumed on one node, and somebody else put it on another */
@@ -874,6 +877,8 @@ scheduler_cache_remove_pod(SchedulerCache *self, CachedPod *cached)
     const Pod *pod = cached->pod;
     NodeInfo *node = cached->node;
 
+    self->n_pods--;
+    self->n_assumed -= cached->attempt != NULL;
     count_priority(self, pod->spec->priority, -1);
     count_labels(self, pod, node, -1);
     use_claims_of_pod(self, pod, node, -1);

@@ -97,6 +97,8 @@ scheduler_cache_attachment_changed(SchedulerCache *self, const Object *before, c
 /* @attempt: not NULL: assumed (SCH-50.9). An assumed pod of the same uid becomes the added one (SCH-76). */
 CachedPod *
 scheduler_cache_add_pod(SchedulerCache *self, const Pod *pod, const char *node_name, void *attempt);
+/* Of an assumed pod, or of one that is none any more (NULL). */
+void scheduler_cache_set_attempt(SchedulerCache *self, CachedPod *cached, void *attempt);
 void scheduler_cache_remove_pod(SchedulerCache *self, CachedPod *cached);
 /* Returns: (borrowed): NULL: this life of the pod is on no node */
 CachedPod *

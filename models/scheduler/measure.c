@@ -97,11 +97,12 @@ scheduler_count_stage_error(const Scheduler *self, const char *operation)
 }
 
 static void
-count_unschedulable(const Scheduler *self, const char *plugin)
+set_unschedulable(const Scheduler *self, const char *plugin, unsigned n)
 {
-    sim_series_add(metric_series(sim_metrics(self->base.sim), METRIC_SCHEDULER_UNSCHEDULABLE,
-                                 process_job(self->base.process), plugin, PROFILE),
-                   1);
+    if (n > 0)
+        sim_series_set(metric_series(sim_metrics(self->base.sim), METRIC_SCHEDULER_UNSCHEDULABLE,
+                                     process_job(self->base.process), plugin, PROFILE),
+                       n);
 }
 
 /* MET-33: those that a plugin turned away and that have not been tried again since. */
@@ -109,19 +110,21 @@ static void
 measure_unschedulable(const Scheduler *self)
 {
     static const QueuePlace places[] = {PLACE_ACTIVE, PLACE_BACKOFF, PLACE_UNSCHEDULABLE};
+    unsigned counts[N_PLUGINS] = {0};
 
     sim_metrics_clear(sim_metrics(self->base.sim),
                       &metric_families[METRIC_SCHEDULER_UNSCHEDULABLE]);
     for (unsigned i = 0; i < G_N_ELEMENTS(places); i++) {
         for (unsigned k = 0; k < scheduling_queue_length(self->queue, places[i]); k++) {
             const QueuedPod *entry = scheduling_queue_at(self->queue, places[i], k);
-            if (entry->gated)
-                count_unschedulable(self, plugins[PLUGIN_SCHEDULING_GATES].name);
+            counts[PLUGIN_SCHEDULING_GATES] += entry->gated;
             for (uint32_t rest = entry->gated ? 0 : entry->unschedulable_plugins; rest != 0;
                  rest &= rest - 1)
-                count_unschedulable(self, plugins[__builtin_ctz(rest)].name);
+                counts[__builtin_ctz(rest)]++;
         }
     }
+    for (unsigned i = 0; i < N_PLUGINS; i++)
+        set_unschedulable(self, plugins[i].name, counts[i]);
 }
 
 /* MET-26, MET-33, MET-34, before a scrape. */

@@ -195,7 +195,8 @@ zone_key(const Node *node)
                                  zone == NULL ? "" : zone);
 }
 
-/* MET-111 */
+/* MET-111. A zone that has lost its last node stays: of size 0, and all of that is well (handleDisruption() in Kubernetes'
+ * node_lifecycle_controller.go). */
 static void
 count_in_zone(const Census *self, const Node *node, int n)
 {

@@ -207,9 +207,8 @@ count_in_zone(const Census *self, const Node *node, int n)
     (void)metric_series(self->metrics, METRIC_EVICTED_NODES, manager, key); /* MET-161 */
     sim_series_add(size, n);
     sim_series_add(unhealthy, node->ready.status == CONDITION_TRUE ? 0 : n);
-    if (size->sum > 0)
-        sim_series_set(metric_series(self->metrics, METRIC_ZONE_HEALTH, manager, key),
-                       100 * (size->sum - unhealthy->sum) / size->sum);
+    sim_series_set(metric_series(self->metrics, METRIC_ZONE_HEALTH, manager, key),
+                   size->sum == 0 ? 100 : 100 * (size->sum - unhealthy->sum) / size->sum);
 }
 
 static gboolean
@@ -414,22 +413,27 @@ count_uses(Census *self)
 
 /* ---- All ---- */
 
+const ProcessClass *
+census_lease_process(const ObjectKey *lease)
+{
+    for (unsigned i = 0; model_classes[i] != NULL; i++)
+        if (g_str_has_prefix(lease->name, model_classes[i]->process->name))
+            return model_classes[i]->process;
+    return NULL;
+}
+
 /* MET-131: of all candidates together, so 1 as long as somebody leads. Sidecars' leases are called after their drivers. */
 static void
 count_lease(const Census *self, const Lease *lease)
 {
-    const char *name = lease->meta.key->name, *job = NULL;
+    const ObjectKey *key = lease->meta.key;
 
-    if (!g_str_equal(lease->meta.key->namespace, "kube-system"))
+    if (!g_str_equal(key->namespace, "kube-system"))
         return; /* heartbeats */
-    for (unsigned i = 0; model_classes[i] != NULL && job == NULL; i++) {
-        const char *process = model_classes[i]->process->name;
-        if (g_str_has_prefix(name, process))
-            job = process;
-    }
-    if (job == NULL)
-        job = provisioner; /* its lease alone has but the driver's name */
-    sim_series_set(metric_series(self->metrics, METRIC_LEADER, job, name), lease->holder != NULL);
+    const ProcessClass *process = census_lease_process(key);
+    sim_series_set(metric_series(self->metrics, METRIC_LEADER,
+                                 process == NULL ? provisioner : process->name, key->name),
+                   lease->holder != NULL);
 }
 
 static void

@@ -14,6 +14,9 @@ Census *census_new(const Cluster *cluster, Objects *objects, SimMetrics *metrics
 void census_free(Census *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Census, census_free)
 
+/* Whose candidates write a Lease of kube-system; NULL: an external-provisioner's, which has but the driver's name. */
+const ProcessClass *census_lease_process(const ObjectKey *lease);
+
 /* As an ApiObserver has it. */
 void census_object_written(Census *self, const Object *before, const Object *after);
 /* Before a scrape: brings up to date what depends on several objects. */

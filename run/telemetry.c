@@ -128,7 +128,8 @@ job_of(const char *client, const char *source)
         return kubelet;
     for (unsigned i = 0; model_classes[i] != NULL; i++) {
         const ModelClass *class = model_classes[i];
-        if (g_str_equal(class->name, client) || g_strcmp0(class->event_source, source) == 0)
+        if (g_str_equal(class->name, client) ||
+            (source != NULL && g_strcmp0(class->event_source, source) == 0))
             return class->process->scope == PER_DRIVER ? NULL : class->process->name;
     }
     return NULL;
@@ -151,11 +152,23 @@ program_of(Telemetry *self, const char *job)
     return program;
 }
 
+/* The client of that name is one of each program that has several replicas: its lease tells which. */
 static ClientSeries *
-client_series(Telemetry *self, const char *client)
+candidate_series(Telemetry *self, const ObjectKey *lease)
 {
+    const ProcessClass *process = census_lease_process(lease);
+
+    return process == NULL || process->scope == PER_DRIVER ? NULL : program_of(self, process->name);
+}
+
+static ClientSeries *
+client_series(Telemetry *self, const ApiRequest *request)
+{
+    const char *client = request->client;
     void *found;
 
+    if (request->key->kind == KIND_LEASE && g_str_equal(client, "leader-election"))
+        return candidate_series(self, request->key);
     if (g_hash_table_lookup_extended(self->clients, client, NULL, &found))
         return found;
     ClientSeries *program = program_of(self, job_of(client, NULL));
@@ -276,7 +289,7 @@ request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime ar
         label = number;
     }
     count_for_controllers(self, request, code);
-    measure_client(self, client_series(self, request->client), verb, code, label, duration);
+    measure_client(self, client_series(self, request), verb, code, label, duration);
     measure_server(self, &self->kinds[kind].resource, &self->requests[kind][verb], verb, code, label,
                    duration);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "chrome-trace.h"
 
-#include <inttypes.h>
 #include <string.h>
+
+#include "sim/append.h"
 
 /* The groups of tracks: processes, in the format's words. Named and sorted in this order. */
 typedef enum {
@@ -22,40 +23,49 @@ static const char *const group_names[N_GROUPS] = {
     [GROUP_VOLUMES] = "volumes: driver calls",
 };
 
+/* A slice as it is kept: a run has some 25 for each pod. All else is worked out from what it is of. */
+typedef struct {
+    SimTime from;
+    uint32_t what; /* the slice's number, in the order in which slices were added */
+    uint32_t line;
+} Mark;
+
 /* A stretch of time on a track. Slices of one line nest or follow one another, so what overlaps gets another line of its track. */
 typedef struct {
     Group group;
+    uint32_t number;     /* of the track in its group, but for nodes: node_number() */
     const char *track;   /* borrowed */
     const char *name;    /* static, or borrowed */
     const char *subject; /* argument; NULL: none */
     const char *code;    /* gRPC, if the call failed; else NULL */
-    SimTime from, to;
-    unsigned line; /* the format's thread */
+    SimTime to;
 } Slice;
 
+/* The format's thread. Its number is its place in the list, from 1. */
 typedef struct {
-    GArray *slices;     /* of Slice */
-    GHashTable *tracks; /* "group/track" -> GArray of Line (owned) */
-    GHashTable *of_object; /* ObjectKey -> GArray of unsigned: its slices (owned), in order of time */
-    unsigned n_lines, n_arrows;
+    SimTime end;   /* of its last slice */
+    uint32_t next; /* line of the same track; 0: none */
+} Line;
+
+typedef struct {
+    const Run *run;
+    const Milestones *log;
+    const GArray *spans, *pods, *claims; /* what slices are of; spans: NULL: nothing was measured */
+    uint32_t first_pod, first_claim, first_call; /* slices: the numbers before are of spans */
+    GArray *marks;                               /* of Mark, in the end by time */
+    GArray *lines;                               /* of Line */
+    GArray *first_lines[N_GROUPS];               /* of uint32_t: of each track; 0: none yet */
+    GArray *worker_of_span;                      /* of uint32_t: places in workers */
+    GPtrArray *workers;                          /* names of tracks (owned) */
+    GHashTable *nodes;                           /* interned name -> number, from 1 */
+    uint8_t call_of[N_MILESTONES]; /* which of calls[] a milestone ends, from 1; 0: none */
+    unsigned n_arrows;
     ResultFile *file;
     GString *text; /* the file's */
     gboolean is_first;
-    GPtrArray *names; /* (owned) */
 } ChromeTrace;
 
-typedef struct {
-    unsigned line;
-    SimTime end;
-} Line;
-
 /* ---- Slices ---- */
-
-static void
-add_slice(ChromeTrace *self, const Slice *slice)
-{
-    g_array_append_vals(self->slices, slice, 1);
-}
 
 /* Which calls make a slice, by the milestones of their start and end. */
 static const struct {
@@ -87,227 +97,512 @@ find_start(const Milestones *log, const Milestone *end, MilestoneKind started)
     return TIME_UNSET;
 }
 
-static void
-add_call(ChromeTrace *self, SimTime started_at, const Milestone *end, CsiMethod method)
-{
-    Slice slice = {
-        .group = GROUP_VOLUMES,
-        .track = end->object->text,
-        .name = csi_method_name(method),
-        .subject = end->node,
-        .code = end->code == CSI_OK ? NULL : csi_code_name((CsiCode)end->code),
-        .from = started_at,
-        .to = end->at,
-    };
+/* Whose stages are on a pod's and on a claim's track, in the order in which they are added. */
+static const Stage pod_stages[] = {STAGE_SCHEDULE, STAGE_ATTACH,    STAGE_STAGE, STAGE_PUBLISH,
+                                   STAGE_START,    STAGE_POD_START, STAGE_STOP};
+static const Stage claim_stages[] = {STAGE_BIND, STAGE_PROVISION};
 
-    add_slice(self, &slice);
-    if (end->node == NULL)
-        return;
-    slice.group = GROUP_NODES;
-    slice.track = end->node;
-    slice.subject = end->object->text;
-    add_slice(self, &slice);
+static gboolean
+claim_interval(const ClaimTimes *claim, Stage stage, SimTime *from, SimTime *to)
+{
+    *from = stage == STAGE_BIND ? claim->created : claim->asked;
+    *to = stage == STAGE_BIND ? claim->bound : claim->volume_created;
+    return *from != TIME_UNSET && *to != TIME_UNSET && (stage == STAGE_BIND || *to >= *from);
 }
 
 static void
-add_calls(ChromeTrace *self, const Milestones *log)
+add_mark(ChromeTrace *self, SimTime from, uint32_t what)
 {
-    for (unsigned i = 0; i < milestones_count(log); i++) {
-        const Milestone end = milestones_at(log, i);
-        for (unsigned k = 0; k < G_N_ELEMENTS(calls); k++) {
-            SimTime started_at = (MilestoneKind)end.kind == calls[k].ended
-                                     ? find_start(log, &end, calls[k].started)
-                                     : TIME_UNSET;
-            if (started_at != TIME_UNSET)
-                add_call(self, started_at, &end, calls[k].method);
+    Mark mark = {.from = from, .what = what};
+
+    g_array_append_val(self->marks, mark);
+}
+
+static void
+add_stages(ChromeTrace *self)
+{
+    SimTime from, to;
+
+    for (unsigned i = 0; i < self->pods->len; i++)
+        for (unsigned k = 0; k < G_N_ELEMENTS(pod_stages); k++)
+            if (pod_times_interval(&g_array_index(self->pods, PodTimes, i), pod_stages[k], &from,
+                                   &to))
+                add_mark(self, from, self->first_pod + i * G_N_ELEMENTS(pod_stages) + k);
+    for (unsigned i = 0; i < self->claims->len; i++)
+        for (unsigned k = 0; k < G_N_ELEMENTS(claim_stages); k++)
+            if (claim_interval(&g_array_index(self->claims, ClaimTimes, i), claim_stages[k], &from,
+                               &to))
+                add_mark(self, from, self->first_claim + i * G_N_ELEMENTS(claim_stages) + k);
+}
+
+/* A call has a slice on its volume's track, and on its node's, if it has a node. */
+static void
+add_calls(ChromeTrace *self)
+{
+    for (unsigned i = 0; i < milestones_count(self->log); i++) {
+        const Milestone end = milestones_at(self->log, i);
+        unsigned call = self->call_of[end.kind];
+        SimTime from =
+            call == 0 ? TIME_UNSET : find_start(self->log, &end, calls[call - 1].started);
+        if (from == TIME_UNSET)
+            continue;
+        add_mark(self, from, self->first_call + 2 * i);
+        if (end.node != NULL)
+            add_mark(self, from, self->first_call + 2 * i + 1);
+    }
+}
+
+/* Which queue's workers: by the addresses of its names, for there are many spans and few queues. */
+static guint
+queue_hash(const void *data)
+{
+    const SimSpan *span = data;
+
+    return g_direct_hash(span->job) * 31 + g_direct_hash(span->queue);
+}
+
+static gboolean
+queue_equal(const void *a, const void *b)
+{
+    const SimSpan *one = a, *other = b;
+
+    return one->job == other->job && one->queue == other->queue;
+}
+
+/* Queues of one name are one track, whosever they are. Returns: its place among the workers */
+static uint32_t
+worker_number(ChromeTrace *self, const SimSpan *span, GHashTable *by_name)
+{
+    g_autofree char *name = g_strdup_printf("%s: %s", span->job, span->queue);
+    uint32_t number = GPOINTER_TO_UINT(g_hash_table_lookup(by_name, name));
+
+    if (number == 0) {
+        g_hash_table_insert(by_name, name, GUINT_TO_POINTER(self->workers->len + 1));
+        g_ptr_array_add(self->workers, g_steal_pointer(&name));
+        number = self->workers->len;
+    }
+    return number - 1;
+}
+
+static void
+add_workers(ChromeTrace *self)
+{
+    g_autoptr(GHashTable) by_queue = g_hash_table_new(queue_hash, queue_equal);
+    g_autoptr(GHashTable) by_name = g_hash_table_new(g_str_hash, g_str_equal);
+
+    for (unsigned i = 0; self->spans != NULL && i < self->spans->len; i++) {
+        SimSpan *span = &g_array_index(self->spans, SimSpan, i);
+        uint32_t number = GPOINTER_TO_UINT(g_hash_table_lookup(by_queue, span));
+        if (number == 0) {
+            number = worker_number(self, span, by_name) + 1;
+            g_hash_table_insert(by_queue, span, GUINT_TO_POINTER(number));
+        }
+        number--;
+        g_array_append_val(self->worker_of_span, number);
+        add_mark(self, span->from, i);
+    }
+}
+
+static Slice
+worker_slice(const ChromeTrace *self, uint32_t i)
+{
+    const SimSpan *span = &g_array_index(self->spans, SimSpan, i);
+    uint32_t worker = g_array_index(self->worker_of_span, uint32_t, i);
+
+    return (Slice){.group = GROUP_COMPONENTS,
+                   .number = worker,
+                   .track = self->workers->pdata[worker],
+                   .name = span->subject,
+                   .to = span->to};
+}
+
+static Slice
+pod_slice(const ChromeTrace *self, uint32_t i)
+{
+    const PodTimes *pod = &g_array_index(self->pods, PodTimes, i / G_N_ELEMENTS(pod_stages));
+    Stage stage = pod_stages[i % G_N_ELEMENTS(pod_stages)];
+    Slice slice = {.group = GROUP_PODS,
+                   .number = pod->pod->slot,
+                   .track = pod->pod->text,
+                   .name = stage_name(stage)};
+    SimTime from;
+
+    pod_times_interval(pod, stage, &from, &slice.to);
+    return slice;
+}
+
+static Slice
+claim_slice(const ChromeTrace *self, uint32_t i)
+{
+    const ClaimTimes *claim =
+        &g_array_index(self->claims, ClaimTimes, i / G_N_ELEMENTS(claim_stages));
+    Stage stage = claim_stages[i % G_N_ELEMENTS(claim_stages)];
+    Slice slice = {.group = GROUP_CLAIMS,
+                   .number = claim->claim->slot,
+                   .track = claim->claim->text,
+                   .name = stage_name(stage)};
+    SimTime from;
+
+    claim_interval(claim, stage, &from, &slice.to);
+    return slice;
+}
+
+static Slice
+call_slice(const ChromeTrace *self, uint32_t i)
+{
+    const Milestone end = milestones_at(self->log, i / 2);
+    gboolean is_of_node = i % 2 == 1;
+
+    return (Slice){
+        .group = is_of_node ? GROUP_NODES : GROUP_VOLUMES,
+        .number = is_of_node ? 0 : end.object->slot,
+        .track = is_of_node ? end.node : end.object->text,
+        .name = csi_method_name(calls[self->call_of[end.kind] - 1].method),
+        .subject = is_of_node ? end.object->text : end.node,
+        .code = end.code == CSI_OK ? NULL : csi_code_name((CsiCode)end.code),
+        .to = end.at,
+    };
+}
+
+static Slice
+slice_of(const ChromeTrace *self, const Mark *mark)
+{
+    if (mark->what >= self->first_call)
+        return call_slice(self, mark->what - self->first_call);
+    if (mark->what >= self->first_claim)
+        return claim_slice(self, mark->what - self->first_claim);
+    if (mark->what >= self->first_pod)
+        return pod_slice(self, mark->what - self->first_pod);
+    return worker_slice(self, mark->what);
+}
+
+/* ---- Order ---- */
+
+/* Of two that begin at one instant. */
+static int
+compare_ties(const ChromeTrace *self, const Mark *one, const Mark *other)
+{
+    const Slice a = slice_of(self, one), b = slice_of(self, other);
+
+    if (a.to != b.to)
+        return a.to > b.to ? -1 : 1; /* the longer one holds the other */
+    if (a.group != b.group)
+        return a.group < b.group ? -1 : 1;
+    int by_track = a.track == b.track ? 0 : strcmp(a.track, b.track);
+    int by_name = by_track != 0 || a.name == b.name ? 0 : strcmp(a.name, b.name);
+    if (by_track != 0 || by_name != 0)
+        return by_track != 0 ? by_track : by_name;
+    return one->what < other->what ? -1 : one->what > other->what;
+}
+
+/* None equals another. */
+static inline gboolean
+comes_before(const ChromeTrace *self, const Mark *one, const Mark *other)
+{
+    return one->from != other->from ? one->from < other->from : compare_ties(self, one, other) < 0;
+}
+
+static int
+compare_marks(const void *a, const void *b, void *self)
+{
+    return comes_before(self, a, b) ? -1 : comes_before(self, b, a);
+}
+
+static const Mark *
+middle_of(const ChromeTrace *self, const Mark *a, const Mark *b, const Mark *c)
+{
+    if (comes_before(self, b, a)) {
+        const Mark *swapped = a;
+        a = b;
+        b = swapped;
+    }
+    if (comes_before(self, b, c))
+        return b;
+    return comes_before(self, a, c) ? c : a;
+}
+
+/* Hoare's. Returns: how many go to the left: all of them come before the rest */
+static gsize
+partition(const ChromeTrace *self, Mark *marks, gsize n)
+{
+    const Mark pivot = *middle_of(self, &marks[0], &marks[n / 2], &marks[n - 1]);
+    gsize i = 0, k = n - 1;
+
+    for (;; i++, k--) {
+        while (comes_before(self, &marks[i], &pivot))
+            i++;
+        while (comes_before(self, &pivot, &marks[k]))
+            k--;
+        if (i >= k)
+            return i == k ? i + 1 : i;
+        Mark swapped = marks[i];
+        marks[i] = marks[k];
+        marks[k] = swapped;
+    }
+}
+
+#define FEW_MARKS 16
+
+/* In place, for a copy would be the largest thing that writing results needs. What goes deeper than it should goes to GLib, which
+ * makes one. */
+static void
+sort_marks(ChromeTrace *self, Mark *marks, gsize n, unsigned depth)
+{
+    for (; n > FEW_MARKS && depth > 0; depth--) {
+        gsize left = partition(self, marks, n);
+        if (left < n - left) {
+            sort_marks(self, marks, left, depth - 1);
+            marks += left;
+            n -= left;
+        } else {
+            sort_marks(self, marks + left, n - left, depth - 1);
+            n = left;
         }
     }
-}
-
-static void
-add_stages(ChromeTrace *self, const Stages *stages)
-{
-    const GArray *records = stages_records(stages);
-    for (unsigned i = 0; i < records->len; i++) {
-        const StageRecord *record = &g_array_index(records, StageRecord, i);
-        Group group = record->object->kind == KIND_POD     ? GROUP_PODS
-                      : record->object->kind == KIND_CLAIM ? GROUP_CLAIMS
-                                                           : GROUP_VOLUMES;
-        Slice slice = {.group = group,
-                       .track = record->object->text,
-                       .name = stage_name(record->stage),
-                       .subject = record->node,
-                       .from = record->from,
-                       .to = record->to};
-        if (group != GROUP_VOLUMES)
-            add_slice(self, &slice);
+    if (n > FEW_MARKS) {
+        g_qsort_with_data(marks, (int)n, sizeof *marks, compare_marks, self);
+        return;
+    }
+    for (gsize i = 1; i < n; i++) {
+        const Mark mark = marks[i];
+        gsize k = i;
+        for (; k > 0 && comes_before(self, &mark, &marks[k - 1]); k--)
+            marks[k] = marks[k - 1];
+        marks[k] = mark;
     }
 }
 
-static void
-add_workers(ChromeTrace *self, const SimMetrics *metrics)
+/* The mark of a slice that is there. */
+static const Mark *
+find_mark(const ChromeTrace *self, SimTime from, uint32_t what)
 {
-    const GArray *spans = metrics == NULL ? NULL : sim_metrics_spans(metrics);
+    const Mark wanted = {.from = from, .what = what};
+    const Mark *marks = (const Mark *)(const void *)self->marks->data;
+    gsize low = 0, high = self->marks->len;
 
-    for (unsigned i = 0; spans != NULL && i < spans->len; i++) {
-        const SimSpan *span = &g_array_index(spans, SimSpan, i);
-        char *track = g_strdup_printf("%s: %s", span->job, span->queue);
-        g_ptr_array_add(self->names, track);
-        add_slice(self, &(Slice){.group = GROUP_COMPONENTS,
-                                 .track = track,
-                                 .name = span->subject,
-                                 .from = span->from,
-                                 .to = span->to});
+    while (low < high) {
+        gsize middle = low + (high - low) / 2;
+        if (marks[middle].what == what)
+            return &marks[middle];
+        if (comes_before(self, &marks[middle], &wanted))
+            low = middle + 1;
+        else
+            high = middle;
     }
+    g_assert_not_reached();
 }
 
 /* ---- Lines ---- */
-
-static int
-compare_slices(const void *a, const void *b)
-{
-    const Slice *one = a, *other = b;
-
-    if (one->from != other->from)
-        return one->from < other->from ? -1 : 1;
-    if (one->to != other->to)
-        return one->to > other->to ? -1 : 1; /* the longer one holds the other */
-    if (one->group != other->group)
-        return one->group < other->group ? -1 : 1;
-    int by_track = strcmp(one->track, other->track);
-    return by_track != 0 ? by_track : strcmp(one->name, other->name);
-}
 
 static void
 begin_item(ChromeTrace *self)
 {
     result_file_end_row(self->file);
-    g_string_append(self->text, self->is_first ? "\n" : ",\n");
+    append_text(self->text, self->is_first ? "\n" : ",\n");
     self->is_first = FALSE;
 }
 
+/* A track's name. @n: which of its lines */
 static void
-append_us(GString *text, SimTime time)
+append_line(ChromeTrace *self, const Slice *slice, uint32_t line, unsigned n)
 {
-    g_string_append_printf(text, "%" PRId64 ".%03d", time / 1000, (int)(time % 1000));
+    begin_item(self);
+    append_literal(self->text, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":");
+    append_unsigned(self->text, slice->group);
+    append_literal(self->text, ",\"tid\":");
+    append_unsigned(self->text, line);
+    append_literal(self->text, ",\"args\":{\"name\":\"");
+    append_json_letters(self->text, slice->track);
+    if (n > 1) {
+        append_literal(self->text, " (");
+        append_unsigned(self->text, n);
+        append_literal(self->text, ")");
+    }
+    append_literal(self->text, "\"}}");
+}
+
+static uint32_t
+node_number(ChromeTrace *self, const char *node)
+{
+    uint32_t number = GPOINTER_TO_UINT(g_hash_table_lookup(self->nodes, node));
+
+    if (number == 0) {
+        number = g_hash_table_size(self->nodes) + 1;
+        g_hash_table_insert(self->nodes, (void *)node, GUINT_TO_POINTER(number));
+    }
+    return number - 1;
 }
 
 /* The first line of the slice's track that is free by then, or whose last slice holds it. */
 static void
-place(ChromeTrace *self, Slice *slice)
+place(ChromeTrace *self, Mark *mark)
 {
-    g_autofree char *key = g_strdup_printf("%d/%s", (int)slice->group, slice->track);
-    GArray *lines = g_hash_table_lookup(self->tracks, key);
+    const Slice slice = slice_of(self, mark);
+    GArray *first_lines = self->first_lines[slice.group];
+    uint32_t number = slice.group == GROUP_NODES ? node_number(self, slice.track) : slice.number;
+    unsigned n = 1;
 
-    if (lines == NULL) {
-        lines = g_array_new(FALSE, FALSE, sizeof(Line));
-        g_hash_table_insert(self->tracks, g_steal_pointer(&key), lines);
+    if (number >= first_lines->len)
+        g_array_set_size(first_lines, slots_to_hold(number, first_lines->len));
+    uint32_t *link = &g_array_index(first_lines, uint32_t, number);
+    for (; *link != 0; n++) {
+        Line *line = &g_array_index(self->lines, Line, *link - 1);
+        if (line->end <= mark->from) {
+            line->end = slice.to;
+            mark->line = *link;
+            return;
+        }
+        link = &line->next;
     }
-    for (unsigned i = 0; i < lines->len; i++) {
-        Line *line = &g_array_index(lines, Line, i);
-        if (line->end > slice->from)
-            continue;
-        line->end = slice->to;
-        slice->line = line->line;
-        return;
-    }
-    Line line = {.line = ++self->n_lines, .end = slice->to};
-    g_array_append_val(lines, line);
-    slice->line = line.line;
-    begin_item(self);
-    g_string_append_printf(self->text,
-                           "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%u,\"args\":{"
-                           "\"name\":\"%s",
-                           (int)slice->group, line.line, slice->track);
-    if (lines->len > 1)
-        g_string_append_printf(self->text, " (%u)", lines->len);
-    g_string_append(self->text, "\"}}");
+    *link = mark->line = self->lines->len + 1;
+    Line line = {.end = slice.to};
+    g_array_append_val(self->lines, line);
+    append_line(self, &slice, mark->line, n);
 }
 
 static void
-append_slice(ChromeTrace *self, const Slice *slice)
+append_slice(ChromeTrace *self, const Mark *mark)
 {
+    GString *text = self->text;
+    const Slice slice = slice_of(self, mark);
+
     begin_item(self);
-    g_string_append_printf(self->text,
-                           "{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%u,\"ts\":",
-                           slice->name, group_names[slice->group], (int)slice->group, slice->line);
-    append_us(self->text, slice->from);
-    g_string_append(self->text, ",\"dur\":");
-    append_us(self->text, slice->to - slice->from);
-    if (slice->subject != NULL || slice->code != NULL) {
-        g_string_append(self->text, ",\"args\":{");
-        if (slice->subject != NULL)
-            g_string_append_printf(self->text, "\"of\":\"%s\"", slice->subject);
-        if (slice->code != NULL)
-            g_string_append_printf(self->text, "%s\"code\":\"%s\"",
-                                   slice->subject == NULL ? "" : ",", slice->code);
-        g_string_append(self->text, "}");
+    append_literal(text, "{\"ph\":\"X\",\"name\":");
+    append_json_text(text, slice.name);
+    append_literal(text, ",\"cat\":\"");
+    append_text(text, group_names[slice.group]);
+    append_literal(text, "\",\"pid\":");
+    append_unsigned(text, slice.group);
+    append_literal(text, ",\"tid\":");
+    append_unsigned(text, mark->line);
+    append_literal(text, ",\"ts\":");
+    append_us(text, mark->from);
+    append_literal(text, ",\"dur\":");
+    append_us(text, slice.to - mark->from);
+    if (slice.subject != NULL || slice.code != NULL) {
+        append_literal(text, ",\"args\":{");
+        if (slice.subject != NULL) {
+            append_literal(text, "\"of\":");
+            append_json_text(text, slice.subject);
+        }
+        if (slice.code != NULL) {
+            append_text(text, slice.subject == NULL ? "\"code\":" : ",\"code\":");
+            append_json_text(text, slice.code);
+        }
+        append_literal(text, "}");
     }
-    g_string_append(self->text, "}");
+    append_literal(text, "}");
 }
 
 /* ---- Arrows ---- */
 
-/* The last slice of that name (and subject, unless NULL) on a track that ends by @limit; NULL: none. */
-static const Slice *
-find_slice(const ChromeTrace *self,
-           Group group,
-           const char *track,
-           const char *name,
-           const char *subject,
-           SimTime limit)
-{
-    g_autofree char *key = g_strdup_printf("%d/%s", (int)group, track);
-    const GArray *places = g_hash_table_lookup(self->of_object, key);
-    const Slice *found = NULL;
+/* Where an arrow goes on: a slice that is there. */
+typedef struct {
+    SimTime from, to;
+    uint32_t what;
+} Target;
 
-    for (unsigned i = 0; places != NULL && i < places->len; i++) {
-        const Slice *slice =
-            &g_array_index(self->slices, Slice, g_array_index(places, unsigned, i));
-        if (slice->to <= limit && (subject == NULL || g_strcmp0(slice->subject, subject) == 0) &&
-            g_str_equal(slice->name, name))
-            found = slice;
+/* The last call of a method about a volume that ended by @limit. @node: on whose track; NULL: on the volume's */
+static gboolean
+find_call(const ChromeTrace *self,
+          const ObjectKey *volume,
+          CsiMethod method,
+          const char *node,
+          SimTime limit,
+          Target *found)
+{
+    gboolean is_found = FALSE;
+
+    for (uint32_t i = milestones_last(self->log, volume), previous; i != 0; i = previous) {
+        const Milestone end = milestones_at(self->log, i - 1);
+        unsigned call = self->call_of[end.kind];
+        previous = end.previous;
+        if (call == 0 || calls[call - 1].method != method || end.at > limit ||
+            (node != NULL && end.node != node))
+            continue;
+        SimTime from = find_start(self->log, &end, calls[call - 1].started);
+        if (from == TIME_UNSET || (is_found && from < found->from) ||
+            (is_found && from == found->from && end.at >= found->to))
+            continue;
+        *found = (Target){from, end.at, self->first_call + 2 * (i - 1) + (node != NULL)};
+        is_found = TRUE;
     }
-    return found;
+    return is_found;
+}
+
+/* Claims by their names, which may be used again and again: places in claims, from 1. */
+typedef struct {
+    uint32_t *last;     /* (owned) by slot */
+    uint32_t *previous; /* (owned) by place: of the same name */
+} ClaimIndex;
+
+static ClaimIndex
+index_claims(const ChromeTrace *self)
+{
+    ClaimIndex index = {
+        .last = g_new0(uint32_t, objects_n_keys(run_objects(self->run), KIND_CLAIM)),
+        .previous = g_new(uint32_t, self->claims->len),
+    };
+
+    for (unsigned i = 0; i < self->claims->len; i++) {
+        uint32_t *last = &index.last[g_array_index(self->claims, ClaimTimes, i).claim->slot];
+        index.previous[i] = *last;
+        *last = i + 1;
+    }
+    return index;
+}
+
+/* When a claim was provisioned last, by @limit. */
+static gboolean
+find_provision(const ChromeTrace *self,
+               const ClaimIndex *index,
+               const ObjectKey *claim,
+               SimTime limit,
+               Target *found)
+{
+    gboolean is_found = FALSE;
+
+    for (uint32_t i = index->last[claim->slot]; i != 0; i = index->previous[i - 1]) {
+        Target target = {.what = self->first_claim + (i - 1) * G_N_ELEMENTS(claim_stages) + 1};
+        const ClaimTimes *times = &g_array_index(self->claims, ClaimTimes, i - 1);
+        if (!claim_interval(times, STAGE_PROVISION, &target.from, &target.to) ||
+            target.to > limit || (is_found && target.from < found->from) ||
+            (is_found && target.from == found->from && target.to >= found->to))
+            continue;
+        *found = target;
+        is_found = TRUE;
+    }
+    return is_found;
 }
 
 static void
-index_slices(ChromeTrace *self)
+append_flow(
+    ChromeTrace *self, Group group, const Mark *mark, const char *phase, unsigned id, SimTime at)
 {
-    for (unsigned i = 0; i < self->slices->len; i++) {
-        const Slice *slice = &g_array_index(self->slices, Slice, i);
-        char *key = g_strdup_printf("%d/%s", (int)slice->group, slice->track);
-        GArray *places = g_hash_table_lookup(self->of_object, key);
-        if (places == NULL) {
-            places = g_array_new(FALSE, FALSE, sizeof(unsigned));
-            g_hash_table_insert(self->of_object, key, places);
-        } else {
-            g_free(key);
-        }
-        g_array_append_val(places, i);
-    }
-}
+    GString *text = self->text;
 
-static void
-append_flow(ChromeTrace *self, const Slice *slice, char phase, unsigned id, SimTime at)
-{
     begin_item(self);
-    g_string_append_printf(self->text,
-                           "{\"ph\":\"%c\",\"name\":\"pod start\",\"cat\":\"pod start\",\"id\":%u,"
-                           "\"pid\":%d,\"tid\":%u,\"ts\":",
-                           phase, id, (int)slice->group, slice->line);
-    append_us(self->text, at);
-    g_string_append(self->text, phase == 'f' ? ",\"bp\":\"e\"}" : "}");
+    append_literal(text, "{\"ph\":\"");
+    append_text(text, phase);
+    append_literal(text, "\",\"name\":\"pod start\",\"cat\":\"pod start\",\"id\":");
+    append_unsigned(text, id);
+    append_literal(text, ",\"pid\":");
+    append_unsigned(text, group);
+    append_literal(text, ",\"tid\":");
+    append_unsigned(text, mark->line);
+    append_literal(text, ",\"ts\":");
+    append_us(text, at);
+    append_text(text, *phase == 'f' ? ",\"bp\":\"e\"}" : "}");
 }
 
 /* Where an arrow goes on, unless that was before it got there: volumes may be older than their pod. */
 static void
-append_step(ChromeTrace *self, const Slice *slice, unsigned id, SimTime *at)
+append_step(ChromeTrace *self, Group group, const Target *target, unsigned id, SimTime *at)
 {
-    if (slice == NULL || slice->from < *at)
+    if (target->from < *at)
         return;
-    *at = slice->from;
-    append_flow(self, slice, 't', id, *at);
+    *at = target->from;
+    append_flow(self, group, find_mark(self, target->from, target->what), "t", id, *at);
 }
 
 /* An arrow from the pod's creation through what was done for one of its volumes, on the claim's, the volume's and the node's track, to
@@ -315,51 +610,54 @@ append_step(ChromeTrace *self, const Slice *slice, unsigned id, SimTime *at)
 static void
 append_arrow(ChromeTrace *self,
              const PodTimes *pod,
-             const Slice *whole,
+             const Mark *whole,
              const ObjectKey *claim,
-             const ObjectKey *volume,
-             unsigned id)
+             const ClaimIndex *index,
+             const ObjectKey *volume)
 {
     static const CsiMethod at_controller[] = {CSI_CREATE_VOLUME, CSI_CONTROLLER_PUBLISH_VOLUME},
                            on_node[] = {CSI_NODE_STAGE_VOLUME, CSI_NODE_PUBLISH_VOLUME};
-    const char *provision = stage_name(STAGE_PROVISION);
+    unsigned id = ++self->n_arrows;
     SimTime at = pod->created;
+    Target target;
 
-    append_flow(self, whole, 's', id, at);
-    append_step(self, find_slice(self, GROUP_CLAIMS, claim->text, provision, NULL, pod->ready), id,
-                &at);
+    append_flow(self, GROUP_PODS, whole, "s", id, at);
+    if (find_provision(self, index, claim, pod->ready, &target))
+        append_step(self, GROUP_CLAIMS, &target, id, &at);
     for (unsigned i = 0; i < G_N_ELEMENTS(at_controller); i++)
-        append_step(self,
-                    find_slice(self, GROUP_VOLUMES, volume->text, csi_method_name(at_controller[i]),
-                               NULL, pod->ready),
-                    id, &at);
+        if (find_call(self, volume, at_controller[i], NULL, pod->ready, &target))
+            append_step(self, GROUP_VOLUMES, &target, id, &at);
     for (unsigned i = 0; pod->node != NULL && i < G_N_ELEMENTS(on_node); i++)
-        append_step(self,
-                    find_slice(self, GROUP_NODES, pod->node, csi_method_name(on_node[i]),
-                               volume->text, pod->ready),
-                    id, &at);
-    append_flow(self, whole, 'f', id, pod->ready);
+        if (find_call(self, volume, on_node[i], pod->node, pod->ready, &target))
+            append_step(self, GROUP_NODES, &target, id, &at);
+    append_flow(self, GROUP_PODS, whole, "f", id, pod->ready);
 }
 
 /* Of each of a pod's volumes that come from a claim. */
 static void
-append_arrows(ChromeTrace *self, const Run *run, const PodTimes *pod, const PodRecord *record)
+append_arrows(ChromeTrace *self, const ClaimIndex *index, unsigned i)
 {
-    const Slice *whole = find_slice(self, GROUP_PODS, pod->pod->text, stage_name(STAGE_POD_START),
-                                    NULL, pod->ready);
+    const PodTimes *pod = &g_array_index(self->pods, PodTimes, i);
+    const PodRecord *record = milestones_pod(self->log, i);
+    const Mark *whole = NULL;
+    unsigned k = 0;
 
-    if (whole == NULL || record->volumes == NULL)
+    if (pod->ready == TIME_UNSET || pod->created == TIME_UNSET || record->volumes == NULL)
         return;
-    for (unsigned i = 0; i < record->volumes->n_items; i++) {
-        const char *name = record->volumes->items[i].claim_name;
-        const ObjectKey *claim =
-            name == NULL
-                ? NULL
-                : objects_find_key(run_objects(run), KIND_CLAIM, pod->pod->namespace, name);
-        const ObjectKey *volume =
-            claim == NULL ? NULL : milestones_volume_of(run_milestones(run), claim);
-        if (volume != NULL)
-            append_arrow(self, pod, whole, claim, volume, ++self->n_arrows);
+    while (pod_stages[k] != STAGE_POD_START)
+        k++;
+    for (unsigned v = 0; v < record->volumes->n_items; v++) {
+        const char *name = record->volumes->items[v].claim_name;
+        const ObjectKey *claim = name == NULL ? NULL
+                                              : objects_find_key(run_objects(self->run), KIND_CLAIM,
+                                                                 pod->pod->namespace, name);
+        const ObjectKey *volume = claim == NULL ? NULL : milestones_volume_of(self->log, claim);
+        if (volume == NULL)
+            continue;
+        if (whole == NULL)
+            whole =
+                find_mark(self, pod->created, self->first_pod + i * G_N_ELEMENTS(pod_stages) + k);
+        append_arrow(self, pod, whole, claim, index, volume);
     }
 }
 
@@ -378,42 +676,70 @@ append_groups(ChromeTrace *self)
     }
 }
 
-void
-chrome_trace(const Run *run, const Stages *stages, ResultFile *file)
+static void
+chrome_trace_init(ChromeTrace *self, const Run *run, const Stages *stages, ResultFile *file)
 {
-    const Milestones *log = run_milestones(run);
-    ChromeTrace self = {
-        .slices = g_array_new(FALSE, FALSE, sizeof(Slice)),
-        .tracks =
-            g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref),
-        .of_object =
-            g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref),
+    const SimMetrics *metrics = sim_metrics(run_sim(run));
+
+    *self = (ChromeTrace){
+        .run = run,
+        .log = run_milestones(run),
+        .spans = metrics == NULL ? NULL : sim_metrics_spans(metrics),
+        .pods = stages_pods(stages),
+        .claims = stages_claims(stages),
+        .marks = g_array_new(FALSE, FALSE, sizeof(Mark)),
+        .lines = g_array_new(FALSE, FALSE, sizeof(Line)),
+        .worker_of_span = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+        .workers = g_ptr_array_new_with_free_func(g_free),
+        .nodes = g_hash_table_new(g_direct_hash, g_direct_equal),
         .file = file,
         .text = file->text,
         .is_first = TRUE,
-        .names = g_ptr_array_new_with_free_func(g_free),
     };
+    self->first_pod = self->spans == NULL ? 0 : self->spans->len;
+    self->first_claim = self->first_pod + self->pods->len * G_N_ELEMENTS(pod_stages);
+    self->first_call = self->first_claim + self->claims->len * G_N_ELEMENTS(claim_stages);
+    for (unsigned group = 0; group < N_GROUPS; group++)
+        self->first_lines[group] = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+    for (unsigned i = 0; i < G_N_ELEMENTS(calls); i++)
+        self->call_of[calls[i].ended] = (uint8_t)(i + 1);
+}
 
-    g_string_append(self.text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+static void
+chrome_trace_clear(ChromeTrace *self)
+{
+    for (unsigned group = 0; group < N_GROUPS; group++)
+        g_array_unref(self->first_lines[group]);
+    g_array_unref(self->marks);
+    g_array_unref(self->lines);
+    g_array_unref(self->worker_of_span);
+    g_ptr_array_unref(self->workers);
+    g_hash_table_unref(self->nodes);
+}
+
+void
+chrome_trace(const Run *run, const Stages *stages, ResultFile *file)
+{
+    ChromeTrace self;
+
+    chrome_trace_init(&self, run, stages, file);
+    append_literal(self.text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
     append_groups(&self);
-    add_workers(&self, sim_metrics(run_sim(run)));
-    add_stages(&self, stages);
-    add_calls(&self, log);
-    g_array_sort(self.slices, compare_slices);
-    for (unsigned i = 0; i < self.slices->len; i++)
-        place(&self, &g_array_index(self.slices, Slice, i));
-    for (unsigned i = 0; i < self.slices->len; i++)
-        append_slice(&self, &g_array_index(self.slices, Slice, i));
-    index_slices(&self);
-    const GArray *pods = stages_pods(stages);
-    for (unsigned i = 0; i < pods->len; i++) {
-        const PodTimes *pod = &g_array_index(pods, PodTimes, i);
-        if (pod->ready != TIME_UNSET)
-            append_arrows(&self, run, pod, milestones_pod(log, i));
-    }
-    g_string_append(self.text, "\n]}\n");
-    g_array_unref(self.slices);
-    g_hash_table_unref(self.tracks);
-    g_hash_table_unref(self.of_object);
-    g_ptr_array_unref(self.names);
+    add_workers(&self);
+    add_stages(&self);
+    add_calls(&self);
+    Mark *marks = (Mark *)(void *)self.marks->data;
+    gsize n = self.marks->len;
+    sort_marks(&self, marks, n, 2 * g_bit_storage(n));
+    for (gsize i = 0; i < n; i++)
+        place(&self, &marks[i]);
+    for (gsize i = 0; i < n; i++)
+        append_slice(&self, &marks[i]);
+    ClaimIndex index = index_claims(&self);
+    for (unsigned i = 0; i < self.pods->len; i++)
+        append_arrows(&self, &index, i);
+    append_literal(self.text, "\n]}\n");
+    g_free(index.last);
+    g_free(index.previous);
+    chrome_trace_clear(&self);
 }

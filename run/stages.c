@@ -72,6 +72,16 @@ pod_interval(const PodTimes *times, Stage stage)
     return (Interval){TIME_UNSET, TIME_UNSET};
 }
 
+gboolean
+pod_times_interval(const PodTimes *times, Stage stage, SimTime *from, SimTime *to)
+{
+    Interval interval = pod_interval(times, stage);
+
+    *from = interval.from;
+    *to = interval.to;
+    return between(interval.from, interval.to) != TIME_UNSET;
+}
+
 SimTime
 pod_times_stage(const PodTimes *times, Stage stage)
 {

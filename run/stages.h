@@ -83,5 +83,7 @@ const GArray *stages_records(const Stages *self);
 const GArray *stages_pods(const Stages *self);
 const GArray *stages_claims(const Stages *self);
 const GArray *stages_volumes(const Stages *self);
+/* When @stage of this pod began and ended. Returns: FALSE: one of them was not seen */
+gboolean pod_times_interval(const PodTimes *times, Stage stage, SimTime *from, SimTime *to);
 /* How long @stage of this pod took; TIME_UNSET: not seen. */
 SimTime pod_times_stage(const PodTimes *times, Stage stage);

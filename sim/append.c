@@ -34,6 +34,14 @@ append_unsigned(GString *text, uint64_t number)
 }
 
 void
+append_integer(GString *text, int64_t number)
+{
+    if (number < 0)
+        append_literal(text, "-");
+    append_unsigned(text, number < 0 ? -(uint64_t)number : (uint64_t)number);
+}
+
+void
 append_hex(GString *text, uint64_t number)
 {
     char digits[16], *end = digits + sizeof digits, *first = end;
@@ -77,6 +85,37 @@ append_us(GString *text, SimTime time)
         append_fixed(text, (uint64_t)(time / SIM_US), (uint32_t)(time % SIM_US), 3);
 }
 
+/* 999999 s and more would have an exponent. */
+#define BILLIONTHS_MAX UINT64_C(999999000000000)
+#define BILLIONTHS_MIN UINT64_C(100000) /* less would have an exponent, too */
+
+gboolean
+append_six_digits(GString *text, uint64_t number, uint32_t divisor)
+{
+    uint64_t unit = divisor, whole = number / divisor;
+
+    if (number == 0) {
+        append_literal(text, "0");
+        return TRUE;
+    }
+    if (whole < BILLIONTHS_MIN || whole >= BILLIONTHS_MAX / divisor)
+        return FALSE;
+    for (uint64_t rest = whole; rest >= 1000000; rest /= 10)
+        unit *= 10;
+    /* What is not a half is further from one (1 / (2 * divisor) at least) than three roundings of doubles of that size may be off. */
+    uint64_t digits = number / unit, twice = number % unit * 2;
+    if (twice == unit)
+        return FALSE;
+    uint64_t rounded = (digits + (twice > unit)) * (unit / divisor);
+    append_fixed(text, rounded / SIM_SECOND, (uint32_t)(rounded % SIM_SECOND), 9);
+    while (text->str[text->len - 1] == '0')
+        text->len--;
+    if (text->str[text->len - 1] == '.')
+        text->len--;
+    text->str[text->len] = '\0';
+    return TRUE;
+}
+
 /* ---- JSON ---- */
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -116,14 +155,13 @@ write_escaped(char *place, unsigned char c)
 
 #define ESCAPE_MAX 6 /* characters for one */
 
-void
-append_json_text(GString *text, const char *value)
+/* @place: has room for ESCAPE_MAX times as many. Returns: what follows */
+static char *
+write_letters(char *place, const char *value, gsize n)
 {
-    gsize n = strlen(value), i = 0;
-    char *first = append_place(text, n * ESCAPE_MAX + 2), *place = first;
+    gsize i = 0;
     uint64_t eight;
 
-    *place++ = '"';
     for (; i + sizeof eight <= n; i += sizeof eight) {
         memcpy(&eight, value + i, sizeof eight);
         if (needs_escape(eight)) {
@@ -136,6 +174,26 @@ append_json_text(GString *text, const char *value)
     }
     for (; i < n; i++)
         place = write_escaped(place, (unsigned char)value[i]);
+    return place;
+}
+
+void
+append_json_letters(GString *text, const char *value)
+{
+    gsize n = strlen(value);
+    char *first = append_place(text, n * ESCAPE_MAX);
+
+    append_took(text, (gsize)(write_letters(first, value, n) - first));
+}
+
+void
+append_json_text(GString *text, const char *value)
+{
+    gsize n = strlen(value);
+    char *first = append_place(text, n * ESCAPE_MAX + 2), *place = first;
+
+    *place++ = '"';
+    place = write_letters(place, value, n);
     *place++ = '"';
     append_took(text, (gsize)(place - first));
 }

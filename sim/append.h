@@ -44,6 +44,7 @@ append_text(GString *text, const char *value)
 }
 
 void append_unsigned(GString *text, uint64_t number);
+void append_integer(GString *text, int64_t number);
 /* Without leading zeros, as %x. */
 void append_hex(GString *text, uint64_t number);
 /* "12.000000345" */
@@ -51,5 +52,16 @@ void append_seconds(GString *text, SimTime time);
 /* Microseconds: "12.345" */
 void append_us(GString *text, SimTime time);
 
-/* In quotes, with the escapes of JSON: \" \\ \b \f \n \r \t, and \u001F for other control characters. */
+/**
+ * append_six_digits:
+ * @number: billionths
+ * @divisor: at most 4096
+ * Appends (double)@number / @divisor / 1e9 as %.6g prints it.
+ * Returns: FALSE: not told by whole numbers: a half is to be rounded, or there would be an exponent. Then nothing is appended
+ */
+gboolean append_six_digits(GString *text, uint64_t number, uint32_t divisor);
+
+/* With the escapes of JSON: \" \\ \b \f \n \r \t, and \u001F for other control characters. */
+void append_json_letters(GString *text, const char *value);
+/* The same in quotes. */
 void append_json_text(GString *text, const char *value);

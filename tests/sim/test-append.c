@@ -79,6 +79,64 @@ times_before_the_start_are_as_printf_has_them(void **state)
     }
 }
 
+/* As %.6g has it, or FALSE and nothing. Returns: whether it was told */
+static gboolean
+assert_six_digits(uint64_t number, uint32_t divisor)
+{
+    g_autoptr(GString) text = g_string_new("x");
+    double value = (double)number / divisor / 1e9;
+    g_autofree char *wanted = g_strdup_printf("x%.6g", value);
+
+    if (append_six_digits(text, number, divisor)) {
+        assert_string_equal(text->str, wanted);
+        assert_int_equal(text->len, strlen(wanted));
+        return TRUE;
+    }
+    assert_string_equal(text->str, "x");
+    return FALSE;
+}
+
+/* Times of every size, shares in per cent as they are worked out for pictures, and where %.6g rounds up to another digit. */
+static void
+six_digits_are_as_printf_has_them(void **state)
+{
+    static const uint64_t edges[] = {0,
+                                     1,
+                                     99999,
+                                     100000,
+                                     999999,
+                                     1000000,
+                                     999999499,
+                                     999999500,
+                                     999999501,
+                                     1000000000,
+                                     123456500,
+                                     9999995000,
+                                     99999950000,
+                                     999999500000,
+                                     1500000000,
+                                     999998999999999,
+                                     999999000000000,
+                                     1000000000000000,
+                                     UINT64_MAX};
+    g_autoptr(GRand) random = g_rand_new_with_seed(1);
+    unsigned n_told = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(edges); i++)
+        assert_six_digits(edges[i], 1);
+    for (unsigned i = 0; i < N_RANDOM; i++)
+        n_told += assert_six_digits(random_number(random) >> 14, 1);
+    assert_true(n_told > N_RANDOM / 3);
+    for (uint32_t n = 1; n <= 3000; n += 7)
+        for (uint32_t i = 0; i <= n; i += 1 + n / 100) {
+            g_autoptr(GString) text = g_string_new(NULL);
+            g_autofree char *wanted = g_strdup_printf("%.6g", 100 * ((double)i / n));
+            if (append_six_digits(text, i * UINT64_C(100000000000), n))
+                assert_string_equal(text->str, wanted);
+        }
+}
+
 static const struct {
     const char *title, *value, *wanted;
 } texts[] = {
@@ -153,6 +211,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_as_printf_has_them),
         cmocka_unit_test(times_before_the_start_are_as_printf_has_them),
+        cmocka_unit_test(six_digits_are_as_printf_has_them),
         cmocka_unit_test(texts_have_the_escapes_of_json),
         cmocka_unit_test(each_character_is_escaped_alike_everywhere),
         cmocka_unit_test(room_is_made_where_there_is_none),

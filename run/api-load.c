@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "sim/append.h"
+
 #define CLIENTS_SHOWN 8
 
 /* Verb and resource of a request of a kind. */
@@ -252,10 +254,19 @@ api_load_append_csv(const ApiLoad *self, ResultFile *file)
         const ApiLoadRow *row = self->rows->pdata[i];
         for (unsigned k = 0; k < row->counts->len; k++) {
             uint32_t requests = g_array_index(row->counts, uint32_t, k);
-            if (requests > 0)
-                g_string_append_printf(text, "%" PRId64 ",%s,%s,%s,%u\n", row->first + k,
-                                       row->client, row->verb, row->resource, requests);
+            if (requests == 0)
+                continue;
+            append_integer(text, row->first + k);
+            append_literal(text, ",");
+            append_text(text, row->client);
+            append_literal(text, ",");
+            append_text(text, row->verb);
+            append_literal(text, ",");
+            append_text(text, row->resource);
+            append_literal(text, ",");
+            append_unsigned(text, requests);
+            append_literal(text, "\n");
+            result_file_end_row(file);
         }
-        result_file_end_row(file);
     }
 }

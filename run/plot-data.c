@@ -6,6 +6,7 @@
 
 #include "attribution.h"
 #include "results.h"
+#include "sim/append.h"
 
 #define TIMES_MAX 3000
 #define STRETCHES_MAX 600
@@ -27,6 +28,14 @@ append_number(GString *text, double number)
     char buffer[G_ASCII_DTOSTR_BUF_SIZE];
 
     g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, "%.6g", number));
+}
+
+/* The same of seconds. */
+static void
+append_time(GString *text, SimTime time)
+{
+    if (!append_six_digits(text, (uint64_t)time, 1))
+        append_number(text, seconds(time));
 }
 
 /* ---- Where the time went ---- */
@@ -133,45 +142,111 @@ add_pod_steps(GArray *steps, const PodTimes *pod, SimTime end)
     }
 }
 
-static void
-add_call_steps(GArray *steps, const Milestones *log)
+/* What a milestone changes. Returns: FALSE: nothing */
+/* What a milestone changes. Returns: FALSE: nothing */
+static gboolean
+call_step(const Milestone *milestone, Step *step)
 {
+    step->at = milestone->at;
+    switch ((unsigned)milestone->kind) {
+    case MILESTONE_VOLUME_PROVISION_STARTED:
+    case MILESTONE_VOLUME_ATTACH_STARTED:
+    case MILESTONE_VOLUME_DETACH_STARTED:
+    case MILESTONE_VOLUME_DELETE_STARTED:
+    case MILESTONE_VOLUME_EXPAND_STARTED:
+        step->level = CONTROLLER_CALLS, step->change = 1;
+        return TRUE;
+    case MILESTONE_VOLUME_PROVISION_ENDED:
+    case MILESTONE_VOLUME_ATTACH_ENDED:
+    case MILESTONE_VOLUME_DETACH_ENDED:
+    case MILESTONE_VOLUME_DELETE_ENDED:
+    case MILESTONE_VOLUME_EXPAND_ENDED:
+        step->level = CONTROLLER_CALLS, step->change = -1;
+        return TRUE;
+    case MILESTONE_VOLUME_STAGE_STARTED:
+    case MILESTONE_VOLUME_PUBLISH_STARTED:
+    case MILESTONE_VOLUME_UNPUBLISH_STARTED:
+    case MILESTONE_VOLUME_UNSTAGE_STARTED:
+    case MILESTONE_VOLUME_NODE_EXPAND_STARTED:
+        step->level = NODE_CALLS, step->change = 1;
+        return TRUE;
+    case MILESTONE_VOLUME_STAGED:
+    case MILESTONE_VOLUME_PUBLISHED:
+    case MILESTONE_VOLUME_UNPUBLISHED:
+    case MILESTONE_VOLUME_UNSTAGED:
+    case MILESTONE_VOLUME_NODE_EXPANDED:
+        step->level = NODE_CALLS, step->change = -1;
+        return TRUE;
+    default:
+        return FALSE;
+    }
+}
+
+/* All steps in the order of time. Those of calls, of which there are most, are read from the log, where they stand in that order but
+ * for a few. */
+typedef struct {
+    const GArray *steps; /* of Step, in order: of pods, and of those calls */
+    const Milestones *log;
+    unsigned next_step, next_milestone;
+    SimTime latest; /* of the calls read so far */
+    Step call;      /* the next one; the last one if all were read */
+    Step now;       /* the one the walk is at, unless it is over */
+    gboolean has_call, is_over;
+} StepWalk;
+
+static void
+read_call(StepWalk *self)
+{
+    self->has_call = FALSE;
+    while (!self->has_call && self->next_milestone < milestones_count(self->log)) {
+        const Milestone milestone = milestones_at(self->log, self->next_milestone++);
+        self->has_call = call_step(&milestone, &self->call) && milestone.at >= self->latest;
+    }
+    if (self->has_call)
+        self->latest = self->call.at;
+}
+
+static void
+walk_on(StepWalk *self)
+{
+    const Step *step = self->next_step < self->steps->len
+                           ? &g_array_index(self->steps, Step, self->next_step)
+                           : NULL;
+
+    self->is_over = step == NULL && !self->has_call;
+    if (step != NULL && (!self->has_call || step->at <= self->call.at)) {
+        self->now = *step;
+        self->next_step++;
+    } else if (self->has_call) {
+        self->now = self->call;
+        read_call(self);
+    }
+}
+
+static StepWalk
+walk_steps(const GArray *steps, const Milestones *log)
+{
+    StepWalk self = {.steps = steps, .log = log};
+
+    read_call(&self);
+    walk_on(&self);
+    return self;
+}
+
+/* Those that the walk passes over. */
+static void
+add_late_calls(GArray *steps, const Milestones *log)
+{
+    SimTime latest = 0;
+
     for (unsigned i = 0; i < milestones_count(log); i++) {
         const Milestone milestone = milestones_at(log, i);
-        Step step = {.at = milestone.at};
-        switch ((unsigned)milestone.kind) {
-        case MILESTONE_VOLUME_PROVISION_STARTED:
-        case MILESTONE_VOLUME_ATTACH_STARTED:
-        case MILESTONE_VOLUME_DETACH_STARTED:
-        case MILESTONE_VOLUME_DELETE_STARTED:
-        case MILESTONE_VOLUME_EXPAND_STARTED:
-            step.level = CONTROLLER_CALLS, step.change = 1;
-            break;
-        case MILESTONE_VOLUME_PROVISION_ENDED:
-        case MILESTONE_VOLUME_ATTACH_ENDED:
-        case MILESTONE_VOLUME_DETACH_ENDED:
-        case MILESTONE_VOLUME_DELETE_ENDED:
-        case MILESTONE_VOLUME_EXPAND_ENDED:
-            step.level = CONTROLLER_CALLS, step.change = -1;
-            break;
-        case MILESTONE_VOLUME_STAGE_STARTED:
-        case MILESTONE_VOLUME_PUBLISH_STARTED:
-        case MILESTONE_VOLUME_UNPUBLISH_STARTED:
-        case MILESTONE_VOLUME_UNSTAGE_STARTED:
-        case MILESTONE_VOLUME_NODE_EXPAND_STARTED:
-            step.level = NODE_CALLS, step.change = 1;
-            break;
-        case MILESTONE_VOLUME_STAGED:
-        case MILESTONE_VOLUME_PUBLISHED:
-        case MILESTONE_VOLUME_UNPUBLISHED:
-        case MILESTONE_VOLUME_UNSTAGED:
-        case MILESTONE_VOLUME_NODE_EXPANDED:
-            step.level = NODE_CALLS, step.change = -1;
-            break;
-        default:
+        Step step;
+        if (!call_step(&milestone, &step))
             continue;
-        }
-        g_array_append_val(steps, step);
+        if (step.at < latest)
+            g_array_append_val(steps, step);
+        latest = MAX(latest, step.at);
     }
 }
 
@@ -179,10 +254,12 @@ add_call_steps(GArray *steps, const Milestones *log)
 static void
 append_levels(GString *text, SimTime at, const int *levels)
 {
-    append_number(text, seconds(at));
-    for (unsigned i = 0; i < N_LEVELS; i++)
-        g_string_append_printf(text, ",%d", levels[i]);
-    g_string_append_c(text, '\n');
+    append_time(text, at);
+    for (unsigned i = 0; i < N_LEVELS; i++) {
+        append_literal(text, ",");
+        append_integer(text, levels[i]);
+    }
+    append_literal(text, "\n");
 }
 
 static void
@@ -203,33 +280,34 @@ pending(const int *levels)
 
 /* How long the stretches are of which a row is made: 1 (every instant has its own) unless there are too many instants. */
 static SimTime
-stretch_width(const GArray *steps, SimTime end)
+stretch_width(StepWalk walk, SimTime end)
 {
     unsigned n_instants = 0;
+    SimTime last = TIME_UNSET;
 
-    for (unsigned i = 0; i < steps->len; i++)
-        n_instants +=
-            i == 0 || g_array_index(steps, Step, i).at != g_array_index(steps, Step, i - 1).at;
+    for (; !walk.is_over && n_instants <= TIMES_MAX; walk_on(&walk)) {
+        n_instants += walk.now.at != last;
+        last = walk.now.at;
+    }
     return n_instants <= TIMES_MAX ? 1 : MAX(end / STRETCHES_MAX, 1);
 }
 
-/* Of a stretch, the pods as they stood when most were pending, so that their stages add up; of calls, the most. */
+/* Of a stretch, the pods as they stood when most were pending, so that their stages add up; of calls, the most. @levels: all 0; (out): as
+ * it is in the end */
 static void
-append_stretches(GString *text, const GArray *steps, SimTime width)
+append_stretches(GString *text, StepWalk walk, SimTime width, int *levels)
 {
-    int levels[N_LEVELS] = {0}, shown[N_LEVELS] = {0}, before[N_LEVELS] = {0};
+    int shown[N_LEVELS] = {0}, before[N_LEVELS] = {0};
 
     append_step(text, 0, before, shown);
-    for (unsigned i = 0; i < steps->len;) {
-        SimTime at = g_array_index(steps, Step, i).at / width * width;
+    while (!walk.is_over) {
+        SimTime at = walk.now.at / width * width;
         memcpy(shown, levels, sizeof shown);
         gboolean is_first = TRUE;
-        while (i < steps->len && g_array_index(steps, Step, i).at < at + width) {
-            SimTime now = g_array_index(steps, Step, i).at;
-            for (; i < steps->len && g_array_index(steps, Step, i).at == now; i++) {
-                const Step *step = &g_array_index(steps, Step, i);
-                levels[step->level] += step->change;
-            }
+        while (!walk.is_over && walk.now.at < at + width) {
+            SimTime now = walk.now.at;
+            for (; !walk.is_over && walk.now.at == now; walk_on(&walk))
+                levels[walk.now.level] += walk.now.change;
             if ((is_first && now == at) || pending(levels) > pending(shown))
                 memcpy(shown, levels, CONTROLLER_CALLS * sizeof *shown);
             for (unsigned k = CONTROLLER_CALLS; k < N_LEVELS; k++)
@@ -240,7 +318,7 @@ append_stretches(GString *text, const GArray *steps, SimTime width)
         memcpy(before, shown, sizeof before);
         if (width > 1) { /* the next stretch, unless it has its own row, is as this one ended */
             SimTime next = at + width;
-            if (i == steps->len || g_array_index(steps, Step, i).at >= next + width) {
+            if (walk.is_over || walk.now.at >= next + width) {
                 append_step(text, next, before, levels);
                 memcpy(before, levels, sizeof before);
             }
@@ -259,16 +337,15 @@ plot_over_time(const Run *run, const Stages *stages, ResultFile *file)
     const GArray *pods = stages_pods(stages);
     for (unsigned i = 0; i < pods->len; i++)
         add_pod_steps(steps, &g_array_index(pods, PodTimes, i), end);
-    add_call_steps(steps, run_milestones(run));
+    add_late_calls(steps, run_milestones(run));
     g_array_sort(steps, compare_steps);
     results_append_header(text, run, "# ", "");
-    g_string_append(text, "seconds");
+    append_literal(text, "seconds");
     for (unsigned i = 0; i < N_LEVELS; i++)
         g_string_append_printf(text, ",%s", level_names[i]);
-    g_string_append_c(text, '\n');
-    append_stretches(text, steps, stretch_width(steps, end));
-    for (unsigned i = 0; i < steps->len; i++)
-        levels[g_array_index(steps, Step, i).level] += g_array_index(steps, Step, i).change;
+    append_literal(text, "\n");
+    const StepWalk walk = walk_steps(steps, run_milestones(run));
+    append_stretches(text, walk, stretch_width(walk, end), levels);
     append_levels(text, end, levels);
 }
 
@@ -320,12 +397,20 @@ append_node_rows(const NodeVolumes *self, GString *text, SimTime at)
         for (unsigned i = first + 1; i < end; i++)
             if (is_fuller(self, i, fullest))
                 fullest = i;
-        append_number(text, seconds(at));
-        g_string_append_printf(text, ",%u,%s,%d,%d,%u\n", first / self->nodes_per_row,
-                               objects_key_at(run_objects(self->run), KIND_NODE, fullest)->name,
-                               self->attached[fullest], self->limits[fullest], self->nodes_per_row);
+        append_time(text, at);
+        append_literal(text, ",");
+        append_unsigned(text, first / self->nodes_per_row);
+        append_literal(text, ",");
+        append_text(text, objects_key_at(run_objects(self->run), KIND_NODE, fullest)->name);
+        append_literal(text, ",");
+        append_integer(text, self->attached[fullest]);
+        append_literal(text, ",");
+        append_integer(text, self->limits[fullest]);
+        append_literal(text, ",");
+        append_unsigned(text, self->nodes_per_row);
+        append_literal(text, "\n");
     }
-    g_string_append_c(text, '\n');
+    append_literal(text, "\n");
 }
 
 void
@@ -501,10 +586,11 @@ append_distribution(GString *text, SimSample *sample, const char *name)
     g_string_append_printf(text, "# %s\n", name);
     for (unsigned i = n == 0 ? 1 : 0; i <= n_points; i++) {
         double share = (double)i / MAX(n_points, 1);
-        append_number(text, MAX(seconds(sim_sample_quantile(sample, share)), 0.001));
-        g_string_append_c(text, ',');
-        append_number(text, 100 * share);
-        g_string_append_c(text, '\n');
+        append_time(text, MAX(sim_sample_quantile(sample, share), SIM_MS));
+        append_literal(text, ",");
+        if (!append_six_digits(text, i * 100 * (uint64_t)SIM_SECOND, MAX(n_points, 1)))
+            append_number(text, 100 * share);
+        append_literal(text, "\n");
     }
     g_string_append(text, n == 0 ? "NaN,NaN\n\n\n" : "\n\n");
 }
@@ -528,19 +614,20 @@ plot_binding_modes(const Run *run, const Stages *stages, ResultFile *file)
 {
     static const char *const modes[] = {"Immediate", "WaitForFirstConsumer"};
     static const Stage shown[] = {STAGE_SCHEDULE, STAGE_POD_START};
+    const GArray *pods = stages_pods(stages);
+    g_autofree const char **mode_of = g_new(const char *, pods->len);
     GString *text = file->text;
 
+    for (unsigned k = 0; k < pods->len; k++)
+        mode_of[k] = binding_mode(run, milestones_pod(run_milestones(run), k));
     results_append_header(text, run, "# ", "");
     for (unsigned i = 0; i < G_N_ELEMENTS(modes) * G_N_ELEMENTS(shown); i++) {
         const char *mode = modes[i / 2];
         SimSample sample;
         sim_sample_init(&sample);
-        const GArray *pods = stages_pods(stages);
         for (unsigned k = 0; k < pods->len; k++) {
-            const PodTimes *pod = &g_array_index(pods, PodTimes, k);
-            const char *is = binding_mode(run, milestones_pod(run_milestones(run), k));
-            SimTime took = pod_times_stage(pod, shown[i % 2]);
-            if (g_strcmp0(is, mode) == 0 && took != TIME_UNSET)
+            SimTime took = pod_times_stage(&g_array_index(pods, PodTimes, k), shown[i % 2]);
+            if (g_strcmp0(mode_of[k], mode) == 0 && took != TIME_UNSET)
                 sim_sample_add(&sample, took);
         }
         append_distribution(text, &sample, mode);

@@ -268,6 +268,17 @@ growing_grid_next(Plan *plan, const Step *step, SimTime now)
     return plan->poll_next_at;
 }
 
+/* In the log of causes the first look is the poll's own, whoever woke it meanwhile. */
+static SimCauseId
+cause_of_look(const Plan *plan, const Step *step, SimTime at)
+{
+    gboolean is_first = step->poll.growth_permille == 0
+                            ? at == plan->poll_started_at + step->poll.period
+                            : plan->poll_n_looks == 1;
+
+    return is_first ? plan->poll_begun_by : sim_cause(plan->component->sim);
+}
+
 static void
 poll_schedule(Plan *plan)
 {
@@ -276,9 +287,12 @@ poll_schedule(Plan *plan)
     SimTime now = sim_tick_is_past(sim, plan->poll_order) ? sim_now(sim) + 1 : sim_now(sim);
     SimTime at = step->poll.growth_permille == 0 ? even_grid_next(plan, step, now)
                                                  : growing_grid_next(plan, step, now);
+    SimCauseId cause = sim_cause(sim);
 
+    sim_set_cause(sim, cause_of_look(plan, step, at));
     plan->poll_event = sim_at_tick_detail(sim, at, plan->poll_order, &poll_event, plan_ref(plan),
                                           WAIT_POLL, plan->component->label);
+    sim_set_cause(sim, cause);
 }
 
 static void
@@ -304,6 +318,17 @@ static const SimEventType poll_timeout_event = {
     .free_data = plan_drop,
 };
 
+/* Whether the first look would find what is now: else something may have changed before anybody could wake us. */
+static gboolean
+poll_may_sleep(const Plan *plan, const Step *step)
+{
+    if (sim_is_polling(plan->component->sim))
+        return FALSE;
+    if (step->poll.at_once) /* it has just been asked */
+        return TRUE;
+    return (step->errors & PLAN_WOKEN) != 0 && step->poll.condition(plan->component, plan) == 0;
+}
+
 /* Returns: whether the poll is over already */
 static gboolean
 poll_begin(Plan *plan, Step *step)
@@ -317,14 +342,15 @@ poll_begin(Plan *plan, Step *step)
     plan->poll_next_at = now;
     plan->poll_delay = step->poll.period;
     plan->poll_n_looks = 0;
+    plan->poll_begun_by = sim_cause(sim);
     if (step->poll.at_once && poll_ask(plan))
         return TRUE;
     if (step->poll.timeout != SIM_TIME_MAX)
         plan->poll_timeout_event =
             sim_at_detail(sim, sim_time_add(now, step->poll.timeout), &poll_timeout_event,
                           plan_ref(plan), WAIT_POLL, plan->component->label);
-    poll_schedule(
-        plan); /* the first look: something may have changed before anybody could wake us */
+    if (!poll_may_sleep(plan, step))
+        poll_schedule(plan);
     return FALSE;
 }
 

@@ -124,6 +124,7 @@ struct Plan {
     SimTime poll_next_at,
         poll_delay;        /* of a growing grid: the next look, and the undrawn delay after it */
     unsigned poll_n_looks; /* of a growing grid: drawn so far */
+    SimCauseId poll_begun_by;
     SimEventId poll_event, poll_timeout_event;
 };
 

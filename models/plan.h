@@ -25,6 +25,7 @@ typedef enum {
     PLAN_EXISTS_IS_FINE = 1 << 2, /* 409 AlreadyExists: as good as done */
     PLAN_DECIDE = 1 << 3,         /* any error: skip to plan_then(), which reads plan_code() */
     PLAN_SEND_ALWAYS = 1 << 4,    /* also a write that changes nothing (VB-92) */
+    PLAN_WOKEN = 1 << 5, /* a poll: plan_wake() comes from its beginning on, so it sleeps at once */
 } PlanErrors;
 
 /* A change of the component's own state, carried out in order by ModelClass.apply_change(). The meanings are the model's. */
@@ -112,7 +113,8 @@ void plan_wait_answer(Plan *self);
 /* The component's own time (TIM-10) of what it still does after the last answer: the next plan about the key comes after it. */
 void plan_wait_own_time(Plan *self);
 /* @condition is asked at now + period, now + 2 period, ... as a poll would; it sleeps between plan_wake()s of this plan, which
- * must come with every change that could make it true (it is then asked at the next instant of the grid). After @timeout (of
+ * must come with every change that could make it true (it is then asked at the next instant of the grid). What changed before
+ * anybody could wake it is found at the first instant; with PLAN_WOKEN, or @at_once, nothing can have. After @timeout (of
  * virtual time from now; SIM_TIME_MAX: none) the step fails with API_TIMEOUT. Condition's Returns: 0: not yet; 1: yes; -1: failed
  * (the step's code is API_INVALID). With @at_once it is also asked now. */
 typedef int (*PlanCondition)(const void *self, const Plan *plan);

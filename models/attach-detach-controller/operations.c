@@ -113,7 +113,7 @@ decide_attach(const void *data, Plan *plan)
     if (adc_find_attachment(self, pair) == NULL)
         plan_create(plan, new_attachment(self, pair), PLAN_EXISTS_IS_FINE | PLAN_DECIDE);
     plan_poll_growing(plan, ATTACH_POLL_FIRST, ATTACH_POLL_GROWTH, ATTACH_POLL_JITTER,
-                      ATTACH_POLL_CAP, ATTACH_TIMEOUT, is_attached, PLAN_DECIDE);
+                      ATTACH_POLL_CAP, ATTACH_TIMEOUT, is_attached, PLAN_DECIDE | PLAN_WOKEN);
     plan_then(plan, decide_attach_result);
 }
 
@@ -176,7 +176,7 @@ decide_wait_for_detach(const void *data, Plan *plan)
     }
     plan_because(plan, "ADC-61");
     plan_poll_growing(plan, ATTACH_POLL_FIRST, ATTACH_POLL_GROWTH, ATTACH_POLL_JITTER,
-                      ATTACH_POLL_CAP, ATTACH_TIMEOUT, is_detached, PLAN_DECIDE);
+                      ATTACH_POLL_CAP, ATTACH_TIMEOUT, is_detached, PLAN_DECIDE | PLAN_WOKEN);
     plan_then(plan, decide_detach_result);
 }
 

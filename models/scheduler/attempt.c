@@ -256,7 +256,7 @@ decide_wait_for_volumes(const void *data, Plan *plan)
     }
     plan_because(plan, "VB-93");
     plan_poll(plan, BINDING_POLL_PERIOD, options_of(self)->bind_timeout_s * SIM_SECOND, FALSE,
-              volumes_are_bound, PLAN_DECIDE);
+              volumes_are_bound, PLAN_DECIDE | PLAN_WOKEN);
     plan_then(plan, decide_bind_pod);
 }
 

@@ -53,6 +53,8 @@ static PlanDecide current_decide; /* tests are no part of the program: one at a 
 static World *current_world;
 static unsigned current_workers;
 static gboolean current_retry;
+static gboolean current_polling; /* loops never sleep */
+static Plan *polling;            /* the plan that polls; NULL: none */
 
 static void G_GNUC_PRINTF(1, 2) log_line(const char *format, ...)
 {
@@ -76,6 +78,7 @@ static void
 tester_done(void *self, ObjectKey *key, PlanEnd end, const char *message)
 {
     (void)self;
+    polling = NULL;
     log_line("%s %s%s%s", key->name, end == PLAN_DONE ? "done" : "failed",
              message == NULL ? "" : ": ", message == NULL ? "" : message);
 }
@@ -151,7 +154,7 @@ static int
 setup(void **state)
 {
     World *world = g_new0(World, 1);
-    const SimOptions options = {.seed = 1};
+    const SimOptions options = {.seed = 1, .polling = current_polling};
     CsiModelledOptions driver;
 
     current_world = world;
@@ -581,8 +584,6 @@ claim_exists(const void *self, const Plan *plan)
     return cached(self, plan) != NULL;
 }
 
-static Plan *polling;
-
 static void
 decide_poll(const void *self, Plan *plan)
 {
@@ -638,6 +639,92 @@ a_poll_gives_up(void **state)
     sync_key(world, "a");
     sim_run_until(world->sim, 5 * SIM_SECOND);
     assert_string_equal(world->log->str, "2s a failed");
+}
+
+/* Kinds of polls, all of 300 ms for 2 s. */
+typedef struct {
+    const char *name;
+    gboolean at_once, grows;
+    PlanErrors errors;
+    unsigned n_first_looks; /* before anything has changed */
+} PollKind;
+
+static const PollKind poll_kinds[] = {
+    {"plain",          FALSE, FALSE, PLAN_STOP,  1},
+    {"at once",        TRUE,  FALSE, PLAN_STOP,  0},
+    {"woken",          FALSE, FALSE, PLAN_WOKEN, 0},
+    {"growing",        FALSE, TRUE,  PLAN_STOP,  1},
+    {"growing, woken", FALSE, TRUE,  PLAN_WOKEN, 0},
+};
+
+static const PollKind *poll_kind;
+
+static void
+decide_poll_of_a_kind(const void *self, Plan *plan)
+{
+    (void)self;
+    polling = plan;
+    if (poll_kind->grows)
+        plan_poll_growing(plan, 300 * SIM_MS, 1300, 0.1, SIM_SECOND, 2 * SIM_SECOND, claim_exists,
+                          poll_kind->errors);
+    else
+        plan_poll(plan, 300 * SIM_MS, 2 * SIM_SECOND, poll_kind->at_once, claim_exists,
+                  poll_kind->errors);
+}
+
+static void
+wake_whoever_polls(void *data, const Object *before, const Object *after)
+{
+    (void)data, (void)before, (void)after;
+    if (polling != NULL)
+        plan_wake(polling);
+}
+
+/* A poll that begins at 100 ms, and a change at @changes_at. Returns: (owned): what came of it */
+static char *
+poll_story(SimTime changes_at, gboolean never_sleeps, uint64_t *n_events)
+{
+    void *state;
+
+    current_polling = never_sleeps;
+    setup(&state);
+    World *world = state;
+    start(world, decide_poll_of_a_kind);
+    informer_add_handler(tester(world)->claims, wake_whoever_polls, NULL);
+    sim_at(world->sim, 100 * SIM_MS, &sync_event, world, WAIT_NONE);
+    sim_at(world->sim, changes_at, &create_event, world, WAIT_NONE);
+    sim_run_until(world->sim, 5 * SIM_SECOND);
+    *n_events = sim_events_fired(world->sim);
+    char *log = g_strdup(world->log->str);
+    polling = NULL;
+    teardown(&state);
+    current_polling = FALSE;
+    return log;
+}
+
+/* Whenever what it waits for comes: before it begins, between two looks, at one, or too late. And who sleeps from the beginning on
+ * has one event less. */
+static void
+a_poll_that_sleeps_ends_as_one_that_does_not(void **state)
+{
+    uint64_t n_events, n_events_of_plain = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(poll_kinds); i++) {
+        poll_kind = &poll_kinds[i];
+        for (SimTime at = 40 * SIM_MS; at < 2400 * SIM_MS; at += 13 * SIM_MS) {
+            g_autofree char *asleep = poll_story(at, FALSE, &n_events);
+            g_autofree char *awake = poll_story(at, TRUE, &n_events);
+            if (strcmp(asleep, awake) != 0)
+                fail_msg("%s, change at %d ms: %s but %s", poll_kind->name, (int)(at / SIM_MS),
+                         asleep, awake);
+        }
+        g_autofree char *in_vain = poll_story(4 * SIM_SECOND, FALSE, &n_events);
+        assert_non_null(strstr(in_vain, "failed"));
+        if (i == 0)
+            n_events_of_plain = n_events;
+        assert_int_equal(n_events + 1, n_events_of_plain + poll_kind->n_first_looks);
+    }
 }
 
 static void
@@ -781,6 +868,7 @@ main(void)
         TEST(a_driver_s_error_is_told_as_go_prints_it),
         TEST(a_poll_looks_on_its_grid),
         TEST(a_poll_gives_up),
+        cmocka_unit_test(a_poll_that_sleeps_ends_as_one_that_does_not),
         TEST(a_gathering_waits_for_all_and_fails_with_one),
         TEST(operations_are_one_at_a_time_and_back_off),
         cmocka_unit_test(a_crash_leaves_what_was_committed),

@@ -218,6 +218,9 @@ typedef struct {
         retry; /* a failed plan queues its key again with the rate limit; else it is dropped (PVC-10) */
     unsigned retries_max; /* so many retries in a row, then the key is dropped until it is added again; 0: no end */
     PlanDecide sync;
+    /* Whether a sync of @key would change, send and tell nothing if it came now: then there is none, unless somebody watches plans.
+     * May be NULL. */
+    gboolean (*is_quiet)(const void *self, const ObjectKey *key);
     /* plan_operation() of each sync: so many bytes, zeroed; 0: none. @clear_operation drops what they refer to; may be NULL */
     size_t operation_size;
     void (*clear_operation)(void *operation);

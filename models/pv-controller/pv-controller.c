@@ -29,8 +29,8 @@ typedef struct {
 
 /* ---- Looking ---- */
 
-static const StorageClass *
-find_class(const PvController *self, const char *name)
+const StorageClass *
+pv_find_class(const PvController *self, const char *name)
 {
     const ObjectKey *key = objects_find_key(self->base.objects, KIND_STORAGE_CLASS, NULL, name);
 
@@ -50,7 +50,7 @@ find_named_volume(const PvController *self, const Claim *claim)
 static gboolean
 claim_is_delayed(const PvController *self, const Claim *claim)
 {
-    const StorageClass *class = find_class(self, claim_class(claim));
+    const StorageClass *class = pv_find_class(self, claim_class(claim));
 
     return class != NULL && class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER;
 }
@@ -475,7 +475,7 @@ decide_provision(const void *component, Plan *plan)
 {
     const PvController *self = component;
     const Claim *claim = pv_cache_claim(self->cache, plan_key(plan));
-    const StorageClass *class = claim == NULL ? NULL : find_class(self, claim_class(claim));
+    const StorageClass *class = claim == NULL ? NULL : pv_find_class(self, claim_class(claim));
     gboolean beta_only = self->minor_version < 23;
 
     plan_because(plan, "PVC-61");
@@ -505,6 +505,21 @@ pv_operation_name(const PvController *self, const char *what, const Object *obje
     return strings_intern(self->base.strings, name);
 }
 
+/* A resync may have found it running, and left its volume alone since. */
+static void
+operation_over(void *component, Plan *plan, PlanEnd end, const char *message)
+{
+    PvController *self = component;
+    const ObjectKey *key = plan_key(plan);
+
+    (void)end;
+    (void)message;
+    if (key->kind != KIND_VOLUME || pv_cache_volume(self->cache, key) == NULL)
+        return;
+    pv_cache_unsettle(self->cache, key);
+    sim_ticker_wake(self->resync);
+}
+
 /* @what: "delete-" */
 void
 pv_plan_operation(
@@ -514,6 +529,7 @@ pv_plan_operation(
         .component = (Component *)&self->base,
         .decide = decide,
         .key = (ObjectKey *)object->key,
+        .done = operation_over,
     };
 
     plan_start_operation(plan, self->operations,
@@ -524,7 +540,7 @@ static void
 plan_ask_for_provisioning(const PvController *self, Plan *plan, const Claim *claim)
 {
     const KubeControllerManagerOptions *options = self->base.options;
-    const StorageClass *class = find_class(self, claim_class(claim));
+    const StorageClass *class = pv_find_class(self, claim_class(claim));
 
     if (!options->enable_dynamic_provisioning)
         return;
@@ -825,7 +841,9 @@ plan_release(const PvController *self, Plan *plan, const Volume *volume)
     gboolean released =
         !volume_is_given_up(volume) && pv_plan_volume_phase(plan, volume, VOLUME_RELEASED, NULL);
 
-    if (!pv_plan_reclaim(self, plan, volume) && !released)
+    if (!released && pv_is_being_reclaimed(self, volume))
+        plan_settle(self, plan, &volume->meta); /* until the operation is over: operation_over() */
+    else if (!pv_plan_reclaim(self, plan, volume) && !released)
         plan_settle(self, plan, &volume->meta);
 }
 
@@ -1144,7 +1162,10 @@ copy_informer(PvController *self, const Informer *informer)
 
 /* PVC-10: up to 1.35 a failed sync is dropped; from 1.36 on it is queued again. One worker in any case. */
 static Workers *
-worker_new(PvController *self, const char *name, PlanDecide sync)
+worker_new(PvController *self,
+           const char *name,
+           PlanDecide sync,
+           gboolean (*is_quiet)(const void *self, const ObjectKey *key))
 {
     WorkersOptions options = {
         .name = name,
@@ -1152,6 +1173,7 @@ worker_new(PvController *self, const char *name, PlanDecide sync)
         .limit = rate_limit_default,
         .retry = self->minor_version >= 36,
         .sync = sync,
+        .is_quiet = is_quiet,
     };
 
     return workers_new(&self->base, &options);
@@ -1184,8 +1206,8 @@ pv_controller_init(void *component)
     self->words = words_intern(self->base.strings);
     self->cache = pv_cache_new();
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
-    self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim);
-    self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume);
+    self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim, pv_claim_is_quiet);
+    self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume, NULL);
     self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
     self->pods = process_informer(process, KIND_POD, NULL);
     self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);

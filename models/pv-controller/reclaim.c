@@ -277,20 +277,33 @@ pv_recycler_event(void *component, const Object *before, const Object *after)
 
 /* ---- The policy: PVC-75 ---- */
 
+/* Of "delete-" and "recycle-"; NULL: the volume stays. */
+static const char *
+reclaim_operation(const Volume *volume)
+{
+    if (pv_is_migrated(&volume->meta) || volume->reclaim_policy == RECLAIM_RETAIN)
+        return NULL;
+    return volume->reclaim_policy == RECLAIM_DELETE ? "delete-" : "recycle-";
+}
+
+gboolean
+pv_is_being_reclaimed(const PvController *self, const Volume *volume)
+{
+    const char *what = reclaim_operation(volume);
+
+    return what != NULL &&
+           operations_is_running(self->operations, (OperationKey){.volume = pv_operation_name(
+                                                                      self, what, &volume->meta)});
+}
+
 gboolean
 pv_plan_reclaim(const PvController *self, Plan *plan, const Volume *volume)
 {
-    if (pv_is_migrated(&volume->meta))
+    const char *what = reclaim_operation(volume);
+
+    if (what == NULL)
         return FALSE;
-    switch ((ReclaimPolicy)volume->reclaim_policy) {
-    case RECLAIM_RETAIN:
-        return FALSE;
-    case RECLAIM_DELETE:
-        pv_plan_operation(self, plan, "delete-", &volume->meta, decide_delete);
-        return TRUE;
-    case RECLAIM_RECYCLE:
-        pv_plan_operation(self, plan, "recycle-", &volume->meta, decide_recycle);
-        return TRUE;
-    }
-    g_assert_not_reached();
+    pv_plan_operation(self, plan, what, &volume->meta,
+                      volume->reclaim_policy == RECLAIM_DELETE ? decide_delete : decide_recycle);
+    return TRUE;
 }

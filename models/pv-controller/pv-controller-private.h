@@ -7,7 +7,9 @@
 #include "models/volume/operations.h"
 #include "sim/ticker.h"
 
-/* What the files of the controller share: pv-controller.c syncs claims and volumes, reclaim.c deletes and recycles. */
+/* What the files of the controller share: claims.c and volumes.c sync them by the tables of rules.c; binding.c, provisioning.c and
+ * reclaim.c plan what they decide; quiet.c knows which syncs would come to nothing; cache.c has the private copies; pv-controller.c is
+ * the component. */
 
 /* Interned once: edits need them at every write. */
 typedef struct {
@@ -40,17 +42,21 @@ enum {
 
 /* ---- pv-controller.c ---- */
 
-/* Returns: (borrowed): NULL: there is no such class */
+/* NULL: there is none of that name */
 const StorageClass *pv_find_class(const PvController *self, const char *name);
 gboolean pv_refers_to_uid(const Volume *volume, const Claim *claim);
 gboolean pv_has_annotation(const Object *object, const char *name);
 gboolean pv_is_migrated(const Object *object);
 gboolean pv_is_in_tree(const char *provisioner);
-/* PVC-58. @message: interned; NULL: none. Returns: whether there is something to write */
-gboolean
-pv_plan_volume_phase(Plan *plan, const Volume *volume, VolumePhase phase, const char *message);
-/* PVC-55: the volume is free again; a reservation by its user stays. */
-void pv_plan_unbind(Plan *plan, const Volume *volume);
+void pv_plan_store(const PvController *self, Plan *plan, const Object *object);
+void pv_plan_change_key(Plan *plan, int what, const ObjectKey *key);
+/* The sync found the object at rest (cache.h), and did not even ask the API server. A new version of it, stored by the same
+ * plan, unsettles it first. */
+void pv_plan_settle(const PvController *self, Plan *plan, const Object *object);
+/* PVC-7: what a write returned is known at once. Returns: @step */
+int pv_plan_kept(Plan *plan, int step);
+/* PVC-5: not in the informer. Whoever was the other half of the pair is to look at once (PVC-8, PVC-9). */
+void pv_plan_gone(Plan *plan, const ObjectKey *key, const ObjectKey *other, const char *rule);
 /* PVC-12: "delete-" and the like, of one object. Interned. */
 const char *pv_operation_name(const PvController *self, const char *what, const Object *object);
 void pv_plan_operation(const PvController *self,
@@ -58,6 +64,21 @@ void pv_plan_operation(const PvController *self,
                        const char *what,
                        const Object *object,
                        PlanDecide decide);
+
+/* ---- binding.c ---- */
+
+/* PVC-58. @message: interned; NULL: none. Returns: whether there is something to write */
+gboolean
+pv_plan_volume_phase(Plan *plan, const Volume *volume, VolumePhase phase, const char *message);
+/* PVC-52: whatever is still to be written into both. */
+void pv_plan_bind(const PvController *self, Plan *plan, const Volume *volume, const Claim *claim);
+/* PVC-55: the volume is free again; a reservation by its user stays. */
+void pv_plan_unbind(Plan *plan, const Volume *volume);
+
+/* ---- provisioning.c ---- */
+
+/* PVC-60. */
+void pv_plan_provisioning(const PvController *self, Plan *plan, const Claim *claim);
 
 /* ---- quiet.c ---- */
 

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/pv-controller/pv-controller-private.h"
+
+#include "models/pv-controller/rules.h"
+
+#include <string.h>
+
+/* syncClaim(): PVC-20 and what follows. */
+
+/* ---- Looking ---- */
+
+static const Volume *
+find_named_volume(const PvController *self, const Claim *claim)
+{
+    const char *name = claim_volume_name(claim);
+
+    return pv_cache_volume(self->cache,
+                           objects_find_key(self->base.objects, KIND_VOLUME, NULL, name));
+}
+
+/* PVC-21, step 1. A class that does not exist does not delay. */
+static gboolean
+claim_is_delayed(const PvController *self, const Claim *claim)
+{
+    const StorageClass *class = pv_find_class(self, claim_class(claim));
+
+    return class != NULL && class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER;
+}
+
+static gboolean
+class_is_default(const StorageClass *class)
+{
+    const char *value = object_annotation(&class->meta, ANNOTATION_DEFAULT_CLASS);
+    const char *beta = object_annotation(&class->meta, ANNOTATION_BETA_DEFAULT_CLASS);
+
+    return (value != NULL && strcmp(value, "true") == 0) ||
+           (beta != NULL && strcmp(beta, "true") == 0);
+}
+
+/* PVC-27: the newest, by the second; the first by name among those. */
+static gboolean
+class_is_preferred(const StorageClass *class, const StorageClass *best)
+{
+    int64_t created_s = class->meta.created_at / SIM_SECOND;
+    int64_t best_s = best->meta.created_at / SIM_SECOND;
+
+    if (created_s != best_s)
+        return created_s > best_s;
+    return strcmp(object_name(&class->meta), object_name(&best->meta)) < 0;
+}
+
+/* Returns: NULL: the claim has a class, if only "", or there is no default */
+static const StorageClass *
+find_default_class(const PvController *self, const Claim *claim)
+{
+    const StorageClass *best = NULL;
+    const Object *object;
+    InformerIter iter;
+
+    if (claim->class_name != NULL || self->minor_version < 26 ||
+        object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS) != NULL)
+        return NULL;
+    informer_iter_init(&iter, self->classes);
+    while ((object = informer_iter_next(&iter)) != NULL) {
+        const StorageClass *class = (const StorageClass *)object;
+        if (class_is_default(class) && (best == NULL || class_is_preferred(class, best)))
+            best = class;
+    }
+    return best;
+}
+
+/* ---- Phases without a volume ---- */
+
+/* PVC-56 without a volume. */
+static gboolean
+edit_claim_without_volume(Object *object, const void *arg)
+{
+    const ClaimPhase *phase = arg;
+    Claim *claim = CLAIM(object);
+
+    if (claim->phase == *phase && claim->status_access_modes == 0 && claim->capacity_bytes == 0)
+        return FALSE;
+    claim->phase = *phase;
+    claim->status_access_modes = 0;
+    claim->capacity_bytes = 0;
+    return TRUE;
+}
+
+static const ClaimPhase phase_pending = CLAIM_PENDING, phase_lost = CLAIM_LOST;
+
+static void
+plan_claim_pending(Plan *plan, const Claim *claim)
+{
+    if (claim->phase == CLAIM_PENDING && claim->status_access_modes == 0 &&
+        claim->capacity_bytes == 0)
+        return;
+    pv_plan_kept(plan, plan_update_status(plan, &claim->meta, edit_claim_without_volume,
+                                          &phase_pending, PLAN_STOP));
+}
+
+/* PVC-41, PVC-57: both only as the phase changes. */
+static void
+plan_claim_lost(Plan *plan, const Claim *claim, const char *reason, const char *message)
+{
+    if (claim->phase == CLAIM_LOST)
+        return;
+    pv_plan_kept(plan, plan_update_status(plan, &claim->meta, edit_claim_without_volume,
+                                          &phase_lost, PLAN_STOP));
+    plan_event(plan, &claim->meta, "Warning", reason, "%s", message);
+}
+
+/* ---- The sync ---- */
+
+/* PVC-25: a pod that has a node is no longer waited for. Not scheduled, it runs no container: deleted, it is over. */
+static gboolean
+pod_waits_for_node(const Pod *pod)
+{
+    return pod->node_name == NULL && !pod_is_terminal(pod) && !object_is_deleted(&pod->meta);
+}
+
+static void
+plan_tell_waiting(const PvController *self, Plan *plan, const Claim *claim)
+{
+    g_autoptr(GString) names = g_string_new(NULL);
+    unsigned n_pods, n_waiting = 0;
+    const Object *const *pods = informer_index_get(self->pods_by_claim, claim->meta.key, &n_pods);
+
+    for (unsigned i = 0; i < n_pods; i++) {
+        if (!pod_waits_for_node(POD_CONST(pods[i])))
+            continue;
+        g_string_append_printf(names, "%s%s", n_waiting == 0 ? "" : ",", object_name(pods[i]));
+        n_waiting++;
+    }
+    if (n_waiting == 0)
+        plan_event(plan, &claim->meta, "Normal", "WaitForFirstConsumer",
+                   "waiting for first consumer to be created before binding");
+    else
+        plan_event(plan, &claim->meta, "Normal", "WaitForPodScheduled",
+                   n_waiting == 1 ? "waiting for pod %s to be scheduled"
+                                  : "waiting for pods %s to be scheduled",
+                   names->str);
+}
+
+/* The facts of a claim that names no volume; @volume (out): the best match, NULL: none. */
+static uint32_t
+free_claim_facts(const PvController *self, const Claim *claim, const Volume **volume)
+{
+    MatchQuery query = {
+        .claim = claim,
+        .delayed = claim_is_delayed(self, claim),
+        .attributes_classes = self->attributes_classes,
+    };
+    uint32_t facts = 0;
+
+    if (!pv_cache_find_match(self->cache, &query, volume))
+        return CLAIM_REFUSED;
+    if (*volume != NULL)
+        return CLAIM_FOUND;
+    if (find_default_class(self, claim) != NULL)
+        facts |= CLAIM_DEFAULTS;
+    if (query.delayed && !pv_has_annotation(&claim->meta, ANNOTATION_SELECTED_NODE))
+        facts |= CLAIM_WAITS;
+    if (claim_class(claim)[0] != '\0')
+        facts |= CLAIM_HAS_CLASS;
+    return facts;
+}
+
+/* The facts of a claim and the volume that it names. */
+static uint32_t
+named_claim_facts(const PvController *self, const Claim *claim, const Volume *volume)
+{
+    uint32_t facts = CLAIM_NAMED;
+
+    if (pv_has_annotation(&claim->meta, ANNOTATION_BOUND_BY_CONTROLLER))
+        facts |= CLAIM_BY_US;
+    if (volume == NULL)
+        return facts;
+    facts |= CLAIM_FOUND;
+    if (volume->claim_ref.claim != NULL)
+        facts |= CLAIM_TAKEN;
+    if (volume_is_bound_to(volume, claim))
+        facts |= CLAIM_OURS;
+    if (volume_mismatch(claim, volume, self->attributes_classes, self->base.strings) != NULL)
+        facts |= CLAIM_UNFIT;
+    return facts;
+}
+
+static gboolean
+edit_class(Object *object, const void *arg)
+{
+    CLAIM(object)->class_name = arg;
+    return TRUE;
+}
+
+/* What a claim's rule wants done. */
+static void
+plan_claim_action(const PvController *self,
+                  Plan *plan,
+                  ClaimAction action,
+                  const Claim *claim,
+                  const Volume *volume)
+{
+    const Object *object = &claim->meta;
+
+    switch (action) {
+    case CLAIM_BIND:
+        pv_plan_bind(self, plan, volume, claim);
+        return;
+    case CLAIM_SET_CLASS: /* not kept in the cache: the event brings it (PVC-7) */
+        plan_update(plan, object, edit_class, object_name(&find_default_class(self, claim)->meta),
+                    PLAN_STOP);
+        return;
+    case CLAIM_PROVISION:
+        pv_plan_provisioning(self, plan, claim);
+        return;
+    case CLAIM_TELL_WAITING:
+        plan_tell_waiting(self, plan, claim);
+        plan_claim_pending(plan, claim);
+        return;
+    case CLAIM_TELL_NO_MATCH:
+        plan_event(plan, object, "Normal", "FailedBinding",
+                   "no persistent volumes available for this claim and no storage class is set");
+        plan_claim_pending(plan, claim);
+        return;
+    case CLAIM_TELL_MISMATCH:
+        plan_event(plan, object, "Warning", "VolumeMismatch",
+                   "Cannot bind to requested volume \"%s\": %s", object_name(&volume->meta),
+                   volume_mismatch(claim, volume, self->attributes_classes, self->base.strings));
+        plan_claim_pending(plan, claim);
+        return;
+    case CLAIM_TELL_TAKEN:
+        plan_event(plan, object, "Warning", "FailedBinding",
+                   "volume \"%s\" already bound to a different claim.", object_name(&volume->meta));
+        plan_claim_pending(plan, claim);
+        return;
+    case CLAIM_PEND:
+        plan_claim_pending(plan, claim);
+        return;
+    case CLAIM_FAIL_TAKEN:
+        plan_event(plan, object, "Warning", "FailedBinding",
+                   "volume \"%s\" already bound to a different claim.", object_name(&volume->meta));
+        plan_fail(plan, "invalid binding of claim %s to volume %s: volume already claimed by %s",
+                  object->key->text, object_name(&volume->meta), volume->claim_ref.claim->text);
+        return;
+    case CLAIM_FAIL_REFUSED:
+        plan_fail(plan,
+                  "unsupported volumeAttributesClassName is set on claim %s when the feature-gate "
+                  "VolumeAttributesClass is disabled",
+                  object->key->text);
+        return;
+    case CLAIM_LOSE_REFERENCE:
+        plan_claim_lost(plan, claim, "ClaimLost",
+                        "Bound claim has lost reference to PersistentVolume. Data on the volume is "
+                        "lost!");
+        return;
+    case CLAIM_LOSE_VOLUME:
+        plan_claim_lost(plan, claim, "ClaimLost",
+                        "Bound claim has lost its PersistentVolume. Data on the volume is lost!");
+        return;
+    case CLAIM_LOSE_MISBOUND:
+        plan_claim_lost(plan, claim, "ClaimMisbound",
+                        "Two claims are bound to the same volume, this one is bound incorrectly");
+        return;
+    }
+    g_assert_not_reached();
+}
+
+static void
+plan_unbound_claim(const PvController *self, Plan *plan, const Claim *claim)
+{
+    const Volume *volume = NULL;
+    uint32_t facts;
+
+    if (claim_volume_name(claim)[0] == '\0') {
+        facts = free_claim_facts(self, claim, &volume);
+    } else {
+        volume = find_named_volume(self, claim);
+        facts = named_claim_facts(self, claim, volume);
+    }
+
+    const PvRule *rule = pv_rule_for(&unbound_claim_rules, facts);
+    plan_because(plan, rule->id);
+    plan_claim_action(self, plan, (ClaimAction)rule->then, claim, volume);
+}
+
+/* Only the private copies are asked, not the API server (PVC-40). */
+static void
+plan_bound_claim(const PvController *self, Plan *plan, const Claim *claim)
+{
+    const Volume *volume = NULL;
+    uint32_t facts = 0;
+
+    if (claim_volume_name(claim)[0] != '\0') {
+        facts |= CLAIM_NAMED;
+        volume = find_named_volume(self, claim);
+    }
+    if (volume != NULL) {
+        facts |= CLAIM_FOUND;
+        if (volume->claim_ref.claim != NULL)
+            facts |= CLAIM_TAKEN;
+        if (pv_refers_to_uid(volume, claim))
+            facts |= CLAIM_OURS;
+    }
+
+    const PvRule *rule = pv_rule_for(&bound_claim_rules, facts);
+    plan_because(plan, rule->id);
+    plan_claim_action(self, plan, (ClaimAction)rule->then, claim, volume);
+}
+
+void
+pv_controller_sync_claim(const void *component, Plan *plan)
+{
+    const PvController *self = component;
+    const ObjectKey *key = plan_key(plan);
+    const Object *seen = informer_get(self->claims, key);
+    const Claim *known = pv_cache_claim(self->cache, key);
+
+    if (seen == NULL && known == NULL) /* its deletion was handled before */
+        return;
+    if (seen == NULL) {
+        const char *name = claim_volume_name(known);
+        pv_plan_gone(plan, key,
+                     name[0] == '\0' ? NULL
+                                     : objects_key(self->base.objects, KIND_VOLUME, NULL, name),
+                     "PVC-9");
+        return;
+    }
+    plan_because(plan, "PVC-6");
+    if (pv_cache_is_newer(self->cache, seen))
+        return;
+    pv_plan_store(self, plan, seen);
+    if (claim_is_bind_completed(
+            CLAIM_CONST(seen))) /* PVC-20; whether it goes is no matter (PVC-13) */
+        plan_bound_claim(self, plan, CLAIM_CONST(seen));
+    else
+        plan_unbound_claim(self, plan, CLAIM_CONST(seen));
+}

@@ -12,6 +12,10 @@ G_STATIC_ASSERT(sizeof(EventRecord) == 32);
 /* A front longer than this gives its later keys to the wheel before it takes another; that many stay. */
 #define FRONT_MAX 64
 #define FRONT_KEPT 16
+/* A shorter front takes more buckets: so what happens next is known early enough to be fetched. */
+#define FRONT_AHEAD 8
+
+G_STATIC_ASSERT(EVENT_FRONT_SHORT <= FRONT_AHEAD);
 /* Fewer dead keys are not worth a sweep. */
 #define DEAD_MIN 64
 
@@ -217,6 +221,16 @@ check_order(const EventQueue *self)
 }
 
 static void
+front_move_to_start(EventQueue *self)
+{
+    size_t length = (size_t)(self->end - self->first);
+
+    memmove(self->front, self->first, length * sizeof(EventKey));
+    self->first = self->front;
+    self->end = self->front + length;
+}
+
+static void
 front_make_room(EventQueue *self)
 {
     check_order(self);
@@ -224,11 +238,7 @@ front_make_room(EventQueue *self)
         front_allocate(self, 2 * FRONT_MAX); /* so what stands there is seldom moved */
     if (self->end - self->first >= FRONT_MAX)
         front_shorten(self);
-
-    size_t length = (size_t)(self->end - self->first);
-    memmove(self->front, self->first, length * sizeof(EventKey));
-    self->first = self->front;
-    self->end = self->front + length;
+    front_move_to_start(self);
 }
 
 void
@@ -248,29 +258,28 @@ key_compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The keys of one chunk become the front. */
+/* The keys of one chunk go behind the front: all of them are later. */
 static void
 front_take_few(EventQueue *self, WheelChunk *chunk /* taken */)
 {
-    EventKey *front = self->front;
-    uint32_t n = 0;
-
+    if (self->limit - self->end < WHEEL_CHUNK_KEYS)
+        front_move_to_start(self);
+    EventKey *first = self->end, *end = first;
     for (uint32_t i = 0; i < chunk->n; i++) {
-        EventKey key = chunk->keys[i];
+        EventKey key = chunk->keys[i], *place;
         if (self->n_dead > 0 && drop_if_dead(self, key))
             continue;
-        uint32_t place = n++;
-        for (; place > 0 && front[place - 1] > key; place--)
-            front[place] = front[place - 1];
-        front[place] = key;
+        for (place = end++; place > first && place[-1] > key; place--)
+            *place = place[-1];
+        *place = key;
+        __builtin_prefetch(&self->slab[event_key_slot(key)]);
     }
-    self->first = front;
-    self->end = front + n;
+    self->end = end;
     self->n_wheel -= chunk->n;
     chunk_release(self, chunk);
 }
 
-/* All keys of an instant become the front. Mostly they are in order: they came so. */
+/* All keys of an instant become the front, which is empty. Mostly they are in order: they came so. */
 static void
 front_take_instant(EventQueue *self, WheelChunk *chunk /* taken */)
 {
@@ -298,28 +307,43 @@ front_take_instant(EventQueue *self, WheelChunk *chunk /* taken */)
         qsort(self->front, n, sizeof(EventKey), key_compare);
 }
 
+/* The wheel's earliest bucket goes behind the front, or, if it has many keys, down to the lower levels. Returns: whether more may
+ * follow; FALSE: so many events of one instant come next that they will be a front of their own */
+static gboolean
+front_take_bucket(EventQueue *self)
+{
+    unsigned level = (unsigned)__builtin_ctz(self->levels);
+    unsigned digit = (unsigned)__builtin_ctzll(self->digits[level]);
+    unsigned n_bits = level * WHEEL_DIGIT_BITS;
+    const WheelChunk *last = self->buckets[level][digit];
+    gboolean is_small = last->next == last;
+
+    if (!is_small && level == 0 && self->first < self->end)
+        return FALSE;
+    uint64_t place = (uint64_t)event_key_time(last->keys[0]) >> n_bits;
+    WheelChunk *first = wheel_take_bucket(self, level, digit);
+    if (!is_small && level > 0) {
+        self->wheel_base = bucket_earliest(first);
+        self->wheel_from = (EventKey)(uint64_t)self->wheel_base << 64;
+        wheel_put_all(self, first);
+        return TRUE;
+    }
+    if (is_small)
+        front_take_few(self, first);
+    else
+        front_take_instant(self, first);
+    self->wheel_base = (SimTime)(place << n_bits);
+    self->wheel_from = (EventKey)((place + 1) << n_bits) << 64;
+    return TRUE;
+}
+
 void
 event_front_refill(EventQueue *self)
 {
     check_order(self);
-    while (self->first == self->end && self->n_wheel > 0) {
-        unsigned level = (unsigned)__builtin_ctz(self->levels);
-        unsigned digit = (unsigned)__builtin_ctzll(self->digits[level]);
-        unsigned n_bits = level * WHEEL_DIGIT_BITS;
-        WheelChunk *first = wheel_take_bucket(self, level, digit);
-        uint64_t place = (uint64_t)event_key_time(first->keys[0]) >> n_bits;
-        if (first->next != NULL && level > 0) {
-            self->wheel_base = bucket_earliest(first);
-            wheel_put_all(self, first);
-            continue;
-        }
-        if (first->next == NULL)
-            front_take_few(self, first);
-        else
-            front_take_instant(self, first);
-        self->wheel_base = (SimTime)(place << n_bits);
-        self->wheel_from = (EventKey)((place + 1) << n_bits) << 64;
-    }
+    while (self->end - self->first < FRONT_AHEAD && self->n_wheel > 0)
+        if (!front_take_bucket(self))
+            break;
     if (self->n_wheel == 0)
         self->wheel_from = EVENT_KEY_MAX;
 }

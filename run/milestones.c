@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "milestones.h"
 
+#include "sim/pointer-map.h"
+
 #include <string.h>
 
 /* The log grows by blocks of so many, so that it is never copied. */
@@ -27,13 +29,13 @@ struct Milestones {
     GPtrArray *blocks; /* the log: of Block (owned) */
     unsigned n_milestones;
     GPtrArray *nodes;         /* names, as they came */
-    GHashTable *node_numbers; /* name -> index + 1 */
+    PointerMap node_numbers;  /* name -> index + 1 */
     const char *last_node;    /* the name looked up last, and its number */
     uint32_t last_number;
     GArray *last[N_KINDS]; /* of uint32_t, by slot: the chain's head, index + 1 */
     GArray *pods;          /* of PodRecord */
     GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot */
-    GHashTable *by_name; /* interned "kubernetes.io/csi/driver^handle" -> ObjectKey of the volume */
+    PointerMap by_name;  /* interned "kubernetes.io/csi/driver^handle" -> ObjectKey of the volume */
     GPtrArray *drivers;  /* of DriverWatch (owned) */
     SimTime last_change;
 };
@@ -42,7 +44,7 @@ struct Milestones {
 typedef struct {
     Milestones *milestones;
     const char *driver;    /* interned */
-    GHashTable *by_handle; /* interned volume id -> ObjectKey of the volume */
+    PointerMap by_handle;  /* interned volume id -> ObjectKey of the volume */
 } DriverWatch;
 
 const char *
@@ -113,11 +115,11 @@ number_node(Milestones *self, const char *node)
 {
     if (node == NULL || node == self->last_node)
         return node == NULL ? 0 : self->last_number;
-    uint32_t number = GPOINTER_TO_UINT(g_hash_table_lookup(self->node_numbers, node));
+    uint32_t number = GPOINTER_TO_UINT(pointer_map_get(&self->node_numbers, node));
     if (number == 0) {
         g_ptr_array_add(self->nodes, (void *)node);
         number = self->nodes->len;
-        g_hash_table_insert(self->node_numbers, (void *)node, GUINT_TO_POINTER(number));
+        pointer_map_set(&self->node_numbers, node, GUINT_TO_POINTER(number));
     }
     self->last_node = node;
     self->last_number = number;
@@ -258,11 +260,11 @@ remember_names(Milestones *self, ObjectKey *volume, const VolumeSource *source)
     const char *name = strings_internf(objects_strings(self->objects), CSI_PREFIX "%s^%s",
                                        source->driver, source->handle);
 
-    g_hash_table_insert(self->by_name, (void *)name, volume);
+    pointer_map_set(&self->by_name, name, volume);
     for (unsigned i = 0; i < self->drivers->len; i++) {
-        const DriverWatch *watch = self->drivers->pdata[i];
-        if (strings_same(watch->driver, source->driver))
-            g_hash_table_insert(watch->by_handle, (void *)source->handle, volume);
+        DriverWatch *watch = self->drivers->pdata[i];
+        if (strings_same(watch->driver, source->driver) && source->handle != NULL)
+            pointer_map_set(&watch->by_handle, source->handle, volume);
     }
 }
 
@@ -355,7 +357,7 @@ see_list(Milestones *self,
     for (unsigned i = 0; has != NULL && i < has->n_items; i++) {
         if (list_has(has_not, has->items[i]))
             continue;
-        const ObjectKey *volume = g_hash_table_lookup(self->by_name, has->items[i]);
+        const ObjectKey *volume = pointer_map_get(&self->by_name, has->items[i]);
         if (volume != NULL)
             add(self, kind, volume, node);
     }
@@ -458,7 +460,7 @@ volume_of_call(const DriverWatch *watch, const CsiRequest *request)
 {
     if (request->method == CSI_CREATE_VOLUME)
         return objects_key(watch->milestones->objects, KIND_VOLUME, NULL, request->name);
-    return g_hash_table_lookup(watch->by_handle, request->volume_id);
+    return pointer_map_get(&watch->by_handle, request->volume_id);
 }
 
 /* Returns: NULL: the call is no milestone */
@@ -507,7 +509,6 @@ milestones_watch_driver(Milestones *self, CsiDriver *driver)
 
     watch->milestones = self;
     watch->driver = csi_driver_name(driver);
-    watch->by_handle = g_hash_table_new(g_direct_hash, g_direct_equal);
     g_ptr_array_add(self->drivers, watch);
     csi_driver_add_observer(driver, &observer);
 }
@@ -517,7 +518,7 @@ driver_watch_free(void *data)
 {
     DriverWatch *watch = data;
 
-    g_hash_table_unref(watch->by_handle);
+    pointer_map_clear(&watch->by_handle, NULL);
     g_free(watch);
 }
 
@@ -530,10 +531,8 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->objects = objects;
     self->blocks = g_ptr_array_new_with_free_func(block_free);
     self->nodes = g_ptr_array_new();
-    self->node_numbers = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->pods = g_array_new(FALSE, FALSE, sizeof(PodRecord));
     self->volume_of = g_ptr_array_new();
-    self->by_name = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->drivers = g_ptr_array_new_with_free_func(driver_watch_free);
     for (unsigned i = 0; i < N_KINDS; i++)
         self->last[i] = g_array_new(FALSE, TRUE, sizeof(uint32_t));
@@ -552,10 +551,10 @@ milestones_free(Milestones *self)
         g_array_unref(self->last[i]);
     g_ptr_array_unref(self->blocks);
     g_ptr_array_unref(self->nodes);
-    g_hash_table_unref(self->node_numbers);
+    pointer_map_clear(&self->node_numbers, NULL);
     g_array_unref(self->pods);
     g_ptr_array_unref(self->volume_of);
-    g_hash_table_unref(self->by_name);
+    pointer_map_clear(&self->by_name, NULL);
     g_ptr_array_unref(self->drivers);
     g_free(self);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "apiserver-private.h"
 
+#include "sim/pointer-map.h"
+
 /* Watches of one kind: those that see all of it, and those of one node's pods or of one name. */
 typedef struct {
     GPtrArray *all;
-    GHashTable *filtered; /* interned filter -> GPtrArray of ApiWatch */
+    PointerMap filtered; /* interned filter -> GPtrArray of ApiWatch (owned) */
 } KindWatches;
 
 /* A client's connection, which all its watches share. */
@@ -136,11 +138,8 @@ watch_hub_new(const ApiServer *api, Sim *sim, const Timing *timing)
     self->back_offs = sim_stream(sim, "api/watch back-off");
     g_queue_init(&self->watches);
     self->connections = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
-    for (unsigned i = 0; i < N_KINDS; i++) {
+    for (unsigned i = 0; i < N_KINDS; i++)
         self->kinds[i].all = g_ptr_array_new();
-        self->kinds[i].filtered = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL,
-                                                        (GDestroyNotify)g_ptr_array_unref);
-    }
     return self;
 }
 
@@ -152,7 +151,7 @@ watch_hub_free(WatchHub *self)
     g_hash_table_unref(self->connections);
     for (unsigned i = 0; i < N_KINDS; i++) {
         g_ptr_array_unref(self->kinds[i].all);
-        g_hash_table_unref(self->kinds[i].filtered);
+        pointer_map_clear(&self->kinds[i].filtered, (GDestroyNotify)g_ptr_array_unref);
     }
     g_free(self);
 }
@@ -202,7 +201,7 @@ watch_hub_send(
     for (unsigned i = 0; i < watches->all->len; i++)
         watch_send(self, watches->all->pdata[i], type, object, responds_at, n);
 
-    const GPtrArray *some = filter == NULL ? NULL : g_hash_table_lookup(watches->filtered, filter);
+    const GPtrArray *some = filter == NULL ? NULL : pointer_map_get(&watches->filtered, filter);
     for (unsigned i = 0; some != NULL && i < some->len; i++)
         watch_send(self, some->pdata[i], type, object, responds_at, n);
 }
@@ -241,10 +240,10 @@ watch_hub_watch(WatchHub *self,
                         .event = event,
                         .data = data};
     if (filter != NULL) {
-        list = g_hash_table_lookup(watches->filtered, filter);
+        list = pointer_map_get(&watches->filtered, filter);
         if (list == NULL) {
             list = g_ptr_array_new();
-            g_hash_table_insert(watches->filtered, (void *)filter, list);
+            pointer_map_set(&watches->filtered, filter, list);
         }
     }
     g_ptr_array_add(list, watch);
@@ -382,7 +381,7 @@ api_watch_free(ApiWatch *self)
 
     KindWatches *watches = &self->hub->kinds[self->kind];
     GPtrArray *list =
-        self->filter == NULL ? watches->all : g_hash_table_lookup(watches->filtered, self->filter);
+        self->filter == NULL ? watches->all : pointer_map_get(&watches->filtered, self->filter);
     g_ptr_array_remove(list, self);
     g_queue_unlink(&self->hub->watches, &self->link);
     sim_cancel(self->hub->sim, self->repair);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "process-private.h"
+#include "sim/pointer-map.h"
 
 #include <string.h>
 
@@ -27,7 +28,7 @@ typedef struct {
 struct InformerIndex {
     InformerIndexFunc function;
     const Informer *informer;
-    GHashTable *entries;  /* value -> the key of its one object, as mostly; or a marked Bucket */
+    PointerMap entries;   /* value -> the key of its one object, as mostly; or a marked Bucket */
     const void **emitted; /* (owned): while the function runs */
     unsigned n_emitted, emitted_capacity;
     SimMemory *memory;
@@ -177,7 +178,7 @@ index_free(void *data)
 {
     InformerIndex *index = data;
 
-    g_hash_table_unref(index->entries);
+    pointer_map_clear(&index->entries, entry_free);
     g_free(index->emitted);
     g_free(index);
 }
@@ -195,11 +196,11 @@ index_emit(InformerIndex *self, const void *value)
 static void
 index_put(InformerIndex *self, const void *value, const ObjectKey *key)
 {
-    void *entry = g_hash_table_lookup(self->entries, value);
+    void *entry = pointer_map_get(&self->entries, value);
     Bucket *bucket = entry_bucket(entry);
 
     if (entry == NULL) {
-        g_hash_table_insert(self->entries, (void *)value, (void *)key);
+        pointer_map_set(&self->entries, value, (void *)key);
         return;
     }
     if (entry == key)
@@ -207,7 +208,7 @@ index_put(InformerIndex *self, const void *value, const ObjectKey *key)
     if (bucket == NULL) {
         bucket = bucket_new(self->memory);
         bucket_put(bucket, entry);
-        g_hash_table_insert(self->entries, (void *)value, bucket_mark(bucket));
+        pointer_map_set(&self->entries, value, bucket_mark(bucket));
     }
     bucket_put(bucket, key);
 }
@@ -215,13 +216,13 @@ index_put(InformerIndex *self, const void *value, const ObjectKey *key)
 static void
 index_remove(InformerIndex *self, const void *value, const ObjectKey *key)
 {
-    void *entry = g_hash_table_lookup(self->entries, value);
+    void *entry = pointer_map_get(&self->entries, value);
     Bucket *bucket = entry_bucket(entry);
 
     if (bucket != NULL)
         bucket_remove(bucket, key);
     if (bucket != NULL ? bucket->n == 0 : entry == key)
-        g_hash_table_remove(self->entries, value);
+        entry_free(pointer_map_take(&self->entries, value));
 }
 
 static gboolean
@@ -520,7 +521,6 @@ informer_add_index(Informer *self, InformerIndexFunc function)
     InformerIter iter;
     const Object *object;
     index->function = function;
-    index->entries = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, entry_free);
     index->informer = self;
     index->memory = sim_memory(self->process->options.sim);
     g_ptr_array_add(self->indexes, index);
@@ -533,7 +533,7 @@ informer_add_index(Informer *self, InformerIndexFunc function)
 const Object *const *
 informer_index_get(const InformerIndex *self, const void *value, unsigned *n)
 {
-    void *entry = g_hash_table_lookup(self->entries, value);
+    void *entry = pointer_map_get(&self->entries, value);
     Bucket *bucket = entry_bucket(entry);
 
     if (bucket != NULL) {
@@ -572,5 +572,6 @@ void
 index_attachments_by_node(InformerIndex *index, const Object *object, Objects *objects)
 {
     (void)objects;
-    index_emit(index, ((const Attachment *)object)->node_name);
+    if (((const Attachment *)object)->node_name != NULL)
+        index_emit(index, ((const Attachment *)object)->node_name);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "modelled-driver.h"
+#include "sim/pointer-map.h"
 #include "sim/station.h"
 #include "sim/token-bucket.h"
 
@@ -109,9 +110,10 @@ struct CsiModelledDriver {
     unsigned n_pools;
     Subject subject; /* of calls about nothing in particular */
     SimStream latency_streams[CSI_N_LATENCIES], error_streams[CSI_N_METHODS], id_stream;
-    GHashTable *nodes_by_name, *nodes_by_id; /* interned -> Node; the first owns */
+    PointerMap nodes_by_name, nodes_by_id; /* interned -> Node; the first owns */
     /* interned -> Volume, owned by @all_volumes; one table if ids are names */
-    GHashTable *volumes_by_id, *volumes_by_name;
+    PointerMap volumes_by_id, volumes_with_name;
+    PointerMap *volumes_by_name; /* either of them */
     GHashTable *snapshots_by_id, *snapshots_by_name;
     GPtrArray *all_volumes, *all_snapshots; /* records, also of what is no more */
     GQueue volumes, snapshots;              /* that exist, in order of creation */

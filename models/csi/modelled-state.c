@@ -95,11 +95,7 @@ modelled_state_init(CsiModelledDriver *self)
 {
     gboolean random_ids = self->options.random_ids;
 
-    self->nodes_by_name = g_hash_table_new_full(NULL, NULL, NULL, node_free);
-    self->nodes_by_id = g_hash_table_new(NULL, NULL);
-    self->volumes_by_id = g_hash_table_new(NULL, NULL);
-    self->volumes_by_name =
-        random_ids ? g_hash_table_new(NULL, NULL) : g_hash_table_ref(self->volumes_by_id);
+    self->volumes_by_name = random_ids ? &self->volumes_with_name : &self->volumes_by_id;
     self->snapshots_by_id = g_hash_table_new(NULL, NULL);
     self->snapshots_by_name =
         random_ids ? g_hash_table_new(NULL, NULL) : g_hash_table_ref(self->snapshots_by_id);
@@ -112,12 +108,12 @@ modelled_state_clear(CsiModelledDriver *self)
 {
     g_clear_pointer(&self->all_snapshots, g_ptr_array_unref);
     g_clear_pointer(&self->all_volumes, g_ptr_array_unref);
-    g_clear_pointer(&self->volumes_by_id, g_hash_table_unref);
-    g_clear_pointer(&self->volumes_by_name, g_hash_table_unref);
+    pointer_map_clear(&self->volumes_by_id, NULL);
+    pointer_map_clear(&self->volumes_with_name, NULL);
     g_clear_pointer(&self->snapshots_by_id, g_hash_table_unref);
     g_clear_pointer(&self->snapshots_by_name, g_hash_table_unref);
-    g_clear_pointer(&self->nodes_by_id, g_hash_table_unref);
-    g_clear_pointer(&self->nodes_by_name, g_hash_table_unref);
+    pointer_map_clear(&self->nodes_by_id, NULL);
+    pointer_map_clear(&self->nodes_by_name, node_free);
 }
 
 /* Nodes */
@@ -125,7 +121,7 @@ modelled_state_clear(CsiModelledDriver *self)
 Node *
 modelled_node_by_id(const CsiModelledDriver *self, const char *id)
 {
-    Node *node = g_hash_table_lookup(self->nodes_by_id, id);
+    Node *node = pointer_map_get(&self->nodes_by_id, id);
 
     return node != NULL && node->exists && strings_same(node->id, id) ? node : NULL;
 }
@@ -133,7 +129,7 @@ modelled_node_by_id(const CsiModelledDriver *self, const char *id)
 Node *
 modelled_node_by_name(const CsiModelledDriver *self, const char *name)
 {
-    Node *node = g_hash_table_lookup(self->nodes_by_name, name);
+    Node *node = pointer_map_get(&self->nodes_by_name, name);
 
     return node != NULL && node->exists ? node : NULL;
 }
@@ -144,18 +140,18 @@ csi_modelled_driver_add_node(CsiModelledDriver *self,
                              const char *node_id,
                              const StringMap *segments)
 {
-    Node *node = g_hash_table_lookup(self->nodes_by_name, name);
+    Node *node = pointer_map_get(&self->nodes_by_name, name);
 
     if (node == NULL) {
         node = g_new0(Node, 1);
         node->name = name;
         node->subject.hash = sim_hash_string(name);
-        g_hash_table_insert(self->nodes_by_name, (void *)name, node);
+        pointer_map_set(&self->nodes_by_name, name, node);
     }
     node->id = node_id;
     node->exists = TRUE;
     set_map(&node->segments, segments);
-    g_hash_table_insert(self->nodes_by_id, (void *)node_id, node);
+    pointer_map_set(&self->nodes_by_id, node_id, node);
 }
 
 /* What every volume has to do with this node. */
@@ -416,9 +412,9 @@ csi_modelled_driver_set_pools(CsiModelledDriver *self,
 /* Volumes and snapshots */
 
 static Volume *
-volume_record(CsiModelledDriver *self, GHashTable *table, const char *key, gboolean is_name)
+volume_record(CsiModelledDriver *self, PointerMap *table, const char *key, gboolean is_name)
 {
-    Volume *volume = g_hash_table_lookup(table, key);
+    Volume *volume = pointer_map_get(table, key);
 
     if (volume != NULL)
         return volume;
@@ -427,7 +423,7 @@ volume_record(CsiModelledDriver *self, GHashTable *table, const char *key, gbool
     volume->name = is_name ? key : NULL;
     volume->id = is_name ? NULL : key;
     volume->link.data = volume;
-    g_hash_table_insert(table, (void *)key, volume);
+    pointer_map_set(table, key, volume);
     g_ptr_array_add(self->all_volumes, volume);
     return volume;
 }
@@ -441,7 +437,7 @@ modelled_volume_by_name(CsiModelledDriver *self, const char *name)
 Volume *
 modelled_volume_by_id(CsiModelledDriver *self, const char *id)
 {
-    return volume_record(self, self->volumes_by_id, id, FALSE);
+    return volume_record(self, &self->volumes_by_id, id, FALSE);
 }
 
 gboolean
@@ -453,7 +449,7 @@ modelled_volume_is(const Volume *volume, const char *id)
 Volume *
 modelled_find_volume(const CsiModelledDriver *self, const char *id)
 {
-    Volume *volume = id == NULL ? NULL : g_hash_table_lookup(self->volumes_by_id, id);
+    Volume *volume = pointer_map_get(&self->volumes_by_id, id);
 
     return volume != NULL && modelled_volume_is(volume, id) ? volume : NULL;
 }
@@ -526,7 +522,7 @@ modelled_volume_begin(CsiModelledDriver *self, Volume *volume, const char *id)
     volume->sequence = ++self->last_sequence;
     volume->n_creations++;
     volume->filesystem_bytes = volume->capacity_bytes;
-    g_hash_table_insert(self->volumes_by_id, (void *)id, volume);
+    pointer_map_set(&self->volumes_by_id, id, volume);
     g_queue_push_tail_link(&self->volumes, &volume->link);
     modelled_take_room(self, volume->topologies, volume->n_topologies, volume->capacity_bytes);
 }
@@ -702,7 +698,7 @@ csi_modelled_driver_n_published(const CsiModelledDriver *self, const char *node_
 static const VolumeNode *
 find_on(const CsiModelledDriver *self, const char *volume_id, const char *node_name)
 {
-    const Volume *volume = g_hash_table_lookup(self->volumes_by_id, volume_id);
+    const Volume *volume = pointer_map_get(&self->volumes_by_id, volume_id);
     const Node *node = modelled_node_by_name(self, node_name);
 
     return volume == NULL || node == NULL ? NULL : modelled_find_volume_node(volume, node);

@@ -2,6 +2,7 @@
 #include "operations.h"
 
 #include "models/api/metrics.h"
+#include "sim/pointer-map.h"
 
 #include <string.h>
 
@@ -23,7 +24,7 @@ struct Operations {
     Component *component;
     SimMemory *memory;
     SimTime initial, max;
-    GHashTable *table; /* interned volume (NULL: those without) -> its first Operation */
+    PointerMap table; /* interned volume, or that of place_of() -> its first Operation */
     unsigned n_records;
 };
 
@@ -45,7 +46,6 @@ operations_new(Component *component, SimTime initial, SimTime max)
     self->memory = sim_memory(component->sim);
     self->initial = initial;
     self->max = max;
-    self->table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, operations_free_list);
     return self;
 }
 
@@ -54,7 +54,7 @@ operations_free(Operations *self)
 {
     if (self == NULL)
         return;
-    g_hash_table_unref(self->table);
+    pointer_map_clear(&self->table, operations_free_list);
     g_free(self);
 }
 
@@ -77,7 +77,7 @@ find(const Operations *self, OperationKey key)
     Operation *found = NULL, *operation = NULL;
 
     if (key.volume != NULL)
-        operation = g_hash_table_lookup(self->table, key.volume);
+        operation = pointer_map_get(&self->table, key.volume);
     for (; operation != NULL; operation = operation->next) {
         if (!part_matches(operation->key.pod, key.pod) ||
             !part_matches(operation->key.node, key.node))
@@ -143,11 +143,20 @@ operations_plan(const Operations *self, OperationKey key)
 
 /* ---- Records ---- */
 
+/* Records without a volume hang together, too. */
+static const char *
+place_of(OperationKey key)
+{
+    static const char no_volume[] = "";
+
+    return key.volume == NULL ? no_volume : key.volume;
+}
+
 static Operation *
 add_record(Operations *self, OperationKey key)
 {
     Operation *operation = sim_memory_new_struct(self->memory, Operation);
-    Operation *last = g_hash_table_lookup(self->table, key.volume);
+    Operation *last = pointer_map_get(&self->table, place_of(key));
 
     *operation = (Operation){.owner = self, .key = key};
     self->n_records++;
@@ -156,7 +165,7 @@ add_record(Operations *self, OperationKey key)
     if (last != NULL)
         last->next = operation;
     else
-        g_hash_table_insert(self->table, (void *)key.volume, operation);
+        pointer_map_set(&self->table, place_of(key), operation);
     return operation;
 }
 
@@ -164,14 +173,15 @@ static void
 remove_record(Operation *operation)
 {
     Operations *self = operation->owner;
-    const char *volume = operation->key.volume;
-    Operation *at = g_hash_table_lookup(self->table, volume);
+    const char *place = place_of(operation->key);
+    Operation *at = pointer_map_get(&self->table, place);
 
     self->n_records--;
     if (at == operation) {
-        g_hash_table_steal(self->table, volume);
         if (operation->next != NULL)
-            g_hash_table_insert(self->table, (void *)volume, operation->next);
+            pointer_map_set(&self->table, place, operation->next);
+        else
+            pointer_map_take(&self->table, place);
     } else {
         while (at->next != operation)
             at = at->next;

@@ -95,8 +95,8 @@ echo "check_dump_wall $(cat "$scratch/check.time") s"
 scaled limits_150000_pods 5000 150000 3000 --no-attribution
 scaled limits_150000_pods_results 5000 150000 3000 --no-attribution --out "$scratch/results"
 rm -rf "$scratch/results"
-scaled limits_150000_pods_default_qps 5000 150000 80000 --no-attribution --set spec.kubernetes.unlimitedQPS=false
-echo "limits_150000_pods_default_qps_events_per_pod $(($(summary limits_150000_pods_default_qps events) / 150000)) events"
+# At default limits, and what of it the requests explain.
+"$(dirname "$program")/tests/bench/explained" 150000
 scaled limits_65000_nodes 65000 65000 3000 --no-attribution
 scaled limits_500000_pods 15000 500000 6000 --no-attribution
 day 5000 150000

@@ -44,10 +44,10 @@ struct Census {
     const Cluster *cluster;
     Objects *objects;
     SimMetrics *metrics;
-    uint32_t count;           /* the number of the count to come, from 1 */
-    GArray *parts[N_KINDS];   /* of Part, by slot; NULL: nothing is remembered of that kind */
-    GPtrArray *plugins;       /* of Plugin (owned) */
-    gboolean uses_changed;    /* a pod, claim or volume was written since the last count */
+    uint32_t count;            /* the number of the count to come, from 1 */
+    GArray *parts[N_KINDS];    /* of Part, by slot; NULL: nothing is remembered of that kind */
+    GPtrArray *plugins;        /* of Plugin (owned) */
+    gboolean uses_changed;     /* a pod, claim or volume was written since the last count */
     gboolean attached_changed; /* what is attached to some node */
 };
 
@@ -331,9 +331,10 @@ count_use(Census *self, const Pod *pod, const PodVolume *volume, Use *use)
 
     *use = (Use){.claim = pod_claim_key(self->objects, pod, volume)};
     const Claim *claim = CLAIM_CONST(api_server_get(api, use->claim));
-    const ObjectKey *key = claim == NULL || claim->volume_name == NULL
-                               ? NULL
-                               : objects_find_key(self->objects, KIND_VOLUME, NULL, claim->volume_name);
+    const ObjectKey *key =
+        claim == NULL || claim->volume_name == NULL
+            ? NULL
+            : objects_find_key(self->objects, KIND_VOLUME, NULL, claim->volume_name);
     const Volume *pv = key == NULL ? NULL : VOLUME_CONST(api_server_get(api, key));
     const char *driver = pv == NULL || pv->source == NULL ? NULL : pv->source->driver;
     use->volume = pv == NULL ? NULL : key;
@@ -343,8 +344,8 @@ count_use(Census *self, const Pod *pod, const PodVolume *volume, Use *use)
     if (plugin->desired == NULL)
         plugin->desired = plugin_series(self, plugin, "desired_state_of_world");
     use->desired = plugin->desired;
-    use->in_use = metric_series(self->metrics, METRIC_VOLUMES_IN_USE, manager, pod->node_name,
-                                plugin->name);
+    use->in_use =
+        metric_series(self->metrics, METRIC_VOLUMES_IN_USE, manager, pod->node_name, plugin->name);
     sim_series_add(use->desired, 1);
     sim_series_add(use->in_use, 1);
     if (!runs(pod))

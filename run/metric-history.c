@@ -138,7 +138,8 @@ typedef struct {
 typedef struct {
     const MetricHistory *history;
     GString *text;
-    GPtrArray *times; /* of char * (owned), by the scrapes that are left: a timestamp and the end of the line */
+    GPtrArray *
+        times; /* of char * (owned), by the scrapes that are left: a timestamp and the end of the line */
     const SimFamily *family; /* whose header was written last; NULL: none */
     Line lines[LINES_MAX];
     unsigned n_lines;

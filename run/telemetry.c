@@ -7,7 +7,6 @@
 #include "metric-history.h"
 #include "models/api/metrics.h"
 
-
 static const char apiserver[] = "kube-apiserver", manager[] = "kube-controller-manager",
                   scheduler[] = "kube-scheduler", kubelet[] = "kubelet",
                   provisioner[] = "external-provisioner";
@@ -70,8 +69,9 @@ struct Telemetry {
     KindSeries kinds[N_KINDS];
     Resource events[2]; /* of v1 and of events.k8s.io/v1 */
     RequestSeries requests[N_KINDS][N_API_VERBS], event_requests[2][N_API_VERBS];
-    GPtrArray *programs;       /* of ClientSeries (owned) */
-    GHashTable *clients;       /* name of a client, by its address -> ClientSeries; NULL: as in EventClient */
+    GPtrArray *programs; /* of ClientSeries (owned) */
+    GHashTable
+        *clients; /* name of a client, by its address -> ClientSeries; NULL: as in EventClient */
     GHashTable *event_clients; /* source of Events, by its address -> EventClient (owned) */
     CallSeries calls[CSI_N_METHODS];
 };
@@ -226,23 +226,25 @@ measure_server(const Telemetry *self,
                const char *code_label,
                SimTime duration)
 {
-    const char *scope = verb != API_LIST ? "resource" : resource->namespaced ? "namespace" : "cluster";
+    const char *scope = verb != API_LIST       ? "resource"
+                        : resource->namespaced ? "namespace"
+                                               : "cluster";
     const char *subresource = verbs[verb].subresource, *name = verbs[verb].verb;
     SimSeries *served = code == API_OK ? series->served : NULL;
 
     if (served == NULL)
-        served = metric_series(self->metrics, METRIC_API_REQUESTS, apiserver, code_label, "apiserver",
-                               "", resource->group, resource->resource, scope, subresource, name,
-                               resource->version);
+        served = metric_series(self->metrics, METRIC_API_REQUESTS, apiserver, code_label,
+                               "apiserver", "", resource->group, resource->resource, scope,
+                               subresource, name, resource->version);
     if (code == API_OK)
         series->served = served;
     if (series->duration == NULL) {
         series->duration = metric_series(self->metrics, METRIC_API_DURATION, apiserver, "apiserver",
                                          "", resource->group, resource->resource, scope,
                                          subresource, name, resource->version);
-        series->sli = metric_series(self->metrics, METRIC_API_SLI, apiserver, "apiserver",
-                                    resource->group, resource->resource, scope, subresource, name,
-                                    resource->version);
+        series->sli =
+            metric_series(self->metrics, METRIC_API_SLI, apiserver, "apiserver", resource->group,
+                          resource->resource, scope, subresource, name, resource->version);
     }
     sim_series_add(served, 1);
     sim_series_observe(series->duration, duration);
@@ -290,8 +292,8 @@ request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime ar
     }
     count_for_controllers(self, request, code);
     measure_client(self, client_series(self, request), verb, code, label, duration);
-    measure_server(self, &self->kinds[kind].resource, &self->requests[kind][verb], verb, code, label,
-                   duration);
+    measure_server(self, &self->kinds[kind].resource, &self->requests[kind][verb], verb, code,
+                   label, duration);
 }
 
 static void
@@ -303,8 +305,8 @@ event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
     SimTime duration = responds_at - write->arrives_at;
     const char *label = code_text(API_OK, verb);
 
-    measure_client(self, event_client_series(self, write->client, write->event.source), verb, API_OK,
-                   label, duration);
+    measure_client(self, event_client_series(self, write->client, write->event.source), verb,
+                   API_OK, label, duration);
     measure_server(self, &self->events[group], &self->event_requests[group][verb], verb, API_OK,
                    label, duration);
 }
@@ -410,8 +412,7 @@ object_written(void *data, const Object *before, const Object *after)
     }
     sim_series_add(series->received, 1);
     sim_series_add(series->dispatched, 2); /* as scrapes have it */
-    sim_series_set(series->version,
-                   (int64_t)(after != NULL ? after : before)->resource_version);
+    sim_series_set(series->version, (int64_t)(after != NULL ? after : before)->resource_version);
     if (kind == KIND_CLAIM)
         claim_written(self, (const Claim *)before, (const Claim *)after);
     else if (kind == KIND_VOLUME)
@@ -474,8 +475,8 @@ call_answered(void *data, const CsiCallRecord *record)
         last->duration = csi_method_service(method) == CSI_NODE
                              ? metric_series(self->metrics, METRIC_CSI_KUBELET, kubelet, driver,
                                              code, name, "false")
-                             : metric_series(self->metrics, METRIC_CSI_SIDECAR,
-                                             sidecar_of(method), driver, code, name);
+                             : metric_series(self->metrics, METRIC_CSI_SIDECAR, sidecar_of(method),
+                                             driver, code, name);
     }
     sim_series_observe(last->duration, sim_now(self->sim) - record->started_at);
     if (record->answer != CSI_OK)
@@ -509,7 +510,8 @@ collect(void *data)
     for (unsigned i = 0; i < N_KINDS; i++) {
         KindSeries *series = &self->kinds[i];
         unsigned count = api_server_count(api, (ObjectKind)i);
-        if (series->stored == NULL && (count > 0 || objects_n_keys(self->objects, (ObjectKind)i) > 0))
+        if (series->stored == NULL &&
+            (count > 0 || objects_n_keys(self->objects, (ObjectKind)i) > 0))
             series->stored =
                 metric_series(self->metrics, METRIC_API_OBJECTS, apiserver, series->full);
         sim_series_set(series->stored, count);

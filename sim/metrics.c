@@ -32,12 +32,12 @@ typedef struct {
 } Entry;
 
 struct SimMetrics {
-    GPtrArray *series;    /* of SimSeries (owned: of their Entry), in the order in which they came */
-    GHashTable *families; /* SimFamily -> Family */
-    GHashTable *by_key;   /* SeriesKey -> Entry */
-    GQueue collectors;    /* of Collector (owned), in the order added */
-    GHashTable *by_data;  /* a collector's data -> its GList in @collectors */
-    GArray *spans;        /* of SimSpan */
+    GPtrArray *series; /* of SimSeries (owned: of their Entry), in the order in which they came */
+    GHashTable *families;     /* SimFamily -> Family */
+    GHashTable *by_key;       /* SeriesKey -> Entry */
+    GQueue collectors;        /* of Collector (owned), in the order added */
+    GHashTable *by_data;      /* a collector's data -> its GList in @collectors */
+    GArray *spans;            /* of SimSpan */
     GString *values, *labels; /* of the series that is looked for, or made */
 };
 

@@ -16,29 +16,29 @@ typedef struct {
 } NumberCase;
 
 static const NumberCase numbers[] = {
-    {"0",                      0                     },
-    {"-0",                     -0.0                  },
-    {"1",                      1                     },
-    {"-1.5",                   -1.5                  },
-    {"10",                     10                    },
-    {"120000",                 120000                },
-    {"999999",                 999999                },
-    {"1e+06",                  1e6                   },
-    {"1.048576e+06",           1048576               },
-    {"1.073741824e+09",        1073741824            },
-    {"0.1",                    0.1                   },
-    {"0.0001",                 0.0001                },
-    {"0.00025",                0.00025               },
-    {"1e-05",                  0.00001               },
-    {"1e-08",                  1e-8                  },
-    {"9.999999999999999e-06",  9.999999999999999e-06 },
-    {"1.5000000000000002e-05", 1.5000000000000002e-05},
-    {"0.30000000000000004",    0.1 + 0.2             },
-    {"123456.789",             123456.789            },
-    {"9.007199254740992e+15",  9007199254740992.0    },
-    {"1e+22",                  1e22                  },
+    {"0",                       0                      },
+    {"-0",                      -0.0                   },
+    {"1",                       1                      },
+    {"-1.5",                    -1.5                   },
+    {"10",                      10                     },
+    {"120000",                  120000                 },
+    {"999999",                  999999                 },
+    {"1e+06",                   1e6                    },
+    {"1.048576e+06",            1048576                },
+    {"1.073741824e+09",         1073741824             },
+    {"0.1",                     0.1                    },
+    {"0.0001",                  0.0001                 },
+    {"0.00025",                 0.00025                },
+    {"1e-05",                   0.00001                },
+    {"1e-08",                   1e-8                   },
+    {"9.999999999999999e-06",   9.999999999999999e-06  },
+    {"1.5000000000000002e-05",  1.5000000000000002e-05 },
+    {"0.30000000000000004",     0.1 + 0.2              },
+    {"123456.789",              123456.789             },
+    {"9.007199254740992e+15",   9007199254740992.0     },
+    {"1e+22",                   1e22                   },
     {"1.7976931348623157e+308", 1.7976931348623157e+308},
-    {"5e-324",                 5e-324                },
+    {"5e-324",                  5e-324                 },
 };
 
 static void
@@ -110,13 +110,18 @@ no_text_is_shorter_and_all_read_as_the_same(void **state)
 /* ---- Series ---- */
 
 static const double bounds[] = {1, 2.5, 0};
-static const SimFamily requests = {"requests_total", "How many.", SIM_COUNTER, 1, "code,verb", NULL},
+static const SimFamily requests = {"requests_total", "How many.", SIM_COUNTER, 1,
+                                   "code,verb",      NULL},
                        mounted = {"mounted", "What is.", SIM_COLLECTED, 1, "claim", NULL},
                        sizes = {"sizes", "How large.", SIM_HISTOGRAM, 1, "", bounds},
                        depth = {"depth", "How deep.", SIM_GAUGE, 1e-9, "", NULL};
 
 static SimSeries *
-series_of(SimMetrics *metrics, const SimFamily *family, const char *job, const char *one, const char *other)
+series_of(SimMetrics *metrics,
+          const SimFamily *family,
+          const char *job,
+          const char *one,
+          const char *other)
 {
     return sim_metrics_series(metrics, family, job, (const char *const[]){one, other});
 }
@@ -184,24 +189,26 @@ text_is_as_prometheus_has_it(void **state)
     claim = series_of(metrics, &mounted, "kubelet", "data", NULL);
     series_of(metrics, &mounted, "kubelet", "none", NULL);
     sim_metrics_append_text(metrics, text);
-    assert_string_equal(text->str, "# HELP depth How deep.\n"
-                                   "# TYPE depth gauge\n"
-                                   "depth{job=\"a\"} 1.5\n"
-                                   "# HELP requests_total How many.\n"
-                                   "# TYPE requests_total counter\n"
-                                   "requests_total{code=\"200\",job=\"a\",verb=\"GET\"} 1e+06\n"
-                                   "requests_total{code=\"200\",job=\"b\\\"\\\\\\n\",verb=\"GET\"} 3\n"
-                                   "# HELP sizes How large.\n"
-                                   "# TYPE sizes histogram\n"
-                                   "sizes_bucket{job=\"a\",le=\"1\"} 1\n"
-                                   "sizes_bucket{job=\"a\",le=\"2.5\"} 2\n"
-                                   "sizes_bucket{job=\"a\",le=\"+Inf\"} 3\n"
-                                   "sizes_sum{job=\"a\"} 6\n"
-                                   "sizes_count{job=\"a\"} 3\n");
+    assert_string_equal(text->str,
+                        "# HELP depth How deep.\n"
+                        "# TYPE depth gauge\n"
+                        "depth{job=\"a\"} 1.5\n"
+                        "# HELP requests_total How many.\n"
+                        "# TYPE requests_total counter\n"
+                        "requests_total{code=\"200\",job=\"a\",verb=\"GET\"} 1e+06\n"
+                        "requests_total{code=\"200\",job=\"b\\\"\\\\\\n\",verb=\"GET\"} 3\n"
+                        "# HELP sizes How large.\n"
+                        "# TYPE sizes histogram\n"
+                        "sizes_bucket{job=\"a\",le=\"1\"} 1\n"
+                        "sizes_bucket{job=\"a\",le=\"2.5\"} 2\n"
+                        "sizes_bucket{job=\"a\",le=\"+Inf\"} 3\n"
+                        "sizes_sum{job=\"a\"} 6\n"
+                        "sizes_count{job=\"a\"} 3\n");
     sim_series_set(claim, 7);
     g_string_truncate(text, 0);
     sim_metrics_append_text(metrics, text);
-    assert_non_null(strstr(text->str, "# TYPE mounted gauge\nmounted{claim=\"data\",job=\"kubelet\"} 7\n# "));
+    assert_non_null(
+        strstr(text->str, "# TYPE mounted gauge\nmounted{claim=\"data\",job=\"kubelet\"} 7\n# "));
 }
 
 typedef struct {
@@ -222,7 +229,11 @@ collectors_are_called_in_the_order_added(void **state)
 {
     g_autoptr(SimMetrics) metrics = sim_metrics_new();
     g_autoptr(GString) calls = g_string_new(NULL);
-    Caller callers[] = {{calls, 'a'}, {calls, 'b'}, {calls, 'c'}};
+    Caller callers[] = {
+        {calls, 'a'},
+        {calls, 'b'},
+        {calls, 'c'}
+    };
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(callers); i++)

@@ -146,6 +146,20 @@ else
     echo "not ok $n - no standard input nor error output: status $status, not 0"
 fi
 
+# A disk that is full while results are written: the limit of the length of a file. What was there before stays as it was.
+cp -R "$folder/run" "$folder/full"
+n=$((n + 1))
+(trap '' XFSZ; ulimit -f 8; LC_ALL=C exec timeout 60 "$program" run "$scenario" --seed 7 --out "$folder/full") >/dev/null 2>"$folder/err" </dev/null
+status=$?
+if test $status = 1 && grep -q "$folder/full[^:]*: File too large" "$folder/err"; then
+    echo "ok $n - results that do not fit: which file did not"
+else
+    echo "not ok $n - results that do not fit: status $status, not 1"
+    head -n 5 "$folder/err" | sed 's/^/# /'
+fi
+is 'results that do not fit: earlier ones stay' diff -r "$folder/run" "$folder/full"
+is 'results that do not fit: nothing is left of them' test -z "$(ls -d "$folder"/full.* 2>/dev/null)"
+
 # In the foreground: what a shell starts in the background ignores SIGINT.
 for signal in INT TERM HUP; do
     n=$((n + 1))

@@ -428,8 +428,11 @@ stages_new(const Run *run)
     self->records = g_array_new(FALSE, FALSE, sizeof(StageRecord));
     for (unsigned i = 0; i < N_STAGES; i++)
         sim_sample_init(&self->samples[i]);
-    walk_all(&(Walk){
-        .run = run, .samples = self->samples, .records = has_records ? self->records : NULL});
+    /* What is measured is for result files, which want times, too: then one walk is enough. */
+    walk_all(&(Walk){.run = run,
+                     .samples = self->samples,
+                     .times = run_options(run)->measured ? self : NULL,
+                     .records = has_records ? self->records : NULL});
     return self;
 }
 

@@ -269,6 +269,9 @@ event_queue_release(EventQueue *self, EventRecord *record, uint32_t slot)
     self->free_slot = slot;
 }
 
+/* So many events in the wheel: what fewer need is in the processor's caches. */
+#define EVENT_MANY 4096
+
 /* With many events pending, what the next ones need is in no cache: it is fetched while this one happens, each time one step
  * further along the pointers. Their records were fetched as their keys came to the front. */
 static inline void
@@ -277,6 +280,8 @@ event_queue_look_ahead(const EventQueue *self)
     const EventKey *next = self->first;
     const EventRecord *record;
 
+    if (G_LIKELY(self->n_wheel < EVENT_MANY))
+        return;
     if (self->end - next > 2) {
         record = &self->slab[event_key_slot(next[2])];
         sim_fetch(record->data, 128);

@@ -325,7 +325,7 @@ cmd_calibrate(int argc, char **argv)
         {"sizes",     0, 0, G_OPTION_ARG_STRING,   &self.sizes,     "Sizes of volumes (default: 64Mi)",
          "LIST"                                                                                                       },
         {"workers",   0, 0, G_OPTION_ARG_STRING,   &self.workers,
-         "Volumes that live together, step by step (default: 1,2,4,8)",                                      "LIST"   },
+         "Volumes that live together, step by step (default: 1,2,4)",                                      "LIST"   },
         {"cycles",    0, 0, G_OPTION_ARG_INT,      &self.cycles,
          "Volumes for each size and number of workers (default: 60)",                                        "N"      },
         {"pause",     0, 0, G_OPTION_ARG_INT,      &self.pause_ms,  "Mean time with nothing to do (default: 100)",
@@ -360,7 +360,7 @@ cmd_calibrate(int argc, char **argv)
                   "4 not permitted, 130 interrupted.")) {
         self.state_dir = self.state_dir != NULL ? self.state_dir : g_strdup(CLI_STATE_DIR);
         self.sizes = self.sizes != NULL ? self.sizes : g_strdup("64Mi");
-        self.workers = self.workers != NULL ? self.workers : g_strdup("1,2,4,8");
+        self.workers = self.workers != NULL ? self.workers : g_strdup("1,2,4");
         self.fs_type = self.fs_type != NULL ? self.fs_type : g_strdup("ext4");
         if (argc > 1)
             cli_error("calibrate: takes no argument (see kvolsim calibrate --help)");

@@ -157,7 +157,7 @@ append_alone(GString *text, const GArray *samples, GString *slowdowns)
 
     for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++) {
         CsiSlowdown slowdown = calibration_shares_fit(shares, kind);
-        g_autoptr(GArray) seconds = calibration_shares_alone(shares, kind, 0, slowdown);
+        g_autoptr(GArray) seconds = calibration_shares_base(shares, kind, slowdown);
         if (seconds->len == 0)
             continue;
         append_latency(text, seconds, kind);

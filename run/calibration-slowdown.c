@@ -12,8 +12,10 @@
 #define EXPONENT_MIN (-1.)
 #define EXPONENT_MAX 2.
 #define EXPONENT_STEP 0.02
+#define UNDISTURBED_STEP 0.25
 #define SAMPLES_MIN 10 /* of a number of workers: fewer say nothing */
-#define WORTH 0.8    /* by what more undisturbed ones must bring them nearer, else chance does it */
+#define ALONE_MIN 40   /* samples of the fewest workers that are enough without the others */
+#define WORTH 0.9    /* by what more undisturbed ones must bring them nearer, else chance does it */
 #define WARM_S 0.001 /* what is done sooner is faster in company only because caches are warm */
 
 /* A part of a call in which the same number was under way. */
@@ -154,6 +156,22 @@ unlikeness(const CalibrationShares *self,
     return sum;
 }
 
+GArray *
+calibration_shares_base(const CalibrationShares *self, CsiLatency kind, CsiSlowdown slowdown)
+{
+    unsigned fewest = 0;
+
+    for (unsigned i = 0; slowdown.exponent != 0 && i < self->samples->len; i++) {
+        unsigned found = g_array_index(self->samples, CalibrationSample, i).workers;
+        fewest = fewest == 0 || found < fewest ? found : fewest;
+    }
+    GArray *base = calibration_shares_alone(self, kind, fewest, slowdown);
+    if (base->len >= ALONE_MIN)
+        return base;
+    g_array_unref(base);
+    return calibration_shares_alone(self, kind, 0, slowdown);
+}
+
 /* Numbers of workers with enough calls of this kind, ascending. Returns: how many */
 static unsigned
 workers_tried(const CalibrationShares *self, CsiLatency kind, unsigned *workers, unsigned n_max)
@@ -212,16 +230,16 @@ calibration_shares_fit(const CalibrationShares *self, CsiLatency kind)
     CsiSlowdown best = {0, 1};
     double least = HUGE_VAL;
 
-    for (unsigned i = 1; n > 1 && i < workers[n - 1]; i++) {
+    for (double u = 1; n > 1 && u < workers[n - 1]; u += UNDISTURBED_STEP) {
         double value;
-        CsiSlowdown found = best_exponent(self, kind, workers, n, i, &value);
-        if (value >= least * (i == 1 ? 1 : WORTH))
+        CsiSlowdown found = best_exponent(self, kind, workers, n, u, &value);
+        if (value >= (best.undisturbed > 1 ? least : least * WORTH))
             continue;
         best = found;
         least = value;
     }
     if (best.exponent < 0) {
-        g_autoptr(GArray) base = calibration_shares_alone(self, kind, 0, best);
+        g_autoptr(GArray) base = calibration_shares_base(self, kind, best);
         g_array_sort(base, compare_doubles);
         if (fit_quantile((const double *)base->data, base->len, 0.5) < WARM_S)
             best.exponent = 0;

@@ -15,6 +15,7 @@
 #define DATA_BYTES                                                                                 \
     65536            /* what is written to each volume while it is published, as validations do */
 #define TEAMS_MAX 12 /* whose volumes are there at once */
+#define THREADS 64   /* as validations have them, unless more go together */
 
 /* ---- A life ---- */
 
@@ -47,14 +48,14 @@ static const struct {
 } steps[] = {
     {CSI_CREATE_VOLUME,               OF(CSI_CREATE_VOLUME),               OF_VOLUME,   AFTER_PAUSE},
     {CSI_CONTROLLER_PUBLISH_VOLUME,   OF(CSI_CONTROLLER_PUBLISH_VOLUME),   OF_VOLUME,   AFTER_PAUSE},
-    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                  OF_VOLUME,   AT_ONCE    },
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                  OF_VOLUME,   AFTER_PAUSE},
     {CSI_NODE_STAGE_VOLUME,           OF(CSI_NODE_STAGE_VOLUME),           OF_VOLUME,   AFTER_PAUSE},
     {CSI_NODE_PUBLISH_VOLUME,         OF(CSI_NODE_PUBLISH_VOLUME),         OF_VOLUME,   AT_ONCE    },
     {CSI_NODE_UNPUBLISH_VOLUME,       OF(CSI_NODE_UNPUBLISH_VOLUME),       OF_VOLUME,   AFTER_USE  },
     {CSI_NODE_UNSTAGE_VOLUME,         OF(CSI_NODE_UNSTAGE_VOLUME),         OF_VOLUME,   AT_ONCE    },
     {CSI_CONTROLLER_UNPUBLISH_VOLUME, OF(CSI_CONTROLLER_UNPUBLISH_VOLUME), OF_VOLUME,   AFTER_PAUSE},
     {CSI_CONTROLLER_PUBLISH_VOLUME,   OF(CSI_CONTROLLER_PUBLISH_VOLUME),   OF_VOLUME,   AFTER_PAUSE},
-    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                  OF_VOLUME,   AT_ONCE    },
+    {CSI_CONTROLLER_PUBLISH_VOLUME,   CSI_LATENCY_REPEAT,                  OF_VOLUME,   AFTER_PAUSE},
     {CSI_NODE_STAGE_VOLUME,           CSI_LATENCY_STAGE_FORMATTED,         OF_VOLUME,   AFTER_PAUSE},
     {CSI_NODE_PUBLISH_VOLUME,         OF(CSI_NODE_PUBLISH_VOLUME),         OF_VOLUME,   AT_ONCE    },
     {CSI_NODE_UNPUBLISH_VOLUME,       OF(CSI_NODE_UNPUBLISH_VOLUME),       OF_VOLUME,   AFTER_USE  },
@@ -74,7 +75,7 @@ static const struct {
     {CSI_NODE_UNSTAGE_VOLUME,         UNMEASURED,                          OF_VOLUME,   AT_ONCE    },
     {CSI_CONTROLLER_UNPUBLISH_VOLUME, UNMEASURED,                          OF_VOLUME,   AT_ONCE    },
     {CSI_DELETE_VOLUME,               OF(CSI_DELETE_VOLUME),               OF_VOLUME,   AFTER_PAUSE},
-    {CSI_DELETE_VOLUME,               CSI_LATENCY_REPEAT,                  OF_VOLUME,   AT_ONCE    },
+    {CSI_DELETE_VOLUME,               CSI_LATENCY_REPEAT,                  OF_VOLUME,   AFTER_PAUSE},
 };
 
 typedef struct {
@@ -103,8 +104,9 @@ typedef struct {
     Calibration *all;
     const Job *job;
     unsigned number, step;
-    int *n_moving; /* of its team, in this step */
-    char *ids[3];  /* by Subject */
+    gboolean is_ready; /* has read what its step needs */
+    int *n_moving;     /* of its team */
+    char *ids[3];      /* by Subject */
 } Life;
 
 static double
@@ -238,18 +240,30 @@ do_step(Life *life)
 
 /* ---- Teams ---- */
 
-/* A thread of the pool: one life, one step. */
+/* A thread of the pool: one life, one step. Before it something is read, as callers do: so of several short calls one follows another
+ * mostly, and long ones overlap. Then another thread takes it, as in a validation, where each call comes to whichever waited longest:
+ * a thread that has just worked is a fifth faster at short calls. What follows at once is for the pool again. */
 static void
 member(void *data, void *user_data)
 {
     Life *life = data;
     Calibration *all = user_data;
 
-    /* As callers that have something to read first: short calls follow one another mostly, long ones overlap. */
-    if (life->job->workers > 1)
+    if (!life->is_ready) {
         g_usleep((gulong)soon_us(all, MIN(AT_ONCE_S, all->options->pause), life->number,
                                  life->step + 2 * G_N_ELEMENTS(steps)));
+        life->is_ready = TRUE;
+        g_thread_pool_push(all->members, life, NULL);
+        return;
+    }
     do_step(life);
+    life->step++;
+    life->is_ready = FALSE;
+    if (life->step < G_N_ELEMENTS(steps) && steps[life->step].when == AT_ONCE &&
+        !g_atomic_int_get(&all->stop)) {
+        g_thread_pool_push(all->members, life, NULL);
+        return;
+    }
     g_mutex_lock(&all->lock);
     --*life->n_moving;
     g_cond_broadcast(&all->stepped);
@@ -268,11 +282,19 @@ let_be_used(Calibration *all, gint64 us)
     g_mutex_unlock(&all->lock);
 }
 
-static void
-step_together(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
+/* A step and those that follow it at once; no other team moves meanwhile. Returns: the step after them */
+static unsigned
+do_burst(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
 {
+    const CalibrationOptions *options = all->options;
+    unsigned first = lives[0].number;
     int n_moving = (int)n_lives;
 
+    if (steps[step].when == AFTER_USE)
+        let_be_used(all, soon_us(all, options->hold / 5, first, step) +
+                             (gint64)(options->hold * 4 / 5 * G_USEC_PER_SEC));
+    g_mutex_lock(&all->moving);
+    g_usleep((gulong)pause_us(all, options->pause, first, step + G_N_ELEMENTS(steps)));
     for (unsigned i = 0; i < n_lives; i++) {
         lives[i].step = step;
         lives[i].n_moving = &n_moving;
@@ -282,29 +304,8 @@ step_together(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
     while (n_moving > 0)
         g_cond_wait(&all->stepped, &all->lock);
     g_mutex_unlock(&all->lock);
-}
-
-/* A step and those that follow it at once; no other team moves meanwhile. Returns: the step after them */
-static unsigned
-do_burst(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
-{
-    const CalibrationOptions *options = all->options;
-    unsigned life = lives[0].number;
-
-    if (steps[step].when == AFTER_USE)
-        let_be_used(all, soon_us(all, options->hold / 5, life, step) +
-                             (gint64)(options->hold * 4 / 5 * G_USEC_PER_SEC));
-    g_mutex_lock(&all->moving);
-    g_usleep((gulong)pause_us(all, options->pause, life, step + G_N_ELEMENTS(steps)));
-    do {
-        step_together(all, lives, n_lives, step++);
-        if (step >= G_N_ELEMENTS(steps) || steps[step].when != AT_ONCE)
-            break;
-        g_usleep(
-            (gulong)soon_us(all, MIN(AT_ONCE_S, options->pause), life, step + G_N_ELEMENTS(steps)));
-    } while (!g_atomic_int_get(&all->stop));
     g_mutex_unlock(&all->moving);
-    return step;
+    return lives[0].step;
 }
 
 static void
@@ -434,7 +435,7 @@ calibration_measure(LoopBackend *backend, const CalibrationOptions *options, GEr
                        .began_us = g_get_monotonic_time(),
                        .jobs = jobs,
                        .samples = samples};
-    unsigned workers_max = 1;
+    unsigned workers_max = THREADS;
 
     for (unsigned i = 0; i < options->n_workers; i++)
         workers_max = MAX(workers_max, options->workers[i]);

@@ -70,6 +70,9 @@ GArray *calibration_shares_alone(const CalibrationShares *self,
                                  CsiLatency kind,
                                  unsigned workers,
                                  CsiSlowdown slowdown);
+/* The same of those that a profile is fitted to: all if nothing slows them down, else those of the fewest workers, if there are enough:
+ * what is reckoned from company is spread more widely than what was alone. (owned) */
+GArray *calibration_shares_base(const CalibrationShares *self, CsiLatency kind, CsiSlowdown slowdown);
 /* The slowdown for which many at once and few look most alike. Exponent 0: no difference, or it was not tried */
 CsiSlowdown calibration_shares_fit(const CalibrationShares *self, CsiLatency kind);
 

@@ -50,7 +50,8 @@ int cmd_version(int argc, char **argv);
 
 /**
  * cli_parse:
- * Parses @entries and --help out of @argv, and puts the other arguments in @rest. Prints what is wrong.
+ * Parses @entries and --help out of @argv, and puts the other arguments in @rest. Prints what is
+ * wrong.
  * @arguments, @summary, @description: for --help; the last may be %NULL
  * Returns: %FALSE: end with %EXIT_BAD_INPUT
  */
@@ -65,17 +66,17 @@ void cli_error(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
 /* What an error of the loop driver (LOOP_ERROR) means for the exit code. */
 ExitCode cli_loop_exit(const GError *error);
-/* The back end of a folder without volumes; whatever else a dead process left there is taken back. Returns: (owned): NULL with @error */
+/* The back end of a folder without volumes; whatever else a dead process left there is taken back.
+ * Returns: (owned): NULL with @error */
 LoopBackend *cli_loop_open(const LoopOptions *options, GError **error);
 /* Ctrl-C and kill are noted from now on, for who asks. */
 void cli_catch_interrupts(void);
 gboolean cli_was_interrupted(void);
-/* Draws plots/@picture.gp from @source, a file in @folder: into a file there, whose name is printed, or if @format is "dumb" onto
- * the standard output. */
-ExitCode
-cli_draw(const char *folder, const char *picture, const char *source, const char *format);
-/* Draws plots/@picture.gp from @input with gnuplot's @terminal and further @settings, into @output, whose name is printed; NULL: onto
- * the standard output. */
+/* Draws plots/@picture.gp from @source, a file in @folder: into a file there, whose name is
+ * printed, or if @format is "dumb" onto the standard output. */
+ExitCode cli_draw(const char *folder, const char *picture, const char *source, const char *format);
+/* Draws plots/@picture.gp from @input with gnuplot's @terminal and further @settings, into @output,
+ * whose name is printed; NULL: onto the standard output. */
 ExitCode cli_gnuplot(const char *picture,
                      const char *input,
                      const char *title,
@@ -84,12 +85,15 @@ ExitCode cli_gnuplot(const char *picture,
                      const char *output);
 /* A string in gnuplot's single quotes. (owned) */
 char *cli_gnuplot_quote(const char *text);
-#define CLI_STATE_DIR "/var/lib/kvolsim" /* of the loop driver, unless --state-dir says otherwise */
+#define CLI_STATE_DIR                                                                              \
+    "/var/lib/kvolsim" /* of the loop driver, unless --state-dir says otherwise                    \
+                        */
 
-/* The root of scenarios/, plots/ and models/profiles/: the source tree's if the program runs uninstalled. (owned) */
+/* The root of scenarios/, plots/ and models/profiles/: the source tree's if the program runs
+ * uninstalled. (owned) */
 char *cli_data_dir(void);
 /* Where catalogues of messages are: <it>/<locale>/LC_MESSAGES/kvolsim.mo. (owned) */
 char *cli_locale_dir(void);
-/* @name: of --lang: "en", "zh"; NULL: what the environment says. @translation: (out): NULL: English. Returns: FALSE: there is no such
- * language, and that was printed */
+/* @name: of --lang: "en", "zh"; NULL: what the environment says. @translation: (out): NULL:
+ * English. Returns: FALSE: there is no such language, and that was printed */
 gboolean cli_language(const char *name, const char *(**translation)(const char *english));

@@ -25,7 +25,8 @@ check_scenario(const char *file,
     return (*faults)->len == 0;
 }
 
-/* The process ends after the last file, and to give back a million values takes a third of the time that it takes to check them. */
+/* The process ends after the last file, and to give back a million values takes a third of the time
+ * that it takes to check them. */
 static void
 leave_last(Scenario *last)
 {

@@ -38,10 +38,11 @@ cmd_compare(int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
 
-    if (!cli_parse(&argc, &argv, entries, "RUN RUN",
-                   "Two runs side by side: A and B are --out folders of kvolsim run.",
-                   "Objects are paired by name. With the same seed a pair has drawn the same luck, so "
-                   "its difference is that of the scenarios alone."))
+    if (!cli_parse(
+            &argc, &argv, entries, "RUN RUN",
+            "Two runs side by side: A and B are --out folders of kvolsim run.",
+            "Objects are paired by name. With the same seed a pair has drawn the same luck, so "
+            "its difference is that of the scenarios alone."))
         return EXIT_BAD_INPUT;
     gboolean as_json = g_strcmp0(format, "json") == 0;
     if (format != NULL && !as_json && strcmp(format, "table") != 0) {

@@ -70,7 +70,8 @@ screen_columns(void)
     return 0;
 }
 
-/* The end of what fits into @columns: behind the last blank, or Chinese letter; else wherever it is. */
+/* The end of what fits into @columns: behind the last blank, or Chinese letter; else wherever it
+ * is. */
 static const char *
 fitting_end(const char *text, unsigned columns)
 {
@@ -182,7 +183,8 @@ retries_text(const NarratorRetries *retries)
     return g_string_free(text, FALSE);
 }
 
-/* Runs the scenario with one code of one method. Returns: (owned): what came of it; NULL with the fault printed */
+/* Runs the scenario with one code of one method. Returns: (owned): what came of it; NULL with the
+ * fault printed */
 static char *
 try_code(const char *file, CsiMethod method, const char *binding_mode, CsiCode code)
 {
@@ -234,7 +236,8 @@ explain_method(const char *file, unsigned row)
     return is_sound;
 }
 
-/* For authors of drivers: what each code of each method leads to, seen in runs of scenarios/csi-errors.yaml. */
+/* For authors of drivers: what each code of each method leads to, seen in runs of
+ * scenarios/csi-errors.yaml. */
 static ExitCode
 explain_csi(void)
 {
@@ -263,11 +266,12 @@ cmd_explain(int argc, char **argv)
     const GOptionEntry more[] = {
         {"level", 0, 0, G_OPTION_ARG_STRING, &options.level_word,
          "beginner, operator (default) or developer",                                                      "LEVEL"},
-        {"lang",  0, 0, G_OPTION_ARG_STRING, &options.language,
-         "en or zh (default: as $LANG says)",                                                              "LANG" },
+        {"lang",  0, 0, G_OPTION_ARG_STRING, &options.language,   "en or zh (default: as $LANG says)",
+         "LANG"                                                                                                   },
         {"csi",   0, 0, G_OPTION_ARG_NONE,   &options.csi,
          "Without a scenario: what comes of each error of each CSI method",                                NULL   },
-        {"rules", 0, 0, G_OPTION_ARG_NONE,   &options.rules,      "Only list the rules that were applied", NULL   },
+        {"rules", 0, 0, G_OPTION_ARG_NONE,   &options.rules,      "Only list the rules that were applied",
+         NULL                                                                                                     },
         {NULL,    0, 0, G_OPTION_ARG_NONE,   NULL,                NULL,                                    NULL   },
     };
     g_autofree GOptionEntry *entries = look_entries(&options.look, more);

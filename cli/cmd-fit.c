@@ -21,7 +21,8 @@ is_in_one(const double *upper, const double *cumulative, unsigned n, double *low
     return cumulative[i] >= cumulative[n - 1];
 }
 
-/* Such calls have no spread that could be fitted: they take their mean, else anything from bound to bound. (owned) */
+/* Such calls have no spread that could be fitted: they take their mean, else anything from bound to
+ * bound. (owned) */
 static char *
 one_bucket_text(double low, double high, double mean, char **comment)
 {

@@ -76,8 +76,8 @@ event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
     print_event(self);
     self->has_event = TRUE;
     self->is_new = write->index == API_NEW_EVENT;
-    self->event = self->is_new ? api_server_n_events(cluster_api(run_cluster(self->run)))
-                               : write->index;
+    self->event =
+        self->is_new ? api_server_n_events(cluster_api(run_cluster(self->run))) : write->index;
     self->event_at = snapshot_now(self->run);
 }
 

@@ -10,16 +10,16 @@
 static const struct {
     const char *name, *source, *meaning;
 } pictures[] = {
-    {"timeline",  "objects.csv",       "each pod's start, stage by stage"                    },
-    {"cdf",       "distributions.csv", "what share of the pods was through after how long"   },
-    {"waits",     "waits.csv",         "where the time went"                                 },
-    {"in-flight", "over-time.csv",     "calls in flight and queues over time"                },
-    {"pending",   "over-time.csv",     "pending pods over time"                              },
-    {"nodes",     "node-volumes.csv",  "volumes of each node over time, against its limit"   },
-    {"requests",  "client-rates.csv",  "requests to the API server over time, by client"     },
-    {"tornado",   "whatif.csv",        "which flag or limit matters most: of kvolsim whatif"  },
-    {"pareto",    "tune.csv",          "API load against time: of kvolsim tune"               },
-    {"modes",     "binding-modes.csv", "pods with Immediate and WaitForFirstConsumer claims" },
+    {"timeline",  "objects.csv",       "each pod's start, stage by stage"                   },
+    {"cdf",       "distributions.csv", "what share of the pods was through after how long"  },
+    {"waits",     "waits.csv",         "where the time went"                                },
+    {"in-flight", "over-time.csv",     "calls in flight and queues over time"               },
+    {"pending",   "over-time.csv",     "pending pods over time"                             },
+    {"nodes",     "node-volumes.csv",  "volumes of each node over time, against its limit"  },
+    {"requests",  "client-rates.csv",  "requests to the API server over time, by client"    },
+    {"tornado",   "whatif.csv",        "which flag or limit matters most: of kvolsim whatif"},
+    {"pareto",    "tune.csv",          "API load against time: of kvolsim tune"             },
+    {"modes",     "binding-modes.csv", "pods with Immediate and WaitForFirstConsumer claims"},
 };
 
 typedef struct {
@@ -53,7 +53,8 @@ cli_gnuplot_quote(const char *text)
     return g_strdup_printf("'%s'", inner);
 }
 
-/* "burst-100, seed 1" of "# kvolsim VERSION scenario burst-100 hash HASH seed 1 replication 0". (owned) */
+/* "burst-100, seed 1" of "# kvolsim VERSION scenario burst-100 hash HASH seed 1 replication 0".
+ * (owned) */
 static char *
 run_title(const char *input)
 {
@@ -140,8 +141,8 @@ draw(const char *run,
     g_autofree char *zoomed =
         zoom == NULL || zoom->to == 0
             ? g_strdup("")
-            : g_strdup_printf("zoom_from = %" PRId64 " / 1e9; zoom_to = %" PRId64 " / 1e9", zoom->from,
-                              zoom->to);
+            : g_strdup_printf("zoom_from = %" PRId64 " / 1e9; zoom_to = %" PRId64 " / 1e9",
+                              zoom->from, zoom->to);
     return cli_gnuplot(picture, input, title, format->terminal, zoomed, output);
 }
 
@@ -218,11 +219,7 @@ parse_zoom(const char *from, const char *to, Zoom *zoom)
 }
 
 static ExitCode
-plot(const PlotStory *story,
-     const PlotSweep *sweep,
-     int argc,
-     char **argv,
-     const char *format_name)
+plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, const char *format_name)
 {
     const Format *format = find_format(format_name);
     const char *picture = argc == 3 ? argv[2] : NULL;
@@ -259,35 +256,42 @@ cmd_plot(int argc, char **argv)
     g_autofree char *format_name = NULL;
     const GOptionEntry entries[] = {
         {"format",   0, 0, G_OPTION_ARG_STRING,       &format_name,
-         "png (default), svg, or dumb: in the terminal; mermaid: text of a story's picture, for documents",         "FORMAT"    },
-        {"object",   0, 0, G_OPTION_ARG_STRING,       &story.object,    "Of a story: whose, as pod/web-0",          "KIND/NAME" },
-        {"from",     0, 0, G_OPTION_ARG_STRING,       &story.from,      "Draw only what was from then on",                  "TIME"      },
-        {"to",       0, 0, G_OPTION_ARG_STRING,       &story.to,        "Draw only what was until then",                  "TIME"      },
+         "png (default), svg, or dumb: in the terminal; mermaid: text of a story's picture, for "
+         "documents",                                                                                      "FORMAT"         },
+        {"object",   0, 0, G_OPTION_ARG_STRING,       &story.object,    "Of a story: whose, as pod/web-0",
+         "KIND/NAME"                                                                                                        },
+        {"from",     0, 0, G_OPTION_ARG_STRING,       &story.from,      "Draw only what was from then on", "TIME"           },
+        {"to",       0, 0, G_OPTION_ARG_STRING,       &story.to,        "Draw only what was until then",   "TIME"           },
         {"scenario", 0, 0, G_OPTION_ARG_FILENAME,     &story.scenario,
-         "Of a story: the scenario that RUN is of, if it does not come with kvolsim",                               "FILE"      },
-        {"set",      0, 0, G_OPTION_ARG_STRING_ARRAY, &story.look.set,  "Of a story: as the run had it",            "PATH=VALUE"},
+         "Of a story: the scenario that RUN is of, if it does not come with kvolsim",                      "FILE"           },
+        {"set",      0, 0, G_OPTION_ARG_STRING_ARRAY, &story.look.set,  "Of a story: as the run had it",
+         "PATH=VALUE"                                                                                                       },
         {"seed",     0, 0, G_OPTION_ARG_STRING,       &story.look.seed,
-         "Of a story of a scenario file: another seed than its own",                                                "N"         },
+         "Of a story of a scenario file: another seed than its own",                                       "N"              },
         {"out",      0, 0, G_OPTION_ARG_FILENAME,     &story.out,
-         "Of a story: the folder for the picture (default: RUN, or here)",                                          "DIR"       },
-        {"measure",  0, 0, G_OPTION_ARG_STRING,       &sweep.measure,   "Of a sweep: draw this measure",            "MEASURE"   },
-        {"along",    0, 0, G_OPTION_ARG_STRING,       &sweep.along,     "Of a sweep: over this parameter",          "PARAMETER" },
+         "Of a story: the folder for the picture (default: RUN, or here)",                                 "DIR"            },
+        {"measure",  0, 0, G_OPTION_ARG_STRING,       &sweep.measure,   "Of a sweep: draw this measure",
+         "MEASURE"                                                                                                          },
+        {"along",    0, 0, G_OPTION_ARG_STRING,       &sweep.along,     "Of a sweep: over this parameter",
+         "PARAMETER"                                                                                                        },
         {"by",       0, 0, G_OPTION_ARG_STRING,       &sweep.by,
-         "Of a sweep: a curve or row for each value of this one",                                                   "PARAMETER" },
+         "Of a sweep: a curve or row for each value of this one",                                          "PARAMETER"      },
         {"against",  0, 0, G_OPTION_ARG_STRING,       &sweep.against,
-         "Of a sweep's front: the measure that is the price, such as requests",                                     "MEASURE"   },
+         "Of a sweep's front: the measure that is the price, such as requests",                            "MEASURE"        },
         {"only",     0, 0, G_OPTION_ARG_STRING_ARRAY, &sweep.only,
-         "Of a sweep: hold another parameter at this value",                                                        "PARAMETER=VALUE"},
+         "Of a sweep: hold another parameter at this value",                                               "PARAMETER=VALUE"},
         G_OPTION_ENTRY_NULL,
     };
     g_autofree char *names = picture_names("\n  ", TRUE);
     g_autofree char *stories = plot_story_names("\n  ");
     g_autofree char *sweeps = plot_sweep_names("\n  ");
-    g_autofree char *description = g_strdup_printf(
-        "RUN is the --out folder of kvolsim run, whatif or tune. Pictures:\n  %s\nStories, for which the "
-        "scenario is run once more; RUN may be a scenario file, too:\n  %s\nOr RUN is the result file of "
-        "kvolsim sweep. Pictures, drawn beside it:\n  %s",
-        names, stories, sweeps);
+    g_autofree char *description =
+        g_strdup_printf("RUN is the --out folder of kvolsim run, whatif or tune. Pictures:\n  "
+                        "%s\nStories, for which the "
+                        "scenario is run once more; RUN may be a scenario file, too:\n  %s\nOr RUN "
+                        "is the result file of "
+                        "kvolsim sweep. Pictures, drawn beside it:\n  %s",
+                        names, stories, sweeps);
 
     if (!cli_parse(&argc, &argv, entries, "RUN [PICTURE]",
                    "Draw pictures of a run's or a sweep's results, and print the files' names.",

@@ -149,11 +149,10 @@ print_rest(char **lines, const ScenarioDriver *driver)
     /* Limits and errors as the file has them, with what it says of their sources. */
     for (unsigned i = 0; lines[i] != NULL; i++) {
         if (lines[i][0] != ' ' && lines[i][0] != '#' && lines[i][0] != '-' && lines[i][0] != '\0')
-            is_shown = g_str_has_prefix(lines[i], "limits:") ||
-                       g_str_has_prefix(lines[i], "slowdown:") ||
-                       g_str_has_prefix(lines[i], "errors:") ||
-                       g_str_has_prefix(lines[i], "sidecars:") ||
-                       g_str_has_prefix(lines[i], "attachLimit");
+            is_shown =
+                g_str_has_prefix(lines[i], "limits:") || g_str_has_prefix(lines[i], "slowdown:") ||
+                g_str_has_prefix(lines[i], "errors:") || g_str_has_prefix(lines[i], "sidecars:") ||
+                g_str_has_prefix(lines[i], "attachLimit");
         if (is_shown)
             printf("%s\n", lines[i]);
     }

@@ -8,7 +8,8 @@
 
 #include "cli.h"
 
-/* One page that needs nothing else: style, script, pictures and the pods' times are within. Nothing is fetched: the page forbids it. */
+/* One page that needs nothing else: style, script, pictures and the pods' times are within. Nothing
+ * is fetched: the page forbids it. */
 
 static const char head[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -16,57 +17,90 @@ static const char head[] =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
     "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n";
 
-/* gnuplot's own colours of text, axes and grid follow the page's; those of the data are the same in the light and in the dark. */
+/* gnuplot's own colours of text, axes and grid follow the page's; those of the data are the same in
+ * the light and in the dark. */
 static const char style[] =
     "<style>\n"
     ":root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--line:#d5d5d5;--quiet:#5c5c5c}\n"
-    "@media (prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#17191c;--line:#3a3d42;--quiet:#a8a8a8}}\n"
-    "body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:0 auto;padding:1rem;max-width:72rem}\n"
-    "h1{font-size:1.5rem;margin:.2rem 0}h2{font-size:1.15rem;margin:1.6rem 0 .4rem}p{margin:.4rem 0}.quiet{color:var(--quiet)}\n"
+    "@media "
+    "(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#17191c;--line:#3a3d42;--quiet:#"
+    "a8a8a8}}\n"
+    "body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:0 "
+    "auto;padding:1rem;max-width:72rem}\n"
+    "h1{font-size:1.5rem;margin:.2rem 0}h2{font-size:1.15rem;margin:1.6rem 0 .4rem}p{margin:.4rem "
+    "0}.quiet{color:var(--quiet)}\n"
     ".wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
-    "th,td{padding:.2rem .7rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}\n"
-    "th:first-child,th:last-child,td:first-child,td.text{text-align:left}td.text{white-space:normal;min-width:16rem}\n"
+    "th,td{padding:.2rem .7rem;border-bottom:1px solid "
+    "var(--line);text-align:right;white-space:nowrap}\n"
+    "th:first-child,th:last-child,td:first-child,td.text{text-align:left}td.text{white-space:"
+    "normal;min-width:16rem}\n"
     "#clock{position:sticky;top:0;background:var(--paper);padding:.3rem 0}\n"
-    "input[type=range]{width:100%;margin:.2rem 0}canvas{width:100%;display:block;border:1px solid var(--line)}\n"
-    ".legend span{display:inline-block;margin-right:1rem}.legend i{display:inline-block;width:.9em;height:.9em;margin-right:.35em;vertical-align:-.1em}\n"
-    "figure{margin:1.6rem 0}figcaption{margin-bottom:.3rem}figure svg{width:100%;min-width:44rem;height:auto;display:block}\n"
-    "figure svg g{color:var(--ink)}figure svg text{fill:var(--ink)}figure svg .gridline{stroke:var(--line)}\n"
-    "figure svg [stroke=\"rgb( 85,  85,  85)\"],figure svg [stroke=\"rgb( 64,  64,  64)\"]{stroke:var(--quiet)}\n"
+    "input[type=range]{width:100%;margin:.2rem 0}canvas{width:100%;display:block;border:1px solid "
+    "var(--line)}\n"
+    ".legend span{display:inline-block;margin-right:1rem}.legend "
+    "i{display:inline-block;width:.9em;height:.9em;margin-right:.35em;vertical-align:-.1em}\n"
+    "figure{margin:1.6rem 0}figcaption{margin-bottom:.3rem}figure "
+    "svg{width:100%;min-width:44rem;height:auto;display:block}\n"
+    "figure svg g{color:var(--ink)}figure svg text{fill:var(--ink)}figure svg "
+    ".gridline{stroke:var(--line)}\n"
+    "figure svg [stroke=\"rgb( 85,  85,  85)\"],figure svg [stroke=\"rgb( 64,  64,  "
+    "64)\"]{stroke:var(--quiet)}\n"
     "figure svg [stroke=\"rgb(  0,   0,   0)\"]{stroke:var(--ink)}\n"
     "</style>\n";
 
-/* The state of each object at a time: the last point that it has reached. A square for each; its name is told where the mouse is. */
+/* The state of each object at a time: the last point that it has reached. A square for each; its
+ * name is told where the mouse is. */
 static const char script[] =
     "<script>\n"
     "const slider=document.getElementById('time');\n"
-    "function stateOf(row,t){let s=0;for(let i=1;i<row.length;i++)if(row[i]!==null&&row[i]<=t*1000)s=i;return s}\n"
-    "function draw(kind){const t=+slider.value,canvas=kind.canvas,n=kind.rows.length,ratio=devicePixelRatio,width=canvas.clientWidth*ratio|0;\n"
-    "const cell=Math.max(2,Math.min(24*ratio|0,Math.floor(Math.sqrt(width*300*ratio/Math.max(n,1)))));\n"
-    "const columns=Math.max(1,Math.floor(width/cell));canvas.width=width;canvas.height=Math.max(cell,Math.ceil(n/columns)*cell);\n"
-    "const c=canvas.getContext('2d'),count=kind.states.map(()=>0),gap=cell>5?1:0;kind.cell=cell;kind.columns=columns;\n"
-    "kind.rows.forEach((row,i)=>{const s=stateOf(row,t);count[s]++;c.fillStyle=kind.states[s][1];c.fillRect(i%columns*cell,Math.floor(i/columns)*cell,cell-gap,cell-gap)});\n"
-    "kind.text.textContent=(kind.name=='pods'?'at '+t.toFixed(1)+' s: ':kind.name+': ')+kind.states.map((s,i)=>count[i]?count[i]+' '+s[0]:'').filter(x=>x).join(', ');}\n"
+    "function stateOf(row,t){let s=0;for(let "
+    "i=1;i<row.length;i++)if(row[i]!==null&&row[i]<=t*1000)s=i;return s}\n"
+    "function draw(kind){const "
+    "t=+slider.value,canvas=kind.canvas,n=kind.rows.length,ratio=devicePixelRatio,width=canvas."
+    "clientWidth*ratio|0;\n"
+    "const "
+    "cell=Math.max(2,Math.min(24*ratio|0,Math.floor(Math.sqrt(width*300*ratio/Math.max(n,1)))));\n"
+    "const "
+    "columns=Math.max(1,Math.floor(width/"
+    "cell));canvas.width=width;canvas.height=Math.max(cell,Math.ceil(n/columns)*cell);\n"
+    "const "
+    "c=canvas.getContext('2d'),count=kind.states.map(()=>0),gap=cell>5?1:0;kind.cell=cell;kind."
+    "columns=columns;\n"
+    "kind.rows.forEach((row,i)=>{const "
+    "s=stateOf(row,t);count[s]++;c.fillStyle=kind.states[s][1];c.fillRect(i%columns*cell,Math."
+    "floor(i/columns)*cell,cell-gap,cell-gap)});\n"
+    "kind.text.textContent=(kind.name=='pods'?'at '+t.toFixed(1)+' s: ':kind.name+': "
+    "')+kind.states.map((s,i)=>count[i]?count[i]+' '+s[0]:'').filter(x=>x).join(', ');}\n"
     "function drawAll(){kinds.forEach(draw)}\n"
-    "kinds.forEach(kind=>{const box=document.getElementById(kind.name);kind.text=box.querySelector('.now');kind.canvas=box.querySelector('canvas');\n"
+    "kinds.forEach(kind=>{const "
+    "box=document.getElementById(kind.name);kind.text=box.querySelector('.now');kind.canvas=box."
+    "querySelector('canvas');\n"
     "const legend=box.querySelector('.legend'),tip=box.querySelector('.tip');\n"
-    "kind.states.forEach(s=>{const e=document.createElement('span'),i=document.createElement('i');i.style.background=s[1];e.append(i,s[0]);legend.append(e)});\n"
-    "kind.canvas.addEventListener('pointermove',e=>{const ratio=devicePixelRatio,i=Math.floor(e.offsetY*ratio/kind.cell)*kind.columns+Math.floor(e.offsetX*ratio/kind.cell);\n"
-    "const row=kind.rows[i];tip.textContent=row?row[0]+': '+kind.states[stateOf(row,+slider.value)][0]:'\\u00a0'})});\n"
+    "kind.states.forEach(s=>{const "
+    "e=document.createElement('span'),i=document.createElement('i');i.style.background=s[1];e."
+    "append(i,s[0]);legend.append(e)});\n"
+    "kind.canvas.addEventListener('pointermove',e=>{const "
+    "ratio=devicePixelRatio,i=Math.floor(e.offsetY*ratio/"
+    "kind.cell)*kind.columns+Math.floor(e.offsetX*ratio/kind.cell);\n"
+    "const row=kind.rows[i];tip.textContent=row?row[0]+': "
+    "'+kind.states[stateOf(row,+slider.value)][0]:'\\u00a0'})});\n"
     "slider.addEventListener('input',drawAll);addEventListener('resize',drawAll);\n"
-    "const wanted=/^#t=([0-9.]+)$/.exec(location.hash);if(wanted)slider.value=wanted[1];drawAll();\n"
+    "const "
+    "wanted=/^#t=([0-9.]+)$/.exec(location.hash);if(wanted)slider.value=wanted[1];drawAll();\n"
     "</script>\n";
 
 static const struct {
     const char *picture, *source, *caption;
 } figures[] = {
-    {"waits",     "waits.csv",         "Where the time went: each stage of the mean object, by what it waited for."},
-    {"timeline",  "objects.csv",       "Each pod's start, stage by stage."                                         },
-    {"pending",   "over-time.csv",     "Pods that were not ready."                                                 },
-    {"cdf",       "distributions.csv", "How long the stages took."                                                 },
-    {"in-flight", "over-time.csv",     "Calls in flight at the drivers, and pods that waited."                     },
-    {"requests",  "client-rates.csv",  "Requests to the API server."                                               },
-    {"nodes",     "node-volumes.csv",  "Volumes attached to each node."                                            },
-    {"modes",     "binding-modes.csv", "Immediate against WaitForFirstConsumer."                                   },
+    {"waits",     "waits.csv",
+     "Where the time went: each stage of the mean object, by what it waited for."             },
+    {"timeline",  "objects.csv",       "Each pod's start, stage by stage."                    },
+    {"pending",   "over-time.csv",     "Pods that were not ready."                            },
+    {"cdf",       "distributions.csv", "How long the stages took."                            },
+    {"in-flight", "over-time.csv",     "Calls in flight at the drivers, and pods that waited."},
+    {"requests",  "client-rates.csv",  "Requests to the API server."                          },
+    {"nodes",     "node-volumes.csv",  "Volumes attached to each node."                       },
+    {"modes",     "binding-modes.csv", "Immediate against WaitForFirstConsumer."              },
 };
 
 /* Columns of objects.csv. */
@@ -99,26 +133,23 @@ static const struct {
     } points[POINTS_MAX]; /* the last: column 0 */
 } kinds[] = {
     {"pod",
-     "pods",
-     {{CREATED, "without a node", "#56B4E9"},
+     "pods",    {{CREATED, "without a node", "#56B4E9"},
       {SCHEDULED, "on a node", "#E69F00"},
       {ATTACHED, "attached", "#009E73"},
       {STAGED, "staged", "#CC79A7"},
       {PUBLISHED, "published", "#0072B2"},
       {READY, "ready", "#F0E442"},
       {DELETED, "deleted", "#D55E00"},
-      {GONE, "gone", "#8882"}}},
+      {GONE, "gone", "#8882"}}   },
     {"claim",
-     "claims",
-     {{CREATED, "pending", "#56B4E9"},
+     "claims",  {{CREATED, "pending", "#56B4E9"},
       {ASKED, "with a provisioner asked", "#E69F00"},
       {PROVISIONED, "provisioned", "#009E73"},
       {BOUND, "bound", "#F0E442"},
       {DELETED, "deleted", "#D55E00"},
-      {GONE, "gone", "#8882"}}},
+      {GONE, "gone", "#8882"}} },
     {"volume",
-     "volumes",
-     {{ASKED, "being made", "#E69F00"},
+     "volumes", {{ASKED, "being made", "#E69F00"},
       {PROVISIONED, "made", "#CC79A7"},
       {CREATED, "available", "#009E73"},
       {BOUND, "bound", "#F0E442"},
@@ -152,8 +183,10 @@ append_stages(GString *text, const json_t *summary)
     json_t *stages = json_object_get(summary, "stages"), *row;
     const char *name;
 
-    g_string_append(text, "<h2>Stages</h2><div class=\"wide\"><table><tr><th>stage</th><th>count</th><th>mean</th>"
-                          "<th>p50</th><th>p90</th><th>p99</th><th>most</th><th>waited mostly for</th></tr>\n");
+    g_string_append(
+        text,
+        "<h2>Stages</h2><div class=\"wide\"><table><tr><th>stage</th><th>count</th><th>mean</th>"
+        "<th>p50</th><th>p90</th><th>p99</th><th>most</th><th>waited mostly for</th></tr>\n");
     json_object_foreach(stages, name, row)
     {
         const json_t *why = json_object_get(
@@ -216,7 +249,8 @@ append_object(GString *text, char *const *cells, unsigned kind)
     return last;
 }
 
-/* The objects of a kind and their times, of the lines of objects.csv. Returns: when the last thing happened to one, s */
+/* The objects of a kind and their times, of the lines of objects.csv. Returns: when the last thing
+ * happened to one, s */
 static double
 append_kind(GString *text, char *const *lines, unsigned kind)
 {
@@ -271,7 +305,8 @@ append_slider(GString *text, const char *objects)
     g_string_append(text, data->str);
 }
 
-/* The picture as it stands in an SVG file, without the XML declaration. Its ids get its name, for a page has each id once. */
+/* The picture as it stands in an SVG file, without the XML declaration. Its ids get its name, for a
+ * page has each id once. */
 static void
 append_figure(GString *text, const char *run, unsigned i)
 {
@@ -293,9 +328,10 @@ append_figure(GString *text, const char *run, unsigned i)
         g_autofree char *own = g_strdup_printf("%s-%s", figures[i].picture, ids[k]);
         g_string_replace(unique, ids[k], own, 0);
     }
-    g_string_append_printf(
-        text, "<figure><figcaption class=\"quiet\">%s</figcaption><div class=\"wide\">%s</div></figure>\n",
-        figures[i].caption, unique->str);
+    g_string_append_printf(text,
+                           "<figure><figcaption class=\"quiet\">%s</figcaption><div "
+                           "class=\"wide\">%s</div></figure>\n",
+                           figures[i].caption, unique->str);
 }
 
 static char *
@@ -309,7 +345,8 @@ make_page(const char *run, const json_t *summary, const char *objects)
     g_string_append_printf(text, "</title>\n%s</head><body>\n<h1>", style);
     append_escaped(text, scenario);
     g_string_append_printf(
-        text, "</h1><p class=\"quiet\">kvolsim %s, seed %d, hash %.12s, %.0f s of virtual time</p>\n",
+        text,
+        "</h1><p class=\"quiet\">kvolsim %s, seed %d, hash %.12s, %.0f s of virtual time</p>\n",
         json_string_value(json_object_get(summary, "version")),
         (int)json_integer_value(json_object_get(summary, "seed")),
         json_string_value(json_object_get(summary, "scenarioHash")),
@@ -358,9 +395,10 @@ cmd_report(int argc, char **argv)
 {
     const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
 
-    if (!cli_parse(&argc, &argv, entries, "RUN",
-                   "Make one HTML page of a run, report.html in its folder, and print the file's name.",
-                   "RUN is the --out folder of kvolsim run. The page needs no other file and no network."))
+    if (!cli_parse(
+            &argc, &argv, entries, "RUN",
+            "Make one HTML page of a run, report.html in its folder, and print the file's name.",
+            "RUN is the --out folder of kvolsim run. The page needs no other file and no network."))
         return EXIT_BAD_INPUT;
     if (argc != 2) {
         cli_error("report: give the folder of a run (see kvolsim report --help)");

@@ -181,7 +181,8 @@ is_replication(const char *name)
            strspn(number, "0123456789") == strlen(number);
 }
 
-/* Of one replication or of several: what the new run has fewer of must not stay and pass for its own. */
+/* Of one replication or of several: what the new run has fewer of must not stay and pass for its
+ * own. */
 static void
 remove_earlier_results(const char *path)
 {
@@ -213,9 +214,10 @@ move_each(const char *partial, const char *folder)
     return EXIT_DONE;
 }
 
-/* The results of a run that was broken off are not left behind, and those of an earlier run stay until the new ones are
- * complete: they are written beside the folder and moved into it, file by file, at the end. Of two runs into one folder one
- * after the other does so: all files there are of the last one. */
+/* The results of a run that was broken off are not left behind, and those of an earlier run stay
+ * until the new ones are complete: they are written beside the folder and moved into it, file by
+ * file, at the end. Of two runs into one folder one after the other does so: all files there are of
+ * the last one. */
 static ExitCode
 move_results(const char *partial, const char *folder)
 {
@@ -371,7 +373,7 @@ cmd_run(int argc, char **argv)
         {"format",         0, 0, G_OPTION_ARG_STRING,       &self.format,
          "How to print the summary: table (default) or json",                                                       "FORMAT"    },
         {"no-attribution", 0, 0, G_OPTION_ARG_NONE,         &self.no_attribution,
-         "Keep no log of causes, and do not tell where the time went: for very large runs",                 NULL        },
+         "Keep no log of causes, and do not tell where the time went: for very large runs",                         NULL        },
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;

@@ -14,8 +14,9 @@
 #include "look.h"
 #include "run/stepper.h"
 
-/* kvolsim step: a stepper at a prompt, or fed through a pipe. At a terminal readline edits the line, one character at a time as it
- * comes; in between, this program waits for characters and for signals together, so that a signal never interrupts anything. */
+/* kvolsim step: a stepper at a prompt, or fed through a pipe. At a terminal readline edits the
+ * line, one character at a time as it comes; in between, this program waits for characters and for
+ * signals together, so that a signal never interrupts anything. */
 
 #define HISTORY_MAX 500
 

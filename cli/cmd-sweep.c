@@ -60,8 +60,8 @@ run_sweep(const SweepCommand *self, const Sweep *sweep, const char *out)
     }
     if (store == NULL)
         return cli_store_error(error);
-    ExitCode code = cli_run_sweep(progress, sweep, store, self->jobs, self->shard_number,
-                                  self->n_shards);
+    ExitCode code =
+        cli_run_sweep(progress, sweep, store, self->jobs, self->shard_number, self->n_shards);
     if (code == EXIT_INTERRUPTED)
         cli_error("sweep: interrupted; what is finished is in %s, --resume goes on", out);
     if (code != EXIT_DONE)

@@ -7,8 +7,8 @@
 #include "cli.h"
 #include "run/lesson.h"
 
-/* kvolsim teach: lists the lessons, gives one, checks a task's solution. What was learned is remembered in a file; one that cannot be
- * read or written only means that it is not. */
+/* kvolsim teach: lists the lessons, gives one, checks a task's solution. What was learned is
+ * remembered in a file; one that cannot be read or written only means that it is not. */
 
 #define TEXT_WIDTH 100
 #define TRIES 2 /* at a question, before the answer is told */
@@ -82,7 +82,8 @@ find_lessons(Teacher *self)
     return TRUE;
 }
 
-/* @word: "3", "03", "03-zones" or "zones". Returns: (borrowed): the file; NULL after telling that there is none */
+/* @word: "3", "03", "03-zones" or "zones". Returns: (borrowed): the file; NULL after telling that
+ * there is none */
 static const char *
 find_lesson(const Teacher *self, const char *word)
 {

@@ -95,20 +95,18 @@ cmd_tune(int argc, char **argv)
 {
     TuneCommand self = {.replications = 10};
     const GOptionEntry entries[] = {
-        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set, "Change the scenario first",
-         "PATH=VALUE"},
-        {"flag", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self.flags,
+        {"set",          0,   0, G_OPTION_ARG_STRING_ARRAY, &self.set,          "Change the scenario first",
+         "PATH=VALUE"                                                                                                },
+        {"flag",         0,   0, G_OPTION_ARG_STRING_ARRAY, &self.flags,
          "Tune only flags of this name; may have * and ?, and be given several times; default: "
-         "worker threads, requests a second and bursts of sidecars and control plane",
-         "NAME"},
-        {"replications", 0, 0, G_OPTION_ARG_INT, &self.replications,
-         "Runs of each setting; default: 10", "N"},
-        {"jobs", 'j', 0, G_OPTION_ARG_INT, &self.jobs,
-         "Runs at once; default: one for each processor", "N"},
-        {"out", 0, 0, G_OPTION_ARG_FILENAME, &self.out,
-         "Write tune.csv, tune.json and a picture of API load against time into this folder",
-         "DIR"},
-        {"format", 0, 0, G_OPTION_ARG_STRING, &self.format, "table (default) or json", "FORMAT"},
+         "worker threads, requests a second and bursts of sidecars and control plane",                       "NAME"  },
+        {"replications", 0,   0, G_OPTION_ARG_INT,          &self.replications,
+         "Runs of each setting; default: 10",                                                                "N"     },
+        {"jobs",         'j', 0, G_OPTION_ARG_INT,          &self.jobs,
+         "Runs at once; default: one for each processor",                                                    "N"     },
+        {"out",          0,   0, G_OPTION_ARG_FILENAME,     &self.out,
+         "Write tune.csv, tune.json and a picture of API load against time into this folder",                "DIR"   },
+        {"format",       0,   0, G_OPTION_ARG_STRING,       &self.format,       "table (default) or json",   "FORMAT"},
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;

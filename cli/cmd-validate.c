@@ -214,7 +214,8 @@ word_for(const ValidationRow *row)
     return row->is_good ? "agrees" : row->is_near ? "as two calibrations" : "DIFFERS";
 }
 
-/* Returns: how many of those judged are neither good nor near; @n_near: (out): that are near only */
+/* Returns: how many of those judged are neither good nor near; @n_near: (out): that are near only
+ */
 static unsigned
 print_rows(const GArray *rows, gboolean are_stages, unsigned *n_near)
 {
@@ -327,7 +328,8 @@ run_all(Validate *self, const Scenario *scenario, uint64_t seed)
     return code == EXIT_DONE ? report(self, results, validation) : code;
 }
 
-/* All is taken back, also what an interrupted run left; that nothing was left of a complete one was seen before. */
+/* All is taken back, also what an interrupted run left; that nothing was left of a complete one was
+ * seen before. */
 static ExitCode
 close_backend(Validate *self, ExitCode code)
 {
@@ -434,7 +436,8 @@ load(const Validate *self, const char *file)
     g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
     GPtrArray *faults = NULL;
 
-    if (self->profile != NULL) { /* from where the user stands; in a scenario a path starts at its file */
+    if (self->profile !=
+        NULL) { /* from where the user stands; in a scenario a path starts at its file */
         gboolean is_file = g_file_test(self->profile, G_FILE_TEST_EXISTS);
         g_autofree char *path =
             is_file ? g_canonicalize_filename(self->profile, NULL) : g_strdup(self->profile);

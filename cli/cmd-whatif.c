@@ -97,11 +97,10 @@ whatif(const WhatifCommand *self, const char *file)
         return EXIT_BAD_INPUT;
     if (self->out != NULL && !cli_make_folder(self->out))
         return EXIT_ERROR;
-    g_autofree char *db =
-        self->out == NULL ? g_strdup(":memory:") : g_build_filename(self->out, "whatif.sqlite", NULL);
+    g_autofree char *db = self->out == NULL ? g_strdup(":memory:")
+                                            : g_build_filename(self->out, "whatif.sqlite", NULL);
     g_autoptr(CliProgress) progress = cli_progress_new();
-    g_autoptr(SweepStore) store =
-        sweep_store_create(db, whatif_sweep(study), self->resume, &error);
+    g_autoptr(SweepStore) store = sweep_store_create(db, whatif_sweep(study), self->resume, &error);
     if (g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS)) {
         cli_error("whatif: %s is there already (--resume goes on with it, --out takes another)",
                   db);
@@ -121,22 +120,21 @@ cmd_whatif(int argc, char **argv)
 {
     WhatifCommand self = {.replications = 10};
     const GOptionEntry entries[] = {
-        {"set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set, "Change the scenario first",
-         "PATH=VALUE"},
-        {"stage", 0, 0, G_OPTION_ARG_STRING, &self.stage, "Of this stage; default: pod-start",
-         "STAGE"},
-        {"statistic", 0, 0, G_OPTION_ARG_STRING, &self.statistic,
-         "mean, min, max or a quantile; default: p99", "WORD"},
-        {"replications", 0, 0, G_OPTION_ARG_INT, &self.replications,
-         "Runs of each change; default: 10", "N"},
-        {"jobs", 'j', 0, G_OPTION_ARG_INT, &self.jobs,
-         "Runs at once; default: one for each processor", "N"},
-        {"out", 0, 0, G_OPTION_ARG_FILENAME, &self.out,
-         "Write whatif.csv, whatif.json, whatif.sqlite and a tornado picture into this folder",
-         "DIR"},
-        {"resume", 0, 0, G_OPTION_ARG_NONE, &self.resume,
-         "Make only the runs that the folder does not have yet", NULL},
-        {"format", 0, 0, G_OPTION_ARG_STRING, &self.format, "table (default) or json", "FORMAT"},
+        {"set",          0,   0, G_OPTION_ARG_STRING_ARRAY, &self.set,          "Change the scenario first",
+         "PATH=VALUE"                                                                                                        },
+        {"stage",        0,   0, G_OPTION_ARG_STRING,       &self.stage,        "Of this stage; default: pod-start",
+         "STAGE"                                                                                                             },
+        {"statistic",    0,   0, G_OPTION_ARG_STRING,       &self.statistic,
+         "mean, min, max or a quantile; default: p99",                                                               "WORD"  },
+        {"replications", 0,   0, G_OPTION_ARG_INT,          &self.replications,
+         "Runs of each change; default: 10",                                                                         "N"     },
+        {"jobs",         'j', 0, G_OPTION_ARG_INT,          &self.jobs,
+         "Runs at once; default: one for each processor",                                                            "N"     },
+        {"out",          0,   0, G_OPTION_ARG_FILENAME,     &self.out,
+         "Write whatif.csv, whatif.json, whatif.sqlite and a tornado picture into this folder",                      "DIR"   },
+        {"resume",       0,   0, G_OPTION_ARG_NONE,         &self.resume,
+         "Make only the runs that the folder does not have yet",                                                     NULL    },
+        {"format",       0,   0, G_OPTION_ARG_STRING,       &self.format,       "table (default) or json",           "FORMAT"},
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;

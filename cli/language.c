@@ -15,8 +15,9 @@ static const struct {
     {"zh", "zh_CN"},
 };
 
-/* As gettext asks its environment: of the locale for messages, unless that is C, and of what a user prefers to it. Looked up here,
- * not left to setlocale(): many machines have only the locales C and C.UTF-8. */
+/* As gettext asks its environment: of the locale for messages, unless that is C, and of what a user
+ * prefers to it. Looked up here, not left to setlocale(): many machines have only the locales C and
+ * C.UTF-8. */
 static const char *
 environment_language(void)
 {
@@ -46,7 +47,8 @@ has_messages(const char *locale)
     g_setenv("LANGUAGE", locale, TRUE);
     bindtextdomain(DOMAIN, folder);
     bind_textdomain_codeset(DOMAIN, "UTF-8");
-    /* Of any locale but C gettext asks $LANGUAGE. An empty text is what a catalogue tells of itself. */
+    /* Of any locale but C gettext asks $LANGUAGE. An empty text is what a catalogue tells of
+     * itself. */
     return setlocale(LC_MESSAGES, "C.UTF-8") != NULL && *dgettext(DOMAIN, "") != '\0';
 }
 

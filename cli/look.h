@@ -5,7 +5,8 @@
 #include "run/kubectl/kubectl.h"
 #include "run/run.h"
 
-/* A run that is looked at while its time stands still: what get, describe, events, diff and others share. */
+/* A run that is looked at while its time stands still: what get, describe, events, diff and others
+ * share. */
 
 typedef struct {
     char *at, *seed; /* as given; NULL: the end; the scenario's */
@@ -33,5 +34,6 @@ Look *look_open(const LookOptions *options, const char *file);
 void look_close(Look *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Look, look_close)
 
-/* Lets time pass to @time ("12.5s"; NULL: the end of the run). Returns: FALSE with the fault printed, if it is no time of the run */
+/* Lets time pass to @time ("12.5s"; NULL: the end of the run). Returns: FALSE with the fault
+ * printed, if it is no time of the run */
 gboolean look_advance(Look *self, const char *option, const char *time);

@@ -12,31 +12,33 @@
 #include "config.h"
 
 static const Command commands[] = {
-    {"run",     cmd_run,     "SCENARIO", "Run a scenario and print how long things took"         },
-    {"check",   cmd_check,   "FILE…",  "Check scenario, sweep and manifest files without running them"},
-    {"sweep",   cmd_sweep,   "FILE",  "Run a parameter study: every combination, many times"    },
-    {"merge",   cmd_merge,   "DB…",  "Put the results of a sweep's shards together"},
-    {"export",  cmd_export,  "DB",  "A sweep's results as CSV"},
-    {"whatif",  cmd_whatif,  "SCENARIO", "Tell which flag or limit moves the start of pods most"},
-    {"tune",    cmd_tune,    "SCENARIO", "Find the smallest flags that meet the scenario's slo"},
-    {"compare", cmd_compare, "RUN RUN",  "Two runs side by side, object by object"               },
-    {"calibrate", cmd_calibrate, "", "Measure this machine's loop devices and fit a profile"},
-    {"fit", cmd_fit, "FILE", "Fit a profile to histograms or samples of a cluster"},
-    {"profiles", cmd_profiles, "[show NAME]", "List latency profiles of storage back ends, or explain one"},
-    {"validate", cmd_validate, "SCENARIO", "Run a scenario with real loop devices, against its model"},
-    {"plot",    cmd_plot,    "RUN",      "Draw pictures of a run's results"                      },
-    {"report",  cmd_report,  "RUN",      "Make one HTML page of a run"                           },
-    {"get",     cmd_get,     "KIND [NAME] FILE", "Show objects at an instant of a run, as kubectl does"},
-    {"describe", cmd_describe, "KIND [NAME] FILE", "Describe them"},
-    {"events",  cmd_events,  "FILE", "List Events up to an instant of a run"},
-    {"diff",    cmd_diff,    "FILE", "Tell how objects differ between two instants of a run"},
-    {"explain", cmd_explain, "FILE [OBJECT]", "Tell a run as a story, with the rules behind it"},
-    {"why", cmd_why, "FILE OBJECT", "Tell why a pod or claim is stuck, and what would help"},
-    {"step", cmd_step, "FILE", "Step through a run at a prompt, and do things by hand"},
-    {"teach", cmd_teach, "[LESSON]", "Lessons, with questions and tasks that are checked"},
-    {"loop",    cmd_loop,    "list|clean", "What the loop driver left on this machine; take it back"},
-    {"schema",  cmd_schema,  "[KIND]",   "Print the JSON Schema of scenario or sweep files"      },
-    {"version", cmd_version, "",         "Print the version"                                     },
+    {"run",       cmd_run,       "SCENARIO",         "Run a scenario and print how long things took"                },
+    {"check",     cmd_check,     "FILE…",          "Check scenario, sweep and manifest files without running them"},
+    {"sweep",     cmd_sweep,     "FILE",             "Run a parameter study: every combination, many times"         },
+    {"merge",     cmd_merge,     "DB…",            "Put the results of a sweep's shards together"                 },
+    {"export",    cmd_export,    "DB",               "A sweep's results as CSV"                                     },
+    {"whatif",    cmd_whatif,    "SCENARIO",         "Tell which flag or limit moves the start of pods most"        },
+    {"tune",      cmd_tune,      "SCENARIO",         "Find the smallest flags that meet the scenario's slo"         },
+    {"compare",   cmd_compare,   "RUN RUN",          "Two runs side by side, object by object"                      },
+    {"calibrate", cmd_calibrate, "",                 "Measure this machine's loop devices and fit a profile"        },
+    {"fit",       cmd_fit,       "FILE",             "Fit a profile to histograms or samples of a cluster"          },
+    {"profiles",  cmd_profiles,  "[show NAME]",
+     "List latency profiles of storage back ends, or explain one"                                                   },
+    {"validate",  cmd_validate,  "SCENARIO",
+     "Run a scenario with real loop devices, against its model"                                                     },
+    {"plot",      cmd_plot,      "RUN",              "Draw pictures of a run's results"                             },
+    {"report",    cmd_report,    "RUN",              "Make one HTML page of a run"                                  },
+    {"get",       cmd_get,       "KIND [NAME] FILE", "Show objects at an instant of a run, as kubectl does"         },
+    {"describe",  cmd_describe,  "KIND [NAME] FILE", "Describe them"                                                },
+    {"events",    cmd_events,    "FILE",             "List Events up to an instant of a run"                        },
+    {"diff",      cmd_diff,      "FILE",             "Tell how objects differ between two instants of a run"        },
+    {"explain",   cmd_explain,   "FILE [OBJECT]",    "Tell a run as a story, with the rules behind it"              },
+    {"why",       cmd_why,       "FILE OBJECT",      "Tell why a pod or claim is stuck, and what would help"        },
+    {"step",      cmd_step,      "FILE",             "Step through a run at a prompt, and do things by hand"        },
+    {"teach",     cmd_teach,     "[LESSON]",         "Lessons, with questions and tasks that are checked"           },
+    {"loop",      cmd_loop,      "list|clean",       "What the loop driver left on this machine; take it back"      },
+    {"schema",    cmd_schema,    "[KIND]",           "Print the JSON Schema of scenario or sweep files"             },
+    {"version",   cmd_version,   "",                 "Print the version"                                            },
 };
 
 static void
@@ -125,8 +127,9 @@ find_command(const char *name)
     return NULL;
 }
 
-/* A standard stream that is closed must not become the number of the next file that is opened: a summary would go into a result
- * file. What is written to this stdout fails, and close_stdout() tells. */
+/* A standard stream that is closed must not become the number of the next file that is opened: a
+ * summary would go into a result file. What is written to this stdout fails, and close_stdout()
+ * tells. */
 static void
 keep_standard_streams(void)
 {

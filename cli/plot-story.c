@@ -24,8 +24,8 @@ typedef struct {
 } Story;
 
 typedef struct {
-    char *
-        text; /* (owned): the table, or the document; "": nothing happened; NULL: there is no such object */
+    char *text; /* (owned): the table, or the document; "": nothing happened; NULL: there is no such
+                   object */
     unsigned width, height;
 } Drawn;
 
@@ -132,7 +132,8 @@ read_origin(const char *folder, Origin *origin)
     return n == 4;
 }
 
-/* Results tell which scenario they are of, not where it stands: those that come with the program are found by name. */
+/* Results tell which scenario they are of, not where it stands: those that come with the program
+ * are found by name. */
 static Look *
 open_results(const PlotStory *self, const char *folder)
 {

@@ -3,7 +3,8 @@
 
 #include "look.h"
 
-/* Pictures of one object's story: they need the run itself, not only its results, and run it again. */
+/* Pictures of one object's story: they need the run itself, not only its results, and run it again.
+ */
 typedef struct {
     LookOptions look; /* --at is not asked */
     char *object, *from, *to, *scenario, *out;

@@ -7,14 +7,17 @@
 #include "plot-sweep.h"
 #include "sweep-tools.h"
 
-/* Pictures of a sweep: a table of what is to be drawn goes into a folder of its own for the moment, gnuplot reads it there. */
+/* Pictures of a sweep: a table of what is to be drawn goes into a folder of its own for the moment,
+ * gnuplot reads it there. */
 
 static const struct {
     const char *name, *script, *meaning;
 } pictures[] = {
-    [SWEEP_PLOT_CURVES] = {"curves", "sweep-curves", "a measure along a parameter, with confidence bands"},
-    [SWEEP_PLOT_HEAT_MAP] = {"heat-map", "heat-map", "a measure over two parameters"},
-    [SWEEP_PLOT_PARETO] = {"pareto", "pareto", "requests to the API server against a time: its front"},
+    [SWEEP_PLOT_CURVES] = {"curves",   "sweep-curves",
+                           "a measure along a parameter, with confidence bands"       },
+    [SWEEP_PLOT_HEAT_MAP] = {"heat-map", "heat-map",     "a measure over two parameters"},
+    [SWEEP_PLOT_PARETO] = {"pareto",   "pareto",
+                           "requests to the API server against a time: its front"     },
 };
 
 void
@@ -79,7 +82,8 @@ settings_of(const SweepPlot *plot, const SweepTable *table)
     set_variable(settings, "measure_label", measure);
     set_variable(settings, "against_label", against);
     set_variable(settings, "held", held);
-    g_string_append_printf(settings, "scatter = %d; along_is_number = %d; by_is_number = %d; "
+    g_string_append_printf(settings,
+                           "scatter = %d; along_is_number = %d; by_is_number = %d; "
                            "confidence = %d",
                            plot->is_scatter, sweep_plot_is_number(table, plot->along),
                            sweep_plot_is_number(table, plot->by),
@@ -87,7 +91,8 @@ settings_of(const SweepPlot *plot, const SweepTable *table)
     return g_string_free(settings, FALSE);
 }
 
-/* "results.sqlite" and "curves" give "results-curves.png". Returns: (owned): NULL: drawn in the terminal */
+/* "results.sqlite" and "curves" give "results-curves.png". Returns: (owned): NULL: drawn in the
+ * terminal */
 static char *
 output_name(const char *db, const char *picture, const char *suffix)
 {

@@ -14,7 +14,7 @@ struct CliProgress {
     int interrupts; /* a signalfd; -1: none */
     gboolean is_terminal, was_shown;
     gint64 started_at, shown_at; /* us of the monotonic clock */
-    unsigned done; /* when last looked at */
+    unsigned done;               /* when last looked at */
 };
 
 #define SHOW_EVERY (G_USEC_PER_SEC / 5)

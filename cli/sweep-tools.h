@@ -11,8 +11,9 @@
 /* Prints faults to stderr, a line each. */
 void cli_print_faults(const GPtrArray *faults);
 
-/* A bar with rate and time left, on a terminal only, and an eye on SIGINT, SIGTERM and SIGHUP, which are blocked from now on. Made
- * before the result file, so that whoever sees the file can interrupt; and before the workers, so that none of them is. */
+/* A bar with rate and time left, on a terminal only, and an eye on SIGINT, SIGTERM and SIGHUP,
+ * which are blocked from now on. Made before the result file, so that whoever sees the file can
+ * interrupt; and before the workers, so that none of them is. */
 typedef struct CliProgress CliProgress;
 CliProgress *cli_progress_new(void);
 void cli_progress_free(CliProgress *self);
@@ -24,21 +25,21 @@ ExitCode cli_sweep_error(const char *file, const GError *error);
 
 /**
  * cli_run_sweep:
- * Makes the missing runs with a progress bar (on a terminal only) until done or interrupted: SIGINT, SIGTERM, SIGHUP. Prints what
- * went wrong.
+ * Makes the missing runs with a progress bar (on a terminal only) until done or interrupted:
+ * SIGINT, SIGTERM, SIGHUP. Prints what went wrong.
  * @jobs: 0: as many as there are processors
  */
-ExitCode
-cli_run_sweep(CliProgress *progress,
-              const Sweep *sweep,
-              SweepStore *store,
-              int jobs,
-              unsigned shard,
-              unsigned n_shards);
+ExitCode cli_run_sweep(CliProgress *progress,
+                       const Sweep *sweep,
+                       SweepStore *store,
+                       int jobs,
+                       unsigned shard,
+                       unsigned n_shards);
 /* Prints @error of a store. Returns: the exit code it means */
 ExitCode cli_store_error(const GError *error);
 
-/* ---- Results of commands that print a table or JSON, and may write into a folder. Each prints what went wrong. ---- */
+/* ---- Results of commands that print a table or JSON, and may write into a folder. Each prints
+ * what went wrong. ---- */
 
 /* Returns: whether it is "table" or "json" */
 gboolean cli_format_is_good(const char *command, const char *format);

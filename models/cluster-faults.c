@@ -69,7 +69,8 @@ cluster_lose_leadership(Cluster *self, const char *process, const char *instance
 
 /* ---- The API server ---- */
 
-/* Those that always elect a leader in real clusters: a lone one does without here as long as all is well. */
+/* Those that always elect a leader in real clusters: a lone one does without here as long as all is
+ * well. */
 static gboolean
 lives_by_lease(const Instance *self)
 {

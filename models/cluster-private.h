@@ -14,8 +14,8 @@ struct Instance {
     const ProcessClass *class;
     const char *instance; /* driver or node; NULL: of the cluster */
     const char *node;     /* of a sidecar that runs on nodes; NULL: none */
-    const char *
-        name; /* ... and which of several replicas: "csi.example.com#1" for the second; "": no instance */
+    const char *name; /* ... and which of several replicas: "csi.example.com#1" for the second; "":
+                         no instance */
     unsigned replica;
     unsigned number; /* among those of its scope, for the order of tickers */
     void *options;   /* (owned) */
@@ -29,7 +29,8 @@ struct Instance {
     const Object
         *machine;      /* (owned): of a kubelet: its Node as it joined; NULL: it was not there */
     gboolean rebooted; /* its machine was off since it last ran */
-    /* Of a kubelet: no lease is renewed from then on, until again one is; TIME_UNSET: renewed all the time; SIM_TIME_MAX: not yet. */
+    /* Of a kubelet: no lease is renewed from then on, until again one is; TIME_UNSET: renewed all
+     * the time; SIM_TIME_MAX: not yet. */
     SimTime silent_since, silent_until;
     gboolean is_off;        /* its machine is */
     unsigned pressures;     /* a mask of 1 << NodeTrouble: what its machine runs short of */
@@ -64,7 +65,8 @@ struct Cluster {
     unsigned n_nodes;
     uint64_t n_polls;
     GArray *kubelet_watchers; /* of KubeletWatcher */
-    GHashTable *plugin_pods;  /* "driver/node" -> NodePluginPod (owned), of those that had troubles; NULL: none */
+    GHashTable *plugin_pods;  /* "driver/node" -> NodePluginPod (owned), of those that had troubles;
+                                 NULL: none */
     gboolean running;
     SimTime api_down_since; /* the last time */
     PlanObserver plan_observer;

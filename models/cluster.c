@@ -5,8 +5,8 @@
 
 #define RECOVERY_SINCE 32
 #define SEVERAL_DEFAULTS_SINCE 26
-/* How many instances of one replica have numbers of their own; below NODE_NUMBERS there are one for each driver, then those on
- * nodes. */
+/* How many instances of one replica have numbers of their own; below NODE_NUMBERS there are one for
+ * each driver, then those on nodes. */
 #define REPLICA_NUMBERS (1u << 20)
 #define NODE_NUMBERS (1u << 16)
 #define DRIVERS_ON_NODES 8
@@ -203,7 +203,8 @@ start_models(Instance *self)
             start_model(self, row);
 }
 
-/* ---- Leader election of a whole process (CGO-60). A sidecar asks its driver first: see models/volume/sidecar.c ---- */
+/* ---- Leader election of a whole process (CGO-60). A sidecar asks its driver first: see
+ * models/volume/sidecar.c ---- */
 
 static const LeaderElectionOptions *
 election_options(const Instance *self)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan-private.h"
 
-/* Polls are loops, so they look after all else of their instant (like ticks), in the order in which they began: not in the order
- * in which they were woken, which polls that never sleep would not know. After the tickers, whose orders are smaller. */
+/* Polls are loops, so they look after all else of their instant (like ticks), in the order in which
+ * they began: not in the order in which they were woken, which polls that never sleep would not
+ * know. After the tickers, whose orders are smaller. */
 #define POLL_ORDER (UINT64_C(1) << 37)
 
 static void plan_advance(Plan *plan);
@@ -267,7 +268,8 @@ even_grid_next(const Plan *plan, const Step *step, SimTime now)
     return at > plan->poll_asked_at ? at : at + step->poll.period;
 }
 
-/* The same of a growing grid. The looks that were slept through are drawn all the same, so sleep changes nothing. */
+/* The same of a growing grid. The looks that were slept through are drawn all the same, so sleep
+ * changes nothing. */
 static SimTime
 growing_grid_next(Plan *plan, const Step *step, SimTime now)
 {
@@ -334,7 +336,8 @@ static const SimEventType poll_timeout_event = {
     .free_data = plan_drop,
 };
 
-/* Whether the first look would find what is now: else something may have changed before anybody could wake us. */
+/* Whether the first look would find what is now: else something may have changed before anybody
+ * could wake us. */
 static gboolean
 poll_may_sleep(const Plan *plan, const Step *step)
 {
@@ -408,7 +411,8 @@ start_beside(const Step *step)
         plan_start(&step->start.start);
 }
 
-/* One of the plans that a step waits for. The step may be gone with its plan; the plan's struct is kept by a reference. */
+/* One of the plans that a step waits for. The step may be gone with its plan; the plan's struct is
+ * kept by a reference. */
 static void
 gathered_ended(void *self, Plan *child, PlanEnd end, const char *message)
 {
@@ -450,7 +454,8 @@ gather(Plan *plan, Step *step)
     return step->gather.n_left == 0;
 }
 
-/* A PUT of what an earlier step returned: now it is known. Returns: whether there is something to send */
+/* A PUT of what an earlier step returned: now it is known. Returns: whether there is something to
+ * send */
 static gboolean
 resolve_base(Plan *plan, Step *step)
 {

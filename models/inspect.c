@@ -11,7 +11,8 @@ typedef struct {
     void *data;
 } Inspection;
 
-/* A wait is past its cursor before it is over: what is under way is the last step that was begun. */
+/* A wait is past its cursor before it is over: what is under way is the last step that was begun.
+ */
 static const Step *
 step_under_way(const Plan *plan)
 {

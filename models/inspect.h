@@ -3,12 +3,14 @@
 
 #include "cluster.h"
 
-/* What the components of a cluster are doing at this instant: for who looks while time stands still. Changes nothing. */
+/* What the components of a cluster are doing at this instant: for who looks while time stands
+ * still. Changes nothing. */
 
 typedef enum {
-    DOING_PLAN,   /* a step of a plan is under way: a request, a call, a wait */
-    DOING_QUEUED, /* a key waits in a work queue for a worker */
-    DOING_DELAYED, /* a key is added to a work queue later: a back-off, or something looked at every now and then */
+    DOING_PLAN,    /* a step of a plan is under way: a request, a call, a wait */
+    DOING_QUEUED,  /* a key waits in a work queue for a worker */
+    DOING_DELAYED, /* a key is added to a work queue later: a back-off, or something looked at every
+                      now and then */
 } DoingKind;
 
 typedef struct {

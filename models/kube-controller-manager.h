@@ -3,7 +3,8 @@
 
 #include "models/model.h"
 
-/* Flags of kube-controller-manager; its controllers share them. Each controller has its own client (API-109). */
+/* Flags of kube-controller-manager; its controllers share them. Each controller has its own client
+ * (API-109). */
 typedef struct {
     double kube_api_qps;
     int32_t kube_api_burst;

@@ -19,12 +19,12 @@ typedef enum {
 } ProcessScope;
 
 typedef enum {
-    FLAG_BOOL,     /* gboolean */
-    FLAG_INT,      /* int32_t, not negative */
+    FLAG_BOOL,       /* gboolean */
+    FLAG_INT,        /* int32_t, not negative */
     FLAG_SIGNED_INT, /* int32_t; -1 mostly stands for none */
-    FLAG_NUMBER,   /* double */
-    FLAG_DURATION, /* SimTime, not negative */
-    FLAG_STRING,   /* const char *, interned */
+    FLAG_NUMBER,     /* double */
+    FLAG_DURATION,   /* SimTime, not negative */
+    FLAG_STRING,     /* const char *, interned */
 } FlagType;
 
 /* A flag under its own name, and where it goes in the process's options. */
@@ -40,11 +40,12 @@ typedef struct {
 
 /* How the replicas of a process choose who works (CGO-66). */
 typedef struct {
-    size_t offset;      /* of LeaderElectionOptions in its options */
-    const char *lock;   /* of the Lease; of a sidecar: before the driver's name */
-    gboolean always;    /* if there are several: they never all work */
-    gboolean is_warm;   /* its informers run before: it works as soon as it leads */
-    gboolean has_host_name; /* its identity is the host's name alone: after a restart it is still the holder (CGO-61) */
+    size_t offset;          /* of LeaderElectionOptions in its options */
+    const char *lock;       /* of the Lease; of a sidecar: before the driver's name */
+    gboolean always;        /* if there are several: they never all work */
+    gboolean is_warm;       /* its informers run before: it works as soon as it leads */
+    gboolean has_host_name; /* its identity is the host's name alone: after a restart it is still
+                               the holder (CGO-61) */
 } ProcessElection;
 
 /* A process: what a user starts, with flags. Several models may run in it. */
@@ -53,48 +54,30 @@ typedef struct {
         *name; /* in scenarios: "kube-controller-manager", "external-provisioner", "kubelet" */
     ProcessScope scope;
     size_t options_size;
-    const ProcessFlag *flags; /* ends with a NULL name */
-    SimTime startup;          /* start to working, after a crash (TIM-90..94) */
+    const ProcessFlag *flags;        /* ends with a NULL name */
+    SimTime startup;                 /* start to working, after a crash (TIM-90..94) */
     const ProcessElection *election; /* NULL: there is one of it */
-    /* PER_DRIVER: whether with these options there is one on each node with the driver's plugin, not one for all. NULL: no */
+    /* PER_DRIVER: whether with these options there is one on each node with the driver's plugin,
+     * not one for all. NULL: no */
     gboolean (*runs_on_nodes)(const void *options);
 } ProcessClass;
 
-/* Flags of a process that has a LeaderElectionOptions @member in its options of type @Type; sidecars' and others' names. */
+/* Flags of a process that has a LeaderElectionOptions @member in its options of type @Type;
+ * sidecars' and others' names. */
 #define ELECTION_FLAG(name, type, Type, member, value, help)                                       \
     {                                                                                              \
         name, type, offsetof(Type, member), value, help                                            \
     }
 #define ELECTION_FLAGS(prefix, enabled_flag, Type, member, retry)                                  \
-    ELECTION_FLAG("replicas",                                                                      \
-                  FLAG_INT,                                                                        \
-                  Type,                                                                            \
-                  member.replicas,                                                                 \
-                  "1",                                                                             \
+    ELECTION_FLAG("replicas", FLAG_INT, Type, member.replicas, "1",                                \
                   "How many there are of it (CGO-60)"),                                            \
-        ELECTION_FLAG(enabled_flag,                                                                \
-                      FLAG_BOOL,                                                                   \
-                      Type,                                                                        \
-                      member.enabled,                                                              \
-                      "false",                                                                     \
+        ELECTION_FLAG(enabled_flag, FLAG_BOOL, Type, member.enabled, "false",                      \
                       "One of several replicas works (CGO-61)"),                                   \
-        ELECTION_FLAG(prefix "-lease-duration",                                                    \
-                      FLAG_DURATION,                                                               \
-                      Type,                                                                        \
-                      member.lease_duration,                                                       \
-                      "15s",                                                                       \
+        ELECTION_FLAG(prefix "-lease-duration", FLAG_DURATION, Type, member.lease_duration, "15s", \
                       "How long a silent leader is respected (CGO-61)"),                           \
-        ELECTION_FLAG(prefix "-renew-deadline",                                                    \
-                      FLAG_DURATION,                                                               \
-                      Type,                                                                        \
-                      member.renew_deadline,                                                       \
-                      "10s",                                                                       \
+        ELECTION_FLAG(prefix "-renew-deadline", FLAG_DURATION, Type, member.renew_deadline, "10s", \
                       "How long a leader tries to renew (CGO-62)"),                                \
-        ELECTION_FLAG(prefix "-retry-period",                                                      \
-                      FLAG_DURATION,                                                               \
-                      Type,                                                                        \
-                      member.retry_period,                                                         \
-                      retry,                                                                       \
+        ELECTION_FLAG(prefix "-retry-period", FLAG_DURATION, Type, member.retry_period, retry,     \
                       "Between two tries (CGO-60)")
 #define SIDECAR_ELECTION_FLAGS(Type)                                                               \
     ELECTION_FLAGS("leader-election", "leader-election", Type, election, "5s")
@@ -114,17 +97,18 @@ typedef struct {
     ApiClient *event_client; /* NULL: events go through @client */
     CsiDriver *driver;       /* PER_DRIVER: its driver */
     const char *driver_name; /* PER_DRIVER; interned */
-    const char *node_name;   /* PER_NODE, and of a sidecar that runs on nodes; interned; NULL: no node */
-    unsigned replica;        /* of several of its process: 0, 1, ... */
-    LeaderElector *elector;  /* PER_DRIVER: the component's, made by its Sidecar; NULL: none */
-    uint64_t
-        order; /* for tickers: unique, registry order then instance; + k for a model's k-th ticker, k < 16 */
-    GQueue plans; /* of Plan, under way */
+    const char
+        *node_name;   /* PER_NODE, and of a sidecar that runs on nodes; interned; NULL: no node */
+    unsigned replica; /* of several of its process: 0, 1, ... */
+    LeaderElector *elector; /* PER_DRIVER: the component's, made by its Sidecar; NULL: none */
+    uint64_t order; /* for tickers: unique, registry order then instance; + k for a model's k-th
+                       ticker, k < 16 */
+    GQueue plans;   /* of Plan, under way */
     GQueue workers; /* of Workers, in the order made */
-    void **disk; /* what it keeps on its machine: outlives crashes; NULL at first */
-    gboolean
-        started_late; /* after a crash, not with the cluster: its informers are synced, its memory is empty */
-    uint16_t label;   /* its class's name in the log of causes */
+    void **disk;    /* what it keeps on its machine: outlives crashes; NULL at first */
+    gboolean started_late; /* after a crash, not with the cluster: its informers are synced, its
+                              memory is empty */
+    uint16_t label;        /* its class's name in the log of causes */
     gboolean joined; /* started late, and it never ran before: on a machine that has just joined */
     gboolean
         rebooted; /* its machine was off before: no container runs, nothing is mounted (KVM-68) */
@@ -139,17 +123,20 @@ struct ModelClass {
     const char *event_source; /* NULL: records no events */
     EventStyle event_style;
     gboolean event_source_names_driver; /* "external-resizer csi.example.com" */
-    gboolean separate_event_client; /* events have their own token bucket (API-109) */
+    gboolean separate_event_client;     /* events have their own token bucket (API-109) */
     double (*client_qps)(const void *options, unsigned *burst);
     void (*init)(void *self);  /* subscribes, makes queues and tickers */
     void (*clear)(void *self); /* frees what init() and changes made */
     /* The one place where private state changes because of a plan (DESIGN §2, 4). May be NULL. */
     void (*apply_change)(void *self, const PlanChange *change);
-    /* The machine is to be shut down: end well, then call cluster_machine_may_stop(). NULL: it just dies. */
+    /* The machine is to be shut down: end well, then call cluster_machine_may_stop(). NULL: it just
+     * dies. */
     void (*shut_down)(void *self);
-    /* A kubelet: something has happened to the registrar of the driver of this number. Others: NULL */
+    /* A kubelet: something has happened to the registrar of the driver of this number. Others: NULL
+     */
     void (*plugin_changed)(void *self, unsigned driver);
-    /* A kubelet: its machine runs short of something, or no more: see cluster_pressures(). Others: NULL */
+    /* A kubelet: its machine runs short of something, or no more: see cluster_pressures(). Others:
+     * NULL */
     void (*pressure_changed)(void *self);
     void (*free_disk)(void *disk); /* NULL: it keeps nothing. One model of a process at most does */
 };

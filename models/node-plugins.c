@@ -2,8 +2,9 @@
 #include "cluster-private.h"
 #include "models/csi/modelled-driver.h"
 
-/* Drivers' pods on nodes, as far as the kubelet there sees them: the socket of a pod's registrar (REG-2 to REG-5). All of them
- * listen from the start, so only those to which something has happened are kept. */
+/* Drivers' pods on nodes, as far as the kubelet there sees them: the socket of a pod's registrar
+ * (REG-2 to REG-5). All of them listen from the start, so only those to which something has
+ * happened are kept. */
 
 static const char *
 pod_name(const Cluster *self, unsigned driver, const char *node)

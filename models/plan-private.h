@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-/* Within the executor: plan.c builds, execute.c carries out, workers.c feeds it from work queues. */
+/* Within the executor: plan.c builds, execute.c carries out, workers.c feeds it from work queues.
+ */
 
 typedef enum {
     STEP_REQUEST, /* of the API server */
@@ -138,7 +139,8 @@ plan_step(const Plan *self, unsigned i)
 {
     return self->steps[i];
 }
-/* Decides, thinks, decides again, executes. Returns: FALSE if it was over at once; then @plan is gone */
+/* Decides, thinks, decides again, executes. Returns: FALSE if it was over at once; then @plan is
+ * gone */
 gboolean plan_execute(Plan *plan);
 void workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message);
 /* For tests of single syncs: from now on no key is handed out. */

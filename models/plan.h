@@ -5,14 +5,16 @@
 
 /* What a component wants done, step by step, and the one executor that does it.
  *
- * A decide function is pure: it reads informers and the component's state (both const), and adds steps to a plan. The
- * executor carries the steps out in order and in virtual time: each request waits for the component's own time
- * (TIM-10), its client's token, and the API server. A step that fails ends the plan as failed unless it says otherwise.
- * When all steps are done, the decide function given by plan_then() is asked again, with the results at hand; without
- * one the plan is over.
+ * A decide function is pure: it reads informers and the component's state (both const), and adds
+ * steps to a plan. The executor carries the steps out in order and in virtual time: each request
+ * waits for the component's own time (TIM-10), its client's token, and the API server. A step that
+ * fails ends the plan as failed unless it says otherwise. When all steps are done, the decide
+ * function given by plan_then() is asked again, with the results at hand; without one the plan is
+ * over.
  *
- * Deciding costs no virtual time. Before a plan's first request the component thinks (TIM-10) and then decides afresh,
- * so that it acts on what its cache holds as the request leaves; decide is pure, so asking twice is free of effects. */
+ * Deciding costs no virtual time. Before a plan's first request the component thinks (TIM-10) and
+ * then decides afresh, so that it acts on what its cache holds as the request leaves; decide is
+ * pure, so asking twice is free of effects. */
 
 typedef void (*PlanDecide)(const void *self, Plan *plan);
 typedef struct PlanStart PlanStart;
@@ -28,14 +30,15 @@ typedef enum {
     PLAN_WOKEN = 1 << 5, /* a poll: plan_wake() comes from its beginning on, so it sleeps at once */
 } PlanErrors;
 
-/* A change of the component's own state, carried out in order by ModelClass.apply_change(). The meanings are the model's. */
+/* A change of the component's own state, carried out in order by ModelClass.apply_change(). The
+ * meanings are the model's. */
 struct PlanChange {
     int what;
     const ObjectKey *key;
-    const Object *
-        object; /* kept alive by the plan; with plan_change_result(): what step @step returned, NULL if it failed */
-    const void *pointer; /* borrowed; must outlive the plan */
-    const char *text;    /* static or interned */
+    const Object *object; /* kept alive by the plan; with plan_change_result(): what step @step
+                             returned, NULL if it failed */
+    const void *pointer;  /* borrowed; must outlive the plan */
+    const char *text;     /* static or interned */
     int64_t number;
 };
 
@@ -50,17 +53,20 @@ void *plan_alloc(Plan *self, size_t size);
 /* Keeps @data as long as the plan lives. NULL is fine. */
 void plan_own(Plan *self, void *data, GDestroyNotify free_data);
 const char *plan_internf(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* As Go prints a string with %q: in quotes, and what would end them escaped. Returns: (borrowed): interned */
+/* As Go prints a string with %q: in quotes, and what would end them escaped. Returns: (borrowed):
+ * interned */
 const char *plan_quote(Plan *self, const char *text);
 
 /* The rule that the following steps obey: "PVC-21.3". Static. */
 void plan_because(Plan *self, const char *rule);
 
-/* The requests that follow go through this client's bucket (a second clientset). Borrowed; NULL: the component's again. */
+/* The requests that follow go through this client's bucket (a second clientset). Borrowed; NULL:
+ * the component's again. */
 void plan_use_client(Plan *self, ApiClient *client);
 
-/* Requests. @edit's @arg: borrowed, must live as long as the plan (plan_alloc(), static, interned). Each returns the number of
- * its step. Objects are kept alive by the plan. A PUT whose edit changes nothing is not sent: its result is its base, API_OK. */
+/* Requests. @edit's @arg: borrowed, must live as long as the plan (plan_alloc(), static, interned).
+ * Each returns the number of its step. Objects are kept alive by the plan. A PUT whose edit changes
+ * nothing is not sent: its result is its base, API_OK. */
 int plan_get(Plan *self, const ObjectKey *key, PlanErrors errors);
 int plan_list(Plan *self,
               ObjectKind kind,
@@ -79,7 +85,8 @@ int
 plan_patch(Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
 int plan_patch_status(
     Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
-/* The same of this very version of @base only: the patch carries its resource version (API-36), else 409. */
+/* The same of this very version of @base only: the patch carries its resource version (API-36),
+ * else 409. */
 int plan_patch_status_at(
     Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
 /* @uid: precondition, {0}: none. @grace_s: -1: the object's own */
@@ -87,7 +94,8 @@ int
 plan_delete(Plan *self, const ObjectKey *key, ObjectUid uid, int32_t grace_s, PlanErrors errors);
 int plan_bind_pod(Plan *self, const Object *pod, const char *node_name, PlanErrors errors);
 
-/* A call of a CSI driver. @request is copied; what it points to is interned or lives as long as the plan. */
+/* A call of a CSI driver. @request is copied; what it points to is interned or lives as long as the
+ * plan. */
 int plan_call(Plan *self, CsiDriver *driver, const CsiRequest *request, PlanErrors errors);
 
 /* Steps that take no time. */
@@ -98,25 +106,28 @@ void plan_change(Plan *self, const PlanChange *change);
 void plan_change_result(Plan *self,
                         int what,
                         int step); /* a change with the object that step @step returned */
-/* Starts another plan of this component that runs beside this one (a goroutine): see plan_start(). Thinks first. */
+/* Starts another plan of this component that runs beside this one (a goroutine): see plan_start().
+ * Thinks first. */
 void plan_start_beside(Plan *self, const PlanStart *start);
 
-/* Starts @n plans of this component beside this one and goes on when all of them are over; fails if one did. Each thinks
- * first. @starts is copied; done of each is called as well. */
+/* Starts @n plans of this component beside this one and goes on when all of them are over; fails if
+ * one did. Each thinks first. @starts is copied; done of each is called as well. */
 int plan_gather(Plan *self, const PlanStart *starts, unsigned n, PlanErrors errors);
 
 /* Steps that take time and no request. */
 void plan_wait(Plan *self, SimTime delay, SimWait wait);
-/* The time that the answer of the last request takes to get here. Only for what races with that answer: of other plans it is part
- * of the time before the next request (TIM-10). */
+/* The time that the answer of the last request takes to get here. Only for what races with that
+ * answer: of other plans it is part of the time before the next request (TIM-10). */
 void plan_wait_answer(Plan *self);
-/* The component's own time (TIM-10) of what it still does after the last answer: the next plan about the key comes after it. */
+/* The component's own time (TIM-10) of what it still does after the last answer: the next plan
+ * about the key comes after it. */
 void plan_wait_own_time(Plan *self);
-/* @condition is asked at now + period, now + 2 period, ... as a poll would; it sleeps between plan_wake()s of this plan, which
- * must come with every change that could make it true (it is then asked at the next instant of the grid). What changed before
- * anybody could wake it is found at the first instant; with PLAN_WOKEN, or @at_once, nothing can have. After @timeout (of
- * virtual time from now; SIM_TIME_MAX: none) the step fails with API_TIMEOUT. Condition's Returns: 0: not yet; 1: yes; -1: failed
- * (the step's code is API_INVALID). With @at_once it is also asked now. */
+/* @condition is asked at now + period, now + 2 period, ... as a poll would; it sleeps between
+ * plan_wake()s of this plan, which must come with every change that could make it true (it is then
+ * asked at the next instant of the grid). What changed before anybody could wake it is found at the
+ * first instant; with PLAN_WOKEN, or @at_once, nothing can have. After @timeout (of virtual time
+ * from now; SIM_TIME_MAX: none) the step fails with API_TIMEOUT. Condition's Returns: 0: not yet;
+ * 1: yes; -1: failed (the step's code is API_INVALID). With @at_once it is also asked now. */
 typedef int (*PlanCondition)(const void *self, const Plan *plan);
 int plan_poll(Plan *self,
               SimTime period,
@@ -125,8 +136,9 @@ int plan_poll(Plan *self,
               PlanCondition condition,
               PlanErrors errors);
 
-/* The same on a grid that grows, as wait.ExponentialBackoff: the k-th look comes @period * growth^(k-1) * uniform [1, 1 + jitter)
- * after the one before, each at most @cap. @growth_permille: 1050 for 1.05. */
+/* The same on a grid that grows, as wait.ExponentialBackoff: the k-th look comes @period *
+ * growth^(k-1) * uniform [1, 1 + jitter) after the one before, each at most @cap. @growth_permille:
+ * 1050 for 1.05. */
 int plan_poll_growing(Plan *self,
                       SimTime period,
                       int growth_permille,
@@ -136,16 +148,19 @@ int plan_poll_growing(Plan *self,
                       PlanCondition condition,
                       PlanErrors errors);
 
-/* Ends this plan as failed with these words (for the log, and for retries). Later steps are not carried out. */
+/* Ends this plan as failed with these words (for the log, and for retries). Later steps are not
+ * carried out. */
 void plan_fail(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* For plans of a worker: what becomes of the key when the plan ends well: forgotten (default) or queued again after @delay. */
+/* For plans of a worker: what becomes of the key when the plan ends well: forgotten (default) or
+ * queued again after @delay. */
 void plan_requeue_after(Plan *self, SimTime delay);
 /* ... queued again with the rate limit's delay, though the plan ends well. */
 void plan_requeue_rate_limited(Plan *self);
 /* Asked when all steps so far are done. */
 void plan_then(Plan *self, PlanDecide decide);
-/* The same, and what the steps so far left behind is forgotten first: their results, and what plan_alloc() and plan_own() gave. For
- * plans that go round and round, which would grow without end. */
+/* The same, and what the steps so far left behind is forgotten first: their results, and what
+ * plan_alloc() and plan_own() gave. For plans that go round and round, which would grow without
+ * end. */
 void plan_then_anew(Plan *self, PlanDecide decide);
 
 /* ---- Results, within plan_then()'s decide functions and conditions ---- */
@@ -153,12 +168,11 @@ void plan_then_anew(Plan *self, PlanDecide decide);
 ApiCode plan_code(
     const Plan *self,
     int step); /* of a request, poll; API_OK for a CSI call that answered OK, else API_INVALID */
-const Object *plan_object(const Plan *self, int step); /* (borrowed): NULL on error */
-const char *plan_message(const Plan *self, int step); /* interned; NULL: it did not fail */
+const Object *plan_object(const Plan *self, int step);        /* (borrowed): NULL on error */
+const char *plan_message(const Plan *self, int step);         /* interned; NULL: it did not fail */
 const CsiResponse *plan_response(const Plan *self, int step); /* of a call, also a failed one */
-int plan_last_step(
-    const Plan
-        *self); /* the last one that was carried out: the one that failed, with PLAN_DECIDE */
+int plan_last_step(const Plan *self); /* the last one that was carried out: the one that failed,
+                                         with PLAN_DECIDE */
 /* ... what became of it. */
 static inline gboolean
 plan_has_failed(const Plan *self)
@@ -188,19 +202,22 @@ struct PlanStart {
     GDestroyNotify free_operation; /* called when the plan is freed, in whatever way; may be NULL */
     ApiClient *client;             /* NULL: the component's */
     gboolean no_think;             /* the first request leaves at once */
-    const char *
-        kind; /* of a keyed operation: a failure of another kind does not hold it back (OP-2); static */
-    void *owner; /* of who starts plans for others: plan_owner() */
-    /* The plan is over. Not called if the component is gone (a crash). @message: why it failed. May be NULL. */
+    const char *kind; /* of a keyed operation: a failure of another kind does not hold it back
+                         (OP-2); static */
+    void *owner;      /* of who starts plans for others: plan_owner() */
+    /* The plan is over. Not called if the component is gone (a crash). @message: why it failed. May
+     * be NULL. */
     void (*done)(void *self, Plan *plan, PlanEnd end, const char *message);
 };
 
 void *plan_owner(const Plan *self);
-/* Starts a plan now. Returns: (borrowed): valid until done; NULL if it was over at once (done has been called) */
+/* Starts a plan now. Returns: (borrowed): valid until done; NULL if it was over at once (done has
+ * been called) */
 Plan *plan_start(const PlanStart *start);
 /* What plan_poll() waits for may have changed. Fine for plans that do not poll. */
 void plan_wake(Plan *self);
-/* Cancels: as a context that is cancelled. The step under way goes on but is not waited for; done is called with PLAN_FAILED. */
+/* Cancels: as a context that is cancelled. The step under way goes on but is not waited for; done
+ * is called with PLAN_FAILED. */
 void plan_cancel(Plan *self);
 gboolean plan_is_polling(const Plan *self);
 /* The component dies: all its plans are dropped without done(). */
@@ -214,14 +231,16 @@ typedef struct {
     const char *name; /* of the queue, in metrics; static */
     unsigned n_workers;
     RateLimit limit; /* of retries */
-    gboolean
-        retry; /* a failed plan queues its key again with the rate limit; else it is dropped (PVC-10) */
-    unsigned retries_max; /* so many retries in a row, then the key is dropped until it is added again; 0: no end */
+    gboolean retry;  /* a failed plan queues its key again with the rate limit; else it is dropped
+                        (PVC-10) */
+    unsigned retries_max; /* so many retries in a row, then the key is dropped until it is added
+                             again; 0: no end */
     PlanDecide sync;
-    /* Whether a sync of @key would change, send and tell nothing if it came now: then there is none, unless somebody watches plans.
-     * May be NULL. */
+    /* Whether a sync of @key would change, send and tell nothing if it came now: then there is
+     * none, unless somebody watches plans. May be NULL. */
     gboolean (*is_quiet)(const void *self, const ObjectKey *key);
-    /* plan_operation() of each sync: so many bytes, zeroed; 0: none. @clear_operation drops what they refer to; may be NULL */
+    /* plan_operation() of each sync: so many bytes, zeroed; 0: none. @clear_operation drops what
+     * they refer to; may be NULL */
     size_t operation_size;
     void (*clear_operation)(void *operation);
     /* A plan of this queue is over, before its key is queued again or forgotten. May be NULL. */
@@ -244,11 +263,12 @@ void cluster_observe_plans(Cluster *cluster, PlanObserver observer, void *data);
 
 /* More of the step that an observer is told of. */
 typedef struct {
-    const ObjectKey *key;  /* what a request or Event is about; NULL: nothing in particular */
-    const char *message;   /* of an Event; NULL: it is none */
-    gboolean is_warning;   /* of an Event */
-    gboolean is_write;     /* a request that writes, and is sent: one that changes nothing is not */
-    gboolean is_idle;      /* a write that is not sent */
-    gboolean has_thought;  /* the component's own time before it is over: what was told before that is told anew */
+    const ObjectKey *key; /* what a request or Event is about; NULL: nothing in particular */
+    const char *message;  /* of an Event; NULL: it is none */
+    gboolean is_warning;  /* of an Event */
+    gboolean is_write;    /* a request that writes, and is sent: one that changes nothing is not */
+    gboolean is_idle;     /* a write that is not sent */
+    gboolean has_thought; /* the component's own time before it is over: what was told before that
+                             is told anew */
 } PlanStepView;
 void plan_view_step(const Plan *self, PlanStepView *view);

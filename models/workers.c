@@ -34,8 +34,7 @@ worker_run(Workers *self, ObjectKey *key)
     PlanStart start = {.component = self->component, .decide = self->options.sync, .key = key};
 
     if (self->options.operation_size > 0) {
-        SyncOperation *operation =
-            g_malloc0(sizeof(SyncOperation) + self->options.operation_size);
+        SyncOperation *operation = g_malloc0(sizeof(SyncOperation) + self->options.operation_size);
         operation->clear = self->options.clear_operation;
         start.operation = operation->bytes;
         start.free_operation = sync_operation_free;
@@ -81,7 +80,8 @@ static const SimEventType dispatch_event = {
     .fire = workers_dispatch,
 };
 
-/* Not at once: who adds a key is in the midst of something, and handlers of the same event come after. */
+/* Not at once: who adds a key is in the midst of something, and handlers of the same event come
+ * after. */
 static void
 workers_ready(void *data)
 {

@@ -27,16 +27,16 @@ struct ApiLoad {
 static const struct {
     const char *verb, *subresource;
 } verbs[N_VERBS] = {
-    [API_GET] = {"GET",             ""       },
-    [API_LIST] = {"LIST",            ""       },
-    [API_CREATE] = {"POST",            ""       },
-    [API_UPDATE] = {"PUT",             ""       },
-    [API_UPDATE_STATUS] = {"PUT",             "/status"},
-    [API_PATCH] = {"PATCH",           ""       },
-    [API_PATCH_STATUS] = {"PATCH",           "/status"},
-    [API_DELETE] = {"DELETE",          ""       },
-    [API_BIND] = {"POST",            "/binding"},
-    [API_EVICT] = {"POST",            "/eviction"},
+    [API_GET] = {"GET",    ""         },
+    [API_LIST] = {"LIST",   ""         },
+    [API_CREATE] = {"POST",   ""         },
+    [API_UPDATE] = {"PUT",    ""         },
+    [API_UPDATE_STATUS] = {"PUT",    "/status"  },
+    [API_PATCH] = {"PATCH",  ""         },
+    [API_PATCH_STATUS] = {"PATCH",  "/status"  },
+    [API_DELETE] = {"DELETE", ""         },
+    [API_BIND] = {"POST",   "/binding" },
+    [API_EVICT] = {"POST",   "/eviction"},
 };
 
 static void
@@ -98,7 +98,8 @@ count(ApiLoad *self, ApiLoadRow *row, SimTime arrived_at)
     if (row->total == 0)
         row->first = second;
     row->total++;
-    /* Answers do not come in the order of arrival: a request that came a little earlier counts with the first. */
+    /* Answers do not come in the order of arrival: a request that came a little earlier counts with
+     * the first. */
     count_at(row->counts, MAX(second - row->first, 0), 1);
     count_at(self->seconds, second, 1);
 }
@@ -231,8 +232,7 @@ api_load_append_table(const ApiLoad *self, GString *text)
         g_array_append_val(loads, load);
     }
     g_array_sort(loads, compare_loads);
-    g_string_append_printf(text,
-                           "\n%-28s %9s %9s %8s %12s  %s\n", "API REQUESTS OF", "REQUESTS",
+    g_string_append_printf(text, "\n%-28s %9s %9s %8s %12s  %s\n", "API REQUESTS OF", "REQUESTS",
                            "WRITES", "MOST/s", "MEAN/s BUSY", "MOSTLY");
     for (unsigned i = 0; i < loads->len && i < CLIENTS_SHOWN; i++) {
         const ClientLoad *load = &g_array_index(loads, ClientLoad, i);

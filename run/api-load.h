@@ -4,12 +4,13 @@
 #include "models/cluster.h"
 #include "result-file.h"
 
-/* What the API server was asked, by whom, second by second: the price of a higher limit. Counts answered requests and writes of
- * Events at the second in which they arrived. Watches are none; heartbeats that say nothing new are left out of the model. */
+/* What the API server was asked, by whom, second by second: the price of a higher limit. Counts
+ * answered requests and writes of Events at the second in which they arrived. Watches are none;
+ * heartbeats that say nothing new are left out of the model. */
 
 typedef struct {
-    const char *client;   /* "external-attacher"; of Events of a client of their own: their source */
-    const char *verb;     /* "PATCH" */
+    const char *client; /* "external-attacher"; of Events of a client of their own: their source */
+    const char *verb;   /* "PATCH" */
     const char *resource; /* "volumeattachments/status" */
     uint64_t total;
     GArray *counts; /* of uint32_t, by second since the first request of the row */

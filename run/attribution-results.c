@@ -142,7 +142,8 @@ find_main_stage(const Attribution *self, Stage *main_stage)
     return longest >= 0;
 }
 
-/* The largest that something could be done about: the scenario's own pauses aside. NULL: there is none. */
+/* The largest that something could be done about: the scenario's own pauses aside. NULL: there is
+ * none. */
 static const AttributionRow *
 find_bottleneck(const GArray *rows)
 {
@@ -418,7 +419,8 @@ append_json_link(GString *text, const SimTrace *trace, const ChainLink *link)
     g_string_append(text, "}");
 }
 
-/* A wait for workers is one link, whatever they did. Returns: the index of the last part of link @k, walking down */
+/* A wait for workers is one link, whatever they did. Returns: the index of the last part of link
+ * @k, walking down */
 static unsigned
 join_workers(const GArray *links, unsigned k, ChainLink *link)
 {

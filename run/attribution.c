@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Entries of the log that are read to find out what those in front of one wait for workers were doing. In a crowd each waits for
- * all before it, and to read all of that for each would be quadratic. */
+/* Entries of the log that are read to find out what those in front of one wait for workers were
+ * doing. In a crowd each waits for all before it, and to read all of that for each would be
+ * quadratic. */
 #define BEHIND_ENTRIES 256
 
 /* ---- One chain ---- */
@@ -86,7 +87,8 @@ add_link(GArray *links, const ChainLink *link)
         g_array_append_vals(links, link, 1);
 }
 
-/* A wait for workers: back through what the worker that came free had done meanwhile, key after key. */
+/* A wait for workers: back through what the worker that came free had done meanwhile, key after
+ * key. */
 static void
 walk_behind(const SimTrace *trace, SimCauseId waited, SimTime from, SimTime to, GArray *links)
 {
@@ -386,8 +388,9 @@ unknown_behind(const GArray *rows, const char *detail)
     return 0;
 }
 
-/* A wait for a worker that itself waits for tokens is a wait for tokens. If the worker was at work, more workers would help: then
- * it stays what it is. What is not known is taken to be like what is. */
+/* A wait for a worker that itself waits for tokens is a wait for tokens. If the worker was at work,
+ * more workers would help: then it stays what it is. What is not known is taken to be like what is.
+ */
 GArray *
 attribution_bottlenecks(const Attribution *self, Stage stage, SimTime *sum)
 {

@@ -2,10 +2,12 @@
 #include "run-private.h"
 #include "sim/random.h"
 
-/* A simple cluster-autoscaler: machines of a group are ordered for pods that no node takes. It packs such pods onto machines that are
- * on their way, by what it knows of them: resources, labels, taints, and the places of bound volumes. Of a machine that is not there
- * yet there is no CSINode, so the real one believes that any number of volumes fit on it (kubernetes/autoscaler, simulator on
- * template nodes); then too few machines come at a time, and pods wait for several rounds. Machines never leave. */
+/* A simple cluster-autoscaler: machines of a group are ordered for pods that no node takes. It
+ * packs such pods onto machines that are on their way, by what it knows of them: resources, labels,
+ * taints, and the places of bound volumes. Of a machine that is not there yet there is no CSINode,
+ * so the real one believes that any number of volumes fit on it (kubernetes/autoscaler, simulator
+ * on template nodes); then too few machines come at a time, and pods wait for several rounds.
+ * Machines never leave. */
 
 #define REMEMBERED                                                                                 \
     (30 * SIM_SECOND) /* after it has joined, its pods are given the time to get there */

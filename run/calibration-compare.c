@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Two calibrations of one machine: how far they are apart is the machine's noise, and no model of the first can be nearer to it than
- * that. */
+/* Two calibrations of one machine: how far they are apart is the machine's noise, and no model of
+ * the first can be nearer to it than that. */
 
 #define DRAWS 300
 #define OF_DRAWS 0.95 /* are nearer than what is called noise */
@@ -54,7 +54,8 @@ calibration_compare(const GArray *before, const GArray *now)
     return rows;
 }
 
-/* @n of @some, by chance and again and again, against all of @others. Adds to @ratios and @distances. */
+/* @n of @some, by chance and again and again, against all of @others. Adds to @ratios and
+ * @distances. */
 static void
 draw(const GArray *some,
      const GArray *others,

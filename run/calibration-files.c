@@ -199,8 +199,9 @@ calibration_profile(const GArray *samples, unsigned workers, const char *what)
         what);
     if (workers == 0)
         g_string_append(
-            text, "# They are those of calls alone; slowdown: of n at once each takes n to this power as "
-                  "long; with undisturbed,\n# n / undisturbed to this power.\n");
+            text,
+            "# They are those of calls alone; slowdown: of n at once each takes n to this power as "
+            "long; with undisturbed,\n# n / undisturbed to this power.\n");
     if (concurrency[0] != '\0')
         g_string_append_printf(
             text, "# Medians with more volumes at once, against those with the fewest:\n%s",

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How calls that are under way at once slow each other down, from when each of them began and ended. */
+/* How calls that are under way at once slow each other down, from when each of them began and
+ * ended. */
 
 #define EXPONENT_MIN (-1.)
 #define EXPONENT_MAX 2.
@@ -43,7 +44,8 @@ end_of(const CalibrationSample *sample)
     return sample->began + sample->seconds;
 }
 
-/* Of all samples that overlap with the @i-th: they are in the order in which they began, and none lasts longer than @longest. */
+/* Of all samples that overlap with the @i-th: they are in the order in which they began, and none
+ * lasts longer than @longest. */
 static GArray *
 parts_of(const GArray *samples, unsigned i, double longest)
 {
@@ -134,7 +136,8 @@ calibration_shares_alone(const CalibrationShares *self,
     return seconds;
 }
 
-/* How far the calls of each number of workers are from those of the fewest; the more there are, the more it counts. */
+/* How far the calls of each number of workers are from those of the fewest; the more there are, the
+ * more it counts. */
 static double
 unlikeness(const CalibrationShares *self,
            CsiLatency kind,

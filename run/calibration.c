@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #define NODE "calibration"
-/* A kubelet's folders, KVM-42, KVM-57: a target's has three folders above it that must be made as well */
+/* A kubelet's folders, KVM-42, KVM-57: a target's has three folders above it that must be made as
+ * well */
 #define STAGING_FORMAT "/var/lib/kubelet/plugins/kubernetes.io/csi/loop.kvolsim.io/%s/globalmount"
 #define TARGET_FORMAT "/var/lib/kubelet/pods/%s-%u/volumes/kubernetes.io~csi/%s/mount"
 #define DATA_BYTES                                                                                 \
@@ -37,9 +38,11 @@ typedef enum {
 #define UNMEASURED CSI_N_LATENCIES /* its like is measured elsewhere, under plainer conditions */
 #define OF(method) ((CsiLatency)(method))
 
-/* In this order, each once. First as a pod's volume lives: in use, moved, in use again. A file system that was frozen, grown or copied
- * is unmounted in another time than one that was only written to, so those come last. Repeats are those that callers make: of
- * attachment and, half as often, of deletion. An operation's name in a profile is its method's unless there is a finer one. */
+/* In this order, each once. First as a pod's volume lives: in use, moved, in use again. A file
+ * system that was frozen, grown or copied is unmounted in another time than one that was only
+ * written to, so those come last. Repeats are those that callers make: of attachment and, half as
+ * often, of deletion. An operation's name in a profile is its method's unless there is a finer one.
+ */
 static const struct {
     CsiMethod method;
     CsiLatency kind;
@@ -84,7 +87,8 @@ typedef struct {
     double place; /* among the others, from 0 to 1 */
 } Job;
 
-/* Of all threads. Teams take job after job; a job's lives go through their steps together, and only one team at a time takes a step. */
+/* Of all threads. Teams take job after job; a job's lives go through their steps together, and only
+ * one team at a time takes a step. */
 typedef struct {
     LoopBackend *backend;
     const CalibrationOptions *options;
@@ -124,8 +128,8 @@ soon_us(const Calibration *all, double mean, unsigned life, unsigned step)
     return (gint64)(-log(draw(all, life, step)) * mean * G_USEC_PER_SEC);
 }
 
-/* After a while with nothing to do a call takes longer than right after another one, so pauses are of all lengths: their logarithm is
- * evenly spread, their mean @mean seconds. */
+/* After a while with nothing to do a call takes longer than right after another one, so pauses are
+ * of all lengths: their logarithm is evenly spread, their mean @mean seconds. */
 static gint64
 pause_us(const Calibration *all, double mean, unsigned life, unsigned step)
 {
@@ -240,9 +244,10 @@ do_step(Life *life)
 
 /* ---- Teams ---- */
 
-/* A thread of the pool: one life, one step. Before it something is read, as callers do: so of several short calls one follows another
- * mostly, and long ones overlap. Then another thread takes it, as in a validation, where each call comes to whichever waited longest:
- * a thread that has just worked is a fifth faster at short calls. What follows at once is for the pool again. */
+/* A thread of the pool: one life, one step. Before it something is read, as callers do: so of
+ * several short calls one follows another mostly, and long ones overlap. Then another thread takes
+ * it, as in a validation, where each call comes to whichever waited longest: a thread that has just
+ * worked is a fifth faster at short calls. What follows at once is for the pool again. */
 static void
 member(void *data, void *user_data)
 {
@@ -282,7 +287,8 @@ let_be_used(Calibration *all, gint64 us)
     g_mutex_unlock(&all->lock);
 }
 
-/* A step and those that follow it at once; no other team moves meanwhile. Returns: the step after them */
+/* A step and those that follow it at once; no other team moves meanwhile. Returns: the step after
+ * them */
 static unsigned
 do_burst(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
 {
@@ -370,7 +376,8 @@ compare_jobs(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sizes and numbers of workers take turns all along: what changes on the machine meanwhile meets them all. */
+/* Sizes and numbers of workers take turns all along: what changes on the machine meanwhile meets
+ * them all. */
 static GArray *
 plan_jobs(const CalibrationOptions *options)
 {

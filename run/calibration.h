@@ -5,8 +5,8 @@
 #include "models/csi/modelled-driver.h"
 #include "sim/random.h"
 
-/* How long each operation takes on this machine's loop devices: volumes live through their whole life again and again, a few at a
- * time, with pauses in between as a cluster leaves them. */
+/* How long each operation takes on this machine's loop devices: volumes live through their whole
+ * life again and again, a few at a time, with pauses in between as a cluster leaves them. */
 
 typedef struct {
     CsiLatency kind;
@@ -23,7 +23,8 @@ typedef struct {
     unsigned n_sizes;
     const unsigned *workers; /* volumes that go through their lives together, step by step */
     unsigned n_workers;
-    /* there at once, unless more go together: the driver looks through all devices and mounts, so each costs the others time */
+    /* there at once, unless more go together: the driver looks through all devices and mounts, so
+     * each costs the others time */
     unsigned volumes;
     unsigned cycles; /* lives for each size and number of workers, at least */
     double pause;    /* mean seconds before a step that does not follow another one at once */
@@ -36,7 +37,8 @@ typedef struct {
     void *progress_data;
 } CalibrationOptions;
 
-/* Returns: (owned): of CalibrationSample, in the order begun; %NULL: broken off, or with @error: an operation failed */
+/* Returns: (owned): of CalibrationSample, in the order begun; %NULL: broken off, or with @error: an
+ * operation failed */
 GArray *
 calibration_measure(LoopBackend *backend, const CalibrationOptions *options, GError **error);
 
@@ -45,16 +47,18 @@ calibration_measure(LoopBackend *backend, const CalibrationOptions *options, GEr
 /* Raw samples as CSV, with a comment line of the surroundings first; and back. */
 gboolean
 calibration_write(const GArray *samples, const char *file, const char *comment, GError **error);
-/* Returns: (owned): of CalibrationSample. Columns are found by name; only `method` and `seconds` must be there. */
+/* Returns: (owned): of CalibrationSample. Columns are found by name; only `method` and `seconds`
+ * must be there. */
 GArray *calibration_read(const char *file, GError **error);
 /* The seconds of one kind. @workers, @bytes: 0: all. Returns: (owned): of double, OK calls only */
 GArray *calibration_select(const GArray *samples, CsiLatency kind, int64_t bytes, unsigned workers);
-/* A profile fitted to the samples of one number of workers; 0: all, each as it would have been alone, with the slowdown. The text of a
- * YAML file. @what: its first line. (owned) */
+/* A profile fitted to the samples of one number of workers; 0: all, each as it would have been
+ * alone, with the slowdown. The text of a YAML file. @what: its first line. (owned) */
 char *calibration_profile(const GArray *samples, unsigned workers, const char *what);
 /* The members of its `latency:` alone. (owned) */
 char *calibration_latencies(const GArray *samples, unsigned workers);
-/* What more workers at once do: medians against those of the fewest, for each kind. (owned): lines of text, each after @prefix */
+/* What more workers at once do: medians against those of the fewest, for each kind. (owned): lines
+ * of text, each after @prefix */
 char *calibration_concurrency(const GArray *samples, const char *prefix);
 
 /* ---- calibration-slowdown.c ---- */
@@ -70,10 +74,13 @@ GArray *calibration_shares_alone(const CalibrationShares *self,
                                  CsiLatency kind,
                                  unsigned workers,
                                  CsiSlowdown slowdown);
-/* The same of those that a profile is fitted to: all if nothing slows them down, else those of the fewest workers, if there are enough:
- * what is reckoned from company is spread more widely than what was alone. (owned) */
-GArray *calibration_shares_base(const CalibrationShares *self, CsiLatency kind, CsiSlowdown slowdown);
-/* The slowdown for which many at once and few look most alike. Exponent 0: no difference, or it was not tried */
+/* The same of those that a profile is fitted to: all if nothing slows them down, else those of the
+ * fewest workers, if there are enough: what is reckoned from company is spread more widely than
+ * what was alone. (owned) */
+GArray *
+calibration_shares_base(const CalibrationShares *self, CsiLatency kind, CsiSlowdown slowdown);
+/* The slowdown for which many at once and few look most alike. Exponent 0: no difference, or it was
+ * not tried */
 CsiSlowdown calibration_shares_fit(const CalibrationShares *self, CsiLatency kind);
 
 /* ---- calibration-compare.c: the machine's noise ---- */
@@ -93,6 +100,7 @@ typedef struct {
     double ks;
 } CalibrationNoise;
 
-/* How far @n samples of one of two calibrations are from the other: 95 of 100 such are nearer. FALSE: one has none of that kind */
+/* How far @n samples of one of two calibrations are from the other: 95 of 100 such are nearer.
+ * FALSE: one has none of that kind */
 gboolean calibration_noise(
     const GArray *before, const GArray *now, CsiLatency kind, unsigned n, CalibrationNoise *noise);

@@ -195,8 +195,8 @@ zone_key(const Node *node)
                                  zone == NULL ? "" : zone);
 }
 
-/* MET-111. A zone that has lost its last node stays: of size 0, and all of that is well (handleDisruption() in Kubernetes'
- * node_lifecycle_controller.go). */
+/* MET-111. A zone that has lost its last node stays: of size 0, and all of that is well
+ * (handleDisruption() in Kubernetes' node_lifecycle_controller.go). */
 static void
 count_in_zone(const Census *self, const Node *node, int n)
 {
@@ -423,7 +423,8 @@ census_lease_process(const ObjectKey *lease)
     return NULL;
 }
 
-/* MET-131: of all candidates together, so 1 as long as somebody leads. Sidecars' leases are called after their drivers. */
+/* MET-131: of all candidates together, so 1 as long as somebody leads. Sidecars' leases are called
+ * after their drivers. */
 static void
 count_lease(const Census *self, const Lease *lease)
 {

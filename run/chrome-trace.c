@@ -23,14 +23,16 @@ static const char *const group_names[N_GROUPS] = {
     [GROUP_VOLUMES] = "volumes: driver calls",
 };
 
-/* A slice as it is kept: a run has some 25 for each pod. All else is worked out from what it is of. */
+/* A slice as it is kept: a run has some 25 for each pod. All else is worked out from what it is of.
+ */
 typedef struct {
     SimTime from;
     uint32_t what; /* the slice's number, in the order in which slices were added */
     uint32_t line;
 } Mark;
 
-/* A stretch of time on a track. Slices of one line nest or follow one another, so what overlaps gets another line of its track. */
+/* A stretch of time on a track. Slices of one line nest or follow one another, so what overlaps
+ * gets another line of its track. */
 typedef struct {
     Group group;
     uint32_t number;     /* of the track in its group, but for nodes: node_number() */
@@ -72,19 +74,21 @@ static const struct {
     MilestoneKind started, ended;
     CsiMethod method;
 } calls[] = {
-    {MILESTONE_VOLUME_PROVISION_STARTED,   MILESTONE_VOLUME_PROVISION_ENDED, CSI_CREATE_VOLUME              },
-    {MILESTONE_VOLUME_DELETE_STARTED,      MILESTONE_VOLUME_DELETE_ENDED,    CSI_DELETE_VOLUME              },
-    {MILESTONE_VOLUME_ATTACH_STARTED,      MILESTONE_VOLUME_ATTACH_ENDED,    CSI_CONTROLLER_PUBLISH_VOLUME  },
-    {MILESTONE_VOLUME_DETACH_STARTED,      MILESTONE_VOLUME_DETACH_ENDED,    CSI_CONTROLLER_UNPUBLISH_VOLUME},
-    {MILESTONE_VOLUME_STAGE_STARTED,       MILESTONE_VOLUME_STAGED,          CSI_NODE_STAGE_VOLUME          },
-    {MILESTONE_VOLUME_PUBLISH_STARTED,     MILESTONE_VOLUME_PUBLISHED,       CSI_NODE_PUBLISH_VOLUME        },
-    {MILESTONE_VOLUME_UNPUBLISH_STARTED,   MILESTONE_VOLUME_UNPUBLISHED,     CSI_NODE_UNPUBLISH_VOLUME      },
-    {MILESTONE_VOLUME_UNSTAGE_STARTED,     MILESTONE_VOLUME_UNSTAGED,        CSI_NODE_UNSTAGE_VOLUME        },
-    {MILESTONE_VOLUME_EXPAND_STARTED,      MILESTONE_VOLUME_EXPAND_ENDED,    CSI_CONTROLLER_EXPAND_VOLUME   },
-    {MILESTONE_VOLUME_NODE_EXPAND_STARTED, MILESTONE_VOLUME_NODE_EXPANDED,   CSI_NODE_EXPAND_VOLUME         },
+    {MILESTONE_VOLUME_PROVISION_STARTED,   MILESTONE_VOLUME_PROVISION_ENDED, CSI_CREATE_VOLUME            },
+    {MILESTONE_VOLUME_DELETE_STARTED,      MILESTONE_VOLUME_DELETE_ENDED,    CSI_DELETE_VOLUME            },
+    {MILESTONE_VOLUME_ATTACH_STARTED,      MILESTONE_VOLUME_ATTACH_ENDED,    CSI_CONTROLLER_PUBLISH_VOLUME},
+    {MILESTONE_VOLUME_DETACH_STARTED,      MILESTONE_VOLUME_DETACH_ENDED,
+     CSI_CONTROLLER_UNPUBLISH_VOLUME                                                                      },
+    {MILESTONE_VOLUME_STAGE_STARTED,       MILESTONE_VOLUME_STAGED,          CSI_NODE_STAGE_VOLUME        },
+    {MILESTONE_VOLUME_PUBLISH_STARTED,     MILESTONE_VOLUME_PUBLISHED,       CSI_NODE_PUBLISH_VOLUME      },
+    {MILESTONE_VOLUME_UNPUBLISH_STARTED,   MILESTONE_VOLUME_UNPUBLISHED,     CSI_NODE_UNPUBLISH_VOLUME    },
+    {MILESTONE_VOLUME_UNSTAGE_STARTED,     MILESTONE_VOLUME_UNSTAGED,        CSI_NODE_UNSTAGE_VOLUME      },
+    {MILESTONE_VOLUME_EXPAND_STARTED,      MILESTONE_VOLUME_EXPAND_ENDED,    CSI_CONTROLLER_EXPAND_VOLUME },
+    {MILESTONE_VOLUME_NODE_EXPAND_STARTED, MILESTONE_VOLUME_NODE_EXPANDED,   CSI_NODE_EXPAND_VOLUME       },
 };
 
-/* When the last call of that kind before its end, on the same node, started. TIME_UNSET: it began before the run */
+/* When the last call of that kind before its end, on the same node, started. TIME_UNSET: it began
+ * before the run */
 static SimTime
 find_start(const Milestones *log, const Milestone *end, MilestoneKind started)
 {
@@ -343,8 +347,8 @@ partition(const ChromeTrace *self, Mark *marks, gsize n)
 
 #define FEW_MARKS 16
 
-/* In place, for a copy would be the largest thing that writing results needs. What goes deeper than it should goes to GLib, which
- * makes one. */
+/* In place, for a copy would be the largest thing that writing results needs. What goes deeper than
+ * it should goes to GLib, which makes one. */
 static void
 sort_marks(ChromeTrace *self, Mark *marks, gsize n, unsigned depth)
 {
@@ -502,7 +506,8 @@ typedef struct {
     uint32_t what;
 } Target;
 
-/* The last call of a method about a volume that ended by @limit. @node: on whose track; NULL: on the volume's */
+/* The last call of a method about a volume that ended by @limit. @node: on whose track; NULL: on
+ * the volume's */
 static gboolean
 find_call(const ChromeTrace *self,
           const ObjectKey *volume,
@@ -595,7 +600,8 @@ append_flow(
     append_text(text, *phase == 'f' ? ",\"bp\":\"e\"}" : "}");
 }
 
-/* Where an arrow goes on, unless that was before it got there: volumes may be older than their pod. */
+/* Where an arrow goes on, unless that was before it got there: volumes may be older than their pod.
+ */
 static void
 append_step(ChromeTrace *self, Group group, const Target *target, unsigned id, SimTime *at)
 {
@@ -605,8 +611,8 @@ append_step(ChromeTrace *self, Group group, const Target *target, unsigned id, S
     append_flow(self, group, find_mark(self, target->from, target->what), "t", id, *at);
 }
 
-/* An arrow from the pod's creation through what was done for one of its volumes, on the claim's, the volume's and the node's track, to
- * when it was Ready. */
+/* An arrow from the pod's creation through what was done for one of its volumes, on the claim's,
+ * the volume's and the node's track, to when it was Ready. */
 static void
 append_arrow(ChromeTrace *self,
              const PodTimes *pod,
@@ -671,7 +677,8 @@ append_groups(ChromeTrace *self)
         g_string_append_printf(
             self->text,
             "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"%s\"}},\n"
-            "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,\"args\":{\"sort_index\":%d}}",
+            "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,\"args\":{\"sort_index\":%d}"
+            "}",
             group, group_names[group], group, group);
     }
 }

@@ -6,7 +6,8 @@
 
 /**
  * chrome_trace:
- * The run in Chrome's trace format (JSON), which Perfetto and chrome://tracing open: a track for each worker, node, pod, claim and
- * volume, and arrows along each pod's start. Times are microseconds since the run's start.
+ * The run in Chrome's trace format (JSON), which Perfetto and chrome://tracing open: a track for
+ * each worker, node, pod, claim and volume, and arrows along each pod's start. Times are
+ * microseconds since the run's start.
  */
 void chrome_trace(const Run *run, const Stages *stages, ResultFile *file);

@@ -132,8 +132,8 @@ read_run(RunFiles *self, const char *folder, GError **error)
     self->by_name = g_hash_table_new(g_str_hash, g_str_equal);
     self->summary = json_load_file(path, 0, &fault);
     if (self->summary == NULL) {
-        g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID,
-                    "%s: %s; is %s the --out folder of a run?", path, fault.text, folder);
+        g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "%s: %s; is %s the --out folder of a run?",
+                    path, fault.text, folder);
         return FALSE;
     }
     int64_t replications = summary_int(self->summary, "replications");
@@ -188,9 +188,10 @@ typedef struct {
 
 /* What a stage's pairs have in common. */
 typedef struct {
-    GArray *pairs; /* of Pair, by what changed: the largest gain first */
-    double one, other; /* means over the pairs */
-    double change, half_width; /* mean of the differences, and of its 95 % interval; UNSEEN: fewer than two pairs */
+    GArray *pairs;             /* of Pair, by what changed: the largest gain first */
+    double one, other;         /* means over the pairs */
+    double change, half_width; /* mean of the differences, and of its 95 % interval; UNSEEN: fewer
+                                  than two pairs */
     unsigned only_one, only_other; /* seen in one run only */
 } StagePairs;
 
@@ -263,8 +264,8 @@ cause_name(const json_t *cause)
 
     if (detail[0] == '\0')
         return g_strdup(wait);
-    return g_strdup_printf("%s: %.*s", wait, (int)(end == NULL ? (gssize)strlen(detail) : end - detail),
-                           detail);
+    return g_strdup_printf("%s: %.*s", wait,
+                           (int)(end == NULL ? (gssize)strlen(detail) : end - detail), detail);
 }
 
 typedef struct {
@@ -418,8 +419,8 @@ append_causes(GString *text, const Comparison *self)
     g_autoptr(GArray) causes = cause_changes(self, stage_name(STAGE_POD_START));
 
     if (causes->len > 0)
-        g_string_append_printf(text, "\n%-48s %10s %10s %11s\n", "WHAT THE MEAN POD WAITED FOR", "A",
-                               "B", "CHANGE");
+        g_string_append_printf(text, "\n%-48s %10s %10s %11s\n", "WHAT THE MEAN POD WAITED FOR",
+                               "A", "B", "CHANGE");
     for (unsigned i = 0; i < causes->len && i < CAUSES_SHOWN; i++) {
         const CauseChange *cause = &g_array_index(causes, CauseChange, i);
         g_string_append_printf(text, "%-48s %10s %10s %11s\n", cause->name,
@@ -465,8 +466,8 @@ json_pairs(const StagePairs *pairs)
 
     for (unsigned i = 0; i < pairs->pairs->len; i++) {
         const Pair *pair = &g_array_index(pairs->pairs, Pair, i);
-        json_array_append_new(
-            list, json_pack("{s:s, s:f, s:f}", "object", pair->name, "a", pair->one, "b", pair->other));
+        json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "object", pair->name, "a",
+                                              pair->one, "b", pair->other));
     }
     if (pairs->pairs->len > 0) {
         json_object_set_new(stage, "meanA", json_real(pairs->one));

@@ -3,8 +3,9 @@
 
 #include "run.h"
 
-/* Two runs side by side, from their result folders alone. Objects are paired by kind, name and incarnation (and replication): the
- * same object drew the same luck in both, so the difference of a pair is the change's alone. */
+/* Two runs side by side, from their result folders alone. Objects are paired by kind, name and
+ * incarnation (and replication): the same object drew the same luck in both, so the difference of a
+ * pair is the change's alone. */
 
 typedef struct Comparison Comparison;
 

@@ -5,7 +5,8 @@
 #include "run-private.h"
 #include "sim/random.h"
 
-/* kubectl drain (WL-110..112): cordons a node and evicts its pods, side by side. What a budget refuses it asks for again. */
+/* kubectl drain (WL-110..112): cordons a node and evicts its pods, side by side. What a budget
+ * refuses it asks for again. */
 
 #define CLIENT "kubectl"
 #define RETRY_DELAY (5 * SIM_SECOND) /* WL-111: after a 429 */

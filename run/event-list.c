@@ -8,7 +8,8 @@
 #include "sim/append.h"
 #include "sim/random.h"
 
-/* A run has more Events than anything else, so each is written as it stands, without a tree of JSON. */
+/* A run has more Events than anything else, so each is written as it stands, without a tree of
+ * JSON. */
 
 /* CGO-70: of objects without a namespace they stand in the default one. */
 static const char *
@@ -99,8 +100,8 @@ events_jsonl(const Run *run, const Stages *stages, ResultFile *file)
 
 /* ---- The order of the list: by namespace and name ---- */
 
-/* What has Events. Theirs are called after it, with the time of the first: so the objects are put in order, which are far fewer, and
- * each one's Events by their times. */
+/* What has Events. Theirs are called after it, with the time of the first: so the objects are put
+ * in order, which are far fewer, and each one's Events by their times. */
 typedef struct {
     const ObjectKey *involved;
     const char *namespace; /* of the Events */
@@ -192,7 +193,8 @@ number_of(Numbers *self, const Run *run, const ApiEvent *event)
     return *number - 1;
 }
 
-/* Returns: (owned): the rank of each that has Events. @nested: (out): the name of one is the beginning of another's */
+/* Returns: (owned): the rank of each that has Events. @nested: (out): the name of one is the
+ * beginning of another's */
 static uint32_t *
 rank(GArray *all, gboolean *nested)
 {
@@ -308,8 +310,8 @@ append_series(GString *text, const ApiEvent *event)
     append_literal(text, LINE_3 "},");
 }
 
-/* The keys from "action" to "firstTimestamp". API-171: Events of events.k8s.io as core/v1 shows them, which have an action, a time
- * with microseconds and a series instead of a count. */
+/* The keys from "action" to "firstTimestamp". API-171: Events of events.k8s.io as core/v1 shows
+ * them, which have an action, a time with microseconds and a series instead of a count. */
 static void
 append_first_keys(GString *text, const ApiEvent *event)
 {
@@ -343,8 +345,8 @@ append_source(GString *text, const ApiEvent *event)
     }
 }
 
-/* As it would stand in the list if that were written as a whole, the keys in order of the alphabet. @name: for the Event's name, used
- * again and again */
+/* As it would stand in the list if that were written as a whole, the keys in order of the alphabet.
+ * @name: for the Event's name, used again and again */
 static void
 append_item(GString *text, const ApiEvent *event, GString *name)
 {

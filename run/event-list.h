@@ -9,7 +9,8 @@ void events_jsonl(const Run *run, const Stages *stages, ResultFile *file);
 
 /**
  * event_list:
- * The Events that the API server has at the end, as `kubectl get events -A -o json` prints them: a List by namespace and name,
- * indented by four. Their resourceVersion and managedFields are not modelled; a scheduler's instance is named after its process.
+ * The Events that the API server has at the end, as `kubectl get events -A -o json` prints them: a
+ * List by namespace and name, indented by four. Their resourceVersion and managedFields are not
+ * modelled; a scheduler's instance is named after its process.
  */
 void event_list(const Run *run, const Stages *stages, ResultFile *file);

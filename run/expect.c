@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "models/api/workload.h"
 #include "models/api/snapshot.h"
+#include "models/api/workload.h"
 #include "run-private.h"
 
 /* As kubectl calls it. */

@@ -2,7 +2,8 @@
 #include "run-private.h"
 #include "sim/random.h"
 
-/* What breaks, and how it is repaired: the scenario's words, carried out by the cluster, its API server and its drivers. */
+/* What breaks, and how it is repaired: the scenario's words, carried out by the cluster, its API
+ * server and its drivers. */
 
 /* A fault under way. */
 typedef struct {
@@ -198,7 +199,8 @@ network_told(void *data, const ApiResponse *response)
     g_free(data);
 }
 
-/* No kubelet's business: who makes the nodes' routes says so in their status (cloud-provider's route_controller.go), at once. */
+/* No kubelet's business: who makes the nodes' routes says so in their status (cloud-provider's
+ * route_controller.go), at once. */
 static void
 set_network(const Fault *self, const char *node, gboolean is_missing)
 {
@@ -209,8 +211,8 @@ set_network(const Fault *self, const char *node, gboolean is_missing)
         .run = self->run,
         .action = self->action,
         .condition = {.reason = intern(self, is_missing ? "NoRouteCreated" : "RouteCreated"),
-                      .message = intern(self, is_missing
-                                                  ? "RouteController failed to create a route"
+                      .message =
+                          intern(self, is_missing ? "RouteController failed to create a route"
                                                   : "RouteController created a route"),
                       .changed_at = sim_now(self->run->sim),
                       .status = is_missing ? CONDITION_TRUE : CONDITION_FALSE},

@@ -179,8 +179,8 @@ shifted_likelihood(double shift, void *data)
                : 1e300;
 }
 
-/* The likelihood of a shift that comes close to the smallest sample grows without bound: it keeps a fiftieth of the distance to the
- * median. Tried are shifts that come closer and closer. */
+/* The likelihood of a shift that comes close to the smallest sample grows without bound: it keeps a
+ * fiftieth of the distance to the median. Tried are shifts that come closer and closer. */
 static void
 fit_shifted(const Samples *s, FitResult *result)
 {
@@ -342,7 +342,8 @@ bucket_cdf(const Buckets *h, const FitResult *result, unsigned i)
     return isinf(h->upper[i]) ? 1 : fit_cdf(result, h->family, h->upper[i]);
 }
 
-/* Minus the logarithm of the likelihood of the mean of so many, which is normal; few buckets say less than their mean does. */
+/* Minus the logarithm of the likelihood of the mean of so many, which is normal; few buckets say
+ * less than their mean does. */
 static double
 mean_likelihood(const Buckets *h, const FitResult *result)
 {
@@ -453,7 +454,8 @@ append_time(GString *text, double seconds)
 {
     char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-    /* Nanoseconds are what times are counted in; nine significant digits are more than was measured. */
+    /* Nanoseconds are what times are counted in; nine significant digits are more than was
+     * measured. */
     g_string_append(text, g_ascii_formatd(number, sizeof number, "%.0f", seconds * 1e9));
     g_string_append(text, "ns");
 }

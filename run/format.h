@@ -5,8 +5,9 @@
 #include "sim/distribution.h"
 #include "yaml.h"
 
-/* Files described by tables. One table of fields reads a file into structs, finds its faults, hints at the right name, and
- * makes the JSON Schema and the reference: a new field is a line in its table and a member of its struct. */
+/* Files described by tables. One table of fields reads a file into structs, finds its faults, hints
+ * at the right name, and makes the JSON Schema and the reference: a new field is a line in its
+ * table and a member of its struct. */
 
 typedef struct FormatType FormatType;
 typedef struct FormatReader FormatReader;
@@ -103,7 +104,8 @@ void *format_alloc(FormatReader *self, gsize size);
 const char *format_intern(FormatReader *self, const char *text);
 
 void format_read(FormatReader *self, const FormatType *type, const json_t *value, void *target);
-/* Only what @value has; what @target has beside it stays. Required fields may be missing if @is_part. */
+/* Only what @value has; what @target has beside it stays. Required fields may be missing if
+ * @is_part. */
 void format_read_fields(FormatReader *self,
                         const FormatField *fields,
                         const json_t *value,
@@ -111,7 +113,8 @@ void format_read_fields(FormatReader *self,
                         gboolean is_part);
 /* "a number", of a value that should be something else. */
 const char *format_json_words(const json_t *value);
-/* The text of a scalar as the file has it: flags and the like. Returns: (owned): NULL if it is none */
+/* The text of a scalar as the file has it: flags and the like. Returns: (owned): NULL if it is none
+ */
 char *format_scalar_text(const json_t *value);
 
 /* The target is what stands behind each. */

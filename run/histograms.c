@@ -29,7 +29,8 @@ static const struct {
     {"storage_operation_duration_seconds", "operation_name", "status",           "success", "volume_plugin"},
 };
 
-/* Kubernetes' own names, each the operation around one call of the driver: longer than the call by what the machinery takes. */
+/* Kubernetes' own names, each the operation around one call of the driver: longer than the call by
+ * what the machinery takes. */
 static const struct {
     const char *operation;
     CsiMethod method;
@@ -106,8 +107,8 @@ add_to(Histogram *histogram, const char *suffix, const char *bound, double value
     return TRUE;
 }
 
-/* A sample "NAME_bucket" or "NAME_sum" with labels. What it is not about is left out. Returns: FALSE: its bound or value is no number
- * that a histogram has */
+/* A sample "NAME_bucket" or "NAME_sum" with labels. What it is not about is left out. Returns:
+ * FALSE: its bound or value is no number that a histogram has */
 static gboolean
 add_sample(Histograms *self, const char *name, GHashTable *labels, double value)
 {

@@ -3,9 +3,10 @@
 
 #include "models/csi/modelled-driver.h"
 
-/* Histograms of storage operations as clusters export them: csi_sidecar_operations_seconds of the sidecars, csi_operations_seconds and
- * storage_operation_duration_seconds of kubelet and kube-controller-manager. From a scrape in Prometheus' text format, or from the
- * JSON of its query API. Those of one operation are added up over all other labels; only successes count. */
+/* Histograms of storage operations as clusters export them: csi_sidecar_operations_seconds of the
+ * sidecars, csi_operations_seconds and storage_operation_duration_seconds of kubelet and
+ * kube-controller-manager. From a scrape in Prometheus' text format, or from the JSON of its query
+ * API. Those of one operation are added up over all other labels; only successes count. */
 typedef struct Histograms Histograms;
 
 /**
@@ -16,7 +17,8 @@ typedef struct Histograms Histograms;
 Histograms *histograms_read(const char *file, const char *driver, GError **error);
 void histograms_free(Histograms *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Histograms, histograms_free)
-/* Of one operation: bounds in seconds, the last infinite, and how many are no larger. Returns: buckets, 0: there is none */
+/* Of one operation: bounds in seconds, the last infinite, and how many are no larger. Returns:
+ * buckets, 0: there is none */
 unsigned histograms_get(const Histograms *self,
                         CsiLatency kind,
                         const double **upper,

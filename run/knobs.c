@@ -6,7 +6,7 @@
 
 /* More of these is faster, and asks more of the API server. */
 static const char *const capacities[] = {
-    "worker-threads", "workers",    "kube-api-qps", "kube-api-burst",
+    "worker-threads", "workers",      "kube-api-qps",       "kube-api-burst",
     "kubeAPIQPS",     "kubeAPIBurst", "concurrent-*-syncs",
 };
 
@@ -122,7 +122,8 @@ add_flags(GPtrArray *knobs,
     }
 }
 
-/* The processes of the scope, each once, in the registry's order. Returns: (owned): of const ProcessClass * */
+/* The processes of the scope, each once, in the registry's order. Returns: (owned): of const
+ * ProcessClass * */
 static GPtrArray *
 processes_of(ProcessScope scope)
 {
@@ -253,7 +254,8 @@ append_limit(const CsiModelledLimit *limit, OpenValue open, GString *text)
     g_string_append_printf(text, ", perNode: %s}", limit->per_node ? "true" : "false");
 }
 
-/* All limits are written anew, with one value open: so it does not matter whether they came of a profile. */
+/* All limits are written anew, with one value open: so it does not matter whether they came of a
+ * profile. */
 static void
 add_limit(const ScenarioDriver *driver,
           unsigned number,

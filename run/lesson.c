@@ -261,7 +261,8 @@ load(const Lesson *self, const ScenarioOptions *options, GError **error)
     return scenario;
 }
 
-/* Where a command stopped: its line "12.345s (+1.2s) ...". Returns: (borrowed): at the bracket; NULL: it did not let time pass */
+/* Where a command stopped: its line "12.345s (+1.2s) ...". Returns: (borrowed): at the bracket;
+ * NULL: it did not let time pass */
 static const char *
 find_stop(const char *told, const char **line)
 {

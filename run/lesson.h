@@ -3,8 +3,9 @@
 
 #include "run.h"
 
-/* A lesson: a scenario, and in the same file a document of kind Lesson with a narrative, questions whose answers the run itself gives,
- * and a task that a solution of the learner's meets or not. docs/lessons.md tells how to write one. */
+/* A lesson: a scenario, and in the same file a document of kind Lesson with a narrative, questions
+ * whose answers the run itself gives, and a task that a solution of the learner's meets or not.
+ * docs/lessons.md tells how to write one. */
 typedef struct Lesson Lesson;
 
 #define LESSON_ERROR (lesson_error_quark())
@@ -69,7 +70,8 @@ char *lesson_see(const Lesson *self,
  * Runs the lesson with a solution and judges the task.
  * @solution: a file; %NULL: the lesson as it is
  * @report: what was expected and found, or what is wrong with the solution, a line each
- * Returns: whether the task is solved; %FALSE with a %LESSON_ERROR if the solution is no sound or no allowed one
+ * Returns: whether the task is solved; %FALSE with a %LESSON_ERROR if the solution is no sound or
+ * no allowed one
  */
 gboolean lesson_check(const Lesson *self,
                       const char *data_dir,

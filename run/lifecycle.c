@@ -232,7 +232,8 @@ append_numbers(GString *out, const double *numbers, unsigned n)
                                g_ascii_formatd(buffer, sizeof buffer, "%.4f", numbers[i]));
 }
 
-/* A point of a curve from one state to another, by way of a middle that is off the straight line; @t: 0 to 1. */
+/* A point of a curve from one state to another, by way of a middle that is off the straight line;
+ * @t: 0 to 1. */
 static void
 curve_point(const State *from, const State *to, double bend, double t, double *x, double *y)
 {

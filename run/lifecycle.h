@@ -3,8 +3,8 @@
 
 #include "narrator.h"
 
-/* The way of claims and volumes through their phases, drawn into all ways that there are. "Terminating" is no phase of theirs but
- * what kubectl shows of one that is being deleted. */
+/* The way of claims and volumes through their phases, drawn into all ways that there are.
+ * "Terminating" is no phase of theirs but what kubectl shows of one that is being deleted. */
 typedef struct Lifecycle Lifecycle;
 
 /**

@@ -3,8 +3,9 @@
 
 #include "run-private.h"
 
-/* kubectl taint, cordon and uncordon of a Node (kubectl/pkg/cmd/taint, cmd/drain). As there, taints that are put on come before
- * those that were there, and if one of what is asked for cannot be done, nothing is. */
+/* kubectl taint, cordon and uncordon of a Node (kubectl/pkg/cmd/taint, cmd/drain). As there, taints
+ * that are put on come before those that were there, and if one of what is asked for cannot be
+ * done, nothing is. */
 
 static gboolean
 is_it(const ScenarioTaint *wanted, const Taint *taint)

@@ -9,7 +9,8 @@
 #define SCRAPES_MAX 60
 #define NO_POINT UINT32_MAX
 
-/* What a series was from a scrape on. Most are the same from scrape to scrape, so one is kept only when it is another. */
+/* What a series was from a scrape on. Most are the same from scrape to scrape, so one is kept only
+ * when it is another. */
 typedef struct {
     int64_t sum;
     uint64_t count;
@@ -91,7 +92,8 @@ keep(MetricHistory *self, Chain *chain, const SimSeries *series)
     g_array_append_val(self->points, point);
 }
 
-/* Every second one goes: those at odd multiples of the interval. Their points stay, as what the next scrape may have found unchanged. */
+/* Every second one goes: those at odd multiples of the interval. Their points stay, as what the
+ * next scrape may have found unchanged. */
 static void
 thin_out(MetricHistory *self)
 {
@@ -127,7 +129,8 @@ metric_history_scrape(MetricHistory *self)
 
 /* ---- Text ---- */
 
-/* A sample without its timestamp. The value is written anew only where it is another than at the scrape before. */
+/* A sample without its timestamp. The value is written anew only where it is another than at the
+ * scrape before. */
 typedef struct {
     GString *text;
     gsize value_at; /* where it begins */
@@ -138,8 +141,8 @@ typedef struct {
 typedef struct {
     const MetricHistory *history;
     GString *text;
-    GPtrArray *
-        times; /* of char * (owned), by the scrapes that are left: a timestamp and the end of the line */
+    GPtrArray *times; /* of char * (owned), by the scrapes that are left: a timestamp and the end of
+                         the line */
     const SimFamily *family; /* whose header was written last; NULL: none */
     Line lines[LINES_MAX];
     unsigned n_lines;

@@ -28,23 +28,23 @@ struct Milestones {
     Objects *objects;
     GPtrArray *blocks; /* the log: of Block (owned) */
     unsigned n_milestones;
-    GPtrArray *nodes;         /* names, as they came */
-    PointerMap node_numbers;  /* name -> index + 1 */
-    const char *last_node;    /* the name looked up last, and its number */
+    GPtrArray *nodes;        /* names, as they came */
+    PointerMap node_numbers; /* name -> index + 1 */
+    const char *last_node;   /* the name looked up last, and its number */
     uint32_t last_number;
     GArray *last[N_KINDS]; /* of uint32_t, by slot: the chain's head, index + 1 */
     GArray *pods;          /* of PodRecord */
     GPtrArray *volume_of;  /* of ObjectKey, by the claim's slot */
-    PointerMap by_name;  /* interned "kubernetes.io/csi/driver^handle" -> ObjectKey of the volume */
-    GPtrArray *drivers;  /* of DriverWatch (owned) */
+    PointerMap by_name; /* interned "kubernetes.io/csi/driver^handle" -> ObjectKey of the volume */
+    GPtrArray *drivers; /* of DriverWatch (owned) */
     SimTime last_change;
 };
 
 /* A driver whose calls are seen. */
 typedef struct {
     Milestones *milestones;
-    const char *driver;    /* interned */
-    PointerMap by_handle;  /* interned volume id -> ObjectKey of the volume */
+    const char *driver;   /* interned */
+    PointerMap by_handle; /* interned volume id -> ObjectKey of the volume */
 } DriverWatch;
 
 const char *
@@ -454,7 +454,8 @@ static const struct {
     [CSI_NODE_UNSTAGE_VOLUME] = {MILESTONE_VOLUME_UNSTAGE_STARTED,     MILESTONE_VOLUME_UNSTAGED       },
 };
 
-/* The volume that a call is about: of CreateVolume the PersistentVolume that will have this name. */
+/* The volume that a call is about: of CreateVolume the PersistentVolume that will have this name.
+ */
 static const ObjectKey *
 volume_of_call(const DriverWatch *watch, const CsiRequest *request)
 {

@@ -4,7 +4,8 @@
 #include "models/cluster.h"
 #include "models/csi/csi.h"
 
-/* What happened to each object, and when: seen at the API server and at the drivers, never asked of a model. */
+/* What happened to each object, and when: seen at the API server and at the drivers, never asked of
+ * a model. */
 
 #define MILESTONES(X)                                                                              \
     X(CLAIM_CREATED, "created")                                                                    \
@@ -69,7 +70,8 @@ typedef enum {
 
 const char *milestone_name(MilestoneKind kind);
 
-/* One, in the order in which they happened; those of an object are chained. A copy: the log itself is packed. */
+/* One, in the order in which they happened; those of an object are chained. A copy: the log itself
+ * is packed. */
 typedef struct {
     const ObjectKey *object;
     const char

@@ -32,7 +32,8 @@ is_reason(const char *step)
     return g_ascii_isupper(*step);
 }
 
-/* A plan decides, takes its time, and decides afresh as the request leaves: only the second time counts. */
+/* A plan decides, takes its time, and decides afresh as the request leaves: only the second time
+ * counts. */
 static void
 forget_first_thought(Narrator *self, const Plan *plan, const PlanStepView *view)
 {
@@ -97,7 +98,8 @@ is_small_talk(CsiMethod method)
     const char *name = csi_method_name(method);
 
     return strcmp(name, "Probe") == 0 || g_str_has_suffix(name, "Info") ||
-           g_str_has_suffix(name, "GetCapabilities") || g_str_has_suffix(name, "PluginCapabilities");
+           g_str_has_suffix(name, "GetCapabilities") ||
+           g_str_has_suffix(name, "PluginCapabilities");
 }
 
 static void
@@ -106,9 +108,9 @@ call_answered(void *data, const CsiCallRecord *record)
     Narrator *self = data;
     char buffer[SIM_TIME_BUFFER];
     SimTime now = sim_now(run_sim(self->run));
-    g_autofree char *text = g_strdup_printf(
-        "%s: %s (%s)", csi_method_name(record->request->method), csi_code_name(record->answer),
-        sim_time_format(now - record->started_at, buffer));
+    g_autofree char *text = g_strdup_printf("%s: %s (%s)", csi_method_name(record->request->method),
+                                            csi_code_name(record->answer),
+                                            sim_time_format(now - record->started_at, buffer));
     const Entry entry = {.kind = ENTRY_CALL,
                          .key = key_of_call(self, record->request),
                          .who = csi_driver_name(record->driver),
@@ -169,8 +171,8 @@ list_field(void *data, const char *path, const char *before, const char *after)
     }
 }
 
-/* Pods with their claims, claims with their volumes, volumes with their attachments. Keys are only looked for: one made here would
- * change the order in which a run walks over them. */
+/* Pods with their claims, claims with their volumes, volumes with their attachments. Keys are only
+ * looked for: one made here would change the order in which a run walks over them. */
 static void
 find_relations(Narrator *self, const Object *object)
 {
@@ -198,7 +200,8 @@ find_relations(Narrator *self, const Object *object)
             relate(self, key, object->owners->items[i].key);
 }
 
-/* What kubectl tells of a claim or volume: its phase, or that it goes. NULL: none yet, or no such kind */
+/* What kubectl tells of a claim or volume: its phase, or that it goes. NULL: none yet, or no such
+ * kind */
 static const char *
 state_of(const Object *object)
 {
@@ -213,8 +216,9 @@ state_of(const Object *object)
 /* An object goes so soon after its last finalizer. */
 #define GOES_AFTER (50 * SIM_MS)
 
-/* The component whose request made the change: the last that was sent about the object. One request may make two changes: the last
- * finalizer goes, and then the object. Who acts from outside has no plan. */
+/* The component whose request made the change: the last that was sent about the object. One request
+ * may make two changes: the last finalizer goes, and then the object. Who acts from outside has no
+ * plan. */
 static void
 find_writer(Narrator *self, Entry *change)
 {
@@ -430,8 +434,9 @@ narrator_next_step(
     for (unsigned i = 0; family != NULL && i < self->entries->len; i++) {
         const Entry *entry = &g_array_index(self->entries, Entry, i);
 
-        if (entry->at <= after || entry->kind != ENTRY_STEP || !narrator_is_told(entry, NARRATOR_OPERATOR) ||
-            entry->key == NULL || !g_hash_table_contains(family, entry->key))
+        if (entry->at <= after || entry->kind != ENTRY_STEP ||
+            !narrator_is_told(entry, NARRATOR_OPERATOR) || entry->key == NULL ||
+            !g_hash_table_contains(family, entry->key))
             continue;
         *who = entry->who;
         *what = entry->what;
@@ -455,7 +460,8 @@ caller_of(const Narrator *self, unsigned call)
     return "";
 }
 
-/* Reasons of the caller's own Events, and of anybody's failures, from the entry @first to @end, each once. */
+/* Reasons of the caller's own Events, and of anybody's failures, from the entry @first to @end,
+ * each once. */
 static void
 add_reasons(
     const Narrator *self, const char *caller, unsigned first, unsigned end, GPtrArray *reasons)

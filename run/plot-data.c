@@ -66,8 +66,7 @@ plot_waits(const Run *run, const Stages *stages, ResultFile *file)
         g_string_append(text, stage_name((Stage)stage));
         for (unsigned wait = WAIT_SCENARIO; wait < N_WAITS; wait++) {
             g_string_append_c(text, ',');
-            append_number(text,
-                          seconds(sums[wait]) / stages->samples[stage].values->len);
+            append_number(text, seconds(sums[wait]) / stages->samples[stage].values->len);
         }
         g_string_append_c(text, '\n');
     }
@@ -182,8 +181,8 @@ call_step(const Milestone *milestone, Step *step)
     }
 }
 
-/* All steps in the order of time. Those of calls, of which there are most, are read from the log, where they stand in that order but
- * for a few. */
+/* All steps in the order of time. Those of calls, of which there are most, are read from the log,
+ * where they stand in that order but for a few. */
 typedef struct {
     const GArray *steps; /* of Step, in order: of pods, and of those calls */
     const Milestones *log;
@@ -250,7 +249,8 @@ add_late_calls(GArray *steps, const Milestones *log)
     }
 }
 
-/* What was so until @at, if that is longer than an instant, and what is so from then on: a step is two rows. */
+/* What was so until @at, if that is longer than an instant, and what is so from then on: a step is
+ * two rows. */
 static void
 append_levels(GString *text, SimTime at, const int *levels)
 {
@@ -278,7 +278,8 @@ pending(const int *levels)
     return levels[UNSCHEDULED] + levels[ATTACHING] + levels[STAGING] + levels[STARTING];
 }
 
-/* How long the stretches are of which a row is made: 1 (every instant has its own) unless there are too many instants. */
+/* How long the stretches are of which a row is made: 1 (every instant has its own) unless there are
+ * too many instants. */
 static SimTime
 stretch_width(StepWalk walk, SimTime end)
 {
@@ -292,8 +293,8 @@ stretch_width(StepWalk walk, SimTime end)
     return n_instants <= TIMES_MAX ? 1 : MAX(end / STRETCHES_MAX, 1);
 }
 
-/* Of a stretch, the pods as they stood when most were pending, so that their stages add up; of calls, the most. @levels: all 0; (out): as
- * it is in the end */
+/* Of a stretch, the pods as they stood when most were pending, so that their stages add up; of
+ * calls, the most. @levels: all 0; (out): as it is in the end */
 static void
 append_stretches(GString *text, StepWalk walk, SimTime width, int *levels)
 {
@@ -356,13 +357,12 @@ static int
 node_limit(const Run *run, const char *node)
 {
     const ObjectKey *key = objects_find_key(run_objects(run), KIND_CSI_NODE, NULL, node);
-    const Object *object =
-        key == NULL ? NULL : api_server_get(cluster_api(run_cluster(run)), key);
+    const Object *object = key == NULL ? NULL : api_server_get(cluster_api(run_cluster(run)), key);
     int limit = 0;
 
     for (unsigned i = 0; object != NULL && i < run_scenario(run)->n_drivers; i++) {
-        const CsiNodeDriver *driver = csi_node_find_driver((const CsiNode *)object,
-                                                           run_scenario(run)->drivers[i].name);
+        const CsiNodeDriver *driver =
+            csi_node_find_driver((const CsiNode *)object, run_scenario(run)->drivers[i].name);
         if (driver == NULL)
             continue;
         if (driver->allocatable_count < 0)
@@ -372,7 +372,8 @@ node_limit(const Run *run, const char *node)
     return limit == 0 ? -1 : limit;
 }
 
-/* What is known of the nodes at one time. More than NODES_MAX share rows: each shows the fullest of so many. */
+/* What is known of the nodes at one time. More than NODES_MAX share rows: each shows the fullest of
+ * so many. */
 typedef struct {
     const Run *run;
     unsigned n_nodes, nodes_per_row;
@@ -492,7 +493,8 @@ append_rate_row(GString *text, unsigned second, const double *rates, double most
     g_string_append_c(text, '\n');
 }
 
-/* Requests a second, as the mean of as many seconds as leaves RATES_MAX rows at most, which are steps; and the most of any one. */
+/* Requests a second, as the mean of as many seconds as leaves RATES_MAX rows at most, which are
+ * steps; and the most of any one. */
 static void
 append_rates(GString *text, const uint32_t *counts, unsigned n_seconds)
 {
@@ -577,7 +579,8 @@ binding_mode(const Run *run, const PodRecord *record)
     return was_selected ? "WaitForFirstConsumer" : "Immediate";
 }
 
-/* A distribution: seconds, and the share in % that took no longer, from 0 on; at most TIMES_MAX steps. A block of its own. */
+/* A distribution: seconds, and the share in % that took no longer, from 0 on; at most TIMES_MAX
+ * steps. A block of its own. */
 static void
 append_distribution(GString *text, SimSample *sample, const char *name)
 {

@@ -3,16 +3,17 @@
 
 #include <glib.h>
 
-/* A result file while it is written, so that none is in memory as a whole: rows are appended to its text, and what has gathered
- * there is passed on to a temporary file beside it, which gets the file's name at the end. A file to which nothing was appended
- * is not made. */
+/* A result file while it is written, so that none is in memory as a whole: rows are appended to its
+ * text, and what has gathered there is passed on to a temporary file beside it, which gets the
+ * file's name at the end. A file to which nothing was appended is not made. */
 typedef struct {
     GString *text; /* rows are appended here, and result_file_end_row() called after each */
     char *path;
     char *temporary; /* NULL: nothing was passed on yet */
     int fd;          /* of the temporary; -1: not open */
     GError *error;   /* the first fault: nothing is written any more. NULL: none */
-    /* Asked whenever something is passed on: FALSE breaks it off, %G_FILE_ERROR_INTR. NULL: it always goes on */
+    /* Asked whenever something is passed on: FALSE breaks it off, %G_FILE_ERROR_INTR. NULL: it
+     * always goes on */
     gboolean (*go_on)(void *data);
     void *go_on_data;
 } ResultFile;

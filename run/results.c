@@ -37,7 +37,8 @@ struct Results {
     FinalState final;
     Attribution *attribution;
     GPtrArray *refused; /* of char * (owned): what of the first run's workload came to nothing */
-    GString *first_run; /* what the table tells of the first run alone: its slowest pods, its requests */
+    GString *
+        first_run; /* what the table tells of the first run alone: its slowest pods, its requests */
     SimTime virtual_time; /* of the last run */
     uint64_t n_events, n_writes;
     uint64_t n_requests;    /* of the first run */
@@ -260,10 +261,9 @@ json_final(const FinalState *state)
 static json_t *
 json_requests(const Results *self)
 {
-    return self->n_requests == 0
-               ? NULL
-               : json_pack("{s:I, s:i}", "total", (json_int_t)self->n_requests, "mostInASecond",
-                           (int)self->requests_peak);
+    return self->n_requests == 0 ? NULL
+                                 : json_pack("{s:I, s:i}", "total", (json_int_t)self->n_requests,
+                                             "mostInASecond", (int)self->requests_peak);
 }
 
 json_t *
@@ -280,13 +280,15 @@ results_summary(Results *self)
         json_array_append_new(ignored, json_string(scenario->ignored->pdata[i]));
     for (unsigned i = 0; i < self->refused->len; i++)
         json_array_append_new(refused, json_string(self->refused->pdata[i]));
-    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, s:o, s:o}", "version", results_version(), "scenario", scenario->name, "scenarioHash",
-                     scenario->hash, "seed", (json_int_t)self->seed, "replications",
-                     (int)self->n_runs, "virtualSeconds", json_seconds(self->virtual_time),
-                     "events", (json_int_t)self->n_events, "apiWrites", (json_int_t)self->n_writes,
-                     "stages", stages, "attribution", attribution_json(self->attribution), "apiRequests", json_requests(self), "final",
-                     json_final(&self->final), "slo", json_slos(self), "expect", json_expects(self),
-                     "ignored", ignored, "refused", refused);
+    return json_pack(
+        "{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, s:o, s:o}",
+        "version", results_version(), "scenario", scenario->name, "scenarioHash", scenario->hash,
+        "seed", (json_int_t)self->seed, "replications", (int)self->n_runs, "virtualSeconds",
+        json_seconds(self->virtual_time), "events", (json_int_t)self->n_events, "apiWrites",
+        (json_int_t)self->n_writes, "stages", stages, "attribution",
+        attribution_json(self->attribution), "apiRequests", json_requests(self), "final",
+        json_final(&self->final), "slo", json_slos(self), "expect", json_expects(self), "ignored",
+        ignored, "refused", refused);
 }
 
 /* ---- The table ---- */
@@ -488,7 +490,8 @@ append_volume_rows(const Stages *stages, ResultFile *file)
     }
 }
 
-/* The columns after the first five are times in seconds; a kind leaves those empty that it has not. */
+/* The columns after the first five are times in seconds; a kind leaves those empty that it has not.
+ */
 static void
 objects_csv(const Run *run, const Stages *stages, ResultFile *file)
 {

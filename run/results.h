@@ -3,7 +3,8 @@
 
 #include "stages.h"
 
-/* What a run leaves behind: plain files in its folder, each beginning with what repeats the run (docs/results.md). */
+/* What a run leaves behind: plain files in its folder, each beginning with what repeats the run
+ * (docs/results.md). */
 
 /* The version of the program; static. */
 const char *results_version(void);
@@ -34,8 +35,9 @@ char *results_table(Results *self);
 
 /**
  * results_write_run:
- * objects.csv, milestones.jsonl and the other files of @run, into @folder, which exists. Every file is written whole or not at all.
- * The run's progress() is called now and then; once it returns %FALSE, no more is written.
+ * objects.csv, milestones.jsonl and the other files of @run, into @folder, which exists. Every file
+ * is written whole or not at all. The run's progress() is called now and then; once it returns
+ * %FALSE, no more is written.
  * @error: %G_FILE_ERROR: with the file's name; %G_FILE_ERROR_INTR: progress() said so
  */
 gboolean

@@ -11,7 +11,8 @@ typedef struct {
 /* Sorted by id. */
 extern const RuleBookEntry rule_book[];
 
-/* What docs/plain-words.md says of some of them, for who does not know the books; these are translated. Sorted by id. */
+/* What docs/plain-words.md says of some of them, for who does not know the books; these are
+ * translated. Sorted by id. */
 typedef struct {
     const char *id; /* NULL: the end */
     const char *words;
@@ -19,8 +20,9 @@ typedef struct {
 
 extern const RulePlainWords rule_plain_words[];
 
-/* @id: as a trace has it: of "PVC-21.3" and "RSZ-54.1a" the table or rule that it is a part of will do. Returns: (borrowed): NULL:
- * no book has it */
+/* @id: as a trace has it: of "PVC-21.3" and "RSZ-54.1a" the table or rule that it is a part of will
+ * do. Returns: (borrowed): NULL: no book has it */
 const RuleBookEntry *rule_book_find(const char *id);
-/* One sentence: in plain words if there are any, else the book's. Returns: static: NULL: no book has it */
+/* One sentence: in plain words if there are any, else the book's. Returns: static: NULL: no book
+ * has it */
 const char *rule_book_words(const char *id);

@@ -50,7 +50,8 @@ run_new(const Scenario *scenario, const RunOptions *options, GError **error)
     return g_steal_pointer(&self);
 }
 
-/* Events that never fired still hold objects and strings, so the engine goes before those, and after whoever has handles. */
+/* Events that never fired still hold objects and strings, so the engine goes before those, and
+ * after whoever has handles. */
 void
 run_free(Run *self)
 {
@@ -91,8 +92,9 @@ run_paced_until(Run *self, SimTime end)
     }
 }
 
-/* Up to and including @end. Returns: FALSE if broken off. A run that waits for an idle world comes here again after every change, so
- * events are counted from report to report. Scrapes are no events: that somebody looks changes nothing. */
+/* Up to and including @end. Returns: FALSE if broken off. A run that waits for an idle world comes
+ * here again after every change, so events are counted from report to report. Scrapes are no
+ * events: that somebody looks changes nothing. */
 static gboolean
 run_until(Run *self, SimTime end)
 {
@@ -129,7 +131,8 @@ run_until_idle(Run *self)
             return FALSE;
         SimTime moved_end = sim_time_add(milestones_last_change(self->milestones), idle_for);
         if (moved_end == end && !workload_is_pending(self)) {
-            /* Nothing is left before it: only the clock moves, if it is not past it because of a workload that changed nothing. */
+            /* Nothing is left before it: only the clock moves, if it is not past it because of a
+             * workload that changed nothing. */
             sim_run_until(self->sim, MAX(end, sim_now(self->sim)));
             return TRUE;
         }
@@ -271,7 +274,8 @@ run_note(Run *self, const ScenarioAction *action, const char *format, ...)
     va_end(args);
     g_ptr_array_add(self->notes,
                     g_strdup_printf("%s:%u: at %s: %s", action->file, action->line,
-                                    sim_time_format(sim_now(self->sim) / SIM_MS * SIM_MS, at), text));
+                                    sim_time_format(sim_now(self->sim) / SIM_MS * SIM_MS, at),
+                                    text));
 }
 
 const ExpectResult *

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "models/api/workload.h"
 #include "models/api/fields.h"
+#include "models/api/workload.h"
 #include "scenario-private.h"
 
-/* Whether what one object names is there: at the start, made by the workload, or by a StatefulSet. */
+/* Whether what one object names is there: at the start, made by the workload, or by a StatefulSet.
+ */
 typedef struct {
     Loader *loader;
     GHashTable *known;       /* ObjectKey -> its first ManifestInfo */
@@ -42,11 +43,13 @@ fault_at(Checker *self,
     scenario_faults_add(self->loader->faults, &at, whole, message, hint);
 }
 
-/* Looking for what was meant costs a look at everything: after so many faults nobody reads the hints. */
+/* Looking for what was meant costs a look at everything: after so many faults nobody reads the
+ * hints. */
 #define HINTED_FAULTS_MAX 100
 #define HINT_NAMES_MAX 2000
 
-/* What the name may have meant among the manifests' objects of a kind. Returns: (owned): NULL: none is near */
+/* What the name may have meant among the manifests' objects of a kind. Returns: (owned): NULL: none
+ * is near */
 static char *
 nearest_object(const Checker *self, ObjectKind kind, const char *name)
 {
@@ -127,7 +130,8 @@ has_ephemeral_volume(const PodVolumes *volumes, const char *name)
     return FALSE;
 }
 
-/* "<template>-<set>-<n>", or "<pod>-<volume>" of a generic ephemeral volume: names may have dashes, so all places are tried. */
+/* "<template>-<set>-<n>", or "<pod>-<volume>" of a generic ephemeral volume: names may have dashes,
+ * so all places are tried. */
 static gboolean
 is_made_claim(const Checker *self, const char *namespace, const char *name)
 {

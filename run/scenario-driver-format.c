@@ -2,7 +2,8 @@
 #include "models/api/fields.h"
 #include "scenario-private.h"
 
-/* The fields of drivers and of the profiles: first what reads values that only they have, then the tables. */
+/* The fields of drivers and of the profiles: first what reads values that only they have, then the
+ * tables. */
 
 static const FormatType limit_type, limit_list_type;
 
@@ -102,7 +103,8 @@ schema_name(const FormatType *type)
                      "^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", "maxLength", 253);
 }
 
-/* By the names of latencies: for each an item, read as @item_type, of a size of @item_bytes in @target. */
+/* By the names of latencies: for each an item, read as @item_type, of a size of @item_bytes in
+ * @target. */
 static void
 read_by_latency(FormatReader *reader,
                 const char *example,

@@ -5,8 +5,8 @@
 #include "scenario-private.h"
 #include "stages.h"
 
-/* The tables of the fields of a scenario, below (drivers: scenario-driver-format.c); before them what reads the values that only
- * scenarios have. */
+/* The tables of the fields of a scenario, below (drivers: scenario-driver-format.c); before them
+ * what reads the values that only scenarios have. */
 
 static const FormatType range_type;
 
@@ -129,8 +129,7 @@ create_check(FormatReader *reader, const json_t *value, void *target)
     check_needs_count(reader, value);
     for (unsigned i = 0; i < G_N_ELEMENTS(paced); i++)
         if (json_object_get(value, paced[i]) != NULL && fields->interarrival == NULL)
-            format_fault_member(reader, value, paced[i], NULL,
-                                "needs \"interarrival\" beside it");
+            format_fault_member(reader, value, paced[i], NULL, "needs \"interarrival\" beside it");
     check_daily(reader, value);
 }
 
@@ -168,11 +167,11 @@ workload_check(FormatReader *reader, const json_t *value, void *target)
     for (unsigned i = 0; i < G_N_ELEMENTS(actions); i++)
         n += json_object_get(value, actions[i]) != NULL;
     if (n != 1)
-        format_fault(reader,
-                     "one of create, delete, patch, scale, drain, taint, cordon, uncordon, setDriver",
-                     n == 0 ? "nothing is to be done here"
-                            : "does %u things at once: make an item of each",
-                     n);
+        format_fault(
+            reader,
+            "one of create, delete, patch, scale, drain, taint, cordon, uncordon, setDriver",
+            n == 0 ? "nothing is to be done here" : "does %u things at once: make an item of each",
+            n);
 }
 
 /* ---- What is expected ---- */

@@ -4,10 +4,14 @@
 #include "models/api/fields.h"
 #include "scenario-private.h"
 
-/* What an operator does to nodes: taint, cordon, uncordon. Taints are written as kubectl taint takes them. */
+/* What an operator does to nodes: taint, cordon, uncordon. Taints are written as kubectl taint
+ * takes them. */
 
 #define AT(type, member) offsetof(type, member)
-#define END {NULL, NULL, 0, 0, NULL, NULL}
+#define END                                                                                        \
+    {                                                                                              \
+        NULL, NULL, 0, 0, NULL, NULL                                                               \
+    }
 #define EFFECT_ANY (-1)
 #define TAINT_HINT "as key=value:NoSchedule; with a - at its end it goes"
 
@@ -149,17 +153,29 @@ uncordon_check(FormatReader *reader, const json_t *value, void *target)
 }
 
 /* clang-format off: one field a line */
-static const FormatType taint_type = {.name = "taint", .wanted = "a taint", .hint = TAINT_HINT, .read = read_taint, .schema = schema_taint, .size = sizeof(ScenarioTaint)};
+static const FormatType taint_type = {.name = "taint",
+                                      .wanted = "a taint",
+                                      .hint = TAINT_HINT,
+                                      .read = read_taint,
+                                      .schema = schema_taint,
+                                      .size = sizeof(ScenarioTaint)};
 static const FormatType taints_type = FORMAT_LIST(taint_type);
 
-#define WHOM \
-    {"node", &format_string, AT(MarkFields, node), 0, NULL, "Its name, with * and ? of several; this or nodeOfPod"}, \
-    {"nodeOfPod", &format_string, AT(MarkFields, node_of_pod), 0, NULL, "The node that the pod of this name (* and ? match) is on by then"}
+#define WHOM                                                                                       \
+    {"node", &format_string, AT(MarkFields, node),                                                 \
+     0,      NULL,           "Its name, with * and ? of several; this or nodeOfPod"},              \
+    {                                                                                              \
+        "nodeOfPod", &format_string, AT(MarkFields, node_of_pod), 0, NULL,                         \
+            "The node that the pod of this name (* and ? match) is on by then"                     \
+    }
 
 static const FormatField taint_fields[] = {
     WHOM,
-    {"taints", &taints_type, AT(MarkFields, taints), FORMAT_REQUIRED, NULL, "Each as kubectl taint takes it: key=value:Effect or key:Effect is put on the node, key:Effect- or key- is taken off; other taints stay"},
-    {"overwrite", &format_bool, AT(MarkFields, overwrite), 0, "false", "Also where a taint of that key and effect is there already; else nothing is changed then"},
+    {"taints",    &taints_type, AT(MarkFields, taints),    FORMAT_REQUIRED, NULL,
+      "Each as kubectl taint takes it: key=value:Effect or key:Effect is put on the node, "
+     "key:Effect- or key- is taken off; other taints stay"                                      },
+    {"overwrite", &format_bool, AT(MarkFields, overwrite), 0,               "false",
+      "Also where a taint of that key and effect is there already; else nothing is changed then"},
     END,
 };
 static const FormatField cordon_fields[] = {
@@ -167,9 +183,12 @@ static const FormatField cordon_fields[] = {
     END,
 };
 
-const FormatType scenario_taint_format = FORMAT_STRUCT("taint", taint_fields, MarkFields, .check = taint_check);
-const FormatType scenario_cordon_format = FORMAT_STRUCT("cordon", cordon_fields, MarkFields, .check = cordon_check);
-const FormatType scenario_uncordon_format = FORMAT_STRUCT("uncordon", cordon_fields, MarkFields, .check = uncordon_check);
+const FormatType scenario_taint_format =
+    FORMAT_STRUCT("taint", taint_fields, MarkFields, .check = taint_check);
+const FormatType scenario_cordon_format =
+    FORMAT_STRUCT("cordon", cordon_fields, MarkFields, .check = cordon_check);
+const FormatType scenario_uncordon_format =
+    FORMAT_STRUCT("uncordon", cordon_fields, MarkFields, .check = uncordon_check);
 /* clang-format on */
 
 void

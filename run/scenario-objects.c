@@ -8,7 +8,8 @@
 
 /* ---- Kinds that no model knows ---- */
 
-/* Of Kubernetes itself, without a say in storage. A kind that is in no table may be a slip of the pen, so these are named. */
+/* Of Kubernetes itself, without a say in storage. A kind that is in no table may be a slip of the
+ * pen, so these are named. */
 static const char *const ignored_kinds[] = {
     "APIService",
     "Binding",
@@ -49,7 +50,8 @@ static const char *const ignored_kinds[] = {
     "ValidatingWebhookConfiguration",
 };
 
-/* These would make or change claims and volumes: leaving them out in silence would give a wrong answer. */
+/* These would make or change claims and volumes: leaving them out in silence would give a wrong
+ * answer. */
 static const char *const later_kinds[] = {
     "CronJob",
     "ReplicationController",
@@ -82,8 +84,7 @@ static gboolean
 is_left_out(const char *kind, const char *version)
 {
     return is_one_of(kind, ignored_kinds, G_N_ELEMENTS(ignored_kinds)) ||
-           is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) ||
-           is_custom(version) ||
+           is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) || is_custom(version) ||
            g_str_has_suffix(kind, "List");
 }
 

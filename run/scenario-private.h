@@ -5,9 +5,11 @@
 #include "models/api/field.h"
 #include "scenario.h"
 
-/* Loading a scenario: scenario.c reads files into documents and goes through the steps; scenario-format.c, scenario-driver-format.c and
- * scenario-flags.c have the tables of fields; scenario-driver.c makes drivers of their fields and profiles; scenario-objects.c reads the manifests and
- * scenario-check.c looks whether what is named is there; scenario-set.c changes documents as --set says. */
+/* Loading a scenario: scenario.c reads files into documents and goes through the steps;
+ * scenario-format.c, scenario-driver-format.c and scenario-flags.c have the tables of fields;
+ * scenario-driver.c makes drivers of their fields and profiles; scenario-objects.c reads the
+ * manifests and scenario-check.c looks whether what is named is there; scenario-set.c changes
+ * documents as --set says. */
 
 /* In masks of capabilities: the field was there. Bit 0 is no capability in the CSI spec. */
 #define CAPABILITIES_GIVEN 1u
@@ -105,7 +107,7 @@ typedef struct {
     SimTime restart_after, lasts; /* -1: not given */
     double factor;
     unsigned seats;
-    unsigned replica;      /* REPLICA_LEADER: not given */
+    unsigned replica; /* REPLICA_LEADER: not given */
     const json_t *source;
     YamlPosition place;
     const char *path;
@@ -212,7 +214,8 @@ void scenario_faults_add(GPtrArray *faults,
                          const char *hint);
 /* What a run depends on. */
 void loader_hash(Loader *self, const char *data, gsize length);
-/* Files that the scenario names. Returns: (borrowed): its documents; NULL after a fault at the reader's place */
+/* Files that the scenario names. Returns: (borrowed): its documents; NULL after a fault at the
+ * reader's place */
 GPtrArray *loader_read_file(Loader *self, const char *name);
 /* A profile's only document. Returns: (borrowed): NULL after a fault */
 const json_t *loader_read_profile(Loader *self, const char *name);
@@ -232,8 +235,10 @@ void scenario_read_mapping(FormatReader *reader,
                            void *target);
 
 /* scenario-flags.c */
-extern const FormatType scenario_kubelet_flags_format, scenario_components_format, scenario_sidecars_format;
-/* Flags of a process: "worker-threads: 100" and the like, in a mapping. Returns: (borrowed): name -> text */
+extern const FormatType scenario_kubelet_flags_format, scenario_components_format,
+    scenario_sidecars_format;
+/* Flags of a process: "worker-threads: 100" and the like, in a mapping. Returns: (borrowed): name
+ * -> text */
 GHashTable *
 scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_t *value);
 
@@ -246,12 +251,14 @@ void loader_build_fault(Loader *self, ScenarioAction *action);
 extern const FormatType scenario_taint_format, scenario_cordon_format, scenario_uncordon_format;
 void loader_build_mark(ActionType type, const MarkFields *fields, ScenarioAction *action);
 
-/* The driver of that name, or the only one if @name is NULL. Returns: (borrowed): NULL after a fault at @member of @where */
+/* The driver of that name, or the only one if @name is NULL. Returns: (borrowed): NULL after a
+ * fault at @member of @where */
 const char *
 loader_driver_named(Loader *self, const char *name, const json_t *where, const char *member);
 /* Returns: (owned): what a wrong driver's name may have meant; NULL: no idea */
 char *loader_driver_hint(Loader *self, const char *name);
-/* The options of setDriver: those of the driver with changes; the next change builds on them. NULL after a fault */
+/* The options of setDriver: those of the driver with changes; the next change builds on them. NULL
+ * after a fault */
 CsiModelledOptions *
 loader_change_driver(Loader *self, const ActionFields *action, const char **driver);
 
@@ -267,6 +274,7 @@ void loader_check_references(Loader *self);
 void loader_check_duplicates(Loader *self);
 
 /* scenario-set.c */
-/* Those of the scenario's own document, before it is read; those of objects, before they are parsed. */
+/* Those of the scenario's own document, before it is read; those of objects, before they are
+ * parsed. */
 void loader_apply_sets(Loader *self, GPtrArray *documents);
 void loader_apply_object_sets(Loader *self);

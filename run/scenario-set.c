@@ -3,8 +3,9 @@
 
 #include "scenario-private.h"
 
-/* --set path=value: "spec.nodes[0].count=10" in the scenario, "StatefulSet/web.spec.replicas=5" in a manifest. Values are
- * YAML. What aliases share is copied along the path, so that only the one place changes. */
+/* --set path=value: "spec.nodes[0].count=10" in the scenario, "StatefulSet/web.spec.replicas=5" in
+ * a manifest. Values are YAML. What aliases share is copied along the path, so that only the one
+ * place changes. */
 
 typedef struct {
     Loader *loader;
@@ -65,8 +66,8 @@ step_clear(void *data)
     g_free(((Step *)data)->key);
 }
 
-/* "spec.nodes[0].count", or "metadata.annotations[volume.kubernetes.io/x]": brackets also take keys with dots.
- * Returns: (owned): of Step; NULL if it is no path */
+/* "spec.nodes[0].count", or "metadata.annotations[volume.kubernetes.io/x]": brackets also take keys
+ * with dots. Returns: (owned): of Step; NULL if it is no path */
 static GArray *
 path_steps(const char *path, const char *end)
 {
@@ -107,7 +108,8 @@ path_steps(const char *path, const char *end)
     return steps->len > 0 ? g_steal_pointer(&steps) : NULL;
 }
 
-/* The value at a step, its own copy if others share it. Returns: (borrowed): NULL if there is none */
+/* The value at a step, its own copy if others share it. Returns: (borrowed): NULL if there is none
+ */
 static json_t *
 own_child(Set *self, json_t *parent, const Step *step)
 {

@@ -524,14 +524,16 @@ is_same_object(const json_t *a, const json_t *b)
 
     return json_equal(json_object_get(a, "kind"), json_object_get(b, "kind")) &&
            json_equal(json_object_get(a_data, "name"), json_object_get(b_data, "name")) &&
-           g_str_equal(a_space != NULL ? a_space : "default", b_space != NULL ? b_space : "default");
+           g_str_equal(a_space != NULL ? a_space : "default",
+                       b_space != NULL ? b_space : "default");
 }
 
 /* Where an object of the overlay is in the file already it takes its place. */
 static void
 apply_overlay(Loader *self, GPtrArray *documents)
 {
-    GPtrArray *overlay = self->options->overlay != NULL ? read_path(self, self->options->overlay) : NULL;
+    GPtrArray *overlay =
+        self->options->overlay != NULL ? read_path(self, self->options->overlay) : NULL;
 
     for (unsigned i = 0; overlay != NULL && i < overlay->len; i++) {
         json_t *manifest = overlay->pdata[i];

@@ -90,8 +90,9 @@ add_message(Drawing *self,
 
 /* ---- Watches ---- */
 
-/* What a component heard before it acted: the last link that is a watch, if the component did nothing since that took a request
- * or a call of its own. Returns: FALSE: it acted on something else */
+/* What a component heard before it acted: the last link that is a watch, if the component did
+ * nothing since that took a request or a call of its own. Returns: FALSE: it acted on something
+ * else */
 static gboolean
 find_news(const Drawing *self, SimCauseId cause, SimTime at, ChainLink *news)
 {

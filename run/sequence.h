@@ -3,13 +3,14 @@
 
 #include "narrator.h"
 
-/* A run as messages between components: who writes what to the API server, whom a watch tells of it, who calls the driver. */
+/* A run as messages between components: who writes what to the API server, whom a watch tells of
+ * it, who calls the driver. */
 typedef enum {
-    MESSAGE_WRITE,  /* a component, or the user: to the API server */
-    MESSAGE_WATCH,  /* from the API server: what made a component act */
-    MESSAGE_CALL,   /* to the driver */
-    MESSAGE_ANSWER, /* from the driver */
-    MESSAGE_ERROR,  /* the same, refused */
+    MESSAGE_WRITE,   /* a component, or the user: to the API server */
+    MESSAGE_WATCH,   /* from the API server: what made a component act */
+    MESSAGE_CALL,    /* to the driver */
+    MESSAGE_ANSWER,  /* from the driver */
+    MESSAGE_ERROR,   /* the same, refused */
     MESSAGE_WARNING, /* a Warning Event, to the API server */
     MESSAGE_SILENCE, /* nobody says anything: @text tells what the time passed with */
     MESSAGE_MORE,    /* what follows is left out */
@@ -30,8 +31,8 @@ typedef struct {
 } Sequence;
 
 typedef struct {
-    const char *object; /* "pod/web-0": only what concerns it */
-    SimTime from, to;   /* only these; SIM_TIME_MAX: to the end */
+    const char *object;    /* "pod/web-0": only what concerns it */
+    SimTime from, to;      /* only these; SIM_TIME_MAX: to the end */
     unsigned messages_max; /* then it breaks off, and says so; 0: no end */
 } SequenceOptions;
 

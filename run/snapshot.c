@@ -38,7 +38,8 @@ involved_object(const ApiEvent *event)
     return involved;
 }
 
-/* The scheduler's recorder is of the new kind (API-171): a time with microseconds, and a series instead of a count. */
+/* The scheduler's recorder is of the new kind (API-171): a time with microseconds, and a series
+ * instead of a count. */
 static void
 set_new_style(json_t *json, const ApiEvent *event)
 {
@@ -120,8 +121,8 @@ node_lease(const Run *run, const char *node)
     return lease;
 }
 
-/* Of all containers of a pod: "terminated", "running" or "waiting", and why. Those that have ended, or are started again, are told by the
- * reason of the condition. */
+/* Of all containers of a pod: "terminated", "running" or "waiting", and why. Those that have ended,
+ * or are started again, are told by the reason of the condition. */
 static json_t *
 container_state(const Pod *pod, json_t *started_at)
 {
@@ -139,14 +140,15 @@ container_state(const Pod *pod, json_t *started_at)
     return json_pack("{s:{s:s}}", "waiting", "reason", "ContainerCreating");
 }
 
-/* What a container runtime would have told the kubelet: containers come and go all at once here, so the pod's phase and conditions
- * say it. A pod of the initial state may have it already. */
+/* What a container runtime would have told the kubelet: containers come and go all at once here, so
+ * the pod's phase and conditions say it. A pod of the initial state may have it already. */
 static void
 complete_pod(json_t *json, const Pod *pod)
 {
     json_t *status = json_object_get(json, "status"), *container, *statuses;
     json_t *containers = json_object_get(json_object_get(json, "spec"), "containers");
-    /* What the kubelet said of them stays, also while its node is not ready and therefore no pod of it. */
+    /* What the kubelet said of them stays, also while its node is not ready and therefore no pod of
+     * it. */
     gboolean are_ready = pod->containers_ready.status == CONDITION_TRUE;
     gsize i;
 

@@ -98,7 +98,8 @@ typedef struct {
     SimSample *samples;  /* takes in values, by stage; NULL: not wanted */
     const Stages *times; /* takes in times; NULL: not wanted */
     GArray *records;     /* takes in records; NULL: not wanted */
-    /* The object looked at last, and its milestones, latest first: they are strewn over the log, and asked for again and again. */
+    /* The object looked at last, and its milestones, latest first: they are strewn over the log,
+     * and asked for again and again. */
     const ObjectKey *object;
     Milestone *milestones; /* (owned) */
     unsigned n_milestones, capacity;
@@ -180,8 +181,9 @@ last_on_node(
     return never;
 }
 
-/* A point in a pod's start: when the last of its volumes got there, not before the point before. TIME_UNSET if one never did;
- * volumes of drivers without that step (@optional) are passed over. @cause: (out): of the last one */
+/* A point in a pod's start: when the last of its volumes got there, not before the point before.
+ * TIME_UNSET if one never did; volumes of drivers without that step (@optional) are passed over.
+ * @cause: (out): of the last one */
 static SimTime
 volumes_reached(Walk *walk,
                 const PodRecord *record,
@@ -213,7 +215,8 @@ volumes_reached(Walk *walk,
     return reached;
 }
 
-/* Which points its volumes passed. A pod that is Ready has all it needs: what has no such milestone had no such step. */
+/* Which points its volumes passed. A pod that is Ready has all it needs: what has no such milestone
+ * had no such step. */
 static void
 find_volume_times(Walk *walk, const PodRecord *record, PodTimes *times)
 {
@@ -332,7 +335,8 @@ add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
         add_record(walk, &provision);
 }
 
-/* detach: from the last NodeUnpublish on a node to the end of the VolumeAttachment, each time that happened. */
+/* detach: from the last NodeUnpublish on a node to the end of the VolumeAttachment, each time that
+ * happened. */
 static void
 record_detaches(Walk *walk, const ObjectKey *volume, unsigned incarnation)
 {

@@ -4,8 +4,8 @@
 #include "run.h"
 #include "sim/statistics.h"
 
-/* Stages: how long the steps of an object's life took, from its milestones. Those of a pod's start follow one another and add
- * up to pod-start. A stage counts only if both its ends were seen. */
+/* Stages: how long the steps of an object's life took, from its milestones. Those of a pod's start
+ * follow one another and add up to pod-start. A stage counts only if both its ends were seen. */
 #define STAGES(X)                                                                                  \
     X(PROVISION, "provision", "claim: provisioner asked -> volume created")                        \
     X(BIND, "bind", "claim: created -> bound")                                                     \
@@ -76,10 +76,11 @@ typedef struct {
 Stages *stages_new(const Run *run);
 void stages_free(Stages *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Stages, stages_free)
-/* Returns: (borrowed): of StageRecord: the same values as in the samples, in their order within a stage. Made when first asked for
- * where no causes are kept, for they are large. */
+/* Returns: (borrowed): of StageRecord: the same values as in the samples, in their order within a
+ * stage. Made when first asked for where no causes are kept, for they are large. */
 const GArray *stages_records(const Stages *self);
-/* Returns: (borrowed): of PodTimes, ClaimTimes, VolumeTimes, in the order of creation. Made when first asked for. */
+/* Returns: (borrowed): of PodTimes, ClaimTimes, VolumeTimes, in the order of creation. Made when
+ * first asked for. */
 const GArray *stages_pods(const Stages *self);
 const GArray *stages_claims(const Stages *self);
 const GArray *stages_volumes(const Stages *self);

@@ -122,7 +122,8 @@ sight_is(const NarratorSight *sight, const char *wanted)
            sight->what[length] == ':';
 }
 
-/* A component decides, takes its time, and decides afresh as the request leaves: the same step twice, a few ms apart. */
+/* A component decides, takes its time, and decides afresh as the request leaves: the same step
+ * twice, a few ms apart. */
 #define SECOND_THOUGHT (50 * SIM_MS)
 
 static gboolean

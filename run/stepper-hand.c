@@ -3,7 +3,8 @@
 
 #include "stepper-private.h"
 
-/* By hand: one item of spec.workload or spec.faults, read and checked as those of the scenario's own file, and carried out now. */
+/* By hand: one item of spec.workload or spec.faults, read and checked as those of the scenario's
+ * own file, and carried out now. */
 
 /* Answers are waited for so long: with the API server away there may be none. */
 #define PATIENCE (10 * SIM_SECOND)
@@ -87,7 +88,8 @@ answered(void *data, const ObjectKey *key, ApiCode code, const char *message)
                            message != NULL ? message : "");
 }
 
-/* Whom nobody knows nothing can happen to; a scenario's file is checked for that, a run only now. */
+/* Whom nobody knows nothing can happen to; a scenario's file is checked for that, a run only now.
+ */
 static gboolean
 victim_is_there(const Stepper *self, const ScenarioAction *action)
 {
@@ -183,7 +185,8 @@ perform_json(Stepper *self, json_t *item)
 
 /* ---- Words as kubectl's ---- */
 
-/* "pod web-0" and "pod/web-0"; options after that. Returns: FALSE, after telling so, if there are none. @rest: (out): what is left */
+/* "pod web-0" and "pod/web-0"; options after that. Returns: FALSE, after telling so, if there are
+ * none. @rest: (out): what is left */
 static gboolean
 read_target(Stepper *self, char **words, char **kind, char **name, char ***rest)
 {
@@ -362,7 +365,8 @@ hand_drain(Stepper *self, const char *rest, char **words)
     return perform_json(self, item);
 }
 
-/* "taint node-1 dedicated=db:NoSchedule", "taint node-1 dedicated-": also "taint node node-1 ...", as kubectl has it. */
+/* "taint node-1 dedicated=db:NoSchedule", "taint node-1 dedicated-": also "taint node node-1 ...",
+ * as kubectl has it. */
 StepperAnswer
 hand_taint(Stepper *self, const char *rest, char **words)
 {

@@ -4,7 +4,8 @@
 #include "condition.h"
 #include "stepper.h"
 
-/* Within the stepper: stepper.c reads commands and shows things; stepper-go.c lets time pass; stepper-hand.c does things by hand. */
+/* Within the stepper: stepper.c reads commands and shows things; stepper-go.c lets time pass;
+ * stepper-hand.c does things by hand. */
 
 typedef struct {
     unsigned number;

@@ -521,7 +521,8 @@ stepper_free(Stepper *self)
     g_free(self);
 }
 
-/* Words in quotes, as a shell has them; a mapping in braces stays a line. Returns: (owned): NULL after telling what is wrong */
+/* Words in quotes, as a shell has them; a mapping in braces stays a line. Returns: (owned): NULL
+ * after telling what is wrong */
 static char **
 split_words(Stepper *self, const StepperCommand *command, const char *rest)
 {

@@ -3,9 +3,10 @@
 
 #include "narrator.h"
 
-/* A run that is stepped through by commands, one line each: lets time pass up to the next event, write or decision, up to a time or
- * a condition, or until something that was asked for happens; shows objects as kubectl does, and who would act next; does things by
- * hand. Knows neither terminals nor files but those that commands name. */
+/* A run that is stepped through by commands, one line each: lets time pass up to the next event,
+ * write or decision, up to a time or a condition, or until something that was asked for happens;
+ * shows objects as kubectl does, and who would act next; does things by hand. Knows neither
+ * terminals nor files but those that commands name. */
 typedef struct Stepper Stepper;
 
 typedef enum {
@@ -31,11 +32,12 @@ Stepper *stepper_new(const StepperOptions *options);
 void stepper_free(Stepper *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Stepper, stepper_free)
 
-/* Carries a line out. @out, @errors: what it has to say is appended. An empty line and one that begins with # do nothing. */
+/* Carries a line out. @out, @errors: what it has to say is appended. An empty line and one that
+ * begins with # do nothing. */
 StepperAnswer stepper_command(Stepper *self, const char *line, GString *out, GString *errors);
 
-/* Words that could stand at @start of @line and begin with what stands there up to @end: commands, kinds, objects, rules.
- * Returns: (owned): sorted, ends with NULL */
+/* Words that could stand at @start of @line and begin with what stands there up to @end: commands,
+ * kinds, objects, rules. Returns: (owned): sorted, ends with NULL */
 char **stepper_complete(const Stepper *self, const char *line, unsigned start, unsigned end);
 
 /* "12.345s" for a prompt: milliseconds, rounded down. Writes to @buffer (SIM_TIME_BUFFER). */

@@ -152,7 +152,8 @@ tell_silence(Telling *self, const Entry *entry)
 
 /* ---- Entries ---- */
 
-/* A rule is told in full the first time that it is applied to an object; in the story of one object just the first time. */
+/* A rule is told in full the first time that it is applied to an object; in the story of one object
+ * just the first time. */
 static void
 tell_rule(Telling *self, const Entry *entry)
 {
@@ -318,7 +319,8 @@ tell_entry(Telling *self, const Entry *entry)
     self->last = entry;
 }
 
-/* @next: the first thing that comes after the end of the story; NULL: nothing does as far as the run went on */
+/* @next: the first thing that comes after the end of the story; NULL: nothing does as far as the
+ * run went on */
 static void
 tell_now(Telling *self, const Entry *next)
 {

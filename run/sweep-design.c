@@ -5,9 +5,10 @@
 #include "sim/random.h"
 #include "sweep-private.h"
 
-/* Which values of the parameters go together. A grid has every combination, the last parameter changing fastest; a list takes
- * the first value of each, then the second of each; random points are drawn; a Latin hypercube draws so that each of n equal
- * parts of every parameter's range is hit once by its n points (McKay, Beckman and Conover 1979). */
+/* Which values of the parameters go together. A grid has every combination, the last parameter
+ * changing fastest; a list takes the first value of each, then the second of each; random points
+ * are drawn; a Latin hypercube draws so that each of n equal parts of every parameter's range is
+ * hit once by its n points (McKay, Beckman and Conover 1979). */
 
 static unsigned
 n_values(const ParameterFields *parameter)
@@ -49,7 +50,8 @@ significant(double value, int digits)
     return g_ascii_strtod(g_ascii_formatd(buffer, sizeof buffer, format, value), NULL);
 }
 
-/* @u: 0 is the lower end, 1 the upper. Whole ranges give whole numbers; others six digits, which one can type again. */
+/* @u: 0 is the lower end, 1 the upper. Whole ranges give whole numbers; others six digits, which
+ * one can type again. */
 static const json_t *
 range_value(SweepFile *self, const ParameterFields *parameter, double u)
 {
@@ -107,7 +109,8 @@ random_place(const SweepFile *self, const ParameterFields *parameter, unsigned p
                               point);
 }
 
-/* Which part of the range a point gets: a permutation of all parts, drawn for each parameter (Fisher and Yates). */
+/* Which part of the range a point gets: a permutation of all parts, drawn for each parameter
+ * (Fisher and Yates). */
 static unsigned
 stratum(const SweepFile *self, const ParameterFields *parameter, unsigned point, unsigned n)
 {

@@ -3,7 +3,8 @@
 
 #include "sweep-private.h"
 
-/* The file of a sweep: its table of fields, what single fields cannot tell, and the points that they make. */
+/* The file of a sweep: its table of fields, what single fields cannot tell, and the points that
+ * they make. */
 
 #define API_VERSION "kvolsim.io/v1"
 #define DEFAULT_REPLICATIONS 10
@@ -710,7 +711,8 @@ sweep_is_in_file(const char *file)
     gboolean is_found = FALSE;
     gsize length;
 
-    if (!g_file_get_contents(file, &text, &length, NULL) || memmem(text, length, "Sweep", 5) == NULL)
+    if (!g_file_get_contents(file, &text, &length, NULL) ||
+        memmem(text, length, "Sweep", 5) == NULL)
         return FALSE; /* a dump need not be read twice */
     yaml_read(positions, file, text, length, &report, documents);
     for (unsigned i = 0; i < documents->len; i++)

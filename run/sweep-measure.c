@@ -165,7 +165,8 @@ passage_compare(const void *a, const void *b)
     return one->number < other->number ? -1 : one->number > other->number;
 }
 
-/* Those that began after the warm-up, in the order in which they began. Returns: (owned): of Passage */
+/* Those that began after the warm-up, in the order in which they began. Returns: (owned): of
+ * Passage */
 static GArray *
 passages_of(const Sweep *self, const Stages *stages, Stage stage)
 {

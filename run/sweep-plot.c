@@ -128,7 +128,8 @@ find_measure(const SweepTable *table, const char *name, GError **error)
 
 /* ---- Choosing ---- */
 
-/* The parameter with the most values that is none of @other and not held; the first of several. -1: none varies */
+/* The parameter with the most values that is none of @other and not held; the first of several. -1:
+ * none varies */
 static int
 longest(const SweepPlot *self, const SweepTable *table, int other)
 {
@@ -257,7 +258,8 @@ choose_axes(SweepPlot *self,
     if (self->along < 0 || (kind == SWEEP_PLOT_HEAT_MAP && self->by < 0)) {
         g_set_error(error, SWEEP_PLOT_ERROR, SWEEP_PLOT_ERROR_INVALID,
                     "%s with several values to draw over",
-                    self->along < 0 ? "the sweep has no parameter" : "a heat map needs two parameters");
+                    self->along < 0 ? "the sweep has no parameter"
+                                    : "a heat map needs two parameters");
         return FALSE;
     }
     if (self->along == self->by) {

@@ -3,8 +3,8 @@
 
 #include "sweep-report.h"
 
-/* Which part of a sweep's results a picture shows. A picture has two dimensions: all parameters but those of its axes are held at
- * one value each. */
+/* Which part of a sweep's results a picture shows. A picture has two dimensions: all parameters but
+ * those of its axes are held at one value each. */
 
 typedef enum {
     SWEEP_PLOT_CURVES,   /* a measure along a parameter, a curve for each value of another */
@@ -14,16 +14,17 @@ typedef enum {
 
 /* What the user says; NULL: choose. */
 typedef struct {
-    const char *along, *by;         /* parameters */
-    const char *measure, *against;  /* measures */
-    const char *const *only;        /* NULL-terminated: "driver=fast" */
+    const char *along, *by;        /* parameters */
+    const char *measure, *against; /* measures */
+    const char *const *only;       /* NULL-terminated: "driver=fast" */
 } SweepPlotNames;
 
 typedef struct {
-    int along, by;       /* parameters; -1: none */
+    int along, by; /* parameters; -1: none */
     unsigned measure;
-    int against;         /* the measure along the other axis; -1: none */
-    const char **held;   /* (owned): of each parameter the value (borrowed from the table); NULL: all values */
+    int against; /* the measure along the other axis; -1: none */
+    const char **
+        held; /* (owned): of each parameter the value (borrowed from the table); NULL: all values */
     gboolean is_scatter; /* no grid: points of a random sample */
 } SweepPlot;
 
@@ -35,8 +36,9 @@ typedef enum {
 
 /**
  * sweep_plot_new:
- * Chooses axes: parameters with the most values; the first measure; for a Pareto front requests to the API server against a time.
- * Other parameters are held at the baseline's value, else at their first one. Of a random sample nothing is held.
+ * Chooses axes: parameters with the most values; the first measure; for a Pareto front requests to
+ * the API server against a time. Other parameters are held at the baseline's value, else at their
+ * first one. Of a random sample nothing is held.
  * @table: (borrowed), outlives the result
  * Returns: (owned): %NULL with a %SWEEP_PLOT_ERROR
  */
@@ -47,9 +49,11 @@ SweepPlot *sweep_plot_new(const SweepTable *table,
 void sweep_plot_free(SweepPlot *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SweepPlot, sweep_plot_free)
 
-/* @text without what would be something else in gnuplot's strings and in the scripts' lists. (owned) */
+/* @text without what would be something else in gnuplot's strings and in the scripts' lists.
+ * (owned) */
 char *sweep_plot_plain(const char *text);
-/* The rows to draw, in the form of sweep_table_csv()'s points; durations of parameters are seconds. (owned) */
+/* The rows to draw, in the form of sweep_table_csv()'s points; durations of parameters are seconds.
+ * (owned) */
 char *sweep_plot_csv(const SweepPlot *self, const SweepTable *table);
 /* "driver = fast, zones = 2": what is held. (owned) */
 char *sweep_plot_held(const SweepPlot *self, const SweepTable *table);

@@ -4,13 +4,15 @@
 #include "scenario-private.h"
 #include "sweep.h"
 
-/* Where a setting stands in the file of the sweep: faults of the scenario so changed are told there. */
+/* Where a setting stands in the file of the sweep: faults of the scenario so changed are told
+ * there. */
 typedef struct {
     YamlPosition at;
     char *path; /* (owned): "spec.parameters[0].values[2]" */
 } SettingPlace;
 
-/* A sweep and what it leads to: sweep.c keeps it, sweep-file.c reads it, sweep-design.c chooses the points. */
+/* A sweep and what it leads to: sweep.c keeps it, sweep-file.c reads it, sweep-design.c chooses the
+ * points. */
 typedef struct {
     Sweep sweep; /* first: what the caller gets */
     FormatReader reader;
@@ -56,8 +58,8 @@ unsigned sweep_design_size(SweepDesign design,
                            const ParameterFields *parameters,
                            unsigned n_parameters,
                            unsigned n_samples);
-/* The value of parameter @i at @point of @n_points. @index: (out): which of its values; -1: made here.
- * Returns: (borrowed from @self) */
+/* The value of parameter @i at @point of @n_points. @index: (out): which of its values; -1: made
+ * here. Returns: (borrowed from @self) */
 const json_t *sweep_design_value(SweepFile *self,
                                  SweepDesign design,
                                  const ParameterFields *parameters,

@@ -8,7 +8,8 @@
 
 /* The mean of a measure at a point: over the runs, or over the batches of long ones. */
 Estimate sweep_table_estimate(const SweepTable *self, unsigned point, unsigned measure);
-/* How much higher the measure is at @point than at @baseline, run by run: over the replications that both have. */
+/* How much higher the measure is at @point than at @baseline, run by run: over the replications
+ * that both have. */
 PairedEstimate
 sweep_table_pairs(const SweepTable *self, unsigned baseline, unsigned point, unsigned measure);
 

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* outside the model: runs of a sweep are made by several threads at once; each run is wholly one thread's. */
+/* outside the model: runs of a sweep are made by several threads at once; each run is wholly one
+ * thread's. */
 #include "sweep-runner.h"
 
 #include "sim/random.h"
 #include "sweep-statistics.h"
 
-/* Threads, not processes. A run shares nothing that changes with another (no library here has writable data, and a test watches
- * that), so one is as safe as the other; a thread needs no protocol to hand its numbers over and cannot outlive a program that
- * is killed. Workers take tasks from a queue and put rows into another; the caller's thread alone decides what is to be done
- * and touches the database. Which rows there are depends on the sweep only: they are keyed by point and replication, and the
- * rule that asks for more replications looks at those of its point, from 0 on. */
+/* Threads, not processes. A run shares nothing that changes with another (no library here has
+ * writable data, and a test watches that), so one is as safe as the other; a thread needs no
+ * protocol to hand its numbers over and cannot outlive a program that is killed. Workers take tasks
+ * from a queue and put rows into another; the caller's thread alone decides what is to be done and
+ * touches the database. Which rows there are depends on the sweep only: they are keyed by point and
+ * replication, and the rule that asks for more replications looks at those of its point, from 0 on.
+ */
 
 #define POLL_US 100000 /* between two looks at whether to break off */
 #define ROWS_MAX 256   /* in one transaction */
 
-/* Tasks handed out beyond those whose rows are written, for each worker: enough to work on while rows are written, and the most
- * that is made after somebody asked to break off. */
+/* Tasks handed out beyond those whose rows are written, for each worker: enough to work on while
+ * rows are written, and the most that is made after somebody asked to break off. */
 #define TASKS_AHEAD 8
 
 typedef struct {
@@ -37,9 +40,9 @@ typedef struct {
     SweepProgress progress;
     unsigned n_open; /* tasks handed out */
     GByteArray *
-        *have; /* for each point, by replication: 1 if it was asked for or is in the store */
-    GArray **
-        values; /* for each point: of double: of the measure that tells when to stop, by replication */
+        *have;       /* for each point, by replication: 1 if it was asked for or is in the store */
+    GArray **values; /* for each point: of double: of the measure that tells when to stop, by
+                        replication */
 } Runner;
 
 /* ---- The workers ---- */
@@ -80,7 +83,8 @@ scenario_of(Worker *worker, unsigned point, GError **error)
     return NULL;
 }
 
-/* With common random numbers a replication draws the same at every point; without, each point has a seed of its own. */
+/* With common random numbers a replication draws the same at every point; without, each point has a
+ * seed of its own. */
 static uint64_t
 seed_of(const Sweep *sweep, unsigned point)
 {
@@ -187,7 +191,8 @@ hand_out(Runner *self)
         g_async_queue_push(self->tasks, g_queue_pop_head(&self->waiting));
 }
 
-/* Among the values of the measure that tells when to stop: a replication that is not there yet, and one with nothing to measure. */
+/* Among the values of the measure that tells when to stop: a replication that is not there yet, and
+ * one with nothing to measure. */
 #define NOT_YET ((double)G_MAXFLOAT)
 #define MISSING (-(double)G_MAXFLOAT)
 
@@ -202,7 +207,8 @@ keep_value(Runner *self, unsigned point, unsigned replication, const SweepObserv
     g_array_index(self->values[point], double, replication) = number;
 }
 
-/* How many of the point's values are there without a gap; @is_measured: (out): none of them is missing */
+/* How many of the point's values are there without a gap; @is_measured: (out): none of them is
+ * missing */
 static unsigned
 prefix(const Runner *self, unsigned point, gboolean *is_measured)
 {
@@ -217,7 +223,8 @@ prefix(const Runner *self, unsigned point, gboolean *is_measured)
     return n;
 }
 
-/* Asks for what the point still needs, as far as that is known. Where a run had nothing to measure, no width is ever narrow. */
+/* Asks for what the point still needs, as far as that is known. Where a run had nothing to measure,
+ * no width is ever narrow. */
 static void
 advance(Runner *self, unsigned point)
 {

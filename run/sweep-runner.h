@@ -22,7 +22,8 @@ typedef struct {
 typedef enum {
     SWEEP_DONE,
     SWEEP_INTERRUPTED, /* progress() said so; what was finished is in the store */
-    SWEEP_FAILED, /* with an error: of the store, or a %RUN_ERROR of a point whose parts do not fit together */
+    SWEEP_FAILED, /* with an error: of the store, or a %RUN_ERROR of a point whose parts do not fit
+                     together */
 } SweepEnd;
 
 SweepEnd

@@ -9,7 +9,8 @@ student_quantile(double confidence, unsigned degrees_of_freedom)
 {
     double t = gsl_cdf_tdist_Pinv(0.5 + confidence / 2, degrees_of_freedom);
 
-    /* GSL works with libm, whose last digits differ between machines: this number decides when a study stops. */
+    /* GSL works with libm, whose last digits differ between machines: this number decides when a
+     * study stops. */
     return floor(t * 1e6 + 0.5) / 1e6;
 }
 

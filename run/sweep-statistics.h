@@ -10,27 +10,29 @@ typedef struct {
     double mean;
     double deviation; /* the sample's standard deviation; 0 with one value */
     double half; /* of the confidence interval: mean ± half; infinite with fewer than two values */
-    double
-        correlation; /* of neighbours (lag 1): batches that are too short are alike; 0 with fewer than three */
+    double correlation; /* of neighbours (lag 1): batches that are too short are alike; 0 with fewer
+                           than three */
 } Estimate;
 
-/* The number t with P(|T| <= t) = @confidence for Student's distribution. The same on every machine: six decimals. */
+/* The number t with P(|T| <= t) = @confidence for Student's distribution. The same on every
+ * machine: six decimals. */
 double student_quantile(double confidence, unsigned degrees_of_freedom);
 Estimate estimate(const double *values, unsigned n, double confidence);
 
 /* Two designs under the same luck: @a[i] and @b[i] are of one replication. */
 typedef struct {
     Estimate difference; /* of b - a */
-    double
-        gain; /* variance that two independent samples would have, over that of the difference; 0: unknown */
+    double gain; /* variance that two independent samples would have, over that of the difference;
+                    0: unknown */
 } PairedEstimate;
 PairedEstimate estimate_pairs(const double *a, const double *b, unsigned n, double confidence);
 
 /**
  * replications_wanted:
- * Sequential sampling: how many of @values are needed until half the interval is at most @relative_width of the mean. Looks at
- * the first @minimum values, and then at as many as the width seen promises to be enough, at most twice as many; so the answer
- * depends on the values alone, not on who computed them when.
+ * Sequential sampling: how many of @values are needed until half the interval is at most
+ * @relative_width of the mean. Looks at the first @minimum values, and then at as many as the width
+ * seen promises to be enough, at most twice as many; so the answer depends on the values alone, not
+ * on who computed them when.
  * @n: how many there are
  * Returns: at most @maximum; more than @n: compute those first, then ask again
  */

@@ -19,7 +19,8 @@ struct SweepStore {
 
 G_DEFINE_QUARK(kvolsim - sweep - store - error, sweep_store_error)
 
-/* Keys are what a row is about, so a row has one place wherever it was computed; nothing tells when that was. */
+/* Keys are what a row is about, so a row has one place wherever it was computed; nothing tells when
+ * that was. */
 static const char schema[] =
     "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE parameter (parameter INTEGER PRIMARY KEY, name TEXT NOT NULL, paths TEXT NOT "
@@ -197,7 +198,8 @@ put_parts(SweepStore *self, const Sweep *sweep, GError **error)
     return TRUE;
 }
 
-/* What may change from one call to the next: how the rows are looked at, and how many are wanted. */
+/* What may change from one call to the next: how the rows are looked at, and how many are wanted.
+ */
 static gboolean
 put_view(SweepStore *self, const Sweep *sweep, GError **error)
 {
@@ -237,8 +239,8 @@ sweep_store_free(SweepStore *self)
     g_free(self);
 }
 
-/* A rollback journal rather than a log: it works on network file systems, and when the program was killed the next one to open
- * the file finds it as it was after the last whole transaction. */
+/* A rollback journal rather than a log: it works on network file systems, and when the program was
+ * killed the next one to open the file finds it as it was after the last whole transaction. */
 static SweepStore *
 open_file(const char *file, int flags, GError **error)
 {

@@ -3,16 +3,17 @@
 
 #include "sweep.h"
 
-/* The results of a sweep in one SQLite file (docs/results.md has its tables). A run's rows are written in one transaction, so
- * after any interruption a run is there as a whole or not at all. Nothing in the file depends on when, where or in which order
- * the runs were made. */
+/* The results of a sweep in one SQLite file (docs/results.md has its tables). A run's rows are
+ * written in one transaction, so after any interruption a run is there as a whole or not at all.
+ * Nothing in the file depends on when, where or in which order the runs were made. */
 typedef struct SweepStore SweepStore;
 
 #define SWEEP_STORE_ERROR (sweep_store_error_quark())
 GQuark sweep_store_error_quark(void);
 typedef enum {
     SWEEP_STORE_ERROR_IO,      /* the file cannot be read or written */
-    SWEEP_STORE_ERROR_FOREIGN, /* it is of another sweep, another version, or no result file at all */
+    SWEEP_STORE_ERROR_FOREIGN, /* it is of another sweep, another version, or no result file at all
+                                */
     SWEEP_STORE_ERROR_EXISTS,
 } SweepStoreError;
 
@@ -49,8 +50,8 @@ gboolean sweep_store_values(
 
 /**
  * sweep_store_merge:
- * Takes over all rows of @from, which is of the same sweep. A run that both have must have the same values in both. Merging the
- * same file again changes nothing; the order of files does not matter.
+ * Takes over all rows of @from, which is of the same sweep. A run that both have must have the same
+ * values in both. Merging the same file again changes nothing; the order of files does not matter.
  */
 gboolean sweep_store_merge(SweepStore *self, const char *from, GError **error);
 /* A copy of what @from says of its sweep, without runs. */

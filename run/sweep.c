@@ -135,8 +135,8 @@ sweep_add_value(Sweep *sweep, const char *name, SweepValueKind value)
 
 #define FAULTS_MAX 50 /* a grid of a thousand points has the same fault a thousand times */
 
-/* The setting that a fault comes of: that which it names, or one that leads to its place ("spec.nods.count=3" makes spec.nods).
- * Returns: NULL: the fault is the scenario's own */
+/* The setting that a fault comes of: that which it names, or one that leads to its place
+ * ("spec.nods.count=3" makes spec.nods). Returns: NULL: the fault is the scenario's own */
 static const SettingPlace *
 find_place(const SweepFile *self, const SweepPoint *point, const ScenarioFault *fault)
 {
@@ -223,7 +223,8 @@ hash_number(GChecksum *checksum, int64_t number)
     hash_text(checksum, text);
 }
 
-/* All that decides what stands in a row. Not how many rows there are: more replications may come later. */
+/* All that decides what stands in a row. Not how many rows there are: more replications may come
+ * later. */
 static void
 identify(Sweep *self)
 {

@@ -4,8 +4,9 @@
 #include "scenario.h"
 #include "stages.h"
 
-/* A parameter study: a scenario, several settings of it (points), each run several times (replications), and what is measured.
- * Wholly checked once it is loaded; nothing in it changes then, except that a command may ask for more replications. */
+/* A parameter study: a scenario, several settings of it (points), each run several times
+ * (replications), and what is measured. Wholly checked once it is loaded; nothing in it changes
+ * then, except that a command may ask for more replications. */
 
 /* ---- What is measured ---- */
 
@@ -63,11 +64,11 @@ typedef struct {
 } SweepPoint;
 
 typedef struct {
-    unsigned count; /* at least so many of each point */
-    unsigned max;   /* with a rule to stop: at most */
-    int measure;    /* the rule's measure; -1: there is no rule */
-    double
-        relative_width; /* enough once half the confidence interval is at most this share of the mean */
+    unsigned count;        /* at least so many of each point */
+    unsigned max;          /* with a rule to stop: at most */
+    int measure;           /* the rule's measure; -1: there is no rule */
+    double relative_width; /* enough once half the confidence interval is at most this share of the
+                              mean */
 } SweepReplications;
 
 typedef struct {
@@ -92,11 +93,12 @@ typedef struct {
 /**
  * sweep_load:
  * @data_dir: as in ScenarioOptions
- * @faults: (out): of ScenarioFault: all there are; empty on success. Every point's scenario is checked, too
- * Returns: (owned): %NULL if there are faults
+ * @faults: (out): of ScenarioFault: all there are; empty on success. Every point's scenario is
+ * checked, too Returns: (owned): %NULL if there are faults
  */
 Sweep *sweep_load(const char *file, const char *data_dir, GPtrArray **faults);
-/* Whether a document of the file is of kind Sweep, sound or not. FALSE, too, of what cannot be read. */
+/* Whether a document of the file is of kind Sweep, sound or not. FALSE, too, of what cannot be
+ * read. */
 gboolean sweep_is_in_file(const char *file);
 void sweep_free(Sweep *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sweep, sweep_free)
@@ -110,7 +112,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sweep, sweep_free)
 Sweep *sweep_new(const char *name, const char *scenario_file);
 /* @paths: NULL-terminated; copied */
 void sweep_add_parameter(Sweep *self, const char *name, const char *const *paths);
-/* @set, @labels: NULL-terminated; copied. A label for each parameter. Returns: the point's number */
+/* @set, @labels: NULL-terminated; copied. A label for each parameter. Returns: the point's number
+ */
 unsigned sweep_add_point(Sweep *self, const char *const *set, const char *const *labels);
 /* @statistic: "mean", "p99" and so on, as sweep_statistic_parse() takes it. It must be right. */
 void sweep_add_stage(Sweep *self, const char *name, Stage stage, const char *statistic);
@@ -122,8 +125,8 @@ void sweep_add_value(Sweep *self, const char *name, SweepValueKind value);
  */
 gboolean sweep_finish(Sweep *self, const char *data_dir, GPtrArray *faults);
 
-/* The statistic that @text means, with its number and unit: "mean", "min", "max", "count", "p50", "p99.9", "<60s".
- * Returns: %FALSE: it is none */
+/* The statistic that @text means, with its number and unit: "mean", "min", "max", "count", "p50",
+ * "p99.9", "<60s". Returns: %FALSE: it is none */
 gboolean sweep_statistic_parse(const char *text, SweepMeasure *measure);
 const char *sweep_value_name(SweepValueKind value);
 const char *sweep_value_unit(SweepValueKind value);

@@ -98,15 +98,15 @@ or_empty(const char *text)
 static const struct {
     const char *verb, *method, *subresource;
 } verbs[] = {
-    [API_GET] = {"GET",    "GET",    ""       },
-    [API_LIST] = {"LIST",   "GET",    ""       },
-    [API_CREATE] = {"POST",   "POST",   ""       },
-    [API_UPDATE] = {"PUT",    "PUT",    ""       },
-    [API_UPDATE_STATUS] = {"PUT",    "PUT",    "status" },
-    [API_PATCH] = {"PATCH",  "PATCH",  ""       },
-    [API_PATCH_STATUS] = {"PATCH",  "PATCH",  "status" },
-    [API_DELETE] = {"DELETE", "DELETE", ""       },
-    [API_BIND] = {"POST",   "POST",   "binding"},
+    [API_GET] = {"GET",    "GET",    ""        },
+    [API_LIST] = {"LIST",   "GET",    ""        },
+    [API_CREATE] = {"POST",   "POST",   ""        },
+    [API_UPDATE] = {"PUT",    "PUT",    ""        },
+    [API_UPDATE_STATUS] = {"PUT",    "PUT",    "status"  },
+    [API_PATCH] = {"PATCH",  "PATCH",  ""        },
+    [API_PATCH_STATUS] = {"PATCH",  "PATCH",  "status"  },
+    [API_DELETE] = {"DELETE", "DELETE", ""        },
+    [API_BIND] = {"POST",   "POST",   "binding" },
     [API_EVICT] = {"POST",   "POST",   "eviction"},
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(verbs) == N_API_VERBS);
@@ -120,7 +120,8 @@ code_text(ApiCode code, ApiVerb verb)
     return code == API_EXISTS ? "409" : NULL;
 }
 
-/* Whose program a client belongs to. NULL: none of those that have metrics of their clients (MET-81) */
+/* Whose program a client belongs to. NULL: none of those that have metrics of their clients
+ * (MET-81) */
 static const char *
 job_of(const char *client, const char *source)
 {
@@ -152,7 +153,8 @@ program_of(Telemetry *self, const char *job)
     return program;
 }
 
-/* The client of that name is one of each program that has several replicas: its lease tells which. */
+/* The client of that name is one of each program that has several replicas: its lease tells which.
+ */
 static ClientSeries *
 candidate_series(Telemetry *self, const ObjectKey *lease)
 {
@@ -267,7 +269,8 @@ count_for_controllers(const Telemetry *self, const ApiRequest *request, ApiCode 
         sim_series_add(metric_series(self->metrics, METRIC_TAINT_EVICTIONS, manager, NULL), 1);
     } else if (kind == KIND_CLAIM && request->verb == API_UPDATE && code != API_OK &&
                g_str_equal(request->client, "persistent-volume-binder")) {
-        /* Of a claim that still has no class, nor a volume, it is the class that could not be set. */
+        /* Of a claim that still has no class, nor a volume, it is the class that could not be set.
+         */
         const Claim *claim = CLAIM_CONST(api_server_get(cluster_api(self->cluster), request->key));
         if (claim == NULL || claim->class_name != NULL || claim->volume_name != NULL)
             return;
@@ -323,14 +326,15 @@ claim_written(Telemetry *self, const Claim *before, const Claim *after)
     Past *past = past_of(self, after->meta.key);
     const char *driver = object_annotation(&after->meta, ANNOTATION_STORAGE_PROVISIONER);
     if (driver != NULL &&
-        (before == NULL || object_annotation(&before->meta, ANNOTATION_STORAGE_PROVISIONER) == NULL))
+        (before == NULL ||
+         object_annotation(&before->meta, ANNOTATION_STORAGE_PROVISIONER) == NULL))
         past->asked_at = sim_now(self->sim);
     if (after->phase != CLAIM_BOUND || past->asked_at == TIME_UNSET ||
         (before != NULL && before->phase == CLAIM_BOUND))
         return;
-    sim_series_observe(
-        metric_series(self->metrics, METRIC_VOLUME_OPERATION, manager, "provision", or_empty(driver)),
-        sim_now(self->sim) - past->asked_at);
+    sim_series_observe(metric_series(self->metrics, METRIC_VOLUME_OPERATION, manager, "provision",
+                                     or_empty(driver)),
+                       sim_now(self->sim) - past->asked_at);
     past->asked_at = TIME_UNSET;
 }
 
@@ -368,11 +372,13 @@ volume_written(Telemetry *self, const Volume *before, const Volume *after)
     if (after != NULL || past->deleted_at == TIME_UNSET)
         return;
     const char *class = or_empty(volume_class(before));
-    sim_series_observe(metric_series(self->metrics, METRIC_VOLUME_OPERATION, manager, "delete", driver),
-                       now - past->deleted_at);
+    sim_series_observe(
+        metric_series(self->metrics, METRIC_VOLUME_OPERATION, manager, "delete", driver),
+        now - past->deleted_at);
     sim_series_add(metric_series(self->metrics, METRIC_VOLUME_DELETED, provisioner, class), 1);
-    sim_series_observe(metric_series(self->metrics, METRIC_VOLUME_DELETE_DURATION, provisioner, class),
-                       now - past->deleted_at);
+    sim_series_observe(
+        metric_series(self->metrics, METRIC_VOLUME_DELETE_DURATION, provisioner, class),
+        now - past->deleted_at);
     past->deleted_at = TIME_UNSET;
 }
 
@@ -445,9 +451,11 @@ count_failure(Telemetry *self, const CsiRequest *request)
     if (request->method == CSI_DELETE_VOLUME)
         class = or_empty(g_hash_table_lookup(self->class_of_volume, request->volume_id));
     if (request->method == CSI_CREATE_VOLUME)
-        sim_series_add(metric_series(self->metrics, METRIC_PROVISION_FAILED, provisioner, class, ""), 1);
+        sim_series_add(
+            metric_series(self->metrics, METRIC_PROVISION_FAILED, provisioner, class, ""), 1);
     else if (request->method == CSI_DELETE_VOLUME)
-        sim_series_add(metric_series(self->metrics, METRIC_VOLUME_DELETE_FAILED, provisioner, class), 1);
+        sim_series_add(
+            metric_series(self->metrics, METRIC_VOLUME_DELETE_FAILED, provisioner, class), 1);
 }
 
 /* Which sidecar asks for it; those that several ask for are the provisioner's here. */

@@ -9,13 +9,14 @@
 
 /* How a setting did on one slo. */
 typedef struct {
-    uint64_t below, arrived; /* objects of all runs whose stage took less than the slo says; that went through it at all */
+    uint64_t below, arrived; /* objects of all runs whose stage took less than the slo says; that
+                                went through it at all */
     Estimate time;           /* the quantile, s: of single runs */
 } TuneGoal;
 
 typedef struct {
-    int *levels;     /* (owned): the step of each flag; NULL: the scenario as it is */
-    TuneGoal *goals; /* (owned): of each slo; NULL: not tried */
+    int *levels;             /* (owned): the step of each flag; NULL: the scenario as it is */
+    TuneGoal *goals;         /* (owned): of each slo; NULL: not tried */
     Estimate requests, peak; /* to the API server: in all, and in the busiest second */
 } TuneTrial;
 
@@ -25,7 +26,8 @@ struct Tune {
     GPtrArray *knobs;  /* of Knob (owned) */
     GPtrArray *flags;  /* of Knob: those to tune */
     GPtrArray *trials; /* of TuneTrial (owned), in the order of trying */
-    uint64_t *arrived; /* (owned): of each slo: the most that went through the stage at any of the first steps */
+    uint64_t *arrived; /* (owned): of each slo: the most that went through the stage at any of the
+                          first steps */
     const TuneTrial *now, *answer; /* NULL: not known, or none */
 };
 

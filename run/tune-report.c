@@ -70,7 +70,8 @@ missed_text(const Tune *self, const TuneTrial *trial)
         if (tune_goal_is_met(self, trial, i))
             continue;
         if (goal->arrived < self->arrived[i])
-            return g_strdup_printf("%" G_GUINT64_FORMAT " do not arrive", self->arrived[i] - goal->arrived);
+            return g_strdup_printf("%" G_GUINT64_FORMAT " do not arrive",
+                                   self->arrived[i] - goal->arrived);
         g_autofree char *share = percent_text(goal);
         char time[SIM_TIME_BUFFER];
         return g_strdup_printf("only %s of %s below %s", share, self->scenario->slos[i].stage,
@@ -116,7 +117,8 @@ append_least(const Tune *self, GString *text)
         if (n == 0)
             g_string_append(text, "\n1 is enough here for:");
         width = width > 0 && width + strlen(name) < 110 ? width : 0;
-        g_string_append_printf(text, "%s%s%s", n++ == 0 ? "" : ",", width == 0 ? "\n  " : " ", name);
+        g_string_append_printf(text, "%s%s%s", n++ == 0 ? "" : ",", width == 0 ? "\n  " : " ",
+                               name);
         width += strlen(name) + 2;
     }
     g_string_append(text, n > 0 ? "\n" : "");
@@ -215,13 +217,15 @@ append_failure(const Tune *self, GString *text)
 {
     const TuneTrial *best = nearest(self);
     g_autofree char *missed = missed_text(self, best);
-    g_autofree char *step =
-        best->levels == NULL ? NULL : knob_value_text(tune_flag(self, 0), tune_step(best->levels[0]));
+    g_autofree char *step = best->levels == NULL
+                                ? NULL
+                                : knob_value_text(tune_flag(self, 0), tune_step(best->levels[0]));
 
-    g_string_append_printf(text,
-                           "No step of the %u flags tried meets it, all at the same: nearest comes %s, %s.\n"
-                           "What holds it up is something else; kvolsim run and kvolsim whatif tell what.\n",
-                           self->flags->len, step == NULL ? "the scenario as it is" : step, missed);
+    g_string_append_printf(
+        text,
+        "No step of the %u flags tried meets it, all at the same: nearest comes %s, %s.\n"
+        "What holds it up is something else; kvolsim run and kvolsim whatif tell what.\n",
+        self->flags->len, step == NULL ? "the scenario as it is" : step, missed);
 }
 
 char *
@@ -328,14 +332,14 @@ json_trial(const Tune *self, const TuneTrial *trial)
         const ScenarioSlo *slo = &self->scenario->slos[i];
         const TuneGoal *goal = &trial->goals[i];
         json_array_append_new(
-            slos, json_pack("{s:s, s:f, s:f, s:f, s:I, s:o, s:b}", "stage", slo->stage, "quantile",
-                            slo->quantile, "below", (double)slo->below / (double)SIM_SECOND,
-                            "shareBelow", percent(goal) / 100, "arrived", (json_int_t)goal->arrived,
-                            "time", json_estimate(&goal->time), "met",
-                            tune_goal_is_met(self, trial, i)));
+            slos,
+            json_pack("{s:s, s:f, s:f, s:f, s:I, s:o, s:b}", "stage", slo->stage, "quantile",
+                      slo->quantile, "below", (double)slo->below / (double)SIM_SECOND, "shareBelow",
+                      percent(goal) / 100, "arrived", (json_int_t)goal->arrived, "time",
+                      json_estimate(&goal->time), "met", tune_goal_is_met(self, trial, i)));
     }
-    return json_pack("{s:o, s:o, s:o}", "slo", slos, "apiRequests",
-                     json_estimate(&trial->requests), "mostInASecond", json_estimate(&trial->peak));
+    return json_pack("{s:o, s:o, s:o}", "slo", slos, "apiRequests", json_estimate(&trial->requests),
+                     "mostInASecond", json_estimate(&trial->peak));
 }
 
 static json_t *
@@ -349,13 +353,13 @@ json_flag(const Tune *self, unsigned i)
 
     for (unsigned k = 0; knob->before[k] != NULL; k++)
         json_array_append_new(
-            paths, json_stringn(knob->before[k],
-                                (gsize)(strchr(knob->before[k], '=') - knob->before[k])));
-    return json_pack("{s:s, s:o, s:s, s:s, s:o}", "flag", knob->name, "paths", paths, "now",
-                     knob->text, "value", value, "oneStepLess",
-                     below == NULL ? json_null()
-                                   : json_pack("{s:s, s:o}", "value", less, "result",
-                                               json_trial(self, below)));
+            paths,
+            json_stringn(knob->before[k], (gsize)(strchr(knob->before[k], '=') - knob->before[k])));
+    return json_pack(
+        "{s:s, s:o, s:s, s:s, s:o}", "flag", knob->name, "paths", paths, "now", knob->text, "value",
+        value, "oneStepLess",
+        below == NULL ? json_null()
+                      : json_pack("{s:s, s:o}", "value", less, "result", json_trial(self, below)));
 }
 
 json_t *
@@ -367,9 +371,8 @@ tune_json(const Tune *self)
         json_array_append_new(flags, json_flag(self, i));
     return json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:b, s:o, s:o, s:o}", "version",
                      results_version(), "scenario", self->scenario->name, "scenarioHash",
-                     self->scenario->hash, "seed", (json_int_t)self->scenario->seed,
-                     "replications", (int)self->options->replications, "tried",
-                     (int)self->trials->len, "met", self->answer != NULL, "flags", flags, "now",
-                     json_trial(self, self->now), "then",
-                     self->answer == NULL ? json_null() : json_trial(self, self->answer));
+                     self->scenario->hash, "seed", (json_int_t)self->scenario->seed, "replications",
+                     (int)self->options->replications, "tried", (int)self->trials->len, "met",
+                     self->answer != NULL, "flags", flags, "now", json_trial(self, self->now),
+                     "then", self->answer == NULL ? json_null() : json_trial(self, self->answer));
 }

@@ -102,7 +102,8 @@ level_text(const Tune *self, unsigned flag, int level)
     return knob_value_text(self->flags->pdata[flag], steps[level]);
 }
 
-/* @levels: of each flag; NULL: the scenario as it is. Returns: (owned): of strings (owned), ends with NULL */
+/* @levels: of each flag; NULL: the scenario as it is. Returns: (owned): of strings (owned), ends
+ * with NULL */
 static GPtrArray *
 settings_of(const Tune *self, const int *levels)
 {
@@ -123,10 +124,10 @@ find_trial(const Tune *self, const int *levels)
 {
     for (unsigned i = 0; i < self->trials->len; i++) {
         TuneTrial *trial = self->trials->pdata[i];
-        if (levels == NULL ? trial->levels == NULL
-                           : trial->levels != NULL &&
-                                 memcmp(trial->levels, levels,
-                                        self->flags->len * sizeof *levels) == 0)
+        if (levels == NULL
+                ? trial->levels == NULL
+                : trial->levels != NULL &&
+                      memcmp(trial->levels, levels, self->flags->len * sizeof *levels) == 0)
             return trial;
     }
     return NULL;
@@ -206,7 +207,8 @@ sum_goal(const SweepTable *table, unsigned point, unsigned slo, TuneGoal *goal)
         goal->arrived += (uint64_t)count;
         /* A run in which nothing arrived has no share. */
         if (k < shares->len &&
-            share_at[k] == g_array_index(table->replications[point * n + arrived_of(slo)], unsigned, i))
+            share_at[k] ==
+                g_array_index(table->replications[point * n + arrived_of(slo)], unsigned, i))
             goal->below += (uint64_t)floor(g_array_index(shares, double, k++) * count + 0.5);
     }
     goal->time = sweep_table_estimate(table, point, time_of(slo));
@@ -257,7 +259,8 @@ make_trials(Tune *self, const GPtrArray *trials, GError **error)
     return SWEEP_DONE;
 }
 
-/* Makes those of @n settings that were not tried before, at once. @all: levels, one after the other; NULL: the scenario as it is */
+/* Makes those of @n settings that were not tried before, at once. @all: levels, one after the
+ * other; NULL: the scenario as it is */
 static SweepEnd
 try_all(Tune *self, const int *all, unsigned n, GError **error)
 {
@@ -285,7 +288,8 @@ tune_goal_is_met(const Tune *self, const TuneTrial *trial, unsigned i)
 
     if (goal->below == 0 || goal->arrived < self->arrived[i])
         return FALSE;
-    /* The quantile is the value of the least rank k of n with k / n >= q (sim_sample_quantile()), so that many must be below. */
+    /* The quantile is the value of the least rank k of n with k / n >= q (sim_sample_quantile()),
+     * so that many must be below. */
     return (double)goal->below / (double)goal->arrived >= self->scenario->slos[i].quantile;
 }
 
@@ -300,12 +304,13 @@ tune_is_met(const Tune *self, const TuneTrial *trial)
 
 /* ---- The search ---- */
 
-/* All flags at the same step, each step. Returns: in @levels the least that meets the slo, and whether there is one */
+/* All flags at the same step, each step. Returns: in @levels the least that meets the slo, and
+ * whether there is one */
 static SweepEnd
 start(Tune *self, int *levels, gboolean *is_met, GError **error)
 {
     unsigned n = self->flags->len;
-    g_autofree int *all = g_new(int, N_STEPS * n);
+    g_autofree int *all = g_new(int, N_STEPS *n);
 
     for (unsigned step = 0; step < N_STEPS; step++)
         for (unsigned i = 0; i < n; i++)
@@ -339,8 +344,8 @@ try_level(Tune *self, int *levels, unsigned i, int level, gboolean *is_met, GErr
     return end;
 }
 
-/* Those that this scenario hardly needs go to the least at once; the others down by a step in turn, so that none goes far at the cost
- * of the rest. */
+/* Those that this scenario hardly needs go to the least at once; the others down by a step in turn,
+ * so that none goes far at the cost of the rest. */
 static SweepEnd
 descend(Tune *self, int *levels, GError **error)
 {
@@ -365,7 +370,8 @@ descend(Tune *self, int *levels, GError **error)
     return end;
 }
 
-/* One step less in each flag, at once. @less: (out): a flag that can go down all the same; -1: none */
+/* One step less in each flag, at once. @less: (out): a flag that can go down all the same; -1: none
+ */
 static SweepEnd
 look_below(Tune *self, const int *levels, int *less, GError **error)
 {
@@ -382,7 +388,7 @@ look_below(Tune *self, const int *levels, int *less, GError **error)
     SweepEnd end = try_all(self, (const int *)(void *)all->data, all->len / n, error);
     for (unsigned i = 0, k = 0; i < n && end == SWEEP_DONE; i++)
         if (levels[i] > 0 &&
-            tune_is_met(self, find_trial(self, &g_array_index(all, int, n * k++))) && *less < 0)
+            tune_is_met(self, find_trial(self, &g_array_index(all, int, n *k++))) && *less < 0)
             *less = (int)i;
     return end;
 }

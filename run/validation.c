@@ -78,7 +78,8 @@ row_name(unsigned row)
                                  : stage_name((Stage)(row - CSI_N_LATENCIES));
 }
 
-/* Both sides have some, and not only nothings: calls that only answer what they know take the model no time at all. */
+/* Both sides have some, and not only nothings: calls that only answer what they know take the model
+ * no time at all. */
 static gboolean
 is_comparable(Validation *self, unsigned row)
 {
@@ -89,7 +90,8 @@ is_comparable(Validation *self, unsigned row)
     return real->len > 0 && model->len > 0 && g_array_index(model, double, model->len - 1) > 0;
 }
 
-/* Good within the tolerances, else near if two calibrations of the machine are no nearer to each other. */
+/* Good within the tolerances, else near if two calibrations of the machine are no nearer to each
+ * other. */
 static void
 judge(ValidationRow *row, unsigned number, const ValidationTolerance *tolerance)
 {

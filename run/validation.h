@@ -40,17 +40,20 @@ typedef struct {
         noise; /* with two calibrations: what chance alone would give so many samples */
 } ValidationRow;
 
-/* Returns: (owned): of ValidationRow: operations, then stages; those that one side has not are left out */
+/* Returns: (owned): of ValidationRow: operations, then stages; those that one side has not are left
+ * out */
 GArray *validation_rows(Validation *self, const ValidationTolerance *tolerance);
-/* For a picture: lines "name q real model" in seconds, blocks of a name apart by two empty lines. (owned) */
+/* For a picture: lines "name q real model" in seconds, blocks of a name apart by two empty lines.
+ * (owned) */
 char *validation_quantiles(Validation *self);
 
-/* What the calls should have led to, against /proc/self/mountinfo and the kernel's loop devices: of the state folder, no more and no
- * less. To be asked while no call is under way. Returns: (owned): the first difference; %NULL: none */
+/* What the calls should have led to, against /proc/self/mountinfo and the kernel's loop devices: of
+ * the state folder, no more and no less. To be asked while no call is under way. Returns: (owned):
+ * the first difference; %NULL: none */
 char *validation_check_machine(const CallLog *log, LoopBackend *backend);
 
-/* Data in volumes: each time a volume is published, what was written the last time is read back, and something else written. Safe for
- * threads. */
+/* Data in volumes: each time a volume is published, what was written the last time is read back,
+ * and something else written. Safe for threads. */
 typedef struct ValidationData ValidationData;
 ValidationData *validation_data_new(void);
 void validation_data_free(ValidationData *self);

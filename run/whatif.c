@@ -6,9 +6,9 @@
 
 #include "results.h"
 
-/* Points of the sweep: 0 is the scenario as it is; then each knob's half and double, as far as the scenario takes them. Its
- * measures: 0 is the one that was asked for, 1 how many objects came so far: a run in which the slow ones never arrive looks
- * fast. */
+/* Points of the sweep: 0 is the scenario as it is; then each knob's half and double, as far as the
+ * scenario takes them. Its measures: 0 is the one that was asked for, 1 how many objects came so
+ * far: a run in which the slow ones never arrive looks fast. */
 
 #define MEASURED 0
 #define ARRIVED 1
@@ -51,8 +51,8 @@ add_point(Whatif *self, const WhatifOptions *options, const Knob *knob, double f
     g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GPtrArray) faults = NULL;
     g_autofree char *value = knob == NULL ? NULL : knob_value_text(knob, knob->number * factor);
-    const char *const labels[] = {knob == NULL ? "as it is" : knob->name,
-                                  knob == NULL ? "" : value, NULL};
+    const char *const labels[] = {knob == NULL ? "as it is" : knob->name, knob == NULL ? "" : value,
+                                  NULL};
 
     if (knob != NULL && (value == NULL || g_str_equal(value, knob->text)))
         return NO_POINT;
@@ -61,7 +61,8 @@ add_point(Whatif *self, const WhatifOptions *options, const Knob *knob, double f
     if (knob != NULL)
         knob_add_settings(knob, value, set);
     g_ptr_array_add(set, NULL);
-    const ScenarioOptions changed = {.data_dir = options->data_dir, .set = (const char *const *)set->pdata};
+    const ScenarioOptions changed = {.data_dir = options->data_dir,
+                                     .set = (const char *const *)set->pdata};
     g_autoptr(Scenario) scenario = scenario_load(self->scenario->file, &changed, &faults);
     if (scenario == NULL)
         return NO_POINT;
@@ -98,8 +99,8 @@ whatif_new(const char *file, const WhatifOptions *options, GPtrArray **faults)
     self->points = g_new0(KnobPoints, MAX(self->knobs->len, 1));
     self->sweep = sweep_new(name, file);
     self->sweep->seed = self->scenario->seed;
-    self->sweep->replications =
-        (SweepReplications){.count = options->replications, .max = options->replications, .measure = -1};
+    self->sweep->replications = (SweepReplications){
+        .count = options->replications, .max = options->replications, .measure = -1};
     sweep_add_stage(self->sweep, measure, options->stage, options->statistic);
     sweep_add_stage(self->sweep, "arrived", options->stage, "count");
     self->measure = self->sweep->measures[MEASURED].name;
@@ -126,7 +127,8 @@ change_at(const Whatif *self, const SweepTable *table, unsigned point)
     return change;
 }
 
-/* An interval of this confidence leaves out zero only by chance: of @n intervals one in twenty times. */
+/* An interval of this confidence leaves out zero only by chance: of @n intervals one in twenty
+ * times. */
 static gboolean
 is_sure(const WhatifChange *change, unsigned n, double confidence)
 {
@@ -206,9 +208,8 @@ change_text(const WhatifChange *change)
         return g_strdup_printf("%s: none arrives", change->text);
     g_autofree char *mean = short_number(change->change.difference.mean, TRUE);
     g_autofree char *half = short_number(change->change.difference.half, FALSE);
-    g_autofree char *arrived = change->arrived == 0
-                                   ? g_strdup("")
-                                   : g_strdup_printf(" (%+.3g arrive)", change->arrived);
+    g_autofree char *arrived =
+        change->arrived == 0 ? g_strdup("") : g_strdup_printf(" (%+.3g arrive)", change->arrived);
     if (change->change.difference.n == 1)
         return g_strdup_printf("%s: %s%s", change->text, mean, arrived);
     return g_strdup_printf("%s: %s ±%s%s", change->text, mean, half, arrived);
@@ -268,11 +269,11 @@ whatif_text(const Whatif *self, const SweepTable *table)
 
     g_autofree char *mean = now.n > 0 ? short_number(now.mean, FALSE) : g_strdup("-");
     g_autofree char *half = now.n > 1 ? short_number(now.half, FALSE) : g_strdup("-");
-    g_string_append_printf(text,
-                           "%s: %s is %s s ±%s (mean of %u runs). How much it changes, s, run by run under the "
-                           "same luck, with %g %% intervals:\n\n",
-                           self->scenario->name, self->measure, mean, half, now.n,
-                           table->confidence * 100);
+    g_string_append_printf(
+        text,
+        "%s: %s is %s s ±%s (mean of %u runs). How much it changes, s, run by run under the "
+        "same luck, with %g %% intervals:\n\n",
+        self->scenario->name, self->measure, mean, half, now.n, table->confidence * 100);
     for (unsigned i = 0; i < rows->len; i++) {
         const WhatifRow *row = &g_array_index(rows, WhatifRow, i);
         if (row->has_effect)
@@ -329,8 +330,9 @@ whatif_csv(const Whatif *self, const SweepTable *table)
     GString *text = g_string_new(NULL);
     char mean[G_ASCII_DTOSTR_BUF_SIZE];
 
-    g_string_append_printf(text, "# kvolsim %s scenario %s hash %s seed %" G_GUINT64_FORMAT
-                                 " replication 0 to %u, %s now %s\n",
+    g_string_append_printf(text,
+                           "# kvolsim %s scenario %s hash %s seed %" G_GUINT64_FORMAT
+                           " replication 0 to %u, %s now %s\n",
                            results_version(), self->scenario->name, self->scenario->hash,
                            self->sweep->seed, self->sweep->replications.count - 1, self->measure,
                            now.n > 0 ? g_ascii_formatd(mean, sizeof mean, "%.9g", now.mean) : "");
@@ -390,16 +392,15 @@ whatif_json(const Whatif *self, const SweepTable *table)
 
     for (unsigned i = 0; i < rows->len; i++) {
         const WhatifRow *row = &g_array_index(rows, WhatifRow, i);
-        json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:b, s:o, s:o}", "flag",
-                                              row->knob->name, "paths", json_paths(row->knob),
-                                              "now", row->knob->text, "sure", row->is_sure,
-                                              "halved", json_change(&row->halved), "doubled",
-                                              json_change(&row->doubled)));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:o, s:s, s:b, s:o, s:o}", "flag", row->knob->name,
+                                        "paths", json_paths(row->knob), "now", row->knob->text,
+                                        "sure", row->is_sure, "halved", json_change(&row->halved),
+                                        "doubled", json_change(&row->doubled)));
     }
-    return json_pack("{s:s, s:s, s:s, s:I, s:s, s:i, s:f, s:o, s:o}", "version",
-                     results_version(), "scenario", self->scenario->name, "scenarioHash",
-                     self->scenario->hash, "seed", (json_int_t)self->sweep->seed, "measure",
-                     self->measure, "replications", (int)self->sweep->replications.count,
-                     "confidence", table->confidence, "now",
+    return json_pack("{s:s, s:s, s:s, s:I, s:s, s:i, s:f, s:o, s:o}", "version", results_version(),
+                     "scenario", self->scenario->name, "scenarioHash", self->scenario->hash, "seed",
+                     (json_int_t)self->sweep->seed, "measure", self->measure, "replications",
+                     (int)self->sweep->replications.count, "confidence", table->confidence, "now",
                      now.n > 0 ? json_number(now.mean) : json_null(), "flags", list);
 }

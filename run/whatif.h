@@ -4,7 +4,8 @@
 #include "knobs.h"
 #include "sweep-report.h"
 
-/* What if one flag or limit were half as large, or twice? A sweep of one change at a time, under the same luck, and what it says. */
+/* What if one flag or limit were half as large, or twice? A sweep of one change at a time, under
+ * the same luck, and what it says. */
 typedef struct Whatif Whatif;
 
 typedef struct {
@@ -36,12 +37,14 @@ typedef struct {
 typedef struct {
     const Knob *knob;
     WhatifChange halved, doubled;
-    double most; /* the larger change of the two, without its sign */
-    gboolean is_sure; /* even among so many intervals this one is not beside zero by chance (Bonferroni's correction) */
+    double most;         /* the larger change of the two, without its sign */
+    gboolean is_sure;    /* even among so many intervals this one is not beside zero by chance
+                            (Bonferroni's correction) */
     gboolean has_effect; /* something changed in some run */
 } WhatifRow;
 
-/* Returns: (owned): of WhatifRow: those that move most first; rows alike in the order of the knobs */
+/* Returns: (owned): of WhatifRow: those that move most first; rows alike in the order of the knobs
+ */
 GArray *whatif_rows(const Whatif *self, const SweepTable *table);
 
 /* For people; each (owned). @table: of the sweep's store, all runs made */

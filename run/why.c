@@ -59,8 +59,7 @@ static const Cause causes[] = {
      "No segment has so much room (CSIStorageCapacity): make some, or ask for less."                          },
     {"taint",                 "Let the pod tolerate the taint, or remove it."                                 },
     {"terminating",           "The pod is being stopped."                                                     },
-    {"volume-deleting",
-     "The volume is being deleted and will go: give the pod another claim."                                   },
+    {"volume-deleting",       "The volume is being deleted and will go: give the pod another claim."          },
     {"volume-missing",
      "The claim names a PersistentVolume that does not exist: create it, or correct the claim."               },
     {"volume-taken",
@@ -69,7 +68,8 @@ static const Cause causes[] = {
      "The volume is in a zone where the pod may not run: add a node there, or move the data."                 },
 };
 
-/* The scheduler's words, those that tell most about storage first: one message names the reasons of several nodes. */
+/* The scheduler's words, those that tell most about storage first: one message names the reasons of
+ * several nodes. */
 static const struct {
     const char *words, *cause;
 } scheduler_words[] = {
@@ -327,7 +327,8 @@ ask_unscheduled(Question *self, json_t *pod)
         return because(self, "gated");
     }
     add_link(self, pod, "is Pending: %s",
-             *message != '\0' ? message : "the scheduler has not come to it yet, or waits for its claims");
+             *message != '\0' ? message
+                              : "the scheduler has not come to it yet, or waits for its claims");
     if (ask_claims(self, pod))
         return TRUE;
     for (unsigned i = 0; i < G_N_ELEMENTS(scheduler_words); i++)

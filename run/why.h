@@ -3,12 +3,13 @@
 
 #include "narrator.h"
 
-/* Why a pod does not run or a claim is not bound: the chain of what waits for what, read from the API's objects and Events alone,
- * as an experienced operator reads them; what would unblock it; and, since a run knows its future, what happens next. */
+/* Why a pod does not run or a claim is not bound: the chain of what waits for what, read from the
+ * API's objects and Events alone, as an experienced operator reads them; what would unblock it;
+ * and, since a run knows its future, what happens next. */
 typedef struct {
-    GPtrArray *
-        chain; /* char *: "pod/web-0 is Pending: ...", from the object that was asked for to the cause */
-    const char *cause;   /* static: "driver-error"; "none": nothing is wrong */
+    GPtrArray *chain;  /* char *: "pod/web-0 is Pending: ...", from the object that was asked for to
+                          the cause */
+    const char *cause; /* static: "driver-error"; "none": nothing is wrong */
     const char *unblock; /* static: a sentence; "" */
     char *blocked; /* "persistentvolumeclaim/data": the last object of the chain; NULL: none */
 } Why;

@@ -8,8 +8,8 @@
 
 #define CLIENT "kubectl"
 
-/* Somebody outside who carries out one action: his requests follow one another as fast as the API server answers, without a
- * limit of his own. */
+/* Somebody outside who carries out one action: his requests follow one another as fast as the API
+ * server answers, without a limit of his own. */
 typedef struct {
     Run *run;
     const ScenarioAction *action;
@@ -22,9 +22,10 @@ typedef struct {
     unsigned n_ending;    /* CREATE: whose end is still to come */
     gboolean has_arrived; /* CREATE: all copies have */
     Object *sending;      /* (owned): of the request under way */
-    GString *refusal;     /* (owned): why the edit of the request under way was refused; empty: it was not */
+    GString *
+        refusal; /* (owned): why the edit of the request under way was refused; empty: it was not */
     const ObjectKey *asked; /* whom it is about */
-    RunAnswered answered; /* NULL: nobody listens */
+    RunAnswered answered;   /* NULL: nobody listens */
     void *answered_data;
     uint64_t client_hash;
     gboolean is_over;
@@ -87,7 +88,8 @@ numbered_name(const Performer *self, const char *name, unsigned copy)
     return strings_internf(performer_strings(self), "%s-%u", name, copy);
 }
 
-/* Whether the action itself makes an object of this name, so that a reference to it is numbered too. */
+/* Whether the action itself makes an object of this name, so that a reference to it is numbered
+ * too. */
 static gboolean
 creates(const Performer *self, ObjectKind kind, const char *name)
 {
@@ -186,7 +188,8 @@ static const SimEventType arrival_event = {
     .fire = performer_go_on,
 };
 
-/* Arrivals go by a clock that runs faster and slower with the hours of the day: when it will have gone on by @by. */
+/* Arrivals go by a clock that runs faster and slower with the hours of the day: when it will have
+ * gone on by @by. */
 static SimTime
 daily_time_after(const double *daily, SimTime from, SimTime by)
 {
@@ -265,9 +268,8 @@ copy_is_made(Performer *self, unsigned copy)
     if (action->lifetime != NULL) {
         Lifetime *lifetime = g_new(Lifetime, 1);
         *lifetime = (Lifetime){self, copy};
-        SimTime length =
-            sim_dist_draw(action->lifetime, sim_stream(self->run->sim, "workload/lifetime"),
-                          self->number, copy);
+        SimTime length = sim_dist_draw(
+            action->lifetime, sim_stream(self->run->sim, "workload/lifetime"), self->number, copy);
         self->n_ending++;
         sim_after(self->run->sim, MAX(length, 0), &lifetime_event, lifetime, WAIT_SCENARIO);
     } else if (action->keep > 0 && self->n_copies - self->oldest > action->keep) {

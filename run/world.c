@@ -228,7 +228,8 @@ add_driver(Run *self, const ScenarioDriver *driver)
     return TRUE;
 }
 
-/* What a driver calls the place of a node: the node's label of its key (kubernetes.io/hostname), else its zone. */
+/* What a driver calls the place of a node: the node's label of its key (kubernetes.io/hostname),
+ * else its zone. */
 static const char *
 node_place(const Object *node, const char *topology_key)
 {
@@ -248,7 +249,8 @@ add_node_to_drivers(Run *self, const Object *node)
         if (driver->topology_key != NULL && place != NULL)
             segments = string_map_with(
                 NULL, strings_intern(run_strings(self), driver->topology_key), place);
-        csi_driver_add_node(self->drivers->pdata[i], object_name(node), object_name(node), segments);
+        csi_driver_add_node(self->drivers->pdata[i], object_name(node), object_name(node),
+                            segments);
     }
 }
 
@@ -338,7 +340,8 @@ adopt_volume(Run *self, const Volume *volume)
                                            volume->source->handle, volume->capacity_bytes, NULL, 0);
 }
 
-/* An object that a user wrote is created as the API server creates it; one that a cluster printed (it has a uid) is taken as it is. */
+/* An object that a user wrote is created as the API server creates it; one that a cluster printed
+ * (it has a uid) is taken as it is. */
 static gboolean
 add_initial_object(Run *self, const ScenarioManifest *manifest)
 {

@@ -4,7 +4,8 @@
 #include "yaml-private.h"
 
 #define PATH_DEPTH_MAX 20 /* of paths in messages */
-/* Values that aliases may repeat, in all: a file of a few lines can stand for more than any memory holds. */
+/* Values that aliases may repeat, in all: a file of a few lines can stand for more than any memory
+ * holds. */
 #define ALIASED_VALUES_MAX 1000000
 
 typedef struct {

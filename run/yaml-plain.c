@@ -3,12 +3,14 @@
 
 #include "yaml-private.h"
 
-/* What machines write: dumps of kubectl, as YAML or JSON, use a small and regular part of YAML. libyaml alone takes more for one of
- * 10 MB (235 instructions a byte) than all that a check makes of it, so that part is read here.
+/* What machines write: dumps of kubectl, as YAML or JSON, use a small and regular part of YAML.
+ * libyaml alone takes more for one of 10 MB (235 instructions a byte) than all that a check makes
+ * of it, so that part is read here.
  *
- * Nothing is decided here that libyaml would decide otherwise: at the first thing that is not surely plain (an anchor, an empty
- * line in a text, a comment behind a value, a slip of the pen) the document is given up, and libyaml reads it and all that follow. So faults
- * are libyaml's, too. The functions below return FALSE to give up. */
+ * Nothing is decided here that libyaml would decide otherwise: at the first thing that is not
+ * surely plain (an anchor, an empty line in a text, a comment behind a value, a slip of the pen)
+ * the document is given up, and libyaml reads it and all that follow. So faults are libyaml's, too.
+ * The functions below return FALSE to give up. */
 
 #define KEY_LENGTH_MAX 1000 /* libyaml takes no key of more than 1,024 characters */
 
@@ -92,7 +94,8 @@ begins_plainly(const char *text)
            (text[0] == '-' && (g_ascii_isalnum(text[1]) || text[1] == '.'));
 }
 
-/* Up to the end of the line, or to the colon behind a key. Returns: NULL: a comment follows, or a space */
+/* Up to the end of the line, or to the colon behind a key. Returns: NULL: a comment follows, or a
+ * space */
 static const char *
 plain_end(const char *text)
 {
@@ -151,7 +154,8 @@ add_escaped(Plain *self, const char **escape)
     return TRUE;
 }
 
-/* Text goes on in the next line: the break and the spaces around it are one space. Returns: FALSE: not so simply */
+/* Text goes on in the next line: the break and the spaces around it are one space. Returns: FALSE:
+ * not so simply */
 static gboolean
 fold_line(Plain *self)
 {
@@ -216,7 +220,8 @@ add_quoted(Plain *self)
     return TRUE;
 }
 
-/* "|" or "|-", below which text stands as it is, further in than @indent. Behind it the next line is read. */
+/* "|" or "|-", below which text stands as it is, further in than @indent. Behind it the next line
+ * is read. */
 static gboolean
 add_literal(Plain *self, unsigned indent)
 {

@@ -16,8 +16,9 @@ typedef struct {
     gboolean is_alias;
 } Note;
 
-/* A cluster's dump has a million values, and of a sound one only the documents are ever asked for. So the others are only noted,
- * one behind the other. An address can come again, of another value: what the table has it has of the last one. */
+/* A cluster's dump has a million values, and of a sound one only the documents are ever asked for.
+ * So the others are only noted, one behind the other. An address can come again, of another value:
+ * what the table has it has of the last one. */
 struct YamlPositions {
     Entry *entries; /* open addressing; owner NULL: free */
     gsize n_entries, mask;
@@ -61,8 +62,9 @@ yaml_positions_file(const YamlPositions *self, uint32_t file)
     return self->files->pdata[file];
 }
 
-/* Values that were read one after the other mostly lie beside each other: those of a page of memory share a stretch of the table,
- * so that a million of them do not miss the cache a million times. Pages are scattered. */
+/* Values that were read one after the other mostly lie beside each other: those of a page of memory
+ * share a stretch of the table, so that a million of them do not miss the cache a million times.
+ * Pages are scattered. */
 #define PAGE_BITS 12
 #define VALUE_BITS 6 /* few values are nearer: a text with its key takes about 128 bytes */
 

@@ -5,7 +5,8 @@
 
 #include "yaml.h"
 
-/* Private to the readers of YAML: the table of positions as it is filled, and the builder that makes values of what they read. */
+/* Private to the readers of YAML: the table of positions as it is filled, and the builder that
+ * makes values of what they read. */
 
 typedef struct {
     uint32_t line, column;
@@ -20,7 +21,8 @@ typedef struct {
 
 uint32_t yaml_positions_add_file(YamlPositions *self, const char *file);
 const char *yaml_positions_file(const YamlPositions *self, uint32_t file);
-/* How many places were set and are not in the table yet; goes back to so many. No place may be asked for in between. */
+/* How many places were set and are not in the table yet; goes back to so many. No place may be
+ * asked for in between. */
 guint yaml_positions_n_notes(const YamlPositions *self);
 void yaml_positions_forget(YamlPositions *self, guint n_notes);
 /* @key: of a member; NULL: an item, at @index */
@@ -38,7 +40,8 @@ typedef struct {
     json_t *container; /* owned */
     gboolean is_mapping, has_key;
     GString *key;       /* kept for the next mapping of this depth */
-    uint64_t keys_seen; /* a bit for each key that is in it, several share one: a key whose bit is free is new */
+    uint64_t keys_seen; /* a bit for each key that is in it, several share one: a key whose bit is
+                           free is new */
     YamlMark key_mark, mark;
     char *anchor;
     GPtrArray *merged; /* of json_t (borrowed): values of "<<"; NULL: none */
@@ -46,7 +49,8 @@ typedef struct {
     unsigned height;
 } YamlFrame;
 
-/* Makes values of what a reader comes upon, one after the other, and puts their places into the table. */
+/* Makes values of what a reader comes upon, one after the other, and puts their places into the
+ * table. */
 typedef struct {
     YamlPositions *positions;
     uint32_t file;
@@ -56,9 +60,10 @@ typedef struct {
     unsigned n_frames;
     GHashTable *anchors;
     uint64_t n_aliased;
-    gboolean failed;         /* there was a fault */
-    gboolean is_trial;       /* faults are noted in @failed, but not reported: another reader will come upon them */
-    gboolean is_words;       /* of a command line: without lines and columns */
+    gboolean failed;   /* there was a fault */
+    gboolean is_trial; /* faults are noted in @failed, but not reported: another reader will come
+                          upon them */
+    gboolean is_words; /* of a command line: without lines and columns */
     gboolean document_fails; /* its aliases do: dropped */
 } YamlBuilder;
 
@@ -74,7 +79,8 @@ void yaml_builder_abandon(YamlBuilder *self);
 /* @anchor: nullable. No more than %YAML_DEPTH_MAX may be open at once. */
 void yaml_builder_open(YamlBuilder *self, gboolean is_mapping, YamlMark mark, const char *anchor);
 void yaml_builder_close(YamlBuilder *self);
-/* A key where one is wanted, else a value. @text: ends with a NUL if @is_plain: it may be a number, true or nothing */
+/* A key where one is wanted, else a value. @text: ends with a NUL if @is_plain: it may be a number,
+ * true or nothing */
 void yaml_builder_scalar(YamlBuilder *self,
                          const char *text,
                          gsize length,
@@ -89,7 +95,8 @@ gboolean yaml_builder_is_full(const YamlBuilder *self);
 /**
  * yaml_read_plain:
  * @line: (out): the line at which it stopped, from 1
- * Reads documents as long as they are written plainly: as programs print them, in ASCII. Faults are left to who reads on.
- * Returns: how many bytes it read: all, or up to the beginning of the first document that is not plain
+ * Reads documents as long as they are written plainly: as programs print them, in ASCII. Faults are
+ * left to who reads on. Returns: how many bytes it read: all, or up to the beginning of the first
+ * document that is not plain
  */
 gsize yaml_read_plain(YamlBuilder *builder, const char *text, gsize length, unsigned *line);

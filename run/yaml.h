@@ -4,15 +4,17 @@
 #include <glib.h>
 #include <jansson.h>
 
-/* YAML (and so JSON) into jansson's values, as Kubernetes' own tools read it, with a side table that tells where in which
- * file each value stood. Keys are strings; scalars resolve as in YAML 1.1, so "yes" is true and "010" is 8. */
+/* YAML (and so JSON) into jansson's values, as Kubernetes' own tools read it, with a side table
+ * that tells where in which file each value stood. Keys are strings; scalars resolve as in
+ * YAML 1.1, so "yes" is true and "010" is 8. */
 
 typedef struct {
     const char *file;      /* as long as the table lives */
     unsigned line, column; /* from 1; 0: of the file as a whole */
 } YamlPosition;
 
-/* Positions of values, by address; true, false and null are the same everywhere, so those go by where they are. */
+/* Positions of values, by address; true, false and null are the same everywhere, so those go by
+ * where they are. */
 typedef struct YamlPositions YamlPositions;
 
 YamlPositions *yaml_positions_new(void);
@@ -25,25 +27,20 @@ gboolean yaml_positions_member(YamlPositions *self,
                                const json_t *object,
                                const char *key,
                                YamlPosition *found);
-gboolean yaml_positions_item(YamlPositions *self,
-                             const json_t *array,
-                             gsize index,
-                             YamlPosition *found);
+gboolean
+yaml_positions_item(YamlPositions *self, const json_t *array, gsize index, YamlPosition *found);
 /* Of the key rather than the value. */
-gboolean yaml_positions_key(YamlPositions *self,
-                            const json_t *object,
-                            const char *key,
-                            YamlPosition *found);
+gboolean
+yaml_positions_key(YamlPositions *self, const json_t *object, const char *key, YamlPosition *found);
 /* Follows "spec.accessModes[0]" as far as it leads. */
-gboolean yaml_positions_path(YamlPositions *self,
-                             const json_t *root,
-                             const char *path,
-                             YamlPosition *found);
+gboolean
+yaml_positions_path(YamlPositions *self, const json_t *root, const char *path, YamlPosition *found);
 
 /* @copy, a shallow copy of @value, stands where @value does. */
 void yaml_positions_copy(YamlPositions *self, const json_t *value, const json_t *copy);
 
-/* @value, at @key or @index of @parent, stands at @at, if it is one of those that are the same everywhere. */
+/* @value, at @key or @index of @parent, stands at @at, if it is one of those that are the same
+ * everywhere. */
 void yaml_positions_place(YamlPositions *self,
                           const json_t *parent,
                           const char *key,
@@ -63,10 +60,10 @@ typedef struct {
 /**
  * yaml_read:
  * @file: what to call it
- * @documents: gets a json_t (owned) for each document that is sound in itself; empty documents are left out
- * All faults are reported: text that is no YAML (the rest is not read then), duplicate keys, numbers that JSON has not,
- * unknown aliases and tags, and documents that only aliases make big.
- * Returns: whether there was none
+ * @documents: gets a json_t (owned) for each document that is sound in itself; empty documents are
+ * left out All faults are reported: text that is no YAML (the rest is not read then), duplicate
+ * keys, numbers that JSON has not, unknown aliases and tags, and documents that only aliases make
+ * big. Returns: whether there was none
  */
 gboolean yaml_read(YamlPositions *positions,
                    const char *file,

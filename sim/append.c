@@ -102,7 +102,8 @@ append_six_digits(GString *text, uint64_t number, uint32_t divisor)
         return FALSE;
     for (uint64_t rest = whole; rest >= 1000000; rest /= 10)
         unit *= 10;
-    /* What is not a half is further from one (1 / (2 * divisor) at least) than three roundings of doubles of that size may be off. */
+    /* What is not a half is further from one (1 / (2 * divisor) at least) than three roundings of
+     * doubles of that size may be off. */
     uint64_t digits = number / unit, twice = number % unit * 2;
     if (twice == unit)
         return FALSE;
@@ -120,8 +121,9 @@ append_six_digits(GString *text, uint64_t number, uint32_t divisor)
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* Whether one of eight characters needs an escape: the high bit of each that is below a space, a quote or a backslash. The first test
- * may call one wrongly that follows such a one (a borrow), which is no matter; of those above 0x7f no bit is set. */
+/* Whether one of eight characters needs an escape: the high bit of each that is below a space, a
+ * quote or a backslash. The first test may call one wrongly that follows such a one (a borrow),
+ * which is no matter; of those above 0x7f no bit is set. */
 static inline gboolean
 needs_escape(uint64_t eight)
 {

@@ -5,8 +5,8 @@
 
 #include "sim-time.h"
 
-/* What rows of result files are made of. A large run has tens of millions of them, so no format is read and nothing is copied
- * twice. All in the C locale. */
+/* What rows of result files are made of. A large run has tens of millions of them, so no format is
+ * read and nothing is copied twice. All in the C locale. */
 
 /* Makes room for @n more bytes. Returns: where they go; append_took() tells how many it became */
 static inline char *
@@ -57,7 +57,8 @@ void append_us(GString *text, SimTime time);
  * @number: billionths
  * @divisor: at most 4096
  * Appends (double)@number / @divisor / 1e9 as %.6g prints it.
- * Returns: FALSE: not told by whole numbers: a half is to be rounded, or there would be an exponent. Then nothing is appended
+ * Returns: FALSE: not told by whole numbers: a half is to be rounded, or there would be an
+ * exponent. Then nothing is appended
  */
 gboolean append_six_digits(GString *text, uint64_t number, uint32_t divisor);
 

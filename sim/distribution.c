@@ -32,9 +32,9 @@ struct SimDist {
         } uniform;
         struct {
             double mean, stddev;
-            double share_low,
-                share_width; /* what of the bell lies between the bounds, seen from the nearer tail */
-            double side;     /* 1: that is the lower tail; -1: the upper */
+            double share_low, share_width; /* what of the bell lies between the bounds, seen from
+                                              the nearer tail */
+            double side;                   /* 1: that is the lower tail; -1: the upper */
             double cut_mean;
         } normal;
         struct {
@@ -59,7 +59,8 @@ struct SimDist {
     };
 };
 
-/* One way to write a kind down: which arguments together, and what to make of them. Bounds and shift are known already. */
+/* One way to write a kind down: which arguments together, and what to make of them. Bounds and
+ * shift are known already. */
 typedef struct {
     const char *args[FORM_ARGS_MAX];
     gboolean (*init)(SimDist *self, const double *values, const SimDistArg *list, GError **error);
@@ -549,7 +550,8 @@ pareto_mean(const SimDist *self)
     return shape > 1 ? self->power.scale * (shape / (shape - 1)) : __builtin_inf();
 }
 
-/* Takes the next pair off the list: as one item that is a list of two, as one that carries both, or as two. */
+/* Takes the next pair off the list: as one item that is a list of two, as one that carries both, or
+ * as two. */
 static gboolean
 quantile_read(const SimDistArg *list, unsigned *next, Quantile *quantile, GError **error)
 {
@@ -904,7 +906,8 @@ table_clear(SimDist *self)
     g_free(self->table.values);
 }
 
-static const SimDistClass table_class = {"table", {{{0}, NULL}}, table_quantile, table_mean, table_clear};
+static const SimDistClass table_class = {
+    "table", {{{0}, NULL}}, table_quantile, table_mean, table_clear};
 
 /* At the quarters, where a line is off by most or nearly so, and a step shows itself. */
 static gboolean

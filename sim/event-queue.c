@@ -9,7 +9,8 @@ G_STATIC_ASSERT(sizeof(EventRecord) == 32);
 
 #define CACHE_LINE 64
 #define CAPACITY_MIN 256
-/* A front longer than this gives its later keys to the wheel before it takes another; that many stay. */
+/* A front longer than this gives its later keys to the wheel before it takes another; that many
+ * stay. */
 #define FRONT_MAX 64
 #define FRONT_KEPT 16
 /* A shorter front takes more buckets: so what happens next is known early enough to be fetched. */
@@ -177,8 +178,8 @@ bucket_earliest(const WheelChunk *first)
     return event_key_time(earliest);
 }
 
-/* All keys of the wheel are later than @base. Those below the level of the highest digit in which the two bases differ share that
- * digit with the old one: so that is where they belong now. */
+/* All keys of the wheel are later than @base. Those below the level of the highest digit in which
+ * the two bases differ share that digit with the old one: so that is where they belong now. */
 static void
 wheel_lower_base(EventQueue *self, SimTime base)
 {
@@ -211,8 +212,8 @@ front_shorten(EventQueue *self)
     self->end = first_given;
 }
 
-/* No number of scheduling may come twice. Looked at whenever the front was used up or full, which is long before as many more
- * events are scheduled as there can be pending. */
+/* No number of scheduling may come twice. Looked at whenever the front was used up or full, which
+ * is long before as many more events are scheduled as there can be pending. */
 static void
 check_order(const EventQueue *self)
 {
@@ -279,7 +280,8 @@ front_take_few(EventQueue *self, WheelChunk *chunk /* taken */)
     chunk_release(self, chunk);
 }
 
-/* All keys of an instant become the front, which is empty. Mostly they are in order: they came so. */
+/* All keys of an instant become the front, which is empty. Mostly they are in order: they came so.
+ */
 static void
 front_take_instant(EventQueue *self, WheelChunk *chunk /* taken */)
 {
@@ -307,8 +309,9 @@ front_take_instant(EventQueue *self, WheelChunk *chunk /* taken */)
         qsort(self->front, n, sizeof(EventKey), key_compare);
 }
 
-/* The wheel's earliest bucket goes behind the front, or, if it has many keys, down to the lower levels. Returns: whether more may
- * follow; FALSE: so many events of one instant come next that they will be a front of their own */
+/* The wheel's earliest bucket goes behind the front, or, if it has many keys, down to the lower
+ * levels. Returns: whether more may follow; FALSE: so many events of one instant come next that
+ * they will be a front of their own */
 static gboolean
 front_take_bucket(EventQueue *self)
 {

@@ -3,24 +3,26 @@
 
 #include "sim.h"
 
-/* The events to come: 16-byte keys over a slab of 32-byte records. A key is one 128-bit integer, so a comparison takes no
- * branch. What happens per event is inline here.
+/* The events to come: 16-byte keys over a slab of 32-byte records. A key is one 128-bit integer, so
+ * a comparison takes no branch. What happens per event is inline here.
  *
- * A key is: time (64 bits) | tick (1) | order (39) | slot (24). Order is the number of the event's scheduling, or, of a
- * tick, what its owner chose. Slot is the place of its record; it never decides: order is unique.
+ * A key is: time (64 bits) | tick (1) | order (39) | slot (24). Order is the number of the event's
+ * scheduling, or, of a tick, what its owner chose. Slot is the place of its record; it never
+ * decides: order is unique.
  *
  * A key stands in one of three places:
  *
  *   front   the earliest keys, sorted: the next one is the first;
- *   wheel   all from wheel_from on, sorted by no more than a digit of their time (Varghese and Lauck: Hashed and
- *           Hierarchical Timing Wheels, 1987). A time has eleven digits of six bits; a key hangs in the bucket of the
- *           highest digit in which it differs from wheel_base, so a time that is far away is told roughly. When the front
- *           is used up, the earliest bucket is next: few keys become the front, many are dealt out to the level below;
- *   line    what was scheduled without delay: in order already, and nothing can come between but what the front holds for
- *           this very instant.
+ *   wheel   all from wheel_from on, sorted by no more than a digit of their time (Varghese and
+ * Lauck: Hashed and Hierarchical Timing Wheels, 1987). A time has eleven digits of six bits; a key
+ * hangs in the bucket of the highest digit in which it differs from wheel_base, so a time that is
+ * far away is told roughly. When the front is used up, the earliest bucket is next: few keys become
+ * the front, many are dealt out to the level below; line    what was scheduled without delay: in
+ * order already, and nothing can come between but what the front holds for this very instant.
  *
- * So an event is moved about as often as there are digits between now and its time, whatever else is pending, and sorted
- * among a few neighbours only. As long as there are few events, all stand in the front.
+ * So an event is moved about as often as there are digits between now and its time, whatever else
+ * is pending, and sorted among a few neighbours only. As long as there are few events, all stand in
+ * the front.
  *
  * Cancelled events stay as dead keys until they come up, or until there are too many of them. */
 #define EVENT_SLOT_BITS 24
@@ -32,7 +34,8 @@
 typedef unsigned __int128 EventKey;
 #define EVENT_KEY_MAX (~(EventKey)0)
 
-/* Why an event will happen, for the log of causes: detail (16 bits) | wait (16) | parent (32). In one register. */
+/* Why an event will happen, for the log of causes: detail (16 bits) | wait (16) | parent (32). In
+ * one register. */
 typedef uint64_t EventOrigin;
 
 static inline EventOrigin
@@ -59,8 +62,8 @@ typedef struct {
 #define WHEEL_LEVELS 11
 #define WHEEL_CHUNK_KEYS 15
 
-/* A bucket is a ring of chunks of 256 bytes, in order of coming: it is known by the last, whose next is the first. All but the
- * last are full. */
+/* A bucket is a ring of chunks of 256 bytes, in order of coming: it is known by the last, whose
+ * next is the first. All but the last are full. */
 typedef struct WheelChunk WheelChunk;
 struct WheelChunk {
     WheelChunk *next;
@@ -69,14 +72,14 @@ struct WheelChunk {
 };
 
 typedef struct {
-    EventKey *first,
-        *end; /* of the front; equal: empty; to be filled from the wheel when the next key is asked for */
+    EventKey *first, *end; /* of the front; equal: empty; to be filled from the wheel when the next
+                              key is asked for */
     EventKey *front, *limit; /* the front's memory, from where to where */
     uint32_t n_wheel;
-    EventKey
-        wheel_from; /* keys below it belong to the front; EVENT_KEY_MAX: all of them, the wheel is empty */
-    SimTime
-        wheel_base; /* not after wheel_from; keys of the wheel hang by their highest digit that differs from its */
+    EventKey wheel_from; /* keys below it belong to the front; EVENT_KEY_MAX: all of them, the wheel
+                            is empty */
+    SimTime wheel_base;  /* not after wheel_from; keys of the wheel hang by their highest digit that
+                            differs from its */
     EventRecord *slab;
     EventKey *line;
     uint32_t line_first; /* both 0: nothing stands in line */
@@ -107,7 +110,8 @@ void event_queue_list(const EventQueue *self, GArray *keys);
 /* From the first places. */
 void event_queue_drop_dead(EventQueue *self);
 void event_queue_grow_line(EventQueue *self);
-/* The front is empty, the wheel is not: moves its earliest keys. There may be dead ones only: then the queue is empty. */
+/* The front is empty, the wheel is not: moves its earliest keys. There may be dead ones only: then
+ * the queue is empty. */
 void event_front_refill(EventQueue *self);
 void event_wheel_put_in_new_chunk(EventQueue *self, EventKey key, unsigned level, unsigned digit);
 
@@ -142,11 +146,12 @@ event_queue_length(const EventQueue *self)
     return (uint32_t)(self->end - self->first) + self->n_wheel + self->line_end - self->line_first;
 }
 
-/* A front of fewer keys takes more of the wheel, if there are any: so that event_queue_look_ahead() sees what comes. */
+/* A front of fewer keys takes more of the wheel, if there are any: so that event_queue_look_ahead()
+ * sees what comes. */
 #define EVENT_FRONT_SHORT 4
 
-/* Sees to it that the first key is the first of front or line. Not before it is needed: what is pushed until then may come
- * before all of the wheel. */
+/* Sees to it that the first key is the first of front or line. Not before it is needed: what is
+ * pushed until then may come before all of the wheel. */
 static inline void
 event_queue_make_ready(EventQueue *self)
 {
@@ -164,7 +169,8 @@ event_queue_next_at(EventQueue *self)
     return self->first == self->end ? SIM_TIME_MAX : event_key_time(*self->first);
 }
 
-/* Whether the next event is the first in the line, not that of the front. The queue is ready and not empty. */
+/* Whether the next event is the first in the line, not that of the front. The queue is ready and
+ * not empty. */
 static inline gboolean
 event_queue_line_is_next(const EventQueue *self)
 {
@@ -172,7 +178,8 @@ event_queue_line_is_next(const EventQueue *self)
            (self->first == self->end || self->line[self->line_first] < *self->first);
 }
 
-/* Keys that are inserted among the first this many move those before them, if there is room; else those behind them move. */
+/* Keys that are inserted among the first this many move those before them, if there is room; else
+ * those behind them move. */
 #define FRONT_NEAR 4
 
 /* The front has room. */
@@ -228,7 +235,8 @@ event_queue_store(EventQueue *self, const SimEventType *type, void *data, EventO
     return id;
 }
 
-/* @tick_order: EVENT_TICK | order << EVENT_SLOT_BITS; 0: an ordinary event, in order of scheduling. The queue is not full. */
+/* @tick_order: EVENT_TICK | order << EVENT_SLOT_BITS; 0: an ordinary event, in order of scheduling.
+ * The queue is not full. */
 static inline SimEventId
 event_queue_push(EventQueue *self,
                  SimTime at,
@@ -272,8 +280,9 @@ event_queue_release(EventQueue *self, EventRecord *record, uint32_t slot)
 /* So many events in the wheel: what fewer need is in the processor's caches. */
 #define EVENT_MANY 4096
 
-/* With many events pending, what the next ones need is in no cache: it is fetched while this one happens, each time one step
- * further along the pointers. Their records were fetched as their keys came to the front. */
+/* With many events pending, what the next ones need is in no cache: it is fetched while this one
+ * happens, each time one step further along the pointers. Their records were fetched as their keys
+ * came to the front. */
 static inline void
 event_queue_look_ahead(const EventQueue *self)
 {
@@ -320,7 +329,8 @@ event_key_is_dead(const EventQueue *self, EventKey key)
     return self->slab[event_key_slot(key)].type == NULL;
 }
 
-/* Takes the first event out, into @record. The queue is not empty: event_queue_next_at() was asked. */
+/* Takes the first event out, into @record. The queue is not empty: event_queue_next_at() was asked.
+ */
 static inline EventKey
 event_queue_pop(EventQueue *self, EventRecord *record)
 {

@@ -3,9 +3,10 @@
 
 #include <glib.h>
 
-/* Memory for what comes and goes with every event: a list of free blocks per size, so that taking and giving back is a few
- * instructions. One per run, hence no locks; freed blocks go back to the system with the whole. Under AddressSanitizer each
- * block is malloc()'s own, so that nothing is used after its end unseen. */
+/* Memory for what comes and goes with every event: a list of free blocks per size, so that taking
+ * and giving back is a few instructions. One per run, hence no locks; freed blocks go back to the
+ * system with the whole. Under AddressSanitizer each block is malloc()'s own, so that nothing is
+ * used after its end unseen. */
 typedef struct SimMemory SimMemory;
 
 #define SIM_MEMORY_GRAIN 16 /* sizes are rounded up to multiples; blocks are aligned so */

@@ -17,7 +17,8 @@ typedef struct {
     GPtrArray *series; /* of SimSeries */
 } Family;
 
-/* What a series is found by: its family, its job and the values of its labels, each with its NUL. */
+/* What a series is found by: its family, its job and the values of its labels, each with its NUL.
+ */
 typedef struct {
     const SimFamily *family;
     const char *values;
@@ -321,7 +322,8 @@ sim_metrics_sorted(const SimMetrics *self)
     return sorted;
 }
 
-/* What is printed of a positive number: its digits without zeros at the end, the first of them before the point. */
+/* What is printed of a positive number: its digits without zeros at the end, the first of them
+ * before the point. */
 typedef struct {
     char digits[24];
     unsigned n;
@@ -367,8 +369,9 @@ decimal_of_digits(Decimal *decimal, double number, unsigned n_digits)
     return g_ascii_strtod(text, NULL) == number;
 }
 
-/* The fewest digits that read as the same. What DBL_DIG digits tell is unchanged by the way through a double, so the fewest are these
- * without the zeros at their end, or more than these. Numbers too small to be normal have fewer bits: there each length is tried. */
+/* The fewest digits that read as the same. What DBL_DIG digits tell is unchanged by the way through
+ * a double, so the fewest are these without the zeros at their end, or more than these. Numbers too
+ * small to be normal have fewer bits: there each length is tried. */
 static void
 decimal_of(Decimal *decimal, double number)
 {
@@ -427,11 +430,8 @@ sim_metrics_append_number(GString *text, double number)
 }
 
 static void
-append_sample(GString *text,
-              const SimSeries *series,
-              const char *suffix,
-              const char *bound,
-              double value)
+append_sample(
+    GString *text, const SimSeries *series, const char *suffix, const char *bound, double value)
 {
     g_string_append_printf(text, "%s%s{%s", series->family->name, suffix, series->labels);
     if (bound != NULL)

@@ -3,13 +3,15 @@
 
 #include "sim-time.h"
 
-/* Counters, gauges and histograms by name and labels, as a monitoring system scrapes them. A component keeps pointers to its
- * series; where nothing is measured they are NULL, and all calls below do nothing. Values are integers, so sums are exact. */
+/* Counters, gauges and histograms by name and labels, as a monitoring system scrapes them. A
+ * component keeps pointers to its series; where nothing is measured they are NULL, and all calls
+ * below do nothing. Values are integers, so sums are exact. */
 
 typedef enum {
     SIM_COUNTER,
     SIM_GAUGE,
-    SIM_COLLECTED, /* a gauge worked out at each scrape from what is there then: while it is 0, no sample is told */
+    SIM_COLLECTED, /* a gauge worked out at each scrape from what is there then: while it is 0, no
+                      sample is told */
     SIM_HISTOGRAM,
 } SimMetricType;
 
@@ -45,14 +47,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimMetrics, sim_metrics_free)
  * @job: whose it is: the label that tells apart the same family of several programs
  * @values: one for each of the family's labels, in their order; %NULL if it has none
  * Who counts often keeps what this returns: it looks at all the values.
- * Returns: (borrowed): the series, the same for the same arguments; it is printed from now on. %NULL: nothing is measured
+ * Returns: (borrowed): the series, the same for the same arguments; it is printed from now on.
+ * %NULL: nothing is measured
  */
 SimSeries *sim_metrics_series(SimMetrics *self,
                               const SimFamily *family,
                               const char *job,
                               const char *const *values);
-/* Is called before each scrape: sets gauges that are counted only then. Collectors are called in the order added; of one @data
- * there is one at a time. */
+/* Is called before each scrape: sets gauges that are counted only then. Collectors are called in
+ * the order added; of one @data there is one at a time. */
 void sim_metrics_add_collector(SimMetrics *self, void (*collect)(void *data), void *data);
 void sim_metrics_remove_collector(SimMetrics *self, const void *data);
 void sim_metrics_collect(SimMetrics *self);
@@ -75,7 +78,8 @@ sim_series_set(SimSeries *self, int64_t value)
 
 void sim_series_observe(SimSeries *self, int64_t value);
 
-/* What a worker of @queue did from @from to @to, about @subject; both borrowed, outlive the metrics' reader. */
+/* What a worker of @queue did from @from to @to, about @subject; both borrowed, outlive the
+ * metrics' reader. */
 typedef struct {
     const char *job, *queue, *subject;
     SimTime from, to;
@@ -99,7 +103,8 @@ const GPtrArray *sim_metrics_all(const SimMetrics *self);
 GPtrArray *sim_metrics_sorted(const SimMetrics *self);
 /* "counter" */
 const char *sim_metric_type_name(SimMetricType type);
-/* A number as Prometheus prints it: the shortest that reads as the same, with an exponent below 1e-4 and from 1e+06 up. */
+/* A number as Prometheus prints it: the shortest that reads as the same, with an exponent below
+ * 1e-4 and from 1e+06 up. */
 void sim_metrics_append_number(GString *text, double number);
 /* Everything in Prometheus' text format 0.0.4. */
 void sim_metrics_append_text(const SimMetrics *self, GString *text);

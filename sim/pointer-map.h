@@ -4,10 +4,11 @@
 #include <glib.h>
 #include <stdint.h>
 
-/* What belongs to an address: of an interned string, or of a record that never moves. A table with open addressing whose key and
- * value stand side by side, for what is looked up with every event: a look costs a cache line and some ten instructions, where
- * GHashTable takes three lines and seventy. Its order is that of addresses, so nobody walks over it. Zeroed memory is an empty
- * one. */
+/* What belongs to an address: of an interned string, or of a record that never moves. A table with
+ * open addressing whose key and value stand side by side, for what is looked up with every event: a
+ * look costs a cache line and some ten instructions, where GHashTable takes three lines and
+ * seventy. Its order is that of addresses, so nobody walks over it. Zeroed memory is an empty one.
+ */
 typedef struct {
     const void *key; /* NULL: free, and so is the value */
     void *value;

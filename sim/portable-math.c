@@ -41,8 +41,8 @@ polynomial(const double *coefficients, int n, double x)
     return sum;
 }
 
-/* Places near which logarithms are known: all numbers of six binary digits after the first from 91/128 to 91/64, that is,
- * from sqrt(1/2) to sqrt(2), rounded. Made with 40 digits. */
+/* Places near which logarithms are known: all numbers of six binary digits after the first from
+ * 91/128 to 91/64, that is, from sqrt(1/2) to sqrt(2), rounded. Made with 40 digits. */
 static const struct {
     double inverse, log;
 } log_places[] = {
@@ -85,8 +85,8 @@ static const struct {
 #define LOG_PLACE_FIRST (91.0 / 128)
 #define LOG_PLACE_SHIFT 46 /* 52 - 6 binary digits */
 
-/* ln(1 + r) for |r| <= 1/90: Taylor's series, the first term left out is below 2^-61 of the sum. In pairs rather than one
- * after the other: the processor works on several at once. */
+/* ln(1 + r) for |r| <= 1/90: Taylor's series, the first term left out is below 2^-61 of the sum. In
+ * pairs rather than one after the other: the processor works on several at once. */
 static inline double
 log1p_reduced(double r)
 {
@@ -132,7 +132,8 @@ log1p_near_zero(double x)
     return x > -1.0 / 128 && x < 1.0 / 128 ? log1p_reduced(x) : pm_log(1.0 + x);
 }
 
-/* 2 (atanh(s) - s) / s as a series of q = s^2. |s| <= 0.172: the first term left out is below 2^-60 */
+/* 2 (atanh(s) - s) / s as a series of q = s^2. |s| <= 0.172: the first term left out is below 2^-60
+ */
 static double
 atanh_tail(double q)
 {
@@ -202,7 +203,8 @@ pm_pow(double x, double y)
     return pm_exp(y * pm_log(x));
 }
 
-/* P. J. Wichura, Algorithm AS 241 (PPND16), Applied Statistics 37 (1988): relative accuracy about 1e-16. */
+/* P. J. Wichura, Algorithm AS 241 (PPND16), Applied Statistics 37 (1988): relative accuracy about
+ * 1e-16. */
 static const double quantile_centre_above[] = {
     3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
     1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
@@ -276,13 +278,15 @@ pm_normal_quantile(double p)
 static double
 normal_density(double x)
 {
-    /* The square's rounding error would grow with it: so split off the part of x whose square is exact. */
+    /* The square's rounding error would grow with it: so split off the part of x whose square is
+     * exact. */
     double high = (double)(int64_t)(x * 16.0) / 16.0;
     double low = x - high;
     return pm_exp(-high * high / 2) * pm_exp(-low * (x + high) / 2) / SQRT_2PI;
 }
 
-/* Beyond 2 by Laplace's continued fraction, below by the series around 0 (Abramowitz and Stegun 26.2.11, 26.2.14). */
+/* Beyond 2 by Laplace's continued fraction, below by the series around 0 (Abramowitz and
+ * Stegun 26.2.11, 26.2.14). */
 double
 pm_normal_cdf(double x)
 {
@@ -321,7 +325,8 @@ static const double log_gamma_series[] = {
     5.7313672416788620133e-10, -2.7595228851242331452e-10,
 };
 
-/* ln Gamma(2 + z), |z| <= 1/2, with a small relative error: it is 0 at z = 0 (Abramowitz and Stegun 6.1.33). */
+/* ln Gamma(2 + z), |z| <= 1/2, with a small relative error: it is 0 at z = 0 (Abramowitz and
+ * Stegun 6.1.33). */
 static double
 log_gamma_near_two(double z)
 {
@@ -368,8 +373,9 @@ log1p_shortfall(double x)
     return x - pm_log(1.0 + x);
 }
 
-/* x^shape e^-x / Gamma(shape + 1); for large shapes from the distance to the mode, as the powers themselves are huge
- * (C. Loader, Fast and Accurate Computation of Binomial Probabilities, 2000). */
+/* x^shape e^-x / Gamma(shape + 1); for large shapes from the distance to the mode, as the powers
+ * themselves are huge (C. Loader, Fast and Accurate Computation of Binomial Probabilities, 2000).
+ */
 static double
 gamma_term(double shape, double x)
 {
@@ -379,7 +385,8 @@ gamma_term(double shape, double x)
            (SQRT_2PI * __builtin_sqrt(shape));
 }
 
-/* The lower tail over gamma_term(): a series (Abramowitz and Stegun 6.5.29). Meant for x < shape + 1. */
+/* The lower tail over gamma_term(): a series (Abramowitz and Stegun 6.5.29). Meant for x < shape
+ * + 1. */
 static double
 gamma_lower_series(double shape, double x)
 {
@@ -392,7 +399,8 @@ gamma_lower_series(double shape, double x)
     return sum;
 }
 
-/* The upper tail over gamma_term(): a continued fraction (6.5.31), by Lentz's method. Meant for x >= shape + 1. */
+/* The upper tail over gamma_term(): a continued fraction (6.5.31), by Lentz's method. Meant for x
+ * >= shape + 1. */
 static double
 gamma_upper_fraction(double shape, double x)
 {
@@ -422,7 +430,8 @@ gamma_tail(double shape, double x, double term, int upper)
     return upper ? 1 - below : below;
 }
 
-/* ln of a first guess: Wilson and Hilferty's cube, or where that fails the first term of the series. */
+/* ln of a first guess: Wilson and Hilferty's cube, or where that fails the first term of the
+ * series. */
 static double
 gamma_quantile_guess(double shape, double p)
 {
@@ -441,8 +450,8 @@ pm_gamma_quantile(double shape, double p)
     if (p == 0 || p == 1)
         return p == 0 ? 0.0 : __builtin_inf();
 
-    /* Newton's method on the logarithm of the smaller tail as a function of y = ln x. Both are concave, so it closes in
-     * on the root from one side, after one step at most beyond it. */
+    /* Newton's method on the logarithm of the smaller tail as a function of y = ln x. Both are
+     * concave, so it closes in on the root from one side, after one step at most beyond it. */
     double y = gamma_quantile_guess(shape, p);
     int upper = p >= 0.5;
     if (y < -40) /* the first term is all there is */

@@ -3,8 +3,9 @@
 
 #include "sim.h"
 
-/* Counter-based random numbers: a draw is a pure function of (seed, replication, stream, entity, n). Nothing is
- * advanced; who draws keeps the count n of its entity. So a draw more in one place leaves all others alone. */
+/* Counter-based random numbers: a draw is a pure function of (seed, replication, stream, entity,
+ * n). Nothing is advanced; who draws keeps the count n of its entity. So a draw more in one place
+ * leaves all others alone. */
 typedef struct {
     uint64_t key;
 } SimStream;
@@ -18,7 +19,8 @@ uint64_t sim_hash_string(const char *text);
 uint64_t sim_hash_combine(uint64_t a, uint64_t b);
 
 uint64_t sim_random_bits(SimStream stream, uint64_t entity, uint64_t n);
-/* Uniform in the open interval (0, 1): a multiple of 2^-52 plus 2^-53, which a double holds exactly, as it does 1 - u. */
+/* Uniform in the open interval (0, 1): a multiple of 2^-52 plus 2^-53, which a double holds
+ * exactly, as it does 1 - u. */
 double sim_random_uniform(SimStream stream, uint64_t entity, uint64_t n);
 /* Uniform in [0, below), unbiased to 2^-64; @below > 0. */
 uint64_t sim_random_below(SimStream stream, uint64_t entity, uint64_t n, uint64_t below);

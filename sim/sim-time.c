@@ -28,7 +28,8 @@ static const TimeUnit time_units[] = {
     {"h",       SIM_HOUR  },
 };
 
-/* Digits of the decimal part that may count: of an hour, 3.6e12 ns, twelve or so; more cannot be whole ns. */
+/* Digits of the decimal part that may count: of an hour, 3.6e12 ns, twelve or so; more cannot be
+ * whole ns. */
 #define FRACTION_DIGITS_MAX 18
 
 typedef struct {
@@ -155,8 +156,8 @@ sim_time_parse(const char *text, SimTime *time, GError **error)
     return TRUE;
 }
 
-/* Writes backwards from @end: @value as a decimal number whose last @digits digits stand behind the point, without
- * trailing zeros. Returns: its start */
+/* Writes backwards from @end: @value as a decimal number whose last @digits digits stand behind the
+ * point, without trailing zeros. Returns: its start */
 static char *
 format_decimal(char *end, uint64_t value, unsigned digits)
 {

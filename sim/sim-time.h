@@ -32,8 +32,8 @@ gboolean sim_time_parse(const char *text, SimTime *time, GError **error);
 #define SIM_TIME_BUFFER 40
 /**
  * sim_time_format:
- * Writes @time as Go prints a duration ("1m30.5s", "250ms", "0s") into @buffer of %SIM_TIME_BUFFER bytes.
- * Returns: @buffer; sim_time_parse() gives the same number back
+ * Writes @time as Go prints a duration ("1m30.5s", "250ms", "0s") into @buffer of %SIM_TIME_BUFFER
+ * bytes. Returns: @buffer; sim_time_parse() gives the same number back
  */
 const char *sim_time_format(SimTime time, char *buffer);
 

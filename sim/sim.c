@@ -11,10 +11,10 @@
 struct Sim {
     SimTime now;
     SimCauseId cause;
-    SimCauseId
-        unclaimed; /* the entry made for the present event, as long as nobody has asked for it; 0: none */
-    SimCauseId
-        first_cause; /* of this instant: entries from here on are of now. 0 if there is no log: so is the start */
+    SimCauseId unclaimed;   /* the entry made for the present event, as long as nobody has asked for
+                               it; 0: none */
+    SimCauseId first_cause; /* of this instant: entries from here on are of now. 0 if there is no
+                               log: so is the start */
     EventQueue queue;
     SimTrace *trace;
     SimMemory *memory;
@@ -152,8 +152,9 @@ schedule(Sim *self,
                             origin);
 }
 
-/* Whoever schedules, parks or notes something keeps the present cause; an event that nothing followed leaves no entry. That is
- * true of most watch events. The first entry of a chunk stays, because its chunk is there. */
+/* Whoever schedules, parks or notes something keeps the present cause; an event that nothing
+ * followed leaves no entry. That is true of most watch events. The first entry of a chunk stays,
+ * because its chunk is there. */
 static inline SimCauseId
 claim_cause(Sim *self)
 {
@@ -239,8 +240,8 @@ tick_passes(Sim *self, uint64_t order)
     self->ticks_past_end = MAX(self->ticks_past_end, order + 1);
 }
 
-/* The log is in order of time. So whether an entry is of this instant can be told by its number, unread: it may have
- * left the cache long ago. */
+/* The log is in order of time. So whether an entry is of this instant can be told by its number,
+ * unread: it may have left the cache long ago. */
 static inline SimCauseId
 cause_add(Sim *self, EventOrigin origin)
 {
@@ -373,8 +374,9 @@ sim_pending(const Sim *self, SimPending *pending, unsigned n_max)
     if (n_max == 0 || sim_next_event_at(self) == SIM_TIME_MAX)
         return 0;
     if (n_max == 1) {
-        *pending = pending_of(queue, event_queue_line_is_next(queue) ? queue->line[queue->line_first]
-                                                                     : *queue->first);
+        *pending =
+            pending_of(queue, event_queue_line_is_next(queue) ? queue->line[queue->line_first]
+                                                              : *queue->first);
         return 1;
     }
     g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(EventKey));

@@ -101,7 +101,8 @@ sim_station_done(SimStation *self)
 {
     g_assert(self->n_busy > 0);
     self->n_busy--;
-    if (self->is_starting) /* a job that was done at once: the loop below goes on, rather than nest ever deeper */
+    if (self->is_starting) /* a job that was done at once: the loop below goes on, rather than nest
+                              ever deeper */
         return;
 
     SimCauseId cause = sim_cause(self->sim);

@@ -3,20 +3,23 @@
 
 #include "sim.h"
 
-/* n servers and one queue, first come first served: a back end that serves so many calls at once. The user says when a
- * job starts and ends; the station says who is next. Allocation-free once its queue has grown. */
+/* n servers and one queue, first come first served: a back end that serves so many calls at once.
+ * The user says when a job starts and ends; the station says who is next. Allocation-free once its
+ * queue has grown. */
 typedef struct SimStation SimStation;
 
 /* Starts to serve @job at this instant; within, or later, sim_station_done() must follow. */
 typedef void (*SimStationServe)(void *self, void *job);
 
 /* @servers: 0: no limit. @wait: the cause of time spent in the queue. Returns: (owned) */
-SimStation *sim_station_new(Sim *sim, unsigned servers, SimStationServe serve, void *self, SimWait wait);
+SimStation *
+sim_station_new(Sim *sim, unsigned servers, SimStationServe serve, void *self, SimWait wait);
 void sim_station_free(SimStation *self); /* jobs in the queue are forgotten, not freed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimStation, sim_station_free)
 
 void sim_station_submit(SimStation *self, void *job); /* serves at once if a server is free */
-void sim_station_done(SimStation *self);              /* one server is free again: the next starts now */
-gboolean sim_station_withdraw(SimStation *self, const void *job); /* out of the queue; FALSE: not in it */
+void sim_station_done(SimStation *self); /* one server is free again: the next starts now */
+gboolean sim_station_withdraw(SimStation *self,
+                              const void *job); /* out of the queue; FALSE: not in it */
 unsigned sim_station_busy(const SimStation *self);
 unsigned sim_station_queued(const SimStation *self);

@@ -13,7 +13,8 @@ void sim_sample_init(SimSample *self);
 void sim_sample_clear(SimSample *self);
 void sim_sample_add(SimSample *self, SimTime value);
 unsigned sim_sample_count(const SimSample *self);
-/* The smallest value that at least q of all values do not exceed (nearest rank); 0 if empty. 0 <= q <= 1. */
+/* The smallest value that at least q of all values do not exceed (nearest rank); 0 if empty. 0 <= q
+ * <= 1. */
 SimTime sim_sample_quantile(SimSample *self, double q);
 SimTime sim_sample_mean(const SimSample *self); /* rounded down; 0 if empty */
 SimTime sim_sample_max(const SimSample *self);

@@ -44,7 +44,8 @@ grid_ceil(SimTime place, SimTime period, SimTime from)
     return sim_time_add(place, (SimTime)(n_periods * (uint64_t)period));
 }
 
-/* Draws the periods that were slept through. As no period is longer than period + jitter, most of them cannot reach
+/* Draws the periods that were slept through. As no period is longer than period + jitter, most of
+ * them cannot reach
  * @from: those are summed up without looking, which the processor does several at a time. */
 static void
 jittered_catch_up(SimTicker *self, SimTime from)
@@ -70,7 +71,8 @@ earliest_tick(const SimTicker *self)
     return sim_tick_is_past(self->sim, self->options.order) ? now + 1 : now;
 }
 
-/* Lets the passes go by that would have found nothing to do, up to the next that can still be made. */
+/* Lets the passes go by that would have found nothing to do, up to the next that can still be made.
+ */
 static void
 catch_up(SimTicker *self)
 {

@@ -3,13 +3,14 @@
 
 #include "sim-time.h"
 
-/* A token bucket with reservations, as golang.org/x/time/rate has it and client-go uses it: starts full, refills
- * continuously, may go negative; who comes later never overtakes. Exact: counts in ns, not in doubles. */
+/* A token bucket with reservations, as golang.org/x/time/rate has it and client-go uses it: starts
+ * full, refills continuously, may go negative; who comes later never overtakes. Exact: counts in
+ * ns, not in doubles. */
 typedef struct {
     SimTime interval; /* ns per token; 0: no limit */
-    SimTime credit;   /* ns worth of tokens at @updated, may be negative; at most burst * interval */
+    SimTime credit; /* ns worth of tokens at @updated, may be negative; at most burst * interval */
     SimTime updated;
-    SimTime burst;    /* ns worth of the full bucket */
+    SimTime burst; /* ns worth of the full bucket */
 } SimTokenBucket;
 
 /* @qps tokens a second, full with @burst; qps <= 0: no limit. */

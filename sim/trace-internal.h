@@ -3,8 +3,8 @@
 
 #include "trace.h"
 
-/* The engine adds an entry for nearly every event: so it happens inline. Chunks never move; only the list of chunks
- * grows. */
+/* The engine adds an entry for nearly every event: so it happens inline. Chunks never move; only
+ * the list of chunks grows. */
 #define TRACE_CHUNK_BITS 16 /* 1 MiB of entries */
 #define TRACE_CHUNK_LENGTH (1u << TRACE_CHUNK_BITS)
 

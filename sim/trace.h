@@ -3,9 +3,10 @@
 
 #include "sim-time.h"
 
-/* Why time passed. The log of causes is a forest: each entry says when something happened, which earlier
- * entry released it, and what kind of wait lay between the two. Walking back from any entry gives a chain of
- * intervals that add up exactly; that is what time attribution reads. 16 bytes an entry. */
+/* Why time passed. The log of causes is a forest: each entry says when something happened, which
+ * earlier entry released it, and what kind of wait lay between the two. Walking back from any entry
+ * gives a chain of intervals that add up exactly; that is what time attribution reads. 16 bytes an
+ * entry. */
 typedef uint32_t SimCauseId; /* index into the log; 0: the start of the run */
 typedef uint16_t SimWait;    /* the kind of wait; numbered by the models, 0: no time passed */
 
@@ -27,9 +28,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimTrace, sim_trace_free)
 
 /**
  * sim_trace_add:
- * Returns: a new entry; the parent itself when no time passed since it (an entry without a length tells nothing)
+ * Returns: a new entry; the parent itself when no time passed since it (an entry without a length
+ * tells nothing)
  */
-SimCauseId sim_trace_add(SimTrace *self, SimCauseId parent, SimTime at, SimWait wait, uint16_t detail);
+SimCauseId
+sim_trace_add(SimTrace *self, SimCauseId parent, SimTime at, SimWait wait, uint16_t detail);
 
 /* Returns: (borrowed): the entry, valid until the next sim_trace_add() */
 const SimCause *sim_trace_get(const SimTrace *self, SimCauseId id);
@@ -37,12 +40,13 @@ uint32_t sim_trace_length(const SimTrace *self);
 
 /**
  * sim_trace_releaser:
- * Returns: for a wait in line, the cause of what came to an end there, so that it ended: what the server had been doing;
- *   0: not known (sim_resume_after() keeps it)
+ * Returns: for a wait in line, the cause of what came to an end there, so that it ended: what the
+ * server had been doing; 0: not known (sim_resume_after() keeps it)
  */
 SimCauseId sim_trace_releaser(const SimTrace *self, SimCauseId id);
 
-/* Labels: names for details, numbered from 1 in the order in which they come; the same text has the same number. 0 is the
- * label of what has none, and of all that come when there are no numbers left. */
+/* Labels: names for details, numbered from 1 in the order in which they come; the same text has the
+ * same number. 0 is the label of what has none, and of all that come when there are no numbers
+ * left. */
 uint16_t sim_trace_label(SimTrace *self, const char *text);
 const char *sim_trace_label_text(const SimTrace *self, uint16_t label); /* "" for 0 */

@@ -3,8 +3,8 @@
 
 #include "field.h"
 
-/* RFC 3339. Days are counted as in Howard Hinnant's "chrono-compatible low-level date algorithms": years begin in March, so
- * that the leap day is the last one; 400 years are 146097 days. */
+/* RFC 3339. Days are counted as in Howard Hinnant's "chrono-compatible low-level date algorithms":
+ * years begin in March, so that the leap day is the last one; 400 years are 146097 days. */
 
 typedef struct {
     int64_t year;
@@ -42,7 +42,8 @@ civil_from_days(int64_t days)
     };
 }
 
-/* Reads @n digits at *@text and steps over them and, unless it is 0, the character that must follow. */
+/* Reads @n digits at *@text and steps over them and, unless it is 0, the character that must
+ * follow. */
 static gboolean
 read_number(const char **text, unsigned n, char follows, unsigned *number)
 {

@@ -124,7 +124,8 @@ const FieldType field_data_source = {
     .to_json = data_source_to_json,
 };
 
-/* spec.dataSource, the older of the two: the API server copies one to the other, unless there is a namespace. */
+/* spec.dataSource, the older of the two: the API server copies one to the other, unless there is a
+ * namespace. */
 static json_t *
 old_data_source_to_json(const void *field)
 {

@@ -30,10 +30,10 @@ typedef struct {
 
 /* How an expansion (or a modification) of a claim stands: status.conditions. */
 typedef struct {
-    const char *type;            /* "Resizing"; interned */
-    const char *status;          /* "True" */
+    const char *type;             /* "Resizing"; interned */
+    const char *status;           /* "True" */
     const char *reason, *message; /* NULL: none */
-    SimTime changed_at;          /* lastTransitionTime; TIME_UNSET: none */
+    SimTime changed_at;           /* lastTransitionTime; TIME_UNSET: none */
 } ClaimCondition;
 
 /* Immutable, shared, in the order in which they came; NULL: none. */
@@ -45,19 +45,20 @@ typedef struct {
 /* PersistentVolumeClaim. */
 typedef struct {
     Object meta;
-    const char *class_name;     /* spec.storageClassName; NULL: nil; "" is a class of its own. See claim_class() */
-    const char *volume_name;    /* spec.volumeName; NULL or "": none. See claim_volume_name() */
+    const char *class_name;       /* spec.storageClassName; NULL: nil; "" is a class of its own. See
+                                     claim_class() */
+    const char *volume_name;      /* spec.volumeName; NULL or "": none. See claim_volume_name() */
     const char *attributes_class; /* spec.volumeAttributesClassName; NULL: none */
-    int64_t request_bytes;      /* spec.resources.requests.storage */
+    int64_t request_bytes;        /* spec.resources.requests.storage */
     LabelSelector *selector;
     DataSource data_source;
-    uint32_t access_modes;      /* AccessModes */
-    uint32_t volume_mode;       /* VolumeMode */
-    uint32_t phase;             /* ClaimPhase */
+    uint32_t access_modes; /* AccessModes */
+    uint32_t volume_mode;  /* VolumeMode */
+    uint32_t phase;        /* ClaimPhase */
     uint32_t status_access_modes;
-    int64_t capacity_bytes;     /* status.capacity.storage; 0: none */
-    int64_t allocated_bytes;    /* status.allocatedResources.storage; 0: none */
-    const char *resize_status;  /* status.allocatedResourceStatuses.storage; NULL: none */
+    int64_t capacity_bytes;      /* status.capacity.storage; 0: none */
+    int64_t allocated_bytes;     /* status.allocatedResources.storage; 0: none */
+    const char *resize_status;   /* status.allocatedResourceStatuses.storage; NULL: none */
     ClaimConditions *conditions; /* Resizing, FileSystemResizePending, ... */
 } Claim;
 
@@ -87,7 +88,8 @@ gboolean claim_is_bind_completed(const Claim *self);
 /* bind-completed and a volume name (VB-14). */
 gboolean claim_is_fully_bound(const Claim *self);
 
-ClaimConditions *claim_conditions_new(const ClaimCondition *items, unsigned n_items); /* NULL if empty */
+ClaimConditions *claim_conditions_new(const ClaimCondition *items,
+                                      unsigned n_items); /* NULL if empty */
 ClaimConditions *claim_conditions_ref(const ClaimConditions *self);
 void claim_conditions_unref(ClaimConditions *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ClaimConditions, claim_conditions_unref)

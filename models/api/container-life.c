@@ -160,8 +160,7 @@ container_life_run(const ContainerLife *self, SimStream stream, uint64_t entity,
 int
 container_life_exit_code(const ContainerLife *self, SimStream stream, uint64_t entity, uint32_t n)
 {
-    if (self->fails < 1 &&
-        sim_random_uniform(stream, entity, 2 * (uint64_t)n + 1) >= self->fails)
+    if (self->fails < 1 && sim_random_uniform(stream, entity, 2 * (uint64_t)n + 1) >= self->fails)
         return 0;
     return self->codes[MIN(n, self->n_codes - 1)];
 }

@@ -4,12 +4,16 @@
 #include "sim/distribution.h"
 #include "strings.h"
 
-/* How long a pod's containers run and how they end, as annotations of the pod tell that nothing but this program reads: what a
- * container does is not in any manifest. Without them containers run until they are stopped. */
+/* How long a pod's containers run and how they end, as annotations of the pod tell that nothing but
+ * this program reads: what a container does is not in any manifest. Without them containers run
+ * until they are stopped. */
 
-#define ANNOTATION_RUNS_FOR "kvolsim.io/runs-for"   /* "30s", "uniform 10s 1m", "lognormal p50=30s p99=5m" */
-#define ANNOTATION_EXIT_CODE "kvolsim.io/exit-code" /* "1"; "1 1 0": of the first run, the second, and all later ones */
-#define ANNOTATION_FAILS "kvolsim.io/fails"         /* "0.1": the share of runs that end with that code; the others with 0 */
+#define ANNOTATION_RUNS_FOR                                                                        \
+    "kvolsim.io/runs-for" /* "30s", "uniform 10s 1m", "lognormal p50=30s p99=5m" */
+#define ANNOTATION_EXIT_CODE                                                                       \
+    "kvolsim.io/exit-code" /* "1"; "1 1 0": of the first run, the second, and all later ones */
+#define ANNOTATION_FAILS                                                                           \
+    "kvolsim.io/fails" /* "0.1": the share of runs that end with that code; the others with 0 */
 
 #define EXIT_CODES_MAX 16
 
@@ -34,7 +38,8 @@ gboolean container_life_parse(const StringMap *annotations,
 void container_life_clear(ContainerLife *self);
 /* Whether there is anything to parse. */
 gboolean container_life_is_told(const StringMap *annotations);
-/* How long its @n-th run (from 0) takes, and how it ends: draws of this stream. Only if it ends at all. */
+/* How long its @n-th run (from 0) takes, and how it ends: draws of this stream. Only if it ends at
+ * all. */
 SimTime
 container_life_run(const ContainerLife *self, SimStream stream, uint64_t entity, uint32_t n);
 int

@@ -3,13 +3,14 @@
 
 #include "object.h"
 
-/* The types of fields that several kinds have. A type that only one kind has stands with that kind. */
-extern const FieldType field_string;      /* const char *, interned; NULL: absent */
-extern const FieldType field_bool;        /* gboolean */
-extern const FieldType field_int;         /* int32_t */
-extern const FieldType field_quantity;    /* int64_t: Value(), rounded up (API-163) */
-extern const FieldType field_milli;       /* int64_t: thousandths (CPU) */
-extern const FieldType field_time;        /* SimTime since the run's start, RFC 3339; TIME_UNSET: absent */
+/* The types of fields that several kinds have. A type that only one kind has stands with that kind.
+ */
+extern const FieldType field_string;   /* const char *, interned; NULL: absent */
+extern const FieldType field_bool;     /* gboolean */
+extern const FieldType field_int;      /* int32_t */
+extern const FieldType field_quantity; /* int64_t: Value(), rounded up (API-163) */
+extern const FieldType field_milli;    /* int64_t: thousandths (CPU) */
+extern const FieldType field_time; /* SimTime since the run's start, RFC 3339; TIME_UNSET: absent */
 extern const FieldType field_micro_time;  /* the same with microseconds */
 extern const FieldType field_string_map;  /* StringMap * */
 extern const FieldType field_string_list; /* StringList * */
@@ -19,16 +20,18 @@ extern const FieldType field_uid;         /* ObjectUid */
 #define API_EPOCH_S INT64_C(1767225600)
 
 #define API_TIME_BUFFER 32
-/* Returns: %FALSE if @text is not RFC 3339: "2026-01-01T00:00:00Z", "2026-01-01T01:00:00.5+01:00" */
+/* Returns: %FALSE if @text is not RFC 3339: "2026-01-01T00:00:00Z", "2026-01-01T01:00:00.5+01:00"
+ */
 gboolean api_time_parse(const char *text, SimTime *time);
-/* RFC 3339 in UTC; whole seconds as Kubernetes prints metav1.Time, or with microseconds (metav1.MicroTime). Returns: @buffer */
+/* RFC 3339 in UTC; whole seconds as Kubernetes prints metav1.Time, or with microseconds
+ * (metav1.MicroTime). Returns: @buffer */
 const char *api_time_format(SimTime time, gboolean micro, char *buffer);
 
 /**
  * quantity_parse:
  * @text: a Kubernetes quantity ("10Gi", "500m", "1e3"), API-160
- * @value: (out): rounded up to whole units (API-163); @milli: (out) (nullable): rounded up to thousandths
- * Returns: %FALSE if the text is none, with Kubernetes' words in @error
+ * @value: (out): rounded up to whole units (API-163); @milli: (out) (nullable): rounded up to
+ * thousandths Returns: %FALSE if the text is none, with Kubernetes' words in @error
  */
 gboolean quantity_parse(const char *text, int64_t *value, int64_t *milli, GError **error);
 #define QUANTITY_BUFFER 32
@@ -41,24 +44,29 @@ const char *quantity_format_decimal(int64_t value, char *buffer);
 /* As the API server keeps @text: "1.5Gi" is "1536Mi". Returns: %FALSE as quantity_parse() */
 gboolean quantity_canonical(const char *text, char *buffer, GError **error);
 
-/* Reads manifests. Faults are reported, all of them, and parsing goes on. @where is the value at fault, or the object in
- * which something is missing; @message begins with the path: "spec.accessModes: Required value: at least 1 access mode is
- * required"; @hint (nullable) is what would be right. */
+/* Reads manifests. Faults are reported, all of them, and parsing goes on. @where is the value at
+ * fault, or the object in which something is missing; @message begins with the path:
+ * "spec.accessModes: Required value: at least 1 access mode is required"; @hint (nullable) is what
+ * would be right. */
 struct ApiParser {
     Objects *objects;
     void (*report)(ApiParser *self, const json_t *where, const char *message, const char *hint);
     void *data;
-    GString *path;     /* of the value being read: "spec.resources.requests" */
-    SimTime import_offset; /* added to time stamps, so that they keep their distance to the import */
-    const ObjectKey *key;  /* of the object being read; api_parser_object() sets it */
+    GString *path; /* of the value being read: "spec.resources.requests" */
+    SimTime
+        import_offset;    /* added to time stamps, so that they keep their distance to the import */
+    const ObjectKey *key; /* of the object being read; api_parser_object() sets it */
 };
 
 /* Reports a fault at @where under the current path. */
-void api_parser_fault(ApiParser *self, const json_t *where, const char *hint, const char *format, ...) G_GNUC_PRINTF(4, 5);
+void
+api_parser_fault(ApiParser *self, const json_t *where, const char *hint, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
 /* Enters "name" or "[index]" below the current path; leave with the length returned. */
 gsize api_parser_enter(ApiParser *self, const char *name);
 gsize api_parser_enter_index(ApiParser *self, unsigned index);
 void api_parser_leave(ApiParser *self, gsize length);
 const char *api_parser_intern(ApiParser *self, const char *text);
-/* Returns: (owned): the object, NULL if its kind, name or namespace make it none; other faults are only reported */
+/* Returns: (owned): the object, NULL if its kind, name or namespace make it none; other faults are
+ * only reported */
 Object *api_parser_object(ApiParser *self, const json_t *manifest);

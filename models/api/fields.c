@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* A step of a path: "conditions[Ready]" is the key "conditions" and the item "Ready". Both are parts of the path. */
+/* A step of a path: "conditions[Ready]" is the key "conditions" and the item "Ready". Both are
+ * parts of the path. */
 typedef struct {
     const char *key, *item; /* item: NULL: no list */
     size_t key_length, item_length;
@@ -414,7 +415,8 @@ check_known(ApiParser *parser, const json_t *object, KnownWalk *walk)
     }
 }
 
-/* The object that a field is in, kept for the next: fields of one object stand together in their tables. */
+/* The object that a field is in, kept for the next: fields of one object stand together in their
+ * tables. */
 typedef struct {
     const json_t *root, *parent; /* parent: nullable */
     const char *path;            /* of the parent, and of a field below it */

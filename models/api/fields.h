@@ -5,8 +5,8 @@
 
 /* Tables of fields, walked: those of a kind, and those of structs inside it. Private to models/api.
  *
- * Paths are as in JSON ("spec.resources.requests.storage"); "status.conditions[Ready]" is the element of the list whose
- * "type" is Ready. */
+ * Paths are as in JSON ("spec.resources.requests.storage"); "status.conditions[Ready]" is the
+ * element of the list whose "type" is Ready. */
 
 /* Rows of a table; FIELD_WHOLE is given the whole struct. */
 #define FIELD(path, type, Struct, member, flags)                                                   \
@@ -26,7 +26,8 @@ void fields_ref(const Field *fields, void *target);
 void fields_clear(const Field *fields, void *target);
 gboolean fields_equal(const Field *fields, const void *a, const void *b);
 
-/* Reads what @object has of @fields into @target, and reports what neither @fields nor @ignored knows. */
+/* Reads what @object has of @fields into @target, and reports what neither @fields nor @ignored
+ * knows. */
 void fields_parse(ApiParser *parser,
                   const json_t *object,
                   const Field *fields,
@@ -34,7 +35,8 @@ void fields_parse(ApiParser *parser,
                   void *target);
 /* Writes the fields of @from over what @into has. */
 void fields_print(const Field *fields, const void *from, json_t *into);
-/* Returns: (owned): a copy of @manifest (nullable) with the fields of @from over it; NULL if that is empty */
+/* Returns: (owned): a copy of @manifest (nullable) with the fields of @from over it; NULL if that
+ * is empty */
 json_t *fields_to_json(const Field *fields, const void *from, const json_t *manifest);
 
 /* The value of an enumeration is an index into the type's words. */
@@ -56,7 +58,8 @@ json_t *items_to_json(
 gboolean items_equal(
     const Field *fields, const void *a, unsigned n_a, const void *b, unsigned n_b, size_t size);
 
-/* An object's members, one after the other; see json_object_iter_key() and json_object_iter_value(). NULL: no more */
+/* An object's members, one after the other; see json_object_iter_key() and
+ * json_object_iter_value(). NULL: no more */
 static inline void *
 json_first_member(const json_t *object)
 {
@@ -87,8 +90,8 @@ void
 api_parser_required_at(ApiParser *self, const json_t *where, const char *path, const char *detail);
 /* @words ends with NULL */
 void api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *words);
-/* Reads a quantity: in whole units, rounded up, and as the API server keeps it (@canonical, of QUANTITY_BUFFER). Returns: FALSE,
- * and a fault, if it is none */
+/* Reads a quantity: in whole units, rounded up, and as the API server keeps it (@canonical, of
+ * QUANTITY_BUFFER). Returns: FALSE, and a fault, if it is none */
 gboolean api_parser_quantity(ApiParser *self, const json_t *value, int64_t *units, char *canonical);
 /* @value was read as @quantity; if it could not be read that is the fault. */
 void api_parser_check_positive(ApiParser *self, const json_t *value, int64_t quantity);
@@ -117,6 +120,6 @@ extern const FieldType field_int64;  /* int64_t; negative: absent */
 extern const FieldType field_null;   /* nothing; printed as null */
 extern const FieldType field_labels; /* StringMap *: with the syntax of labels */
 
-/* An object in another: a template of claims. Reads metadata's labels and annotations, and the kind's fields.
- * Returns: (owned): the object with the key @key */
+/* An object in another: a template of claims. Reads metadata's labels and annotations, and the
+ * kind's fields. Returns: (owned): the object with the key @key */
 Object *api_parser_template(ApiParser *self, const json_t *manifest, ObjectKey *key);

@@ -6,7 +6,8 @@
 
 #include "workload-private.h"
 
-/* Kubernetes' pkg/controller/job/pod_failure_policy.go; validation as in pkg/apis/batch/validation/validation.go. */
+/* Kubernetes' pkg/controller/job/pod_failure_policy.go; validation as in
+ * pkg/apis/batch/validation/validation.go. */
 
 #define RULES_MAX 20    /* maxPodFailurePolicyRules, maxJobSuccessPolicyRule */
 #define CODES_MAX 255   /* maxPodFailurePolicyOnExitCodesValues */

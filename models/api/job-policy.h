@@ -3,7 +3,8 @@
 
 #include "pod.h"
 
-/* What single failures and successes mean for a Job: spec.podFailurePolicy and spec.successPolicy. Immutable, shared. */
+/* What single failures and successes mean for a Job: spec.podFailurePolicy and spec.successPolicy.
+ * Immutable, shared. */
 
 typedef enum {
     FAILURE_COUNT,
@@ -42,7 +43,8 @@ typedef struct {
     const char *condition; /* its type */
 } FailureMatch;
 
-/* Returns: the first rule that the failed pod matches. All its containers have ended alike. @self: nullable */
+/* Returns: the first rule that the failed pod matches. All its containers have ended alike. @self:
+ * nullable */
 FailureMatch failure_policy_match(const FailurePolicy *self, const Pod *pod);
 /* Whether a failure counts towards the limits. */
 static inline gboolean
@@ -70,5 +72,6 @@ SuccessPolicy *success_policy_new(const SuccessRule *rules, unsigned n);
 extern const FieldType field_failure_policy; /* FailurePolicy * */
 extern const FieldType field_success_policy; /* SuccessPolicy * */
 
-/* How many indexes such a list has, in order and all below @below. Returns: -1 with Kubernetes' words in @fault (owned) */
+/* How many indexes such a list has, in order and all below @below. Returns: -1 with Kubernetes'
+ * words in @fault (owned) */
 int32_t job_indexes_count(const char *text, int32_t below, char **fault);

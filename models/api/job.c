@@ -89,7 +89,8 @@ job_set_defaults(Object *object)
     job->completed_at = TIME_UNSET;
 }
 
-/* maxParallelismForIndexedJob, maxFailedIndexesForIndexedJob, completionsSoftLimit; and what holds above the last of these */
+/* maxParallelismForIndexedJob, maxFailedIndexesForIndexedJob, completionsSoftLimit; and what holds
+ * above the last of these */
 #define INDEXES_MAX 100000
 #define INDEXES_MAX_OF_MANY 10000
 #define OF_MANY "when completions are above 100000 and used with backoff limit per index"
@@ -244,7 +245,8 @@ check_failure_policy(ApiParser *parser, const json_t *manifest, const Job *job)
     api_parser_leave(parser, length);
 }
 
-/* JOB-2: of pods that are started anew in their place no failure is seen; and only what is over is replaced. */
+/* JOB-2: of pods that are started anew in their place no failure is seen; and only what is over is
+ * replaced. */
 static void
 check_with_failure_policy(ApiParser *parser, const json_t *manifest, Job *job)
 {

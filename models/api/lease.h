@@ -6,9 +6,9 @@
 /* Lease of coordination.k8s.io: who of several replicas works. */
 typedef struct {
     Object meta;
-    const char *holder;  /* interned; NULL: nobody */
-    int32_t duration_s;  /* how long the holder is respected after a renewal */
-    int32_t transitions; /* how often the holder changed */
+    const char *holder;              /* interned; NULL: nobody */
+    int32_t duration_s;              /* how long the holder is respected after a renewal */
+    int32_t transitions;             /* how often the holder changed */
     SimTime acquired_at, renewed_at; /* TIME_UNSET: never */
 } Lease;
 

@@ -198,7 +198,8 @@ owner_references_equal(const OwnerReferences *a, const OwnerReferences *b)
                        sizeof a->items[0]);
 }
 
-/* The owner's key, if a model knows its kind. An owner of a kind with namespaces is in its object's own. */
+/* The owner's key, if a model knows its kind. An owner of a kind with namespaces is in its object's
+ * own. */
 static const ObjectKey *
 owner_key(ApiParser *parser, const OwnerReference *owner)
 {
@@ -442,7 +443,8 @@ parse_object_name(ApiParser *parser, const json_t *manifest, const json_t *metad
     return NULL;
 }
 
-/* Returns: FALSE, and a fault, if there must be none or it is bad. @namespace: (out): NULL for kinds without */
+/* Returns: FALSE, and a fault, if there must be none or it is bad. @namespace: (out): NULL for
+ * kinds without */
 static gboolean
 parse_namespace(ApiParser *parser,
                 const KindClass *class,

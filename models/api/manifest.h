@@ -12,7 +12,8 @@ gboolean owner_references_equal(const OwnerReferences *a, const OwnerReferences 
 /* Returns: (owned): @self (nullable) with @reference, in place of one with the same uid */
 OwnerReferences *owner_references_with(const OwnerReferences *self,
                                        const OwnerReference *reference);
-/* Returns: (owned): @self (nullable) without the reference of this uid; the same list if there is none */
+/* Returns: (owned): @self (nullable) without the reference of this uid; the same list if there is
+ * none */
 OwnerReferences *owner_references_without(const OwnerReferences *self, ObjectUid uid);
 
 /* Reads manifest.metadata into an object whose key is known. */

@@ -3,7 +3,8 @@
 
 #include "fields.h"
 
-/* The syntax of names, labels and annotations, in the words of Kubernetes' apimachinery (util/validation). */
+/* The syntax of names, labels and annotations, in the words of Kubernetes' apimachinery
+ * (util/validation). */
 
 #define SUBDOMAIN_LENGTH_MAX 253
 #define LABEL_LENGTH_MAX 63

@@ -7,7 +7,8 @@ static const Field resource_fields[] = {
     FIELDS_END,
 };
 
-/* Beside cpu and memory there is whatever a device plugin calls its devices; no model reads these. */
+/* Beside cpu and memory there is whatever a device plugin calls its devices; no model reads these.
+ */
 static void
 resources_parse(ApiParser *parser, const json_t *value, void *field)
 {
@@ -60,7 +61,8 @@ static const FieldType allocatable_type = {
     .over = resources_over,
 };
 
-/* status.capacity: the API server takes it for allocatable, if that is not there; so it is read first, into the same place. */
+/* status.capacity: the API server takes it for allocatable, if that is not there; so it is read
+ * first, into the same place. */
 static json_t *
 capacity_over(const void *field, const json_t *manifest)
 {
@@ -119,8 +121,8 @@ static const FieldType attached_type = {
 };
 
 #define TROUBLE(name, trouble)                                                                     \
-    FIELD(                                                                                         \
-        "status.conditions[" name "]", field_node_condition, Node, troubles[trouble], FIELD_STATUS)
+    FIELD("status.conditions[" name "]", field_node_condition, Node, troubles[trouble],            \
+          FIELD_STATUS)
 static const Field node_fields[] = {
     FIELD("spec.taints", field_taints, Node, taints, FIELD_SPEC),
     FIELD("status.volumesInUse", field_string_list, Node, volumes_in_use, FIELD_STATUS),

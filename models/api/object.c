@@ -44,7 +44,8 @@ static const KindClass *const kinds[N_KINDS] = {
 
 G_STATIC_ASSERT(sizeof(ObjectKey) == CACHE_LINE);
 
-/* Where a key is found by the addresses of its strings, which are interned: equal addresses are equal strings. */
+/* Where a key is found by the addresses of its strings, which are interned: equal addresses are
+ * equal strings. */
 typedef struct {
     uint32_t hash;   /* of kind and addresses. Decides nothing but places in the table */
     uint32_t number; /* of the key, in the order in which they were made: + 1; 0: free */
@@ -503,7 +504,8 @@ object_equal(const Object *a, const Object *b)
     if (a->key != b->key || !metadata_equal(a, b))
         return FALSE;
     const KindClass *class = kinds[a->key->kind];
-    /* Copies share what they refer to, so equal ones mostly have equal bytes, and then are equal. */
+    /* Copies share what they refer to, so equal ones mostly have equal bytes, and then are equal.
+     */
     return memcmp(a + 1, b + 1, class->size - sizeof *a) == 0 || fields_equal(class->fields, a, b);
 }
 

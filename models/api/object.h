@@ -7,8 +7,9 @@
 #include "sim/sim-time.h"
 #include "strings.h"
 
-/* Objects as the API server keeps them: typed structs with the fields that some model reads. A version of an object is
- * immutable once stored, and shared by reference; a change is made on a copy, object_edit(). */
+/* Objects as the API server keeps them: typed structs with the fields that some model reads. A
+ * version of an object is immutable once stored, and shared by reference; a change is made on a
+ * copy, object_edit(). */
 
 typedef enum {
     KIND_POD,
@@ -18,7 +19,7 @@ typedef enum {
     KIND_NODE,
     KIND_CSI_NODE,
     KIND_CSI_DRIVER,
-    KIND_ATTACHMENT, /* VolumeAttachment */
+    KIND_ATTACHMENT,       /* VolumeAttachment */
     KIND_STORAGE_CAPACITY, /* CSIStorageCapacity */
     KIND_STATEFUL_SET,
     KIND_CONTROLLER_REVISION,
@@ -37,8 +38,9 @@ typedef enum {
     N_KINDS,
 } ObjectKind;
 
-/* Who an object is: kind, namespace and name. There is one ObjectKey for each as long as the run lasts, so keys compare as
- * pointers; queues, caches and records use them. @slot counts keys of a kind from 0, dense: an array index. */
+/* Who an object is: kind, namespace and name. There is one ObjectKey for each as long as the run
+ * lasts, so keys compare as pointers; queues, caches and records use them. @slot counts keys of a
+ * kind from 0, dense: an array index. */
 typedef struct {
     const char *namespace; /* interned; "" for kinds without namespaces */
     const char *name;      /* interned */
@@ -46,10 +48,10 @@ typedef struct {
     SimMemory *memory;     /* of the run: versions of the object are taken from it */
     uint64_t hash;         /* of kind, namespace and name: an entity for random draws */
     uint32_t slot;
-    uint32_t incarnation;  /* how often such an object was created so far; the API server counts */
-    uint32_t n_requests;   /* how many requests about it the API server got; the n of their draws */
-    uint32_t n_events;     /* how often an Event about it was written; the n of those draws */
-    uint32_t n_thoughts;   /* how often a component thought about it; the n of those draws */
+    uint32_t incarnation; /* how often such an object was created so far; the API server counts */
+    uint32_t n_requests;  /* how many requests about it the API server got; the n of their draws */
+    uint32_t n_events;    /* how often an Event about it was written; the n of those draws */
+    uint32_t n_thoughts;  /* how often a component thought about it; the n of those draws */
     ObjectKind kind;
 } ObjectKey;
 
@@ -65,15 +67,18 @@ Strings *objects_strings(const Objects *self);
 /* Returns: (borrowed): the key, made if it is new. @namespace: NULL or "" for kinds without */
 ObjectKey *objects_key(Objects *self, ObjectKind kind, const char *namespace, const char *name);
 /* Returns: (borrowed): the key if anybody asked for it before, else NULL */
-ObjectKey *objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name);
-/* Keys whose names are costly to work out (checksums), by the strings that they are made of: interned. */
+ObjectKey *
+objects_find_key(const Objects *self, ObjectKind kind, const char *namespace, const char *name);
+/* Keys whose names are costly to work out (checksums), by the strings that they are made of:
+ * interned. */
 #define ALIAS_PARTS 3
-ObjectKey *objects_find_alias(const Objects *self, const char *const *parts); /* NULL: not added yet */
+ObjectKey *objects_find_alias(const Objects *self,
+                              const char *const *parts); /* NULL: not added yet */
 void objects_add_alias(Objects *self, const char *const *parts, ObjectKey *key);
 unsigned objects_n_keys(const Objects *self, ObjectKind kind);
 ObjectKey *objects_key_at(const Objects *self, ObjectKind kind, uint32_t slot);
-/* How long an array by slot grows so that it has a place for @slot: by a quarter at least. Its memory may come by doubling, but
- * only what is cleared is touched. */
+/* How long an array by slot grows so that it has a place for @slot: by a quarter at least. Its
+ * memory may come by doubling, but only what is cleared is touched. */
 static inline unsigned
 slots_to_hold(uint32_t slot, unsigned n_slots)
 {
@@ -97,7 +102,7 @@ object_uid_is_set(ObjectUid uid)
 }
 
 typedef struct {
-    const ObjectKey *key;     /* the owner; of a kind that no model knows: NULL */
+    const ObjectKey *key;                  /* the owner; of a kind that no model knows: NULL */
     const char *api_version, *kind, *name; /* interned */
     ObjectUid uid;
     gboolean controller, block_owner_deletion;
@@ -116,29 +121,34 @@ typedef struct {
     uint64_t resource_version; /* 0: not stored yet; in an update: whatever it was read at */
     ObjectUid uid;
     SimTime created_at;
-    SimTime deleted_at;        /* deletionTimestamp; TIME_UNSET: not being deleted */
+    SimTime deleted_at; /* deletionTimestamp; TIME_UNSET: not being deleted */
     StringMap *labels, *annotations;
     StringList *finalizers;
     OwnerReferences *owners;
-    json_t *manifest;          /* (owned): as the file gave it; fields that no model reads are taken from it for output */
+    json_t *manifest; /* (owned): as the file gave it; fields that no model reads are taken from it
+                         for output */
     uint32_t n_refs;
-    int32_t deletion_grace_s;  /* deletionGracePeriodSeconds; -1: unset */
-    uint32_t generation;       /* metadata.generation; counted where the kind has it; 0: none */
+    int32_t deletion_grace_s; /* deletionGracePeriodSeconds; -1: unset */
+    uint32_t generation;      /* metadata.generation; counted where the kind has it; 0: none */
 } Object;
 
 /* A field of a kind. Types with references count them, so that a copy of an object costs little. */
 typedef struct ApiParser ApiParser;
 typedef struct {
-    const char *name;                                   /* for the schema: "string", "quantity" */
+    const char *name; /* for the schema: "string", "quantity" */
     size_t size;
-    void (*ref)(void *field);                           /* NULL: nothing to count */
-    void (*clear)(void *field);                         /* drops the reference; NULL: nothing */
+    void (*ref)(void *field);   /* NULL: nothing to count */
+    void (*clear)(void *field); /* drops the reference; NULL: nothing */
     gboolean (*equal)(const void *a, const void *b);
-    void (*parse)(ApiParser *parser, const json_t *value, void *field); /* reports its errors to the parser */
-    json_t *(*to_json)(const void *field);              /* (owned): NULL: nothing to print */
-    /* An enumeration, in a uint32_t: its words in order of the values, ends with NULL. Such a type needs neither parse nor to_json. */
+    void (*parse)(ApiParser *parser,
+                  const json_t *value,
+                  void *field);            /* reports its errors to the parser */
+    json_t *(*to_json)(const void *field); /* (owned): NULL: nothing to print */
+    /* An enumeration, in a uint32_t: its words in order of the values, ends with NULL. Such a type
+     * needs neither parse nor to_json. */
     const char *const *words;
-    /* (owned): as to_json, over what the manifest has there (nullable), so that what no model reads stays. NULL: to_json */
+    /* (owned): as to_json, over what the manifest has there (nullable), so that what no model reads
+     * stays. NULL: to_json */
     json_t *(*over)(const void *field, const json_t *manifest);
 } FieldType;
 
@@ -147,11 +157,13 @@ typedef enum {
     FIELD_STATUS = 1 << 0,   /* ... from writes of the status sub-resource */
     FIELD_REQUIRED = 1 << 1, /* a manifest must have it */
     FIELD_INTERNAL = 1 << 2, /* not in JSON */
-    FIELD_PART = 1 << 3,     /* takes some keys of the object at its path only; other fields know the rest */
+    FIELD_PART =
+        1 << 3, /* takes some keys of the object at its path only; other fields know the rest */
 } FieldFlags;
 
 typedef struct {
-    const char *path;       /* in JSON: "spec.storageClassName"; "status.conditions[Ready]": the item of that type */
+    const char *path; /* in JSON: "spec.storageClassName"; "status.conditions[Ready]": the item of
+                         that type */
     const FieldType *type;
     size_t offset;
     FieldFlags flags;
@@ -159,15 +171,17 @@ typedef struct {
 
 /* A row of the table of kinds. */
 typedef struct {
-    const char *kind;     /* "PersistentVolumeClaim" */
+    const char *kind; /* "PersistentVolumeClaim" */
     const char *api_version;
     const char *resource; /* "persistentvolumeclaims" */
     size_t size;
-    const Field *fields;  /* ends with a NULL path; those whose type has ref stand first */
+    const Field *fields; /* ends with a NULL path; those whose type has ref stand first */
     gboolean namespaced;
     gboolean has_generation; /* API-3 */
-    void (*set_defaults)(Object *object);  /* of a new object, before its fields are parsed; may be NULL */
-    /* Paths that manifests may have and no model reads; accepted without a word. Ends with NULL; a path stands for all below it. */
+    void (*set_defaults)(
+        Object *object); /* of a new object, before its fields are parsed; may be NULL */
+    /* Paths that manifests may have and no model reads; accepted without a word. Ends with NULL; a
+     * path stands for all below it. */
     const char *const *ignored;
     /* What single fields cannot tell; may be NULL. */
     void (*check)(ApiParser *parser, const json_t *manifest, const Object *object);
@@ -183,13 +197,15 @@ Object *object_ref(const Object *self);
 void object_unref(const Object *self);
 /* Returns: (owned): a copy to change; references are shared until they are replaced */
 Object *object_edit(const Object *self);
-/* Returns: (owned): the same for another object of the kind, which has no uid and version yet: one of many of a template */
+/* Returns: (owned): the same for another object of the kind, which has no uid and version yet: one
+ * of many of a template */
 Object *object_edit_as(const Object *self, ObjectKey *key);
 /* Whether all that the API server stores is equal, the resource version aside (API-2). */
 gboolean object_equal(const Object *a, const Object *b);
 /* The same of all but metadata and status. Both are of one kind. */
 gboolean object_spec_equal(const Object *a, const Object *b);
-/* Copies the status fields of @from over @to (@status), or all other fields. Metadata is left alone. */
+/* Copies the status fields of @from over @to (@status), or all other fields. Metadata is left
+ * alone. */
 void object_take_fields(Object *to, const Object *from, gboolean status);
 /* As the API prints it: typed fields over the manifest. (owned) */
 json_t *object_to_json(const Object *self);
@@ -210,15 +226,19 @@ object_is_deleted(const Object *self) /* marked for deletion */
     return self->deleted_at != TIME_UNSET;
 }
 
-/* Changes to metadata, for edits. Each returns whether it changed something. Strings must be interned. */
+/* Changes to metadata, for edits. Each returns whether it changed something. Strings must be
+ * interned. */
 gboolean object_set_annotation(Object *self, const char *key, const char *value); /* NULL: remove */
 gboolean object_set_label(Object *self, const char *key, const char *value);
 gboolean object_add_finalizer(Object *self, const char *finalizer);
 gboolean object_remove_finalizer(Object *self, const char *finalizer);
-void object_set_owner(Object *self, const Object *owner, gboolean controller, gboolean block_owner_deletion);
+void object_set_owner(Object *self,
+                      const Object *owner,
+                      gboolean controller,
+                      gboolean block_owner_deletion);
 gboolean object_remove_owner(Object *self, const Object *owner);
 gboolean object_is_owned_by(const Object *self, const Object *owner); /* as controller or not */
-const char *object_annotation(const Object *self, const char *key); /* NULL: not there */
+const char *object_annotation(const Object *self, const char *key);   /* NULL: not there */
 const char *object_label(const Object *self, const char *key);
 gboolean object_has_finalizer(const Object *self, const char *finalizer);
 /* Returns: (borrowed): the owner that is the controller, NULL: none */

@@ -3,7 +3,8 @@
 
 #include "pod-private.h"
 
-/* A pod's spec: what scheduling and the kubelet need of it. The containers themselves stay in the manifest. */
+/* A pod's spec: what scheduling and the kubelet need of it. The containers themselves stay in the
+ * manifest. */
 
 #define DEFAULT_GRACE_S 30
 
@@ -63,7 +64,9 @@ pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations)
 }
 
 PodSpec *
-pod_spec_for_nodes(const PodSpec *self, const Tolerations *tolerations, const NodeSelector *required)
+pod_spec_for_nodes(const PodSpec *self,
+                   const Tolerations *tolerations,
+                   const NodeSelector *required)
 {
     PodSpec *copy = g_memdup2(self, sizeof *self);
 
@@ -671,7 +674,8 @@ check_limit(ApiParser *parser,
     api_parser_leave(parser, length);
 }
 
-/* What the scheduler counts: the requests; the API server fills in limits where only they are given. */
+/* What the scheduler counts: the requests; the API server fills in limits where only they are
+ * given. */
 static Requests
 container_requests(ApiParser *parser, const json_t *value, const Container *container)
 {
@@ -700,8 +704,9 @@ requests_max(Requests a, Requests b)
     return (Requests){MAX(a.cpu_milli, b.cpu_milli), MAX(a.memory_bytes, b.memory_bytes)};
 }
 
-/* PodRequests() of Kubernetes' component-helpers/resource: containers and sidecars run together; before that the init
- * containers, one after the other, each beside the sidecars that started before it. */
+/* PodRequests() of Kubernetes' component-helpers/resource: containers and sidecars run together;
+ * before that the init containers, one after the other, each beside the sidecars that started
+ * before it. */
 typedef struct {
     Requests running, sidecars, init;
 } RequestSums;
@@ -784,7 +789,8 @@ overhead_parse(ApiParser *parser, const json_t *spec_json, Requests *overhead)
     api_parser_leave(parser, length);
 }
 
-/* Admission writes the value of the class into the pod. Two classes are in every cluster; others are not read. */
+/* Admission writes the value of the class into the pod. Two classes are in every cluster; others
+ * are not read. */
 static void
 read_priority_class(const json_t *value, PodSpec *spec)
 {

@@ -386,8 +386,7 @@ check_volume_sources(ApiParser *parser, const json_t *volume)
          member = json_next_member(volume, member)) {
         const char *key = json_object_iter_key(member);
         json_t *value = json_object_iter_value(member);
-        if (strcmp(key, "name") == 0 || json_is_null(value) ||
-            !word_is_among(key, volume_known))
+        if (strcmp(key, "name") == 0 || json_is_null(value) || !word_is_among(key, volume_known))
             continue;
         if (++n_sources != 2)
             continue;
@@ -424,9 +423,8 @@ inline_drivers_parse(ApiParser *parser, const json_t *array)
             g_ptr_array_add(drivers,
                             (void *)strings_intern(objects_strings(parser->objects), driver));
     }
-    return drivers->len == 0
-               ? NULL
-               : string_list_new((const char *const *)drivers->pdata, drivers->len);
+    return drivers->len == 0 ? NULL
+                             : string_list_new((const char *const *)drivers->pdata, drivers->len);
 }
 
 static void
@@ -491,8 +489,8 @@ pod_volumes_find(const PodVolumes *volumes, const char *name)
     return NULL;
 }
 
-/* Over spec, of which the volumes are one key. Those that only the pod has, as a StatefulSet's claims, stand first; then the
- * manifest's, in its order. */
+/* Over spec, of which the volumes are one key. Those that only the pod has, as a StatefulSet's
+ * claims, stand first; then the manifest's, in its order. */
 static json_t *
 pod_volumes_over(const void *field, const json_t *manifest)
 {
@@ -636,7 +634,8 @@ pod_template_clear(void *field)
     g_clear_pointer((PodTemplate **)field, pod_template_unref);
 }
 
-/* What no model reads tells templates apart all the same: another argument of a container makes other pods. */
+/* What no model reads tells templates apart all the same: another argument of a container makes
+ * other pods. */
 static gboolean
 prints_same(const PodTemplate *a, const PodTemplate *b)
 {

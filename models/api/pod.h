@@ -11,29 +11,32 @@ typedef enum {
     POD_UNKNOWN,
 } PodPhase;
 
-/* A volume of a pod that storage cares about: a claim, or a generic ephemeral volume. Others (configMap, emptyDir, ...) are
- * kept out of here. */
+/* A volume of a pod that storage cares about: a claim, or a generic ephemeral volume. Others
+ * (configMap, emptyDir, ...) are kept out of here. */
 typedef struct {
-    const char *name;         /* spec.volumes[].name */
-    const char *claim_name;   /* of an ephemeral volume: "<pod>-<volume>" (VB-9) */
+    const char *name;       /* spec.volumes[].name */
+    const char *claim_name; /* of an ephemeral volume: "<pod>-<volume>" (VB-9) */
     gboolean read_only;
     gboolean ephemeral;
     struct ClaimTemplate *claim_template; /* of an ephemeral volume; owned by the list */
-    gboolean mounted;         /* some container has it in volumeMounts or volumeDevices; others are not set up */
-    gboolean device;          /* in volumeDevices */
+    gboolean
+        mounted; /* some container has it in volumeMounts or volumeDevices; others are not set up */
+    gboolean device; /* in volumeDevices */
 } PodVolume;
 
 typedef struct {
     unsigned n_refs, n_items;
-    StringList *inline_drivers; /* CSI drivers of volumes that live and die with the pod; NULL: none; owned */
+    StringList *inline_drivers; /* CSI drivers of volumes that live and die with the pod; NULL:
+                                   none; owned */
     PodVolume items[];
 } PodVolumes; /* immutable, shared; NULL: none */
 
-/* A claim that a StatefulSet or an ephemeral volume makes: labels and annotations, and the claim's spec. */
+/* A claim that a StatefulSet or an ephemeral volume makes: labels and annotations, and the claim's
+ * spec. */
 typedef struct ClaimTemplate {
     unsigned n_refs;
-    const char *name;           /* of a StatefulSet's template */
-    Claim *claim;               /* (owned): the spec, labels and annotations; its key is of no real claim */
+    const char *name; /* of a StatefulSet's template */
+    Claim *claim;     /* (owned): the spec, labels and annotations; its key is of no real claim */
 } ClaimTemplate;
 
 typedef struct {
@@ -44,9 +47,9 @@ typedef struct {
 /* A term of pod (anti-)affinity. */
 typedef struct {
     LabelSelector *selector;
-    StringList *namespaces;    /* NULL: the pod's own */
+    StringList *namespaces; /* NULL: the pod's own */
     const char *topology_key;
-    int32_t weight;            /* 0: required */
+    int32_t weight; /* 0: required */
     gboolean anti;
 } PodAffinityTerm;
 
@@ -54,8 +57,8 @@ typedef struct {
     LabelSelector *selector;
     const char *topology_key;
     int32_t max_skew;
-    int32_t min_domains;       /* 0: not given */
-    gboolean do_not_schedule;  /* whenUnsatisfiable */
+    int32_t min_domains;      /* 0: not given */
+    gboolean do_not_schedule; /* whenUnsatisfiable */
 } SpreadConstraint;
 
 typedef struct {
@@ -67,16 +70,18 @@ typedef enum {
     PREEMPT_NEVER,
 } PreemptionPolicy;
 
-/* What a pod's template says and the pod's life does not change. Shared by all pods of a template. */
+/* What a pod's template says and the pod's life does not change. Shared by all pods of a template.
+ */
 typedef struct {
     unsigned n_refs;
     const char *scheduler_name; /* default "default-scheduler" */
     const char *restart_policy; /* default "Always" */
-    int64_t cpu_milli;          /* sum of the containers' requests, init containers as Kubernetes counts them */
+    int64_t
+        cpu_milli; /* sum of the containers' requests, init containers as Kubernetes counts them */
     int64_t memory_bytes;
     unsigned n_containers;
-    PodContainer *containers;   /* owned: spec.containers, for the kubelet's events; NULL: not told */
-    int32_t grace_s;            /* terminationGracePeriodSeconds, default 30 */
+    PodContainer *containers; /* owned: spec.containers, for the kubelet's events; NULL: not told */
+    int32_t grace_s;          /* terminationGracePeriodSeconds, default 30 */
     int32_t priority;
     uint32_t preemption_policy; /* PreemptionPolicy */
     StringMap *node_selector;
@@ -85,11 +90,11 @@ typedef struct {
     Tolerations *tolerations;
     StringList *scheduling_gates;
     unsigned n_pod_terms;
-    PodAffinityTerm *pod_terms;    /* owned */
+    PodAffinityTerm *pod_terms; /* owned */
     unsigned n_spread;
-    SpreadConstraint *spread;      /* owned */
-    gboolean has_empty_dir;        /* some volume is an emptyDir */
-    StringList *mounts, *devices;  /* names in the containers' volumeMounts and volumeDevices */
+    SpreadConstraint *spread;     /* owned */
+    gboolean has_empty_dir;       /* some volume is an emptyDir */
+    StringList *mounts, *devices; /* names in the containers' volumeMounts and volumeDevices */
 } PodSpec;
 
 PodSpec *pod_spec_new(void); /* with defaults */
@@ -98,14 +103,15 @@ void pod_spec_unref(PodSpec *self);
 /* Returns: (owned): a copy that has these tolerations (nullable) instead of its own */
 PodSpec *pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations);
 /* The same, and these required nodes (nullable) */
-PodSpec *
-pod_spec_for_nodes(const PodSpec *self, const Tolerations *tolerations, const NodeSelector *required);
+PodSpec *pod_spec_for_nodes(const PodSpec *self,
+                            const Tolerations *tolerations,
+                            const NodeSelector *required);
 
 typedef struct {
-    const char *reason;  /* NULL: none */
+    const char *reason; /* NULL: none */
     const char *message;
-    SimTime changed_at;  /* lastTransitionTime */
-    uint8_t status;      /* PodConditionStatus */
+    SimTime changed_at; /* lastTransitionTime */
+    uint8_t status;     /* PodConditionStatus */
 } PodCondition;
 
 typedef enum {
@@ -117,34 +123,38 @@ typedef enum {
 
 typedef struct {
     Object meta;
-    PodSpec *spec;              /* never NULL; see pod_set_spec() */
+    PodSpec *spec; /* never NULL; see pod_set_spec() */
     PodVolumes *volumes;
-    const char *node_name;      /* spec.nodeName; NULL: not bound */
-    const char *hostname;       /* spec.hostname, of a StatefulSet's pod */
-    const char *nominated_node; /* status.nominatedNodeName; NULL: none */
+    const char *node_name;        /* spec.nodeName; NULL: not bound */
+    const char *hostname;         /* spec.hostname, of a StatefulSet's pod */
+    const char *nominated_node;   /* status.nominatedNodeName; NULL: none */
     const char *reason, *message; /* status.reason, message */
-    PodCondition scheduled, initialized, containers_ready, ready, ready_to_start; /* status.conditions */
-    PodCondition disruption;    /* DisruptionTarget */
-    SimTime started_at;         /* status.startTime; TIME_UNSET: the kubelet has not seen it */
-    uint32_t phase;             /* PodPhase */
-    int32_t restarts;           /* of its containers: the sum of status.containerStatuses[].restartCount */
-    int32_t
-        exit_code; /* of its containers, which end together; 0 also as long as they have not ended */
+    PodCondition scheduled, initialized, containers_ready, ready,
+        ready_to_start;      /* status.conditions */
+    PodCondition disruption; /* DisruptionTarget */
+    SimTime started_at;      /* status.startTime; TIME_UNSET: the kubelet has not seen it */
+    uint32_t phase;          /* PodPhase */
+    int32_t restarts;  /* of its containers: the sum of status.containerStatuses[].restartCount */
+    int32_t exit_code; /* of its containers, which end together; 0 also as long as they have not
+                          ended */
 } Pod;
 
 #define POD(object) ((Pod *)(object))
 #define POD_CONST(object) ((const Pod *)(object))
 
-PodVolumes *pod_volumes_new(const PodVolume *items, unsigned n); /* takes the templates; NULL if none */
+PodVolumes *pod_volumes_new(const PodVolume *items,
+                            unsigned n); /* takes the templates; NULL if none */
 /* Also with inline drivers (taken, nullable): with those alone there is a list without items. */
-PodVolumes *pod_volumes_new_with_inline(const PodVolume *items, unsigned n, StringList *inline_drivers);
+PodVolumes *
+pod_volumes_new_with_inline(const PodVolume *items, unsigned n, StringList *inline_drivers);
 PodVolumes *pod_volumes_ref(const PodVolumes *self);
 void pod_volumes_unref(PodVolumes *self);
 
 ClaimTemplate *claim_template_new(const char *name, Claim *claim); /* takes the claim */
 ClaimTemplate *claim_template_ref(const ClaimTemplate *self);
 void claim_template_unref(ClaimTemplate *self);
-ClaimTemplates *claim_templates_new(ClaimTemplate *const *items, unsigned n); /* takes the items; NULL if none */
+ClaimTemplates *claim_templates_new(ClaimTemplate *const *items,
+                                    unsigned n); /* takes the items; NULL if none */
 ClaimTemplates *claim_templates_ref(const ClaimTemplates *self);
 void claim_templates_unref(ClaimTemplates *self);
 
@@ -161,7 +171,8 @@ typedef struct {
     int32_t pods;
 } NodeResources;
 
-/* Conditions of a Node beside Ready: each is bad when it is true, and has a taint (NL-25). The kubelet tells of the first three. */
+/* Conditions of a Node beside Ready: each is bad when it is true, and has a taint (NL-25). The
+ * kubelet tells of the first three. */
 typedef enum {
     NODE_MEMORY_PRESSURE,
     NODE_DISK_PRESSURE,
@@ -178,11 +189,12 @@ typedef struct {
     Taints *taints;
     NodeResources allocatable;
     const char *provider_id;
-    PodCondition ready;            /* status.conditions[Ready] */
-    SimTime heartbeat_at;          /* of that condition */
+    PodCondition ready;                     /* status.conditions[Ready] */
+    SimTime heartbeat_at;                   /* of that condition */
     PodCondition troubles[N_NODE_TROUBLES]; /* absent: nobody said anything, so all is well */
-    StringList *volumes_in_use;    /* status.volumesInUse: unique volume names, sorted */
-    StringList *volumes_attached;  /* status.volumesAttached: unique volume names, in the order reported */
+    StringList *volumes_in_use;             /* status.volumesInUse: unique volume names, sorted */
+    StringList
+        *volumes_attached; /* status.volumesAttached: unique volume names, in the order reported */
 } Node;
 
 #define NODE(object) ((Node *)(object))
@@ -202,19 +214,20 @@ void pod_template_unref(PodTemplate *self);
 
 typedef struct {
     Object meta;
-    int32_t replicas;              /* default 1 */
+    int32_t replicas; /* default 1 */
     int32_t ordinals_start;
     int32_t min_ready_s;
-    int32_t partition;             /* updateStrategy.rollingUpdate.partition */
-    int32_t revision_history_limit; /* default 10 */
-    gboolean parallel;             /* podManagementPolicy */
-    gboolean on_delete;            /* updateStrategy.type */
+    int32_t partition;                                /* updateStrategy.rollingUpdate.partition */
+    int32_t revision_history_limit;                   /* default 10 */
+    gboolean parallel;                                /* podManagementPolicy */
+    gboolean on_delete;                               /* updateStrategy.type */
     gboolean delete_when_deleted, delete_when_scaled; /* persistentVolumeClaimRetentionPolicy */
     const char *service_name;
     LabelSelector *selector;
     PodTemplate *template;
     ClaimTemplates *claim_templates;
-    int32_t observed_generation, status_replicas, ready_replicas, available_replicas, current_replicas, updated_replicas;
+    int32_t observed_generation, status_replicas, ready_replicas, available_replicas,
+        current_replicas, updated_replicas;
     const char *current_revision, *update_revision;
 } StatefulSet;
 

@@ -3,7 +3,8 @@
 
 #include "field.h"
 
-/* Quantities as resource.Quantity of Kubernetes' apimachinery has them: ParseQuantity(), CanonicalizeBytes(). */
+/* Quantities as resource.Quantity of Kubernetes' apimachinery has them: ParseQuantity(),
+ * CanonicalizeBytes(). */
 
 typedef unsigned __int128 u128;
 
@@ -56,8 +57,8 @@ typedef struct {
     gboolean inexact;
 } Mantissa;
 
-/* Digits beyond these cannot change a result: a mantissa of 27 and a power of ten of up to 27 digits would not fit
- * NANOS_MAX; a mantissa of 19 times 2^60 still fits 128 bits. */
+/* Digits beyond these cannot change a result: a mantissa of 27 and a power of ten of up to 27
+ * digits would not fit NANOS_MAX; a mantissa of 19 times 2^60 still fits 128 bits. */
 #define DECIMAL_DIGITS_MAX 27
 #define BINARY_DIGITS_MAX 19
 
@@ -241,7 +242,8 @@ quantity_write(const Quantity *self, char *buffer)
         g_strlcpy(buffer, "0", QUANTITY_BUFFER);
         return buffer;
     }
-    /* Below 1024, and with parts of a byte, Kubernetes falls back to decimal: "512", "1k" for 1000. */
+    /* Below 1024, and with parts of a byte, Kubernetes falls back to decimal: "512", "1k" for 1000.
+     */
     if (format == QUANTITY_BINARY &&
         (amount < (u128)1024 * NANOS_PER_UNIT || amount % NANOS_PER_UNIT != 0))
         format = QUANTITY_DECIMAL;

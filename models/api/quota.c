@@ -278,8 +278,8 @@ const KindClass resource_quota_kind = {
     .check = resource_quota_check,
 };
 
-/* "gold.storageclass.storage.k8s.io/requests.storage" is requests.storage of class gold. Returns: (nullable): the part after the
- * class; @length: of the class */
+/* "gold.storageclass.storage.k8s.io/requests.storage" is requests.storage of class gold. Returns:
+ * (nullable): the part after the class; @length: of the class */
 static const char *
 split_class(const char *resource, size_t *length)
 {

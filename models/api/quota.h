@@ -7,10 +7,10 @@
 
 /* So much of something that quotas count: "requests.storage" 10Gi. */
 typedef struct {
-    const char *name;  /* interned */
-    int64_t value;     /* in whole units, rounded up */
-    const char *text;  /* as a file gave it, canonical; interned; NULL: printed from @value */
-    gboolean decimal;  /* 10G rather than 10Gi, if it is printed from @value */
+    const char *name; /* interned */
+    int64_t value;    /* in whole units, rounded up */
+    const char *text; /* as a file gave it, canonical; interned; NULL: printed from @value */
+    gboolean decimal; /* 10G rather than 10Gi, if it is printed from @value */
 } ResourceAmount;
 
 /* Immutable, shared, sorted by name; NULL: none. */
@@ -28,15 +28,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ResourceAmounts, resource_amounts_unref)
 gboolean resource_amounts_equal(const ResourceAmounts *a, const ResourceAmounts *b);
 /* Returns: (borrowed): NULL: not there. @name need not be interned */
 const ResourceAmount *resource_amounts_find(const ResourceAmounts *self, const char *name);
-/* As Kubernetes prints the amount: "10Gi". Returns: @buffer, of QUANTITY_BUFFER, or the amount's own text */
+/* As Kubernetes prints the amount: "10Gi". Returns: @buffer, of QUANTITY_BUFFER, or the amount's
+ * own text */
 const char *resource_amount_format(const ResourceAmount *self, char *buffer);
 
 typedef struct {
     Object meta;
     ResourceAmounts *hard;        /* spec.hard */
-    ResourceAmounts *status_hard; /* status.hard: what is in force; the quota controller copies it from the spec */
+    ResourceAmounts *status_hard; /* status.hard: what is in force; the quota controller copies it
+                                     from the spec */
     ResourceAmounts *used;        /* status.used */
-    gboolean is_scoped;           /* has spec.scopes or spec.scopeSelector, none of which claims match (API-151) */
+    gboolean
+        is_scoped; /* has spec.scopes or spec.scopeSelector, none of which claims match (API-151) */
 } ResourceQuota;
 
 /* Whether claims count for the resource (API-150). */
@@ -48,7 +51,8 @@ ResourceAmount *claim_usages_new(const ResourceAmounts *hard);
 /* Adds to @used what @claim (nullable) uses, or with @sign -1 takes it away. */
 void
 claim_usages_add(ResourceAmount *used, const ResourceAmounts *hard, const Claim *claim, int sign);
-/* Returns: (owned): status.used, with what claims use from @counted (for each item of spec.hard), and else as it is */
+/* Returns: (owned): status.used, with what claims use from @counted (for each item of spec.hard),
+ * and else as it is */
 ResourceAmounts *resource_quota_used(const ResourceQuota *self, const ResourceAmount *counted);
 /* Whether what is in force names a resource of claims. */
 gboolean resource_quota_names_claims(const ResourceQuota *self);
@@ -69,7 +73,9 @@ typedef struct {
 #define LIMIT_RANGE_MAX "spec.limits[PersistentVolumeClaim].max.storage"
 #define CLAIM_REQUEST "spec.resources.requests.storage"
 
-/* The quantity @value at @path as the API prints it: in the manifest's own words if they still say so. Returns: @buffer */
-const char *object_format_quantity(const Object *self, const char *path, int64_t value, char *buffer);
+/* The quantity @value at @path as the API prints it: in the manifest's own words if they still say
+ * so. Returns: @buffer */
+const char *
+object_format_quantity(const Object *self, const char *path, int64_t value, char *buffer);
 
 extern const KindClass resource_quota_kind, limit_range_kind;

@@ -9,7 +9,8 @@ static const char *const operator_words[] = {"In", "NotIn", "Exists", "DoesNotEx
                                              "Gt", "Lt",    NULL};
 static const char *const effect_words[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
 
-/* SelectOperator and TaintEffect are unsigned, as enumerations without negative values are with GCC and clang. */
+/* SelectOperator and TaintEffect are unsigned, as enumerations without negative values are with GCC
+ * and clang. */
 _Static_assert(sizeof(SelectOperator) == sizeof(uint32_t), "read as uint32_t");
 _Static_assert(sizeof(TaintEffect) == sizeof(uint32_t), "read as uint32_t");
 
@@ -288,7 +289,8 @@ label_selector_to_json(const void *field)
     return object;
 }
 
-/* Returns: (owned): a selector as a list of requirements only: what it means, however it is written */
+/* Returns: (owned): a selector as a list of requirements only: what it means, however it is written
+ */
 static json_t *
 selector_expand(const json_t *selector)
 {

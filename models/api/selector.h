@@ -3,7 +3,8 @@
 
 #include "object.h"
 
-/* Selectors of labels and nodes, tolerations and taints (API-62, API-64). Immutable, shared by reference; NULL: absent. */
+/* Selectors of labels and nodes, tolerations and taints (API-62, API-64). Immutable, shared by
+ * reference; NULL: absent. */
 
 typedef enum {
     SELECT_IN,
@@ -27,7 +28,8 @@ typedef struct {
     SelectRequirement requirements[];
 } LabelSelector;
 
-LabelSelector *label_selector_new(const SelectRequirement *requirements, unsigned n); /* takes the values */
+LabelSelector *label_selector_new(const SelectRequirement *requirements,
+                                  unsigned n); /* takes the values */
 LabelSelector *label_selector_ref(const LabelSelector *self);
 void label_selector_unref(LabelSelector *self);
 gboolean label_selector_equal(const LabelSelector *a, const LabelSelector *b);
@@ -47,15 +49,21 @@ typedef struct {
     NodeSelectorTerm terms[];
 } NodeSelector;
 
-NodeSelector *node_selector_new(const NodeSelectorTerm *terms, unsigned n); /* takes the expressions */
-/* One term of key In {value} for each pair of each segment: what external-provisioner writes as a volume's node affinity. */
+NodeSelector *node_selector_new(const NodeSelectorTerm *terms,
+                                unsigned n); /* takes the expressions */
+/* One term of key In {value} for each pair of each segment: what external-provisioner writes as a
+ * volume's node affinity. */
 NodeSelector *node_selector_from_segments(const StringMap *const *segments, unsigned n);
 NodeSelector *node_selector_ref(const NodeSelector *self);
 void node_selector_unref(NodeSelector *self);
 gboolean node_selector_equal(const NodeSelector *a, const NodeSelector *b);
-gboolean node_selector_term_matches(const NodeSelectorTerm *term, const StringMap *labels, const char *node_name);
-/* NULL matches (no constraint); no terms match nothing. @node_name: NULL: matchFields match nothing (VB-30) */
-gboolean node_selector_matches(const NodeSelector *self, const StringMap *labels, const char *node_name);
+gboolean node_selector_term_matches(const NodeSelectorTerm *term,
+                                    const StringMap *labels,
+                                    const char *node_name);
+/* NULL matches (no constraint); no terms match nothing. @node_name: NULL: matchFields match nothing
+ * (VB-30) */
+gboolean
+node_selector_matches(const NodeSelector *self, const StringMap *labels, const char *node_name);
 
 typedef enum {
     TAINT_NO_SCHEDULE,
@@ -80,11 +88,11 @@ void taints_unref(Taints *self);
 gboolean taints_equal(const Taints *a, const Taints *b);
 
 typedef struct {
-    const char *key;   /* interned; "" with EXISTS: every taint */
+    const char *key; /* interned; "" with EXISTS: every taint */
     const char *value;
-    gboolean exists;   /* operator Exists; else Equal */
-    int effect;        /* a TaintEffect, -1: all */
-    int64_t seconds;   /* tolerationSeconds; -1: for ever */
+    gboolean exists; /* operator Exists; else Equal */
+    int effect;      /* a TaintEffect, -1: all */
+    int64_t seconds; /* tolerationSeconds; -1: for ever */
 } Toleration;
 
 typedef struct {
@@ -98,7 +106,8 @@ void tolerations_unref(Tolerations *self);
 gboolean tolerations_equal(const Tolerations *a, const Tolerations *b);
 gboolean toleration_tolerates(const Toleration *self, const Taint *taint);
 
-/* StorageClass.allowedTopologies: terms ORed; in a term each key must be a label with one of the values (VB-50). */
+/* StorageClass.allowedTopologies: terms ORed; in a term each key must be a label with one of the
+ * values (VB-50). */
 extern const FieldType field_label_selector;  /* LabelSelector * */
 extern const FieldType field_node_selector;   /* NodeSelector *: {nodeSelectorTerms: [...]} */
 extern const FieldType field_topology_terms;  /* NodeSelector *: [{matchLabelExpressions: [...]}] */

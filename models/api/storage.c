@@ -412,11 +412,8 @@ static const FieldType inline_volume_type = {
 };
 
 static const Field attachment_fields[] = {
-    FIELD("spec.source.inlineVolumeSpec",
-          inline_volume_type,
-          Attachment,
-          inline_volume,
-          FIELD_SPEC),
+    FIELD(
+        "spec.source.inlineVolumeSpec", inline_volume_type, Attachment, inline_volume, FIELD_SPEC),
     FIELD("status.attachmentMetadata", field_string_map, Attachment, metadata, FIELD_STATUS),
     FIELD("spec.attacher", field_string, Attachment, attacher, FIELD_REQUIRED),
     FIELD("spec.nodeName", field_string, Attachment, node_name, FIELD_REQUIRED),

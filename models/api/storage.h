@@ -3,7 +3,8 @@
 
 #include "volume.h"
 
-/* The kinds of storage.k8s.io: StorageClass, CSIDriver, CSINode, VolumeAttachment, CSIStorageCapacity. */
+/* The kinds of storage.k8s.io: StorageClass, CSIDriver, CSINode, VolumeAttachment,
+ * CSIStorageCapacity. */
 
 typedef enum {
     BINDING_IMMEDIATE,
@@ -17,14 +18,14 @@ typedef struct {
     StringMap *parameters;
     NodeSelector *allowed_topologies; /* NULL: all */
     StringList *mount_options;
-    uint32_t reclaim_policy;          /* ReclaimPolicy; default Delete (API-135) */
-    uint32_t binding_mode;            /* BindingMode; default Immediate */
+    uint32_t reclaim_policy; /* ReclaimPolicy; default Delete (API-135) */
+    uint32_t binding_mode;   /* BindingMode; default Immediate */
     gboolean allow_expansion;
 } StorageClass;
 
 typedef struct {
     Object meta;
-    gboolean attach_required;  /* default true */
+    gboolean attach_required; /* default true */
     gboolean pod_info_on_mount;
     gboolean storage_capacity;
     gboolean requires_republish;
@@ -50,12 +51,14 @@ typedef struct {
     CsiNodeDrivers *drivers; /* NULL: none */
 } CsiNode;
 
-CsiNodeDrivers *csi_node_drivers_new(const CsiNodeDriver *items, unsigned n); /* takes topology keys */
+CsiNodeDrivers *csi_node_drivers_new(const CsiNodeDriver *items,
+                                     unsigned n); /* takes topology keys */
 CsiNodeDrivers *csi_node_drivers_ref(const CsiNodeDrivers *self);
 void csi_node_drivers_unref(CsiNodeDrivers *self);
 /* Returns: (borrowed): NULL if the driver is not on the node; @self may be NULL */
 const CsiNodeDriver *csi_node_find_driver(const CsiNode *self, const char *driver);
-/* Adds or replaces (@entry, topology keys taken), or removes (@entry NULL). Returns: whether it changed */
+/* Adds or replaces (@entry, topology keys taken), or removes (@entry NULL). Returns: whether it
+ * changed */
 gboolean csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDriver *entry);
 
 /* VolumeError, and what snapshots have of this shape. */
@@ -67,12 +70,13 @@ typedef struct {
 /* VolumeAttachment. */
 typedef struct {
     Object meta;
-    const char *attacher;    /* the driver */
+    const char *attacher; /* the driver */
     const char *node_name;
     const char *volume_name; /* spec.source.persistentVolumeName */
-    Object *inline_volume;   /* spec.source.inlineVolumeSpec, as a Volume without a name; NULL: none */
+    Object
+        *inline_volume; /* spec.source.inlineVolumeSpec, as a Volume without a name; NULL: none */
     gboolean attached;
-    StringMap *metadata;     /* status.attachmentMetadata: the publish context */
+    StringMap *metadata; /* status.attachmentMetadata: the publish context */
     VolumeError attach_error, detach_error;
 } Attachment;
 
@@ -92,4 +96,5 @@ extern const FieldType field_volume_error; /* VolumeError; no message: absent */
 #define ATTACHMENT(object) ((Attachment *)(object))
 #define STORAGE_CAPACITY(object) ((StorageCapacity *)(object))
 
-extern const KindClass storage_class_kind, csi_driver_kind, csi_node_kind, attachment_kind, storage_capacity_kind;
+extern const KindClass storage_class_kind, csi_driver_kind, csi_node_kind, attachment_kind,
+    storage_capacity_kind;

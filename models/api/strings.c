@@ -14,8 +14,9 @@ typedef struct {
     StringAt at;
 } StringPlace;
 
-/* A table with open addressing, in the order of the hashes: a place is looked for from where its hash belongs onwards, mostly by
- * the hashes alone. At most three of four are taken, at least half. */
+/* A table with open addressing, in the order of the hashes: a place is looked for from where its
+ * hash belongs onwards, mostly by the hashes alone. At most three of four are taken, at least half.
+ */
 struct Strings {
     GPtrArray *blocks; /* of char * (owned): the strings, one behind the other */
     size_t n_used;     /* bytes of the last */
@@ -67,7 +68,8 @@ strings_take_room(Strings *self, size_t size)
     return at;
 }
 
-/* Eight bytes at a time. Decides nothing but places in the table, so it may differ between machines. */
+/* Eight bytes at a time. Decides nothing but places in the table, so it may differ between
+ * machines. */
 static uint32_t
 text_hash(const char *text, size_t length)
 {
@@ -180,8 +182,9 @@ write_number(Writer *writer, unsigned number, gboolean is_negative)
     return write_text(writer, first, (size_t)(digits + sizeof digits - first));
 }
 
-/* Names and messages hardly ever need more than %s, %d, %u and %%, which are written several times as fast as by vsnprintf().
- * Returns: the length; -1: it does not fit, or the format has other conversions */
+/* Names and messages hardly ever need more than %s, %d, %u and %%, which are written several times
+ * as fast as by vsnprintf(). Returns: the length; -1: it does not fit, or the format has other
+ * conversions */
 static int G_GNUC_PRINTF(3, 0)
     format_simply(char *buffer, size_t size, const char *format, va_list args)
 {

@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <stdint.h>
 
-/* The strings of one run, each kept once: equal strings have equal addresses, so objects compare and copy them as
- * pointers and nobody frees them. Never iterated, so addresses decide nothing. */
+/* The strings of one run, each kept once: equal strings have equal addresses, so objects compare
+ * and copy them as pointers and nobody frees them. Never iterated, so addresses decide nothing. */
 typedef struct Strings Strings;
 
 Strings *strings_new(void);
@@ -29,8 +29,8 @@ strings_same(const char *a, const char *b)
     return a == b;
 }
 
-/* A map from string to string: labels, annotations, topology segments. Immutable, shared by reference, sorted by key.
- * NULL is the empty map everywhere. */
+/* A map from string to string: labels, annotations, topology segments. Immutable, shared by
+ * reference, sorted by key. NULL is the empty map everywhere. */
 typedef struct {
     const char *key, *value; /* interned */
 } StringPair;
@@ -42,7 +42,8 @@ struct StringMap {
     StringPair pairs[];
 };
 
-/* Pairs need not be sorted; of equal keys the last wins. Strings must be interned. Returns: (owned), NULL if empty */
+/* Pairs need not be sorted; of equal keys the last wins. Strings must be interned. Returns:
+ * (owned), NULL if empty */
 StringMap *string_map_new(const StringPair *pairs, unsigned n_pairs);
 StringMap *string_map_ref(const StringMap *self);
 void string_map_unref(StringMap *self);
@@ -56,7 +57,8 @@ gboolean string_map_equal(const StringMap *a, const StringMap *b);
 /* Whether all pairs of @part are in @self. */
 gboolean string_map_contains(const StringMap *self, const StringMap *part);
 
-/* A list of strings: finalizers, volumesInUse. Immutable, shared by reference, in the order given. NULL is empty. */
+/* A list of strings: finalizers, volumesInUse. Immutable, shared by reference, in the order given.
+ * NULL is empty. */
 typedef struct StringList StringList;
 struct StringList {
     unsigned n_refs;
@@ -69,6 +71,6 @@ StringList *string_list_ref(const StringList *self);
 void string_list_unref(StringList *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StringList, string_list_unref)
 gboolean string_list_has(const StringList *self, const char *item); /* @item need not be interned */
-StringList *string_list_with(const StringList *self, const char *item);    /* appended unless there */
+StringList *string_list_with(const StringList *self, const char *item); /* appended unless there */
 StringList *string_list_without(const StringList *self, const char *item); /* all of them removed */
 gboolean string_list_equal(const StringList *a, const StringList *b);

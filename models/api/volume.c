@@ -267,7 +267,8 @@ in_tree_source_to_json(const VolumeSource *source)
     return object;
 }
 
-/* Over spec, of which the source is one key. It never changes (API-134), so the manifest's has it all. */
+/* Over spec, of which the source is one key. It never changes (API-134), so the manifest's has it
+ * all. */
 static json_t *
 volume_source_over(const void *field, const json_t *manifest)
 {

@@ -58,19 +58,19 @@ typedef struct {
 /* PersistentVolume. */
 typedef struct {
     Object meta;
-    const char *class_name;  /* spec.storageClassName; NULL: nil. See volume_class() */
+    const char *class_name; /* spec.storageClassName; NULL: nil. See volume_class() */
     const char *attributes_class;
     int64_t capacity_bytes;
     VolumeSource *source;
     NodeSelector *node_affinity; /* spec.nodeAffinity.required; NULL: none */
     StringList *mount_options;
     ClaimReference claim_ref;
-    uint32_t access_modes;   /* AccessModes */
-    uint32_t volume_mode;    /* VolumeMode */
-    uint32_t reclaim_policy; /* ReclaimPolicy */
-    uint32_t phase;          /* VolumePhase */
+    uint32_t access_modes;        /* AccessModes */
+    uint32_t volume_mode;         /* VolumeMode */
+    uint32_t reclaim_policy;      /* ReclaimPolicy */
+    uint32_t phase;               /* VolumePhase */
     const char *message, *reason; /* status */
-    SimTime phase_changed_at; /* status.lastPhaseTransitionTime; TIME_UNSET: none */
+    SimTime phase_changed_at;     /* status.lastPhaseTransitionTime; TIME_UNSET: none */
 } Volume;
 
 #define VOLUME(object) ((Volume *)(object))
@@ -87,7 +87,8 @@ VolumeSecrets *volume_secrets_new(const SecretReference *references);
 const SecretReference *volume_source_secret(const VolumeSource *self, VolumeSecret secret);
 
 const char *volume_class(const Volume *self);
-/* Whether the volume's claimRef is for this claim: same name and namespace, uid empty or equal (PVC-31). */
+/* Whether the volume's claimRef is for this claim: same name and namespace, uid empty or equal
+ * (PVC-31). */
 gboolean volume_is_bound_to(const Volume *self, const Claim *claim);
 const char *volume_phase_name(VolumePhase phase);
 const char *claim_phase_name(ClaimPhase phase);

@@ -4,7 +4,8 @@
 #include "job-policy.h"
 #include "pod.h"
 
-/* What makes pods, besides StatefulSets: apps/v1 and batch/v1, and the budgets of their disruption. */
+/* What makes pods, besides StatefulSets: apps/v1 and batch/v1, and the budgets of their disruption.
+ */
 
 /* An IntOrString field: 1 or "25%". */
 typedef struct {
@@ -16,7 +17,8 @@ typedef struct {
 /* Its number of @total; of a percentage rounded as asked. */
 int32_t int_or_percent_of(const IntOrPercent *self, int32_t total, gboolean round_up);
 
-/* A condition of a workload's status; of some kinds with the time of the last update beside that of the last change. */
+/* A condition of a workload's status; of some kinds with the time of the last update beside that of
+ * the last change. */
 typedef struct {
     const char *reason; /* NULL: none */
     const char *message;
@@ -63,16 +65,18 @@ typedef struct {
     int32_t revision_history_limit;          /* default 10 */
     uint32_t on_delete;                      /* updateStrategy.type: 0 RollingUpdate, 1 OnDelete */
     IntOrPercent max_surge, max_unavailable; /* default 0 and 1 */
-    int32_t observed_generation, current_scheduled, misscheduled, desired_scheduled, ready, available, unavailable, updated_scheduled;
+    int32_t observed_generation, current_scheduled, misscheduled, desired_scheduled, ready,
+        available, unavailable, updated_scheduled;
 } DaemonSet;
 
 typedef struct {
     Object meta;
     LabelSelector *selector; /* NULL before it is created: chosen by the server */
     PodTemplate *template;
-    int32_t parallelism;       /* default 1 */
-    int32_t completions;       /* negative: none, any success ends it; default 1 unless parallelism is given */
-    int32_t backoff_limit;     /* default 6 */
+    int32_t parallelism;   /* default 1 */
+    int32_t completions;   /* negative: none, any success ends it; default 1 unless parallelism is
+                              given */
+    int32_t backoff_limit; /* default 6 */
     int32_t active_deadline_s; /* negative: none */
     int32_t ttl_s;             /* ttlSecondsAfterFinished; negative: none */
     gboolean suspend, manual_selector;
@@ -82,9 +86,10 @@ typedef struct {
     const char *managed_by;                              /* NULL: this controller */
     FailurePolicy *failure_policy;
     SuccessPolicy *success_policy;
-    StringList *uncounted_succeeded, *uncounted_failed; /* uids of pods that are over and not counted yet */
-    const char *completed_indexes;                      /* "0-2,5"; NULL: none */
-    const char *failed_indexes; /* the same; "": none, NULL: they are not told */
+    StringList *uncounted_succeeded,
+        *uncounted_failed;         /* uids of pods that are over and not counted yet */
+    const char *completed_indexes; /* "0-2,5"; NULL: none */
+    const char *failed_indexes;    /* the same; "": none, NULL: they are not told */
     int32_t active, ready, succeeded, failed, terminating;
     SimTime started_at, completed_at; /* TIME_UNSET: not yet */
     WorkloadCondition complete, has_failed, suspended, failure_target, success_met;
@@ -96,7 +101,8 @@ typedef struct {
     StringMap *disrupted; /* status.disruptedPods: name -> when, RFC 3339 */
     IntOrPercent min_available, max_unavailable;
     uint32_t always_allow; /* unhealthyPodEvictionPolicy: 0 IfHealthyBudget, 1 AlwaysAllow */
-    int32_t observed_generation, current_healthy, desired_healthy, expected_pods, disruptions_allowed;
+    int32_t observed_generation, current_healthy, desired_healthy, expected_pods,
+        disruptions_allowed;
     WorkloadCondition allowed; /* DisruptionAllowed */
 } DisruptionBudget;
 
@@ -114,7 +120,8 @@ typedef struct {
 
 /* WL-84: keeps a Job's pod until it is counted. */
 #define FINALIZER_JOB_TRACKING "batch.kubernetes.io/job-tracking"
-#define INDEX_OF_JOB "batch.kubernetes.io/job-completion-index" /* annotation and label of an Indexed Job's pod */
+#define INDEX_OF_JOB                                                                               \
+    "batch.kubernetes.io/job-completion-index" /* annotation and label of an Indexed Job's pod */
 
 #define INDEX_FAILURES                                                                             \
     "batch.kubernetes.io/job-index-failure-count" /* annotation: of its index, before this pod */
@@ -130,8 +137,8 @@ gboolean job_is_finished(const Job *self);
 
 #define LABEL_POD_TEMPLATE_HASH "pod-template-hash"
 
-/* WL-23's other half, WL-70: how far a rolling update of a Deployment may go beyond and below its replicas. Both 0 would stop
- * it, so one may be missing then. */
+/* WL-23's other half, WL-70: how far a rolling update of a Deployment may go beyond and below its
+ * replicas. Both 0 would stop it, so one may be missing then. */
 int32_t deployment_max_surge(const Deployment *self);
 int32_t deployment_max_unavailable(const Deployment *self);
 
@@ -145,4 +152,5 @@ gboolean pod_template_same(const PodTemplate *a, const PodTemplate *b);
 /* A hash of what the API would print of it: a template that went through the API is the same. */
 uint32_t pod_template_hash(const PodTemplate *self);
 
-extern const KindClass deployment_kind, replica_set_kind, daemon_set_kind, job_kind, disruption_budget_kind;
+extern const KindClass deployment_kind, replica_set_kind, daemon_set_kind, job_kind,
+    disruption_budget_kind;

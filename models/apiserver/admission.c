@@ -13,7 +13,8 @@ class_is_default(const Object *class)
            g_strcmp0(object_annotation(class, ANNOTATION_BETA_DEFAULT_CLASS), "true") == 0;
 }
 
-/* Of two default classes the newer, by whole seconds; of equally old ones the smaller name (API-121, PVC-28). */
+/* Of two default classes the newer, by whole seconds; of equally old ones the smaller name
+ * (API-121, PVC-28). */
 static gboolean
 class_precedes(const Object *a, const Object *b)
 {
@@ -98,8 +99,8 @@ tell_of_gates(ApiServer *self, Pod *pod)
         return;
     pod->scheduled.status = CONDITION_FALSE;
     pod->scheduled.reason = strings_intern(strings, "SchedulingGated");
-    pod->scheduled.message = strings_intern(
-        strings, "Scheduling is blocked due to non-empty scheduling gates");
+    pod->scheduled.message =
+        strings_intern(strings, "Scheduling is blocked due to non-empty scheduling gates");
 }
 
 /* ---- DefaultTolerationSeconds: NL-13 ---- */
@@ -147,7 +148,8 @@ add_tolerations(const ApiServer *self, const PodSpec *spec)
     return result;
 }
 
-/* The pods of a template share its spec, and mostly come one after the other: then they share what comes out, too. */
+/* The pods of a template share its spec, and mostly come one after the other: then they share what
+ * comes out, too. */
 static void
 admit_pod_spec(ApiServer *self, Pod *pod)
 {
@@ -189,7 +191,8 @@ admit_node(const ApiServer *self, Node *node)
     node->taints = taints_new((const Taint *)(void *)items->data, items->len);
 }
 
-/* WL-80: a Job's pods carry its uid, and it selects by that, unless somebody has chosen a selector. */
+/* WL-80: a Job's pods carry its uid, and it selects by that, unless somebody has chosen a selector.
+ */
 static void
 select_pods_of_job(ApiServer *self, Job *job)
 {

@@ -4,16 +4,18 @@
 #include "apiserver.h"
 #include "models/api/claim.h"
 
-/* Within the API server: the rules of writes (admission.c) and the ways out to watches (watch.c). */
+/* Within the API server: the rules of writes (admission.c) and the ways out to watches (watch.c).
+ */
 
 SimTime api_server_now(const ApiServer *self);
-gboolean api_server_keeps_requests(const ApiServer *self); /* API-132 */
+gboolean api_server_keeps_requests(const ApiServer *self);   /* API-132 */
 gboolean api_server_chooses_defaults(const ApiServer *self); /* API-121 */
 
 /**
  * admission_create:
  * @object: the new object, complete but for admission's additions
- * Sets what the server sets and admission adds. Returns: API_OK, or the refusal with words in @message
+ * Sets what the server sets and admission adds. Returns: API_OK, or the refusal with words in
+ * @message
  */
 ApiCode admission_create(ApiServer *self, Object *object, GString *message);
 /* The spec of the latest pod that was created, and what admission made of it. */
@@ -24,14 +26,16 @@ AdmittedSpec *api_server_admitted_spec(ApiServer *self);
 void admitted_spec_clear(AdmittedSpec *self);
 /* Whether @after may replace @before (API-130..138). */
 ApiCode admission_update(ApiServer *self, const Object *before, Object *after, GString *message);
-/* Whether what never changes in @after is as in @before (API-134..136). Returns: API_OK, or API_INVALID with words in @message */
+/* Whether what never changes in @after is as in @before (API-134..136). Returns: API_OK, or
+ * API_INVALID with words in @message */
 ApiCode validation_update(const Object *before, const Object *after, GString *message);
 
 /**
  * quota_admit_claim:
- * @before: NULL: @after is created; else it is to replace @before by a write that is not of the status
- * What LimitRanges and ResourceQuotas of the namespace say (API-150..155). If they all agree, the quotas' status is charged at
- * once (API-153). Returns: API_OK, or API_FORBIDDEN with words in @message
+ * @before: NULL: @after is created; else it is to replace @before by a write that is not of the
+ * status What LimitRanges and ResourceQuotas of the namespace say (API-150..155). If they all
+ * agree, the quotas' status is charged at once (API-153). Returns: API_OK, or API_FORBIDDEN with
+ * words in @message
  */
 ApiCode
 quota_admit_claim(ApiServer *self, const Claim *before, const Claim *after, GString *message);
@@ -48,7 +52,8 @@ typedef struct WatchHub WatchHub;
 typedef struct ApiTrouble ApiTrouble;
 typedef struct ApiCall ApiCall;
 
-/* Of a server in trouble. Returns: whether it has taken care of the call that has just arrived, which may have grown slower */
+/* Of a server in trouble. Returns: whether it has taken care of the call that has just arrived,
+ * which may have grown slower */
 gboolean trouble_meets_arrival(ApiTrouble *self, ApiCall *call);
 /* As a call is about to be committed. Returns: whether it is lost before that */
 gboolean trouble_loses(const ApiTrouble *self, ApiCall *call);
@@ -89,7 +94,8 @@ SimTime api_server_draw_list(const ApiServer *self, uint64_t entity, uint32_t n)
 /* @api: (borrowed): for how long a list takes, and the newest resource version */
 WatchHub *watch_hub_new(const ApiServer *api, Sim *sim, const Timing *timing);
 void watch_hub_free(WatchHub *self);
-/* Sends a version to all watches that it concerns; @responds_at: when the writer has its answer; @n: the draw's count */
+/* Sends a version to all watches that it concerns; @responds_at: when the writer has its answer;
+ * @n: the draw's count */
 void watch_hub_send(
     WatchHub *self, WatchType type, const Object *object, SimTime responds_at, uint32_t n);
 ApiWatch *watch_hub_watch(WatchHub *self,
@@ -101,7 +107,8 @@ ApiWatch *watch_hub_watch(WatchHub *self,
 void watch_hub_break(WatchHub *self, uint64_t entity);
 void watch_hub_repair(WatchHub *self, uint64_t entity, WatchRepair how);
 
-/* eviction.c: whether the budgets let a pod go (WL-113); counts it in its budget. API_OK: it shall be deleted; else @message tells */
+/* eviction.c: whether the budgets let a pod go (WL-113); counts it in its budget. API_OK: it shall
+ * be deleted; else @message tells */
 ApiCode eviction_admit(ApiServer *self, const Pod *pod, GString *message);
 /* The condition DisruptionTarget. Returns: whether it is new */
 gboolean eviction_tell(const ApiServer *self, Pod *pod);

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define EVENT_NAME "api"
-/* In the entity of the draws of an Event: apart from requests about the object. It never changes. */
+/* In the entity of the draws of an Event: apart from requests about the object. It never changes.
+ */
 #define EVENT_WRITE 14
 #define CROWD 10 /* TIM-4: requests, of which the rate is taken */
 
@@ -38,10 +39,10 @@ struct ApiServer {
     SimStream latencies, stalls, stall_lengths;
     SimTime recent[CROWD]; /* arrivals of the latest requests, as a ring */
     uint64_t n_recent;
-    SimTime crowd_within; /* so many of them within this time are a crowd; 0: never */
-    GArray *events;    /* of ApiEvent */
-    GString *message;  /* of the refusal being answered */
-    GArray *observers; /* of Observer */
+    SimTime crowd_within;      /* so many of them within this time are a crowd; 0: never */
+    GArray *events;            /* of ApiEvent */
+    GString *message;          /* of the refusal being answered */
+    GArray *observers;         /* of Observer */
     GArray *request_observers; /* of RequestObserver */
     GArray *event_observers;   /* of EventObserver */
     ApiFault fault;
@@ -243,7 +244,8 @@ store_replace(ApiServer *self, const ObjectKey *key, Object *object)
         object_unref(before);
 }
 
-/* A write succeeded: observers see it, watches will. @after is taken; with WATCH_DELETED it is the last state. */
+/* A write succeeded: observers see it, watches will. @after is taken; with WATCH_DELETED it is the
+ * last state. */
 static const Object *
 store_commit(ApiServer *self, WatchType type, Object *after, SimTime responds_at, uint32_t n)
 {
@@ -320,7 +322,8 @@ may_go(const Object *object)
     return object_is_deleted(object) && object->finalizers == NULL && object->deletion_grace_s <= 0;
 }
 
-/* Admission knows nothing of what is stored: a claim that is there already is refused, or charged, as a new one is (API-20). */
+/* Admission knows nothing of what is stored: a claim that is there already is refused, or charged,
+ * as a new one is (API-20). */
 static gboolean
 admission_refuses_again(ApiServer *self, ApiCall *call)
 {
@@ -549,7 +552,8 @@ commit_bind(ApiServer *self, ApiCall *call)
     answer(call, API_OK, store_commit(self, WATCH_MODIFIED, after, call->responds_at, call->n));
 }
 
-/* WL-113: what the server itself writes before it deletes: the budget's status, and why the pod goes. */
+/* WL-113: what the server itself writes before it deletes: the budget's status, and why the pod
+ * goes. */
 static void
 commit_eviction(ApiServer *self, ApiCall *call)
 {
@@ -784,7 +788,8 @@ is_missing(const ApiServer *self, const ApiRequest *request)
            api_server_get(self, request->key) == NULL;
 }
 
-/* API-153: a claim waits while a quota of its namespace is charged, one more write of the server's own. */
+/* API-153: a claim waits while a quota of its namespace is charged, one more write of the server's
+ * own. */
 static SimTime
 quota_delay(const ApiServer *self, const ApiRequest *request)
 {
@@ -796,7 +801,8 @@ quota_delay(const ApiServer *self, const ApiRequest *request)
                          : draw_duration(self, API_UPDATE_STATUS, quota->hash, quota->n_requests++);
 }
 
-/* A write is committed shortly before its response, so that watch events can come before it (TIM-7). */
+/* A write is committed shortly before its response, so that watch events can come before it
+ * (TIM-7). */
 static SimTime
 commits_at(const ApiServer *self, SimTime arrives_at, SimTime responds_at)
 {
@@ -866,8 +872,8 @@ api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *respo
 
     call.n = request->key->n_requests++;
     commit(self, &call);
-    *response =
-        (ApiResponse){call.code, call.object, strings_intern(objects_strings(self->objects), call.message)};
+    *response = (ApiResponse){call.code, call.object,
+                              strings_intern(objects_strings(self->objects), call.message)};
     g_free(call.message);
     if (call.object != NULL)
         object_unref(call.object); /* the store has it, or it was the last state of what is gone */

@@ -6,19 +6,22 @@
 #include "models/api/waits.h"
 #include "sim/sim.h"
 
-/* The API server: the one store of objects, its rules (docs/rules/api-server.md), and its watches. */
+/* The API server: the one store of objects, its rules (docs/rules/api-server.md), and its watches.
+ */
 typedef struct ApiServer ApiServer;
 
 typedef enum {
     API_GET,
-    API_LIST, /* of a kind: costs a request, the answer is read from the store by api_server_object_at() */
+    API_LIST, /* of a kind: costs a request, the answer is read from the store by
+                 api_server_object_at() */
     API_CREATE,
-    API_UPDATE, /* PUT: the object's resource version must be the stored one, unless 0 (API-11, API-12) */
+    API_UPDATE, /* PUT: the object's resource version must be the stored one, unless 0 (API-11,
+                   API-12) */
     API_UPDATE_STATUS, /* PUT .../status */
     API_PATCH,         /* an edit of whatever is stored (API-13) */
     API_PATCH_STATUS,
     API_DELETE,
-    API_BIND, /* POST pods/binding (API-22) */
+    API_BIND,  /* POST pods/binding (API-22) */
     API_EVICT, /* POST pods/eviction (WL-113) */
     N_API_VERBS,
 } ApiVerb;
@@ -31,9 +34,9 @@ typedef enum {
     API_EXISTS = 1409, /* 409 AlreadyExists: another reason, the same code */
     API_INVALID = 422,
     API_ERROR = 500,
-    API_TOO_MANY = 429, /* with Retry-After: the client tries again by itself (CGO-42) */
-    API_UNREACHABLE =
-        503, /* no answer: the connection was refused, or broke; what was asked for may have happened */
+    API_TOO_MANY = 429,    /* with Retry-After: the client tries again by itself (CGO-42) */
+    API_UNREACHABLE = 503, /* no answer: the connection was refused, or broke; what was asked for
+                              may have happened */
     API_TIMEOUT = 504,
 } ApiCode;
 
@@ -64,14 +67,14 @@ typedef struct {
     ApiLevel level;            /* whose share of the server it takes, when that is short */
     const char *client;        /* who asks: "persistent-volume-binder"; static or interned */
     uint64_t client_hash;      /* of the name, for draws */
-    const void *waiting;       /* who waits for the answer: is fetched ahead, never read. May be NULL */
+    const void *waiting; /* who waits for the answer: is fetched ahead, never read. May be NULL */
 } ApiRequest;
 
 typedef struct {
     ApiCode code;
-    const Object *
-        object; /* the stored version after the write, or what was read; borrowed for the reply; NULL on error */
-    const char *message; /* Kubernetes' words on error; borrowed for the reply */
+    const Object *object; /* the stored version after the write, or what was read; borrowed for the
+                             reply; NULL on error */
+    const char *message;  /* Kubernetes' words on error; borrowed for the reply */
 } ApiResponse;
 
 typedef void (*ApiReply)(void *data, const ApiResponse *response);
@@ -80,7 +83,8 @@ typedef struct {
     Sim *sim; /* all borrowed */
     Objects *objects;
     const Timing *timing;
-    gboolean keeps_requests; /* no claim asks for less: RecoverVolumeExpansionFailure is off (API-132) */
+    gboolean
+        keeps_requests; /* no claim asks for less: RecoverVolumeExpansionFailure is off (API-132) */
     gboolean refuses_defaults; /* several default classes are an error: before 1.26 (API-121) */
 } ApiServerOptions;
 
@@ -103,7 +107,8 @@ void api_server_request(
  * @response: (out): its object is borrowed until the next write; its message is interned
  */
 void api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *response);
-/* Stores an imported object as it is: uid, status, resource version order kept; no admission. Takes @object. */
+/* Stores an imported object as it is: uid, status, resource version order kept; no admission. Takes
+ * @object. */
 void api_server_import(ApiServer *self, Object *object);
 
 /* What is stored, for tests, results, and answers to GET and LIST in a plan. NULL: not there. */
@@ -121,12 +126,14 @@ typedef enum {
     WATCH_RELIST,  /* events were lost; @object is NULL: look at what is stored now (API-71) */
 } WatchType;
 
-/* A watch of one kind by one process: all versions, in order, each after its own delay (API-70..72). */
+/* A watch of one kind by one process: all versions, in order, each after its own delay
+ * (API-70..72). */
 typedef struct ApiWatch ApiWatch;
 typedef void (*ApiWatchEvent)(void *data, WatchType type, const Object *object);
 /**
  * api_server_watch:
- * @filter: NULL: all; of pods: only those with this spec.nodeName; of other kinds: only that name. Interned
+ * @filter: NULL: all; of pods: only those with this spec.nodeName; of other kinds: only that name.
+ * Interned
  * @entity: of the watcher, for draws; watches of the same entity share a connection (TIM-9)
  * Events come for writes from now on; the state so far is read with api_server_get().
  * Returns: (owned): end it with api_watch_free(); events under way are dropped then
@@ -139,27 +146,30 @@ ApiWatch *api_server_watch(ApiServer *self,
                            void *data);
 void api_watch_free(ApiWatch *self);
 
-/* Sees every committed write at its instant, before any watch: milestones, invariants; several are called in the order
- * added. @before: NULL for a new object;
+/* Sees every committed write at its instant, before any watch: milestones, invariants; several are
+ * called in the order added. @before: NULL for a new object;
  * @after: NULL when it is gone. sim_cause() is the cause of the write. */
 typedef void (*ApiObserver)(void *data, const Object *before, const Object *after);
 void api_server_observe(ApiServer *self, ApiObserver observer, void *data);
-/* Sees every answered request, also refused ones; several are called in the order added. Writes of Events aside. */
+/* Sees every answered request, also refused ones; several are called in the order added. Writes of
+ * Events aside. */
 typedef void (*ApiRequestObserver)(void *data,
                                    const ApiRequest *request,
                                    ApiCode code,
                                    SimTime arrived_at);
 void api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, void *data);
 
-/* For faults and tests: asked as a request of a client is about to be carried out. Returns: API_OK: it shall be; else it is
- * refused so, with the words that @message is given. Not asked for Events. */
+/* For faults and tests: asked as a request of a client is about to be carried out. Returns: API_OK:
+ * it shall be; else it is refused so, with the words that @message is given. Not asked for Events.
+ */
 typedef ApiCode (*ApiFault)(void *data, const ApiRequest *request, GString *message);
 void api_server_set_fault(ApiServer *self, ApiFault fault, void *data);
 
 /* ---- What breaks for a while (trouble.c). As long as nothing does it costs nothing. ---- */
 
-/* Down: requests are refused; those under way are lost, before or after their commit; watches break. Up again: clients find their
- * way back after their back-off (API-75), and list, for a server that has just started knows no history. */
+/* Down: requests are refused; those under way are lost, before or after their commit; watches
+ * break. Up again: clients find their way back after their back-off (API-75), and list, for a
+ * server that has just started knows no history. */
 void api_server_set_down(ApiServer *self, gboolean is_down);
 gboolean api_server_is_down(const ApiServer *self);
 /* Every request takes @factor times as long; none longer than a minute (API-93). 1: as ever. */
@@ -169,7 +179,8 @@ void api_server_set_seats(ApiServer *self, unsigned seats);
 /* How many requests were turned away with API_TOO_MANY. */
 uint64_t api_server_n_turned_away(const ApiServer *self);
 
-/* The watches of @entity (0: all) break: events are not delivered any more. Those that are broken already stay so. */
+/* The watches of @entity (0: all) break: events are not delivered any more. Those that are broken
+ * already stay so. */
 void api_server_break_watches(ApiServer *self, uint64_t entity);
 typedef enum {
     WATCHES_GO_ON,     /* at once: the connections were there all the time */
@@ -196,23 +207,26 @@ typedef struct {
 
 /* The write of an Event: a POST, or a PATCH of its count. */
 typedef struct {
-    ApiEvent event; /* written_at is filled in */
-    uint32_t index; /* which; API_NEW_EVENT: a new one */
+    ApiEvent event;     /* written_at is filled in */
+    uint32_t index;     /* which; API_NEW_EVENT: a new one */
     const char *client; /* who writes it, as in ApiRequest */
     uint64_t client_hash;
     SimTime arrives_at; /* now or later */
-    /* It is written; the writer will have the answer at @responds_at. @index is API_NEW_EVENT: the server did not answer. */
+    /* It is written; the writer will have the answer at @responds_at. @index is API_NEW_EVENT: the
+     * server did not answer. */
     void (*written)(void *data, unsigned index, SimTime responds_at);
     GDestroyNotify drop; /* called instead of written() if that does not come any more */
     void *data;
 } ApiEventWrite;
 
-/* Sees every write of an Event as it is committed, and when it is answered; several are called in the order added. */
+/* Sees every write of an Event as it is committed, and when it is answered; several are called in
+ * the order added. */
 typedef void (*ApiEventObserver)(void *data, const ApiEventWrite *write, SimTime responds_at);
 void api_server_observe_events(ApiServer *self, ApiEventObserver observer, void *data);
 
 /* Returns: what sim_cancel() takes back, as long as it has not arrived */
 SimEventId api_server_write_event(ApiServer *self, const ApiEventWrite *write);
 unsigned api_server_n_events(const ApiServer *self);
-/* In the order in which they were written first. Returns: (borrowed): until the next write of an Event */
+/* In the order in which they were written first. Returns: (borrowed): until the next write of an
+ * Event */
 const ApiEvent *api_server_event(const ApiServer *self, unsigned index);

@@ -3,7 +3,8 @@
 #include "models/api/field.h"
 #include "models/api/workload.h"
 
-/* The eviction sub-resource of pods: a deletion that asks the PodDisruptionBudgets first (WL-113). */
+/* The eviction sub-resource of pods: a deletion that asks the PodDisruptionBudgets first (WL-113).
+ */
 
 /* Returns: the budget that selects the pod, NULL: none; @n: (out): how many do */
 static const DisruptionBudget *

@@ -4,8 +4,8 @@
 #include "apiserver-private.h"
 #include "models/api/quota.h"
 
-/* Admission by LimitRanges and ResourceQuotas: LimitRanger and ResourceQuota, the last two that a claim meets (API-120,
- * API-155). A namespace without them costs a look at a count. */
+/* Admission by LimitRanges and ResourceQuotas: LimitRanger and ResourceQuota, the last two that a
+ * claim meets (API-120, API-155). A namespace without them costs a look at a count. */
 
 #define FORBIDDEN "persistentvolumeclaims \"%s\" is forbidden: "
 
@@ -88,7 +88,8 @@ quota_find(const ApiServer *self, const char *namespace)
     return quota == NULL ? NULL : quota->meta.key;
 }
 
-/* What a write would add to the use of a resource: a claim that uses less gives nothing back here (API-153). */
+/* What a write would add to the use of a resource: a claim that uses less gives nothing back here
+ * (API-153). */
 static ResourceAmount
 added_usage(const Claim *before, const Claim *after, const char *resource)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "apiserver-private.h"
 
-/* A server that is down, slow, or short of seats. All of it is left out of the way of requests until the first trouble. */
+/* A server that is down, slow, or short of seats. All of it is left out of the way of requests
+ * until the first trouble. */
 
 #define REFUSED_AFTER (1 * SIM_MS)       /* a refused connection: a round trip */
 #define REQUEST_TIMEOUT (SIM_MINUTE)     /* API-93 */

@@ -156,8 +156,8 @@ watch_hub_free(WatchHub *self)
     g_free(self);
 }
 
-/* TIM-9: of one kind events come in order always, of different kinds mostly: one after the other, so that what the first one wakes
- * does not see the second. */
+/* TIM-9: of one kind events come in order always, of different kinds mostly: one after the other,
+ * so that what the first one wakes does not see the second. */
 static SimTime
 in_order(const WatchHub *self, const ApiWatch *watch, SimTime at, uint64_t entity, uint32_t n)
 {
@@ -168,7 +168,8 @@ in_order(const WatchHub *self, const ApiWatch *watch, SimTime at, uint64_t entit
     return watch->connection->last_at + 1;
 }
 
-/* TIM-7: counted from the end of the response; a few events come before it, none before the commit. */
+/* TIM-7: counted from the end of the response; a few events come before it, none before the commit.
+ */
 static void
 watch_send(WatchHub *self,
            ApiWatch *watch,

@@ -3,5 +3,6 @@
 
 #include "models/model.h"
 
-/* The attach/detach controller of kube-controller-manager: docs/rules/attach-detach-controller.md. */
+/* The attach/detach controller of kube-controller-manager: docs/rules/attach-detach-controller.md.
+ */
 extern const ModelClass attach_detach_controller_class;

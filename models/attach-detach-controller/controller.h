@@ -4,7 +4,8 @@
 #include "models/kube-controller-manager.h"
 #include "state.h"
 
-/* What the controller's parts share. Loops and handlers call each other only through the state of the world. */
+/* What the controller's parts share. Loops and handlers call each other only through the state of
+ * the world. */
 
 #define RECONCILE_PERIOD (100 * SIM_MS)  /* ADC-1 */
 #define POPULATE_PERIOD (1 * SIM_MINUTE) /* ADC-1 */

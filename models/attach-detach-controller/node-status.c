@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
 
-/* Node status volumesAttached: loses a volume before it is detached, gains it after it is attached (ADC-45, ADC-51, ADC-52). */
+/* Node status volumesAttached: loses a volume before it is detached, gains it after it is attached
+ * (ADC-45, ADC-51, ADC-52). */
 
 typedef struct {
     const StringList *volumes;
@@ -69,8 +70,8 @@ decide_after_reports(const void *data, Plan *plan)
     }
 }
 
-/* ADC-51. The flags of all nodes go and their lists are made before the first patch leaves: what is attached while patches are
- * under way is for the next pass. */
+/* ADC-51. The flags of all nodes go and their lists are made before the first patch leaves: what is
+ * attached while patches are under way is for the next pass. */
 void
 adc_plan_reports(const AttachDetachController *self, Plan *plan)
 {

@@ -9,7 +9,8 @@
 
 const char adc_attach_kind[] = "volume_attach", adc_detach_kind[] = "volume_detach";
 
-/* Attach and detach: operations that run beside the passes, and what they leave in actual state (ADC-56 to ADC-65). */
+/* Attach and detach: operations that run beside the passes, and what they leave in actual state
+ * (ADC-56 to ADC-65). */
 
 /* ADC-56: to the pods that were waiting when the attach began, even if they have gone since. */
 static void

@@ -3,8 +3,8 @@
 
 #include "sim/random.h"
 
-/* Desired state: what pods, nodes, claims and drivers say (ADC-30 to ADC-37), the loop that finds what their events missed, and
- * what is known of actual state at the start. */
+/* Desired state: what pods, nodes, claims and drivers say (ADC-30 to ADC-37), the loop that finds
+ * what their events missed, and what is known of actual state at the start. */
 
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach"
 
@@ -78,7 +78,8 @@ process_pod_volume(AttachDetachController *self,
     adc_settle(self, pair);
 }
 
-/* ADC-32. A volume that cannot be looked up is passed over; the next event of the pod or the populator tries again. */
+/* ADC-32. A volume that cannot be looked up is passed over; the next event of the pod or the
+ * populator tries again. */
 static void
 process_pod_volumes(AttachDetachController *self, const Pod *pod, gboolean add)
 {
@@ -106,8 +107,8 @@ process_pod_volumes(AttachDetachController *self, const Pod *pod, gboolean add)
     }
 }
 
-/* ADC-31: over, or being deleted with no container running. A kubelet that has stopped a pod's containers says so by a
- * terminal phase, or by taking ContainersReady back. */
+/* ADC-31: over, or being deleted with no container running. A kubelet that has stopped a pod's
+ * containers says so by a terminal phase, or by taking ContainersReady back. */
 static gboolean
 is_terminated(const Pod *pod)
 {
@@ -177,8 +178,9 @@ has_volume_of(const AttachDetachController *self, const Pod *pod, const ObjectKe
     return FALSE;
 }
 
-/* ADC-61b: a CSIDriver that changes its mind has been deleted and made anew. Who did without attaching needs it again: that shows
- * with the next event of a pod, or when all are listed (ADC-36.3). */
+/* ADC-61b: a CSIDriver that changes its mind has been deleted and made anew. Who did without
+ * attaching needs it again: that shows with the next event of a pod, or when all are listed
+ * (ADC-36.3). */
 static void
 attaching_is_required_again(AttachDetachController *self, const ObjectKey *driver)
 {

@@ -44,7 +44,8 @@ typedef struct {
     DetachReason reason;
 } DetachVerdict;
 
-/* ADC-43, ADC-44. On a healthy node the six minutes force nothing, but once the volume is unmounted nobody is asked. */
+/* ADC-43, ADC-44. On a healthy node the six minutes force nothing, but once the volume is unmounted
+ * nobody is asked. */
 static DetachVerdict
 judge_detach(const AttachDetachController *self,
              const AttachPair *pair,
@@ -68,8 +69,9 @@ judge_detach(const AttachDetachController *self,
     return verdict;
 }
 
-/* The detach loop's body for one pair. Returns: whether the rest of the loop must wait: for the node to be told, or because the
- * operation that starts is one of several that exclude each other */
+/* The detach loop's body for one pair. Returns: whether the rest of the loop must wait: for the
+ * node to be told, or because the operation that starts is one of several that exclude each other
+ */
 static gboolean
 plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
@@ -209,8 +211,8 @@ plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pai
 
 /* ---- A pass ---- */
 
-/* What a pass looks at: what it began with, and what has changed since, for it may take its time, and each pair is judged at its
- * turn. By serial. */
+/* What a pass looks at: what it began with, and what has changed since, for it may take its time,
+ * and each pair is judged at its turn. By serial. */
 typedef struct {
     const GPtrArray *begun, *changed;
     unsigned next_begun, next_changed;
@@ -272,7 +274,8 @@ decide_detaches(const void *data, Plan *plan)
     plan_attaches(self, plan);
 }
 
-/* Two nodes want the same exclusive volume: the second start was refused (OP-2). It is queued when the first has ended. */
+/* Two nodes want the same exclusive volume: the second start was refused (OP-2). It is queued when
+ * the first has ended. */
 static void
 forget_refused(AttachDetachController *self, AttachPair *pair)
 {
@@ -327,7 +330,8 @@ reconcile(void *data)
     return FALSE;
 }
 
-/* The loop runs already as a run begins (TIM-40); one that starts late takes its first pass at once. */
+/* The loop runs already as a run begins (TIM-40); one that starts late takes its first pass at
+ * once. */
 void
 adc_reconciler_start(AttachDetachController *self)
 {

@@ -135,8 +135,9 @@ adc_volume_named(AttachDetachController *self,
 AttachVolume *
 adc_volume(AttachDetachController *self, const char *driver, const char *handle)
 {
-    return adc_volume_named(self, strings_internf(self->base.strings, CSI_PREFIX "%s^%s", driver, handle),
-                      driver, handle);
+    return adc_volume_named(self,
+                            strings_internf(self->base.strings, CSI_PREFIX "%s^%s", driver, handle),
+                            driver, handle);
 }
 
 AttachVolume *
@@ -149,8 +150,8 @@ adc_volume_by_name(AttachDetachController *self, const char *unique_name)
         return NULL;
     g_autofree char *driver_name = g_strndup(driver, (gsize)(caret - driver));
     return adc_volume_named(self, strings_intern(self->base.strings, unique_name),
-                      strings_intern(self->base.strings, driver_name),
-                      strings_intern(self->base.strings, caret + 1));
+                            strings_intern(self->base.strings, driver_name),
+                            strings_intern(self->base.strings, caret + 1));
 }
 
 AttachPair *
@@ -399,8 +400,9 @@ static const SimEventType node_reported_event = {
     .fire = node_reported,
 };
 
-/* ADC-38: after a failed attach only a Node event corrects what was assumed, at the latest that of the kubelet's report every 5 min
- * (nodeStatusReportFrequency). The report itself says nothing new and is left out of the model, so what it does here is done. */
+/* ADC-38: after a failed attach only a Node event corrects what was assumed, at the latest that of
+ * the kubelet's report every 5 min (nodeStatusReportFrequency). The report itself says nothing new
+ * and is left out of the model, so what it does here is done. */
 static void
 wait_for_report(AttachDetachController *self, AttachNode *node)
 {

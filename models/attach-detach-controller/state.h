@@ -4,8 +4,9 @@
 #include "models/volume/operations.h"
 #include "sim/ticker.h"
 
-/* The desired and the actual state of the world (ADC-10, ADC-15), kept together: one AttachPair for each volume and node
- * that either of them has, so that a change finds all that it concerns without a search. */
+/* The desired and the actual state of the world (ADC-10, ADC-15), kept together: one AttachPair for
+ * each volume and node that either of them has, so that a change finds all that it concerns without
+ * a search. */
 
 /* ADC-17. */
 typedef enum {
@@ -139,8 +140,8 @@ AttachPair *adc_pair(AttachDetachController *self, AttachVolume *volume, AttachN
 AttachPair *adc_find_pair(const AttachVolume *volume, const AttachNode *node);
 /* The key of its VolumeAttachment (ADC-59). */
 ObjectKey *adc_attachment_key(AttachDetachController *self, AttachPair *pair);
-/* OP-3: an exclusive volume has one operation at a time in the whole cluster. A detach knows only the spec in actual state; without
- * one the volume counts as shared (ADC-53). */
+/* OP-3: an exclusive volume has one operation at a time in the whole cluster. A detach knows only
+ * the spec in actual state; without one the volume counts as shared (ADC-53). */
 OperationKey adc_attach_key(const AttachPair *pair);
 OperationKey adc_detach_key(const AttachPair *pair);
 gboolean adc_is_in_use(const AttachPair *pair);
@@ -169,7 +170,8 @@ gboolean adc_delete_pod_somewhere(AttachDetachController *self, const ObjectKey 
 
 /* ---- Actual state ---- */
 
-/* ADC-16, ADC-20: attached, or (@confirmed FALSE) perhaps. @has_spec: the caller knows the PersistentVolume. @device_path: interned */
+/* ADC-16, ADC-20: attached, or (@confirmed FALSE) perhaps. @has_spec: the caller knows the
+ * PersistentVolume. @device_path: interned */
 void adc_set_attached(AttachDetachController *self,
                       AttachPair *pair,
                       gboolean has_spec,
@@ -178,7 +180,8 @@ void adc_set_attached(AttachDetachController *self,
 void adc_set_detached(AttachDetachController *self, AttachPair *pair); /* ADC-21 */
 /* ADC-18, ADC-19. Returns: FALSE: it was (not) reported before, or nothing is attached */
 gboolean adc_report(AttachDetachController *self, AttachPair *pair, gboolean attached);
-/* The Node is to be told, though nothing has changed. Returns: FALSE: there was never anything to tell */
+/* The Node is to be told, though nothing has changed. Returns: FALSE: there was never anything to
+ * tell */
 gboolean adc_report_again(AttachDetachController *self, AttachNode *node);
 /* The Node is being told. Returns: FALSE: that was not needed */
 gboolean adc_begin_report(AttachDetachController *self, AttachNode *node);

@@ -3,9 +3,10 @@
 
 #include "sim/random.h"
 
-/* ADC-50: now and then, at the end of a pass, what counts as attached is compared with the VolumeAttachments; what they do not say
- * is attached is attached again. A comparison that would find nothing is left out, but keeps its place: the next one comes at the
- * instant at which it would have come. */
+/* ADC-50: now and then, at the end of a pass, what counts as attached is compared with the
+ * VolumeAttachments; what they do not say is attached is attached again. A comparison that would
+ * find nothing is left out, but keeps its place: the next one comes at the instant at which it
+ * would have come. */
 
 /* One volume of a node under comparison. The pair may be gone when its turn comes. */
 typedef struct {
@@ -49,7 +50,8 @@ is_enabled(const AttachDetachController *self)
     return !options->disable_attach_detach_reconcile_sync && period_of(self) >= SIM_SECOND;
 }
 
-/* Returns: of the passes at @first, @first + 100 ms, ... the first that is more than a period after @last */
+/* Returns: of the passes at @first, @first + 100 ms, ... the first that is more than a period after
+ * @last */
 static SimTime
 first_after(SimTime first, SimTime last, SimTime period)
 {
@@ -210,7 +212,8 @@ decide_next(const void *data, Plan *plan)
     plan_then(plan, decide_read);
 }
 
-/* Without a spec nobody knows which plugin to ask; a driver that needs no attaching has nothing to say. */
+/* Without a spec nobody knows which plugin to ask; a driver that needs no attaching has nothing to
+ * say. */
 static gboolean
 must_be_checked(AttachDetachController *self, AttachPair *pair)
 {

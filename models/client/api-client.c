@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* In the entity of the draws of an Event: apart from requests about the object. It never changes. */
+/* In the entity of the draws of an Event: apart from requests about the object. It never changes.
+ */
 #define EVENT_THOUGHT 14
 
 struct ApiClient {
@@ -16,10 +17,10 @@ struct ApiClient {
     const Timing *timing;
     const char *name;
     uint64_t hash;
-    uint16_t label; /* of its throttling, in the log of causes */
-    SimSeries **limiter; /* (owned): MET-128, by HttpMethod; NULL: not measured */
-    SimTokenBucket
-        bucket; /* for all requests, reads and Events included (CGO-41); watches need none (CGO-4) */
+    uint16_t label;        /* of its throttling, in the log of causes */
+    SimSeries **limiter;   /* (owned): MET-128, by HttpMethod; NULL: not measured */
+    SimTokenBucket bucket; /* for all requests, reads and Events included (CGO-41); watches need
+                              none (CGO-4) */
     SimStream thoughts, answers;
     ApiLevel level;
     unsigned n_refs; /* one of the owner, one of each request */
@@ -34,7 +35,8 @@ typedef struct {
     unsigned n_retries;
 } ClientCall;
 
-/* "external-attacher (5/s, burst 10)"; clients of several processes have the same name, so those are told apart by the process. */
+/* "external-attacher (5/s, burst 10)"; clients of several processes have the same name, so those
+ * are told apart by the process. */
 static uint16_t
 throttling_label(const Process *process, const char *name, double qps, unsigned burst)
 {
@@ -80,11 +82,16 @@ static HttpMethod
 http_method(ApiVerb verb)
 {
     static const uint8_t methods[] = {
-        [API_GET] = HTTP_GET,       [API_LIST] = HTTP_GET,
-        [API_CREATE] = HTTP_POST,   [API_UPDATE] = HTTP_PUT,
-        [API_UPDATE_STATUS] = HTTP_PUT, [API_PATCH] = HTTP_PATCH,
-        [API_PATCH_STATUS] = HTTP_PATCH, [API_DELETE] = HTTP_DELETE,
-        [API_BIND] = HTTP_POST,     [API_EVICT] = HTTP_POST,
+        [API_GET] = HTTP_GET,
+        [API_LIST] = HTTP_GET,
+        [API_CREATE] = HTTP_POST,
+        [API_UPDATE] = HTTP_PUT,
+        [API_UPDATE_STATUS] = HTTP_PUT,
+        [API_PATCH] = HTTP_PATCH,
+        [API_PATCH_STATUS] = HTTP_PATCH,
+        [API_DELETE] = HTTP_DELETE,
+        [API_BIND] = HTTP_POST,
+        [API_EVICT] = HTTP_POST,
     };
     G_STATIC_ASSERT(G_N_ELEMENTS(methods) == N_API_VERBS);
 
@@ -443,7 +450,8 @@ api_client_request(
     SimTime granted_at = sim_token_bucket_reserve(&self->bucket, sim_now(self->sim));
 
     if (self->limiter != NULL)
-        sim_series_observe(self->limiter[http_method(request->verb)], granted_at - sim_now(self->sim));
+        sim_series_observe(self->limiter[http_method(request->verb)],
+                           granted_at - sim_now(self->sim));
     *call = (ClientCall){self, *request, reply, drop, data, 0};
     call->request.client = self->name;
     call->request.level = self->level;

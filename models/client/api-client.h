@@ -4,8 +4,8 @@
 #include "process.h"
 #include "sim/token-bucket.h"
 
-/* A client of the API server with its own token bucket (CGO-40): requests wait for their token in the order in which
- * they were made. */
+/* A client of the API server with its own token bucket (CGO-40): requests wait for their token in
+ * the order in which they were made. */
 typedef struct ApiClient ApiClient;
 
 /* @name: interned, as in the user agent. @qps <= 0: no limit. Returns: (owned) */
@@ -14,8 +14,9 @@ void api_client_free(ApiClient *self); /* replies on their way are dropped */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ApiClient, api_client_free)
 const char *api_client_name(const ApiClient *self);
 
-/* Takes a token, waits for it, sends. client and client_hash of @request are filled in here. The reply comes unless the
- * client is freed first; what @request borrows must live until the reply or until @drop is called instead. */
+/* Takes a token, waits for it, sends. client and client_hash of @request are filled in here. The
+ * reply comes unless the client is freed first; what @request borrows must live until the reply or
+ * until @drop is called instead. */
 void api_client_request(
     ApiClient *self, const ApiRequest *request, ApiReply reply, GDestroyNotify drop, void *data);
 /* TIM-10: a draw of the component's own time before a request about @key. Counts on the key. */
@@ -27,7 +28,8 @@ SimTime api_client_own_time(const ApiClient *self, const ObjectKey *key);
 /* The same for the way of the latest answer about @key: half of it. Pure. */
 SimTime api_client_answer(const ApiClient *self, const ObjectKey *key);
 
-/* For the event recorder, which sends by itself: the way of an Event to the server, half of the same; api_server_write_event() counts. */
+/* For the event recorder, which sends by itself: the way of an Event to the server, half of the
+ * same; api_server_write_event() counts. */
 SimTime api_client_think_event(const ApiClient *self, const ObjectKey *key);
 /* Whether nothing that it sends would get anywhere now. */
 gboolean api_client_is_cut_off(const ApiClient *self);

@@ -103,7 +103,8 @@ group_add(Group *group, const char *message, SimTime at)
     group->messages[group->n_messages++] = message;
 }
 
-/* Returns: whether the bucket has a token, which is taken then. It never holds more than it did at first. */
+/* Returns: whether the bucket has a token, which is taken then. It never holds more than it did at
+ * first. */
 static gboolean
 spend(const Subject *subject, const char *type, SimTime at)
 {
@@ -138,7 +139,8 @@ compare_occurrences(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Of a repeated event only the first and the last instant are stored; the others lie evenly between. */
+/* Of a repeated event only the first and the last instant are stored; the others lie evenly
+ * between. */
 static void
 add_occurrences(GArray *occurrences, const ApiEvent *event)
 {
@@ -187,8 +189,8 @@ find_subject(EventCorrelator *self, const ApiEvent *event, const unsigned *known
 
 /* ---- Judging ---- */
 
-/* CGO-72. Returns: whether @event is now the combined one. Then one message is forgotten, any: the set never grows, and is full
- * again with the next that is not in it. */
+/* CGO-72. Returns: whether @event is now the combined one. Then one message is forgotten, any: the
+ * set never grows, and is full again with the next that is not in it. */
 static gboolean
 combine(const EventCorrelator *self, Subject *subject, ApiEvent *event, unsigned *index)
 {

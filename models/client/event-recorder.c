@@ -21,7 +21,8 @@ typedef struct {
     GList link; /* in the queue */
 } QueuedEvent;
 
-/* An event that was written before: its place in the API server, found by the hash of the object. */
+/* An event that was written before: its place in the API server, found by the hash of the object.
+ */
 typedef struct {
     uint32_t hash;
     uint32_t index; /* + 1; 0: free */
@@ -70,7 +71,8 @@ is_same(const EventRecorder *self, const ApiEvent *a, const QueuedEvent *b)
            g_str_equal(a->reason, b->reason) && g_str_equal(a->type, b->type);
 }
 
-/* Which event @queued repeats, API_NEW_EVENT: none; and how often one about its object was written. */
+/* Which event @queued repeats, API_NEW_EVENT: none; and how often one about its object was written.
+ */
 static unsigned
 look_back(const EventRecorder *self, const QueuedEvent *queued, unsigned *n_written)
 {
@@ -198,7 +200,8 @@ static const SimEventType retry_event = {
     .free_data = recorder_drop,
 };
 
-/* CGO-75: nobody answered. Returns: whether it is tried again; the sender waits for that, and all behind it. */
+/* CGO-75: nobody answered. Returns: whether it is tried again; the sender waits for that, and all
+ * behind it. */
 static gboolean
 try_again(EventRecorder *self)
 {
@@ -285,8 +288,9 @@ correlate(EventRecorder *self, const QueuedEvent *queued)
                                   (const unsigned *)known->data, known->len);
 }
 
-/* Makes the head of the queue what is written. Returns: whether it is: a series counts its third and later repeats silently, so
- * they take no token (API-171), and of many events about one object some are dropped (CGO-74). */
+/* Makes the head of the queue what is written. Returns: whether it is: a series counts its third
+ * and later repeats silently, so they take no token (API-171), and of many events about one object
+ * some are dropped (CGO-74). */
 static gboolean
 prepare_head(EventRecorder *self)
 {
@@ -312,8 +316,8 @@ prepare_head(EventRecorder *self)
     return self->style == EVENTS_NEW || n_written < EVENTS_MANY || correlate(self, queued);
 }
 
-/* The next one takes its token only when the last one is answered (CGO-70). Where there are no tokens, all that happens until
- * the write is known already, and takes no event of its own. */
+/* The next one takes its token only when the last one is answered (CGO-70). Where there are no
+ * tokens, all that happens until the write is known already, and takes no event of its own. */
 static void
 send_next(EventRecorder *self)
 {

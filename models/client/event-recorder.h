@@ -3,8 +3,8 @@
 
 #include "api-client.h"
 
-/* client-go's event recorder: recording never waits; one sender writes the events one after the other through a client
- * (CGO-70). Repeats become counts. */
+/* client-go's event recorder: recording never waits; one sender writes the events one after the
+ * other through a client (CGO-70). Repeats become counts. */
 typedef struct EventRecorder EventRecorder;
 
 typedef enum {

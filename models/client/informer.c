@@ -13,9 +13,10 @@ typedef struct {
     void *data;
 } Handler;
 
-/* The objects of one value, once there are several. They are known by their keys, so a new version that has the same values as the
- * one before changes nothing here; versions are looked up when somebody asks. Beyond a few keys, @positions finds one; so a class
- * with 10,000 volumes costs no more. */
+/* The objects of one value, once there are several. They are known by their keys, so a new version
+ * that has the same values as the one before changes nothing here; versions are looked up when
+ * somebody asks. Beyond a few keys, @positions finds one; so a class with 10,000 volumes costs no
+ * more. */
 typedef struct {
     SimMemory *memory;
     const void **items; /* own, or (owned): room for as many keys, then for as many versions */
@@ -245,9 +246,8 @@ index_change(InformerIndex *self, const Object *before, const Object *after, Obj
         self->function(self, after, objects);
     unsigned n_after = self->n_emitted - n_before;
 
-    if (n_after == n_before &&
-        (n_after == 0 ||
-         memcmp(self->emitted, self->emitted + n_before, n_after * sizeof *self->emitted) == 0))
+    if (n_after == n_before && (n_after == 0 || memcmp(self->emitted, self->emitted + n_before,
+                                                       n_after * sizeof *self->emitted) == 0))
         return; /* as most changes */
     for (unsigned i = n_before; i < self->n_emitted; i++)
         index_put(self, self->emitted[i], after->key);
@@ -343,7 +343,8 @@ informer_tell(Informer *self, const Object *before, const Object *after)
     }
 }
 
-/* First the cache and its indexes, then the handlers (CGO-12). The type follows from the cache (CGO-13). */
+/* First the cache and its indexes, then the handlers (CGO-12). The type follows from the cache
+ * (CGO-13). */
 static void
 take_version(Informer *self, WatchType type, const Object *object)
 {
@@ -377,8 +378,9 @@ stored_for(const Informer *self, const ObjectKey *key)
     return object != NULL && passes_filter(self, object) ? object : NULL;
 }
 
-/* CGO-1, API-71: what is listed comes as changes, whatever was between; what is not any more as deletions of what was known last.
- * One that was deleted and made anew meanwhile is a change (CGO-15). */
+/* CGO-1, API-71: what is listed comes as changes, whatever was between; what is not any more as
+ * deletions of what was known last. One that was deleted and made anew meanwhile is a change
+ * (CGO-15). */
 static void
 relist(Informer *self)
 {

@@ -3,8 +3,9 @@
 
 #include "process.h"
 
-/* client-go's leader election: of several replicas of a process the one that holds a Lease works (CGO-60..66). Candidates look
- * at the Lease again and again; the leader renews it, with a client of its own. */
+/* client-go's leader election: of several replicas of a process the one that holds a Lease works
+ * (CGO-60..66). Candidates look at the Lease again and again; the leader renews it, with a client
+ * of its own. */
 typedef struct LeaderElector LeaderElector;
 
 /* Flags of a process, and how many there are of it. */
@@ -24,17 +25,19 @@ typedef struct {
     const char *event_source; /* static or interned */
     double qps;               /* of its client; <= 0: no limit */
     unsigned burst;
-    gboolean has_led;                /* at the start of a run: it holds the Lease, which it renewed some time before */
-    void (*started)(void *data);     /* it leads from now on */
-    void (*stopped)(void *data);     /* it could not renew: the process is to end. May be NULL. Must not free the elector */
+    gboolean
+        has_led; /* at the start of a run: it holds the Lease, which it renewed some time before */
+    void (*started)(void *data); /* it leads from now on */
+    void (*stopped)(void *data); /* it could not renew: the process is to end. May be NULL. Must not
+                                    free the elector */
     void *data;
 } LeaderElectorOptions;
 
 /**
  * leader_elector_new:
  * @options: copied
- * Makes its first try now, or, at the start of a run, some time within a period. With @has_led started() is called in a later
- * event of this instant.
+ * Makes its first try now, or, at the start of a run, some time within a period. With @has_led
+ * started() is called in a later event of this instant.
  */
 LeaderElector *leader_elector_new(const LeaderElectorOptions *options);
 /* The process ends: the Lease is not given back (CGO-63). */

@@ -8,8 +8,8 @@ const RateLimit rate_limit_default = {
 
 /* What the queue knows of a key; in an array by slot. */
 typedef struct {
-    SimCauseId
-        added_by; /* the last add: what the sync will see. While nothing is: what ended the last sync */
+    SimCauseId added_by; /* the last add: what the sync will see. While nothing is: what ended the
+                            last sync */
     uint16_t failures;
     uint8_t dirty : 1, processing : 1, delayed : 1;
 } KeyState;
@@ -32,14 +32,14 @@ typedef struct {
 /* MET-120 to MET-125. */
 typedef struct {
     SimSeries *adds, *depth, *duration, *work, *retries, *unfinished, *longest;
-    GArray *times;       /* of KeyTimes, by slot */
-    GPtrArray *in_work;  /* of ObjectKey */
+    GArray *times;      /* of KeyTimes, by slot */
+    GPtrArray *in_work; /* of ObjectKey */
 } QueueMetrics;
 
 struct WorkQueue {
     WorkQueueOptions options;
     QueueMetrics *metrics; /* (owned): NULL: not measured */
-    GArray *states; /* of KeyState, by slot */
+    GArray *states;        /* of KeyState, by slot */
     /* Dirty and not processing: a ring. */
     ObjectKey **ready;
     unsigned ready_first, n_ready, ready_capacity; /* a power of two */
@@ -141,8 +141,9 @@ measure_done(WorkQueue *self, ObjectKey *key)
 
     sim_series_observe(self->metrics->work, now - taken_at);
     if (now > taken_at)
-        sim_metrics_add_span(sim_metrics(self->options.sim),
-                             &(SimSpan){self->options.job, self->options.name, key->text, taken_at, now});
+        sim_metrics_add_span(
+            sim_metrics(self->options.sim),
+            &(SimSpan){self->options.job, self->options.name, key->text, taken_at, now});
     g_ptr_array_remove_fast(self->metrics->in_work, key);
 }
 
@@ -377,8 +378,7 @@ void
 work_queue_list(const WorkQueue *self, WorkQueueSeen seen, void *data)
 {
     for (unsigned i = 0; i < self->n_ready; i++) {
-        const ObjectKey *key =
-            self->ready[(self->ready_first + i) & (self->ready_capacity - 1)];
+        const ObjectKey *key = self->ready[(self->ready_first + i) & (self->ready_capacity - 1)];
 
         seen(data, key, sim_now(self->options.sim), work_queue_failures(self, key));
     }

@@ -3,8 +3,9 @@
 
 #include "process.h"
 
-/* client-go's work queue of keys of one kind: FIFO, dirty and processing sets, delayed and rate-limited adds
- * (CGO-20..29). Says when there is work; who takes it calls work_queue_get() and work_queue_done(). */
+/* client-go's work queue of keys of one kind: FIFO, dirty and processing sets, delayed and
+ * rate-limited adds (CGO-20..29). Says when there is work; who takes it calls work_queue_get() and
+ * work_queue_done(). */
 typedef struct WorkQueue WorkQueue;
 
 typedef struct {
@@ -21,7 +22,7 @@ typedef struct {
     const char *name; /* the name in metrics; static */
     RateLimit limit;
     uint16_t label;            /* of its delays, in the log of causes */
-    const char *job; /* whose metrics it adds to, outlives the queue; NULL: nobody's */
+    const char *job;           /* whose metrics it adds to, outlives the queue; NULL: nobody's */
     void (*ready)(void *self); /* something may be taken; called within add, so only note it */
     void *self;
 } WorkQueueOptions;
@@ -31,8 +32,8 @@ void work_queue_free(WorkQueue *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(WorkQueue, work_queue_free)
 
 void work_queue_add(WorkQueue *self, ObjectKey *key);
-/* The same by a loop that adds what it knows every now and then. In the log of causes the key has waited for the loop (@loop:
- * its label) since its last sync, if this is what brings it back. */
+/* The same by a loop that adds what it knows every now and then. In the log of causes the key has
+ * waited for the loop (@loop: its label) since its last sync, if this is what brings it back. */
 void work_queue_add_again(WorkQueue *self, ObjectKey *key, uint16_t loop);
 void work_queue_add_after(WorkQueue *self,
                           ObjectKey *key,
@@ -41,12 +42,14 @@ void work_queue_add_rate_limited(WorkQueue *self, ObjectKey *key);
 void work_queue_forget(WorkQueue *self, ObjectKey *key);
 unsigned work_queue_failures(const WorkQueue *self, const ObjectKey *key);
 unsigned work_queue_length(const WorkQueue *self);
-/* For who looks: calls @seen with each key that waits for a worker, the head first, then with each delayed one in the order of adding.
- * @at: of a delayed key: when it is added; else the present. @failures: since it was last forgotten */
+/* For who looks: calls @seen with each key that waits for a worker, the head first, then with each
+ * delayed one in the order of adding.
+ * @at: of a delayed key: when it is added; else the present. @failures: since it was last forgotten
+ */
 typedef void (*WorkQueueSeen)(void *data, const ObjectKey *key, SimTime at, unsigned failures);
 void work_queue_list(const WorkQueue *self, WorkQueueSeen seen, void *data);
 
-/* Takes the head, which is processing from now on. @added_by: (out): what added it, for the log of causes.
- * Returns: (borrowed): NULL: empty */
+/* Takes the head, which is processing from now on. @added_by: (out): what added it, for the log of
+ * causes. Returns: (borrowed): NULL: empty */
 ObjectKey *work_queue_get(WorkQueue *self, SimCauseId *added_by);
 void work_queue_done(WorkQueue *self, ObjectKey *key);

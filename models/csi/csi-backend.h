@@ -3,8 +3,9 @@
 
 #include "csi.h"
 
-/* For those who write a back end: what all drivers share (identities of calls, deadlines, observers). A back end
- * embeds CsiDriver as its first member, and CsiCall as the first member of what it keeps for a call. */
+/* For those who write a back end: what all drivers share (identities of calls, deadlines,
+ * observers). A back end embeds CsiDriver as its first member, and CsiCall as the first member of
+ * what it keeps for a call. */
 
 /* What time passes for, in the log of causes; numbered by the models. */
 typedef struct {
@@ -22,7 +23,8 @@ typedef struct {
     size_t call_size; /* of its calls, CsiCall included; zeroed */
     /* Takes the call up. csi_call_finish() must follow in a later event. */
     void (*start)(CsiDriver *driver, CsiCall *call);
-    /* The caller has gone, by deadline or death. The back end may go on, or finish the call here and now. */
+    /* The caller has gone, by deadline or death. The back end may go on, or finish the call here
+     * and now. */
     void (*caller_gone)(CsiDriver *driver, CsiCall *call);
     /* The call ends or vanishes: frees what it keeps beyond CsiCall, cancels its events. */
     void (*call_clear)(CsiDriver *driver, CsiCall *call);

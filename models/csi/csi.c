@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* These tables are in the order of their enums; the first columns prove it. The name of a method is what comes after
- * the last slash. */
+/* These tables are in the order of their enums; the first columns prove it. The name of a method is
+ * what comes after the last slash. */
 static const struct {
     CsiMethod method;
     const char *full_name;
@@ -312,7 +312,8 @@ csi_response_error(const CsiResponse *response, Strings *strings)
                            response->message != NULL ? response->message : "");
 }
 
-/* A place for a call in flight. Its generation makes ids unique: an id is generation << 32 | place + 1. */
+/* A place for a call in flight. Its generation makes ids unique: an id is generation << 32 | place
+ * + 1. */
 typedef struct {
     CsiCall *call; /* NULL: free */
     uint32_t generation;

@@ -4,10 +4,10 @@
 #include "models/api/strings.h"
 #include "sim/sim.h"
 
-/* The Container Storage Interface as C: one request struct and one response struct for all calls of the Identity,
- * Controller and Node services, and a driver that answers in virtual time. Who calls cannot tell which back end
- * stands behind (modelled-driver.h; csi-backend.h is for those who write another). All strings are interned in the
- * Strings of the run; NULL is the empty string. */
+/* The Container Storage Interface as C: one request struct and one response struct for all calls of
+ * the Identity, Controller and Node services, and a driver that answers in virtual time. Who calls
+ * cannot tell which back end stands behind (modelled-driver.h; csi-backend.h is for those who write
+ * another). All strings are interned in the Strings of the run; NULL is the empty string. */
 
 typedef enum {
     /* Identity */
@@ -154,8 +154,8 @@ typedef enum {
     CSI_SOURCE_VOLUME, /* a clone */
 } CsiSourceKind;
 
-/* Fields that a method does not have are ignored and stay 0. The caller keeps what the pointers lead to only during
- * csi_driver_call(), which copies. */
+/* Fields that a method does not have are ignored and stay 0. The caller keeps what the pointers
+ * lead to only during csi_driver_call(), which copies. */
 typedef struct {
     CsiMethod method;
     /* the node (by name) on whose plugin the call is made; NULL: the controller's socket */
@@ -247,13 +247,15 @@ typedef struct {
     const char *next_token; /* NULL: the end */
 } CsiResponse;
 
-/* For who must keep one: a copy with all it leads to, of @memory and given back there. Returns: (owned) */
+/* For who must keep one: a copy with all it leads to, of @memory and given back there. Returns:
+ * (owned) */
 CsiResponse *csi_response_copy(SimMemory *memory, const CsiResponse *response);
 void csi_response_free(SimMemory *memory, CsiResponse *response);
 CsiRequest *csi_request_copy(SimMemory *memory, const CsiRequest *request);
 void csi_request_free(SimMemory *memory, CsiRequest *request);
 
-/* "rpc error: code = Internal desc = …", as callers log it and write it into Events; interned in @strings. */
+/* "rpc error: code = Internal desc = …", as callers log it and write it into Events; interned in
+ * @strings. */
 const char *csi_response_error(const CsiResponse *response, Strings *strings);
 
 typedef struct CsiDriver CsiDriver;
@@ -262,20 +264,25 @@ typedef void (*CsiReply)(void *data, const CsiResponse *response);
 
 /**
  * csi_driver_call:
- * @reply: called once, in a later event (perhaps of this very instant), never from inside; may be %NULL
- * When request->timeout_ns is over, or at request->deadline, the caller gets %CSI_DEADLINE_EXCEEDED; the back end goes on with
- * the call, and what it does stays done (CSI-5), unless it gives up with its caller (CsiModelledOptions.aborts_with_caller). A
- * deadline that is over ends the call at this very instant.
+ * @reply: called once, in a later event (perhaps of this very instant), never from inside; may be
+ * %NULL When request->timeout_ns is over, or at request->deadline, the caller gets
+ * %CSI_DEADLINE_EXCEEDED; the back end goes on with the call, and what it does stays done (CSI-5),
+ * unless it gives up with its caller (CsiModelledOptions.aborts_with_caller). A deadline that is
+ * over ends the call at this very instant.
  */
 CsiCallId csi_driver_call(CsiDriver *driver, const CsiRequest *request, CsiReply reply, void *data);
-/* The caller died: there will be no reply; the back end goes on as above. A call that has ended is fine. */
+/* The caller died: there will be no reply; the back end goes on as above. A call that has ended is
+ * fine. */
 void csi_driver_abandon(CsiDriver *driver, CsiCallId id);
 
-/* What NodeGetInfo on @node_name would answer, at once and without a call: for the state that a cluster starts with.
- * @response: (out): borrowed from the driver. Returns: FALSE: the back end does not know beforehand */
+/* What NodeGetInfo on @node_name would answer, at once and without a call: for the state that a
+ * cluster starts with.
+ * @response: (out): borrowed from the driver. Returns: FALSE: the back end does not know beforehand
+ */
 gboolean
 csi_driver_foresee_node_info(CsiDriver *driver, const char *node_name, CsiResponse *response);
-/* The node plugin runs on node @name, which the driver calls @node_id; or moved, or has new segments. Strings interned. */
+/* The node plugin runs on node @name, which the driver calls @node_id; or moved, or has new
+ * segments. Strings interned. */
 void csi_driver_add_node(CsiDriver *driver,
                          const char *name,
                          const char *node_id,

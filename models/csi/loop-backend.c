@@ -79,7 +79,8 @@ loop_answer_clear(LoopAnswer *self)
 
 /* ---- Opening ---- */
 
-/* The device that a record says is there may be gone: the machine was started anew. What was mounted of it is gone with it. */
+/* The device that a record says is there may be gone: the machine was started anew. What was
+ * mounted of it is gone with it. */
 static void
 forget_lost_places(LoopVolume *volume)
 {
@@ -90,7 +91,8 @@ forget_lost_places(LoopVolume *volume)
     }
 }
 
-/* LOOP-32 (5), (8). Attachments stay what they are: they are made good when the volume is staged. */
+/* LOOP-32 (5), (8). Attachments stay what they are: they are made good when the volume is staged.
+ */
 static void
 adopt_volume(LoopBackend *self, LoopVolume *volume)
 {

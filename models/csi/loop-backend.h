@@ -3,10 +3,11 @@
 
 #include "loop-ledger.h"
 
-/* The CSI services on real devices of this machine: a backing file for each volume, a loop device where it is attached, a file
- * system where it is staged, a bind mount where it is published, all below one state folder. Calls block, and come from any number
- * of threads. A "node" is a folder: the path /var/lib/kubelet/x of node n is nodes/n/var/lib/kubelet/x. What a method may and
- * may not is as the modelled driver has it (docs/rules/csi-driver.md). */
+/* The CSI services on real devices of this machine: a backing file for each volume, a loop device
+ * where it is attached, a file system where it is staged, a bind mount where it is published, all
+ * below one state folder. Calls block, and come from any number of threads. A "node" is a folder:
+ * the path /var/lib/kubelet/x of node n is nodes/n/var/lib/kubelet/x. What a method may and may not
+ * is as the modelled driver has it (docs/rules/csi-driver.md). */
 typedef struct LoopBackend LoopBackend;
 
 typedef struct {
@@ -19,15 +20,16 @@ typedef struct {
     gboolean sparse;              /* reserve no room for volumes */
     gboolean buffered;            /* no direct I/O to backing files */
     gint64 busy_wait_us;          /* how long to wait for a mount in use; 0: 1 s */
-    const char *
-        tools; /* where mkfs and so on are looked for: folders with ":" between; NULL: /usr/sbin:/sbin:... */
+    const char *tools; /* where mkfs and so on are looked for: folders with ":" between; NULL:
+                          /usr/sbin:/sbin:... */
 } LoopOptions;
 
 /**
  * loop_backend_open:
- * Takes the state folder, and recovers what a process that died there left behind (LOOP-32): records whose files are there are
- * adopted with what is attached and mounted of them, the rest is taken back.
- * Returns: (owned): %NULL with %LOOP_ERROR: PERMISSION_DENIED: not on this machine, or not that folder
+ * Takes the state folder, and recovers what a process that died there left behind (LOOP-32):
+ * records whose files are there are adopted with what is attached and mounted of them, the rest is
+ * taken back. Returns: (owned): %NULL with %LOOP_ERROR: PERMISSION_DENIED: not on this machine, or
+ * not that folder
  */
 LoopBackend *loop_backend_open(const LoopOptions *options, GError **error);
 /* No call may be under way. What there is stays, for the next that opens the folder. */
@@ -38,7 +40,8 @@ LoopLedger *loop_backend_ledger(LoopBackend *self);
 /* The node plugin runs on node @name. A node that is not known is not attached to. */
 void loop_backend_add_node(LoopBackend *self, const char *name);
 
-/* An answer holds its strings itself; response.volume_context, publish_context and topology are not set. */
+/* An answer holds its strings itself; response.volume_context, publish_context and topology are not
+ * set. */
 typedef struct {
     CsiResponse response;
     const char *device;     /* ControllerPublishVolume: where it is attached */
@@ -50,14 +53,15 @@ typedef struct {
 void loop_answer_clear(LoopAnswer *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(LoopAnswer, loop_answer_clear)
 
-/* Does it, now. @answer: (out): cleared by the caller. @request: its maps and lists are only read. */
+/* Does it, now. @answer: (out): cleared by the caller. @request: its maps and lists are only read.
+ */
 void loop_backend_call(LoopBackend *self, const CsiRequest *request, LoopAnswer *answer);
 
 /* Where @path of @node is on this machine. (owned) */
 char *loop_backend_node_path(const LoopBackend *self, const char *node, const char *path);
 
-/* Calls @visit with the path on this machine where the volume is published, as long as nobody can unpublish it. Returns: FALSE: it
- * is not there any more */
+/* Calls @visit with the path on this machine where the volume is published, as long as nobody can
+ * unpublish it. Returns: FALSE: it is not there any more */
 gboolean loop_backend_visit_target(
     LoopBackend *self,
     const char *volume_id,
@@ -87,14 +91,17 @@ typedef struct {
     char *state; /* "mounted", "loop3", "64 MiB" */
 } LoopRemain;
 
-/* Returns: (owned): of LoopRemain (owned): what there is of what stands in the ledger; %NULL as loop_ledger_read() */
+/* Returns: (owned): of LoopRemain (owned): what there is of what stands in the ledger; %NULL as
+ * loop_ledger_read() */
 GPtrArray *loop_remains_list(const char *state_dir, GError **error);
 /**
  * loop_remains_clean:
- * Takes back all that stands in the ledger of @state_dir, last first, and nothing else. Can be called again after any failure.
+ * Takes back all that stands in the ledger of @state_dir, last first, and nothing else. Can be
+ * called again after any failure.
  * @wait_us: how long to wait for what is in use
- * @report: (nullable): told of each thing that could not be taken back, and of what somebody else has put into the folder
- * Returns: %FALSE: something is left, or PERMISSION_DENIED, ABORTED and so on with @error
+ * @report: (nullable): told of each thing that could not be taken back, and of what somebody else
+ * has put into the folder Returns: %FALSE: something is left, or PERMISSION_DENIED, ABORTED and so
+ * on with @error
  */
 gboolean loop_remains_clean(const char *state_dir,
                             gint64 wait_us,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
-/* What a process left behind, found in its ledger, and the way back. Nothing is taken back that does not stand there. */
+/* What a process left behind, found in its ledger, and the way back. Nothing is taken back that
+ * does not stand there. */
 #include "loop-internal.h"
 
 #include <string.h>
@@ -98,7 +99,8 @@ complain(Cleaning *self, const char *text)
         self->report(self->data, text);
 }
 
-/* The tools of a process that was killed may hold its devices, and its lock, for the moment in which they die. */
+/* The tools of a process that was killed may hold its devices, and its lock, for the moment in
+ * which they die. */
 static gboolean
 may_try_again(const Cleaning *self, gint64 began_us)
 {
@@ -157,7 +159,8 @@ take_back(Cleaning *self, const GPtrArray *entries, LoopDeed deed)
     }
 }
 
-/* A file whose device could not be freed must stay, else nobody would find the device again (LOOP-21). */
+/* A file whose device could not be freed must stay, else nobody would find the device again
+ * (LOOP-21). */
 static void
 take_back_files(Cleaning *self, const GPtrArray *entries)
 {

@@ -198,7 +198,8 @@ any_is_free(void)
 
 /* ---- Device nodes ---- */
 
-/* A container's own /dev has no node of a device that came up later; we make ours where nobody else looks. */
+/* A container's own /dev has no node of a device that came up later; we make ours where nobody else
+ * looks. */
 static char *
 make_node(LoopLedger *ledger, int number, GError **error)
 {
@@ -365,8 +366,8 @@ has_backing_file(int number, const char *full)
            (file[strlen(full)] == '\0' || strcmp(file + strlen(full), DELETED) == 0);
 }
 
-/* Who has it mounted keeps it from being opened alone (LOOP-29). To clear it all the same would only take it from whoever comes
- * to use it last, at a moment of their choice. */
+/* Who has it mounted keeps it from being opened alone (LOOP-29). To clear it all the same would
+ * only take it from whoever comes to use it last, at a moment of their choice. */
 static int
 open_alone(LoopLedger *ledger, int number, const char *full, gint64 until, GError **error)
 {

@@ -4,19 +4,22 @@
 #include "csi-backend.h"
 #include "loop-backend.h"
 
-/* A CSI driver on the loop back end. A run with it measures this machine: it is never the same twice.
+/* A CSI driver on the loop back end. A run with it measures this machine: it is never the same
+ * twice.
  *
- * In step, each call is done as it comes, and virtual time passes by what it took: for tests, which need no pace.
- * With workers, calls are done by threads, as many at once as there are workers, and their ends are brought into the run by
- * loop_driver_collect(), at the virtual time that has passed for whoever holds a watch beside the run (run/paced.h). */
+ * In step, each call is done as it comes, and virtual time passes by what it took: for tests, which
+ * need no pace. With workers, calls are done by threads, as many at once as there are workers, and
+ * their ends are brought into the run by loop_driver_collect(), at the virtual time that has passed
+ * for whoever holds a watch beside the run (run/paced.h). */
 typedef struct LoopDriver LoopDriver;
 
 typedef struct {
     const char *name;
     CsiWaits waits;
     unsigned workers; /* 0: in step */
-    /* Called by a worker after a volume was published at @path (absolute) for writing, once the call's end was handed over and while
-     * nobody can unpublish it: for checks of the data. May be NULL */
+    /* Called by a worker after a volume was published at @path (absolute) for writing, once the
+     * call's end was handed over and while nobody can unpublish it: for checks of the data. May be
+     * NULL */
     void (*published)(void *data, const char *volume_id, const char *path, gboolean is_block);
     void *published_data;
 } LoopDriverOptions;
@@ -29,8 +32,8 @@ LoopDriver *loop_driver_cast(CsiDriver *driver); /* NULL: another back end */
 
 /* How calls that ended got into the run. */
 typedef struct {
-    SimTime
-        lag_max; /* how late the latest came: the run had gone on, or other events had to be done first */
+    SimTime lag_max; /* how late the latest came: the run had gone on, or other events had to be
+                        done first */
     unsigned n_ends, n_late;
     unsigned peak; /* calls at once */
 } LoopPace;
@@ -38,9 +41,9 @@ typedef struct {
 /**
  * loop_driver_collect:
  * @start_us: the monotonic clock's time of virtual time 0
- * Schedules the ends that have come since, each at the virtual time of its own end, or now if that is past. No two at the same
- * instant, and none at that of another event: so a recording of them means one order only.
- * Returns: whether there were any
+ * Schedules the ends that have come since, each at the virtual time of its own end, or now if that
+ * is past. No two at the same instant, and none at that of another event: so a recording of them
+ * means one order only. Returns: whether there were any
  */
 gboolean loop_driver_collect(LoopDriver *self, gint64 start_us);
 LoopPace loop_driver_pace(const LoopDriver *self);

@@ -77,7 +77,8 @@ finish(NewFile *self, gboolean good, GError **error)
 
 /* ---- Room ---- */
 
-/* From @from to @to: reserved, or just longer where it cannot be (LOOP-1: not every file system has fallocate). 0 or an errno */
+/* From @from to @to: reserved, or just longer where it cannot be (LOOP-1: not every file system has
+ * fallocate). 0 or an errno */
 static int
 lengthen(int file, int64_t from, int64_t to, gboolean sparse)
 {
@@ -116,7 +117,8 @@ loop_file_grow(
         code = lengthen(file, status.st_size, bytes, sparse);
         if (code == 0 && fsync(file) != 0)
             code = errno;
-        /* What fallocate() got before the disk was full it keeps. Nobody has seen the new end yet. */
+        /* What fallocate() got before the disk was full it keeps. Nobody has seen the new end yet.
+         */
         if (code != 0 && ftruncate(file, status.st_size) != 0)
             code = errno;
     }

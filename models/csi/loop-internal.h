@@ -6,11 +6,12 @@
 #include "loop-file.h"
 #include "loop-mount.h"
 
-/* Within the loop back end: loop-backend.c takes calls, loop-controller.c, loop-snapshot.c and loop-node.c do them,
- * loop-state.c remembers, loop-clean.c takes back.
+/* Within the loop back end: loop-backend.c takes calls, loop-controller.c, loop-snapshot.c and
+ * loop-node.c do them, loop-state.c remembers, loop-clean.c takes back.
  *
- * Two locks. The back end's guards the tables and all fields of what is in them; it is held for moments. A volume's `work` is held as
- * long as a call works on the volume (LOOP-34): who holds it may read the volume's fields, and takes the other too to write them. */
+ * Two locks. The back end's guards the tables and all fields of what is in them; it is held for
+ * moments. A volume's `work` is held as long as a call works on the volume (LOOP-34): who holds it
+ * may read the volume's fields, and takes the other too to write them. */
 
 typedef struct {
     CsiAccessMode mode;
@@ -97,7 +98,8 @@ const char *loop_answer_keep(LoopAnswer *self, const char *text);
 void loop_capability_set(LoopCapability *self, const CsiCapability *from);
 void loop_capability_clear(LoopCapability *self);
 gboolean loop_capability_is(const LoopCapability *self, const CsiCapability *other);
-/* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other access type. */
+/* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other
+ * access type. */
 gboolean loop_volume_exceeded(const LoopVolume *volume, const CsiRequest *request);
 
 /* With the lock held: */
@@ -119,8 +121,8 @@ char *loop_volume_file(const char *id);
 char *loop_snapshot_file(const char *id);
 char *loop_node_path(const char *node, const char *path); /* NULL: it leads out of the node */
 
-/* Records, one file each. The volume's `work` is held. @durable: more than what is attached and mounted has changed, which a
- * power cut would end anyway */
+/* Records, one file each. The volume's `work` is held. @durable: more than what is attached and
+ * mounted has changed, which a power cut would end anyway */
 gboolean loop_volume_save(LoopBackend *self, LoopVolume *volume, gboolean durable, GError **error);
 gboolean loop_snapshot_save(LoopBackend *self, LoopSnapshot *snapshot, GError **error);
 void loop_record_remove(LoopBackend *self, const char *file);
@@ -151,7 +153,8 @@ gboolean loop_node_expand(LoopBackend *self, LoopCall *call, GError **error);
 
 /* The file system that a capability asks for, or the driver's own. */
 const char *loop_type_of(const LoopBackend *self, const char *fs_type);
-/* Whether there is room for so many more bytes, and one more file; takes them until loop_room_return(). */
+/* Whether there is room for so many more bytes, and one more file; takes them until
+ * loop_room_return(). */
 gboolean loop_room_take(LoopBackend *self, int64_t bytes, gboolean one_more, GError **error);
 void loop_room_return(LoopBackend *self, int64_t bytes);
 int64_t loop_room(LoopBackend *self); /* bytes that are left */
@@ -164,7 +167,8 @@ gboolean loop_size_for(const LoopBackend *self,
 /* A copy of a volume's file while nothing is written to it. Its `work` is held. */
 gboolean loop_volume_copy(
     LoopBackend *self, const LoopVolume *source, const char *path, int64_t bytes, GError **error);
-/* Rows from @token (a sequence number) on, at most max_entries; FALSE: ABORTED: no such token (CSI-54) */
+/* Rows from @token (a sequence number) on, at most max_entries; FALSE: ABORTED: no such token
+ * (CSI-54) */
 gboolean loop_page_starts(const CsiRequest *request, int64_t *sequence, GError **error);
 void loop_answer_add(
     LoopAnswer *answer, const CsiEntry *entry, char **nodes, int64_t sequence, unsigned max);

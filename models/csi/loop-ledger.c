@@ -19,8 +19,9 @@
 struct LoopLedger {
     char *folder;
     int mark, lines;
-    /* A folder is looked for, written down and made in one, and so on the way back: the folders above are shared by threads, and a
-     * second entry, or one taken back too late, would not be what is on the disk. */
+    /* A folder is looked for, written down and made in one, and so on the way back: the folders
+     * above are shared by threads, and a second entry, or one taken back too late, would not be
+     * what is on the disk. */
     GMutex folders;
 };
 
@@ -267,7 +268,8 @@ leads_down(const LoopEntry *entry)
             !g_strv_contains((const char *const *)parts, ".."));
 }
 
-/* The newest of its kind that is still standing; a deed may have been done again after it was taken back. */
+/* The newest of its kind that is still standing; a deed may have been done again after it was taken
+ * back. */
 static void
 add_entry(GPtrArray *entries, GHashTable *last, char sign, LoopEntry *entry)
 {

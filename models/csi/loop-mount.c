@@ -42,8 +42,8 @@ find_tool(const char *path, const char *name)
 /* A tool that outlived us would go on writing on a device that is being cleaned up. */
 static const char *const dies_with_us[] = {"setpriv", "--pdeathsig", "KILL", "--"};
 
-/* Runs argv[0] and waits. @said: (out) (owned): both its outputs. Returns: its exit status; -1 with @error: it could not be run, or
- * was killed */
+/* Runs argv[0] and waits. @said: (out) (owned): both its outputs. Returns: its exit status; -1 with
+ * @error: it could not be run, or was killed */
 static int
 run_tool(const LoopTools *tools, const char *const *argv, char **said, GError **error)
 {
@@ -66,7 +66,8 @@ run_tool(const LoopTools *tools, const char *const *argv, char **said, GError **
     for (unsigned i = 0; argv[i] != NULL; i++)
         g_ptr_array_add(words, i == 0 ? tool : (char *)argv[i]);
     g_ptr_array_add(words, NULL);
-    /* With nothing to be done between fork and exec GLib does not copy this process, which takes the longer the larger it is. */
+    /* With nothing to be done between fork and exec GLib does not copy this process, which takes
+     * the longer the larger it is. */
     if (!g_spawn_sync(NULL, (char **)words->pdata, NULL, G_SPAWN_LEAVE_DESCRIPTORS_OPEN, NULL, NULL,
                       &out, &err, &status, &why)) {
         g_set_error(error, LOOP_ERROR, CSI_INTERNAL, "%s", why->message);
@@ -180,7 +181,8 @@ loop_check(const LoopTools *tools, const char *device, const char *type, GError 
     return FALSE;
 }
 
-/* Of ext's superblock, at 1024: block counts at 4 and 0x150, log2 of the block size / 1024 at 0x18, its magic at 0x38. */
+/* Of ext's superblock, at 1024: block counts at 4 and 0x150, log2 of the block size / 1024 at 0x18,
+ * its magic at 0x38. */
 int64_t
 loop_filesystem_bytes(const char *device)
 {
@@ -370,8 +372,8 @@ loop_bind(
     return FALSE;
 }
 
-/* Whether @mount is one of a device whose backing file lies below the state folder, or of such a device's node. What others put on
- * top of ours is theirs. */
+/* Whether @mount is one of a device whose backing file lies below the state folder, or of such a
+ * device's node. What others put on top of ours is theirs. */
 static gboolean
 is_ours(const LoopLedger *ledger, const LoopMount *mount)
 {

@@ -3,20 +3,24 @@
 
 #include "loop-ledger.h"
 
-/* File systems of the loop driver: what is on a device, how it gets one, and where it is mounted. libblkid probes, libmount mounts,
- * the file systems' own tools make and grow. Errors are LOOP_ERROR with a CsiCode; paths are absolute unless said otherwise. */
+/* File systems of the loop driver: what is on a device, how it gets one, and where it is mounted.
+ * libblkid probes, libmount mounts, the file systems' own tools make and grow. Errors are
+ * LOOP_ERROR with a CsiCode; paths are absolute unless said otherwise. */
 
 typedef struct {
-    const char *
-        folders; /* where tools are looked for before PATH and /sbin, with ":" between; NULL: nowhere else */
+    const char *folders; /* where tools are looked for before PATH and /sbin, with ":" between;
+                            NULL: nowhere else */
 } LoopTools;
 
-/* What is on a device. @type: (out) (owned): "ext4"; %NULL: nothing at all. FALSE: cannot be told: it must not be formatted */
+/* What is on a device. @type: (out) (owned): "ext4"; %NULL: nothing at all. FALSE: cannot be told:
+ * it must not be formatted */
 gboolean loop_probe(const char *device, char **type, GError **error);
-/* Whether this driver can make and grow a file system of this type; the smallest it makes, in bytes. */
+/* Whether this driver can make and grow a file system of this type; the smallest it makes, in
+ * bytes. */
 gboolean loop_type_is_known(const char *type, int64_t *bytes_min);
 gboolean loop_format(const LoopTools *tools, const char *device, const char *type, GError **error);
-/* LOOP-5: before a formatted device is mounted for writing. FALSE: errors that could not be repaired */
+/* LOOP-5: before a formatted device is mounted for writing. FALSE: errors that could not be
+ * repaired */
 gboolean loop_check(const LoopTools *tools, const char *device, const char *type, GError **error);
 /* The size of an unmounted ext file system; 0: another type. */
 int64_t loop_filesystem_bytes(const char *device);
@@ -40,7 +44,8 @@ gboolean loop_mount(LoopLedger *ledger,
                     GError **error);
 gboolean loop_bind(
     LoopLedger *ledger, const char *source, const char *target, gboolean readonly, GError **error);
-/* Takes a mount back; none there is fine. @wait_us: how long to try while it is in use. INTERNAL: it still is */
+/* Takes a mount back; none there is fine. @wait_us: how long to try while it is in use. INTERNAL:
+ * it still is */
 gboolean loop_unmount(LoopLedger *ledger, const char *target, gint64 wait_us, GError **error);
 
 typedef struct {

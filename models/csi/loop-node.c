@@ -92,7 +92,8 @@ mount_options(const LoopBackend *self, const CsiCapability *capability, GError *
 
 /* ---- Stage ---- */
 
-/* LOOP-5: formats what is empty, and nothing else; makes good what an expansion or a restored snapshot left to do. */
+/* LOOP-5: formats what is empty, and nothing else; makes good what an expansion or a restored
+ * snapshot left to do. */
 static gboolean
 prepare(LoopBackend *self, const char *device, const CsiCapability *capability, GError **error)
 {
@@ -186,7 +187,8 @@ unstage(LoopBackend *self, LoopPlace *place, GError **error)
     return TRUE;
 }
 
-/* CSI-51: an unknown volume is an error even here; one that was deleted, or never staged, is not (CSI-31). */
+/* CSI-51: an unknown volume is an error even here; one that was deleted, or never staged, is not
+ * (CSI-31). */
 static gboolean
 check_known(const LoopCall *call, GError **error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The way of a call through the modelled driver. It arrives: its form is checked, its volume locked, its luck drawn.
- * It is served: past the limits, for as long as its latency. It is done: checked again, as the world may have changed,
- * carried out, answered. */
+/* The way of a call through the modelled driver. It arrives: its form is checked, its volume
+ * locked, its luck drawn. It is served: past the limits, for as long as its latency. It is done:
+ * checked again, as the world may have changed, carried out, answered. */
 #include "modelled-internal.h"
 
 #include <stdarg.h>
@@ -234,8 +234,8 @@ call_refused(Sim *sim, void *data)
 
 static const SimEventType refused_event = {.name = "csi/refused", .fire = call_refused};
 
-/* The back end is done with the call. The caller may have gone long ago: what is done is done all the same, and a
- * retry will find it. This is how real clusters leak volumes. */
+/* The back end is done with the call. The caller may have gone long ago: what is done is done all
+ * the same, and a retry will find it. This is how real clusters leak volumes. */
 void
 modelled_end(Sim *sim, void *data)
 {
@@ -450,8 +450,8 @@ error_applies(const CsiModelledDriver *self, unsigned i, const ModelledCall *cal
                               sim_hash_combine(call->entity, i), call->n) < error->probability;
 }
 
-/* The first error that applies fails the call. It is drawn on arrival, so that setting other errors later leaves calls
- * in flight alone. */
+/* The first error that applies fails the call. It is drawn on arrival, so that setting other errors
+ * later leaves calls in flight alone. */
 static void
 draw_error(CsiModelledDriver *self, ModelledCall *call)
 {
@@ -487,7 +487,8 @@ find_volume(CsiModelledDriver *self, ModelledCall *call, gboolean adopts)
     call->subject = &call->volume->subject;
 }
 
-/* What the call is about. The records are there afterwards, whether or not what they tell of exists. */
+/* What the call is about. The records are there afterwards, whether or not what they tell of
+ * exists. */
 static void
 find_subject(CsiModelledDriver *self, ModelledCall *call, const MethodClass *method)
 {
@@ -540,7 +541,8 @@ find_subject(CsiModelledDriver *self, ModelledCall *call, const MethodClass *met
     }
 }
 
-/* CSI-46: one call at a time; the node plugin is another process than the controller's and knows its own calls only. */
+/* CSI-46: one call at a time; the node plugin is another process than the controller's and knows
+ * its own calls only. */
 static gboolean *
 lock_of(const CsiModelledDriver *self, ModelledCall *call, const MethodClass *method)
 {

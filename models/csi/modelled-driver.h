@@ -4,9 +4,10 @@
 #include "csi-backend.h"
 #include "sim/distribution.h"
 
-/* A CSI driver whose back end is a model: it remembers its volumes, snapshots, attachments and mounts, answers after
- * drawn latencies, has limits, and fails as told. It keeps the rules of the CSI spec: repeats are fine, incompatible
- * repeats are not, and what was done for a caller that gave up stays done. */
+/* A CSI driver whose back end is a model: it remembers its volumes, snapshots, attachments and
+ * mounts, answers after drawn latencies, has limits, and fails as told. It keeps the rules of the
+ * CSI spec: repeats are fine, incompatible repeats are not, and what was done for a caller that
+ * gave up stays done. */
 typedef struct CsiModelledDriver CsiModelledDriver;
 
 /* Latencies: those of the methods, by CsiMethod, and some that depend on more. */
@@ -22,12 +23,13 @@ typedef enum {
 
 #define CSI_SLOWDOWN_MAX 4
 
-/* "CreateVolume" and all other methods, "CreateVolumeFromSnapshot", "CreateVolumeFromVolume", "NodeStageVolumeFormatted",
- * "SnapshotReady", "Repeat", "Refusal". */
+/* "CreateVolume" and all other methods, "CreateVolumeFromSnapshot", "CreateVolumeFromVolume",
+ * "NodeStageVolumeFormatted", "SnapshotReady", "Repeat", "Refusal". */
 const char *csi_latency_name(CsiLatency latency);
 gboolean csi_latency_parse(const char *name, CsiLatency *latency);
 
-/* An injected error. Strings are interned, the distribution outlives the driver. All conditions must hold. */
+/* An injected error. Strings are interned, the distribution outlives the driver. All conditions
+ * must hold. */
 typedef struct {
     CsiMethod method; /* CSI_N_METHODS: any */
     CsiCode code;
@@ -42,8 +44,8 @@ typedef struct {
     gboolean after_effect;  /* the work is done, only the answer says otherwise */
 } CsiModelledError;
 
-/* A limit on calls: a call first takes a token, then a server of each limit that holds for it, in the order given, and
- * keeps its servers to the end. */
+/* A limit on calls: a call first takes a token, then a server of each limit that holds for it, in
+ * the order given, and keeps its servers to the end. */
 typedef struct {
     /* mask of 1 << CsiMethod; 0: all controller calls that reach the back end */
     uint32_t methods;
@@ -54,26 +56,31 @@ typedef struct {
     unsigned burst;
 } CsiModelledLimit;
 
-/* Room for volumes. It holds for all volumes whose topology contains @segments; a place without a pool has no limit. */
+/* Room for volumes. It holds for all volumes whose topology contains @segments; a place without a
+ * pool has no limit. */
 typedef struct {
     const StringMap *segments; /* NULL: everywhere */
     int64_t bytes;
 } CsiModelledPool;
 
 typedef enum {
-    CSI_LOCK_VOLUME, /* one controller call per volume, one node call per volume and node (CSI-46) */
-    CSI_LOCK_VOLUME_AND_NODE, /* as above, but attaching to two nodes at once is fine, as in the EBS driver */
+    CSI_LOCK_VOLUME, /* one controller call per volume, one node call per volume and node (CSI-46)
+                      */
+    CSI_LOCK_VOLUME_AND_NODE, /* as above, but attaching to two nodes at once is fine, as in the EBS
+                                 driver */
     CSI_LOCK_NONE,
 } CsiModelledLock;
 
-/* Of n calls that are served at once, whatever their methods, one goes on at (n / undisturbed)^-exponent of its pace alone, once n is
- * larger than undisturbed: as many as there are processors or disks, say, work side by side. */
+/* Of n calls that are served at once, whatever their methods, one goes on at (n /
+ * undisturbed)^-exponent of its pace alone, once n is larger than undisturbed: as many as there are
+ * processors or disks, say, work side by side. */
 typedef struct {
     double exponent;    /* 0: not touched; at most CSI_SLOWDOWN_MAX either way */
     double undisturbed; /* at least 1; 0 is 1 */
 } CsiSlowdown;
 
-/* How many times as long a call takes while @n are served, itself included: at least 1 with an exponent that is not negative */
+/* How many times as long a call takes while @n are served, itself included: at least 1 with an
+ * exponent that is not negative */
 double csi_slowdown_factor(CsiSlowdown slowdown, unsigned n);
 
 typedef struct {
@@ -119,14 +126,16 @@ typedef struct {
     gboolean aborts_with_caller;
 } CsiModelledOptions;
 
-/* What most drivers do: create, attach, stage, publish, expand online, stats, topology; no time, no limits. */
+/* What most drivers do: create, attach, stage, publish, expand online, stats, topology; no time, no
+ * limits. */
 void csi_modelled_options_init(CsiModelledOptions *options);
 
 /**
  * csi_modelled_driver_new:
  * @sim, @strings: (borrowed): outlive the driver
  * @options: copied; maps and lists are ref'd, distributions borrowed
- * Returns: (owned), to be freed as a CsiDriver: %NULL with %SIM_ERROR_INVALID if the options contradict each other or CSI
+ * Returns: (owned), to be freed as a CsiDriver: %NULL with %SIM_ERROR_INVALID if the options
+ * contradict each other or CSI
  */
 CsiModelledDriver *csi_modelled_driver_new(Sim *sim,
                                            Strings *strings,
@@ -136,7 +145,8 @@ CsiDriver *csi_modelled_driver_base(CsiModelledDriver *self);
 /* Returns: @driver, or NULL if another back end stands behind it */
 CsiModelledDriver *csi_modelled_driver_cast(CsiDriver *driver);
 
-/* The node plugin runs on node @name, which the driver calls @node_id; or moved, or has new segments. Interned. */
+/* The node plugin runs on node @name, which the driver calls @node_id; or moved, or has new
+ * segments. Interned. */
 void csi_modelled_driver_add_node(CsiModelledDriver *self,
                                   const char *name,
                                   const char *node_id,
@@ -145,11 +155,14 @@ void csi_modelled_driver_add_node(CsiModelledDriver *self,
 void csi_modelled_driver_remove_node(CsiModelledDriver *self, const char *name);
 /* The machine restarts: attachments stay, mounts are gone. */
 void csi_modelled_driver_reboot_node(CsiModelledDriver *self, const char *name);
-/* Calls under way to this node's plugin (NULL: to the controller's) end as UNAVAILABLE, with no effect: it died. */
+/* Calls under way to this node's plugin (NULL: to the controller's) end as UNAVAILABLE, with no
+ * effect: it died. */
 void csi_modelled_driver_cut_calls(CsiModelledDriver *self, const char *node);
-/* The plugin is away: its calls fail as above. Calls to it are answered again after (is_away = FALSE). */
+/* The plugin is away: its calls fail as above. Calls to it are answered again after (is_away =
+ * FALSE). */
 void csi_modelled_driver_set_away(CsiModelledDriver *self, const char *node, gboolean is_away);
-/* From now on no call is answered or carried out, until it goes on; those that came meanwhile are then. */
+/* From now on no call is answered or carried out, until it goes on; those that came meanwhile are
+ * then. */
 void csi_modelled_driver_set_hung(CsiModelledDriver *self, gboolean is_hung);
 /* Calls that come from now on take @factor times as long; 1: as ever. */
 void csi_modelled_driver_set_slowness(CsiModelledDriver *self, double factor);
@@ -157,16 +170,19 @@ void csi_modelled_driver_set_slowness(CsiModelledDriver *self, double factor);
 gboolean csi_modelled_driver_lose_volume(CsiModelledDriver *self, const char *volume_id);
 /* DeleteVolume says that all is well and keeps the volume. */
 void csi_modelled_driver_set_keeps_volumes(CsiModelledDriver *self, gboolean keeps);
-/* This node takes @limit volumes rather than what the options say; reported by NodeGetInfo from now on. 0: the options'. */
+/* This node takes @limit volumes rather than what the options say; reported by NodeGetInfo from now
+ * on. 0: the options'. */
 void csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, int limit);
 
-/* A volume that somebody made by hand, in the places @topologies (NULL entries: everywhere). Does nothing if it is there. */
+/* A volume that somebody made by hand, in the places @topologies (NULL entries: everywhere). Does
+ * nothing if it is there. */
 void csi_modelled_driver_add_volume(CsiModelledDriver *self,
                                     const char *volume_id,
                                     int64_t capacity_bytes,
                                     const StringMap *const *topologies,
                                     unsigned n_topologies);
-/* The import of a running cluster: the volume is attached to this node already. FALSE: no such volume or node */
+/* The import of a running cluster: the volume is attached to this node already. FALSE: no such
+ * volume or node */
 gboolean csi_modelled_driver_add_attachment(CsiModelledDriver *self,
                                             const char *volume_id,
                                             const char *node_name);
@@ -176,7 +192,8 @@ gboolean csi_modelled_driver_set_condition(CsiModelledDriver *self,
                                            gboolean abnormal,
                                            const char *message);
 
-/* Changes at run time. Calls in flight keep what they drew, and the limits they wait for; errors count anew. */
+/* Changes at run time. Calls in flight keep what they drew, and the limits they wait for; errors
+ * count anew. */
 void
 csi_modelled_driver_set_latency(CsiModelledDriver *self, CsiLatency latency, const SimDist *dist);
 void csi_modelled_driver_set_errors(CsiModelledDriver *self,
@@ -189,7 +206,8 @@ void csi_modelled_driver_set_limits(CsiModelledDriver *self,
                                     const CsiModelledLimit *limits,
                                     unsigned n_limits);
 void csi_modelled_driver_set_attach_limit(CsiModelledDriver *self, int limit);
-/* All of these at once, with the sizes of volumes and @ready_at; the other options stay as they were. */
+/* All of these at once, with the sizes of volumes and @ready_at; the other options stay as they
+ * were. */
 void csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *options);
 
 /* What the back end has. */

@@ -114,7 +114,8 @@ csi_modelled_driver_set_away(CsiModelledDriver *self, const char *node, gboolean
         g_ptr_array_add(trouble->away, (void *)node);
 }
 
-/* A node's plugin does the work itself, so that ends with it. The controller's has asked the back end, which goes on. */
+/* A node's plugin does the work itself, so that ends with it. The controller's has asked the back
+ * end, which goes on. */
 void
 csi_modelled_driver_cut_calls(CsiModelledDriver *self, const char *node)
 {

@@ -6,8 +6,9 @@
 #include "sim/station.h"
 #include "sim/token-bucket.h"
 
-/* Shared by modelled-driver.c (calls and time), modelled-state.c (what the back end remembers) and modelled-methods.c with
- * modelled-volumes.c, -attachments.c, -lists.c, -snapshots.c and -node.c (what each method may and does). */
+/* Shared by modelled-driver.c (calls and time), modelled-state.c (what the back end remembers) and
+ * modelled-methods.c with modelled-volumes.c, -attachments.c, -lists.c, -snapshots.c and -node.c
+ * (what each method may and does). */
 
 /* What a call is about, and whose draws it takes. */
 typedef struct {
@@ -34,7 +35,8 @@ struct Target {
     CsiCapability capability;
 };
 
-/* A volume as seen from one node: attached, staged, mounted. Mostly it is on one, and mounted there once: hence lists. */
+/* A volume as seen from one node: attached, staged, mounted. Mostly it is on one, and mounted there
+ * once: hence lists. */
 typedef struct VolumeNode VolumeNode;
 struct VolumeNode {
     VolumeNode *next;
@@ -48,7 +50,8 @@ struct VolumeNode {
     unsigned n_calls;                    /* in flight about it: it stays until they end */
 };
 
-/* A volume, or the memory of one that was only asked for, or is deleted: records are kept, so that repeats find them. */
+/* A volume, or the memory of one that was only asked for, or is deleted: records are kept, so that
+ * repeats find them. */
 typedef struct {
     Subject subject;
     const char *name, *id;
@@ -220,8 +223,9 @@ typedef enum {
     SUBJECT_MOUNT,        /* a volume on the serving node */
 } MethodSubject;
 
-/* What a method of CSI needs, may refuse, does and answers: CSI-13 to CSI-37, CSI-46. A check changes nothing but the call's refusal; it
- * is asked as the call arrives and again as the back end is done. */
+/* What a method of CSI needs, may refuse, does and answers: CSI-13 to CSI-37, CSI-46. A check
+ * changes nothing but the call's refusal; it is asked as the call arrives and again as the back end
+ * is done. */
 typedef struct {
     uint32_t flags;
     MethodSubject subject;
@@ -276,7 +280,8 @@ is_empty(const char *text)
 gboolean modelled_volume_is_there(const ModelledCall *call);
 Verdict modelled_refuse_unknown_volume(ModelledCall *call); /* VERDICT_REFUSE */
 Verdict modelled_check_volume_exists(const CsiModelledDriver *driver, ModelledCall *call);
-/* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other access type. */
+/* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other
+ * access type. */
 gboolean modelled_capability_exceeds(const Volume *volume, const CsiCapability *wanted);
 gboolean modelled_any_capability_exceeds(const Volume *volume, const CsiRequest *request);
 /* Whether a volume may have @bytes, by the request's limit and the driver's. */

@@ -37,8 +37,8 @@ modelled_add_entry(ModelledCall *call, CsiEntry entry, CsiResponse *response)
     response->n_entries = call->entries->len;
 }
 
-/* A token is the place in the order of creation of the first entry of the next page: it stays valid whatever is made or
- * deleted meanwhile. */
+/* A token is the place in the order of creation of the first entry of the next page: it stays valid
+ * whatever is made or deleted meanwhile. */
 static gboolean
 parse_token(const char *token, uint64_t *sequence)
 {

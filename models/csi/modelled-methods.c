@@ -107,7 +107,8 @@ modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call)
     (1u << CSI_SINGLE_NODE_WRITER | 1u << CSI_SINGLE_NODE_READER_ONLY |                            \
      1u << CSI_SINGLE_NODE_SINGLE_WRITER | 1u << CSI_SINGLE_NODE_MULTI_WRITER)
 
-/* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other access type. */
+/* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other
+ * access type. */
 gboolean
 modelled_capability_exceeds(const Volume *volume, const CsiCapability *wanted)
 {

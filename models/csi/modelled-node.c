@@ -61,7 +61,8 @@ apply_stage(CsiModelledDriver *driver, ModelledCall *call)
     call->volume->was_known = TRUE;
 }
 
-/* CSI-51: an unknown volume is an error even here; one that is deleted meanwhile, or never staged, is not (CSI-31). */
+/* CSI-51: an unknown volume is an error even here; one that is deleted meanwhile, or never staged,
+ * is not (CSI-31). */
 static Verdict
 check_known(const CsiModelledDriver *driver, ModelledCall *call)
 {

@@ -5,8 +5,9 @@
 
 #include "sim/portable-math.h"
 
-/* Calls that are served at once get in each other's way, each by its own slowdown. Whenever one comes or goes, what is left of the others
- * takes another time. Drivers without any slowdown have none of this. */
+/* Calls that are served at once get in each other's way, each by its own slowdown. Whenever one
+ * comes or goes, what is left of the others takes another time. Drivers without any slowdown have
+ * none of this. */
 
 struct Sharing {
     GPtrArray *calls;   /* of ModelledCall, being served, as they came */
@@ -39,7 +40,8 @@ csi_slowdown_factor(CsiSlowdown slowdown, unsigned n)
 {
     double undisturbed = MAX(slowdown.undisturbed, 1);
 
-    return n <= undisturbed || slowdown.exponent == 0 ? 1 : pm_pow(n / undisturbed, slowdown.exponent);
+    return n <= undisturbed || slowdown.exponent == 0 ? 1
+                                                      : pm_pow(n / undisturbed, slowdown.exponent);
 }
 
 /* In this company. */
@@ -62,7 +64,8 @@ settle(Sharing *self, SimTime now)
     self->settled_at = now;
 }
 
-/* Each call ends when its work is done, if nothing changes until then. What released it is what it began with. */
+/* Each call ends when its work is done, if nothing changes until then. What released it is what it
+ * began with. */
 static void
 schedule_ends(const Sharing *self, Sim *sim)
 {

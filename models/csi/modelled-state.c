@@ -492,7 +492,8 @@ modelled_find_snapshot(const CsiModelledDriver *self, const char *id)
     return snapshot != NULL && snapshot->exists && strings_same(snapshot->id, id) ? snapshot : NULL;
 }
 
-/* The id of the n-th thing of this name: its name, or a draw, the same in every run of this seed. */
+/* The id of the n-th thing of this name: its name, or a draw, the same in every run of this seed.
+ */
 static const char *
 make_id(const CsiModelledDriver *self,
         const char *prefix,

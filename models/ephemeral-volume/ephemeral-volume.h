@@ -3,8 +3,8 @@
 
 #include "models/model.h"
 
-/* The ephemeral-volume controller of kube-controller-manager: makes the claims of pods' generic ephemeral volumes. Rules:
- * docs/rules/ephemeral-volume.md. */
+/* The ephemeral-volume controller of kube-controller-manager: makes the claims of pods' generic
+ * ephemeral volumes. Rules: docs/rules/ephemeral-volume.md. */
 extern const ModelClass ephemeral_volume_class;
 
 /* ---- For tests of single syncs ---- */

@@ -51,9 +51,8 @@ decide_volume(const void *data, Plan *plan)
     }
     if (!has_grown(claim, volume))
         return;
-    plan_because(
-        plan,
-        "RSZ-13"); /* volumes that this controller would expand itself do not exist any more (RSZ-14) */
+    plan_because(plan, "RSZ-13"); /* volumes that this controller would expand itself do not exist
+                                     any more (RSZ-14) */
     plan_event(plan, &claim->meta, "Normal", "ExternalExpanding",
                "waiting for an external controller to expand this PVC");
 }
@@ -76,8 +75,8 @@ expand_controller_sync(const void *data, Plan *plan)
     plan_then(plan, decide_volume);
 }
 
-/* Nearly all syncs are of claims that were bound just now, at the size they asked for: one GET and nothing more. Its token is
- * taken, so that what follows waits as long as it does. */
+/* Nearly all syncs are of claims that were bound just now, at the size they asked for: one GET and
+ * nothing more. Its token is taken, so that what follows waits as long as it does. */
 static gboolean
 sync_would_only_look(const ExpandController *self, const Claim *claim)
 {

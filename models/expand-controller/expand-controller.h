@@ -3,7 +3,8 @@
 
 #include "models/model.h"
 
-/* kube-controller-manager's expand controller: of volumes that a CSI driver expands it only tells that somebody else does. */
+/* kube-controller-manager's expand controller: of volumes that a CSI driver expands it only tells
+ * that somebody else does. */
 extern const ModelClass expand_controller_class;
 
 /* A PlanDecide: one sync of the claim; for tests. */

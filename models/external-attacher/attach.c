@@ -146,7 +146,8 @@ decide_publish_with_secret(const void *data, Plan *plan)
     publish_patched(data, plan, TRUE);
 }
 
-/* EA-19.7, EA-19.8: the checks come before the finalizer, so that an attachment that fails here can go at once (EA-21). */
+/* EA-19.7, EA-19.8: the checks come before the finalizer, so that an attachment that fails here can
+ * go at once (EA-21). */
 static void
 prepare_with_secret(const ExternalAttacher *self,
                     Plan *plan,

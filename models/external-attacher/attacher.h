@@ -7,8 +7,8 @@
 #include "models/volume/sidecar.h"
 #include "sim/ticker.h"
 
-/* Within the attacher: external-attacher.c holds its state and hears of changes, attach.c and detach.c decide what becomes of
- * attachments. */
+/* Within the attacher: external-attacher.c holds its state and hears of changes, attach.c and
+ * detach.c decide what becomes of attachments. */
 
 #define ANNOTATION_NODE_ID "csi.alpha.kubernetes.io/node-id" /* EA-8 */
 
@@ -37,7 +37,8 @@ typedef struct {
 /* @attachment is live, and not attached. */
 void plan_attach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment);
 
-/* EA-20: a volume's modes as the one mode of the driver. Returns: CSI_MODE_UNKNOWN with @error in the attacher's words */
+/* EA-20: a volume's modes as the one mode of the driver. Returns: CSI_MODE_UNKNOWN with @error in
+ * the attacher's words */
 CsiAccessMode
 attacher_access_mode(uint32_t access_modes, gboolean multi_writer, const char **error);
 
@@ -50,14 +51,17 @@ void plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *att
 
 const Attachment *attacher_find_attachment(const ExternalAttacher *self, const Plan *plan);
 const Volume *attacher_find_volume(const ExternalAttacher *self, const char *name);
-/* EA-19.1: what is attached: an object's volume, or the one in the attachment. Returns: (borrowed): NULL, and @error */
+/* EA-19.1: what is attached: an object's volume, or the one in the attachment. Returns: (borrowed):
+ * NULL, and @error */
 const Volume *attacher_volume_of(const ExternalAttacher *self,
                                  Plan *plan,
                                  const Attachment *attachment,
                                  const char **error);
-/* EA-19.6: reads the secret of the volume for ControllerPublish, and its counterpart. Returns: FALSE: there is none */
+/* EA-19.6: reads the secret of the volume for ControllerPublish, and its counterpart. Returns:
+ * FALSE: there is none */
 gboolean plan_read_secret(const ExternalAttacher *self, Plan *plan, const Volume *volume);
-/* ... after that. Returns: (borrowed): NULL: it was read, and @has_data (out) tells whether anything is in it */
+/* ... after that. Returns: (borrowed): NULL: it was read, and @has_data (out) tells whether
+ * anything is in it */
 const char *attacher_secret_error(Plan *plan, const Volume *volume, gboolean *has_data);
 /* EA-14, EA-7, EA-28 */
 gboolean attacher_queues_change(const Attachment *before, const Attachment *after);
@@ -89,7 +93,8 @@ const char *attacher_node_id(const ExternalAttacher *self,
                              const char *node_name,
                              const char **error);
 
-/* A merge patch replaces the whole list of finalizers by what the cache had, with our change (EA-37). */
+/* A merge patch replaces the whole list of finalizers by what the cache had, with our change
+ * (EA-37). */
 typedef struct {
     const char *node_id_key, *node_id; /* NULL: no annotation */
     unsigned n_finalizers;
@@ -106,6 +111,6 @@ typedef struct {
     SimTime at;
 } ErrorPatch;
 
-/* EA-22, EA-24: whatever went wrong, and even if this cannot be written, the key comes again. @set: an ObjectEdit with an
- * ErrorPatch */
+/* EA-22, EA-24: whatever went wrong, and even if this cannot be written, the key comes again. @set:
+ * an ObjectEdit with an ErrorPatch */
 void plan_attachment_failed(Plan *plan, const char *rule, ObjectEdit set, const char *error);

@@ -56,7 +56,8 @@ decide_let_go(const void *data, Plan *plan)
     plan_then(plan, decide_marked);
 }
 
-/* The finalizer goes first: one that is still there with `attached` false asks for another Unpublish. */
+/* The finalizer goes first: one that is still there with `attached` false asks for another
+ * Unpublish. */
 static void
 decide_unpublished(const void *data, Plan *plan)
 {

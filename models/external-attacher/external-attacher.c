@@ -224,7 +224,8 @@ attachment_changed(void *data, const Object *before, const Object *after)
 
 /* ---- Volumes ---- */
 
-/* In-tree plugins that a CSI driver took over: their volumes are attached by the driver as long as an annotation says so. */
+/* In-tree plugins that a CSI driver took over: their volumes are attached by the driver as long as
+ * an annotation says so. */
 static const struct {
     const char *plugin, *driver;
 } migrated[] = {

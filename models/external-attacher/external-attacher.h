@@ -5,7 +5,8 @@
 
 /* The sidecar that carries VolumeAttachments out: external-attacher v4.8. One per driver. */
 
-/* Its flags, under their own names. Of those that act in a later part of the project only the value is kept. */
+/* Its flags, under their own names. Of those that act in a later part of the project only the value
+ * is kept. */
 typedef struct {
     SidecarFlags common;
     int32_t worker_threads;

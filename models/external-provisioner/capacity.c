@@ -502,7 +502,8 @@ capacity_refresh_volume(Capacity *self, const Volume *volume)
         capacity_refresh_class(self, volume_class(volume));
 }
 
-/* CAP-5: every poll asks the driver about everything, so this loop never sleeps while there are items. */
+/* CAP-5: every poll asks the driver about everything, so this loop never sleeps while there are
+ * items. */
 static gboolean
 poll_capacity(void *data)
 {

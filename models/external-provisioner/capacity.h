@@ -6,8 +6,9 @@
 
 #include "topology.h"
 
-/* The capacity controller: one CSIStorageCapacity for each pair of a segment of the cluster and a class of the driver.
- * external-provisioner's pkg/capacity/capacity.go. A part of the provisioner with a queue and a client of its own. */
+/* The capacity controller: one CSIStorageCapacity for each pair of a segment of the cluster and a
+ * class of the driver. external-provisioner's pkg/capacity/capacity.go. A part of the provisioner
+ * with a queue and a client of its own. */
 typedef struct Capacity Capacity;
 
 typedef struct {
@@ -21,16 +22,18 @@ typedef struct {
     SimTime timeout; /* of GetCapacity */
     RateLimit limit; /* of retries */
     ApiClient *client;
-    gboolean has_topology; /* else all nodes are one segment */
-    gboolean on_node;      /* node deployment: only the own node's segment */
+    gboolean has_topology;         /* else all nodes are one segment */
+    gboolean on_node;              /* node deployment: only the own node's segment */
     const StringMap *node_segment; /* ...; NULL: it has none */
 } CapacityOptions;
 
-/* Returns: (owned): works from now on: subscribes, and polls at once (CAP-5). @options is copied. */
+/* Returns: (owned): works from now on: subscribes, and polls at once (CAP-5). @options is copied.
+ */
 Capacity *capacity_new(const CapacityOptions *options);
 void capacity_free(Capacity *self);
 
-/* CAP-6: all items of a class; those in the places of a volume, or all of its class if it may be anywhere. */
+/* CAP-6: all items of a class; those in the places of a volume, or all of its class if it may be
+ * anywhere. */
 void capacity_refresh_class(Capacity *self, const char *class_name);
 void capacity_refresh_volume(Capacity *self, const Volume *volume);
 /* ... of segments that a term of @affinity names. */

@@ -180,8 +180,8 @@ attempt_save(const ExternalProvisioner *self, Plan *plan, Volume *volume)
 
 /* ---- The operation ---- */
 
-/* PROV-14.4, then PROV-14.5. The Event is on its way while the call is still being prepared: both count TIM-10 from what brought
- * the claim here, not one after the other. */
+/* PROV-14.4, then PROV-14.5. The Event is on its way while the call is still being prepared: both
+ * count TIM-10 from what brought the claim here, not one after the other. */
 static void
 provision(Plan *plan, const Claim *claim)
 {

@@ -7,7 +7,7 @@
 
 #define IDENTITY_NUMBERS 10000 /* section 0: the second part of the identity is 0..9999 */
 #define LABEL_LENGTH_MAX 63
-#define UNSAVED_WORKERS 4      /* section 0: of queue unsavedpvs */
+#define UNSAVED_WORKERS 4 /* section 0: of queue unsavedpvs */
 #define NAMESPACE                                                                                  \
     "kube-system" /* where sidecars live mostly: the environment's NAMESPACE (CAP-3) */
 
@@ -57,7 +57,8 @@ claim_is_gone(ExternalProvisioner *self, const ObjectKey *claim)
             self, g_array_index(self->claim_records, ClaimRecord, claim->slot).volume);
 }
 
-/* PROV-10. A claim that has its volume, and no failures to forget, would be looked at for nothing. */
+/* PROV-10. A claim that has its volume, and no failures to forget, would be looked at for nothing.
+ */
 static void
 claim_changed(void *data, const Object *before, const Object *after)
 {
@@ -85,7 +86,8 @@ claim_changed(void *data, const Object *before, const Object *after)
         workers_add(self->claim_workers, volume);
 }
 
-/* PROV-30. A volume about which there is nothing to do, and no failures to forget, is not looked at either. */
+/* PROV-30. A volume about which there is nothing to do, and no failures to forget, is not looked at
+ * either. */
 static void
 volume_changed(void *data, const Object *before, const Object *after)
 {

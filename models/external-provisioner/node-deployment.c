@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* One provisioner on each node (--node-deployment): which of them takes a claim. checkNode(), becomeOwner() and
- * checkCapacity() in external-provisioner's pkg/controller/controller.go. */
+/* One provisioner on each node (--node-deployment): which of them takes a claim. checkNode(),
+ * becomeOwner() and checkCapacity() in external-provisioner's pkg/controller/controller.go. */
 
 #define GRAIN 100                            /* NODE-2: looks in a base delay */
 #define LEAST_GRAIN (10 * SIM_MS)            /* ... at most so often */
@@ -147,7 +147,8 @@ owner_tries_apply(ExternalProvisioner *self, const PlanChange *change)
     g_assert_not_reached();
 }
 
-/* NODE-2: the base delay, doubled with each try up to the longest, less a part of the base delay that is drawn. */
+/* NODE-2: the base delay, doubled with each try up to the longest, less a part of the base delay
+ * that is drawn. */
 static SimTime
 owner_delay(const ExternalProvisioner *self, const Plan *plan)
 {

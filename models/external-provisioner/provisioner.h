@@ -10,16 +10,20 @@
 #include "capacity.h"
 #include "topology.h"
 
-/* Within the provisioner: external-provisioner.c holds its state and hears of changes, claim-queue.c decides what becomes of
- * claims, volume-queue.c what becomes of volumes, class.c reads classes. */
+/* Within the provisioner: external-provisioner.c holds its state and hears of changes,
+ * claim-queue.c decides what becomes of claims, volume-queue.c what becomes of volumes, class.c
+ * reads classes. */
 
 #define FINALIZER_CLONE "provisioner.storage.kubernetes.io/cloning-protection" /* SRC-2 */
 #define ANNOTATION_DELETION_SECRET "volume.kubernetes.io/provisioner-deletion-secret-name"
 #define ANNOTATION_DELETION_SECRET_NAMESPACE                                                       \
     "volume.kubernetes.io/provisioner-deletion-secret-namespace"
-#define PROVISIONER_NODE_KEY "volume.alpha.kubernetes.io/selected-node" /* PROV-14.3: the old key */
+#define PROVISIONER_NODE_KEY                                                                       \
+    "volume.alpha.kubernetes.io/selected-node" /* PROV-14.3: the old key                           \
+                                                */
 
-/* What a StorageClass asks of the driver. Kept until the provisioner goes, for plans point to it. */
+/* What a StorageClass asks of the driver. Kept until the provisioner goes, for plans point to it.
+ */
 typedef struct {
     const StorageClass *class;   /* (owned) */
     StringMap *parameters;       /* (owned): without those that are not the driver's (PROV-21) */
@@ -55,9 +59,9 @@ typedef struct {
 
 /* By the slot of a claim. */
 typedef struct {
-    ObjectKey *
-        volume; /* the volume that it gets: "pvc-<uid>". The claim queue's key, for it stands for the claim's uid
-                          (PROV-10): a claim of the same name is another key. NULL: not ours */
+    ObjectKey *volume; /* the volume that it gets: "pvc-<uid>". The claim queue's key, for it stands
+                          for the claim's uid (PROV-10): a claim of the same name is another key.
+                          NULL: not ours */
     ObjectUid uid;
 } ClaimRecord;
 
@@ -81,10 +85,10 @@ typedef struct {
     Informer *claims, *volumes, *classes;
     Informer *attachments;       /* NULL: the driver does not attach (PROV-2) */
     Informer *nodes, *csi_nodes; /* NULL: no topology, or node deployment */
-    Node *own_node;              /* (owned): node deployment: what the driver tells of it; NULL: none */
-    CsiNode *own_csi_node;       /* ... */
-    GHashTable *owner_tries;     /* ObjectKey of the volume -> OwnerTries */
-    SimTicker *resync;           /* ... */
+    Node *own_node;          /* (owned): node deployment: what the driver tells of it; NULL: none */
+    CsiNode *own_csi_node;   /* ... */
+    GHashTable *owner_tries; /* ObjectKey of the volume -> OwnerTries */
+    SimTicker *resync;       /* ... */
     InformerIndex *attachments_by_volume;
 
     Workers *claim_workers, *volume_workers, *unsaved_workers;
@@ -94,9 +98,9 @@ typedef struct {
     Capacity *capacity;         /* NULL: --enable-capacity is off */
     ApiClient *capacity_client; /* ... */
     GArray *claim_records;      /* of ClaimRecord */
-    GPtrArray *
-        claim_keys; /* by the slot of the volume: the claim's ObjectKey, NULL: not of a claim that we know */
-    GHashTable *attempts;    /* ObjectKey of the volume -> Attempt */
+    GPtrArray *claim_keys; /* by the slot of the volume: the claim's ObjectKey, NULL: not of a claim
+                              that we know */
+    GHashTable *attempts;  /* ObjectKey of the volume -> Attempt */
     GHashTable *in_progress; /* ... -> Claim: may be in the making at the back end (PROV-15) */
     GHashTable *unsaved;     /* ... -> Volume: made, not stored yet (PROV-18) */
     GHashTable
@@ -133,7 +137,8 @@ typedef enum {
     CHANGE_OWNER_FORGET,   /* key: the owner is known */
 } ProvisionerChange;
 
-/* PROV-20.6: of the volume for a claim with this uid; with a length the dashes go first. Returns: (owned) */
+/* PROV-20.6: of the volume for a claim with this uid; with a length the dashes go first. Returns:
+ * (owned) */
 char *provisioner_volume_name(const ExternalProvisionerOptions *options, const char *uid);
 
 /* class.c: (owned) */
@@ -141,7 +146,8 @@ ClassInfo *class_info_new(ExternalProvisioner *self, const StorageClass *class);
 void class_info_free(ClassInfo *info);
 /* Returns: (borrowed): NULL: no such class is known */
 const ClassInfo *provisioner_class_info(const ExternalProvisioner *self, const char *class_name);
-/* PROV-21: those that are the driver's. Returns: (owned); @error: (out) (owned): an unknown one of ours, NULL: none */
+/* PROV-21: those that are the driver's. Returns: (owned); @error: (out) (owned): an unknown one of
+ * ours, NULL: none */
 StringMap *class_pass_parameters(const StringMap *parameters, char **error);
 
 /* ---- secrets.c ---- */
@@ -181,7 +187,8 @@ gboolean provisioner_owns_claim(const ExternalProvisioner *self, const Claim *cl
 /* PROV-13. @class NULL: it is unknown */
 gboolean
 provisioner_wants(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class);
-/* The claim as the informer, or an own later write, has it. NULL: gone, or another of the same name. */
+/* The claim as the informer, or an own later write, has it. NULL: gone, or another of the same
+ * name. */
 const Claim *provisioner_cached_claim(const ExternalProvisioner *self, const ObjectKey *volume);
 /* NULL or "": no node. */
 const char *claim_selected_node(const Claim *claim);
@@ -211,7 +218,8 @@ void provisioner_know_node(ExternalProvisioner *self);
 /* NULL: not there; of an instance on a node: any other. @name: interned */
 const Node *provisioner_node(const ExternalProvisioner *self, const char *name);
 const CsiNode *provisioner_csi_node(const ExternalProvisioner *self, const char *name);
-/* Whether the claim is this instance's to provision now. If not, @plan is told what to do: nothing, or trying to become that. */
+/* Whether the claim is this instance's to provision now. If not, @plan is told what to do: nothing,
+ * or trying to become that. */
 gboolean provisioner_check_node(const ExternalProvisioner *self,
                                 Plan *plan,
                                 const Claim *claim,
@@ -225,7 +233,8 @@ void owner_tries_free(void *tries);
 
 /* ---- provision.c ---- */
 
-/* NODE-3: how much room there is on the own node for such a volume: as if it were made. FALSE: there is no such request */
+/* NODE-3: how much room there is on the own node for such a volume: as if it were made. FALSE:
+ * there is no such request */
 gboolean provision_prepare_capacity(const ExternalProvisioner *self,
                                     Plan *plan,
                                     const Claim *claim,

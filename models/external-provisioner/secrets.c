@@ -119,7 +119,8 @@ token_value(const TemplateValues *values, const char *token)
     return g_strdup(string_map_get(values->annotations, key));
 }
 
-/* As os.Expand(), of which only ${...} is of use here. Returns: (owned): NULL, and @error: a token is unknown */
+/* As os.Expand(), of which only ${...} is of use here. Returns: (owned): NULL, and @error: a token
+ * is unknown */
 static char *
 resolve_template(const char *template, const TemplateValues *values, char **error)
 {

@@ -5,8 +5,8 @@
 
 #include "models/api/snapshot.h"
 
-/* Where the data of a new volume comes from: another claim's volume, or a snapshot. What is wrong here changes nothing and is
- * tried again blindly (SRC-1, SRC-4). */
+/* Where the data of a new volume comes from: another claim's volume, or a snapshot. What is wrong
+ * here changes nothing and is tried again blindly (SRC-1, SRC-4). */
 
 static void
 source_failed(const ExternalProvisioner *self, Plan *plan, const char *error)

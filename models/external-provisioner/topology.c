@@ -64,7 +64,8 @@ topology_preferred(const char *claim_name, unsigned n)
 
     if (end == NULL || !parse_index(end + 1, &index)) {
         end = claim_name + strlen(claim_name);
-    } else { /* "<claim>-<StatefulSet>-<replica>": the set's name only, so that its claims go together */
+    } else { /* "<claim>-<StatefulSet>-<replica>": the set's name only, so that its claims go
+                together */
         const char *dash = g_strrstr_len(claim_name, end - claim_name, "-");
         if (dash != NULL)
             hashed = dash + 1;

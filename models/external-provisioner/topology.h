@@ -4,14 +4,17 @@
 #include "models/api/pod.h"
 #include "models/client/process.h"
 
-/* Where a volume may be: external-provisioner's pkg/controller/topology.go. A segment is a set of key=value pairs, a
- * StringMap. Segments, once known, are kept until their owner is freed, for requests of the past point to them. */
+/* Where a volume may be: external-provisioner's pkg/controller/topology.go. A segment is a set of
+ * key=value pairs, a StringMap. Segments, once known, are kept until their owner is freed, for
+ * requests of the past point to them. */
 
-/* TOPO-5: segments with fewer keys first, then by the text of keys and values. Returns: as strcmp() */
+/* TOPO-5: segments with fewer keys first, then by the text of keys and values. Returns: as strcmp()
+ */
 int topology_pair_compare(const StringPair *a, const StringPair *b);
 int topology_segment_compare(const StringMap *a, const StringMap *b);
 
-/* TOPO-6: which of @n sorted segments a claim of this name prefers: replicas of a StatefulSet take turns. @n > 0 */
+/* TOPO-6: which of @n sorted segments a claim of this name prefers: replicas of a StatefulSet take
+ * turns. @n > 0 */
 unsigned topology_preferred(const char *claim_name, unsigned n);
 
 /* ---- A sorted set of segments ---- */
@@ -38,7 +41,8 @@ void topology_terms_flatten(TopologyTerms *self, const NodeSelector *allowed);
 
 /* ---- The cluster: which segments its nodes form ---- */
 
-/* All nodes that have the labels of a list of topology keys, as the CSINodes of the driver name them. */
+/* All nodes that have the labels of a list of topology keys, as the CSINodes of the driver name
+ * them. */
 typedef struct {
     StringList *keys;     /* sorted */
     unsigned n_csi_nodes; /* that list these keys */
@@ -52,14 +56,16 @@ typedef struct {
 
 void topology_init(Topology *self, const char *driver);
 void topology_clear(Topology *self);
-/* Informer events: NULL as an informer's handler has it. @nodes: all known nodes, for keys that are new; NULL: none. */
+/* Informer events: NULL as an informer's handler has it. @nodes: all known nodes, for keys that are
+ * new; NULL: none. */
 void topology_csi_node_changed(Topology *self,
                                const CsiNode *before,
                                const CsiNode *after,
                                InformerIter *nodes);
 void topology_node_changed(Topology *self, const Node *before, const Node *after);
 
-/* The pool of these keys; keys NULL: of the first one that a CSINode lists. Returns: (borrowed): NULL: none */
+/* The pool of these keys; keys NULL: of the first one that a CSINode lists. Returns: (borrowed):
+ * NULL: none */
 const TopologyPool *topology_pool(const Topology *self, const StringList *keys);
 /* Returns: (borrowed): the segment of a node with these labels, NULL: it lacks a key */
 const StringMap *topology_pool_segment(const TopologyPool *self, const StringMap *labels);
@@ -85,7 +91,8 @@ typedef struct {
 typedef void *(*TopologyAlloc)(void *data, size_t size);
 /**
  * topology_require:
- * Returns: (owned) (nullable): %NULL: @requirement is filled in; else why there is none, in the provisioner's words
+ * Returns: (owned) (nullable): %NULL: @requirement is filled in; else why there is none, in the
+ * provisioner's words
  */
 char *topology_require(const TopologyQuery *query,
                        TopologyRequirement *requirement,

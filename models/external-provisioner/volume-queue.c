@@ -29,8 +29,8 @@ typedef struct {
     VolumeAction then;
 } VolumeRule;
 
-/* A volume of ours: syncVolume() of sig-storage-lib's controller.go. At most one row applies; without one there is nothing to do.
- * Columns: all of these hold, none of these, then. */
+/* A volume of ours: syncVolume() of sig-storage-lib's controller.go. At most one row applies;
+ * without one there is nothing to do. Columns: all of these hold, none of these, then. */
 static const VolumeRule volume_rules[] = {
     {"PROV-32.1", KEEPS | DELETES | BOUND,                 TERMINATING | HELD,  HOLD             },
     {"PROV-32.2", HELD,                                    DELETES,             LET_GO           },
@@ -96,7 +96,8 @@ remove_finalizer(Object *object, const void *finalizer)
     return object_remove_finalizer(object, finalizer);
 }
 
-/* After the DELETE the volume has a new version; only the cache knows whether our finalizer is left (PROV-36). */
+/* After the DELETE the volume has a new version; only the cache knows whether our finalizer is left
+ * (PROV-36). */
 static void
 decide_let_go(const void *data, Plan *plan)
 {
@@ -140,7 +141,8 @@ decide_deleted(const void *data, Plan *plan)
     plan_then(plan, decide_let_go);
 }
 
-/* PROV-34: nothing of the volume may be attached. Returns: (borrowed): why it stays; NULL: it can go */
+/* PROV-34: nothing of the volume may be attached. Returns: (borrowed): why it stays; NULL: it can
+ * go */
 static const char *
 still_attached(const ExternalProvisioner *self, Plan *plan, const Volume *volume)
 {
@@ -189,7 +191,8 @@ decide_secret_read(const void *data, Plan *plan)
         call_driver(self, plan, volume, secret != NULL && secret->n_keys > 0);
 }
 
-/* Returns: (owned) (nullable): why there is none; NULL: @secret is set, its name NULL if none is needed */
+/* Returns: (owned) (nullable): why there is none; NULL: @secret is set, its name NULL if none is
+ * needed */
 static char *
 find_secret(const ExternalProvisioner *self, const Volume *volume, SecretReference *secret)
 {

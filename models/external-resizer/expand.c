@@ -3,9 +3,10 @@
 
 #include "models/volume/access-mode.h"
 
-/* One sync of a claim: syncPVC() in external-resizer's controller.go, then expand_and_recover.go or, with recovery switched off,
- * the older path of controller.go. Both write the claim's status, call the driver, write the volume and then the status again
- * (RSZ-38); they differ in what the status says, and in what an error leaves behind. */
+/* One sync of a claim: syncPVC() in external-resizer's controller.go, then expand_and_recover.go
+ * or, with recovery switched off, the older path of controller.go. Both write the claim's status,
+ * call the driver, write the volume and then the status again (RSZ-38); they differ in what the
+ * status says, and in what an error leaves behind. */
 
 #define MESSAGE_FS_PENDING                                                                         \
     "Waiting for user to (re-)start a pod to finish file system resize of volume on node."
@@ -187,8 +188,8 @@ plan_grown(const ExternalResizer *self, Plan *plan, int64_t capacity_bytes, gboo
         add_change(plan, CHANGE_FINAL_ERROR, claim, FALSE);
         add_change(plan, CHANGE_SLOW, claim, FALSE);
     }
-    if (volume ==
-        NULL) { /* deleted while the driver worked; the real one still has its copy, and is told so */
+    if (volume == NULL) { /* deleted while the driver worked; the real one still has its copy, and
+                             is told so */
         plan_fail(plan, "persistentvolumes \"%s\" not found", claim_volume_name(claim));
         return;
     }

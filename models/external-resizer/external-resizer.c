@@ -200,8 +200,8 @@ expands_on_nodes(const ExternalResizer *self)
     return (node & CSI_NODE_EXPAND_VOLUME_CAPABILITY) != 0;
 }
 
-/* The driver has told what it can do, and the informers are synced. A driver that cannot expand ends the real process, which is
- * then started again and again (RSZ-20). */
+/* The driver has told what it can do, and the informers are synced. A driver that cannot expand
+ * ends the real process, which is then started again and again (RSZ-20). */
 static void
 start_working(void *data)
 {

@@ -5,7 +5,8 @@
 
 /* The sidecar that makes volumes larger: external-resizer v1.13. One per driver. */
 
-/* Its flags, under their own names. Of those that act in a later part of the project only the value is kept. */
+/* Its flags, under their own names. Of those that act in a later part of the project only the value
+ * is kept. */
 typedef struct {
     SidecarFlags common;
     int32_t workers;

@@ -8,9 +8,10 @@
 #define NODE_INFEASIBLE RESIZE_NODE_INFEASIBLE
 #define NONE RESIZE_NONE
 
-/* expandAndRecover() in external-resizer's expand_and_recover.go: which size the driver is asked for. While an expansion is under
- * way somewhere its size stays, also if the request has been lowered meanwhile; only when it has failed for good may
- * another one be tried. Exactly one row applies. Columns: one of these statuses, all of these facts, none of these, then. */
+/* expandAndRecover() in external-resizer's expand_and_recover.go: which size the driver is asked
+ * for. While an expansion is under way somewhere its size stays, also if the request has been
+ * lowered meanwhile; only when it has failed for good may another one be tried. Exactly one row
+ * applies. Columns: one of these statuses, all of these facts, none of these, then. */
 static const NewSizeRule rules[] = {
     {"RSZ-3.1.1",  NODE_INFEASIBLE,                                GROWS,          0,                           ASK_ALLOCATED  },
     {"RSZ-3.1.2",  NODE_PENDING | NODE_IN_PROGRESS,                GROWS,          0,                           ASK_UNLESS_DONE},

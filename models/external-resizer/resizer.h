@@ -7,8 +7,8 @@
 #include "models/volume/resize-status.h"
 #include "models/volume/sidecar.h"
 
-/* Within the resizer: external-resizer.c holds its state and hears of changes, new-size.c judges what size to ask for, expand.c
- * plans. */
+/* Within the resizer: external-resizer.c holds its state and hears of changes, new-size.c judges
+ * what size to ask for, expand.c plans. */
 
 #define ANNOTATION_PRE_RESIZE_CAPACITY "volume.alpha.kubernetes.io/pre-resize-capacity"
 #define ANNOTATION_STORAGE_RESIZER "volume.kubernetes.io/storage-resizer"
@@ -22,7 +22,8 @@ typedef struct {
     gboolean asks_controller; /* the driver expands volumes; else its nodes alone do (RSZ-20) */
 
     Informer *claims;
-    /* The real one watches both from its start; here nobody asks for them before they are needed. */
+    /* The real one watches both from its start; here nobody asks for them before they are needed.
+     */
     Informer *volumes;            /* NULL until a claim grows */
     InformerIndex *pods_by_claim; /* NULL until a claim is in in_use_errors */
     Workers *workers;
@@ -32,11 +33,12 @@ typedef struct {
     GHashTable *slow;          /* -> SimTime *: infeasible; when it may be tried again (RSZ-36) */
     GHashTable *in_use_errors; /* -> ObjectUid *: expands only while no pod uses it (RSZ-32) */
     SimTime sweeps_from;       /* the sweep of the slow set counts from here */
-    const char *
-        delay_message; /* interned: of a plan that ends because its claim is in the slow set (RSZ-24) */
+    const char *delay_message; /* interned: of a plan that ends because its claim is in the slow set
+                                  (RSZ-24) */
 } ExternalResizer;
 
-/* Changes of private state by plans. @key: the claim's, @number: whether it is in the set from now on. */
+/* Changes of private state by plans. @key: the claim's, @number: whether it is in the set from now
+ * on. */
 typedef enum {
     CHANGE_CLAIM_WRITTEN,  /* object */
     CHANGE_VOLUME_WRITTEN, /* object */

@@ -320,7 +320,8 @@ find_class(const ExternalSnapshotter *self, const char *name)
     return key == NULL ? NULL : SNAPSHOT_CLASS_CONST(informer_get(self->classes, key));
 }
 
-/* What the driver is told: nothing of what is meant for the sidecar. Returns: (owned): NULL: nothing */
+/* What the driver is told: nothing of what is meant for the sidecar. Returns: (owned): NULL:
+ * nothing */
 static StringMap *
 driver_parameters(const ExternalSnapshotter *self, const SnapshotContent *content)
 {

@@ -71,7 +71,8 @@ apply_change(void *data, const PlanChange *change)
 
 /* ---- Start and end ---- */
 
-/* The driver has told what it can do. One that takes no snapshots ends the real process, again and again. */
+/* The driver has told what it can do. One that takes no snapshots ends the real process, again and
+ * again. */
 static void
 start_working(void *data)
 {

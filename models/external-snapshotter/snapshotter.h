@@ -7,8 +7,8 @@
 #include "models/plan.h"
 #include "models/volume/object-store.h"
 
-/* Within the sidecar: external-snapshotter.c holds its state and hears of changes, content.c decides what becomes of a
- * VolumeSnapshotContent. */
+/* Within the sidecar: external-snapshotter.c holds its state and hears of changes, content.c
+ * decides what becomes of a VolumeSnapshotContent. */
 
 typedef struct {
     Component base;
@@ -21,7 +21,8 @@ typedef struct {
 
 /* Changes of private state: PlanChange.what. */
 typedef enum {
-    CHANGE_STORE, /* object: keep this version, unless the copy is newer; none if the write failed */
+    CHANGE_STORE,  /* object: keep this version, unless the copy is newer; none if the write failed
+                    */
     CHANGE_FORGET, /* key */
 } Change;
 

@@ -8,8 +8,9 @@
 static const ObjectKind dependent_kinds[] = {KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION,
                                              KIND_CSI_NODE, KIND_REPLICA_SET};
 /* Kinds that own them. */
-static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD, KIND_NODE, KIND_REPLICA_SET,
-                                         KIND_DEPLOYMENT,   KIND_DAEMON_SET, KIND_JOB};
+static const ObjectKind owner_kinds[] = {KIND_STATEFUL_SET, KIND_POD,        KIND_NODE,
+                                         KIND_REPLICA_SET,  KIND_DEPLOYMENT, KIND_DAEMON_SET,
+                                         KIND_JOB};
 
 typedef enum {
     CHANGE_OWNER_IS_ABSENT, /* @number: the low half of its uid */
@@ -33,7 +34,8 @@ index_by_owner(InformerIndex *index, const Object *object, Objects *objects)
             index_emit(index, object->owners->items[i].key);
 }
 
-/* Whether the collector's graph has the owner. Those of kinds that no model deletes are taken to be there. */
+/* Whether the collector's graph has the owner. Those of kinds that no model deletes are taken to be
+ * there. */
 static gboolean
 owner_is_known(const GarbageCollector *self, const OwnerReference *owner)
 {
@@ -43,8 +45,8 @@ owner_is_known(const GarbageCollector *self, const OwnerReference *owner)
     return informer == NULL || (object != NULL && object_uid_equal(object->uid, owner->uid));
 }
 
-/* Of an object all of whose owners are absent. NULL: none. As long as one is left, Kubernetes only takes the dangling
- * references away, which nothing here would notice. */
+/* Of an object all of whose owners are absent. NULL: none. As long as one is left, Kubernetes only
+ * takes the dangling references away, which nothing here would notice. */
 static const OwnerReference *
 missing_owner(const GarbageCollector *self, const Object *object)
 {
@@ -124,7 +126,8 @@ decide_by_owner(const void *data, Plan *plan)
     plan_delete_dependent(plan, object);
 }
 
-/* The dependent as it is now: it may have gone, have come anew, or have been given to somebody else. */
+/* The dependent as it is now: it may have gone, have come anew, or have been given to somebody
+ * else. */
 static void
 decide_by_dependent(const void *data, Plan *plan)
 {

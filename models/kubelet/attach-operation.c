@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* Whether a volume is attached, before it is mounted: VerifyControllerAttachedVolume (KVM-36), or, on a node whose kubelet
- * manages attachments, AttachVolume and the way back (KVM-69). */
+/* Whether a volume is attached, before it is mounted: VerifyControllerAttachedVolume (KVM-36), or,
+ * on a node whose kubelet manages attachments, AttachVolume and the way back (KVM-69). */
 
 /* ---- The controller attaches: KVM-36 ---- */
 
@@ -52,14 +52,16 @@ attach_operation_verify(const void *data, Plan *plan)
 
 /* ADC-56, told by the kubelet: to each pod that wants the volume. */
 static void
-tell_pods(Plan *plan, const NodeVolume *volume, const char *type, const char *reason, const char *text)
+tell_pods(
+    Plan *plan, const NodeVolume *volume, const char *type, const char *reason, const char *text)
 {
     for (const PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
         if (mount->desired)
             plan_event(plan, mount->worker->pod, type, reason, "%s", text);
 }
 
-/* CSI volumes cannot be attached so any more; FlexVolumes, iSCSI and FC can, by a program or call on this node. */
+/* CSI volumes cannot be attached so any more; FlexVolumes, iSCSI and FC can, by a program or call
+ * on this node. */
 void
 attach_operation_attach(const void *self, Plan *plan)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* Steps of operations on CSI volumes, and what stands in their requests: pkg/volume/csi, csi_client.go and csi_util.go. */
+/* Steps of operations on CSI volumes, and what stands in their requests: pkg/volume/csi,
+ * csi_client.go and csi_util.go. */
 
 #define CALLS_TIMEOUT (120 * SIM_SECOND) /* KVM-5 */
 

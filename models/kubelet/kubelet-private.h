@@ -11,12 +11,13 @@
 
 /* A kubelet's parts. Who owns what:
  *
- *   Kubelet -> PodWorker (of a pod as long as something of it is on the node) -> PodMount (in the worker's own memory)
- *   Kubelet -> NodeVolume (as long as desired or actual state knows it) -> PendingOperation (while it runs or backs off)
+ *   Kubelet -> PodWorker (of a pod as long as something of it is on the node) -> PodMount (in the
+ * worker's own memory) Kubelet -> NodeVolume (as long as desired or actual state knows it) ->
+ * PendingOperation (while it runs or backs off)
  *
- * A NodeVolume lists the PodMounts that desired or actual state has; those are detached before their worker goes.
- * Everything but the Kubelet itself and the ticker of its status loop comes with the first pod, so that an idle node is
- * small. */
+ * A NodeVolume lists the PodMounts that desired or actual state has; those are detached before
+ * their worker goes. Everything but the Kubelet itself and the ticker of its status loop comes with
+ * the first pod, so that an idle node is small. */
 typedef struct Kubelet Kubelet;
 typedef struct NodeVolume NodeVolume;
 typedef struct PodMount PodMount;
@@ -87,15 +88,16 @@ struct NodeVolume {
     int64_t actual_bytes;  /* the claim's capacity, as far as this node knows; 0: not yet */
     unsigned n_desired;    /* mounts that are */
     MountState device;
-    /* For the log of causes: what made it due last, and wanted in use; the round of Node status that tells so. */
+    /* For the log of causes: what made it due last, and wanted in use; the round of Node status
+     * that tells so. */
     SimCauseId due_by, wanted_by, told_by;
     gboolean attachable;
     gboolean reported_in_use;
-    gboolean in_actual;      /* attached, as far as the kubelet minds (KVM-14) */
-    gboolean size_known;     /* of the claim (KVM-36) */
-    gboolean rebuilt;        /* some mount of it was found on the disk (KVM-61) */
+    gboolean in_actual;               /* attached, as far as the kubelet minds (KVM-14) */
+    gboolean size_known;              /* of the claim (KVM-36) */
+    gboolean rebuilt;                 /* some mount of it was found on the disk (KVM-61) */
     gboolean attachability_uncertain; /* ... and the Node has not been read since (KVM-64) */
-    gboolean due;            /* in kubelet->due */
+    gboolean due;                     /* in kubelet->due */
     gboolean only_offline;   /* the driver does not expand it while it is in use (KVM-56) */
     gboolean failed_finally; /* the last NodeExpandVolume did (RSZ-54.5) */
 };
@@ -140,7 +142,7 @@ struct PodWorker {
     gboolean wants_step;    /* as soon as the pod cache is new enough */
     gboolean awaits_relist; /* in kubelet->awaiting */
     SimCauseId awaits_by;   /* what made it wait there */
-    PodRun *run; /* (owned): how its containers end by themselves; NULL: they do not */
+    PodRun *run;            /* (owned): how its containers end by themselves; NULL: they do not */
     gboolean running;       /* its containers */
     gboolean was_running;
     gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
@@ -172,18 +174,18 @@ typedef struct {
     unsigned n_tries;    /* to write the Node, then the CSINode (REG-20) */
     int info_step;       /* of the registration's plan: NodeGetInfo */
     const char *failure; /* interned: why the registration that is being withdrawn failed */
-    /* Numbers of its registrar's socket: the one that is there, and the one that is registered, well or in vain (REG-16).
-     * 0: none */
+    /* Numbers of its registrar's socket: the one that is there, and the one that is registered,
+     * well or in vain (REG-16). 0: none */
     unsigned desired, actual;
-    gboolean running;  /* an operation */
-    SimTime backoff;   /* 0: the last operation did not fail */
+    gboolean running; /* an operation */
+    SimTime backoff;  /* 0: the last operation did not fail */
     SimTime failed_at;
     SimEventId restart; /* of its registrar, which has exited */
     PluginContainer registrar_container, driver_container;
     uint64_t n_draws;
     SimEventId probe; /* the next liveness probe; 0: none, or one is under way */
     SimTime probed_from;
-    unsigned n_failed_probes; /* in a row */
+    unsigned n_failed_probes;                /* in a row */
     SimSeries *desired_count, *actual_count; /* MET-98; NULL: not measured yet */
 } NodePlugin;
 
@@ -196,13 +198,14 @@ struct Kubelet {
     /* Node status has a client without limit (KVM-10); made with the first report. */
     ApiClient *heartbeats;
     SimTicker *status_loop;
-    NodePlugin *plugins; /* those that run on this node */
+    NodePlugin *plugins;    /* those that run on this node */
     SimTicker *plugin_loop; /* NULL: never needed yet */
     unsigned n_plugins;
     SimEventId first_look; /* at its pods, after a restart */
     gboolean reporting_status;
     gboolean reporting_pod;
-    /* Volumes were found on the disk, and since then the Node has not been read (KVM-64), the populator has not been through. */
+    /* Volumes were found on the disk, and since then the Node has not been read (KVM-64), the
+     * populator has not been through. */
     gboolean awaits_node;
     gboolean awaits_populator;
     gboolean knows_pods; /* a restarted one does only after its first look */
@@ -210,13 +213,15 @@ struct Kubelet {
     gboolean shutting_down, only_critical_left;
     SimEventId report_retry;   /* reports wait for it */
     SimEventId shutdown_event; /* the end of what the pods under way may take */
-    /* Masks of 1 << NodeTrouble: what its machine runs short of; what the Node is to tell of that. */
+    /* Masks of 1 << NodeTrouble: what its machine runs short of; what the Node is to tell of that.
+     */
     unsigned shortages, pressures;
     SimTime short_until[N_NODE_PRESSURES]; /* of what is over: the last look that found it so */
     SimEventId pressure_event;             /* the next look */
     gboolean told_unschedulable;           /* NL-27: the last Event about that */
-    gboolean has_unreadable; /* directories of volumes, found at its start (KVM-62) */
-    unsigned n_cleaned_up;   /* tries to unmount those (KVM-75: force_cleaned_failed_volume_operations_total) */
+    gboolean has_unreadable;               /* directories of volumes, found at its start (KVM-62) */
+    unsigned n_cleaned_up;                 /* tries to unmount those (KVM-75:
+                                              force_cleaned_failed_volume_operations_total) */
 
     /* From here on NULL or empty until the first pod arrives. */
     Informer *drivers;      /* CSIDriver objects */
@@ -224,14 +229,14 @@ struct Kubelet {
     GPtrArray *volumes;     /* of NodeVolume (owned) */
     GPtrArray *awaiting;    /* workers that wait for a relist */
     GPtrArray *unprocessed; /* workers whose volumes the populator has to read */
-    GPtrArray *images;   /* of const char *, interned: those that the node has; NULL: none */
+    GPtrArray *images;      /* of const char *, interned: those that the node has; NULL: none */
     GPtrArray *stopping; /* workers whose volumes the populator has to take out of desired state */
     GPtrArray *due;      /* volumes at which the next reconciler pass must look */
     GPtrArray *passing;  /* those of the pass under way; else empty */
     GQueue reports;      /* workers whose status is to be written; by their report_link */
     gboolean driver_changed; /* a CSIDriver has, since the populator looked */
-    GPtrArray *populating; /* workers of the pass under way; NULL: none */
-    PodWorker *populated;  /* the one it is at */
+    GPtrArray *populating;   /* workers of the pass under way; NULL: none */
+    PodWorker *populated;    /* the one it is at */
     Plan *populate_plan;
     SimTicker *relist;
     SimTicker *populator;
@@ -245,34 +250,35 @@ struct Kubelet {
 
 /* Changes of private state by plans. */
 typedef enum {
-    CHANGE_STATUS,             /* pointer: worker */
-    CHANGE_REPROCESS,          /* pointer: worker */
-    CHANGE_CLEAR_ERRORS,       /* pointer: worker */
-    CHANGE_STARTED,            /* pointer: worker */
-    CHANGE_ENDED,              /* pointer: worker */
-    CHANGE_STOPPED,            /* pointer: worker */
-    CHANGE_FINISHED,           /* pointer: worker */
-    CHANGE_POPULATE_ERROR,     /* pointer: Populate; text */
-    CHANGE_POPULATE_VOLUME,    /* pointer: Populate; object: the PersistentVolume */
-    CHANGE_POPULATE_NEXT,      /* pointer: Populate */
-    CHANGE_POPULATE_DONE,      /* pointer: Populate */
-    CHANGE_IN_ACTUAL,          /* pointer: PendingOperation */
-    CHANGE_DETACHED,           /* pointer: PendingOperation */
-    CHANGE_DEVICE,             /* pointer: PendingOperation; number: MountState */
-    CHANGE_MOUNT,              /* pointer: PendingOperation; number: MountState */
-    CHANGE_DIRECTORY,          /* pointer: PendingOperation: its mount has one on the disk */
-    CHANGE_DEADLINE,           /* pointer: PendingOperation; number: an instant */
-    CHANGE_NODE_READ,          /* object: the Node */
-    CHANGE_REPORTED_IN_USE,    /* pointer: StringList */
-    CHANGE_CONNECTED,          /* pointer: NodePlugin: this and the following; number: the step of NodeGetInfo */
-    CHANGE_UNREGISTERED,       /* from the list of drivers alone */
-    CHANGE_FORGOTTEN,          /* from actual state, too */
-    CHANGE_REFUSED,            /* its registrar is told so */
-    CHANGE_REGISTRATION_TRIED, /* number: how often, for what is being written */
+    CHANGE_STATUS,              /* pointer: worker */
+    CHANGE_REPROCESS,           /* pointer: worker */
+    CHANGE_CLEAR_ERRORS,        /* pointer: worker */
+    CHANGE_STARTED,             /* pointer: worker */
+    CHANGE_ENDED,               /* pointer: worker */
+    CHANGE_STOPPED,             /* pointer: worker */
+    CHANGE_FINISHED,            /* pointer: worker */
+    CHANGE_POPULATE_ERROR,      /* pointer: Populate; text */
+    CHANGE_POPULATE_VOLUME,     /* pointer: Populate; object: the PersistentVolume */
+    CHANGE_POPULATE_NEXT,       /* pointer: Populate */
+    CHANGE_POPULATE_DONE,       /* pointer: Populate */
+    CHANGE_IN_ACTUAL,           /* pointer: PendingOperation */
+    CHANGE_DETACHED,            /* pointer: PendingOperation */
+    CHANGE_DEVICE,              /* pointer: PendingOperation; number: MountState */
+    CHANGE_MOUNT,               /* pointer: PendingOperation; number: MountState */
+    CHANGE_DIRECTORY,           /* pointer: PendingOperation: its mount has one on the disk */
+    CHANGE_DEADLINE,            /* pointer: PendingOperation; number: an instant */
+    CHANGE_NODE_READ,           /* object: the Node */
+    CHANGE_REPORTED_IN_USE,     /* pointer: StringList */
+    CHANGE_CONNECTED,           /* pointer: NodePlugin: this and the following; number: the step of
+                                   NodeGetInfo */
+    CHANGE_UNREGISTERED,        /* from the list of drivers alone */
+    CHANGE_FORGOTTEN,           /* from actual state, too */
+    CHANGE_REFUSED,             /* its registrar is told so */
+    CHANGE_REGISTRATION_TRIED,  /* number: how often, for what is being written */
     CHANGE_REGISTRATION_FAILED, /* text: why */
     CHANGE_PROBED,              /* number: whether it is well */
-    CHANGE_EXPANDED,           /* pointer: PendingOperation; this and the following */
-    CHANGE_EXPANSION_FAILED,   /* a final error */
+    CHANGE_EXPANDED,            /* pointer: PendingOperation; this and the following */
+    CHANGE_EXPANSION_FAILED,    /* a final error */
     CHANGE_ONLY_OFFLINE,
 } KubeletChange;
 
@@ -287,12 +293,12 @@ enum {
     LOOP_EVICTION, /* no ticker */
 };
 
-/* A loop whose period counts from the end of a pass. Made late it still ticks where it would have ticked, had it been
- * there from the kubelet's start: at phase + k period. */
+/* A loop whose period counts from the end of a pass. Made late it still ticks where it would have
+ * ticked, had it been there from the kubelet's start: at phase + k period. */
 SimTicker *kubelet_make_loop(
     Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self));
-/* Phases of loops: fixed by the kubelet's start, so with the cluster's start as good as random (TIM-61), independent
- * per node. Draws U[0, @below) with a number @n of its own for each loop. */
+/* Phases of loops: fixed by the kubelet's start, so with the cluster's start as good as random
+ * (TIM-61), independent per node. Draws U[0, @below) with a number @n of its own for each loop. */
 SimTime kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below);
 void kubelet_ensure_loops(Kubelet *self);
 
@@ -327,13 +333,15 @@ void pod_worker_container_ended(PodWorker *self);
 /* Of a pod whose annotations say how long its containers run. */
 void pod_run_prepare(PodWorker *worker);
 void pod_run_free(PodRun *self);
-/* Its containers start now; were found running; did not outlive their machine's power; are stopped before they ended. */
+/* Its containers start now; were found running; did not outlive their machine's power; are stopped
+ * before they ended. */
 void pod_run_started(PodWorker *worker);
 void pod_run_adopted(PodWorker *worker);
 void pod_run_lost(PodWorker *worker);
 void pod_run_killed(PodWorker *worker);
 gboolean pod_run_has_ended(const PodWorker *worker);
-gboolean pod_run_has_ended_for_good(const PodWorker *worker); /* the restart policy wants no other run */
+gboolean
+pod_run_has_ended_for_good(const PodWorker *worker); /* the restart policy wants no other run */
 /* A sync that began at @at does not know of it yet: the containers were listed before. */
 gboolean pod_run_has_ended_since(const PodWorker *worker, SimTime at);
 gboolean pod_run_has_failed(const PodWorker *worker);
@@ -372,7 +380,8 @@ void volume_populator_apply(Kubelet *self, const PlanChange *change);
 
 /* ---- volume-state.c: desired and actual state ---- */
 
-/* The entry of the mount's volume, made if it is new; @pv is its newest version, and a plugin takes it. */
+/* The entry of the mount's volume, made if it is new; @pv is its newest version, and a plugin takes
+ * it. */
 NodeVolume *volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount);
 void volume_manager_desire(NodeVolume *volume, PodMount *mount);
 void volume_manager_undesire(PodMount *mount);
@@ -382,21 +391,24 @@ void volume_manager_maybe_free(NodeVolume *self);
 /* An operation on it is over. */
 void volume_manager_released(PodMount *mount);
 void volume_manager_apply(Kubelet *self, const PlanChange *change);
-NodeVolume *node_volume_find(const Kubelet *self, const char *name); /* NULL: none; @name: interned */
+NodeVolume *node_volume_find(const Kubelet *self,
+                             const char *name); /* NULL: none; @name: interned */
 void node_volume_free(void *volume);
 gboolean node_volume_is_listed(const NodeVolume *self); /* in the cached Node's volumesAttached */
 gboolean node_volume_requires_remount(const NodeVolume *self); /* KVM-52 */
 /* KVM-27: of those that pods want, to the CSIDriver objects. */
 void volume_manager_check_attachable(Kubelet *self);
-gboolean node_volume_is_in_a_pod(const NodeVolume *self);      /* or perhaps */
-/* It leaves actual state, and goes if desired state does not know it. Returns: FALSE: not while it is in a pod */
+gboolean node_volume_is_in_a_pod(const NodeVolume *self); /* or perhaps */
+/* It leaves actual state, and goes if desired state does not know it. Returns: FALSE: not while it
+ * is in a pod */
 gboolean node_volume_drop(NodeVolume *self);
 /* KVM-64: of a volume that was found on the disk; what is known of others stands. */
 void node_volume_resolve_attachability(NodeVolume *self, gboolean attachable);
 /* One of the two states knows the mount from now on. */
 void node_volume_link_mount(NodeVolume *volume, PodMount *mount);
 void node_volume_mount_changed(PodMount *mount, MountState state);
-/* The volumes of a pod that runs already are in both states, mounted as @state says. Read at once and without requests. */
+/* The volumes of a pod that runs already are in both states, mounted as @state says. Read at once
+ * and without requests. */
 void volume_manager_adopt(PodWorker *worker, MountState state);
 /* The mount is in actual state, perhaps mounted: KVM-61. @pv: as above */
 void volume_manager_rebuild(PodMount *mount, const Object *pv);
@@ -425,9 +437,8 @@ gboolean volume_operation_works_on(const NodeVolume *volume, const PodMount *mou
 /* The pod never comes back. */
 void volume_operation_forget(NodeVolume *volume, const PodMount *mount);
 /* KVM-5: see csi_steps_begin(). */
-void volume_operation_set_deadline(NodeVolume *volume,
-                                   const PendingOperation *which,
-                                   SimTime deadline);
+void
+volume_operation_set_deadline(NodeVolume *volume, const PendingOperation *which, SimTime deadline);
 
 /* What an operation is about. */
 const Volume *operation_pv(const PendingOperation *self);
@@ -441,7 +452,8 @@ void operation_add_change(Plan *plan,
                           const PendingOperation *operation,
                           MountState state);
 
-/* ---- attach-operation.c, mount-operation.c, unmount-operation.c: PlanDecides of operations ---- */
+/* ---- attach-operation.c, mount-operation.c, unmount-operation.c: PlanDecides of operations ----
+ */
 
 void attach_operation_verify(const void *self, Plan *plan);
 void attach_operation_attach(const void *self, Plan *plan);
@@ -461,8 +473,8 @@ CsiDriver *csi_steps_driver(const Kubelet *self, const PendingOperation *operati
 /* Returns: interned: the words for that; @who: asks */
 const char *
 csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const char *who);
-/* Before the first call of a stage, publish, unpublish, unstage or expansion: KVM-5. Returns: the deadline of its calls; later
- * decisions find it in the operation */
+/* Before the first call of a stage, publish, unpublish, unstage or expansion: KVM-5. Returns: the
+ * deadline of its calls; later decisions find it in the operation */
 SimTime csi_steps_begin(Plan *plan, const PendingOperation *operation);
 void csi_steps_add_call(const Kubelet *self,
                         Plan *plan,
@@ -481,7 +493,8 @@ void csi_steps_add_expand(const Kubelet *self,
                           const PendingOperation *operation,
                           CsiNodeCapabilities can,
                           int64_t bytes);
-/* Of a plan whose last steps were csi_steps_add_capabilities() and csi_steps_add_get_attachment(). */
+/* Of a plan whose last steps were csi_steps_add_capabilities() and csi_steps_add_get_attachment().
+ */
 const StringMap *csi_steps_publish_context(const Plan *plan, const PendingOperation *operation);
 CsiNodeCapabilities csi_steps_capabilities(const Plan *plan, const PendingOperation *operation);
 /* KVM-42, KVM-44 */
@@ -501,7 +514,8 @@ gboolean volume_expansion_needs_sync(const NodeVolume *volume);
 /* RSZ-53: the claim wants to be told how an expansion goes. */
 gboolean volume_expansion_is_told(const Claim *claim);
 void volume_expansion_decide(const void *self, Plan *plan); /* a PlanDecide: of a volume in use */
-/* The end of a mount: the claim is read, and the volume expanded if it should be; then the mount is done. */
+/* The end of a mount: the claim is read, and the volume expanded if it should be; then the mount is
+ * done. */
 void volume_expansion_add_at_mount(Plan *plan, const PendingOperation *operation);
 void volume_expansion_apply(const PlanChange *change);
 /* How many of its rules apply to these facts; for tests: always one. */
@@ -510,11 +524,13 @@ extern const unsigned volume_expansion_facts_end;
 
 /* ---- reconstruct.c: what outlives the kubelet ---- */
 
-/* A volume's directory in its pod's: there from before it is published until after it has been unpublished. */
+/* A volume's directory in its pod's: there from before it is published until after it has been
+ * unpublished. */
 void reconstruct_add_directory(Kubelet *self, const PodMount *mount);
 void reconstruct_remove_directory(Kubelet *self, const PodMount *mount); /* none is fine */
 void reconstruct_free_disk(void *disk);
-/* What stands in the volumes' directories cannot be read any more (KVM-62); @disk: Component.disk */
+/* What stands in the volumes' directories cannot be read any more (KVM-62); @disk: Component.disk
+ */
 void reconstruct_spoil(void *disk);
 /* One try to clean up what could not be made sense of; then it is forgotten. */
 void reconstruct_clean_up(Kubelet *self);
@@ -542,7 +558,8 @@ void pressure_changed(void *kubelet);
 void pressure_imported(Kubelet *self, const Node *node);
 /* The Node says otherwise than its kubelet. */
 gboolean pressure_is_told_wrong(const Kubelet *self, const Node *node);
-/* For a plan that puts it right: the conditions to be, and an Event of each that changes. @node: NULL: unknown */
+/* For a plan that puts it right: the conditions to be, and an Event of each that changes. @node:
+ * NULL: unknown */
 void pressure_plan(const Kubelet *self, Plan *plan, const Object *node, PodCondition *conditions);
 /* Returns: FALSE: nothing was wrong */
 gboolean pressure_set_conditions(const Kubelet *self, Node *node, const PodCondition *conditions);

@@ -6,33 +6,33 @@
 
 /* clang-format off: one flag a line */
 static const ProcessFlag flags[] = {
-    {"nodeStatusUpdateFrequency",       FLAG_DURATION, AT(node_status_update_frequency),        "10s",
-     "between two looks at the node's own status (KVM-7)"                                                                                             },
-    {"nodeStatusReportFrequency",       FLAG_DURATION, AT(node_status_report_frequency),        "5m",
-     "between two reports of a status that does not change (KVM-7)"                                                                                   },
-    {"syncFrequency",                   FLAG_DURATION, AT(sync_frequency),                      "1m",
-     "between two syncs of a pod (KVM-8)"                                                                                                             },
-    {"kubeAPIQPS",                      FLAG_NUMBER,   AT(kube_api_qps),                        "50",   "requests per second (KVM-10)"                },
-    {"kubeAPIBurst",                    FLAG_INT,      AT(kube_api_burst),                      "100",  "requests at once (KVM-10)"                   },
-    {"eventRecordQPS",                  FLAG_NUMBER,   AT(event_record_qps),                    "50",   "events per second (KVM-10)"                  },
-    {"eventBurst",                      FLAG_INT,      AT(event_burst),                         "100",  "events at once (KVM-10)"                     },
-    {"enableControllerAttachDetach",    FLAG_BOOL,     AT(enable_controller_attach_detach),     "true",
-     "the attach/detach controller attaches, not the kubelet (KVM-69)"                                                                                },
-    {"maxPods",                         FLAG_INT,      AT(max_pods),                            "110",  "pods on the node"                            },
-    {"containerStart",                  FLAG_DURATION, AT(container_start),                     "15ms",
-     "from mounted volumes to running containers: of the runtime, not of the kubelet (TIM-46)"                                                        },
-    {"containerStop",                   FLAG_DURATION, AT(container_stop),                      "8ms",
-     "from the signal to stopped containers: of the runtime, not of the kubelet (TIM-49)"                                                             },
-    {"shutdownGracePeriod",             FLAG_DURATION, AT(shutdown_grace_period),               "0s",
-     "what pods may take when the machine is shut down; 0s: they just die (NL-90)"                                                                    },
-    {"shutdownGracePeriodCriticalPods", FLAG_DURATION, AT(shutdown_grace_period_critical_pods),
-     "0s",                                                                                              "... of that, for critical pods alone (NL-92)"},
-    {"containersOutliveKubelet",        FLAG_BOOL,     AT(containers_outlive_kubelet),          "true",
+    {"nodeStatusUpdateFrequency",        FLAG_DURATION, AT(node_status_update_frequency),        "10s",
+     "between two looks at the node's own status (KVM-7)"                                                                                                                    },
+    {"nodeStatusReportFrequency",        FLAG_DURATION, AT(node_status_report_frequency),        "5m",
+     "between two reports of a status that does not change (KVM-7)"                                                                                                          },
+    {"syncFrequency",                    FLAG_DURATION, AT(sync_frequency),                      "1m",
+     "between two syncs of a pod (KVM-8)"                                                                                                                                    },
+    {"kubeAPIQPS",                       FLAG_NUMBER,   AT(kube_api_qps),                        "50",   "requests per second (KVM-10)"                                      },
+    {"kubeAPIBurst",                     FLAG_INT,      AT(kube_api_burst),                      "100",  "requests at once (KVM-10)"                                         },
+    {"eventRecordQPS",                   FLAG_NUMBER,   AT(event_record_qps),                    "50",   "events per second (KVM-10)"                                        },
+    {"eventBurst",                       FLAG_INT,      AT(event_burst),                         "100",  "events at once (KVM-10)"                                           },
+    {"enableControllerAttachDetach",     FLAG_BOOL,     AT(enable_controller_attach_detach),     "true",
+     "the attach/detach controller attaches, not the kubelet (KVM-69)"                                                                                                       },
+    {"maxPods",                          FLAG_INT,      AT(max_pods),                            "110",  "pods on the node"                                                  },
+    {"containerStart",                   FLAG_DURATION, AT(container_start),                     "15ms",
+     "from mounted volumes to running containers: of the runtime, not of the kubelet (TIM-46)"                                                                               },
+    {"containerStop",                    FLAG_DURATION, AT(container_stop),                      "8ms",
+     "from the signal to stopped containers: of the runtime, not of the kubelet (TIM-49)"                                                                                    },
+    {"shutdownGracePeriod",              FLAG_DURATION, AT(shutdown_grace_period),               "0s",
+     "what pods may take when the machine is shut down; 0s: they just die (NL-90)"                                                                                           },
+    {"shutdownGracePeriodCriticalPods",  FLAG_DURATION, AT(shutdown_grace_period_critical_pods),
+     "0s",                                                                                               "... of that, for critical pods alone (NL-92)"                      },
+    {"containersOutliveKubelet",         FLAG_BOOL,     AT(containers_outlive_kubelet),          "true",
      "a kubelet that starts again finds its containers running; false: as with a runtime that dies "
-     "with it"                                                                                                                                        },
-    {"evictionPressureTransitionPeriod", FLAG_DURATION, AT(eviction_pressure_transition_period), "5m",
-     "how long the Node goes on telling of pressure that is over (NL-25)"                                                                             },
-    {NULL,                              FLAG_BOOL,     0,                                       NULL,   NULL                                          },
+     "with it"                                                                                                                                                               },
+    {"evictionPressureTransitionPeriod", FLAG_DURATION, AT(eviction_pressure_transition_period),
+     "5m",                                                                                               "how long the Node goes on telling of pressure that is over (NL-25)"},
+    {NULL,                               FLAG_BOOL,     0,                                       NULL,   NULL                                                                },
 };
 /* clang-format on */
 
@@ -61,7 +61,8 @@ kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below)
     return (SimTime)sim_random_below(stream, self->node_key->hash, n, (uint64_t)below);
 }
 
-/* The plugin manager's first pass comes at once, its phase is that of the kubelet's start; with the cluster's start that is any. */
+/* The plugin manager's first pass comes at once, its phase is that of the kubelet's start; with the
+ * cluster's start that is any. */
 SimTicker *
 kubelet_make_loop(
     Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self))
@@ -101,9 +102,9 @@ kubelet_ensure_loops(Kubelet *self)
     self->relist = kubelet_make_loop(self, "kubelet/PLEG relist", LOOP_RELIST, self->relist_period,
                                      pod_worker_relist);
     self->populator = kubelet_make_loop(self, "kubelet/populator", LOOP_POPULATOR, 100 * SIM_MS,
-                                volume_populator_pass); /* KVM-1 */
+                                        volume_populator_pass); /* KVM-1 */
     self->reconciler = kubelet_make_loop(self, "kubelet/reconciler", LOOP_RECONCILER, 100 * SIM_MS,
-                                 volume_manager_reconcile); /* KVM-2 */
+                                         volume_manager_reconcile); /* KVM-2 */
     self->relist_label = sim_label(self->base.sim, "kubelet/PLEG relist");
     self->reconciler_label = sim_label(self->base.sim, "kubelet/reconciler");
     informer_add_handler(self->drivers, volume_populator_on_driver, self);
@@ -158,7 +159,8 @@ new_node(const Kubelet *self)
     return object;
 }
 
-/* Refused as long as its Node is there; if somebody has deleted it meanwhile, it is made anew (NL-102). */
+/* Refused as long as its Node is there; if somebody has deleted it meanwhile, it is made anew
+ * (NL-102). */
 static void
 decide_register(const void *data, Plan *plan)
 {

@@ -3,7 +3,8 @@
 
 #include "models/model.h"
 
-/* Flags of a kubelet: the fields of KubeletConfiguration, and two times of the container runtime below it. */
+/* Flags of a kubelet: the fields of KubeletConfiguration, and two times of the container runtime
+ * below it. */
 typedef struct {
     SimTime node_status_update_frequency;
     SimTime node_status_report_frequency;

@@ -104,7 +104,8 @@ measure(void *data)
         count_plugin(self, &self->plugins[i]);
 }
 
-/* MET-161: the scalars are there from the start. Nothing of a kubelet's that was not asked for fails to be cleaned up by force. */
+/* MET-161: the scalars are there from the start. Nothing of a kubelet's that was not asked for
+ * fails to be cleaned up by force. */
 void
 kubelet_measure_begin(Kubelet *self)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* MountVolume and MapVolume: GenerateMountVolumeFunc() and GenerateMapVolumeFunc() of operation_generator.go, and the CSI
- * plugin below them. */
+/* MountVolume and MapVolume: GenerateMountVolumeFunc() and GenerateMapVolumeFunc() of
+ * operation_generator.go, and the CSI plugin below them. */
 
 /* What both kinds of volumes call the same steps (KVM-45). */
 typedef struct {
@@ -97,7 +97,8 @@ add_mapped_events(Plan *plan, const PendingOperation *operation)
                name, object_uid_format(operation->target->worker->uid, uid));
 }
 
-/* KVM-15: a final error takes back what was uncertain, but not what another kubelet may have done (KVM-61). */
+/* KVM-15: a final error takes back what was uncertain, but not what another kubelet may have done
+ * (KVM-61). */
 static MountState
 state_after_error(const Plan *plan, gboolean rebuilt)
 {

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* What registration writes into Node and CSINode, and takes back: nodeinfomanager.go (REG-21, REG-23 to REG-25). */
+/* What registration writes into Node and CSINode, and takes back: nodeinfomanager.go (REG-21,
+ * REG-23 to REG-25). */
 
 #define ANNOTATION_NODE_ID "csi.volume.kubernetes.io/nodeid"
 #define ANNOTATION_MIGRATED "storage.alpha.kubernetes.io/migrated-plugins"
@@ -126,7 +127,8 @@ node_info_set_migrated(Object *object, const void *arg)
                                  strings_intern(info->strings, migrated_plugins));
 }
 
-/* REG-21: segments count as a change whether they are one or not, so that such a patch may be empty. */
+/* REG-21: segments count as a change whether they are one or not, so that such a patch may be
+ * empty. */
 gboolean
 node_info_needs_patch(const Object *node, const NodeInfo *info)
 {

@@ -3,10 +3,12 @@
 
 #include "kubelet-private.h"
 
-/* The node status loop: every 10 s the kubelet works out its Node's status and patches it if it differs (KVM-7, KVM-30).
- * What matters to storage is volumesInUse, so the loop sleeps while that is as reported and known to be. A heartbeat is
- * left out: the patch every nodeStatusReportFrequency, and the lease every 10 s, say nothing but that the kubelet lives,
- * which the model knows without them. What is left out consumes no resource version, whether the loop sleeps or polls. */
+/* The node status loop: every 10 s the kubelet works out its Node's status and patches it if it
+ * differs (KVM-7, KVM-30). What matters to storage is volumesInUse, so the loop sleeps while that
+ * is as reported and known to be. A heartbeat is left out: the patch every
+ * nodeStatusReportFrequency, and the lease every 10 s, say nothing but that the kubelet lives,
+ * which the model knows without them. What is left out consumes no resource version, whether the
+ * loop sleeps or polls. */
 
 #define ROUND_WORK (25 * SIM_MS) /* TIM-42: rounds are 10.03 to 10.42 s apart, median 10.22 */
 #define JITTER_MAX 0.04
@@ -78,8 +80,8 @@ node_status_apply(Kubelet *self, const PlanChange *change)
     mark_reported(self, change->pointer);
 }
 
-/* What the node controller says of a kubelet that was silent (NL-22), the next heartbeat takes back (NL-S6); and what the kubelet
- * said itself as its machine was shut down (NL-91). */
+/* What the node controller says of a kubelet that was silent (NL-22), the next heartbeat takes back
+ * (NL-S6); and what the kubelet said itself as its machine was shut down (NL-91). */
 static gboolean
 is_ready_told_wrong(const Kubelet *self, const Node *node)
 {
@@ -186,7 +188,8 @@ report(Kubelet *self, StringList *list)
     plan_start(&start);
 }
 
-/* In the log of causes each volume has waited for this round since it was wanted: another may have woken the loop. */
+/* In the log of causes each volume has waited for this round since it was wanted: another may have
+ * woken the loop. */
 static void
 note_round(Kubelet *self)
 {
@@ -238,7 +241,8 @@ status_round(void *data)
     return FALSE;
 }
 
-/* It may be taken for dead just as it comes back. What the Node is at the cluster's start, the kubelet knows. */
+/* It may be taken for dead just as it comes back. What the Node is at the cluster's start, the
+ * kubelet knows. */
 static void
 node_changed(void *data, const Object *before, const Object *after)
 {
@@ -251,8 +255,7 @@ node_changed(void *data, const Object *before, const Object *after)
         self->told_unschedulable = node->unschedulable != FALSE;
         pressure_imported(self, node);
     }
-    if (is_told_wrong(self, node) ||
-        (node->unschedulable != FALSE) != self->told_unschedulable)
+    if (is_told_wrong(self, node) || (node->unschedulable != FALSE) != self->told_unschedulable)
         sim_ticker_wake(self->status_loop);
 }
 

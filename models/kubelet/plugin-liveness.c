@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* The liveness probe of a driver's container: the kubelet asks livenessprobe's /healthz, which calls Probe (REG-31 to REG-33).
- * After five failures in a row the container is killed and started again; that is not a restart of its registrar (REG-34). */
+/* The liveness probe of a driver's container: the kubelet asks livenessprobe's /healthz, which
+ * calls Probe (REG-31 to REG-33). After five failures in a row the container is killed and started
+ * again; that is not a restart of its registrar (REG-34). */
 
 #define PROBE_TIMEOUT (3 * SIM_SECOND) /* REG-31, and of the pod's own probe (REG-33) */
 #define FAILURES_MAX 5u                /* REG-33: failureThreshold */

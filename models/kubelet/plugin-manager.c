@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* Which registrars' sockets there are, and which of them are registered: pkg/kubelet/pluginmanager. A watcher notes sockets as
- * they come and go; a loop of 1 s registers and unregisters, one operation for each socket at a time. There is one socket for
- * each driver. What an operation does stands in plugin-registration.c.
+/* Which registrars' sockets there are, and which of them are registered: pkg/kubelet/pluginmanager.
+ * A watcher notes sockets as they come and go; a loop of 1 s registers and unregisters, one
+ * operation for each socket at a time. There is one socket for each driver. What an operation does
+ * stands in plugin-registration.c.
  *
- * The registrar's container is looked after here, too: one that has exited is started again (REG-4). */
+ * The registrar's container is looked after here, too: one that has exited is started again
+ * (REG-4). */
 
 #define PASS_PERIOD SIM_SECOND       /* REG-12 */
 #define BACKOFF_FIRST (500 * SIM_MS) /* OP-8, REG-13 */
@@ -77,7 +79,8 @@ is_held_back(const NodePlugin *self)
            (self->backoff > 0 && sim_now(sim_of(self)) - self->failed_at <= self->backoff);
 }
 
-/* REG-14: what was registered under the same socket's name goes first, and takes the place of the operation. */
+/* REG-14: what was registered under the same socket's name goes first, and takes the place of the
+ * operation. */
 static void
 reconcile(NodePlugin *self)
 {
@@ -151,8 +154,8 @@ draw(NodePlugin *self, SimTime below)
     return (SimTime)sim_random_below(stream, entity, self->n_draws++, (uint64_t)below);
 }
 
-/* The first relist sees that it has exited, and makes a sync, which starts it again if the back-off allows; else the sync has
- * failed, and the next one comes 10 to 15 s later. */
+/* The first relist sees that it has exited, and makes a sync, which starts it again if the back-off
+ * allows; else the sync has failed, and the next one comes 10 to 15 s later. */
 SimTime
 container_restart_delay(NodePlugin *self, PluginContainer *container)
 {
@@ -204,8 +207,8 @@ plugin_manager_changed(void *data, unsigned driver)
 
 /* ---- Start ---- */
 
-/* REG-29: after a restart of the kubelet the sockets are there and are walked at once (TIM-94); else it is the registrar that
- * begins, and the next pass finds its socket. */
+/* REG-29: after a restart of the kubelet the sockets are there and are walked at once (TIM-94);
+ * else it is the registrar that begins, and the next pass finds its socket. */
 static void
 begin(Sim *sim, void *data)
 {

@@ -3,11 +3,12 @@
 
 #include "kubelet-private.h"
 
-/* Drivers become known to a node: pkg/kubelet/pluginmanager, csi_plugin.go's RegisterPlugin(), nodeinfomanager.go.
+/* Drivers become known to a node: pkg/kubelet/pluginmanager, csi_plugin.go's RegisterPlugin(),
+ * nodeinfomanager.go.
  *
- * With the cluster's start drivers are registered already (DESIGN: loops run, informers are synced, drivers are
- * registered): what registration writes is then part of the initial state, put there at once and without requests. A plugin
- * with a time of its own registers as on a running node. */
+ * With the cluster's start drivers are registered already (DESIGN: loops run, informers are synced,
+ * drivers are registered): what registration writes is then part of the initial state, put there at
+ * once and without requests. A plugin with a time of its own registers as on a running node. */
 
 static const char *
 plugin_name(const Kubelet *self, const NodePlugin *plugin)
@@ -162,7 +163,8 @@ add_change(Plan *plan, KubeletChange what, int64_t number)
 
 static void decide_withdraw(const void *data, Plan *plan);
 
-/* REG-18: an error after the entry in the list of drivers takes all back, and the registrar is told. */
+/* REG-18: an error after the entry in the list of drivers takes all back, and the registrar is
+ * told. */
 static void
 add_withdrawal(const Kubelet *self, Plan *plan, const char *failure)
 {
@@ -174,8 +176,8 @@ add_withdrawal(const Kubelet *self, Plan *plan, const char *failure)
     plan_then(plan, decide_withdraw);
 }
 
-/* REG-20: up to four tries of each write, with what is read then; CSINode has as many writers as drivers register at once.
- * Returns: FALSE: that was the last */
+/* REG-20: up to four tries of each write, with what is read then; CSINode has as many writers as
+ * drivers register at once. Returns: FALSE: that was the last */
 static gboolean
 add_pause(const Kubelet *self, Plan *plan)
 {
@@ -457,7 +459,8 @@ plugin_registration_apply(Kubelet *self, const PlanChange *change)
 
     (void)self;
     switch ((unsigned)change->what) {
-    case CHANGE_CONNECTED: /* REG-15.6: from here on the kubelet alone does not try again (REG-16) */
+    case CHANGE_CONNECTED: /* REG-15.6: from here on the kubelet alone does not try again (REG-16)
+                            */
         plugin->actual = plugin->desired;
         plugin->registered = TRUE;
         plugin->failure = NULL;
@@ -498,8 +501,8 @@ runs_here(const Kubelet *self, const NodePluginOptions *options)
            (node != NULL && string_map_contains(node->labels, options->node_selector));
 }
 
-/* When its socket is found, from now. REG-29: after a restart of the kubelet the sockets are there and are walked at
- * once (TIM-94). */
+/* When its socket is found, from now. REG-29: after a restart of the kubelet the sockets are there
+ * and are walked at once (TIM-94). */
 static SimTime
 socket_delay(const Kubelet *self, const NodePlugin *plugin, const NodePluginOptions *options)
 {

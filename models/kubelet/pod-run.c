@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* Containers that end by themselves, of pods that say so (models/api/container-life.h): when, how, and when they are started
- * again. All containers of a pod end together. computePodActions() and doBackOff() in Kubernetes' pkg/kubelet/kuberuntime, and
- * SyncPod() in pkg/kubelet/kubelet.go. */
+/* Containers that end by themselves, of pods that say so (models/api/container-life.h): when, how,
+ * and when they are started again. All containers of a pod end together. computePodActions() and
+ * doBackOff() in Kubernetes' pkg/kubelet/kuberuntime, and SyncPod() in pkg/kubelet/kubelet.go. */
 
-#define BACKOFF_MIN (10 * SIM_SECOND) /* KVM-87: backOffPeriod */
+#define BACKOFF_MIN (10 * SIM_SECOND)  /* KVM-87: backOffPeriod */
 #define BACKOFF_MAX (300 * SIM_SECOND) /* KVM-87: MaxContainerBackOff */
-#define EXIT_SIGTERM 143              /* 128 + SIGTERM */
-#define EXIT_LOST 255 /* of a container that did not outlive its machine's power */
+#define EXIT_SIGTERM 143               /* 128 + SIGTERM */
+#define EXIT_LOST 255                  /* of a container that did not outlive its machine's power */
 
 struct PodRun {
     PodWorker *worker;
@@ -78,8 +78,8 @@ run_ended(Sim *sim, void *data)
     self->end = 0;
     self->has_ended = TRUE;
     self->finished_at = sim_now(sim);
-    self->exit_code = container_life_exit_code(&self->life, run_stream(self), run_entity(self),
-                                               self->n_runs - 1);
+    self->exit_code =
+        container_life_exit_code(&self->life, run_stream(self), run_entity(self), self->n_runs - 1);
     self->worker->running = FALSE;
     pod_worker_container_ended(self->worker);
 }
@@ -90,8 +90,8 @@ static void
 schedule_end(PodRun *self, SimTime began_at)
 {
     Component *base = &self->worker->kubelet->base;
-    SimTime runs_for = container_life_run(&self->life, run_stream(self), run_entity(self),
-                                          self->n_runs - 1);
+    SimTime runs_for =
+        container_life_run(&self->life, run_stream(self), run_entity(self), self->n_runs - 1);
 
     self->end = sim_at_detail(base->sim, MAX(sim_time_add(began_at, runs_for), sim_now(base->sim)),
                               &end_event, self, WAIT_RUNTIME, base->label);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* The status manager: one thread writes the statuses of all pods of the node, one after the other, each with a GET and a
- * PATCH (KVM-83), and the last DELETE (SEQ-10): pkg/kubelet/status/status_manager.go. */
+/* The status manager: one thread writes the statuses of all pods of the node, one after the other,
+ * each with a GET and a PATCH (KVM-83), and the last DELETE (SEQ-10):
+ * pkg/kubelet/status/status_manager.go. */
 
 #define BATCH_PERIOD (10 * SIM_SECOND) /* syncPeriod */
 
@@ -15,7 +16,7 @@ typedef struct {
     int32_t restarts;
     gboolean failed; /* its containers have */
     int32_t exit_code;
-    const char *reason, *message;                /* of the pod itself; interned */
+    const char *reason, *message; /* of the pod itself; interned */
     PodCondition disruption;
 } PodReport;
 
@@ -205,7 +206,8 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     return report;
 }
 
-/* Whether a patch would change something: else none is sent. The copy owns nothing, and nothing that is owned is edited. */
+/* Whether a patch would change something: else none is sent. The copy owns nothing, and nothing
+ * that is owned is edited. */
 static gboolean
 is_news(const Object *stored, const PodReport *report)
 {
@@ -339,7 +341,7 @@ current_view(const PodWorker *worker)
     if (worker->rejected)
         return VIEW_REJECTED;
     if (worker->stopped && worker->was_running)
-        return worker->shut_down             ? VIEW_SHUT_DOWN
+        return worker->shut_down            ? VIEW_SHUT_DOWN
                : pod_run_has_failed(worker) ? VIEW_BROKEN
                                             : VIEW_SUCCEEDED;
     if (worker->step == WORKER_FINISHED)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* What the steps of a pod do: SyncPod, SyncTerminatingPod and SyncTerminatedPod in Kubernetes' pkg/kubelet/kubelet.go, and
- * WaitForAttachAndMount and WaitForUnmount of its volume manager. */
+/* What the steps of a pod do: SyncPod, SyncTerminatingPod and SyncTerminatedPod in Kubernetes'
+ * pkg/kubelet/kubelet.go, and WaitForAttachAndMount and WaitForUnmount of its volume manager. */
 
 #define POLL_PERIOD (300 * SIM_MS) /* KVM-3 */
 #define POLL_TIMEOUT (123 * SIM_SECOND)
@@ -114,7 +114,8 @@ add_change(Plan *plan, KubeletChange what, const PodWorker *worker)
     plan_change(plan, &(PlanChange){.what = (int)what, .pointer = worker});
 }
 
-/* Of "repository/name:latest" and of what has no tag each start asks for the newest (imagePullPolicy: Always). */
+/* Of "repository/name:latest" and of what has no tag each start asks for the newest
+ * (imagePullPolicy: Always). */
 static gboolean
 is_pulled_always(const char *image)
 {
@@ -125,7 +126,8 @@ is_pulled_always(const char *image)
     return tag == NULL ? strchr(name, '@') == NULL : strcmp(tag, ":latest") == 0;
 }
 
-/* Whether the node has the image: one of a pod that it ran, or of an earlier container of this one. */
+/* Whether the node has the image: one of a pod that it ran, or of an earlier container of this one.
+ */
 static gboolean
 has_image(const Kubelet *self, const PodSpec *spec, unsigned container)
 {
@@ -152,7 +154,8 @@ add_image_events(Plan *plan, const Object *pod, const char *image, gboolean is_t
         image);
 }
 
-/* What the runtime tells about a start: an image is pulled in no time (a model of images would come here). */
+/* What the runtime tells about a start: an image is pulled in no time (a model of images would come
+ * here). */
 static void
 add_start_events(const Kubelet *self, Plan *plan, const Pod *pod)
 {

@@ -3,8 +3,8 @@
 
 #include "kubelet-private.h"
 
-/* One pod's way through sync, terminating and terminated: podWorkers in Kubernetes' pkg/kubelet/pod_workers.go. What a step
- * does stands in pod-sync.c. */
+/* One pod's way through sync, terminating and terminated: podWorkers in Kubernetes'
+ * pkg/kubelet/pod_workers.go. What a step does stands in pod-sync.c. */
 
 #define ERROR_BACKOFF (10 * SIM_SECOND) /* KVM-8, + U[0,0.5] of it */
 #define ERRORS_MAX 11                   /* KVM-11: the 10 of a set that takes one more */
@@ -112,9 +112,10 @@ worker_back_off(PodWorker *self)
                                 self, WAIT_BACKOFF, self->kubelet->base.label);
 }
 
-/* KVM-8: a running pod is synced again every 60..90 s. That reads its claims and volumes and finds what it found before,
- * so it is left out, with its reads (2 tokens per volume, at most 4/s of the client's 50/s), for all pods but those whose
- * volumes are published anew each time (KVM-52) or have grown. */
+/* KVM-8: a running pod is synced again every 60..90 s. That reads its claims and volumes and finds
+ * what it found before, so it is left out, with its reads (2 tokens per volume, at most 4/s of the
+ * client's 50/s), for all pods but those whose volumes are published anew each time (KVM-52) or
+ * have grown. */
 static gboolean
 needs_periodic_sync(const PodWorker *self)
 {
@@ -218,7 +219,8 @@ worker_start(PodWorker *self)
     self->retry = 0;
     if (start.decide == NULL)
         return;
-    /* A step may be over at once and the next begun before this returns: then that one's plan stands already. */
+    /* A step may be over at once and the next begun before this returns: then that one's plan
+     * stands already. */
     Plan *plan = plan_start(&start);
     if (plan != NULL)
         self->plan = plan;
@@ -247,7 +249,8 @@ worker_go(PodWorker *self)
         await_relist(self);
 }
 
-/* KVM-85: nobody knows before the runtime's containers are listed again. After a step that is under way they are. */
+/* KVM-85: nobody knows before the runtime's containers are listed again. After a step that is under
+ * way they are. */
 void
 pod_worker_container_ended(PodWorker *self)
 {
@@ -370,9 +373,9 @@ pod_worker_maybe_free(PodWorker *self)
     pod_worker_free(self);
 }
 
-/* A pod that the kubelet finds Running as it starts: its containers run. With the cluster's start its volumes are mounted, as
- * far as the kubelet knows; after a restart those perhaps are that have a directory, so they are staged and published once more
- * (KVM-61, KVM-63). */
+/* A pod that the kubelet finds Running as it starts: its containers run. With the cluster's start
+ * its volumes are mounted, as far as the kubelet knows; after a restart those perhaps are that have
+ * a directory, so they are staged and published once more (KVM-61, KVM-63). */
 static void
 worker_adopt(PodWorker *self)
 {
@@ -381,7 +384,8 @@ worker_adopt(PodWorker *self)
     self->running = self->was_running = TRUE;
     pod_sync_remember_images(self);
     pod_run_adopted(self);
-    /* The node controller may have said otherwise of a node that was silent (NL-23): then it is told again. */
+    /* The node controller may have said otherwise of a node that was silent (NL-23): then it is
+     * told again. */
     self->view = restarted && !pod_is_ready(POD_CONST(self->pod)) ? VIEW_NONE : VIEW_RUNNING;
     self->viewed_at = self->seen_at;
     self->wants_step = restarted;
@@ -389,8 +393,9 @@ worker_adopt(PodWorker *self)
         volume_manager_adopt(self, MOUNT_DONE);
 }
 
-/* A pod that was stopped before the kubelet started: its volumes are unpublished that still have a directory, then its object
- * goes if it is to (KVM-49, KVM-61). With the cluster's start it is not known which: all, once more. */
+/* A pod that was stopped before the kubelet started: its volumes are unpublished that still have a
+ * directory, then its object goes if it is to (KVM-49, KVM-61). With the cluster's start it is not
+ * known which: all, once more. */
 static void
 worker_adopt_stopped(PodWorker *self)
 {
@@ -447,14 +452,15 @@ containers_are_there(const Kubelet *self)
            (self->options->containers_outlive_kubelet && !self->base.rebooted); /* KVM-68 */
 }
 
-/* KVM-68: what ran before the machine lost its power is started again, unless the pod's policy is Never: then it has failed
- * (KVM-86). */
+/* KVM-68: what ran before the machine lost its power is started again, unless the pod's policy is
+ * Never: then it has failed (KVM-86). */
 static void
 begin_anew(PodWorker *worker)
 {
     const Pod *pod = POD_CONST(worker->pod);
 
-    if (pod->phase == POD_RUNNING && (worker->run != NULL || g_str_equal(pod->spec->restart_policy, "Never")))
+    if (pod->phase == POD_RUNNING &&
+        (worker->run != NULL || g_str_equal(pod->spec->restart_policy, "Never")))
         pod_run_lost(worker);
     worker->wants_step = TRUE;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* What the eviction manager tells of its machine (pkg/kubelet/eviction/eviction_manager.go): every 10 s it looks at what is left of
- * memory, disk and process ids. What it finds short counts as such for evictionPressureTransitionPeriod after it was last seen so;
- * the Node says so in the kubelet's next round of its status (NL-25). It looks only when a look could change something. It evicts
+/* What the eviction manager tells of its machine (pkg/kubelet/eviction/eviction_manager.go): every
+ * 10 s it looks at what is left of memory, disk and process ids. What it finds short counts as such
+ * for evictionPressureTransitionPeriod after it was last seen so; the Node says so in the kubelet's
+ * next round of its status (NL-25). It looks only when a look could change something. It evicts
  * nobody (WL-116). */
 
 #define LOOK_PERIOD (10 * SIM_SECOND) /* monitoringInterval */
@@ -94,18 +95,25 @@ typedef struct {
 /* pkg/kubelet/nodestatus/setters.go; [1]: while it lasts */
 /* clang-format off: one row a line */
 static const PressureWords words[N_NODE_PRESSURES][2] = {
-    [NODE_MEMORY_PRESSURE] = {
-        {"KubeletHasSufficientMemory",   "kubelet has sufficient memory available",   "NodeHasSufficientMemory"  },
-        {"KubeletHasInsufficientMemory", "kubelet has insufficient memory available", "NodeHasInsufficientMemory"},
-    },
-    [NODE_DISK_PRESSURE] = {
-        {"KubeletHasNoDiskPressure", "kubelet has no disk pressure", "NodeHasNoDiskPressure"},
-        {"KubeletHasDiskPressure",   "kubelet has disk pressure",    "NodeHasDiskPressure"  },
-    },
-    [NODE_PID_PRESSURE] = {
-        {"KubeletHasSufficientPID",   "kubelet has sufficient PID available",   "NodeHasSufficientPID"  },
-        {"KubeletHasInsufficientPID", "kubelet has insufficient PID available", "NodeHasInsufficientPID"},
-    },
+    [NODE_MEMORY_PRESSURE] =
+        {
+                                {"KubeletHasSufficientMemory", "kubelet has sufficient memory available",
+             "NodeHasSufficientMemory"},
+                                {"KubeletHasInsufficientMemory", "kubelet has insufficient memory available",
+             "NodeHasInsufficientMemory"},
+                                },
+    [NODE_DISK_PRESSURE] =
+        {
+                                {"KubeletHasNoDiskPressure", "kubelet has no disk pressure", "NodeHasNoDiskPressure"},
+                                {"KubeletHasDiskPressure", "kubelet has disk pressure", "NodeHasDiskPressure"},
+                                },
+    [NODE_PID_PRESSURE] =
+        {
+                                {"KubeletHasSufficientPID", "kubelet has sufficient PID available",
+             "NodeHasSufficientPID"},
+                                {"KubeletHasInsufficientPID", "kubelet has insufficient PID available",
+             "NodeHasInsufficientPID"},
+                                },
 };
 /* clang-format on */
 

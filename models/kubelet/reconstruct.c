@@ -4,16 +4,16 @@
 /* What a kubelet leaves on its node when it dies, and what the next one makes of it:
  * pkg/kubelet/volumemanager/reconciler/reconstruct.go.
  *
- * Only the directories of pods are looked at. So a volume that was staged and in no pod at that moment is known to nobody any
- * more; unless a pod wants it again it stays staged for good, and is detached all the same: kubernetes/kubernetes#85476 and
- * #121937, open. */
+ * Only the directories of pods are looked at. So a volume that was staged and in no pod at that
+ * moment is known to nobody any more; unless a pod wants it again it stays staged for good, and is
+ * detached all the same: kubernetes/kubernetes#85476 and #121937, open. */
 
-/* K/pods/<uid>/volumes/<plugin>/<name>, with what vol_data.json says in it. The kubelet only reads names from there; the objects
- * stand for those. */
+/* K/pods/<uid>/volumes/<plugin>/<name>, with what vol_data.json says in it. The kubelet only reads
+ * names from there; the objects stand for those. */
 typedef struct {
-    const Object *pod;  /* (owned) */
-    const Object *pv;   /* (owned) */
-    const char *volume; /* its name in the pod; interned */
+    const Object *pod;   /* (owned) */
+    const Object *pv;    /* (owned) */
+    const char *volume;  /* its name in the pod; interned */
     gboolean unreadable; /* vol_data.json is missing or broken */
 } VolumeDirectory;
 
@@ -117,7 +117,8 @@ reconstruct_volumes(Kubelet *self)
         }
     }
     kubelet_ensure_loops(self);
-    sim_ticker_wake(self->reconciler); /* the Node is to be read, also if nothing could be rebuilt */
+    sim_ticker_wake(
+        self->reconciler); /* the Node is to be read, also if nothing could be rebuilt */
 }
 
 /* KVM-23: the first pass looks at all pods, also at those that are to end. */
@@ -164,7 +165,8 @@ reconstruct_populated(Kubelet *self)
     progressed(self);
 }
 
-/* KVM-64: what the Node does not list is no attachment of this node's. What a pod wants counts all the same. */
+/* KVM-64: what the Node does not list is no attachment of this node's. What a pod wants counts all
+ * the same. */
 void
 reconstruct_apply(Kubelet *self, const PlanChange *change)
 {
@@ -234,8 +236,8 @@ is_wanted(const Kubelet *self, const VolumeDirectory *directory)
     return FALSE;
 }
 
-/* One UnmountVolume. A CSI volume's needs the ids that were lost with its file, so it fails; others only have to be unmounted,
- * which takes no time worth a plan. */
+/* One UnmountVolume. A CSI volume's needs the ids that were lost with its file, so it fails; others
+ * only have to be unmounted, which takes no time worth a plan. */
 void
 reconstruct_clean_up(Kubelet *self)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* A machine that is shut down with time to spare: pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go. First the ordinary pods
- * end, then the critical ones; each group has its time, and each also waits in it for its volumes to be unmounted (NL-92). What is
- * not done by then dies with the machine. */
+/* A machine that is shut down with time to spare:
+ * pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go. First the ordinary pods end, then the
+ * critical ones; each group has its time, and each also waits in it for its volumes to be unmounted
+ * (NL-92). What is not done by then dies with the machine. */
 
 #define CRITICAL_PRIORITY 2000000000 /* system-cluster-critical */
 

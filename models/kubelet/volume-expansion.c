@@ -3,9 +3,9 @@
 
 #include "models/volume/resize-status.h"
 
-/* The node's share of growing a volume: checkVolumeFSResize() of the populator, nodeExpandVolume() of
- * operationexecutor/operation_generator.go and node_expander.go. The size that is wanted is the PersistentVolume's, as the pod's last
- * sync read it; the size that is there is the claim's. */
+/* The node's share of growing a volume: checkVolumeFSResize() of the populator, nodeExpandVolume()
+ * of operationexecutor/operation_generator.go and node_expander.go. The size that is wanted is the
+ * PersistentVolume's, as the pod's last sync read it; the size that is there is the claim's. */
 
 /* ---- Sizes, and when a pod must be synced to see a new one ---- */
 
@@ -28,7 +28,8 @@ volume_expansion_needs_sync(const NodeVolume *volume)
     return volume->told_bytes > volume->desired_bytes;
 }
 
-/* KVM-8: syncs that would find nothing new are left out, so somebody has to tell when there is something. */
+/* KVM-8: syncs that would find nothing new are left out, so somebody has to tell when there is
+ * something. */
 static void
 pv_changed(void *data, WatchType type, const Object *pv)
 {
@@ -136,7 +137,8 @@ volume_expansion_is_told(const Claim *claim)
 static int64_t
 target_bytes(const PendingOperation *operation, const Claim *claim)
 {
-    return volume_expansion_is_told(claim) ? claim->allocated_bytes : pv_of(operation)->capacity_bytes;
+    return volume_expansion_is_told(claim) ? claim->allocated_bytes
+                                           : pv_of(operation)->capacity_bytes;
 }
 
 /* The expansion is over, for good or for now; a mount goes on. */
@@ -200,7 +202,8 @@ add_success(const Kubelet *self, Plan *plan, const PendingOperation *operation)
     plan_then(plan, decide_told);
 }
 
-/* In 1.32 an error of a call passes through words that hide its code, so that even a time-out counts as final. */
+/* In 1.32 an error of a call passes through words that hide its code, so that even a time-out
+ * counts as final. */
 static gboolean
 is_infeasible(const PendingOperation *operation, const Claim *claim, CsiCode code)
 {
@@ -270,7 +273,7 @@ decide_call(const void *data, Plan *plan)
     }
     plan_because(plan, "RSZ-54.3");
     csi_steps_add_expand(self, plan, operation, answer->node_capabilities,
-                                target_bytes(operation, claim_in_hand(plan)));
+                         target_bytes(operation, claim_in_hand(plan)));
     plan_then(plan, decide_expanded);
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* The loop that brings actual state towards desired state: pkg/kubelet/volumemanager/reconciler/reconciler.go.
+/* The loop that brings actual state towards desired state:
+ * pkg/kubelet/volumemanager/reconciler/reconciler.go.
  *
- * The real loop looks at every volume of the node every 100 ms. This one looks at the volumes that are due: whenever
- * something that a rule below reads has changed, whoever changed it calls volume_manager_due(). */
+ * The real loop looks at every volume of the node every 100 ms. This one looks at the volumes that
+ * are due: whenever something that a rule below reads has changed, whoever changed it calls
+ * volume_manager_due(). */
 
 /* ---- What to do about a mount that is desired: KVM-35 ---- */
 
@@ -174,7 +176,8 @@ tear_down(Kubelet *self, NodeVolume *volume)
     }
 }
 
-/* In the log of causes each volume goes on with its own: the pass may have been woken for another. */
+/* In the log of causes each volume goes on with its own: the pass may have been woken for another.
+ */
 static NodeVolume *
 released(Kubelet *self, NodeVolume *volume)
 {

@@ -2,8 +2,8 @@
 #include "kubelet-private.h"
 #include "models/volume/operations.h"
 
-/* What the reconciler starts and does not wait for: pkg/volume/util/operationexecutor, nestedpendingoperations. What an
- * operation does stands in files of their own. */
+/* What the reconciler starts and does not wait for: pkg/volume/util/operationexecutor,
+ * nestedpendingoperations. What an operation does stands in files of their own. */
 
 #define BACKOFF_FIRST (500 * SIM_MS) /* OP-8, KVM-6 */
 #define BACKOFF_MAX (122 * SIM_SECOND)
@@ -155,7 +155,8 @@ static const SimEventType retry_event = {
     .fire = retry_fired,
 };
 
-/* The reconciler finds the back-off running at every pass until it is over: it need look only then. */
+/* The reconciler finds the back-off running at every pass until it is over: it need look only then.
+ */
 static void
 retry_later(Kubelet *self, NodeVolume *volume, const PendingOperation *entry)
 {
@@ -259,7 +260,8 @@ volume_operation_mount(Kubelet *self, NodeVolume *volume, PodMount *mount)
     gboolean shared = volume->attachable || volume->plugin->device_mountable; /* KVM-39 */
 
     csi_steps_prepare_mount(self, volume, mount);
-    start_operation(self, volume, shared ? NULL : mount, mount, OPERATION_MOUNT, mount_operation_decide);
+    start_operation(self, volume, shared ? NULL : mount, mount, OPERATION_MOUNT,
+                    mount_operation_decide);
 }
 
 void
@@ -273,7 +275,8 @@ void
 volume_operation_unmount_device(Kubelet *self, NodeVolume *volume)
 {
     csi_steps_prepare_device(self, volume);
-    start_operation(self, volume, NULL, NULL, OPERATION_UNMOUNT_DEVICE, unmount_operation_decide_device);
+    start_operation(self, volume, NULL, NULL, OPERATION_UNMOUNT_DEVICE,
+                    unmount_operation_decide_device);
 }
 
 /* RSZ-51. */

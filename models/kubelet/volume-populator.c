@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* Desired state: which volumes the pods of this node want. One thread reads claims and volumes from the API, not from a
- * cache: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go. A pass that reads takes as long as its
- * requests do, and the next begins 100 ms after its end. */
+/* Desired state: which volumes the pods of this node want. One thread reads claims and volumes from
+ * the API, not from a cache:
+ * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go. A pass that reads takes
+ * as long as its requests do, and the next begins 100 ms after its end. */
 
 /* A pod of the pass under way. */
 typedef struct {
@@ -266,7 +267,8 @@ volume_populator_apply(Kubelet *self, const PlanChange *change)
 
 /* ---- A pass ---- */
 
-/* KVM-27: whether a mount of a stopped pod stays desired: nothing of it has been seen yet, and the pod's object is there. */
+/* KVM-27: whether a mount of a stopped pod stays desired: nothing of it has been seen yet, and the
+ * pod's object is there. */
 static gboolean
 stays_desired(const PodWorker *worker, const PodMount *mount)
 {
@@ -322,7 +324,8 @@ populate_over(void *data, Plan *plan, PlanEnd end, const char *message)
     populate_next(self);
 }
 
-/* The next pod that is to run and has not been read since its last sync; after a restart all that may run (KVM-23). */
+/* The next pod that is to run and has not been read since its last sync; after a restart all that
+ * may run (KVM-23). */
 static PodWorker *
 take_unprocessed(Kubelet *self)
 {

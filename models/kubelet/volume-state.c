@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
 
-/* Desired and actual state of the world in one list of volumes (KVM-12, KVM-13): cache/desired_state_of_world.go and
- * cache/actual_state_of_world.go of pkg/kubelet/volumemanager. What follows from them is the reconciler's: volume-manager.c. */
+/* Desired and actual state of the world in one list of volumes (KVM-12, KVM-13):
+ * cache/desired_state_of_world.go and cache/actual_state_of_world.go of pkg/kubelet/volumemanager.
+ * What follows from them is the reconciler's: volume-manager.c. */
 
 static const CsiDriverObject *
 driver_object(const Kubelet *self, const char *driver)
@@ -218,7 +219,8 @@ volume_manager_check_attachable(Kubelet *self)
 {
     for (unsigned i = 0; i < self->volumes->len; i++) {
         NodeVolume *volume = self->volumes->pdata[i];
-        if (!volume->attachable || volume->n_desired == 0 || !volume_plugin_is_csi(volume->plugin) ||
+        if (!volume->attachable || volume->n_desired == 0 ||
+            !volume_plugin_is_csi(volume->plugin) ||
             volume_plugin_is_attachable(volume->plugin,
                                         driver_object(self, volume_source(volume)->driver)))
             continue;

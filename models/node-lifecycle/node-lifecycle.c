@@ -8,12 +8,13 @@
 #include "sim/ticker.h"
 #include "sim/token-bucket.h"
 
-/* pkg/controller/nodelifecycle/node_lifecycle_controller.go. A silent node: after the grace period all is unknown about it, and it
- * takes no more pods; a pass later its pods have to leave it, at a rate that depends on how many nodes of its zone are as bad. */
+/* pkg/controller/nodelifecycle/node_lifecycle_controller.go. A silent node: after the grace period
+ * all is unknown about it, and it takes no more pods; a pass later its pods have to leave it, at a
+ * rate that depends on how many nodes of its zone are as bad. */
 
-#define PASS_WORK (30 * SIM_MS)      /* TIM-55: a pass takes 20 to 40 ms */
-#define TAINT_LOOP (100 * SIM_MS)    /* NL-11 */
-#define MANY_UNHEALTHY 2             /* NL-34: more than these */
+#define PASS_WORK (30 * SIM_MS)   /* TIM-55: a pass takes 20 to 40 ms */
+#define TAINT_LOOP (100 * SIM_MS) /* NL-11 */
+#define MANY_UNHEALTHY 2          /* NL-34: more than these */
 #define LABEL_EXCLUDED "node.kubernetes.io/exclude-disruption" /* NL-34 */
 
 typedef enum {
@@ -460,7 +461,8 @@ monitor_grace(const NodeLifecycle *self)
                : options->node_monitor_grace_period;
 }
 
-/* NL-22, NL-6: silent for longer than the grace period, or than that of a node that never said how it is. */
+/* NL-22, NL-6: silent for longer than the grace period, or than that of a node that never said how
+ * it is. */
 static gboolean
 is_overdue(const NodeLifecycle *self, const NodeHealth *health, const Node *node)
 {

@@ -3,7 +3,8 @@
 
 #include "models/model.h"
 
-/* What becomes of a node whose kubelet is silent, and of its pods: three controllers of kube-controller-manager. */
+/* What becomes of a node whose kubelet is silent, and of its pods: three controllers of
+ * kube-controller-manager. */
 
 /* Looks at the heartbeats every 5 s: conditions, taints (NL-20 to NL-37). */
 extern const ModelClass node_lifecycle_class;

@@ -14,8 +14,9 @@
 
 gboolean node_has_taint(const Node *self, const char *key, TaintEffect effect);
 
-/* The keys of taints that the node controller looks after: bits, in the order in which it adds them. The first four are those of
- * NodeTrouble. With TAINT_NO_EXECUTE it looks after two of them only. */
+/* The keys of taints that the node controller looks after: bits, in the order in which it adds
+ * them. The first four are those of NodeTrouble. With TAINT_NO_EXECUTE it looks after two of them
+ * only. */
 typedef enum {
     MANAGED_TROUBLE = 1u << 0,
     MANAGED_NOT_READY = 1u << N_NODE_TROUBLES,
@@ -23,7 +24,8 @@ typedef enum {
     MANAGED_UNSCHEDULABLE = MANAGED_NOT_READY << 2,
 } ManagedTaint;
 
-/* Taints of one effect that the node controller looks after: those that a Node has to have, and of the others it must have none. */
+/* Taints of one effect that the node controller looks after: those that a Node has to have, and of
+ * the others it must have none. */
 typedef struct {
     TaintEffect effect;
     unsigned keys; /* of ManagedTaint */

@@ -141,7 +141,8 @@ has_too_many(const PodGc *self)
     return threshold > 0 && g_hash_table_size(self->over) > (unsigned)threshold;
 }
 
-/* MET-115: of each pod that it sets out to delete; an orphan's node is asked for once more first. */
+/* MET-115: of each pod that it sets out to delete; an orphan's node is asked for once more first.
+ */
 static void
 count(const PodGc *self, const Object *pod, const char *reason)
 {

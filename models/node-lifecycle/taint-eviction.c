@@ -74,7 +74,8 @@ edit_disrupted(Object *object, const void *arg)
 
 static void decide_try_again(const void *data, Plan *plan);
 
-/* NL-17: whatever went wrong, five times in a row, and it is left until something about the node or the pod changes. */
+/* NL-17: whatever went wrong, five times in a row, and it is left until something about the node or
+ * the pod changes. */
 static void
 decide_tried(const void *data, Plan *plan)
 {
@@ -299,7 +300,8 @@ init(void *data)
     self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
     self->pods = process_informer(self->base.process, KIND_POD, NULL);
     self->pods_by_node = informer_add_index(self->pods, index_pods_by_node);
-    /* Eight workers find out what is to be done (NL-40), which takes no time; each deletion then is a goroutine of its own. */
+    /* Eight workers find out what is to be done (NL-40), which takes no time; each deletion then is
+     * a goroutine of its own. */
     self->workers = workers_new(&self->base, &(WorkersOptions){
                                                  .name = "noexec_taint_pod",
                                                  .n_workers = G_MAXUINT,

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* What is written into claims and volumes as they are bound, PVC-50, and part: phases, references, annotations. */
+/* What is written into claims and volumes as they are bound, PVC-50, and part: phases, references,
+ * annotations. */
 
 #define ANNOTATION_PRE_RESIZE_CAPACITY "volume.alpha.kubernetes.io/pre-resize-capacity"
 
@@ -64,7 +65,8 @@ volume_refers_exactly(const Volume *volume, const Claim *claim)
     return volume->claim_ref.claim == claim->meta.key && pv_refers_to_uid(volume, claim);
 }
 
-/* W1, PVC-51. A volume that was reserved for the claim by its user or provisioner keeps that fact: no annotation. */
+/* W1, PVC-51. A volume that was reserved for the claim by its user or provisioner keeps that fact:
+ * no annotation. */
 static gboolean
 edit_refer_to_claim(Object *object, const void *arg)
 {
@@ -97,7 +99,8 @@ edit_name_volume(Object *object, const void *arg)
     return TRUE;
 }
 
-/* W4. The capacity is copied only with the change of phase; later it belongs to those who expand (PVC-56). */
+/* W4. The capacity is copied only with the change of phase; later it belongs to those who expand
+ * (PVC-56). */
 static gboolean
 edit_claim_bound(Object *object, const void *arg)
 {
@@ -153,8 +156,8 @@ claim_status_is_bound(const Claim *claim, const Volume *volume)
     return claim->phase == CLAIM_BOUND && claim->status_access_modes == volume->access_modes;
 }
 
-/* PVC-52, PVC-95: up to four writes, no Event; each only if it changes something; the first error ends it, and whatever is written stays: the next
- * sync goes on from there (PVC-53). */
+/* PVC-52, PVC-95: up to four writes, no Event; each only if it changes something; the first error
+ * ends it, and whatever is written stays: the next sync goes on from there (PVC-53). */
 void
 pv_plan_bind(const PvController *self, Plan *plan, const Volume *volume, const Claim *claim)
 {

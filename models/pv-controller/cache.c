@@ -25,7 +25,8 @@ typedef struct {
     uint32_t next_of_claim;
 } VolumeEntry;
 
-/* The volumes of a class that have no claimRef, for each access mode set: the smallest first, by name where equal. */
+/* The volumes of a class that have no claimRef, for each access mode set: the smallest first, by
+ * name where equal. */
 typedef struct {
     GSequence *of_modes[N_MODE_SETS]; /* of Volume, NULL: none */
 } FreeVolumes;
@@ -37,8 +38,8 @@ struct PvCache {
     SlotSet restless[2]; /* claims, volumes */
 };
 
-/* PVC-30: by number of modes, then by the modes. So a free volume of a poorer set is found before a reserved one of a richer set
- * (PVC-36). */
+/* PVC-30: by number of modes, then by the modes. So a free volume of a poorer set is found before a
+ * reserved one of a richer set (PVC-36). */
 static const uint8_t mode_sets[N_MODE_SETS] = {0, 1,  2,  4, 8,  3,  5,  6,
                                                9, 10, 12, 7, 11, 13, 14, 15};
 
@@ -343,7 +344,8 @@ pv_cache_forget(PvCache *self, const ObjectKey *key)
 
 /* ---- Matching ---- */
 
-/* The volume of this access mode set that names the claim and may be taken; of several the first by name. */
+/* The volume of this access mode set that names the claim and may be taken; of several the first by
+ * name. */
 static const Volume *
 find_reserved(const PvCache *self, const MatchQuery *query, uint32_t modes)
 {
@@ -400,7 +402,8 @@ find_free(const FreeVolumes *volumes, const MatchQuery *query, uint32_t modes)
     return NULL;
 }
 
-/* Whether some volume gets as far as the step that refuses. Only claims that ask for what is switched off come here. */
+/* Whether some volume gets as far as the step that refuses. Only claims that ask for what is
+ * switched off come here. */
 static gboolean
 is_refused(const PvCache *self, const MatchQuery *query)
 {

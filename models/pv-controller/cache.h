@@ -3,13 +3,14 @@
 
 #include "models/volume/matching.h"
 
-/* The PV controller's private copies of all claims and volumes (PVC-5..9, PVC-11, API-77): newer than the informers right after
- * own writes, never older than what was synced last.
+/* The PV controller's private copies of all claims and volumes (PVC-5..9, PVC-11, API-77): newer
+ * than the informers right after own writes, never older than what was synced last.
  *
- * It also knows which objects are settled: their next sync would do nothing, and only a change of the object or of the
- * other half of its pair, both private copies, could make it do something. Every change of a copy unsettles the object
- * and its other half; the controller settles what a sync found at rest. So a resync need only look at the others. What else could
- * make a sync do something unsettles by hand: the end of an operation that was under way. */
+ * It also knows which objects are settled: their next sync would do nothing, and only a change of
+ * the object or of the other half of its pair, both private copies, could make it do something.
+ * Every change of a copy unsettles the object and its other half; the controller settles what a
+ * sync found at rest. So a resync need only look at the others. What else could make a sync do
+ * something unsettles by hand: the end of an operation that was under way. */
 typedef struct PvCache PvCache;
 
 PvCache *pv_cache_new(void);
@@ -31,9 +32,10 @@ void pv_cache_forget(PvCache *self, const ObjectKey *key);
 
 /**
  * pv_cache_find_match:
- * PVC-30: the access mode sets that include what the claim asks for, the poorest first; within a set as
- * volume_match_judge() says. Sets of equally many modes go in the order of their modes (RWO before ROX, ...).
- * Returns: whether there is an answer: @volume (out, borrowed), NULL: none; FALSE: the search is refused (PVC-32.5)
+ * PVC-30: the access mode sets that include what the claim asks for, the poorest first; within a
+ * set as volume_match_judge() says. Sets of equally many modes go in the order of their modes (RWO
+ * before ROX, ...). Returns: whether there is an answer: @volume (out, borrowed), NULL: none;
+ * FALSE: the search is refused (PVC-32.5)
  */
 gboolean pv_cache_find_match(const PvCache *self, const MatchQuery *query, const Volume **volume);
 
@@ -42,6 +44,6 @@ void pv_cache_settle(PvCache *self, const ObjectKey *key);
 void pv_cache_unsettle(PvCache *self, const ObjectKey *key);
 gboolean pv_cache_is_settled(const PvCache *self, const ObjectKey *key);
 gboolean pv_cache_is_at_rest(const PvCache *self); /* everything is settled */
-/* Walks those of a kind that are not settled, by slot: begin with *@slot = 0. Returns: FALSE: no more; else *@slot is one,
- * go on with *@slot + 1 */
+/* Walks those of a kind that are not settled, by slot: begin with *@slot = 0. Returns: FALSE: no
+ * more; else *@slot is one, go on with *@slot + 1 */
 gboolean pv_cache_next_unsettled(const PvCache *self, ObjectKind kind, uint32_t *slot);

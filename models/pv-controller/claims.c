@@ -111,7 +111,8 @@ plan_claim_lost(Plan *plan, const Claim *claim, const char *reason, const char *
 
 /* ---- The sync ---- */
 
-/* PVC-25: a pod that has a node is no longer waited for. Not scheduled, it runs no container: deleted, it is over. */
+/* PVC-25: a pod that has a node is no longer waited for. Not scheduled, it runs no container:
+ * deleted, it is over. */
 static gboolean
 pod_waits_for_node(const Pod *pod)
 {

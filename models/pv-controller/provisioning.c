@@ -44,8 +44,8 @@ plan_tell_external(const PvController *self,
                    provisioner);
 }
 
-/* RACE-5: the operation still runs while the answer is on its way. If the claim's new version gets here sooner, its sync asks for
- * nothing. */
+/* RACE-5: the operation still runs while the answer is on its way. If the claim's new version gets
+ * here sooner, its sync asks for nothing. */
 static void
 decide_provision_saved(const void *component, Plan *plan)
 {

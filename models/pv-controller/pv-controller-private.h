@@ -7,9 +7,9 @@
 #include "models/volume/operations.h"
 #include "sim/ticker.h"
 
-/* What the files of the controller share: claims.c and volumes.c sync them by the tables of rules.c; binding.c, provisioning.c and
- * reclaim.c plan what they decide; quiet.c knows which syncs would come to nothing; cache.c has the private copies; pv-controller.c is
- * the component. */
+/* What the files of the controller share: claims.c and volumes.c sync them by the tables of
+ * rules.c; binding.c, provisioning.c and reclaim.c plan what they decide; quiet.c knows which syncs
+ * would come to nothing; cache.c has the private copies; pv-controller.c is the component. */
 
 /* Interned once: edits need them at every write. */
 typedef struct {
@@ -50,12 +50,13 @@ gboolean pv_is_migrated(const Object *object);
 gboolean pv_is_in_tree(const char *provisioner);
 void pv_plan_store(const PvController *self, Plan *plan, const Object *object);
 void pv_plan_change_key(Plan *plan, int what, const ObjectKey *key);
-/* The sync found the object at rest (cache.h), and did not even ask the API server. A new version of it, stored by the same
- * plan, unsettles it first. */
+/* The sync found the object at rest (cache.h), and did not even ask the API server. A new version
+ * of it, stored by the same plan, unsettles it first. */
 void pv_plan_settle(const PvController *self, Plan *plan, const Object *object);
 /* PVC-7: what a write returned is known at once. Returns: @step */
 int pv_plan_kept(Plan *plan, int step);
-/* PVC-5: not in the informer. Whoever was the other half of the pair is to look at once (PVC-8, PVC-9). */
+/* PVC-5: not in the informer. Whoever was the other half of the pair is to look at once (PVC-8,
+ * PVC-9). */
 void pv_plan_gone(Plan *plan, const ObjectKey *key, const ObjectKey *other, const char *rule);
 /* PVC-12: "delete-" and the like, of one object. Interned. */
 const char *pv_operation_name(const PvController *self, const char *what, const Object *object);
@@ -95,9 +96,11 @@ void pv_recycler_event(void *component, const Object *before, const Object *afte
 
 /* ---- For tests of single syncs ---- */
 
-/* PlanDecide: syncClaim() and syncVolume() as the workers run them, with the object that the informer has. */
+/* PlanDecide: syncClaim() and syncVolume() as the workers run them, with the object that the
+ * informer has. */
 void pv_controller_sync_claim(const void *component, Plan *plan);
 void pv_controller_sync_volume(const void *component, Plan *plan);
 PvCache *pv_controller_cache(void *component);
-/* The workers take no more keys: syncs are started by the test, and what they queue stays where it is. */
+/* The workers take no more keys: syncs are started by the test, and what they queue stays where it
+ * is. */
 void pv_controller_hold(void *component);

@@ -69,8 +69,8 @@ pv_plan_change_key(Plan *plan, int what, const ObjectKey *key)
     plan_change(plan, &change);
 }
 
-/* The sync found the object at rest (cache.h), and did not even ask the API server. A new version of it, stored by the same
- * plan, unsettles it first. */
+/* The sync found the object at rest (cache.h), and did not even ask the API server. A new version
+ * of it, stored by the same plan, unsettles it first. */
 void
 pv_plan_settle(const PvController *self, Plan *plan, const Object *object)
 {
@@ -89,7 +89,8 @@ pv_plan_kept(Plan *plan, int step)
     return step;
 }
 
-/* PVC-5: not in the informer. Whoever was the other half of the pair is to look at once (PVC-8, PVC-9). */
+/* PVC-5: not in the informer. Whoever was the other half of the pair is to look at once (PVC-8,
+ * PVC-9). */
 void
 pv_plan_gone(Plan *plan, const ObjectKey *key, const ObjectKey *other, const char *rule)
 {
@@ -237,8 +238,9 @@ collect_unsettled(const PvController *self,
     }
 }
 
-/* PVC-37: the order is a hash map's, another one each time. Those that are settled (cache.h) are left out: their syncs would send
- * nothing, tell nothing, change nothing and take no time. Polling, nothing is left out. */
+/* PVC-37: the order is a hash map's, another one each time. Those that are settled (cache.h) are
+ * left out: their syncs would send nothing, tell nothing, change nothing and take no time. Polling,
+ * nothing is left out. */
 static void
 enqueue_kind(PvController *self, const Informer *informer, ObjectKind kind)
 {
@@ -264,7 +266,8 @@ resync_pass(void *component)
     return !pv_cache_is_at_rest(self->cache);
 }
 
-/* TIM-54: a controller that runs already has its phase; one that starts now resyncs at once (PVC-3). */
+/* TIM-54: a controller that runs already has its phase; one that starts now resyncs at once
+ * (PVC-3). */
 static SimTime
 draw_resync_phase(const PvController *self, SimTime period)
 {
@@ -306,7 +309,8 @@ copy_informer(PvController *self, const Informer *informer)
         pv_cache_store(self->cache, object);
 }
 
-/* PVC-10: up to 1.35 a failed sync is dropped; from 1.36 on it is queued again. One worker in any case. */
+/* PVC-10: up to 1.35 a failed sync is dropped; from 1.36 on it is queued again. One worker in any
+ * case. */
 static Workers *
 worker_new(PvController *self,
            const char *name,

@@ -3,6 +3,7 @@
 
 #include "models/model.h"
 
-/* The PersistentVolume controller ("persistentvolume-binder") of kube-controller-manager: pairs claims and volumes, asks
- * provisioners for volumes, reclaims volumes whose claim is gone. Rules: docs/rules/pv-controller.md. */
+/* The PersistentVolume controller ("persistentvolume-binder") of kube-controller-manager: pairs
+ * claims and volumes, asks provisioners for volumes, reclaims volumes whose claim is gone. Rules:
+ * docs/rules/pv-controller.md. */
 extern const ModelClass pv_controller_class;

@@ -2,9 +2,10 @@
 #include "models/kube-controller-manager.h"
 #include "models/pv-controller/pv-controller-private.h"
 
-/* Claims that wait are synced every 15 s, and all that comes of most of these syncs is an Event (PVC-25, PVC-62). With thousands of
- * them the recorder's queue is full nearly always, and what does not fit in is dropped (CGO-70): then such a sync comes to nothing
- * at all, and need not be made. */
+/* Claims that wait are synced every 15 s, and all that comes of most of these syncs is an Event
+ * (PVC-25, PVC-62). With thousands of them the recorder's queue is full nearly always, and what
+ * does not fit in is dropped (CGO-70): then such a sync comes to nothing at all, and need not be
+ * made. */
 
 /* PVC-25: the status is written already. */
 static gboolean
@@ -25,7 +26,8 @@ is_asked_for(const PvController *self, const Claim *claim, const StorageClass *c
     return !pv_is_in_tree(class->provisioner) && g_strcmp0(known, class->provisioner) == 0;
 }
 
-/* PVC-21, as far as it is simple: a claim that waits for a pod, and no volume is there that it could have. */
+/* PVC-21, as far as it is simple: a claim that waits for a pod, and no volume is there that it
+ * could have. */
 static gboolean
 is_only_told_of(const PvController *self, const Claim *claim)
 {

@@ -7,7 +7,8 @@
 
 #define RECYCLER_PREFIX "recycler-for-"
 #define RECYCLER_NAMESPACE "default"
-/* How long a scrub pod takes to empty its volume once it runs: it depends on what is in there. Assumed; no source. */
+/* How long a scrub pod takes to empty its volume once it runs: it depends on what is in there.
+ * Assumed; no source. */
 #define SCRUB_TIME (1 * SIM_SECOND)
 /* The real one watches its pod; this one looks when the pod changes, at most so late. */
 #define WATCH_GRAIN (1 * SIM_MS)
@@ -48,7 +49,8 @@ deleter_is_external(const Volume *volume)
            (volume->source != NULL && volume->source->driver != NULL);
 }
 
-/* The operation fails; the phase tells why. Failed already: not a word more, but the back-off grows. */
+/* The operation fails; the phase tells why. Failed already: not a word more, but the back-off
+ * grows. */
 static void
 plan_reclaim_failed(Plan *plan, const Volume *volume, const char *reason, const char *message)
 {
@@ -88,7 +90,8 @@ decide_delete(const void *component, Plan *plan)
 
 /* ---- Recycling: PVC-77 ---- */
 
-/* A pod that empties the volume: of kind and name as RecycleVolumeByWatchingPodUntilCompletion() makes it. */
+/* A pod that empties the volume: of kind and name as RecycleVolumeByWatchingPodUntilCompletion()
+ * makes it. */
 static Object *
 recycler_pod_new(const PvController *self, const ObjectKey *volume)
 {

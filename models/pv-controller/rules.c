@@ -15,9 +15,9 @@ enum {
     CLASS = CLAIM_HAS_CLASS,
 };
 
-/* A claim that is not bound yet: syncUnboundClaim() in Kubernetes' pv_controller.go. Late binding waits before any provisioner is
- * asked (PVC-64). Columns: all of these hold, none
- * of these, then. */
+/* A claim that is not bound yet: syncUnboundClaim() in Kubernetes' pv_controller.go. Late binding
+ * waits before any provisioner is asked (PVC-64). Columns: all of these hold, none of these, then.
+ */
 static const PvRule unbound_claim_table[] = {
     {"PVC-21.2", REFUSED,                       NAMED,                                              CLAIM_FAIL_REFUSED },
     {"PVC-21.3", FOUND,                         NAMED | REFUSED,                                    CLAIM_BIND         },
@@ -33,7 +33,8 @@ static const PvRule unbound_claim_table[] = {
     {"PVC-22.5", NAMED | FOUND | TAKEN | BY_US, OURS,                                               CLAIM_FAIL_TAKEN   },
 };
 
-/* A claim whose binding was completed once: syncBoundClaim(). OURS: the claimRef's uid is the claim's. */
+/* A claim whose binding was completed once: syncBoundClaim(). OURS: the claimRef's uid is the
+ * claim's. */
 static const PvRule bound_claim_table[] = {
     {"PVC-40.1", 0,                            NAMED, CLAIM_LOSE_REFERENCE},
     {"PVC-40.2", NAMED,                        FOUND, CLAIM_LOSE_VOLUME   },

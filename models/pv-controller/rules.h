@@ -4,9 +4,9 @@
 #include <glib.h>
 #include <stdint.h>
 
-/* What the PV controller judges: tables of rules over facts, one row per rule of docs/rules/pv-controller.md (a number
- * after the dot counts its table rows). To every set of facts exactly one row of a table applies, so their order means
- * nothing. */
+/* What the PV controller judges: tables of rules over facts, one row per rule of
+ * docs/rules/pv-controller.md (a number after the dot counts its table rows). To every set of facts
+ * exactly one row of a table applies, so their order means nothing. */
 
 /* Facts, as a set. Of a claim: */
 typedef enum {

@@ -132,7 +132,8 @@ decide_volume_other_uid(const void *component, Plan *plan)
     plan_judged_volume(self, plan, volume, claim);
 }
 
-/* A claim of that name, @claim; NULL: none. The copy may be old: another uid is checked (since 1.23). */
+/* A claim of that name, @claim; NULL: none. The copy may be old: another uid is checked
+ * (since 1.23). */
 static void
 plan_volume_and_claim(const PvController *self,
                       Plan *plan,
@@ -165,7 +166,8 @@ decide_volume_unknown_claim(const void *component, Plan *plan)
         plan_volume_and_claim(self, plan, volume, claim);
 }
 
-/* PVC-71b: nobody releases a volume because a cache is late. Before 1.20 only for volumes bound by a controller. */
+/* PVC-71b: nobody releases a volume because a cache is late. Before 1.20 only for volumes bound by
+ * a controller. */
 static gboolean
 absence_is_checked(const PvController *self, const Volume *volume)
 {

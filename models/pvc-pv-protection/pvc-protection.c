@@ -5,7 +5,8 @@
 #include "models/kube-controller-manager.h"
 #include "models/plan.h"
 
-/* PROT-22: a claim on its way from the queue, where it counts as being processed, through its namespace's list. */
+/* PROT-22: a claim on its way from the queue, where it counts as being processed, through its
+ * namespace's list. */
 typedef struct {
     ObjectKey *key;
     SimCauseId added_by;
@@ -67,7 +68,8 @@ pod_is_shut_down(const Pod *pod)
     return object_is_deleted(&pod->meta) && pod->meta.deletion_grace_s == 0;
 }
 
-/* An ephemeral volume's claim is used by the pod that it was made for, and by no other of that name. */
+/* An ephemeral volume's claim is used by the pod that it was made for, and by no other of that
+ * name. */
 static gboolean
 volume_uses(Objects *objects, const Pod *pod, const PodVolume *volume, const Object *claim)
 {
@@ -118,8 +120,9 @@ any_stored_pod_uses(const PvcProtection *self, const Object *claim)
     return FALSE;
 }
 
-/* What a list of the stored pods tells. Those that name the claim are known from the cache, as pods do not change what they
- * name; only if there are more pods than the cache knows, all are looked at. */
+/* What a list of the stored pods tells. Those that name the claim are known from the cache, as pods
+ * do not change what they name; only if there are more pods than the cache knows, all are looked
+ * at. */
 static gboolean
 stored_pod_uses(const PvcProtection *self, const Object *claim)
 {
@@ -183,7 +186,8 @@ decide_claim(const void *component, Plan *plan)
     plan_then(plan, decide_listed);
 }
 
-/* The list, also an empty one, serves the rest of the batch: what it tells of each claim is noted now. */
+/* The list, also an empty one, serves the rest of the batch: what it tells of each claim is noted
+ * now. */
 static void
 pods_listed(PvcProtection *self)
 {
@@ -243,7 +247,8 @@ next_entry(PvcProtection *self)
     return TRUE;
 }
 
-/* A plan without requests is over before plan_start() returns: hence a loop rather than calls within calls. */
+/* A plan without requests is over before plan_start() returns: hence a loop rather than calls
+ * within calls. */
 static void
 run_worker(PvcProtection *self)
 {
@@ -325,14 +330,16 @@ claim_event(void *component, const Object *before, const Object *after)
         work_queue_add(self->queue, (ObjectKey *)after->key);
 }
 
-/* PROT-25: no container of it runs any more. A pod under deletion that has not come to Running has started none. */
+/* PROT-25: no container of it runs any more. A pod under deletion that has not come to Running has
+ * started none. */
 static gboolean
 pod_is_terminated(const Pod *pod)
 {
     return pod_is_terminal(pod) || (object_is_deleted(&pod->meta) && pod->phase != POD_RUNNING);
 }
 
-/* PROT-21: a pod that has a node and goes on holds its claims; only of others there is something to tell. */
+/* PROT-21: a pod that has a node and goes on holds its claims; only of others there is something to
+ * tell. */
 static void
 enqueue_claims(PvcProtection *self, const Pod *pod, gboolean is_gone)
 {

@@ -3,8 +3,9 @@
 
 #include "models/model.h"
 
-/* Two controllers of kube-controller-manager that keep what is in use: the finalizer of a claim goes when no pod uses it any
- * more, that of a volume when it is not Bound. Rules: docs/rules/pvc-pv-protection.md. */
+/* Two controllers of kube-controller-manager that keep what is in use: the finalizer of a claim
+ * goes when no pod uses it any more, that of a volume when it is not Bound. Rules:
+ * docs/rules/pvc-pv-protection.md. */
 extern const ModelClass pvc_protection_class;
 extern const ModelClass pv_protection_class;
 

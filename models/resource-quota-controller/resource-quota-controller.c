@@ -11,8 +11,9 @@
 
 #define RECOVERY_SINCE 32
 
-/* What the claims of a quota's namespace use, by the informer's cache. Kubernetes counts them anew in each sync; here the sums
- * follow the informer's events, which comes to the same: nobody puts claims into this process's cache beside them. */
+/* What the claims of a quota's namespace use, by the informer's cache. Kubernetes counts them anew
+ * in each sync; here the sums follow the informer's events, which comes to the same: nobody puts
+ * claims into this process's cache beside them. */
 typedef struct {
     ResourceAmounts *hard; /* spec.hard as it was counted for */
     ResourceAmount *used;  /* for each item of @hard */
@@ -144,7 +145,8 @@ lacks_status(const ResourceQuota *quota)
     return FALSE;
 }
 
-/* Of changes of a quota only those of its spec are of interest: all others are the controller's own, or admission's. */
+/* Of changes of a quota only those of its spec are of interest: all others are the controller's
+ * own, or admission's. */
 static void
 quota_changed(void *data, const Object *before, const Object *after)
 {
@@ -167,8 +169,9 @@ quota_changed(void *data, const Object *before, const Object *after)
     wait_if_dirty(self, quota);
 }
 
-/* A claim that is gone gives back what it used. From 1.32 on, any change of a claim has its namespace counted: the
- * test for a changed allocation compares addresses (RequiresQuotaReplenish()). A new one was charged at admission. */
+/* A claim that is gone gives back what it used. From 1.32 on, any change of a claim has its
+ * namespace counted: the test for a changed allocation compares addresses
+ * (RequiresQuotaReplenish()). A new one was charged at admission. */
 static void
 claim_changed(void *data, const Object *before, const Object *after)
 {

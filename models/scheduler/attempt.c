@@ -269,7 +269,8 @@ edit_nothing(Object *object, const void *arg)
     return FALSE;
 }
 
-/* VB-91: volumes first, then claims; one after the other. Also what has been written before is sent (VB-92). */
+/* VB-91: volumes first, then claims; one after the other. Also what has been written before is sent
+ * (VB-92). */
 static void
 plan_writes(Plan *plan, Attempt *attempt)
 {
@@ -346,7 +347,8 @@ edit_set_disrupted(Object *object, const void *arg)
     return TRUE;
 }
 
-/* SCH-114: those who have to leave are told why, and deleted, one after the other. Who is gone already is as good. */
+/* SCH-114: those who have to leave are told why, and deleted, one after the other. Who is gone
+ * already is as good. */
 static void
 plan_preemption(const Scheduler *self, Plan *plan, const CycleResult *result)
 {
@@ -536,7 +538,8 @@ forget_pod(Scheduler *self, const Attempt *attempt)
         scheduler_cache_remove_pod(self->cache, cached);
 }
 
-/* SCH-50.9, SCH-50.10. The binding goes on by itself, however many others do (SCH-16); the node is charged meanwhile (SCH-74). */
+/* SCH-50.9, SCH-50.10. The binding goes on by itself, however many others do (SCH-16); the node is
+ * charged meanwhile (SCH-74). */
 static void
 assume(Scheduler *self, Attempt *attempt)
 {
@@ -595,7 +598,8 @@ choice_written(Attempt *attempt, const PlanChange *change)
     }
 }
 
-/* SCH-72, VB-98: nothing that was written is undone. An error names no plugin, so the pod backs off (SCH-73). */
+/* SCH-72, VB-98: nothing that was written is undone. An error names no plugin, so the pod backs off
+ * (SCH-73). */
 static void
 binding_failed(Scheduler *self, Attempt *attempt, const char *message)
 {

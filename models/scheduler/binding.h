@@ -4,8 +4,9 @@
 #include "models/api/storage.h"
 #include "models/client/process.h"
 
-/* Volumes and claims as the scheduler believes them to be: the assume caches of VolumeBinding (VB-70..75). An assumption
- * stands until the API shows a newer version, or until it is taken back. */
+/* Volumes and claims as the scheduler believes them to be: the assume caches of VolumeBinding
+ * (VB-70..75). An assumption stands until the API shows a newer version, or until it is taken back.
+ */
 typedef struct AssumeCache AssumeCache;
 
 AssumeCache *assume_cache_new(Informer *informer,

@@ -45,8 +45,8 @@ struct SchedulerCache {
     GPtrArray *
         pods; /* of CachedPod, by slot of the pod's key: one life of each name, the others linked */
     unsigned n_pods, n_assumed; /* in @pods; those of them that are assumed */
-    GPtrArray *claims;   /* of ClaimUse, by slot of the claim's key */
-    GArray *attachments; /* of AttachmentUse, by slot */
+    GPtrArray *claims;          /* of ClaimUse, by slot of the claim's key */
+    GArray *attachments;        /* of AttachmentUse, by slot */
     InformerIndex *attachments_by_volume;
     GPtrArray *zones; /* of Zone, in the order of their first node; empty ones are taken out */
     GPtrArray *order; /* of NodeInfo: see scheduler_cache_nodes() */
@@ -633,7 +633,8 @@ scheduler_cache_claim_users(const SchedulerCache *self, const ObjectKey *claim)
     return use == NULL ? 0 : use->n_pods;
 }
 
-/* VF-3.6: an attachment counts by its volume's handle as long as the volume is known; attached or not. */
+/* VF-3.6: an attachment counts by its volume's handle as long as the volume is known; attached or
+ * not. */
 static AttachmentUse
 attachment_use(SchedulerCache *self, const Object *object)
 {
@@ -823,7 +824,8 @@ place_pod(SchedulerCache *self, const Pod *pod, NodeInfo *node, void *attempt)
     return cached;
 }
 
-/* A newer version of a pod where it is: only its labels and whether it is being deleted count (VF-64). */
+/* A newer version of a pod where it is: only its labels and whether it is being deleted count
+ * (VF-64). */
 static void
 replace_pod(SchedulerCache *self, CachedPod *cached, const Pod *pod)
 {

@@ -5,8 +5,9 @@
 #include "pod-counts.h"
 #include "volume-names.h"
 
-/* The scheduler's cache: nodes, the pods on them or assumed there, and sums over those, kept as things change so that a
- * cycle looks at nothing twice. A cycle decides at one instant, so the cache itself is its snapshot. */
+/* The scheduler's cache: nodes, the pods on them or assumed there, and sums over those, kept as
+ * things change so that a cycle looks at nothing twice. A cycle decides at one instant, so the
+ * cache itself is its snapshot. */
 typedef struct SchedulerCache SchedulerCache;
 typedef struct NodeInfo NodeInfo;
 typedef struct CachedPod CachedPod;
@@ -25,14 +26,16 @@ struct NodeInfo {
     unsigned zone;            /* index into the cache's zones */
     gboolean has_soft_taints; /* PreferNoSchedule */
     unsigned place;           /* in the list of nodes; NO_PLACE: not in it, or not yet */
-    /* What the last pod learned here, by the number of what it asked for (Ask); 0: the node has changed since. */
+    /* What the last pod learned here, by the number of what it asked for (Ask); 0: the node has
+     * changed since. */
     uint32_t scored_ask;
     int64_t ask_score;
 };
 
 #define NO_PLACE UINT32_MAX
 
-/* What a pod asks for, as far as some plugins look at nothing else beside the node: most pods ask for the same. */
+/* What a pod asks for, as far as some plugins look at nothing else beside the node: most pods ask
+ * for the same. */
 typedef struct {
     int64_t cpu_milli, memory_bytes;
     unsigned n_containers;
@@ -66,8 +69,8 @@ struct CachedPod {
     NodeInfo *node;
     CachedPod *next_on_node, *previous_on_node;
     CachedPod *next_of_name; /* another life of the same name */
-    void *
-        attempt; /* borrowed: of an assumed pod, what binds it; NULL: the API says that the pod is on the node */
+    void *attempt; /* borrowed: of an assumed pod, what binds it; NULL: the API says that the pod is
+                      on the node */
 };
 
 typedef struct {
@@ -94,7 +97,8 @@ void
 scheduler_cache_attachment_changed(SchedulerCache *self, const Object *before, const Object *after);
 
 /* ---- Pods ---- */
-/* @attempt: not NULL: assumed (SCH-50.9). An assumed pod of the same uid becomes the added one (SCH-76). */
+/* @attempt: not NULL: assumed (SCH-50.9). An assumed pod of the same uid becomes the added one
+ * (SCH-76). */
 CachedPod *
 scheduler_cache_add_pod(SchedulerCache *self, const Pod *pod, const char *node_name, void *attempt);
 /* Of an assumed pod, or of one that is none any more (NULL). */
@@ -104,7 +108,8 @@ void scheduler_cache_remove_pod(SchedulerCache *self, CachedPod *cached);
 CachedPod *
 scheduler_cache_find_pod(const SchedulerCache *self, const ObjectKey *key, ObjectUid uid);
 
-/* Returns: how many pods are on nodes, those that are assumed there included. @n_assumed: (out): how many of them those are */
+/* Returns: how many pods are on nodes, those that are assumed there included. @n_assumed: (out):
+ * how many of them those are */
 unsigned scheduler_cache_count_pods(const SchedulerCache *self, unsigned *n_assumed);
 
 /* The lowest priority of a pod on any node; INT32_MAX: there is none. */
@@ -120,7 +125,8 @@ void scheduler_cache_nominate(SchedulerCache *self, const Pod *pod, const char *
 /* Returns: (borrowed): @n of them, in the order of their nomination */
 const NominatedPod *scheduler_cache_nominated(const SchedulerCache *self, unsigned *n);
 
-/* VF-88: requests as scores count them: containers that ask for nothing stand in with 100 m and 200 MiB each. */
+/* VF-88: requests as scores count them: containers that ask for nothing stand in with 100 m and 200
+ * MiB each. */
 void pod_nonzero_requests(const PodSpec *spec, int64_t *cpu_milli, int64_t *memory_bytes);
 
 /* ---- What a cycle reads ---- */
@@ -133,7 +139,8 @@ unsigned scheduler_cache_claim_users(const SchedulerCache *self, const ObjectKey
 PodCounts *scheduler_cache_pod_counts(const SchedulerCache *self);
 /* Returns: (borrowed): what is known of it, under a number of its own; valid until the next ask */
 AskMemo *scheduler_cache_recall_ask(SchedulerCache *self, const Ask *ask);
-/* Nodes that not every pod is let on to: cordoned, or with a taint of effect NoSchedule or NoExecute. */
+/* Nodes that not every pod is let on to: cordoned, or with a taint of effect NoSchedule or
+ * NoExecute. */
 const NodeSet *scheduler_cache_special_nodes(const SchedulerCache *self);
 /* For questions about labels; the places are those of scheduler_cache_nodes(). */
 LabelIndex *scheduler_cache_labels(SchedulerCache *self);

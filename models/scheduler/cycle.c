@@ -312,7 +312,8 @@ cycle_begin(Cycle *self, const Pod *pod, uint32_t attempts)
     }
 }
 
-/* SCH-52. @active: (out): the plugins whose filters are needed. Returns: the plugin that rejected the pod, -1: none */
+/* SCH-52. @active: (out): the plugins whose filters are needed. Returns: the plugin that rejected
+ * the pod, -1: none */
 static int
 pre_filter(Cycle *self, Filters *active, Verdict *verdict)
 {
@@ -327,8 +328,8 @@ pre_filter(Cycle *self, Filters *active, Verdict *verdict)
     return -1;
 }
 
-/* What is known of what the pod asks for is recalled, and plugins that look at nothing else beside the node are told from
- * others. */
+/* What is known of what the pod asks for is recalled, and plugins that look at nothing else beside
+ * the node are told from others. */
 static void
 recall_ask(Cycle *self)
 {
@@ -428,7 +429,8 @@ best_node(Cycle *self)
     return choose_best(self);
 }
 
-/* SCH-50.5: the node for which others had to go is taken without a look at the rest, if it fits. NULL: none, or not yet */
+/* SCH-50.5: the node for which others had to go is taken without a look at the rest, if it fits.
+ * NULL: none, or not yet */
 static const NodeInfo *
 nominated_node(Cycle *self, const Filters *active)
 {

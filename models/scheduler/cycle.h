@@ -11,7 +11,8 @@ Cycle *cycle_new(const CycleView *view);
 void cycle_free(Cycle *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Cycle, cycle_free)
 
-/* Where cycle_run() begins, and where tests of single plugins do: the pod and its claims, nothing known of them. */
+/* Where cycle_run() begins, and where tests of single plugins do: the pod and its claims, nothing
+ * known of them. */
 void cycle_begin(Cycle *self, const Pod *pod, uint32_t attempts);
 
 /* What came of it. */

@@ -342,9 +342,10 @@ typedef struct {
     Hint helps; /* NULL: always */
 } Registration;
 
-/* Events that a plugin asked to be told of, and when they help (SCH-Q1..Q33; always also on a change of taints: SCH-68).
- * Rows of one plugin and event: any that says yes. Not here: events that no modelled pod waits for (SCH-Q26); DefaultPreemption
- * waits for none (SCH-Q34), what freed room made other plugins wait for is theirs. */
+/* Events that a plugin asked to be told of, and when they help (SCH-Q1..Q33; always also on a
+ * change of taints: SCH-68). Rows of one plugin and event: any that says yes. Not here: events that
+ * no modelled pod waits for (SCH-Q26); DefaultPreemption waits for none (SCH-Q34), what freed room
+ * made other plugins wait for is theirs. */
 static const Registration registrations[] = {
     {"SCH-Q1",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_ADD,                                         NULL                 },
     {"SCH-Q2",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_UPDATE,                                      topologies_changed   },
@@ -418,7 +419,8 @@ cluster_event_plugins(const ClusterEvent *event)
     return result;
 }
 
-/* SCH-69: all who want to hear of new nodes hear of labels and taints, too; of pods that wait only their own changes. */
+/* SCH-69: all who want to hear of new nodes hear of labels and taints, too; of pods that wait only
+ * their own changes. */
 static gboolean
 is_registered_unasked(const Registration *registration, const ClusterEvent *event)
 {

@@ -45,5 +45,6 @@ uint32_t cluster_event_plugins_unasked(const ClusterEvent *event);
 gboolean cluster_event_fits(const ClusterEvent *event, const Pod *pod, const NodeInfo *node);
 /* SCH-66: whether a pod that is on a node now may be the company that @pod waits for. */
 gboolean cluster_event_is_company(const ClusterEvent *event, const Pod *pod, uint32_t rejected_by);
-/* SCH-63: whether it may help @pod, which @rejected_by turned away. Returns: the rule; static; NULL: no */
+/* SCH-63: whether it may help @pod, which @rejected_by turned away. Returns: the rule; static;
+ * NULL: no */
 const char *cluster_event_helps(const ClusterEvent *event, const Pod *pod, uint32_t rejected_by);

@@ -4,15 +4,17 @@
 #define NODES_ALL_TRIED 100 /* SCH-8 */
 #define MIN_PERCENTAGE 5    /* SCH-9 */
 
-/* The filters run in their order on each node, and the first that rejects it decides. But most say the same of many nodes, and
- * the same again for the next pod:
+/* The filters run in their order on each node, and the first that rejects it decides. But most say
+ * the same of many nodes, and the same again for the next pod:
  *
  *   - cordons and taints concern few nodes: those are asked all (special nodes);
- *   - what a pod asks for in numbers (Ask) most pods ask alike, so each node's answer is kept until the node changes;
+ *   - what a pod asks for in numbers (Ask) most pods ask alike, so each node's answer is kept until
+ * the node changes;
  *   - labels rule out whole sets of nodes (Narrowing);
  *   - what comes after the first filter that is none of these is asked of each node that is left.
  *
- * Nodes that are known to be rejected are passed over, and counted by sets if in the end there is no node to be had. */
+ * Nodes that are known to be rejected are passed over, and counted by sets if in the end there is
+ * no node to be had. */
 typedef struct {
     Cycle *cycle;
     NodeInfo *const *nodes;
@@ -279,8 +281,8 @@ keep_named(const Search *self, NodeSet *nodes)
         node_set_intersect(nodes, &self->cycle->named);
 }
 
-/* Those that are known to pass all filters, in self->cycle->covered; and those that are not known to be rejected, in
- * self->cycle->set. */
+/* Those that are known to pass all filters, in self->cycle->covered; and those that are not known
+ * to be rejected, in self->cycle->set. */
 static const NodeSet *
 find_open_nodes(Search *self)
 {
@@ -385,8 +387,8 @@ visit_node(Search *self, NodeInfo *node)
     g_assert_not_reached();
 }
 
-/* Takes the node at @place, which is known to pass, and those after it in its word up to the next that must be asked.
- * Returns: the place of the last */
+/* Takes the node at @place, which is known to pass, and those after it in its word up to the next
+ * that must be asked. Returns: the place of the last */
 static unsigned
 take_known(Search *self, const NodeSet *open, unsigned place, unsigned end, unsigned enough)
 {
@@ -405,7 +407,8 @@ take_known(Search *self, const NodeSet *open, unsigned place, unsigned end, unsi
     return place;
 }
 
-/* The open nodes from @place on. Returns: the place of the last that was needed; @end: there are not enough */
+/* The open nodes from @place on. Returns: the place of the last that was needed; @end: there are
+ * not enough */
 static unsigned
 visit_nodes(Search *self, const NodeSet *open, unsigned place, unsigned end, unsigned enough)
 {

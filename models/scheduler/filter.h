@@ -3,7 +3,8 @@
 
 #include "plugins/plugins.h"
 
-/* Which nodes a pod can go to: its plugins' filters on all nodes, most of which are never looked at. */
+/* Which nodes a pod can go to: its plugins' filters on all nodes, most of which are never looked
+ * at. */
 
 /* Plugins whose filters are needed, in their order. */
 typedef struct {
@@ -27,13 +28,15 @@ cycle_goes_by_ask(const Cycle *self, const Plugin *plugin)
     return (self->ask_plugins & UINT32_C(1) << (plugin - plugins)) != 0;
 }
 
-/* SCH-51, SCH-55, SCH-57: fills self->feasible, from the list of nodes from @start on, and if it stays empty self->reasons. */
+/* SCH-51, SCH-55, SCH-57: fills self->feasible, from the list of nodes from @start on, and if it
+ * stays empty self->reasons. */
 FilterCounts cycle_filter_nodes(Cycle *self, const Filters *active, unsigned start);
 
-/* One node, all filters, as things are now: also after pods were put there or taken away to see what then. Afterwards, when all
- * is as it was, cycle_refresh(). */
+/* One node, all filters, as things are now: also after pods were put there or taken away to see
+ * what then. Afterwards, when all is as it was, cycle_refresh(). */
 Verdict cycle_ask_again(Cycle *self, const Filters *active, const NodeInfo *node);
 /* What plugins worked out beforehand from pods on nodes is worked out again. */
 void cycle_refresh(Cycle *self, const Filters *active);
-/* SCH-59: the same, with those that are nominated to the node as if they were there, and without. */
+/* SCH-59: the same, with those that are nominated to the node as if they were there, and without.
+ */
 Verdict cycle_ask_with_nominated(Cycle *self, const Filters *active, NodeInfo *node);

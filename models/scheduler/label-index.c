@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "label-index.h"
 
-/* Some nodes of a set: a word that is not 0. A value that few nodes have, such as a host's name, takes few of them. */
+/* Some nodes of a set: a word that is not 0. A value that few nodes have, such as a host's name,
+ * takes few of them. */
 typedef struct {
     unsigned word;
     uint64_t bits;

@@ -68,8 +68,8 @@ scheduler_count_moved_by(const Scheduler *self, const QueuedPod *entry, const Cl
     scheduler_count_move(self, entry, label);
 }
 
-/* MET-22, MET-31, MET-32. A pod that found no node is tried with the victims of others each time; that not one of them would help
- * is found out then. */
+/* MET-22, MET-31, MET-32. A pod that found no node is tried with the victims of others each time;
+ * that not one of them would help is found out then. */
 void
 scheduler_measure_cycle(const Scheduler *self, const CycleResult *result, SimTime duration)
 {

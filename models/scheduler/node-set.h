@@ -5,8 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A set of nodes by their places in the list that a cycle walks: what is the same for many nodes is worked out for 64 of them
- * at a time. All sets of one list have its size; whoever makes a set anew says for how many nodes. */
+/* A set of nodes by their places in the list that a cycle walks: what is the same for many nodes is
+ * worked out for 64 of them at a time. All sets of one list have its size; whoever makes a set anew
+ * says for how many nodes. */
 typedef struct {
     uint64_t *words; /* owned; NULL: of no size yet */
     unsigned n_words, n_allocated;

@@ -7,7 +7,8 @@ typedef struct {
 } Topology;
 
 struct PodCounter {
-    /* What is counted: pods by their labels, or, without a selector here, pods that have a CountedTerm. */
+    /* What is counted: pods by their labels, or, without a selector here, pods that have a
+     * CountedTerm. */
     const char *namespace;
     StringList *namespaces;
     LabelSelector *selector;

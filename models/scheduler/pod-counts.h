@@ -3,9 +3,10 @@
 
 #include "models/api/pod.h"
 
-/* How many pods of a kind there are in each domain of a topology (all nodes with the same value of a label): what
- * PodTopologySpread and InterPodAffinity ask for each pod and node. Counted as pods come and go, so that asking costs the
- * same however many pods there are. A counter is made when it is first asked for and stays. */
+/* How many pods of a kind there are in each domain of a topology (all nodes with the same value of
+ * a label): what PodTopologySpread and InterPodAffinity ask for each pod and node. Counted as pods
+ * come and go, so that asking costs the same however many pods there are. A counter is made when it
+ * is first asked for and stays. */
 typedef struct PodCounts PodCounts;
 typedef struct PodCounter PodCounter;
 
@@ -43,7 +44,8 @@ void pod_counts_set_world(PodCounts *self, const PodCountsWorld *world);
 /* The number of the topology of this label. */
 unsigned pod_counts_topology(PodCounts *self, const char *label);
 gboolean pod_counts_is_used(const PodCounts *self);
-/* A node's labels are these now (NULL with @gone: it has none for us). Its pods must be out of the counts meanwhile. */
+/* A node's labels are these now (NULL with @gone: it has none for us). Its pods must be out of the
+ * counts meanwhile. */
 void
 pod_counts_set_node(PodCounts *self, NodeDomains *domains, const StringMap *labels, gboolean gone);
 /* A pod is on a node, or no longer (@change -1). */
@@ -61,7 +63,8 @@ PodCounter *pod_counts_matching(PodCounts *self,
                                 unsigned topology,
                                 gboolean living);
 
-/* The terms that pods on nodes have, equal ones together; the counter counts the pods that have it. */
+/* The terms that pods on nodes have, equal ones together; the counter counts the pods that have it.
+ */
 typedef struct {
     const char *namespace; /* of the pods that have it */
     PodAffinityTerm term;  /* references (owned) */

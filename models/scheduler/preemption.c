@@ -106,8 +106,8 @@ fits(Cycle *self, const Filters *active, NodeInfo *node)
     return result;
 }
 
-/* SCH-112: with all of them gone the pod fits; whoever may stay is let back in. @removed: of Removed. Returns: (owned): those who
- * must go */
+/* SCH-112: with all of them gone the pod fits; whoever may stay is let back in. @removed: of
+ * Removed. Returns: (owned): those who must go */
 static GPtrArray *
 choose_victims(Cycle *self, const Filters *active, NodeInfo *node, GArray *removed)
 {
@@ -207,7 +207,8 @@ choose_candidate(const GArray *candidates)
     return best;
 }
 
-/* SCH-111: the nodes that other pods could leave, from a random one on, until there is enough to choose from. (owned) */
+/* SCH-111: the nodes that other pods could leave, from a random one on, until there is enough to
+ * choose from. (owned) */
 static GArray *
 find_candidates(Cycle *self, const Filters *active)
 {
@@ -258,7 +259,8 @@ is_leaving_for_another(const Pod *pod)
            g_strcmp0(pod->disruption.reason, PREEMPTED) == 0;
 }
 
-/* Victims of an earlier attempt are still on their way out of the node that the pod is nominated to. */
+/* Victims of an earlier attempt are still on their way out of the node that the pod is nominated
+ * to. */
 static gboolean
 waits_for_victims(const Cycle *self)
 {

@@ -101,7 +101,8 @@ scheduling_queue_find(const SchedulingQueue *self, const ObjectKey *key)
     return key->slot < self->by_slot->len ? g_ptr_array_index(self->by_slot, key->slot) : NULL;
 }
 
-/* ---- The heaps. Equal keys keep the order of their moves, so that two runs agree (SCH-30). ---- */
+/* ---- The heaps. Equal keys keep the order of their moves, so that two runs agree (SCH-30). ----
+ */
 
 static gboolean
 comes_before(const SchedulingQueue *self, QueuePlace place, const QueuedPod *a, const QueuedPod *b)

@@ -4,9 +4,10 @@
 #include "models/api/pod.h"
 #include "sim/sim.h"
 
-/* The scheduling queue: three stores of pods without a node (SCH-30..37), and their moves: SCH-S1, SCH-S2, SCH-S3 by
- * SchedulingGates, SCH-S4 to try a pod, SCH-S5, SCH-S6, SCH-S7 back from there, SCH-S10, SCH-S11, SCH-S12, SCH-S13 among the
- * stores, SCH-S14 out; a pod on its way to a node is in none (SCH-S8, SCH-S9). Knows time only as it is told. */
+/* The scheduling queue: three stores of pods without a node (SCH-30..37), and their moves: SCH-S1,
+ * SCH-S2, SCH-S3 by SchedulingGates, SCH-S4 to try a pod, SCH-S5, SCH-S6, SCH-S7 back from there,
+ * SCH-S10, SCH-S11, SCH-S12, SCH-S13 among the stores, SCH-S14 out; a pod on its way to a node is
+ * in none (SCH-S8, SCH-S9). Knows time only as it is told. */
 typedef struct SchedulingQueue SchedulingQueue;
 
 typedef enum {
@@ -16,8 +17,8 @@ typedef enum {
     PLACE_UNSCHEDULABLE, /* until something happens that may help */
 } QueuePlace;
 
-/* What is kept of a pod as long as it has no node (SCH-20). Owned by the queue while in a store, by the attempt while
- * in flight. */
+/* What is kept of a pod as long as it has no node (SCH-20). Owned by the queue while in a store, by
+ * the attempt while in flight. */
 typedef struct {
     const Pod *pod;      /* (owned) */
     SimTime timestamp;   /* of entering the queue, or of the last failure (SCH-22) */
@@ -59,7 +60,8 @@ void scheduling_queue_put(SchedulingQueue *self, QueuedPod *entry, QueuePlace pl
 QueuedPod *scheduling_queue_take(SchedulingQueue *self, QueuedPod *entry);
 /* The place in the order may have changed with the pod's priority. */
 void scheduling_queue_fix(SchedulingQueue *self, QueuedPod *entry);
-/* SCH-S4: the head of activeQ, out of all stores, its attempt counted. Returns: (owned): NULL: empty */
+/* SCH-S4: the head of activeQ, out of all stores, its attempt counted. Returns: (owned): NULL:
+ * empty */
 QueuedPod *scheduling_queue_pop(SchedulingQueue *self);
 /* Returns: (borrowed): the first in backoffQ whose back-off is over; NULL: none */
 QueuedPod *scheduling_queue_backed_off(const SchedulingQueue *self, SimTime now);

@@ -44,7 +44,8 @@ scheduler_enter_queue(Scheduler *self, const Pod *pod)
         scheduler_count_move(self, entry, "UnschedulablePodAdd");
 }
 
-/* The time that a pod spent where it was, in the log of causes; the event at hand keeps its own cause. */
+/* The time that a pod spent where it was, in the log of causes; the event at hand keeps its own
+ * cause. */
 static void
 end_wait(Scheduler *self, QueuedPod *entry, WaitKind wait)
 {
@@ -60,8 +61,8 @@ end_wait(Scheduler *self, QueuedPod *entry, WaitKind wait)
     sim_set_cause(self->base.sim, cause);
 }
 
-/* What a pod waits for when only its own claims are missing is told by their chain of causes; all else is a wait for the
- * cluster to change. */
+/* What a pod waits for when only its own claims are missing is told by their chain of causes; all
+ * else is a wait for the cluster to change. */
 static void
 end_unschedulable(Scheduler *self, QueuedPod *entry, EventResource resource)
 {

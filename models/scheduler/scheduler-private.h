@@ -8,24 +8,25 @@
 #include "scheduler.h"
 #include "sim/ticker.h"
 
-/* Within the scheduler: scheduler.c hears of changes, requeue.c moves pods in the queue, attempt.c tries and binds them. */
+/* Within the scheduler: scheduler.c hears of changes, requeue.c moves pods in the queue, attempt.c
+ * tries and binds them. */
 
 typedef struct Scheduler Scheduler;
 
 /* One pod from its pop to its binding or its way back to the queue: the operation of a plan. */
 typedef struct {
-    Plan *plan;                /* borrowed; NULL: not started, or over */
-    const Pod *pod;            /* (owned): as popped */
-    QueuedPod *queued;         /* (owned): NULL: back in the queue, or on its way to a node */
-    const char *node_name;     /* interned; NULL: none found */
-    GArray *choices;           /* of VolumeChoice: what its claims get there */
-    const char *failure;       /* interned; NULL: none so far */
+    Plan *plan;                      /* borrowed; NULL: not started, or over */
+    const Pod *pod;                  /* (owned): as popped */
+    QueuedPod *queued;               /* (owned): NULL: back in the queue, or on its way to a node */
+    const char *node_name;           /* interned; NULL: none found */
+    GArray *choices;                 /* of VolumeChoice: what its claims get there */
+    const char *failure;             /* interned; NULL: none so far */
     SimTime started_at, admitted_at; /* for metrics */
     uint32_t number;                 /* of the attempts at its pod */
-    const char *reason;        /* of the pod's condition, with failure */
-    const char *nominated;     /* with failure: the node for which others go; NULL: none */
-    gboolean keeps_nomination; /* with failure: that of an earlier attempt stays */
-    gboolean holds_loop;       /* the next pod waits until this is done */
+    const char *reason;              /* of the pod's condition, with failure */
+    const char *nominated;           /* with failure: the node for which others go; NULL: none */
+    gboolean keeps_nomination;       /* with failure: that of an earlier attempt stays */
+    gboolean holds_loop;             /* the next pod waits until this is done */
 } Attempt;
 
 struct Scheduler {
@@ -36,8 +37,8 @@ struct Scheduler {
     CycleView view;
     Cycle *cycle;     /* buffers of the one cycle at a time (SCH-15); nothing is kept in them */
     Attempt *current; /* the one that holds the loop; borrowed */
-    /* Of Attempt, borrowed: those that bind a pod which has gone meanwhile. If a pod of the same name is there when they poll
-     * next they go on (VB-T23). */
+    /* Of Attempt, borrowed: those that bind a pod which has gone meanwhile. If a pod of the same
+     * name is there when they poll next they go on (VB-T23). */
     GPtrArray *orphans;
     GArray *in_flight_events; /* of ClusterEvent, objects (owned): since the pop (SCH-65) */
     gboolean has_hints;       /* SchedulerQueueingHints (SCH-66) */
@@ -78,7 +79,8 @@ void scheduler_enter_queue(Scheduler *self, const Pod *pod);
 /* Into this store, and whoever empties it is woken. */
 void scheduler_put(Scheduler *self, QueuedPod *entry, QueuePlace place);
 
-/* Metrics (measure.c). A pod came to where it is: @event as Kubernetes' label says it, or by what happened in the cluster. */
+/* Metrics (measure.c). A pod came to where it is: @event as Kubernetes' label says it, or by what
+ * happened in the cluster. */
 void scheduler_count_move(const Scheduler *self, const QueuedPod *entry, const char *event);
 void
 scheduler_count_moved_by(const Scheduler *self, const QueuedPod *entry, const ClusterEvent *event);

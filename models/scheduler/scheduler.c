@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/cluster.h"
 #include "models/api/metrics.h"
+#include "models/cluster.h"
 #include "scheduler-private.h"
 
 #define BACKOFF_FLUSH_PERIOD SIM_SECOND              /* SCH-4 */
@@ -56,7 +56,8 @@ leave_queue(Scheduler *self, const Pod *pod)
         queued_pod_free(scheduling_queue_take(self->queue, entry));
 }
 
-/* Its pod is gone. Who binds it notices at the next poll, or never: it asks for a pod of that name. */
+/* Its pod is gone. Who binds it notices at the next poll, or never: it asks for a pod of that name.
+ */
 static void
 orphan_attempt(Scheduler *self, const Pod *pod)
 {
@@ -279,8 +280,8 @@ init_state(Scheduler *self)
     self->orphans = g_ptr_array_new();
 }
 
-/* Both loops of the queue start with the scheduler, so their grids agree. At t = 0 it has been running for some time: the
- * phase is drawn (TIM-52). */
+/* Both loops of the queue start with the scheduler, so their grids agree. At t = 0 it has been
+ * running for some time: the phase is drawn (TIM-52). */
 static void
 init_tickers(Scheduler *self)
 {
@@ -408,7 +409,8 @@ static const ProcessFlag flags[] = {
          pod_max_in_unschedulable,
          "5m",
          "after this long a pod without a node is tried again (SCH-36)"),
-    /* TIM-24: a lone pod's first write comes 0.5 ms (of 3.7 ms, n = 86) later than a hop alone takes. */
+    /* TIM-24: a lone pod's first write comes 0.5 ms (of 3.7 ms, n = 86) later than a hop alone
+       takes. */
     FLAG("schedulingCycleDuration",
          FLAG_DURATION,
          cycle_duration,

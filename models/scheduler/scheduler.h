@@ -3,15 +3,16 @@
 
 #include "models/model.h"
 
-/* kube-scheduler: which node a pod gets, and for late-binding claims which volume or which node their volume is made for.
+/* kube-scheduler: which node a pod gets, and for late-binding claims which volume or which node
+ * their volume is made for.
  *
  *   queue.*      who is tried next, and when again
- *   cache.*      nodes with the pods that are on them or assumed there; volume-names.*, pod-counts.*: what of them is counted
- *   cycle.*      one attempt at one pod: filters, scores, message; plugins/: a table of plugins
- *   binding.*    volumes that are chosen but not written yet, and whether a claim is bound
- *   events.*     what each change in the cluster means to pods that found no node
- *   requeue.c    moves pods through the queue; attempt.c a pod's way from its pop to its binding, as plans
- *   scheduler.c  hears of changes; flags, start and end */
+ *   cache.*      nodes with the pods that are on them or assumed there; volume-names.*,
+ * pod-counts.*: what of them is counted cycle.*      one attempt at one pod: filters, scores,
+ * message; plugins/: a table of plugins binding.*    volumes that are chosen but not written yet,
+ * and whether a claim is bound events.*     what each change in the cluster means to pods that
+ * found no node requeue.c    moves pods through the queue; attempt.c a pod's way from its pop to
+ * its binding, as plans scheduler.c  hears of changes; flags, start and end */
 
 /* Its flags; those without a dash are fields of its configuration file. */
 typedef struct {

@@ -3,12 +3,12 @@
 
 #include "models/client/process.h"
 
-/* CSI volumes as the attach limits count them (VF-3, VF-5): a volume is its driver and its handle, so a claim that two
- * pods of a node share counts once. */
+/* CSI volumes as the attach limits count them (VF-3, VF-5): a volume is its driver and its handle,
+ * so a claim that two pods of a node share counts once. */
 typedef struct {
     const char *driver; /* interned; NULL: not counted */
-    const void *
-        handle; /* the volume's handle, interned; of a claim without a volume: the claim's key, standing in */
+    const void *handle; /* the volume's handle, interned; of a claim without a volume: the claim's
+                           key, standing in */
 } VolumeName;
 
 static inline gboolean
@@ -23,8 +23,8 @@ typedef struct {
     Informer *claims, *volumes, *classes;
 } VolumeSources;
 
-/* Of a claim by what its process's informers hold now; no driver if the claim is missing, or its volume or class are none
- * that count. */
+/* Of a claim by what its process's informers hold now; no driver if the claim is missing, or its
+ * volume or class are none that count. */
 VolumeName volume_name_of_claim(const VolumeSources *sources, const ObjectKey *claim_key);
 
 /* What one node has of them: used by pods there, or attached there, or both. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
 
-/* One sync of a VolumeSnapshotContent: syncContentByKey() and syncContent() of the snapshot-controller. */
+/* One sync of a VolumeSnapshotContent: syncContentByKey() and syncContent() of the
+ * snapshot-controller. */
 
 static gboolean
 annotate_deletion(Object *object, const void *data)

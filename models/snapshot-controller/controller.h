@@ -8,8 +8,8 @@
 #include "models/volume/object-store.h"
 #include "sim/ticker.h"
 
-/* Within the controller: snapshot-controller.c holds its state and hears of changes, snapshot.c syncs VolumeSnapshots, deletion.c
- * those that go, content.c VolumeSnapshotContents. */
+/* Within the controller: snapshot-controller.c holds its state and hears of changes, snapshot.c
+ * syncs VolumeSnapshots, deletion.c those that go, content.c VolumeSnapshotContents. */
 
 typedef struct {
     Component base;
@@ -24,8 +24,9 @@ typedef struct {
 
 /* Changes of private state: PlanChange.what. */
 typedef enum {
-    CHANGE_STORE, /* object: keep this version, unless the copy is newer; none if the write failed */
-    CHANGE_FORGET,           /* key */
+    CHANGE_STORE,  /* object: keep this version, unless the copy is newer; none if the write failed
+                    */
+    CHANGE_FORGET, /* key */
     CHANGE_ENQUEUE_SNAPSHOT, /* key */
     CHANGE_ENQUEUE_CONTENT,  /* key */
 } Change;
@@ -34,8 +35,8 @@ typedef enum {
 typedef struct {
     const VolumeSnapshot *snapshot; /* (owned) */
     const SnapshotContent *content; /* (owned): NULL: none found */
-    gboolean
-        deletes; /* the claim's finalizer is taken off for the deletion: this snapshot does not count */
+    gboolean deletes; /* the claim's finalizer is taken off for the deletion: this snapshot does not
+                         count */
 } SnapshotSync;
 
 void snapshot_sync_clear(void *sync);
@@ -44,7 +45,8 @@ void snapshot_sync_take_content(SnapshotSync *self, const SnapshotContent *conte
 /* ---- snapshot.c ---- */
 
 void snapshot_controller_sync_snapshot(const void *self, Plan *plan); /* a PlanDecide */
-/* SNAP-3: writes an error into the status, unless it stands there already, and tells it in an Event. */
+/* SNAP-3: writes an error into the status, unless it stands there already, and tells it in an
+ * Event. */
 void plan_snapshot_error(const SnapshotController *self,
                          Plan *plan,
                          gboolean is_not_ready,
@@ -52,7 +54,8 @@ void plan_snapshot_error(const SnapshotController *self,
                          const char *message);
 /* SNAP-4, behind the release of the claim. */
 void plan_live_snapshot(const SnapshotController *self, Plan *plan);
-/* The claim that the snapshot is made of. Returns: (borrowed): NULL, and @error in the controller's words */
+/* The claim that the snapshot is made of. Returns: (borrowed): NULL, and @error in the controller's
+ * words */
 const Claim *snapshot_claim(const SnapshotController *self,
                             Plan *plan,
                             const VolumeSnapshot *snapshot,
@@ -62,7 +65,8 @@ ObjectKey *dynamic_content_key(const SnapshotController *self, const VolumeSnaps
 
 /* ---- deletion.c ---- */
 
-/* SNAP-12: takes the finalizer off the claim if no snapshot is being made of it any more; then the sync goes on, or the deletion. */
+/* SNAP-12: takes the finalizer off the claim if no snapshot is being made of it any more; then the
+ * sync goes on, or the deletion. */
 void plan_release_claim(const SnapshotController *self, Plan *plan);
 /* SNAP-30..33. */
 void plan_snapshot_deletion(const SnapshotController *self, Plan *plan);
@@ -71,7 +75,8 @@ void plan_snapshot_deletion(const SnapshotController *self, Plan *plan);
 
 void snapshot_controller_sync_content(const void *self, Plan *plan); /* a PlanDecide */
 
-/* SNAP-22: says on the content that its snapshot goes, so that the sidecar may delete it; and stores the result. */
+/* SNAP-22: says on the content that its snapshot goes, so that the sidecar may delete it; and
+ * stores the result. */
 void plan_annotate_deletion(const SnapshotController *self,
                             Plan *plan,
                             const SnapshotContent *content,

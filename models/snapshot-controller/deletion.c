@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
 
-/* What is taken back: the finalizer of a claim that no snapshot is made of any more, and VolumeSnapshots that go. */
+/* What is taken back: the finalizer of a claim that no snapshot is made of any more, and
+ * VolumeSnapshots that go. */
 
 /* ---- SNAP-33: the snapshot's own finalizers ---- */
 

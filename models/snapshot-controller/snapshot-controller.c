@@ -275,7 +275,8 @@ client_qps(const void *data, unsigned *burst)
     return options->kube_api_qps;
 }
 
-/* Its second client, of claims, volumes and Events, is the one that Events have (SNAP's table of constants). */
+/* Its second client, of claims, volumes and Events, is the one that Events have (SNAP's table of
+ * constants). */
 const ModelClass snapshot_controller_class = {
     .name = "snapshot-controller",
     .process = &snapshot_controller_process,

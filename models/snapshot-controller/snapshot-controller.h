@@ -3,8 +3,9 @@
 
 #include "models/model.h"
 
-/* The controller of VolumeSnapshots: external-snapshotter's snapshot-controller v8.2, one per cluster. It makes a
- * VolumeSnapshotContent of each VolumeSnapshot, and tells in the one what a driver's sidecar writes into the other. */
+/* The controller of VolumeSnapshots: external-snapshotter's snapshot-controller v8.2, one per
+ * cluster. It makes a VolumeSnapshotContent of each VolumeSnapshot, and tells in the one what a
+ * driver's sidecar writes into the other. */
 
 /* Its flags, under their own names. */
 typedef struct {

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* One sync of a VolumeSnapshot: syncSnapshotByKey() and syncSnapshot() of the snapshot-controller. */
+/* One sync of a VolumeSnapshot: syncSnapshotByKey() and syncSnapshot() of the snapshot-controller.
+ */
 
 #define MESSAGE_MISSING "VolumeSnapshotContent is missing"
 
@@ -400,7 +401,8 @@ class_error(Plan *plan, const char *name)
     return plan_internf(plan, "volumesnapshotclass." SNAPSHOT_API_GROUP " \"%s\" not found", name);
 }
 
-/* What stands in the way of a content. Returns: (borrowed): what getCreateSnapshotInput() failed with */
+/* What stands in the way of a content. Returns: (borrowed): what getCreateSnapshotInput() failed
+ * with */
 static const char *
 input_error(Plan *plan, const char *error)
 {

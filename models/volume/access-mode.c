@@ -15,8 +15,8 @@ static const char rox_and_rwo[] =
     "CSI does not support ReadOnlyMany and ReadWriteOnce on the same PersistentVolume";
 static const char no_mode[] = "unsupported AccessMode combination: []";
 
-/* EA-20. Exactly one row applies to every set. Columns: all of these, some of these (0: no matter), none of these, then, or why
- * not. */
+/* EA-20. Exactly one row applies to every set. Columns: all of these, some of these (0: no matter),
+ * none of these, then, or why not. */
 static const struct {
     uint32_t all, some, none;
     CsiAccessMode mode;

@@ -41,8 +41,8 @@ node_reaches(const MatchQuery *query, const Volume *volume)
     return node_selector_matches(volume->node_affinity, query->node_labels, NULL);
 }
 
-/* What capacity_bytes cannot tell, as the manifest says it: in units of 10^18 bytes, to compare. Nobody has such a volume,
- * but tests of Kubernetes do. */
+/* What capacity_bytes cannot tell, as the manifest says it: in units of 10^18 bytes, to compare.
+ * Nobody has such a volume, but tests of Kubernetes do. */
 static double
 huge_size(const json_t *resources)
 {
@@ -154,7 +154,8 @@ volume_match_judge(const MatchQuery *query, const Volume *volume, const char **r
     return judge_free_volume(query, volume, rule);
 }
 
-/* The smallest wins, however large it is (PVC-35); the name decides between equals, so that the order of the offers does not. */
+/* The smallest wins, however large it is (PVC-35); the name decides between equals, so that the
+ * order of the offers does not. */
 static gboolean
 is_better(const Volume *volume, const Volume *best)
 {

@@ -4,19 +4,20 @@
 #include "models/api/storage.h"
 
 /* Which volume a claim without spec.volumeName takes: FindMatchingVolume() of Kubernetes'
- * component-helpers/storage/volume/pv_helpers.go, which the PV controller (PVC-32) and the scheduler's VolumeBinding
- * (VB-40) share. Pure: reads volumes, changes nothing, keeps nothing.
+ * component-helpers/storage/volume/pv_helpers.go, which the PV controller (PVC-32) and the
+ * scheduler's VolumeBinding (VB-40) share. Pure: reads volumes, changes nothing, keeps nothing.
  *
- * The caller walks its candidates and offers them one by one, so each keeps the cache and index that it has:
+ * The caller walks its candidates and offers them one by one, so each keeps the cache and index
+ * that it has:
  *
  *     VolumeMatch match = {.query = &query};
  *     while ((volume = next_candidate(...)) != NULL && volume_match_offer(&match, volume))
  *         ;
  *     use(match.volume);
  *
- * Of equally large volumes the one with the smallest name wins, whatever the order of the offers (Kubernetes: that of a
- * hash map, PVC-37, VB-41). Only the pre-bound short cut depends on the order, when several volumes are reserved for
- * one claim: the first one offered ends the search. */
+ * Of equally large volumes the one with the smallest name wins, whatever the order of the offers
+ * (Kubernetes: that of a hash map, PVC-37, VB-41). Only the pre-bound short cut depends on the
+ * order, when several volumes are reserved for one claim: the first one offered ends the search. */
 
 /* What a search asks for. All borrowed, must outlive the search. */
 typedef struct {
@@ -25,8 +26,8 @@ typedef struct {
     const StringMap *node_labels;     /* with has_node */
     const ObjectKey *const *excluded; /* volumes that another claim of the pod took on this node */
     unsigned n_excluded;
-    gboolean
-        delayed; /* WaitForFirstConsumer: without a node only a pre-bound volume is taken (PVC-32.9) */
+    gboolean delayed; /* WaitForFirstConsumer: without a node only a pre-bound volume is taken
+                         (PVC-32.9) */
     gboolean attributes_classes; /* feature gate VolumeAttributesClass; off in 1.32 */
 } MatchQuery;
 
@@ -34,8 +35,10 @@ typedef enum {
     MATCH_SKIP,      /* not this one */
     MATCH_CANDIDATE, /* fits: the smallest of these wins */
     MATCH_RESERVED,  /* pre-bound to the claim and fit: the search ends with it */
-    MATCH_NOWHERE, /* pre-bound to the claim, but the node cannot reach it: the search ends with nothing */
-    MATCH_REFUSED, /* the claim names a VolumeAttributesClass and the gate is off: the search is an error */
+    MATCH_NOWHERE,   /* pre-bound to the claim, but the node cannot reach it: the search ends with
+                        nothing */
+    MATCH_REFUSED, /* the claim names a VolumeAttributesClass and the gate is off: the search is an
+                      error */
 } MatchVerdict;
 
 /**
@@ -55,16 +58,18 @@ typedef struct {
 /* Returns: FALSE: the search is over, offer no more; @self has the result. Takes no reference. */
 gboolean volume_match_offer(VolumeMatch *self, const Volume *volume);
 
-/* The whole search over a list, as informer_index_get() returns it. Returns: (borrowed): NULL: none */
+/* The whole search over a list, as informer_index_get() returns it. Returns: (borrowed): NULL: none
+ */
 const Volume *
 volume_match_list(const MatchQuery *query, const Object *const *volumes, unsigned n_volumes);
 
-/* PVC-32.3, PVC-32.14: sizes are compared exactly, also those beyond 8 EiB, which capacity_bytes cannot tell. */
+/* PVC-32.3, PVC-32.14: sizes are compared exactly, also those beyond 8 EiB, which capacity_bytes
+ * cannot tell. */
 gboolean volume_holds(const Volume *volume, const Claim *claim);
 int volume_compare_capacity(const Volume *a, const Volume *b);
 
-/* PVC-23: whether a claim may be bound to the volume that it names. Returns: %NULL: yes; else why not, in Kubernetes' words;
- * interned in @strings */
+/* PVC-23: whether a claim may be bound to the volume that it names. Returns: %NULL: yes; else why
+ * not, in Kubernetes' words; interned in @strings */
 const char *volume_mismatch(const Claim *claim,
                             const Volume *volume,
                             gboolean attributes_classes,

@@ -3,8 +3,9 @@
 
 #include "models/api/object.h"
 
-/* The private copies that a controller keeps beside its informers (API-77, SNAP-1): newer than these right after its own
- * writes, and all that is left of an object once its informer has forgotten it. */
+/* The private copies that a controller keeps beside its informers (API-77, SNAP-1): newer than
+ * these right after its own writes, and all that is left of an object once its informer has
+ * forgotten it. */
 typedef struct ObjectStore ObjectStore;
 
 ObjectStore *object_store_new(void);

@@ -190,8 +190,8 @@ remove_record(Operation *operation)
     sim_memory_give(self->memory, operation, sizeof *operation);
 }
 
-/* OP-2, on a record that does not run: another kind takes over one whose back-off runs, and forgets it. One whose back-off is over
- * keeps its old kind and its back-off, whoever comes. */
+/* OP-2, on a record that does not run: another kind takes over one whose back-off runs, and forgets
+ * it. One whose back-off is over keeps its old kind and its back-off, whoever comes. */
 static void
 take_over(Operation *operation, OperationKey key, const char *kind)
 {
@@ -219,7 +219,8 @@ operation_over(Operation *operation, PlanEnd end)
         operation->backoff == 0 ? self->initial : MIN(2 * operation->backoff, self->max);
 }
 
-/* The plan carries its Operation in place of the caller's struct only here: found again by the plan. */
+/* The plan carries its Operation in place of the caller's struct only here: found again by the
+ * plan. */
 static void
 operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
 {
@@ -258,7 +259,8 @@ operations_start(Operations *self, OperationKey key, const PlanStart *start)
 
 /* ---- What an event says ---- */
 
-/* Go's Sprintf() with a format and nothing to put in: @text stands behind a '%'. Returns: behind what belongs to the directive */
+/* Go's Sprintf() with a format and nothing to put in: @text stands behind a '%'. Returns: behind
+ * what belongs to the directive */
 static const char *
 format_directive(GString *out, const char *text)
 {
@@ -300,11 +302,8 @@ operation_event_message(Strings *strings, const char *text)
 }
 
 void
-operation_measure(const Component *component,
-                  const Plan *plan,
-                  const char *name,
-                  const char *driver,
-                  PlanEnd end)
+operation_measure(
+    const Component *component, const Plan *plan, const char *name, const char *driver, PlanEnd end)
 {
     SimMetrics *metrics = sim_metrics(component->sim);
 

@@ -3,7 +3,8 @@
 
 #include "models/api/storage.h"
 
-/* The table of volume plugins (VPL-15), and the names that those who attach and those who mount agree on. */
+/* The table of volume plugins (VPL-15), and the names that those who attach and those who mount
+ * agree on. */
 typedef struct {
     const char *source;        /* its key in PersistentVolume.spec: "csi" */
     const char *name;          /* "kubernetes.io/csi" */
@@ -15,21 +16,23 @@ typedef struct {
 /* Returns: (borrowed): %NULL: no volume plugin matched (VPL-19) */
 const VolumePlugin *volume_plugin_find(const VolumeSource *source);
 gboolean volume_plugin_is_csi(const VolumePlugin *self);
-/* VPL-15, last word on attachability. @driver: the CSIDriver object, NULL: there is none, so attach is required. */
+/* VPL-15, last word on attachability. @driver: the CSIDriver object, NULL: there is none, so attach
+ * is required. */
 gboolean volume_plugin_is_attachable(const VolumePlugin *self, const CsiDriverObject *driver);
 
 /**
  * volume_mount_options:
  * @system: what the caller mounts with in any case; NULL: nothing
- * Returns: (owned): the options of a mount by a plugin other than CSI: those of the old annotation, else those of the
- * PersistentVolume, and @system; each once. NULL: none. CSI drivers are told spec.mountOptions only
+ * Returns: (owned): the options of a mount by a plugin other than CSI: those of the old annotation,
+ * else those of the PersistentVolume, and @system; each once. NULL: none. CSI drivers are told
+ * spec.mountOptions only
  */
-StringList *
-volume_mount_options(Strings *strings, const Volume *volume, const StringList *system);
+StringList *volume_mount_options(Strings *strings, const Volume *volume, const StringList *system);
 
-/* The unique name of a volume that is attachable or device-mountable (KVM-12), as Node status lists it:
- * "kubernetes.io/csi/DRIVER^HANDLE". Interned. */
+/* The unique name of a volume that is attachable or device-mountable (KVM-12), as Node status lists
+ * it: "kubernetes.io/csi/DRIVER^HANDLE". Interned. */
 const char *volume_unique_name(Strings *strings, const VolumePlugin *plugin, const Volume *volume);
-/* The VolumeAttachment of a CSI volume and a node: "csi-" and the SHA-256 of handle, driver and node (ADC-59). */
+/* The VolumeAttachment of a CSI volume and a node: "csi-" and the SHA-256 of handle, driver and
+ * node (ADC-59). */
 ObjectKey *
 volume_attachment_key(Objects *objects, const char *driver, const char *handle, const char *node);

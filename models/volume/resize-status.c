@@ -71,7 +71,8 @@ find(const ClaimCondition *items, unsigned n, const char *type)
     return NULL;
 }
 
-/* MergeResizeConditionOnPVC() of pkg/volume/util/resize_util.go: with its old time and message. The resizer's has no such test. */
+/* MergeResizeConditionOnPVC() of pkg/volume/util/resize_util.go: with its old time and message. The
+ * resizer's has no such test. */
 static gboolean
 stays(const ClaimCondition *old, const ClaimCondition *newer, ConditionsKind kind)
 {

@@ -4,10 +4,11 @@
 #include "models/api/claim.h"
 #include "models/csi/csi.h"
 
-/* How the expansion of a claim stands, in its status: what the resizer and the kubelet tell each other there. */
+/* How the expansion of a claim stands, in its status: what the resizer and the kubelet tell each
+ * other there. */
 
-/* status.allocatedResourceStatuses[storage]; bits, so that rules name sets of them. A word that is none of these counts as
- * none. */
+/* status.allocatedResourceStatuses[storage]; bits, so that rules name sets of them. A word that is
+ * none of these counts as none. */
 typedef enum {
     RESIZE_NONE = 1 << 0,
     RESIZE_CONTROLLER_IN_PROGRESS = 1 << 1,
@@ -25,8 +26,8 @@ const char *resize_status_name(ResizeStatus status); /* "NodeResizePending"; NUL
 #define CONDITION_CONTROLLER_RESIZE_ERROR "ControllerResizeError"
 #define CONDITION_NODE_RESIZE_ERROR "NodeResizeError"
 
-/* What a failed expansion means (RSZ-34, CSI-62): of the resizer, and of the kubelet, which takes the first class for the
- * second. */
+/* What a failed expansion means (RSZ-34, CSI-62): of the resizer, and of the kubelet, which takes
+ * the first class for the second. */
 typedef enum {
     RESIZE_ERROR_NOT_FINAL,  /* the driver may still do it */
     RESIZE_ERROR_FINAL,      /* it has not */
@@ -39,19 +40,21 @@ ResizeError resize_error_class(CsiCode code);
 typedef enum {
     CONDITIONS_OF_RESIZE, /* as the resizer does it (RSZ-39) */
     CONDITIONS_OF_MODIFY,
-    CONDITIONS_OF_NODE_RESIZE, /* those of a resize, as the kubelet does it: one whose status is the same stays as it is */
+    CONDITIONS_OF_NODE_RESIZE, /* those of a resize, as the kubelet does it: one whose status is the
+                                  same stays as it is */
 } ConditionsKind;
 
-/* Puts @news (@n of them) in the place of old ones of their types, or behind all. Old ones of @kind that are not among them
- * stay only if @keep; other old ones always do. Returns: (owned): NULL: none are left */
+/* Puts @news (@n of them) in the place of old ones of their types, or behind all. Old ones of @kind
+ * that are not among them stay only if @keep; other old ones always do. Returns: (owned): NULL:
+ * none are left */
 ClaimConditions *claim_conditions_merge(const ClaimConditions *old,
                                         ConditionsKind kind,
                                         const ClaimCondition *news,
                                         unsigned n,
                                         gboolean keep);
 
-/* A change of a claim's status, the argument of the edit below. Zeroed, it changes nothing but drops the conditions of resizing;
- * with keep_conditions it does not. */
+/* A change of a claim's status, the argument of the edit below. Zeroed, it changes nothing but
+ * drops the conditions of resizing; with keep_conditions it does not. */
 typedef struct {
     ResizeStatus status;     /* 0: stays */
     const char *status_name; /* interned; of @status */
@@ -64,6 +67,7 @@ typedef struct {
 
 gboolean resize_mark_apply(Object *claim, const void *mark); /* an ObjectEdit */
 void resize_mark_set_status(ResizeMark *self, ResizeStatus status, Strings *strings);
-/* The condition is True since @now, in whole seconds as the API keeps it. @message: interned or NULL */
+/* The condition is True since @now, in whole seconds as the API keeps it. @message: interned or
+ * NULL */
 void resize_mark_set_condition(
     ResizeMark *self, const char *type, const char *message, SimTime now, Strings *strings);

@@ -18,8 +18,8 @@ struct Sidecar {
     SimEventId event;
     gboolean node_is_known;
     StringMap *node_segment; /* (owned) */
-    LeaderElector *elector; /* NULL: it does not elect */
-    gboolean waited;        /* for its lead: its informers start only then */
+    LeaderElector *elector;  /* NULL: it does not elect */
+    gboolean waited;         /* for its lead: its informers start only then */
 };
 
 static void sidecar_call(Sidecar *self, CsiMethod method);
@@ -139,7 +139,8 @@ probe_again(Sim *sim, void *data)
 
 static const SimEventType probe_again_type = {.name = "sidecar/probe", .fire = probe_again};
 
-/* A driver that answers with a final error ends the real process; it is started again and asks again. */
+/* A driver that answers with a final error ends the real process; it is started again and asks
+ * again. */
 static void
 sidecar_reply(void *data, const CsiResponse *response)
 {

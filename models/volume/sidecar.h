@@ -5,8 +5,9 @@
 #include "models/client/process.h"
 #include "models/model.h"
 
-/* How the sidecar of a CSI driver starts (EA-10, PROV-1): it asks the driver until it is ready, then once what it can
- * do, waits for its informers, and works. With the cluster's start the informers are synced. */
+/* How the sidecar of a CSI driver starts (EA-10, PROV-1): it asks the driver until it is ready,
+ * then once what it can do, waits for its informers, and works. With the cluster's start the
+ * informers are synced. */
 typedef struct Sidecar Sidecar;
 
 typedef struct {
@@ -14,9 +15,10 @@ typedef struct {
     SimTime probe_timeout_ns;
     unsigned n_sync_polls; /* waits for informers to sync, 100 ms each (CGO-17), after a crash */
     void (*ready)(void *self); /* the component: may subscribe and make its queues now */
-    const char *identity; /* in leader election; NULL: the host's name. Interned */
-    gboolean asks_node;    /* of component->node_name, what the driver tells of that node */
-    /* Asks what the node service can do too, unless the controller can do this; 0: does not ask (RSZ-20) */
+    const char *identity;      /* in leader election; NULL: the host's name. Interned */
+    gboolean asks_node;        /* of component->node_name, what the driver tells of that node */
+    /* Asks what the node service can do too, unless the controller can do this; 0: does not ask
+     * (RSZ-20) */
     CsiControllerCapabilities node_unless;
 } SidecarOptions;
 

@@ -3,7 +3,8 @@
 
 #include "stateful-objects.h"
 
-/* History: ControllerRevisions, named after the template's hash. constructHistory() and cleanupHistory() of update.go. */
+/* History: ControllerRevisions, named after the template's hash. constructHistory() and
+ * cleanupHistory() of update.go. */
 
 static ObjectKey *
 revision_key(const DaemonSetController *self, const DaemonSync *sync)
@@ -20,7 +21,8 @@ edit_number(Object *object, const void *number)
     return TRUE;
 }
 
-/* DS-30: the template's revision is there and the newest; an older one that comes back is numbered anew. */
+/* DS-30: the template's revision is there and the newest; an older one that comes back is numbered
+ * anew. */
 void
 daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSync *sync)
 {

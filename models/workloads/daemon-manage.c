@@ -46,7 +46,8 @@ may_surge(const DaemonSet *set)
     return !set->on_delete && set->max_surge.value > 0;
 }
 
-/* DS-5: with a surge two may be there: an old one that is ready, and a new one that is not available yet. */
+/* DS-5: with a surge two may be there: an old one that is ready, and a new one that is not
+ * available yet. */
 static void
 choose_surplus(DaemonSync *sync, const GPtrArray *pods, SimTime now)
 {

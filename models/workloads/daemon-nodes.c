@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "daemon-nodes.h"
 
-/* DS-2: AddOrUpdateDaemonPodTolerations() in Kubernetes' daemonset_util.go; that of the host's network is left out. */
+/* DS-2: AddOrUpdateDaemonPodTolerations() in Kubernetes' daemonset_util.go; that of the host's
+ * network is left out. */
 static const struct {
     const char *key;
     TaintEffect effect;

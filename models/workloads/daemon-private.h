@@ -5,9 +5,10 @@
 #include "pod-orders.h"
 #include "pods.h"
 
-/* The DaemonSet controller's parts: daemon-set.c (what it hears and remembers, the sync), daemon-nodes.c (which nodes: pure),
- * daemon-manage.c (pods on nodes), daemon-update.c (rolling updates), daemon-pods.c (making and deleting), daemon-history.c
- * (revisions), daemon-status.c. Kubernetes' pkg/controller/daemon. */
+/* The DaemonSet controller's parts: daemon-set.c (what it hears and remembers, the sync),
+ * daemon-nodes.c (which nodes: pure), daemon-manage.c (pods on nodes), daemon-update.c (rolling
+ * updates), daemon-pods.c (making and deleting), daemon-history.c (revisions), daemon-status.c.
+ * Kubernetes' pkg/controller/daemon. */
 
 /* DS-8: failedPodsBackoff, how soon a node's failed pod is deleted again */
 #define FAILED_BACKOFF_MIN SIM_SECOND
@@ -36,7 +37,8 @@ typedef struct {
 typedef enum {
     DAEMON_ORDERED =
         POD_ORDERS_CHANGES_END, /* @number creations; @pointer: GPtrArray of ObjectKey, deletions */
-    DAEMON_FAILED, /* @text: the node whose failed pod is deleted now; @number: the generation of the set's status */
+    DAEMON_FAILED, /* @text: the node whose failed pod is deleted now; @number: the generation of
+                      the set's status */
 } DaemonChange;
 
 typedef struct {
@@ -47,8 +49,8 @@ typedef struct {
 typedef struct {
     const DaemonSet *set; /* (owned): as it was when the sync began */
     Claimed claimed;
-    GHashTable *
-        on_node; /* node name -> GPtrArray of const Pod (borrowed from @claimed), the oldest first */
+    GHashTable *on_node; /* node name -> GPtrArray of const Pod (borrowed from @claimed), the oldest
+                            first */
     Tolerations *tolerations;
     GPtrArray *wanting; /* names of nodes that get a pod */
     GPtrArray *deletes; /* ObjectKeys of pods; a plan owns it */
@@ -79,8 +81,8 @@ void daemon_decide_status(const void *self, Plan *plan);
 
 /* Empties @sync's lists of what is wanting and to be deleted. */
 void daemon_begin_pods(DaemonSync *sync);
-/* Orders what they say by now because of @rule, 250 each way at most: creations by slow start, then deletions side by side, also after an error.
- * Then goes on with @next. */
+/* Orders what they say by now because of @rule, 250 each way at most: creations by slow start, then
+ * deletions side by side, also after an error. Then goes on with @next. */
 void daemon_plan_pods(const DaemonSetController *self,
                       Plan *plan,
                       DaemonSync *sync,

@@ -60,7 +60,8 @@ fits_alike(const DaemonSetController *self, const DaemonSet *set, const Node *a,
     return before.should_run == after.should_run && before.should_continue == after.should_continue;
 }
 
-/* DS-12: sets that want a pod on a new node, or think otherwise of one than before. That a node is gone, its pods' ends tell. */
+/* DS-12: sets that want a pod on a new node, or think otherwise of one than before. That a node is
+ * gone, its pods' ends tell. */
 static void
 node_changed(void *data, const Object *before, const Object *after)
 {

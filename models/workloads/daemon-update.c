@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "daemon-private.h"
 
-/* Which old pods go, and which new ones come beside them, because the template has changed: update.go. */
+/* Which old pods go, and which new ones come beside them, because the template has changed:
+ * update.go. */
 
 static void
 decide_end(const void *data, Plan *plan)
@@ -13,7 +14,8 @@ decide_end(const void *data, Plan *plan)
     plan_then(plan, daemon_decide_status);
 }
 
-/* The only new and the only old pod of a node that do not go. Returns: whether there are no more of each */
+/* The only new and the only old pod of a node that do not go. Returns: whether there are no more of
+ * each */
 static gboolean
 find_by_revision(const DaemonSync *sync,
                  const GPtrArray *pods,
@@ -81,8 +83,8 @@ look_at_surging_node(
     }
 }
 
-/* DS-21, the other half of rollingUpdate(): a new pod first, @max of them beside old ones that are available; the old one goes once the new
- * one is available. */
+/* DS-21, the other half of rollingUpdate(): a new pod first, @max of them beside old ones that are
+ * available; the old one goes once the new one is available. */
 static void
 choose_surge(
     const DaemonSetController *self, DaemonSync *sync, int32_t max, int32_t desired, SimTime now)
@@ -107,7 +109,8 @@ choose_surge(
         g_ptr_array_add(sync->wanting, candidates->pdata[i]);
 }
 
-/* DS-20, rollingUpdate() in update.go: old pods that are not available go at once, others as far as maxUnavailable lets them. */
+/* DS-20, rollingUpdate() in update.go: old pods that are not available go at once, others as far as
+ * maxUnavailable lets them. */
 static void
 choose_updates(const DaemonSetController *self, DaemonSync *sync, SimTime now)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "deployment-private.h"
 
-/* The ReplicaSet of a Deployment's template: found, made or brought up to date. getNewReplicaSet() of sync.go. */
+/* The ReplicaSet of a Deployment's template: found, made or brought up to date. getNewReplicaSet()
+ * of sync.go. */
 
 static void
 take_new_set(DeploymentSync *sync, const Object *set)
@@ -183,7 +184,8 @@ plan_set_failed(Plan *plan, DeploymentSync *sync, const char *message)
     plan_fail(plan, "%s", message);
 }
 
-/* Its name is taken: by itself, that the cache does not know yet, or by another template, which counts as a collision. */
+/* Its name is taken: by itself, that the cache does not know yet, or by another template, which
+ * counts as a collision. */
 static void
 plan_set_exists(const DeploymentController *self,
                 Plan *plan,

@@ -6,9 +6,10 @@
 #include "models/plan.h"
 #include "pods.h"
 
-/* The Deployment controller's parts: deployment.c (what it hears, the sync), deployment-new-set.c (the template's ReplicaSet),
- * deployment-rollout.c (rolling and Recreate), deployment-scale.c and deployment-progress.c (what is written into ReplicaSets
- * and into the status); their arithmetic, all of it pure, is in deployment-sets.c and deployment-status.c. Kubernetes'
+/* The Deployment controller's parts: deployment.c (what it hears, the sync), deployment-new-set.c
+ * (the template's ReplicaSet), deployment-rollout.c (rolling and Recreate), deployment-scale.c and
+ * deployment-progress.c (what is written into ReplicaSets and into the status); their arithmetic,
+ * all of it pure, is in deployment-sets.c and deployment-status.c. Kubernetes'
  * pkg/controller/deployment. */
 
 typedef struct {
@@ -18,13 +19,14 @@ typedef struct {
     Workers *workers;
 } DeploymentController;
 
-/* One sync: what it found, and what it has in mind by now. Like the original it works on copies that it changes as it writes:
- * what a write returns does not come back into them, except for ReplicaSets that it made or changed. */
+/* One sync: what it found, and what it has in mind by now. Like the original it works on copies
+ * that it changes as it writes: what a write returns does not come back into them, except for
+ * ReplicaSets that it made or changed. */
 typedef struct {
     const Deployment *deployment; /* (owned) */
     Claimed claimed;              /* its ReplicaSets */
-    GPtrArray *all,
-        *old; /* of const ReplicaSet (borrowed), by creation; @all with the new one, if there is one */
+    GPtrArray *all, *old; /* of const ReplicaSet (borrowed), by creation; @all with the new one, if
+                             there is one */
     const ReplicaSet *new_set; /* (owned) NULL: none yet */
     DeploymentStatus status;   /* what stands in the deployment, as this sync changed it */
     DeploymentStatus wanted;   /* what shall be written */
@@ -39,7 +41,8 @@ void deployment_split_sets(DeploymentSync *sync);
 
 /* ---- deployment-new-set.c ---- */
 
-/* Goes on with @next once the set of the deployment's template is as it shall be; makes it if @creates. */
+/* Goes on with @next once the set of the deployment's template is as it shall be; makes it if
+ * @creates. */
 void deployment_plan_new_set(const DeploymentController *self,
                              Plan *plan,
                              DeploymentSync *sync,
@@ -72,8 +75,8 @@ void set_edit_add(Plan *plan, SetEdit *edit, const char *key, const char *value)
 void set_edit_add_sizes(Plan *plan, SetEdit *edit, const Deployment *deployment);
 /* A PlanEdit. @edit: const SetEdit. Returns: whether it changed anything */
 gboolean set_edit_apply(Object *set, const void *edit);
-/* One after the other, each with its event (WL-78); a set may come twice, then on what the first time made of it. @scales: of
- * SetScale */
+/* One after the other, each with its event (WL-78); a set may come twice, then on what the first
+ * time made of it. @scales: of SetScale */
 void deployment_plan_scales(Plan *plan, const Deployment *deployment, const GArray *scales);
 
 /* ---- deployment-progress.c ---- */
@@ -84,5 +87,6 @@ void deployment_plan_status(Plan *plan, const DeploymentSync *sync, const Deploy
 void deployment_plan_failure(Plan *plan, const DeploymentSync *sync);
 /* The end of a sync without rollout: only the numbers. */
 void deployment_plan_counts(Plan *plan, DeploymentSync *sync);
-/* The end of a sync of a rollout: the numbers, and how it gets on. If nothing is new it looks again when it may be too late. */
+/* The end of a sync of a rollout: the numbers, and how it gets on. If nothing is new it looks again
+ * when it may be too late. */
 void deployment_plan_progress(const DeploymentController *self, Plan *plan, DeploymentSync *sync);

@@ -179,7 +179,8 @@ old_sets_scales(const Deployment *deployment, const GPtrArray *old, const Replic
 
 /* ---- Scaling of the deployment itself ---- */
 
-/* The only active set, or with none the latest; NULL: several are active, or there is none at all. */
+/* The only active set, or with none the latest; NULL: several are active, or there is none at all.
+ */
 static const ReplicaSet *
 active_or_latest(const GPtrArray *old, const ReplicaSet *new_set)
 {

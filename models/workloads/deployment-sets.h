@@ -3,8 +3,8 @@
 
 #include "models/api/workload.h"
 
-/* The arithmetic of a Deployment's ReplicaSets: which is the new one, who grows and who shrinks by how much (WL-71..73). All of it
- * is pure. Sets come as arrays of const ReplicaSet *. */
+/* The arithmetic of a Deployment's ReplicaSets: which is the new one, who grows and who shrinks by
+ * how much (WL-71..73). All of it is pure. Sets come as arrays of const ReplicaSet *. */
 
 #define ANNOTATION_REVISION "deployment.kubernetes.io/revision"
 #define ANNOTATION_DESIRED "deployment.kubernetes.io/desired-replicas"
@@ -20,7 +20,8 @@ typedef struct {
 
 /* By creation, the older first; of one second by name. */
 void sets_sort_by_creation(GPtrArray *sets);
-/* The one whose template is the deployment's; of several the oldest. NULL: none. @sets sorted by creation */
+/* The one whose template is the deployment's; of several the oldest. NULL: none. @sets sorted by
+ * creation */
 const ReplicaSet *sets_find_new(const GPtrArray *sets, const Deployment *deployment);
 /* Returns: (owned): those with replicas */
 GPtrArray *sets_active(const GPtrArray *sets);
@@ -37,10 +38,11 @@ int64_t set_annotated(const ReplicaSet *set, const char *annotation);
 /* WL-71 a: how many the new set shall have. @all: with the new one */
 int32_t
 new_set_replicas(const Deployment *deployment, const GPtrArray *all, const ReplicaSet *new_set);
-/* WL-71 b: whom to shrink. @old: without the new one, active, by creation. Returns: (owned): of SetScale; may be empty */
+/* WL-71 b: whom to shrink. @old: without the new one, active, by creation. Returns: (owned): of
+ * SetScale; may be empty */
 GArray *
 old_sets_scales(const Deployment *deployment, const GPtrArray *old, const ReplicaSet *new_set);
-/* The deployment was scaled, or is paused: who takes what part of it. @new_set nullable. Returns: (owned): of SetScale; also of
- * sets that only get other annotations */
+/* The deployment was scaled, or is paused: who takes what part of it. @new_set nullable. Returns:
+ * (owned): of SetScale; also of sets that only get other annotations */
 GArray *
 scaling_event_scales(const Deployment *deployment, const GPtrArray *old, const ReplicaSet *new_set);

@@ -3,7 +3,8 @@
 
 #include "models/api/workload.h"
 
-/* What a Deployment's status says, and what it means: done, on its way, too late. All of it is pure. */
+/* What a Deployment's status says, and what it means: done, on its way, too late. All of it is
+ * pure. */
 
 typedef struct {
     int32_t generation, replicas, updated, ready, available, unavailable, collisions;
@@ -17,8 +18,8 @@ DeploymentStatus deployment_status_of(const Deployment *deployment);
 void deployment_status_put(const DeploymentStatus *self, Deployment *deployment);
 gboolean deployment_status_equal(const DeploymentStatus *a, const DeploymentStatus *b);
 
-/* Changes it, unless it says so already; the transition is of now if the status of the condition changes. Strings interned or
- * static. */
+/* Changes it, unless it says so already; the transition is of now if the status of the condition
+ * changes. Strings interned or static. */
 void condition_set(WorkloadCondition *self,
                    ConditionStatus status,
                    const char *reason,
@@ -26,7 +27,8 @@ void condition_set(WorkloadCondition *self,
                    SimTime now);
 void condition_remove(WorkloadCondition *self);
 
-/* Counts sets (arrays of const ReplicaSet *); conditions as in @before, Available by the count. @new_set: nullable */
+/* Counts sets (arrays of const ReplicaSet *); conditions as in @before, Available by the count.
+ * @new_set: nullable */
 DeploymentStatus deployment_count(const Deployment *deployment,
                                   const DeploymentStatus *before,
                                   const GPtrArray *all,

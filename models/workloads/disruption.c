@@ -6,7 +6,9 @@
 #include "models/plan.h"
 #include "pods.h"
 
-#define EVICTION_TIMEOUT (2 * SIM_MINUTE) /* WL-114: an eviction counts as long, if the pod stays */
+#define EVICTION_TIMEOUT                                                                           \
+    (2 * SIM_MINUTE) /* WL-114: an eviction counts as long, if the pod stays                       \
+                      */
 
 typedef struct {
     Component base;
@@ -69,7 +71,8 @@ pod_changed(void *data, const Object *before, const Object *after)
 
 /* ---- Counting (WL-114) ---- */
 
-/* The size of the owner of @pod's owner; @owner: (out): who that is. Negative: nobody that can be scaled. */
+/* The size of the owner of @pod's owner; @owner: (out): who that is. Negative: nobody that can be
+ * scaled. */
 static int32_t
 scale_of(const DisruptionController *self, const Pod *pod, const ObjectKey **owner)
 {

@@ -3,5 +3,6 @@
 
 #include "models/model.h"
 
-/* The disruption controller of kube-controller-manager, which counts for PodDisruptionBudgets: docs/rules/workloads.md. */
+/* The disruption controller of kube-controller-manager, which counts for PodDisruptionBudgets:
+ * docs/rules/workloads.md. */
 extern const ModelClass disruption_controller_class;

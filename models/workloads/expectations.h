@@ -3,8 +3,8 @@
 
 #include "models/api/object.h"
 
-/* What a controller has ordered and not seen yet (WL-4): as long as it waits for watch events of its own creations and
- * deletions it decides nothing new. All zero: it waits for nothing. */
+/* What a controller has ordered and not seen yet (WL-4): as long as it waits for watch events of
+ * its own creations and deletions it decides nothing new. All zero: it waits for nothing. */
 typedef struct {
     int32_t n_creations, n_deletions;
     SimTime since;

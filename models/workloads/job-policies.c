@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "job-private.h"
 
-/* What single failures and successes of a Job's pods mean: per index (JOB-1), by podFailurePolicy (JOB-2) and by successPolicy
- * (JOB-3). indexed_job_utils.go, pod_failure_policy.go and success_policy.go. All of it is pure. */
+/* What single failures and successes of a Job's pods mean: per index (JOB-1), by podFailurePolicy
+ * (JOB-2) and by successPolicy (JOB-3). indexed_job_utils.go, pod_failure_policy.go and
+ * success_policy.go. All of it is pure. */
 
 /* What cannot be read counts as 0. */
 static int32_t
@@ -99,7 +100,8 @@ is_later(const Pod *pod, const Pod *before)
            job_pod_finished_at(pod) >= job_pod_finished_at(before);
 }
 
-/* The last failed pod of each index that is to be tried again stays until the next one has its count. */
+/* The last failed pod of each index that is to be tried again stays until the next one has its
+ * count. */
 static void
 look_at_last_failures(const JobController *self, const JobState *state, JobSync *sync)
 {

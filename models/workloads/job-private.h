@@ -5,9 +5,10 @@
 #include "pod-orders.h"
 #include "pods.h"
 
-/* The Job controller's parts: job.c (what it hears and remembers), job-standing.c (one sync: how the Job stands), job-sync.c
- * (which pods are made or deleted), job-tracking.c (counting pods and ending the Job), job-policies.c (what single failures and
- * successes mean), job-indexes.c (sets of completion indexes). Kubernetes' pkg/controller/job. */
+/* The Job controller's parts: job.c (what it hears and remembers), job-standing.c (one sync: how
+ * the Job stands), job-sync.c (which pods are made or deleted), job-tracking.c (counting pods and
+ * ending the Job), job-policies.c (what single failures and successes mean), job-indexes.c (sets of
+ * completion indexes). Kubernetes' pkg/controller/job. */
 
 #define BATCH_PERIOD SIM_SECOND /* WL-81: syncJobBatchPeriod */
 
@@ -20,7 +21,8 @@ typedef struct {
 /* What the controller remembers of a Job between syncs. */
 typedef struct {
     Expectations expected;
-    GHashTable *removals; /* of const ObjectKey: pods whose finalizer it took away, and has not seen go */
+    GHashTable
+        *removals; /* of const ObjectKey: pods whose finalizer it took away, and has not seen go */
     JobBackoff backoff;
     uint64_t n_names; /* that were made up for its pods */
 } JobState;
@@ -36,9 +38,10 @@ typedef struct {
 } JobController;
 
 typedef enum {
-    JOB_CHANGE_REMOVALS = POD_ORDERS_CHANGES_END, /* @pointer: GPtrArray of ObjectKey: their finalizers go */
-    JOB_CHANGE_REMOVAL_DROPPED,   /* @pointer: ObjectKey of the pod */
-    JOB_CHANGE_BACKOFF,           /* @pointer: JobBackoff */
+    JOB_CHANGE_REMOVALS =
+        POD_ORDERS_CHANGES_END, /* @pointer: GPtrArray of ObjectKey: their finalizers go */
+    JOB_CHANGE_REMOVAL_DROPPED, /* @pointer: ObjectKey of the pod */
+    JOB_CHANGE_BACKOFF,         /* @pointer: JobBackoff */
 } JobChange;
 
 /* ---- job-indexes.c ---- */
@@ -56,7 +59,8 @@ int32_t index_set_common(const IndexSet *a, const IndexSet *b);
 gboolean index_set_has(const IndexSet *self, int32_t index);
 /* Reads "0-2,5"; what lies at or beyond @below is left out. @text: nullable */
 void index_set_parse(IndexSet *self, const char *text, int32_t below);
-/* As status.completedIndexes has it: two neighbours as "1,2", more as "1-3". Returns: interned; NULL if it is empty */
+/* As status.completedIndexes has it: two neighbours as "1,2", more as "1-3". Returns: interned;
+ * NULL if it is empty */
 const char *index_set_format(const IndexSet *self, Strings *strings);
 /* The completion index of a pod; -1: it has none. */
 int32_t pod_job_index(const Pod *pod);
@@ -83,8 +87,8 @@ typedef struct {
     Claimed claimed;
     GPtrArray *active; /* of const Pod (borrowed from @claimed) */
     IndexSet was_done, done, failed_indexes;
-    GHashTable *
-        last_failures; /* per index: const Pod (borrowed) that failed last, of those to be tried again; NULL: not per index */
+    GHashTable *last_failures; /* per index: const Pod (borrowed) that failed last, of those to be
+                                  tried again; NULL: not per index */
     gboolean expectations_met;
     gboolean was_managed; /* pods were made or deleted, or none had to be */
     int32_t n_active, n_ready, n_terminating, n_succeeded, n_failed;
@@ -115,7 +119,8 @@ gboolean job_pod_has_failed(const Job *job, const Pod *pod);
 
 /* ---- job-standing.c ---- */
 
-/* Counts the pods that are at work, and those that have ended since; finds whether the Job ends, and what else time will change. */
+/* Counts the pods that are at work, and those that have ended since; finds whether the Job ends,
+ * and what else time will change. */
 void job_look(const JobController *self, const JobState *state, JobSync *sync, SimTime now);
 /* @message: copied */
 void job_set_end(
@@ -132,7 +137,8 @@ job_is_per_index(const Job *job)
 {
     return job->indexed && job->backoff_limit_per_index >= 0;
 }
-/* Finds which indexes have failed, and which failed pods wait for a successor. Active pods and successes are known. */
+/* Finds which indexes have failed, and which failed pods wait for a successor. Active pods and
+ * successes are known. */
 void job_look_at_indexes(const JobController *self, const JobState *state, JobSync *sync);
 /* Of an index that is to be tried again; NULL: none */
 const Pod *job_last_failure(const JobSync *sync, int32_t index);
@@ -153,7 +159,8 @@ int job_success_rule(const JobSync *sync);
 SimTime job_backoff_ends_at(const JobBackoff *backoff);
 
 void job_sync_decide(const void *self, Plan *plan);
-/* Side by side: each of @pods (of const Pod) loses its finalizer if @release, and is deleted if @delete. */
+/* Side by side: each of @pods (of const Pod) loses its finalizer if @release, and is deleted if
+ * @delete. */
 void job_plan_pods(const JobController *self,
                    Plan *plan,
                    JobSync *sync,
@@ -163,5 +170,6 @@ void job_plan_pods(const JobController *self,
 
 /* ---- job-tracking.c ---- */
 
-/* Pods are ordered: counts those that are over, ends the Job if it is to end, and writes its status. */
+/* Pods are ordered: counts those that are over, ends the Job if it is to end, and writes its
+ * status. */
 void job_plan_tracking(const JobController *self, Plan *plan, JobSync *sync);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "job-private.h"
 
-/* How a Job stands: its pods, its failures and successes, and whether it ends. All of it is pure but for what it writes into the sync. The
- * first half of syncJob() in job_controller.go. */
+/* How a Job stands: its pods, its failures and successes, and whether it ends. All of it is pure
+ * but for what it writes into the sync. The first half of syncJob() in job_controller.go. */
 
 gboolean
 job_pod_has_failed(const Job *job, const Pod *pod)
@@ -29,7 +29,8 @@ job_pod_finished_at(const Pod *pod)
     return pod->meta.created_at;
 }
 
-/* WL-83: failures since the last success. Those of before count only if nothing has succeeded since. */
+/* WL-83: failures since the last success. Those of before count only if nothing has succeeded
+ * since. */
 static JobBackoff
 count_failures(const JobBackoff *before, const GPtrArray *succeeded, const GPtrArray *failed)
 {

@@ -3,7 +3,8 @@
 
 #include "pod-ranks.h"
 
-/* One sync of a Job: which pods are made or deleted. The second half of syncJob(), and manageJob(), of job_controller.go. */
+/* One sync of a Job: which pods are made or deleted. The second half of syncJob(), and manageJob(),
+ * of job_controller.go. */
 
 #define BURST_MAX 500                  /* WL-82: MaxPodCreateDeletePerSync */
 #define BACKOFF_MIN (10 * SIM_SECOND)  /* WL-83: DefaultJobPodFailureBackOff */
@@ -66,7 +67,8 @@ edit_release(Object *object, const void *finalizer)
     return object_remove_finalizer(object, finalizer);
 }
 
-/* WL-84; of an Indexed Job with its index in the name, an annotation, a label and the host's name. */
+/* WL-84; of an Indexed Job with its index in the name, an annotation, a label and the host's name.
+ */
 static Object *
 new_pod(const JobController *self, const Item *item)
 {
@@ -232,7 +234,8 @@ plan_deletions(const JobController *self, Plan *plan, JobSync *sync, GPtrArray *
     plan_then(plan, decide_after_deletions);
 }
 
-/* Of an Indexed Job first what has no index, one beyond the last, or another's; then as of ReplicaSets (WL-77). (owned) */
+/* Of an Indexed Job first what has no index, one beyond the last, or another's; then as of
+ * ReplicaSets (WL-77). (owned) */
 static GPtrArray *
 pods_to_delete(const JobSync *sync, unsigned at_least, SimTime now)
 {
@@ -272,7 +275,8 @@ decide_after_creations(const void *data, Plan *plan)
     plan_after_manage(data, plan, sync);
 }
 
-/* The lowest indexes that no pod works on, and that are neither done nor have failed. (owned) of int32_t */
+/* The lowest indexes that no pod works on, and that are neither done nor have failed. (owned) of
+ * int32_t */
 static GArray *
 pending_indexes(const JobSync *sync, unsigned n)
 {
@@ -297,9 +301,9 @@ pending_indexes(const JobSync *sync, unsigned n)
 static ObjectKey *
 new_pod_key(const JobController *self, const Object *job, uint64_t n, int32_t index)
 {
-    const char *base = index < 0 ? strings_internf(self->base.strings, "%s-", object_name(job))
-                                 : strings_internf(self->base.strings, "%s-%d-", object_name(job),
-                                                   index);
+    const char *base = index < 0
+                           ? strings_internf(self->base.strings, "%s-", object_name(job))
+                           : strings_internf(self->base.strings, "%s-%d-", object_name(job), index);
 
     return generated_pod_key_of(&self->base, job, base, n);
 }
@@ -345,7 +349,8 @@ job_backoff_ends_at(const JobBackoff *backoff)
     return backoff->failed_at + delay;
 }
 
-/* Leaves those that may begin now. Returns: when the first of the others may, if none may now; else INT64_MIN */
+/* Leaves those that may begin now. Returns: when the first of the others may, if none may now; else
+ * INT64_MIN */
 static SimTime
 drop_indexes_that_wait(const JobSync *sync, GArray *indexes, SimTime now)
 {
@@ -376,7 +381,8 @@ count_wanted(const JobSync *sync)
     return MAX(MIN(job->completions - sync->n_succeeded, job->parallelism), 0);
 }
 
-/* So many pods are missing: makes them, as far as the back-off lets it; of single indexes (JOB-1) or of the whole Job (WL-83). */
+/* So many pods are missing: makes them, as far as the back-off lets it; of single indexes (JOB-1)
+ * or of the whole Job (WL-83). */
 static void
 plan_missing(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
 {
@@ -403,8 +409,7 @@ plan_manage(const JobController *self, Plan *plan, JobSync *sync)
 {
     SimTime now = plan_now(plan);
     int32_t wanted = count_wanted(sync);
-    GPtrArray *extra =
-        pods_to_delete(sync, (unsigned)MAX(sync->n_active - wanted, 0), now);
+    GPtrArray *extra = pods_to_delete(sync, (unsigned)MAX(sync->n_active - wanted, 0), now);
 
     sync->was_managed = TRUE;
     if (extra->len > BURST_MAX && !sync->job->suspend)
@@ -463,9 +468,9 @@ static void
 plan_after_manage(const JobController *self, Plan *plan, JobSync *sync)
 {
     const Job *job = sync->job;
-    gboolean is_complete = sync->n_active == 0 && (job->completions < 0
-                                                       ? sync->n_succeeded > 0
-                                                       : sync->n_succeeded >= job->completions);
+    gboolean is_complete =
+        sync->n_active == 0 &&
+        (job->completions < 0 ? sync->n_succeeded > 0 : sync->n_succeeded >= job->completions);
 
     if (is_complete)
         job_set_end(self, sync, JOB_COMPLETES, "CompletionsReached",

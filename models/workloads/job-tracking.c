@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-/* Counting a Job's pods: each that is over is named in the status, loses its finalizer, and is counted, in this order, so that
- * none is lost or counted twice (WL-84). Then the Job may end. trackJobStatusAndRemoveFinalizers() of job_controller.go. */
+/* Counting a Job's pods: each that is over is named in the status, loses its finalizer, and is
+ * counted, in this order, so that none is lost or counted twice (WL-84). Then the Job may end.
+ * trackJobStatusAndRemoveFinalizers() of job_controller.go. */
 
 #define UNCOUNTED_MAX 500 /* WL-84: MaxUncountedPods */
 
@@ -145,7 +146,8 @@ decide_end_of_sync(const void *data, Plan *plan)
 
 /* ---- Counting ---- */
 
-/* Pods that lost their finalizer are counted, and named no longer. Returns: whether there are such */
+/* Pods that lost their finalizer are counted, and named no longer. Returns: whether there are such
+ */
 static gboolean
 count_released(StringList **names, int32_t *count, GHashTable *tracked)
 {
@@ -177,8 +179,8 @@ tracked_uids(const JobController *self, const JobSync *sync)
     for (unsigned i = 0; state != NULL && i < sync->claimed.owned->len; i++) {
         const Pod *pod = sync->claimed.owned->pdata[i];
         /* What this sync takes away is expected to go by now, but may not have gone. */
-        gboolean was_tracked = job_pod_is_tracked(self, state, pod) ||
-                               g_ptr_array_find(sync->removals, pod, NULL);
+        gboolean was_tracked =
+            job_pod_is_tracked(self, state, pod) || g_ptr_array_find(sync->removals, pod, NULL);
         if (was_tracked && !g_hash_table_contains(removed, pod->meta.key))
             g_hash_table_add(tracked, (void *)pod_uid(self, pod));
     }
@@ -212,7 +214,8 @@ has_valid_index(const Job *job, const Pod *pod)
     return !job->indexed || (index >= 0 && index < job->completions);
 }
 
-/* Names it in the status, unless that does so; of an Indexed Job's success the index is name enough. */
+/* Names it in the status, unless that does so; of an Indexed Job's success the index is name
+ * enough. */
 static void
 name_pod(const JobController *self, JobSync *sync, const Pod *pod)
 {
@@ -360,9 +363,9 @@ plan_removals(const JobController *self, Plan *plan, JobSync *sync)
         g_ptr_array_add(keys, (ObjectKey *)((const Pod *)sync->removals->pdata[i])->meta.key);
     plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
     plan_because(plan, "WL-84");
-    plan_change(plan, &(PlanChange){.what = JOB_CHANGE_REMOVALS,
-                                    .key = sync->job->meta.key,
-                                    .pointer = keys});
+    plan_change(
+        plan,
+        &(PlanChange){.what = JOB_CHANGE_REMOVALS, .key = sync->job->meta.key, .pointer = keys});
     job_plan_pods(self, plan, sync, sync->removals, TRUE, FALSE);
     plan_then(plan, decide_after_removals);
 }
@@ -407,7 +410,6 @@ job_plan_tracking(const JobController *self, Plan *plan, JobSync *sync)
         return;
     }
     plan_because(plan, "WL-84");
-    sync->flush_step =
-        plan_update_status(plan, &job->meta, edit_status, status, PLAN_STOP);
+    sync->flush_step = plan_update_status(plan, &job->meta, edit_status, status, PLAN_STOP);
     plan_then(plan, decide_after_flush);
 }

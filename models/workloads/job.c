@@ -3,7 +3,8 @@
 
 #include "models/kube-controller-manager.h"
 
-/* What the Job controller hears and remembers; and pods that no Job counts any more lose their finalizer (WL-84). */
+/* What the Job controller hears and remembers; and pods that no Job counts any more lose their
+ * finalizer (WL-84). */
 
 /* WL-85 */
 static const RateLimit rate_limit = {.base = SIM_SECOND, .max = SIM_MINUTE};
@@ -83,7 +84,8 @@ enqueue_orphan(const JobController *self, const Object *pod)
         workers_add(self->orphan_workers, pod->key);
 }
 
-/* Nobody will count its pods any more; those that another controller makes are that one's (JOB-4). */
+/* Nobody will count its pods any more; those that another controller makes are that one's (JOB-4).
+ */
 static void
 clean_up_pods(const JobController *self, const Object *job)
 {
@@ -277,16 +279,16 @@ init(void *data)
     self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, job_state_free);
     self->finalizer = strings_intern(self->base.strings, FINALIZER_JOB_TRACKING);
     self->index_key = strings_intern(self->base.strings, INDEX_OF_JOB);
-    self->workers = workers_new(&self->base, &(WorkersOptions){
-                                                 .name = "job",
-                                                 .n_workers =
-                                                     (unsigned)options->concurrent_job_syncs,
-                                                 .limit = rate_limit,
-                                                 .retry = TRUE,
-                                                 .sync = job_sync_decide,
-                                                 .operation_size = sizeof(JobSync),
-                                                 .clear_operation = job_sync_clear,
-                                             });
+    self->workers =
+        workers_new(&self->base, &(WorkersOptions){
+                                     .name = "job",
+                                     .n_workers = (unsigned)options->concurrent_job_syncs,
+                                     .limit = rate_limit,
+                                     .retry = TRUE,
+                                     .sync = job_sync_decide,
+                                     .operation_size = sizeof(JobSync),
+                                     .clear_operation = job_sync_clear,
+                                 });
     self->orphan_workers = workers_new(&self->base, &(WorkersOptions){
                                                         .name = "job_orphan_pod",
                                                         .n_workers = 1,

@@ -3,5 +3,6 @@
 
 #include "models/model.h"
 
-/* The Job controller of kube-controller-manager, and the one that deletes finished Jobs: docs/rules/workloads.md. */
+/* The Job controller of kube-controller-manager, and the one that deletes finished Jobs:
+ * docs/rules/workloads.md. */
 extern const ModelClass job_controller_class, ttl_after_finished_class;

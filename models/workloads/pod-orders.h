@@ -4,8 +4,9 @@
 #include "expectations.h"
 #include "models/plan.h"
 
-/* Pods that one sync of a controller makes or deletes: each by a plan of its own, for which the sync's waits. What ReplicaSets,
- * DaemonSets and Jobs have in common: the events, the batches, and that what failed is not waited for. */
+/* Pods that one sync of a controller makes or deletes: each by a plan of its own, for which the
+ * sync's waits. What ReplicaSets, DaemonSets and Jobs have in common: the events, the batches, and
+ * that what failed is not waited for. */
 
 /* Of one sync. */
 typedef struct {
@@ -31,15 +32,18 @@ typedef enum {
     POD_ORDERS_CHANGES_END,
 } PodOrdersChange;
 
-/* Carries out a change of these. @n_names: names that were made up for the owner's pods. Returns: whether it is one of them */
+/* Carries out a change of these. @n_names: names that were made up for the owner's pods. Returns:
+ * whether it is one of them */
 gboolean
 pod_orders_apply(Expectations *expected, uint64_t *n_names, const PlanChange *change, SimTime now);
 
-/* Returns: a row for the functions below. @order: begins with a PodOrder; @size bytes of it are copied.
+/* Returns: a row for the functions below. @order: begins with a PodOrder; @size bytes of it are
+ * copied.
  * @decide: its request, then pod_order_decide_after() */
 PlanStart
 pod_order_start(const Component *component, const void *order, size_t size, PlanDecide decide);
-/* WL-78: tells the owner's Event. What failed is not waited for; that a pod is gone already is fine. */
+/* WL-78: tells the owner's Event. What failed is not waited for; that a pod is gone already is
+ * fine. */
 void pod_order_decide_after(const void *self, Plan *plan);
 
 /* WL-5: in batches of 1, 2, 4, ..., up to the first with an error. @starts: of PlanStart */

@@ -163,7 +163,8 @@ look_at_orphans(Claimed *self, const ClaimOptions *options)
 
     for (unsigned i = 0; i < n && !object_is_deleted(options->owner); i++) {
         const Object *object = objects[i];
-        if (object_is_deleted(object) || (options->is_member != NULL && !options->is_member(options->owner, object)) ||
+        if (object_is_deleted(object) ||
+            (options->is_member != NULL && !options->is_member(options->owner, object)) ||
             !label_selector_matches(options->selector, object->labels))
             continue;
         g_ptr_array_add(self->owned, object_ref(object));
@@ -219,8 +220,7 @@ static gboolean
 edit_release(Object *object, const void *data)
 {
     const OwnerEdit *edit = data;
-    gboolean changed =
-        edit->finalizer != NULL && object_remove_finalizer(object, edit->finalizer);
+    gboolean changed = edit->finalizer != NULL && object_remove_finalizer(object, edit->finalizer);
 
     return object_remove_owner(object, edit->owner) || changed;
 }

@@ -4,7 +4,8 @@
 #include "models/api/workload.h"
 #include "models/plan.h"
 
-/* What the controllers of workloads have in common: how a pod is made from a template, which pods count, whose they are. */
+/* What the controllers of workloads have in common: how a pod is made from a template, which pods
+ * count, whose they are. */
 
 /* Index: what a controller owns, by the controller's key. */
 void index_by_controller(InformerIndex *index, const Object *object, Objects *objects);
@@ -14,7 +15,8 @@ void index_orphans(InformerIndex *index, const Object *object, Objects *objects)
 /* The key of the controller of @object, if it is of this kind; NULL: it is not. */
 const ObjectKey *controller_of_kind(const Object *object, ObjectKind kind);
 
-/* The name that the server makes of generateName "<owner>-" (WL-7, API-60): the @n-th of this owner's. */
+/* The name that the server makes of generateName "<owner>-" (WL-7, API-60): the @n-th of this
+ * owner's. */
 ObjectKey *generated_pod_key(const Component *component, const Object *owner, uint64_t n);
 /* The same of another base than "<owner>-". */
 ObjectKey *
@@ -24,8 +26,8 @@ Object *template_pod_new(Objects *objects,
                          const PodTemplate *template,
                          ObjectKey *key,
                          const Object *owner);
-/* The template's volumes in a pod called @pod_name: those of ephemeral claims have that name in theirs. Returns: the number
- * written to @volumes, which has room for all of them */
+/* The template's volumes in a pod called @pod_name: those of ephemeral claims have that name in
+ * theirs. Returns: the number written to @volumes, which has room for all of them */
 unsigned template_pod_volumes(Objects *objects,
                               const PodTemplate *template,
                               const char *pod_name,
@@ -40,11 +42,11 @@ SimTime whole_seconds(SimTime time);
 
 /* What belongs to an owner, once it has adopted and released what its selector says. */
 typedef struct {
-    GPtrArray *
-        owned; /* of const Object (with references): its own that it keeps, and those to be adopted */
+    GPtrArray *owned; /* of const Object (with references): its own that it keeps, and those to be
+                         adopted */
     GPtrArray
         *adopt; /* of const Object (borrowed from @owned): those that have no controller yet */
-    GPtrArray *release; /* of const Object (with references): its own that no longer match */
+    GPtrArray *release;    /* of const Object (with references): its own that no longer match */
     const char *finalizer; /* interned: what is adopted gets it; NULL: none */
 } Claimed;
 
@@ -52,8 +54,10 @@ typedef struct {
     const Object *owner;
     const LabelSelector *selector;
     const InformerIndex *by_controller, *orphans;
-    const char *finalizer; /* interned: what is adopted gets it, what is released loses it; NULL: none */
-    gboolean (*is_member)(const Object *owner, const Object *object); /* whom to look at at all; NULL: all */
+    const char
+        *finalizer; /* interned: what is adopted gets it, what is released loses it; NULL: none */
+    gboolean (*is_member)(const Object *owner,
+                          const Object *object); /* whom to look at at all; NULL: all */
 } ClaimOptions;
 
 void claimed_look(Claimed *self, const ClaimOptions *options);
@@ -64,5 +68,6 @@ claimed_is_settled(const Claimed *self)
 {
     return self->adopt->len == 0 && self->release->len == 0;
 }
-/* Steps that make it so: whoever adopts first makes sure that it is not going itself. What is gone meanwhile is fine. */
+/* Steps that make it so: whoever adopts first makes sure that it is not going itself. What is gone
+ * meanwhile is fine. */
 void claimed_plan(const Claimed *self, Plan *plan, const Object *owner);

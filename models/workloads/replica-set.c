@@ -321,7 +321,8 @@ plan_creations(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
     plan_then(plan, decide_after_pods);
 }
 
-/* Active pods on the same node of all sets of the same owner, as of all revisions of a Deployment. */
+/* Active pods on the same node of all sets of the same owner, as of all revisions of a Deployment.
+ */
 static unsigned
 count_on_node(const ReplicaSetController *self, const ReplicaSet *set, const Pod *pod)
 {

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Who owns a claim of a StatefulSet (WL-60): while the set, or the pod that it no longer wants, is there, so is the claim. */
+/* Who owns a claim of a StatefulSet (WL-60): while the set, or the pod that it no longer wants, is
+ * there, so is the claim. */
 
 static gboolean
 wants_set(const ClaimOwners *owners)

@@ -107,7 +107,8 @@ is_taken_over(const PodVolume *volume, const ClaimTemplates *templates)
     return FALSE;
 }
 
-/* The template's volumes, those of a claim template's name taken over by the claim. (owned): NULL: none */
+/* The template's volumes, those of a claim template's name taken over by the claim. (owned): NULL:
+ * none */
 static PodVolumes *
 new_pod_volumes(Objects *objects, const StatefulSet *set, const StatefulPod *pod)
 {

@@ -3,7 +3,8 @@
 
 #include "models/api/pod.h"
 
-/* What a StatefulSet makes: names, claims, pods and revisions (WL-20..22). Keys and words are of @objects' run. */
+/* What a StatefulSet makes: names, claims, pods and revisions (WL-20..22). Keys and words are of
+ * @objects' run. */
 
 #define LABEL_REVISION "controller-revision-hash"
 #define LABEL_POD_NAME "statefulset.kubernetes.io/pod-name" /* WL-21 */

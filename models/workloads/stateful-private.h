@@ -6,8 +6,9 @@
 #include "pods.h"
 #include "stateful-objects.h"
 
-/* Within the StatefulSet controller: stateful-view.c looks, stateful-pod.c does what is to be done about one pod,
- * stateful-claims.c judges who owns claims, stateful-revisions.c keeps the history, stateful-set.c decides. */
+/* Within the StatefulSet controller: stateful-view.c looks, stateful-pod.c does what is to be done
+ * about one pod, stateful-claims.c judges who owns claims, stateful-revisions.c keeps the history,
+ * stateful-set.c decides. */
 
 /* What a sync counted as it began: goes into the set's status when its pods are taken care of. */
 typedef struct {
@@ -43,15 +44,16 @@ typedef struct {
     const PodTemplate *current_template; /* (owned) */
     const Pod **replicas;                /* by ordinal - start; NULL: not there */
     int32_t n_replicas;
-    GArray *condemned; /* of const Pod *: out of range, highest ordinal first */
-    const Pod *
-        first_unhealthy; /* WL-40, step 4: of the condemned; the replicas wait before those are looked at */
+    GArray *condemned;          /* of const Pod *: out of range, highest ordinal first */
+    const Pod *first_unhealthy; /* WL-40, step 4: of the condemned; the replicas wait before those
+                                   are looked at */
 } SetView;
 
 /* ---- stateful-view.c ---- */
 
 const SetView *stateful_look(const StatefulSetController *self, Plan *plan, const StatefulSet *set);
-/* Pods of its names that belong to nobody, and its own that it no longer selects. @claimed: zeroed, to be cleared */
+/* Pods of its names that belong to nobody, and its own that it no longer selects. @claimed: zeroed,
+ * to be cleared */
 void stateful_claim(const StatefulSetController *self, const StatefulSet *set, Claimed *claimed);
 ObjectKey *stateful_pod_at(const StatefulSetController *self,
                            const ObjectKey *set,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "stateful-private.h"
 
-/* The history of a StatefulSet's templates: ControllerRevisions, of which the newest has the highest number. */
+/* The history of a StatefulSet's templates: ControllerRevisions, of which the newest has the
+ * highest number. */
 
 static gboolean
 is_of_template(const Object *revision, const StatefulSet *set)

@@ -177,7 +177,8 @@ judge_ordered_condemned(const StatefulSetController *self,
     return TRUE;
 }
 
-/* WL-61: their claims are given to the pods before these go. Returns: whether there is something to do */
+/* WL-61: their claims are given to the pods before these go. Returns: whether there is something to
+ * do */
 static gboolean
 plan_claims_of_condemned(const StatefulSetController *self, Plan *plan, const SetView *view)
 {
@@ -195,8 +196,8 @@ plan_claims_of_condemned(const StatefulSetController *self, Plan *plan, const Se
     return is_work;
 }
 
-/* WL-50: of the pods from the partition up the highest that is of an older template goes; one that is not healthy is waited for.
- * Returns: whether there is something to do */
+/* WL-50: of the pods from the partition up the highest that is of an older template goes; one that
+ * is not healthy is waited for. Returns: whether there is something to do */
 static gboolean
 plan_rolling(const StatefulSetController *self, Plan *plan, const SetView *view, SetStatus *status)
 {
@@ -258,8 +259,8 @@ typedef gboolean (*JudgePosition)(const StatefulSetController *self,
                                   SimTime now,
                                   PlanStart *start);
 
-/* Batches of 1, 2, 4, ... of @n positions; one that needs nothing counts as well. An error ends it with its batch.
- * Returns: whether there is something to do */
+/* Batches of 1, 2, 4, ... of @n positions; one that needs nothing counts as well. An error ends it
+ * with its batch. Returns: whether there is something to do */
 static gboolean
 plan_batches(const StatefulSetController *self,
              Plan *plan,
@@ -354,7 +355,8 @@ count_pod(SetStatus *status, const SetView *view, const Pod *pod, SimTime now)
     status->current += g_strcmp0(revision, status->current_revision) == 0;
 }
 
-/* Counted before anything is done, as Kubernetes does: a pod that this sync makes counts in the next. */
+/* Counted before anything is done, as Kubernetes does: a pod that this sync makes counts in the
+ * next. */
 static SetStatus *
 count_status(Plan *plan, const SetView *view)
 {
@@ -414,8 +416,9 @@ plan_retry_of_status(const StatefulSetController *self, Plan *plan, const SetSta
     plan_then(plan, decide_status);
 }
 
-/* With its status written a sync is not over: it trims the history of revisions, which takes as long again. Meanwhile the cache
- * mostly learns of the write, so that the next sync, which the pods have long asked for, seldom meets a conflict. */
+/* With its status written a sync is not over: it trims the history of revisions, which takes as
+ * long again. Meanwhile the cache mostly learns of the write, so that the next sync, which the pods
+ * have long asked for, seldom meets a conflict. */
 static void
 decide_after_status(const void *data, Plan *plan)
 {

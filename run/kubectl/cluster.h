@@ -15,7 +15,8 @@ json_t *cluster_find(const KubectlCluster *self,
                      const char *name);
 /* The namespace that a request is about; NULL: all. */
 const char *request_namespace(const KubectlRequest *self);
-/* Objects of a kind that the request's namespace and selectors let through. Returns: (owned): json_t; NULL with an error told */
+/* Objects of a kind that the request's namespace and selectors let through. Returns: (owned):
+ * json_t; NULL with an error told */
 GPtrArray *request_objects(const KubectlRequest *self, const KubectlKind *kind);
 
 /* What a command is asked for: a kind and names; no names: all objects. */
@@ -24,8 +25,8 @@ typedef struct {
     GPtrArray *names; /* const char *, of the arguments' words; NULL: all */
 } KubectlTarget;
 
-/* Reads "pvc,pv", "pvc data spare", "pvc/data pod/web-0", "all". @several: whether kinds are told with names.
- * Returns: (owned): GPtrArray of KubectlTarget; NULL with an error told */
+/* Reads "pvc,pv", "pvc data spare", "pvc/data pod/web-0", "all". @several: whether kinds are told
+ * with names. Returns: (owned): GPtrArray of KubectlTarget; NULL with an error told */
 GPtrArray *request_targets(const KubectlRequest *self, char **args, gboolean *several);
 void tell_not_found(const KubectlRequest *self, const KubectlKind *kind, const char *name);
 

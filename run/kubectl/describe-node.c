@@ -172,8 +172,9 @@ amount_raise(Amount *self, Amount other)
         *self = other;
 }
 
-/* What the pod asks for (PodRequestsAndLimits): its containers together, or the init container that wants more, with the
- * sidecars that run by then; and the overhead. @list: "requests" or "limits" */
+/* What the pod asks for (PodRequestsAndLimits): its containers together, or the init container that
+ * wants more, with the sidecars that run by then; and the overhead. @list: "requests" or "limits"
+ */
 static Amount
 pod_amount(json_t *pod, const char *list, const char *name)
 {
@@ -203,7 +204,8 @@ pod_amount(json_t *pod, const char *list, const char *name)
     return total;
 }
 
-/* "100m (10%)" of @room thousandths. @is_pod: kubectl divides by 0 there, and prints the least of all numbers */
+/* "100m (10%)" of @room thousandths. @is_pod: kubectl divides by 0 there, and prints the least of
+ * all numbers */
 static void
 append_share(GString *out, Amount amount, int64_t room, gboolean is_pod)
 {

@@ -434,7 +434,8 @@ milli_of(json_t *quantity)
     return milli;
 }
 
-/* Of all containers: whether any asks for cpu or memory; and whether each has limits, equal to what it asks for. */
+/* Of all containers: whether any asks for cpu or memory; and whether each has limits, equal to what
+ * it asks for. */
 static const char *
 quality_class(json_t *pod)
 {

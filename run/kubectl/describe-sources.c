@@ -332,7 +332,8 @@ put_downward(Description *self, json_t *source)
     }
 }
 
-/* kubectl 1.32.4 prints the pointer to "optional", not what it points to: that is an address, which nobody can foretell. */
+/* kubectl 1.32.4 prints the pointer to "optional", not what it points to: that is an address, which
+ * nobody can foretell. */
 static void
 put_optional(Description *self, const char *title, json_t *source)
 {

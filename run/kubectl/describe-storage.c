@@ -5,7 +5,8 @@
 
 /* Claims, volumes, classes and CSINodes. */
 
-/* "Access Modes" and the like, which stand empty until the claim has a volume. @is_whole: not a template within a pod */
+/* "Access Modes" and the like, which stand empty until the claim has a volume. @is_whole: not a
+ * template within a pod */
 void
 describe_claim_spec(Description *self, json_t *claim, gboolean is_whole)
 {
@@ -118,7 +119,8 @@ describe_claim(Description *self, json_t *claim)
     put_conditions(self, value_at(claim, "status.conditions"));
 }
 
-/* "zone in [a, b]" under "Term 0:", of a volume's node affinity or a class's topologies. @operator: NULL: told by each */
+/* "zone in [a, b]" under "Term 0:", of a volume's node affinity or a class's topologies. @operator:
+ * NULL: told by each */
 static void
 put_term(Description *self, unsigned level, gsize n, json_t *expressions, const char *operator)
 {

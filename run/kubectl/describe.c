@@ -155,8 +155,8 @@ is_letter_case(const char *text, gboolean upper)
     return upper ? g_ascii_isupper(*text) : g_ascii_islower(*text);
 }
 
-/* The end of the word that begins at @text: "volumeID" is "volume", "ID"; "fsGroup" is "fs", "Group"; "CSIDriver" is "CSI",
- * "Driver". */
+/* The end of the word that begins at @text: "volumeID" is "volume", "ID"; "fsGroup" is "fs",
+ * "Group"; "CSIDriver" is "CSI", "Driver". */
 static const char *
 word_end(const char *text)
 {
@@ -176,7 +176,8 @@ word_end(const char *text)
     return end;
 }
 
-/* "attachRequired" as people write it: "Attach Required". Names with other signs than letters and "-" stay. */
+/* "attachRequired" as people write it: "Attach Required". Names with other signs than letters and
+ * "-" stay. */
 static void
 append_label(GString *out, const char *field)
 {
@@ -199,7 +200,8 @@ append_label(GString *out, const char *field)
     }
 }
 
-/* Every field by its name, as kubectl does with kinds that it has no words for. @path: of @value, "" at the top. */
+/* Every field by its name, as kubectl does with kinds that it has no words for. @path: of @value,
+ * "" at the top. */
 static void
 put_fields(Description *self, unsigned level, json_t *value, const char *path)
 {
@@ -252,7 +254,8 @@ describe_fields(Description *self, json_t *object)
     put_fields(self, 0, object, "");
 }
 
-/* Events about @object: adds those that name @uid as its. Pods are found whatever kind the event tells. */
+/* Events about @object: adds those that name @uid as its. Pods are found whatever kind the event
+ * tells. */
 static void
 add_events(const Description *self, json_t *object, const char *uid, GPtrArray *found)
 {

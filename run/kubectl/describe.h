@@ -4,7 +4,8 @@
 #include "cluster.h"
 #include "tab-writer.h"
 
-/* A description that is being written: lines with tabs, which the writer aligns. Private to this folder. */
+/* A description that is being written: lines with tabs, which the writer aligns. Private to this
+ * folder. */
 struct Description {
     const KubectlRequest *request;
     TabWriter *writer;

@@ -141,7 +141,8 @@ quantities_of(json_t *a, json_t *b, int64_t *x, int64_t *y)
            quantity_parse(json_string_value(b), &value, y, NULL);
 }
 
-/* As kubectl compares: texts that are quantities by size, null before all else, and what is missing before that. */
+/* As kubectl compares: texts that are quantities by size, null before all else, and what is missing
+ * before that. */
 static gboolean
 sort_less(const void *a, const void *b, const void *data)
 {
@@ -207,7 +208,8 @@ sort_objects(const KubectlRequest *self, GPtrArray *objects)
     return TRUE;
 }
 
-/* The objects of a target; names that are not there are told. Returns: (owned): NULL with an error told */
+/* The objects of a target; names that are not there are told. Returns: (owned): NULL with an error
+ * told */
 static GPtrArray *
 target_objects(const KubectlRequest *self, const KubectlTarget *target, GString *not_found)
 {
@@ -400,7 +402,8 @@ print_json_path(const KubectlRequest *self, json_t *object, const char *template
     return 1;
 }
 
-/* -o other than a table. @items: what was found; @is_list: print them as a List even if it is one. */
+/* -o other than a table. @items: what was found; @is_list: print them as a List even if it is one.
+ */
 static int
 print_objects(const KubectlRequest *self, json_t *items, gboolean is_list)
 {
@@ -570,8 +573,8 @@ watch_selects(const KubectlWatch *self, json_t *object)
                        field_selector_text_matches(options->field_selector, object));
 }
 
-/* Not as a row of a table but each by itself: YAML documents apart, columns with headers on the first alone; with its type a JSON
- * document takes one line. */
+/* Not as a row of a table but each by itself: YAML documents apart, columns with headers on the
+ * first alone; with its type a JSON document takes one line. */
 static void
 watch_print(KubectlWatch *self, const char *type, json_t *object, GString *out)
 {
@@ -582,7 +585,8 @@ watch_print(KubectlWatch *self, const char *type, json_t *object, GString *out)
                              : json_incref(object);
 
     request.out = out;
-    if (strcmp(options->output, "name") == 0 || g_str_has_prefix(options->output, "custom-columns=")) {
+    if (strcmp(options->output, "name") == 0 ||
+        g_str_has_prefix(options->output, "custom-columns=")) {
         json_auto_t *items = json_pack("[O]", object);
 
         if (strcmp(options->output, "name") == 0)

@@ -3,8 +3,10 @@
 
 #include "go-sort.h"
 
-/* Pattern-defeating quicksort (Orson Peters, 2021) with the choices that Go's package sort makes in 1.23, which kubectl
- * 1.32 is built with: thresholds, pivots and the generator that breaks patterns (another one since 1.24). Which element is compared with which decides where equal ones end up. */
+/* Pattern-defeating quicksort (Orson Peters, 2021) with the choices that Go's package sort makes
+ * in 1.23, which kubectl 1.32 is built with: thresholds, pivots and the generator that breaks
+ * patterns (another one since 1.24). Which element is compared with which decides where equal ones
+ * end up. */
 
 #define INSERTION_LENGTH_MAX 12
 #define NINTHER_LENGTH_MIN 50

@@ -4,8 +4,8 @@
 #include "json-path.h"
 #include "print.h"
 
-/* A template is a list of parts: text, or an action in braces, which is a list of steps. Every step maps the values that the one
- * before it found to values of its own. */
+/* A template is a list of parts: text, or an action in braces, which is a list of steps. Every step
+ * maps the values that the one before it found to values of its own. */
 
 typedef enum {
     STEP_TEXT,
@@ -620,7 +620,8 @@ begins_with(GPtrArray *steps, StepKind kind)
     return steps->len > 0 && ((const Step *)steps->pdata[0])->kind == kind;
 }
 
-/* Parts from @first on, up to the end of the range that they are in. @found: NULL: nothing is kept. Returns: where that is */
+/* Parts from @first on, up to the end of the range that they are in. @found: NULL: nothing is kept.
+ * Returns: where that is */
 static int
 find_parts(const JsonPath *self,
            unsigned first,

@@ -3,7 +3,8 @@
 
 #include "value.h"
 
-/* kubectl's JSONPath templates: text with {.items[*].metadata.name}, {range .items[*]}...{end}, {.a[?(@.b=="c")]}, {..name},
+/* kubectl's JSONPath templates: text with {.items[*].metadata.name}, {range .items[*]}...{end},
+ * {.a[?(@.b=="c")]}, {..name},
  * {.a[0:2]}, {.a['x','y']}, {"\n"}. */
 typedef struct JsonPath JsonPath;
 
@@ -16,7 +17,8 @@ typedef enum {
 
 /* Returns: (owned) */
 JsonPath *json_path_parse(const char *text, GError **error);
-/* As --sort-by and custom-columns take it: "metadata.name", ".metadata.name", "{.metadata.name}". */
+/* As --sort-by and custom-columns take it: "metadata.name", ".metadata.name", "{.metadata.name}".
+ */
 JsonPath *json_path_parse_relaxed(const char *text, GError **error);
 void json_path_free(JsonPath *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(JsonPath, json_path_free)
@@ -24,7 +26,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(JsonPath, json_path_free)
 /**
  * json_path_find:
  * Members that are missing give no result.
- * Returns: (owned): a GPtrArray for each part of the template, of json_t: what it found; %NULL with a %JSON_PATH_ERROR
+ * Returns: (owned): a GPtrArray for each part of the template, of json_t: what it found; %NULL with
+ * a %JSON_PATH_ERROR
  */
 GPtrArray *json_path_find(const JsonPath *self, json_t *data, GError **error);
 /* Appends the template with what was found in its place. */

@@ -3,7 +3,8 @@
 
 #include "value.h"
 
-/* The kinds that the commands know: their names, and the columns that the API server prints for them. */
+/* The kinds that the commands know: their names, and the columns that the API server prints for
+ * them. */
 
 typedef struct {
     const char *name; /* "Access Modes": printed in capitals */
@@ -31,7 +32,8 @@ struct KubectlKind {
 
 #define N_KUBECTL_KINDS 23
 const KubectlKind *kubectl_kind_at(unsigned i);
-/* @word: any of its names, with or without the group: "pvc", "PersistentVolumeClaims", "sc.storage.k8s.io". NULL: none */
+/* @word: any of its names, with or without the group: "pvc", "PersistentVolumeClaims",
+ * "sc.storage.k8s.io". NULL: none */
 const KubectlKind *kubectl_kind_find(const char *word);
 /* The kind of an object of a list; NULL: not known */
 const KubectlKind *kubectl_kind_of(json_t *object);
@@ -45,8 +47,8 @@ extern const KindColumn claim_columns[], volume_columns[], class_columns[], atta
     csi_node_columns[], csi_driver_columns[], created_columns[], pod_columns[], node_columns[],
     stateful_set_columns[], deployment_columns[], replica_set_columns[], service_columns[],
     namespace_columns[], event_columns[], lease_columns[], daemon_set_columns[], job_columns[],
-    disruption_budget_columns[], controller_revision_columns[],
-    snapshot_columns[], snapshot_content_columns[], snapshot_class_columns[];
+    disruption_budget_columns[], controller_revision_columns[], snapshot_columns[],
+    snapshot_content_columns[], snapshot_class_columns[];
 void claim_row(GPtrArray *cells, json_t *claim, ValueTime now);
 void volume_row(GPtrArray *cells, json_t *volume, ValueTime now);
 void class_row(GPtrArray *cells, json_t *class, ValueTime now);

@@ -88,7 +88,8 @@ skip_digits(const char *text)
     return text;
 }
 
-/* [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? with underscores; also all decimal integers. */
+/* [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? with underscores; also all decimal integers.
+ */
 static gboolean
 is_number(const char *text)
 {
@@ -348,7 +349,8 @@ print_yaml(GString *out, json_t *value)
     emit(&emitter, &event);
     yaml_emitter_flush(&emitter);
     yaml_emitter_delete(&emitter);
-    /* libyaml ends a document that ends in kept line breaks, or in a bare word, with dots; Go does not. */
+    /* libyaml ends a document that ends in kept line breaks, or in a bare word, with dots; Go does
+     * not. */
     if (out->len >= start + 4 && strcmp(out->str + out->len - 4, "...\n") == 0)
         g_string_truncate(out, out->len - 4);
 }

@@ -3,16 +3,18 @@
 
 #include <glib.h>
 
-/* Aligns columns as Go's text/tabwriter does with blanks: text is written with a tab after each cell; a column is as wide as the
- * widest of the cells above each other, and ends at a line that has none there. The last cell of a line has no tab and belongs to
- * no column. Widths count characters. */
+/* Aligns columns as Go's text/tabwriter does with blanks: text is written with a tab after each
+ * cell; a column is as wide as the widest of the cells above each other, and ends at a line that
+ * has none there. The last cell of a line has no tab and belongs to no column. Widths count
+ * characters. */
 typedef struct TabWriter TabWriter;
 
 /**
  * tab_writer_new:
  * @width_min: of a column, its padding counted
  * @padding: blanks after the widest cell
- * @remembers: widths of earlier flushes stay: a column only grows (kubectl's own addition, for watches)
+ * @remembers: widths of earlier flushes stay: a column only grows (kubectl's own addition, for
+ * watches)
  */
 TabWriter *tab_writer_new(unsigned width_min, unsigned padding, gboolean remembers);
 /* As `kubectl get` lays out its tables, and as `kubectl describe` does. */

@@ -3,7 +3,8 @@
 
 #include "kinds.h"
 
-/* What stands beside workloads: their disruption budgets and revisions, as pkg/printers/internalversion/printers.go prints them. */
+/* What stands beside workloads: their disruption budgets and revisions, as
+ * pkg/printers/internalversion/printers.go prints them. */
 
 #define COLUMN_NAME                                                                                \
     {                                                                                              \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kinds.h"
 
-/* Rows of the kinds of snapshot.storage.k8s.io: the additionalPrinterColumns of their CustomResourceDefinitions
- * (external-snapshotter v8.2, client/config/crd). What is not there is an empty cell. */
+/* Rows of the kinds of snapshot.storage.k8s.io: the additionalPrinterColumns of their
+ * CustomResourceDefinitions (external-snapshotter v8.2, client/config/crd). What is not there is an
+ * empty cell. */
 
 const KindColumn snapshot_columns[] = {
     {"Name",                  FALSE, TRUE },

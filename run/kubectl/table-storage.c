@@ -3,7 +3,8 @@
 
 #include "kinds.h"
 
-/* Rows of the storage kinds, as the API server prints them (pkg/printers/internalversion of Kubernetes 1.32). */
+/* Rows of the storage kinds, as the API server prints them (pkg/printers/internalversion of
+ * Kubernetes 1.32). */
 
 #define COLUMN_NAME                                                                                \
     {                                                                                              \

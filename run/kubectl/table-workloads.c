@@ -3,7 +3,8 @@
 
 #include "kinds.h"
 
-/* Rows of pods, nodes, workloads and events, as the API server prints them (pkg/printers/internalversion of 1.32). */
+/* Rows of pods, nodes, workloads and events, as the API server prints them
+ * (pkg/printers/internalversion of 1.32). */
 
 #define COLUMN_NAME                                                                                \
     {                                                                                              \
@@ -88,8 +89,8 @@ has_condition(json_t *pod, const char *type)
     return strcmp(value_text(condition, "status"), "True") == 0;
 }
 
-/* Looks at the init containers up to the first that is not done. @sidecars: gets the restarts of those that go on beside the
- * pod's containers. Returns: whether there is one that is not done */
+/* Looks at the init containers up to the first that is not done. @sidecars: gets the restarts of
+ * those that go on beside the pod's containers. Returns: whether there is one that is not done */
 static gboolean
 summarize_init(PodSummary *self, json_t *pod, PodSummary *sidecars)
 {

@@ -88,7 +88,8 @@ value_has_word(json_t *list, const char *word)
     return FALSE;
 }
 
-/* %v of a float64: the shortest digits that give the number back; Go turns to an exponent at 1e21. */
+/* %v of a float64: the shortest digits that give the number back; Go turns to an exponent at 1e21.
+ */
 static void
 append_real(GString *out, double real)
 {

@@ -5,8 +5,9 @@
 #include <inttypes.h>
 #include <jansson.h>
 
-/* API objects as JSON, read as kubectl reads them: what is missing is empty. Paths are names joined by dots, "spec.volumeName";
- * names that have dots of their own (labels, annotations) are asked for at their map. */
+/* API objects as JSON, read as kubectl reads them: what is missing is empty. Paths are names joined
+ * by dots, "spec.volumeName"; names that have dots of their own (labels, annotations) are asked for
+ * at their map. */
 
 /* Returns: (borrowed): NULL if it is missing or null */
 json_t *value_at(json_t *object, const char *path);
@@ -16,7 +17,8 @@ int64_t value_integer(json_t *object, const char *path, int64_t missing);
 gboolean value_is_true(json_t *object, const char *path);
 /* Items of a list or members of a map. */
 gsize value_length(json_t *object, const char *path);
-/* Returns: (owned): the names of a map's members in byte order, ends with NULL; empty for what is no map */
+/* Returns: (owned): the names of a map's members in byte order, ends with NULL; empty for what is
+ * no map */
 char **value_keys(json_t *map);
 /* Returns: (borrowed): the item of a list whose @key is @text; NULL: none */
 json_t *value_find(json_t *list, const char *key, const char *text);
@@ -38,7 +40,9 @@ typedef int64_t ValueTime;
 /* A time stamp, metav1.Time or MicroTime. Returns: %VALUE_TIME_NONE: missing or null */
 ValueTime value_time(json_t *object, const char *path);
 ValueTime value_time_parse(const char *text);
-/* How long ago it was, as kubectl and the API server tell (HumanDuration): "5s", "3m4s", "2d3h"; "<unknown>": no time */
+/* How long ago it was, as kubectl and the API server tell (HumanDuration): "5s", "3m4s", "2d3h";
+ * "<unknown>": no time */
 void value_append_age(GString *out, ValueTime time, ValueTime now);
-/* "Fri, 20 Nov 2026 16:07:36 +0000" (RFC 1123); no time is the first day of the year 1, as Go has it. */
+/* "Fri, 20 Nov 2026 16:07:36 +0000" (RFC 1123); no time is the first day of the year 1, as Go has
+ * it. */
 void value_append_date(GString *out, ValueTime time);

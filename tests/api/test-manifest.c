@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
 
-/* What kubectl printed in real clusters, and what charts have: read without a fault, printed and read again it is the
- * same; and what kubectl printed, we print, byte for byte. */
+/* What kubectl printed in real clusters, and what charts have: read without a fault, printed and
+ * read again it is the same; and what kubectl printed, we print, byte for byte. */
 typedef struct {
     const char *file;
     gboolean is_recorded;

@@ -133,7 +133,8 @@ finds_kind(void **state)
         assert_string_equal(kind_class(kind)->kind, row->kind);
 }
 
-/* object_edit() goes through those alone that are counted: they must stand first, and give their reference back. */
+/* object_edit() goes through those alone that are counted: they must stand first, and give their
+ * reference back. */
 static void
 counted_fields_stand_first(void **state)
 {

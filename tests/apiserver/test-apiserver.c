@@ -8,7 +8,8 @@
 
 #include "models/apiserver/apiserver.h"
 
-/* The rules of docs/rules/api-server.md: versions, conflicts, finalizers, graceful deletion, admission, watches. */
+/* The rules of docs/rules/api-server.md: versions, conflicts, finalizers, graceful deletion,
+ * admission, watches. */
 
 typedef struct {
     Sim *sim;
@@ -275,7 +276,8 @@ writers_conflict_by_version(void **state)
                      API_OK);
 }
 
-/* API-13: a patch that carries a version behaves like an update; DELETE with a uid of another incarnation conflicts (API-14). */
+/* API-13: a patch that carries a version behaves like an update; DELETE with a uid of another
+ * incarnation conflicts (API-14). */
 static void
 preconditions_hold(void **state)
 {
@@ -296,7 +298,8 @@ preconditions_hold(void **state)
     assert_int_equal(commit(world, &request).code, API_OK);
 }
 
-/* API-S2, API-S3, API-S4, API-S5, API-S6, API-50 to API-53, API-W3, API-W4; CGO-49, PROT-2, API-57. */
+/* API-S2, API-S3, API-S4, API-S5, API-S6, API-50 to API-53, API-W3, API-W4; CGO-49, PROT-2, API-57.
+ */
 static void
 finalizers_hold_an_object_until_the_last_goes(void **state)
 {
@@ -675,7 +678,8 @@ change_source(Object *object, const void *word)
     return TRUE;
 }
 
-/* API-131, API-134, API-135, API-136: what is refused, and with which words; and beside each a change that is not. */
+/* API-131, API-134, API-135, API-136: what is refused, and with which words; and beside each a
+ * change that is not. */
 static void
 some_fields_never_change(void **state)
 {
@@ -747,7 +751,8 @@ see(void *data, WatchType type, const Object *object)
     watcher->last_at = sim_now(watcher->world->sim);
 }
 
-/* API-71, CGO-11: no version is left out. API-S1 to S5, WL-90: an unbound pod goes by two writes. */
+/* API-71, CGO-11: no version is left out. API-S1 to S5, WL-90: an unbound pod goes by two writes.
+ */
 static void
 watches_see_every_version_in_order(void **state)
 {
@@ -788,7 +793,8 @@ a_node_s_watch_sees_its_pods_only(void **state)
     g_string_free(other.seen, TRUE);
 }
 
-/* TIM-1, TIM-7: recorded delays, order kept over a thousand writes; some events come before the writer's answer. */
+/* TIM-1, TIM-7: recorded delays, order kept over a thousand writes; some events come before the
+ * writer's answer. */
 typedef struct {
     World *world;
     SimTime answered_at;

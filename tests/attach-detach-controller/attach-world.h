@@ -4,8 +4,8 @@
 #include "models/attach-detach-controller/attach-detach-controller.h"
 #include "tests/lib/storage-world.h"
 
-/* What stories of the attach/detach controller are told with: volumes of one driver, of which the controller alone runs. Users,
- * kubelets and the attacher are played by commits. */
+/* What stories of the attach/detach controller are told with: volumes of one driver, of which the
+ * controller alone runs. Users, kubelets and the attacher are played by commits. */
 
 #define DRIVER "hostpath.csi.k8s.io"
 #define UNIQUE(handle) "kubernetes.io/csi/" DRIVER "^" handle

@@ -9,8 +9,9 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* Stories of volumes of driver hostpath.csi.k8s.io on nodes node-1 and node-2. Users, kubelets and the attacher are played
- * by commits; what the controller sends is compared, with the attachments called by their nodes. */
+/* Stories of volumes of driver hostpath.csi.k8s.io on nodes node-1 and node-2. Users, kubelets and
+ * the attacher are played by commits; what the controller sends is compared, with the attachments
+ * called by their nodes. */
 
 /* ---- Stories ---- */
 
@@ -129,7 +130,8 @@ attach_is_not_required(StorageWorld *world)
     go_on(world, 10 * SIM_SECOND);
 }
 
-/* Golden 34: the pod goes while its volume is attached. Told that it is attached, then that it is not. */
+/* Golden 34: the pod goes while its volume is attached. Told that it is attached, then that it is
+ * not. */
 static void
 pod_goes_during_attach(StorageWorld *world)
 {
@@ -145,7 +147,8 @@ pod_goes_during_attach(StorageWorld *world)
     go_on(world, 10 * SIM_SECOND);
 }
 
-/* Told before the detach; the volume is free for the next node when its VolumeAttachment has gone. */
+/* Told before the detach; the volume is free for the next node when its VolumeAttachment has gone.
+ */
 static void
 moves(StorageWorld *world)
 {
@@ -192,7 +195,8 @@ shared_volume(StorageWorld *world)
     go_on(world, 300 * SIM_MS);
 }
 
-/* Two pods on two nodes at once: one operation in the whole cluster, then the other hears that it comes too late. */
+/* Two pods on two nodes at once: one operation in the whole cluster, then the other hears that it
+ * comes too late. */
 static void
 race_of_two(StorageWorld *world)
 {
@@ -220,7 +224,8 @@ dead_node(StorageWorld *world)
     go_on(world, 2 * SIM_SECOND);
 }
 
-/* ADC-V9: uncertain, the volume no longer holds back the other node, but one operation at a time. */
+/* ADC-V9: uncertain, the volume no longer holds back the other node, but one operation at a time.
+ */
 static void
 detach_fails_once(StorageWorld *world)
 {
@@ -685,7 +690,8 @@ crowded_minute(uint64_t seed, gboolean polling)
     return log;
 }
 
-/* Pairs that change while a pass is under way are looked at in their turn, as by a loop that walks over all of them. */
+/* Pairs that change while a pass is under way are looked at in their turn, as by a loop that walks
+ * over all of them. */
 static void
 changes_during_a_pass(void **state)
 {

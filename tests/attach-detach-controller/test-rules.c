@@ -10,8 +10,9 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* The recorded stories of the real controller's own tests, by their ids, and rules that no other story needs. Where the real tests
- * call a plugin, here VolumeAttachments come and go. Each story is told twice: with loops that sleep, and with loops that poll. */
+/* The recorded stories of the real controller's own tests, by their ids, and rules that no other
+ * story needs. Where the real tests call a plugin, here VolumeAttachments come and go. Each story
+ * is told twice: with loops that sleep, and with loops that poll. */
 
 /* ---- What the controller believes ---- */
 
@@ -185,7 +186,8 @@ dangling_not_attached(StorageWorld *world)
     dangling_attachment(world, FALSE);
 }
 
-/* Five nodes with a volume each that nobody wants any more, five pods with one volume on another node, and new pods. */
+/* Five nodes with a volume each that nobody wants any more, five pods with one volume on another
+ * node, and new pods. */
 static void
 restart(StorageWorld *world, unsigned n_before, unsigned n_after)
 {
@@ -237,7 +239,8 @@ restart_1_1(StorageWorld *world)
     restart(world, 1, 1);
 }
 
-/* ADC-29, ADC-53: known by its name only it counts as shared; the pod that comes for it elsewhere knows better. */
+/* ADC-29, ADC-53: known by its name only it counts as shared; the pod that comes for it elsewhere
+ * knows better. */
 static void
 known_by_name_only(StorageWorld *world)
 {
@@ -258,8 +261,9 @@ known_by_name_only(StorageWorld *world)
 
 /* ---- The populator ---- */
 
-/* A driver that stops to require attaching takes its volumes out of desired state, within a minute; requiring it again brings them
- * back when all pods are listed; a pod that goes unseen takes them out for good. */
+/* A driver that stops to require attaching takes its volumes out of desired state, within a minute;
+ * requiring it again brings them back when all pods are listed; a pod that goes unseen takes them
+ * out for good. */
 static void
 populator(StorageWorld *world)
 {
@@ -340,7 +344,8 @@ attached_once(StorageWorld *world)
     assert_calls(world, 1, 0);
 }
 
-/* ADC-13: the Node goes while pods want the volume there: it stays managed, and a Node that is not there is not healthy. */
+/* ADC-13: the Node goes while pods want the volume there: it stays managed, and a Node that is not
+ * there is not healthy. */
 static void
 mounted_on_a_node_that_is_gone(StorageWorld *world)
 {
@@ -352,7 +357,8 @@ mounted_on_a_node_that_is_gone(StorageWorld *world)
     go_on(world, 6 * SIM_MINUTE);
     assert_string_equal(storage_world_log(world), "");
     go_on(world, SIM_SECOND);
-    /* The check of ADC-50 may follow, when the VolumeAttachment has gone and the detach has not looked yet. */
+    /* The check of ADC-50 may follow, when the VolumeAttachment has gone and the detach has not
+     * looked yet. */
     assert_true(
         g_str_has_prefix(storage_world_log(world), "PATCH/st node/node-1 404, DELETE " VA_1));
     assert_int_equal(controller_of(world)->n_detaches[DETACH_TIMED_OUT], 1); /* ADC-48 */
@@ -508,7 +514,8 @@ two_nodes_are_told(StorageWorld *world)
 
 /* ---- What is attached is verified (ADC-50) ---- */
 
-/* Somebody deletes the VolumeAttachment of a pod that runs: within a minute it is attached again. */
+/* Somebody deletes the VolumeAttachment of a pod that runs: within a minute it is attached again.
+ */
 static void
 attachment_is_deleted(StorageWorld *world)
 {
@@ -520,7 +527,8 @@ attachment_is_deleted(StorageWorld *world)
         go_on(world, 10 * SIM_MS);
         assert_true(sim_now(world->sim) - at < 61 * SIM_SECOND);
     }
-    /* Asked for in the API, since the cache has none; then it is as if it never had been attached. */
+    /* Asked for in the API, since the cache has none; then it is as if it never had been attached.
+     */
     assert_true(g_str_has_prefix(storage_world_log(world), "GET " VA_1 " 404, "));
     attacher_says(world, VA_1, TRUE, NULL);
     go_on(world, 10 * SIM_SECOND);
@@ -554,7 +562,8 @@ nothing_is_verified(StorageWorld *world)
     assert_state(world, "node-1", ADC_ATTACHED, TRUE);
 }
 
-/* A pod's node tells that the volume is attached, and there is no VolumeAttachment: found at the first check after the start. */
+/* A pod's node tells that the volume is attached, and there is no VolumeAttachment: found at the
+ * first check after the start. */
 static void
 node_is_wrong_at_the_start(StorageWorld *world)
 {
@@ -568,7 +577,8 @@ node_is_wrong_at_the_start(StorageWorld *world)
 
 /* ---- Single rules ---- */
 
-/* ADC-37: a Node that is made anew has no volumesAttached; it is told, though nothing has changed. */
+/* ADC-37: a Node that is made anew has no volumesAttached; it is told, though nothing has changed.
+ */
 static void
 node_is_made_anew(StorageWorld *world)
 {
@@ -657,7 +667,8 @@ node_cannot_be_told(StorageWorld *world)
     assert_state(world, "node-1", ADC_DETACHED, FALSE);
 }
 
-/* ADC-65: while the old VolumeAttachment is going each try fails at once, and nothing shortens the back-off when it has gone. */
+/* ADC-65: while the old VolumeAttachment is going each try fails at once, and nothing shortens the
+ * back-off when it has gone. */
 static void
 old_attachment_is_going(StorageWorld *world)
 {
@@ -680,7 +691,8 @@ old_attachment_is_going(StorageWorld *world)
     assert_calls(world, 1, 0);
 }
 
-/* ADC-58: uncertain there, so it may be attached here, at once; one operation on the volume at a time all the same. */
+/* ADC-58: uncertain there, so it may be attached here, at once; one operation on the volume at a
+ * time all the same. */
 static void
 uncertain_blocks_nobody(StorageWorld *world)
 {
@@ -847,8 +859,8 @@ disturb(StorageWorld *world, const char *va, uint64_t how)
         attacher_says(world, va, how > 1, NULL);
 }
 
-/* A random hour in which VolumeAttachments vanish or are not attached any more, and the driver changes its mind. Returns: (owned): all
- * requests, and when they came */
+/* A random hour in which VolumeAttachments vanish or are not attached any more, and the driver
+ * changes its mind. Returns: (owned): all requests, and when they came */
 static char *
 disturbed_hour(uint64_t seed, gboolean polling)
 {
@@ -884,7 +896,8 @@ disturbed_hour(uint64_t seed, gboolean polling)
     return log;
 }
 
-/* ADC-50: what sleeps verifies at the same instants as what polls, though it leaves most checks out. */
+/* ADC-50: what sleeps verifies at the same instants as what polls, though it leaves most checks
+ * out. */
 static void
 polling_equals_sleeping(void **state)
 {

@@ -9,16 +9,18 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* How long a volume of a dead node is away, to the nanosecond: which pass of the reconciler does what follows from when its last
- * pass with something to do ended, from when it hears of things, and from what requests take. Here all of these are constant:
+/* How long a volume of a dead node is away, to the nanosecond: which pass of the reconciler does
+ * what follows from when its last pass with something to do ended, from when it hears of things,
+ * and from what requests take. Here all of these are constant:
  *
  *     WATCH   until a watch tells of what has happened
  *     THINK   the controller's own time before a request leaves
  *     WRITE   a request, arrival to answer
  *
- * A pass that finds nothing to do takes no time, so passes come at E, E + 100 ms, ... from the end E of the last one that did
- * something (ADC-1). The six minutes begin with the first pass that wants the detach (ADC-42) and are over in the first that is more
- * than 360 s later: not that at 360.0 s, but that at 360.1 s (ADC-43). */
+ * A pass that finds nothing to do takes no time, so passes come at E, E + 100 ms, ... from the end
+ * E of the last one that did something (ADC-1). The six minutes begin with the first pass that
+ * wants the detach (ADC-42) and are over in the first that is more than 360 s later: not that at
+ * 360.0 s, but that at 360.1 s (ADC-43). */
 
 #define WATCH (3 * SIM_MS)
 #define THINK (2 * SIM_MS)
@@ -38,7 +40,8 @@ request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime ar
 {
     Arrivals *arrivals = data;
 
-    /* The check of ADC-50 may come when the VolumeAttachment has gone and the detach has not looked yet. */
+    /* The check of ADC-50 may come when the VolumeAttachment has gone and the detach has not looked
+     * yet. */
     assert_true(code == API_OK || (code == API_NOT_FOUND && request->verb == API_GET));
     if (request->verb == API_PATCH_STATUS && strcmp(request->key->name, "node-1") == 0)
         arrivals->told = arrived_at;
@@ -55,7 +58,8 @@ set_constant(SimDist **place, SimTime value)
     *place = sim_dist_new_constant(value);
 }
 
-/* Returns: the end of the last pass that did something: it told node-1 that the volume is attached */
+/* Returns: the end of the last pass that did something: it told node-1 that the volume is attached
+ */
 static SimTime
 setup(StorageWorld *world, Arrivals *arrivals, uint64_t seed, gboolean polling)
 {
@@ -83,8 +87,8 @@ wait_a_while(StorageWorld *world, uint64_t n)
     go_on(world, (SimTime)sim_random_below(sim_stream(world->sim, "test"), 0, n, SIM_SECOND));
 }
 
-/* Its kubelet says no more; a user deletes the pod with force, and another one waits on node-2. Returns: the pass that first wants
- * the detach */
+/* Its kubelet says no more; a user deletes the pod with force, and another one waits on node-2.
+ * Returns: the pass that first wants the detach */
 static SimTime
 node_dies(StorageWorld *world, SimTime end)
 {
@@ -96,9 +100,10 @@ node_dies(StorageWorld *world, SimTime end)
     return pass_from(sim_now(world->sim) + WATCH, end);
 }
 
-/* The pass tells the node, and starts the detach once that is answered; the detach's operation deletes the VolumeAttachment, and looks
- * 500 to 550 ms later whether it has gone (ADC-3): between the fifth and the sixth pass after the one that told the node, which ended
- * when the node had answered. The sixth attaches. */
+/* The pass tells the node, and starts the detach once that is answered; the detach's operation
+ * deletes the VolumeAttachment, and looks 500 to 550 ms later whether it has gone (ADC-3): between
+ * the fifth and the sixth pass after the one that told the node, which ended when the node had
+ * answered. The sixth attaches. */
 static void
 assert_moves_in(const Arrivals *arrivals, SimTime pass)
 {
@@ -125,7 +130,8 @@ forced_detach_to_the_tick(uint64_t seed, gboolean polling)
     storage_world_clear(&world);
 }
 
-/* ADC-43, with ADC-1, ADC-42: forced in the first pass that comes more than six minutes after the one that asked. */
+/* ADC-43, with ADC-1, ADC-42: forced in the first pass that comes more than six minutes after the
+ * one that asked. */
 static void
 six_minutes(void **state)
 {
@@ -158,7 +164,8 @@ out_of_service_is_shorter(void **state)
     }
 }
 
-/* The clock starts when the detach is wanted, not when the node dies; being wanted and attached again resets it (ADC-49.2). */
+/* The clock starts when the detach is wanted, not when the node dies; being wanted and attached
+ * again resets it (ADC-49.2). */
 static void
 clock_starts_anew(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the engine costs, on its public API, against the bare data structures. A line per figure: `name value unit`.
+/* What the engine costs, on its public API, against the bare data structures. A line per figure:
+ * `name value unit`.
  *
  *   engine                   all of them; instructions only where valgrind is installed
  *   engine CASE OPERATIONS   the work alone, for a profiler */
@@ -378,7 +379,8 @@ run_case(const char *name, size_t n)
     return TRUE;
 }
 
-/* Returns: instructions that this program executes for the case, as callgrind counts them; 0 without valgrind */
+/* Returns: instructions that this program executes for the case, as callgrind counts them; 0
+ * without valgrind */
 static double
 count_instructions(const char *program, const char *name, size_t n)
 {

@@ -7,22 +7,25 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* How many events waiting costs: the same pods with the default limits of requests and without any. A line per figure, `name value
- * unit`.
+/* How many events waiting costs: the same pods with the default limits of requests and without any.
+ * A line per figure, `name value unit`.
  *
  *   explained [--types] [--alone] [PODS…]
  *
- * Explained are, of the run with limits, as many events as its writes and calls would have cost without limits: the events of the
- * run without limits, by the writes and driver calls that it made, times those of the run with limits. A write is a request
- * that writes, as the API server receives it: POST, PUT, PATCH or DELETE of an object or an Event, refused or not. A call is one of the
- * driver, whichever. What is above that are loops that look again and again while a pod waits; more than twice is too much. With reads
- * it is told, too: a kubelet that tries again reads the claim and the volume again.
+ * Explained are, of the run with limits, as many events as its writes and calls would have cost
+ * without limits: the events of the run without limits, by the writes and driver calls that it
+ * made, times those of the run with limits. A write is a request that writes, as the API server
+ * receives it: POST, PUT, PATCH or DELETE of an object or an Event, refused or not. A call is one
+ * of the driver, whichever. What is above that are loops that look again and again while a pod
+ * waits; more than twice is too much. With reads it is told, too: a kubelet that tries again reads
+ * the claim and the volume again.
  *
- * --types tells how often each type of event, request and call came, instead; --alone leaves the run without limits out. */
+ * --types tells how often each type of event, request and call came, instead; --alone leaves the
+ * run without limits out. */
 
 #define PODS_PER_NODE 30
-#define ALL_READY_AFTER 3000   /* s: without limits */
-#define READY_AFTER_A_POD 0.7  /* s: with them; three requests of the attacher at five a second */
+#define ALL_READY_AFTER 3000  /* s: without limits */
+#define READY_AFTER_A_POD 0.7 /* s: with them; three requests of the attacher at five a second */
 
 typedef struct {
     unsigned pods;
@@ -266,7 +269,8 @@ measure(const Case *of)
     return costs;
 }
 
-/* Of the run with limits: events that its writes and calls, perhaps reads too, would have cost without. */
+/* Of the run with limits: events that its writes and calls, perhaps reads too, would have cost
+ * without. */
 static double
 explained(const Costs *limited, const Costs *unlimited, gboolean with_reads)
 {

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bare heap and the bare M/M/1 queue of yardstick/, in the same process and built with the same options: so that both
- * sides of a ratio are measured in turns under the same conditions. */
+/* The bare heap and the bare M/M/1 queue of yardstick/, in the same process and built with the same
+ * options: so that both sides of a ratio are measured in turns under the same conditions. */
 typedef struct YardstickHold YardstickHold;
 
 /* A heap of @n_pending events, warmed up. */

@@ -19,8 +19,9 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 
-/* kvolsim step at a terminal: each case talks to it through a pseudo-terminal as somebody would, and waits for what it says. How fast
- * either side is does not matter: nothing sleeps, and DEADLINE is only there so that a fault ends. */
+/* kvolsim step at a terminal: each case talks to it through a pseudo-terminal as somebody would,
+ * and waits for what it says. How fast either side is does not matter: nothing sleeps, and DEADLINE
+ * is only there so that a fault ends. */
 
 #define DEADLINE (120 * G_USEC_PER_SEC)
 

@@ -90,7 +90,8 @@ get(WorkQueue *queue)
     return taken == NULL ? "-" : taken->name;
 }
 
-/* CGO-20 to CGO-22: the script of each row is adds (+x), gets (g) and dones (.x); what the gets gave. */
+/* CGO-20 to CGO-22: the script of each row is adds (+x), gets (g) and dones (.x); what the gets
+ * gave. */
 static const struct {
     const char *rule, *script, *gets;
 } queue_cases[] = {
@@ -222,7 +223,8 @@ replied(void *data, const ApiResponse *response)
     g_string_append_printf(world->log, "%" G_GINT64_FORMAT " ", sim_now(world->sim) / SIM_MS);
 }
 
-/* API-V12, CGO-40: 30 requests at once through 5/10 leave at 0 (ten of them), then every 200 ms until 4.0 s. */
+/* API-V12, CGO-40: 30 requests at once through 5/10 leave at 0 (ten of them), then every 200 ms
+ * until 4.0 s. */
 static void
 requests_wait_for_their_tokens(void **state)
 {
@@ -380,8 +382,8 @@ assert_index_is_the_cache(const Informer *informer, const InformerIndex *index, 
 #define N_VOLUMES 40 /* more of a class than are found by looking at all of them */
 #define N_CLASSES 3
 
-/* An index knows keys and looks versions up when it is asked: after any changes, told or put by the process itself, it says what
- * the cache says. */
+/* An index knows keys and looks versions up when it is asked: after any changes, told or put by the
+ * process itself, it says what the cache says. */
 static void
 indexes_say_what_the_cache_says(void **state)
 {

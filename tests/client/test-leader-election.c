@@ -184,7 +184,8 @@ leader(const World *self)
     return NULL;
 }
 
-/* The first leads from the start; the others only look; the Lease is renewed each retry period (CGO-62). */
+/* The first leads from the start; the others only look; the Lease is renewed each retry period
+ * (CGO-62). */
 static void
 the_leader_renews(void **state)
 {
@@ -231,8 +232,8 @@ the_first_makes_the_lease(void **state)
     world_clear(&world);
 }
 
-/* CGO-63: the next leads within 4.4 retry periods of the end of the lease; from the crash, that is 13 to 23.8 s for the control
- * plane and 10 to 37 s for sidecars. All of that range occurs. */
+/* CGO-63: the next leads within 4.4 retry periods of the end of the lease; from the crash, that is
+ * 13 to 23.8 s for the control plane and 10 to 37 s for sidecars. All of that range occurs. */
 static void
 the_next_waits_for_the_lease(void **state)
 {
@@ -291,7 +292,8 @@ the_same_name_need_not_wait(void **state)
     world_clear(&world);
 }
 
-/* CGO-62: who cannot renew for 10 s stops; before that a success makes good again. Nobody leads before the lease is over. */
+/* CGO-62: who cannot renew for 10 s stops; before that a success makes good again. Nobody leads
+ * before the lease is over. */
 static void
 who_cannot_renew_stops(void **state)
 {
@@ -326,7 +328,8 @@ who_cannot_renew_stops(void **state)
     }
 }
 
-/* CGO-64: whatever dies and comes again, there are never two; and after a while of peace there is one. */
+/* CGO-64: whatever dies and comes again, there are never two; and after a while of peace there is
+ * one. */
 static void
 never_are_there_two(void **state)
 {

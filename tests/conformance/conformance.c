@@ -6,26 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* conformance FILE...: runs the cases of each file. A line for each case that fails; the last line counts.
- * conformance --suites: the names of the suites that it can run.
- * conformance --stories FILE...: the ids of the cases that are told in words, each of which is a test of its own. */
+/* conformance FILE...: runs the cases of each file. A line for each case that fails; the last line
+ * counts. conformance --suites: the names of the suites that it can run. conformance --stories
+ * FILE...: the ids of the cases that are told in words, each of which is a test of its own. */
 
 static const Suite *const suites[] = {
-    &pv_controller_suite,
-    &pv_matching_suite,
-    &protection_suite,
-    &external_attacher_suite,
-    &storage_capacity_suite,
-    &provisioner_topology_suite,
-    &scheduler_binding_suite,
-    &scheduler_limits_suite,
-    &scheduler_restrictions_suite,
-    &scheduler_zone_suite,
-    &external_provisioner_suite,
-    &external_resizer_suite,
-    &attach_detach_suite,
-    &kubelet_volumes_suite,
-    &volume_operations_suite,
+    &pv_controller_suite,     &pv_matching_suite,          &protection_suite,
+    &external_attacher_suite, &storage_capacity_suite,     &provisioner_topology_suite,
+    &scheduler_binding_suite, &scheduler_limits_suite,     &scheduler_restrictions_suite,
+    &scheduler_zone_suite,    &external_provisioner_suite, &external_resizer_suite,
+    &attach_detach_suite,     &kubelet_volumes_suite,      &volume_operations_suite,
 };
 
 typedef struct {
@@ -41,8 +31,8 @@ find_suite(const char *name)
     return NULL;
 }
 
-/* Told in words: such a case is a test of its own, which bears the case's id. Traces of calls, and what is told in words that are
- * always the same, have a suite that can run them. */
+/* Told in words: such a case is a test of its own, which bears the case's id. Traces of calls, and
+ * what is told in words that are always the same, have a suite that can run them. */
 static gboolean
 is_story(const json_t *json)
 {

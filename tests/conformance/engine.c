@@ -763,7 +763,8 @@ set_text(const json_t *value)
 static void
 expect_answer(Case *self, size_t number, const json_t *step, const json_t *answer, gboolean failed)
 {
-    const json_t *expected = json_object_get(step, "returns"), *error = json_object_get(step, "error");
+    const json_t *expected = json_object_get(step, "returns"),
+                 *error = json_object_get(step, "error");
     const char *call = json_path_string(step, "call");
     g_autofree char *found_text = set_text(answer), *text = set_text(expected);
 

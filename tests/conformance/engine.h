@@ -4,19 +4,20 @@
 #include "models/cluster.h"
 #include "models/plan.h"
 
-/* Runs conformance cases: recorded inputs and outputs of the real components' own tests, told in JSON (the README beside the
- * case files says how). This engine knows what all suites share; a suite, one file for each, knows its acts. Nobody
- * knows single cases: what a case wants stands in the case.
+/* Runs conformance cases: recorded inputs and outputs of the real components' own tests, told in
+ * JSON (the README beside the case files says how). This engine knows what all suites share; a
+ * suite, one file for each, knows its acts. Nobody knows single cases: what a case wants stands in
+ * the case.
  *
- * A suite is a table of acts. An act's function is given a Case, sets up a world, seeds caches, does what is asked, and
- * compares; each difference is a case_fail(). To add a suite: a file suite-<name>.c with its table, and a line in the
- * table of conformance.c.
+ * A suite is a table of acts. An act's function is given a Case, sets up a world, seeds caches,
+ * does what is asked, and compares; each difference is a case_fail(). To add a suite: a file
+ * suite-<name>.c with its table, and a line in the table of conformance.c.
  *
  * The usual way of a single sync:
  *
  *     WorldOptions options = {.only = &pv_controller_class};
- *     case_world_new(self, &options);           the component runs, with empty caches; watches say nothing
- *     case_import(self, "initial.claims", KIND_CLAIM, CASE_API | CASE_INFORMER);
+ *     case_world_new(self, &options);           the component runs, with empty caches; watches say
+ * nothing case_import(self, "initial.claims", KIND_CLAIM, CASE_API | CASE_INFORMER);
  *     case_run_plan(self, component, decide, key);
  *     case_expect_objects(self, "expected.claims", KIND_CLAIM);
  *     case_expect_writes(self, "observed.writes");
@@ -49,8 +50,8 @@ struct Case {
     GPtrArray *owned;  /* of Object: what caches and lists borrow */
     GPtrArray *errors; /* of injected refusals still to come */
     /* What was seen, since case_world_new() or case_forget(). */
-    json_t *
-        writes; /* [{verb, resource, subresource?, namespace?, name, object?}] of the components, also refused ones */
+    json_t *writes; /* [{verb, resource, subresource?, namespace?, name, object?}] of the
+                       components, also refused ones */
     json_t *events; /* [{type, reason}] as recorded */
     GPtrArray
         *changed; /* of ObjectKey: committed writes of the components, in order, each key once */
@@ -80,25 +81,29 @@ gboolean case_gate(const Case *self, const char *name, gboolean default_value);
 
 /* ---- Objects ---- */
 
-/* Where imported objects go. Flags. An object with "x-not-in-controller-cache" goes to the API only. */
+/* Where imported objects go. Flags. An object with "x-not-in-controller-cache" goes to the API
+ * only. */
 typedef enum {
     CASE_API = 1 << 0,      /* the API server */
     CASE_INFORMER = 1 << 1, /* the process's informer of the kind, without a word to handlers */
 } CaseWhere;
 
-/* Returns: (borrowed): the object of a manifest, which need not say its kind. Uids may be any text. */
+/* Returns: (borrowed): the object of a manifest, which need not say its kind. Uids may be any text.
+ */
 Object *case_object(Case *self, const json_t *manifest, ObjectKind kind);
 /* The same, with the kind that the manifest tells. */
 Object *case_object_of_manifest(Case *self, const json_t *manifest);
 /* Returns: (owned): [Object]: those of a list, in its order. @path may be absent */
 GPtrArray *case_objects(Case *self, const char *path, ObjectKind kind);
-/* Puts objects where they belong, those that are in no cache last: of two with one key the later one wins. */
+/* Puts objects where they belong, those that are in no cache last: of two with one key the later
+ * one wins. */
 void case_import(Case *self, const char *path, ObjectKind kind, CaseWhere where);
 void case_import_object(Case *self, Object *object, CaseWhere where);
 gboolean case_is_api_only(const json_t *manifest);
 /* "namespace/name", or "name" in the namespace "default" where the kind has namespaces. */
 ObjectKey *case_key(Case *self, ObjectKind kind, const char *text);
-/* Of objects in a list of manifests: the key of that which is named @name, whatever its namespace. NULL: none */
+/* Of objects in a list of manifests: the key of that which is named @name, whatever its namespace.
+ * NULL: none */
 ObjectKey *case_find_key(Case *self, const char *path, ObjectKind kind, const char *name);
 
 /* ---- The world ---- */
@@ -114,7 +119,8 @@ typedef struct {
 
 /* API server and component, nothing in them; all takes no time. inject.api_errors are loaded. */
 void case_world_new(Case *self, const WorldOptions *options);
-/* Starts the component. Before: what is in the API is in its caches, and its handlers have heard of it. */
+/* Starts the component. Before: what is in the API is in its caches, and its handlers have heard of
+ * it. */
 void case_start(Case *self, const WorldOptions *options);
 /* Returns: (borrowed): the running model */
 void *case_model(const Case *self, const ModelClass *class);
@@ -128,8 +134,9 @@ void case_forget(Case *self);
 
 /* ---- Comparing ---- */
 
-/* The objects of @kind in the API against a list (absent: nothing is compared). Left out as the README says: resource
- * versions, time stamps but whether they are there, texts of messages, and uids that the list does not tell. */
+/* The objects of @kind in the API against a list (absent: nothing is compared). Left out as the
+ * README says: resource versions, time stamps but whether they are there, texts of messages, and
+ * uids that the list does not tell. */
 void case_expect_objects(Case *self, const char *path, ObjectKind kind);
 /* Two lists of {type, reason}; @in_order FALSE: every expected one was seen, and no other. */
 void case_expect_events(Case *self, const char *path, gboolean in_order);
@@ -144,13 +151,15 @@ json_t *case_comparable(Case *self, const Object *object);
 
 /* ---- Traces ---- */
 
-/* A call that traces may have. Returns: (owned): what it answers; NULL: nothing. @failed: set if the call has failed */
+/* A call that traces may have. Returns: (owned): what it answers; NULL: nothing. @failed: set if
+ * the call has failed */
 typedef struct {
     const char *call; /* NULL ends a table */
     json_t *(*run)(void *data, const json_t *args, gboolean *failed);
 } TraceCall;
 
-/* Makes each call of "steps" in order; what it returns, and whether it fails, must be as the step tells, with lists taken for sets.
+/* Makes each call of "steps" in order; what it returns, and whether it fails, must be as the step
+ * tells, with lists taken for sets.
  * "<elapsed>" stands for any time. */
 void case_replay(Case *self, const TraceCall *calls, void *data);
 

@@ -170,7 +170,8 @@ code_of(Verdict verdict)
     g_assert_not_reached();
 }
 
-/* Listers of a real scheduler name one object, those of the recorded tests the resource: `persistentvolumeclaims "c" not found`. */
+/* Listers of a real scheduler name one object, those of the recorded tests the resource:
+ * `persistentvolumeclaims "c" not found`. */
 static char *
 as_lister_says(const char *reason)
 {

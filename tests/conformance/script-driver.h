@@ -3,13 +3,15 @@
 
 #include "tests/conformance/engine.h"
 
-/* A CSI driver that answers at once, as a case says, and remembers what it was asked, as CSI messages in JSON. */
+/* A CSI driver that answers at once, as a case says, and remembers what it was asked, as CSI
+ * messages in JSON. */
 typedef struct ScriptDriver ScriptDriver;
 
 typedef struct {
     CsiPluginCapabilities plugin;
     CsiControllerCapabilities controller;
-    /* Fills in @response for a call other than the questions at the start; may be NULL: OK and nothing else. */
+    /* Fills in @response for a call other than the questions at the start; may be NULL: OK and
+     * nothing else. */
     void (*answer)(void *data, unsigned number, const CsiRequest *request, CsiResponse *response);
     void *data;
 } ScriptOptions;

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* The attach/detach controller's two states of the world, call by call, and the event that a volume is held elsewhere. Here volumes
- * have any name; pods are called by their uids. */
+/* The attach/detach controller's two states of the world, call by call, and the event that a volume
+ * is held elsewhere. Here volumes have any name; pods are called by their uids. */
 
 #define PLUGIN "fake-plugin"
 

@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-/* The external-attacher: events are told, then both queues are processed until they are empty; and pure functions. The recorded
- * tests' caches hold what they began with, so watches say nothing here. */
+/* The external-attacher: events are told, then both queues are processed until they are empty; and
+ * pure functions. The recorded tests' caches hold what they began with, so watches say nothing
+ * here. */
 
 #define LONG_ENOUGH (10 * SIM_MINUTE) /* for retries with back-off; the tests retry at once */
 #define RECONCILE SIM_SECOND
@@ -252,8 +253,8 @@ tell_triggers(World *world)
     }
 }
 
-/* The recorded tests look until they have seen what they expect: what fails for ever is tried again for ever. Each try takes
- * no time here, and the next one comes after a back-off. */
+/* The recorded tests look until they have seen what they expect: what fails for ever is tried again
+ * for ever. Each try takes no time here, and the next one comes after a back-off. */
 static void
 process_queues(World *world)
 {
@@ -339,7 +340,8 @@ expect_calls(const World *world)
     json_decref(found);
 }
 
-/* The recorded tests' API keeps what is being deleted and has no finalizer any more; a real one does not. */
+/* The recorded tests' API keeps what is being deleted and has no finalizer any more; a real one
+ * does not. */
 static gboolean
 may_be_gone(const Case *self, const Object *wanted)
 {

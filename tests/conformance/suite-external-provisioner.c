@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* The external-provisioner: single attempts and deletions as the provision loop hands them over, and pure functions. */
+/* The external-provisioner: single attempts and deletions as the provision loop hands them over,
+ * and pure functions. */
 
 typedef struct {
     Case *self;

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* The sidecar that makes volumes larger: single expansions with a driver that answers as a case says, runs of the whole sidecar,
- * and the pure functions that they are made of. */
+/* The sidecar that makes volumes larger: single expansions with a driver that answers as a case
+ * says, runs of the whole sidecar, and the pure functions that they are made of. */
 
 #define DRIVER "mock"
 
@@ -27,7 +27,8 @@ driver_error(const Case *self)
     return case_string(self, "inject.driver_error");
 }
 
-/* The recorded driver could also fail as the API server does. Ours cannot, so that the write after it is refused. */
+/* The recorded driver could also fail as the API server does. Ours cannot, so that the write after
+ * it is refused. */
 static gboolean
 fails_like_the_api(const Case *self)
 {
@@ -208,8 +209,8 @@ expect_outcome(World *world)
     expect_objects(self, "observed.volumes", KIND_VOLUME);
 }
 
-/* Without the patches: what they come to is seen in the objects. A run that goes on failing repeats its writes until it is
- * stopped. */
+/* Without the patches: what they come to is seen in the objects. A run that goes on failing repeats
+ * its writes until it is stopped. */
 static void
 expect_writes(Case *self)
 {
@@ -652,7 +653,8 @@ run_merge_modify(Case *self)
     run_merge(self, CONDITIONS_OF_MODIFY);
 }
 
-/* What the status says of the expansion, and nothing of conditions: the recorded tests do not look at those. */
+/* What the status says of the expansion, and nothing of conditions: the recorded tests do not look
+ * at those. */
 static void
 run_mark(Case *self, ResizeStatus status)
 {

@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-/* The kubelet's desired and actual state of the world: traces of calls, replayed on a kubelet that has neither pods nor loops at
- * work. What the trace calls "fake-plugin/device" is volume "device" of CSI driver "fake-plugin"; the driver "basic" needs no
- * attaching. Device paths are not compared: CSI volumes have none. */
+/* The kubelet's desired and actual state of the world: traces of calls, replayed on a kubelet that
+ * has neither pods nor loops at work. What the trace calls "fake-plugin/device" is volume "device"
+ * of CSI driver "fake-plugin"; the driver "basic" needs no attaching. Device paths are not
+ * compared: CSI volumes have none. */
 
 #define NODE_NAME "node"
 #define UNATTACHED_PLUGIN "basic"
@@ -17,8 +18,8 @@ typedef struct {
     Case *self;
     Kubelet *kubelet;
     GHashTable *workers; /* pod uid, as the trace has it -> PodWorker */
-    GPtrArray *
-        vague; /* of PodMount: there, but the trace leaves its state out: neither certain nor uncertain */
+    GPtrArray *vague; /* of PodMount: there, but the trace leaves its state out: neither certain nor
+                         uncertain */
 } Trace;
 
 /* What a call returned. */

@@ -8,14 +8,16 @@
 
 #include <string.h>
 
-/* Protection of claims and volumes that are in use: events are told, then the queue is processed until it is empty. */
+/* Protection of claims and volumes that are in use: events are told, then the queue is processed
+ * until it is empty. */
 
-/* The recorded tests hand each key through the whole controller before the next is taken, so every batch of claims has just
- * one: as before 1.32, where there were no batches. */
+/* The recorded tests hand each key through the whole controller before the next is taken, so every
+ * batch of claims has just one: as before 1.32, where there were no batches. */
 static const WorldOptions claims_world = {.only = &pvc_protection_class, .minor_version = 31};
 static const WorldOptions volumes_world = {.only = &pv_protection_class};
 
-/* Whether the cache has an object of the API: all of them, or those in its list; else it is late, and has not seen pods. */
+/* Whether the cache has an object of the API: all of them, or those in its list; else it is late,
+ * and has not seen pods. */
 static gboolean
 is_cached(const json_t *cached, const Object *object)
 {
@@ -131,7 +133,8 @@ run_queue(Case *self)
 
 /* ---- Generic ephemeral volumes: one sync of a pod ---- */
 
-/* The recorded tests' API has no admission: StorageObjectInUseProtection did not add its finalizer there. */
+/* The recorded tests' API has no admission: StorageObjectInUseProtection did not add its finalizer
+ * there. */
 static gboolean
 edit_undo_admission(Object *object, const void *arg)
 {

@@ -205,7 +205,8 @@ run_sync_volume(Case *self)
 
 /* ---- Until nothing changes ---- */
 
-/* What was written comes back, in the order of the writes. A deleted object is gone from the cache. */
+/* What was written comes back, in the order of the writes. A deleted object is gone from the cache.
+ */
 static void
 sync_changed(Case *self)
 {
@@ -325,8 +326,8 @@ run_controller(Case *self)
 
 /* ---- Functions ---- */
 
-/* PVC-83: volumes of CSI drivers keep their finalizers as they are. What the controller would write before its sync is read
- * off the writes of one. */
+/* PVC-83: volumes of CSI drivers keep their finalizers as they are. What the controller would write
+ * before its sync is read off the writes of one. */
 static void
 run_deletion_finalizers(Case *self)
 {

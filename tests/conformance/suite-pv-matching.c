@@ -173,7 +173,8 @@ run_node_affinity(Case *self)
                     node_selector_matches(volume->node_affinity, node_labels_of(self), NULL));
 }
 
-/* PVC-21: no class, or one that does not exist, does not delay. The API server never stores one without a mode. */
+/* PVC-21: no class, or one that does not exist, does not delay. The API server never stores one
+ * without a mode. */
 static void
 run_delay(Case *self)
 {

@@ -193,7 +193,8 @@ run_find_assume_find(Case *self)
 
 /* ---- Assume caches ---- */
 
-/* A version that is no number is older than all as something to be assumed, newer than all as something known. */
+/* A version that is no number is older than all as something to be assumed, newer than all as
+ * something known. */
 static void
 set_version(Object *object, const json_t *manifest, uint64_t no_number)
 {
@@ -381,7 +382,8 @@ version_in(const json_t *manifest)
     return text == NULL ? 0 : g_ascii_strtoll(text, NULL, 10);
 }
 
-/* The API server gives its own versions: @object becomes as much older or newer than what is stored as the case has it. */
+/* The API server gives its own versions: @object becomes as much older or newer than what is stored
+ * as the case has it. */
 static void
 shift_version(Case *self, Object *object, const json_t *manifest, const char *stored_path)
 {
@@ -439,7 +441,8 @@ start_binding(Case *self, const Pod *pod, const char *node_name, GArray *choices
     attempt->node_name = strings_intern(objects_strings(self->objects), node_name);
     for (unsigned i = 0; i < choices->len; i++) {
         VolumeChoice choice = choices_in(choices)[i];
-        g_free(assume_cache_assume(cache_of(self, choice.assumed), choice.assumed)); /* a refusal shows later */
+        g_free(assume_cache_assume(cache_of(self, choice.assumed),
+                                   choice.assumed)); /* a refusal shows later */
         object_ref(choice.chosen);
         object_ref(choice.assumed);
         choice.written_version = 0;
@@ -466,7 +469,8 @@ expect_failure(Case *self, gboolean failed)
         case_fail(self, failed ? "failed" : "did not fail");
 }
 
-/* @manifest: {name, namespace}. Its scheduler is another one, so that ours does nothing by itself. */
+/* @manifest: {name, namespace}. Its scheduler is another one, so that ours does nothing by itself.
+ */
 static const Pod *
 binding_pod(Case *self, const json_t *manifest)
 {

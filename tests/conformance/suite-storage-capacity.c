@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* The provisioner's capacity controller: which objects it keeps, which pairs it asks the driver about. */
+/* The provisioner's capacity controller: which objects it keeps, which pairs it asks the driver
+ * about. */
 
 #define DRIVER "test-driver"
 #define LABEL_DRIVER "csi.storage.k8s.io/drivername"
@@ -378,7 +379,8 @@ list_names(const json_t *list, const char *name)
     return FALSE;
 }
 
-/* Somebody else deletes and makes objects. Those that the controller made are numbered by the cases as they came. */
+/* Somebody else deletes and makes objects. Those that the controller made are numbered by the cases
+ * as they came. */
 static void
 change_objects(Case *self, const json_t *objects)
 {

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* What several components do with volumes: keyed operations, which of them may run together, expansion on the node, the marks of
- * expansion in claims, default classes, mount options. */
+/* What several components do with volumes: keyed operations, which of them may run together,
+ * expansion on the node, the marks of expansion in claims, default classes, mount options. */
 
 #define DRIVER "csi.test"
 #define NODE_NAME "node-1"
@@ -319,7 +319,8 @@ n_running(const NodeVolume *volume)
     return n;
 }
 
-/* Mounts and unmounts of one volume for several pods, or of its device again and again; or its kubelet looks whether it is attached. */
+/* Mounts and unmounts of one volume for several pods, or of its device again and again; or its
+ * kubelet looks whether it is attached. */
 static void
 run_mounts(Case *self)
 {
@@ -408,7 +409,8 @@ expansion_ended(void *kubelet, Plan *plan, PlanEnd end, const char *message)
     self->plan_message = message;
 }
 
-/* "assume_finished" is not compared: whether it is tried again shows in whether the larger size counts as there. */
+/* "assume_finished" is not compared: whether it is tried again shows in whether the larger size
+ * counts as there. */
 static void
 expect_expansion(KubeletWorld *node, const Claim *claim)
 {
@@ -441,7 +443,8 @@ run_node_expansion(Case *self)
     case_import_object(self, claim, CASE_API);
     node.volume.desired_bytes = bytes_of(case_string(self, "initial.desired_size"));
     node.volume.actual_bytes = bytes_of(case_string(self, "initial.actual_size"));
-    /* Where the size that is there is the one that is wanted, "return" must still tell whether anybody said so. */
+    /* Where the size that is there is the one that is wanted, "return" must still tell whether
+     * anybody said so. */
     if (node.volume.actual_bytes == node.volume.desired_bytes)
         node.volume.actual_bytes--;
     operation.volume = &node.volume;

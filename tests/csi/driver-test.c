@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Time, luck and callers of the modelled driver: limits, deadlines, death, injected errors, draws, observers. */
+/* Time, luck and callers of the modelled driver: limits, deadlines, death, injected errors, draws,
+ * observers. */
 #include "models/csi/csi-backend.h"
 #include "story.h"
 
@@ -326,7 +327,8 @@ count_failures(const char *options, unsigned n_volumes, GString *which)
     return n_failed;
 }
 
-/* One in ten, the same ones every time; and those who failed at one in ten also fail at one in five. */
+/* One in ten, the same ones every time; and those who failed at one in ten also fail at one in
+ * five. */
 static void
 probability_draws_repeat(void **state)
 {

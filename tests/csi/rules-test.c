@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The modelled driver against the rules of docs/rules/csi-driver.md: life cycle, codes, limits, capacity, topology. */
+/* The modelled driver against the rules of docs/rules/csi-driver.md: life cycle, codes, limits,
+ * capacity, topology. */
 #include "story.h"
 
 #define STAGED "create v; attach v n1; stage v n1; "

@@ -3,7 +3,8 @@
 
 #include "sanity.h"
 
-/* What a check works with. The first failure sticks: all that follows in the check does nothing, and strings are NULL. */
+/* What a check works with. The first failure sticks: all that follows in the check does nothing,
+ * and strings are NULL. */
 typedef struct {
     const CsiSanityBackEnd *back_end;
     CsiPluginCapabilities plugin;
@@ -36,8 +37,8 @@ typedef enum {
     GIVES_BAD_TOKEN = 1 << 12,
 } SanityGifts;
 
-/* A row of the list. The capabilities it needs are one mask: see CONTROLLER() and NODE(). It is either one request and
- * the code that must answer it, or a function. */
+/* A row of the list. The capabilities it needs are one mask: see CONTROLLER() and NODE(). It is
+ * either one request and the code that must answer it, or a function. */
 typedef struct {
     const char *name;
     uint64_t needs;
@@ -49,7 +50,8 @@ typedef struct {
 
 #define CONTROLLER(capability) ((uint64_t)(capability))
 #define NODE(capability) ((uint64_t)(capability) << 32)
-/* csi.h knows no group calls: a back end that says it has them fails the checks that are about them. */
+/* csi.h knows no group calls: a back end that says it has them fails the checks that are about
+ * them. */
 #define GROUP_SERVICE (UINT64_C(1) << 48)
 /* a limit of the node, and leave to reach it */
 #define NODE_LIMIT (UINT64_C(1) << 49)
@@ -65,7 +67,8 @@ void sanity_fail(Sanity *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void sanity_expect(Sanity *self, gboolean holds, const char *what);
 const char *sanity_new_name(Sanity *self);
 CsiRequest sanity_request(Sanity *self, CsiMethod method, unsigned gives);
-/* Makes the call: fails unless it is answered with @code. What is done is noted and undone in the end. */
+/* Makes the call: fails unless it is answered with @code. What is done is noted and undone in the
+ * end. */
 void sanity_call(Sanity *self, const CsiRequest *request, CsiCode code);
 
 /* Steps that must succeed. Ids returned are interned. */

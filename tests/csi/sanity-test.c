@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The modelled driver against csi-sanity (docs/rules/csi-driver.md): its checks told as stories, with what the back end
- * has in the end; the list that any back end is put through (sanity.h); and spoiled answers that the list must notice. */
+/* The modelled driver against csi-sanity (docs/rules/csi-driver.md): its checks told as stories,
+ * with what the back end has in the end; the list that any back end is put through (sanity.h); and
+ * spoiled answers that the list must notice. */
 #include "sanity.h"
 #include "story.h"
 
@@ -281,7 +282,8 @@ driver_is_sane(void **state)
     story_free(back_end.story);
 }
 
-/* Answers that are wrong in one way, and the check that must notice: a list that lets them through proves nothing. */
+/* Answers that are wrong in one way, and the check that must notice: a list that lets them through
+ * proves nothing. */
 
 static void
 says_fine(CsiResponse *told)

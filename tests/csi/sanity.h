@@ -3,14 +3,16 @@
 
 #include "models/csi/csi.h"
 
-/* The checks of csi-sanity 5.3 (SAN-1 to SAN-24), for any back end behind csi.h: who has one fills in a CsiSanityBackEnd,
- * then puts it through the checks one after the other. Nothing here knows of a clock or of cmocka. */
+/* The checks of csi-sanity 5.3 (SAN-1 to SAN-24), for any back end behind csi.h: who has one fills
+ * in a CsiSanityBackEnd, then puts it through the checks one after the other. Nothing here knows of
+ * a clock or of cmocka. */
 
 typedef struct {
-    /* Makes the call and waits for its answer. Returns: (borrowed): the answer, valid until the next call. */
+    /* Makes the call and waits for its answer. Returns: (borrowed): the answer, valid until the
+     * next call. */
     const CsiResponse *(*call)(void *data, const CsiRequest *request);
-    /* What the caller of a node plugin does with directories; each may be NULL: paths are but names.
-     * make: with all parents, fine if it is there; remove: fine if it is not. */
+    /* What the caller of a node plugin does with directories; each may be NULL: paths are but
+     * names. make: with all parents, fine if it is there; remove: fine if it is not. */
     gboolean (*make_directory)(void *data, const char *path);
     void (*remove_directory)(void *data, const char *path);
     gboolean (*path_exists)(void *data, const char *path);
@@ -19,7 +21,8 @@ typedef struct {
     const char *node_name; /* on whose plugin node calls are made; interned */
     /* of the paths: DIRECTORY/staging and DIRECTORY/target; made and removed by each check */
     const char *directory;
-    /* begins the names of all volumes and snapshots; no two runs of the checks on one back end at once */
+    /* begins the names of all volumes and snapshots; no two runs of the checks on one back end at
+     * once */
     const char *name_prefix;
     CsiCapability capability; /* of the volumes */
     int64_t volume_bytes;     /* of each */
@@ -33,8 +36,8 @@ typedef struct {
     gboolean tries_node_limit;
 } CsiSanityBackEnd;
 
-/* The defaults of csi-sanity (SAN-25): 10 GiB and 1 GiB more, mounted, SINGLE_NODE_WRITER, 10 repeats. The first
- * seven fields are the caller's. */
+/* The defaults of csi-sanity (SAN-25): 10 GiB and 1 GiB more, mounted, SINGLE_NODE_WRITER, 10
+ * repeats. The first seven fields are the caller's. */
 void csi_sanity_back_end_init(CsiSanityBackEnd *back_end);
 
 typedef enum {

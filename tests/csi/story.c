@@ -168,7 +168,8 @@ option_slowdown(Story *self, CsiModelledOptions *options, const char *value)
         options->slowdown[latency].undisturbed = g_ascii_strtod(parts[2], NULL);
 }
 
-/* METHOD:CODE[:word=value…], words: count, probability, volume (per volume), zone, node, from, until, effect, latency */
+/* METHOD:CODE[:word=value…], words: count, probability, volume (per volume), zone, node, from,
+ * until, effect, latency */
 static void
 option_error(Story *self, CsiModelledOptions *options, const char *value)
 {
@@ -342,13 +343,13 @@ static const struct {
     const char *key;
     void (*set)(Story *self, CsiModelledOptions *options, const char *value);
 } value_words[] = {
-    {"latency", option_latency},
+    {"latency",  option_latency },
     {"slowdown", option_slowdown},
-    {"error",   option_error  },
-    {"limit",   option_limit  },
-    {"pool",    option_pool   },
-    {"lock",    option_lock   },
-    {"mutable", option_mutable},
+    {"error",    option_error   },
+    {"limit",    option_limit   },
+    {"pool",     option_pool    },
+    {"lock",     option_lock    },
+    {"mutable",  option_mutable },
 };
 
 static void

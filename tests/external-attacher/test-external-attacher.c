@@ -72,7 +72,8 @@ publish_context(World *world, CsiModelledOptions *options)
     options->latency[CSI_CONTROLLER_UNPUBLISH_VOLUME] = NULL;
 }
 
-/* EA-V5, EA-V6, SEQ-6, SEQ-7; with no latency at all the watch is as fast as the second run, so there is no RACE-2. */
+/* EA-V5, EA-V6, SEQ-6, SEQ-7; with no latency at all the watch is as fast as the second run, so
+ * there is no RACE-2. */
 static void
 up_and_down(void **state)
 {
@@ -321,7 +322,8 @@ second_publish(void **state)
     assert_int_equal(world_count(world, "PATCH_STATUS VolumeAttachment", NULL, NULL), 400 + again);
 }
 
-/* EA-37, RACE-4: the patch carries the cache's list; what was taken off meanwhile cannot come back on a deleted volume. */
+/* EA-37, RACE-4: the patch carries the cache's list; what was taken off meanwhile cannot come back
+ * on a deleted volume. */
 static void
 stale_list_is_refused(void **state)
 {

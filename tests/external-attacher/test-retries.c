@@ -10,9 +10,10 @@
 #include "models/external-attacher/attacher.h"
 #include "tests/sidecar/world.h"
 
-/* When the attacher tries again, to the millisecond: nothing takes time here but the driver. The attachments have finalizer and
- * annotation already, so that no own patch queues them once more (EA-36) and each attempt lies on the grid of the back-off (EA-2:
- * 1 s, doubling, at most 5 min), counted from the end of the one before. Fresh ones are in test-external-attacher.c. */
+/* When the attacher tries again, to the millisecond: nothing takes time here but the driver. The
+ * attachments have finalizer and annotation already, so that no own patch queues them once more
+ * (EA-36) and each attempt lies on the grid of the back-off (EA-2: 1 s, doubling, at most 5 min),
+ * counted from the end of the one before. Fresh ones are in test-external-attacher.c. */
 
 const ModelClass *const model_classes[] = {&external_attacher_class, NULL};
 
@@ -197,7 +198,8 @@ each_error_is_retried_alike(void **state)
     }
 }
 
-/* EA-35: what timed out may be attached all the same: the driver is asked to detach, and nothing is left. */
+/* EA-35: what timed out may be attached all the same: the driver is asked to detach, and nothing is
+ * left. */
 static void
 a_publish_that_timed_out_is_undone(void **state)
 {
@@ -215,7 +217,8 @@ a_publish_that_timed_out_is_undone(void **state)
     assert_int_equal(n_published(world), 0);
 }
 
-/* EA-14: an own note of an error is no reason to look again, a deletion is, at once; the back-off goes on. */
+/* EA-14: an own note of an error is no reason to look again, a deletion is, at once; the back-off
+ * goes on. */
 static void
 a_deletion_does_not_wait_for_the_back_off(void **state)
 {

@@ -10,8 +10,8 @@
 #include "models/external-provisioner/external-provisioner.h"
 #include "tests/sidecar/world-asserts.h"
 
-/* The CSIStorageCapacity objects that the provisioner keeps: one for each zone and class, up to date at each poll and after each
- * volume. Zones a, b and c have a node each. */
+/* The CSIStorageCapacity objects that the provisioner keeps: one for each zone and class, up to
+ * date at each poll and after each volume. Zones a, b and c have a node each. */
 
 const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
 

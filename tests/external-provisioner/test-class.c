@@ -10,7 +10,8 @@
 #include "models/external-provisioner/provisioner.h"
 #include "models/model.h"
 
-/* What a StorageClass's parameters mean: which go to the driver, which name secrets; and how volumes are called. */
+/* What a StorageClass's parameters mean: which go to the driver, which name secrets; and how
+ * volumes are called. */
 
 const ModelClass *const model_classes[] = {NULL};
 
@@ -53,7 +54,8 @@ static const SecretCase secret_cases[] = {
      S("controller-expand-secret-name") "=n " S("controller-expand-secret-namespace") "=s",                  "s/n"            },
     {SECRET_USE_NODE_EXPAND,
      S("node-expand-secret-name") "=n " S("node-expand-secret-namespace") "=s",                              "s/n"            },
- /* The default pair stands in for each; a pair of its own wins; what another one has is no matter. */
+ /* The default pair stands in for each; a pair of its own wins; what another one has is no
+  matter. */
     {SECRET_USE_NODE_STAGE,         S("secret-name") "=n " S("secret-namespace") "=s",                       "s/n"            },
     {SECRET_USE_NODE_STAGE,
      S("secret-name") "=n " S("secret-namespace") "=s " S("node-stage-secret-name") "=m " S(
@@ -126,7 +128,8 @@ secrets_are_resolved(void **state)
     }
 }
 
-/* PROV-20.10, PROV-21, SEC-1: ours are taken out, an unknown one of ours is an error, the old keys of secrets stay. */
+/* PROV-20.10, PROV-21, SEC-1: ours are taken out, an unknown one of ours is an error, the old keys
+ * of secrets stay. */
 static const struct {
     const char *parameters, *passed;
     gboolean is_sound;

@@ -185,7 +185,8 @@ remove_pvc_protection(Object *object, const void *arg)
     return object_remove_finalizer(object, FINALIZER_PVC_PROTECTION);
 }
 
-/* PROV-16, PROV-22: a call that ran into its deadline goes on in the back end, and is repeated though the claim is gone. */
+/* PROV-16, PROV-22: a call that ran into its deadline goes on in the back end, and is repeated
+ * though the claim is gone. */
 static void
 background_outlives_the_claim(void **state)
 {
@@ -403,8 +404,8 @@ attached_volume_is_not_deleted(void **state)
 
 /* ---- Bursts: one token bucket for all ---- */
 
-/* As the PV controller hands claims over: a dozen as fast as it writes, the others as its tokens come (TIM-74). So it was in each
- * recording of a burst. */
+/* As the PV controller hands claims over: a dozen as fast as it writes, the others as its tokens
+ * come (TIM-74). So it was in each recording of a burst. */
 static void
 create_claims(World *world, unsigned n)
 {
@@ -498,8 +499,9 @@ is_recorded(const Burst *burst, const Burst *recorded)
            llabs(burst->last_event - recorded->last_event) <= MS(20);
 }
 
-/* TIM-70, TIM-71, TIM-80: workers crowd out the events. Each seed gives what a recording could have been, and some give what the
- * recordings were: which of the two takes the token 1.2 s after the first event is a race. */
+/* TIM-70, TIM-71, TIM-80: workers crowd out the events. Each seed gives what a recording could have
+ * been, and some give what the recordings were: which of the two takes the token 1.2 s after the
+ * first event is a race. */
 static void
 burst_of_claims(void **state)
 {

@@ -115,8 +115,8 @@ nobody_takes(void **state)
     }
 }
 
-/* NODE-2, NODE-4: of three that wait up to 20 s each one writes its name, and only that one makes the volume; as slow requests
- * and watches go, sometimes after another one's name was refused. */
+/* NODE-2, NODE-4: of three that wait up to 20 s each one writes its name, and only that one makes
+ * the volume; as slow requests and watches go, sometimes after another one's name was refused. */
 static void
 one_node_takes_the_claim(void **state)
 {
@@ -141,7 +141,8 @@ one_node_takes_the_claim(void **state)
         assert_in_range(n_owned[i], 8, 40); /* chances are equal */
 }
 
-/* NODE-4: with hardly any wait they all write at once. All but one are refused, see who was first, and leave it. */
+/* NODE-4: with hardly any wait they all write at once. All but one are refused, see who was first,
+ * and leave it. */
 static void
 in_a_crowd_one_wins(void **state)
 {

@@ -9,8 +9,9 @@
 #include "models/external-provisioner/external-provisioner.h"
 #include "tests/sidecar/world.h"
 
-/* When the provisioner tries again, to the millisecond: nothing takes time here but the driver, so every attempt lies on the grid
- * of the back-off (CGO-29: 1 s, doubling, at most 5 min, no jitter), counted from the end of the one before. */
+/* When the provisioner tries again, to the millisecond: nothing takes time here but the driver, so
+ * every attempt lies on the grid of the back-off (CGO-29: 1 s, doubling, at most 5 min, no jitter),
+ * counted from the end of the one before. */
 
 const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
 
@@ -49,7 +50,8 @@ static const RetryCase create_cases[] = {
      .value2 = "20s",
      .times = "0 3000 9000 21000 41000 61000 81000 101000",
      .succeeds = TRUE},
- /* The attempt is given up after 10 s; the retry meets the call that is still under way, until that is done. */
+ /* The attempt is given up after 10 s; the retry meets the call that is still under way, until
+  that is done. */
     {                                              .title = "PROV-22: CreateVolume takes 12 s",
      .latency_ms = 12000,
      .times = "0 11000 13000",
@@ -68,7 +70,8 @@ static const RetryCase create_cases[] = {
      .value = "13s",
      .times = "0",
      .succeeds = TRUE},
- /* A driver that lets calls for one volume overlap: each attempt lasts until its deadline or until the volume is there. */
+ /* A driver that lets calls for one volume overlap: each attempt lasts until its deadline or
+  until the volume is there. */
     { .title = "PROV-22: 24 s, calls may overlap",
      .latency_ms = 24000,
      .unlocked = TRUE,
@@ -150,7 +153,8 @@ count_volumes(const World *world)
     return (unsigned)csi_modelled_driver_n_volumes(world->driver);
 }
 
-/* However often it was asked for: the back end made one volume or none, and so did the provisioner. */
+/* However often it was asked for: the back end made one volume or none, and so did the provisioner.
+ */
 static void
 assert_one_volume(World *world, const RetryCase *row)
 {
@@ -233,7 +237,8 @@ deletion_is_retried_on_the_grid(void **state)
     }
 }
 
-/* PROV-12, PROV-23, PROV-35: whatever the error. Without a selected node there is nothing to give up for RESOURCE_EXHAUSTED. */
+/* PROV-12, PROV-23, PROV-35: whatever the error. Without a selected node there is nothing to give
+ * up for RESOURCE_EXHAUSTED. */
 static void
 each_error_is_retried_alike(void **state)
 {
@@ -248,7 +253,8 @@ each_error_is_retried_alike(void **state)
     }
 }
 
-/* PROV-15, PROV-16: which errors may have left something behind. A claim that goes meanwhile is asked for once more, or never. */
+/* PROV-15, PROV-16: which errors may have left something behind. A claim that goes meanwhile is
+ * asked for once more, or never. */
 static const struct {
     CsiCode code;
     gboolean is_final;

@@ -10,7 +10,8 @@
 #include "models/external-provisioner/provisioner.h"
 #include "tests/sidecar/world.h"
 
-/* One claim or one volume, one fact about it at a time: what the provisioner does about it, and what it does not. */
+/* One claim or one volume, one fact about it at a time: what the provisioner does about it, and
+ * what it does not. */
 
 const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
 
@@ -250,7 +251,8 @@ create_claim(World *world)
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
 }
 
-/* PROV-18: the volume stays in memory, and is stored at once, 5, 10, 20, ... ms later, without another call to the driver. */
+/* PROV-18: the volume stays in memory, and is stored at once, 5, 10, 20, ... ms later, without
+ * another call to the driver. */
 static void
 a_volume_is_stored_at_last(void **state)
 {
@@ -270,7 +272,8 @@ a_volume_is_stored_at_last(void **state)
     assert_null(strstr(events, "ProvisioningFailed"));
 }
 
-/* PROV-18: a crash loses the memory; the claim is provisioned for again, by the same name: no second volume. */
+/* PROV-18: a crash loses the memory; the claim is provisioned for again, by the same name: no
+ * second volume. */
 static void
 a_crash_before_it_is_stored(void **state)
 {
@@ -298,7 +301,8 @@ touch(Object *object, const void *value)
     return object_set_annotation(object, "test/touched", value);
 }
 
-/* PROV-19: until the informer has the volume, another event of its claim asks the driver once more. It answers with the same. */
+/* PROV-19: until the informer has the volume, another event of its claim asks the driver once more.
+ * It answers with the same. */
 static void
 a_late_watch_asks_again(void **state)
 {
@@ -423,7 +427,8 @@ die_at_request(void *data, const ApiRequest *request, GString *message)
     return API_TIMEOUT;
 }
 
-/* PROV-37: after DeleteVolume, before the DELETE; after the DELETE, before the finalizer goes. All of it is done again. */
+/* PROV-37: after DeleteVolume, before the DELETE; after the DELETE, before the finalizer goes. All
+ * of it is done again. */
 static void
 a_deletion_survives_deaths(void **state)
 {

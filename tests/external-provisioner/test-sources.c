@@ -11,8 +11,9 @@
 #include "models/external-provisioner/provisioner.h"
 #include "tests/sidecar/world.h"
 
-/* A claim whose data comes from another claim or from a snapshot: one thing at a time is wrong with the source. Whatever it is, the
- * driver is not asked, and it is tried again on the grid of the back-off: nothing wakes the provisioner when the source is ready. */
+/* A claim whose data comes from another claim or from a snapshot: one thing at a time is wrong with
+ * the source. Whatever it is, the driver is not asked, and it is tried again on the grid of the
+ * back-off: nothing wakes the provisioner when the source is ready. */
 
 const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
 
@@ -252,7 +253,8 @@ bind_claim(Object *object, const void *arg)
     return TRUE;
 }
 
-/* SRC-2, SRC-3: held before the driver is asked; let go when the source is deleted and no clone of it waits any more. */
+/* SRC-2, SRC-3: held before the driver is asked; let go when the source is deleted and no clone of
+ * it waits any more. */
 static void
 a_source_is_held(void **state)
 {

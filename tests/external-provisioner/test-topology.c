@@ -116,7 +116,8 @@ allowed_topologies_are_multiplied_out(void **state)
     node_selector_unref(selector);
 }
 
-/* Nodes a, b and c, each in the zone of its name; d has no zone. CSINodes as given: the nodes that list the key "z". */
+/* Nodes a, b and c, each in the zone of its name; d has no zone. CSINodes as given: the nodes that
+ * list the key "z". */
 typedef struct {
     const char *name;
     const char *csi_nodes; /* names, one letter each */

@@ -205,7 +205,8 @@ grows_up_to_the_node(void **state)
         claim_conditions_find(the_claim(world)->conditions, CONDITION_FS_RESIZE_PENDING)->message,
         "Waiting for user to (re-)start a pod to finish file system resize of volume on node.");
 
-    /* More is wanted before the node has begun: that waits, and the size under way is not changed. */
+    /* More is wanted before the node has begun: that waits, and the size under way is not changed.
+     */
     ask_for(world, GI(3));
     world_run(world, 2 * SIM_MINUTE);
     assert_log(world, "");
@@ -310,8 +311,9 @@ annotation_comes_and_goes(void **state)
 
 /* ---- It fails ---- */
 
-/* RSZ-39: the first failure is followed at once by a second attempt, because the claim's status was written; the back-off of the
- * first failure and that of the second overlap, and the earlier holds. */
+/* RSZ-39: the first failure is followed at once by a second attempt, because the claim's status was
+ * written; the back-off of the first failure and that of the second overlap, and the earlier holds.
+ */
 static void
 final_error(void **state)
 {
@@ -336,7 +338,8 @@ final_error(void **state)
                                    "\"" WORLD_DRIVER "\" failed: rpc error: code = Internal"));
 }
 
-/* RSZ-36: two attempts, then one every five minutes (and up to 100 ms: the sweep); another request is tried at once. */
+/* RSZ-36: two attempts, then one every five minutes (and up to 100 ms: the sweep); another request
+ * is tried at once. */
 static void
 infeasible(void **state)
 {
@@ -483,7 +486,8 @@ older_path_fails(void **state)
 
 /* ---- It dies ---- */
 
-/* RSZ-38: between the two writes the volume has grown and the claim does not know; the call is made again. */
+/* RSZ-38: between the two writes the volume has grown and the claim does not know; the call is made
+ * again. */
 static void
 dies_and_goes_on(void **state)
 {

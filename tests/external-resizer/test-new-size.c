@@ -17,8 +17,8 @@ const ModelClass *const model_classes[] = {&external_resizer_class, NULL};
 #define NODE_IN_PROGRESS "NodeResizeInProgress"
 #define NODE_INFEASIBLE "NodeResizeInfeasible"
 
-/* RSZ-3.1, row by row: the volume has, the claim asks for, is allocated (0: nothing), stands at; facts from elsewhere; then this
- * much is asked of the driver (0: nothing). */
+/* RSZ-3.1, row by row: the volume has, the claim asks for, is allocated (0: nothing), stands at;
+ * facts from elsewhere; then this much is asked of the driver (0: nothing). */
 static const struct {
     const char *rule;
     int64_t capacity, request, allocated;
@@ -112,7 +112,8 @@ error_classes(void **state)
         assert_int_equal(resize_error_class(rows[i].code), rows[i].class);
 }
 
-/* Conditions by their first letters, "RF": what was, what comes, whether the rest stays, what is. */
+/* Conditions by their first letters, "RF": what was, what comes, whether the rest stays, what is.
+ */
 static const struct {
     ConditionsKind kind;
     const char *old, *news;
@@ -166,7 +167,8 @@ merged_conditions(void **state)
     }
 }
 
-/* Of a condition that is told again: the resizer tells when it did (RSZ-39), the kubelet since when it is so, unless it was not. */
+/* Of a condition that is told again: the resizer tells when it did (RSZ-39), the kubelet since when
+ * it is so, unless it was not. */
 static void
 time_of_a_condition(void **state)
 {
@@ -185,12 +187,10 @@ time_of_a_condition(void **state)
         const ClaimCondition was = {.type = CONDITION_NODE_RESIZE_ERROR,
                                     .status = rows[i].was,
                                     .changed_at = 5 * SIM_SECOND};
-        const ClaimCondition is = {.type = CONDITION_NODE_RESIZE_ERROR,
-                                   .status = "True",
-                                   .changed_at = 9 * SIM_SECOND};
+        const ClaimCondition is = {
+            .type = CONDITION_NODE_RESIZE_ERROR, .status = "True", .changed_at = 9 * SIM_SECOND};
         g_autoptr(ClaimConditions) old = claim_conditions_new(&was, 1);
-        g_autoptr(ClaimConditions) merged =
-            claim_conditions_merge(old, rows[i].kind, &is, 1, TRUE);
+        g_autoptr(ClaimConditions) merged = claim_conditions_merge(old, rows[i].kind, &is, 1, TRUE);
         assert_int_equal(merged->n_items, 1);
         assert_int_equal(merged->items[0].changed_at, rows[i].expected);
         assert_string_equal(merged->items[0].status, "True");

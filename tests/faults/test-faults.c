@@ -42,8 +42,8 @@ see_write(void *data, const Object *before, const Object *after)
         self->first = now;
 }
 
-/* Nothing is written in an outage, no Event either; a minute later all is as before. API-75: clients are back after their back-off,
- * 30 to 60 s at most. */
+/* Nothing is written in an outage, no Event either; a minute later all is as before. API-75:
+ * clients are back after their back-off, 30 to 60 s at most. */
 static void
 outage(void **state)
 {
@@ -101,7 +101,8 @@ lone_leaders_do_not_survive_an_outage(void **state)
     run_free(run);
 }
 
-/* API-75, CGO-1: what happens while watches are broken is learnt of by a list, 0.8 to 1.6 s after. */
+/* API-75, CGO-1: what happens while watches are broken is learnt of by a list, 0.8 to 1.6 s after.
+ */
 static void
 broken_watches(void **state)
 {
@@ -122,7 +123,8 @@ broken_watches(void **state)
     run_free(run);
 }
 
-/* API-90, API-92, CGO-42: whom there is no seat for in time is turned away, comes back by itself, and gets there in the end. */
+/* API-90, API-92, CGO-42: whom there is no seat for in time is turned away, comes back by itself,
+ * and gets there in the end. */
 static void
 no_seat_is_free(void **state)
 {
@@ -173,7 +175,8 @@ places_of(const Run *run)
     return places;
 }
 
-/* KVM-68: mounts go with the power, attachments do not; containers are started anew in the same pod. */
+/* KVM-68: mounts go with the power, attachments do not; containers are started anew in the same
+ * pod. */
 static void
 reboot(void **state)
 {
@@ -197,7 +200,8 @@ reboot(void **state)
     run_free(run);
 }
 
-/* NL-2, NL-22: a node that is cut off is taken for dead, though it runs on; 10 s after it is back it is ready, and so is its pod. */
+/* NL-2, NL-22: a node that is cut off is taken for dead, though it runs on; 10 s after it is back
+ * it is ready, and so is its pod. */
 static void
 cut_off(void **state)
 {
@@ -217,7 +221,8 @@ cut_off(void **state)
     run_free(run);
 }
 
-/* CGO-62: who loses the lease exits, and the other takes over when it has run out: 13 to 24 s later. */
+/* CGO-62: who loses the lease exits, and the other takes over when it has run out: 13 to 24 s
+ * later. */
 static void
 lost_leadership(void **state)
 {
@@ -274,7 +279,8 @@ static const char *const polled[] = {
     "driver: csi.lab, do: restart, restartAfter: 5s",
 };
 
-/* What an action that comes to nothing tells (WL-110), and that the world goes on: after all of them a good patch still works. */
+/* What an action that comes to nothing tells (WL-110), and that the world goes on: after all of
+ * them a good patch still works. */
 static void
 what_is_refused_is_told(void **state)
 {
@@ -285,23 +291,25 @@ what_is_refused_is_told(void **state)
         const char *actions;
         const char *note; /* NULL: none */
     } cases[] = {
-        {"  - {at: 3m, drain: {nodeOfPod: web-0}}\n", NULL},
-        {"  - {at: 2m, " BARE("bare", "") "}\n  - {at: 3m, drain: {nodeOfPod: bare}}\n",
+        {"  - {at: 3m, drain: {nodeOfPod: web-0}}\n",                                          NULL                                             },
+        {"  - {at: 2m, " BARE("bare",                                                          "") "}\n  - {at: 3m, drain: {nodeOfPod: bare}}\n",
          "cannot delete Pods that declare no controller (force: true allows it): default/bare"},
-        {"  - {at: 2m, " BARE("bare", "") "}\n  - {at: 3m, drain: {nodeOfPod: bare, force: true}}\n",
+        {"  - {at: 2m, " BARE("bare",
+         "") "}\n  - {at: 3m, drain: {nodeOfPod: bare, force: true}}\n",
          NULL},
-        {"  - {at: 2m, " BARE("bare", ", volumes: [{name: s, emptyDir: {}}]") "}\n"
-         "  - {at: 3m, drain: {nodeOfPod: bare, force: true}}\n",
-         "cannot delete Pods with local storage (deleteEmptyDirData: true allows it): default/bare"},
-        {"  - {at: 2m, " BARE("bare", "") "}\n  - {at: 3m, " BARE("bare", "") "}\n",
+        {"  - {at: 2m, " BARE(
+             "bare",                                                                                 ", volumes: [{name: s, emptyDir: {}}]") "}\n"
+                                                             "  - {at: 3m, drain: {nodeOfPod: "
+                                                             "bare, force: true}}\n",                                                                                                                                  "cannot delete Pods with local storage (deleteEmptyDirData: true allows it): "
+         "default/bare"},
+        {"  - {at: 2m, " BARE("bare", "") "}\n  - {at: 3m, " BARE("bare",                            "") "}\n",
          "pods \"bare\" already exists"},
         {"  - {at: 3m, patch: {kind: Pod, name: web-0, patch: {spec: "
-         "{terminationGracePeriodSeconds: many}}}}\n",
-         "the patch of Pod web-0 is refused: spec.terminationGracePeriodSeconds: Invalid value"},
-        {"  - {at: 3m, delete: {kind: Pod, name: web-*}}\n", NULL},
+         "{terminationGracePeriodSeconds: many}}}}\n",                                                          "the patch of Pod web-0 is refused: spec.terminationGracePeriodSeconds: Invalid value"                                                                        },
+        {"  - {at: 3m, delete: {kind: Pod, name: web-*}}\n",                                                       NULL                                                                                                       },
     };
-    static const char good[] =
-        "  - {at: 4m, patch: {kind: StatefulSet, name: web, patch: {metadata: {labels: {a: b}}}}}\n";
+    static const char good[] = "  - {at: 4m, patch: {kind: StatefulSet, name: web, patch: "
+                               "{metadata: {labels: {a: b}}}}}\n";
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -315,9 +323,9 @@ what_is_refused_is_told(void **state)
             assert_non_null(strstr(notes->pdata[0], ": at 3m0"));
             assert_non_null(strstr(notes->pdata[0], cases[i].note));
         }
-        const Object *set = api_server_get(
-            cluster_api(run_cluster(run)),
-            objects_key(run_objects(run), KIND_STATEFUL_SET, "default", "web"));
+        const Object *set =
+            api_server_get(cluster_api(run_cluster(run)),
+                           objects_key(run_objects(run), KIND_STATEFUL_SET, "default", "web"));
         assert_string_equal(object_label(set, "a"), "b");
         run_free(run);
     }

@@ -10,8 +10,8 @@
 
 #include "fault-world.h"
 
-/* Every fault in every phase of a pod's life: in the end the pod was ready once more, and after it has gone nothing is left but
- * what Kubernetes itself leaves. Prints the table. */
+/* Every fault in every phase of a pod's life: in the end the pod was ready once more, and after it
+ * has gone nothing is left but what Kubernetes itself leaves. Prints the table. */
 
 typedef enum {
     BEFORE_BIND,
@@ -44,7 +44,8 @@ typedef struct {
     const char *name;
     const char *fault;  /* NULL: none */
     const char *action; /* two minutes later; NULL: none */
-    const char *code;   /* the phase's own method fails with it three times, or any method six times from then on; NULL: none does */
+    const char *code;   /* the phase's own method fails with it three times, or any method six times
+                           from then on; NULL: none does */
 } Row;
 
 #define OUT_OF_SERVICE                                                                             \
@@ -57,55 +58,55 @@ typedef struct {
 #define OF_DRIVER(what) "driver: csi.lab, do: " what
 
 static const Row rows[] = {
-    {.name = "power off, back in 10 min", .fault = ON_NODE("power-off, restartAfter: 10m")},
-    {.name = "power off, out of service", .fault = ON_NODE("power-off"), .action = OUT_OF_SERVICE},
-    {.name = "reboot", .fault = ON_NODE("reboot")},
-    {.name = "shut down", .fault = ON_NODE("shut-down, restartAfter: 3m")},
-    {.name = "kubelet stops for 20 s", .fault = ON_NODE("stop-kubelet, restartAfter: 20s")},
-    {.name = "kubelet stops for 10 min", .fault = ON_NODE("stop-kubelet, restartAfter: 10m")},
-    {.name = "network cut for 20 s", .fault = ON_NODE("cut-network, for: 20s")},
-    {.name = "network cut for 10 min", .fault = ON_NODE("cut-network, for: 10m")},
+    {.name = "power off, back in 10 min",          .fault = ON_NODE("power-off, restartAfter: 10m")                    },
+    {.name = "power off, out of service",          .fault = ON_NODE("power-off"),                                        .action = OUT_OF_SERVICE},
+    {.name = "reboot",                                            .fault = ON_NODE("reboot")                                                                                                },
+    {.name = "shut down",                                            .fault = ON_NODE("shut-down, restartAfter: 3m")},
+    {.name = "kubelet stops for 20 s",                                            .fault = ON_NODE("stop-kubelet, restartAfter: 20s")                                                                                   },
+    {.name = "kubelet stops for 10 min",                                            .fault = ON_NODE("stop-kubelet, restartAfter: 10m")},
+    {.name = "network cut for 20 s",                                            .fault = ON_NODE("cut-network, for: 20s")                                                                                       },
+    {.name = "network cut for 10 min",                                            .fault = ON_NODE("cut-network, for: 10m")},
     {.name = "kubelet hangs for 2 min",
-     .fault = "component: kubelet, node: NODE, do: hang, for: 2m"},
-    {.name = "controller manager crashes", .fault = OF("kube-controller-manager", "restart")},
-    {.name = "controller manager hangs", .fault = OF("kube-controller-manager", "hang, for: 2m")},
+     .fault = "component: kubelet, node: NODE, do: hang, for: 2m"                                                                                      },
+    {.name = "controller manager crashes",                                            .fault = OF("kube-controller-manager","restart")},
+    {.name = "controller manager hangs",                                  .fault = OF("kube-controller-manager",                                                                                                                "hang, for: 2m")},
     {.name = "controller manager loses the lease",
-     .fault = OF("kube-controller-manager", "lose-leadership")},
+     .fault = OF("kube-controller-manager","lose-leadership")},
     {.name = "controller manager 100x slower",
-     .fault = OF("kube-controller-manager", "slow, factor: 100, for: 3m")},
-    {.name = "scheduler crashes", .fault = OF("kube-scheduler", "crash, restartAfter: 30s")},
-    {.name = "scheduler hangs", .fault = OF("kube-scheduler", "hang, for: 2m")},
+     .fault = OF("kube-controller-manager",                                                                              "slow, factor: 100, for: 3m")},
+    {.name = "scheduler crashes",                                            .fault = OF("kube-scheduler",                                                                         "crash, restartAfter: 30s")},
+    {.name = "scheduler hangs",               .fault = OF("kube-scheduler",      "hang, for: 2m")},
     {.name = "provisioner crashes",
-     .fault = OF_SIDECAR("external-provisioner", "crash, restartAfter: 30s")},
-    {.name = "provisioner hangs", .fault = OF_SIDECAR("external-provisioner", "hang, for: 2m")},
+     .fault = OF_SIDECAR("external-provisioner","crash, restartAfter: 30s")},
+    {.name = "provisioner hangs",                    .fault = OF_SIDECAR("external-provisioner",                                              "hang, for: 2m")},
     {.name = "attacher crashes",
-     .fault = OF_SIDECAR("external-attacher", "crash, restartAfter: 30s")},
-    {.name = "attacher hangs", .fault = OF_SIDECAR("external-attacher", "hang, for: 2m")},
+     .fault = OF_SIDECAR("external-attacher",                                                                                    "crash, restartAfter: 30s")},
+    {.name = "attacher hangs",                 .fault = OF_SIDECAR("external-attacher",                                                                                                                                                "hang, for: 2m")},
     {.name = "attacher loses the lease",
-     .fault = OF_SIDECAR("external-attacher", "lose-leadership")},
-    {.name = "API server away for 5 s", .fault = OF_API("outage, for: 5s")},
-    {.name = "API server away for 3 min", .fault = OF_API("outage, for: 3m")},
-    {.name = "API server 100x slower", .fault = OF_API("slow, factor: 100, for: 3m")},
-    {.name = "watches break", .fault = OF_API("drop-watches")},
-    {.name = "a seat of each level", .fault = OF_API("limit-seats, seats: 1, for: 3m")},
-    {.name = "driver hangs", .fault = OF_DRIVER("hang, for: 2m")},
-    {.name = "driver 10x slower", .fault = OF_DRIVER("slow, factor: 10, for: 3m")},
-    {.name = "driver restarts", .fault = OF_DRIVER("restart, restartAfter: 20s")},
+     .fault = OF_SIDECAR("external-attacher","lose-leadership")},
+    {.name = "API server away for 5 s",                   .fault = OF_API("outage, for: 5s")                                                                           },
+    {.name = "API server away for 3 min",                                            .fault = OF_API("outage, for: 3m")                                                                                        },
+    {.name = "API server 100x slower",                            .fault = OF_API("slow, factor: 100, for: 3m")},
+    {.name = "watches break",      .fault = OF_API("drop-watches")                                                                  },
+    {.name = "a seat of each level",            .fault = OF_API("limit-seats, seats: 1, for: 3m")                           },
+    {.name = "driver hangs",          .fault = OF_DRIVER("hang, for: 2m")},
+    {.name = "driver 10x slower",             .fault = OF_DRIVER("slow, factor: 10, for: 3m")        },
+    {.name = "driver restarts",                      .fault = OF_DRIVER("restart, restartAfter: 20s")                                                     },
     {.name = "node plugin restarts",
-     .fault = "driver: csi.lab, node: NODE, do: restart, restartAfter: 20s"},
-    {.name = "scheduler 100x slower", .fault = OF("kube-scheduler", "slow, factor: 100, for: 3m")},
+     .fault = "driver: csi.lab, node: NODE, do: restart, restartAfter: 20s"                      },
+    {.name = "scheduler 100x slower",                       .fault = OF("kube-scheduler",                                               "slow, factor: 100, for: 3m")},
     {.name = "provisioner 100x slower",
-     .fault = OF_SIDECAR("external-provisioner", "slow, factor: 100, for: 3m")},
+     .fault = OF_SIDECAR("external-provisioner",                           "slow, factor: 100, for: 3m")},
     {.name = "attacher 100x slower",
-     .fault = OF_SIDECAR("external-attacher", "slow, factor: 100, for: 3m")},
+     .fault = OF_SIDECAR("external-attacher",                   "slow, factor: 100, for: 3m")},
     {.name = "kubelet 100x slower",
-     .fault = "component: kubelet, node: NODE, do: slow, factor: 100, for: 3m"},
-    {.name = "methods fail: INTERNAL", .code = "INTERNAL"},
-    {.name = "methods fail: DEADLINE_EXCEEDED", .code = "DEADLINE_EXCEEDED"},
-    {.name = "methods fail: UNAVAILABLE", .code = "UNAVAILABLE"},
-    {.name = "methods fail: RESOURCE_EXHAUSTED", .code = "RESOURCE_EXHAUSTED"},
-    {.name = "back end loses the volume", .fault = OF_DRIVER("lose-volumes")},
-    {.name = "back end keeps volumes", .fault = OF_DRIVER("keep-volumes, for: 10m")},
+     .fault = "component: kubelet, node: NODE, do: slow, factor: 100, for: 3m"                                            },
+    {.name = "methods fail: INTERNAL",              .code = "INTERNAL"                               },
+    {.name = "methods fail: DEADLINE_EXCEEDED",                                            .code = "DEADLINE_EXCEEDED"                                                                               },
+    {.name = "methods fail: UNAVAILABLE",               .code = "UNAVAILABLE"                                                        },
+    {.name = "methods fail: RESOURCE_EXHAUSTED",      .code = "RESOURCE_EXHAUSTED"                          },
+    {.name = "back end loses the volume",                .fault = OF_DRIVER("lose-volumes")                                         },
+    {.name = "back end keeps volumes",             .fault = OF_DRIVER("keep-volumes, for: 10m")                                                 },
 };
 
 /* What Kubernetes leaves behind, or never gets right, and why. */
@@ -204,8 +205,8 @@ failing_methods(const Row *row, Phase phase, const Timeline *timeline)
             csi_method_name(phases[phase].method), row->code);
         return line(SIM_SECOND, change, timeline->node);
     }
-    change = g_strdup_printf("setDriver: {name: csi.lab, errors: [{code: %s, count: 6}]}",
-                             row->code);
+    change =
+        g_strdup_printf("setDriver: {name: csi.lab, errors: [{code: %s, count: 6}]}", row->code);
     return line(timeline->at[phase], change, timeline->node);
 }
 

@@ -196,8 +196,8 @@ tell_story(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-105: 100 dependents are read and deleted by 200 requests and one more for each worker that did not know yet that the
- * owner is gone; at 40/s after a burst of 30. */
+/* WL-105: 100 dependents are read and deleted by 200 requests and one more for each worker that did
+ * not know yet that the owner is gone; at 40/s after a burst of 30. */
 static void
 throttled(void **state)
 {

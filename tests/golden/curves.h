@@ -3,7 +3,8 @@
 
 #include <glib.h>
 
-/* Named curves of one run: the instants, in seconds, at which something happened for the first, second, ... time. */
+/* Named curves of one run: the instants, in seconds, at which something happened for the first,
+ * second, ... time. */
 typedef struct Curves Curves;
 
 Curves *curves_new(void);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
-/* golden DIR...: replays recordings of a real control plane and compares. A folder holds scenario.yaml, the neutral timeline, and
- * run1, run2, ... with what was seen. Each recorded value must lie within what --seeds simulated runs produce, 20 ms wider
- * (TIM-60); each count of requests and calls within the simulated range; of a burst, each client's k-th request and Event within
- * the simulated k-th, a token wider (TIM-80). */
+/* golden DIR...: replays recordings of a real control plane and compares. A folder holds
+ * scenario.yaml, the neutral timeline, and run1, run2, ... with what was seen. Each recorded value
+ * must lie within what --seeds simulated runs produce, 20 ms wider (TIM-60); each count of requests
+ * and calls within the simulated range; of a burst, each client's k-th request and Event within the
+ * simulated k-th, a token wider (TIM-80). */
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
@@ -18,7 +19,9 @@
 #define TOLERANCE_S 0.020     /* TIM-60 */
 #define CURVE_TOLERANCE_S 0.2 /* TIM-80: a token of the sidecars' clients */
 #define CURVE_MIN 20          /* fewer are no burst: the values tell all */
-#define ORDER_MIN 20 /* of so many runs all took two steps the other way round: that is no chance */
+#define ORDER_MIN                                                                                  \
+    20 /* of so many runs all took two steps the other way round: that is no chance                \
+        */
 
 typedef struct {
     int n_seeds;
@@ -29,7 +32,8 @@ typedef struct {
     unsigned n_passed, n_failed, n_skipped;
 } Golden;
 
-/* A value: the time from the last of its causes to a moment. Scopes: pod, claim, and the claim's volume. */
+/* A value: the time from the last of its causes to a moment. Scopes: pod, claim, and the claim's
+ * volume. */
 typedef struct {
     const char *name;
     const char *to;
@@ -224,7 +228,8 @@ off_curves(const char *name, unsigned k, double at, const GPtrArray *simulated)
     return range.n == 0 ? 0 : MAX(range.min - at, at - range.max);
 }
 
-/* The farthest that a simulated curve is from the recorded one, over the instants that both have: the nearest of them all. */
+/* The farthest that a simulated curve is from the recorded one, over the instants that both have:
+ * the nearest of them all. */
 static double
 nearest_curve(const char *name, const double *at, unsigned n_at, const GPtrArray *simulated)
 {
@@ -241,7 +246,8 @@ nearest_curve(const char *name, const double *at, unsigned n_at, const GPtrArray
     return nearest;
 }
 
-/* Whether it hangs on a token bucket in a burst (TIM-70 to TIM-74); those of the others follow loops with phases. */
+/* Whether it hangs on a token bucket in a burst (TIM-70 to TIM-74); those of the others follow
+ * loops with phases. */
 static gboolean
 is_throttled(const char *name)
 {
@@ -299,7 +305,8 @@ compare_curves(Golden *self, const char *run, const Moments *recorded, GPtrArray
     }
 }
 
-/* What the rules put in one order comes in no other: a pair that no simulated run took so is wrong. */
+/* What the rules put in one order comes in no other: a pair that no simulated run took so is wrong.
+ */
 static void
 judge_order(Golden *self, const char *run, const char *pod, const char *claim, const GArray *pairs)
 {
@@ -413,7 +420,8 @@ compare_runs(Golden *self, const char *folder, const Timeline *timeline, const S
                         self->n_failed - n_failed);
 }
 
-/* Of N values that a phase decides one or two lie beyond those of 200 seeds by chance, if N is 200: more seeds tell. */
+/* Of N values that a phase decides one or two lie beyond those of 200 seeds by chance, if N is 200:
+ * more seeds tell. */
 static void
 compare_folder(Golden *self, const char *folder)
 {

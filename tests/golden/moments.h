@@ -5,9 +5,10 @@
 #include "orders.h"
 #include "words.h"
 
-/* What happened in one run, recorded or simulated, in the same words: moments ("pod app ready", at seconds; a volume goes by the
- * name of its claim, because its own is drawn), counts of requests and calls ("csi-attacher patch volumeattachments 200"), what
- * Events said, the order of the steps about each object, and the curves of requests and new Events ("events csi.lab.example"). */
+/* What happened in one run, recorded or simulated, in the same words: moments ("pod app ready", at
+ * seconds; a volume goes by the name of its claim, because its own is drawn), counts of requests
+ * and calls ("csi-attacher patch volumeattachments 200"), what Events said, the order of the steps
+ * about each object, and the curves of requests and new Events ("events csi.lab.example"). */
 typedef struct Moments Moments;
 
 typedef struct {

@@ -174,7 +174,8 @@ see_attachment(Moments *self, const Seen *seen)
         add_named(self, seen, "volume", label, "detached");
 }
 
-/* The volume of "kubernetes.io/csi/<driver>^<handle>"; of dynamic volumes the handle is the name. */
+/* The volume of "kubernetes.io/csi/<driver>^<handle>"; of dynamic volumes the handle is the name.
+ */
 static const char *
 volume_of_unique_name(const Moments *self, const char *name)
 {

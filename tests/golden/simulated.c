@@ -59,7 +59,8 @@ recorded_time(SimTime at)
     return (double)(at - TIMELINE_LEAD) / (double)SIM_SECOND;
 }
 
-/* Reads are not, and of what kubelets write into their Nodes only their volumes, which goes with the heartbeats. */
+/* Reads are not, and of what kubelets write into their Nodes only their volumes, which goes with
+ * the heartbeats. */
 static gboolean
 is_recorded(const ApiRequest *request)
 {
@@ -112,7 +113,7 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
 {
     static const char *const verbs[] = {"get",   "list",  "create", "update", "update",
                                         "patch", "patch", "delete", "create", "create"};
-    static const char *const subresources[] = {"", "",        "", "",        "/status",
+    static const char *const subresources[] = {"", "",        "", "",         "/status",
                                                "", "/status", "", "/binding", "/eviction"};
     Simulated *self = data;
     char buffer[80];

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* states DIR...: time travel agrees with recordings. At each milestone of a recording, that is at every version of a claim, volume,
- * VolumeAttachment or pod that a watching client saw, `get -o json --at` shows the same object at the corresponding instant of a
- * simulated run: equal in all that the control plane decides. Runs of other seeds are asked as long as versions are missing, since
- * controllers race: which of two writes comes first differs from run to run, recorded ones too.
+/* states DIR...: time travel agrees with recordings. At each milestone of a recording, that is at
+ * every version of a claim, volume, VolumeAttachment or pod that a watching client saw, `get -o
+ * json --at` shows the same object at the corresponding instant of a simulated run: equal in all
+ * that the control plane decides. Runs of other seeds are asked as long as versions are missing,
+ * since controllers race: which of two writes comes first differs from run to run, recorded ones
+ * too.
  *
- * Not compared: the end of a pod, which the API server writes twice within one DELETE (grace period 0, then gone) and a run once;
- * times, uids and versions; which node and zone were chosen (a draw); the driver's own words (volume and attachment
- * attributes); of pods, what only the API server's defaults and containers fill in. */
+ * Not compared: the end of a pod, which the API server writes twice within one DELETE (grace period
+ * 0, then gone) and a run once; times, uids and versions; which node and zone were chosen (a draw);
+ * the driver's own words (volume and attachment attributes); of pods, what only the API server's
+ * defaults and containers fill in. */
 #include <stdio.h>
 #include <string.h>
 

@@ -29,7 +29,8 @@ add_flag(json_t *flags, const char *argument)
         json_object_set_new(flags, parts[0], flag_value(parts[1] == NULL ? "true" : parts[1]));
 }
 
-/* Adds the flags of @component that differ from the standard set: arguments as typed, or a mapping. */
+/* Adds the flags of @component that differ from the standard set: arguments as typed, or a mapping.
+ */
 static void
 add_flags(const Timeline *self, const char *component, json_t *flags)
 {
@@ -83,7 +84,8 @@ timeline_kubelet_json(const Timeline *self)
     return flags;
 }
 
-/* What of a KubeSchedulerConfiguration is known here: some of its own fields, and the arguments of VolumeBinding. */
+/* What of a KubeSchedulerConfiguration is known here: some of its own fields, and the arguments of
+ * VolumeBinding. */
 static void
 add_scheduler_config(const json_t *config, json_t *flags)
 {

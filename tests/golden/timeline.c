@@ -170,7 +170,8 @@ set_driver_behaviour(json_t *driver, const json_t *given)
     json_decref(pools);
 }
 
-/* The recorder's mock keeps no real state beyond sizes and zones, and answers when its caller gives up (golden/README.md). */
+/* The recorder's mock keeps no real state beyond sizes and zones, and answers when its caller gives
+ * up (golden/README.md). */
 static json_t *
 driver_json(const Timeline *self)
 {
@@ -335,7 +336,8 @@ process_of(const char *recorded)
     return NULL;
 }
 
-/* What stops a process, and what starts it again: "name" tells which, except that startKubelet starts all kubelets. */
+/* What stops a process, and what starts it again: "name" tells which, except that startKubelet
+ * starts all kubelets. */
 static const struct {
     const char *stop, *start;
 } outages[] = {
@@ -383,7 +385,8 @@ outage_json(const json_t *step, int outage)
     return fault;
 }
 
-/* What stops a process and what starts it again later are one fault. Returns: (owned): NULL: not modelled */
+/* What stops a process and what starts it again later are one fault. Returns: (owned): NULL: not
+ * modelled */
 static json_t *
 fault_json(const json_t *steps, size_t at, int outage)
 {

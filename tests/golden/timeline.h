@@ -6,7 +6,8 @@
 /* The neutral timeline of a recording (scenario.yaml), and the scenario that repeats it. */
 typedef struct Timeline Timeline;
 
-/* The initial objects were created so long before a recording begins; what was done about them until then is not in it. */
+/* The initial objects were created so long before a recording begins; what was done about them
+ * until then is not in it. */
 #define TIMELINE_LEAD (2500 * SIM_MS)
 
 /* Returns: (owned): the text of a file, or what is compressed in that with ".gz" behind its name */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kubectl DIR...: answers the command lines of DIR/commands.txt from DIR/objects.json at the recorded times, and compares with
- * what the real kubectl printed (DIR/FILE.out). Output is a diff for each failure; the last line is N passed, N failed, N skipped.
+/* kubectl DIR...: answers the command lines of DIR/commands.txt from DIR/objects.json at the
+ * recorded times, and compares with what the real kubectl printed (DIR/FILE.out). Output is a diff
+ * for each failure; the last line is N passed, N failed, N skipped.
  *
- * An age is told at some instant between the times before and after a command. Where these give different texts, each line must
- * be right for one of the instants at which an age can change. */
+ * An age is told at some instant between the times before and after a command. Where these give
+ * different texts, each line must be right for one of the instants at which an age can change. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,8 +17,8 @@ typedef struct {
     unsigned n_passed, n_failed, n_skipped;
 } Tally;
 
-/* Words as a shell splits them; what was recorded has no quotes, so JSON and templates stay whole if blanks are the only
- * separators. */
+/* Words as a shell splits them; what was recorded has no quotes, so JSON and templates stay whole
+ * if blanks are the only separators. */
 static char **
 split_words(const char *line)
 {
@@ -96,7 +97,8 @@ check_command(Tally *tally,
 {
     g_autoptr(GPtrArray) answers = g_ptr_array_new_with_free_func(g_free);
 
-    /* Ages of whole seconds change at whole seconds, those of events with microseconds at any time: 20 ms apart is enough. */
+    /* Ages of whole seconds change at whole seconds, those of events with microseconds at any time:
+     * 20 ms apart is enough. */
     for (ValueTime now = before;; now = MIN(now + 20 * MS, after)) {
         char *text = answer(cluster, command, now);
 
@@ -136,8 +138,9 @@ read_stream(const char *folder, char **words)
     return NULL;
 }
 
-/* @expected: lines of receipt time, tab, text. Each object of the stream is printed at its line's time; the API server told its
- * age a little before. Objects that the watch began with are printed together. */
+/* @expected: lines of receipt time, tab, text. Each object of the stream is printed at its line's
+ * time; the API server told its age a little before. Objects that the watch began with are printed
+ * together. */
 static gboolean
 watch_matches(
     const char *stream, char **words, const char *expected, ValueTime early, GString *told)
@@ -160,8 +163,7 @@ watch_matches(
     for (unsigned i = 1; lines[i] != NULL && *lines[i] != '\0'; i++) {
         const char *tab = strchr(lines[i], '\t');
         g_autofree char *time = g_strndup(lines[i], (gsize)(tab - lines[i]));
-        json_auto_t *event =
-            objects[i - 1] != NULL ? json_loads(objects[i - 1], 0, NULL) : NULL;
+        json_auto_t *event = objects[i - 1] != NULL ? json_loads(objects[i - 1], 0, NULL) : NULL;
 
         if (event == NULL)
             return FALSE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of the printers, where recordings hold too few cases: ages at the edges of their units, words that YAML would take
- * for something else, JSONPath, selectors, and the order of equal rows. */
+/* The parts of the printers, where recordings hold too few cases: ages at the edges of their units,
+ * words that YAML would take for something else, JSONPath, selectors, and the order of equal rows.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -198,7 +199,8 @@ label_selectors_match(void **state)
     }
 }
 
-/* Columns end where a line has no cell for them; the last cell of a line is not padded; characters count, not bytes. */
+/* Columns end where a line has no cell for them; the last cell of a line is not padded; characters
+ * count, not bytes. */
 static void
 columns_are_aligned(void **state)
 {
@@ -221,7 +223,8 @@ is_less(const void *a, const void *b, const void *data)
     return *(const char *)a < *(const char *)b;
 }
 
-/* Rows of up to 12 keep their order; whatever the number, the result is sorted, the same again, and a permutation. */
+/* Rows of up to 12 keep their order; whatever the number, the result is sorted, the same again, and
+ * a permutation. */
 static void
 equal_rows_come_out_alike(void **state)
 {
@@ -254,43 +257,47 @@ equal_rows_come_out_alike(void **state)
     }
 }
 
-/* Rows of kinds that no recording has, as pkg/printers/internalversion writes them; printed at 2026-01-01T00:10:00Z. */
+/* Rows of kinds that no recording has, as pkg/printers/internalversion writes them; printed at
+ * 2026-01-01T00:10:00Z. */
 static void
 rows_of_other_workloads(void **state)
 {
-#define CREATED "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"name\":\"x\",\"namespace\":\"default\""
+#define CREATED                                                                                    \
+    "\"creationTimestamp\":\"2026-01-01T00:00:00Z\",\"name\":\"x\",\"namespace\":\"default\""
 #define JOB "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{" CREATED "},"
     static const struct {
         const char *kind, *json, *row;
     } cases[] = {
         {"job",
          JOB "\"spec\":{\"completions\":3,\"parallelism\":2},\"status\":{\"succeeded\":1,"
-             "\"startTime\":\"2026-01-01T00:00:30Z\"}}",                                                      "x Running 1/3 9m30s 10m"         },
+             "\"startTime\":\"2026-01-01T00:00:30Z\"}}",                                 "x Running 1/3 9m30s 10m"     },
         {"job",
          JOB "\"spec\":{\"completions\":1},\"status\":{\"succeeded\":1,\"conditions\":[{\"type\":"
              "\"Complete\",\"status\":\"True\"}],\"startTime\":\"2026-01-01T00:00:30Z\","
-             "\"completionTime\":\"2026-01-01T00:00:42Z\"}}",                                                  "x Complete 1/1 12s 10m"         },
+             "\"completionTime\":\"2026-01-01T00:00:42Z\"}}",                            "x Complete 1/1 12s 10m"      },
         {"job",
          JOB "\"spec\":{\"parallelism\":4},\"status\":{\"conditions\":[{\"type\":\"Suspended\","
-             "\"status\":\"True\"},{\"type\":\"Failed\",\"status\":\"False\"}]}}",                          "x Suspended 0/1 of 4 10m"       },
+             "\"status\":\"True\"},{\"type\":\"Failed\",\"status\":\"False\"}]}}",       "x Suspended 0/1 of 4 10m"    },
         {"pdb",
          "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{" CREATED
-         "},\"spec\":{\"minAvailable\":\"60%\"},\"status\":{\"disruptionsAllowed\":2}}",                     "x 60% N/A 2 10m"                },
+         "},\"spec\":{\"minAvailable\":\"60%\"},\"status\":{\"disruptionsAllowed\":2}}", "x 60% N/A 2 10m"             },
         {"pdb",
          "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{" CREATED
-         "},\"spec\":{\"maxUnavailable\":0},\"status\":{}}",                                                 "x N/A 0 0 10m"                  },
+         "},\"spec\":{\"maxUnavailable\":0},\"status\":{}}",                             "x N/A 0 0 10m"               },
         {"ds",
          "{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"metadata\":{" CREATED
-         "},\"spec\":{\"template\":{\"spec\":{\"nodeSelector\":{\"b\":\"2\",\"a\":\"1\"}}}},\"status\":{"
+         "},\"spec\":{\"template\":{\"spec\":{\"nodeSelector\":{\"b\":\"2\",\"a\":\"1\"}}}},"
+         "\"status\":{"
          "\"desiredNumberScheduled\":5,\"currentNumberScheduled\":4,\"numberReady\":3,"
-         "\"updatedNumberScheduled\":2,\"numberAvailable\":1}}",                                             "x 5 4 3 2 1 a=1,b=2 10m"        },
+         "\"updatedNumberScheduled\":2,\"numberAvailable\":1}}",                         "x 5 4 3 2 1 a=1,b=2 10m"     },
         {"controllerrevision",
          "{\"apiVersion\":\"apps/v1\",\"kind\":\"ControllerRevision\",\"metadata\":{" CREATED
-         ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"name\":\"web\","
-         "\"controller\":true}]},\"revision\":7}",                                                         "x statefulset.apps/web 7 10m"   },
+         ",\"ownerReferences\":[{\"apiVersion\":\"apps/"
+         "v1\",\"kind\":\"StatefulSet\",\"name\":\"web\","
+         "\"controller\":true}]},\"revision\":7}",                                       "x statefulset.apps/web 7 10m"},
         {"controllerrevision",
          "{\"apiVersion\":\"apps/v1\",\"kind\":\"ControllerRevision\",\"metadata\":{" CREATED
-         "},\"revision\":1}",                                                                               "x <none> 1 10m"                 },
+         "},\"revision\":1}",                                                            "x <none> 1 10m"              },
     };
 
     (void)state;
@@ -312,7 +319,8 @@ rows_of_other_workloads(void **state)
     }
 }
 
-/* Descriptions that no recording has, as pkg/describe of kubectl 1.32 writes them: every line that can be there once. */
+/* Descriptions that no recording has, as pkg/describe of kubectl 1.32 writes them: every line that
+ * can be there once. */
 static void
 descriptions_of_other_workloads(void **state)
 {
@@ -410,7 +418,7 @@ descriptions_of_other_workloads(void **state)
         {"pdb",
          BUDGET("\"minAvailable\":\"60%\",\"selector\":{\"matchLabels\":{\"app\":\"x\"}}",
          "\"disruptionsAllowed\":2,\"currentHealthy\":5,\"desiredHealthy\":3,"
-         "\"expectedPods\":5"),
+                "\"expectedPods\":5"),
          "Name:           x\n"
          "Namespace:      default\n"
          "Min available:  60%\n"
@@ -421,7 +429,7 @@ descriptions_of_other_workloads(void **state)
          "    Desired:              3\n"
          "    Total:                5\n"
          "Events:                   <none>\n"                                                                                                                                                                                },
-        {"pdb", BUDGET("\"maxUnavailable\":0",                                                      ""),
+        {"pdb", BUDGET("\"maxUnavailable\":0",                                               ""),
          "Name:             x\n"
          "Namespace:        default\n"
          "Max unavailable:  0\n"

@@ -16,8 +16,8 @@ kubelet_options(void *data, const ProcessClass *class)
     void *options = process_options_new(class, self->strings);
     const char *flag = self->options.flag, *value = self->options.value;
 
-    if (flag != NULL && !process_flag_set(process_class_flag(class, flag), options, value,
-                                          self->strings, NULL))
+    if (flag != NULL &&
+        !process_flag_set(process_class_flag(class, flag), options, value, self->strings, NULL))
         g_error("%s: %s", flag, value);
     return options;
 }
@@ -171,8 +171,8 @@ void
 node_world_attach(World *self, const char *name, const char *node)
 {
     const Volume *volume = VOLUME_CONST(world_get(self, KIND_VOLUME, name));
-    ObjectKey *key = volume_attachment_key(self->objects, volume->source->driver,
-                                           volume->source->handle, node);
+    ObjectKey *key =
+        volume_attachment_key(self->objects, volume->source->driver, volume->source->handle, node);
     Attachment *attachment = world_attachment(self, key->name, name, node);
     const char *unique =
         volume_unique_name(self->strings, volume_plugin_find(volume->source), volume);

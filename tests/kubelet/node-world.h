@@ -3,8 +3,8 @@
 
 #include "tests/sidecar/world.h"
 
-/* The cluster of tests/sidecar/world.h with the kubelet of node "a", for tests of the kubelet. Scheduler, PV controller and
- * attach/detach controller are played by commits that take no time. */
+/* The cluster of tests/sidecar/world.h with the kubelet of node "a", for tests of the kubelet.
+ * Scheduler, PV controller and attach/detach controller are played by commits that take no time. */
 
 /* Adds the kubelet; from now on its loops run. */
 void node_world_start(World *self);
@@ -14,7 +14,8 @@ void node_world_start_node(World *self, const char *node);
 /* To that instant, also if nothing happens. */
 void node_world_run_until(World *self, SimTime at);
 
-/* A claim bound to a volume of the same name: of the driver, ReadWriteOnce, 1 GiB. @plugin: "csi", "local", ... */
+/* A claim bound to a volume of the same name: of the driver, ReadWriteOnce, 1 GiB. @plugin: "csi",
+ * "local", ... */
 void node_world_add_volume(World *self, const char *name, const char *plugin);
 /* As above, but the claim's phase is still Pending (RACE-11). */
 void node_world_add_unbound(World *self, const char *name);
@@ -27,19 +28,22 @@ void node_world_add_block_volume(World *self, const char *name);
 void node_world_add_other_volume(World *self, const char *name, const char *plugin, gboolean block);
 /* The CSIDriver object. */
 void node_world_add_driver(World *self, gboolean attach_required, gboolean republish);
-/* The controller's side of attaching: a VolumeAttachment that is attached, and the Node's volumesAttached. */
+/* The controller's side of attaching: a VolumeAttachment that is attached, and the Node's
+ * volumesAttached. */
 void node_world_attach(World *self, const char *volume, const char *node);
 
 /* A pod that is bound to node @node, with the volumes of these claims: "one two"; NULL: none. */
 void node_world_add_pod(World *self, const char *name, const char *node, const char *claims);
-/* As above, with a restart policy and an annotation how long its containers run, how they end (each nullable). */
+/* As above, with a restart policy and an annotation how long its containers run, how they end (each
+ * nullable). */
 void node_world_add_ending_pod(World *self,
                                const char *name,
                                const char *claims,
                                const char *policy,
                                const char *runs_for,
                                const char *exit_code);
-/* As above, with one volume that is mounted read-only, or made for the pod: then the claim "POD-VOLUME" must be there. */
+/* As above, with one volume that is mounted read-only, or made for the pod: then the claim
+ * "POD-VOLUME" must be there. */
 void node_world_add_reading_pod(World *self, const char *name, const char *node, const char *claim);
 void
 node_world_add_ephemeral_pod(World *self, const char *name, const char *node, const char *volume);

@@ -168,7 +168,8 @@ static const struct {
     {"block",                 prepare_block,        "v",   IN_USE_UP, IN_USE_DOWN, V      },
 };
 
-/* Order-free comparison of what waits on nothing common (RACE-13): the unstaging against the pod's end. */
+/* Order-free comparison of what waits on nothing common (RACE-13): the unstaging against the pod's
+ * end. */
 static char *
 without_delete(const char *writes)
 {
@@ -232,7 +233,8 @@ events_of_a_life(void **state)
     assert_events(world, "p", STARTED KILLED);
 }
 
-/* An image is pulled for the first pod of a node, and there for the next; a restarted kubelet finds it with the pods that run. */
+/* An image is pulled for the first pod of a node, and there for the next; a restarted kubelet finds
+ * it with the pods that run. */
 static void
 an_image_is_pulled_once(void **state)
 {
@@ -332,7 +334,8 @@ deleted_while_it_waits(void **state)
     assert_in_use(world, "");
 }
 
-/* RACE-11, KVM-V8: FailedMount at the second poll; the next sync 10 to 15 s later finds the claim bound. */
+/* RACE-11, KVM-V8: FailedMount at the second poll; the next sync 10 to 15 s later finds the claim
+ * bound. */
 static void
 claim_is_not_bound_yet(void **state)
 {
@@ -568,7 +571,8 @@ no_options(void *data, const ProcessClass *class)
     return NULL;
 }
 
-/* A second driver, whose plugin runs where @selector says and registers after @delay; -1: before the start. */
+/* A second driver, whose plugin runs where @selector says and registers after @delay; -1: before
+ * the start. */
 static CsiModelledDriver *
 add_driver(World *world, const char *name, StringMap *selector, SimTime delay)
 {
@@ -693,7 +697,8 @@ on_some_nodes_only(void **state)
     world_free(world);
 }
 
-/* The import of a cluster that runs: a Running pod has its volumes, and they are taken down as if mounted here. */
+/* The import of a cluster that runs: a Running pod has its volumes, and they are taken down as if
+ * mounted here. */
 static void
 a_running_pod_is_adopted(void **state)
 {
@@ -713,7 +718,8 @@ a_running_pod_is_adopted(void **state)
     assert_in_use(world, "");
 }
 
-/* KVM-59, KVM-V9: a restart stages and publishes again, and writes nothing: its Node is there (recorded). */
+/* KVM-59, KVM-V9: a restart stages and publishes again, and writes nothing: its Node is there
+ * (recorded). */
 static void
 a_restart_mounts_again(void **state)
 {
@@ -726,7 +732,8 @@ a_restart_mounts_again(void **state)
     run_for(world, 5 * SIM_SECOND);
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
     run_for(world, 30 * SIM_SECOND);
-    /* The CSINode of the tests lacks what a kubelet writes: the first adds it as it starts (REG-25). */
+    /* The CSINode of the tests lacks what a kubelet writes: the first adds it as it starts
+     * (REG-25). */
     assert_writes(
         world, "NodeGetInfo, CREATE Node 1409, UPDATE CSINode, PATCH_STATUS Node, NodeStageVolume, "
                "NodePublishVolume");

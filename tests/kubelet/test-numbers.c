@@ -95,7 +95,8 @@ the_next_pass_mounts(void **state)
     assert_int_equal(at[1] - at[0], MS(100));
 }
 
-/* KVM-28, KVM-34, KVM-37, KVM-38: desired state within 100 ms of the containers' end, and a pass for each step down. */
+/* KVM-28, KVM-34, KVM-37, KVM-38: desired state within 100 ms of the containers' end, and a pass
+ * for each step down. */
 static void
 three_passes_down(void **state)
 {
@@ -128,7 +129,8 @@ slow_node_calls(World *world, CsiModelledOptions *options)
     options->lock = CSI_LOCK_NONE;
 }
 
-/* KVM-39, KVM-40: mounts of one volume follow each other, unmounts from different pods do not wait. */
+/* KVM-39, KVM-40: mounts of one volume follow each other, unmounts from different pods do not wait.
+ */
 static void
 mounts_in_series_unmounts_in_parallel(void **state)
 {
@@ -162,7 +164,8 @@ publish_hangs(World *world, CsiModelledOptions *options)
     options->lock = CSI_LOCK_NONE; /* else the second call is ABORTED while the first goes on */
 }
 
-/* KVM-5, KVM-V7: the call ends after 2 min, and is told; the pod's waits end without a word (KVM-20). */
+/* KVM-5, KVM-V7: the call ends after 2 min, and is told; the pod's waits end without a word
+ * (KVM-20). */
 static void
 a_publish_that_hangs(void **state)
 {
@@ -189,7 +192,8 @@ many_calls_are_slow(World *world, CsiModelledOptions *options)
     options->lock = CSI_LOCK_NONE;
 }
 
-/* KVM-5: what the three questions before a call take is lost to it; staging and publishing have 2 min each. */
+/* KVM-5: what the three questions before a call take is lost to it; staging and publishing have 2
+ * min each. */
 static void
 calls_share_one_deadline(void **state)
 {
@@ -270,7 +274,8 @@ the_way_back_looks_every_300_ms(void **state)
                     (unpublished + MS(299)) / MS(300) * MS(300) + MS(2));
 }
 
-/* KVM-3, WL-92: the wait ends after 2 min 3 s, at the last look of each 300 ms, and the next begins 10 to 15 s later (KVM-21). */
+/* KVM-3, WL-92: the wait ends after 2 min 3 s, at the last look of each 300 ms, and the next begins
+ * 10 to 15 s later (KVM-21). */
 static void
 a_wait_takes_two_minutes_and_three_seconds(void **state)
 {
@@ -294,7 +299,8 @@ a_wait_takes_two_minutes_and_three_seconds(void **state)
     assert_non_null(worker->plan);
 }
 
-/* KVM-7, KVM-31: what a pod brings is reported in the next round, 10 to 10.43 s after the one before. */
+/* KVM-7, KVM-31: what a pod brings is reported in the next round, 10 to 10.43 s after the one
+ * before. */
 static void
 rounds_of_the_node_status(void **state)
 {

@@ -10,7 +10,8 @@
 #include "models/kubelet/kubelet-private.h"
 #include "node-world.h"
 
-/* Containers that end by themselves (KVM-85..88): what the kubelet of node "a" makes of a pod "p" that says so. */
+/* Containers that end by themselves (KVM-85..88): what the kubelet of node "a" makes of a pod "p"
+ * that says so. */
 
 #define SECONDS(n) ((n)*SIM_SECOND)
 #define RELIST SIM_SECOND
@@ -49,7 +50,7 @@ typedef struct {
     const char *name, *policy, *runs_for, *exit_code;
     SimTime after;
     PodPhase phase;
-    int32_t restarts; /* at least, of a pod that goes on */
+    int32_t restarts;   /* at least, of a pod that goes on */
     const char *reason; /* of Ready; NULL: it is ready, or none */
 } PolicyCase;
 
@@ -58,9 +59,12 @@ static const PolicyCase policy_cases[] = {
     {"Never, fails",            "Never",     "30s", "3",       SECONDS(90),  POD_FAILED,    0, "PodFailed"   },
     {"Never, says nothing",     "Never",     NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL          },
     {"Never, not over yet",     "Never",     "10m", "0",       SECONDS(90),  POD_RUNNING,   0, NULL          },
-    {"OnFailure, ends well",    "OnFailure", "30s", "0",       SECONDS(90),  POD_SUCCEEDED, 0, "PodCompleted"},
-    {"OnFailure, second try",   "OnFailure", "5s",  "1 0",     SECONDS(90),  POD_SUCCEEDED, 1, "PodCompleted"},
-    {"OnFailure, fourth try",   "OnFailure", "5s",  "1 2 1 0", SECONDS(200), POD_SUCCEEDED, 3, "PodCompleted"},
+    {"OnFailure, ends well",    "OnFailure", "30s", "0",       SECONDS(90),  POD_SUCCEEDED, 0,
+     "PodCompleted"                                                                                          },
+    {"OnFailure, second try",   "OnFailure", "5s",  "1 0",     SECONDS(90),  POD_SUCCEEDED, 1,
+     "PodCompleted"                                                                                          },
+    {"OnFailure, fourth try",   "OnFailure", "5s",  "1 2 1 0", SECONDS(200), POD_SUCCEEDED, 3,
+     "PodCompleted"                                                                                          },
     {"OnFailure, says nothing", "OnFailure", NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL          },
     {"Always, ends well",       "Always",    "40s", "0",       SECONDS(70),  POD_RUNNING,   1, NULL          },
     {"Always, says nothing",    "Always",    NULL,  NULL,      SECONDS(900), POD_RUNNING,   0, NULL          },
@@ -97,8 +101,8 @@ status_written_at(World *world, SimTime from, unsigned n)
     return 0;
 }
 
-/* Lives of 20 lengths: the end is seen at the next relist, once a second; the phase is told at the one after that, when nothing of
- * the pod runs any more. */
+/* Lives of 20 lengths: the end is seen at the next relist, once a second; the phase is told at the
+ * one after that, when nothing of the pod runs any more. */
 static void
 the_end_is_seen_by_a_relist(void **state)
 {
@@ -117,8 +121,9 @@ the_end_is_seen_by_a_relist(void **state)
     }
 }
 
-/* The instant at which the containers began is when the volume was mounted and the kubelet told of them; the run's length is
- * exact, so that the end is seen within a relist of it, and never before. */
+/* The instant at which the containers began is when the volume was mounted and the kubelet told of
+ * them; the run's length is exact, so that the end is seen within a relist of it, and never before.
+ */
 static void
 the_end_comes_when_it_is_due(void **state)
 {
@@ -186,7 +191,8 @@ wait_for_restart(World *world)
     return sim_now(world->sim) - ended_at;
 }
 
-/* None, then 10 s, doubling to 5 min; each is up at a sync, and those that fail come every 10 to 15 s. */
+/* None, then 10 s, doubling to 5 min; each is up at a sync, and those that fail come every 10 to 15
+ * s. */
 static void
 crash_loop_backs_off(void **state)
 {
@@ -221,7 +227,8 @@ a_long_run_forgives(void **state)
 
 /* ---- Ends that come from outside ---- */
 
-/* SIGTERM before its time: 143, so the pod has failed. One that says nothing ends well (recorded). */
+/* SIGTERM before its time: 143, so the pod has failed. One that says nothing ends well (recorded).
+ */
 static void
 what_is_stopped_early_fails(void **state)
 {
@@ -246,7 +253,8 @@ what_is_stopped_early_fails(void **state)
     }
 }
 
-/* What ends while no kubelet runs is found by the next one; its age counts from its start, not from the kubelet's. */
+/* What ends while no kubelet runs is found by the next one; its age counts from its start, not from
+ * the kubelet's. */
 static void
 the_end_outlives_the_kubelet(void **state)
 {
@@ -268,7 +276,8 @@ the_end_outlives_the_kubelet(void **state)
     assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 1);
 }
 
-/* KVM-68: what a machine without power ran is gone: Never has failed, the others are started anew and count it. */
+/* KVM-68: what a machine without power ran is gone: Never has failed, the others are started anew
+ * and count it. */
 static void
 power_fails(void **state)
 {
@@ -305,23 +314,23 @@ typedef struct {
 } LifeCase;
 
 static const LifeCase life_cases[] = {
-    {"30s",                        NULL,    NULL,   NULL                       },
-    {"0s",                         "0",     NULL,   NULL                       },
-    {"uniform 10s 1m",             "1 1 0", NULL,   NULL                       },
-    {"lognormal p50=30s p99=5m",   NULL,    "0.25", NULL                       },
-    {"exponential mean=2m",        "7",     "1",    NULL                       },
-    {"30",                         NULL,    NULL,   "neither a duration"       },
-    {"-3s",                        NULL,    NULL,   "neither a duration"       },
-    {"soon",                       NULL,    NULL,   "neither a duration"       },
-    {"uniform 10s",                NULL,    NULL,   "uniform"                  },
-    {"lognormal p50=30s q99=5m",   NULL,    NULL,   "q99"                      },
-    {"30s",                        "256",   NULL,   "from 0 to 255"            },
-    {"30s",                        "",      NULL,   "no exit code"             },
-    {"30s",                        "0,1",   NULL,   "from 0 to 255"            },
-    {"30s",                        NULL,    "1.5",  "from 0 to 1"              },
-    {"30s",                        NULL,    "some", "from 0 to 1"              },
-    {NULL,                         "1",     NULL,   "needs \"kvolsim.io/runs-for\""},
-    {NULL,                         NULL,    "0.5",  "needs \"kvolsim.io/runs-for\""},
+    {"30s",                      NULL,    NULL,   NULL                           },
+    {"0s",                       "0",     NULL,   NULL                           },
+    {"uniform 10s 1m",           "1 1 0", NULL,   NULL                           },
+    {"lognormal p50=30s p99=5m", NULL,    "0.25", NULL                           },
+    {"exponential mean=2m",      "7",     "1",    NULL                           },
+    {"30",                       NULL,    NULL,   "neither a duration"           },
+    {"-3s",                      NULL,    NULL,   "neither a duration"           },
+    {"soon",                     NULL,    NULL,   "neither a duration"           },
+    {"uniform 10s",              NULL,    NULL,   "uniform"                      },
+    {"lognormal p50=30s q99=5m", NULL,    NULL,   "q99"                          },
+    {"30s",                      "256",   NULL,   "from 0 to 255"                },
+    {"30s",                      "",      NULL,   "no exit code"                 },
+    {"30s",                      "0,1",   NULL,   "from 0 to 255"                },
+    {"30s",                      NULL,    "1.5",  "from 0 to 1"                  },
+    {"30s",                      NULL,    "some", "from 0 to 1"                  },
+    {NULL,                       "1",     NULL,   "needs \"kvolsim.io/runs-for\""},
+    {NULL,                       NULL,    "0.5",  "needs \"kvolsim.io/runs-for\""},
 };
 
 static void
@@ -352,11 +361,14 @@ annotations_are_checked(void **state)
     }
 }
 
-/* A quarter fails: of 4,000 draws 1,000, give or take six standard deviations (27 each); codes of later runs follow the list. */
+/* A quarter fails: of 4,000 draws 1,000, give or take six standard deviations (27 each); codes of
+ * later runs follow the list. */
 static void
 a_share_of_runs_fails(void **state)
 {
-    ContainerLife life = {.fails = 0.25, .n_codes = 2, .codes = {9, 4}};
+    ContainerLife life = {
+        .fails = 0.25, .n_codes = 2, .codes = {9, 4}
+    };
     SimStream stream = sim_stream_from(5, 0, "test");
     unsigned failed = 0;
 

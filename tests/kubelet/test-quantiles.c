@@ -10,8 +10,9 @@
 
 #include "node-world.h"
 
-/* The waits of a pod's life over many seeds, against what was recorded (TIM-25, TIM-44 to TIM-51a), with the driver and the
- * API latencies of the recordings. Everything is computed, so the test has one outcome. */
+/* The waits of a pod's life over many seeds, against what was recorded (TIM-25, TIM-44 to TIM-51a),
+ * with the driver and the API latencies of the recordings. Everything is computed, so the test has
+ * one outcome. */
 
 #define N_SEEDS 300
 #define MS(ms) ((ms)*SIM_MS)
@@ -157,8 +158,9 @@ until_gone(const Life *life)
     return life->gone - DELETED_AT;
 }
 
-/* Recorded quantiles in ms, and how far the model's may lie from them: 20 ms (TIM-60), more where the recorded sample is
- * small or comes from few kubelets, so that phases of a second or ten are seen unevenly. */
+/* Recorded quantiles in ms, and how far the model's may lie from them: 20 ms (TIM-60), more where
+ * the recorded sample is small or comes from few kubelets, so that phases of a second or ten are
+ * seen unevenly. */
 static const struct {
     const char *name;
     SimTime (*wait)(const Life *life);
@@ -267,7 +269,8 @@ distance(double a, double b)
     return a > b ? a - b : b - a;
 }
 
-/* Gaps of the mounts and of the patches of the pods. Returns: whether the tick came when all volumes had been read */
+/* Gaps of the mounts and of the patches of the pods. Returns: whether the tick came when all
+ * volumes had been read */
 static gboolean
 mount_together(uint64_t seed, double *mount_gap, double *patch_gap)
 {
@@ -296,8 +299,9 @@ mount_together(uint64_t seed, double *mount_gap, double *patch_gap)
     return TRUE;
 }
 
-/* One token, and four: 20 and 80 ms. Of the patches the gap in the middle counts: where a second relist comes before the first
- * one's pods are all written, one gap is shorter, or has a token more. */
+/* One token, and four: 20 and 80 ms. Of the patches the gap in the middle counts: where a second
+ * relist comes before the first one's pods are all written, one gap is shorter, or has a token
+ * more. */
 static void
 tokens_space_out_the_mounts(void **state)
 {

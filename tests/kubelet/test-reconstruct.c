@@ -9,7 +9,8 @@
 #include "models/kubelet/kubelet.h"
 #include "node-world.h"
 
-/* A kubelet dies at each moment of a volume's life, and comes back 10 s later: what it finds on its disk, and what it does. */
+/* A kubelet dies at each moment of a volume's life, and comes back 10 s later: what it finds on its
+ * disk, and what it does. */
 
 #define CALL_TIME (100 * SIM_MS) /* of each call of the driver */
 
@@ -57,7 +58,8 @@ call_begins(void *data, const CsiCallRecord *record)
     awaited->begun |= record->request->method == awaited->method;
 }
 
-/* Half-way through the next call of the method, or just after it. @awaited lives as long as the world. */
+/* Half-way through the next call of the method, or just after it. @awaited lives as long as the
+ * world. */
 static void
 run_to(World *world, Awaited *awaited, CsiMethod method, gboolean to_the_end)
 {
@@ -129,7 +131,7 @@ static const struct {
     {"KVM-V10 being published, forced",    CSI_NODE_PUBLISH_VOLUME,   FALSE, FORCED,  DOWN, 0, FALSE},
     {"being unpublished, deleted",         CSI_NODE_UNPUBLISH_VOLUME, FALSE, ENDS,    DOWN, 0, FALSE},
     {"being unpublished, forced",          CSI_NODE_UNPUBLISH_VOLUME, FALSE, FORCED,  DOWN, 0, FALSE},
-    /* No pod has a directory: nobody knows (KVM-60). */
+ /* No pod has a directory: nobody knows (KVM-60). */
     {"#121937 staged, deleted",            CSI_NODE_STAGE_VOLUME,     TRUE,  ENDS,    "",   0, TRUE },
     {"#121937 staged, forced",             CSI_NODE_STAGE_VOLUME,     TRUE,  FORCED,  "",   0, TRUE },
     {"#85476 unpublished, deleted",        CSI_NODE_UNPUBLISH_VOLUME, TRUE,  ENDS,    "",   0, TRUE },
@@ -184,7 +186,8 @@ it_dies_and_comes_back(void **state)
     }
 }
 
-/* KVM-61: a refusal tells nothing about what another kubelet had done, so that the way back is gone all the same. */
+/* KVM-61: a refusal tells nothing about what another kubelet had done, so that the way back is gone
+ * all the same. */
 static void
 refused_but_there(void **state)
 {
@@ -209,7 +212,8 @@ refused_but_there(void **state)
     }
 }
 
-/* KVM-33, KVM-65: as long as the Node cannot be read nothing is unmounted, and volumesInUse stays as it is. */
+/* KVM-33, KVM-65: as long as the Node cannot be read nothing is unmounted, and volumesInUse stays
+ * as it is. */
 static ApiCode
 refuse_reading_node(void *data, const ApiRequest *request, GString *message)
 {
@@ -235,8 +239,8 @@ waits_for_its_node(void **state)
     assert_string_equal(none, "");
     assert_string_equal(in_use, "kubernetes.io/csi/" WORLD_DRIVER "^v");
     api_server_set_fault(world->api, NULL, NULL);
-    /* Registration reads the Node as well: its registrar has exited several times, and is started again 40 s after the last
-     * (REG-4, REG-18). */
+    /* Registration reads the Node as well: its registrar has exited several times, and is started
+     * again 40 s after the last (REG-4, REG-18). */
     run_for(world, 4 * SIM_MINUTE);
     g_autofree char *calls = calls_of(world), *left = node_world_in_use(world);
     assert_string_equal(calls, DOWN);

@@ -10,7 +10,8 @@
 #include "models/kubelet/kubelet-private.h"
 #include "node-world.h"
 
-/* A driver's plugin comes to a node, goes, and comes again: what the registrar's socket makes the kubelet do, and when. */
+/* A driver's plugin comes to a node, goes, and comes again: what the registrar's socket makes the
+ * kubelet do, and when. */
 
 #define SECONDS(n) ((n)*SIM_SECOND)
 #define MS(n) ((n)*SIM_MS)
@@ -26,8 +27,9 @@ run_for(World *world, SimTime time)
 
 static void set_registrar(World *world, RegistrarState state);
 
-/* Runs up to the middle of a second of the plugin manager's clock, so that a pass is half a second away on either side. A driver
- * without troubles has registered once: the nodes of the tests lack some of what that writes. */
+/* Runs up to the middle of a second of the plugin manager's clock, so that a pass is half a second
+ * away on either side. A driver without troubles has registered once: the nodes of the tests lack
+ * some of what that writes. */
 static World *
 world_with_driver(void (*driver)(World *world, CsiModelledOptions *options))
 {
@@ -126,7 +128,8 @@ a_socket_comes(void **state)
     assert_string_equal(annotation(world), "{\"" WORLD_DRIVER "\":\"a\"}");
 }
 
-/* REG-14, REG-V2: a socket made anew between two passes is unregistered in the next one, registered a second later. */
+/* REG-14, REG-V2: a socket made anew between two passes is unregistered in the next one, registered
+ * a second later. */
 static void
 a_socket_is_made_anew(void **state)
 {
@@ -180,7 +183,8 @@ info_fails_once(World *world, CsiModelledOptions *options)
     options->n_errors = 1;
 }
 
-/* REG-4, REG-16, REG-V3: the kubelet asks once; the registrar exits and is started again by the pod's next sync. */
+/* REG-4, REG-16, REG-V3: the kubelet asks once; the registrar exits and is started again by the
+ * pod's next sync. */
 static void
 node_info_fails_once(void **state)
 {
@@ -207,7 +211,8 @@ info_always_fails(World *world, CsiModelledOptions *options)
     world->errors[0].count = 0;
 }
 
-/* REG-4: exits are followed by restarts at once, then 10, 20, 40 ... 300 s later, at the next sync of the pod. */
+/* REG-4: exits are followed by restarts at once, then 10, 20, 40 ... 300 s later, at the next sync
+ * of the pod. */
 static void
 registrars_back_off(void **state)
 {
@@ -237,7 +242,8 @@ registrars_back_off(void **state)
     assert_true(n > G_N_ELEMENTS(backoffs));
 }
 
-/* REG-13, REG-V4: 1 s for each GetInfo, then 0.5, 1, 2, ... s, rounded up to the next pass; no call reaches the driver. */
+/* REG-13, REG-V4: 1 s for each GetInfo, then 0.5, 1, 2, ... s, rounded up to the next pass; no call
+ * reaches the driver. */
 static void
 a_registrar_hangs(void **state)
 {
@@ -264,7 +270,8 @@ a_registrar_hangs(void **state)
     assert_false(plugin_of(world)->registered);
 }
 
-/* "Killed registrar (no SIGTERM): no deregistration" by itself; the new one's socket is another (REG-14). */
+/* "Killed registrar (no SIGTERM): no deregistration" by itself; the new one's socket is another
+ * (REG-14). */
 static void
 a_registrar_is_killed(void **state)
 {
@@ -285,7 +292,8 @@ set_zone(Object *object, const void *value)
     return object_set_label(object, WORLD_ZONE, value);
 }
 
-/* REG-21, REG-V6: four tries, 10, 50 and 250 ms apart (+ 10 %), then nothing is left of the driver but its labels. */
+/* REG-21, REG-V6: four tries, 10, 50 and 250 ms apart (+ 10 %), then nothing is left of the driver
+ * but its labels. */
 static void
 a_zone_that_changes(void **state)
 {
@@ -350,7 +358,8 @@ a_csi_node_is_deleted(void **state)
     assert_true(object_uid_equal(csi_node->owners->items[0].uid, node->uid));
 }
 
-/* REG-34: a driver that is away alone is not registered anew; its calls fail, and the mount is tried again. */
+/* REG-34: a driver that is away alone is not registered anew; its calls fail, and the mount is
+ * tried again. */
 static void
 a_driver_restarts_alone(void **state)
 {
@@ -370,7 +379,8 @@ a_driver_restarts_alone(void **state)
     assert_int_equal(world_count(world, "NodeGetInfo", NULL, NULL), 0);
 }
 
-/* REG-28, KVM-15: without its driver a pod waits; it is mounted by the back-off after the driver has come. */
+/* REG-28, KVM-15: without its driver a pod waits; it is mounted by the back-off after the driver
+ * has come. */
 static void
 a_pod_waits_for_its_driver(void **state)
 {
@@ -391,7 +401,8 @@ a_pod_waits_for_its_driver(void **state)
     assert_true(pod_is_ready(node_world_pod(world, "p")));
 }
 
-/* REG-29: the sockets of a node are walked at once as its kubelet starts; one that has gone meanwhile is not there. */
+/* REG-29: the sockets of a node are walked at once as its kubelet starts; one that has gone
+ * meanwhile is not there. */
 static void
 the_kubelet_restarts(void **state)
 {
@@ -416,7 +427,8 @@ the_kubelet_restarts(void **state)
     assert_non_null(entry_of(world)); /* nobody takes back what the kubelet before has written */
 }
 
-/* The dead socket of the life before is found first; the registrar is started with its pod (KVM-68). */
+/* The dead socket of the life before is found first; the registrar is started with its pod
+ * (KVM-68). */
 static void
 the_machine_restarts(void **state)
 {
@@ -443,7 +455,8 @@ no_options(void *data, const ProcessClass *class)
     return NULL;
 }
 
-/* REG-31 to REG-33: five probes of 3 s, 10 s apart, then the container is killed: what it was at ends. Its registrar does not mind. */
+/* REG-31 to REG-33: five probes of 3 s, 10 s apart, then the container is killed: what it was at
+ * ends. Its registrar does not mind. */
 static void
 a_driver_that_hangs_is_restarted(void **state)
 {

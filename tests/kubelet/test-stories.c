@@ -10,8 +10,9 @@
 #include "models/kubelet/kubelet-private.h"
 #include "node-world.h"
 
-/* Stories of Kubernetes' own tests of the volume manager, retold with a whole kubelet: what those tests do to a part of it by
- * hand, pods, drivers and nodes do here. Each bears the id of the recorded story. */
+/* Stories of Kubernetes' own tests of the volume manager, retold with a whole kubelet: what those
+ * tests do to a part of it by hand, pods, drivers and nodes do here. Each bears the id of the
+ * recorded story. */
 
 #define SECONDS(n) ((n)*SIM_SECOND)
 #define GI(n) ((int64_t)(n) << 30)
@@ -245,7 +246,8 @@ mounted_and_in_use(void **state)
     assert_in_use(world, UNIQUE_V);
 }
 
-/* Groups are no part of the model: a volume's annotation that names none, or nonsense, changes no call. */
+/* Groups are no part of the model: a volume's annotation that names none, or nonsense, changes no
+ * call. */
 typedef struct {
     const char *id, *group;
 } GroupStory;
@@ -313,8 +315,9 @@ change_pod(World *world, const char *label)
     world_edit(world, KIND_POD, "p", set_label, world_intern(world, label));
 }
 
-/* KVM-3, KVM-49: after 2 min 3 s the wait is over, the pod still there, and 10 to 15 s later the next wait begins. A single
- * call would be over sooner (KVM-5): the unmount waits for a remount that hangs. */
+/* KVM-3, KVM-49: after 2 min 3 s the wait is over, the pod still there, and 10 to 15 s later the
+ * next wait begins. A single call would be over sooner (KVM-5): the unmount waits for a remount
+ * that hangs. */
 static void
 wait_for_unmount_times_out(void **state)
 {
@@ -360,7 +363,8 @@ unattached(World *world, CsiModelledOptions *options)
         (CsiControllerCapabilities)~CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME;
 }
 
-/* RACE-11, KVM-V8: while it is not bound each wait fails; the one that begins after that takes less than a second. */
+/* RACE-11, KVM-V8: while it is not bound each wait fails; the one that begins after that takes less
+ * than a second. */
 static void
 bound_while_the_pod_waits(void **state)
 {
@@ -388,7 +392,8 @@ bound_while_the_pod_waits(void **state)
     assert_true(published - begun < SIM_SECOND);
 }
 
-/* KVM-19: unattached are the attachable ones without an attachment, unprocessed those that desired state does not have. */
+/* KVM-19: unattached are the attachable ones without an attachment, unprocessed those that desired
+ * state does not have. */
 static void
 a_wait_sorts_what_is_missing(void **state)
 {
@@ -697,7 +702,8 @@ controller_story_holds(void **state)
     assert_calls(world, "ControllerPublishVolume", 0);
 }
 
-/* Steps of plans, by their rules: what a plugin that is no CSI driver has to do leaves no other trace. */
+/* Steps of plans, by their rules: what a plugin that is no CSI driver has to do leaves no other
+ * trace. */
 typedef struct {
     unsigned n_attached, n_staged, n_published, n_unpublished, n_unstaged, n_detached;
     gboolean is_way_back;

@@ -266,8 +266,8 @@ fails_in_use(void **state)
     assert_claim(world, "", GI(2), NULL);
 }
 
-/* RSZ-54.5, RSZ-55, RSZ-54.1: the resizer has the next word. Until then the claim is read at each pass, and nothing else is
- * done. */
+/* RSZ-54.5, RSZ-55, RSZ-54.1: the resizer has the next word. Until then the claim is read at each
+ * pass, and nothing else is done. */
 static void
 infeasible_in_use(void **state)
 {

@@ -31,7 +31,7 @@ kind_text(ObjectKind kind)
 static void
 request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
-    static const char *const verbs[] = {"GET",   "LIST",     "POST",   "PUT", "PUT/st",
+    static const char *const verbs[] = {"GET",   "LIST",     "POST",   "PUT",  "PUT/st",
                                         "PATCH", "PATCH/st", "DELETE", "BIND", "EVICT"};
     StorageWorld *self = data;
     char time[SIM_TIME_BUFFER];

@@ -3,8 +3,9 @@
 
 #include "models/cluster.h"
 
-/* A cluster for tests of controllers: an API server and what runs in kube-controller-manager, by the test's own
- * model_classes[]. Users and neighbours are played by commits that take no time; what controllers send is logged. */
+/* A cluster for tests of controllers: an API server and what runs in kube-controller-manager, by
+ * the test's own model_classes[]. Users and neighbours are played by commits that take no time;
+ * what controllers send is logged. */
 typedef struct {
     Sim *sim;
     Objects *objects;
@@ -44,8 +45,8 @@ const char *storage_world_intern(const StorageWorld *self, const char *text);
 ObjectKey *storage_world_claim_key(const StorageWorld *self, const char *name);
 ObjectKey *storage_world_volume_key(const StorageWorld *self, const char *name);
 
-/* New objects, to be changed and then created. (owned) Volumes are of CSI driver "csi.test", policy Retain, ReadWriteOnce;
- * claims are in namespace "default", ReadWriteOnce. */
+/* New objects, to be changed and then created. (owned) Volumes are of CSI driver "csi.test", policy
+ * Retain, ReadWriteOnce; claims are in namespace "default", ReadWriteOnce. */
 Volume *
 storage_world_volume(const StorageWorld *self, const char *name, int gib, const char *class_name);
 Claim *

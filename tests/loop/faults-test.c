@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What goes wrong on real machines: each ends with the code that the rule book has for it, and the call works once the cause is
- * gone. Nothing of others is touched. */
+/* What goes wrong on real machines: each ends with the code that the rule book has for it, and the
+ * call works once the cause is gone. Nothing of others is touched. */
 #include "machine.h"
 #include "models/csi/loop-ledger.h"
 
@@ -87,7 +87,8 @@ caps(void **state)
     machine_leave(&machine);
 }
 
-/* LOOP-1, LOOP-2: ext2 can neither reserve nor share blocks; volumes, snapshots and clones work all the same. */
+/* LOOP-1, LOOP-2: ext2 can neither reserve nor share blocks; volumes, snapshots and clones work all
+ * the same. */
 static void
 host_without_fallocate(void **state)
 {
@@ -149,7 +150,8 @@ host_with_reflink(void **state)
     machine_leave(&machine);
 }
 
-/* What others' tools do at that moment goes wrong: CSI wants a code, and the volume to be as it was. */
+/* What others' tools do at that moment goes wrong: CSI wants a code, and the volume to be as it
+ * was. */
 static void
 write_tool(const char *tools, const char *name, const char *script)
 {
@@ -159,7 +161,8 @@ write_tool(const char *tools, const char *name, const char *script)
     assert_int_equal(g_chmod(file, 0700), 0);
 }
 
-/* LOOP-5: mkfs that fails, or leaves half a file system, is INTERNAL; the next stage starts anew, and data is never formatted away. */
+/* LOOP-5: mkfs that fails, or leaves half a file system, is INTERNAL; the next stage starts anew,
+ * and data is never formatted away. */
 static void
 mkfs_fails(void **state)
 {
@@ -222,7 +225,8 @@ damaged_file_system(void **state)
     machine_leave(&machine);
 }
 
-/* CSI-49: the node is full; CSI-50, CSI-51: what is not known. Each works once there is room, or the volume. */
+/* CSI-49: the node is full; CSI-50, CSI-51: what is not known. Each works once there is room, or
+ * the volume. */
 static void
 node_is_full(void **state)
 {
@@ -304,7 +308,8 @@ unmount_busy(void **state)
     machine_leave(&machine);
 }
 
-/* CSI-49, CSI-51: a volume whose file somebody removed. Attached it works on, and says so; detached it is gone. */
+/* CSI-49, CSI-51: a volume whose file somebody removed. Attached it works on, and says so; detached
+ * it is gone. */
 static void
 backing_file_removed(void **state)
 {
@@ -332,7 +337,8 @@ backing_file_removed(void **state)
     machine_leave(&machine);
 }
 
-/* LOOP-15: somebody else has mounted the device. It is not cleared behind their back; once they are gone it is. */
+/* LOOP-15: somebody else has mounted the device. It is not cleared behind their back; once they are
+ * gone it is. */
 static void
 device_mounted_elsewhere(void **state)
 {
@@ -470,8 +476,8 @@ count_reports(void *data, const char *text)
     ++*(unsigned *)data;
 }
 
-/* Things of others, before, beside and inside the state folder, stay as they are: a device and a mount of their own, files whose
- * names begin like ours, a file and a mount within our folders. */
+/* Things of others, before, beside and inside the state folder, stay as they are: a device and a
+ * mount of their own, files whose names begin like ours, a file and a mount within our folders. */
 static void
 decoys(void **state)
 {
@@ -499,7 +505,8 @@ decoys(void **state)
     machine_run("PATH=$PATH:/sbin:/usr/sbin; losetup -f '%s' && mount --bind '%s' '%s'", inside,
                 other, target);
     caller_close(&caller);
-    /* Another's mount is on top of ours, and another's file in our folder: both stay, and we say so. */
+    /* Another's mount is on top of ours, and another's file in our folder: both stay, and we say
+     * so. */
     assert_false(loop_remains_clean(folder, 0, count_reports, &n_reports, NULL));
     assert_true(n_reports > 0);
     data_check(inside, 3, 16);
@@ -556,7 +563,8 @@ stands_in(const GPtrArray *entries, const char *what, unsigned n)
     return FALSE;
 }
 
-/* Whoever dies leaves a ledger that can be taken back from its end: what is on the disk stands there, and what is above it before. */
+/* Whoever dies leaves a ledger that can be taken back from its end: what is on the disk stands
+ * there, and what is above it before. */
 static void
 folders_of_many_threads(void **state)
 {

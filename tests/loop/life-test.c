@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Data through the whole life of a volume on real devices: what was written is read back after each step that must keep it. */
+/* Data through the whole life of a volume on real devices: what was written is read back after each
+ * step that must keep it. */
 #include "machine.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@ file_in(Caller *caller, const char *id)
     return g_build_filename(target, "data", NULL);
 }
 
-/* Detached and attached to another node: another device, another path, the same data; formatted only once. */
+/* Detached and attached to another node: another device, another path, the same data; formatted
+ * only once. */
 static void
 moves_to_another_node(void **state)
 {
@@ -49,8 +51,8 @@ moves_to_another_node(void **state)
     machine_leave(&machine);
 }
 
-/* Both copies have what was written before the cut, and nothing of what came later; the source goes on. A larger copy has its
- * file system grown. */
+/* Both copies have what was written before the cut, and nothing of what came later; the source goes
+ * on. A larger copy has its file system grown. */
 static void
 snapshots_and_clones(void **state)
 {
@@ -129,8 +131,9 @@ writer_end(Writer *writer)
     g_free(writer);
 }
 
-/* A file system grows online where this machine lets it: xfs always does, ext4 needs CAP_SYS_RESOURCE, else the answer is that of
- * a driver that expands offline (CSI-53), and the next stage grows it. Somebody writes all the time. */
+/* A file system grows online where this machine lets it: xfs always does, ext4 needs
+ * CAP_SYS_RESOURCE, else the answer is that of a driver that expands offline (CSI-53), and the next
+ * stage grows it. Somebody writes all the time. */
 static void
 grows_under_writes(void **state)
 {
@@ -237,7 +240,8 @@ read_only_is_read_only(void **state)
     machine_leave(&machine);
 }
 
-/* Another process opens the folder: everything is as the first left it, and can be taken down (LOOP-32). */
+/* Another process opens the folder: everything is as the first left it, and can be taken down
+ * (LOOP-32). */
 static void
 outlives_its_process(void **state)
 {
@@ -344,7 +348,8 @@ twenty_at_once(void **state)
     twenty_pods();
 }
 
-/* A /dev of our own, as a container's: eight loop devices, and no kernel that adds what it makes. */
+/* A /dev of our own, as a container's: eight loop devices, and no kernel that adds what it makes.
+ */
 static void
 make_static_dev(void)
 {
@@ -369,7 +374,8 @@ make_static_dev(void)
     }
 }
 
-/* LOOP-20: with eight nodes in /dev and no more to come, the driver makes those that it needs in its own folder. */
+/* LOOP-20: with eight nodes in /dev and no more to come, the driver makes those that it needs in
+ * its own folder. */
 static void
 twenty_with_eight_nodes(void **state)
 {

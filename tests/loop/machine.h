@@ -11,9 +11,10 @@
 /* cmocka wants the four above. */
 #include <cmocka.h>
 
-/* This machine, for tests that need its loop devices: skipped with a reason where it has none, one at a time (a lock keeps tests of
- * other builds away), and looked at before and after: devices and mounts of the test's folder, numbers that the driver made. Others may
- * use loop devices all the while. */
+/* This machine, for tests that need its loop devices: skipped with a reason where it has none, one
+ * at a time (a lock keeps tests of other builds away), and looked at before and after: devices and
+ * mounts of the test's folder, numbers that the driver made. Others may use loop devices all the
+ * while. */
 typedef struct {
     char *folder; /* of this test's own */
 } Machine;
@@ -22,15 +23,16 @@ typedef struct {
 void machine_enter(Machine *self);
 /* Fails the test if anything of it is left. */
 void machine_leave(Machine *self);
-/* The loop devices that are bound to files below the test's folder, and the mounts there: as text. (owned) */
+/* The loop devices that are bound to files below the test's folder, and the mounts there: as text.
+ * (owned) */
 char *machine_picture(const Machine *self);
 /* Numbers of loop devices that the driver made and has not given back. Returns: (owned): of int */
 GArray *machine_numbers(LoopBackend *backend);
 /* Fails the test if one of them is still there and nobody uses it. */
 void machine_numbers_are_gone(const GArray *numbers);
 char *machine_path(const Machine *self, const char *name); /* (owned) */
-/* A file system of its own below the folder, on a loop device that the driver knows nothing of: to test what happens where the host's
- * can do less, or is full. Returns: (owned): its mount point */
+/* A file system of its own below the folder, on a loop device that the driver knows nothing of: to
+ * test what happens where the host's can do less, or is full. Returns: (owned): its mount point */
 char *machine_host(const Machine *self, const char *name, const char *type, int64_t bytes);
 void machine_host_end(const Machine *self, const char *name);
 /* Runs a shell command and fails the test if it fails. */
@@ -48,7 +50,8 @@ typedef struct {
     gboolean readonly;
 } Caller;
 
-/* With nodes n1 and n2; ext4, SINGLE_NODE_WRITER; the calls below are for n1 unless @node says otherwise. */
+/* With nodes n1 and n2; ext4, SINGLE_NODE_WRITER; the calls below are for n1 unless @node says
+ * otherwise. */
 void caller_open(Caller *self, const LoopOptions *options);
 void caller_close(Caller *self);
 /* Each fails the test unless it ends with @code. Paths are those of volume and node. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The loop back end through the checks of csi-sanity, with real devices: for each kind of volume the whole list. */
+/* The loop back end through the checks of csi-sanity, with real devices: for each kind of volume
+ * the whole list. */
 #include "machine.h"
 
 #include "models/csi/loop-driver.h"

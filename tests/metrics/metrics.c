@@ -6,9 +6,11 @@
 
 /* Compares the metrics.prom of a run with scrapes of real components: metrics RUN FILE.prom...
  *
- * Of each family that both have: its HELP and TYPE, the names of its labels, and its buckets, must be those of the real one. Labels
- * that only say whose the series are aside: job here, system_client of the scraped API server. A family of the scrapes that the
- * run has not is skipped: nothing of it happened, or the model does not know it. One of the run that no scrape has is skipped too. */
+ * Of each family that both have: its HELP and TYPE, the names of its labels, and its buckets, must
+ * be those of the real one. Labels that only say whose the series are aside: job here,
+ * system_client of the scraped API server. A family of the scrapes that the run has not is skipped:
+ * nothing of it happened, or the model does not know it. One of the run that no scrape has is
+ * skipped too. */
 
 typedef struct {
     char *name, *help, *type;
@@ -72,7 +74,8 @@ add_to_set(GPtrArray *set, const char *text)
         g_ptr_array_add(set, g_strdup(text));
 }
 
-/* Reads name="value", ... up to the closing brace. Values may hold anything, escaped. Returns: the bound of a bucket (owned), or NULL */
+/* Reads name="value", ... up to the closing brace. Values may hold anything, escaped. Returns: the
+ * bound of a bucket (owned), or NULL */
 static char *
 read_labels(const char *text, GString *names)
 {
@@ -187,7 +190,8 @@ int
 main(int argc, char **argv)
 {
     g_autoptr(GHashTable) ours = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, family_free);
-    g_autoptr(GHashTable) theirs = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, family_free);
+    g_autoptr(GHashTable) theirs =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, family_free);
     unsigned n_passed = 0, n_failed = 0, n_skipped = 0, n = 0;
 
     if (argc < 3) {

@@ -6,8 +6,9 @@
 
 #include <glib.h>
 
-/* trace-rules FILE [arrows [N STEPS]]: the rules of Chrome's trace event format, as far as they concern complete events, metadata and flows: every line
- * has a name, slices of a line nest, an arrow begins and ends once, goes forward in time and each of its points lies on a slice. Prints
+/* trace-rules FILE [arrows [N STEPS]]: the rules of Chrome's trace event format, as far as they
+ * concern complete events, metadata and flows: every line has a name, slices of a line nest, an
+ * arrow begins and ends once, goes forward in time and each of its points lies on a slice. Prints
  * the faults; with "arrows" it is one if there are none, or not N,
  * each with STEPS points between its ends. */
 
@@ -22,8 +23,7 @@ typedef struct {
 
 static unsigned n_faults;
 
-G_GNUC_PRINTF(1, 2) static void
-fault(const char *format, ...)
+G_GNUC_PRINTF(1, 2) static void fault(const char *format, ...)
 {
     va_list args;
 

@@ -3,7 +3,8 @@
 
 #include "run/results.h"
 
-/* Whole clusters in which nodes die: when something first happened to them and their pods. Failures are the test's. */
+/* Whole clusters in which nodes die: when something first happened to them and their pods. Failures
+ * are the test's. */
 
 #define CRASH_AT (60 * SIM_SECOND)
 #define UNREACHABLE "node.kubernetes.io/unreachable"
@@ -45,5 +46,6 @@ void assert_within(SimTime at, SimTime after, double min_s, double max_s);
 const Object *seen_object(const Seen *self, ObjectKind kind, const char *name);
 /* When the first Event of this reason about the object was written; TIME_UNSET: never. */
 SimTime seen_event_at(const Seen *self, const char *name, const char *reason);
-/* How many Events of this reason were written about the object, with text in their message (NULL: any). */
+/* How many Events of this reason were written about the object, with text in their message (NULL:
+ * any). */
 unsigned seen_n_events(const Seen *self, const char *name, const char *reason, const char *text);

@@ -9,8 +9,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* The node controllers alone, with an API server that answers as the test wants: how many requests they have under way, and what they
- * do when one fails. */
+/* The node controllers alone, with an API server that answers as the test wants: how many requests
+ * they have under way, and what they do when one fails. */
 
 const ModelClass *const model_classes[] = {&node_lifecycle_class, &taint_eviction_class, NULL};
 
@@ -110,7 +110,8 @@ add_pods(StorageWorld *world, unsigned n)
     }
 }
 
-/* NL-40, NL-42: eight workers only find out which pods have to go; then each is deleted beside all others. */
+/* NL-40, NL-42: eight workers only find out which pods have to go; then each is deleted beside all
+ * others. */
 static void
 all_pods_of_a_node_go_at_once(void **state)
 {
@@ -195,7 +196,8 @@ five_tries(void **state)
     storage_world_clear(&world);
 }
 
-/* NL-40: what was given up is taken up again when the NoExecute taints change; other taints do not matter. */
+/* NL-40: what was given up is taken up again when the NoExecute taints change; other taints do not
+ * matter. */
 static void
 given_up_until_the_taints_change(void **state)
 {

@@ -9,7 +9,8 @@
 
 #include "seen.h"
 
-/* The actions taint, cordon and uncordon: what they make of a node, and what they tell when they cannot. */
+/* The actions taint, cordon and uncordon: what they make of a node, and what they tell when they
+ * cannot. */
 
 #define TAINT(rest) "  - {at: 10s, taint: {" rest "}}\n"
 

@@ -9,7 +9,8 @@
 
 #include "seen.h"
 
-/* Whole clusters in which kubelets die: when nodes are given up, when their pods have to go, and who is spared. */
+/* Whole clusters in which kubelets die: when nodes are given up, when their pods have to go, and
+ * who is spared. */
 
 #define ONE_OF_THREE                                                                               \
     "  until: 15m\n"                                                                               \
@@ -19,7 +20,8 @@
     "    create:\n"                                                                                \
     "      manifest:\n" POD_ON("app", "n-0") POD_ON("other", "n-1")
 
-/* NL-50: 40 to 55 s to Unknown (and a pass's work), the taints, 300 s to the deletion; the pod stays. */
+/* NL-50: 40 to 55 s to Unknown (and a pass's work), the taints, 300 s to the deletion; the pod
+ * stays. */
 static void
 a_dead_node_loses_its_pods(void **state)
 {
@@ -43,7 +45,8 @@ a_dead_node_loses_its_pods(void **state)
     }
 }
 
-/* NL-S6, NL-43, NL-102: back before its time, as if nothing had been; back later, the pod ends at last. */
+/* NL-S6, NL-43, NL-102: back before its time, as if nothing had been; back later, the pod ends at
+ * last. */
 static void
 a_kubelet_that_comes_back(void **state)
 {
@@ -112,7 +115,8 @@ zones_protect_themselves(void **state)
     }
 }
 
-/* NL-80: the operator says that the node is off: its pods go with the garbage, and no 6 minutes later. */
+/* NL-80: the operator says that the node is off: its pods go with the garbage, and no 6 minutes
+ * later. */
 static void
 out_of_service(void **state)
 {

@@ -9,7 +9,8 @@
 
 #include "seen.h"
 
-/* The numbers of docs/rules/node-lifecycle.md, one after the other: each is found again in a cluster that lives. */
+/* The numbers of docs/rules/node-lifecycle.md, one after the other: each is found again in a
+ * cluster that lives. */
 
 #define NODES(n) "  nodes: [{count: " #n ", name: n-%d, zones: [a]}]\n"
 #define DEAD_N0 "  faults: [{at: 60s, node: n-0, do: stop-kubelet}]\n"
@@ -19,7 +20,8 @@
 #define TOLERATES(key, seconds)                                                                    \
     "{key: node.kubernetes.io/" key ", operator: Exists, effect: NoExecute" seconds "}"
 
-/* NL-13, NL-41, NL-44: what a pod says of the taint decides how long it stays: 300 s if it says nothing. */
+/* NL-13, NL-41, NL-44: what a pod says of the taint decides how long it stays: 300 s if it says
+ * nothing. */
 static void
 pods_stay_as_long_as_they_tolerate(void **state)
 {
@@ -113,7 +115,8 @@ typedef struct {
     double apart_s; /* between two taints; 0: whatever */
 } ZoneCase;
 
-/* NL-7, NL-8, NL-9, NL-10, NL-31, NL-34, NL-35, NL-37, NL-V3, NL-V4. Ten minutes after the crash. */
+/* NL-7, NL-8, NL-9, NL-10, NL-31, NL-34, NL-35, NL-37, NL-V3, NL-V4. Ten minutes after the crash.
+ */
 static const ZoneCase zone_cases[] = {
     {"one in 10 s",                                     10,  4,  "", 4,  4,  10},
     {"one in 10 s, and never more at once",             60,  20, "", 20, 20, 10},
@@ -161,7 +164,8 @@ zones_have_their_rates(void **state)
     g_string_free(spec, TRUE);
 }
 
-/* NL-33, NL-36: zones are judged one by one; when all are dead nobody is evicted, and those that were tainted are so no more. */
+/* NL-33, NL-36: zones are judged one by one; when all are dead nobody is evicted, and those that
+ * were tainted are so no more. */
 static void
 zones_are_judged_one_by_one(void **state)
 {
@@ -186,7 +190,8 @@ zones_are_judged_one_by_one(void **state)
         for (unsigned i = 1; i < 6; i += 2) {
             g_autofree char *name = g_strdup_printf("n-%u", i);
             assert_within(seen_node(seen, name)->unknown_at, 200 * SIM_SECOND, 40, 55.5);
-            /* One that was known to be dead before all were may have been tainted, but not for long. */
+            /* One that was known to be dead before all were may have been tainted, but not for
+             * long. */
             if (seen_node(seen, name)->no_execute_at != TIME_UNSET)
                 assert_within(seen_node(seen, name)->untainted_at,
                               seen_node(seen, name)->no_execute_at, 0, 20);
@@ -195,7 +200,8 @@ zones_are_judged_one_by_one(void **state)
     }
 }
 
-/* NL-27, NL-72, NL-100, NL-101, NL-S7: a Node that goes and its kubelet; NL-26, NL-102: both come back. */
+/* NL-27, NL-72, NL-100, NL-101, NL-S7: a Node that goes and its kubelet; NL-26, NL-102: both come
+ * back. */
 static void
 a_node_is_deleted(void **state)
 {
@@ -295,7 +301,8 @@ out_of_service_on_a_ready_node(void **state)
     "  workload:\n" POD_WITH("app", "") POD_WITH(                                                  \
         "critical", ", priority: 2000000000") "  faults: [{at: 60s, node: n-0, do: shut-down}]\n"
 
-/* NL-90, NL-91, NL-92, NL-93, NL-94; NL-S2 and then NL-S3: the node says that it is not ready, then nothing. */
+/* NL-90, NL-91, NL-92, NL-93, NL-94; NL-S2 and then NL-S3: the node says that it is not ready, then
+ * nothing. */
 static void
 a_machine_is_shut_down(void **state)
 {
@@ -342,8 +349,9 @@ a_machine_is_shut_down(void **state)
     "          volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], " \
     "storageClassName: sc, resources: {requests: {storage: 1Gi}}}}]\n"
 
-/* NL-16, NL-60, NL-61, NL-62, NL-63, NL-64, NL-65, NL-V5: a pod deleted by force leaves its volume attached for 6 minutes more; the taint ends
- * that at once. NL-S1, NL-S3, NL-S4, NL-S5: and the node goes all the way. */
+/* NL-16, NL-60, NL-61, NL-62, NL-63, NL-64, NL-65, NL-V5: a pod deleted by force leaves its volume
+ * attached for 6 minutes more; the taint ends that at once. NL-S1, NL-S3, NL-S4, NL-S5: and the
+ * node goes all the way. */
 static void
 volumes_of_a_dead_node(void **state)
 {

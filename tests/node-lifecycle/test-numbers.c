@@ -12,8 +12,8 @@
 #include "models/kubelet/kubelet.h"
 #include "seen.h"
 
-/* Periods, limits and thresholds of docs/rules/node-lifecycle.md and workloads.md that no other test pins down: each with bounds that
- * another number would miss. */
+/* Periods, limits and thresholds of docs/rules/node-lifecycle.md and workloads.md that no other
+ * test pins down: each with bounds that another number would miss. */
 
 typedef struct {
     ApiVerb verb;
@@ -75,8 +75,9 @@ node_name(const Seen *seen, unsigned i)
     return strings_internf(objects_strings(run_objects(seen->run)), "n-%u", i);
 }
 
-/* NL-1, NL-2: of 400 kubelets that die at one instant the last renewal was up to 10.2 s ago, 5.1 s in the mean: a wait of 10 s, and up to
- * 4 % more. The lease's own 40 s play no part: NL-5 counts from the renewal. */
+/* NL-1, NL-2: of 400 kubelets that die at one instant the last renewal was up to 10.2 s ago, 5.1 s
+ * in the mean: a wait of 10 s, and up to 4 % more. The lease's own 40 s play no part: NL-5 counts
+ * from the renewal. */
 static void
 leases_are_renewed_every_ten_seconds(void **state)
 {
@@ -98,7 +99,8 @@ leases_are_renewed_every_ten_seconds(void **state)
     seen_free(seen);
 }
 
-/* NL-3: 10 s, and up to 4 % more, between two looks of a kubelet at its own status; what it tells then shows when. */
+/* NL-3: 10 s, and up to 4 % more, between two looks of a kubelet at its own status; what it tells
+ * then shows when. */
 static void
 status_is_looked_at_every_ten_seconds(void **state)
 {
@@ -120,7 +122,8 @@ status_is_looked_at_every_ten_seconds(void **state)
     seen_free(seen);
 }
 
-/* NL-6: a Node whose kubelet never said how it is: 60 s from its last renewal, and a pass. NL-22 in other words. */
+/* NL-6: a Node whose kubelet never said how it is: 60 s from its last renewal, and a pass. NL-22 in
+ * other words. */
 static void
 a_node_that_never_spoke(void **state)
 {
@@ -149,8 +152,8 @@ a_node_that_never_spoke(void **state)
 
 /* ---- The node controller ---- */
 
-/* NL-11, NL-31: a token that is there between two rounds of the loop, 100 ms apart, is used in the next: at 0.3 nodes a second taints are not
- * 3.333 but 3.4 s apart. */
+/* NL-11, NL-31: a token that is there between two rounds of the loop, 100 ms apart, is used in the
+ * next: at 0.3 nodes a second taints are not 3.333 but 3.4 s apart. */
 static void
 tainting_loop_has_rounds_of_100_ms(void **state)
 {
@@ -210,7 +213,8 @@ a_zone_of_51_is_large(void **state)
 
 /* ---- Garbage ---- */
 
-/* NL-15, NL-73: pods without a node that are deleted one every 7 s go in rounds, which are 20 s apart. */
+/* NL-15, NL-73: pods without a node that are deleted one every 7 s go in rounds, which are 20 s
+ * apart. */
 static void
 garbage_is_collected_every_20_seconds(void **state)
 {
@@ -251,7 +255,8 @@ garbage_is_collected_every_20_seconds(void **state)
     }
 }
 
-/* NL-72: a node that is missing in three rounds: found by the first, 40 s later, in the third, its pods go. */
+/* NL-72: a node that is missing in three rounds: found by the first, 40 s later, in the third, its
+ * pods go. */
 static void
 orphans_wait_for_40_seconds(void **state)
 {
@@ -276,8 +281,8 @@ orphans_wait_for_40_seconds(void **state)
 
 /* ---- Machines that are shut down ---- */
 
-/* NL-92: critical is a priority of 2,000,000,000 or more. Ordinary pods get the whole time less that of critical ones, if their volumes
- * do not come off. */
+/* NL-92: critical is a priority of 2,000,000,000 or more. Ordinary pods get the whole time less
+ * that of critical ones, if their volumes do not come off. */
 static void
 groups_have_their_time(void **state)
 {
@@ -329,7 +334,8 @@ groups_have_their_time(void **state)
     "n-0, containers: [{name: c, image: i}]}}\n"                                                   \
     "  - {at: 60s, drain: {node: n-0, force: true, timeout: 1m}}\n"
 
-/* WL-111: after a 429 it asks again 5 s later; once accepted it looks every second. With a time limit it gives up in time. */
+/* WL-111: after a 429 it asks again 5 s later; once accepted it looks every second. With a time
+ * limit it gives up in time. */
 static void
 drain_asks_again(void **state)
 {

@@ -9,7 +9,8 @@
 
 #include "seen.h"
 
-/* NL-25: machines that run short of something, and nodes without a network: conditions, taints, and who comes no more. */
+/* NL-25: machines that run short of something, and nodes without a network: conditions, taints, and
+ * who comes no more. */
 
 #define NODES "  nodes: [{count: 2, name: n-%d}]\n"
 #define BEGINS (60 * SIM_SECOND)
@@ -31,7 +32,8 @@ typedef struct {
     double end_min_s, end_max_s;
 } Trouble;
 
-/* A look every 10 s, a round every 10 to 10.4 s; what is over counts for 5 minutes from the last look that found it. */
+/* A look every 10 s, a round every 10 to 10.4 s; what is over counts for 5 minutes from the last
+ * look that found it. */
 static const Trouble troubles[] = {
     {"memory-pressure",     NODE_MEMORY_PRESSURE,     "node.kubernetes.io/memory-pressure",
      "KubeletHasInsufficientMemory", "KubeletHasSufficientMemory", "NodeHasInsufficientMemory",
@@ -106,7 +108,8 @@ while_it_lasts(void **state)
     seen_free(seen);
 }
 
-/* What is over before the kubelet looks was never there; what comes back within the 5 minutes never ends. */
+/* What is over before the kubelet looks was never there; what comes back within the 5 minutes never
+ * ends. */
 static void
 looks_and_transitions(void **state)
 {
@@ -162,7 +165,8 @@ looks_are_ten_seconds_apart(void **state)
     seen_free(seen);
 }
 
-/* NL-22: of a node that falls silent nothing is known: its pressure neither, so the taint goes; it is told anew when it is back. */
+/* NL-22: of a node that falls silent nothing is known: its pressure neither, so the taint goes; it
+ * is told anew when it is back. */
 static void
 silence_hides_pressure(void **state)
 {

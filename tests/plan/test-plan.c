@@ -15,7 +15,8 @@
 #include "models/csi/modelled-driver.h"
 #include "models/volume/operations.h"
 
-/* The executor: what it does with steps, in which order, at which instant, and what is left after a crash at any moment. */
+/* The executor: what it does with steps, in which order, at which instant, and what is left after a
+ * crash at any moment. */
 
 static const ProcessFlag no_flags[] = {
     {NULL, FLAG_BOOL, 0, NULL, NULL}
@@ -38,7 +39,8 @@ typedef struct {
     int64_t changed; /* by plan_change() */
 } Tester;
 
-/* What the test at hand decides; the tester's classes are constant, so it hangs on the Objects of the world: one a world. */
+/* What the test at hand decides; the tester's classes are constant, so it hangs on the Objects of
+ * the world: one a world. */
 typedef struct {
     Sim *sim;
     Objects *objects;
@@ -305,7 +307,8 @@ decide_and_count(const void *self, Plan *plan)
         plan_update(plan, cached(self, plan), annotate, plan_internf(plan, "x"), PLAN_STOP);
 }
 
-/* A component acts on what it sees as its request leaves: another's write that comes in the meantime changes its mind. */
+/* A component acts on what it sees as its request leaves: another's write that comes in the
+ * meantime changes its mind. */
 static void
 decisions_are_made_as_the_request_leaves(void **state)
 {
@@ -509,7 +512,8 @@ decide_by_mistake(const void *self, Plan *plan)
     }
 }
 
-/* Each ends the program rather than reading what another kind of step keeps in the same place. In a process of its own. */
+/* Each ends the program rather than reading what another kind of step keeps in the same place. In a
+ * process of its own. */
 static void
 steps_are_not_taken_for_others(void **state)
 {
@@ -702,8 +706,8 @@ poll_story(SimTime changes_at, gboolean never_sleeps, uint64_t *n_events)
     return log;
 }
 
-/* Whenever what it waits for comes: before it begins, between two looks, at one, or too late. And who sleeps from the beginning on
- * has one event less. */
+/* Whenever what it waits for comes: before it begins, between two looks, at one, or too late. And
+ * who sleeps from the beginning on has one event less. */
 static void
 a_poll_that_sleeps_ends_as_one_that_does_not(void **state)
 {
@@ -807,8 +811,9 @@ operations_are_one_at_a_time_and_back_off(void **state)
 
 /* ---- Crashes ---- */
 
-/* Wherever the process dies, what reached the server is committed, once, and nothing else happens; the restarted one does the
- * rest. Three writes: PUT, PUT, PATCH, the last taking the first annotation away again. */
+/* Wherever the process dies, what reached the server is committed, once, and nothing else happens;
+ * the restarted one does the rest. Three writes: PUT, PUT, PATCH, the last taking the first
+ * annotation away again. */
 static void
 a_crash_leaves_what_was_committed(void **state)
 {

@@ -240,7 +240,8 @@ count_fault(ApiParser *parser, const json_t *where, const char *message, const c
     ++*(unsigned *)parser->data;
 }
 
-/* A version that cannot be read is a fault where objects come in, so none such is ever offered to the cache. */
+/* A version that cannot be read is a fault where objects come in, so none such is ever offered to
+ * the cache. */
 static void
 an_unreadable_version_comes_not_in(void **state)
 {

@@ -10,8 +10,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* The controller dies at every write that it makes, in three ways, and is started again. PVC-53, PVC-14, CGO-50: nothing is lost, and
- * nothing is done twice. */
+/* The controller dies at every write that it makes, in three ways, and is started again. PVC-53,
+ * PVC-14, CGO-50: nothing is lost, and nothing is done twice. */
 
 const ModelClass *const model_classes[] = {&pv_controller_class, NULL};
 
@@ -121,7 +121,8 @@ request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime ar
 
 /* ---- What must hold after every commit ---- */
 
-/* The volume of a Bound claim points back. Nobody in these tests deletes volumes or changes their claimRefs. */
+/* The volume of a Bound claim points back. Nobody in these tests deletes volumes or changes their
+ * claimRefs. */
 static void
 check_claim(const MortalWorld *self, const Claim *claim)
 {
@@ -325,7 +326,8 @@ compare_outcomes(
              whole->state);
 }
 
-/* Every position, every way: in the end the same pair, by the same number of commits as if nobody had died. */
+/* Every position, every way: in the end the same pair, by the same number of commits as if nobody
+ * had died. */
 static void
 is_bound_once_wherever_it_is_cut(void **state)
 {

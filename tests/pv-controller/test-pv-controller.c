@@ -592,8 +592,8 @@ sleeps_when_all_is_settled(void **state)
     storage_world_clear(&world);
 }
 
-/* TIM-74a, PVC-98: 50 static claims at once: one claim after the other, its four writes in a row, 20 writes a second after the
- * first 30. */
+/* TIM-74a, PVC-98: 50 static claims at once: one claim after the other, its four writes in a row,
+ * 20 writes a second after the first 30. */
 static void
 binds_one_claim_after_the_other(void **state)
 {
@@ -723,7 +723,8 @@ sleeping_equals_polling(void **state)
     }
 }
 
-/* More claims wait than Events fit into the recorder's queue: most syncs of a resync come to nothing, but which ones is luck. */
+/* More claims wait than Events fit into the recorder's queue: most syncs of a resync come to
+ * nothing, but which ones is luck. */
 #define N_WAITING 1300
 
 static void
@@ -756,7 +757,8 @@ ignore_step(
     ++*(uint64_t *)data;
 }
 
-/* Returns: (owned): all that was sent, with its times. @n_steps: NULL: nobody watches plans, so syncs may be left out */
+/* Returns: (owned): all that was sent, with its times. @n_steps: NULL: nobody watches plans, so
+ * syncs may be left out */
 static char *
 run_crowd(uint64_t seed, uint64_t *n_steps)
 {
@@ -801,7 +803,8 @@ assert_same_log(uint64_t seed, const char *one, const char *other)
                  one + same - MIN(same, 300), one + same, other + same);
 }
 
-/* Syncs that are left out because their Events would be dropped, and the same syncs when they are made. */
+/* Syncs that are left out because their Events would be dropped, and the same syncs when they are
+ * made. */
 static void
 quiet_syncs_come_to_nothing(void **state)
 {
@@ -869,7 +872,8 @@ run_release(uint64_t seed, gboolean polling)
     return all;
 }
 
-/* A volume whose operation is under way is left alone by resyncs until that is over, and then looked at again. */
+/* A volume whose operation is under way is left alone by resyncs until that is over, and then
+ * looked at again. */
 static void
 released_volumes_sleep_while_they_are_reclaimed(void **state)
 {

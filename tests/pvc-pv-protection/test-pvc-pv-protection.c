@@ -305,7 +305,8 @@ one_list_serves_a_batch(void **state)
     }
 }
 
-/* A pod that comes to a node while its claim's finalizer goes: the list counts, the cache alone does not. */
+/* A pod that comes to a node while its claim's finalizer goes: the list counts, the cache alone
+ * does not. */
 static void
 the_list_knows_more_than_the_cache(void **state)
 {

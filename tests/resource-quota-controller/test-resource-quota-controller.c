@@ -122,7 +122,8 @@ world_with_quota(StorageWorld *world, const StorageWorldOptions *options, const 
     storage_world_log(world);
 }
 
-/* API-153: hard and used appear in the status by one PUT. Until then nothing is in force, and nothing charged. */
+/* API-153: hard and used appear in the status by one PUT. Until then nothing is in force, and
+ * nothing charged. */
 static void
 a_new_quota_is_counted_first(void **state)
 {
@@ -210,8 +211,8 @@ remove_protection(Object *object, const void *data)
     return object_remove_finalizer(object, FINALIZER_PVC_PROTECTION);
 }
 
-/* API-153: what a claim used is free when the controller has seen that it is gone, not before. A claim that is only marked
- * for deletion counts (API-151). */
+/* API-153: what a claim used is free when the controller has seen that it is gone, not before. A
+ * claim that is only marked for deletion counts (API-151). */
 static void
 only_the_controller_gives_back(void **state)
 {
@@ -233,8 +234,9 @@ only_the_controller_gives_back(void **state)
     storage_world_clear(&world);
 }
 
-/* API-20: a name that is taken is found out after admission has charged. With the next change of any claim the controller sets
- * it right from 1.32 on; before, only a claim that goes, or its look at all quotas every five minutes. */
+/* API-20: a name that is taken is found out after admission has charged. With the next change of
+ * any claim the controller sets it right from 1.32 on; before, only a claim that goes, or its look
+ * at all quotas every five minutes. */
 static void
 a_name_that_is_taken_is_charged(void **state)
 {
@@ -311,7 +313,8 @@ try_request(StorageWorld *world, const char *name, int64_t bytes)
                                        .arg = &bytes});
 }
 
-/* API-152: an expansion is charged for what it adds. API-151: what is allocated counts when less is asked for again. */
+/* API-152: an expansion is charged for what it adds. API-151: what is allocated counts when less is
+ * asked for again. */
 static void
 expansion_needs_room(void **state)
 {
@@ -427,7 +430,8 @@ limit_ranges_bound_the_request(void **state)
     }
 }
 
-/* API-154: a claim from before a LimitRange cannot be changed any more, except its status, and once it is deleted. */
+/* API-154: a claim from before a LimitRange cannot be changed any more, except its status, and once
+ * it is deleted. */
 static void
 older_claims_are_bounded_too(void **state)
 {
@@ -470,7 +474,8 @@ stored_bytes(const StorageWorld *world)
     return bytes;
 }
 
-/* One random life of twelve claims under a quota; with slow requests and watches the controller is behind all the time. */
+/* One random life of twelve claims under a quota; with slow requests and watches the controller is
+ * behind all the time. */
 static char *
 live(uint64_t seed, gboolean polling)
 {
@@ -502,7 +507,8 @@ live(uint64_t seed, gboolean polling)
     return log;
 }
 
-/* Whatever happened, in the end the status says what is there; and a loop that never sleeps does just the same. */
+/* Whatever happened, in the end the status says what is there; and a loop that never sleeps does
+ * just the same. */
 static void
 the_status_comes_right(void **state)
 {

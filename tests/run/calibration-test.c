@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is made of measured samples: how calls slow each other down is found again in samples that were made so, files come back as
- * they went, and two calibrations are as far apart as they were made. */
+/* What is made of measured samples: how calls slow each other down is found again in samples that
+ * were made so, files come back as they went, and two calibrations are as far apart as they were
+ * made. */
 #include "run/calibration.h"
 
 #include "sim/random.h"
@@ -39,7 +40,9 @@ share(GArray *samples, double began, const double *work, unsigned n, CsiSlowdown
         for (unsigned i = 0; i < n; i++)
             if (left[i] > 0 && (left[next] <= 0 || left[i] < left[next]))
                 next = i;
-        double factor = n_left > slowdown.undisturbed ? pow(n_left / slowdown.undisturbed, slowdown.exponent) : 1;
+        double factor = n_left > slowdown.undisturbed
+                            ? pow(n_left / slowdown.undisturbed, slowdown.exponent)
+                            : 1;
         double done = left[next];
         now += done * factor;
         for (unsigned i = 0; i < n; i++) {
@@ -88,7 +91,16 @@ make_samples(CsiSlowdown slowdown, double scale, unsigned seed)
     return samples;
 }
 
-static const CsiSlowdown slowdowns[] = {{-0.5, 1}, {0, 1}, {0.3, 1}, {0.8, 1}, {1, 1}, {1, 2}, {0.6, 2}, {1, 4}};
+static const CsiSlowdown slowdowns[] = {
+    {-0.5, 1},
+    {0,    1},
+    {0.3,  1},
+    {0.8,  1},
+    {1,    1},
+    {1,    2},
+    {0.6,  2},
+    {1,    4}
+};
 
 static void
 finds_the_slowdown(void **state)
@@ -99,7 +111,8 @@ finds_the_slowdown(void **state)
         g_autoptr(CalibrationShares) shares = calibration_shares_new(samples);
         CsiSlowdown found = calibration_shares_fit(shares, KIND);
         for (unsigned n = 2; n <= 8; n *= 2)
-            if (fabs(log(csi_slowdown_factor(found, n) / csi_slowdown_factor(slowdowns[i], n))) > 0.2)
+            if (fabs(log(csi_slowdown_factor(found, n) / csi_slowdown_factor(slowdowns[i], n))) >
+                0.2)
                 fail_msg("found %g beyond %g for %g beyond %g", found.exponent, found.undisturbed,
                          slowdowns[i].exponent, slowdowns[i].undisturbed);
         assert_true(calibration_shares_fit(shares, (CsiLatency)CSI_CREATE_VOLUME).exponent == 0);
@@ -167,7 +180,8 @@ files_come_back(void **state)
 
 static const CsiSlowdown alone = {0, 1};
 
-/* As many samples of the other as there are: the same machine's are near, those of one that is half as fast are not. */
+/* As many samples of the other as there are: the same machine's are near, those of one that is half
+ * as fast are not. */
 static void
 tells_noise(void **state)
 {

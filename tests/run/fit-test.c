@@ -80,7 +80,8 @@ finds_the_family(void **state)
     assert_true(fabs(found->b - row->b) <= 0.05 * fabs(row->b));
     assert_true(fabs(found->shift - row->shift) <= 0.12 * row->shift);
     assert_true(fit.is_good);
-    /* An exponential is a gamma and a weibull, too: only what the extra parameters cost lies between them. */
+    /* An exponential is a gamma and a weibull, too: only what the extra parameters cost lies
+     * between them. */
     assert_true(fit.families[fit.best].aic >= found->aic - 2);
     assert_true(found->ks < 0.03);
 }
@@ -109,7 +110,8 @@ finds_it_in_buckets(void **state)
     assert_true(fit.is_good);
 }
 
-/* Buckets as wide as storage_operation_duration_seconds has them say little of what is within them; the mean says more. */
+/* Buckets as wide as storage_operation_duration_seconds has them say little of what is within them;
+ * the mean says more. */
 static void
 the_mean_helps_wide_buckets(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Profiles of real back ends: each number says where it is from and how far to trust it; and they are what was collected, value by
- * value. The collection is not part of this tree: KVOLSIM_PROFILES names its file. */
+/* Profiles of real back ends: each number says where it is from and how far to trust it; and they
+ * are what was collected, value by value. The collection is not part of this tree: KVOLSIM_PROFILES
+ * names its file. */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <setjmp.h>

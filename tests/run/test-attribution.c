@@ -13,8 +13,8 @@
 #include "sim/station.h"
 #include "sim/token-bucket.h"
 
-/* Where the time went: that causes add up, that they equal theory where theory has an answer, and that the known bottlenecks of a
- * burst are found. */
+/* Where the time went: that causes add up, that they equal theory where theory has an answer, and
+ * that the known bottlenecks of a burst are found. */
 
 /* ---- Every scenario: to the nanosecond ---- */
 
@@ -182,8 +182,9 @@ time_of(const GArray *links, WaitKind wait)
     return sum;
 }
 
-/* One worker, constant service, Poisson arrivals at 80 %. Each job's wait is Lindley's recursion to the nanosecond; the mean is
- * Pollaczek's and Khinchine's rho D / (2 (1 - rho)) = 2 D, within 5 % of 200,000 jobs. */
+/* One worker, constant service, Poisson arrivals at 80 %. Each job's wait is Lindley's recursion to
+ * the nanosecond; the mean is Pollaczek's and Khinchine's rho D / (2 (1 - rho)) = 2 D, within 5 %
+ * of 200,000 jobs. */
 static void
 one_worker_is_md1(void **state)
 {
@@ -240,7 +241,8 @@ request_sent(Sim *sim, void *data)
     request->sent_by = sim_cause(sim);
 }
 
-/* 100 requests at once at 5 a second with a burst of 10: request k waits (k - 10) / 5 s for its token, and for nothing else. */
+/* 100 requests at once at 5 a second with a burst of 10: request k waits (k - 10) / 5 s for its
+ * token, and for nothing else. */
 static void
 a_token_bucket_is_a_token_bucket(void **state)
 {
@@ -341,8 +343,8 @@ attribute_small(Attribution *attribution, const char *driver, const char *provis
     scenario_free(scenario);
 }
 
-/* 20 claims at once, one worker, a second each: claim k waits for k - 1 others, 190 s in all, and has a second of its own. Beside
- * the driver's time a turn costs some milliseconds of requests. */
+/* 20 claims at once, one worker, a second each: claim k waits for k - 1 others, 190 s in all, and
+ * has a second of its own. Beside the driver's time a turn costs some milliseconds of requests. */
 static void
 one_worker_thread_is_waited_for(void **state)
 {
@@ -363,8 +365,8 @@ one_worker_thread_is_waited_for(void **state)
     assert_non_null(strstr(advice, "--worker-threads"));
 }
 
-/* The same with 100 workers and 5 requests a second after a burst of 10: POST k (from 0) leaves (k - 9) / 5 s late, and Events
- * that stand in between take more. */
+/* The same with 100 workers and 5 requests a second after a burst of 10: POST k (from 0) leaves (k
+ * - 9) / 5 s late, and Events that stand in between take more. */
 static void
 tokens_are_waited_for(void **state)
 {
@@ -376,14 +378,15 @@ tokens_are_waited_for(void **state)
     SimTime theory = 0;
     for (unsigned k = 10; k < 40; k++)
         theory += (SimTime)(k - 9) * SIM_SECOND / 5;
-    /* The burst is used up by Provisioning events in the second of CreateVolume, which gives five tokens back. */
+    /* The burst is used up by Provisioning events in the second of CreateVolume, which gives five
+     * tokens back. */
     assert_true(waited >= theory - 40 * SIM_SECOND && waited <= theory + 40 * 4 * SIM_SECOND);
     assert_int_equal(total_of(attribution, STAGE_PROVISION, WAIT_DRIVER, "CreateVolume"),
                      40 * SIM_SECOND);
 }
 
-/* CreateVolume fails three times for each claim: it is tried again after 1, 2 and 4 s (PROV-33), 7 s in all, and takes a second
- * each time. */
+/* CreateVolume fails three times for each claim: it is tried again after 1, 2 and 4 s (PROV-33), 7
+ * s in all, and takes a second each time. */
 static void
 retries_are_waited_for(void **state)
 {
@@ -424,7 +427,8 @@ assert_bottleneck(
                  worst->detail, detail);
 }
 
-/* TIM-70, TIM-72: the sidecars' five requests a second; without those limits the kubelets' ten-second rounds. */
+/* TIM-70, TIM-72: the sidecars' five requests a second; without those limits the kubelets'
+ * ten-second rounds. */
 static void
 a_burst_waits_for_its_sidecars(void **state)
 {

@@ -8,7 +8,8 @@
 
 #include "run/results.h"
 
-/* How many machines come, and when, in scenarios/autoscaler-and-limits.yaml: 30 pods with a volume, five of which a machine takes. */
+/* How many machines come, and when, in scenarios/autoscaler-and-limits.yaml: 30 pods with a volume,
+ * five of which a machine takes. */
 
 typedef struct {
     const char *what;

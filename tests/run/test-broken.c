@@ -10,7 +10,8 @@
 
 #include "run/scenario.h"
 
-/* Files in tests/run/broken, each wrong in another way, and what is said about each: all faults, and nothing else. */
+/* Files in tests/run/broken, each wrong in another way, and what is said about each: all faults,
+ * and nothing else. */
 
 static char *
 faults_text(const GPtrArray *faults)

@@ -50,7 +50,8 @@ static const char objects_text[] =
     "  containers: [{name: c, image: i}]\n"
     "  volumes: [{name: data, persistentVolumeClaim: {claimName: %s}}]\n";
 
-/* Names that share their beginnings, and one that goes on as if with the time of an Event of "a": its Events come between those. */
+/* Names that share their beginnings, and one that goes on as if with the time of an Event of "a":
+ * its Events come between those. */
 static const char *const names[] = {"b", "a", "a-1", "a.z", "a.1", "aa", "a.%.8sf", "a.%.8sf.c"};
 static const char *const namespaces[] = {"default", "apps"};
 

@@ -10,8 +10,8 @@
 
 #include "run/lesson.h"
 
-/* The lessons: that each stated answer is what the run gives, each reference solution solves its task, and the lesson as it is does
- * not. */
+/* The lessons: that each stated answer is what the run gives, each reference solution solves its
+ * task, and the lesson as it is does not. */
 
 #define LESSONS_MIN 12
 
@@ -176,11 +176,11 @@ what_a_task_does_not_allow_is_refused(void **state)
          "PersistentVolumeClaim"                                                             },
         {"apiVersion: kvolsim.io/v1\nkind: Solution\nset: {spec.until: 1s}\n",   "spec.until"},
         {"apiVersion: kvolsim.io/v1\nkind: Solution\nworkload:\n- {at: 1s, delete: {kind: Pod, "
-         "name: a}}\n",                                                                       "workload"                                                                       },
-        {"apiVersion: kvolsim.io/v1\nkind: Scenario\n",                                                                      "Scenario"},
-        {"kind: [\n",                                                                      ":"                                                                                                         },
+         "name: a}}\n",                                                 "workload"  },
+        {"apiVersion: kvolsim.io/v1\nkind: Scenario\n",                          "Scenario"  },
+        {"kind: [\n",                                                            ":"         },
         {"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a}\nspec: {capacity: {storage: "
-         "many}}\n",                                                                      "many"},
+         "many}}\n",                                                    "many"      },
     };
     g_autoptr(Lesson) lesson = load("01-static-binding.yaml", "en");
     g_autofree char *folder = g_dir_make_tmp("kvolsim-lesson-XXXXXX", NULL);

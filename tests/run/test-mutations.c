@@ -10,7 +10,8 @@
 
 #include "run/scenario.h"
 
-/* Good scenarios, spoilt in ways that are the same each time: whatever comes of it, it is a scenario or faults, never a crash. */
+/* Good scenarios, spoilt in ways that are the same each time: whatever comes of it, it is a
+ * scenario or faults, never a crash. */
 #define N_OF_EACH 150
 
 typedef void (*Spoil)(GRand *rand, GString *text);

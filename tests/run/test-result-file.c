@@ -85,7 +85,8 @@ static const struct {
     {"a row longer than what is gathered", 3,     2 * RESULT_FILE_GATHERED},
 };
 
-/* What is in the file is what was appended, and in memory there is never more than what is gathered and a row. */
+/* What is in the file is what was appended, and in memory there is never more than what is gathered
+ * and a row. */
 static void
 files_of_any_length_are_whole(void **state)
 {
@@ -149,7 +150,8 @@ an_earlier_file_stays_until_the_end(void **state)
     remove_folder(folder);
 }
 
-/* The disk ends after some rows: the limit of the length of a file is the disk that a test can fill. */
+/* The disk ends after some rows: the limit of the length of a file is the disk that a test can
+ * fill. */
 static void
 a_full_disk_leaves_nothing(void **state)
 {

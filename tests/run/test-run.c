@@ -141,7 +141,8 @@ a_run_may_end_anywhere(void **state)
     }
 }
 
-/* Spans are printed after the run, when components that crashed are gone: what they name is the run's. */
+/* Spans are printed after the run, when components that crashed are gone: what they name is the
+ * run's. */
 static void
 spans_outlive_components(void **state)
 {

@@ -598,7 +598,8 @@ sweeps_fit_the_schema(void **state)
     json_decref(schema);
 }
 
-/* docs/scenario-format.md ends with what the tables say. To bring it up to date: kvolsim schema --reference. */
+/* docs/scenario-format.md ends with what the tables say. To bring it up to date: kvolsim schema
+ * --reference. */
 static void
 the_reference_is_up_to_date(void **state)
 {

@@ -11,7 +11,8 @@
 #include "run/run.h"
 #include "sim/random.h"
 
-/* What is told of the objects is what a walk over all of them finds, and the history what was there at each scrape. */
+/* What is told of the objects is what a walk over all of them finds, and the history what was there
+ * at each scrape. */
 
 /* ---- The census ---- */
 
@@ -187,8 +188,9 @@ check_health(SimMetrics *metrics)
         g_hash_table_unref(by_labels[k]);
 }
 
-/* Objects that come and go, change their class, grow, are shared by pods, were there before; nodes that die, leave and join;
- * components that crash. At times that are no scrapes', so some changes lie between two counts, others together before one. */
+/* Objects that come and go, change their class, grow, are shared by pods, were there before; nodes
+ * that die, leave and join; components that crash. At times that are no scrapes', so some changes
+ * lie between two counts, others together before one. */
 static void
 counts_are_those_of_a_walk(void **state)
 {
@@ -318,7 +320,8 @@ plain_text(const SimMetrics *metrics, const GArray *records)
     return g_string_free(text, FALSE);
 }
 
-/* A counter only grows; others are 0 now and then. Most stay as they are from scrape to scrape, and some come late. */
+/* A counter only grows; others are 0 now and then. Most stay as they are from scrape to scrape, and
+ * some come late. */
 static void
 change_some(SimMetrics *metrics, SimStream stream, unsigned scrape)
 {
@@ -338,7 +341,8 @@ change_some(SimMetrics *metrics, SimStream stream, unsigned scrape)
     }
 }
 
-/* MET-161. Every interval, which doubles when there are sixty: the scrapes at its odd multiples go. */
+/* MET-161. Every interval, which doubles when there are sixty: the scrapes at its odd multiples go.
+ */
 static void
 history_is_what_each_scrape_found(void **state)
 {

@@ -104,8 +104,8 @@ typedef struct {
 static void
 knows_places(void **state)
 {
-    static const char *const text =
-        "a: 1\nb:\n  c: true\n  d: [x, null, {e: false}]\nf: &x {g: 7}\nh: *x\ni0: true\ni1: true\n";
+    static const char *const text = "a: 1\nb:\n  c: true\n  d: [x, null, {e: false}]\nf: &x {g: "
+                                    "7}\nh: *x\ni0: true\ni1: true\n";
     static const PlaceCase cases[] = {
         {"",         1, 1 },
         {"a",        1, 4 },
@@ -146,34 +146,40 @@ typedef struct {
 
 #define CLAIM                                                                                      \
     "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  annotations:\n"                     \
-    "    pv.kubernetes.io/bind-completed: \"yes\"\n  creationTimestamp: \"2026-01-01T00:00:00Z\"\n" \
+    "    pv.kubernetes.io/bind-completed: \"yes\"\n  creationTimestamp: "                          \
+    "\"2026-01-01T00:00:00Z\"\n"                                                                   \
     "  finalizers:\n  - kubernetes.io/pvc-protection\n  labels: {app: web, tier: 'st''ore'}\n"     \
     "  name: data-0\nspec:\n  accessModes:\n  - ReadWriteOnce\n  resources:\n    requests:\n"      \
     "      storage: 1Gi\n  volumeMode: Filesystem\nstatus: {}\n"
 
 static const PlainCase plain_cases[] = {
-    {"a claim",                  CLAIM,                                                                   NULL       },
-    {"documents",                "---\n" CLAIM "---\n---\n# a comment\na: 1\n",                           NULL       },
-    {"a list of kubectl",        "apiVersion: v1\nitems:\n- kind: A\n  spec:\n    n: -1\n    on: true\n"
-                                 "- kind: B\n  list:\n  - 1.5\n  - null\n  - x y\nkind: List\n",            NULL       },
-    {"JSON",                     "{\n    \"a\": [\n        1,\n        \"x\\n\\u00e9\\\"\"\n    ],\n"
-                                 "    \"b\": {},\n    \"c\":{\"d\":null,\"e\":-2.5e+3,\"f\":true}\n}\n",   NULL       },
-    {"text as it stands",        "a: |\n  {\"x\": 1}\n\n    y: # z\nb: |-\n  1\n  2\nc:\n- |\n  z\n",     NULL       },
-    {"nothing behind a key",     "a:\nb:\n  c:\n  d: ~\n",                                                NULL       },
-    {"blocks further in",        "a:\n    - b: 1\n      c:\n        - d\n    - e: {f: [g, h]}\n",         NULL       },
-    {"keys in quotes",           "\"a: b\": 1\n'c': 2\nf:metadata: {}\n.: x\n",                             NULL       },
-    {"only a comment",           "# nothing\n",                                                             NULL       },
-    {"a comment behind a value", "a: 1\n---\nb: 2 # two\n",                                                 "---\nb: 2"},
-    {"an empty line in quotes",  "a:\n  b: 1\n   2  3\n    x\n  c: 'x: y  \n\n    z'\n",                    "a:\n  b"   },
-    {"a list behind a mapping",  "a:\n  b: one\n    2: 3x\n  c: 'x: ''y''\n    z'\n- \"u\\n  \n  v\"\n",        "a:\n  b"   },
-    {"long messages",            "a:\n  b: one\n    two\n   three\n  c: 'x: ''y''\n    z'\nd:\n- \"u\\n  \n  v\"\n- 1\n  2\n", NULL },
-    {"an empty line in a text",  "a: 1\n---\nb: x\n\n  y\n---\nc: 3\n",                                     "---\nb: x"},
-    {"an anchor",                "a: &x 1\nb: *x\n",                                                        "a: &x"    },
-    {"a key twice",              "a: 1\n---\nb: 1\nb: 2\n",                                                 "---\nb: 1"},
-    {"no such number",           "a: .inf\n",                                                               "a: .inf"  },
-    {"a slip of the pen",        "a: 1\n---\nb: [1\n",                                                      "---\nb: ["},
-    {"other letters",            "a: 1\n---\nb: \xc3\xa9\n",                                                "a: 1"     },
-    {"no line break at the end", "a: 1",                                                                    "a: 1"     },
+    {"a claim",                  CLAIM,                                                               NULL       },
+    {"documents",                "---\n" CLAIM "---\n---\n# a comment\na: 1\n",                       NULL       },
+    {"a list of kubectl",
+     "apiVersion: v1\nitems:\n- kind: A\n  spec:\n    n: -1\n    on: true\n"
+     "- kind: B\n  list:\n  - 1.5\n  - null\n  - x y\nkind: List\n",                                  NULL       },
+    {"JSON",
+     "{\n    \"a\": [\n        1,\n        \"x\\n\\u00e9\\\"\"\n    ],\n"
+     "    \"b\": {},\n    \"c\":{\"d\":null,\"e\":-2.5e+3,\"f\":true}\n}\n",                          NULL       },
+    {"text as it stands",        "a: |\n  {\"x\": 1}\n\n    y: # z\nb: |-\n  1\n  2\nc:\n- |\n  z\n",
+     NULL                                                                                                        },
+    {"nothing behind a key",     "a:\nb:\n  c:\n  d: ~\n",                                            NULL       },
+    {"blocks further in",        "a:\n    - b: 1\n      c:\n        - d\n    - e: {f: [g, h]}\n",     NULL       },
+    {"keys in quotes",           "\"a: b\": 1\n'c': 2\nf:metadata: {}\n.: x\n",                       NULL       },
+    {"only a comment",           "# nothing\n",                                                       NULL       },
+    {"a comment behind a value", "a: 1\n---\nb: 2 # two\n",                                           "---\nb: 2"},
+    {"an empty line in quotes",  "a:\n  b: 1\n   2  3\n    x\n  c: 'x: y  \n\n    z'\n",              "a:\n  b"  },
+    {"a list behind a mapping",
+     "a:\n  b: one\n    2: 3x\n  c: 'x: ''y''\n    z'\n- \"u\\n  \n  v\"\n",                          "a:\n  b"  },
+    {"long messages",
+     "a:\n  b: one\n    two\n   three\n  c: 'x: ''y''\n    z'\nd:\n- \"u\\n  \n  v\"\n- 1\n  2\n",    NULL       },
+    {"an empty line in a text",  "a: 1\n---\nb: x\n\n  y\n---\nc: 3\n",                               "---\nb: x"},
+    {"an anchor",                "a: &x 1\nb: *x\n",                                                  "a: &x"    },
+    {"a key twice",              "a: 1\n---\nb: 1\nb: 2\n",                                           "---\nb: 1"},
+    {"no such number",           "a: .inf\n",                                                         "a: .inf"  },
+    {"a slip of the pen",        "a: 1\n---\nb: [1\n",                                                "---\nb: ["},
+    {"other letters",            "a: 1\n---\nb: \xc3\xa9\n",                                          "a: 1"     },
+    {"no line break at the end", "a: 1",                                                              "a: 1"     },
 };
 
 static void
@@ -201,7 +207,8 @@ reads_plainly(void **state)
     assert_int_equal(line, n_lines);
 }
 
-/* All that a reader says of a text: values, their places and keys' places, faults; the first line is @first_line. */
+/* All that a reader says of a text: values, their places and keys' places, faults; the first line
+ * is @first_line. */
 typedef struct {
     GString *said;
     unsigned first_line;
@@ -221,7 +228,8 @@ static void
 add_place(Account *self, const char *of, gboolean is_known, const YamlPosition *at)
 {
     if (is_known)
-        g_string_append_printf(self->said, "%s %u:%u\n", of, at->line - self->first_line, at->column);
+        g_string_append_printf(self->said, "%s %u:%u\n", of, at->line - self->first_line,
+                               at->column);
     else
         g_string_append_printf(self->said, "%s nowhere\n", of);
 }

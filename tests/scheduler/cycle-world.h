@@ -4,7 +4,8 @@
 #include "models/scheduler/cycle.h"
 #include "tests/lib/storage-world.h"
 
-/* A cluster with what a cycle of the scheduler works on, and no scheduler around it: a test decides what its cache holds. */
+/* A cluster with what a cycle of the scheduler works on, and no scheduler around it: a test decides
+ * what its cache holds. */
 typedef struct {
     StorageWorld base;
     Process *process; /* from here on NULL until it starts */

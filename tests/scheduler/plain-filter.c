@@ -608,7 +608,8 @@ provision(const PlainCluster *cluster, const Claim *claim, const Node *node)
     return has_capacity(cluster, claim, node) ? NULL : NO_STORAGE;
 }
 
-/* The delayed claims of the pod, the smallest first; of equals the first of the pod's (VB-23). (owned) */
+/* The delayed claims of the pod, the smallest first; of equals the first of the pod's (VB-23).
+ * (owned) */
 static GPtrArray *
 delayed_claims(const PlainCluster *cluster, const Pod *pod)
 {
@@ -644,7 +645,8 @@ add_selected(const PlainCluster *cluster, const Pod *pod, GPtrArray *claims)
     }
 }
 
-/* VB-22 to VB-24. @chosen: of Object: the volume of each claim of @sorted, or the claim. Returns: the reason; NULL: all met */
+/* VB-22 to VB-24. @chosen: of Object: the volume of each claim of @sorted, or the claim. Returns:
+ * the reason; NULL: all met */
 static const char *
 find_volumes(const PlainCluster *cluster,
              const Pod *pod,

@@ -3,16 +3,17 @@
 
 #include "models/api/pod.h"
 
-/* What the scheduler's filters say, worked out the slow way: node by node, rule by rule, everything looked for anew in lists
- * of objects. Written from the rule books alone; shares no code with models/scheduler but the types of objects, so that the
- * two can be compared. */
+/* What the scheduler's filters say, worked out the slow way: node by node, rule by rule, everything
+ * looked for anew in lists of objects. Written from the rule books alone; shares no code with
+ * models/scheduler but the types of objects, so that the two can be compared. */
 
 typedef struct {
     GPtrArray *nodes, *csi_nodes; /* all of Object (owned); in the order of their coming */
     GPtrArray *pods;              /* on nodes, or assumed there */
     GPtrArray *claims, *volumes;  /* as assumed */
     GPtrArray *classes, *drivers, *capacities, *attachments;
-    GPtrArray *nominated; /* pods for whom a node is kept: their node_name; without claims and terms */
+    GPtrArray
+        *nominated; /* pods for whom a node is kept: their node_name; without claims and terms */
 } PlainCluster;
 
 void plain_cluster_init(PlainCluster *self);
@@ -24,15 +25,14 @@ void plain_remove(GPtrArray *objects, const ObjectKey *key);
 /**
  * plain_filter:
  * @feasible: (out): of Node (borrowed), in the order of the cluster's
- * @nominees: (out): of char (owned): "node: pod pod ", a node and the pods that would have to leave it, as good as any other
- * Returns: (owned): why there is no node; NULL: there are some
+ * @nominees: (out): of char (owned): "node: pod pod ", a node and the pods that would have to leave
+ * it, as good as any other Returns: (owned): why there is no node; NULL: there are some
  */
-char *plain_filter(const PlainCluster *cluster,
-                   const Pod *pod,
-                   GPtrArray *feasible,
-                   GPtrArray *nominees);
+char *
+plain_filter(const PlainCluster *cluster, const Pod *pod, GPtrArray *feasible, GPtrArray *nominees);
 
-/* What the pod's unbound claims get on a node that fits: "c1=volume c2=new", by the names of the claims. (owned) */
+/* What the pod's unbound claims get on a node that fits: "c1=volume c2=new", by the names of the
+ * claims. (owned) */
 char *plain_choices(const PlainCluster *cluster, const Pod *pod, const Node *node);
 
 /* VF-47: FALSE: the pod's terms all name nodes, and not this one. */

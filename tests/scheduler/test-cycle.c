@@ -119,7 +119,8 @@ add_node(CycleWorld *self, const char *name, const char *zone)
     set_label(self, node, "kubernetes.io/hostname", name);
     if (zone != NULL)
         set_label(self, node, "topology.kubernetes.io/zone", zone);
-    storage_world_import(&self->base, node); /* ready to take pods: as a new one it would have a taint (NL-26) */
+    storage_world_import(&self->base,
+                         node); /* ready to take pods: as a new one it would have a taint (NL-26) */
 }
 
 /* A pod with these claims, "c1 c2". */
@@ -343,8 +344,9 @@ new_set(CycleWorld *self)
     return set;
 }
 
-/* VF-62, the defaults of PodTopologySpread: pods of ReplicaSets and StatefulSets are spread over nodes (maxSkew 3) and zones (5), and
- * neither keeps a pod from a node; all others only as they say themselves. */
+/* VF-62, the defaults of PodTopologySpread: pods of ReplicaSets and StatefulSets are spread over
+ * nodes (maxSkew 3) and zones (5), and neither keeps a pod from a node; all others only as they say
+ * themselves. */
 static void
 who_is_spread_by_default(void **state)
 {

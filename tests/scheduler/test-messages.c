@@ -8,7 +8,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* Clusters and pods that do not fit, and what FailedScheduling says then, to the letter (SCH-90..95). */
+/* Clusters and pods that do not fit, and what FailedScheduling says then, to the letter
+ * (SCH-90..95). */
 
 #define GIB (INT64_C(1) << 30)
 #define ZONE "topology.kubernetes.io/zone"
@@ -17,16 +18,18 @@ const ModelClass *const model_classes[] = {NULL};
 
 typedef struct {
     const char *title;
-    /* "2a 1bu": two nodes of zone a and one of zone b that is cordoned. Flags: u cordoned, t tainted k=v, e unreachable, c too
-     * few CPUs, m too little memory, p no room for pods, l CSI driver with limit 0, L limit 1 */
+    /* "2a 1bu": two nodes of zone a and one of zone b that is cordoned. Flags: u cordoned, t
+     * tainted k=v, e unreachable, c too few CPUs, m too little memory, p no room for pods, l CSI
+     * driver with limit 0, L limit 1 */
     const char *nodes;
-    /* Of claims "c", "d"...: "late static:a". missing; late (bound by the first pod), local (late, from what volumes there
-     * are), selected:NODE; immediate; classless; named (a volume, not bound yet); bound:ZONE, unbound:NAME (its volume is gone),
-     * labelled:ZONE (the volume's labels); lost; deleted; rwop (in use on the first node), used (same, ReadWriteOnce); tracked
-     * (late, driver without capacity) */
+    /* Of claims "c", "d"...: "late static:a". missing; late (bound by the first pod), local (late,
+     * from what volumes there are), selected:NODE; immediate; classless; named (a volume, not bound
+     * yet); bound:ZONE, unbound:NAME (its volume is gone), labelled:ZONE (the volume's labels);
+     * lost; deleted; rwop (in use on the first node), used (same, ReadWriteOnce); tracked (late,
+     * driver without capacity) */
     const char *claims;
-    const char *
-        wants; /* s zone z, n another node, N n3 by its name, f pod affinity, a anti-affinity to pods of zone a, d one pod a zone */
+    const char *wants; /* s zone z, n another node, N n3 by its name, f pod affinity, a
+                          anti-affinity to pods of zone a, d one pod a zone */
     const char *message;
 } MessageCase;
 

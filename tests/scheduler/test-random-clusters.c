@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Random clusters in which pods come, go and look for nodes, while nodes, limits and attachments change: the cycle, which
- * keeps sums and remembers what it has learned, must say of each pod what plain-filter.c says, which looks at everything anew.
- * An argument says how many hundreds of clusters; `make soak` gives 100. */
+/* Random clusters in which pods come, go and look for nodes, while nodes, limits and attachments
+ * change: the cycle, which keeps sums and remembers what it has learned, must say of each pod what
+ * plain-filter.c says, which looks at everything anew. An argument says how many hundreds of
+ * clusters; `make soak` gives 100. */
 
 #define CLUSTERS_OF_CHECK 10000
 #define CLUSTERS_PER_SEED 100
@@ -745,11 +746,8 @@ join_names(GPtrArray *names)
 
 /* SCH-55, SCH-57: the first so many that fit, in the order of the list from @start on. (owned) */
 static char *
-expected_nodes(World *self,
-               const Pod *pod,
-               const GPtrArray *feasible,
-               unsigned start,
-               unsigned *n_examined)
+expected_nodes(
+    World *self, const Pod *pod, const GPtrArray *feasible, unsigned start, unsigned *n_examined)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     unsigned n, n_looked_at = 0;

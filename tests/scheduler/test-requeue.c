@@ -526,7 +526,8 @@ clear_taints(Object *object, const void *arg)
     return TRUE;
 }
 
-/* A new node has a taint, which goes when somebody has looked at it (NL-26): nobody is there for it but this. */
+/* A new node has a taint, which goes when somebody has looked at it (NL-26): nobody is there for it
+ * but this. */
 static void
 ready_node_comes(StorageWorld *world, Node *node)
 {
@@ -902,7 +903,8 @@ pods_move_when_the_rule_says(void **state)
     assert_int_equal(n_failed, 0);
 }
 
-/* SCH-35, SCH-64, SCH-V1: within its back-off a pod waits for it, and then for the next tick of the flush. */
+/* SCH-35, SCH-64, SCH-V1: within its back-off a pod waits for it, and then for the next tick of the
+ * flush. */
 static void
 back_off_ends_on_a_tick(void **state)
 {

@@ -56,7 +56,8 @@ static void
 add_nodes(StorageWorld *world, const char *const *names)
 {
     for (; *names != NULL; names++)
-        storage_world_import(world, new_node(world, *names, *names)); /* without the taint of a new one (NL-26) */
+        storage_world_import(
+            world, new_node(world, *names, *names)); /* without the taint of a new one (NL-26) */
 }
 
 static void
@@ -365,8 +366,8 @@ pod_goes(StorageWorld *world)
     storage_world_run(world, 10 * SIM_SECOND);
 }
 
-/* As a StatefulSet does: who binds the pod of before finds one of that name, waits on, and learns from the API that it is another
- * one. */
+/* As a StatefulSet does: who binds the pod of before finds one of that name, waits on, and learns
+ * from the API that it is another one. */
 static void
 pod_is_replaced(StorageWorld *world)
 {
@@ -603,7 +604,8 @@ no_nodes(StorageWorld *world)
     storage_world_run(world, SIM_SECOND / 4);
 }
 
-/* SCH-S12: nothing happens, and it is tried again after 5 to 5.5 minutes; the message is the same, so nothing is written. */
+/* SCH-S12: nothing happens, and it is tried again after 5 to 5.5 minutes; the message is the same,
+ * so nothing is written. */
 static void
 flushed_after_five_minutes(StorageWorld *world)
 {
@@ -668,7 +670,7 @@ gated_pod(StorageWorld *world)
 #define TAINTED                                                                                    \
     UNFIT("3",                                                                                     \
           "1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint "  \
-          "{gpu: yes}, 1 node(s) had untolerated taint {maintenance: }",        \
+          "{gpu: yes}, 1 node(s) had untolerated taint {maintenance: }",                           \
           "3 " NO_USE)
 #define LONELY UNFIT("3", "3 node(s) didn't match pod anti-affinity rules", "3 " NO_VICTIMS)
 #define SMALL UNFIT("1", "1 Insufficient cpu", "1 " NO_VICTIMS)
@@ -812,7 +814,8 @@ preemption_for_a_volume(StorageWorld *world)
     assert_string_equal(stored_pod(world, "high")->node_name, "n1");
 }
 
-/* VF-4, VF-W4: what is attached counts without its pod, so nobody's going helps, and nobody goes. */
+/* VF-4, VF-W4: what is attached counts without its pod, so nobody's going helps, and nobody goes.
+ */
 static void
 preemption_leaves_attachments(StorageWorld *world)
 {
@@ -908,7 +911,8 @@ stories_are_told(void **state)
     assert_int_equal(n_failed, 0);
 }
 
-/* SCH-V6: 150 equal nodes; who is looked at moves on, so pods spread though each could go anywhere. */
+/* SCH-V6: 150 equal nodes; who is looked at moves on, so pods spread though each could go anywhere.
+ */
 static void
 start_index_rotates(void **state)
 {
@@ -940,7 +944,8 @@ start_index_rotates(void **state)
     storage_world_clear(&world);
 }
 
-/* With requests and watches that take random times, everything comes to the same end, whether tickers sleep or not. */
+/* With requests and watches that take random times, everything comes to the same end, whether
+ * tickers sleep or not. */
 static void
 slow_worlds_end_alike(void **state)
 {

@@ -71,7 +71,8 @@ new_dist(const char *kind, const SimDistArg *args, unsigned n)
     return dist;
 }
 
-/* TIM-7: one event of eight comes before the response; here, with it, for a distribution is never negative. */
+/* TIM-7: one event of eight comes before the response; here, with it, for a distribution is never
+ * negative. */
 static SimDist *
 recorded_watch(void)
 {

@@ -5,8 +5,8 @@
 #include "models/csi/modelled-driver.h"
 #include "models/plan.h"
 
-/* A cluster in which nothing runs but one sidecar and its driver, for tests. What the neighbours would do the test commits
- * itself. The test program defines model_classes. */
+/* A cluster in which nothing runs but one sidecar and its driver, for tests. What the neighbours
+ * would do the test commits itself. The test program defines model_classes. */
 
 #define WORLD_DRIVER "csi.test.example"
 #define WORLD_ZONE "topology.test.example/zone"
@@ -14,8 +14,8 @@
 /* A request or call of the sidecar. */
 typedef struct {
     SimTime at; /* it arrived */
-    char *
-        what; /* "CREATE PersistentVolume", "PATCH_STATUS VolumeAttachment 404", "CreateVolume", "CreateVolume INTERNAL" */
+    char *what; /* "CREATE PersistentVolume", "PATCH_STATUS VolumeAttachment 404", "CreateVolume",
+                   "CreateVolume INTERNAL" */
     const ObjectKey *key; /* of a request */
 } WorldEntry;
 
@@ -25,9 +25,10 @@ typedef struct {
     gboolean recorded_timing; /* TIM-1 to TIM-10; else nothing takes time */
     uint64_t seed;
     gboolean polling; /* no ticker sleeps */
-    /* NULL: as csi_modelled_options_init() has it, with 1 s for CreateVolume, ControllerPublish and -Unpublish. */
+    /* NULL: as csi_modelled_options_init() has it, with 1 s for CreateVolume, ControllerPublish and
+     * -Unpublish. */
     void (*driver)(World *world, CsiModelledOptions *options);
-    const void *driver_arg; /* for it: world->options.driver_arg */
+    const void *driver_arg;   /* for it: world->options.driver_arg */
     const char *flag, *value; /* one flag to set; NULL: none */
     const char *flag2, *value2;
 } WorldOptions;

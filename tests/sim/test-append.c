@@ -96,7 +96,8 @@ assert_six_digits(uint64_t number, uint32_t divisor)
     return FALSE;
 }
 
-/* Times of every size, shares in per cent as they are worked out for pictures, and where %.6g rounds up to another digit. */
+/* Times of every size, shares in per cent as they are worked out for pictures, and where %.6g
+ * rounds up to another digit. */
 static void
 six_digits_are_as_printf_has_them(void **state)
 {

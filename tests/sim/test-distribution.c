@@ -169,7 +169,8 @@ compare_times(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Kolmogorov and Smirnov: the largest distance to the distribution function, times sqrt(n); beyond 2.2 once in 8,000. */
+/* Kolmogorov and Smirnov: the largest distance to the distribution function, times sqrt(n);
+ * beyond 2.2 once in 8,000. */
 static void
 assert_follows(SimTime *draws, double (*cdf)(double seconds))
 {

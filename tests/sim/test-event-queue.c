@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The engine against a plain sorted array, the rules of one instant, cancelling, running and stopping, and causes. */
+/* The engine against a plain sorted array, the rules of one instant, cancelling, running and
+ * stopping, and causes. */
 #include "test-list.h"
 
 #include "sim/random.h"
@@ -31,7 +32,8 @@ draw(Model *model, uint64_t below)
     return sim_random_below(model->stream, 0, model->n_draws++, below);
 }
 
-/* Mostly a few ns, so that many events share an instant; or of any order of magnitude up to a day. */
+/* Mostly a few ns, so that many events share an instant; or of any order of magnitude up to a day.
+ */
 static uint64_t
 draw_delay(Model *model)
 {
@@ -139,7 +141,8 @@ model_fire(Sim *sim, void *data)
     model_act(model);
 }
 
-/* The clock goes on to some instant before the next event; then a few are scheduled, most of them before it. */
+/* The clock goes on to some instant before the next event; then a few are scheduled, most of them
+ * before it. */
 static void
 model_act_early(Model *model)
 {
@@ -159,7 +162,8 @@ compare_times(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
-/* Whoever looks sees what the model has, wherever in the queue it stands; and looking changes nothing. */
+/* Whoever looks sees what the model has, wherever in the queue it stands; and looking changes
+ * nothing. */
 static void
 assert_pending_as_the_model(Model *model)
 {
@@ -177,7 +181,8 @@ assert_pending_as_the_model(Model *model)
     for (unsigned i = 0; i < times->len; i++)
         assert_int_equal(pending[i].at, g_array_index(times, SimTime, i));
     if (times->len > 0)
-        assert_true(first.at == pending[0].at && strcmp(first.name, "model") == 0 && first.wait == 1);
+        assert_true(first.at == pending[0].at && strcmp(first.name, "model") == 0 &&
+                    first.wait == 1);
 }
 
 typedef struct {

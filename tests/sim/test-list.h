@@ -39,7 +39,8 @@ test_list_add_rows(
 }
 
 #define TEST(list, test) test_list_add(list, #test, test, NULL)
-#define TEST_ROWS(list, rows, test) test_list_add_rows(list, rows, G_N_ELEMENTS(rows), sizeof *(rows), test)
+#define TEST_ROWS(list, rows, test)                                                                \
+    test_list_add_rows(list, rows, G_N_ELEMENTS(rows), sizeof *(rows), test)
 
 static inline int
 test_list_run(const char *group, TestList list)

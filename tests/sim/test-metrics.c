@@ -81,7 +81,8 @@ check_number(GString *text, double number)
         fail_msg("%.17g is printed as %s, not %s", number, text->str, want);
 }
 
-/* Numbers of all magnitudes, small ones among them; times as sums of nanoseconds; whole numbers; few digits at any place. */
+/* Numbers of all magnitudes, small ones among them; times as sums of nanoseconds; whole numbers;
+ * few digits at any place. */
 static void
 no_text_is_shorter_and_all_read_as_the_same(void **state)
 {
@@ -126,8 +127,8 @@ series_of(SimMetrics *metrics,
     return sim_metrics_series(metrics, family, job, (const char *const[]){one, other});
 }
 
-/* The same values are the same series, wherever they stand in memory; all others are others, also those that look alike when they
- * stand one after the other. */
+/* The same values are the same series, wherever they stand in memory; all others are others, also
+ * those that look alike when they stand one after the other. */
 static void
 series_are_found_by_all_their_values(void **state)
 {
@@ -170,8 +171,9 @@ many_series_stay_apart(void **state)
     assert_int_equal(series_of(metrics, &mounted, "kubelet", "claim-7", NULL)->sum, 0);
 }
 
-/* MET-160, MET-161: families and labels in order, values escaped, buckets with all that lie below; of what is counted anew at each scrape
- * nothing while there is none, and no family without a sample. */
+/* MET-160, MET-161: families and labels in order, values escaped, buckets with all that lie below;
+ * of what is counted anew at each scrape nothing while there is none, and no family without a
+ * sample. */
 static void
 text_is_as_prometheus_has_it(void **state)
 {

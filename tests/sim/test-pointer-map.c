@@ -9,8 +9,8 @@
 
 typedef struct {
     const char *name;
-    size_t step;     /* from key to key: addresses of strings, of records, of pages */
-    unsigned n_keys; /* few: they come and go all the time */
+    size_t step;         /* from key to key: addresses of strings, of records, of pages */
+    unsigned n_keys;     /* few: they come and go all the time */
     unsigned take_share; /* of 100 operations */
 } MapCase;
 

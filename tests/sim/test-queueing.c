@@ -23,8 +23,8 @@ typedef struct {
 } QueueCase;
 
 /* Services of 1 s in the mean, so the load of a server is 1 s / gap / servers.
- * M/M/1: wait = load / (1 - load).  M/G/1 (Pollaczek and Khinchine): load (1 + cv^2) / (2 (1 - load)).
- * M/M/c: Erlang's C formula / (c (1 - load)). */
+ * M/M/1: wait = load / (1 - load).  M/G/1 (Pollaczek and Khinchine): load (1 + cv^2) / (2 (1 -
+ * load)). M/M/c: Erlang's C formula / (c (1 - load)). */
 #define TIME(name_, ns)                                                                            \
     {                                                                                              \
         .name = (name_), .is_time = TRUE, .time = (ns)                                             \
@@ -118,8 +118,8 @@ simulate(const QueueCase *row, uint32_t replication)
     return queue.waited / N_CUSTOMERS;
 }
 
-/* Within the 99.9 % interval of independent replications (Student's t): so that eight honest cases hold together with 99 %.
- * And that interval is only a few percent wide. */
+/* Within the 99.9 % interval of independent replications (Student's t): so that eight honest cases
+ * hold together with 99 %. And that interval is only a few percent wide. */
 static void
 waits_as_in_theory(void **state)
 {

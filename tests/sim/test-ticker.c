@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tickers asleep against tickers that poll: the same work at the same instants for the same reasons. */
+/* Tickers asleep against tickers that poll: the same work at the same instants for the same
+ * reasons. */
 #include "test-list.h"
 
 #include "sim/ticker.h"
@@ -81,7 +82,8 @@ log_pass(const Worker *worker)
                            sim_now(sim), worker->number, cause->at, cause->wait, parent->at);
 }
 
-/* Does a piece of work. Sometimes that takes time, sometimes it makes work for another, now or at this instant. */
+/* Does a piece of work. Sometimes that takes time, sometimes it makes work for another, now or at
+ * this instant. */
 static gboolean
 worker_pass(void *data)
 {

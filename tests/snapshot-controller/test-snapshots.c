@@ -11,8 +11,9 @@
 #include "models/snapshot-controller/snapshot-controller.h"
 #include "tests/sidecar/world-asserts.h"
 
-/* The snapshot-controller and a driver's csi-snapshotter together, and nobody else: each step that one of them takes
- * is a change that the other hears of. Nothing takes time but what a case says. */
+/* The snapshot-controller and a driver's csi-snapshotter together, and nobody else: each step that
+ * one of them takes is a change that the other hears of. Nothing takes time but what a case says.
+ */
 
 const ModelClass *const model_classes[] = {&snapshot_controller_class, &external_snapshotter_class,
                                            NULL};
@@ -178,7 +179,8 @@ every_write_of_a_clean_snapshot(void **state)
                 "SnapshotReady x1: Snapshot default/cut is ready to use.");
 }
 
-/* SNAP-48: nobody hears that a snapshot is ready, so it is asked for again after 1, 2, 4, ... seconds, at most 300. */
+/* SNAP-48: nobody hears that a snapshot is ready, so it is asked for again after 1, 2, 4, ...
+ * seconds, at most 300. */
 static void
 asks_until_it_is_ready(void **state)
 {
@@ -205,7 +207,8 @@ asks_until_it_is_ready(void **state)
     }
 }
 
-/* SNAP-32..34, SNAP-47: with policy Delete nothing is left; with Retain the content stays, and what the driver has. */
+/* SNAP-32..34, SNAP-47: with policy Delete nothing is left; with Retain the content stays, and what
+ * the driver has. */
 static void
 deletes_as_its_policy_says(void **state)
 {
@@ -224,7 +227,8 @@ deletes_as_its_policy_says(void **state)
     }
 }
 
-/* SNAP-43: kubectl delete of a content whose snapshot lives does nothing; it goes with the snapshot. */
+/* SNAP-43: kubectl delete of a content whose snapshot lives does nothing; it goes with the
+ * snapshot. */
 static void
 a_content_goes_with_its_snapshot_only(void **state)
 {
@@ -243,7 +247,8 @@ a_content_goes_with_its_snapshot_only(void **state)
     assert_null(snapshot(world, "cut"));
 }
 
-/* SNAP-31: a claim that is to be restored from it holds its deletion, also some time after it is bound. */
+/* SNAP-31: a claim that is to be restored from it holds its deletion, also some time after it is
+ * bound. */
 static void
 a_restore_holds_the_deletion_until_the_resync(void **state)
 {
@@ -265,13 +270,15 @@ a_restore_holds_the_deletion_until_the_resync(void **state)
     assert_non_null(snapshot(world, "cut"));
     world_run(world, 905 * SIM_SECOND);
     assert_null(snapshot(world, "cut"));
-    /* The loss of its first finalizer brings the snapshot back, while the content is still there. */
+    /* The loss of its first finalizer brings the snapshot back, while the content is still there.
+     */
     assert_int_equal(world_count(world, "DELETE VolumeSnapshotContent", NULL, NULL), 2);
 }
 
 /* ---- Errors ---- */
 
-/* SNAP-44, SNAP-45: all are tried again; whether one is final decides if the content may be deleted meanwhile. */
+/* SNAP-44, SNAP-45: all are tried again; whether one is final decides if the content may be deleted
+ * meanwhile. */
 static void
 errors_of_the_driver(void **state)
 {
@@ -335,8 +342,8 @@ a_deletion_waits_for_the_creation(void **state)
     assert_non_null(snapshot(world, "cut"));
 }
 
-/* SNAP-2, SNAP-6: what stands in the way of a content. Tried again until it is gone; told once, or twice (SNAP-3) if the first
- * status conflicts with the finalizer that the same sync has added. */
+/* SNAP-2, SNAP-6: what stands in the way of a content. Tried again until it is gone; told once, or
+ * twice (SNAP-3) if the first status conflicts with the finalizer that the same sync has added. */
 static void
 what_stands_in_the_way(void **state)
 {
@@ -471,7 +478,8 @@ take_old(World *world)
     g_free(world_take_log(world));
 }
 
-/* SNAP-7, SNAP-46. What is wrong is found at 1 s, as its own status comes back, and after 1, 4 and 8 s of back-off. */
+/* SNAP-7, SNAP-46. What is wrong is found at 1 s, as its own status comes back, and after 1, 4 and
+ * 8 s of back-off. */
 static void
 binds_what_is_given(void **state)
 {

@@ -149,7 +149,8 @@ history_has_crash(
 
 /* ---- Calls ---- */
 
-/* Whether some pod that was there before the node told its limit has the volume on this node (VF-9, VF-W6). */
+/* Whether some pod that was there before the node told its limit has the volume on this node (VF-9,
+ * VF-W6). */
 static gboolean
 is_for_early_pod(const History *self, const char *driver, const CsiRequest *request)
 {
@@ -237,7 +238,8 @@ history_call_answered(History *self, const CsiCallRecord *call)
                 (Place){.attach_asked_at = TIME_UNSET, .bare_since = record->place.bare_since};
         break;
     case CSI_NODE_PUBLISH_VOLUME:
-        if (!is_done) /* a final error takes the directory away (KVM-15); which are final is not looked at */
+        if (!is_done) /* a final error takes the directory away (KVM-15); which are final is not
+                         looked at */
             remove_directory(record, request->target_path);
         break;
     case CSI_NODE_UNPUBLISH_VOLUME:

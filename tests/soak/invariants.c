@@ -54,7 +54,8 @@ check_versions(Invariants *self, const Object *before, const Object *after)
         fault(self, "%s: became another object", after->key->text);
 }
 
-/* API-51, API-54: deletion is for good, new finalizers come too late, and what has finalizers stays. */
+/* API-51, API-54: deletion is for good, new finalizers come too late, and what has finalizers
+ * stays. */
 static void
 check_deletion(Invariants *self, const Object *before, const Object *after)
 {
@@ -130,7 +131,8 @@ check_claim(Invariants *self, const Claim *before, const Claim *after)
         fault(self, "claim %s: Bound, but its volume is not its own", text);
 }
 
-/* A PersistentVolume says at most what the driver has: the resizer writes after the driver has grown it (RSZ-20). */
+/* A PersistentVolume says at most what the driver has: the resizer writes after the driver has
+ * grown it (RSZ-20). */
 static void
 check_size(Invariants *self, const Volume *volume)
 {
@@ -161,7 +163,8 @@ check_volume(Invariants *self, const Volume *before, const Volume *after)
     if (before != NULL && after->capacity_bytes < before->capacity_bytes)
         fault(self, "volume %s: has become smaller", text);
     check_size(self, after);
-    /* A volume that was given to a claim is given to no other: it is released, or given back first. */
+    /* A volume that was given to a claim is given to no other: it is released, or given back first.
+     */
     if (before != NULL && object_uid_is_set(before->claim_ref.uid) &&
         object_uid_is_set(after->claim_ref.uid) &&
         !object_uid_equal(before->claim_ref.uid, after->claim_ref.uid))
@@ -203,7 +206,8 @@ check_mounts(Invariants *self, const Pod *pod)
     }
 }
 
-/* The scheduler's promise as a pod gets its node: there is room (VF-50), and the node reaches all its volumes (VB-94). */
+/* The scheduler's promise as a pod gets its node: there is room (VF-50), and the node reaches all
+ * its volumes (VB-94). */
 static void
 check_node(Invariants *self, const Pod *pod)
 {
@@ -354,10 +358,11 @@ attachment_of(const Invariants *self, const Volume *volume, const char *node)
 }
 
 #define ATTACH_WAIT                                                                                \
-    (2 *                                                                                           \
-     SIM_MINUTE) /* ADC-60, ADC-61: then the controller gives up, and the attachment is uncertain */
+    (2 * SIM_MINUTE) /* ADC-60, ADC-61: then the controller gives up, and the attachment is        \
+                        uncertain */
 
-/* ADC-49, ADC-53: the attachment keeps other nodes away, unless the controller has reason not to be certain of it (ADC-24). */
+/* ADC-49, ADC-53: the attachment keeps other nodes away, unless the controller has reason not to be
+ * certain of it (ADC-24). */
 static gboolean
 keeps_others_away(const Invariants *self, const Volume *volume, const char *node)
 {
@@ -399,8 +404,9 @@ typedef struct {
     unsigned n;
 } LimitCount;
 
-/* Whether the scheduler counted it before it came: not for a pod that was there before the driver told its limit (VF-9, VF-W6),
- * nor if its claim was bound late to a volume made by hand: by its class no driver's (VF-5). */
+/* Whether the scheduler counted it before it came: not for a pod that was there before the driver
+ * told its limit (VF-9, VF-W6), nor if its claim was bound late to a volume made by hand: by its
+ * class no driver's (VF-5). */
 static gboolean
 is_counted(const Invariants *self, const CsiDriver *driver, const char *volume_id, const char *node)
 {
@@ -558,8 +564,9 @@ has_ready_pod(const Invariants *self, const Claim *claim)
     return FALSE;
 }
 
-/* What was asked for in time has become larger, as all pods are ready and nothing is in the way any more (RSZ-20, RSZ-51). A class
- * that does not allow it refuses to take the larger request (API-124). */
+/* What was asked for in time has become larger, as all pods are ready and nothing is in the way any
+ * more (RSZ-20, RSZ-51). A class that does not allow it refuses to take the larger request
+ * (API-124). */
 static void
 check_grown(Invariants *self)
 {

@@ -3,7 +3,8 @@
 
 #include "run/run.h"
 
-/* What holds in every cluster whatever happens to it, looked at after every write and every CSI call. */
+/* What holds in every cluster whatever happens to it, looked at after every write and every CSI
+ * call. */
 typedef struct Invariants Invariants;
 
 /* Watches @run from now on. Returns: (owned): to be freed before @run */

@@ -10,7 +10,8 @@
 #define FILES                                                                                      \
     "files.soak.example" /* volumes that are mounted without attaching, by any number of nodes */
 
-/* When everything is deleted: what is hard may take the longest back-off (5 min of the sidecars) a few times. */
+/* When everything is deleted: what is hard may take the longest back-off (5 min of the sidecars) a
+ * few times. */
 #define DELETE_AT_S (20 * 60)
 #define WORK_UNTIL_S 240 /* changes and faults come before */
 #define N_PODS_MAX 5
@@ -123,7 +124,8 @@ add_latencies(Maker *self, gboolean attaches)
     add_latency(self, "NodeExpandVolume", 500);
 }
 
-/* Whether the caller believes that nothing was done: for a driver that did it all the same nobody will undo it (PROV-16, KVM-15). */
+/* Whether the caller believes that nothing was done: for a driver that did it all the same nobody
+ * will undo it (PROV-16, KVM-15). */
 static gboolean
 is_final(const char *method, const char *code)
 {
@@ -296,7 +298,8 @@ class_of(Maker *self)
     }
 }
 
-/* A claim that only one pod may use may keep others waiting for good: not where all must become ready. */
+/* A claim that only one pod may use may keep others waiting for good: not where all must become
+ * ready. */
 static void
 append_claim_spec(Maker *self, GString *text, const char *class, gboolean is_block)
 {
@@ -358,8 +361,9 @@ append_pod_spec(
     g_string_append(text, "]}");
 }
 
-/* A claim of a class that does not bring together in a pod what need not be in reach of one node: volumes of class immediate land
- * in any zone, so an easy pod has one at most, and none that is bound late. */
+/* A claim of a class that does not bring together in a pod what need not be in reach of one node:
+ * volumes of class immediate land in any zone, so an easy pod has one at most, and none that is
+ * bound late. */
 static const char *
 class_for_pod(Maker *self, gboolean *has_immediate)
 {
@@ -622,7 +626,8 @@ add_end(Maker *self, unsigned n_pods)
                                "PersistentVolumeClaim");
 }
 
-/* Whatever crashes comes back soon: before a node that does not answer would lose its volumes (6 min). */
+/* Whatever crashes comes back soon: before a node that does not answer would lose its volumes (6
+ * min). */
 static void
 add_faults(Maker *self)
 {
@@ -661,7 +666,8 @@ add_faults(Maker *self)
     }
 }
 
-/* What only disturbs, or is back soon: as above, before a node that does not answer would lose its volumes. */
+/* What only disturbs, or is back soon: as above, before a node that does not answer would lose its
+ * volumes. */
 static char *
 draw_trouble(Maker *self, unsigned group)
 {
@@ -698,7 +704,8 @@ draw_trouble(Maker *self, unsigned group)
     }
 }
 
-/* A server that refuses is apart from the workload's moments: an action that it refuses is lost, as any user's. */
+/* A server that refuses is apart from the workload's moments: an action that it refuses is lost, as
+ * any user's. */
 static void
 add_troubles(Maker *self, gboolean is_first)
 {

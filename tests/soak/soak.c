@@ -12,13 +12,13 @@
 /* Random clusters, workloads and faults, one per seed, with what must hold in all of them:
  *
  *   soak [SEEDS [FIRST]]        SEEDS random scenarios, of seeds FIRST (1), FIRST + 1, ...
- *   soak --print SEED           the scenario of a seed: `soak --print 7 > 7.yaml; kvolsim run 7.yaml`
- *   soak --log SEED [--polling] what every component and driver does, a line each: with `diff` against --polling
- *                               the first line shows where a ticker that sleeps goes astray */
+ *   soak --print SEED           the scenario of a seed: `soak --print 7 > 7.yaml; kvolsim
+ * run 7.yaml` soak --log SEED [--polling] what every component and driver does, a line each: with
+ * `diff` against --polling the first line shows where a ticker that sleeps goes astray */
 
 #define SEEDS_OF_CHECK 20
 #define POLLED_UNTIL (2 * SIM_MINUTE) /* polling costs until the end of time */
-#define REST_AT_MOST (24 * SIM_HOUR) /* nothing that is left to itself works longer */
+#define REST_AT_MOST (24 * SIM_HOUR)  /* nothing that is left to itself works longer */
 
 typedef struct {
     uint64_t seed;

@@ -7,9 +7,10 @@
 #include "sim/portable-math.h"
 #include "sim/random.h"
 
-/* Do 95 % confidence intervals hold the true mean 95 % of the time? Small studies of a queue whose mean wait is known: M/M/1 with
- * load 1/2, started as it is in the long run (no wait with probability 1/2, else exponential), so that every customer waits
- * rho / (mu - lambda) on average. Once with replications, once with the batches of one long run, once with a rule to stop. */
+/* Do 95 % confidence intervals hold the true mean 95 % of the time? Small studies of a queue whose
+ * mean wait is known: M/M/1 with load 1/2, started as it is in the long run (no wait with
+ * probability 1/2, else exponential), so that every customer waits rho / (mu - lambda) on average.
+ * Once with replications, once with the batches of one long run, once with a rule to stop. */
 
 #define STUDIES 1000
 #define LAMBDA 0.5
@@ -22,7 +23,8 @@ draw(uint64_t seed, uint32_t replication, const char *name, uint64_t n, double r
     return -pm_log(sim_random_uniform(sim_stream_from(seed, replication, name), 0, n)) / rate;
 }
 
-/* The mean wait of @n_customers in each of @n_batches, one after the other in one run (Lindley's recursion). */
+/* The mean wait of @n_customers in each of @n_batches, one after the other in one run (Lindley's
+ * recursion). */
 static void
 run_queue(
     uint64_t seed, uint32_t replication, unsigned n_batches, unsigned n_customers, double *means)

@@ -3,7 +3,8 @@
 
 #include <glib.h>
 
-/* All rows of all tables of a result file as text, in the order of their keys, and with what the file says of itself. (owned) */
+/* All rows of all tables of a result file as text, in the order of their keys, and with what the
+ * file says of itself. (owned) */
 char *all_rows(const char *file);
 /* A new folder for a test's files. (owned) */
 char *scratch_folder(void);

@@ -11,7 +11,8 @@
 
 #include "rows.h"
 
-/* kill -9 at random instants, each time followed by --resume: in the end the file has the same rows as after one quiet run. */
+/* kill -9 at random instants, each time followed by --resume: in the end the file has the same rows
+ * as after one quiet run. */
 
 #define KILLS 50
 
@@ -57,7 +58,8 @@ same_rows_after_50_kills(void **state)
     (void)state;
     gint64 started_at = g_get_monotonic_time();
     assert_false(wait_for(start(quiet)));
-    /* Instants are spread over what a whole run takes here; later ones come as rarely as they should. */
+    /* Instants are spread over what a whole run takes here; later ones come as rarely as they
+     * should. */
     double span = (double)(g_get_monotonic_time() - started_at);
     g_autofree char *wanted = all_rows(quiet);
     while (n_kills < KILLS || n_finished == 0) {

@@ -12,7 +12,8 @@
 #include "run/sweep-report.h"
 #include "run/sweep-runner.h"
 
-/* The rows of a sweep depend on the sweep alone: not on how many work at it, how it is shared out, or how often it stops. */
+/* The rows of a sweep depend on the sweep alone: not on how many work at it, how it is shared out,
+ * or how often it stops. */
 
 typedef struct {
     char *folder;
@@ -207,7 +208,8 @@ shards_merge_into_the_same(void **state)
     }
 }
 
-/* Until the interval is narrow enough: who decides sees the same numbers, whoever made them in whichever order. */
+/* Until the interval is narrow enough: who decides sees the same numbers, whoever made them in
+ * whichever order. */
 static void
 a_rule_to_stop_gives_the_same(void **state)
 {
@@ -227,7 +229,8 @@ a_rule_to_stop_gives_the_same(void **state)
     assert_string_equal(shards, whole);
     assert_string_equal(resumed, whole);
 
-    /* It stopped where it should: narrow enough or at the most, and no point at the least only because of the others. */
+    /* It stopped where it should: narrow enough or at the most, and no point at the least only
+     * because of the others. */
     g_autoptr(SweepStore) store = sweep_store_open(file, NULL);
     g_autoptr(SweepTable) table = sweep_store_table(store, NULL);
     unsigned least = 40, most = 0;
@@ -267,7 +270,8 @@ refuses_what_does_not_belong(void **state)
     assert_true(g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_FOREIGN));
 }
 
-/* Common random numbers: the same change of the provisioner's worker threads seen under the same luck, and under two kinds. */
+/* Common random numbers: the same change of the provisioner's worker threads seen under the same
+ * luck, and under two kinds. */
 static double
 variance_of_difference(gboolean independent)
 {

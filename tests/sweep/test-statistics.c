@@ -9,7 +9,8 @@
 
 #include "run/sweep-statistics.h"
 
-/* Against printed tables (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2) and sums done by hand. */
+/* Against printed tables (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2) and sums done
+ * by hand. */
 
 static void
 near(double found, double wanted, double error)
@@ -71,7 +72,8 @@ pairs(void **state)
                      0); /* no variance left: no number for it */
 }
 
-/* The answer for n values is the same however many more there are, and asking again after each step ends at one number. */
+/* The answer for n values is the same however many more there are, and asking again after each step
+ * ends at one number. */
 static void
 rule_looks_at_beginnings_only(void **state)
 {

@@ -11,8 +11,9 @@
 #include "run/results.h"
 #include "run/tune.h"
 
-/* tune's answer meets the slo and is minimal: one step less in any flag misses it. Judged by runs of their own, as
- * `kvolsim run --replications` judges: nothing of tune's own measuring is trusted. */
+/* tune's answer meets the slo and is minimal: one step less in any flag misses it. Judged by runs
+ * of their own, as `kvolsim run --replications` judges: nothing of tune's own measuring is trusted.
+ */
 
 #define REPLICATIONS 3
 #define COUNT "spec.workload[0].create.count=20"
@@ -27,14 +28,15 @@ typedef struct {
 static const Case cases[] = {
     {"the 99th percentile of a burst",
      {COUNT, "spec.until=90s", SLO("{stage: pod-start, quantile: 0.99, below: 15s}")},
-     {NULL}},
+     {NULL}                                                        },
     {"the median, of two flags",
      {COUNT, "spec.until=90s", SLO("{stage: pod-start, quantile: 0.5, below: 12s}")},
-     {"external-attacher kube-api-*", NULL}},
+     {"external-attacher kube-api-*", NULL}                        },
     {"two promises at once",
      {COUNT, "spec.until=90s",
-      SLO("{stage: provision, quantile: 0.9, below: 4s}, {stage: pod-start, quantile: 1, below: 25s}")},
-     {"external-*", NULL}},
+      SLO("{stage: provision, quantile: 0.9, below: 4s}, {stage: pod-start, quantile: 1, below: "
+          "25s}")},
+     {"external-*", NULL}                                          },
     {"a slow driver needs workers",
      {COUNT, "spec.until=90s", "spec.drivers[0].latency.CreateVolume=4s",
       SLO("{stage: pod-start, quantile: 0.9, below: 20s}")},
@@ -52,7 +54,8 @@ new_tune(const Case *row, unsigned jobs, TuneOptions *options)
         .set = row->set,
         .flags = row->flags[0] == NULL ? NULL : row->flags,
         .replications = REPLICATIONS,
-        .run = {.data_dir = g_getenv("KVOLSIM_SRCDIR"), .jobs = jobs, .n_shards = 1}};
+        .run = {.data_dir = g_getenv("KVOLSIM_SRCDIR"), .jobs = jobs, .n_shards = 1}
+    };
     Tune *tune = tune_new(file, options, &faults);
     if (tune == NULL) {
         g_autofree char *text = scenario_fault_text(faults->pdata[0]);
@@ -61,7 +64,8 @@ new_tune(const Case *row, unsigned jobs, TuneOptions *options)
     return tune;
 }
 
-/* Whether all the slos are met, as summaries tell; @arrived: (out): objects at the end of the first one's stage, of all runs */
+/* Whether all the slos are met, as summaries tell; @arrived: (out): objects at the end of the first
+ * one's stage, of all runs */
 static gboolean
 meets(char **set, unsigned *arrived)
 {
@@ -142,7 +146,10 @@ static void
 says_if_it_cannot_be(void **state)
 {
     static const Case never = {
-        NULL, {COUNT, "spec.until=90s", SLO("{stage: pod-start, quantile: 0.5, below: 1s}")}, {NULL}};
+        NULL,
+        {COUNT,                                                "spec.until=90s", SLO("{stage: pod-start, quantile: 0.5, below: 1s}")},
+        {NULL}
+    };
     TuneOptions options;
     g_autoptr(Tune) tune = new_tune(&never, 2, &options);
 
@@ -162,9 +169,10 @@ says_what_is_missing(void **state)
     static const struct {
         const char *set[3], *flag, *expected;
     } broken[] = {
-        {{COUNT, NULL}, NULL, "there is none: what should be met?"},
-        {{SLO("{stage: pod-start, quantile: 0.5, below: 1s}"), NULL}, "nonsense", "there is no flag of these names"},
-        {{SLO("{stage: pod-strat, quantile: 0.5, below: 1s}"), NULL}, NULL, "pod-strat"},
+        {{COUNT, NULL},                                               NULL, "there is none: what should be met?"},
+        {{SLO("{stage: pod-start, quantile: 0.5, below: 1s}"), NULL},
+         "nonsense",                                                        "there is no flag of these names"   },
+        {{SLO("{stage: pod-strat, quantile: 0.5, below: 1s}"), NULL}, NULL, "pod-strat"                         },
     };
     g_autofree char *file = source_file("scenarios/burst-100.yaml");
 

@@ -48,22 +48,22 @@ have_the_values_of_the_scenario(void **state)
         const char *name, *text;
         gboolean is_capacity;
     } cases[] = {
-        {"kube-controller-manager kube-api-qps", "20", TRUE},
-        {"kube-scheduler podMaxBackoffSeconds", "10", FALSE},
-        {"external-provisioner worker-threads", "7", TRUE},
-        {"external-attacher timeout", "15s", FALSE},
-        {"kubelet kubeAPIQPS", "50", TRUE},
-        {"driver limit of CreateVolume…: calls at once", "4", FALSE},
+        {"kube-controller-manager kube-api-qps",            "20",  TRUE },
+        {"kube-scheduler podMaxBackoffSeconds",             "10",  FALSE},
+        {"external-provisioner worker-threads",             "7",   TRUE },
+        {"external-attacher timeout",                       "15s", FALSE},
+        {"kubelet kubeAPIQPS",                              "50",  TRUE },
+        {"driver limit of CreateVolume…: calls at once",  "4",   FALSE},
         {"driver limit of CreateVolume…: calls a second", "2.5", FALSE},
-        {"driver limit of CreateVolume…: burst of calls", "6", FALSE},
-        {"driver limit of all: calls at once", "9", FALSE},
-        {"driver attach limit", "12", FALSE},
+        {"driver limit of CreateVolume…: burst of calls", "6",   FALSE},
+        {"driver limit of all: calls at once",              "9",   FALSE},
+        {"driver attach limit",                             "12",  FALSE},
     };
-    const char *const changes[] = {
-        "spec.drivers[0].sidecars.external-provisioner.worker-threads=7",
-        "spec.drivers[0].limits=[{methods: [CreateVolume, DeleteVolume], concurrent: 4, rate: {qps: 2.5, burst: 6}}, "
-        "{concurrent: 9, perNode: true}]",
-        "spec.drivers[0].attachLimit=12", NULL};
+    const char *const changes[] = {"spec.drivers[0].sidecars.external-provisioner.worker-threads=7",
+                                   "spec.drivers[0].limits=[{methods: [CreateVolume, "
+                                   "DeleteVolume], concurrent: 4, rate: {qps: 2.5, burst: 6}}, "
+                                   "{concurrent: 9, perNode: true}]",
+                                   "spec.drivers[0].attachLimit=12", NULL};
     g_autoptr(Scenario) scenario = load("scenarios/burst-100.yaml", changes);
     g_autoptr(GPtrArray) knobs = knobs_of(scenario);
 
@@ -130,9 +130,14 @@ write_values_as_users_do(void **state)
         double value;
         const char *text; /* NULL: none such */
     } cases[] = {
-        {&whole, 2.5, "2"},        {&whole, 0.5, NULL},  {&whole, 3e9, NULL},
-        {&number, 2.5, "2.5"},     {&number, 0.05, "0.05"}, {&time, 7.5e9, "7.5s"},
-        {&time, 0.5, NULL},        {&number, 1e13, NULL},
+        {&whole,  2.5,   "2"   },
+        {&whole,  0.5,   NULL  },
+        {&whole,  3e9,   NULL  },
+        {&number, 2.5,   "2.5" },
+        {&number, 0.05,  "0.05"},
+        {&time,   7.5e9, "7.5s"},
+        {&time,   0.5,   NULL  },
+        {&number, 1e13,  NULL  },
     };
 
     (void)state;
@@ -245,7 +250,8 @@ tells_what_runs_by_hand_tell(void **state)
     double doubled = mean_by_hand("spec.drivers[0].sidecars.external-attacher.kube-api-qps=10");
     assert_true(fabs(row->halved.change.difference.mean - (halved - now)) < 1e-6);
     assert_true(fabs(row->doubled.change.difference.mean - (doubled - now)) < 1e-6);
-    /* A burst of pods waits for requests: fewer a second are slower, more are faster, and nothing else matters as much. */
+    /* A burst of pods waits for requests: fewer a second are slower, more are faster, and nothing
+     * else matters as much. */
     assert_true(halved > now && doubled < now);
     assert_true(row->halved.change.difference.mean > row->halved.change.difference.half);
     assert_ptr_equal(row, &g_array_index(rows, WhatifRow, 0));
@@ -301,9 +307,8 @@ is_read_by_programs(void **state)
     assert_int_equal(json_array_size(flags), rows->len);
     assert_string_equal(json_string_value(json_object_get(first, "flag")),
                         g_array_index(rows, WhatifRow, 0).knob->name);
-    assert_string_equal(
-        json_string_value(json_array_get(json_object_get(first, "paths"), 0)),
-        "spec.drivers[0].sidecars.external-attacher.kube-api-qps");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(first, "paths"), 0)),
+                        "spec.drivers[0].sidecars.external-attacher.kube-api-qps");
     double change = json_number_value(json_object_get(halved, "change"));
     assert_true(json_number_value(json_object_get(halved, "low")) < change &&
                 json_number_value(json_object_get(halved, "high")) > change);

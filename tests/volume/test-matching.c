@@ -19,7 +19,8 @@ typedef enum {
     OTHERS,
 } Reference;
 
-/* A volume in a case: Available, ReadWriteOnce, Filesystem and of class "" unless it says otherwise. */
+/* A volume in a case: Available, ReadWriteOnce, Filesystem and of class "" unless it says
+ * otherwise. */
 typedef struct {
     const char *name; /* NULL: no more */
     int gib;

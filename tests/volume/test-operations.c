@@ -10,7 +10,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* Keyed operations with back-off: who may start beside whom, and when again (OP-1 to OP-8); what events make of a '%' (OP-10). */
+/* Keyed operations with back-off: who may start beside whom, and when again (OP-1 to OP-8); what
+ * events make of a '%' (OP-10). */
 
 typedef struct {
     Component base;
@@ -186,7 +187,8 @@ typedef struct {
         RECORDS, n, NULL, NULL, 0                                                                  \
     }
 
-/* A crash of an operation counts as its failure. Who waits for all to end waits until nothing runs. */
+/* A crash of an operation counts as its failure. Who waits for all to end waits until nothing runs.
+ */
 static const Story stories[] = {
     {"ops-NestedPendingOperations-02 two volumes",
      FALSE,                                                                  {STARTED(1, "v1", "a"), STARTED(2, "v2", "a")}                                            },

@@ -55,7 +55,8 @@ static const struct {
     {"hostPath",   FALSE, FALSE, FALSE, NULL,           "kubernetes.io/host-path/pv"      },
 };
 
-/* VPL-15: attachable without a CSIDriver, with one that requires attaching, with one that does not; VPL-7: the name. */
+/* VPL-15: attachable without a CSIDriver, with one that requires attaching, with one that does not;
+ * VPL-7: the name. */
 static void
 which_steps_a_volume_takes(void **state)
 {

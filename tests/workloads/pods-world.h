@@ -12,7 +12,8 @@ const Object *world_stored(const StorageWorld *world, ObjectKind kind, const cha
 const Pod *world_pod(const StorageWorld *world, const char *name);
 /* How many there are of a kind; of pods those that are not going. */
 unsigned world_count(const StorageWorld *world, ObjectKind kind);
-/* The @n-th pod that is there, in the order of their creation; NULL: there are fewer. Those that go count as well. */
+/* The @n-th pod that is there, in the order of their creation; NULL: there are fewer. Those that go
+ * count as well. */
 const Pod *world_nth_pod(const StorageWorld *world, unsigned n);
 
 /* Runs for so long. */

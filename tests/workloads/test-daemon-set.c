@@ -174,7 +174,8 @@ static const TaintCase taint_cases[] = {
     {TAINT_KEY,                                TAINT_PREFER_NO_SCHEDULE, TRUE,  TRUE },
 };
 
-/* A node that is tainted from the beginning gets a pod or none; a pod that is there when the taint comes stays or goes. */
+/* A node that is tainted from the beginning gets a pod or none; a pod that is there when the taint
+ * comes stays or goes. */
 static void
 taints(void **state)
 {
@@ -211,7 +212,8 @@ taints(void **state)
     }
 }
 
-/* A node that joins gets a pod; a pod that waits for a node that has left is deleted as soon as the set is looked at. */
+/* A node that joins gets a pod; a pod that waits for a node that has left is deleted as soon as the
+ * set is looked at. */
 static void
 nodes_join_and_leave(void **state)
 {
@@ -256,7 +258,8 @@ waits_until_a_pod_is_gone(void **state)
     storage_world_clear(&world);
 }
 
-/* DS-8: the first failed pod of a node goes at once, later ones after 1 s, 2 s, ... since the one before. */
+/* DS-8: the first failed pod of a node goes at once, later ones after 1 s, 2 s, ... since the one
+ * before. */
 static void
 failed_pods_back_off(void **state)
 {
@@ -283,7 +286,8 @@ failed_pods_back_off(void **state)
     storage_world_clear(&world);
 }
 
-/* DS-10, WL-5: 250 of 300 in the first sync; with the third creation refused the batch of it is the last one. */
+/* DS-10, WL-5: 250 of 300 in the first sync; with the third creation refused the batch of it is the
+ * last one. */
 static void
 batches(void **state)
 {
@@ -383,8 +387,8 @@ updates(void **state)
     }
 }
 
-/* DS-21: so many nodes have an old and a new pod at the same time, at most; none is ever without one that is available; the old pod
- * of a node goes once the new one is available. */
+/* DS-21: so many nodes have an old and a new pod at the same time, at most; none is ever without
+ * one that is available; the old pod of a node goes once the new one is available. */
 static void
 surges(void **state)
 {
@@ -487,7 +491,8 @@ adopts_and_lets_go(void **state)
 
 /* ---- Tolerations (DS-2) ---- */
 
-/* What the template says, and how many there are then: its own first, those of every daemon pod behind them. */
+/* What the template says, and how many there are then: its own first, those of every daemon pod
+ * behind them. */
 static void
 tolerations_are_added(void **state)
 {
@@ -630,7 +635,8 @@ history_is_kept_and_cut(void **state)
 
 /* ---- Times ---- */
 
-/* DS-40, DS-42: what is ready is available minReadySeconds later, and only then the next node's turn comes. */
+/* DS-40, DS-42: what is ready is available minReadySeconds later, and only then the next node's
+ * turn comes. */
 static void
 available_after_min_ready_seconds(void **state)
 {
@@ -668,7 +674,8 @@ available_after_min_ready_seconds(void **state)
     storage_world_clear(&world);
 }
 
-/* The pod of the one node fails as soon as it is there. Returns: how long until it is deleted, to the second */
+/* The pod of the one node fails as soon as it is there. Returns: how long until it is deleted, to
+ * the second */
 static SimTime
 time_until_replaced(StorageWorld *world)
 {

@@ -10,7 +10,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What the Deployment controller does for a deployment "web", together with that of its ReplicaSets. */
+/* What the Deployment controller does for a deployment "web", together with that of its
+ * ReplicaSets. */
 
 const ModelClass *const model_classes[] = {&replica_set_controller_class,
                                            &deployment_controller_class, NULL};
@@ -86,7 +87,8 @@ count_with_image(const StorageWorld *world, const char *image)
     return n;
 }
 
-/* Recorded (16a): POST of the set, the deployment's status with its revision, and once more with what the sets say. */
+/* Recorded (16a): POST of the set, the deployment's status with its revision, and once more with
+ * what the sets say. */
 static void
 makes_a_set(void **state)
 {
@@ -149,7 +151,8 @@ surge_and_unavailable(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-V4, WL-71: never more than replicas and surge that are not going, never fewer available than may be missing. */
+/* WL-V4, WL-71: never more than replicas and surge that are not going, never fewer available than
+ * may be missing. */
 static void
 rolls(void **state)
 {
@@ -303,7 +306,8 @@ edit_replicas(Object *object, const void *replicas)
     return TRUE;
 }
 
-/* In the middle of a rollout the sets share a change of the size by theirs: of 10 (8 old, 5 new, at most 13) to 20 (at most 25). */
+/* In the middle of a rollout the sets share a change of the size by theirs: of 10 (8 old, 5 new, at
+ * most 13) to 20 (at most 25). */
 static void
 scales_in_proportion(void **state)
 {

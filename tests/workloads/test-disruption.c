@@ -10,7 +10,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What a budget "web" counts for the pods of a ReplicaSet, and what the API server's evictions make of it. */
+/* What a budget "web" counts for the pods of a ReplicaSet, and what the API server's evictions make
+ * of it. */
 
 const ModelClass *const model_classes[] = {&replica_set_controller_class,
                                            &disruption_controller_class, NULL};
@@ -109,7 +110,8 @@ evict(StorageWorld *world, const Pod *pod, const char **message)
     return response.code;
 }
 
-/* WL-V6: of three with two to stay the first goes, the others are refused until its successor is ready. */
+/* WL-V6: of three with two to stay the first goes, the others are refused until its successor is
+ * ready. */
 static void
 one_goes_at_a_time(void **state)
 {
@@ -210,7 +212,8 @@ edit_disrupted(Object *object, const void *pair)
     return TRUE;
 }
 
-/* WL-114: a pod whose eviction was granted, and that stays all the same, counts as gone for 2 minutes. */
+/* WL-114: a pod whose eviction was granted, and that stays all the same, counts as gone for 2
+ * minutes. */
 static void
 granted_evictions_count_for_two_minutes(void **state)
 {

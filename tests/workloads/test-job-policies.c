@@ -12,7 +12,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What single failures and successes of its pods mean for a Job "work": JOB-1..4. Kubelets are played. */
+/* What single failures and successes of its pods mean for a Job "work": JOB-1..4. Kubelets are
+ * played. */
 
 const ModelClass *const model_classes[] = {&job_controller_class, NULL};
 
@@ -90,8 +91,8 @@ edit_end(Object *object, const void *data)
     return TRUE;
 }
 
-/* Plays "0=1 1=0 -=3 2!143": the pod of an index, or any, ends with a code; with ! it was disrupted. Waits for each pod, for half
- * an hour at most. Returns: the name of the last pod */
+/* Plays "0=1 1=0 -=3 2!143": the pod of an index, or any, ends with a code; with ! it was
+ * disrupted. Waits for each pod, for half an hour at most. Returns: the name of the last pod */
 static const char *
 play_ends(StorageWorld *world, const char *story)
 {
@@ -138,7 +139,7 @@ play_nodes(StorageWorld *world)
     operator"\", \"values\": [" values "]}}"
 #define ON_SIDE(action, values)                                                                    \
     "{\"action\": \"" action "\", \"onExitCodes\": {\"containerName\": \"side\", \"operator\": "   \
-                             "\"In\", \"values\": [" values "]}}"
+    "\"In\", \"values\": [" values "]}}"
 #define ON_DISRUPTION(action)                                                                      \
     "{\"action\": \"" action "\", \"onPodConditions\": [{\"type\": \"DisruptionTarget\"}]}"
 #define INDEXED(n)                                                                                 \
@@ -272,7 +273,8 @@ story(void **state)
     storage_world_clear(&world);
 }
 
-/* JOB-1: each index waits 10 s, 20 s, ... for itself, and each pod tells how often its index has failed before it. */
+/* JOB-1: each index waits 10 s, 20 s, ... for itself, and each pod tells how often its index has
+ * failed before it. */
 static void
 indexes_back_off_one_by_one(void **state)
 {
@@ -346,23 +348,23 @@ managed_elsewhere(void **state)
 static const struct {
     const char *spec, *faults;
 } broken[] = {
-    {RULES("{}"),                                                              "spec.podFailurePolicy.rules[0].action: Required value: valid values: [\"Count\" "
-     "\"FailIndex\" \"FailJob\" \"Ignore\"]\n"
+    {RULES("{}"),                                                                                        "spec.podFailurePolicy.rules[0].action: Required value: valid values: [\"Count\" "
+                  "\"FailIndex\" \"FailJob\" \"Ignore\"]\n"
                   "spec.podFailurePolicy.rules[0]: Invalid value: specifying one of OnExitCodes "
-                  "and OnPodConditions is required"},
+                  "and OnPodConditions is required"                                                              },
     {RULES("{\"action\": \"Ignore\", \"onExitCodes\": {\"operator\": \"In\", \"values\": [1]}, "
            "\"onPodConditions\": [{\"type\": \"DisruptionTarget\"}]}"),
      "spec.podFailurePolicy.rules[0]: Invalid value: specifying both OnExitCodes and "
-     "OnPodConditions is not supported"},
-    {RULES(ON_CODES("FailIndex",                                                     "In", "1")),
+     "OnPodConditions is not supported"                                                                                           },
+    {RULES(ON_CODES("FailIndex",                                                                         "In",                      "1")),
      "spec.podFailurePolicy.rules[0].action: Invalid value: \"FailIndex\": requires the "
      "backoffLimitPerIndex to be set"},
-    {RULES(ON_CODES("Stop",                                                 "In", "1")),
+    {RULES(ON_CODES("Stop",                                                                   "In",                                                                                            "1")),
      "spec.podFailurePolicy.rules[0].action: Unsupported value: \"Stop\": "
      "supported values: \"Count\", \"FailIndex\", \"FailJob\", \"Ignore\""},
-    {RULES(ON_CODES("Count",      "In", "")), "spec.podFailurePolicy.rules[0].onExitCodes.values: "
-     "Invalid value: []: at least one value is required"},
-    {RULES(ON_CODES("Count",          "In", "3,0,3")),
+    {RULES(ON_CODES("Count",                            "In","")), "spec.podFailurePolicy.rules[0].onExitCodes.values: "
+                                         "Invalid value: []: at least one value is required"},
+    {RULES(ON_CODES("Count",                                                                                                  "In",                                                                                                      "3,0,3")),
      "spec.podFailurePolicy.rules[0].onExitCodes.values[1]: Invalid value: 0: must not be 0 for "
      "the In operator\n"
      "spec.podFailurePolicy.rules[0].onExitCodes.values[2]: Duplicate value: 3\n"
@@ -372,26 +374,26 @@ static const struct {
      "spec.podFailurePolicy.rules[0].onExitCodes.operator: Required value: valid values: [\"In\" "
      "\"NotIn\"]\n"
      "spec.podFailurePolicy.rules[0].onExitCodes.containerName: Invalid value: \"none\": "
-     "must be one of the container or initContainer names in the pod template"},
+     "must be one of the container or initContainer names in the pod template"                                                                       },
     {"\"podReplacementPolicy\": \"TerminatingOrFailed\", " RULES(""),
      "spec.podReplacementPolicy: Unsupported value: \"TerminatingOrFailed\": supported values: "
      "\"Failed\""},
-    {PER_INDEX(1),                                                        "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode"},
+    {PER_INDEX(1),       "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode"                               },
     {"\"maxFailedIndexes\": 1",
      "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified\n"
      "spec.maxFailedIndexes: Invalid value: 1: requires indexed completion mode"},
     {INDEXED(3) PER_INDEX(-1) ", \"maxFailedIndexes\": 4",
      "spec.backoffLimitPerIndex: Invalid value: -1: must be greater than or equal to 0\n"
      "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified\n"
-     "spec.maxFailedIndexes: Invalid value: 4: must be less than or equal to completions"},
+     "spec.maxFailedIndexes: Invalid value: 4: must be less than or equal to completions"                                                                                                               },
     {"\"completionMode\": \"Indexed\", \"completions\": 200000, " PER_INDEX(1),
-     "spec.maxFailedIndexes: Required value: must be specified when completions is above 100000"},
-    {SUCCESS(SO_MANY(1)),                                                      "spec.successPolicy: Invalid value: "
-     "{\"rules\":[{\"succeededCount\":1}]}: requires indexed completion mode"},
-    {INDEXED(3) SUCCESS(""),      "spec.successPolicy.rules: Required value: at least one rules must be "
-     "specified when the successPolicy is specified"},
-    {INDEXED(3) SUCCESS("{}"),       "spec.successPolicy.rules[0]: Required value: at least one of "
-     "succeededCount or succeededIndexes must be specified"},
+     "spec.maxFailedIndexes: Required value: must be specified when completions is above 100000"      },
+    {SUCCESS(SO_MANY(1)),                        "spec.successPolicy: Invalid value: "
+                          "{\"rules\":[{\"succeededCount\":1}]}: requires indexed completion mode"                                                                     },
+    {INDEXED(3) SUCCESS(""),               "spec.successPolicy.rules: Required value: at least one rules must be "
+                             "specified when the successPolicy is specified"},
+    {INDEXED(3) SUCCESS("{}"),        "spec.successPolicy.rules[0]: Required value: at least one of "
+                               "succeededCount or succeededIndexes must be specified"                          },
     {INDEXED(3) SUCCESS(OF("0-") ", " OF("1,0") ", " OF("3") ", " OF("0-1-2")),
      "spec.successPolicy.rules[0].succeededIndexes: Invalid value: \"0-\": "
      "error parsing succeededIndexes: cannot convert string to integer for index: \"\"\n"
@@ -403,14 +405,14 @@ static const struct {
      "error parsing succeededIndexes: the fragment \"0-1-2\" violates the requirement that an "
      "index interval can have at most two "
      "parts separated by '-'"},
-    {INDEXED(3) SUCCESS(SO_MANY_OF(3,      "0-1") ", " SO_MANY(4)),
+    {INDEXED(3) SUCCESS(SO_MANY_OF(3,                       "0-1") ", " SO_MANY(4)),
      "spec.successPolicy.rules[0].succeededCount: Invalid value: 3: "
      "must be less than or equal to 2 (the number of indexes in the specified succeededIndexes "
      "field)\n"
      "spec.successPolicy.rules[1].succeededCount: Invalid value: 4: "
      "must be less than or equal to 3 (the number of specified completions)"},
-    {"\"managedBy\": \"somebody\"",                                                "spec.managedBy: Invalid value: \"somebody\": must be a "
-     "domain-prefixed path (such as \"acme.io/foo\")"},
+    {"\"managedBy\": \"somebody\"",              "spec.managedBy: Invalid value: \"somebody\": must be a "
+                                    "domain-prefixed path (such as \"acme.io/foo\")"            },
 };
 /* clang-format on */
 

@@ -10,13 +10,15 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What the Job controller does for a Job "work", and the one that deletes finished Jobs (WL-80..89). Kubelets are played. */
+/* What the Job controller does for a Job "work", and the one that deletes finished Jobs
+ * (WL-80..89). Kubelets are played. */
 
 #define SECONDS(n) ((n)*SIM_SECOND)
 
 const ModelClass *const model_classes[] = {&job_controller_class, &ttl_after_finished_class, NULL};
 
-/* As a manifest would have it; what is 0 keeps its default, -1 is none or zero where that makes sense. */
+/* As a manifest would have it; what is 0 keeps its default, -1 is none or zero where that makes
+ * sense. */
 typedef struct {
     int32_t completions, parallelism, backoff_limit, deadline_s, ttl_s;
     gboolean indexed, suspend, replace_when_failed, on_failure;
@@ -62,7 +64,8 @@ begin(StorageWorld *world, const JobSpec *spec)
     world_go_on(world, SIM_SECOND / 2);
 }
 
-/* Pods that are neither over nor going, in the order of their creation. Returns: how many; the @n-th in @pod */
+/* Pods that are neither over nor going, in the order of their creation. Returns: how many; the
+ * @n-th in @pod */
 static unsigned
 count_active(const StorageWorld *world, unsigned n, const Pod **pod)
 {
@@ -104,18 +107,18 @@ is(const WorkloadCondition *condition, const char *reason)
 typedef struct {
     const char *name;
     JobSpec spec;
-    unsigned begins_with;  /* pods */
-    unsigned n_made;       /* until it is complete, if all succeed one after the other */
+    unsigned begins_with; /* pods */
+    unsigned n_made;      /* until it is complete, if all succeed one after the other */
 } CountCase;
 
 static const CountCase count_cases[] = {
-    {"one",                         {0},                                                1,   1 },
-    {"three, one by one",           {.completions = 3},                                 1,   3 },
-    {"five, two at a time",         {.completions = 5, .parallelism = 2},               2,   5 },
-    {"two, five at a time",         {.completions = 2, .parallelism = 5},               2,   2 },
-    {"any success of three",        {.completions = -1, .parallelism = 3},              3,   3 },
-    {"indexed",                     {.completions = 4, .parallelism = 3, .indexed = 1}, 3,   4 },
-    {"nine at a time, in batches",  {.completions = 20, .parallelism = 9},              9,   20},
+    {"one",                        {0},                                                1, 1 },
+    {"three, one by one",          {.completions = 3},                                 1, 3 },
+    {"five, two at a time",        {.completions = 5, .parallelism = 2},               2, 5 },
+    {"two, five at a time",        {.completions = 2, .parallelism = 5},               2, 2 },
+    {"any success of three",       {.completions = -1, .parallelism = 3},              3, 3 },
+    {"indexed",                    {.completions = 4, .parallelism = 3, .indexed = 1}, 3, 4 },
+    {"nine at a time, in batches", {.completions = 20, .parallelism = 9},              9, 20},
 };
 
 static void
@@ -166,7 +169,8 @@ edit_parallelism(Object *object, const void *parallelism)
     return TRUE;
 }
 
-/* A spec that changes is looked at now, and what is too much goes: with its finalizer, so that it goes at all. */
+/* A spec that changes is looked at now, and what is too much goes: with its finalizer, so that it
+ * goes at all. */
 static void
 less_parallelism_deletes(void **state)
 {
@@ -419,12 +423,12 @@ a_gone_job_lets_go(void **state)
     storage_world_delete(&world, world_key(&world, KIND_JOB, "work"));
     world_go_on(&world, SECONDS(1));
     for (unsigned i = 0; i < 3; i++)
-        assert_false(
-            object_has_finalizer(&world_nth_pod(&world, i)->meta, FINALIZER_JOB_TRACKING));
+        assert_false(object_has_finalizer(&world_nth_pod(&world, i)->meta, FINALIZER_JOB_TRACKING));
     storage_world_clear(&world);
 }
 
-/* The controller dies between two of its writes, wherever that is: in the end each pod is counted once. */
+/* The controller dies between two of its writes, wherever that is: in the end each pod is counted
+ * once. */
 static void
 a_crash_loses_no_count(void **state)
 {
@@ -579,7 +583,8 @@ edit_suspend(Object *object, const void *suspend)
     return TRUE;
 }
 
-/* Its pods go, none is a failure; its time counts from when it goes on, if it was not over by then. */
+/* Its pods go, none is a failure; its time counts from when it goes on, if it was not over by then.
+ */
 static void
 suspended_and_resumed(void **state)
 {
@@ -652,16 +657,16 @@ index_sets(void **state)
         int32_t below, n;
         const char *printed; /* NULL: empty */
     } cases[] = {
-        {NULL,        9,  0, NULL     },
-        {"",          9,  0, NULL     },
-        {"0",         9,  1, "0"      },
-        {"0,1",       9,  2, "0,1"    },
-        {"0-2",       9,  3, "0-2"    },
-        {"1,3-5,7,8", 9,  6, "1,3-5,7,8"},
-        {"0-8",       4,  4, "0-3"    },
-        {"5",         4,  0, NULL     },
-        {"x",         4,  0, NULL     },
-        {"2-",        4,  0, NULL     },
+        {NULL,        9, 0, NULL       },
+        {"",          9, 0, NULL       },
+        {"0",         9, 1, "0"        },
+        {"0,1",       9, 2, "0,1"      },
+        {"0-2",       9, 3, "0-2"      },
+        {"1,3-5,7,8", 9, 6, "1,3-5,7,8"},
+        {"0-8",       4, 4, "0-3"      },
+        {"5",         4, 0, NULL       },
+        {"x",         4, 0, NULL       },
+        {"2-",        4, 0, NULL       },
     };
     g_autoptr(Strings) strings = strings_new();
 
@@ -681,7 +686,8 @@ index_sets(void **state)
 
 /* ---- Adoption ---- */
 
-/* A Job that selects by labels of its own takes what matches and belongs to nobody, with the finalizer; and counts it. */
+/* A Job that selects by labels of its own takes what matches and belongs to nobody, with the
+ * finalizer; and counts it. */
 static void
 adopts(void **state)
 {
@@ -702,7 +708,8 @@ adopts(void **state)
     job->completions = 1;
     storage_world_create(&world, job);
     world_go_on(&world, SIM_SECOND);
-    assert_true(object_is_controlled_by(&world_pod(&world, "orphan")->meta, &the_job(&world)->meta));
+    assert_true(
+        object_is_controlled_by(&world_pod(&world, "orphan")->meta, &the_job(&world)->meta));
     assert_true(object_has_finalizer(&world_pod(&world, "orphan")->meta, FINALIZER_JOB_TRACKING));
     assert_int_equal(count_active(&world, 0, NULL), 1);
     end_a_pod(&world, TRUE);
@@ -719,10 +726,10 @@ flags_have_kubernetes_defaults(void **state)
     assert_string_equal(
         process_class_flag(&kube_controller_manager_process, "concurrent-job-syncs")->default_value,
         "5");
-    assert_string_equal(process_class_flag(&kube_controller_manager_process,
-                                           "concurrent-ttl-after-finished-syncs")
-                            ->default_value,
-                        "5");
+    assert_string_equal(
+        process_class_flag(&kube_controller_manager_process, "concurrent-ttl-after-finished-syncs")
+            ->default_value,
+        "5");
 }
 
 int

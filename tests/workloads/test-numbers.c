@@ -16,8 +16,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* Numbers of docs/rules/workloads.md and stateful-set.md that hold for several controllers: workers, back-off, limits of their clients;
- * and defaults. */
+/* Numbers of docs/rules/workloads.md and stateful-set.md that hold for several controllers:
+ * workers, back-off, limits of their clients; and defaults. */
 
 const ModelClass *const model_classes[] = {
     &stateful_set_controller_class, &replica_set_controller_class,
@@ -142,7 +142,8 @@ count_requests(const char *log)
     return n;
 }
 
-/* Of twelve objects that come at once, with writes that take a second, so many have their first one answered after it. */
+/* Of twelve objects that come at once, with writes that take a second, so many have their first one
+ * answered after it. */
 static void
 so_many_are_synced_at_once(void **state)
 {
@@ -203,8 +204,8 @@ end_refusing(const Refused *refused)
     storage_world_clear(refused->world);
 }
 
-/* WL-2: 5 ms, doubled with each failure, 1000 s at most. At the very beginning its own status wakes the set once more, so that two
- * failures have passed when the first 5 ms are over. */
+/* WL-2: 5 ms, doubled with each failure, 1000 s at most. At the very beginning its own status wakes
+ * the set once more, so that two failures have passed when the first 5 ms are over. */
 static void
 failures_back_off(void **state)
 {
@@ -244,7 +245,8 @@ has_failed_before(const Refused *refused, unsigned number)
     return FALSE;
 }
 
-/* WL-2: failures of many share a bucket: the first 100 come again after their own 5 ms, of the others ten a second. */
+/* WL-2: failures of many share a bucket: the first 100 come again after their own 5 ms, of the
+ * others ten a second. */
 static void
 many_failures_share_a_bucket(void **state)
 {
@@ -311,8 +313,8 @@ has_twenty_events(const StorageWorld *world)
     return n == 20;
 }
 
-/* WL-8: 20 requests a second after 30 at once. A hundred pods of a ReplicaSet are sent in batches, past which about ten of its Events get
- * through: (100 + 10 - 30) / 20 = 4 s. */
+/* WL-8: 20 requests a second after 30 at once. A hundred pods of a ReplicaSet are sent in batches,
+ * past which about ten of its Events get through: (100 + 10 - 30) / 20 = 4 s. */
 static void
 a_hundred_pods_take_four_seconds(void **state)
 {
@@ -331,8 +333,8 @@ a_hundred_pods_take_four_seconds(void **state)
     }
 }
 
-/* WL-8, recorded (08): ten pods with a claim each of a Parallel set are there within a tenth of a second, their 20 Events half a second
- * later. */
+/* WL-8, recorded (08): ten pods with a claim each of a Parallel set are there within a tenth of a
+ * second, their 20 Events half a second later. */
 static void
 ten_pods_with_claims_at_once(void **state)
 {
@@ -388,7 +390,8 @@ nothing_is_looked_at_for_a_day(void **state)
 
 /* ---- StatefulSets ---- */
 
-/* WL-20, WL-23, WL-51: what a StatefulSet is that says nothing. There is no maxUnavailable: the gate is off. */
+/* WL-20, WL-23, WL-51: what a StatefulSet is that says nothing. There is no maxUnavailable: the
+ * gate is off. */
 static void
 stateful_set_defaults(void **state)
 {
@@ -409,7 +412,8 @@ stateful_set_defaults(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-40: a status that meets a conflict is tried five times, 10 to 11 ms apart; then the sync has failed (WL-2). */
+/* WL-40: a status that meets a conflict is tried five times, 10 to 11 ms apart; then the sync has
+ * failed (WL-2). */
 static ApiCode
 conflict(void *data, const ApiRequest *request, GString *message)
 {

@@ -84,8 +84,8 @@ its_pods_are_the_templates(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-V1: 10 pods in batches of 1, 2, 4 and 3: with the third creation refused (the second of batch 2), two are made and seven not
- * tried; all are there after 5 ms. */
+/* WL-V1: 10 pods in batches of 1, 2, 4 and 3: with the third creation refused (the second of batch
+ * 2), two are made and seven not tried; all are there after 5 ms. */
 static void
 slow_start(void **state)
 {
@@ -108,7 +108,8 @@ slow_start(void **state)
         storage_world_start(&world);
         create_set(&world, 10);
         world_go_on(&world, 4 * SIM_MS);
-        /* What was made wakes the set, so that it is synced again before the 5 ms are over: then all are there. */
+        /* What was made wakes the set, so that it is synced again before the 5 ms are over: then
+         * all are there. */
         assert_true(world_count(&world, KIND_POD) >= rows[i].after_one_sync);
         if (rows[i].n > 0)
             assert_int_equal(refusal.n_seen >= rows[i].from + 1, 1);
@@ -191,7 +192,8 @@ edit_label(Object *object, const void *pair)
     return object_set_label(object, label->key, label->value);
 }
 
-/* A pod of nobody's that matches is adopted; one whose labels no longer match is let go, and replaced. */
+/* A pod of nobody's that matches is adopted; one whose labels no longer match is let go, and
+ * replaced. */
 static void
 adopts_and_releases(void **state)
 {
@@ -218,7 +220,8 @@ adopts_and_releases(void **state)
     storage_world_clear(&world);
 }
 
-/* With minReadySeconds a pod counts as available that much later, by whole seconds, and is looked at then. */
+/* With minReadySeconds a pod counts as available that much later, by whole seconds, and is looked
+ * at then. */
 static gboolean
 edit_min_ready(Object *object, const void *seconds)
 {

@@ -10,7 +10,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* What becomes of the pods and claims of a StatefulSet "web" whose template or policies change; the garbage collector is there. */
+/* What becomes of the pods and claims of a StatefulSet "web" whose template or policies change; the
+ * garbage collector is there. */
 
 const ModelClass *const model_classes[] = {&stateful_set_controller_class, &garbage_collector_class,
                                            NULL};
@@ -127,7 +128,8 @@ images(const StorageWorld *world, unsigned n)
     return storage_world_intern(world, text->str);
 }
 
-/* WL-50, WL-V3: from the highest down, one at a time, each only when the one before runs again; of both policies (WL-W3). */
+/* WL-50, WL-V3: from the highest down, one at a time, each only when the one before runs again; of
+ * both policies (WL-W3). */
 static void
 rolls_from_the_highest_down(void **state)
 {
@@ -155,7 +157,8 @@ rolls_from_the_highest_down(void **state)
     }
 }
 
-/* WL-52, WL-V3: with partition 2 only ordinal 2; what is below it and made anew is of the template before. */
+/* WL-52, WL-V3: with partition 2 only ordinal 2; what is below it and made anew is of the template
+ * before. */
 static void
 partition_keeps_the_lower_ones(void **state)
 {
@@ -197,7 +200,8 @@ on_delete_waits_for_the_user(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-54: a pod of a broken template blocks; going back to the old one does not replace it, deleting it does. */
+/* WL-54: a pod of a broken template blocks; going back to the old one does not replace it, deleting
+ * it does. */
 static void
 a_broken_update_blocks(void **state)
 {
@@ -222,7 +226,8 @@ a_broken_update_blocks(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-23: ten old revisions are kept by default; going back to an old template makes its revision the newest. */
+/* WL-23: ten old revisions are kept by default; going back to an old template makes its revision
+ * the newest. */
 static void
 history_is_trimmed(void **state)
 {
@@ -285,7 +290,8 @@ most_of_the_spec_never_changes(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-60, before and after a scale down from 3 to 1: who owns data-web-0 and data-web-2, and what is left when the set is gone. */
+/* WL-60, before and after a scale down from 3 to 1: who owns data-web-0 and data-web-2, and what is
+ * left when the set is gone. */
 typedef struct {
     const char *title;
     gboolean when_deleted, when_scaled;
@@ -332,7 +338,8 @@ claims_are_retained(void **state)
     storage_world_clear(&world);
 }
 
-/* WL-44: a claim that still belongs to the pod before is not used; the pod comes when the claim has gone. */
+/* WL-44: a claim that still belongs to the pod before is not used; the pod comes when the claim has
+ * gone. */
 static gboolean
 edit_owner(Object *object, const void *owner)
 {
@@ -401,7 +408,8 @@ edit_label(Object *object, const void *pair)
     return object_set_label(object, label->key, label->value);
 }
 
-/* A pod of its name that is nobody's is adopted; one that no longer matches is let go and stands in the way. */
+/* A pod of its name that is nobody's is adopted; one that no longer matches is let go and stands in
+ * the way. */
 static void
 adopts_and_releases(void **state)
 {
@@ -446,7 +454,8 @@ identity_is_repaired(void **state)
     storage_world_clear(&world);
 }
 
-/* Everything takes time: a rollout ends with all pods of the new template, and no two ever go at once. */
+/* Everything takes time: a rollout ends with all pods of the new template, and no two ever go at
+ * once. */
 static void
 many_seeds(void **state)
 {

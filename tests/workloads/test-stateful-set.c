@@ -10,8 +10,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* Rows tell what the controller sends for what happens to a set "web" with one claim template "data". What a pod's node does is
- * played by status writes. */
+/* Rows tell what the controller sends for what happens to a set "web" with one claim template
+ * "data". What a pod's node does is played by status writes. */
 
 const ModelClass *const model_classes[] = {&stateful_set_controller_class, NULL};
 
@@ -245,8 +245,8 @@ min_ready_seconds(StorageWorld *world)
     storage_world_create(world, set);
     go_on(world, 1500 * SIM_MS);
     make_ready(world, "web-0");
-    /* The first sync asked for another look at 10 s, which is too early; one that was asked for later is dropped
-     * (CGO-24), so the next is at 20 s. */
+    /* The first sync asked for another look at 10 s, which is too early; one that was asked for
+     * later is dropped (CGO-24), so the next is at 20 s. */
     go_on(world, 18 * SIM_SECOND);
     assert_null(stored_pod(world, "web-1"));
     go_on(world, 600 * SIM_MS);
@@ -555,7 +555,8 @@ full_quota(StorageWorld *world)
     storage_world_import(world, quota);
 }
 
-/* API-152, WL-43: what the quota refuses is told twice, of the claim and of its pod, and tried again. */
+/* API-152, WL-43: what the quota refuses is told twice, of the claim and of its pod, and tried
+ * again. */
 static void
 a_quota_keeps_claims_and_pods_from_being_made(void **state)
 {
@@ -621,7 +622,8 @@ take_recorded_timing(Timing *timing)
     timing->watch = sim_dist_new_lognormal(1600 * SIM_US, 0.72, -200 * SIM_US);
 }
 
-/* How many of its status updates meet a conflict while ten pods become ready one after the other. */
+/* How many of its status updates meet a conflict while ten pods become ready one after the other.
+ */
 static unsigned
 count_conflicts(uint64_t seed)
 {
@@ -643,8 +645,9 @@ count_conflicts(uint64_t seed)
     return n;
 }
 
-/* Recorded (07): 2 of the 10 that follow a status update at once. Both the second of them 1.3 to 5.3 ms after the first, 3.6 in the
- * middle, and so few conflicts mean twice TIM-10; with one it would be 4. */
+/* Recorded (07): 2 of the 10 that follow a status update at once. Both the second of them 1.3
+ * to 5.3 ms after the first, 3.6 in the middle, and so few conflicts mean twice TIM-10; with one it
+ * would be 4. */
 static void
 few_status_updates_conflict(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins.h"
 
-/* VolumeBinding's score, behind the gate VolumeCapacityPriority: how much of the free volumes that a node offers would be
- * used (VB-61). */
+/* VolumeBinding's score, behind the gate VolumeCapacityPriority: how much of the free volumes that
+ * a node offers would be used (VB-61). */
 
 #define SCORE_UNIT 10 /* scores of the configuration go to 10, those of plugins to 100 */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins.h"
 
-/* InterPodAffinity: pods that want, or do not want, to share a domain with others. Pods on nodes are never walked: their
- * terms are known by kind and counted by domain (pod-counts.h). */
+/* InterPodAffinity: pods that want, or do not want, to share a domain with others. Pods on nodes
+ * are never walked: their terms are known by kind and counted by domain (pod-counts.h). */
 
 /* VF-73: hardPodAffinityWeight, of others' required affinity to this pod. */
 #define HARD_POD_AFFINITY_WEIGHT 1
@@ -75,7 +75,8 @@ all_are_about(const Pod *pod, const char *namespace)
     return TRUE;
 }
 
-/* The namespaces of @term that all required terms are about; without any an empty name, which no pod's namespace is. */
+/* The namespaces of @term that all required terms are about; without any an empty name, which no
+ * pod's namespace is. */
 static StringList *
 join_namespaces(const Pod *pod, const PodAffinityTerm *term)
 {
@@ -184,7 +185,8 @@ any_term_at(const Cycle *cycle, const NodeInfo *node, TermKind kind)
     return FALSE;
 }
 
-/* VF-71. The first pod of a group that wants to be together finds nobody: it may go anywhere its labels allow. */
+/* VF-71. The first pod of a group that wants to be together finds nobody: it may go anywhere its
+ * labels allow. */
 static gboolean
 has_required_company(const Cycle *cycle, const NodeInfo *node)
 {

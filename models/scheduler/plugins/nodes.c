@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins.h"
 
-/* What a node's own spec, labels and taints say: NodeUnschedulable, NodeName, TaintToleration, NodeAffinity. */
+/* What a node's own spec, labels and taints say: NodeUnschedulable, NodeName, TaintToleration,
+ * NodeAffinity. */
 
 gboolean
 pod_tolerates_unschedulable(const Pod *pod)
@@ -97,7 +98,8 @@ taint_toleration_filter(Cycle *cycle, const NodeInfo *node)
     return VERDICT_UNRESOLVABLE;
 }
 
-/* VF-82. Never skipped in Kubernetes; without any such taint everybody gets the same 100, which decides nothing. */
+/* VF-82. Never skipped in Kubernetes; without any such taint everybody gets the same 100, which
+ * decides nothing. */
 gboolean
 taint_toleration_pre_score(Cycle *cycle)
 {

@@ -5,8 +5,8 @@
 #include "models/scheduler/cache.h"
 #include "sim/random.h"
 
-/* The plugins of the default profile, in its order (SCH-51). Filters run in this order on each node and stop at the first
- * rejection, so the order shows in messages; add where the profile has it. */
+/* The plugins of the default profile, in its order (SCH-51). Filters run in this order on each node
+ * and stop at the first rejection, so the order shows in messages; add where the profile has it. */
 typedef enum {
     PLUGIN_NODE_UNSCHEDULABLE,
     PLUGIN_NODE_NAME,
@@ -81,7 +81,8 @@ typedef struct {
     unsigned n_nodes;
 } Reason;
 
-/* A plugin that knows, before any node is looked at, which ones it will reject, and why: the same for all, without hope. */
+/* A plugin that knows, before any node is looked at, which ones it will reject, and why: the same
+ * for all, without hope. */
 typedef struct {
     PluginId plugin;
     const char *reason; /* static */
@@ -123,13 +124,13 @@ typedef struct {
     GArray *claims;        /* of CycleClaim, in the order of the pod's volumes */
     GArray *by_size;       /* of unsigned: unbound claims, the smallest first (VB-23) */
     GPtrArray *candidates; /* of Volume */
-    GArray *
-        best; /* of unsigned, by place of a node: the first candidate in its reach; n_candidates: none */
-    GArray *zones;    /* of ZoneRequirement, in volumes.c */
-    GArray *spread;   /* of SpreadState */
-    GArray *outside;  /* of int32_t: see SpreadState */
-    GArray *terms;    /* of TermState */
-    GArray *choices;  /* of VolumeChoice, nothing owned: for the node that was asked last */
+    GArray *best;          /* of unsigned, by place of a node: the first candidate in its reach;
+                              n_candidates: none */
+    GArray *zones;         /* of ZoneRequirement, in volumes.c */
+    GArray *spread;        /* of SpreadState */
+    GArray *outside;       /* of int32_t: see SpreadState */
+    GArray *terms;         /* of TermState */
+    GArray *choices;       /* of VolumeChoice, nothing owned: for the node that was asked last */
     GPtrArray *taken; /* of ObjectKey: volumes chosen for the pod's claims on the node at hand */
     GArray *limited;  /* of LimitedDriver, in volumes.c */
     GArray *marks;    /* of unsigned: which domains were seen in the count of this number */
@@ -146,13 +147,13 @@ typedef struct {
     gboolean remembers; /* refusals are remembered by node, not counted */
     Narrowing narrowings[MAX_NARROWINGS]; /* those in use come first, in the order of the plugins */
     unsigned n_narrowings;
-    uint32_t
-        narrowed_plugins; /* 1 << PluginId: their filters reject nothing that their narrowings leave */
-    NodeSet set, covered; /* of questions at hand */
-    NodeSet special;      /* nodes that are asked all, in this cycle */
-    NodeSet named;        /* with has_names: the only nodes that are looked at (SCH-52) */
+    uint32_t narrowed_plugins; /* 1 << PluginId: their filters reject nothing that their narrowings
+                                  leave */
+    NodeSet set, covered;      /* of questions at hand */
+    NodeSet special;           /* nodes that are asked all, in this cycle */
+    NodeSet named;             /* with has_names: the only nodes that are looked at (SCH-52) */
     gboolean has_names;
-    NodeSet helpable;     /* nodes that might do if pods left them; told if there is no feasible one */
+    NodeSet helpable; /* nodes that might do if pods left them; told if there is no feasible one */
 
     GArray *reasons;         /* of Reason */
     GString *text;           /* why pre_filter rejected the pod, or what the error is */
@@ -168,9 +169,8 @@ typedef struct {
     gboolean (*pre_score)(Cycle *cycle); /* FALSE: adds nothing to anybody */
     int64_t (*score)(Cycle *cycle, const NodeInfo *node);
     void (*normalise)(const Cycle *cycle, int64_t *scores, unsigned n);
-    /* Fills in what its filter and score look at beside the node, which is then all they look at; it always scores, without
-     * normalise().
-     * FALSE: they look at more. NULL: always. */
+    /* Fills in what its filter and score look at beside the node, which is then all they look at;
+     * it always scores, without normalise(). FALSE: they look at more. NULL: always. */
     gboolean (*ask)(const Cycle *cycle, Ask *ask);
     int64_t weight;
 } Plugin;
@@ -193,8 +193,9 @@ void cycle_reason_of_nodes(Cycle *cycle, const char *text, unsigned n_nodes);
 /* As cycle_reason(), of a plugin that goes by the ask. */
 const char *refusal_text(Refusal refusal);
 void cycle_refuse(Cycle *cycle, Refusal refusal);
-/* The nodes that @plugin leaves over, at first all; @reason: of the others (static). To be called by pre_filter, in the order
- * in which the plugin's filter would find its reasons. NULL: there are too many narrowings; the filter has to do it */
+/* The nodes that @plugin leaves over, at first all; @reason: of the others (static). To be called
+ * by pre_filter, in the order in which the plugin's filter would find its reasons. NULL: there are
+ * too many narrowings; the filter has to do it */
 NodeSet *cycle_narrow(Cycle *cycle, PluginId plugin, const char *reason);
 /* Takes all narrowings by @plugin back. */
 void cycle_widen(Cycle *cycle, PluginId plugin);
@@ -262,7 +263,8 @@ typedef struct {
 } ClassUse;
 int64_t
 capacity_score(const ClassUse *uses, unsigned n, const ShapePoint *shape, unsigned n_points);
-/* "0:0,100:10": percent and score of up to 10 of each point. @shape: (out): of ShapePoint. Returns: FALSE: it is none */
+/* "0:0,100:10": percent and score of up to 10 of each point. @shape: (out): of ShapePoint. Returns:
+ * FALSE: it is none */
 gboolean capacity_shape_parse(const char *text, GArray *shape);
 
 /* ---- pod-topology-spread.c ---- */

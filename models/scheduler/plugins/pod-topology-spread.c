@@ -3,8 +3,8 @@
 #include "plugins.h"
 #include "sim/portable-math.h"
 
-/* PodTopologySpread: the pod's own constraints; else, if a StatefulSet or ReplicaSet owns it, two soft ones (VF-61, VF-62). Services
- * are not modelled, so their selectors do not count. */
+/* PodTopologySpread: the pod's own constraints; else, if a StatefulSet or ReplicaSet owns it, two
+ * soft ones (VF-61, VF-62). Services are not modelled, so their selectors do not count. */
 
 static void
 add_constraint(Cycle *cycle,
@@ -78,8 +78,8 @@ lacks_label(const Cycle *cycle, const NodeInfo *node, gboolean do_not_schedule)
     return FALSE;
 }
 
-/* VF-64: a node counts if it has all labels of the hard constraints (of the soft ones when it comes to scores, unless they
- * are the default ones: VF-67) and the pod's own affinity admits it. */
+/* VF-64: a node counts if it has all labels of the hard constraints (of the soft ones when it comes
+ * to scores, unless they are the default ones: VF-67) and the pod's own affinity admits it. */
 static gboolean
 is_eligible(const Cycle *cycle, const NodeInfo *node, gboolean do_not_schedule)
 {
@@ -99,7 +99,8 @@ count_on_node(const SpreadState *state, const NodeInfo *node)
     return n;
 }
 
-/* The counters know all pods of a domain; those on its nodes that do not count are taken off. Mostly there are none. */
+/* The counters know all pods of a domain; those on its nodes that do not count are taken off.
+ * Mostly there are none. */
 static void
 count_outside(Cycle *cycle, SpreadState *state)
 {
@@ -213,7 +214,8 @@ topology_spread_filter(Cycle *cycle, const NodeInfo *node)
 
 /* ---- Score ---- */
 
-/* VF-66: the pod's own constraints ignore nodes without their labels; the default ones do not (VF-67). */
+/* VF-66: the pod's own constraints ignore nodes without their labels; the default ones do not
+ * (VF-67). */
 static gboolean
 is_ignored(const Cycle *cycle, const NodeInfo *node)
 {
@@ -229,7 +231,8 @@ is_picky(const Pod *pod)
     return spec->n_spread > 0 || spec->node_selector != NULL || spec->required_nodes != NULL;
 }
 
-/* VF-65: how many domains the feasible nodes are in; by host names that is how many nodes there are. */
+/* VF-65: how many domains the feasible nodes are in; by host names that is how many nodes there
+ * are. */
 static unsigned
 count_domains(Cycle *cycle, const SpreadState *state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins.h"
 
-/* NodeResourcesFit and NodeResourcesBalancedAllocation: requests against allocatable, never usage. */
+/* NodeResourcesFit and NodeResourcesBalancedAllocation: requests against allocatable, never usage.
+ */
 
 /* VF-50; all that lacks is told (SCH-91). */
 Verdict

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-/* VolumeBinding: can the pod's claims be met on a node? Bound claims by their volume's node affinity; late-binding claims
- * by a volume that fits, or by making one. Reserve and PreBind are in binding.c and attempt.c. The names are in claim.h: VB-3 selected
- * node, VB-4 bound by the controller, VB-5 binding completed, VB-6 no provisioner, VB-7 a class in an annotation. */
+/* VolumeBinding: can the pod's claims be met on a node? Bound claims by their volume's node
+ * affinity; late-binding claims by a volume that fits, or by making one. Reserve and PreBind are in
+ * binding.c and attempt.c. The names are in claim.h: VB-3 selected node, VB-4 bound by the
+ * controller, VB-5 binding completed, VB-6 no provisioner, VB-7 a class in an annotation. */
 
 /* Why a node does not do (VB-21: in this order). */
 typedef enum {
@@ -54,7 +55,8 @@ check_claim(Cycle *cycle, const CycleClaim *claim)
     return VERDICT_UNRESOLVABLE;
 }
 
-/* VB-14 (VB-S1, VB-S2, VB-S3). Returns: FALSE: unbound, and the scheduler is not the one who binds it (VB-T1) */
+/* VB-14 (VB-S1, VB-S2, VB-S3). Returns: FALSE: unbound, and the scheduler is not the one who binds
+ * it (VB-T1) */
 static gboolean
 classify_claim(Cycle *cycle, CycleClaim *claim)
 {
@@ -96,7 +98,8 @@ compare_volumes(gconstpointer a, gconstpointer b)
     return strcmp(first->meta.key->name, second->meta.key->name);
 }
 
-/* One volume of the claim's class, judged by all but the node. Returns: FALSE: the search is over */
+/* One volume of the claim's class, judged by all but the node. Returns: FALSE: the search is over
+ */
 static gboolean
 offer_volume(Cycle *cycle, CycleClaim *claim, const MatchQuery *query, const Object *stored)
 {
@@ -121,8 +124,8 @@ offer_volume(Cycle *cycle, CycleClaim *claim, const MatchQuery *query, const Obj
     g_assert_not_reached();
 }
 
-/* VB-16, VB-40: which volumes the claim could have on a node that reaches them, the best first. What the node adds is its
- * reach alone, so the rest is judged once. */
+/* VB-16, VB-40: which volumes the claim could have on a node that reaches them, the best first.
+ * What the node adds is its reach alone, so the rest is judged once. */
 static void
 find_candidates(Cycle *cycle, CycleClaim *claim)
 {
@@ -231,7 +234,8 @@ n_nodes(const Cycle *cycle)
     return n;
 }
 
-/* Nodes that have no better candidate yet have this one, if they reach it. Returns: FALSE: who does is not to be told */
+/* Nodes that have no better candidate yet have this one, if they reach it. Returns: FALSE: who does
+ * is not to be told */
 static gboolean
 offer_to_nodes(Cycle *cycle, const CycleClaim *claim, unsigned candidate)
 {
@@ -391,7 +395,8 @@ unbound_facts(const Cycle *cycle)
     return facts;
 }
 
-/* The nodes that unbound claims leave, where that is told without trying the claims out one after the other. */
+/* The nodes that unbound claims leave, where that is told without trying the claims out one after
+ * the other. */
 static gboolean
 narrow_to_unbound(Cycle *cycle)
 {
@@ -413,7 +418,8 @@ narrow_to_unbound(Cycle *cycle)
     return TRUE;
 }
 
-/* Bound and unbound claims together may give a node two reasons (VB-21): it has to be asked then. */
+/* Bound and unbound claims together may give a node two reasons (VB-21): it has to be asked then.
+ */
 static void
 narrow_nodes(Cycle *cycle)
 {
@@ -562,7 +568,8 @@ choose(Cycle *cycle, const CycleClaim *claim, const Object *chosen)
     g_array_append_val(cycle->choices, choice);
 }
 
-/* VB-23: claims that no node was selected for take a volume if one is left; the others are for provisioning. */
+/* VB-23: claims that no node was selected for take a volume if one is left; the others are for
+ * provisioning. */
 static Conflicts
 match_claims(Cycle *cycle, const NodeInfo *node)
 {

@@ -138,8 +138,8 @@ reject_unknown_volume(Cycle *cycle)
     return VERDICT_ERROR;
 }
 
-/* How many volumes of a driver the node would have more with this pod. A claim that no pod anywhere uses cannot be among
- * the node's volumes yet, so the list is searched for shared claims only. */
+/* How many volumes of a driver the node would have more with this pod. A claim that no pod anywhere
+ * uses cannot be among the node's volumes yet, so the list is searched for shared claims only. */
 static uint32_t
 count_new_volumes(const Cycle *cycle, const NodeInfo *node, const LimitedDriver *limited)
 {
@@ -182,7 +182,8 @@ limit_of(const NodeInfo *node, const char *driver)
     return -1;
 }
 
-/* VF-3. A volume of the pod that is still attached to the node without a pod counts twice (VF-4). */
+/* VF-3. A volume of the pod that is still attached to the node without a pod counts twice (VF-4).
+ */
 Verdict
 volume_limits_filter(Cycle *cycle, const NodeInfo *node)
 {
@@ -217,7 +218,8 @@ static const char *const zone_keys[] = {
     "topology.kubernetes.io/region",
 };
 
-/* The next of the zones in @values, trimmed: @start, @length. Returns: what follows; NULL: there was no further zone */
+/* The next of the zones in @values, trimmed: @start, @length. Returns: what follows; NULL: there
+ * was no further zone */
 static const char *
 next_zone(const char *values, const char **start, size_t *length)
 {

@@ -5,7 +5,7 @@
 build_packages='autoconf automake libtool pkg-config gcc libc6-dev make libglib2.0-dev libjansson-dev libyaml-dev
     libgsl-dev libsqlite3-dev libmount-dev libblkid-dev libcmocka-dev libreadline-dev gettext
     gnuplot-nox'
-check_packages="$build_packages clang git xz-utils e2fsprogs xfsprogs valgrind"
+check_packages="$build_packages clang clang-format git xz-utils e2fsprogs xfsprogs valgrind"
 
 DEBIAN_FRONTEND=noninteractive
 export DEBIAN_FRONTEND

@@ -58,6 +58,7 @@ typedef struct {
 
 struct Cluster {
     ClusterOptions options;
+    Release release;
     ApiServer *api;
     GPtrArray *drivers;   /* of Driver */
     GPtrArray *instances; /* of Instance, in the order added */

@@ -3,7 +3,6 @@
 #include "cluster-private.h"
 #include "plan-private.h"
 
-#define RECOVERY_SINCE 32
 #define SEVERAL_DEFAULTS_SINCE 26
 /* How many instances of one replica have numbers of their own; below NODE_NUMBERS there are one for
  * each driver, then those on nodes. */
@@ -68,12 +67,12 @@ cluster_new(const ClusterOptions *options)
     Cluster *self = g_new0(Cluster, 1);
 
     self->options = *options;
-    /* API-R12: in beta, and so on, from 1.32 on. 0: a test that does not care */
-    api_options.keeps_requests = !cluster_feature_gate(
-        self, "RecoverVolumeExpansionFailure",
-        options->minor_version == 0 || options->minor_version >= RECOVERY_SINCE);
-    api_options.refuses_defaults =
-        options->minor_version != 0 && options->minor_version < SEVERAL_DEFAULTS_SINCE;
+    self->release = (Release){.minor = options->minor_version == 0 ? RELEASE_DEFAULT_MINOR
+                                                                   : options->minor_version,
+                              .gates = options->feature_gates};
+    /* API-R12 */
+    api_options.keeps_requests = !release_has_gate(&self->release, "RecoverVolumeExpansionFailure");
+    api_options.refuses_defaults = self->release.minor < SEVERAL_DEFAULTS_SINCE;
     self->api = api_server_new(&api_options);
     self->kubelet_watchers = g_array_new(FALSE, FALSE, sizeof(KubeletWatcher));
     self->drivers = g_ptr_array_new_with_free_func(driver_free);
@@ -102,18 +101,10 @@ cluster_api(const Cluster *self)
     return self->api;
 }
 
-gboolean
-cluster_feature_gate(const Cluster *self, const char *name, gboolean default_value)
+const Release *
+cluster_release(const Cluster *self)
 {
-    const char *value = string_map_get(self->options.feature_gates, name);
-
-    return value == NULL ? default_value : g_str_equal(value, "true");
-}
-
-int
-cluster_minor_version(const Cluster *self)
-{
-    return self->options.minor_version;
+    return &self->release;
 }
 
 gboolean

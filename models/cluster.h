@@ -10,7 +10,7 @@ typedef struct {
     Objects *objects;         /* borrowed */
     const Timing *timing;     /* borrowed */
     StringMap *feature_gates; /* name -> "true"/"false"; NULL: all default */
-    int32_t minor_version;    /* of Kubernetes 1.x: 32 */
+    int32_t minor_version;    /* of Kubernetes 1.x; 0: RELEASE_DEFAULT_MINOR */
     gboolean unlimited_qps;   /* no client throttling anywhere */
     const ModelClass *only;   /* for tests: of its process just this model runs; NULL: all */
 } ClusterOptions;
@@ -20,8 +20,8 @@ void cluster_free(Cluster *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Cluster, cluster_free)
 
 ApiServer *cluster_api(const Cluster *self);
-gboolean cluster_feature_gate(const Cluster *self, const char *name, gboolean default_value);
-int cluster_minor_version(const Cluster *self);
+/* Returns: (borrowed): which Kubernetes it is, and its feature gates */
+const Release *cluster_release(const Cluster *self);
 gboolean cluster_has_unlimited_qps(const Cluster *self);
 
 /* On which nodes a driver's plugin runs and when it registers. */

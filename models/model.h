@@ -5,6 +5,7 @@
 #include "models/client/leader-election.h"
 #include "models/client/workqueue.h"
 #include "models/csi/csi.h"
+#include "models/plan/rules.h"
 
 typedef struct Cluster Cluster;
 typedef struct Plan Plan;
@@ -125,8 +126,9 @@ struct ModelClass {
     gboolean event_source_names_driver; /* "external-resizer csi.example.com" */
     gboolean separate_event_client;     /* events have their own token bucket (API-109) */
     double (*client_qps)(const void *options, unsigned *burst);
-    void (*init)(void *self);  /* subscribes, makes queues and tickers */
-    void (*clear)(void *self); /* frees what init() and changes made */
+    const RuleTable *const *rule_tables; /* what it decides by; ends with NULL. NULL: none */
+    void (*init)(void *self);            /* subscribes, makes queues and tickers */
+    void (*clear)(void *self);           /* frees what init() and changes made */
     /* The one place where private state changes because of a plan (DESIGN §2, 4). May be NULL. */
     void (*apply_change)(void *self, const PlanChange *change);
     /* The machine is to be shut down: end well, then call cluster_machine_may_stop(). NULL: it just

@@ -174,7 +174,7 @@ static void
 complete_node(json_t *json, const Run *run)
 {
     json_t *metadata = json_object_get(json, "metadata"), *status = json_object_get(json, "status");
-    g_autofree char *version = g_strdup_printf("v1.%d.0", cluster_minor_version(run_cluster(run)));
+    g_autofree char *version = g_strdup_printf("v1.%d.0", cluster_release(run_cluster(run))->minor);
 
     if (json_object_get(metadata, "creationTimestamp") == NULL)
         set_time(metadata, "creationTimestamp", 0, FALSE);

@@ -141,8 +141,7 @@ ephemeral_volume_init(void *component)
     self->pods = process_informer(self->base.process, KIND_POD, NULL);
     self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
     self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
-    if (!cluster_feature_gate(cluster, "GenericEphemeralVolume",
-                              cluster_minor_version(cluster) >= 21))
+    if (!release_has_gate(cluster_release(cluster), "GenericEphemeralVolume"))
         return;
     informer_add_handler(self->pods, pod_event, self);
     informer_add_handler(self->claims, claim_event, self);

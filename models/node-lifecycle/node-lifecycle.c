@@ -453,8 +453,7 @@ static SimTime
 monitor_grace(const NodeLifecycle *self)
 {
     const KubeControllerManagerOptions *options = self->base.options;
-    int minor = cluster_minor_version(self->base.cluster);
-    gboolean is_old = minor != 0 && minor < GRACE_SINCE;
+    gboolean is_old = cluster_release(self->base.cluster)->minor < GRACE_SINCE;
 
     return is_old && options->node_monitor_grace_period == GRACE_OF_IT
                ? GRACE_BEFORE

@@ -57,7 +57,7 @@ find_default_class(const PvController *self, const Claim *claim)
     const Object *object;
     InformerIter iter;
 
-    if (claim->class_name != NULL || self->minor_version < 26 ||
+    if (claim->class_name != NULL || self->release->minor < 26 ||
         object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS) != NULL)
         return NULL;
     informer_iter_init(&iter, self->classes);
@@ -279,7 +279,7 @@ plan_unbound_claim(const PvController *self, Plan *plan, const Claim *claim)
         facts = named_claim_facts(self, claim, volume);
     }
 
-    const PvRule *rule = pv_rule_for(&unbound_claim_rules, facts);
+    const Rule *rule = rules_find(&unbound_claim_rules, facts, NULL);
     plan_because(plan, rule->id);
     plan_claim_action(self, plan, (ClaimAction)rule->then, claim, volume);
 }
@@ -303,7 +303,7 @@ plan_bound_claim(const PvController *self, Plan *plan, const Claim *claim)
             facts |= CLAIM_OURS;
     }
 
-    const PvRule *rule = pv_rule_for(&bound_claim_rules, facts);
+    const Rule *rule = rules_find(&bound_claim_rules, facts, NULL);
     plan_because(plan, rule->id);
     plan_claim_action(self, plan, (ClaimAction)rule->then, claim, volume);
 }

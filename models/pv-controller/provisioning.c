@@ -31,7 +31,7 @@ plan_tell_external(const PvController *self,
                    const Object *claim,
                    const char *provisioner)
 {
-    if (self->minor_version < 28)
+    if (self->release->minor < 28)
         plan_event(plan, claim, "Normal", "ExternalProvisioning",
                    "waiting for a volume to be created, either by external provisioner \"%s\" or "
                    "manually created by system administrator",
@@ -76,7 +76,7 @@ decide_provision(const void *component, Plan *plan)
     const PvController *self = component;
     const Claim *claim = pv_cache_claim(self->cache, plan_key(plan));
     const StorageClass *class = claim == NULL ? NULL : pv_find_class(self, claim_class(claim));
-    gboolean beta_only = self->minor_version < 23;
+    gboolean beta_only = self->release->minor < 23;
 
     plan_because(plan, "PVC-61");
     if (class == NULL) /* gone since the sync that asked */

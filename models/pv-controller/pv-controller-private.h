@@ -27,7 +27,7 @@ typedef struct {
     PvCache *cache;
     SimTicker *resync;
     uint16_t resync_label; /* in the log of causes */
-    int minor_version;
+    const Release *release;
     gboolean attributes_classes;   /* gate VolumeAttributesClass */
     gboolean honor_reclaim_policy; /* gate HonorPVReclaimPolicy */
 } PvController;

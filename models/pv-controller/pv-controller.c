@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/pv-controller-private.h"
+#include "models/pv-controller/rules.h"
 
 #include "models/cluster.h"
 #include "models/kube-controller-manager.h"
@@ -321,7 +322,7 @@ worker_new(PvController *self,
         .name = name,
         .n_workers = 1,
         .limit = rate_limit_default,
-        .retry = self->minor_version >= 36,
+        .retry = self->release->minor >= 36,
         .sync = sync,
         .is_quiet = is_quiet,
     };
@@ -348,11 +349,9 @@ pv_controller_init(void *component)
     const Cluster *cluster = self->base.cluster;
     Process *process = self->base.process;
 
-    self->minor_version = cluster_minor_version(cluster);
-    self->attributes_classes =
-        cluster_feature_gate(cluster, "VolumeAttributesClass", self->minor_version >= 34);
-    self->honor_reclaim_policy =
-        cluster_feature_gate(cluster, "HonorPVReclaimPolicy", self->minor_version >= 31);
+    self->release = cluster_release(cluster);
+    self->attributes_classes = release_has_gate(self->release, "VolumeAttributesClass");
+    self->honor_reclaim_policy = release_has_gate(self->release, "HonorPVReclaimPolicy");
     self->words = words_intern(self->base.strings);
     self->cache = pv_cache_new();
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
@@ -402,6 +401,13 @@ pv_controller_hold(void *component)
     workers_hold(self->volume_workers);
 }
 
+static const RuleTable *const rule_tables[] = {
+    &unbound_claim_rules,
+    &bound_claim_rules,
+    &volume_rules,
+    NULL,
+};
+
 const ModelClass pv_controller_class = {
     .name = "persistent-volume-binder",
     .process = &kube_controller_manager_process,
@@ -409,6 +415,7 @@ const ModelClass pv_controller_class = {
     .event_source = "persistentvolume-controller",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = rule_tables,
     .init = pv_controller_init,
     .clear = pv_controller_clear,
     .apply_change = pv_controller_apply_change,

@@ -19,7 +19,7 @@ is_told_pending(const Claim *claim)
 static gboolean
 is_asked_for(const PvController *self, const Claim *claim, const StorageClass *class)
 {
-    const char *known = object_annotation(&claim->meta, self->minor_version < 23
+    const char *known = object_annotation(&claim->meta, self->release->minor < 23
                                                             ? ANNOTATION_BETA_STORAGE_PROVISIONER
                                                             : ANNOTATION_STORAGE_PROVISIONER);
 

@@ -18,7 +18,7 @@ enum {
 /* A claim that is not bound yet: syncUnboundClaim() in Kubernetes' pv_controller.go. Late binding
  * waits before any provisioner is asked (PVC-64). Columns: all of these hold, none of these, then.
  */
-static const PvRule unbound_claim_table[] = {
+static const Rule unbound_claim_table[] = {
     {"PVC-21.2", REFUSED,                       NAMED,                                              CLAIM_FAIL_REFUSED },
     {"PVC-21.3", FOUND,                         NAMED | REFUSED,                                    CLAIM_BIND         },
     {"PVC-27",   DEFAULTS,                      NAMED | REFUSED | FOUND,                            CLAIM_SET_CLASS    },
@@ -35,7 +35,7 @@ static const PvRule unbound_claim_table[] = {
 
 /* A claim whose binding was completed once: syncBoundClaim(). OURS: the claimRef's uid is the
  * claim's. */
-static const PvRule bound_claim_table[] = {
+static const Rule bound_claim_table[] = {
     {"PVC-40.1", 0,                            NAMED, CLAIM_LOSE_REFERENCE},
     {"PVC-40.2", NAMED,                        FOUND, CLAIM_LOSE_VOLUME   },
     {"PVC-40.3", NAMED | FOUND,                TAKEN, CLAIM_BIND          },
@@ -55,7 +55,7 @@ enum {
 };
 
 /* A volume: syncVolume(). The claim has been looked up already. */
-static const PvRule volume_table[] = {
+static const Rule volume_table[] = {
     {"PVC-70.1", 0,                              REFERS,                            VOLUME_MAKE_AVAILABLE},
     {"PVC-70.2", REFERS,                         VOLUME_HAS_UID,                    VOLUME_MAKE_AVAILABLE},
     {"PVC-73",   UID,                            VOLUME_HAS_CLAIM,                  VOLUME_RELEASE       },
@@ -67,31 +67,18 @@ static const PvRule volume_table[] = {
     {"PVC-72.3", EXISTS | NAMES,                 THIS | DISPOSABLE | BY_CONTROLLER, VOLUME_UNRESERVE     },
 };
 
-const PvRules unbound_claim_rules = {unbound_claim_table, G_N_ELEMENTS(unbound_claim_table)};
-const PvRules bound_claim_rules = {bound_claim_table, G_N_ELEMENTS(bound_claim_table)};
-const PvRules volume_rules = {volume_table, G_N_ELEMENTS(volume_table)};
-
-static gboolean
-rule_applies(const PvRule *rule, uint32_t facts)
-{
-    return (facts & rule->all) == rule->all && (facts & rule->none) == 0;
-}
-
-const PvRule *
-pv_rule_for(const PvRules *self, uint32_t facts)
-{
-    for (unsigned i = 0; i < self->n_rules; i++)
-        if (rule_applies(&self->rules[i], facts))
-            return &self->rules[i];
-    g_assert_not_reached();
-}
-
-unsigned
-pv_rules_matching(const PvRules *self, uint32_t facts)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < self->n_rules; i++)
-        n += rule_applies(&self->rules[i], facts);
-    return n;
-}
+const RuleTable unbound_claim_rules = {
+    .name = "unbound claims",
+    .facts_end = CLAIM_FACTS_END,
+    RULE_ROWS(unbound_claim_table),
+};
+const RuleTable bound_claim_rules = {
+    .name = "bound claims",
+    .facts_end = CLAIM_FACTS_END,
+    RULE_ROWS(bound_claim_table),
+};
+const RuleTable volume_rules = {
+    .name = "volumes",
+    .facts_end = VOLUME_FACTS_END,
+    RULE_ROWS(volume_table),
+};

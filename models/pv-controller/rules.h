@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
-#include <stdint.h>
+#include "models/plan/rules.h"
 
 /* What the PV controller judges: tables of rules over facts, one row per rule of
  * docs/rules/pv-controller.md (a number after the dot counts its table rows). To every set of facts
@@ -71,23 +70,6 @@ typedef enum {
     RECLAIM_START_RECYCLE,
 } ReclaimAction;
 
-/* A rule: applies when @all of these facts hold and @none of those. */
-typedef struct {
-    const char *id;
-    uint32_t all, none;
-    int then; /* ClaimAction, VolumeAction */
-} PvRule;
-
-typedef struct {
-    const PvRule *rules;
-    unsigned n_rules;
-} PvRules;
-
-extern const PvRules unbound_claim_rules; /* PVC-21, 22 */
-extern const PvRules bound_claim_rules;   /* PVC-40 */
-extern const PvRules volume_rules;        /* PVC-70, 72 */
-
-/* The rule that applies. */
-const PvRule *pv_rule_for(const PvRules *self, uint32_t facts);
-/* How many apply: for the test that it is one. */
-unsigned pv_rules_matching(const PvRules *self, uint32_t facts);
+extern const RuleTable unbound_claim_rules; /* PVC-21, 22 */
+extern const RuleTable bound_claim_rules;   /* PVC-40 */
+extern const RuleTable volume_rules;        /* PVC-70, 72 */

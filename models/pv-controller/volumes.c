@@ -73,7 +73,7 @@ plan_release(const PvController *self, Plan *plan, const Volume *volume)
 static void
 plan_judged_volume(const PvController *self, Plan *plan, const Volume *volume, const Claim *claim)
 {
-    const PvRule *rule = pv_rule_for(&volume_rules, volume_facts(volume, claim));
+    const Rule *rule = rules_find(&volume_rules, volume_facts(volume, claim), NULL);
 
     plan_because(plan, rule->id);
     switch ((VolumeAction)rule->then) {
@@ -144,7 +144,7 @@ plan_volume_and_claim(const PvController *self,
         plan_judged_volume(self, plan, volume, claim);
         return;
     }
-    if (self->minor_version < 23) {
+    if (self->release->minor < 23) {
         plan_judged_volume(self, plan, volume, NULL);
         return;
     }
@@ -172,7 +172,7 @@ static gboolean
 absence_is_checked(const PvController *self, const Volume *volume)
 {
     return !volume_is_given_up(volume) &&
-           (self->minor_version >= 20 ||
+           (self->release->minor >= 20 ||
             pv_has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER));
 }
 

@@ -379,7 +379,7 @@ pvc_protection_init(void *component)
     };
 
     self->finalizer = strings_intern(self->base.strings, FINALIZER_PVC_PROTECTION);
-    self->is_batching = cluster_minor_version(self->base.cluster) >= 32;
+    self->is_batching = cluster_release(self->base.cluster)->minor >= 32;
     self->queue = work_queue_new(&options);
     self->waiting = g_hash_table_new(g_direct_hash, g_direct_equal);
     g_queue_init(&self->batches);

@@ -9,8 +9,6 @@
 
 /* Controller and QuotaMonitor in pkg/controller/resourcequota/. */
 
-#define RECOVERY_SINCE 32
-
 /* What the claims of a quota's namespace use, by the informer's cache. Kubernetes counts them anew
  * in each sync; here the sums follow the informer's events, which comes to the same: nobody puts
  * claims into this process's cache beside them. */
@@ -252,10 +250,9 @@ static void
 init(void *data)
 {
     QuotaController *self = data;
-    int minor = cluster_minor_version(self->base.cluster);
 
-    self->sees_updates = cluster_feature_gate(self->base.cluster, "RecoverVolumeExpansionFailure",
-                                              minor == 0 || minor >= RECOVERY_SINCE);
+    self->sees_updates =
+        release_has_gate(cluster_release(self->base.cluster), "RecoverVolumeExpansionFailure");
     self->counts = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, count_free);
     self->primary = workers(self, "resourcequota_primary");
     self->priority = workers(self, "resourcequota_priority");

@@ -233,7 +233,7 @@ static void
 init_shape(Scheduler *self)
 {
     self->shape = g_array_new(FALSE, FALSE, sizeof(ShapePoint));
-    if (!cluster_feature_gate(self->base.cluster, "VolumeCapacityPriority", FALSE))
+    if (!release_has_gate(cluster_release(self->base.cluster), "VolumeCapacityPriority"))
         return;
     if (!capacity_shape_parse(options_of(self)->shape, self->shape)) {
         g_array_set_size(self->shape, 0);
@@ -322,8 +322,7 @@ scheduler_init(void *data)
     Scheduler *self = data;
     const Cluster *cluster = self->base.cluster;
 
-    self->has_hints = cluster_feature_gate(cluster, "SchedulerQueueingHints",
-                                           cluster_minor_version(cluster) >= 32);
+    self->has_hints = release_has_gate(cluster_release(cluster), "SchedulerQueueingHints");
     init_view(self);
     init_state(self);
     init_tickers(self);

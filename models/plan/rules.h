@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+#include <stdint.h>
+
+#include "models/api/release.h"
+
+/* Decision tables. A component looks at its caches and at what it remembers, and writes down what
+ * is true as a set of facts. A table of rules says what follows: exactly one row applies to every
+ * set of facts that can occur, so the order of rows means nothing, and a test walks all sets
+ * (tests/plan/rule-walk.h). What is done then is code: a `switch` over the table's own enum. */
+typedef struct {
+    const char *id;     /* the rule in docs/rules that the row stands for: "PVC-21.3" */
+    uint32_t all, none; /* applies when all of these facts hold and none of those, ... */
+    int then;           /* ... with this consequence: an enum of the table */
+
+    /* Columns that most rows leave out. */
+    uint32_t any;        /* one of these facts holds, at least; 0: no matter */
+    uint8_t since;       /* from release 1.since on; 0: from the first */
+    uint8_t until;       /* ... and before 1.until; 0: up to the latest */
+    const char *gate;    /* where this feature gate is on; NULL: no matter */
+    const char *no_gate; /* where this feature gate is off; NULL: no matter */
+} Rule;
+
+/* Facts that depend on each other: where all of @given hold, all of @all do, none of @none, and, if
+ * @one_of is not 0, exactly one of @one_of. For the walk only: other sets cannot occur. */
+typedef struct {
+    uint32_t given, all, none, one_of;
+} RuleBound;
+
+typedef struct {
+    const char *name;   /* for messages: "unbound claims" */
+    uint32_t facts_end; /* facts are the bits below this power of two */
+    const Rule *rows;
+    unsigned n_rows;
+    const RuleBound *bounds; /* NULL: every set of facts can occur */
+    unsigned n_bounds;
+} RuleTable;
+
+/* The members of a RuleTable that an array of rows, or of bounds, stands for. */
+#define RULE_ROWS(array) .rows = (array), .n_rows = G_N_ELEMENTS(array)
+#define RULE_BOUNDS(array) .bounds = (array), .n_bounds = G_N_ELEMENTS(array)
+
+/**
+ * rules_find:
+ * @facts: a set that can occur
+ * @release: (nullable): NULL for tables that do not ask for it: no since, until, gate
+ * Returns: (borrowed): the row that applies
+ */
+const Rule *rules_find(const RuleTable *self, uint32_t facts, const Release *release);
+
+/* Whether the row applies. For the walk; components use rules_find(). */
+gboolean rule_applies(const Rule *self, uint32_t facts, const Release *release);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rule-walk.h"
+
+#define GATES_MAX 4
+#define FIRST_MINOR 18
+
+static gboolean
+can_occur(const RuleTable *self, uint32_t facts)
+{
+    for (unsigned i = 0; i < self->n_bounds; i++) {
+        const RuleBound *bound = &self->bounds[i];
+        uint32_t chosen = facts & bound->one_of;
+
+        if ((facts & bound->given) != bound->given)
+            continue;
+        if ((facts & bound->all) != bound->all || (facts & bound->none) != 0)
+            return FALSE;
+        if (bound->one_of != 0 && (chosen == 0 || (chosen & (chosen - 1)) != 0))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Which rows ever applied is noted in @applied. */
+static char *
+fault_in_release(const RuleTable *self, const Release *release, gboolean *applied)
+{
+    for (uint32_t facts = 0; facts < self->facts_end; facts++) {
+        const Rule *first = NULL;
+
+        if (!can_occur(self, facts))
+            continue;
+        for (unsigned i = 0; i < self->n_rows; i++) {
+            if (!rule_applies(&self->rows[i], facts, release))
+                continue;
+            if (first != NULL)
+                return g_strdup_printf("%s: facts %#x in 1.%d: both %s and %s apply", self->name,
+                                       facts, release->minor, first->id, self->rows[i].id);
+            first = &self->rows[i];
+            applied[i] = TRUE;
+        }
+        if (first == NULL)
+            return g_strdup_printf("%s: facts %#x in 1.%d: no row applies", self->name, facts,
+                                   release->minor);
+    }
+    return NULL;
+}
+
+static void
+add_gate(const char **gates, unsigned *n_gates, const char *gate)
+{
+    for (unsigned i = 0; i < *n_gates; i++)
+        if (gate == NULL || g_str_equal(gates[i], gate))
+            return;
+    if (gate != NULL) {
+        g_assert(*n_gates < GATES_MAX);
+        gates[(*n_gates)++] = gate;
+    }
+}
+
+/* Every setting of the rows' gates, in this release. */
+static char *
+fault_with_gates(const RuleTable *self, int minor, gboolean *applied)
+{
+    const char *gates[GATES_MAX] = {NULL};
+    unsigned n_gates = 0;
+    char *fault = NULL;
+
+    for (unsigned i = 0; i < self->n_rows; i++) {
+        add_gate(gates, &n_gates, self->rows[i].gate);
+        add_gate(gates, &n_gates, self->rows[i].no_gate);
+    }
+    for (unsigned setting = 0; setting < 1u << n_gates && fault == NULL; setting++) {
+        StringPair pairs[GATES_MAX];
+
+        for (unsigned i = 0; i < n_gates; i++)
+            pairs[i] = (StringPair){gates[i], setting >> i & 1 ? "true" : "false"};
+        g_autoptr(StringMap) map = string_map_new(pairs, n_gates);
+        const Release release = {minor, map};
+        fault = fault_in_release(self, &release, applied);
+    }
+    return fault;
+}
+
+char *
+rules_fault(const RuleTable *self)
+{
+    g_autofree gboolean *applied = g_new0(gboolean, self->n_rows);
+    g_autofree char *fault = fault_with_gates(self, FIRST_MINOR, applied);
+
+    for (unsigned i = 0; i < self->n_rows && fault == NULL; i++) {
+        if (self->rows[i].since > FIRST_MINOR)
+            fault = fault_with_gates(self, self->rows[i].since, applied);
+        if (self->rows[i].until > FIRST_MINOR && fault == NULL)
+            fault = fault_with_gates(self, self->rows[i].until, applied);
+    }
+    for (unsigned i = 0; i < self->n_rows && fault == NULL; i++)
+        if (!applied[i])
+            fault = g_strdup_printf("%s: %s never applies", self->name, self->rows[i].id);
+    return g_steal_pointer(&fault);
+}

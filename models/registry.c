@@ -14,12 +14,13 @@
 #include "models/resource-quota-controller/resource-quota-controller.h"
 #include "models/scheduler/scheduler.h"
 #include "models/snapshot-controller/snapshot-controller.h"
-#include "models/workloads/daemon-set.h"
-#include "models/workloads/deployment.h"
-#include "models/workloads/disruption.h"
-#include "models/workloads/job.h"
-#include "models/workloads/replica-set.h"
-#include "models/workloads/stateful-set.h"
+#include "models/workloads/daemon-set/daemon-set.h"
+#include "models/workloads/deployment/deployment.h"
+#include "models/workloads/disruption/disruption.h"
+#include "models/workloads/job/job.h"
+#include "models/workloads/replica-set/replica-set.h"
+#include "models/workloads/stateful-set/stateful-set.h"
+#include "models/workloads/ttl-after-finished/ttl-after-finished.h"
 
 /* The order is part of every result: it decides among ticks of one instant. Append. */
 const ModelClass *const model_classes[] = {

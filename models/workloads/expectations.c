@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "expectations.h"
+#include "models/workloads/expectations.h"
 
 void
 expectations_clear(Expectations *self)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "pod-orders.h"
+#include "models/workloads/pod-orders.h"
 
 gboolean
 pod_orders_apply(Expectations *expected, uint64_t *n_names, const PlanChange *change, SimTime now)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "expectations.h"
 #include "models/plan.h"
+#include "models/workloads/expectations.h"
 
 /* Pods that one sync of a controller makes or deletes: each by a plan of its own, for which the
  * sync's waits. What ReplicaSets, DaemonSets and Jobs have in common: the events, the batches, and

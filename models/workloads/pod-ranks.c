@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "pod-ranks.h"
+#include "models/workloads/pod-ranks.h"
 
 #include <stdlib.h>
 
-#include "pods.h"
+#include "models/workloads/pods.h"
 
 #define ANNOTATION_DELETION_COST "controller.kubernetes.io/pod-deletion-cost"
 

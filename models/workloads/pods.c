@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "pods.h"
+#include "models/workloads/pods.h"
 
 #include <string.h>
 

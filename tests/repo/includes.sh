@@ -12,7 +12,8 @@ done <"$scratch/files" >"$scratch/includes"
 
 awk -v found="$scratch" '
     function part(path) {
-        if (path ~ /^models\/(api|apiserver|client|csi|volume)\//) { split(path, p, "/"); return "models/" p[2] }
+        if (path ~ /^models\/workloads\/[^\/]+\//) { split(path, p, "/"); return "component workloads/" p[3] }
+        if (path ~ /^models\/(api|apiserver|client|csi|volume|workloads)\//) { split(path, p, "/"); return "models/" p[2] }
         if (path ~ /^models\/[^\/]+\//) { split(path, p, "/"); return "component " p[2] }
         split(path, p, "/"); return p[1]
     }
@@ -20,7 +21,7 @@ awk -v found="$scratch" '
         if (name == "sim") return 0
         if (name == "models/api") return 1
         if (name == "models/apiserver" || name == "models/client" || name == "models/csi") return 2
-        if (name == "models" || name == "models/volume") return 3
+        if (name == "models" || name == "models/volume" || name == "models/workloads") return 3
         if (name ~ /^component /) return 4
         return name == "run" ? 5 : 6
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "pods-world.h"
+#include "tests/workloads/pods-world.h"
 
 #include <string.h>
 

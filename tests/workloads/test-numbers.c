@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/garbage-collector/garbage-collector.h"
 #include "models/kube-controller-manager.h"
-#include "models/workloads/daemon-set.h"
-#include "models/workloads/deployment.h"
-#include "models/workloads/disruption.h"
-#include "models/workloads/job.h"
-#include "models/workloads/replica-set.h"
-#include "models/workloads/stateful-set.h"
-#include "pods-world.h"
+#include "models/workloads/daemon-set/daemon-set.h"
+#include "models/workloads/deployment/deployment.h"
+#include "models/workloads/disruption/disruption.h"
+#include "models/workloads/job/job.h"
+#include "models/workloads/replica-set/replica-set.h"
+#include "models/workloads/stateful-set/stateful-set.h"
+#include "tests/workloads/pods-world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/daemon-set/daemon-set.h"
+
+#include "models/kube-controller-manager.h"
+#include "models/workloads/daemon-set/private.h"
+
+#define READY_SKEW SIM_SECOND /* as WL-30 */
+
+/* ---- What is remembered ---- */
+
+static void
+set_state_free(void *data)
+{
+    DaemonState *state = data;
+
+    expectations_clear(&state->expected);
+    g_hash_table_unref(state->failures);
+    g_free(state);
+}
+
+static void
+sync_clear(void *data)
+{
+    DaemonSync *sync = data;
+
+    g_clear_pointer(&sync->on_node, g_hash_table_unref);
+    g_clear_pointer(&sync->wanting, g_ptr_array_unref);
+    g_clear_pointer(&sync->deletes, g_ptr_array_unref);
+    g_clear_pointer(&sync->tolerations, tolerations_unref);
+    claimed_clear(&sync->claimed);
+    if (sync->set != NULL)
+        object_unref(&sync->set->meta);
+    sync->set = NULL;
+}
+
+static void
+set_changed(void *data, const Object *before, const Object *after)
+{
+    DaemonSetController *self = data;
+
+    workers_add(self->workers, (before != NULL ? before : after)->key);
+    if (after == NULL) {
+        g_hash_table_remove(self->states, before->key);
+    } else if (g_hash_table_lookup(self->states, after->key) == NULL) {
+        DaemonState *state = g_new0(DaemonState, 1);
+        state->failures = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+        g_hash_table_insert(self->states, (void *)after->key, state);
+    }
+}
+
+static gboolean
+fits_alike(const DaemonSetController *self, const DaemonSet *set, const Node *a, const Node *b)
+{
+    Tolerations *tolerations = daemon_tolerations(set, self->base.strings);
+    DaemonFit before = a == NULL ? (DaemonFit){FALSE, FALSE} : daemon_fit(set, tolerations, a);
+    DaemonFit after = daemon_fit(set, tolerations, b);
+
+    tolerations_unref(tolerations);
+    return before.should_run == after.should_run && before.should_continue == after.should_continue;
+}
+
+/* DS-12: sets that want a pod on a new node, or think otherwise of one than before. That a node is
+ * gone, its pods' ends tell. */
+static void
+node_changed(void *data, const Object *before, const Object *after)
+{
+    DaemonSetController *self = data;
+    InformerIter iter;
+    const Object *set;
+
+    if (after == NULL || informer_count(self->sets) == 0 ||
+        (before != NULL && string_map_equal(before->labels, after->labels) &&
+         taints_equal(((const Node *)before)->taints, ((const Node *)after)->taints)))
+        return;
+    informer_iter_init(&iter, self->sets);
+    while ((set = informer_iter_next(&iter)) != NULL)
+        if (!fits_alike(self, DAEMON_SET_CONST(set), (const Node *)before, (const Node *)after))
+            workers_add(self->workers, set->key);
+}
+
+/* Who would adopt this pod looks at it. */
+static void
+orphan_changed(DaemonSetController *self, const Object *pod)
+{
+    InformerIter iter;
+    const Object *set;
+
+    if (pod->labels == NULL || informer_count(self->sets) == 0)
+        return;
+    informer_iter_init(&iter, self->sets);
+    while ((set = informer_iter_next(&iter)) != NULL)
+        if (set->key->namespace == pod->key->namespace &&
+            label_selector_matches(DAEMON_SET_CONST(set)->selector, pod->labels))
+            workers_add(self->workers, set->key);
+}
+
+static void
+pod_went(const DaemonSetController *self, const ObjectKey *set, const ObjectKey *pod)
+{
+    DaemonState *state = g_hash_table_lookup(self->states, set);
+
+    if (state != NULL)
+        expectations_deletion_seen(&state->expected, pod);
+    workers_add(self->workers, set);
+}
+
+static void
+own_pod_changed(DaemonSetController *self,
+                const ObjectKey *key,
+                const Object *before,
+                const Object *after)
+{
+    DaemonState *state = g_hash_table_lookup(self->states, key);
+    const DaemonSet *set = DAEMON_SET_CONST(informer_get(self->sets, key));
+
+    if (before == NULL && state != NULL)
+        expectations_creation_seen(&state->expected);
+    workers_add(self->workers, key);
+    if (set != NULL && set->min_ready_s > 0 && before != NULL && !pod_is_ready(POD_CONST(before)) &&
+        pod_is_ready(POD_CONST(after)))
+        work_queue_add_after(workers_queue(self->workers), (ObjectKey *)key,
+                             set->min_ready_s * SIM_SECOND + READY_SKEW);
+}
+
+static void
+pod_changed(void *data, const Object *before, const Object *after)
+{
+    DaemonSetController *self = data;
+    const ObjectKey *was = before == NULL ? NULL : controller_of_kind(before, KIND_DAEMON_SET);
+    const ObjectKey *is = after == NULL ? NULL : controller_of_kind(after, KIND_DAEMON_SET);
+
+    if (was != NULL && was != is)
+        pod_went(self, was, before->key);
+    if (after == NULL)
+        return;
+    if (is != NULL && object_is_deleted(after))
+        pod_went(self, is, after->key);
+    else if (is != NULL)
+        own_pod_changed(self, is, before, after);
+    else if (object_controller(after) == NULL && !object_is_deleted(after) &&
+             (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels)))
+        orphan_changed(self, after);
+}
+
+static void
+note_failure(const DaemonState *state, const char *node, int32_t generation, SimTime now)
+{
+    DaemonFailure *failure = g_hash_table_lookup(state->failures, node);
+
+    if (failure == NULL) {
+        failure = g_new0(DaemonFailure, 1);
+        g_hash_table_insert(state->failures, (void *)node, failure);
+    }
+    failure->delay = failure->delay == 0 || failure->generation != generation ||
+                             now - failure->at > 2 * FAILED_BACKOFF_MAX
+                         ? FAILED_BACKOFF_MIN
+                         : MIN(2 * failure->delay, FAILED_BACKOFF_MAX);
+    failure->generation = generation;
+    failure->at = now;
+}
+
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    DaemonSetController *self = data;
+    DaemonState *state = g_hash_table_lookup(self->states, change->key);
+
+    if (state == NULL)
+        return; /* the set went meanwhile */
+    if (pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim)))
+        return;
+    switch ((DaemonChange)change->what) {
+    case DAEMON_ORDERED:
+        expect_deletions(&state->expected, change->pointer, sim_now(self->base.sim));
+        state->expected.n_creations = (int32_t)change->number;
+        state->n_names += (uint64_t)change->number;
+        return;
+    case DAEMON_FAILED:
+        note_failure(state, change->text, (int32_t)change->number, sim_now(self->base.sim));
+        return;
+    }
+    g_assert_not_reached();
+}
+
+/* ---- Looking ---- */
+
+static int
+by_age(const void *a, const void *b)
+{
+    const Pod *left = *(const Pod *const *)a, *right = *(const Pod *const *)b;
+
+    if ((left->node_name == NULL) != (right->node_name == NULL))
+        return left->node_name == NULL ? 1 : -1;
+    if (left->meta.created_at != right->meta.created_at)
+        return left->meta.created_at < right->meta.created_at ? -1 : 1;
+    return g_strcmp0(object_name(&left->meta), object_name(&right->meta));
+}
+
+static void
+look_at_pods(DaemonSync *sync)
+{
+    g_autoptr(GPtrArray) sorted = g_ptr_array_copy(sync->claimed.owned, NULL, NULL);
+
+    g_ptr_array_set_free_func(sorted, NULL); /* the references stay the original's */
+    g_ptr_array_sort(sorted, by_age);
+    g_clear_pointer(&sync->on_node, g_hash_table_unref);
+    sync->on_node = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL,
+                                          (GDestroyNotify)g_ptr_array_unref);
+    for (unsigned i = 0; i < sorted->len; i++) {
+        const Pod *pod = sorted->pdata[i];
+        const char *node = daemon_pod_node(pod);
+        if (pod_is_terminal(pod) && object_is_deleted(&pod->meta))
+            continue; /* DS-6: over and going, as one that a finalizer holds: its place is free */
+        GPtrArray *pods = node == NULL ? NULL : g_hash_table_lookup(sync->on_node, node);
+        if (node != NULL && pods == NULL) {
+            pods = g_ptr_array_new();
+            g_hash_table_insert(sync->on_node, (void *)node, pods);
+        }
+        if (pods != NULL)
+            g_ptr_array_add(pods, sorted->pdata[i]);
+    }
+}
+
+void
+daemon_look(const DaemonSetController *self, DaemonSync *sync)
+{
+    claimed_look(&sync->claimed, &(ClaimOptions){
+                                     .owner = &sync->set->meta,
+                                     .selector = sync->set->selector,
+                                     .by_controller = self->pods_by_controller,
+                                     .orphans = self->orphans,
+                                 });
+    look_at_pods(sync);
+}
+
+gboolean
+daemon_pod_is_updated(const DaemonSync *sync, const Pod *pod)
+{
+    return g_strcmp0(object_label(&pod->meta, LABEL_REVISION), sync->hash) == 0;
+}
+
+/* ---- The sync ---- */
+
+static void
+decide_set(const void *data, Plan *plan)
+{
+    const DaemonSetController *self = data;
+    DaemonSync *sync = plan_operation(plan);
+    const Object *set = informer_get(self->sets, plan_key(plan));
+
+    sync_clear(sync);
+    *sync = (DaemonSync){0};
+    if (set == NULL || object_is_deleted(set))
+        return;
+    sync->set = DAEMON_SET_CONST(object_ref(set));
+    sync->tolerations = daemon_tolerations(sync->set, self->base.strings);
+    sync->hash =
+        strings_internf(self->base.strings, "%08x", pod_template_hash(sync->set->template));
+    daemon_look(self, sync);
+    daemon_plan_revision(self, plan, sync);
+    if (!claimed_is_settled(&sync->claimed)) {
+        plan_because(plan, "DS-11");
+        claimed_plan(&sync->claimed, plan, set);
+    }
+    plan_then(plan, daemon_decide_nodes);
+}
+
+static void
+init(void *data)
+{
+    DaemonSetController *self = data;
+    const KubeControllerManagerOptions *options = self->base.options;
+    Process *process = self->base.process;
+
+    self->sets = process_informer(process, KIND_DAEMON_SET, NULL);
+    self->pods = process_informer(process, KIND_POD, NULL);
+    self->nodes = process_informer(process, KIND_NODE, NULL);
+    self->revisions = process_informer(process, KIND_CONTROLLER_REVISION, NULL);
+    self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
+    self->orphans = informer_add_index(self->pods, index_orphans);
+    self->revisions_by_controller = informer_add_index(self->revisions, index_by_controller);
+    self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, set_state_free);
+    self->workers =
+        workers_new(&self->base, &(WorkersOptions){
+                                     .name = "daemonset",
+                                     .n_workers = (unsigned)options->concurrent_daemonset_syncs,
+                                     .limit = rate_limit_default,
+                                     .retry = TRUE,
+                                     .sync = decide_set,
+                                     .operation_size = sizeof(DaemonSync),
+                                     .clear_operation = sync_clear,
+                                 });
+    informer_add_handler(self->sets, set_changed, self);
+    informer_add_handler(self->pods, pod_changed, self);
+    informer_add_handler(self->nodes, node_changed, self);
+}
+
+static void
+clear(void *data)
+{
+    DaemonSetController *self = data;
+
+    workers_free(self->workers);
+    g_hash_table_unref(self->states);
+}
+
+const ModelClass daemon_set_controller_class = {
+    .name = "daemonset-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(DaemonSetController),
+    .event_source = "daemonset-controller",
+    .client_qps = kube_controller_manager_client_qps,
+    .init = init,
+    .clear = clear,
+    .apply_change = apply_change,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/daemon-set/private.h"
+
+/* What a DaemonSet says of itself: updateDaemonSetStatus() of daemon_controller.go. */
+
+static gboolean
+edit_status(Object *object, const void *data)
+{
+    const DaemonStatus *status = data;
+    DaemonSet *set = DAEMON_SET(object);
+    const DaemonStatus before = {
+        set->observed_generation,
+        set->current_scheduled,
+        set->misscheduled,
+        set->desired_scheduled,
+        set->ready,
+        set->available,
+        set->unavailable,
+        set->updated_scheduled,
+    };
+
+    set->observed_generation = MAX(status->observed, before.observed);
+    set->current_scheduled = status->current;
+    set->misscheduled = status->misscheduled;
+    set->desired_scheduled = status->desired;
+    set->ready = status->ready;
+    set->available = status->available;
+    set->unavailable = status->unavailable;
+    set->updated_scheduled = status->updated;
+    return set->observed_generation != before.observed || before.current != status->current ||
+           before.misscheduled != status->misscheduled || before.desired != status->desired ||
+           before.ready != status->ready || before.available != status->available ||
+           before.unavailable != status->unavailable || before.updated != status->updated;
+}
+
+/* DS-40: of each node the oldest pod counts. DS-41: no generation is observed while it waits. */
+static void
+count_status(const DaemonSetController *self, DaemonSync *sync, SimTime now)
+{
+    DaemonStatus *status = &sync->status;
+    InformerIter iter;
+    const Object *node;
+
+    *status = (DaemonStatus){.observed = sync->is_held ? 0 : (int32_t)sync->set->meta.generation};
+    informer_iter_init(&iter, self->nodes);
+    while ((node = informer_iter_next(&iter)) != NULL) {
+        DaemonFit fit = daemon_fit(sync->set, sync->tolerations, (const Node *)node);
+        const GPtrArray *pods = g_hash_table_lookup(sync->on_node, node->key->name);
+        status->desired += fit.should_run;
+        status->misscheduled += !fit.should_run && pods != NULL;
+        if (!fit.should_run || pods == NULL)
+            continue;
+        const Pod *pod = pods->pdata[0];
+        status->current++;
+        status->ready += pod_is_ready(pod);
+        status->available += pod_is_available(pod, sync->set->min_ready_s, now);
+        status->updated += daemon_pod_is_updated(sync, pod);
+    }
+    status->unavailable = status->desired - status->available;
+}
+
+static void
+plan_end_of_sync(Plan *plan, const DaemonSync *sync)
+{
+    if (sync->error != NULL)
+        plan_fail(plan, "%s", sync->error);
+    else if (sync->set->min_ready_s > 0 && sync->status.ready != sync->status.available) /* DS-42 */
+        plan_requeue_after(plan, sync->set->min_ready_s * SIM_SECOND);
+}
+
+static void
+decide_after_retry(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_end_of_sync(plan, plan_operation(plan));
+}
+
+static void
+decide_retry(const void *data, Plan *plan)
+{
+    DaemonSync *sync = plan_operation(plan);
+
+    (void)data;
+    plan_update_status(plan, plan_object(plan, plan_last_step(plan)), edit_status, &sync->status,
+                       PLAN_STOP);
+    plan_then(plan, decide_after_retry);
+}
+
+/* One more try, on what is stored. */
+static void
+decide_after_status(const void *data, Plan *plan)
+{
+    (void)data;
+    if (plan_code(plan, plan_last_step(plan)) == API_OK) {
+        plan_end_of_sync(plan, plan_operation(plan));
+        return;
+    }
+    plan_get(plan, plan_key(plan), PLAN_STOP);
+    plan_then(plan, decide_retry);
+}
+
+void
+daemon_decide_status(const void *data, Plan *plan)
+{
+    DaemonSync *sync = plan_operation(plan);
+
+    count_status(data, sync, plan_now(plan));
+    plan_because(plan, "DS-40");
+    plan_update_status(plan, &sync->set->meta, edit_status, &sync->status, PLAN_DECIDE);
+    plan_then(plan, decide_after_status);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/deployment/deployment.h"
+
+#include "models/kube-controller-manager.h"
+#include "models/workloads/deployment/private.h"
+
+#define RETRIES_MAX 15 /* WL-74 */
+
+static void
+sync_clear(void *data)
+{
+    DeploymentSync *sync = data;
+
+    claimed_clear(&sync->claimed);
+    g_clear_pointer(&sync->all, g_ptr_array_unref);
+    g_clear_pointer(&sync->old, g_ptr_array_unref);
+    if (sync->new_set != NULL)
+        object_unref(&sync->new_set->meta);
+    if (sync->deployment != NULL)
+        object_unref(&sync->deployment->meta);
+    *sync = (DeploymentSync){0};
+}
+
+/* ---- What wakes it ---- */
+
+static void
+deployment_changed(void *data, const Object *before, const Object *after)
+{
+    DeploymentController *self = data;
+
+    workers_add(self->workers, (before != NULL ? before : after)->key);
+}
+
+static void
+orphan_set_changed(DeploymentController *self, const Object *set)
+{
+    InformerIter iter;
+    const Object *deployment;
+
+    informer_iter_init(&iter, self->deployments);
+    while ((deployment = informer_iter_next(&iter)) != NULL)
+        if (deployment->key->namespace == set->key->namespace &&
+            label_selector_matches(DEPLOYMENT_CONST(deployment)->selector, set->labels))
+            workers_add(self->workers, deployment->key);
+}
+
+static void
+set_changed(void *data, const Object *before, const Object *after)
+{
+    DeploymentController *self = data;
+    const ObjectKey *was = before == NULL ? NULL : controller_of_kind(before, KIND_DEPLOYMENT);
+    const ObjectKey *is = after == NULL ? NULL : controller_of_kind(after, KIND_DEPLOYMENT);
+
+    if (was != NULL)
+        workers_add(self->workers, was);
+    if (is != NULL && is != was)
+        workers_add(self->workers, is);
+    if (after != NULL && object_controller(after) == NULL)
+        orphan_set_changed(self, after);
+}
+
+static gboolean
+has_pods(const DeploymentController *self, const ObjectKey *set)
+{
+    unsigned n;
+
+    informer_index_get(self->pods_by_controller, set, &n);
+    return n > 0;
+}
+
+/* WL-73: the last of them to go lets a Recreate go on. */
+static void
+pod_changed(void *data, const Object *before, const Object *after)
+{
+    DeploymentController *self = data;
+    const ObjectKey *key = after != NULL ? NULL : controller_of_kind(before, KIND_REPLICA_SET);
+    const Object *set = key == NULL ? NULL : informer_get(self->sets, key);
+    const ObjectKey *owner = set == NULL ? NULL : controller_of_kind(set, KIND_DEPLOYMENT);
+    const Object *deployment = owner == NULL ? NULL : informer_get(self->deployments, owner);
+    unsigned n;
+
+    if (deployment == NULL || !DEPLOYMENT_CONST(deployment)->recreate)
+        return;
+    const Object *const *sets = informer_index_get(self->sets_by_controller, owner, &n);
+    for (unsigned i = 0; i < n; i++)
+        if (has_pods(self, sets[i]->key))
+            return;
+    workers_add(self->workers, owner);
+}
+
+/* ---- How it stands ---- */
+
+void
+deployment_split_sets(DeploymentSync *sync)
+{
+    g_clear_pointer(&sync->all, g_ptr_array_unref);
+    g_clear_pointer(&sync->old, g_ptr_array_unref);
+    sync->all = g_ptr_array_new();
+    sync->old = g_ptr_array_new();
+    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
+        const ReplicaSet *set = sync->claimed.owned->pdata[i];
+        if (sync->new_set != NULL && set->meta.key == sync->new_set->meta.key)
+            continue;
+        g_ptr_array_add(sync->all, (ReplicaSet *)set);
+        g_ptr_array_add(sync->old, (ReplicaSet *)set);
+    }
+    if (sync->new_set != NULL)
+        g_ptr_array_add(sync->all, (ReplicaSet *)sync->new_set);
+    sets_sort_by_creation(sync->all);
+    sets_sort_by_creation(sync->old);
+}
+
+/* ---- The sync ---- */
+
+static void
+decide_counts(const void *data, Plan *plan)
+{
+    (void)data;
+    deployment_plan_counts(plan, plan_operation(plan));
+}
+
+/* The deployment has another size than its sets know, or is paused. */
+static void
+plan_scaling_event(Plan *plan, const DeploymentSync *sync)
+{
+    g_autoptr(GArray) scales = scaling_event_scales(sync->deployment, sync->old, sync->new_set);
+
+    deployment_plan_scales(plan, sync->deployment, scales);
+    if (sync->deployment->paused)
+        deployment_plan_cleanup(plan, sync);
+    plan_then(plan, decide_counts);
+}
+
+static gboolean
+is_scaling_event(const DeploymentSync *sync)
+{
+    g_autoptr(GPtrArray) active = sets_active(sync->all);
+
+    for (unsigned i = 0; i < active->len; i++) {
+        int64_t desired = set_annotated(active->pdata[i], ANNOTATION_DESIRED);
+        if (desired >= 0 && desired != sync->deployment->replicas)
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static void
+decide_strategy(const void *data, Plan *plan)
+{
+    const DeploymentController *self = data;
+    DeploymentSync *sync = plan_operation(plan);
+
+    if (sync->deployment->paused || is_scaling_event(sync))
+        plan_scaling_event(plan, sync);
+    else if (sync->deployment->recreate)
+        deployment_decide_recreate(data, plan);
+    else
+        deployment_plan_new_set(self, plan, sync, TRUE, deployment_decide_rolling);
+}
+
+/* A pause and its end are told. Returns: whether there is something to tell */
+static gboolean
+tell_pause(const Deployment *deployment, DeploymentStatus *status, SimTime now)
+{
+    WorkloadCondition *condition = &status->progressing;
+    gboolean is_told = g_strcmp0(condition->reason, "DeploymentPaused") == 0;
+
+    if (!deployment_has_deadline(deployment) ||
+        g_strcmp0(condition->reason, REASON_TIMED_OUT) == 0 || is_told == deployment->paused)
+        return FALSE;
+    if (deployment->paused)
+        condition_set(condition, CONDITION_UNKNOWN, "DeploymentPaused", "Deployment is paused",
+                      now);
+    else
+        condition_set(condition, CONDITION_UNKNOWN, "DeploymentResumed", "Deployment is resumed",
+                      now);
+    return TRUE;
+}
+
+static void
+decide_owned(const void *data, Plan *plan)
+{
+    const DeploymentController *self = data;
+    DeploymentSync *sync = plan_operation(plan);
+
+    if (object_is_deleted(&sync->deployment->meta)) {
+        deployment_plan_counts(plan, sync);
+        return;
+    }
+    if (tell_pause(sync->deployment, &sync->status, plan_now(plan))) {
+        plan_because(plan, "WL-71");
+        deployment_plan_status(plan, sync, &sync->status);
+        sync->next = decide_strategy;
+        plan_then(plan, deployment_decide_next);
+        return;
+    }
+    deployment_plan_new_set(self, plan, sync, FALSE, decide_strategy);
+}
+
+static void
+sync_begin(const DeploymentController *self, DeploymentSync *sync, const Object *deployment)
+{
+    sync->deployment = DEPLOYMENT_CONST(object_ref(deployment));
+    sync->status = deployment_status_of(sync->deployment);
+    sync->revision = object_annotation(deployment, ANNOTATION_REVISION);
+    claimed_look(&sync->claimed, &(ClaimOptions){
+                                     .owner = deployment,
+                                     .selector = sync->deployment->selector,
+                                     .by_controller = self->sets_by_controller,
+                                     .orphans = self->orphan_sets,
+                                 });
+    sets_sort_by_creation(sync->claimed.owned);
+    sync->new_set = sets_find_new(sync->claimed.owned, sync->deployment);
+    if (sync->new_set != NULL)
+        object_ref(&sync->new_set->meta);
+    deployment_split_sets(sync);
+}
+
+static void
+decide_deployment(const void *data, Plan *plan)
+{
+    const DeploymentController *self = data;
+    DeploymentSync *sync = plan_operation(plan);
+    const Object *deployment = informer_get(self->deployments, plan_key(plan));
+
+    sync_clear(sync);
+    if (deployment == NULL)
+        return;
+    sync_begin(self, sync, deployment);
+    if (claimed_is_settled(&sync->claimed)) {
+        decide_owned(data, plan);
+        return;
+    }
+    plan_because(plan, "WL-71");
+    claimed_plan(&sync->claimed, plan, deployment);
+    plan_then(plan, decide_owned);
+}
+
+static void
+init(void *data)
+{
+    DeploymentController *self = data;
+    const KubeControllerManagerOptions *options = self->base.options;
+    Process *process = self->base.process;
+
+    self->deployments = process_informer(process, KIND_DEPLOYMENT, NULL);
+    self->sets = process_informer(process, KIND_REPLICA_SET, NULL);
+    self->pods = process_informer(process, KIND_POD, NULL);
+    self->sets_by_controller = informer_add_index(self->sets, index_by_controller);
+    self->orphan_sets = informer_add_index(self->sets, index_orphans);
+    self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
+    self->workers =
+        workers_new(&self->base, &(WorkersOptions){
+                                     .name = "deployment",
+                                     .n_workers = (unsigned)options->concurrent_deployment_syncs,
+                                     .limit = rate_limit_default,
+                                     .retry = TRUE,
+                                     .retries_max = RETRIES_MAX,
+                                     .sync = decide_deployment,
+                                     .operation_size = sizeof(DeploymentSync),
+                                     .clear_operation = sync_clear,
+                                 });
+    informer_add_handler(self->deployments, deployment_changed, self);
+    informer_add_handler(self->sets, set_changed, self);
+    informer_add_handler(self->pods, pod_changed, self);
+}
+
+static void
+clear(void *data)
+{
+    DeploymentController *self = data;
+
+    workers_free(self->workers);
+}
+
+const ModelClass deployment_controller_class = {
+    .name = "deployment-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(DeploymentController),
+    .event_source = "deployment-controller",
+    .client_qps = kube_controller_manager_client_qps,
+    .init = init,
+    .clear = clear,
+};

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/deployment/sets.h"
+
+#include <string.h>
+
+#include "models/workloads/pods.h"
+
+static const ReplicaSet *
+set_at(const GPtrArray *sets, unsigned i)
+{
+    return sets->pdata[i];
+}
+
+static int
+compare_creation(const ReplicaSet *a, const ReplicaSet *b)
+{
+    SimTime at_a = whole_seconds(a->meta.created_at), at_b = whole_seconds(b->meta.created_at);
+
+    if (at_a != at_b)
+        return at_a < at_b ? -1 : 1;
+    return strcmp(object_name(&a->meta), object_name(&b->meta));
+}
+
+static int
+compare_set_pointers(const void *a, const void *b)
+{
+    return compare_creation(*(const ReplicaSet *const *)a, *(const ReplicaSet *const *)b);
+}
+
+void
+sets_sort_by_creation(GPtrArray *sets)
+{
+    g_ptr_array_sort(sets, compare_set_pointers);
+}
+
+const ReplicaSet *
+sets_find_new(const GPtrArray *sets, const Deployment *deployment)
+{
+    for (unsigned i = 0; i < sets->len; i++)
+        if (pod_template_same(set_at(sets, i)->template, deployment->template))
+            return set_at(sets, i);
+    return NULL;
+}
+
+GPtrArray *
+sets_active(const GPtrArray *sets)
+{
+    GPtrArray *active = g_ptr_array_new();
+
+    for (unsigned i = 0; i < sets->len; i++)
+        if (set_at(sets, i)->replicas > 0)
+            g_ptr_array_add(active, sets->pdata[i]);
+    return active;
+}
+
+int64_t
+set_annotated(const ReplicaSet *set, const char *annotation)
+{
+    const char *text = object_annotation(&set->meta, annotation);
+    gint64 number;
+
+    return text != NULL && g_ascii_string_to_signed(text, 10, 0, INT64_MAX, &number, NULL) ? number
+                                                                                           : -1;
+}
+
+int64_t
+set_revision(const ReplicaSet *set)
+{
+    return MAX(set_annotated(set, ANNOTATION_REVISION), 0);
+}
+
+int64_t
+sets_max_revision(const GPtrArray *sets, const ReplicaSet *except)
+{
+    int64_t max = 0;
+
+    for (unsigned i = 0; i < sets->len; i++)
+        if (set_at(sets, i) != except)
+            max = MAX(max, set_revision(set_at(sets, i)));
+    return max;
+}
+
+SetsSum
+sets_sum(const GPtrArray *sets)
+{
+    SetsSum sum = {0};
+
+    for (unsigned i = 0; i < sets->len; i++) {
+        sum.wanted += set_at(sets, i)->replicas;
+        sum.there += set_at(sets, i)->status_replicas;
+        sum.ready += set_at(sets, i)->ready_replicas;
+        sum.available += set_at(sets, i)->available_replicas;
+    }
+    return sum;
+}
+
+int32_t
+new_set_replicas(const Deployment *deployment, const GPtrArray *all, const ReplicaSet *new_set)
+{
+    int32_t total = sets_sum(all).wanted;
+    int32_t most = deployment->replicas + deployment_max_surge(deployment);
+
+    if (deployment->recreate)
+        return deployment->replicas;
+    if (total >= most)
+        return new_set->replicas; /* no room for more */
+    return new_set->replicas + MIN(most - total, deployment->replicas - new_set->replicas);
+}
+
+static void
+add_scale(GArray *scales, const ReplicaSet *set, int32_t replicas)
+{
+    SetScale scale = {.set = set, .replicas = replicas};
+
+    for (unsigned i = 0; i < scales->len; i++)
+        scale.is_again |= g_array_index(scales, SetScale, i).set == set;
+    g_array_append_val(scales, scale);
+}
+
+/* The size of a set after the rows so far. */
+static int32_t
+scaled_replicas(const GArray *scales, const ReplicaSet *set)
+{
+    int32_t replicas = set->replicas;
+
+    for (unsigned i = 0; i < scales->len; i++)
+        if (g_array_index(scales, SetScale, i).set == set)
+            replicas = g_array_index(scales, SetScale, i).replicas;
+    return replicas;
+}
+
+/* What does not serve anyway goes first. */
+static void
+scale_down_unhealthy(GArray *scales, const GPtrArray *old, int32_t most)
+{
+    int32_t total = 0;
+
+    for (unsigned i = 0; i < old->len && total < most; i++) {
+        const ReplicaSet *set = set_at(old, i);
+        int32_t number = MIN(most - total, set->replicas - set->available_replicas);
+        if (set->replicas == 0 || number <= 0)
+            continue;
+        add_scale(scales, set, set->replicas - number);
+        total += number;
+    }
+}
+
+/* Then as many as there are more available than must be. */
+static void
+scale_down_healthy(GArray *scales, const GPtrArray *old, int32_t most)
+{
+    int32_t total = 0;
+
+    for (unsigned i = 0; i < old->len && total < most; i++) {
+        int32_t replicas = scaled_replicas(scales, set_at(old, i));
+        int32_t number = MIN(replicas, most - total);
+        if (number <= 0)
+            continue;
+        add_scale(scales, set_at(old, i), replicas - number);
+        total += number;
+    }
+}
+
+GArray *
+old_sets_scales(const Deployment *deployment, const GPtrArray *old, const ReplicaSet *new_set)
+{
+    GArray *scales = g_array_new(FALSE, FALSE, sizeof(SetScale));
+    SetsSum before = sets_sum(old);
+    int32_t total = before.wanted + new_set->replicas;
+    int32_t least = deployment->replicas - deployment_max_unavailable(deployment);
+    int32_t most = total - least - (new_set->replicas - new_set->available_replicas);
+
+    if (before.wanted == 0 || most <= 0)
+        return scales;
+    scale_down_unhealthy(scales, old, most);
+    scale_down_healthy(scales, old, before.available + new_set->available_replicas - least);
+    return scales;
+}
+
+/* ---- Scaling of the deployment itself ---- */
+
+/* The only active set, or with none the latest; NULL: several are active, or there is none at all.
+ */
+static const ReplicaSet *
+active_or_latest(const GPtrArray *old, const ReplicaSet *new_set)
+{
+    g_autoptr(GPtrArray) active = sets_active(old);
+
+    if (new_set != NULL && new_set->replicas > 0)
+        g_ptr_array_add(active, (ReplicaSet *)new_set);
+    if (active->len == 1)
+        return active->pdata[0];
+    if (active->len > 1)
+        return NULL;
+    if (new_set != NULL)
+        return new_set;
+    return old->len == 0 ? NULL : set_at(old, old->len - 1);
+}
+
+static gboolean
+is_saturated(const Deployment *deployment, const ReplicaSet *set)
+{
+    return set != NULL && set->replicas == deployment->replicas &&
+           set_annotated(set, ANNOTATION_DESIRED) == deployment->replicas &&
+           set->available_replicas == deployment->replicas;
+}
+
+/* Half away from zero. */
+static int32_t
+divide_rounded(int64_t a, int64_t b)
+{
+    return (int32_t)((2 * a + b) / (2 * b));
+}
+
+/* What part of a change is a set's, by its size. */
+static int32_t
+set_fraction(const Deployment *deployment, const ReplicaSet *set)
+{
+    if (deployment->replicas == 0)
+        return -set->replicas;
+    int64_t before = set_annotated(set, ANNOTATION_MAX);
+    if (before <= 0)
+        before = deployment->status_replicas;
+    if (before <= 0)
+        return 0;
+    int64_t now = deployment->replicas + deployment_max_surge(deployment);
+    return divide_rounded(set->replicas * now, before) - set->replicas;
+}
+
+typedef struct {
+    gboolean grows;
+} SizeOrder;
+
+/* The bigger first; of one size, when there is more to come the newer, else the older. */
+static int
+compare_size(const void *a, const void *b, void *data)
+{
+    const ReplicaSet *x = *(const ReplicaSet *const *)a, *y = *(const ReplicaSet *const *)b;
+    const SizeOrder *order = data;
+
+    if (x->replicas != y->replicas)
+        return x->replicas > y->replicas ? -1 : 1;
+    return order->grows ? compare_creation(y, x) : compare_creation(x, y);
+}
+
+/* Each gets its part, the biggest what is left over. */
+static void
+scale_in_proportion(const Deployment *deployment, GPtrArray *all, GArray *scales)
+{
+    int32_t allowed =
+        deployment->replicas > 0 ? deployment->replicas + deployment_max_surge(deployment) : 0;
+    int32_t to_add = allowed - sets_sum(all).wanted, added = 0;
+    SizeOrder order = {to_add > 0};
+
+    g_ptr_array_sort_with_data(all, compare_size, &order);
+    for (unsigned i = 0; i < all->len; i++) {
+        int32_t left = to_add - added, part = set_fraction(deployment, set_at(all, i));
+        if (left == 0 || set_at(all, i)->replicas == 0)
+            part = 0;
+        part = to_add > 0 ? MIN(part, left) : MAX(part, left);
+        add_scale(scales, set_at(all, i), set_at(all, i)->replicas + part);
+        added += part;
+    }
+    if (scales->len > 0 && to_add != 0) {
+        SetScale *first = &g_array_index(scales, SetScale, 0);
+        first->replicas = MAX(first->replicas + to_add - added, 0);
+    }
+}
+
+GArray *
+scaling_event_scales(const Deployment *deployment, const GPtrArray *old, const ReplicaSet *new_set)
+{
+    GArray *scales = g_array_new(FALSE, FALSE, sizeof(SetScale));
+    const ReplicaSet *only = active_or_latest(old, new_set);
+    g_autoptr(GPtrArray) active = sets_active(old);
+
+    if (only != NULL) {
+        if (only->replicas != deployment->replicas)
+            add_scale(scales, only, deployment->replicas);
+        return scales;
+    }
+    if (is_saturated(deployment, new_set)) {
+        for (unsigned i = 0; i < active->len; i++)
+            add_scale(scales, set_at(active, i), 0);
+        return scales;
+    }
+    if (deployment->recreate)
+        return scales;
+    if (new_set != NULL && new_set->replicas > 0)
+        g_ptr_array_add(active, (ReplicaSet *)new_set);
+    scale_in_proportion(deployment, active, scales);
+    return scales;
+}

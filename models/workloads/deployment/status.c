@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/deployment/status.h"
+
+#include "models/workloads/deployment/sets.h"
+#include "models/workloads/pods.h"
+
+DeploymentStatus
+deployment_status_of(const Deployment *deployment)
+{
+    return (DeploymentStatus){
+        .generation = deployment->observed_generation,
+        .replicas = deployment->status_replicas,
+        .updated = deployment->updated_replicas,
+        .ready = deployment->ready_replicas,
+        .available = deployment->available_replicas,
+        .unavailable = deployment->unavailable_replicas,
+        .collisions = deployment->collision_count,
+        .is_available = deployment->available,
+        .progressing = deployment->progressing,
+        .failure = deployment->replica_failure,
+    };
+}
+
+void
+deployment_status_put(const DeploymentStatus *self, Deployment *deployment)
+{
+    deployment->observed_generation = self->generation;
+    deployment->status_replicas = self->replicas;
+    deployment->updated_replicas = self->updated;
+    deployment->ready_replicas = self->ready;
+    deployment->available_replicas = self->available;
+    deployment->unavailable_replicas = self->unavailable;
+    deployment->collision_count = self->collisions;
+    deployment->available = self->is_available;
+    deployment->progressing = self->progressing;
+    deployment->replica_failure = self->failure;
+}
+
+gboolean
+deployment_status_equal(const DeploymentStatus *a, const DeploymentStatus *b)
+{
+    return a->generation == b->generation && a->replicas == b->replicas &&
+           a->updated == b->updated && a->ready == b->ready && a->available == b->available &&
+           a->unavailable == b->unavailable && a->collisions == b->collisions &&
+           workload_condition_equal(&a->is_available, &b->is_available) &&
+           workload_condition_equal(&a->progressing, &b->progressing) &&
+           workload_condition_equal(&a->failure, &b->failure);
+}
+
+void
+condition_set(WorkloadCondition *self,
+              ConditionStatus status,
+              const char *reason,
+              const char *message,
+              SimTime now)
+{
+    if (self->status == status && g_strcmp0(self->reason, reason) == 0)
+        return;
+    *self = (WorkloadCondition){
+        .status = status,
+        .reason = reason,
+        .message = message,
+        .changed_at = self->status == status ? self->changed_at : whole_seconds(now),
+        .updated_at = whole_seconds(now),
+    };
+}
+
+void
+condition_remove(WorkloadCondition *self)
+{
+    *self = (WorkloadCondition){.changed_at = TIME_UNSET, .updated_at = TIME_UNSET};
+}
+
+DeploymentStatus
+deployment_count(const Deployment *deployment,
+                 const DeploymentStatus *before,
+                 const GPtrArray *all,
+                 const ReplicaSet *new_set,
+                 SimTime now)
+{
+    SetsSum sum = sets_sum(all);
+    int32_t least = deployment->replicas - deployment_max_unavailable(deployment);
+    DeploymentStatus status = {
+        .generation = (int32_t)deployment->meta.generation,
+        .replicas = sum.there,
+        .updated = new_set == NULL ? 0 : new_set->status_replicas,
+        .ready = sum.ready,
+        .available = sum.available,
+        .unavailable = MAX(sum.wanted - sum.available, 0),
+        .collisions = before->collisions,
+        .is_available = before->is_available,
+        .progressing = before->progressing,
+        .failure = before->failure,
+    };
+
+    if (sum.available >= least)
+        condition_set(&status.is_available, CONDITION_TRUE, "MinimumReplicasAvailable",
+                      "Deployment has minimum availability.", now);
+    else
+        condition_set(&status.is_available, CONDITION_FALSE, "MinimumReplicasUnavailable",
+                      "Deployment does not have minimum availability.", now);
+    return status;
+}
+
+/* The largest number stands for none in Kubernetes. */
+gboolean
+deployment_has_deadline(const Deployment *deployment)
+{
+    return deployment->progress_deadline_s != INT32_MAX;
+}
+
+gboolean
+deployment_is_complete(const Deployment *deployment, const DeploymentStatus *status)
+{
+    return status->updated == deployment->replicas && status->replicas == deployment->replicas &&
+           status->available == deployment->replicas &&
+           status->generation >= (int32_t)deployment->meta.generation;
+}
+
+static gboolean
+is_progressing(const DeploymentStatus *before, const DeploymentStatus *status)
+{
+    return status->updated > before->updated ||
+           status->replicas - status->updated < before->replicas - before->updated ||
+           status->ready > before->ready || status->available > before->available;
+}
+
+static gboolean
+is_too_late(const Deployment *deployment, const DeploymentStatus *status, SimTime now)
+{
+    const WorkloadCondition *condition = &status->progressing;
+
+    if (condition->status == CONDITION_ABSENT ||
+        g_strcmp0(condition->reason, REASON_NEW_SET_AVAILABLE) == 0)
+        return FALSE;
+    return g_strcmp0(condition->reason, REASON_TIMED_OUT) == 0 ||
+           condition->updated_at + deployment->progress_deadline_s * SIM_SECOND < now;
+}
+
+static const char *
+progress_message(const Deployment *deployment,
+                 const ReplicaSet *new_set,
+                 const char *what,
+                 Strings *strings)
+{
+    return new_set != NULL
+               ? strings_internf(strings, "ReplicaSet \"%s\" %s", object_name(&new_set->meta), what)
+               : strings_internf(strings, "Deployment \"%s\" %s", object_name(&deployment->meta),
+                                 what);
+}
+
+void
+deployment_tell_progress(const Deployment *deployment,
+                         const DeploymentStatus *before,
+                         DeploymentStatus *status,
+                         const ReplicaSet *new_set,
+                         Strings *strings,
+                         SimTime now)
+{
+    WorkloadCondition *condition = &status->progressing;
+    gboolean was_complete = status->replicas == status->updated &&
+                            before->progressing.status != CONDITION_ABSENT &&
+                            g_strcmp0(before->progressing.reason, REASON_NEW_SET_AVAILABLE) == 0;
+
+    if (!deployment_has_deadline(deployment))
+        condition_remove(condition);
+    else if (was_complete)
+        return;
+    else if (deployment_is_complete(deployment, status))
+        condition_set(
+            condition, CONDITION_TRUE, REASON_NEW_SET_AVAILABLE,
+            progress_message(deployment, new_set, "has successfully progressed.", strings), now);
+    else if (is_progressing(before, status)) {
+        SimTime changed_at =
+            condition->status == CONDITION_TRUE ? condition->changed_at : whole_seconds(now);
+        condition_remove(condition); /* so that it counts as updated */
+        condition_set(condition, CONDITION_TRUE, "ReplicaSetUpdated",
+                      progress_message(deployment, new_set, "is progressing.", strings), now);
+        condition->changed_at = changed_at;
+    } else if (is_too_late(deployment, status, now))
+        condition_set(condition, CONDITION_FALSE, REASON_TIMED_OUT,
+                      progress_message(deployment, new_set, "has timed out progressing.", strings),
+                      now);
+}
+
+SimTime
+deployment_deadline_after(const Deployment *deployment,
+                          const DeploymentStatus *before,
+                          const DeploymentStatus *status,
+                          SimTime now)
+{
+    const WorkloadCondition *condition = &before->progressing;
+
+    if (!deployment_has_deadline(deployment) || condition->status == CONDITION_ABSENT ||
+        deployment_is_complete(deployment, status) ||
+        g_strcmp0(condition->reason, REASON_TIMED_OUT) == 0)
+        return -1;
+    return MAX(condition->updated_at + deployment->progress_deadline_s * SIM_SECOND - now, 0);
+}

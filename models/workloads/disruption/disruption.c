@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/disruption/disruption.h"
+
+#include "models/api/field.h"
+#include "models/kube-controller-manager.h"
+#include "models/plan.h"
+#include "models/workloads/pods.h"
+
+#define EVICTION_TIMEOUT                                                                           \
+    (2 * SIM_MINUTE) /* WL-114: an eviction counts as long, if the pod stays                       \
+                      */
+
+typedef struct {
+    Component base;
+    Informer *budgets, *pods, *replica_sets, *deployments, *stateful_sets;
+    Workers *workers;
+} DisruptionController;
+
+typedef struct {
+    int32_t generation, healthy, desired, expected, allowed;
+    StringMap *disrupted; /* (owned) by the plan */
+    SimTime now;
+} BudgetStatus;
+
+/* ---- What wakes it ---- */
+
+static void
+budget_changed(void *data, const Object *before, const Object *after)
+{
+    DisruptionController *self = data;
+
+    workers_add(self->workers, (before != NULL ? before : after)->key);
+}
+
+/* Returns: (borrowed): the next budget that selects the pod; NULL: no more */
+static const Object *
+next_budget(InformerIter *iter, const Object *pod)
+{
+    const Object *budget;
+
+    while ((budget = informer_iter_next(iter)) != NULL)
+        if (budget->key->namespace == pod->key->namespace &&
+            label_selector_matches(DISRUPTION_BUDGET_CONST(budget)->selector, pod->labels))
+            return budget;
+    return NULL;
+}
+
+static void
+wake_budgets(DisruptionController *self, const Object *pod)
+{
+    InformerIter iter;
+    const Object *budget;
+
+    informer_iter_init(&iter, self->budgets);
+    while ((budget = next_budget(&iter, pod)) != NULL)
+        workers_add(self->workers, budget->key);
+}
+
+static void
+pod_changed(void *data, const Object *before, const Object *after)
+{
+    DisruptionController *self = data;
+
+    if (informer_count(self->budgets) == 0)
+        return;
+    if (after != NULL)
+        wake_budgets(self, after);
+    if (before != NULL && (after == NULL || !string_map_equal(before->labels, after->labels)))
+        wake_budgets(self, before);
+}
+
+/* ---- Counting (WL-114) ---- */
+
+/* The size of the owner of @pod's owner; @owner: (out): who that is. Negative: nobody that can be
+ * scaled. */
+static int32_t
+scale_of(const DisruptionController *self, const Pod *pod, const ObjectKey **owner)
+{
+    const ObjectKey *set = controller_of_kind(&pod->meta, KIND_STATEFUL_SET);
+    const Object *object;
+
+    if (set != NULL) {
+        *owner = set;
+        object = informer_get(self->stateful_sets, set);
+        return object == NULL ? -1 : STATEFUL_SET(object)->replicas;
+    }
+    set = controller_of_kind(&pod->meta, KIND_REPLICA_SET);
+    object = set == NULL ? NULL : informer_get(self->replica_sets, set);
+    if (object == NULL)
+        return -1;
+    *owner = controller_of_kind(object, KIND_DEPLOYMENT);
+    if (*owner == NULL) {
+        *owner = set;
+        return REPLICA_SET_CONST(object)->replicas;
+    }
+    object = informer_get(self->deployments, *owner);
+    return object == NULL ? -1 : DEPLOYMENT_CONST(object)->replicas;
+}
+
+static GPtrArray *
+find_pods(const DisruptionController *self, const DisruptionBudget *budget)
+{
+    GPtrArray *pods = g_ptr_array_new();
+    InformerIter iter;
+    const Object *pod;
+
+    informer_iter_init(&iter, self->pods);
+    while ((pod = informer_iter_next(&iter)) != NULL)
+        if (pod->key->namespace == budget->meta.key->namespace &&
+            label_selector_matches(budget->selector, pod->labels))
+            g_ptr_array_add(pods, (Object *)pod);
+    return pods;
+}
+
+/* What all owners of the pods together shall have. */
+static int32_t
+expected_scale(const DisruptionController *self, const GPtrArray *pods)
+{
+    g_autoptr(GHashTable) owners = g_hash_table_new(g_direct_hash, g_direct_equal);
+    int32_t sum = 0;
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const ObjectKey *owner = NULL;
+        int32_t scale = scale_of(self, pods->pdata[i], &owner);
+        if (scale >= 0 && g_hash_table_add(owners, (void *)owner))
+            sum += scale;
+    }
+    return sum;
+}
+
+static void
+count_expected(const DisruptionController *self,
+               const DisruptionBudget *budget,
+               const GPtrArray *pods,
+               BudgetStatus *status)
+{
+    if (budget->max_unavailable.is_set) {
+        status->expected = expected_scale(self, pods);
+        status->desired = MAX(
+            status->expected - int_or_percent_of(&budget->max_unavailable, status->expected, TRUE),
+            0);
+    } else if (budget->min_available.is_percent) {
+        status->expected = expected_scale(self, pods);
+        status->desired = int_or_percent_of(&budget->min_available, status->expected, TRUE);
+    } else {
+        status->expected = (int32_t)pods->len;
+        status->desired = budget->min_available.value;
+    }
+}
+
+/* When the eviction of a pod was granted; TIME_UNSET: it was not, or long ago. */
+static SimTime
+evicted_at(const DisruptionBudget *budget, const Pod *pod, SimTime now)
+{
+    const char *text = string_map_get(budget->disrupted, object_name(&pod->meta));
+    SimTime at;
+
+    if (text == NULL || object_is_deleted(&pod->meta) || !api_time_parse(text, &at) ||
+        at + EVICTION_TIMEOUT <= now)
+        return TIME_UNSET;
+    return at;
+}
+
+/* Returns: when the first of the granted evictions is no longer counted; TIME_UNSET: none is. */
+static SimTime
+count_healthy(const DisruptionBudget *budget,
+              const GPtrArray *pods,
+              SimTime now,
+              BudgetStatus *status)
+{
+    SimTime first = TIME_UNSET;
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Pod *pod = pods->pdata[i];
+        SimTime at = evicted_at(budget, pod, now);
+        if (at != TIME_UNSET) {
+            StringMap *before = status->disrupted;
+            status->disrupted =
+                string_map_with(before, object_name(&pod->meta),
+                                string_map_get(budget->disrupted, object_name(&pod->meta)));
+            string_map_unref(before);
+            first = first == TIME_UNSET ? at + EVICTION_TIMEOUT : MIN(first, at + EVICTION_TIMEOUT);
+        } else if (!object_is_deleted(&pod->meta) && pod_is_ready(pod)) {
+            status->healthy++;
+        }
+    }
+    return first;
+}
+
+static gboolean
+edit_status(Object *object, const void *data)
+{
+    const BudgetStatus *status = data;
+    DisruptionBudget *budget = DISRUPTION_BUDGET(object);
+    gboolean changed = budget->current_healthy != status->healthy ||
+                       budget->desired_healthy != status->desired ||
+                       budget->expected_pods != status->expected ||
+                       budget->disruptions_allowed != status->allowed ||
+                       budget->observed_generation != status->generation ||
+                       !string_map_equal(budget->disrupted, status->disrupted);
+
+    if (!changed)
+        return FALSE;
+    budget->current_healthy = status->healthy;
+    budget->desired_healthy = status->desired;
+    budget->expected_pods = status->expected;
+    budget->disruptions_allowed = status->allowed;
+    budget->observed_generation = status->generation;
+    string_map_unref(budget->disrupted);
+    budget->disrupted = string_map_ref(status->disrupted);
+    ConditionStatus allowed = status->allowed > 0 ? CONDITION_TRUE : CONDITION_FALSE;
+    if (budget->allowed.status != allowed)
+        budget->allowed.changed_at = whole_seconds(status->now);
+    budget->allowed.status = allowed;
+    budget->allowed.updated_at = TIME_UNSET;
+    budget->allowed.reason = status->allowed > 0 ? "SufficientPods" : "InsufficientPods";
+    budget->allowed.message = NULL;
+    return TRUE;
+}
+
+static void
+status_free(void *data)
+{
+    BudgetStatus *status = data;
+
+    string_map_unref(status->disrupted);
+    g_free(status);
+}
+
+static void
+decide_budget(const void *data, Plan *plan)
+{
+    const DisruptionController *self = data;
+    const DisruptionBudget *budget =
+        DISRUPTION_BUDGET_CONST(informer_get(self->budgets, plan_key(plan)));
+
+    if (budget == NULL)
+        return;
+    g_autoptr(GPtrArray) pods = find_pods(self, budget);
+    BudgetStatus *status = g_new0(BudgetStatus, 1);
+    plan_own(plan, status, status_free);
+    status->now = plan_now(plan);
+    status->generation = (int32_t)budget->meta.generation;
+    count_expected(self, budget, pods, status);
+    SimTime recheck = count_healthy(budget, pods, status->now, status);
+    if (status->expected > 0)
+        status->allowed = MAX(status->healthy - status->desired, 0);
+    plan_because(plan, "WL-114");
+    plan_update_status(plan, &budget->meta, edit_status, status, PLAN_STOP);
+    if (recheck != TIME_UNSET)
+        plan_requeue_after(plan, recheck - status->now);
+}
+
+static void
+init(void *data)
+{
+    DisruptionController *self = data;
+    Process *process = self->base.process;
+
+    self->budgets = process_informer(process, KIND_DISRUPTION_BUDGET, NULL);
+    self->pods = process_informer(process, KIND_POD, NULL);
+    self->replica_sets = process_informer(process, KIND_REPLICA_SET, NULL);
+    self->deployments = process_informer(process, KIND_DEPLOYMENT, NULL);
+    self->stateful_sets = process_informer(process, KIND_STATEFUL_SET, NULL);
+    self->workers = workers_new(&self->base, &(WorkersOptions){
+                                                 .name = "disruption",
+                                                 .n_workers = 1,
+                                                 .limit = rate_limit_default,
+                                                 .retry = TRUE,
+                                                 .sync = decide_budget,
+                                             });
+    informer_add_handler(self->budgets, budget_changed, self);
+    informer_add_handler(self->pods, pod_changed, self);
+}
+
+static void
+clear(void *data)
+{
+    workers_free(((DisruptionController *)data)->workers);
+}
+
+const ModelClass disruption_controller_class = {
+    .name = "disruption-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(DisruptionController),
+    .event_source = "controllermanager",
+    .client_qps = kube_controller_manager_client_qps,
+    .init = init,
+    .clear = clear,
+};

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#pragma once
-
-#include "models/model.h"
-
-/* The Job controller of kube-controller-manager, and the one that deletes finished Jobs:
- * docs/rules/workloads.md. */
-extern const ModelClass job_controller_class, ttl_after_finished_class;

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/job/private.h"
+
+#include "models/kube-controller-manager.h"
+
+/* What the Job controller hears and remembers; and pods that no Job counts any more lose their
+ * finalizer (WL-84). */
+
+/* WL-85 */
+static const RateLimit rate_limit = {.base = SIM_SECOND, .max = SIM_MINUTE};
+
+static void
+job_state_free(void *data)
+{
+    JobState *state = data;
+
+    expectations_clear(&state->expected);
+    g_hash_table_unref(state->removals);
+    g_free(state);
+}
+
+static JobState *
+job_state_new(void)
+{
+    JobState *state = g_new0(JobState, 1);
+
+    state->removals = g_hash_table_new(g_direct_hash, g_direct_equal);
+    state->backoff.failed_at = TIME_UNSET;
+    return state;
+}
+
+const JobState *
+job_state(const JobController *self, const ObjectKey *job)
+{
+    return g_hash_table_lookup(self->states, job);
+}
+
+void
+job_sync_clear(void *data)
+{
+    JobSync *sync = data;
+
+    claimed_clear(&sync->claimed);
+    g_clear_pointer(&sync->active, g_ptr_array_unref);
+    g_clear_pointer(&sync->removals, g_ptr_array_unref);
+    g_clear_pointer(&sync->removed, g_ptr_array_unref);
+    index_set_clear(&sync->was_done);
+    index_set_clear(&sync->done);
+    index_set_clear(&sync->failed_indexes);
+    g_clear_pointer(&sync->last_failures, g_hash_table_unref);
+    string_list_unref(sync->status.uncounted_succeeded);
+    string_list_unref(sync->status.uncounted_failed);
+    sync->status.uncounted_succeeded = sync->status.uncounted_failed = NULL;
+    if (sync->job != NULL)
+        object_unref(&sync->job->meta);
+    sync->job = NULL;
+}
+
+gboolean
+job_pod_is_tracked(const JobController *self, const JobState *state, const Pod *pod)
+{
+    return object_has_finalizer(&pod->meta, self->finalizer) &&
+           !g_hash_table_contains(state->removals, pod->meta.key);
+}
+
+/* ---- What it hears ---- */
+
+static void
+enqueue(const JobController *self, const ObjectKey *job, SimTime delay)
+{
+    work_queue_add_after(workers_queue(self->workers), (ObjectKey *)job, delay);
+}
+
+static gboolean
+awaits_counting(const JobController *self, const Object *pod)
+{
+    return object_has_finalizer(pod, self->finalizer);
+}
+
+static void
+enqueue_orphan(const JobController *self, const Object *pod)
+{
+    if (awaits_counting(self, pod))
+        workers_add(self->orphan_workers, pod->key);
+}
+
+/* Nobody will count its pods any more; those that another controller makes are that one's (JOB-4).
+ */
+static void
+clean_up_pods(const JobController *self, const Object *job)
+{
+    unsigned n;
+    const Object *const *pods = informer_index_get(self->pods_by_controller, job->key, &n);
+
+    for (unsigned i = 0; i < n && !job_is_managed_elsewhere(JOB_CONST(job)); i++)
+        if (object_is_controlled_by(pods[i], job))
+            enqueue_orphan(self, pods[i]);
+}
+
+static void
+deadline_changed(const JobController *self, const Job *before, const Job *after)
+{
+    if (after->started_at == TIME_UNSET || after->active_deadline_s < 0 ||
+        before->active_deadline_s == after->active_deadline_s)
+        return;
+    SimTime ends_at = after->started_at + after->active_deadline_s * SIM_SECOND;
+    enqueue(self, after->meta.key, MAX(ends_at - sim_now(self->base.sim), 0));
+}
+
+/* WL-81: what changes the Job is looked at now, what follows from that a second later. */
+static void
+job_changed(void *data, const Object *before, const Object *after)
+{
+    JobController *self = data;
+
+    if (after == NULL) {
+        enqueue(self, before->key, 0);
+        clean_up_pods(self, before);
+        g_hash_table_remove(self->states, before->key);
+        return;
+    }
+    if (g_hash_table_lookup(self->states, after->key) == NULL)
+        g_hash_table_insert(self->states, (void *)after->key, job_state_new());
+    enqueue(self, after->key,
+            before != NULL && before->generation == after->generation ? BATCH_PERIOD : 0);
+    if (before == NULL)
+        return;
+    if (job_is_finished(JOB_CONST(after)))
+        clean_up_pods(self, after);
+    deadline_changed(self, JOB_CONST(before), JOB_CONST(after));
+}
+
+/* The Job that is this very pod's controller. NULL: none */
+static const Job *
+job_of_pod(const JobController *self, const Object *pod)
+{
+    const ObjectKey *key = controller_of_kind(pod, KIND_JOB);
+    const Object *job = key == NULL ? NULL : informer_get(self->jobs, key);
+
+    return job != NULL && object_is_controlled_by(pod, job) ? JOB_CONST(job) : NULL;
+}
+
+/* Who would adopt this pod looks at it. */
+static void
+orphan_changed(const JobController *self, const Object *pod)
+{
+    InformerIter iter;
+    const Object *job;
+
+    if (pod->labels == NULL || informer_count(self->jobs) == 0)
+        return;
+    informer_iter_init(&iter, self->jobs);
+    while ((job = informer_iter_next(&iter)) != NULL)
+        if (job->key->namespace == pod->key->namespace &&
+            label_selector_matches(JOB_CONST(job)->selector, pod->labels))
+            enqueue(self, job->key, BATCH_PERIOD);
+}
+
+/* @is_gone: it is; else it is only going. */
+static void
+pod_went(const JobController *self, const Object *pod, gboolean is_gone)
+{
+    const Job *job = job_of_pod(self, pod);
+
+    if (job == NULL || job_is_finished(job)) {
+        if (job != NULL || object_controller(pod) == NULL ||
+            controller_of_kind(pod, KIND_JOB) != NULL)
+            enqueue_orphan(self, pod);
+        return;
+    }
+    JobState *state = g_hash_table_lookup(self->states, job->meta.key);
+    expectations_deletion_seen(&state->expected, pod->key);
+    if (is_gone || !awaits_counting(self, pod))
+        g_hash_table_remove(state->removals, pod->key);
+    enqueue(self, job->meta.key, BATCH_PERIOD);
+}
+
+static void
+own_pod_changed(const JobController *self, const Job *job, const Object *before, const Object *pod)
+{
+    JobState *state = g_hash_table_lookup(self->states, job->meta.key);
+
+    if (before == NULL)
+        expectations_creation_seen(&state->expected);
+    if (!awaits_counting(self, pod))
+        g_hash_table_remove(state->removals, pod->key);
+    enqueue(self, job->meta.key, BATCH_PERIOD);
+}
+
+static void
+pod_changed(void *data, const Object *before, const Object *after)
+{
+    JobController *self = data;
+
+    if (after == NULL || object_is_deleted(after)) {
+        pod_went(self, after == NULL ? before : after, after == NULL);
+        return;
+    }
+    const Job *was = before == NULL ? NULL : job_of_pod(self, before);
+    const Job *is = job_of_pod(self, after);
+    if (was != NULL && was != is)
+        enqueue(self, was->meta.key, BATCH_PERIOD);
+    if (is != NULL) {
+        own_pod_changed(self, is, before, after);
+        return;
+    }
+    if (object_controller(after) != NULL)
+        return;
+    enqueue_orphan(self, after);
+    if (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels))
+        orphan_changed(self, after);
+}
+
+/* ---- Private state ---- */
+
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    JobController *self = data;
+    JobState *state = g_hash_table_lookup(self->states, change->key);
+    const GPtrArray *keys = change->pointer;
+
+    if (state == NULL)
+        return; /* the Job went meanwhile */
+    if (pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim)))
+        return;
+    switch ((JobChange)change->what) {
+    case JOB_CHANGE_REMOVALS:
+        for (unsigned i = 0; i < keys->len; i++)
+            g_hash_table_add(state->removals, keys->pdata[i]);
+        return;
+    case JOB_CHANGE_REMOVAL_DROPPED:
+        g_hash_table_remove(state->removals, change->pointer);
+        return;
+    case JOB_CHANGE_BACKOFF:
+        state->backoff = *(const JobBackoff *)change->pointer;
+        return;
+    }
+    g_assert_not_reached();
+}
+
+/* ---- Pods without a Job ---- */
+
+static gboolean
+edit_release(Object *object, const void *finalizer)
+{
+    return object_remove_finalizer(object, finalizer);
+}
+
+static void
+decide_orphan(const void *data, Plan *plan)
+{
+    const JobController *self = data;
+    const Object *pod = informer_get(self->pods, plan_key(plan));
+
+    if (pod == NULL || !awaits_counting(self, pod))
+        return;
+    if (object_controller(pod) != NULL) {
+        const Job *job = job_of_pod(self, pod);
+        if (controller_of_kind(pod, KIND_JOB) == NULL ||
+            (job != NULL && (!job_is_finished(job) || job_is_managed_elsewhere(job))))
+            return; /* another's, or it was adopted */
+    }
+    plan_because(plan, "WL-84");
+    plan_patch(plan, pod->key, edit_release, self->finalizer, PLAN_GONE_IS_FINE);
+}
+
+static void
+init(void *data)
+{
+    JobController *self = data;
+    const KubeControllerManagerOptions *options = self->base.options;
+    Process *process = self->base.process;
+
+    self->jobs = process_informer(process, KIND_JOB, NULL);
+    self->pods = process_informer(process, KIND_POD, NULL);
+    self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
+    self->orphans = informer_add_index(self->pods, index_orphans);
+    self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, job_state_free);
+    self->finalizer = strings_intern(self->base.strings, FINALIZER_JOB_TRACKING);
+    self->index_key = strings_intern(self->base.strings, INDEX_OF_JOB);
+    self->workers =
+        workers_new(&self->base, &(WorkersOptions){
+                                     .name = "job",
+                                     .n_workers = (unsigned)options->concurrent_job_syncs,
+                                     .limit = rate_limit,
+                                     .retry = TRUE,
+                                     .sync = job_sync_decide,
+                                     .operation_size = sizeof(JobSync),
+                                     .clear_operation = job_sync_clear,
+                                 });
+    self->orphan_workers = workers_new(&self->base, &(WorkersOptions){
+                                                        .name = "job_orphan_pod",
+                                                        .n_workers = 1,
+                                                        .limit = rate_limit,
+                                                        .retry = TRUE,
+                                                        .sync = decide_orphan,
+                                                    });
+    informer_add_handler(self->jobs, job_changed, self);
+    informer_add_handler(self->pods, pod_changed, self);
+}
+
+static void
+clear(void *data)
+{
+    JobController *self = data;
+
+    workers_free(self->workers);
+    workers_free(self->orphan_workers);
+    g_hash_table_unref(self->states);
+}
+
+const ModelClass job_controller_class = {
+    .name = "job-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(JobController),
+    .event_source = "job-controller",
+    .client_qps = kube_controller_manager_client_qps,
+    .init = init,
+    .clear = clear,
+    .apply_change = apply_change,
+};

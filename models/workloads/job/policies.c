@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/job/private.h"
+
+/* What single failures and successes of a Job's pods mean: per index (JOB-1), by podFailurePolicy
+ * (JOB-2) and by successPolicy (JOB-3). indexed_job_utils.go, pod_failure_policy.go and
+ * success_policy.go. All of it is pure. */
+
+/* What cannot be read counts as 0. */
+static int32_t
+count_in_annotation(const Pod *pod, const char *annotation)
+{
+    const char *text = object_annotation(&pod->meta, annotation);
+    guint64 count;
+
+    return text != NULL && g_ascii_string_to_unsigned(text, 10, 0, INT32_MAX, &count, NULL)
+               ? (int32_t)count
+               : 0;
+}
+
+static int32_t
+all_failures(const Pod *pod)
+{
+    return count_in_annotation(pod, INDEX_FAILURES) +
+           count_in_annotation(pod, INDEX_IGNORED_FAILURES);
+}
+
+gboolean
+job_failure_counts(const Job *job, const Pod *pod)
+{
+    FailureMatch match = failure_policy_match(job->failure_policy, pod);
+
+    return failure_counts(&match);
+}
+
+const char *
+job_failure_message(const JobSync *sync, Strings *strings)
+{
+    for (unsigned i = 0; sync->job->failure_policy != NULL && i < sync->claimed.owned->len; i++) {
+        const Pod *pod = sync->claimed.owned->pdata[i];
+        if (!job_pod_has_failed(sync->job, pod))
+            continue;
+        FailureMatch match = failure_policy_match(sync->job->failure_policy, pod);
+        if (match.rule == NULL || match.rule->action != FAILURE_FAIL_JOB)
+            continue;
+        const char *namespace = pod->meta.key->namespace, *name = object_name(&pod->meta);
+        return match.container != NULL
+                   ? strings_internf(strings,
+                                     "Container %s for pod %s/%s failed with exit code %d matching "
+                                     "FailJob rule at index %u",
+                                     match.container, namespace, name, pod->exit_code, match.index)
+                   : strings_internf(strings,
+                                     "Pod %s/%s has condition %s matching FailJob rule at index %u",
+                                     namespace, name, match.condition, match.index);
+    }
+    return NULL;
+}
+
+/* ---- Per index ---- */
+
+static gboolean
+fails_its_index(const Job *job, const Pod *pod)
+{
+    FailureMatch match = failure_policy_match(job->failure_policy, pod);
+
+    if (!job_pod_has_failed(job, pod))
+        return FALSE;
+    if (match.rule != NULL && match.rule->action == FAILURE_FAIL_INDEX)
+        return TRUE;
+    return failure_counts(&match) &&
+           count_in_annotation(pod, INDEX_FAILURES) >= job->backoff_limit_per_index;
+}
+
+static gboolean
+has_valid_index(const Job *job, const Pod *pod)
+{
+    int32_t index = pod_job_index(pod);
+
+    return index >= 0 && index < job->completions;
+}
+
+static void
+look_at_failed_indexes(const JobController *self, JobSync *sync)
+{
+    const Job *job = sync->job;
+
+    index_set_parse(&sync->failed_indexes, job->failed_indexes, job->completions);
+    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
+        const Pod *pod = sync->claimed.owned->pdata[i];
+        if (has_valid_index(job, pod) && object_has_finalizer(&pod->meta, self->finalizer) &&
+            fails_its_index(job, pod))
+            index_set_add(&sync->failed_indexes, pod_job_index(pod));
+    }
+}
+
+/* Of two failed pods of an index: whether @pod came after @before. */
+static gboolean
+is_later(const Pod *pod, const Pod *before)
+{
+    return all_failures(before) <= all_failures(pod) &&
+           job_pod_finished_at(pod) >= job_pod_finished_at(before);
+}
+
+/* The last failed pod of each index that is to be tried again stays until the next one has its
+ * count. */
+static void
+look_at_last_failures(const JobController *self, const JobState *state, JobSync *sync)
+{
+    IndexSet busy = {0};
+
+    sync->last_failures = g_hash_table_new(g_direct_hash, g_direct_equal);
+    for (unsigned i = 0; i < sync->active->len; i++)
+        index_set_add(&busy, pod_job_index(sync->active->pdata[i]));
+    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
+        const Pod *pod = sync->claimed.owned->pdata[i];
+        int32_t index = pod_job_index(pod);
+        if (!has_valid_index(sync->job, pod) || !job_pod_is_tracked(self, state, pod) ||
+            !job_pod_has_failed(sync->job, pod) || index_set_has(&sync->done, index) ||
+            index_set_has(&sync->failed_indexes, index) || index_set_has(&busy, index))
+            continue;
+        const Pod *before = job_last_failure(sync, index);
+        if (before == NULL || is_later(pod, before))
+            g_hash_table_insert(sync->last_failures, GINT_TO_POINTER(index), (Pod *)pod);
+    }
+    index_set_clear(&busy);
+}
+
+void
+job_look_at_indexes(const JobController *self, const JobState *state, JobSync *sync)
+{
+    if (!job_is_per_index(sync->job))
+        return;
+    look_at_failed_indexes(self, sync);
+    look_at_last_failures(self, state, sync);
+}
+
+const Pod *
+job_last_failure(const JobSync *sync, int32_t index)
+{
+    return sync->last_failures == NULL
+               ? NULL
+               : g_hash_table_lookup(sync->last_failures, GINT_TO_POINTER(index));
+}
+
+SimTime
+job_index_may_begin_at(const JobSync *sync, int32_t index)
+{
+    const Pod *last = job_last_failure(sync, index);
+    JobBackoff backoff = {0, TIME_UNSET};
+
+    if (last != NULL)
+        backoff = (JobBackoff){all_failures(last) + 1, job_pod_finished_at(last)};
+    return job_backoff_ends_at(&backoff);
+}
+
+void
+job_count_index_failures(const JobSync *sync, int32_t index, Object *pod, Strings *strings)
+{
+    const Pod *last = job_last_failure(sync, index);
+    gboolean counts = last != NULL && job_failure_counts(sync->job, last);
+    int32_t failures = last == NULL ? 0 : count_in_annotation(last, INDEX_FAILURES) + counts;
+    int32_t ignored =
+        last == NULL ? 0 : count_in_annotation(last, INDEX_IGNORED_FAILURES) + !counts;
+
+    object_set_annotation(pod, strings_intern(strings, INDEX_FAILURES),
+                          strings_internf(strings, "%d", failures));
+    if (ignored > 0)
+        object_set_annotation(pod, strings_intern(strings, INDEX_IGNORED_FAILURES),
+                              strings_internf(strings, "%d", ignored));
+}
+
+/* ---- Success ---- */
+
+static gboolean
+rule_is_met(const SuccessRule *rule, const JobSync *sync)
+{
+    IndexSet wanted = {0};
+    gboolean is_met;
+
+    if (rule->indexes == NULL)
+        return rule->count >= 0 && sync->done.n >= rule->count;
+    index_set_parse(&wanted, rule->indexes, sync->job->completions);
+    int32_t n = index_set_common(&wanted, &sync->done);
+    is_met = wanted.n > 0 && (n == wanted.n || (rule->count >= 0 && n >= rule->count));
+    index_set_clear(&wanted);
+    return is_met;
+}
+
+int
+job_success_rule(const JobSync *sync)
+{
+    const SuccessPolicy *policy = sync->job->success_policy;
+
+    for (unsigned i = 0; policy != NULL && sync->done.n > 0 && i < policy->n_rules; i++)
+        if (rule_is_met(&policy->rules[i], sync))
+            return (int)i;
+    return -1;
+}

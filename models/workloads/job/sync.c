@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/job/private.h"
+
+#include "models/workloads/pod-ranks.h"
+
+/* One sync of a Job: which pods are made or deleted. The second half of syncJob(), and manageJob(),
+ * of job_controller.go. */
+
+#define BURST_MAX 500                  /* WL-82: MaxPodCreateDeletePerSync */
+#define BACKOFF_MIN (10 * SIM_SECOND)  /* WL-83: DefaultJobPodFailureBackOff */
+#define BACKOFF_MAX (600 * SIM_SECOND) /* WL-83: MaxJobPodFailureBackOff */
+
+typedef enum {
+    ITEM_CREATE,
+    ITEM_RELEASE, /* its finalizer goes */
+    ITEM_DELETE,
+    ITEM_RELEASE_AND_DELETE,
+} ItemType;
+
+/* What a sync does about one pod. */
+typedef struct {
+    PodOrder base;
+    JobSync *sync; /* whose plan waits for this one */
+    ItemType type;
+    int32_t index; /* completion index of one that is made; -1: none */
+    gboolean was_ready;
+} Item;
+
+/* ---- One pod ---- */
+
+static void
+item_done(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    const Item *item = plan_operation(plan);
+    gboolean ok = end == PLAN_DONE;
+
+    (void)data, (void)message;
+    item->base.orders->n_tried++;
+    item->sync->n_done += ok;
+    item->sync->n_done_ready += ok && item->was_ready;
+    if (ok && item->type == ITEM_RELEASE)
+        g_ptr_array_add(item->sync->removed, item->base.pod);
+}
+
+/* One that loses its finalizer and is not deleted. */
+static void
+decide_after_release(const void *data, Plan *plan)
+{
+    const PodOrder *order = plan_operation(plan);
+    int step = plan_last_step(plan);
+    ApiCode code = plan_code(plan, step);
+
+    (void)data;
+    if (code == API_OK)
+        return;
+    plan_because(plan, "WL-4");
+    plan_change(plan, &(PlanChange){.what = JOB_CHANGE_REMOVAL_DROPPED,
+                                    .key = order->owner->key,
+                                    .pointer = order->pod});
+    if (code != API_NOT_FOUND)
+        plan_fail(plan, "%s", plan_message(plan, step));
+}
+
+static gboolean
+edit_release(Object *object, const void *finalizer)
+{
+    return object_remove_finalizer(object, finalizer);
+}
+
+/* WL-84; of an Indexed Job with its index in the name, an annotation, a label and the host's name.
+ */
+static Object *
+new_pod(const JobController *self, const Item *item)
+{
+    const Object *job = item->base.owner;
+    Object *pod =
+        template_pod_new(self->base.objects, JOB_CONST(job)->template, item->base.pod, job);
+    Strings *strings = self->base.strings;
+
+    object_add_finalizer(pod, self->finalizer);
+    if (item->index >= 0) {
+        const char *index = strings_internf(strings, "%d", item->index);
+        object_set_annotation(pod, self->index_key, index);
+        object_set_label(pod, self->index_key, index);
+        POD(pod)->hostname = strings_internf(strings, "%s-%d", object_name(job), item->index);
+        if (job_is_per_index(JOB_CONST(job)))
+            job_count_index_failures(item->sync, item->index, pod, strings);
+    }
+    return pod;
+}
+
+static void
+decide_item(const void *data, Plan *plan)
+{
+    const JobController *self = data;
+    const Item *item = plan_operation(plan);
+
+    if (item->type == ITEM_CREATE) {
+        plan_because(plan, "WL-82");
+        plan_create(plan, new_pod(self, item), PLAN_DECIDE);
+    }
+    if (item->type == ITEM_RELEASE || item->type == ITEM_RELEASE_AND_DELETE) {
+        plan_because(plan, "WL-84");
+        plan_patch(plan, item->base.pod, edit_release, self->finalizer, PLAN_DECIDE);
+    }
+    if (item->type == ITEM_DELETE || item->type == ITEM_RELEASE_AND_DELETE) {
+        plan_because(plan, "WL-82");
+        plan_delete(plan, item->base.pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
+    }
+    plan_then(plan, item->type == ITEM_RELEASE ? decide_after_release : pod_order_decide_after);
+}
+
+/* @given: without what it has of @sync */
+static void
+add_start(const JobController *self, GArray *starts, JobSync *sync, Item given)
+{
+    PlanStart start;
+
+    given.sync = sync;
+    given.base.orders = &sync->orders;
+    given.base.owner = &sync->job->meta;
+    given.base.is_creation = given.type == ITEM_CREATE;
+    start = pod_order_start(&self->base, &given, sizeof given, decide_item);
+    start.done = item_done;
+    g_array_append_val(starts, start);
+}
+
+static void
+begin_items(JobSync *sync, unsigned n)
+{
+    sync->orders = (PodOrders){.n_wanted = n};
+    sync->n_done = sync->n_done_ready = 0;
+}
+
+void
+job_plan_pods(const JobController *self,
+              Plan *plan,
+              JobSync *sync,
+              const GPtrArray *pods,
+              gboolean release,
+              gboolean delete)
+{
+    g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
+
+    begin_items(sync, pods->len);
+    for (unsigned i = 0; i < pods->len; i++) {
+        const Pod *pod = pods->pdata[i];
+        gboolean has_finalizer = object_has_finalizer(&pod->meta, self->finalizer);
+        ItemType type = !delete                    ? ITEM_RELEASE
+                        : release && has_finalizer ? ITEM_RELEASE_AND_DELETE
+                                                   : ITEM_DELETE;
+        add_start(self, starts, sync,
+                  (Item){
+                      .base = {.pod = (ObjectKey *)pod->meta.key, .is_expected = release},
+                      .type = type,
+                      .index = -1,
+                      .was_ready = pod_is_ready(pod)
+        });
+    }
+    pod_orders_plan_at_once(plan, starts);
+}
+
+/* ---- Deleting ---- */
+
+static void
+note_error(const Plan *plan, JobSync *sync)
+{
+    int step = plan_last_step(plan);
+
+    sync->error = plan_code(plan, step) == API_OK ? NULL : plan_message(plan, step);
+}
+
+static void
+count_deleted(JobSync *sync)
+{
+    sync->n_active -= (int32_t)sync->n_done;
+    sync->n_terminating += (int32_t)sync->n_done;
+    sync->n_ready -= (int32_t)sync->n_done_ready;
+}
+
+/* The Job ends only once its pods are all on their way, and none is unseen. */
+static void
+decide_after_end(const void *data, Plan *plan)
+{
+    JobSync *sync = plan_operation(plan);
+
+    note_error(plan, sync);
+    if (sync->n_done != sync->orders.n_wanted)
+        sync->end = JOB_GOES_ON;
+    count_deleted(sync);
+    job_plan_tracking(data, plan, sync);
+}
+
+static void
+plan_end(const JobController *self, Plan *plan, JobSync *sync)
+{
+    if (!sync->expectations_met)
+        sync->end = JOB_GOES_ON;
+    if (sync->active->len == 0) {
+        job_plan_tracking(self, plan, sync);
+        return;
+    }
+    job_plan_pods(self, plan, sync, sync->active, FALSE, TRUE);
+    plan_then(plan, decide_after_end);
+}
+
+static void plan_after_manage(const JobController *self, Plan *plan, JobSync *sync);
+
+static void
+decide_after_deletions(const void *data, Plan *plan)
+{
+    JobSync *sync = plan_operation(plan);
+
+    note_error(plan, sync);
+    count_deleted(sync);
+    plan_after_manage(data, plan, sync);
+}
+
+/* Takes @pods. */
+static void
+plan_deletions(const JobController *self, Plan *plan, JobSync *sync, GPtrArray *pods)
+{
+    GPtrArray *keys = g_ptr_array_new();
+
+    for (unsigned i = 0; i < pods->len; i++)
+        g_ptr_array_add(keys, (ObjectKey *)((const Pod *)pods->pdata[i])->meta.key);
+    plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
+    plan_own(plan, pods, (GDestroyNotify)g_ptr_array_unref);
+    plan_because(plan, "WL-4");
+    plan_change(
+        plan,
+        &(PlanChange){.what = POD_ORDERS_DELETIONS, .key = sync->job->meta.key, .pointer = keys});
+    job_plan_pods(self, plan, sync, pods, TRUE, TRUE);
+    plan_then(plan, decide_after_deletions);
+}
+
+/* Of an Indexed Job first what has no index, one beyond the last, or another's; then as of
+ * ReplicaSets (WL-77). (owned) */
+static GPtrArray *
+pods_to_delete(const JobSync *sync, unsigned at_least, SimTime now)
+{
+    GPtrArray *pods = g_ptr_array_new();
+    g_autofree RankedPod *ranked = g_new0(RankedPod, sync->active->len);
+    IndexSet seen = {0};
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < sync->active->len; i++) {
+        const Pod *pod = sync->active->pdata[i];
+        int32_t index = pod_job_index(pod);
+        if (sync->job->indexed && (!job_has_index(sync->job, index) || index_set_has(&seen, index)))
+            g_ptr_array_add(pods, (Pod *)pod);
+        else
+            ranked[n++].pod = pod;
+        if (job_has_index(sync->job, index))
+            index_set_add(&seen, index);
+    }
+    if (pods->len < at_least)
+        pod_ranks_sort(ranked, n, now);
+    for (unsigned i = 0; i < n && pods->len < at_least; i++)
+        g_ptr_array_add(pods, (Pod *)ranked[i].pod);
+    index_set_clear(&seen);
+    return pods;
+}
+
+/* ---- Making ---- */
+
+static void
+decide_after_creations(const void *data, Plan *plan)
+{
+    JobSync *sync = plan_operation(plan);
+
+    note_error(plan, sync);
+    sync->n_active += (int32_t)sync->n_done;
+    pod_orders_drop_untried(plan, &sync->orders, sync->job->meta.key);
+    plan_after_manage(data, plan, sync);
+}
+
+/* The lowest indexes that no pod works on, and that are neither done nor have failed. (owned) of
+ * int32_t */
+static GArray *
+pending_indexes(const JobSync *sync, unsigned n)
+{
+    GArray *indexes = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    IndexSet busy = {0};
+
+    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
+        const Pod *pod = sync->claimed.owned->pdata[i];
+        if ((pod_is_active(pod) ||
+             (job_replaces_only_failed(sync->job) && !pod_is_terminal(pod))) &&
+            job_has_index(sync->job, pod_job_index(pod)))
+            index_set_add(&busy, pod_job_index(pod));
+    }
+    for (int32_t i = 0; i < sync->job->completions && indexes->len < n; i++)
+        if (!index_set_has(&busy, i) && !index_set_has(&sync->done, i) &&
+            !index_set_has(&sync->failed_indexes, i))
+            g_array_append_val(indexes, i);
+    index_set_clear(&busy);
+    return indexes;
+}
+
+static ObjectKey *
+new_pod_key(const JobController *self, const Object *job, uint64_t n, int32_t index)
+{
+    const char *base = index < 0
+                           ? strings_internf(self->base.strings, "%s-", object_name(job))
+                           : strings_internf(self->base.strings, "%s-%d-", object_name(job), index);
+
+    return generated_pod_key_of(&self->base, job, base, n);
+}
+
+/* @indexes: of so many; NULL: the Job has none */
+static void
+plan_creations(
+    const JobController *self, Plan *plan, JobSync *sync, const GArray *indexes, unsigned n)
+{
+    const JobState *state = job_state(self, sync->job->meta.key);
+    g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
+
+    begin_items(sync, n);
+    plan_because(plan, "WL-4");
+    plan_change(
+        plan, &(PlanChange){.what = POD_ORDERS_CREATIONS, .key = sync->job->meta.key, .number = n});
+    for (unsigned i = 0; i < n; i++) {
+        int32_t index = indexes == NULL ? -1 : g_array_index(indexes, int32_t, i);
+        ObjectKey *key = new_pod_key(self, &sync->job->meta, state->n_names + i, index);
+        add_start(
+            self, starts, sync,
+            (Item){
+                .base = {.pod = key, .is_expected = TRUE},
+                  .type = ITEM_CREATE, .index = index
+        });
+    }
+    pod_orders_plan_slowly(plan, starts);
+    plan_then(plan, decide_after_creations);
+}
+
+/* ---- Which (WL-82) ---- */
+
+/* WL-83: 10 s, doubling with each failure since the last success. */
+SimTime
+job_backoff_ends_at(const JobBackoff *backoff)
+{
+    SimTime delay = BACKOFF_MIN;
+
+    if (backoff->n_failures == 0)
+        return INT64_MIN;
+    for (int32_t i = 1; i < backoff->n_failures && delay < BACKOFF_MAX; i++)
+        delay = MIN(2 * delay, BACKOFF_MAX);
+    return backoff->failed_at + delay;
+}
+
+/* Leaves those that may begin now. Returns: when the first of the others may, if none may now; else
+ * INT64_MIN */
+static SimTime
+drop_indexes_that_wait(const JobSync *sync, GArray *indexes, SimTime now)
+{
+    SimTime first_at = INT64_MIN;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < indexes->len; i++) {
+        int32_t index = g_array_index(indexes, int32_t, i);
+        SimTime may_at = job_index_may_begin_at(sync, index);
+        if (may_at <= now)
+            g_array_index(indexes, int32_t, n++) = index;
+        else
+            first_at = first_at == INT64_MIN ? may_at : MIN(first_at, may_at);
+    }
+    g_array_set_size(indexes, n);
+    return n > 0 ? INT64_MIN : first_at;
+}
+
+static int32_t
+count_wanted(const JobSync *sync)
+{
+    const Job *job = sync->job;
+
+    if (job->suspend)
+        return 0;
+    if (job->completions < 0)
+        return sync->n_succeeded > 0 ? sync->n_active : job->parallelism;
+    return MAX(MIN(job->completions - sync->n_succeeded, job->parallelism), 0);
+}
+
+/* So many pods are missing: makes them, as far as the back-off lets it; of single indexes (JOB-1)
+ * or of the whole Job (WL-83). */
+static void
+plan_missing(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
+{
+    SimTime now = plan_now(plan);
+    gboolean per_index = job_is_per_index(sync->job);
+    g_autoptr(GArray) indexes = sync->job->indexed ? pending_indexes(sync, n) : NULL;
+    SimTime may_at = per_index ? drop_indexes_that_wait(sync, indexes, now)
+                               : job_backoff_ends_at(&sync->backoff);
+
+    if (may_at > now) {
+        sync->again_at = MIN(sync->again_at, MAX(may_at, now + BATCH_PERIOD));
+        sync->n_active = 0; /* Kubernetes says so, whatever still runs */
+        plan_because(plan, per_index ? "JOB-1" : "WL-83");
+        plan_after_manage(self, plan, sync);
+    } else if (indexes != NULL && indexes->len == 0) {
+        plan_after_manage(self, plan, sync);
+    } else {
+        plan_creations(self, plan, sync, indexes, indexes == NULL ? n : indexes->len);
+    }
+}
+
+static void
+plan_manage(const JobController *self, Plan *plan, JobSync *sync)
+{
+    SimTime now = plan_now(plan);
+    int32_t wanted = count_wanted(sync);
+    GPtrArray *extra = pods_to_delete(sync, (unsigned)MAX(sync->n_active - wanted, 0), now);
+
+    sync->was_managed = TRUE;
+    if (extra->len > BURST_MAX && !sync->job->suspend)
+        g_ptr_array_set_size(extra, BURST_MAX);
+    if (extra->len > 0) {
+        plan_deletions(self, plan, sync, extra);
+        return;
+    }
+    g_ptr_array_unref(extra);
+    /* WL-86 */
+    int32_t missing =
+        wanted - sync->n_active - (job_replaces_only_failed(sync->job) ? sync->n_terminating : 0);
+    if (missing <= 0 || sync->job->suspend)
+        plan_after_manage(self, plan, sync);
+    else
+        plan_missing(self, plan, sync, (unsigned)MIN(missing, BURST_MAX));
+}
+
+/* ---- Suspension (WL-88), and the happy end ---- */
+
+static gboolean
+set_condition(WorkloadCondition *condition,
+              ConditionStatus status,
+              const char *reason,
+              const char *message,
+              SimTime now)
+{
+    if (condition->status == CONDITION_ABSENT && status == CONDITION_FALSE)
+        return FALSE;
+    if (condition->status == (uint32_t)status && condition->reason == reason)
+        return FALSE;
+    *condition = (WorkloadCondition){reason, message, whole_seconds(now), TIME_UNSET, status};
+    return TRUE;
+}
+
+/* Its time counts from when it goes on. */
+static void
+look_at_suspension(const JobController *self, Plan *plan, JobSync *sync)
+{
+    Strings *strings = self->base.strings;
+    gboolean suspend = sync->job->suspend;
+    const char *reason = strings_intern(strings, suspend ? "JobSuspended" : "JobResumed");
+    const char *message = strings_intern(strings, suspend ? "Job suspended" : "Job resumed");
+
+    if (!set_condition(&sync->status.suspended, suspend ? CONDITION_TRUE : CONDITION_FALSE, reason,
+                       message, plan_now(plan)))
+        return;
+    sync->needs_flush = TRUE;
+    plan_because(plan, "WL-88");
+    plan_event(plan, &sync->job->meta, "Normal", suspend ? "Suspended" : "Resumed", "%s", message);
+    if (!suspend)
+        sync->status.started_at = whole_seconds(plan_now(plan));
+}
+
+static void
+plan_after_manage(const JobController *self, Plan *plan, JobSync *sync)
+{
+    const Job *job = sync->job;
+    gboolean is_complete =
+        sync->n_active == 0 &&
+        (job->completions < 0 ? sync->n_succeeded > 0 : sync->n_succeeded >= job->completions);
+
+    if (is_complete)
+        job_set_end(self, sync, JOB_COMPLETES, "CompletionsReached",
+                    "Reached expected number of succeeded pods");
+    else if (sync->was_managed)
+        look_at_suspension(self, plan, sync);
+    job_plan_tracking(self, plan, sync);
+}
+
+/* ---- The sync ---- */
+
+static void
+begin_status(const JobController *self, JobSync *sync, SimTime now)
+{
+    const Job *job = sync->job;
+
+    (void)self;
+    sync->status = (JobStatus){
+        .succeeded = job->succeeded,
+        .failed = job->failed,
+        .uncounted_succeeded = string_list_ref(job->uncounted_succeeded),
+        .uncounted_failed = string_list_ref(job->uncounted_failed),
+        .completed_indexes = job->completed_indexes,
+        .failed_indexes = job->failed_indexes,
+        .started_at = job->started_at,
+        .completed_at = job->completed_at,
+        .complete = job->complete,
+        .has_failed = job->has_failed,
+        .suspended = job->suspended,
+        .failure_target = job->failure_target,
+        .success_met = job->success_met,
+    };
+    if (job->started_at == TIME_UNSET && !job->suspend)
+        sync->status.started_at = whole_seconds(now);
+}
+
+static void
+decide_pods(const void *data, Plan *plan)
+{
+    const JobController *self = data;
+    JobSync *sync = plan_operation(plan);
+    const JobState *state = job_state(self, plan_key(plan));
+    SimTime now = plan_now(plan);
+
+    if (state == NULL)
+        return;
+    sync->again_at = SIM_TIME_MAX;
+    sync->flush_step = -1;
+    sync->expectations_met = expectations_are_met(&state->expected, now);
+    begin_status(self, sync, now);
+    job_look(self, state, sync, now);
+    if (sync->end != JOB_GOES_ON)
+        plan_end(self, plan, sync);
+    else if (sync->expectations_met && !object_is_deleted(&sync->job->meta))
+        plan_manage(self, plan, sync);
+    else
+        plan_after_manage(self, plan, sync);
+}
+
+/* Decided once more when the first request leaves: it begins afresh. */
+void
+job_sync_decide(const void *data, Plan *plan)
+{
+    const JobController *self = data;
+    JobSync *sync = plan_operation(plan);
+    const Object *job = informer_get(self->jobs, plan_key(plan));
+
+    job_sync_clear(sync);
+    *sync = (JobSync){0};
+    /* JOB-4 */
+    if (job == NULL || job_is_managed_elsewhere(JOB_CONST(job)) || job_is_finished(JOB_CONST(job)))
+        return;
+    sync->job = JOB_CONST(object_ref(job));
+    claimed_look(&sync->claimed, &(ClaimOptions){
+                                     .owner = job,
+                                     .selector = sync->job->selector,
+                                     .by_controller = self->pods_by_controller,
+                                     .orphans = self->orphans,
+                                     .finalizer = self->finalizer,
+                                 });
+    if (claimed_is_settled(&sync->claimed)) {
+        decide_pods(data, plan);
+        return;
+    }
+    plan_because(plan, "WL-75");
+    claimed_plan(&sync->claimed, plan, job);
+    plan_then(plan, decide_pods);
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/job/private.h"
+
+#include <stdlib.h>
+
+/* Counting a Job's pods: each that is over is named in the status, loses its finalizer, and is
+ * counted, in this order, so that none is lost or counted twice (WL-84). Then the Job may end.
+ * trackJobStatusAndRemoveFinalizers() of job_controller.go. */
+
+#define UNCOUNTED_MAX 500 /* WL-84: MaxUncountedPods */
+
+static const char *
+pod_uid(const JobController *self, const Pod *pod)
+{
+    char uid[OBJECT_UID_BUFFER];
+
+    return strings_intern(self->base.strings, object_uid_format(pod->meta.uid, uid));
+}
+
+/* ---- The status ---- */
+
+static void
+take_list(StringList **field, const StringList *value)
+{
+    StringList *old = *field;
+
+    *field = string_list_ref(value);
+    string_list_unref(old);
+}
+
+static gboolean
+conditions_equal(const Job *job, const JobStatus *status)
+{
+    return workload_condition_equal(&job->complete, &status->complete) &&
+           workload_condition_equal(&job->has_failed, &status->has_failed) &&
+           workload_condition_equal(&job->suspended, &status->suspended) &&
+           workload_condition_equal(&job->failure_target, &status->failure_target) &&
+           workload_condition_equal(&job->success_met, &status->success_met);
+}
+
+static gboolean
+status_equal(const Job *job, const JobStatus *status)
+{
+    return job->active == status->active && job->ready == status->ready &&
+           job->succeeded == status->succeeded && job->failed == status->failed &&
+           job->terminating == status->terminating && job->started_at == status->started_at &&
+           job->completed_at == status->completed_at &&
+           job->completed_indexes == status->completed_indexes &&
+           job->failed_indexes == status->failed_indexes &&
+           string_list_equal(job->uncounted_succeeded, status->uncounted_succeeded) &&
+           string_list_equal(job->uncounted_failed, status->uncounted_failed) &&
+           conditions_equal(job, status);
+}
+
+static gboolean
+edit_status(Object *object, const void *data)
+{
+    const JobStatus *status = data;
+    Job *job = JOB(object);
+
+    if (status_equal(job, status))
+        return FALSE;
+    job->active = status->active;
+    job->ready = status->ready;
+    job->succeeded = status->succeeded;
+    job->failed = status->failed;
+    job->terminating = status->terminating;
+    job->completed_indexes = status->completed_indexes;
+    job->failed_indexes = status->failed_indexes;
+    job->started_at = status->started_at;
+    job->completed_at = status->completed_at;
+    take_list(&job->uncounted_succeeded, status->uncounted_succeeded);
+    take_list(&job->uncounted_failed, status->uncounted_failed);
+    job->complete = status->complete;
+    job->has_failed = status->has_failed;
+    job->suspended = status->suspended;
+    job->failure_target = status->failure_target;
+    job->success_met = status->success_met;
+    return TRUE;
+}
+
+static WorkloadCondition
+end_condition(const JobSync *sync, SimTime now)
+{
+    return (WorkloadCondition){sync->end_reason, sync->end_message, whole_seconds(now), TIME_UNSET,
+                               CONDITION_TRUE};
+}
+
+/* ---- The end ---- */
+
+/* WL-89: not as long as a pod is to be counted, or goes. Returns: whether the status has changed */
+static gboolean
+end_if_due(JobSync *sync, SimTime now)
+{
+    JobStatus *status = &sync->status;
+
+    if (sync->end == JOB_GOES_ON || sync->is_capped || status->uncounted_succeeded != NULL ||
+        status->uncounted_failed != NULL || status->terminating > 0)
+        return FALSE;
+    if (sync->end == JOB_COMPLETES) {
+        status->complete = end_condition(sync, now);
+        status->completed_at = whole_seconds(now);
+    } else {
+        status->has_failed = end_condition(sync, now);
+    }
+    sync->is_finished = TRUE;
+    return TRUE;
+}
+
+static void
+plan_end_events(Plan *plan, const JobSync *sync)
+{
+    const Job *job = sync->job;
+
+    if (!sync->is_finished)
+        return;
+    plan_because(plan, "WL-89");
+    if (sync->end == JOB_FAILS) {
+        plan_event(plan, &job->meta, "Warning", sync->end_reason, "%s", sync->end_message);
+        return;
+    }
+    if (job->completions >= 0 && sync->status.succeeded > job->completions)
+        plan_event(plan, &job->meta, "Warning", "TooManySucceededPods",
+                   "Too many succeeded pods running after completion count reached");
+    plan_event(plan, &job->meta, "Normal", "Completed", "Job completed");
+}
+
+static void
+plan_end_of_sync(Plan *plan, const JobSync *sync)
+{
+    if (sync->error != NULL)
+        plan_fail(plan, "%s", sync->error);
+    else if (!sync->is_finished && sync->again_at != SIM_TIME_MAX)
+        plan_requeue_after(plan, MAX(sync->again_at - plan_now(plan), 0));
+}
+
+static void
+decide_end_of_sync(const void *data, Plan *plan)
+{
+    const JobSync *sync = plan_operation(plan);
+
+    (void)data;
+    plan_end_events(plan, sync);
+    plan_end_of_sync(plan, sync);
+}
+
+/* ---- Counting ---- */
+
+/* Pods that lost their finalizer are counted, and named no longer. Returns: whether there are such
+ */
+static gboolean
+count_released(StringList **names, int32_t *count, GHashTable *tracked)
+{
+    const StringList *list = *names;
+    g_autofree const char **left = list == NULL ? NULL : g_new(const char *, list->n_items);
+    unsigned n = 0, n_before = list == NULL ? 0 : list->n_items;
+
+    for (unsigned i = 0; i < n_before; i++)
+        if (g_hash_table_contains(tracked, list->items[i]))
+            left[n++] = list->items[i];
+    if (n == n_before)
+        return FALSE;
+    *count += (int32_t)(n_before - n);
+    string_list_unref(*names);
+    *names = n == 0 ? NULL : string_list_new(left, n);
+    return TRUE;
+}
+
+/* Of pods whose finalizer is there, uids. (owned) */
+static GHashTable *
+tracked_uids(const JobController *self, const JobSync *sync)
+{
+    GHashTable *tracked = g_hash_table_new(g_direct_hash, g_direct_equal);
+    g_autoptr(GHashTable) removed = g_hash_table_new(g_direct_hash, g_direct_equal);
+    const JobState *state = job_state(self, sync->job->meta.key);
+
+    for (unsigned i = 0; i < sync->removed->len; i++)
+        g_hash_table_add(removed, sync->removed->pdata[i]);
+    for (unsigned i = 0; state != NULL && i < sync->claimed.owned->len; i++) {
+        const Pod *pod = sync->claimed.owned->pdata[i];
+        /* What this sync takes away is expected to go by now, but may not have gone. */
+        gboolean was_tracked =
+            job_pod_is_tracked(self, state, pod) || g_ptr_array_find(sync->removals, pod, NULL);
+        if (was_tracked && !g_hash_table_contains(removed, pod->meta.key))
+            g_hash_table_add(tracked, (void *)pod_uid(self, pod));
+    }
+    return tracked;
+}
+
+static gboolean
+count_all_released(const JobController *self, JobSync *sync)
+{
+    g_autoptr(GHashTable) tracked = tracked_uids(self, sync);
+    JobStatus *status = &sync->status;
+    gboolean succeeded = count_released(&status->uncounted_succeeded, &status->succeeded, tracked);
+
+    return count_released(&status->uncounted_failed, &status->failed, tracked) || succeeded;
+}
+
+static void
+name_uncounted(StringList **names, const char *uid)
+{
+    StringList *old = *names;
+
+    *names = old == NULL ? string_list_new(&uid, 1) : string_list_with(old, uid);
+    string_list_unref(old);
+}
+
+static gboolean
+has_valid_index(const Job *job, const Pod *pod)
+{
+    int32_t index = pod_job_index(pod);
+
+    return !job->indexed || (index >= 0 && index < job->completions);
+}
+
+/* Names it in the status, unless that does so; of an Indexed Job's success the index is name
+ * enough. */
+static void
+name_pod(const JobController *self, JobSync *sync, const Pod *pod)
+{
+    const Job *job = sync->job;
+    const char *uid = pod_uid(self, pod);
+
+    if (pod->phase == POD_SUCCEEDED && !string_list_has(job->uncounted_failed, uid)) {
+        if (job->indexed) {
+            sync->needs_flush |=
+                has_valid_index(job, pod) && !index_set_has(&sync->was_done, pod_job_index(pod));
+        } else if (!string_list_has(job->uncounted_succeeded, uid)) {
+            name_uncounted(&sync->status.uncounted_succeeded, uid);
+            sync->needs_flush = TRUE;
+        }
+    } else if ((job_pod_has_failed(job, pod) || sync->end == JOB_FAILS) &&
+               !string_list_has(job->uncounted_failed, uid) && has_valid_index(job, pod) &&
+               job_failure_counts(job, pod)) {
+        name_uncounted(&sync->status.uncounted_failed, uid);
+        sync->needs_flush = TRUE;
+    }
+}
+
+static unsigned
+count_names(const JobSync *sync)
+{
+    const JobStatus *status = &sync->status;
+
+    return (status->uncounted_succeeded == NULL ? 0 : status->uncounted_succeeded->n_items) +
+           (status->uncounted_failed == NULL ? 0 : status->uncounted_failed->n_items) +
+           (unsigned)MAX(sync->done.n - sync->was_done.n, 0);
+}
+
+static int
+by_index(const void *a, const void *b)
+{
+    int32_t x = pod_job_index(*(const Pod *const *)a), y = pod_job_index(*(const Pod *const *)b);
+
+    return x < y ? -1 : x > y;
+}
+
+/* JOB-1: the last failed pod of an index waits for its successor, which takes over its count. */
+static gboolean
+may_be_counted(const JobSync *sync, const Pod *pod)
+{
+    if (object_is_deleted(&sync->job->meta) || sync->end != JOB_GOES_ON ||
+        pod->phase == POD_SUCCEEDED)
+        return TRUE;
+    return job_pod_has_failed(sync->job, pod) && job_last_failure(sync, pod_job_index(pod)) != pod;
+}
+
+static void
+look_at_removals(const JobController *self, JobSync *sync)
+{
+    const JobState *state = job_state(self, sync->job->meta.key);
+    g_autoptr(GPtrArray) pods = g_ptr_array_copy(sync->claimed.owned, NULL, NULL);
+
+    g_ptr_array_set_free_func(pods, NULL); /* the references stay the original's */
+    if (sync->job->indexed)
+        g_ptr_array_sort(pods, by_index);
+    for (unsigned i = 0; state != NULL && i < pods->len && !sync->is_capped; i++) {
+        const Pod *pod = pods->pdata[i];
+        if (!job_pod_is_tracked(self, state, pod))
+            continue;
+        if (!may_be_counted(sync, pod))
+            continue;
+        g_ptr_array_add(sync->removals, (Pod *)pod);
+        name_pod(self, sync, pod);
+        sync->is_capped = count_names(sync) >= UNCOUNTED_MAX;
+    }
+}
+
+/* What of the end is told before any finalizer goes (WL-89). */
+static void
+announce_end(JobSync *sync, SimTime now)
+{
+    JobStatus *status = &sync->status;
+    WorkloadCondition *condition = sync->end == JOB_COMPLETES ? &status->success_met
+                                   : sync->end == JOB_FAILS   ? &status->failure_target
+                                                              : NULL;
+
+    if (condition == NULL || condition->status == CONDITION_TRUE)
+        return;
+    *condition = end_condition(sync, now);
+    sync->needs_flush = TRUE;
+}
+
+static void
+count_indexes(const JobController *self, JobSync *sync)
+{
+    const char *text = index_set_format(&sync->done, self->base.strings);
+
+    if (!sync->job->indexed)
+        return;
+    sync->needs_flush |= text != sync->job->completed_indexes;
+    sync->status.completed_indexes = text;
+    sync->status.succeeded = sync->done.n;
+    if (!job_is_per_index(sync->job))
+        return;
+    const char *failed = index_set_format(&sync->failed_indexes, self->base.strings);
+    if (failed == NULL)
+        failed = strings_intern(self->base.strings, "");
+    sync->needs_flush |= failed != sync->job->failed_indexes;
+    sync->status.failed_indexes = failed;
+}
+
+/* ---- The steps ---- */
+
+static void
+plan_last_flush(Plan *plan, JobSync *sync, gboolean has_news)
+{
+    if (end_if_due(sync, plan_now(plan)))
+        has_news = TRUE;
+    if (!has_news) {
+        plan_end_of_sync(plan, sync);
+        return;
+    }
+    plan_because(plan, sync->is_finished ? "WL-89" : "WL-84");
+    if (sync->flush_step < 0)
+        plan_update_status(plan, &sync->job->meta, edit_status, &sync->status, PLAN_STOP);
+    else
+        plan_update_result_status(plan, sync->flush_step, edit_status, &sync->status, PLAN_STOP);
+    plan_then(plan, decide_end_of_sync);
+}
+
+/* One whose finalizer could not be taken away stays named. */
+static void
+decide_after_removals(const void *data, Plan *plan)
+{
+    JobSync *sync = plan_operation(plan);
+    int step = plan_last_step(plan);
+
+    if (plan_code(plan, step) != API_OK) {
+        sync->error = plan_message(plan, step);
+        sync->end = JOB_GOES_ON;
+    }
+    plan_last_flush(plan, sync, count_all_released(data, sync));
+}
+
+static void
+plan_removals(const JobController *self, Plan *plan, JobSync *sync)
+{
+    GPtrArray *keys = g_ptr_array_new();
+
+    for (unsigned i = 0; i < sync->removals->len; i++)
+        g_ptr_array_add(keys, (ObjectKey *)((const Pod *)sync->removals->pdata[i])->meta.key);
+    plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
+    plan_because(plan, "WL-84");
+    plan_change(
+        plan,
+        &(PlanChange){.what = JOB_CHANGE_REMOVALS, .key = sync->job->meta.key, .pointer = keys});
+    job_plan_pods(self, plan, sync, sync->removals, TRUE, FALSE);
+    plan_then(plan, decide_after_removals);
+}
+
+/* The status names the pods: now their finalizers may go. */
+static void
+decide_after_flush(const void *data, Plan *plan)
+{
+    JobSync *sync = plan_operation(plan);
+
+    if (sync->flush_step >= 0) {
+        plan_because(plan, "WL-83");
+        plan_change(plan, &(PlanChange){.what = JOB_CHANGE_BACKOFF,
+                                        .key = sync->job->meta.key,
+                                        .pointer = &sync->backoff});
+    }
+    if (sync->removals->len > 0)
+        plan_removals(data, plan, sync);
+    else
+        plan_last_flush(plan, sync, FALSE);
+}
+
+void
+job_plan_tracking(const JobController *self, Plan *plan, JobSync *sync)
+{
+    const Job *job = sync->job;
+    JobStatus *status = &sync->status;
+
+    sync->removals = g_ptr_array_new();
+    sync->removed = g_ptr_array_new();
+    status->active = sync->n_active;
+    status->ready = sync->n_ready;
+    status->terminating = sync->n_terminating;
+    sync->needs_flush |= status->active != job->active || status->ready != job->ready ||
+                         status->terminating != job->terminating;
+    sync->needs_flush |= count_all_released(self, sync);
+    look_at_removals(self, sync);
+    count_indexes(self, sync);
+    announce_end(sync, plan_now(plan));
+    if (!sync->needs_flush) {
+        decide_after_flush(self, plan);
+        return;
+    }
+    plan_because(plan, "WL-84");
+    sync->flush_step = plan_update_status(plan, &job->meta, edit_status, status, PLAN_STOP);
+    plan_then(plan, decide_after_flush);
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/replica-set/replica-set.h"
+
+#include "models/kube-controller-manager.h"
+#include "models/workloads/pod-orders.h"
+#include "models/workloads/pod-ranks.h"
+#include "models/workloads/pods.h"
+
+#define BURST_MAX 500         /* WL-5, WL-6: creations and deletions of one sync */
+#define READY_SKEW SIM_SECOND /* as WL-30 */
+
+/* What the controller remembers of a set between syncs. */
+typedef struct {
+    Expectations expected;
+    uint64_t n_names; /* that were made up for its pods */
+} SetState;
+
+typedef struct {
+    Component base;
+    Informer *sets, *pods;
+    InformerIndex *pods_by_controller, *orphans, *sets_by_controller;
+    Workers *workers;
+    GHashTable *states; /* ObjectKey of a set -> SetState */
+} ReplicaSetController;
+
+typedef struct {
+    int32_t generation, replicas, fully_labeled, ready, available;
+    WorkloadCondition failure;
+} SetStatus;
+
+/* One sync. */
+typedef struct {
+    const ReplicaSet *set; /* (owned): as it was when the sync began */
+    Claimed claimed;
+    PodOrders orders;
+    const char *error; /* interned: what went wrong with the pods; NULL: nothing */
+    SetStatus status;
+} Sync;
+
+/* ---- What is remembered ---- */
+
+static void
+set_state_free(void *data)
+{
+    SetState *state = data;
+
+    expectations_clear(&state->expected);
+    g_free(state);
+}
+
+static void
+sync_clear(void *data)
+{
+    Sync *sync = data;
+
+    claimed_clear(&sync->claimed);
+    if (sync->set != NULL)
+        object_unref(&sync->set->meta);
+    sync->set = NULL;
+}
+
+static void
+set_changed(void *data, const Object *before, const Object *after)
+{
+    ReplicaSetController *self = data;
+
+    workers_add(self->workers, (before != NULL ? before : after)->key);
+    if (after == NULL)
+        g_hash_table_remove(self->states, before->key);
+    else if (g_hash_table_lookup(self->states, after->key) == NULL)
+        g_hash_table_insert(self->states, (void *)after->key, g_new0(SetState, 1));
+}
+
+/* Who would adopt this pod looks at it. */
+static void
+orphan_changed(ReplicaSetController *self, const Object *pod)
+{
+    InformerIter iter;
+    const Object *set;
+
+    if (pod->labels == NULL || informer_count(self->sets) == 0)
+        return;
+    informer_iter_init(&iter, self->sets);
+    while ((set = informer_iter_next(&iter)) != NULL)
+        if (set->key->namespace == pod->key->namespace &&
+            label_selector_matches(REPLICA_SET_CONST(set)->selector, pod->labels))
+            workers_add(self->workers, set->key);
+}
+
+static void
+pod_went(const ReplicaSetController *self, const ObjectKey *set, const ObjectKey *pod)
+{
+    SetState *state = g_hash_table_lookup(self->states, set);
+
+    if (state != NULL)
+        expectations_deletion_seen(&state->expected, pod);
+    workers_add(self->workers, set);
+}
+
+/* A pod that is going counts as gone (WL-76). */
+static void
+pod_changed(void *data, const Object *before, const Object *after)
+{
+    ReplicaSetController *self = data;
+    const ObjectKey *was = before == NULL ? NULL : controller_of_kind(before, KIND_REPLICA_SET);
+    const ObjectKey *is = after == NULL ? NULL : controller_of_kind(after, KIND_REPLICA_SET);
+
+    if (was != NULL && was != is)
+        pod_went(self, was, before->key);
+    if (after == NULL)
+        return;
+    if (is == NULL) {
+        if (object_controller(after) == NULL && !object_is_deleted(after) &&
+            (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels)))
+            orphan_changed(self, after);
+        return;
+    }
+    if (object_is_deleted(after)) {
+        pod_went(self, is, after->key);
+        return;
+    }
+    SetState *state = g_hash_table_lookup(self->states, is);
+    const ReplicaSet *set = REPLICA_SET_CONST(informer_get(self->sets, is));
+    if (before == NULL && state != NULL)
+        expectations_creation_seen(&state->expected);
+    workers_add(self->workers, is);
+    if (set != NULL && set->min_ready_s > 0 && before != NULL && !pod_is_ready(POD_CONST(before)) &&
+        pod_is_ready(POD_CONST(after)))
+        work_queue_add_after(workers_queue(self->workers), (ObjectKey *)is,
+                             set->min_ready_s * SIM_SECOND + READY_SKEW);
+}
+
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    ReplicaSetController *self = data;
+    SetState *state = g_hash_table_lookup(self->states, change->key);
+
+    if (state == NULL)
+        return; /* the set went meanwhile */
+    pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim));
+}
+
+/* ---- Status ---- */
+
+static gboolean
+edit_status(Object *object, const void *data)
+{
+    const SetStatus *status = data;
+    ReplicaSet *set = REPLICA_SET(object);
+    gboolean changed = set->observed_generation != status->generation ||
+                       set->status_replicas != status->replicas ||
+                       set->fully_labeled_replicas != status->fully_labeled ||
+                       set->ready_replicas != status->ready ||
+                       set->available_replicas != status->available ||
+                       !workload_condition_equal(&set->replica_failure, &status->failure);
+
+    set->observed_generation = status->generation;
+    set->status_replicas = status->replicas;
+    set->fully_labeled_replicas = status->fully_labeled;
+    set->ready_replicas = status->ready;
+    set->available_replicas = status->available;
+    set->replica_failure = status->failure;
+    return changed;
+}
+
+static void
+tell_failure(const Sync *sync, SetStatus *status, SimTime now)
+{
+    int64_t missing = sync->set->replicas - (int64_t)sync->claimed.owned->len;
+
+    status->failure = sync->set->replica_failure;
+    if (sync->error == NULL)
+        status->failure = (WorkloadCondition){.changed_at = TIME_UNSET, .updated_at = TIME_UNSET};
+    else if (status->failure.status == CONDITION_ABSENT)
+        status->failure = (WorkloadCondition){
+            .status = CONDITION_TRUE,
+            .reason = missing > 0 ? "FailedCreate" : "FailedDelete",
+            .message = sync->error,
+            .changed_at = whole_seconds(now),
+            .updated_at = TIME_UNSET,
+        };
+}
+
+/* Of the pods as they were before anything was done. */
+static void
+count_status(Sync *sync, SimTime now)
+{
+    const ReplicaSet *set = sync->set;
+    SetStatus *status = &sync->status;
+
+    *status = (SetStatus){.generation = (int32_t)set->meta.generation,
+                          .replicas = (int32_t)sync->claimed.owned->len};
+    for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
+        const Pod *pod = sync->claimed.owned->pdata[i];
+        status->fully_labeled += string_map_contains(pod->meta.labels, set->template->labels);
+        status->ready += pod_is_ready(pod);
+        status->available += pod_is_available(pod, set->min_ready_s, now);
+    }
+    tell_failure(sync, status, now);
+}
+
+static void
+plan_end_of_sync(Plan *plan, const Sync *sync)
+{
+    const SetStatus *status = &sync->status;
+
+    if (sync->error != NULL)
+        plan_fail(plan, "%s", sync->error);
+    else if (sync->set->min_ready_s > 0 && status->ready == sync->set->replicas &&
+             status->available != sync->set->replicas)
+        plan_requeue_after(plan, sync->set->min_ready_s * SIM_SECOND);
+}
+
+static void
+decide_after_retry(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_end_of_sync(plan, plan_operation(plan));
+}
+
+/* What is stored by now: the same status goes there, even if it says what stands there already. */
+static void
+decide_retry(const void *data, Plan *plan)
+{
+    Sync *sync = plan_operation(plan);
+
+    (void)data;
+    plan_update_status(plan, plan_object(plan, plan_last_step(plan)), edit_status, &sync->status,
+                       PLAN_SEND_ALWAYS);
+    plan_then(plan, decide_after_retry);
+}
+
+/* One more try, on what is stored. */
+static void
+decide_after_status(const void *data, Plan *plan)
+{
+    const Sync *sync = plan_operation(plan);
+
+    (void)data;
+    if (plan_code(plan, plan_last_step(plan)) == API_OK) {
+        plan_end_of_sync(plan, sync);
+        return;
+    }
+    plan_because(plan, "WL-75");
+    plan_get(plan, plan_key(plan), PLAN_STOP);
+    plan_then(plan, decide_retry);
+}
+
+static void
+plan_status(Plan *plan, Sync *sync)
+{
+    count_status(sync, plan_now(plan));
+    plan_because(plan, "WL-75");
+    plan_update_status(plan, &sync->set->meta, edit_status, &sync->status, PLAN_DECIDE);
+    plan_then(plan, decide_after_status);
+}
+
+/* ---- One pod ---- */
+
+static void
+decide_order(const void *data, Plan *plan)
+{
+    const ReplicaSetController *self = data;
+    const PodOrder *order = plan_operation(plan);
+
+    if (order->is_creation) {
+        plan_because(plan, "WL-75");
+        plan_create(plan,
+                    template_pod_new(self->base.objects, REPLICA_SET_CONST(order->owner)->template,
+                                     order->pod, order->owner),
+                    PLAN_DECIDE);
+    } else {
+        plan_because(plan, "WL-6");
+        plan_delete(plan, order->pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
+    }
+    plan_then(plan, pod_order_decide_after);
+}
+
+static void
+add_start(const ReplicaSetController *self,
+          GArray *starts,
+          Sync *sync,
+          ObjectKey *pod,
+          gboolean is_creation)
+{
+    PodOrder order = {&sync->orders, &sync->set->meta, pod, is_creation, TRUE};
+    PlanStart start = pod_order_start(&self->base, &order, sizeof order, decide_order);
+
+    g_array_append_val(starts, start);
+}
+
+/* ---- The sync (WL-75) ---- */
+
+static void
+decide_after_pods(const void *data, Plan *plan)
+{
+    Sync *sync = plan_operation(plan);
+    int step = plan_last_step(plan);
+
+    (void)data;
+    sync->error = plan_code(plan, step) == API_OK ? NULL : plan_message(plan, step);
+    pod_orders_drop_untried(plan, &sync->orders, sync->set->meta.key);
+    plan_status(plan, sync);
+}
+
+static void
+plan_creations(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigned n)
+{
+    const SetState *state = g_hash_table_lookup(self->states, sync->set->meta.key);
+    g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
+
+    sync->orders = (PodOrders){.n_wanted = n};
+    plan_because(plan, "WL-5");
+    plan_change(
+        plan, &(PlanChange){.what = POD_ORDERS_CREATIONS, .key = sync->set->meta.key, .number = n});
+    for (unsigned i = 0; i < n; i++)
+        add_start(self, starts, sync,
+                  generated_pod_key(&self->base, &sync->set->meta, state->n_names + i), TRUE);
+    pod_orders_plan_slowly(plan, starts);
+    plan_then(plan, decide_after_pods);
+}
+
+/* Active pods on the same node of all sets of the same owner, as of all revisions of a Deployment.
+ */
+static unsigned
+count_on_node(const ReplicaSetController *self, const ReplicaSet *set, const Pod *pod)
+{
+    const OwnerReference *owner = object_controller(&set->meta);
+    unsigned n_sets = 0, n_pods, count = 0;
+    const Object *const *sets =
+        owner == NULL || owner->key == NULL
+            ? NULL
+            : informer_index_get(self->sets_by_controller, owner->key, &n_sets);
+    const Object *own = &set->meta;
+
+    if (pod->node_name == NULL)
+        return 0;
+    for (unsigned i = 0; i < MAX(n_sets, 1); i++) {
+        const Object *related = sets == NULL ? own : sets[i];
+        const Object *const *pods =
+            informer_index_get(self->pods_by_controller, related->key, &n_pods);
+        for (unsigned k = 0; k < n_pods; k++)
+            count += pod_is_active(POD_CONST(pods[k])) &&
+                     POD_CONST(pods[k])->node_name == pod->node_name;
+    }
+    return count;
+}
+
+static void
+plan_deletions(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigned n)
+{
+    unsigned n_pods = sync->claimed.owned->len;
+    g_autofree RankedPod *ranked = g_new0(RankedPod, n_pods);
+    g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
+    GPtrArray *keys = g_ptr_array_new();
+
+    for (unsigned i = 0; i < n_pods; i++) {
+        ranked[i].pod = sync->claimed.owned->pdata[i];
+        if (n < n_pods) /* if all go the order does not matter */
+            ranked[i].n_on_node = count_on_node(self, sync->set, ranked[i].pod);
+    }
+    if (n < n_pods)
+        pod_ranks_sort(ranked, n_pods, plan_now(plan));
+    for (unsigned i = 0; i < n; i++) {
+        ObjectKey *pod = (ObjectKey *)ranked[i].pod->meta.key;
+        add_start(self, starts, sync, pod, FALSE);
+        g_ptr_array_add(keys, pod);
+    }
+    sync->orders = (PodOrders){.n_wanted = n};
+    plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
+    plan_because(plan, "WL-6");
+    plan_change(
+        plan,
+        &(PlanChange){.what = POD_ORDERS_DELETIONS, .key = sync->set->meta.key, .pointer = keys});
+    pod_orders_plan_at_once(plan, starts);
+    plan_then(plan, decide_after_pods);
+}
+
+/* The set has the pods that are its own. */
+static void
+decide_pods(const void *data, Plan *plan)
+{
+    const ReplicaSetController *self = data;
+    Sync *sync = plan_operation(plan);
+    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    int64_t diff = (int64_t)sync->claimed.owned->len - sync->set->replicas;
+
+    if (state == NULL)
+        return;
+    if (diff == 0 || object_is_deleted(&sync->set->meta) ||
+        !expectations_are_met(&state->expected, plan_now(plan)))
+        plan_status(plan, sync);
+    else if (diff < 0)
+        plan_creations(self, plan, sync, (unsigned)MIN(-diff, BURST_MAX));
+    else
+        plan_deletions(self, plan, sync, (unsigned)MIN(diff, BURST_MAX));
+}
+
+static gboolean
+is_active(const Object *set, const Object *pod)
+{
+    (void)set;
+    return pod_is_active(POD_CONST(pod));
+}
+
+static void
+decide_set(const void *data, Plan *plan)
+{
+    const ReplicaSetController *self = data;
+    Sync *sync = plan_operation(plan);
+    const Object *set = informer_get(self->sets, plan_key(plan));
+
+    sync_clear(sync);
+    *sync = (Sync){0};
+    if (set == NULL)
+        return;
+    sync->set = REPLICA_SET_CONST(object_ref(set));
+    claimed_look(&sync->claimed, &(ClaimOptions){
+                                     .owner = set,
+                                     .selector = sync->set->selector,
+                                     .by_controller = self->pods_by_controller,
+                                     .orphans = self->orphans,
+                                     .is_member = is_active,
+                                 });
+    if (claimed_is_settled(&sync->claimed)) {
+        decide_pods(data, plan);
+        return;
+    }
+    plan_because(plan, "WL-75");
+    claimed_plan(&sync->claimed, plan, set);
+    plan_then(plan, decide_pods);
+}
+
+static void
+init(void *data)
+{
+    ReplicaSetController *self = data;
+    const KubeControllerManagerOptions *options = self->base.options;
+    Process *process = self->base.process;
+
+    self->sets = process_informer(process, KIND_REPLICA_SET, NULL);
+    self->pods = process_informer(process, KIND_POD, NULL);
+    self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
+    self->orphans = informer_add_index(self->pods, index_orphans);
+    self->sets_by_controller = informer_add_index(self->sets, index_by_controller);
+    self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, set_state_free);
+    self->workers =
+        workers_new(&self->base, &(WorkersOptions){
+                                     .name = "replicaset",
+                                     .n_workers = (unsigned)options->concurrent_replicaset_syncs,
+                                     .limit = rate_limit_default,
+                                     .retry = TRUE,
+                                     .sync = decide_set,
+                                     .operation_size = sizeof(Sync),
+                                     .clear_operation = sync_clear,
+                                 });
+    informer_add_handler(self->sets, set_changed, self);
+    informer_add_handler(self->pods, pod_changed, self);
+}
+
+static void
+clear(void *data)
+{
+    ReplicaSetController *self = data;
+
+    workers_free(self->workers);
+    g_hash_table_unref(self->states);
+}
+
+const ModelClass replica_set_controller_class = {
+    .name = "replicaset-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(ReplicaSetController),
+    .event_source = "replicaset-controller",
+    .client_qps = kube_controller_manager_client_qps,
+    .init = init,
+    .clear = clear,
+    .apply_change = apply_change,
+};

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/stateful-set/private.h"
+
+/* What a StatefulSet does about one pod and its claims (WL-43..45, WL-60). */
+
+/* A plan of its own, for those of a batch go side by side. */
+typedef struct {
+    ItemAction action;
+    const StatefulSet *set; /* (owned) */
+    ObjectKey *pod;
+    const char *revision;
+    const PodTemplate *template; /* (owned): CREATE */
+    int32_t ordinal;
+    unsigned claim;     /* the template that is looked at */
+    const char *errors; /* of claims, interned; NULL: none */
+    unsigned n_errors;
+} Item;
+
+static void
+item_free(void *data)
+{
+    Item *item = data;
+
+    object_unref(&item->set->meta);
+    pod_template_unref((PodTemplate *)item->template);
+    g_free(item);
+}
+
+static void
+item_add_error(const StatefulSetController *self, Item *item, const char *error)
+{
+    item->errors = item->errors == NULL
+                       ? error
+                       : strings_internf(self->base.strings, "%s, %s", item->errors, error);
+    item->n_errors++;
+}
+
+/* WL-65. */
+static void
+plan_pod_event(Plan *plan, const Item *item, const char *verb, const char *error)
+{
+    static const char *const done[] = {"SuccessfulCreate", "SuccessfulCreate", "SuccessfulUpdate",
+                                       "SuccessfulDelete"};
+    static const char *const failed[] = {"FailedCreate", "FailedCreate", "FailedUpdate",
+                                         "FailedDelete"};
+    const char *set = object_name(&item->set->meta);
+
+    if (error == NULL)
+        plan_event(plan, &item->set->meta, "Normal", done[item->action],
+                   "%s Pod %s in StatefulSet %s successful", verb, item->pod->name, set);
+    else
+        plan_event(plan, &item->set->meta, "Warning", failed[item->action],
+                   "%s Pod %s in StatefulSet %s failed error: %s", verb, item->pod->name, set,
+                   error);
+}
+
+/* ---- Who owns the claims (WL-60) ---- */
+
+static ClaimOwners
+owners_of(const StatefulSetController *self, const StatefulSet *set, ObjectKey *pod)
+{
+    int64_t position = stateful_position(set, pod);
+
+    return (ClaimOwners){
+        .set = set,
+        .pod = informer_get(self->pods, pod),
+        .pod_key = pod,
+        .is_in_range = position >= 0 && position < set->replicas,
+    };
+}
+
+static const Object *
+claim_of(const StatefulSetController *self,
+         const StatefulSet *set,
+         unsigned i,
+         const ObjectKey *pod)
+{
+    return informer_get(
+        self->claims, stateful_claim_key(self->base.objects, set->claim_templates->items[i], pod));
+}
+
+static unsigned
+n_claims(const StatefulSet *set)
+{
+    return set->claim_templates == NULL ? 0 : set->claim_templates->n_items;
+}
+
+static gboolean
+claims_match_policy(const StatefulSetController *self, const StatefulSet *set, ObjectKey *pod)
+{
+    ClaimOwners owners = owners_of(self, set, pod);
+
+    for (unsigned i = 0; i < n_claims(set); i++) {
+        const Object *claim = claim_of(self, set, i, pod);
+        if (claim != NULL && !claim_has_other_controller(claim, &owners) &&
+            !claim_owners_are_right(claim, &owners))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* Claims that the cache does not know yet are left to a later sync. */
+static void
+plan_owners(const StatefulSetController *self, Plan *plan, const Item *item)
+{
+    ClaimOwners *owners = plan_new_arg(plan, ClaimOwners);
+
+    *owners = owners_of(self, item->set, item->pod);
+    for (unsigned i = 0; i < n_claims(item->set); i++) {
+        const Object *claim = claim_of(self, item->set, i, item->pod);
+        if (claim == NULL)
+            continue;
+        if (claim_has_other_controller(claim, owners)) {
+            plan_because(plan, "WL-63");
+            plan_event(plan, &item->set->meta, "Warning", "ConflictingController",
+                       "PersistentVolumeClaim %s has a conflicting OwnerReference that acts as a "
+                       "managing controller, the retention policy is ignored for this claim",
+                       object_name(claim));
+        } else {
+            plan_because(plan, "WL-60");
+            plan_update(plan, claim, claim_edit_owners, owners, PLAN_STOP);
+        }
+    }
+}
+
+static gboolean
+identity_matches(const Pod *pod)
+{
+    return g_strcmp0(object_label(&pod->meta, LABEL_POD_NAME), object_name(&pod->meta)) == 0;
+}
+
+gboolean
+stateful_needs_update(const StatefulSetController *self, const StatefulSet *set, const Pod *pod)
+{
+    return !identity_matches(pod) || !claims_match_policy(self, set, (ObjectKey *)pod->meta.key);
+}
+
+static gboolean
+edit_identity(Object *object, const void *data)
+{
+    const StringPair *name = data;
+
+    return object_set_label(object, name->key, name->value);
+}
+
+static void
+decide_after_update(const void *data, Plan *plan)
+{
+    const Item *item = plan_operation(plan);
+    int step = plan_last_step(plan);
+
+    (void)data;
+    plan_because(plan, "WL-65");
+    if (plan_code(plan, step) == API_OK) {
+        plan_pod_event(plan, item, "update", NULL);
+        return;
+    }
+    plan_pod_event(plan, item, "update", plan_message(plan, step));
+    plan_fail(plan, "%s", plan_message(plan, step));
+}
+
+static void
+plan_update_pod(const StatefulSetController *self, Plan *plan, const Item *item)
+{
+    const Object *pod = informer_get(self->pods, item->pod);
+    StringPair *name = plan_new_arg(plan, StringPair);
+
+    plan_owners(self, plan, item);
+    if (pod == NULL || identity_matches(POD_CONST(pod)))
+        return;
+    *name = (StringPair){plan_internf(plan, LABEL_POD_NAME), item->pod->name};
+    plan_because(plan, "WL-41");
+    plan_update(plan, pod, edit_identity, name, PLAN_DECIDE);
+    plan_then(plan, decide_after_update);
+}
+
+static gboolean
+has_stale_claim(const StatefulSetController *self, const Item *item)
+{
+    ClaimOwners owners = owners_of(self, item->set, item->pod);
+
+    for (unsigned i = 0; item->set->delete_when_scaled && i < n_claims(item->set); i++) {
+        const Object *claim = claim_of(self, item->set, i, item->pod);
+        if (claim != NULL && claim_is_stale(claim, &owners))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* ---- The pod ---- */
+
+static void
+decide_after_owners(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_because(plan, "WL-65");
+    plan_pod_event(plan, plan_operation(plan), "create", NULL);
+}
+
+static void
+decide_after_pod(const void *data, Plan *plan)
+{
+    const Item *item = plan_operation(plan);
+    int step = plan_last_step(plan);
+    ApiCode code = plan_code(plan, step);
+    const char *verb = item->action == ITEM_DELETE ? "delete" : "create";
+
+    if (item->action == ITEM_CREATE && code == API_OK &&
+        (item->set->delete_when_deleted || item->set->delete_when_scaled)) {
+        plan_owners(data, plan, item);
+        plan_then(plan, decide_after_owners);
+        return;
+    }
+    plan_because(plan, "WL-65");
+    if (code != API_EXISTS) /* somebody else's, or our own that is not seen yet: no event */
+        plan_pod_event(plan, item, verb, code == API_OK ? NULL : plan_message(plan, step));
+    if (code != API_OK)
+        plan_fail(plan, "%s", plan_message(plan, step));
+}
+
+static void plan_next_claim(const StatefulSetController *self, Plan *plan, Item *item);
+
+/* A claim that cannot be made does not keep the others from being made, only the pod. */
+static void
+decide_after_claim(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    Item *item = plan_operation(plan);
+    int step = plan_last_step(plan);
+    ApiCode code = plan_code(plan, step);
+    const char *claim =
+        stateful_claim_key(self->base.objects, item->set->claim_templates->items[item->claim],
+                           item->pod)
+            ->name;
+    const char *set = object_name(&item->set->meta);
+
+    plan_because(plan, "WL-65");
+    if (code == API_OK)
+        plan_event(plan, &item->set->meta, "Normal", "SuccessfulCreate",
+                   "create Claim %s Pod %s in StatefulSet %s success", claim, item->pod->name, set);
+    else if (code != API_EXISTS)
+        plan_event(plan, &item->set->meta, "Warning", "FailedCreate",
+                   "create Claim %s for Pod %s in StatefulSet %s failed error: %s", claim,
+                   item->pod->name, set, plan_message(plan, step));
+    if (code != API_OK)
+        item_add_error(self, item,
+                       strings_internf(self->base.strings, "failed to create PVC %s: %s", claim,
+                                       plan_message(plan, step)));
+    item->claim++;
+    plan_next_claim(self, plan, item);
+}
+
+static void
+plan_pod(const StatefulSetController *self, Plan *plan, const Item *item)
+{
+    if (item->errors != NULL) {
+        const char *errors =
+            item->n_errors == 1 ? item->errors : plan_internf(plan, "[%s]", item->errors);
+        plan_because(plan, "WL-65");
+        if (item->action == ITEM_CREATE)
+            plan_pod_event(plan, item, "create", errors);
+        plan_fail(plan, "%s", errors);
+        return;
+    }
+    if (item->action == ITEM_CLAIMS)
+        return;
+    plan_because(plan, "WL-43");
+    plan_create(plan,
+                stateful_pod_new(self->base.objects, item->set,
+                                 &(StatefulPod){
+                                     .key = item->pod,
+                                     .ordinal = item->ordinal,
+                                     .revision = item->revision,
+                                     .template = item->template,
+                                 }),
+                PLAN_DECIDE);
+    plan_then(plan, decide_after_pod);
+}
+
+/* From item->claim on: makes the first claim that is missing; after the last, the pod. */
+static void
+plan_next_claim(const StatefulSetController *self, Plan *plan, Item *item)
+{
+    const ClaimTemplates *templates = item->set->claim_templates;
+
+    for (; templates != NULL && item->claim < templates->n_items; item->claim++) {
+        const ClaimTemplate *template = templates->items[item->claim];
+        ObjectKey *key = stateful_claim_key(self->base.objects, template, item->pod);
+        const Object *claim = informer_get(self->claims, key);
+        if (claim == NULL) {
+            plan_because(plan, "WL-43");
+            plan_create(plan, stateful_claim_new(item->set, template, key), PLAN_DECIDE);
+            plan_then(plan, decide_after_claim);
+            return;
+        }
+        if (object_is_deleted(claim))
+            item_add_error(
+                self, item,
+                strings_internf(self->base.strings, "pvc %s is being deleted", key->name));
+    }
+    plan_pod(self, plan, item);
+}
+
+static void
+decide_item(const void *data, Plan *plan)
+{
+    Item *item = plan_operation(plan);
+
+    if (item->action == ITEM_DELETE) {
+        plan_because(plan, "WL-45");
+        plan_delete(plan, item->pod, (ObjectUid){0, 0}, -1, PLAN_DECIDE);
+        plan_then(plan, decide_after_pod);
+        return;
+    }
+    if (item->action == ITEM_UPDATE) {
+        plan_update_pod(data, plan, item);
+        return;
+    }
+    if (item->action == ITEM_CREATE && has_stale_claim(data, item)) {
+        plan_because(plan, "WL-44"); /* later: when the collector has taken the claim away */
+        return;
+    }
+    item->claim = 0; /* asked twice before the first request: the same both times */
+    item->errors = NULL;
+    item->n_errors = 0;
+    plan_next_claim(data, plan, item);
+}
+
+static PlanStart
+start_of(const StatefulSetController *self, const SetView *view, ItemAction action, ObjectKey *pod)
+{
+    Item *item = g_new0(Item, 1);
+
+    item->action = action;
+    item->set = (const StatefulSet *)object_ref(&view->set->meta);
+    item->pod = pod;
+    return (PlanStart){
+        .component = (Component *)&self->base,
+        .decide = decide_item,
+        .key = pod,
+        .operation = item,
+        .free_operation = item_free,
+    };
+}
+
+PlanStart
+stateful_item_start(const StatefulSetController *self,
+                    const SetView *view,
+                    ItemAction action,
+                    int32_t position)
+{
+    PlanStart start = start_of(self, view, action,
+                               stateful_pod_at(self, view->set->meta.key, view->state, position));
+    Item *item = start.operation;
+    /* WL-52: below the partition nothing is new. */
+    gboolean is_current = !view->set->on_delete && position < view->set->partition;
+
+    item->ordinal = view->state->start + position;
+    item->revision = is_current ? view->current_revision : view->update_revision->name;
+    item->template = pod_template_ref(is_current ? view->current_template : view->set->template);
+    return start;
+}
+
+PlanStart
+stateful_pod_start(const StatefulSetController *self,
+                   const SetView *view,
+                   ItemAction action,
+                   const Pod *pod)
+{
+    return start_of(self, view, action, (ObjectKey *)pod->meta.key);
+}
+
+gboolean
+stateful_lacks_claims(const StatefulSetController *self,
+                      const StatefulSet *set,
+                      const ObjectKey *pod)
+{
+    const ClaimTemplates *templates = set->claim_templates;
+
+    for (unsigned i = 0; templates != NULL && i < templates->n_items; i++) {
+        const Object *claim = informer_get(
+            self->claims, stateful_claim_key(self->base.objects, templates->items[i], pod));
+        if (claim == NULL || object_is_deleted(claim))
+            return TRUE;
+    }
+    return FALSE;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/stateful-set/private.h"
+
+/* The history of a StatefulSet's templates: ControllerRevisions, of which the newest has the
+ * highest number. */
+
+static gboolean
+is_of_template(const Object *revision, const StatefulSet *set)
+{
+    const PodTemplate *template = CONTROLLER_REVISION(revision)->template;
+
+    return object_is_controlled_by(revision, &set->meta) && template != NULL &&
+           field_pod_template.equal(&template, &set->template);
+}
+
+ObjectKey *
+stateful_update_revision(const StatefulSetController *self,
+                         const StatefulSet *set,
+                         const SetState *state)
+{
+    unsigned n;
+    const Object *const *revisions =
+        informer_index_get(self->revisions_by_owner, set->meta.key, &n);
+    const Object *found = NULL;
+
+    for (unsigned i = 0; i < n; i++)
+        if (is_of_template(revisions[i], set) &&
+            (found == NULL ||
+             CONTROLLER_REVISION(revisions[i])->revision > CONTROLLER_REVISION(found)->revision))
+            found = revisions[i];
+    if (found != NULL)
+        return (ObjectKey *)found->key;
+    /* A set that came without its history knows at least what its own revision is called. */
+    if (n == 0 && set->update_revision != NULL &&
+        set->observed_generation == (int32_t)set->meta.generation)
+        return objects_key(self->base.objects, KIND_CONTROLLER_REVISION, set->meta.key->namespace,
+                           set->update_revision);
+    return state->revision;
+}
+
+const char *
+stateful_current_revision(const StatefulSetController *self,
+                          const StatefulSet *set,
+                          const ObjectKey *update)
+{
+    if (set->current_revision == NULL || g_strcmp0(set->current_revision, update->name) == 0)
+        return update->name;
+    const ObjectKey *key = objects_find_key(self->base.objects, KIND_CONTROLLER_REVISION,
+                                            set->meta.key->namespace, set->current_revision);
+    return key != NULL && informer_get(self->revisions, key) != NULL ? set->current_revision
+                                                                     : update->name;
+}
+
+static int64_t
+max_number(const StatefulSetController *self, const StatefulSet *set)
+{
+    unsigned n;
+    const Object *const *revisions =
+        informer_index_get(self->revisions_by_owner, set->meta.key, &n);
+    int64_t max = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        max = MAX(max, CONTROLLER_REVISION(revisions[i])->revision);
+    return max;
+}
+
+static gboolean
+edit_number(Object *object, const void *number)
+{
+    CONTROLLER_REVISION(object)->revision = *(const int64_t *)number;
+    return TRUE;
+}
+
+gboolean
+stateful_plan_revision(const StatefulSetController *self,
+                       Plan *plan,
+                       const StatefulSet *set,
+                       const SetState *state)
+{
+    ObjectKey *key = stateful_update_revision(self, set, state);
+    const Object *revision = informer_get(self->revisions, key);
+    int64_t max = max_number(self, set);
+
+    plan_because(plan, "WL-40");
+    if (revision == NULL) {
+        Object *object = stateful_revision_new(self->base.objects, set, key);
+        CONTROLLER_REVISION(object)->revision = max + 1;
+        plan_create(plan, object, PLAN_EXISTS_IS_FINE);
+        return TRUE;
+    }
+    if (CONTROLLER_REVISION(revision)->revision >= max)
+        return FALSE;
+    int64_t *number = plan_new_arg(plan, int64_t);
+    *number = max + 1; /* back to an older template */
+    plan_update(plan, revision, edit_number, number, PLAN_STOP);
+    return TRUE;
+}
+
+static gboolean
+is_live(const StatefulSetController *self,
+        const StatefulSet *set,
+        const SetStatus *status,
+        const Object *revision)
+{
+    unsigned n;
+    const Object *const *pods = informer_index_get(self->pods_by_owner, set->meta.key, &n);
+    const char *name = object_name(revision);
+
+    if (g_strcmp0(name, status->current_revision) == 0 ||
+        g_strcmp0(name, status->update_revision) == 0)
+        return TRUE;
+    for (unsigned i = 0; i < n; i++)
+        if (g_strcmp0(object_label(pods[i], LABEL_REVISION), name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+void
+stateful_plan_truncation(const StatefulSetController *self,
+                         Plan *plan,
+                         const StatefulSet *set,
+                         const SetStatus *status)
+{
+    unsigned n;
+    const Object *const *revisions =
+        informer_index_get(self->revisions_by_owner, set->meta.key, &n);
+    g_autoptr(GPtrArray) history = NULL;
+
+    if (n <= (unsigned)MAX(set->revision_history_limit, 0))
+        return; /* live ones included */
+    history = g_ptr_array_new();
+    for (unsigned i = 0; i < n; i++)
+        if (!is_live(self, set, status, revisions[i]))
+            g_ptr_array_add(history, (Object *)revisions[i]);
+    plan_because(plan, "WL-40");
+    while (history->len > (unsigned)MAX(set->revision_history_limit, 0)) {
+        unsigned oldest = 0;
+        for (unsigned i = 1; i < history->len; i++)
+            if (CONTROLLER_REVISION(history->pdata[i])->revision <
+                CONTROLLER_REVISION(history->pdata[oldest])->revision)
+                oldest = i;
+        const Object *revision = g_ptr_array_remove_index(history, oldest);
+        plan_delete(plan, revision->key, (ObjectUid){0, 0}, -1, PLAN_GONE_IS_FINE);
+    }
+}

@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/stateful-set/stateful-set.h"
+
+#include "models/workloads/stateful-set/private.h"
+#include "sim/random.h"
+
+#define BATCH_MAX 500                    /* WL-5 */
+#define STATUS_TRIES 5                   /* client-go's DefaultRetry: 5 tries, */
+#define STATUS_RETRY_DELAY (10 * SIM_MS) /* 10 ms apart, */
+#define STATUS_RETRY_JITTER 0.1          /* and up to a tenth more */
+#define READY_SKEW SIM_SECOND /* WL-30: added to minReadySeconds, for times of whole seconds */
+
+typedef enum {
+    CHANGE_STATUS,  /* @pointer: SetStatus; @key: the set */
+    CHANGE_REFUSED, /* the status met a conflict; @key: the set */
+} Change;
+
+/* ---- What is remembered ---- */
+
+static void
+set_state_free(void *data)
+{
+    SetState *state = data;
+
+    g_ptr_array_unref(state->pods);
+    pod_template_unref((PodTemplate *)state->template);
+    g_free(state);
+}
+
+static void
+set_state_update(StatefulSetController *self, const StatefulSet *set)
+{
+    SetState *state = g_hash_table_lookup(self->states, set->meta.key);
+
+    if (state == NULL) {
+        state = g_new0(SetState, 1);
+        state->pods = g_ptr_array_new();
+        g_hash_table_insert(self->states, (void *)set->meta.key, state);
+    }
+    if (state->start != set->ordinals_start) {
+        g_ptr_array_set_size(state->pods, 0);
+        state->start = set->ordinals_start;
+    }
+    if (state->template != set->template) {
+        pod_template_unref((PodTemplate *)state->template);
+        state->template = pod_template_ref(set->template);
+        state->revision = stateful_revision_key(self->base.objects, set);
+    }
+}
+
+/* WL-30. */
+static void
+set_changed(void *data, const Object *before, const Object *after)
+{
+    StatefulSetController *self = data;
+
+    workers_add(self->workers, (before != NULL ? before : after)->key);
+    if (after == NULL)
+        g_hash_table_remove(self->states, before->key);
+    else
+        set_state_update(self, (const StatefulSet *)after);
+}
+
+/* A pod of nobody's is looked at by the sets that would adopt it. */
+static void
+orphan_changed(StatefulSetController *self, const Object *pod)
+{
+    InformerIter iter;
+    const Object *set;
+
+    if (pod->labels == NULL || informer_count(self->sets) == 0)
+        return;
+    informer_iter_init(&iter, self->sets);
+    while ((set = informer_iter_next(&iter)) != NULL)
+        if (set->key->namespace == pod->key->namespace &&
+            stateful_pod_ordinal(set->key, pod->key) >= 0 &&
+            label_selector_matches(((const StatefulSet *)set)->selector, pod->labels))
+            workers_add(self->workers, set->key);
+}
+
+/* WL-30: a pod that becomes ready is looked at again when it has been so for minReadySeconds. */
+static void
+pod_changed(void *data, const Object *before, const Object *after)
+{
+    StatefulSetController *self = data;
+    const ObjectKey *key = controller_of_kind(after != NULL ? after : before, KIND_STATEFUL_SET);
+
+    if (key == NULL) {
+        if (after != NULL && object_controller(after) == NULL)
+            orphan_changed(self, after);
+        return;
+    }
+    workers_add(self->workers, key);
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, key);
+    gboolean becomes_ready = before != NULL && after != NULL && !pod_is_ready(POD_CONST(before)) &&
+                             pod_is_ready(POD_CONST(after));
+    if (set != NULL && set->min_ready_s > 0 && becomes_ready)
+        work_queue_add_after(workers_queue(self->workers), (ObjectKey *)key,
+                             set->min_ready_s * SIM_SECOND + READY_SKEW);
+}
+
+static void
+apply_change(void *data, const PlanChange *change)
+{
+    StatefulSetController *self = data;
+    SetState *state = g_hash_table_lookup(self->states, change->key);
+
+    if (state == NULL)
+        return; /* the set went meanwhile */
+    switch ((Change)change->what) {
+    case CHANGE_STATUS:
+        state->status = *(const SetStatus *)change->pointer;
+        state->n_refused = 0;
+        return;
+    case CHANGE_REFUSED:
+        state->n_refused++;
+        state->n_draws++;
+        return;
+    }
+    g_assert_not_reached();
+}
+
+/* ---- Judging ---- */
+
+/* WL-41, what is done about a replica. Returns: whether it is something, then @start is set */
+static gboolean
+judge_replica(const StatefulSetController *self,
+              const SetView *view,
+              int32_t position,
+              SimTime now,
+              PlanStart *start)
+{
+    const Pod *pod = view->replicas[position];
+
+    if (pod == NULL) {
+        *start = stateful_item_start(self, view, ITEM_CREATE, position);
+        return TRUE;
+    }
+    if (pod_is_terminal(pod)) {
+        if (object_is_deleted(&pod->meta))
+            return FALSE;
+        *start = stateful_pod_start(self, view, ITEM_DELETE, pod);
+        return TRUE;
+    }
+    if (pod->phase == POD_PENDING && stateful_lacks_claims(self, view->set, pod->meta.key)) {
+        *start = stateful_item_start(self, view, ITEM_CLAIMS, position);
+        return TRUE;
+    }
+    /* OrderedReady looks at the rest only of pods that it need not wait for. */
+    if (!view->set->parallel &&
+        (!stateful_is_healthy(pod) || !stateful_is_available(view->set, pod, now)))
+        return FALSE;
+    if (!object_is_deleted(&pod->meta) && stateful_needs_update(self, view->set, pod)) {
+        *start = stateful_item_start(self, view, ITEM_UPDATE, position);
+        return TRUE;
+    }
+    return FALSE;
+}
+
+/* ---- OrderedReady: at most one pod a sync ---- */
+
+/* WL-42. */
+static gboolean
+judge_ordered_condemned(const StatefulSetController *self,
+                        Plan *plan,
+                        const SetView *view,
+                        PlanStart *start)
+{
+    if (view->condemned->len == 0)
+        return FALSE;
+    const Pod *pod = g_array_index(view->condemned, const Pod *, 0);
+    if (object_is_deleted(&pod->meta))
+        return FALSE;
+    if (!stateful_is_available(view->set, pod, plan_now(plan)) && pod != view->first_unhealthy)
+        return FALSE; /* an unhealthy one goes only in its turn */
+    *start = stateful_pod_start(self, view, ITEM_DELETE, pod);
+    return TRUE;
+}
+
+/* WL-61: their claims are given to the pods before these go. Returns: whether there is something to
+ * do */
+static gboolean
+plan_claims_of_condemned(const StatefulSetController *self, Plan *plan, const SetView *view)
+{
+    gboolean is_work = FALSE;
+
+    plan_because(plan, "WL-61");
+    for (unsigned i = 0; i < view->condemned->len; i++) {
+        const Pod *pod = g_array_index(view->condemned, const Pod *, i);
+        if (!stateful_needs_update(self, view->set, pod))
+            continue;
+        PlanStart start = stateful_pod_start(self, view, ITEM_UPDATE, pod);
+        plan_gather(plan, &start, 1, PLAN_DECIDE);
+        is_work = TRUE;
+    }
+    return is_work;
+}
+
+/* WL-50: of the pods from the partition up the highest that is of an older template goes; one that
+ * is not healthy is waited for. Returns: whether there is something to do */
+static gboolean
+plan_rolling(const StatefulSetController *self, Plan *plan, const SetView *view, SetStatus *status)
+{
+    int32_t least = MAX(view->set->partition, 0);
+
+    if (view->set->on_delete)
+        return FALSE;
+    for (int32_t i = view->n_replicas - 1; i >= least; i--) {
+        const Pod *pod = view->replicas[i];
+        if (pod == NULL)
+            return FALSE; /* made by this sync, of the right template */
+        if (g_strcmp0(object_label(&pod->meta, LABEL_REVISION), view->update_revision->name) != 0 &&
+            !object_is_deleted(&pod->meta)) {
+            PlanStart start = stateful_pod_start(self, view, ITEM_DELETE, pod);
+            plan_because(plan, "WL-50");
+            plan_gather(plan, &start, 1, PLAN_DECIDE);
+            status->current--;
+            return TRUE;
+        }
+        if (!stateful_is_healthy(pod))
+            return FALSE;
+    }
+    return FALSE;
+}
+
+/* Returns: whether there is something to do */
+static gboolean
+plan_ordered(const StatefulSetController *self, Plan *plan, const SetView *view, SetStatus *status)
+{
+    gboolean is_work = FALSE;
+    PlanStart start;
+
+    for (int32_t i = 0; i < view->n_replicas; i++) {
+        const Pod *pod = view->replicas[i];
+        gboolean is_fine = pod != NULL && stateful_is_healthy(pod) &&
+                           stateful_is_available(view->set, pod, plan_now(plan));
+        gboolean has_work = judge_replica(self, view, i, plan_now(plan), &start);
+        plan_because(plan, "WL-41");
+        if (has_work)
+            plan_gather(plan, &start, 1, PLAN_DECIDE);
+        is_work |= has_work;
+        if (!is_fine)
+            return is_work;
+    }
+    is_work |= plan_claims_of_condemned(self, plan, view);
+    if (judge_ordered_condemned(self, plan, view, &start)) {
+        plan_because(plan, "WL-42");
+        plan_gather(plan, &start, 1, PLAN_DECIDE);
+        return TRUE;
+    }
+    return (view->condemned->len == 0 && plan_rolling(self, plan, view, status)) || is_work;
+}
+
+/* ---- Parallel: slow start (WL-5) ---- */
+
+typedef gboolean (*JudgePosition)(const StatefulSetController *self,
+                                  const SetView *view,
+                                  int32_t position,
+                                  SimTime now,
+                                  PlanStart *start);
+
+/* Batches of 1, 2, 4, ... of @n positions; one that needs nothing counts as well. An error ends it
+ * with its batch. Returns: whether there is something to do */
+static gboolean
+plan_batches(const StatefulSetController *self,
+             Plan *plan,
+             const SetView *view,
+             int32_t n,
+             JudgePosition judge)
+{
+    g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
+    gboolean is_work = FALSE;
+
+    for (int32_t first = 0, size = 1; first < n; first += size, size = MIN(2 * size, BATCH_MAX)) {
+        g_array_set_size(starts, 0);
+        for (int32_t i = first; i < MIN(first + size, n); i++) {
+            PlanStart start;
+            if (judge(self, view, i, plan_now(plan), &start))
+                g_array_append_val(starts, start);
+        }
+        if (starts->len > 0)
+            plan_gather(plan, (const PlanStart *)starts->data, starts->len, PLAN_DECIDE);
+        is_work |= starts->len > 0;
+    }
+    return is_work;
+}
+
+static gboolean
+judge_condemned(const StatefulSetController *self,
+                const SetView *view,
+                int32_t position,
+                SimTime now,
+                PlanStart *start)
+{
+    const Pod *pod = g_array_index(view->condemned, const Pod *, (unsigned)position);
+
+    (void)now;
+    if (object_is_deleted(&pod->meta))
+        return FALSE;
+    *start = stateful_pod_start(self, view, ITEM_DELETE, pod);
+    return TRUE;
+}
+
+static gboolean
+plan_parallel(const StatefulSetController *self, Plan *plan, const SetView *view, SetStatus *status)
+{
+    plan_because(plan, "WL-41");
+    gboolean is_work = plan_batches(self, plan, view, view->n_replicas, judge_replica);
+
+    is_work |= plan_claims_of_condemned(self, plan, view);
+    plan_because(plan, "WL-42");
+    is_work |= plan_batches(self, plan, view, (int32_t)view->condemned->len, judge_condemned);
+    is_work |= plan_rolling(self, plan, view, status); /* one by one here as well (WL-W3) */
+    return is_work;
+}
+
+/* ---- Status (WL-40, step 10) ---- */
+
+static gboolean
+set_status(Object *object, const void *data)
+{
+    const SetStatus *status = data;
+    StatefulSet *set = STATEFUL_SET(object);
+    gboolean changed =
+        set->observed_generation != status->generation ||
+        set->status_replicas != status->replicas || set->ready_replicas != status->ready ||
+        set->available_replicas != status->available || set->current_replicas != status->current ||
+        set->updated_replicas != status->updated ||
+        g_strcmp0(set->current_revision, status->current_revision) != 0 ||
+        g_strcmp0(set->update_revision, status->update_revision) != 0;
+
+    set->observed_generation = status->generation;
+    set->status_replicas = status->replicas;
+    set->ready_replicas = status->ready;
+    set->available_replicas = status->available;
+    set->current_replicas = status->current;
+    set->updated_replicas = status->updated;
+    set->current_revision = status->current_revision;
+    set->update_revision = status->update_revision;
+    return changed;
+}
+
+static void
+count_pod(SetStatus *status, const SetView *view, const Pod *pod, SimTime now)
+{
+    if (pod == NULL)
+        return;
+    status->replicas++;
+    status->ready += stateful_is_running_and_ready(pod);
+    status->available += stateful_is_available(view->set, pod, now);
+    if (object_is_deleted(&pod->meta))
+        return;
+    const char *revision = object_label(&pod->meta, LABEL_REVISION);
+    status->updated += g_strcmp0(revision, status->update_revision) == 0;
+    status->current += g_strcmp0(revision, status->current_revision) == 0;
+}
+
+/* Counted before anything is done, as Kubernetes does: a pod that this sync makes counts in the
+ * next. */
+static SetStatus *
+count_status(Plan *plan, const SetView *view)
+{
+    SetStatus *status = plan_new_arg(plan, SetStatus);
+    const StatefulSet *set = view->set;
+    SimTime now = plan_now(plan);
+
+    status->generation = (int32_t)set->meta.generation;
+    status->update_revision = view->update_revision->name;
+    status->current_revision = view->current_revision;
+    for (int32_t i = 0; i < view->n_replicas; i++)
+        count_pod(status, view, view->replicas[i], now);
+    for (unsigned i = 0; i < view->condemned->len; i++)
+        count_pod(status, view, g_array_index(view->condemned, const Pod *, i), now);
+    if (!set->on_delete && status->updated == set->replicas && status->ready == set->replicas &&
+        status->replicas == set->replicas) { /* WL-53 */
+        status->current_revision = status->update_revision;
+        status->current = status->updated;
+    }
+    return status;
+}
+
+/* WL-30: while some are not available yet, another look. */
+static void
+plan_another_look(Plan *plan, const StatefulSet *set, const SetState *state)
+{
+    if (set->min_ready_s > 0 && state->status.available != set->replicas)
+        plan_requeue_after(plan, set->min_ready_s * SIM_SECOND);
+}
+
+static void decide_after_status(const void *data, Plan *plan);
+
+/* On what the cache holds by now. */
+static void
+decide_status(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    const Object *set = informer_get(self->sets, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+
+    if (set == NULL || state == NULL)
+        return;
+    plan_update_status(plan, set, set_status, &state->status, PLAN_DECIDE);
+    plan_then(plan, decide_after_status);
+}
+
+static void
+plan_retry_of_status(const StatefulSetController *self, Plan *plan, const SetState *state)
+{
+    SimStream stream = sim_stream(self->base.sim, "statefulset-controller/status retry");
+    double jitter =
+        STATUS_RETRY_JITTER * sim_random_uniform(stream, plan_key(plan)->hash, state->n_draws);
+
+    plan_change(plan, &(PlanChange){.what = CHANGE_REFUSED, .key = plan_key(plan)});
+    plan_wait(plan, STATUS_RETRY_DELAY + (SimTime)(jitter * (double)STATUS_RETRY_DELAY),
+              WAIT_BACKOFF);
+    plan_then(plan, decide_status);
+}
+
+/* With its status written a sync is not over: it trims the history of revisions, which takes as
+ * long again. Meanwhile the cache mostly learns of the write, so that the next sync, which the pods
+ * have long asked for, seldom meets a conflict. */
+static void
+decide_after_status(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    int step = plan_last_step(plan);
+    ApiCode code = plan_code(plan, step);
+
+    if (set == NULL || state == NULL)
+        return;
+    plan_because(plan, "WL-40");
+    if (code == API_OK) {
+        plan_wait_own_time(plan);
+        stateful_plan_truncation(self, plan, set, &state->status);
+        plan_another_look(plan, set, state);
+    } else if (code == API_CONFLICT && state->n_refused < STATUS_TRIES - 1) {
+        plan_retry_of_status(self, plan, state);
+    } else {
+        plan_fail(plan, "%s", plan_message(plan, step));
+    }
+}
+
+/* The pods are taken care of, or one of them failed: then the status is told all the same. */
+static void
+decide_after_pods(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    const Object *set = informer_get(self->sets, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+    int step = plan_last_step(plan);
+
+    if (plan_code(plan, step) == API_OK) {
+        plan_because(plan, "WL-40");
+        decide_status(data, plan);
+        return;
+    }
+    plan_because(plan, "WL-2");
+    if (set != NULL && state != NULL)
+        plan_update_status(plan, set, set_status, &state->status, PLAN_GO_ON);
+    plan_fail(plan, "%s", plan_message(plan, step));
+}
+
+/* ---- The sync (WL-40) ---- */
+
+static void
+decide_replicas(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
+    gboolean is_work = FALSE;
+
+    if (set == NULL || g_hash_table_lookup(self->states, plan_key(plan)) == NULL)
+        return;
+    const SetView *view = stateful_look(self, plan, set);
+    SetStatus *status = count_status(plan, view);
+    plan_change(plan,
+                &(PlanChange){.what = CHANGE_STATUS, .key = set->meta.key, .pointer = status});
+    if (!object_is_deleted(&set->meta))
+        is_work = set->parallel ? plan_parallel(self, plan, view, status)
+                                : plan_ordered(self, plan, view, status);
+    if (is_work) {
+        plan_then(plan, decide_after_pods);
+        return;
+    }
+    plan_because(plan, "WL-40");
+    plan_update_status(plan, &set->meta, set_status, status, PLAN_DECIDE);
+    plan_then(plan, decide_after_status);
+}
+
+static void
+decide_revision(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
+    const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
+
+    if (set == NULL || state == NULL)
+        return;
+    if (object_is_deleted(&set->meta) || !stateful_plan_revision(self, plan, set, state)) {
+        decide_replicas(data, plan);
+        return;
+    }
+    plan_then(plan, decide_replicas);
+}
+
+/* One key of the queue (WL-1): first pods that are nobody's, or no longer its own. */
+static void
+decide_set(const void *data, Plan *plan)
+{
+    const StatefulSetController *self = data;
+    const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, plan_key(plan));
+
+    if (set == NULL || g_hash_table_lookup(self->states, plan_key(plan)) == NULL)
+        return;
+    Claimed *claimed = g_new0(Claimed, 1);
+    plan_own(plan, claimed, claimed_free);
+    stateful_claim(self, set, claimed);
+    if (claimed_is_settled(claimed)) {
+        decide_revision(data, plan);
+        return;
+    }
+    plan_because(plan, "WL-40");
+    claimed_plan(claimed, plan, &set->meta);
+    plan_then(plan, decide_revision);
+}
+
+static void
+init(void *data)
+{
+    StatefulSetController *self = data;
+    const KubeControllerManagerOptions *options = self->base.options;
+    Process *process = self->base.process;
+
+    self->sets = process_informer(process, KIND_STATEFUL_SET, NULL);
+    self->pods = process_informer(process, KIND_POD, NULL);
+    self->claims = process_informer(process, KIND_CLAIM, NULL);
+    self->revisions = process_informer(process, KIND_CONTROLLER_REVISION, NULL);
+    self->pods_by_owner = informer_add_index(self->pods, index_by_controller);
+    self->orphans = informer_add_index(self->pods, index_orphans);
+    self->revisions_by_owner = informer_add_index(self->revisions, index_by_controller);
+    self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, set_state_free);
+    self->workers =
+        workers_new(&self->base, &(WorkersOptions){
+                                     .name = "statefulset",
+                                     .n_workers = (unsigned)options->concurrent_statefulset_syncs,
+                                     .limit = rate_limit_default,
+                                     .retry = TRUE,
+                                     .sync = decide_set,
+                                 });
+    informer_add_handler(self->sets, set_changed, self);
+    informer_add_handler(self->pods, pod_changed, self);
+}
+
+static void
+clear(void *data)
+{
+    StatefulSetController *self = data;
+
+    workers_free(self->workers);
+    g_hash_table_unref(self->states);
+}
+
+const ModelClass stateful_set_controller_class = {
+    .name = "statefulset-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(StatefulSetController),
+    .event_source = "statefulset-controller",
+    .client_qps = kube_controller_manager_client_qps,
+    .init = init,
+    .clear = clear,
+    .apply_change = apply_change,
+};

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/workloads/deployment/deployment.h"
+#include "models/workloads/replica-set/replica-set.h"
+#include "tests/workloads/pods-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+/* What the Deployment controller does for a deployment "web", together with that of its
+ * ReplicaSets. */
+
+const ModelClass *const model_classes[] = {&replica_set_controller_class,
+                                           &deployment_controller_class, NULL};
+
+static Deployment *
+new_deployment(StorageWorld *world, int32_t replicas)
+{
+    Deployment *deployment = DEPLOYMENT(object_new(world_key(world, KIND_DEPLOYMENT, "web")));
+
+    deployment->replicas = replicas;
+    deployment->selector = world_selector(world, "web");
+    deployment->template = world_template(world, "web", "a");
+    return deployment;
+}
+
+static const Deployment *
+stored(const StorageWorld *world)
+{
+    return DEPLOYMENT_CONST(world_stored(world, KIND_DEPLOYMENT, "web"));
+}
+
+static void
+begin(StorageWorld *world, int32_t replicas, gboolean recreate)
+{
+    storage_world_init(world, NULL);
+    storage_world_start(world);
+    Deployment *deployment = new_deployment(world, replicas);
+    deployment->recreate = recreate;
+    storage_world_create(world, deployment);
+    world_go_on(world, SIM_SECOND);
+    world_play_nodes(world);
+    world_go_on(world, SIM_SECOND);
+    assert_int_equal(stored(world)->available_replicas, replicas);
+}
+
+static gboolean
+edit_template(Object *object, const void *template)
+{
+    pod_template_unref(DEPLOYMENT(object)->template);
+    DEPLOYMENT(object)->template = pod_template_ref(template);
+    return TRUE;
+}
+
+static void
+set_image(StorageWorld *world, const char *image)
+{
+    PodTemplate *template = world_template(world, "web", image);
+
+    storage_world_patch(world, world_key(world, KIND_DEPLOYMENT, "web"), edit_template, template);
+    pod_template_unref(template);
+}
+
+static unsigned
+count_available(const StorageWorld *world)
+{
+    unsigned n = 0;
+    const Pod *pod;
+
+    for (unsigned i = 0; (pod = world_nth_pod(world, i)) != NULL; i++)
+        n += pod_is_ready(pod) && !object_is_deleted(&pod->meta);
+    return n;
+}
+
+static unsigned
+count_with_image(const StorageWorld *world, const char *image)
+{
+    unsigned n = 0;
+    const Pod *pod;
+
+    for (unsigned i = 0; (pod = world_nth_pod(world, i)) != NULL; i++)
+        n += !object_is_deleted(&pod->meta) &&
+             g_strcmp0(object_annotation(&pod->meta, "image"), image) == 0;
+    return n;
+}
+
+/* Recorded (16a): POST of the set, the deployment's status with its revision, and once more with
+ * what the sets say. */
+static void
+makes_a_set(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 3, FALSE);
+    assert_int_equal(world_count(&world, KIND_REPLICA_SET), 1);
+    assert_int_equal(world_count(&world, KIND_POD), 3);
+    const Pod *pod = world_nth_pod(&world, 0);
+    const char *hash = object_label(&pod->meta, "pod-template-hash");
+    assert_non_null(hash);
+    g_autofree char *name = g_strdup_printf("web-%s", hash);
+    const Object *set = world_stored(&world, KIND_REPLICA_SET, name);
+    assert_non_null(set);
+    assert_string_equal(object_annotation(set, "deployment.kubernetes.io/desired-replicas"), "3");
+    assert_string_equal(object_annotation(set, "deployment.kubernetes.io/max-replicas"), "4");
+    assert_string_equal(object_annotation(set, "deployment.kubernetes.io/revision"), "1");
+    assert_true(g_str_has_prefix(object_name(&pod->meta), name));
+    const Deployment *deployment = stored(&world);
+    assert_string_equal(object_annotation(&deployment->meta, "deployment.kubernetes.io/revision"),
+                        "1");
+    assert_string_equal(deployment->progressing.reason, "NewReplicaSetAvailable");
+    assert_string_equal(deployment->available.reason, "MinimumReplicasAvailable");
+    g_autofree char *text = g_strdup_printf("Scaled up replica set %s from 0 to 3", name);
+    assert_string_equal(world_event_message(&world, "ScalingReplicaSet"), text);
+    storage_world_clear(&world);
+}
+
+/* WL-70: what of 25 % and 25 %, and of others, a rollout may have more and less. */
+static void
+surge_and_unavailable(void **state)
+{
+    static const struct {
+        int32_t replicas;
+        IntOrPercent surge, unavailable;
+        int32_t max_surge, max_unavailable;
+    } rows[] = {
+        {1,  {25, TRUE, TRUE}, {25, TRUE, TRUE}, 1, 0},
+        {4,  {25, TRUE, TRUE}, {25, TRUE, TRUE}, 1, 1},
+        {10, {25, TRUE, TRUE}, {25, TRUE, TRUE}, 3, 2},
+        {10, {0, FALSE, TRUE}, {5, TRUE, TRUE},  0, 1},
+        {2,  {1, FALSE, TRUE}, {5, FALSE, TRUE}, 1, 2},
+        {0,  {25, TRUE, TRUE}, {25, TRUE, TRUE}, 0, 0},
+    };
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Deployment *deployment = new_deployment(&world, rows[i].replicas);
+        assert_int_equal(deployment->progress_deadline_s, 600);
+        assert_int_equal(deployment->revision_history_limit, 10);
+        deployment->max_surge = rows[i].surge;
+        deployment->max_unavailable = rows[i].unavailable;
+        assert_int_equal(deployment_max_surge(deployment), rows[i].max_surge);
+        assert_int_equal(deployment_max_unavailable(deployment), rows[i].max_unavailable);
+        object_unref(&deployment->meta);
+    }
+    storage_world_clear(&world);
+}
+
+/* WL-V4, WL-71: never more than replicas and surge that are not going, never fewer available than
+ * may be missing. */
+static void
+rolls(void **state)
+{
+    static const struct {
+        int32_t replicas;
+        unsigned most, least;
+    } rows[] = {
+        {4,  5,  3},
+        {1,  2,  1},
+        {10, 13, 8},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        StorageWorld world;
+        begin(&world, rows[i].replicas, FALSE);
+        set_image(&world, "b");
+        for (int k = 0; k < 30; k++) {
+            world_go_on(&world, 100 * SIM_MS);
+            assert_in_range(world_count(&world, KIND_POD), rows[i].least, rows[i].most);
+            assert_in_range(count_available(&world), rows[i].least, rows[i].most);
+            world_play_nodes(&world);
+        }
+        assert_int_equal(count_with_image(&world, "b"), rows[i].replicas);
+        assert_int_equal(world_count(&world, KIND_POD), rows[i].replicas);
+        assert_int_equal(world_count(&world, KIND_REPLICA_SET), 2);
+        assert_int_equal(stored(&world)->updated_replicas, rows[i].replicas);
+        assert_string_equal(
+            object_annotation(&stored(&world)->meta, "deployment.kubernetes.io/revision"), "2");
+        storage_world_clear(&world);
+    }
+}
+
+/* Back to the template before: its set is there still, and becomes the newest revision. */
+static void
+rolls_back(void **state)
+{
+    static const char *const images[] = {"b", "a"};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 2, FALSE);
+    for (unsigned i = 0; i < G_N_ELEMENTS(images); i++) {
+        set_image(&world, images[i]);
+        for (int k = 0; k < 20; k++) {
+            world_go_on(&world, 100 * SIM_MS);
+            world_play_nodes(&world);
+        }
+        assert_int_equal(count_with_image(&world, images[i]), 2);
+    }
+    assert_int_equal(world_count(&world, KIND_REPLICA_SET), 2);
+    assert_string_equal(
+        object_annotation(&stored(&world)->meta, "deployment.kubernetes.io/revision"), "3");
+    storage_world_clear(&world);
+}
+
+/* WL-73: nothing new as long as anything old runs, going or not. */
+static void
+recreates(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 3, TRUE);
+    set_image(&world, "b");
+    world_go_on(&world, SIM_MINUTE);
+    assert_int_equal(world_count(&world, KIND_POD), 0); /* all are going */
+    assert_int_equal(world_count(&world, KIND_REPLICA_SET), 1);
+    world_stop_pod(&world, object_name(&world_nth_pod(&world, 0)->meta));
+    world_stop_pod(&world, object_name(&world_nth_pod(&world, 0)->meta));
+    world_go_on(&world, SIM_MINUTE);
+    assert_int_equal(world_count(&world, KIND_POD), 0);
+    world_stop_pod(&world, object_name(&world_nth_pod(&world, 0)->meta));
+    world_go_on(&world, SIM_SECOND);
+    assert_int_equal(count_with_image(&world, "b"), 3);
+    storage_world_clear(&world);
+}
+
+/* WL-70, WL-V5: after 600 s without progress it says so, and goes on waiting. */
+static void
+progress_deadline(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 1, FALSE);
+    set_image(&world, "b"); /* at 2 s; the new pod never starts */
+    storage_world_run(&world, 600 * SIM_SECOND);
+    assert_int_equal(stored(&world)->progressing.status, CONDITION_TRUE);
+    storage_world_run(&world, 604 * SIM_SECOND);
+    assert_int_equal(stored(&world)->progressing.status, CONDITION_FALSE);
+    assert_string_equal(stored(&world)->progressing.reason, "ProgressDeadlineExceeded");
+    assert_int_equal(world_count(&world, KIND_POD), 2);
+    storage_world_clear(&world);
+}
+
+/* WL-74: 15 retries, then it gives up until something happens. */
+static void
+gives_up_after_15_retries(void **state)
+{
+    StorageWorld world;
+    Refusal refusal = {.kind = KIND_REPLICA_SET, .n = G_MAXUINT};
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    world_refuse(&world, &refusal);
+    storage_world_start(&world);
+    Deployment *deployment = new_deployment(&world, 1);
+    deployment->progress_deadline_s = INT32_MAX; /* no status that would wake it */
+    storage_world_create(&world, deployment);
+    world_go_on(&world, SIM_HOUR);
+    assert_int_equal(refusal.n_seen, 16);
+    assert_string_equal(world_event_message(&world, "ReplicaSetCreateError"),
+                        "Failed to create new replica set: refused by the test");
+    storage_world_clear(&world);
+}
+
+static gboolean
+edit_history(Object *object, const void *limit)
+{
+    DEPLOYMENT(object)->revision_history_limit = *(const int32_t *)limit;
+    return TRUE;
+}
+
+/* Old sets beyond the history go once a rollout is complete. */
+static void
+prunes_old_sets(void **state)
+{
+    static const char *const images[] = {"b", "c", "d", "e"};
+    const int32_t limit = 2;
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 1, FALSE);
+    storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_history, &limit);
+    for (unsigned i = 0; i < G_N_ELEMENTS(images); i++) {
+        set_image(&world, images[i]);
+        for (int k = 0; k < 20; k++) {
+            world_go_on(&world, 100 * SIM_MS);
+            world_play_nodes(&world);
+        }
+    }
+    assert_int_equal(world_count(&world, KIND_REPLICA_SET), 3);
+    storage_world_clear(&world);
+}
+
+static gboolean
+edit_replicas(Object *object, const void *replicas)
+{
+    DEPLOYMENT(object)->replicas = *(const int32_t *)replicas;
+    return TRUE;
+}
+
+/* In the middle of a rollout the sets share a change of the size by theirs: of 10 (8 old, 5 new, at
+ * most 13) to 20 (at most 25). */
+static void
+scales_in_proportion(void **state)
+{
+    const int32_t twenty = 20;
+    StorageWorld world;
+    unsigned n_old, n_new;
+
+    (void)state;
+    begin(&world, 10, FALSE);
+    set_image(&world, "b");
+    world_go_on(&world, SIM_SECOND);
+    n_old = count_with_image(&world, "a");
+    n_new = count_with_image(&world, "b");
+    assert_int_equal(n_old, 8);
+    assert_int_equal(n_new, 5);
+    storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_replicas, &twenty);
+    world_go_on(&world, SIM_SECOND);
+    assert_int_equal(world_count(&world, KIND_POD), 25);
+    assert_int_equal(count_with_image(&world, "a"), 15); /* 8 x 25 / 13 */
+    assert_int_equal(count_with_image(&world, "b"), 10);
+    storage_world_clear(&world);
+}
+
+static gboolean
+edit_paused(Object *object, const void *paused)
+{
+    DEPLOYMENT(object)->paused = *(const gboolean *)paused;
+    return TRUE;
+}
+
+static void
+pauses(void **state)
+{
+    const gboolean yes = TRUE, no = FALSE;
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, 2, FALSE);
+    storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_paused, &yes);
+    world_go_on(&world, SIM_SECOND);
+    set_image(&world, "b");
+    world_go_on(&world, SIM_MINUTE);
+    assert_string_equal(stored(&world)->progressing.reason, "DeploymentPaused");
+    assert_int_equal(world_count(&world, KIND_REPLICA_SET), 1);
+    storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_paused, &no);
+    world_go_on(&world, SIM_SECOND);
+    assert_int_equal(world_count(&world, KIND_REPLICA_SET), 2);
+    storage_world_clear(&world);
+}
+
+/* Everything takes time. */
+static void
+many_seeds(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        StorageWorld world;
+        storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
+        storage_world_start(&world);
+        storage_world_create(&world, new_deployment(&world, 8));
+        for (int i = 0; i < 100; i++) {
+            if (i == 30)
+                set_image(&world, "b");
+            world_go_on(&world, 50 * SIM_MS);
+            world_play_nodes(&world);
+            assert_true(world_count(&world, KIND_POD) <= 10);
+        }
+        world_go_on(&world, SIM_SECOND);
+        assert_int_equal(count_with_image(&world, "b"), 8);
+        assert_int_equal(stored(&world)->available_replicas, 8);
+        assert_int_equal(stored(&world)->status_replicas, 8);
+        assert_string_equal(stored(&world)->progressing.reason, "NewReplicaSetAvailable");
+        storage_world_clear(&world);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(makes_a_set),
+        cmocka_unit_test(surge_and_unavailable),
+        cmocka_unit_test(rolls),
+        cmocka_unit_test(rolls_back),
+        cmocka_unit_test(recreates),
+        cmocka_unit_test(progress_deadline),
+        cmocka_unit_test(gives_up_after_15_retries),
+        cmocka_unit_test(prunes_old_sets),
+        cmocka_unit_test(scales_in_proportion),
+        cmocka_unit_test(pauses),
+        cmocka_unit_test(many_seeds),
+    };
+
+    return cmocka_run_group_tests_name("deployment", tests, NULL, NULL);
+}

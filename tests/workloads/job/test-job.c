@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/kube-controller-manager.h"
+#include "models/workloads/job/private.h"
+#include "models/workloads/ttl-after-finished/ttl-after-finished.h"
+#include "tests/workloads/pods-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+/* What the Job controller does for a Job "work", and the one that deletes finished Jobs
+ * (WL-80..89). Kubelets are played. */
+
+#define SECONDS(n) ((n)*SIM_SECOND)
+
+const ModelClass *const model_classes[] = {&job_controller_class, &ttl_after_finished_class, NULL};
+
+/* As a manifest would have it; what is 0 keeps its default, -1 is none or zero where that makes
+ * sense. */
+typedef struct {
+    int32_t completions, parallelism, backoff_limit, deadline_s, ttl_s;
+    gboolean indexed, suspend, replace_when_failed, on_failure;
+} JobSpec;
+
+static void
+create_job(StorageWorld *world, const JobSpec *spec)
+{
+    Job *job = JOB(object_new(world_key(world, KIND_JOB, "work")));
+
+    job->template = world_template(world, "work", "a");
+    job->template->spec->restart_policy =
+        storage_world_intern(world, spec->on_failure ? "OnFailure" : "Never");
+    job->completions = spec->completions == 0 ? 1 : spec->completions;
+    job->parallelism = spec->parallelism == 0 ? 1 : spec->parallelism;
+    if (spec->backoff_limit != 0)
+        job->backoff_limit = MAX(spec->backoff_limit, 0);
+    if (spec->deadline_s != 0)
+        job->active_deadline_s = spec->deadline_s;
+    if (spec->ttl_s != 0)
+        job->ttl_s = MAX(spec->ttl_s, 0);
+    job->indexed = spec->indexed;
+    job->suspend = spec->suspend;
+    job->replace_when_failed = spec->replace_when_failed;
+    storage_world_create(world, job);
+}
+
+static const Job *
+the_job(const StorageWorld *world)
+{
+    const Object *job = world_stored(world, KIND_JOB, "work");
+
+    assert_non_null(job);
+    return JOB_CONST(job);
+}
+
+static void
+begin(StorageWorld *world, const JobSpec *spec)
+{
+    storage_world_init(world, NULL);
+    storage_world_start(world);
+    create_job(world, spec);
+    world_go_on(world, SIM_SECOND / 2);
+}
+
+/* Pods that are neither over nor going, in the order of their creation. Returns: how many; the
+ * @n-th in @pod */
+static unsigned
+count_active(const StorageWorld *world, unsigned n, const Pod **pod)
+{
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < objects_n_keys(world->objects, KIND_POD); i++) {
+        const Object *object =
+            api_server_get(world->api, objects_key_at(world->objects, KIND_POD, i));
+        if (object == NULL || !pod_is_active(POD_CONST(object)))
+            continue;
+        if (count++ == n && pod != NULL)
+            *pod = POD_CONST(object);
+    }
+    return count;
+}
+
+/* The first active pod ends. */
+static void
+end_a_pod(StorageWorld *world, gboolean well)
+{
+    const Pod *pod = NULL;
+
+    count_active(world, 0, &pod);
+    assert_non_null(pod);
+    const char *name = object_name(&pod->meta);
+    if (pod->phase == POD_PENDING)
+        world_start_pod(world, name);
+    world_set_phase(world, name, well ? POD_SUCCEEDED : POD_FAILED, FALSE);
+}
+
+static gboolean
+is(const WorkloadCondition *condition, const char *reason)
+{
+    return condition->status == CONDITION_TRUE && strcmp(condition->reason, reason) == 0;
+}
+
+/* ---- How many (WL-80, WL-82) ---- */
+
+typedef struct {
+    const char *name;
+    JobSpec spec;
+    unsigned begins_with; /* pods */
+    unsigned n_made;      /* until it is complete, if all succeed one after the other */
+} CountCase;
+
+static const CountCase count_cases[] = {
+    {"one",                        {0},                                                1, 1 },
+    {"three, one by one",          {.completions = 3},                                 1, 3 },
+    {"five, two at a time",        {.completions = 5, .parallelism = 2},               2, 5 },
+    {"two, five at a time",        {.completions = 2, .parallelism = 5},               2, 2 },
+    {"any success of three",       {.completions = -1, .parallelism = 3},              3, 3 },
+    {"indexed",                    {.completions = 4, .parallelism = 3, .indexed = 1}, 3, 4 },
+    {"nine at a time, in batches", {.completions = 20, .parallelism = 9},              9, 20},
+};
+
+static void
+as_many_as_are_wanted(void **state)
+{
+    const CountCase *test = *state;
+    StorageWorld world;
+
+    begin(&world, &test->spec);
+    assert_int_equal(count_active(&world, 0, NULL), test->begins_with);
+    assert_int_equal(the_job(&world)->active, test->begins_with);
+    while (the_job(&world)->complete.status != CONDITION_TRUE) {
+        unsigned most = (unsigned)test->spec.parallelism;
+        assert_true(count_active(&world, 0, NULL) <= MAX(most, 1));
+        assert_true(count_active(&world, 0, NULL) > 0);
+        end_a_pod(&world, TRUE);
+        world_go_on(&world, 3 * SIM_SECOND);
+    }
+    assert_int_equal(objects_n_keys(world.objects, KIND_POD), test->n_made);
+    assert_true(is(&the_job(&world)->complete, "CompletionsReached"));
+    assert_int_equal(the_job(&world)->succeeded, test->n_made);
+    assert_int_equal(the_job(&world)->active, 0);
+    assert_string_equal(world_event_message(&world, "Completed"), "Job completed");
+    world_go_on(&world, SIM_HOUR);
+    assert_int_equal(objects_n_keys(world.objects, KIND_POD), test->n_made);
+    storage_world_clear(&world);
+}
+
+/* WL-82: 500 a sync, and the rest in the next one, a second later (WL-81). */
+static void
+bursts_of_500(void **state)
+{
+    static const JobSpec spec = {.completions = 700, .parallelism = 700};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, &spec);
+    assert_int_equal(count_active(&world, 0, NULL), 500);
+    world_go_on(&world, SIM_SECOND);
+    assert_int_equal(count_active(&world, 0, NULL), 700);
+    storage_world_clear(&world);
+}
+
+static gboolean
+edit_parallelism(Object *object, const void *parallelism)
+{
+    JOB(object)->parallelism = *(const int32_t *)parallelism;
+    return TRUE;
+}
+
+/* A spec that changes is looked at now, and what is too much goes: with its finalizer, so that it
+ * goes at all. */
+static void
+less_parallelism_deletes(void **state)
+{
+    static const JobSpec spec = {.completions = 9, .parallelism = 4};
+    static const int32_t two = 2;
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, &spec);
+    storage_world_patch(&world, world_key(&world, KIND_JOB, "work"), edit_parallelism, &two);
+    world_go_on(&world, 100 * SIM_MS);
+    assert_int_equal(count_active(&world, 0, NULL), 2);
+    world_go_on(&world, SECONDS(5));
+    assert_int_equal(count_active(&world, 0, NULL), 2);
+    assert_int_equal(the_job(&world)->failed, 0);
+    assert_int_equal(world_count(&world, KIND_POD), 2);
+    storage_world_clear(&world);
+}
+
+/* ---- Batches (WL-81) ---- */
+
+/* A new Job at once; what its pods do, a second later. */
+static void
+pods_are_looked_at_a_second_later(void **state)
+{
+    static const JobSpec spec = {.completions = 2};
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    storage_world_start(&world);
+    create_job(&world, &spec);
+    world_go_on(&world, 10 * SIM_MS);
+    assert_int_equal(count_active(&world, 0, NULL), 1);
+    world_go_on(&world, SECONDS(5));
+    end_a_pod(&world, TRUE);
+    world_go_on(&world, 990 * SIM_MS);
+    assert_int_equal(the_job(&world)->succeeded, 0);
+    world_go_on(&world, 20 * SIM_MS);
+    assert_int_equal(the_job(&world)->succeeded, 1);
+    assert_int_equal(count_active(&world, 0, NULL), 1);
+    storage_world_clear(&world);
+}
+
+/* ---- Failures (WL-83) ---- */
+
+/* 10 s, doubling to 10 min, from the last failure on; one more than the limit ends it. */
+static void
+failures_back_off(void **state)
+{
+    static const int waits_s[] = {10, 20, 40, 80, 160, 320, 600, 600};
+    static const JobSpec spec = {.backoff_limit = G_N_ELEMENTS(waits_s)};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, &spec);
+    for (unsigned i = 0; i < G_N_ELEMENTS(waits_s); i++) {
+        end_a_pod(&world, FALSE);
+        SimTime failed_at = sim_now(world.sim);
+        while (count_active(&world, 0, NULL) == 0)
+            world_go_on(&world, 100 * SIM_MS);
+        /* The end is known in whole seconds. */
+        assert_in_range(sim_now(world.sim) - failed_at, SECONDS(waits_s[i] - 1),
+                        SECONDS(waits_s[i]) + 200 * SIM_MS);
+        assert_int_equal(the_job(&world)->failed, i + 1);
+        assert_int_equal(the_job(&world)->has_failed.status, CONDITION_ABSENT);
+    }
+    end_a_pod(&world, FALSE);
+    world_go_on(&world, SECONDS(5));
+    assert_true(is(&the_job(&world)->has_failed, "BackoffLimitExceeded"));
+    assert_true(is(&the_job(&world)->failure_target, "BackoffLimitExceeded"));
+    assert_string_equal(world_event_message(&world, "BackoffLimitExceeded"),
+                        "Job has reached the specified backoff limit");
+    world_go_on(&world, SIM_HOUR);
+    assert_int_equal(objects_n_keys(world.objects, KIND_POD), G_N_ELEMENTS(waits_s) + 1);
+    storage_world_clear(&world);
+}
+
+/* WL-80: 6 unless it says otherwise; 0 is the first. */
+static void
+the_limit_of_failures(void **state)
+{
+    static const struct {
+        int32_t limit;
+        unsigned n_pods;
+    } cases[] = {
+        {0,  7},
+        {-1, 1},
+        {2,  3},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const JobSpec spec = {.backoff_limit = cases[i].limit};
+        StorageWorld world;
+        begin(&world, &spec);
+        while (the_job(&world)->has_failed.status != CONDITION_TRUE) {
+            if (count_active(&world, 0, NULL) > 0)
+                end_a_pod(&world, FALSE);
+            world_go_on(&world, SECONDS(5));
+        }
+        assert_int_equal(objects_n_keys(world.objects, KIND_POD), cases[i].n_pods);
+        storage_world_clear(&world);
+    }
+}
+
+/* After a success failures count from one again. */
+static void
+a_success_forgives(void **state)
+{
+    static const JobSpec spec = {.completions = 5};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, &spec);
+    for (unsigned i = 0; i < 3; i++) {
+        end_a_pod(&world, FALSE);
+        world_go_on(&world, SECONDS(60));
+    }
+    end_a_pod(&world, TRUE);
+    world_go_on(&world, SECONDS(3));
+    end_a_pod(&world, FALSE);
+    world_go_on(&world, SECONDS(8));
+    assert_int_equal(count_active(&world, 0, NULL), 0);
+    world_go_on(&world, SECONDS(3));
+    assert_int_equal(count_active(&world, 0, NULL), 1);
+    storage_world_clear(&world);
+}
+
+static gboolean
+edit_restarts(Object *object, const void *restarts)
+{
+    POD(object)->restarts = *(const int32_t *)restarts;
+    return TRUE;
+}
+
+/* With OnFailure restarts of what runs count; with Never they cannot happen. */
+static void
+restarts_count_as_failures(void **state)
+{
+    static const struct {
+        gboolean on_failure;
+        int32_t limit, restarts;
+        gboolean fails;
+    } cases[] = {
+        {TRUE,  3,  2, FALSE},
+        {TRUE,  3,  3, TRUE },
+        {TRUE,  -1, 0, FALSE},
+        {TRUE,  -1, 1, TRUE },
+        {FALSE, 3,  9, FALSE},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const JobSpec spec = {.backoff_limit = cases[i].limit, .on_failure = cases[i].on_failure};
+        StorageWorld world;
+        begin(&world, &spec);
+        const char *name = object_name(&world_nth_pod(&world, 0)->meta);
+        world_start_pod(&world, name);
+        storage_world_patch_status(&world, world_key(&world, KIND_POD, name), edit_restarts,
+                                   &cases[i].restarts);
+        world_go_on(&world, SECONDS(2));
+        assert_int_equal(is(&the_job(&world)->failure_target, "BackoffLimitExceeded"),
+                         cases[i].fails);
+        assert_int_equal(count_active(&world, 0, NULL), cases[i].fails ? 0 : 1);
+        storage_world_clear(&world);
+    }
+}
+
+/* ---- Finalizers and counting (WL-84) ---- */
+
+/* Named in the status, then without finalizer, then counted: as the requests show. */
+static void
+counted_once_and_for_all(void **state)
+{
+    static const JobSpec spec = {.completions = 2};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, &spec);
+    const char *name = object_name(&world_nth_pod(&world, 0)->meta);
+    assert_true(object_has_finalizer(&world_pod(&world, name)->meta, FINALIZER_JOB_TRACKING));
+    storage_world_log(&world);
+    end_a_pod(&world, TRUE);
+    world_go_on(&world, 1100 * SIM_MS);
+    const char *log = storage_world_log(&world);
+    g_autofree char *patch = g_strdup_printf("PATCH pod/%s", name);
+    const char *named = strstr(log, "PUT/st other/work"), *released = strstr(log, patch);
+    assert_non_null(named);
+    assert_non_null(released);
+    assert_true(named < released);
+    assert_non_null(strstr(released, "PUT/st other/work"));
+    assert_false(object_has_finalizer(&world_pod(&world, name)->meta, FINALIZER_JOB_TRACKING));
+    assert_int_equal(the_job(&world)->succeeded, 1);
+    assert_null(the_job(&world)->uncounted_succeeded);
+    storage_world_clear(&world);
+}
+
+/* A pod that is over and deleted is held by its finalizer until it is counted. */
+static void
+what_is_deleted_is_counted_first(void **state)
+{
+    static const JobSpec spec = {.completions = 2};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, &spec);
+    const char *name = object_name(&world_nth_pod(&world, 0)->meta);
+    end_a_pod(&world, TRUE);
+    storage_world_delete(&world, world_key(&world, KIND_POD, name));
+    assert_non_null(world_pod(&world, name));
+    world_go_on(&world, SECONDS(2));
+    assert_null(world_pod(&world, name));
+    assert_int_equal(the_job(&world)->succeeded, 1);
+    storage_world_clear(&world);
+}
+
+/* 500 names at most; the rest in a later sync. All are counted, each once. */
+static void
+counts_500_at_most(void **state)
+{
+    static const JobSpec spec = {.completions = 600, .parallelism = 600};
+    StorageWorld world;
+    int32_t most = 0;
+
+    (void)state;
+    begin(&world, &spec);
+    world_go_on(&world, SECONDS(3));
+    for (unsigned i = 0; i < 600; i++)
+        world_set_phase(&world, object_name(&world_nth_pod(&world, i)->meta), POD_SUCCEEDED, FALSE);
+    while (the_job(&world)->succeeded == 0)
+        world_go_on(&world, 50 * SIM_MS);
+    most = the_job(&world)->succeeded;
+    assert_int_equal(most, 500);
+    world_go_on(&world, SECONDS(5));
+    assert_int_equal(the_job(&world)->succeeded, 600);
+    assert_true(is(&the_job(&world)->complete, "CompletionsReached"));
+    storage_world_clear(&world);
+}
+
+/* Pods of a Job that is gone lose the finalizer, so that they can go. */
+static void
+a_gone_job_lets_go(void **state)
+{
+    static const JobSpec spec = {.completions = 3, .parallelism = 3};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, &spec);
+    storage_world_delete(&world, world_key(&world, KIND_JOB, "work"));
+    world_go_on(&world, SECONDS(1));
+    for (unsigned i = 0; i < 3; i++)
+        assert_false(object_has_finalizer(&world_nth_pod(&world, i)->meta, FINALIZER_JOB_TRACKING));
+    storage_world_clear(&world);
+}
+
+/* The controller dies between two of its writes, wherever that is: in the end each pod is counted
+ * once. */
+static void
+a_crash_loses_no_count(void **state)
+{
+    static const JobSpec spec = {.completions = 3, .parallelism = 3};
+
+    (void)state;
+    for (SimTime at = 0; at < 60 * SIM_MS; at += 3 * SIM_MS) {
+        const StorageWorldOptions options = {.seed = 5, .slow = TRUE};
+        StorageWorld world;
+        storage_world_init(&world, &options);
+        storage_world_start(&world);
+        create_job(&world, &spec);
+        world_go_on(&world, SECONDS(3));
+        for (unsigned i = 0; i < 3; i++)
+            world_set_phase(&world, object_name(&world_nth_pod(&world, i)->meta), POD_SUCCEEDED,
+                            FALSE);
+        world_go_on(&world, SIM_SECOND + at);
+        assert_true(cluster_crash(world.cluster, "kube-controller-manager", NULL));
+        assert_true(cluster_restart(world.cluster, "kube-controller-manager", NULL));
+        world_go_on(&world, SECONDS(10));
+        assert_int_equal(the_job(&world)->succeeded, 3);
+        assert_int_equal(objects_n_keys(world.objects, KIND_POD), 3);
+        assert_true(is(&the_job(&world)->complete, "CompletionsReached"));
+        storage_world_clear(&world);
+    }
+}
+
+/* ---- After errors (WL-85) ---- */
+
+/* 1 s, doubling to a minute. */
+static void
+errors_back_off(void **state)
+{
+    static const int waits_s[] = {1, 2, 4, 8, 16, 32, 60, 60};
+    static const JobSpec spec = {0};
+    StorageWorld world;
+    Refusal refusal = {.kind = KIND_POD, .n = G_N_ELEMENTS(waits_s)};
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    world_refuse(&world, &refusal);
+    storage_world_start(&world);
+    create_job(&world, &spec);
+    world_go_on(&world, 5 * SIM_MS);
+    for (unsigned i = 0; i < G_N_ELEMENTS(waits_s); i++) {
+        assert_int_equal(refusal.n_seen, i + 1);
+        world_go_on(&world, SECONDS(waits_s[i]) - 10 * SIM_MS);
+        assert_int_equal(refusal.n_seen, i + 1);
+        world_go_on(&world, 10 * SIM_MS);
+    }
+    assert_int_equal(count_active(&world, 0, NULL), 1);
+    assert_string_equal(world_event_message(&world, "FailedCreate"),
+                        "Error creating: refused by the test");
+    storage_world_clear(&world);
+}
+
+/* ---- Pods that go (WL-86) ---- */
+
+static void
+what_goes_is_replaced(void **state)
+{
+    (void)state;
+    for (gboolean when_failed = FALSE; when_failed <= TRUE; when_failed++) {
+        const JobSpec spec = {.replace_when_failed = when_failed};
+        StorageWorld world;
+        begin(&world, &spec);
+        const char *name = object_name(&world_nth_pod(&world, 0)->meta);
+        world_start_pod(&world, name);
+        world_go_on(&world, SECONDS(5));
+        storage_world_delete(&world, world_key(&world, KIND_POD, name));
+        world_go_on(&world, SECONDS(14));
+        /* It counts as failed, so that its successor waits for 10 s, or for its end. */
+        assert_int_equal(count_active(&world, 0, NULL), when_failed ? 0 : 1);
+        assert_int_equal(the_job(&world)->failed, when_failed ? 0 : 1);
+        world_set_phase(&world, name, POD_FAILED, FALSE);
+        world_stop_pod(&world, name);
+        world_go_on(&world, SECONDS(14));
+        assert_int_equal(count_active(&world, 0, NULL), 1);
+        assert_int_equal(the_job(&world)->failed, 1);
+        storage_world_clear(&world);
+    }
+}
+
+/* ---- Time (WL-87, WL-88) ---- */
+
+static void
+out_of_time(void **state)
+{
+    static const JobSpec spec = {.deadline_s = 100, .completions = 2, .parallelism = 2};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, &spec);
+    world_play_nodes(&world);
+    world_go_on(&world, SECONDS(99));
+    assert_int_equal(the_job(&world)->failure_target.status, CONDITION_ABSENT);
+    assert_int_equal(count_active(&world, 0, NULL), 2);
+    world_go_on(&world, SECONDS(1));
+    assert_true(is(&the_job(&world)->failure_target, "DeadlineExceeded"));
+    assert_int_equal(count_active(&world, 0, NULL), 0);
+    /* WL-89: not Failed as long as pods go. */
+    world_go_on(&world, SECONDS(60));
+    assert_int_equal(the_job(&world)->has_failed.status, CONDITION_ABSENT);
+    assert_int_equal(the_job(&world)->terminating, 2);
+    world_play_nodes(&world);
+    world_go_on(&world, SECONDS(3));
+    assert_true(is(&the_job(&world)->has_failed, "DeadlineExceeded"));
+    assert_int_equal(the_job(&world)->failed, 2);
+    assert_string_equal(world_event_message(&world, "DeadlineExceeded"),
+                        "Job was active longer than specified deadline");
+    storage_world_clear(&world);
+}
+
+static void
+deleted_after_its_time(void **state)
+{
+    static const struct {
+        int32_t ttl_s;
+        gboolean well;
+        SimTime after; /* its end: at most; 0: never */
+    } cases[] = {
+        {-1,  TRUE,  SECONDS(1)  },
+        {100, TRUE,  SECONDS(100)},
+        {100, FALSE, SECONDS(100)},
+        {0,   TRUE,  0           },
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const JobSpec spec = {.ttl_s = cases[i].ttl_s, .backoff_limit = -1};
+        StorageWorld world;
+        begin(&world, &spec);
+        end_a_pod(&world, cases[i].well);
+        SimTime ended_at = sim_now(world.sim);
+        world_go_on(&world, SECONDS(2));
+        while (world_stored(&world, KIND_JOB, "work") != NULL &&
+               sim_now(world.sim) < ended_at + SIM_HOUR)
+            world_go_on(&world, 100 * SIM_MS);
+        SimTime took = sim_now(world.sim) - ended_at;
+        if (cases[i].after == 0)
+            assert_true(took >= SIM_HOUR);
+        else
+            assert_in_range(took, cases[i].after, cases[i].after + SECONDS(2));
+        storage_world_clear(&world);
+    }
+}
+
+static gboolean
+edit_suspend(Object *object, const void *suspend)
+{
+    JOB(object)->suspend = *(const gboolean *)suspend;
+    return TRUE;
+}
+
+/* Its pods go, none is a failure; its time counts from when it goes on, if it was not over by then.
+ */
+static void
+suspended_and_resumed(void **state)
+{
+    static const JobSpec spec = {.completions = 2, .parallelism = 2, .deadline_s = 100};
+    static const gboolean yes = TRUE, no = FALSE;
+    StorageWorld world;
+    ObjectKey *key;
+
+    (void)state;
+    begin(&world, &spec);
+    key = world_key(&world, KIND_JOB, "work");
+    world_go_on(&world, SECONDS(50));
+    storage_world_patch(&world, key, edit_suspend, &yes);
+    world_go_on(&world, SECONDS(2));
+    assert_int_equal(count_active(&world, 0, NULL), 0);
+    assert_true(is(&the_job(&world)->suspended, "JobSuspended"));
+    assert_string_equal(world_event_message(&world, "Suspended"), "Job suspended");
+    world_go_on(&world, SECONDS(30));
+    storage_world_patch(&world, key, edit_suspend, &no);
+    world_go_on(&world, SECONDS(2));
+    assert_int_equal(count_active(&world, 0, NULL), 2);
+    assert_int_equal(the_job(&world)->suspended.status, CONDITION_FALSE);
+    assert_string_equal(world_event_message(&world, "Resumed"), "Job resumed");
+    world_go_on(&world, SECONDS(90));
+    assert_int_equal(count_active(&world, 0, NULL), 2);
+    world_go_on(&world, SECONDS(15));
+    assert_true(is(&the_job(&world)->failure_target, "DeadlineExceeded"));
+    assert_int_equal(the_job(&world)->failed, 2);
+    storage_world_clear(&world);
+}
+
+/* ---- Indexed ---- */
+
+/* Names, label, annotation and host name; a failed index is made again, the lowest first. */
+static void
+indexes(void **state)
+{
+    static const JobSpec spec = {.completions = 4, .parallelism = 2, .indexed = TRUE};
+    StorageWorld world;
+
+    (void)state;
+    begin(&world, &spec);
+    const Pod *pod = world_nth_pod(&world, 1);
+    assert_true(g_str_has_prefix(object_name(&pod->meta), "work-1-"));
+    assert_string_equal(object_label(&pod->meta, INDEX_OF_JOB), "1");
+    assert_string_equal(object_annotation(&pod->meta, INDEX_OF_JOB), "1");
+    assert_string_equal(pod->hostname, "work-1");
+    world_set_phase(&world, object_name(&world_nth_pod(&world, 0)->meta), POD_FAILED, FALSE);
+    world_set_phase(&world, object_name(&pod->meta), POD_SUCCEEDED, FALSE);
+    world_go_on(&world, SECONDS(12));
+    assert_string_equal(the_job(&world)->completed_indexes, "1");
+    assert_int_equal(the_job(&world)->succeeded, 1);
+    assert_int_equal(the_job(&world)->failed, 1);
+    assert_int_equal(pod_job_index(world_nth_pod(&world, 2)), 0);
+    assert_int_equal(pod_job_index(world_nth_pod(&world, 3)), 2);
+    while (count_active(&world, 0, NULL) > 0) {
+        end_a_pod(&world, TRUE);
+        world_go_on(&world, SECONDS(3));
+    }
+    assert_string_equal(the_job(&world)->completed_indexes, "0-3");
+    assert_true(is(&the_job(&world)->complete, "CompletionsReached"));
+    storage_world_clear(&world);
+}
+
+static void
+index_sets(void **state)
+{
+    static const struct {
+        const char *text;
+        int32_t below, n;
+        const char *printed; /* NULL: empty */
+    } cases[] = {
+        {NULL,        9, 0, NULL       },
+        {"",          9, 0, NULL       },
+        {"0",         9, 1, "0"        },
+        {"0,1",       9, 2, "0,1"      },
+        {"0-2",       9, 3, "0-2"      },
+        {"1,3-5,7,8", 9, 6, "1,3-5,7,8"},
+        {"0-8",       4, 4, "0-3"      },
+        {"5",         4, 0, NULL       },
+        {"x",         4, 0, NULL       },
+        {"2-",        4, 0, NULL       },
+    };
+    g_autoptr(Strings) strings = strings_new();
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        IndexSet set = {0};
+        index_set_parse(&set, cases[i].text, cases[i].below);
+        assert_int_equal(set.n, cases[i].n);
+        const char *printed = index_set_format(&set, strings);
+        if (cases[i].printed == NULL)
+            assert_null(printed);
+        else
+            assert_string_equal(printed, cases[i].printed);
+        index_set_clear(&set);
+    }
+}
+
+/* ---- Adoption ---- */
+
+/* A Job that selects by labels of its own takes what matches and belongs to nobody, with the
+ * finalizer; and counts it. */
+static void
+adopts(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    storage_world_start(&world);
+    Pod *orphan = storage_world_pod(&world, "orphan", NULL, NULL);
+    object_set_label(&orphan->meta, storage_world_intern(&world, "app"),
+                     storage_world_intern(&world, "work"));
+    storage_world_create(&world, orphan);
+    Job *job = JOB(object_new(world_key(&world, KIND_JOB, "work")));
+    job->template = world_template(&world, "work", "a");
+    job->template->spec->restart_policy = storage_world_intern(&world, "Never");
+    job->selector = world_selector(&world, "work");
+    job->manual_selector = TRUE;
+    job->completions = 1;
+    storage_world_create(&world, job);
+    world_go_on(&world, SIM_SECOND);
+    assert_true(
+        object_is_controlled_by(&world_pod(&world, "orphan")->meta, &the_job(&world)->meta));
+    assert_true(object_has_finalizer(&world_pod(&world, "orphan")->meta, FINALIZER_JOB_TRACKING));
+    assert_int_equal(count_active(&world, 0, NULL), 1);
+    end_a_pod(&world, TRUE);
+    world_go_on(&world, SECONDS(3));
+    assert_true(is(&the_job(&world)->complete, "CompletionsReached"));
+    storage_world_clear(&world);
+}
+
+/* WL-3 */
+static void
+flags_have_kubernetes_defaults(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        process_class_flag(&kube_controller_manager_process, "concurrent-job-syncs")->default_value,
+        "5");
+    assert_string_equal(
+        process_class_flag(&kube_controller_manager_process, "concurrent-ttl-after-finished-syncs")
+            ->default_value,
+        "5");
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest others[] = {
+        cmocka_unit_test(bursts_of_500),
+        cmocka_unit_test(less_parallelism_deletes),
+        cmocka_unit_test(pods_are_looked_at_a_second_later),
+        cmocka_unit_test(failures_back_off),
+        cmocka_unit_test(the_limit_of_failures),
+        cmocka_unit_test(a_success_forgives),
+        cmocka_unit_test(restarts_count_as_failures),
+        cmocka_unit_test(counted_once_and_for_all),
+        cmocka_unit_test(what_is_deleted_is_counted_first),
+        cmocka_unit_test(counts_500_at_most),
+        cmocka_unit_test(a_gone_job_lets_go),
+        cmocka_unit_test(a_crash_loses_no_count),
+        cmocka_unit_test(errors_back_off),
+        cmocka_unit_test(what_goes_is_replaced),
+        cmocka_unit_test(out_of_time),
+        cmocka_unit_test(deleted_after_its_time),
+        cmocka_unit_test(suspended_and_resumed),
+        cmocka_unit_test(indexes),
+        cmocka_unit_test(index_sets),
+        cmocka_unit_test(adopts),
+        cmocka_unit_test(flags_have_kubernetes_defaults),
+    };
+    struct CMUnitTest tests[G_N_ELEMENTS(count_cases) + G_N_ELEMENTS(others)];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(count_cases); i++)
+        tests[n++] = (struct CMUnitTest){.name = count_cases[i].name,
+                                         .test_func = as_many_as_are_wanted,
+                                         .initial_state = (void *)&count_cases[i]};
+    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++)
+        tests[n++] = others[i];
+    return _cmocka_run_group_tests("Job controller", tests, n, NULL, NULL);
+}

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/garbage-collector/garbage-collector.h"
+#include "models/workloads/stateful-set/stateful-set.h"
+#include "tests/workloads/pods-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+/* What becomes of the pods and claims of a StatefulSet "web" whose template or policies change; the
+ * garbage collector is there. */
+
+const ModelClass *const model_classes[] = {&stateful_set_controller_class, &garbage_collector_class,
+                                           NULL};
+
+static StatefulSet *
+new_set(StorageWorld *world, int32_t replicas)
+{
+    StatefulSet *set = STATEFUL_SET(object_new(world_key(world, KIND_STATEFUL_SET, "web")));
+    Claim *claim = storage_world_claim(world, "template", 1, "fast");
+
+    pod_template_unref(set->template);
+    set->template = world_template(world, "web", "a");
+    set->selector = world_selector(world, "web");
+    set->claim_templates = claim_templates_new(
+        (ClaimTemplate *[]){claim_template_new(storage_world_intern(world, "data"), claim)}, 1);
+    set->replicas = replicas;
+    return set;
+}
+
+static const StatefulSet *
+stored(const StorageWorld *world)
+{
+    return (const StatefulSet *)world_stored(world, KIND_STATEFUL_SET, "web");
+}
+
+static gboolean
+edit_let_go(Object *object, const void *arg)
+{
+    (void)arg;
+    g_clear_pointer(&object->finalizers, string_list_unref);
+    return TRUE;
+}
+
+/* Of claims that go: nobody protects them here. */
+static void
+let_claims_go(StorageWorld *world)
+{
+    for (uint32_t i = 0; i < objects_n_keys(world->objects, KIND_CLAIM); i++) {
+        ObjectKey *key = objects_key_at(world->objects, KIND_CLAIM, i);
+        const Object *claim = api_server_get(world->api, key);
+        if (claim != NULL && object_is_deleted(claim))
+            storage_world_patch(world, key, edit_let_go, NULL);
+    }
+}
+
+/* Until nothing is left to do for those that play nodes. */
+static void
+settle(StorageWorld *world)
+{
+    for (int i = 0; i < 20; i++) {
+        world_go_on(world, 100 * SIM_MS);
+        world_play_nodes(world);
+        let_claims_go(world);
+    }
+    world_go_on(world, SIM_SECOND);
+}
+
+static void
+begin(StorageWorld *world, StatefulSet *set)
+{
+    storage_world_start(world);
+    storage_world_create(world, set);
+    settle(world);
+    storage_world_log(world);
+}
+
+static gboolean
+edit_template(Object *object, const void *template)
+{
+    pod_template_unref(STATEFUL_SET(object)->template);
+    STATEFUL_SET(object)->template = pod_template_ref(template);
+    return TRUE;
+}
+
+static void
+set_image(StorageWorld *world, const char *image)
+{
+    PodTemplate *template = world_template(world, "web", image);
+
+    storage_world_patch(world, world_key(world, KIND_STATEFUL_SET, "web"), edit_template, template);
+    pod_template_unref(template);
+}
+
+static gboolean
+edit_replicas(Object *object, const void *replicas)
+{
+    STATEFUL_SET(object)->replicas = *(const int32_t *)replicas;
+    return TRUE;
+}
+
+static void
+scale(StorageWorld *world, int32_t replicas)
+{
+    storage_world_patch(world, world_key(world, KIND_STATEFUL_SET, "web"), edit_replicas,
+                        &replicas);
+}
+
+/* "abb": the images of web-0, web-1, ...; '-': not there, '*': going. */
+static const char *
+images(const StorageWorld *world, unsigned n)
+{
+    static const char *const names[] = {"web-0", "web-1", "web-2", "web-3", "web-4"};
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < n; i++) {
+        const Pod *pod = world_pod(world, names[i]);
+        if (pod == NULL)
+            g_string_append_c(text, '-');
+        else if (object_is_deleted(&pod->meta))
+            g_string_append_c(text, '*');
+        else
+            g_string_append(text, object_annotation(&pod->meta, "image"));
+    }
+    return storage_world_intern(world, text->str);
+}
+
+/* WL-50, WL-V3: from the highest down, one at a time, each only when the one before runs again; of
+ * both policies (WL-W3). */
+static void
+rolls_from_the_highest_down(void **state)
+{
+    static const char *const steps[] = {"aa*", "aab", "a*b", "abb", "*bb", "bbb", "bbb"};
+
+    (void)state;
+    for (gboolean parallel = FALSE; parallel <= TRUE; parallel++) {
+        StorageWorld world;
+        storage_world_init(&world, NULL);
+        StatefulSet *set = new_set(&world, 3);
+        set->parallel = parallel;
+        begin(&world, set);
+        set_image(&world, "b");
+        for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
+            world_go_on(&world, SIM_SECOND);
+            assert_string_equal(images(&world, 3), steps[i]);
+            world_play_nodes(&world);
+        }
+        world_go_on(&world, SIM_SECOND);
+        assert_string_equal(stored(&world)->current_revision, stored(&world)->update_revision);
+        assert_int_equal(stored(&world)->updated_replicas, 3);
+        assert_int_equal(stored(&world)->current_replicas, 3);
+        assert_int_equal(world_count(&world, KIND_CONTROLLER_REVISION), 2);
+        storage_world_clear(&world);
+    }
+}
+
+/* WL-52, WL-V3: with partition 2 only ordinal 2; what is below it and made anew is of the template
+ * before. */
+static void
+partition_keeps_the_lower_ones(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    StatefulSet *set = new_set(&world, 3);
+    set->partition = 2;
+    begin(&world, set);
+    set_image(&world, "b");
+    settle(&world);
+    assert_string_equal(images(&world, 3), "aab");
+    assert_int_equal(stored(&world)->updated_replicas, 1);
+    assert_int_equal(stored(&world)->current_replicas, 2);
+    storage_world_delete(&world, world_key(&world, KIND_POD, "web-0"));
+    settle(&world);
+    assert_string_equal(images(&world, 3), "aab");
+    assert_string_not_equal(stored(&world)->current_revision, stored(&world)->update_revision);
+    storage_world_clear(&world);
+}
+
+static void
+on_delete_waits_for_the_user(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    StatefulSet *set = new_set(&world, 3);
+    set->on_delete = TRUE;
+    begin(&world, set);
+    set_image(&world, "b");
+    settle(&world);
+    assert_string_equal(images(&world, 3), "aaa");
+    storage_world_delete(&world, world_key(&world, KIND_POD, "web-1"));
+    settle(&world);
+    assert_string_equal(images(&world, 3), "aba");
+    storage_world_clear(&world);
+}
+
+/* WL-54: a pod of a broken template blocks; going back to the old one does not replace it, deleting
+ * it does. */
+static void
+a_broken_update_blocks(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    begin(&world, new_set(&world, 3));
+    set_image(&world, "b");
+    world_go_on(&world, SIM_SECOND);
+    world_stop_pod(&world, "web-2");
+    world_go_on(&world, SIM_SECOND);
+    world_set_phase(&world, "web-2", POD_RUNNING, FALSE); /* never ready */
+    world_go_on(&world, SIM_HOUR);
+    assert_string_equal(images(&world, 3), "aab");
+    set_image(&world, "a");
+    world_go_on(&world, SIM_HOUR);
+    assert_string_equal(images(&world, 3), "aab");
+    storage_world_delete(&world, world_key(&world, KIND_POD, "web-2"));
+    settle(&world);
+    assert_string_equal(images(&world, 3), "aaa");
+    storage_world_clear(&world);
+}
+
+/* WL-23: ten old revisions are kept by default; going back to an old template makes its revision
+ * the newest. */
+static void
+history_is_trimmed(void **state)
+{
+    static const int32_t limits[] = {-1, 2, 0}; /* -1: the default */
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(limits); i++) {
+        StorageWorld world;
+        storage_world_init(&world, NULL);
+        StatefulSet *set = new_set(&world, 1);
+        int32_t limit = limits[i] < 0 ? 10 : limits[i];
+        assert_int_equal(set->revision_history_limit, 10);
+        set->revision_history_limit = limit;
+        begin(&world, set);
+        for (char image = 'b'; image <= 'n'; image++) {
+            set_image(&world, ((const char[]){image, '\0'}));
+            settle(&world);
+        }
+        assert_int_equal(world_count(&world, KIND_CONTROLLER_REVISION), limit + 1);
+        set_image(&world, "m");
+        settle(&world);
+        assert_int_equal(world_count(&world, KIND_CONTROLLER_REVISION), limit + 1);
+        assert_string_equal(images(&world, 1), "m");
+        const Object *revision =
+            world_stored(&world, KIND_CONTROLLER_REVISION, stored(&world)->update_revision);
+        assert_int_equal(CONTROLLER_REVISION(revision)->revision, 15);
+        storage_world_clear(&world);
+    }
+}
+
+/* WL-24. */
+static gboolean
+edit_policy(Object *object, const void *arg)
+{
+    (void)arg;
+    STATEFUL_SET(object)->parallel = TRUE;
+    return TRUE;
+}
+
+static void
+most_of_the_spec_never_changes(void **state)
+{
+    StorageWorld world;
+    ApiResponse response;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    begin(&world, new_set(&world, 1));
+    ApiRequest request = {.verb = API_PATCH,
+                          .key = world_key(&world, KIND_STATEFUL_SET, "web"),
+                          .edit = edit_policy,
+                          .client = "kubectl"};
+    api_server_commit(world.api, &request, &response);
+    assert_int_equal(response.code, API_INVALID);
+    assert_string_equal(
+        response.message,
+        "StatefulSet.apps \"web\" is invalid: spec: Forbidden: updates to statefulset spec for "
+        "fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+        "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden");
+    storage_world_clear(&world);
+}
+
+/* WL-60, before and after a scale down from 3 to 1: who owns data-web-0 and data-web-2, and what is
+ * left when the set is gone. */
+typedef struct {
+    const char *title;
+    gboolean when_deleted, when_scaled;
+    const char *owner_of_0;
+    unsigned left_after_scale, left_at_the_end;
+} RetentionCase;
+
+static const RetentionCase retention_cases[] = {
+    {"Retain, Retain", FALSE, FALSE, NULL,          3, 3},
+    {"Delete, Retain", TRUE,  FALSE, "StatefulSet", 3, 0},
+    {"Retain, Delete", FALSE, TRUE,  NULL,          1, 1},
+    {"Delete, Delete", TRUE,  TRUE,  "StatefulSet", 1, 0},
+};
+
+static void
+claims_are_retained(void **state)
+{
+    const RetentionCase *row = *state;
+    StorageWorld world;
+
+    storage_world_init(&world, NULL);
+    StatefulSet *set = new_set(&world, 3);
+    set->delete_when_deleted = row->when_deleted;
+    set->delete_when_scaled = row->when_scaled;
+    begin(&world, set);
+    const Object *claim = world_stored(&world, KIND_CLAIM, "data-web-0");
+    if (row->owner_of_0 == NULL)
+        assert_null(claim->owners);
+    else
+        assert_string_equal(object_controller(claim)->kind, row->owner_of_0);
+    scale(&world, 1);
+    /* WL-61: the claim is the pod's before the pod goes. */
+    world_go_on(&world, SIM_SECOND);
+    assert_true(object_is_deleted(&world_pod(&world, "web-2")->meta));
+    claim = world_stored(&world, KIND_CLAIM, "data-web-2");
+    if (row->when_scaled)
+        assert_string_equal(object_controller(claim)->kind, "Pod");
+    settle(&world);
+    assert_int_equal(world_count(&world, KIND_CLAIM), row->left_after_scale);
+    storage_world_delete(&world, world_key(&world, KIND_STATEFUL_SET, "web"));
+    settle(&world);
+    assert_int_equal(world_count(&world, KIND_CLAIM), row->left_at_the_end); /* WL-62 */
+    assert_int_equal(world_count(&world, KIND_POD), 0);
+    storage_world_clear(&world);
+}
+
+/* WL-44: a claim that still belongs to the pod before is not used; the pod comes when the claim has
+ * gone. */
+static gboolean
+edit_owner(Object *object, const void *owner)
+{
+    object_set_owner(object, owner, TRUE, TRUE);
+    return TRUE;
+}
+
+static void
+stale_claims_are_waited_for(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    Object *older = &storage_world_pod(&world, "web-0", NULL, NULL)->meta;
+    older->uid = (ObjectUid){1, 1};
+    storage_world_start(&world);
+    storage_world_create(&world, storage_world_claim(&world, "data-web-0", 1, "fast"));
+    storage_world_patch(&world, storage_world_claim_key(&world, "data-web-0"), edit_owner, older);
+    StatefulSet *set = new_set(&world, 1);
+    set->delete_when_scaled = TRUE;
+    storage_world_create(&world, set);
+    world_go_on(&world, SIM_MS);
+    assert_null(world_pod(&world, "web-0"));
+    object_unref(older);
+    storage_world_clear(&world);
+}
+
+/* WL-63. */
+static void
+others_claims_are_left_alone(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    Object *owner = object_new(world_key(&world, KIND_STATEFUL_SET, "other"));
+    const Object *stored_owner;
+    storage_world_start(&world);
+    STATEFUL_SET(owner)->replicas = 0;
+    STATEFUL_SET(owner)->selector = world_selector(&world, "other");
+    STATEFUL_SET(owner)->template = world_template(&world, "other", "a");
+    stored_owner = storage_world_create(&world, owner);
+    Claim *claim = storage_world_claim(&world, "data-web-0", 1, "fast");
+    object_set_owner(&claim->meta, stored_owner, TRUE, TRUE);
+    storage_world_create(&world, claim);
+    StatefulSet *set = new_set(&world, 1);
+    set->delete_when_deleted = TRUE;
+    storage_world_create(&world, set);
+    settle(&world);
+    assert_non_null(world_pod(&world, "web-0"));
+    assert_string_equal(object_controller(world_stored(&world, KIND_CLAIM, "data-web-0"))->name,
+                        "other");
+    assert_string_equal(
+        world_event_message(&world, "ConflictingController"),
+        "PersistentVolumeClaim data-web-0 has a conflicting OwnerReference that acts as "
+        "a managing controller, the retention policy is ignored for this claim");
+    storage_world_clear(&world);
+}
+
+static gboolean
+edit_label(Object *object, const void *pair)
+{
+    const StringPair *label = pair;
+
+    return object_set_label(object, label->key, label->value);
+}
+
+/* A pod of its name that is nobody's is adopted; one that no longer matches is let go and stands in
+ * the way. */
+static void
+adopts_and_releases(void **state)
+{
+    StorageWorld world;
+    StringPair web, other;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    web = (StringPair){storage_world_intern(&world, "app"), storage_world_intern(&world, "web")};
+    other = (StringPair){web.key, storage_world_intern(&world, "other")};
+    Pod *pod = storage_world_pod(&world, "web-0", NULL, NULL);
+    pod->meta.labels = string_map_new(&web, 1);
+    storage_world_create(&world, pod);
+    begin(&world, new_set(&world, 1));
+    assert_true(object_is_controlled_by(&world_pod(&world, "web-0")->meta, &stored(&world)->meta));
+    storage_world_patch(&world, world_key(&world, KIND_POD, "web-0"), edit_label, &other);
+    world_go_on(&world, SIM_SECOND);
+    assert_null(object_controller(&world_pod(&world, "web-0")->meta));
+    storage_world_clear(&world);
+}
+
+/* WL-41: a label that somebody took away is put back. */
+static void
+identity_is_repaired(void **state)
+{
+    StorageWorld world;
+
+    (void)state;
+    storage_world_init(&world, NULL);
+    begin(&world, new_set(&world, 1));
+    StringPair wrong = {
+        storage_world_intern(&world, "statefulset.kubernetes.io/pod-name"),
+        storage_world_intern(&world, "nobody"),
+    };
+    storage_world_patch(&world, world_key(&world, KIND_POD, "web-0"), edit_label, &wrong);
+    world_go_on(&world, SIM_SECOND);
+    assert_string_equal(
+        object_label(&world_pod(&world, "web-0")->meta, "statefulset.kubernetes.io/pod-name"),
+        "web-0");
+    assert_string_equal(world_event_message(&world, "SuccessfulUpdate"),
+                        "update Pod web-0 in StatefulSet web successful");
+    storage_world_clear(&world);
+}
+
+/* Everything takes time: a rollout ends with all pods of the new template, and no two ever go at
+ * once. */
+static void
+many_seeds(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        StorageWorld world;
+        storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
+        StatefulSet *set = new_set(&world, 5);
+        set->parallel = seed % 2 == 0;
+        begin(&world, set);
+        set_image(&world, "b");
+        for (int i = 0; i < 60; i++) {
+            unsigned n_away = 0;
+            world_go_on(&world, 50 * SIM_MS);
+            for (const char *image = images(&world, 5); *image != '\0'; image++)
+                n_away += *image == '*' || *image == '-';
+            assert_in_range(n_away, 0, 1);
+            world_play_nodes(&world);
+        }
+        assert_string_equal(images(&world, 5), "bbbbb");
+        storage_world_clear(&world);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest plain[] = {
+        cmocka_unit_test(rolls_from_the_highest_down),
+        cmocka_unit_test(partition_keeps_the_lower_ones),
+        cmocka_unit_test(on_delete_waits_for_the_user),
+        cmocka_unit_test(a_broken_update_blocks),
+        cmocka_unit_test(history_is_trimmed),
+        cmocka_unit_test(most_of_the_spec_never_changes),
+        cmocka_unit_test(stale_claims_are_waited_for),
+        cmocka_unit_test(others_claims_are_left_alone),
+        cmocka_unit_test(adopts_and_releases),
+        cmocka_unit_test(identity_is_repaired),
+        cmocka_unit_test(many_seeds),
+    };
+    struct CMUnitTest tests[G_N_ELEMENTS(plain) + G_N_ELEMENTS(retention_cases)];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(plain); i++)
+        tests[n++] = plain[i];
+    for (unsigned i = 0; i < G_N_ELEMENTS(retention_cases); i++)
+        tests[n++] = (struct CMUnitTest){.name = retention_cases[i].title,
+                                         .test_func = claims_are_retained,
+                                         .initial_state = (void *)&retention_cases[i]};
+    return _cmocka_run_group_tests("stateful-rollout", tests, n, NULL, NULL);
+}

@@ -677,12 +677,6 @@ plan_step_text(const Step *step)
     g_assert_not_reached();
 }
 
-gboolean
-cluster_plans_are_observed(const Cluster *self)
-{
-    return self->plan_observer != NULL;
-}
-
 void
 plan_observed(const Plan *plan, const Step *step)
 {

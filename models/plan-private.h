@@ -143,12 +143,9 @@ plan_step(const Plan *self, unsigned i)
  * gone */
 gboolean plan_execute(Plan *plan);
 void workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message);
-/* For tests of single syncs: from now on no key is handed out. */
-void workers_hold(Workers *self);
 /* Numbers polls in the order in which they begin. */
 uint64_t cluster_number_poll(Cluster *cluster);
 void plan_observed(const Plan *plan, const Step *step);
-gboolean cluster_plans_are_observed(const Cluster *cluster);
 /* Of a request its verb, of a call its method, of an Event its reason. Static or interned */
 const char *plan_step_text(const Step *step);
 const char *workers_name(const Workers *self);

@@ -236,9 +236,6 @@ typedef struct {
     unsigned retries_max; /* so many retries in a row, then the key is dropped until it is added
                              again; 0: no end */
     PlanDecide sync;
-    /* Whether a sync of @key would change, send and tell nothing if it came now: then there is
-     * none, unless somebody watches plans. May be NULL. */
-    gboolean (*is_quiet)(const void *self, const ObjectKey *key);
     /* plan_operation() of each sync: so many bytes, zeroed; 0: none. @clear_operation drops what
      * they refer to; may be NULL */
     size_t operation_size;
@@ -255,6 +252,8 @@ WorkQueue *workers_queue(Workers *self);
 /* Shorthand for work_queue_add(workers_queue()). */
 void workers_add(Workers *self, const ObjectKey *key);
 gboolean workers_idle(const Workers *self);
+/* For tests that start syncs themselves: from now on no key is handed out. */
+void workers_hold(Workers *self);
 
 /* Every plan's rules and steps, for the narrator and tests: called as a step is carried out. */
 typedef void (*PlanObserver)(

@@ -43,17 +43,6 @@ worker_run(Workers *self, ObjectKey *key)
     plan_execute(plan_new(&start, self));
 }
 
-/* Polling, nothing is left out: so that tests see that it makes no difference. */
-static gboolean
-is_quiet(const Workers *self, const ObjectKey *key)
-{
-    const Component *component = self->component;
-
-    return self->options.is_quiet != NULL && !sim_is_polling(component->sim) &&
-           !cluster_plans_are_observed(component->cluster) &&
-           self->options.is_quiet(component, key);
-}
-
 static void
 workers_dispatch(Sim *sim, void *data)
 {
@@ -65,12 +54,7 @@ workers_dispatch(Sim *sim, void *data)
     while (self->n_busy < self->options.n_workers &&
            (key = work_queue_get(self->queue, &added_by)) != NULL) {
         sim_resume_after(sim, added_by, WAIT_WORKERS, self->label, dispatched_by);
-        if (is_quiet(self, key)) {
-            work_queue_forget(self->queue, key);
-            work_queue_done(self->queue, key);
-        } else {
-            worker_run(self, key);
-        }
+        worker_run(self, key);
     }
     sim_set_cause(sim, dispatched_by);
 }
@@ -80,8 +64,7 @@ static const SimEventType dispatch_event = {
     .fire = workers_dispatch,
 };
 
-/* Not at once: who adds a key is in the midst of something, and handlers of the same event come
- * after. */
+/* Deferred: the caller of add is still running, and other handlers of the same event come first. */
 static void
 workers_ready(void *data)
 {

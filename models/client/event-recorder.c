@@ -342,12 +342,6 @@ send_next(EventRecorder *self)
     }
 }
 
-gboolean
-event_recorder_is_full(const EventRecorder *self)
-{
-    return self->queue.length >= QUEUE_MAX;
-}
-
 void
 event_recorder_record(EventRecorder *self,
                       const Object *object,
@@ -355,7 +349,7 @@ event_recorder_record(EventRecorder *self,
                       const char *reason,
                       const char *message)
 {
-    if (event_recorder_is_full(self))
+    if (self->queue.length >= QUEUE_MAX)
         return;
 
     SimCauseId cause = sim_cause(self->sim);

@@ -17,9 +17,8 @@ EventRecorder *event_recorder_new(ApiClient *client, const char *source, EventSt
 void event_recorder_free(EventRecorder *self); /* what is not sent is lost */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EventRecorder, event_recorder_free)
 
-/* CGO-70: so many wait that what is recorded now is dropped. */
-gboolean event_recorder_is_full(const EventRecorder *self);
-/* @type, @reason: static or interned; @message: interned. @object: as the component saw it */
+/* Dropped while the recorder's queue is full (CGO-70). @type, @reason: static or interned;
+ * @message: interned. @object: as the component saw it */
 void event_recorder_record(EventRecorder *self,
                            const Object *object,
                            const char *type,

@@ -8,8 +8,8 @@
 #include "sim/ticker.h"
 
 /* What the files of the controller share: claims.c and volumes.c sync them by the tables of
- * rules.c; binding.c, provisioning.c and reclaim.c plan what they decide; quiet.c knows which syncs
- * would come to nothing; cache.c has the private copies; pv-controller.c is the component. */
+ * rules.c; binding.c, provisioning.c and reclaim.c plan what they decide; cache.c has the private
+ * copies; pv-controller.c is the component. */
 
 /* Interned once: edits need them at every write. */
 typedef struct {
@@ -80,10 +80,6 @@ void pv_plan_unbind(Plan *plan, const Volume *volume);
 
 /* PVC-60. */
 void pv_plan_provisioning(const PvController *self, Plan *plan, const Claim *claim);
-
-/* ---- quiet.c ---- */
-
-gboolean pv_claim_is_quiet(const void *component, const ObjectKey *key);
 
 /* ---- reclaim.c ---- */
 

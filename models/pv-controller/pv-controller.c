@@ -4,7 +4,6 @@
 
 #include "models/cluster.h"
 #include "models/kube-controller-manager.h"
-#include "models/plan-private.h"
 #include "sim/random.h"
 
 #include <string.h>
@@ -313,10 +312,7 @@ copy_informer(PvController *self, const Informer *informer)
 /* PVC-10: up to 1.35 a failed sync is dropped; from 1.36 on it is queued again. One worker in any
  * case. */
 static Workers *
-worker_new(PvController *self,
-           const char *name,
-           PlanDecide sync,
-           gboolean (*is_quiet)(const void *self, const ObjectKey *key))
+worker_new(PvController *self, const char *name, PlanDecide sync)
 {
     WorkersOptions options = {
         .name = name,
@@ -324,7 +320,6 @@ worker_new(PvController *self,
         .limit = rate_limit_default,
         .retry = self->release->minor >= 36,
         .sync = sync,
-        .is_quiet = is_quiet,
     };
 
     return workers_new(&self->base, &options);
@@ -355,8 +350,8 @@ pv_controller_init(void *component)
     self->words = words_intern(self->base.strings);
     self->cache = pv_cache_new();
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
-    self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim, pv_claim_is_quiet);
-    self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume, NULL);
+    self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim);
+    self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume);
     self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
     self->pods = process_informer(process, KIND_POD, NULL);
     self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);

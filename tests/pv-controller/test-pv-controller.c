@@ -723,74 +723,6 @@ sleeping_equals_polling(void **state)
     }
 }
 
-/* More claims wait than Events fit into the recorder's queue: most syncs of a resync come to
- * nothing, but which ones is luck. */
-#define N_WAITING 1300
-
-static void
-disturb_crowd(StorageWorld *world, SimStream stream, uint64_t n)
-{
-    unsigned what = (unsigned)sim_random_below(stream, 5, n, 4);
-    g_autofree char *name =
-        g_strdup_printf("w%u", (unsigned)sim_random_below(stream, 6, n, N_WAITING / 40));
-    const Claim *claim = storage_world_stored_claim(world, name);
-
-    if (claim != NULL && storage_world_stored_volume(world, name) != NULL) {
-        storage_world_remove(world, storage_world_claim_key(world, name)); /* Released, Delete */
-    } else if (claim != NULL && what == 0) {
-        annotate(world, storage_world_claim_key(world, name), ANNOTATION_SELECTED_NODE, "n");
-    } else if (claim != NULL && what == 1) {
-        Volume *created = storage_world_volume(world, name, 5, "late");
-        created->reclaim_policy = RECLAIM_DELETE;
-        edit_reserve(&created->meta, claim);
-        storage_world_create(world, created);
-    } else {
-        do_something(world, stream, n);
-    }
-}
-
-static void
-ignore_step(
-    void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
-{
-    (void)component, (void)plan, (void)rule, (void)step;
-    ++*(uint64_t *)data;
-}
-
-/* Returns: (owned): all that was sent, with its times. @n_steps: NULL: nobody watches plans, so
- * syncs may be left out */
-static char *
-run_crowd(uint64_t seed, uint64_t *n_steps)
-{
-    StorageWorldOptions options = {.seed = seed, .slow = TRUE, .throttled = TRUE};
-    SimStream stream = sim_stream_from(seed, 0, "test/user");
-    StorageWorld world;
-    SimTime now = SIM_SECOND;
-
-    storage_world_init(&world, &options);
-    world.log_times = TRUE;
-    if (n_steps != NULL)
-        cluster_observe_plans(world.cluster, ignore_step, n_steps);
-    storage_world_class(&world, "fast", "csi.test", BINDING_IMMEDIATE);
-    storage_world_class(&world, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
-    storage_world_start(&world);
-    for (unsigned i = 0; i < N_WAITING; i++) {
-        g_autofree char *name = g_strdup_printf("w%u", i);
-        storage_world_create(&world, storage_world_claim(&world, name, 5, "late"));
-    }
-    for (uint64_t n = 0; n < 400; n++) {
-        now += (SimTime)sim_random_below(stream, 0, n, 700 * SIM_MS);
-        storage_world_run(&world, now);
-        disturb_crowd(&world, stream, n);
-    }
-    storage_world_run(&world, now + 60 * SIM_SECOND);
-    check_pairs(&world);
-    g_autofree char *events = storage_world_events(&world);
-    char *all = g_strconcat(world.log->str, "\n", events, NULL);
-    storage_world_clear(&world);
-    return all;
-}
-
 static void
 assert_same_log(uint64_t seed, const char *one, const char *other)
 {
@@ -801,21 +733,6 @@ assert_same_log(uint64_t seed, const char *one, const char *other)
     if (one[same] != other[same])
         fail_msg("seed %u: after %.*s: %.300s\nand: %.300s", (unsigned)seed, (int)MIN(same, 300),
                  one + same - MIN(same, 300), one + same, other + same);
-}
-
-/* Syncs that are left out because their Events would be dropped, and the same syncs when they are
- * made. */
-static void
-quiet_syncs_come_to_nothing(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-        uint64_t n_steps = 0;
-        g_autofree char *quiet = run_crowd(seed, NULL);
-        g_autofree char *plain = run_crowd(seed, &n_steps);
-        assert_true(n_steps > 10 * N_WAITING); /* they are synced again and again */
-        assert_same_log(seed, quiet, plain);
-    }
 }
 
 /* Reclaiming takes long: the operations' reads wait for tokens. */
@@ -924,7 +841,6 @@ main(void)
         cmocka_unit_test(sleeps_when_all_is_settled),
         cmocka_unit_test(binds_one_claim_after_the_other),
         cmocka_unit_test(sleeping_equals_polling),
-        cmocka_unit_test(quiet_syncs_come_to_nothing),
         cmocka_unit_test(released_volumes_sleep_while_they_are_reclaimed),
         {"pvctrl-ProvisioningDisabled-01", asks_for_no_volume_if_told_so, NULL, NULL, NULL},
     };

@@ -107,12 +107,6 @@ first_renewal(const Cluster *self, const Instance *kubelet)
                                      (uint64_t)sim_now(self->options.sim), RENEW_INTERVAL);
 }
 
-static gboolean
-is_kubelet(const Instance *self)
-{
-    return g_str_equal(self->class->name, KUBELET);
-}
-
 void
 cluster_set_api_down(Cluster *self, gboolean is_down)
 {
@@ -125,11 +119,11 @@ cluster_set_api_down(Cluster *self, gboolean is_down)
     }
     for (unsigned i = 0; i < self->instances->len; i++) {
         Instance *instance = instance_at(self, i);
-        if (is_down && is_kubelet(instance))
+        if (is_down && instance->class->renews_lease)
             instance_fall_silent(instance);
         else if (!is_down && instance->waits_for_api && !instance->is_off)
             instance_start_again(instance);
-        else if (!is_down && is_kubelet(instance))
+        else if (!is_down && instance->class->renews_lease)
             instance_speak_again(instance, first_renewal(self, instance));
         if (!is_down)
             instance->waits_for_api = FALSE;
@@ -201,15 +195,11 @@ cluster_power_on(Cluster *self, const char *node)
 gboolean
 cluster_shut_down(Cluster *self, const char *node)
 {
-    const Instance *kubelet = cluster_instance(self, KUBELET, node);
+    const Instance *agent = cluster_node_agent(self, node);
 
-    for (unsigned i = 0; kubelet != NULL && i < kubelet->models->len; i++) {
-        Component *component = kubelet->models->pdata[i];
-        if (component->class->shut_down != NULL) {
-            component->class->shut_down(component);
-            return TRUE;
-        }
-    }
+    if (agent != NULL &&
+        instance_tell_machine_event(agent, &(MachineEvent){.what = MACHINE_SHUTS_DOWN}))
+        return TRUE;
     return cluster_power_off(self, node);
 }
 
@@ -244,27 +234,23 @@ cluster_machine_may_stop(Cluster *self, const char *node)
 void
 cluster_set_pressure(Cluster *self, const char *node, NodeTrouble what, gboolean is_short)
 {
-    Instance *kubelet = cluster_instance(self, KUBELET, node);
+    Instance *agent = cluster_node_agent(self, node);
 
-    if (kubelet == NULL)
+    if (agent == NULL)
         return;
     if (is_short)
-        kubelet->pressures |= 1u << what;
+        agent->pressures |= 1u << what;
     else
-        kubelet->pressures &= ~(1u << what);
-    for (unsigned i = 0; i < kubelet->models->len; i++) {
-        Component *component = kubelet->models->pdata[i];
-        if (component->class->pressure_changed != NULL)
-            component->class->pressure_changed(component);
-    }
+        agent->pressures &= ~(1u << what);
+    instance_tell_machine_event(agent, &(MachineEvent){.what = MACHINE_PRESSURE_CHANGED});
 }
 
 unsigned
 cluster_pressures(const Cluster *self, const char *node)
 {
-    const Instance *kubelet = cluster_instance(self, KUBELET, node);
+    const Instance *agent = cluster_node_agent(self, node);
 
-    return kubelet == NULL ? 0 : kubelet->pressures;
+    return agent == NULL ? 0 : agent->pressures;
 }
 
 static void
@@ -282,7 +268,7 @@ mend_network(Instance *self)
     if (self->process == NULL)
         return;
     process_set_state(self->process, PROCESS_RUNS);
-    instance_speak_again(self, is_kubelet(self) ? first_renewal(self->cluster, self) : 0);
+    instance_speak_again(self, self->class->renews_lease ? first_renewal(self->cluster, self) : 0);
 }
 
 gboolean

@@ -74,10 +74,13 @@ struct Cluster {
     void *plan_observer_data;
 };
 
-#define KUBELET "kubelet"
-
 /* Returns: (borrowed): NULL: there is none */
 Instance *cluster_instance(const Cluster *self, const char *process, const char *instance);
+/* Returns: (borrowed): the process that renews the lease of @node; NULL: there is none */
+Instance *cluster_node_agent(const Cluster *self, const char *node);
+/* Tells the models of that process what has happened to its machine. Returns: whether one listens
+ */
+gboolean instance_tell_machine_event(const Instance *self, const MachineEvent *event);
 void instance_start(Instance *self); /* fine if it runs */
 void instance_stop(Instance *self);
 void instance_kill(Instance *self); /* the same, and nobody hears of it any more */

@@ -526,6 +526,30 @@ cluster_instance(const Cluster *self, const char *process, const char *instance)
     return g_hash_table_lookup(self->by_name, name);
 }
 
+Instance *
+cluster_node_agent(const Cluster *self, const char *node)
+{
+    for (unsigned i = 0; model_classes[i] != NULL; i++)
+        if (model_classes[i]->process->renews_lease)
+            return cluster_instance(self, model_classes[i]->process->name, node);
+    return NULL;
+}
+
+gboolean
+instance_tell_machine_event(const Instance *self, const MachineEvent *event)
+{
+    gboolean listens = FALSE;
+
+    for (unsigned i = 0; i < self->models->len; i++) {
+        Component *component = self->models->pdata[i];
+        if (component->class->machine_event == NULL)
+            continue;
+        component->class->machine_event(component, event);
+        listens = TRUE;
+    }
+    return listens;
+}
+
 void
 instance_kill(Instance *self)
 {

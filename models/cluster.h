@@ -72,8 +72,7 @@ typedef struct {
 } NodePluginPod;
 
 NodePluginPod cluster_plugin_pod(const Cluster *self, unsigned driver, const char *node);
-/* From now on; to listen it makes its socket anew. The node's kubelet hears of it if it runs:
- * ModelClass.plugin_changed. */
+/* From now on; to listen it makes its socket anew. The node hears of it: MACHINE_PLUGIN_CHANGED. */
 void cluster_set_registrar(Cluster *self, unsigned driver, const char *node, RegistrarState state);
 /* The driver's container on a node is killed, and back after @delay; its registrar does not notice.
  */

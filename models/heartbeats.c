@@ -11,9 +11,8 @@ void
 instance_tell_kubelet_watchers(const Instance *self)
 {
     const GArray *watchers = self->cluster->kubelet_watchers;
-    gboolean is_kubelet = g_str_equal(self->class->name, KUBELET);
 
-    for (unsigned i = 0; is_kubelet && i < watchers->len; i++) {
+    for (unsigned i = 0; self->class->renews_lease && i < watchers->len; i++) {
         const KubeletWatcher *watcher = &g_array_index(watchers, KubeletWatcher, i);
         watcher->changed(watcher->data, self->instance);
     }
@@ -74,7 +73,7 @@ instance_speak_again(Instance *self, SimTime delay)
 SimTime
 cluster_last_renewal(const Cluster *self, const char *node)
 {
-    const Instance *kubelet = cluster_instance(self, KUBELET, node);
+    const Instance *kubelet = cluster_node_agent(self, node);
     SimTime now = sim_now(self->options.sim);
 
     if (kubelet == NULL || kubelet->silent_since == TIME_UNSET || now >= kubelet->silent_until)

@@ -61,6 +61,7 @@ typedef struct {
     /* PER_DRIVER: whether with these options there is one on each node with the driver's plugin,
      * not one for all. NULL: no */
     gboolean (*runs_on_nodes)(const void *options);
+    gboolean renews_lease; /* PER_NODE: its node counts as alive while this process runs (NL-2) */
 } ProcessClass;
 
 /* Flags of a process that has a LeaderElectionOptions @member in its options of type @Type;
@@ -116,6 +117,18 @@ typedef struct {
     const Object *machine; /* PER_NODE: its Node as it joined first; NULL: it has none */
 } Component;
 
+/* What happens to a machine while the process that renews its lease runs there. */
+typedef enum {
+    MACHINE_PLUGIN_CHANGED,   /* a driver's registrar: cluster_plugin_pod() tells how it stands */
+    MACHINE_PRESSURE_CHANGED, /* it runs short of something, or no longer: cluster_pressures() */
+    MACHINE_SHUTS_DOWN,       /* end well, then call cluster_machine_may_stop() */
+} MachineEventKind;
+
+typedef struct {
+    MachineEventKind what;
+    unsigned driver; /* MACHINE_PLUGIN_CHANGED: the number of the driver */
+} MachineEvent;
+
 /* A model: one row of the table in registry.c. */
 struct ModelClass {
     const char *name; /* also its client's */
@@ -131,15 +144,8 @@ struct ModelClass {
     void (*clear)(void *self);           /* frees what init() and changes made */
     /* The one place where private state changes because of a plan (DESIGN §2, 4). May be NULL. */
     void (*apply_change)(void *self, const PlanChange *change);
-    /* The machine is to be shut down: end well, then call cluster_machine_may_stop(). NULL: it just
-     * dies. */
-    void (*shut_down)(void *self);
-    /* A kubelet: something has happened to the registrar of the driver of this number. Others: NULL
-     */
-    void (*plugin_changed)(void *self, unsigned driver);
-    /* A kubelet: its machine runs short of something, or no more: see cluster_pressures(). Others:
-     * NULL */
-    void (*pressure_changed)(void *self);
+    /* Something has happened to its machine. NULL: the model takes no notice, and dies with it. */
+    void (*machine_event)(void *self, const MachineEvent *event);
     void (*free_disk)(void *disk); /* NULL: it keeps nothing. One model of a process at most does */
 };
 

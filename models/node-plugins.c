@@ -25,21 +25,10 @@ cluster_plugin_pod(const Cluster *self, unsigned driver, const char *node)
     return pod == NULL ? at_first : *pod;
 }
 
-static void
-tell_kubelet(const Cluster *self, unsigned driver, const char *node)
-{
-    const Instance *kubelet = cluster_instance(self, KUBELET, node);
-
-    for (unsigned i = 0; kubelet != NULL && i < kubelet->models->len; i++) {
-        Component *component = kubelet->models->pdata[i];
-        if (component->class->plugin_changed != NULL)
-            component->class->plugin_changed(component, driver);
-    }
-}
-
 void
 cluster_set_registrar(Cluster *self, unsigned driver, const char *node, RegistrarState state)
 {
+    const Instance *agent = cluster_node_agent(self, node);
     NodePluginPod *pod = g_new(NodePluginPod, 1);
 
     *pod = cluster_plugin_pod(self, driver, node);
@@ -49,7 +38,9 @@ cluster_set_registrar(Cluster *self, unsigned driver, const char *node, Registra
     if (self->plugin_pods == NULL)
         self->plugin_pods = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
     g_hash_table_insert(self->plugin_pods, (void *)pod_name(self, driver, node), pod);
-    tell_kubelet(self, driver, node);
+    if (agent != NULL)
+        instance_tell_machine_event(
+            agent, &(MachineEvent){.what = MACHINE_PLUGIN_CHANGED, .driver = driver});
 }
 
 gboolean

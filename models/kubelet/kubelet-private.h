@@ -545,15 +545,14 @@ void reconstruct_apply(Kubelet *self, const PlanChange *change);
 
 /* ---- shutdown.c: NL-90 to NL-94 ---- */
 
-void shutdown_begin(void *kubelet);
+void shutdown_begin(Kubelet *self);
 /* A pod has ended, or one of its volumes has: perhaps all that was waited for. */
 void shutdown_progressed(Kubelet *self);
 
 /* ---- pressure.c ---- */
 
 void pressure_init(Kubelet *self);
-/* ModelClass.pressure_changed */
-void pressure_changed(void *kubelet);
+void pressure_changed(Kubelet *self); /* MACHINE_PRESSURE_CHANGED */
 /* What an imported Node says of its machine is so. */
 void pressure_imported(Kubelet *self, const Node *node);
 /* The Node says otherwise than its kubelet. */
@@ -617,7 +616,7 @@ void plugin_manager_begin(NodePlugin *plugin, SimTime delay);
 void plugin_manager_clear(Kubelet *self);
 /* It has been told that its registration failed (REG-4). */
 void plugin_manager_registrar_exits(NodePlugin *plugin);
-void plugin_manager_changed(void *kubelet, unsigned driver); /* ModelClass.plugin_changed */
+void plugin_manager_changed(Kubelet *self, unsigned driver); /* MACHINE_PLUGIN_CHANGED */
 /* From a container's exit to its next start. */
 SimTime container_restart_delay(NodePlugin *plugin, PluginContainer *container);
 

@@ -42,6 +42,7 @@ const ProcessClass kubelet_process = {
     .options_size = sizeof(KubeletOptions),
     .flags = flags,
     .startup = 70 * SIM_MS, /* TIM-94: to the first NodeGetInfo */
+    .renews_lease = TRUE,
 };
 
 static double
@@ -302,6 +303,25 @@ apply_change(void *data, const PlanChange *change)
     g_assert_not_reached();
 }
 
+static void
+machine_event(void *data, const MachineEvent *event)
+{
+    Kubelet *self = data;
+
+    switch (event->what) {
+    case MACHINE_PLUGIN_CHANGED:
+        plugin_manager_changed(self, event->driver);
+        return;
+    case MACHINE_PRESSURE_CHANGED:
+        pressure_changed(self);
+        return;
+    case MACHINE_SHUTS_DOWN:
+        shutdown_begin(self);
+        return;
+    }
+    g_assert_not_reached();
+}
+
 const ModelClass kubelet_class = {
     .name = "kubelet",
     .process = &kubelet_process,
@@ -313,8 +333,6 @@ const ModelClass kubelet_class = {
     .init = kubelet_init,
     .clear = kubelet_clear,
     .apply_change = apply_change,
-    .shut_down = shutdown_begin,
-    .plugin_changed = plugin_manager_changed,
-    .pressure_changed = pressure_changed,
+    .machine_event = machine_event,
     .free_disk = reconstruct_free_disk,
 };

@@ -190,10 +190,8 @@ plugin_manager_registrar_exits(NodePlugin *self)
 }
 
 void
-plugin_manager_changed(void *data, unsigned driver)
+plugin_manager_changed(Kubelet *self, unsigned driver)
 {
-    Kubelet *self = data;
-
     for (unsigned i = 0; i < self->n_plugins; i++) {
         NodePlugin *plugin = &self->plugins[i];
         if (plugin->driver != driver || plugin->event != 0) /* it has not begun yet */

@@ -55,9 +55,8 @@ look(Sim *sim, void *data)
 static const SimEventType look_event = {.name = "kubelet/looks at what is left", .fire = look};
 
 void
-pressure_changed(void *kubelet)
+pressure_changed(Kubelet *self)
 {
-    Kubelet *self = kubelet;
     SimTime now = sim_now(self->base.sim), last = last_look(self, now);
     unsigned shortages = cluster_pressures(self->base.cluster, self->base.node_name);
 

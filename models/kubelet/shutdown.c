@@ -65,9 +65,8 @@ group_ends(Sim *sim, void *data)
 
 /* NL-91. */
 void
-shutdown_begin(void *kubelet)
+shutdown_begin(Kubelet *self)
 {
-    Kubelet *self = kubelet;
     const KubeletOptions *options = self->options;
 
     if (self->shutting_down)

@@ -41,30 +41,12 @@ volume_in_hand(const ExternalResizer *self, const Plan *plan)
     return resizer_find_volume(self, claim_volume_name(claim_in_hand(self, plan)));
 }
 
-static gboolean
-has_failed(const Plan *plan)
-{
-    return plan_code(plan, plan_last_step(plan)) != API_OK;
-}
-
-static const char *
-last_message(const Plan *plan)
-{
-    return plan_message(plan, plan_last_step(plan));
-}
-
 static void
 add_change(Plan *plan, ResizerChange what, const Claim *claim, gboolean in)
 {
     plan_change(
         plan, &(PlanChange){
                   .what = (int)what, .key = claim->meta.key, .object = &claim->meta, .number = in});
-}
-
-static ResizeMark *
-mark_new(Plan *plan)
-{
-    return plan_new_arg(plan, ResizeMark);
 }
 
 static void
@@ -99,10 +81,10 @@ decide_finished(const void *data, Plan *plan)
     const Claim *claim = claim_in_hand(self, plan);
     gboolean is_pending = claim_condition_is_true(claim, CONDITION_FS_RESIZE_PENDING);
 
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         end_failed(self, plan, claim,
                    plan_internf(plan, "updating the status of PVC %s failed: %s",
-                                claim->meta.key->text, last_message(plan)));
+                                claim->meta.key->text, plan_last_message(plan)));
         return;
     }
     plan_because(plan, "RSZ-35.2");
@@ -122,13 +104,13 @@ plan_finish(const ExternalResizer *self, Plan *plan, gboolean to_node)
     const Claim *claim = claim_in_hand(self, plan);
     const Volume *volume = volume_in_hand(self, plan);
     int step = plan_last_step(plan);
-    ResizeMark *mark = mark_new(plan);
+    ResizeMark *mark = plan_new_arg(plan, ResizeMark);
 
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         end_failed(self, plan, claim,
                    plan_internf(plan, "updating capacity of PV \"%s\" by resizer \"%s\" failed: %s",
                                 object_name(&volume->meta), self->base.driver_name,
-                                last_message(plan)));
+                                plan_last_message(plan)));
         return;
     }
     plan_because(plan, "RSZ-35.1");
@@ -218,7 +200,7 @@ plan_mark_failed(const ExternalResizer *self,
                  gboolean is_infeasible,
                  const char *error)
 {
-    ResizeMark *mark = mark_new(plan);
+    ResizeMark *mark = plan_new_arg(plan, ResizeMark);
 
     mark->keep_conditions = TRUE;
     if (is_infeasible)
@@ -332,9 +314,9 @@ decide_marked(const void *data, Plan *plan)
     const CsiRequest request = {.method = CSI_CONTROLLER_GET_CAPABILITIES,
                                 .timeout_ns = self->options->timeout};
 
-    if (has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_fail(plan, "marking pvc \"%s\" as resizing failed: %s", claim->meta.key->text,
-                  last_message(plan));
+                  plan_last_message(plan));
         return;
     }
     plan_change_result(plan, CHANGE_CLAIM_WRITTEN, plan_last_step(plan));
@@ -366,7 +348,7 @@ decide_marked(const void *data, Plan *plan)
 static void
 plan_mark(const ExternalResizer *self, Plan *plan, const Claim *claim, int64_t bytes)
 {
-    ResizeMark *mark = mark_new(plan);
+    ResizeMark *mark = plan_new_arg(plan, ResizeMark);
 
     plan_because(plan, "RSZ-31");
     mark->keep_conditions = claim->allocated_bytes == bytes;
@@ -386,10 +368,10 @@ resizer_plan_expand(const void *data, Plan *plan)
     const Claim *claim = resizer_find_claim(self, plan);
     const Volume *volume = resizer_find_volume(self, claim_volume_name(claim));
     gboolean was_slow = resizer_slow_until(self, claim->meta.key) != 0;
-    unsigned facts = (resizer_has_final_error(self, claim->meta.key) ? FAILED : 0u) |
+    uint32_t facts = (resizer_has_final_error(self, claim->meta.key) ? FAILED : 0u) |
                      (self->asks_controller ? CONTROLLER : 0u);
-    const NewSizeRule *rule;
-    int64_t bytes = new_size(claim, volume, (NewSizeFacts)facts, &rule);
+    const Rule *rule;
+    int64_t bytes = new_size(claim, volume, facts, &rule);
 
     plan_because(plan, "RSZ-30");
     if (claim_resize_status(claim) == RESIZE_CONTROLLER_INFEASIBLE && !was_slow)
@@ -411,20 +393,52 @@ resizer_plan_resize(const void *data, Plan *plan)
     const ExternalResizer *self = data;
     const Claim *claim = resizer_find_claim(self, plan);
     const Volume *volume = resizer_find_volume(self, claim_volume_name(claim));
-    ResizeMark *mark = mark_new(plan);
+    ResizeMark *mark = plan_new_arg(plan, ResizeMark);
 
     plan_because(plan, "RSZ-40");
     if (volume->capacity_bytes >= claim->request_bytes &&
         claim_condition_is_true(claim, CONDITION_FS_RESIZE_PENDING))
-        return;
+        return; /* the rest is the node's to do */
     mark_condition(self, plan, mark, CONDITION_RESIZING, NULL);
     plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
     plan_then(plan, decide_marked);
 }
 
-/* ---- The gates ---- */
+/* ---- Which claims ---- */
 
-/* RSZ-23. */
+/* What is known of a claim. */
+enum {
+    KNOWN = 1 << 0,     /* the claim and the volume that it names */
+    ANNOTATED = 1 << 1, /* the volume still is, though the node is done with it */
+    WANTS = 1 << 2,     /* bound, and asks for more than it has */
+    OURS = 1 << 3,      /* the volume is of this driver and bound to this very claim */
+    RECOVERS = 1 << 4,  /* RecoverVolumeExpansionFailure is on */
+    EXPAND_FACTS_END = 1 << 5,
+};
+
+enum {
+    LEAVE,
+    CLEAN_UP, /* take the annotation off, then look again */
+    EXPAND,   /* expandAndRecover() */
+    RESIZE,   /* the older path */
+};
+
+/* syncPVC() in external-resizer's controller.go. Columns: all of these hold, none of these, then.
+ */
+static const Rule expand_table[] = {
+    {"RSZ-22", 0,                               KNOWN,                LEAVE   },
+    {"RSZ-22", KNOWN | ANNOTATED,               0,                    CLEAN_UP},
+    {"RSZ-22", KNOWN,                           ANNOTATED | WANTS,    LEAVE   },
+    {"RSZ-23", KNOWN | WANTS,                   ANNOTATED | OURS,     LEAVE   },
+    {"RSZ-30", KNOWN | WANTS | OURS | RECOVERS, ANNOTATED,            EXPAND  },
+    {"RSZ-40", KNOWN | WANTS | OURS,            ANNOTATED | RECOVERS, RESIZE  },
+};
+const RuleTable expand_rules = {
+    .name = "claims to expand",
+    .facts_end = EXPAND_FACTS_END,
+    RULE_ROWS(expand_table),
+};
+
 static gboolean
 is_ours(const ExternalResizer *self, const Claim *claim, const Volume *volume)
 {
@@ -433,25 +447,21 @@ is_ours(const ExternalResizer *self, const Claim *claim, const Volume *volume)
            object_uid_equal(volume->claim_ref.uid, claim->meta.uid);
 }
 
-static void
-decide_need(const void *data, Plan *plan)
+static uint32_t
+expand_facts(const ExternalResizer *self, const Claim *claim, const Volume *volume)
 {
-    const ExternalResizer *self = data;
-    const Claim *claim = resizer_find_claim(self, plan);
-    const Volume *volume =
-        claim == NULL ? NULL : resizer_find_volume(self, claim_volume_name(claim));
+    uint32_t facts = self->recovers ? RECOVERS : 0;
 
-    plan_because(plan, "RSZ-22");
-    if (volume == NULL || !resizer_needs_expansion(claim))
-        return;
-    plan_because(plan, "RSZ-23");
-    if (!is_ours(self, claim, volume))
-        return;
-    if (self->recovers)
-        resizer_plan_expand(self, plan);
-    else
-        resizer_plan_resize(self, plan);
+    if (volume == NULL)
+        return facts;
+    facts |= KNOWN;
+    facts |= resizer_needs_cleanup(self, claim, volume) ? ANNOTATED : 0;
+    facts |= resizer_needs_expansion(claim) ? WANTS : 0;
+    facts |= is_ours(self, claim, volume) ? OURS : 0;
+    return facts;
 }
+
+static void decide_cleaned_up(const void *data, Plan *plan);
 
 static gboolean
 remove_annotation(Object *object, const void *annotation)
@@ -459,27 +469,44 @@ remove_annotation(Object *object, const void *annotation)
     return object_set_annotation(object, annotation, NULL);
 }
 
+/* @unless: facts that hold no more */
 static void
-decide_cleaned(const void *data, Plan *plan)
+plan_claim(const ExternalResizer *self, Plan *plan, uint32_t unless)
+{
+    const Claim *claim = resizer_find_claim(self, plan);
+    const Volume *volume =
+        claim == NULL ? NULL : resizer_find_volume(self, claim_volume_name(claim));
+    uint32_t facts = expand_facts(self, claim, volume) & ~unless;
+    const Rule *rule = rules_find(&expand_rules, facts, NULL);
+
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case LEAVE:
+        return;
+    case CLEAN_UP:
+        plan_patch(plan, volume->meta.key, remove_annotation,
+                   plan_internf(plan, ANNOTATION_PRE_RESIZE_CAPACITY), PLAN_STOP);
+        plan_then(plan, decide_cleaned_up);
+        return;
+    case EXPAND:
+        resizer_plan_expand(self, plan);
+        return;
+    case RESIZE:
+        resizer_plan_resize(self, plan);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+static void
+decide_cleaned_up(const void *data, Plan *plan)
 {
     plan_change_result(plan, CHANGE_VOLUME_WRITTEN, plan_last_step(plan));
-    decide_need(data, plan);
+    plan_claim(data, plan, ANNOTATED);
 }
 
 void
 resizer_sync(const void *data, Plan *plan)
 {
-    const ExternalResizer *self = data;
-    const Claim *claim = resizer_find_claim(self, plan);
-    const Volume *volume =
-        claim == NULL ? NULL : resizer_find_volume(self, claim_volume_name(claim));
-
-    if (volume == NULL || !resizer_needs_cleanup(self, claim, volume)) {
-        decide_need(self, plan);
-        return;
-    }
-    plan_because(plan, "RSZ-22");
-    plan_patch(plan, volume->meta.key, remove_annotation,
-               plan_internf(plan, ANNOTATION_PRE_RESIZE_CAPACITY), PLAN_STOP);
-    plan_then(plan, decide_cleaned);
+    plan_claim(data, plan, 0);
 }

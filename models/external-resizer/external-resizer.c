@@ -308,6 +308,8 @@ const ProcessClass external_resizer_process = {
     .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
 };
 
+static const RuleTable *const rule_tables[] = {&expand_rules, &new_size_rules, NULL};
+
 const ModelClass external_resizer_class = {
     .name = "external-resizer",
     .process = &external_resizer_process,
@@ -316,6 +318,7 @@ const ModelClass external_resizer_class = {
     .event_style = EVENTS_CORE,
     .event_source_names_driver = TRUE,
     .client_qps = sidecar_client_qps,
+    .rule_tables = rule_tables,
     .init = external_resizer_init,
     .clear = external_resizer_clear,
     .apply_change = apply_change,

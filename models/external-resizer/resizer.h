@@ -49,43 +49,38 @@ typedef enum {
 
 /* ---- new-size.c: what size to ask for (RSZ-3.1) ---- */
 
-/* What is known of a claim and its volume, beside its ResizeStatus. */
+/* What is known of a claim and its volume, beside its ResizeStatus: that takes the bits below. */
 typedef enum {
-    GROWS = 1 << 0,      /* the volume is smaller than the request */
-    ALLOCATED = 1 << 1,  /* status.allocatedResources is set */
-    FAILED = 1 << 2,     /* its last call failed for good, as far as we remember */
-    CONTROLLER = 1 << 3, /* the driver expands volumes, not its nodes alone */
-    PENDING = 1 << 4,    /* condition FileSystemResizePending */
-    NEW_SIZE_FACTS_END = 1 << 5,
+    GROWS = 1 << 6,      /* the volume is smaller than the request */
+    ALLOCATED = 1 << 7,  /* status.allocatedResources is set */
+    FAILED = 1 << 8,     /* its last call failed for good, as far as we remember */
+    CONTROLLER = 1 << 9, /* the driver itself expands volumes; else only its nodes do */
+    PENDING = 1 << 10,   /* condition FileSystemResizePending */
+    NEW_SIZE_FACTS_END = 1 << 11,
 } NewSizeFacts;
+G_STATIC_ASSERT((int)GROWS > (int)RESIZE_NODE_INFEASIBLE);
 
 typedef enum {
     ASK_REQUEST,
     ASK_ALLOCATED,   /* or the request if nothing is allocated */
-    ASK_UNLESS_DONE, /* the same, unless the volume has it already: then the node is to finish */
-    LEAVE,
+    ASK_UNLESS_DONE, /* the same, unless the volume has that size already: the node will finish */
+    ASK_NOTHING,
 } NewSizeAction;
 
-typedef struct {
-    const char *id;
-    ResizeStatus statuses; /* one of these */
-    NewSizeFacts all, none;
-    NewSizeAction then;
-} NewSizeRule;
+extern const RuleTable new_size_rules;
 
-const NewSizeRule *new_size_rule_for(ResizeStatus status, NewSizeFacts facts);
-/* How many rows apply; for tests: always one. */
-unsigned new_size_rules_matching(ResizeStatus status, NewSizeFacts facts);
-/* Returns: 0: nothing is to be done. @rule: (out): which row says so */
-int64_t
-new_size(const Claim *claim, const Volume *volume, NewSizeFacts facts, const NewSizeRule **rule);
+/* @facts: FAILED, CONTROLLER. @rule: (out): the row that applies. Returns: bytes to ask for; 0:
+ * nothing is to be done */
+int64_t new_size(const Claim *claim, const Volume *volume, uint32_t facts, const Rule **rule);
 
 /* ---- expand.c ---- */
 
+extern const RuleTable expand_rules; /* RSZ-22, RSZ-23 */
+
 void resizer_sync(const void *self, Plan *plan); /* a PlanDecide */
-void resizer_plan_expand(const void *self,
-                         Plan *plan); /* the same behind the gates: with recovery */
-void resizer_plan_resize(const void *self, Plan *plan); /* ... and without (RSZ-40) */
+/* What it does with a claim that is to grow: with recovery, and without (RSZ-40). */
+void resizer_plan_expand(const void *self, Plan *plan);
+void resizer_plan_resize(const void *self, Plan *plan);
 
 /* What the driver is told of a volume. @error: (out): why it cannot be told, NULL: it can */
 CsiCapability resizer_capability(const Volume *volume, gboolean multi_writer, const char **error);

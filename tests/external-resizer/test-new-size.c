@@ -61,28 +61,19 @@ sizes(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(Object) claim = object_new(claim_key), volume = object_new(volume_key);
-        const NewSizeRule *rule;
+        const Rule *rule;
         CLAIM(claim)->request_bytes = GI(cases[i].request);
         CLAIM(claim)->allocated_bytes = GI(cases[i].allocated);
         CLAIM(claim)->resize_status = cases[i].status;
         if (cases[i].facts & PENDING)
             claim_set_conditions(CLAIM(claim), claim_conditions_new(&pending, 1));
         VOLUME(volume)->capacity_bytes = GI(cases[i].capacity);
-        int64_t bytes = new_size(CLAIM(claim), VOLUME(volume),
-                                 (NewSizeFacts)(cases[i].facts & ~(unsigned)PENDING), &rule);
+        int64_t bytes =
+            new_size(CLAIM(claim), VOLUME(volume), cases[i].facts & ~(unsigned)PENDING, &rule);
         if (bytes != GI(cases[i].expected) || !g_str_equal(rule->id, cases[i].rule))
             fail_msg("row %u (%s): %s, %" G_GINT64_FORMAT " Gi", i, cases[i].rule, rule->id,
                      bytes >> 30);
     }
-}
-
-static void
-exactly_one_rule_applies(void **state)
-{
-    (void)state;
-    for (unsigned status = RESIZE_NONE; status <= RESIZE_NODE_INFEASIBLE; status <<= 1)
-        for (unsigned facts = 0; facts < NEW_SIZE_FACTS_END; facts++)
-            assert_int_equal(new_size_rules_matching((ResizeStatus)status, (NewSizeFacts)facts), 1);
 }
 
 /* RSZ-34: every code has a class. */
@@ -202,7 +193,6 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes),
-        cmocka_unit_test(exactly_one_rule_applies),
         cmocka_unit_test(error_classes),
         cmocka_unit_test(merged_conditions),
         cmocka_unit_test(time_of_a_condition),

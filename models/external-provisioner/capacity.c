@@ -6,7 +6,6 @@
 #include "models/api/manifest.h"
 #include "models/api/metrics.h"
 #include "models/api/waits.h"
-#include "models/plan-private.h"
 #include "sim/random.h"
 #include "sim/ticker.h"
 

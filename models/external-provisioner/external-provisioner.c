@@ -646,6 +646,11 @@ const ProcessClass external_provisioner_process = {
         40 * SIM_MS, /* TIM-90: to the first Probe; then the driver's answers and two sync polls */
 };
 
+static const RuleTable *const rule_tables[] = {
+    &provisioner_volume_rules,
+    NULL,
+};
+
 const ModelClass external_provisioner_class = {
     .name = "external-provisioner",
     .process = &external_provisioner_process,
@@ -653,6 +658,7 @@ const ModelClass external_provisioner_class = {
     .event_source = "external-provisioner",
     .event_style = EVENTS_CORE,
     .client_qps = sidecar_client_qps,
+    .rule_tables = rule_tables,
     .init = external_provisioner_init,
     .clear = external_provisioner_clear,
     .apply_change = apply_change,

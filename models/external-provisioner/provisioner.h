@@ -268,6 +268,8 @@ void index_clones(InformerIndex *index, const Object *object, Objects *objects);
 
 /* ---- volume-queue.c ---- */
 
+extern const RuleTable provisioner_volume_rules; /* PROV-31 to PROV-33 */
+
 void decide_volume(const void *self, Plan *plan);
 /* PROV-34 for a volume that is to go. @volume NULL is an error, as any without a CSI source */
 void plan_delete_volume(const ExternalProvisioner *self, Plan *plan, const Volume *volume);

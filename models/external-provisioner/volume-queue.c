@@ -6,46 +6,61 @@
 #include "models/api/secret.h"
 
 /* What is known of a volume. */
-typedef enum {
-    KEEPS = 1 << 0,       /* gate HonorPVReclaimPolicy: volumes are held by our finalizer */
-    DELETES = 1 << 1,     /* reclaim policy Delete */
-    TERMINATING = 1 << 2, /* has a deletionTimestamp */
-    BOUND = 1 << 3,
-    RELEASED = 1 << 4,
-    HELD = 1 << 5, /* by our finalizer */
-} VolumeFacts;
+enum {
+    OURS = 1 << 0,        /* PROV-31 */
+    KEEPS = 1 << 1,       /* gate HonorPVReclaimPolicy: our finalizer holds volumes */
+    DELETES = 1 << 2,     /* reclaim policy Delete */
+    TERMINATING = 1 << 3, /* has a deletionTimestamp */
+    BOUND = 1 << 4,
+    RELEASED = 1 << 5,
+    HELD = 1 << 6, /* by our finalizer */
+    VOLUME_FACTS_END = 1 << 7,
+};
 
-typedef enum {
+enum {
     LEAVE,
     HOLD,   /* put our finalizer on */
     LET_GO, /* take it off */
     DELETE, /* at the driver, then the object */
     LET_GO_AND_DELETE,
-} VolumeAction;
-
-typedef struct {
-    const char *id;
-    unsigned all, none; /* VolumeFacts */
-    VolumeAction then;
-} VolumeRule;
-
-/* A volume of ours: syncVolume() of sig-storage-lib's controller.go. At most one row applies;
- * without one there is nothing to do. Columns: all of these hold, none of these, then. */
-static const VolumeRule volume_rules[] = {
-    {"PROV-32.1", KEEPS | DELETES | BOUND,                 TERMINATING | HELD,  HOLD             },
-    {"PROV-32.2", HELD,                                    DELETES,             LET_GO           },
-    {"PROV-32.3", HELD | DELETES,                          KEEPS | RELEASED,    LET_GO           },
-    {"PROV-32.4", HELD | DELETES | RELEASED | TERMINATING, KEEPS,               LET_GO           },
-    {"PROV-33.1", KEEPS | DELETES | RELEASED | HELD,       0,                   DELETE           },
-    {"PROV-33.2", DELETES | RELEASED,                      TERMINATING | HELD,  DELETE           },
-    {"PROV-33.3", DELETES | RELEASED | HELD,               KEEPS | TERMINATING, LET_GO_AND_DELETE},
 };
 
-static unsigned
+/* syncVolume() of sig-storage-lib's controller.go. Columns: all of these hold, none of these, then.
+ */
+static const Rule volume_table[] = {
+    {"PROV-31",   0,                                              OURS,                    LEAVE            },
+    {"PROV-32.1", OURS | DELETES | KEEPS | BOUND,                 TERMINATING | HELD,      HOLD             },
+    {"PROV-32.1", OURS | DELETES | KEEPS | BOUND | TERMINATING,   HELD,                    LEAVE            },
+    {"PROV-32.1", OURS | DELETES | KEEPS,                         BOUND | RELEASED | HELD, LEAVE            },
+    {"PROV-32.1", OURS | DELETES | KEEPS | HELD,                  RELEASED,                LEAVE            },
+    {"PROV-32.2", OURS | HELD,                                    DELETES,                 LET_GO           },
+    {"PROV-32.2", OURS,                                           DELETES | HELD,          LEAVE            },
+    {"PROV-32.3", OURS | DELETES | HELD,                          KEEPS | RELEASED,        LET_GO           },
+    {"PROV-32.3", OURS | DELETES,                                 KEEPS | RELEASED | HELD, LEAVE            },
+    {"PROV-32.4", OURS | DELETES | RELEASED | TERMINATING | HELD, KEEPS,                   LET_GO           },
+    {"PROV-33.1", OURS | DELETES | KEEPS | RELEASED | HELD,       0,                       DELETE           },
+    {"PROV-33.2", OURS | DELETES | RELEASED,                      TERMINATING | HELD,      DELETE           },
+    {"PROV-33.2", OURS | DELETES | RELEASED | TERMINATING,        HELD,                    LEAVE            },
+    {"PROV-33.3", OURS | DELETES | RELEASED | HELD,               KEEPS | TERMINATING,     LET_GO_AND_DELETE},
+};
+static const RuleBound volume_bounds[] = {
+    {.given = BOUND, .none = RELEASED},
+};
+const RuleTable provisioner_volume_rules = {
+    .name = "volumes of the provisioner",
+    .facts_end = VOLUME_FACTS_END,
+    RULE_ROWS(volume_table),
+    RULE_BOUNDS(volume_bounds),
+};
+
+static uint32_t
 volume_facts(const ExternalProvisioner *self, const Volume *volume)
 {
-    unsigned facts = 0;
+    uint32_t facts = 0;
 
+    if (volume == NULL)
+        return 0;
+    facts |= provisioner_owns_volume(self, volume) ? OURS : 0;
     facts |= self->keeps_volumes ? KEEPS : 0;
     facts |= volume->reclaim_policy == RECLAIM_DELETE ? DELETES : 0;
     facts |= object_is_deleted(&volume->meta) ? TERMINATING : 0;
@@ -53,16 +68,6 @@ volume_facts(const ExternalProvisioner *self, const Volume *volume)
     facts |= volume->phase == VOLUME_RELEASED ? RELEASED : 0;
     facts |= object_has_finalizer(&volume->meta, FINALIZER_PROVISIONER) ? HELD : 0;
     return facts;
-}
-
-static const VolumeRule *
-volume_rule_for(unsigned facts)
-{
-    for (unsigned i = 0; i < G_N_ELEMENTS(volume_rules); i++)
-        if ((facts & volume_rules[i].all) == volume_rules[i].all &&
-            (facts & volume_rules[i].none) == 0)
-            return &volume_rules[i];
-    return NULL;
 }
 
 /* PROV-31. A static volume of the driver is ours too. */
@@ -81,7 +86,7 @@ provisioner_owns_volume(const ExternalProvisioner *self, const Volume *volume)
 gboolean
 provisioner_has_work(const ExternalProvisioner *self, const Volume *volume)
 {
-    return volume_rule_for(volume_facts(self, volume)) != NULL;
+    return rules_find(&provisioner_volume_rules, volume_facts(self, volume), NULL)->then != LEAVE;
 }
 
 static gboolean
@@ -250,12 +255,8 @@ decide_volume(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
     const Volume *volume = VOLUME_CONST(informer_get(self->volumes, plan_key(plan)));
-    const VolumeRule *rule = volume == NULL || !provisioner_owns_volume(self, volume)
-                                 ? NULL
-                                 : volume_rule_for(volume_facts(self, volume));
+    const Rule *rule = rules_find(&provisioner_volume_rules, volume_facts(self, volume), NULL);
 
-    if (rule == NULL)
-        return;
     plan_because(plan, rule->id);
     switch (rule->then) {
     case LEAVE:

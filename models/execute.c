@@ -95,6 +95,9 @@ request_replied(void *data, const ApiResponse *response)
     if (plan->component != NULL) {
         Step *step = plan_step(plan, plan->cursor);
         step->code = (uint16_t)response->code;
+        if (step->write.request.verb == API_LIST) /* plan_list_find() reads this version */
+            step->write.request.resource_version =
+                api_server_resource_version(api_client_api(plan->start.client));
         step->result = response->object == NULL ? NULL : object_ref(response->object);
         step->message = g_strdup(response->message);
         plan->thought = FALSE;

@@ -606,6 +606,46 @@ plan_object(const Plan *self, int step)
     return numbered_step(self, step)->result;
 }
 
+/* What the list of a step reads: the store, which has not changed since the answer. */
+static ApiServer *
+listed_store(const Plan *self, int step)
+{
+    const Step *list = numbered_step(self, step);
+    ApiServer *api = api_client_api(self->start.client);
+
+    g_assert(list->kind == STEP_REQUEST && list->write.request.verb == API_LIST);
+    g_assert(list->write.request.resource_version == api_server_resource_version(api));
+    return api;
+}
+
+unsigned
+plan_list_length(const Plan *self, int step)
+{
+    return api_server_count(listed_store(self, step),
+                            numbered_step(self, step)->write.request.key->kind);
+}
+
+const Object *
+plan_list_find(const Plan *self, int step, const ObjectKey *key)
+{
+    return api_server_get(listed_store(self, step), key);
+}
+
+const Object *
+plan_list_next(const Plan *self, int step, uint32_t *slot)
+{
+    const ApiServer *api = listed_store(self, step);
+    Objects *objects = self->start.component->objects;
+    ObjectKind kind = numbered_step(self, step)->write.request.key->kind;
+
+    while (*slot < objects_n_keys(objects, kind)) {
+        const Object *object = api_server_get(api, objects_key_at(objects, kind, (*slot)++));
+        if (object != NULL)
+            return object;
+    }
+    return NULL;
+}
+
 const char *
 plan_message(const Plan *self, int step)
 {

@@ -68,9 +68,7 @@ void plan_use_client(Plan *self, ApiClient *client);
  * Each returns the number of its step. Objects are kept alive by the plan. A PUT whose edit changes
  * nothing is not sent: its result is its base, API_OK. */
 int plan_get(Plan *self, const ObjectKey *key, PlanErrors errors);
-int plan_list(Plan *self,
-              ObjectKind kind,
-              PlanErrors errors); /* costs one request; then read through component->api */
+int plan_list(Plan *self, ObjectKind kind, PlanErrors errors); /* its answer: plan_list_find() */
 int plan_create(Plan *self, Object *object /* taken */, PlanErrors errors);
 int
 plan_update(Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
@@ -168,7 +166,13 @@ void plan_then_anew(Plan *self, PlanDecide decide);
 ApiCode plan_code(
     const Plan *self,
     int step); /* of a request, poll; API_OK for a CSI call that answered OK, else API_INVALID */
-const Object *plan_object(const Plan *self, int step);        /* (borrowed): NULL on error */
+const Object *plan_object(const Plan *self, int step); /* (borrowed): NULL on error */
+/* The answer to plan_list(): the objects that the API server has as the answer arrives. To be read
+ * at that instant, before anything else is written: by the decide function of plan_then(). */
+unsigned plan_list_length(const Plan *self, int step);
+const Object *
+plan_list_find(const Plan *self, int step, const ObjectKey *key);         /* NULL: not there */
+const Object *plan_list_next(const Plan *self, int step, uint32_t *slot); /* @slot: 0 at first */
 const char *plan_message(const Plan *self, int step);         /* interned; NULL: it did not fail */
 const CsiResponse *plan_response(const Plan *self, int step); /* of a call, also a failed one */
 int plan_last_step(const Plan *self); /* the last one that was carried out: the one that failed,

@@ -12,8 +12,7 @@ typedef struct ApiServer ApiServer;
 
 typedef enum {
     API_GET,
-    API_LIST, /* of a kind: costs a request, the answer is read from the store by
-                 api_server_object_at() */
+    API_LIST, /* of a kind: costs a request; the answer is read from the store */
     API_CREATE,
     API_UPDATE, /* PUT: the object's resource version must be the stored one, unless 0 (API-11,
                    API-12) */

@@ -25,6 +25,8 @@ typedef struct {
     Workers *claim_workers, *volume_workers; /* one each, beside each other */
     Operations *operations;
     PvCache *cache;
+    GHashTable
+        *gone_scrub_pods; /* ObjectKey -> ObjectUid: the last one that was deleted (PVC-77) */
     SimTicker *resync;
     uint16_t resync_label; /* in the log of causes */
     const Release *release;

@@ -349,6 +349,7 @@ pv_controller_init(void *component)
     self->honor_reclaim_policy = release_has_gate(self->release, "HonorPVReclaimPolicy");
     self->words = words_intern(self->base.strings);
     self->cache = pv_cache_new();
+    self->gone_scrub_pods = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
     self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim);
     self->volume_workers = worker_new(self, "volumes", pv_controller_sync_volume);
@@ -377,6 +378,7 @@ pv_controller_clear(void *component)
     g_clear_pointer(&self->volume_workers, workers_free);
     g_clear_pointer(&self->operations, operations_free);
     g_clear_pointer(&self->cache, pv_cache_free);
+    g_clear_pointer(&self->gone_scrub_pods, g_hash_table_unref);
 }
 
 PvCache *

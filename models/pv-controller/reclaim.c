@@ -13,8 +13,9 @@
 /* The real one watches its pod; this one looks when the pod changes, at most so late. */
 #define WATCH_GRAIN (1 * SIM_MS)
 
-/* The step of every operation here that reads the volume: the first. */
-#define STEP_VOLUME 0
+/* The first steps of every operation here. */
+#define STEP_VOLUME 0 /* reads the volume */
+#define STEP_POD 1    /* creates its scrub pod */
 
 static ObjectKey *
 recycler_pod_key(const PvController *self, const ObjectKey *volume)
@@ -165,8 +166,10 @@ scrub_pod_runs(const void *component, const Plan *plan)
     const ObjectKey *key = recycler_pod_key(self, plan_key(plan));
     const Object *seen = informer_get(self->pods, key);
 
-    if (seen == NULL) /* not yet, or no more */
-        return api_server_get(self->base.api, key) == NULL ? -1 : 0;
+    if (seen == NULL) { /* not yet, or no more */
+        const ObjectUid *gone = g_hash_table_lookup(self->gone_scrub_pods, key);
+        return gone != NULL && object_uid_equal(*gone, plan_object(plan, STEP_POD)->uid) ? -1 : 0;
+    }
     switch ((PodPhase)POD_CONST(seen)->phase) {
     case POD_RUNNING:
     case POD_SUCCEEDED:
@@ -268,6 +271,9 @@ pv_recycler_event(void *component, const Object *before, const Object *after)
 
     if (!g_str_has_prefix(name, RECYCLER_PREFIX))
         return;
+    if (after == NULL)
+        g_hash_table_insert(self->gone_scrub_pods, (void *)before->key,
+                            g_memdup2(&before->uid, sizeof before->uid));
     const ObjectKey *key =
         objects_find_key(self->base.objects, KIND_VOLUME, NULL, name + strlen(RECYCLER_PREFIX));
     const Volume *volume = pv_cache_volume(self->cache, key);

@@ -10,7 +10,7 @@
 typedef struct {
     ObjectKey *key;
     SimCauseId added_by;
-    gboolean in_use; /* as the batch's list of pods told */
+    gboolean in_use; /* by the batch's list of pods */
 } Entry;
 
 /* The claims of a namespace that are processed together, with one list of its pods. */
@@ -40,6 +40,7 @@ typedef struct {
 /* Changes of private state. */
 enum {
     CHANGE_PODS_LISTED,
+    CHANGE_IN_USE, /* @number: the index of the batch's entry */
 };
 
 static void
@@ -106,33 +107,23 @@ known_pod_uses(const PvcProtection *self, const Object *claim)
     return FALSE;
 }
 
+/* By the list of step @list. A pod never changes which claims it names, so the cache says which
+ * pods to look at; all are looked at only if the list is longer than the cache. */
 static gboolean
-any_stored_pod_uses(const PvcProtection *self, const Object *claim)
-{
-    unsigned n_keys = objects_n_keys(self->base.objects, KIND_POD);
-
-    for (uint32_t slot = 0; slot < n_keys; slot++) {
-        const ObjectKey *key = objects_key_at(self->base.objects, KIND_POD, slot);
-        const Object *pod = api_server_get(self->base.api, key);
-        if (pod != NULL && pod_uses(self, pod, claim))
-            return TRUE;
-    }
-    return FALSE;
-}
-
-/* What a list of the stored pods tells. Those that name the claim are known from the cache, as pods
- * do not change what they name; only if there are more pods than the cache knows, all are looked
- * at. */
-static gboolean
-stored_pod_uses(const PvcProtection *self, const Object *claim)
+listed_pod_uses(const PvcProtection *self, const Plan *plan, int list, const Object *claim)
 {
     unsigned n_pods;
     const Object *const *pods = informer_index_get(self->pods_by_claim, claim->key, &n_pods);
+    const Object *pod;
 
-    if (api_server_count(self->base.api, KIND_POD) > informer_count(self->pods))
-        return any_stored_pod_uses(self, claim);
+    if (plan_list_length(plan, list) > informer_count(self->pods)) {
+        for (uint32_t slot = 0; (pod = plan_list_next(plan, list, &slot)) != NULL;)
+            if (pod_uses(self, pod, claim))
+                return TRUE;
+        return FALSE;
+    }
     for (unsigned i = 0; i < n_pods; i++) {
-        const Object *pod = api_server_get(self->base.api, pods[i]->key);
+        pod = plan_list_find(plan, list, pods[i]->key);
         if (pod != NULL && pod_uses(self, pod, claim))
             return TRUE;
     }
@@ -141,23 +132,32 @@ stored_pod_uses(const PvcProtection *self, const Object *claim)
 
 /* ---- One claim: PROT-23, PROT-24 ---- */
 
+/* No retry while it is in use: the pod's end is an event (PROT-27). */
 static void
-plan_release(const PvcProtection *self, Plan *plan, const Object *claim)
+plan_release(const PvcProtection *self, Plan *plan, const Object *claim, gboolean in_use)
 {
-    if (batch_entry(self->batch, self->at)->in_use)
-        return; /* no retry: the pod's end is an event (PROT-27) */
-    plan_update(plan, claim, protection_edit_remove, self->finalizer, PLAN_STOP);
+    if (claim != NULL && !in_use)
+        plan_update(plan, claim, protection_edit_remove, self->finalizer, PLAN_STOP);
 }
 
+/* The list, even an empty one, serves the rest of the batch. */
 static void
 decide_listed(const void *component, Plan *plan)
 {
     const PvcProtection *self = component;
-    const Object *claim = informer_get(self->claims, plan_key(plan));
+    int list = plan_last_step(plan);
+    gboolean in_use = FALSE;
 
     plan_because(plan, "PROT-24");
-    if (claim != NULL)
-        plan_release(self, plan, claim);
+    plan_change(plan, &(PlanChange){.what = CHANGE_PODS_LISTED});
+    for (unsigned i = self->at; i < self->batch->entries->len; i++) {
+        const Object *claim = informer_get(self->claims, batch_entry(self->batch, i)->key);
+        if (claim == NULL || !listed_pod_uses(self, plan, list, claim))
+            continue;
+        plan_change(plan, &(PlanChange){.what = CHANGE_IN_USE, .number = i});
+        in_use |= i == self->at;
+    }
+    plan_release(self, plan, informer_get(self->claims, plan_key(plan)), in_use);
 }
 
 static void
@@ -177,33 +177,22 @@ decide_claim(const void *component, Plan *plan)
     if (known_pod_uses(self, claim))
         return;
     if (self->listed) {
-        plan_release(self, plan, claim);
+        plan_release(self, plan, claim, batch_entry(self->batch, self->at)->in_use);
         return;
     }
-    PlanChange listed = {.what = CHANGE_PODS_LISTED};
     plan_list(plan, KIND_POD, PLAN_STOP);
-    plan_change(plan, &listed);
     plan_then(plan, decide_listed);
-}
-
-/* The list, also an empty one, serves the rest of the batch: what it tells of each claim is noted
- * now. */
-static void
-pods_listed(PvcProtection *self)
-{
-    self->listed = TRUE;
-    for (unsigned i = self->at; i < self->batch->entries->len; i++) {
-        Entry *entry = batch_entry(self->batch, i);
-        const Object *claim = informer_get(self->claims, entry->key);
-        entry->in_use = claim != NULL && stored_pod_uses(self, claim);
-    }
 }
 
 static void
 pvc_protection_apply_change(void *component, const PlanChange *change)
 {
-    g_assert(change->what == CHANGE_PODS_LISTED);
-    pods_listed(component);
+    PvcProtection *self = component;
+
+    if (change->what == CHANGE_PODS_LISTED)
+        self->listed = TRUE;
+    else
+        batch_entry(self->batch, (unsigned)change->number)->in_use = TRUE;
 }
 
 /* ---- The collector and the namespace worker: PROT-22 ---- */

@@ -174,25 +174,10 @@ plan_go_on(Sim *sim, void *data)
     plan_unref(plan);
 }
 
-static void
-plan_look_ahead(const void *data, unsigned n_before)
-{
-    const Plan *plan = data;
-
-    if (n_before > 1) {
-        sim_fetch(plan, offsetof(Plan, poll_order));
-        sim_fetch(plan->start.key, sizeof *plan->start.key);
-        sim_fetch(plan->start.operation, 128);
-    } else if (plan->cursor < plan->n_steps) {
-        sim_fetch(plan_step(plan, plan->cursor), sizeof(Step));
-    }
-}
-
 static const SimEventType thought_event = {
     .name = "component/request leaves",
     .fire = plan_go_on,
     .free_data = plan_drop,
-    .look_ahead = plan_look_ahead,
 };
 
 static const ObjectKey *
@@ -257,7 +242,6 @@ static const SimEventType poll_event = {
     .name = "component/poll",
     .fire = poll_fire,
     .free_data = plan_drop,
-    .look_ahead = plan_look_ahead,
 };
 
 /* The first instant of an even grid that is not before now and has not been asked yet. */
@@ -484,7 +468,6 @@ static const SimEventType wait_event = {
     .name = "component/wait",
     .fire = plan_go_on,
     .free_data = plan_drop,
-    .look_ahead = plan_look_ahead,
 };
 
 /* Returns: whether the step is done, so that the next may follow now */
@@ -588,7 +571,6 @@ static const SimEventType decide_event = {
     .name = "component/decide",
     .fire = plan_decide_again,
     .free_data = plan_drop,
-    .look_ahead = plan_look_ahead,
 };
 
 gboolean

@@ -13,10 +13,6 @@ G_STATIC_ASSERT(sizeof(EventRecord) == 32);
  * stay. */
 #define FRONT_MAX 64
 #define FRONT_KEPT 16
-/* A shorter front takes more buckets: so what happens next is known early enough to be fetched. */
-#define FRONT_AHEAD 8
-
-G_STATIC_ASSERT(EVENT_FRONT_SHORT <= FRONT_AHEAD);
 /* Fewer dead keys are not worth a sweep. */
 #define DEAD_MIN 64
 
@@ -259,12 +255,12 @@ key_compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The keys of one chunk go behind the front: all of them are later. */
+/* The keys of one chunk become the front, which is empty. */
 static void
 front_take_few(EventQueue *self, WheelChunk *chunk /* taken */)
 {
     if (self->limit - self->end < WHEEL_CHUNK_KEYS)
-        front_move_to_start(self);
+        self->first = self->end = self->front;
     EventKey *first = self->end, *end = first;
     for (uint32_t i = 0; i < chunk->n; i++) {
         EventKey key = chunk->keys[i], *place;
@@ -273,7 +269,6 @@ front_take_few(EventQueue *self, WheelChunk *chunk /* taken */)
         for (place = end++; place > first && place[-1] > key; place--)
             *place = place[-1];
         *place = key;
-        __builtin_prefetch(&self->slab[event_key_slot(key)]);
     }
     self->end = end;
     self->n_wheel -= chunk->n;
@@ -309,10 +304,9 @@ front_take_instant(EventQueue *self, WheelChunk *chunk /* taken */)
         qsort(self->front, n, sizeof(EventKey), key_compare);
 }
 
-/* The wheel's earliest bucket goes behind the front, or, if it has many keys, down to the lower
- * levels. Returns: whether more may follow; FALSE: so many events of one instant come next that
- * they will be a front of their own */
-static gboolean
+/* The wheel's earliest bucket becomes the front, or, if it has many keys, moves down to the lower
+ * levels. */
+static void
 front_take_bucket(EventQueue *self)
 {
     unsigned level = (unsigned)__builtin_ctz(self->levels);
@@ -321,15 +315,13 @@ front_take_bucket(EventQueue *self)
     const WheelChunk *last = self->buckets[level][digit];
     gboolean is_small = last->next == last;
 
-    if (!is_small && level == 0 && self->first < self->end)
-        return FALSE;
     uint64_t place = (uint64_t)event_key_time(last->keys[0]) >> n_bits;
     WheelChunk *first = wheel_take_bucket(self, level, digit);
     if (!is_small && level > 0) {
         self->wheel_base = bucket_earliest(first);
         self->wheel_from = (EventKey)(uint64_t)self->wheel_base << 64;
         wheel_put_all(self, first);
-        return TRUE;
+        return;
     }
     if (is_small)
         front_take_few(self, first);
@@ -337,16 +329,14 @@ front_take_bucket(EventQueue *self)
         front_take_instant(self, first);
     self->wheel_base = (SimTime)(place << n_bits);
     self->wheel_from = (EventKey)((place + 1) << n_bits) << 64;
-    return TRUE;
 }
 
 void
 event_front_refill(EventQueue *self)
 {
     check_order(self);
-    while (self->end - self->first < FRONT_AHEAD && self->n_wheel > 0)
-        if (!front_take_bucket(self))
-            break;
+    while (self->first == self->end && self->n_wheel > 0)
+        front_take_bucket(self);
     if (self->n_wheel == 0)
         self->wheel_from = EVENT_KEY_MAX;
 }

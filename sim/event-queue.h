@@ -146,16 +146,12 @@ event_queue_length(const EventQueue *self)
     return (uint32_t)(self->end - self->first) + self->n_wheel + self->line_end - self->line_first;
 }
 
-/* A front of fewer keys takes more of the wheel, if there are any: so that event_queue_look_ahead()
- * sees what comes. */
-#define EVENT_FRONT_SHORT 4
-
 /* Sees to it that the first key is the first of front or line. Not before it is needed: what is
  * pushed until then may come before all of the wheel. */
 static inline void
 event_queue_make_ready(EventQueue *self)
 {
-    if (self->end - self->first < EVENT_FRONT_SHORT && self->n_wheel > 0 &&
+    if (self->first == self->end && self->n_wheel > 0 &&
         (self->line_end == 0 || self->line[self->line_first] > self->wheel_from))
         event_front_refill(self);
 }
@@ -275,36 +271,6 @@ event_queue_release(EventQueue *self, EventRecord *record, uint32_t slot)
 {
     record->id = self->free_slot;
     self->free_slot = slot;
-}
-
-/* So many events in the wheel: what fewer need is in the processor's caches. */
-#define EVENT_MANY 4096
-
-/* With many events pending, what the next ones need is in no cache: it is fetched while this one
- * happens, each time one step further along the pointers. Their records were fetched as their keys
- * came to the front. */
-static inline void
-event_queue_look_ahead(const EventQueue *self)
-{
-    const EventKey *next = self->first;
-    const EventRecord *record;
-
-    if (G_LIKELY(self->n_wheel < EVENT_MANY))
-        return;
-    if (self->end - next > 2) {
-        record = &self->slab[event_key_slot(next[2])];
-        sim_fetch(record->data, 128);
-    }
-    if (self->end - next > 1) {
-        record = &self->slab[event_key_slot(next[1])];
-        if (record->type != NULL && record->type->look_ahead != NULL)
-            record->type->look_ahead(record->data, 2);
-    }
-    if (self->end - next > 0) {
-        record = &self->slab[event_key_slot(next[0])];
-        if (record->type != NULL && record->type->look_ahead != NULL)
-            record->type->look_ahead(record->data, 1);
-    }
 }
 
 static inline EventKey

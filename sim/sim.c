@@ -266,7 +266,6 @@ fire_next(Sim *self)
     EventRecord record;
     EventKey key = event_queue_pop(&self->queue, &record);
 
-    event_queue_look_ahead(&self->queue);
     forget_unclaimed_cause(self);
 
     if (self->now != event_key_time(key)) {

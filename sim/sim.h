@@ -15,19 +15,7 @@ typedef struct {
     void (*fire)(Sim *sim, void *data);
     GDestroyNotify free_data; /* for events that never fire: cancelled, or pending when the run
                                  ends; may be NULL */
-    /* Fetches (sim_fetch()) what fire() will read: asked when @n_before events, two or one, come
-     * before it. The first time the data is at hand, the second time what it points to and was
-     * fetched then. Changes nothing. For what is pending in masses; may be NULL. */
-    void (*look_ahead)(const void *data, unsigned n_before);
 } SimEventType;
-
-/* Tells the processor that @size bytes will be read soon. Any address is fine. */
-static inline void
-sim_fetch(const void *memory, size_t size)
-{
-    for (size_t at = 0; at < size; at += 64)
-        __builtin_prefetch((const void *)((uintptr_t)memory + at));
-}
 
 typedef uint64_t SimEventId; /* a pending event; 0: none. Never used twice in a run */
 

@@ -102,21 +102,9 @@ next_if_pass_ends(const SimTicker *self)
 
 static void ticker_fire(Sim *sim, void *data);
 
-static void
-ticker_look_ahead(const void *data, unsigned n_before)
-{
-    const SimTicker *self = data;
-
-    if (n_before > 1)
-        sim_fetch(self, sizeof *self);
-    else
-        sim_fetch(self->options.self, 256);
-}
-
 static const SimEventType ticker_event = {
     .name = "tick",
     .fire = ticker_fire,
-    .look_ahead = ticker_look_ahead,
 };
 
 static void

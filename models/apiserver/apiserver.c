@@ -659,31 +659,10 @@ call_respond(Sim *sim, void *data)
     api_call_free(call);
 }
 
-/* So much is fetched of an object, of a client's call, of a Plan that waits for the answer. */
-#define OBJECT_FETCHED 192
-#define CLIENT_CALL_FETCHED 192
-#define WAITING_FETCHED 320
-
-static void
-call_look_ahead(const void *data, unsigned n_before)
-{
-    const ApiCall *call = data;
-
-    if (n_before > 1) {
-        sim_fetch(call, sizeof *call);
-        sim_fetch(call->request.key, sizeof *call->request.key);
-        sim_fetch(call->data, CLIENT_CALL_FETCHED);
-    } else {
-        sim_fetch(call->request.waiting, WAITING_FETCHED);
-        sim_fetch(api_server_get(call->server, call->request.key), OBJECT_FETCHED);
-    }
-}
-
 static const SimEventType respond_event = {
     .name = EVENT_NAME "/response",
     .fire = call_respond,
     .free_data = api_call_free,
-    .look_ahead = call_look_ahead,
 };
 
 /* Returns: whether it was refused */
@@ -717,7 +696,6 @@ static const SimEventType commit_event_type = {
     .name = EVENT_NAME "/commit",
     .fire = call_commit,
     .free_data = api_call_free,
-    .look_ahead = call_look_ahead,
 };
 
 static double
@@ -946,23 +924,10 @@ event_call_commit(Sim *sim, void *data)
     event_call_free(call);
 }
 
-static void
-event_call_look_ahead(const void *data, unsigned n_before)
-{
-    const EventCall *call = data;
-
-    if (n_before == 1)
-        return;
-    sim_fetch(call, sizeof *call);
-    sim_fetch(call->write.event.involved, sizeof *call->write.event.involved);
-    sim_fetch(call->write.data, 256); /* an EventRecorder */
-}
-
 static const SimEventType event_commit_event = {
     .name = EVENT_NAME "/commit of an Event",
     .fire = event_call_commit,
     .free_data = event_call_free,
-    .look_ahead = event_call_look_ahead,
 };
 
 SimEventId

@@ -66,7 +66,6 @@ typedef struct {
     ApiLevel level;            /* whose share of the server it takes, when that is short */
     const char *client;        /* who asks: "persistent-volume-binder"; static or interned */
     uint64_t client_hash;      /* of the name, for draws */
-    const void *waiting; /* who waits for the answer: is fetched ahead, never read. May be NULL */
 } ApiRequest;
 
 typedef struct {

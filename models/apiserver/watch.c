@@ -102,27 +102,10 @@ deliver(Sim *sim, void *data)
     delivery_free(delivery);
 }
 
-#define OBJECT_FETCHED 192 /* of an object: its head, and what most handlers read */
-
-static void
-deliver_look_ahead(const void *data, unsigned n_before)
-{
-    const Delivery *delivery = data;
-
-    if (n_before > 1) {
-        sim_fetch(delivery->watch, sizeof *delivery->watch);
-        sim_fetch(delivery->object, OBJECT_FETCHED);
-    } else {
-        sim_fetch(delivery->object->key, sizeof *delivery->object->key);
-        sim_fetch(delivery->watch->data, 1);
-    }
-}
-
 static const SimEventType deliver_event = {
     .name = "api/watch event",
     .fire = deliver,
     .free_data = delivery_free,
-    .look_ahead = deliver_look_ahead,
 };
 
 WatchHub *

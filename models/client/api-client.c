@@ -456,7 +456,6 @@ api_client_request(
     call->request.client = self->name;
     call->request.level = self->level;
     call->request.client_hash = self->hash;
-    call->request.waiting = data;
     self->n_refs++;
     if (granted_at > sim_now(self->sim))
         sim_at_detail(self->sim, granted_at, &token_event, call, WAIT_THROTTLE, self->label);

@@ -270,22 +270,7 @@ modelled_end(Sim *sim, void *data)
     finish(call, &response);
 }
 
-static void
-call_look_ahead(const void *data, unsigned n_before)
-{
-    const ModelledCall *call = data;
-
-    if (n_before > 1) {
-        sim_fetch(call, sizeof *call);
-    } else {
-        sim_fetch(call->volume, sizeof *call->volume);
-        sim_fetch(call->volume_node, sizeof *call->volume_node);
-        sim_fetch(call->base.data, 320); /* a Plan that waits for the answer */
-    }
-}
-
-static const SimEventType done_event = {
-    .name = "csi/done", .fire = modelled_end, .look_ahead = call_look_ahead};
+static const SimEventType done_event = {.name = "csi/done", .fire = modelled_end};
 
 static void
 schedule(ModelledCall *call, SimTime at, const SimEventType *type, SimWait wait)

@@ -5,9 +5,8 @@
 
 struct Process {
     ProcessOptions options;
-    uint64_t hash; /* of the name, for draws */
-    const char
-        *job; /* the name without its instance; interned: what it did is known after its end */
+    uint64_t hash;   /* of the name, for draws */
+    const char *job; /* the name without its instance; interned, so it outlives the process */
     Informer *informers[N_KINDS];
     ProcessState state;
     double slowness; /* 0: none */
@@ -18,11 +17,6 @@ Informer *informer_new(Process *process, ObjectKind kind, const char *filter);
 void informer_free(Informer *self);
 const char *informer_filter(const Informer *self);
 
-/* ---- For tests of single syncs: what a cache holds and what handlers hear, apart from each other
- * ---- */
-
-/* Puts @object into the cache as if it had been there when the informer was synced; no handler
- * hears of it. */
-void informer_seed(Informer *self, const Object *object);
-/* Calls the handlers as for a watch event; the cache stays as it is. */
+/* For tests of single syncs, and the informer: calls the handlers as for a watch event; the cache
+ * stays as it is. */
 void informer_tell(Informer *self, const Object *before, const Object *after);

@@ -181,7 +181,7 @@ case_import_object(Case *self, Object *object, CaseWhere where)
             Informer *informer = case_informer(self, model_classes[i], object_kind(object));
             if (informer == NULL)
                 continue;
-            informer_seed(informer, (where & CASE_API) != 0 ? stored : object);
+            informer_put(informer, (where & CASE_API) != 0 ? stored : object);
             return;
         }
     }

@@ -89,7 +89,7 @@ scheduler_case_observe(Case *self, const Object *object)
     const Object *known = informer_get(informer, object->key);
     g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
 
-    informer_seed(informer, object);
+    informer_put(informer, object);
     if (object_kind(object) == KIND_CLAIM)
         assume_cache_observe(scheduler->binder.claims, before, object);
     if (object_kind(object) == KIND_VOLUME)

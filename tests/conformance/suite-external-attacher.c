@@ -195,7 +195,7 @@ store(World *world, const json_t *manifest)
     Object *object = case_object_of_manifest(self, manifest);
 
     case_import_object(self, object, CASE_API);
-    informer_seed(process_informer(world->attacher->base.process, object_kind(object), NULL),
+    informer_put(process_informer(world->attacher->base.process, object_kind(object), NULL),
                   api_server_get(self->api, object->key));
 }
 

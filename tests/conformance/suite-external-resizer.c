@@ -259,9 +259,9 @@ import_pair(World *world)
     resizer_watch_volumes(world->resizer);
     case_import(self, "initial.volumes", KIND_VOLUME, CASE_API);
     case_import_object(self, claim, CASE_API);
-    informer_seed(world->resizer->claims, api_server_get(self->api, claim->key));
+    informer_put(world->resizer->claims, api_server_get(self->api, claim->key));
     for (unsigned i = 0; i < volumes->len; i++)
-        informer_seed(world->resizer->volumes,
+        informer_put(world->resizer->volumes,
                       api_server_get(self->api, ((const Object *)volumes->pdata[i])->key));
     return told;
 }

@@ -149,7 +149,7 @@ sync_object(Case *self, const Object *object)
 {
     ObjectKind kind = object_kind(object);
 
-    informer_seed(case_informer(self, &pv_controller_class, kind), object);
+    informer_put(case_informer(self, &pv_controller_class, kind), object);
     case_run_plan(self, controller_of(self),
                   kind == KIND_CLAIM ? pv_controller_sync_claim : pv_controller_sync_volume,
                   (ObjectKey *)object->key);

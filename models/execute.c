@@ -412,6 +412,8 @@ gathered_ended(void *self, Plan *child, PlanEnd end, const char *message)
         step->message = g_strdup(message);
     }
     const PlanStart *start = step == NULL ? NULL : child->gathered_as;
+    if (start != NULL)
+        step->gather.went_well[start - step->gather.starts] = end == PLAN_DONE;
     if (start != NULL && start->done != NULL)
         start->done(self, child, end, message);
     if (step != NULL && --step->gather.n_left == 0 && step->gather.is_started) {

@@ -55,7 +55,8 @@ typedef struct {
             OperationKey key;
         } start;
         struct {
-            PlanStart *starts; /* (owned) */
+            PlanStart *starts;   /* (owned) */
+            gboolean *went_well; /* (owned): of each of them */
             unsigned n, n_left;
             gboolean is_started;
         } gather;
@@ -74,10 +75,12 @@ typedef struct {
     };
 } Step;
 
-typedef struct {
+typedef struct PlanOwned PlanOwned;
+struct PlanOwned {
+    PlanOwned *next;
     void *data;
     GDestroyNotify free_data;
-} PlanOwned;
+};
 
 typedef enum {
     PLAN_REQUEUE_NOT,
@@ -114,7 +117,8 @@ struct Plan {
     PlanRequeue requeue;
     SimTime requeue_after;
     PlanBlock *blocks; /* of plan_alloc() */
-    GArray *owned;     /* of PlanOwned; NULL: nothing */
+    PlanOwned *owned;  /* NULL: nothing */
+    void *notes;       /* one of the blocks; NULL: none */
     SimTime started_at;
     const PlanStart *gathered_as; /* in the step that waits for this plan; NULL: none does */
     Workers *workers;             /* whose it is; NULL: nobody's */

@@ -74,6 +74,7 @@ step_free(SimMemory *memory, Step *step)
         for (unsigned i = 0; !step->gather.is_started && i < step->gather.n; i++)
             operation_free(&step->gather.starts[i]);
         g_free(step->gather.starts);
+        g_free(step->gather.went_well);
         break;
     case STEP_START:
         operation_free(&step->start.start);
@@ -96,16 +97,18 @@ plan_forget_steps(Plan *self)
     for (unsigned i = 0; i < self->n_steps; i++)
         step_free(self->memory, plan_step(self, i));
     self->n_steps = 0;
+    while (self->owned != NULL) {
+        PlanOwned *owned = self->owned;
+        self->owned = owned->next;
+        owned->free_data(owned->data);
+        sim_memory_give(self->memory, owned, sizeof *owned);
+    }
+    self->notes = NULL;
     while (self->blocks != NULL) {
         PlanBlock *block = self->blocks;
         self->blocks = block->next;
         sim_memory_give(self->memory, block, block->size);
     }
-    for (unsigned i = 0; self->owned != NULL && i < self->owned->len; i++) {
-        const PlanOwned *owned = &g_array_index(self->owned, PlanOwned, i);
-        owned->free_data(owned->data);
-    }
-    g_clear_pointer(&self->owned, g_array_unref);
     self->cursor = 0;
     self->last_step = -1;
     self->then = NULL;
@@ -178,13 +181,27 @@ plan_alloc(Plan *self, size_t size)
 void
 plan_own(Plan *self, void *data, GDestroyNotify free_data)
 {
-    PlanOwned owned = {data, free_data};
-
     if (data == NULL)
         return;
-    if (self->owned == NULL)
-        self->owned = g_array_new(FALSE, FALSE, sizeof(PlanOwned));
-    g_array_append_val(self->owned, owned);
+    PlanOwned *owned = sim_memory_take(self->memory, sizeof *owned);
+    *owned = (PlanOwned){self->owned, data, free_data};
+    self->owned = owned;
+}
+
+void *
+plan_notes_new(Plan *self, size_t size, GDestroyNotify clear)
+{
+    g_assert(self->notes == NULL);
+    self->notes = plan_alloc(self, size);
+    if (clear != NULL)
+        plan_own(self, self->notes, clear);
+    return self->notes;
+}
+
+void *
+plan_notes(Plan *self)
+{
+    return self->notes;
 }
 
 const char *
@@ -482,6 +499,7 @@ plan_gather(Plan *self, const PlanStart *starts, unsigned n, PlanErrors errors)
     Step *step = plan_add(self, STEP_GATHER, errors);
 
     step->gather.starts = g_memdup2(starts, n * sizeof *starts);
+    step->gather.went_well = g_new0(gboolean, n);
     step->gather.n = n;
     return last_index(self);
 }
@@ -650,6 +668,22 @@ const char *
 plan_message(const Plan *self, int step)
 {
     return strings_intern(self->start.component->strings, numbered_step(self, step)->message);
+}
+
+unsigned
+plan_gathered(const Plan *self, int step)
+{
+    const Step *gather = numbered_step(self, step);
+
+    g_assert(gather->kind == STEP_GATHER);
+    return step <= self->last_step ? gather->gather.n : 0;
+}
+
+gboolean
+plan_gathered_well(const Plan *self, int step, unsigned i)
+{
+    g_assert(i < plan_gathered(self, step));
+    return numbered_step(self, step)->gather.went_well[i];
 }
 
 const CsiResponse *

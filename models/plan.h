@@ -57,6 +57,13 @@ const char *plan_internf(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3
  * interned */
 const char *plan_quote(Plan *self, const char *text);
 
+/* Notes: what one decide function of a plan leaves for the next. They belong to the plan, zeroed at
+ * first, and are dropped with it, when it is decided afresh, and by plan_then_anew(). @clear: drops
+ * what they refer to; may be NULL. */
+void *plan_notes_new(Plan *self, size_t size, GDestroyNotify clear);
+#define plan_new_notes(plan, Type, clear) ((Type *)plan_notes_new((plan), sizeof(Type), (clear)))
+void *plan_notes(Plan *self); /* NULL: none */
+
 /* The rule that the following steps obey: "PVC-21.3". Static. */
 void plan_because(Plan *self, const char *rule);
 
@@ -188,6 +195,10 @@ plan_last_message(const Plan *self)
 {
     return plan_message(self, plan_last_step(self));
 }
+/* Of a gathering: how many plans it started, 0 if it was not carried out; and whether the @i-th of
+ * them ended well. */
+unsigned plan_gathered(const Plan *self, int step);
+gboolean plan_gathered_well(const Plan *self, int step, unsigned i);
 SimTime plan_started_at(const Plan *self);
 SimTime plan_now(const Plan *self);
 

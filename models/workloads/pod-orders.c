@@ -25,15 +25,6 @@ pod_orders_apply(Expectations *expected, uint64_t *n_names, const PlanChange *ch
 }
 
 static void
-order_done(void *data, Plan *plan, PlanEnd end, const char *message)
-{
-    const PodOrder *order = plan_operation(plan);
-
-    (void)data, (void)end, (void)message;
-    order->orders->n_tried++;
-}
-
-static void
 order_free(void *data)
 {
     PodOrder *order = data;
@@ -54,7 +45,6 @@ pod_order_start(const Component *component, const void *given, size_t size, Plan
         .key = order->pod,
         .operation = order,
         .free_operation = order_free,
-        .done = order_done,
     };
 }
 
@@ -98,29 +88,53 @@ pod_order_decide_after(const void *data, Plan *plan)
         plan_fail(plan, "%s", plan_message(plan, step));
 }
 
-void
+PodOrders
 pod_orders_plan_slowly(Plan *plan, const GArray *starts)
 {
     const PlanStart *all = (const PlanStart *)(const void *)starts->data;
+    PodOrders orders = {.n_pods = starts->len};
 
     plan_because(plan, "WL-5");
-    for (unsigned first = 0, size = 1; first < starts->len; first += size, size *= 2)
-        plan_gather(plan, &all[first], MIN(size, starts->len - first), PLAN_DECIDE);
+    for (unsigned first = 0, size = 1; first < starts->len; first += size, size *= 2) {
+        int step = plan_gather(plan, &all[first], MIN(size, starts->len - first), PLAN_DECIDE);
+        if (orders.n_steps++ == 0)
+            orders.first_step = step;
+    }
+    return orders;
 }
 
-void
+PodOrders
 pod_orders_plan_at_once(Plan *plan, const GArray *starts)
 {
-    plan_gather(plan, (const PlanStart *)(const void *)starts->data, starts->len, PLAN_DECIDE);
+    const PlanStart *all = (const PlanStart *)(const void *)starts->data;
+
+    return (PodOrders){plan_gather(plan, all, starts->len, PLAN_DECIDE), 1, starts->len};
+}
+
+unsigned
+pod_orders_done(const Plan *plan, const PodOrders *orders)
+{
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < orders->n_steps; k++) {
+        int step = orders->first_step + (int)k;
+        for (unsigned i = 0; i < plan_gathered(plan, step); i++)
+            n += (unsigned)plan_gathered_well(plan, step, i);
+    }
+    return n;
 }
 
 void
 pod_orders_drop_untried(Plan *plan, const PodOrders *orders, const ObjectKey *owner)
 {
-    if (orders->n_tried >= orders->n_wanted)
+    unsigned n_tried = 0;
+
+    for (unsigned k = 0; k < orders->n_steps; k++)
+        n_tried += plan_gathered(plan, orders->first_step + (int)k);
+    if (n_tried >= orders->n_pods)
         return;
     plan_because(plan, "WL-5");
     plan_change(plan, &(PlanChange){.what = POD_ORDERS_CREATIONS_DROPPED,
                                     .key = owner,
-                                    .number = orders->n_wanted - orders->n_tried});
+                                    .number = orders->n_pods - n_tried});
 }

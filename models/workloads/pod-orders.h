@@ -8,15 +8,14 @@
  * sync's waits. What ReplicaSets, DaemonSets and Jobs have in common: the events, the batches, and
  * that what failed is not waited for. */
 
-/* Of one sync. */
+/* Of one sync: the steps of its plan that wait for these pods. */
 typedef struct {
-    unsigned n_wanted; /* that shall be tried */
-    unsigned n_tried;  /* plans that are over */
+    int first_step;
+    unsigned n_steps, n_pods;
 } PodOrders;
 
 /* One pod. A controller that says more of it begins a struct of its own with this. */
 typedef struct {
-    PodOrders *orders;   /* (borrowed): of the sync that waits */
     const Object *owner; /* (borrowed); a started order keeps a reference */
     ObjectKey *pod;
     gboolean is_creation; /* else a deletion */
@@ -47,8 +46,10 @@ pod_order_start(const Component *component, const void *order, size_t size, Plan
 void pod_order_decide_after(const void *self, Plan *plan);
 
 /* WL-5: in batches of 1, 2, 4, ..., up to the first with an error. @starts: of PlanStart */
-void pod_orders_plan_slowly(Plan *plan, const GArray *starts);
-/* WL-6: all side by side. */
-void pod_orders_plan_at_once(Plan *plan, const GArray *starts);
-/* A batch failed: the pods of those after it will not come. */
+PodOrders pod_orders_plan_slowly(Plan *plan, const GArray *starts);
+/* WL-6: all side by side, in one step. */
+PodOrders pod_orders_plan_at_once(Plan *plan, const GArray *starts);
+/* How many of them went well, once they are over. */
+unsigned pod_orders_done(const Plan *plan, const PodOrders *orders);
+/* A batch failed: the pods of the batches after it will not come. */
 void pod_orders_drop_untried(Plan *plan, const PodOrders *orders, const ObjectKey *owner);

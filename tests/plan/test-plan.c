@@ -755,6 +755,54 @@ decide_gather(const void *self, Plan *plan)
 }
 
 static void
+decide_after_noted_gather(const void *self, Plan *plan)
+{
+    const int *gather = plan_notes(plan);
+
+    (void)self;
+    for (unsigned i = 0; i < plan_gathered(plan, *gather); i++)
+        log_line("child-%u %s", i, plan_gathered_well(plan, *gather, i) ? "well" : "not");
+    assert_int_equal(plan_gathered(plan, *gather + 1), 0); /* never begun */
+}
+
+/* Asked twice, as every plan with a request: each time it begins without notes. */
+static void
+decide_noted_gather(const void *self, Plan *plan)
+{
+    int *gather;
+
+    assert_null(plan_notes(plan));
+    gather = plan_new_notes(plan, int, NULL);
+    plan_get(plan, plan_key(plan), PLAN_GO_ON);
+    for (unsigned k = 0; k < 2; k++) {
+        PlanStart starts[2];
+        for (unsigned i = 0; i < 2; i++)
+            starts[i] = (PlanStart){
+                .component = (Component *)self,
+                .decide = decide_child,
+                .key = plan_key(plan),
+                .operation = (void *)plan_internf(plan, "child-%u", i),
+            };
+        int step = plan_gather(plan, starts, 2, PLAN_DECIDE);
+        *gather = k == 0 ? step : *gather;
+    }
+    plan_then(plan, decide_after_noted_gather);
+}
+
+static void
+notes_lead_to_what_a_gathering_brought(void **state)
+{
+    World *world = *state;
+
+    create_claim(world, "child-0");
+    start(world, decide_noted_gather);
+    sync_key(world, "a");
+    sim_run_until(world->sim, SIM_SECOND);
+    assert_non_null(strstr(world->log->str, "child-0 well"));
+    assert_non_null(strstr(world->log->str, "child-1 not"));
+}
+
+static void
 a_gathering_waits_for_all_and_fails_with_one(void **state)
 {
     World *world = *state;
@@ -875,6 +923,7 @@ main(void)
         TEST(a_poll_gives_up),
         cmocka_unit_test(a_poll_that_sleeps_ends_as_one_that_does_not),
         TEST(a_gathering_waits_for_all_and_fails_with_one),
+        TEST(notes_lead_to_what_a_gathering_brought),
         TEST(operations_are_one_at_a_time_and_back_off),
         cmocka_unit_test(a_crash_leaves_what_was_committed),
     };

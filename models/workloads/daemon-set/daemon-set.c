@@ -28,9 +28,7 @@ sync_clear(void *data)
     g_clear_pointer(&sync->deletes, g_ptr_array_unref);
     g_clear_pointer(&sync->tolerations, tolerations_unref);
     claimed_clear(&sync->claimed);
-    if (sync->set != NULL)
-        object_unref(&sync->set->meta);
-    sync->set = NULL;
+    object_unref(&sync->set->meta);
 }
 
 static void
@@ -245,13 +243,11 @@ static void
 decide_set(const void *data, Plan *plan)
 {
     const DaemonSetController *self = data;
-    DaemonSync *sync = plan_operation(plan);
     const Object *set = informer_get(self->sets, plan_key(plan));
 
-    sync_clear(sync);
-    *sync = (DaemonSync){0};
     if (set == NULL || object_is_deleted(set))
         return;
+    DaemonSync *sync = plan_new_notes(plan, DaemonSync, sync_clear);
     sync->set = DAEMON_SET_CONST(object_ref(set));
     sync->tolerations = daemon_tolerations(sync->set, self->base.strings);
     sync->hash =
@@ -287,8 +283,6 @@ init(void *data)
                                      .limit = rate_limit_default,
                                      .retry = TRUE,
                                      .sync = decide_set,
-                                     .operation_size = sizeof(DaemonSync),
-                                     .clear_operation = sync_clear,
                                  });
     informer_add_handler(self->sets, set_changed, self);
     informer_add_handler(self->pods, pod_changed, self);

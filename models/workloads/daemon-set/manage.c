@@ -117,7 +117,7 @@ void
 daemon_decide_nodes(const void *data, Plan *plan)
 {
     const DaemonSetController *self = data;
-    DaemonSync *sync = plan_operation(plan);
+    DaemonSync *sync = plan_notes(plan);
     const DaemonState *state = g_hash_table_lookup(self->states, plan_key(plan));
     InformerIter iter;
     const Object *node;

@@ -45,12 +45,12 @@ decide_item(const void *data, Plan *plan)
 static void
 add_start(const DaemonSetController *self,
           GArray *starts,
-          DaemonSync *sync,
+          const DaemonSync *sync,
           ObjectKey *pod,
           const char *node)
 {
     Item item = {
-        .base = {&sync->orders, &sync->set->meta, pod, node != NULL, TRUE},
+        .base = {&sync->set->meta, pod, node != NULL, TRUE},
         .sync = sync,
         .node = node,
     };
@@ -62,7 +62,7 @@ add_start(const DaemonSetController *self,
 static void
 decide_after_deletions(const void *data, Plan *plan)
 {
-    DaemonSync *sync = plan_operation(plan);
+    DaemonSync *sync = plan_notes(plan);
     int step = plan_last_step(plan);
 
     if (plan_code(plan, step) != API_OK)
@@ -89,7 +89,7 @@ plan_deletions(const DaemonSetController *self, Plan *plan, DaemonSync *sync)
 static void
 decide_after_creations(const void *data, Plan *plan)
 {
-    DaemonSync *sync = plan_operation(plan);
+    DaemonSync *sync = plan_notes(plan);
     int step = plan_last_step(plan);
 
     if (plan_code(plan, step) != API_OK)
@@ -110,7 +110,7 @@ plan_creations(const DaemonSetController *self,
     for (unsigned i = 0; i < sync->wanting->len; i++)
         add_start(self, starts, sync, generated_pod_key(&self->base, set, state->n_names + i),
                   sync->wanting->pdata[i]);
-    pod_orders_plan_slowly(plan, starts);
+    sync->orders = pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_creations);
 }
 
@@ -127,7 +127,6 @@ daemon_plan_pods(const DaemonSetController *self,
     g_ptr_array_set_size(sync->deletes, (int)MIN(sync->deletes->len, BURST_MAX));
     sync->next = next;
     sync->rule = rule;
-    sync->orders = (PodOrders){.n_wanted = sync->wanting->len};
     if (sync->wanting->len + sync->deletes->len == 0 || state == NULL) {
         next(self, plan);
         return;

@@ -72,13 +72,13 @@ static void
 decide_after_retry(const void *data, Plan *plan)
 {
     (void)data;
-    plan_end_of_sync(plan, plan_operation(plan));
+    plan_end_of_sync(plan, plan_notes(plan));
 }
 
 static void
 decide_retry(const void *data, Plan *plan)
 {
-    DaemonSync *sync = plan_operation(plan);
+    DaemonSync *sync = plan_notes(plan);
 
     (void)data;
     plan_update_status(plan, plan_object(plan, plan_last_step(plan)), edit_status, &sync->status,
@@ -92,7 +92,7 @@ decide_after_status(const void *data, Plan *plan)
 {
     (void)data;
     if (plan_code(plan, plan_last_step(plan)) == API_OK) {
-        plan_end_of_sync(plan, plan_operation(plan));
+        plan_end_of_sync(plan, plan_notes(plan));
         return;
     }
     plan_get(plan, plan_key(plan), PLAN_STOP);
@@ -102,7 +102,7 @@ decide_after_status(const void *data, Plan *plan)
 void
 daemon_decide_status(const void *data, Plan *plan)
 {
-    DaemonSync *sync = plan_operation(plan);
+    DaemonSync *sync = plan_notes(plan);
 
     count_status(data, sync, plan_now(plan));
     plan_because(plan, "DS-40");

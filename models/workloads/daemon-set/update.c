@@ -7,7 +7,7 @@
 static void
 decide_end(const void *data, Plan *plan)
 {
-    const DaemonSync *sync = plan_operation(plan);
+    const DaemonSync *sync = plan_notes(plan);
 
     if (sync->error == NULL)
         daemon_plan_history(data, plan, sync);
@@ -150,7 +150,7 @@ void
 daemon_decide_update(const void *data, Plan *plan)
 {
     const DaemonSetController *self = data;
-    DaemonSync *sync = plan_operation(plan);
+    DaemonSync *sync = plan_notes(plan);
     const DaemonState *state = g_hash_table_lookup(self->states, plan_key(plan));
 
     /* DS-22, DS-23 */

@@ -16,9 +16,7 @@ sync_clear(void *data)
     g_clear_pointer(&sync->old, g_ptr_array_unref);
     if (sync->new_set != NULL)
         object_unref(&sync->new_set->meta);
-    if (sync->deployment != NULL)
-        object_unref(&sync->deployment->meta);
-    *sync = (DeploymentSync){0};
+    object_unref(&sync->deployment->meta);
 }
 
 /* ---- What wakes it ---- */
@@ -116,7 +114,7 @@ static void
 decide_counts(const void *data, Plan *plan)
 {
     (void)data;
-    deployment_plan_counts(plan, plan_operation(plan));
+    deployment_plan_counts(plan, plan_notes(plan));
 }
 
 /* The deployment has another size than its sets know, or is paused. */
@@ -148,7 +146,7 @@ static void
 decide_strategy(const void *data, Plan *plan)
 {
     const DeploymentController *self = data;
-    DeploymentSync *sync = plan_operation(plan);
+    DeploymentSync *sync = plan_notes(plan);
 
     if (sync->deployment->paused || is_scaling_event(sync))
         plan_scaling_event(plan, sync);
@@ -181,7 +179,7 @@ static void
 decide_owned(const void *data, Plan *plan)
 {
     const DeploymentController *self = data;
-    DeploymentSync *sync = plan_operation(plan);
+    DeploymentSync *sync = plan_notes(plan);
 
     if (object_is_deleted(&sync->deployment->meta)) {
         deployment_plan_counts(plan, sync);
@@ -220,12 +218,11 @@ static void
 decide_deployment(const void *data, Plan *plan)
 {
     const DeploymentController *self = data;
-    DeploymentSync *sync = plan_operation(plan);
     const Object *deployment = informer_get(self->deployments, plan_key(plan));
 
-    sync_clear(sync);
     if (deployment == NULL)
         return;
+    DeploymentSync *sync = plan_new_notes(plan, DeploymentSync, sync_clear);
     sync_begin(self, sync, deployment);
     if (claimed_is_settled(&sync->claimed)) {
         decide_owned(data, plan);
@@ -257,8 +254,6 @@ init(void *data)
                                      .retry = TRUE,
                                      .retries_max = RETRIES_MAX,
                                      .sync = decide_deployment,
-                                     .operation_size = sizeof(DeploymentSync),
-                                     .clear_operation = sync_clear,
                                  });
     informer_add_handler(self->deployments, deployment_changed, self);
     informer_add_handler(self->sets, set_changed, self);

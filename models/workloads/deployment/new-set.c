@@ -62,7 +62,7 @@ n_annotations_max(const DeploymentSync *sync)
 void
 deployment_decide_next(const void *data, Plan *plan)
 {
-    const DeploymentSync *sync = plan_operation(plan);
+    const DeploymentSync *sync = plan_notes(plan);
 
     sync->next(data, plan);
 }
@@ -70,7 +70,7 @@ deployment_decide_next(const void *data, Plan *plan)
 static void
 decide_after_set_update(const void *data, Plan *plan)
 {
-    DeploymentSync *sync = plan_operation(plan);
+    DeploymentSync *sync = plan_notes(plan);
 
     take_new_set(sync, plan_object(plan, plan_last_step(plan)));
     sync->next(data, plan);
@@ -210,7 +210,7 @@ static void
 decide_after_set(const void *data, Plan *plan)
 {
     const DeploymentController *self = data;
-    DeploymentSync *sync = plan_operation(plan);
+    DeploymentSync *sync = plan_notes(plan);
     int step = plan_last_step(plan);
     ApiCode code = plan_code(plan, step);
 

@@ -28,7 +28,7 @@ deployment_plan_cleanup(Plan *plan, const DeploymentSync *sync)
 static void
 decide_rollout_status(const void *data, Plan *plan)
 {
-    deployment_plan_progress(data, plan, plan_operation(plan));
+    deployment_plan_progress(data, plan, plan_notes(plan));
 }
 
 /* Scales and cleaning up go first, then the status is told. */
@@ -44,7 +44,7 @@ plan_rollout_end(Plan *plan, const DeploymentSync *sync, gboolean is_still)
 void
 deployment_decide_rolling(const void *data, Plan *plan)
 {
-    const DeploymentSync *sync = plan_operation(plan);
+    const DeploymentSync *sync = plan_notes(plan);
     const ReplicaSet *set = sync->new_set;
     g_autoptr(GPtrArray) old = sets_active(sync->old);
     g_autoptr(GArray) scales = g_array_new(FALSE, FALSE, sizeof(SetScale));
@@ -89,7 +89,7 @@ old_pods_run(const DeploymentController *self, const DeploymentSync *sync)
 static void
 decide_recreate_up(const void *data, Plan *plan)
 {
-    const DeploymentSync *sync = plan_operation(plan);
+    const DeploymentSync *sync = plan_notes(plan);
     g_autoptr(GArray) scales = g_array_new(FALSE, FALSE, sizeof(SetScale));
     SetScale up = {.set = sync->new_set, .replicas = sync->deployment->replicas};
 
@@ -106,7 +106,7 @@ void
 deployment_decide_recreate(const void *data, Plan *plan)
 {
     const DeploymentController *self = data;
-    DeploymentSync *sync = plan_operation(plan);
+    DeploymentSync *sync = plan_notes(plan);
     g_autoptr(GPtrArray) old = sets_active(sync->old);
     g_autoptr(GArray) scales = g_array_new(FALSE, FALSE, sizeof(SetScale));
 

@@ -43,17 +43,13 @@ job_sync_clear(void *data)
     claimed_clear(&sync->claimed);
     g_clear_pointer(&sync->active, g_ptr_array_unref);
     g_clear_pointer(&sync->removals, g_ptr_array_unref);
-    g_clear_pointer(&sync->removed, g_ptr_array_unref);
     index_set_clear(&sync->was_done);
     index_set_clear(&sync->done);
     index_set_clear(&sync->failed_indexes);
     g_clear_pointer(&sync->last_failures, g_hash_table_unref);
     string_list_unref(sync->status.uncounted_succeeded);
     string_list_unref(sync->status.uncounted_failed);
-    sync->status.uncounted_succeeded = sync->status.uncounted_failed = NULL;
-    if (sync->job != NULL)
-        object_unref(&sync->job->meta);
-    sync->job = NULL;
+    object_unref(&sync->job->meta);
 }
 
 gboolean
@@ -286,8 +282,6 @@ init(void *data)
                                      .limit = rate_limit,
                                      .retry = TRUE,
                                      .sync = job_sync_decide,
-                                     .operation_size = sizeof(JobSync),
-                                     .clear_operation = job_sync_clear,
                                  });
     self->orphan_workers = workers_new(&self->base, &(WorkersOptions){
                                                         .name = "job_orphan_pod",

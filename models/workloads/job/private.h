@@ -98,10 +98,9 @@ typedef struct {
     SimTime again_at;  /* when time alone will change something; SIM_TIME_MAX: never */
     const char *error; /* interned: what went wrong with the pods; NULL: nothing */
     PodOrders orders;
-    unsigned n_done, n_done_ready; /* of the pods at hand */
+    const GPtrArray *ordered; /* of const Pod: deletions or removals, in the order of their plans */
     /* Counting: pods whose finalizer goes, those that lost it, and whether the status has news. */
     GPtrArray *removals; /* of const Pod (borrowed) */
-    GPtrArray *removed;  /* of const ObjectKey */
     gboolean needs_flush, is_capped;
     int flush_step; /* of the first write of the status; -1: there was none */
     gboolean is_finished;

@@ -20,27 +20,12 @@ typedef enum {
 /* What a sync does about one pod. */
 typedef struct {
     PodOrder base;
-    JobSync *sync; /* whose plan waits for this one */
+    const JobSync *sync; /* of the plan that waits for this one */
     ItemType type;
     int32_t index; /* completion index of one that is made; -1: none */
-    gboolean was_ready;
 } Item;
 
 /* ---- One pod ---- */
-
-static void
-item_done(void *data, Plan *plan, PlanEnd end, const char *message)
-{
-    const Item *item = plan_operation(plan);
-    gboolean ok = end == PLAN_DONE;
-
-    (void)data, (void)message;
-    item->base.orders->n_tried++;
-    item->sync->n_done += ok;
-    item->sync->n_done_ready += ok && item->was_ready;
-    if (ok && item->type == ITEM_RELEASE)
-        g_ptr_array_add(item->sync->removed, item->base.pod);
-}
 
 /* One that loses its finalizer and is not deleted. */
 static void
@@ -112,24 +97,15 @@ decide_item(const void *data, Plan *plan)
 
 /* @given: without what it has of @sync */
 static void
-add_start(const JobController *self, GArray *starts, JobSync *sync, Item given)
+add_start(const JobController *self, GArray *starts, const JobSync *sync, Item given)
 {
     PlanStart start;
 
     given.sync = sync;
-    given.base.orders = &sync->orders;
     given.base.owner = &sync->job->meta;
     given.base.is_creation = given.type == ITEM_CREATE;
     start = pod_order_start(&self->base, &given, sizeof given, decide_item);
-    start.done = item_done;
     g_array_append_val(starts, start);
-}
-
-static void
-begin_items(JobSync *sync, unsigned n)
-{
-    sync->orders = (PodOrders){.n_wanted = n};
-    sync->n_done = sync->n_done_ready = 0;
 }
 
 void
@@ -142,7 +118,6 @@ job_plan_pods(const JobController *self,
 {
     g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
 
-    begin_items(sync, pods->len);
     for (unsigned i = 0; i < pods->len; i++) {
         const Pod *pod = pods->pdata[i];
         gboolean has_finalizer = object_has_finalizer(&pod->meta, self->finalizer);
@@ -154,10 +129,10 @@ job_plan_pods(const JobController *self,
                       .base = {.pod = (ObjectKey *)pod->meta.key, .is_expected = release},
                       .type = type,
                       .index = -1,
-                      .was_ready = pod_is_ready(pod)
         });
     }
-    pod_orders_plan_at_once(plan, starts);
+    sync->orders = pod_orders_plan_at_once(plan, starts);
+    sync->ordered = pods;
 }
 
 /* ---- Deleting ---- */
@@ -170,24 +145,32 @@ note_error(const Plan *plan, JobSync *sync)
     sync->error = plan_code(plan, step) == API_OK ? NULL : plan_message(plan, step);
 }
 
-static void
-count_deleted(JobSync *sync)
+/* Returns: whether they are all on their way */
+static gboolean
+count_deleted(const Plan *plan, JobSync *sync)
 {
-    sync->n_active -= (int32_t)sync->n_done;
-    sync->n_terminating += (int32_t)sync->n_done;
-    sync->n_ready -= (int32_t)sync->n_done_ready;
+    int32_t n = 0, n_ready = 0;
+
+    for (unsigned i = 0; i < sync->ordered->len; i++)
+        if (plan_gathered_well(plan, sync->orders.first_step, i)) {
+            n++;
+            n_ready += pod_is_ready(sync->ordered->pdata[i]);
+        }
+    sync->n_active -= n;
+    sync->n_terminating += n;
+    sync->n_ready -= n_ready;
+    return n == (int32_t)sync->ordered->len;
 }
 
 /* The Job ends only once its pods are all on their way, and none is unseen. */
 static void
 decide_after_end(const void *data, Plan *plan)
 {
-    JobSync *sync = plan_operation(plan);
+    JobSync *sync = plan_notes(plan);
 
     note_error(plan, sync);
-    if (sync->n_done != sync->orders.n_wanted)
+    if (!count_deleted(plan, sync))
         sync->end = JOB_GOES_ON;
-    count_deleted(sync);
     job_plan_tracking(data, plan, sync);
 }
 
@@ -209,10 +192,10 @@ static void plan_after_manage(const JobController *self, Plan *plan, JobSync *sy
 static void
 decide_after_deletions(const void *data, Plan *plan)
 {
-    JobSync *sync = plan_operation(plan);
+    JobSync *sync = plan_notes(plan);
 
     note_error(plan, sync);
-    count_deleted(sync);
+    count_deleted(plan, sync);
     plan_after_manage(data, plan, sync);
 }
 
@@ -267,10 +250,10 @@ pods_to_delete(const JobSync *sync, unsigned at_least, SimTime now)
 static void
 decide_after_creations(const void *data, Plan *plan)
 {
-    JobSync *sync = plan_operation(plan);
+    JobSync *sync = plan_notes(plan);
 
     note_error(plan, sync);
-    sync->n_active += (int32_t)sync->n_done;
+    sync->n_active += (int32_t)pod_orders_done(plan, &sync->orders);
     pod_orders_drop_untried(plan, &sync->orders, sync->job->meta.key);
     plan_after_manage(data, plan, sync);
 }
@@ -316,7 +299,6 @@ plan_creations(
     const JobState *state = job_state(self, sync->job->meta.key);
     g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
 
-    begin_items(sync, n);
     plan_because(plan, "WL-4");
     plan_change(
         plan, &(PlanChange){.what = POD_ORDERS_CREATIONS, .key = sync->job->meta.key, .number = n});
@@ -330,7 +312,7 @@ plan_creations(
                   .type = ITEM_CREATE, .index = index
         });
     }
-    pod_orders_plan_slowly(plan, starts);
+    sync->orders = pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_creations);
 }
 
@@ -511,7 +493,7 @@ static void
 decide_pods(const void *data, Plan *plan)
 {
     const JobController *self = data;
-    JobSync *sync = plan_operation(plan);
+    JobSync *sync = plan_notes(plan);
     const JobState *state = job_state(self, plan_key(plan));
     SimTime now = plan_now(plan);
 
@@ -530,19 +512,16 @@ decide_pods(const void *data, Plan *plan)
         plan_after_manage(self, plan, sync);
 }
 
-/* Decided once more when the first request leaves: it begins afresh. */
 void
 job_sync_decide(const void *data, Plan *plan)
 {
     const JobController *self = data;
-    JobSync *sync = plan_operation(plan);
     const Object *job = informer_get(self->jobs, plan_key(plan));
 
-    job_sync_clear(sync);
-    *sync = (JobSync){0};
     /* JOB-4 */
     if (job == NULL || job_is_managed_elsewhere(JOB_CONST(job)) || job_is_finished(JOB_CONST(job)))
         return;
+    JobSync *sync = plan_new_notes(plan, JobSync, job_sync_clear);
     sync->job = JOB_CONST(object_ref(job));
     claimed_look(&sync->claimed, &(ClaimOptions){
                                      .owner = job,

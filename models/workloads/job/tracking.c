@@ -137,7 +137,7 @@ plan_end_of_sync(Plan *plan, const JobSync *sync)
 static void
 decide_end_of_sync(const void *data, Plan *plan)
 {
-    const JobSync *sync = plan_operation(plan);
+    const JobSync *sync = plan_notes(plan);
 
     (void)data;
     plan_end_events(plan, sync);
@@ -166,31 +166,29 @@ count_released(StringList **names, int32_t *count, GHashTable *tracked)
     return TRUE;
 }
 
-/* Of pods whose finalizer is there, uids. (owned) */
+/* Uids of the pods that still have their finalizer. @released: (nullable): of const Pod: it went in
+ * this sync. (owned) */
 static GHashTable *
-tracked_uids(const JobController *self, const JobSync *sync)
+tracked_uids(const JobController *self, const JobSync *sync, GHashTable *released)
 {
     GHashTable *tracked = g_hash_table_new(g_direct_hash, g_direct_equal);
-    g_autoptr(GHashTable) removed = g_hash_table_new(g_direct_hash, g_direct_equal);
     const JobState *state = job_state(self, sync->job->meta.key);
 
-    for (unsigned i = 0; i < sync->removed->len; i++)
-        g_hash_table_add(removed, sync->removed->pdata[i]);
     for (unsigned i = 0; state != NULL && i < sync->claimed.owned->len; i++) {
         const Pod *pod = sync->claimed.owned->pdata[i];
         /* What this sync takes away is expected to go by now, but may not have gone. */
         gboolean was_tracked =
             job_pod_is_tracked(self, state, pod) || g_ptr_array_find(sync->removals, pod, NULL);
-        if (was_tracked && !g_hash_table_contains(removed, pod->meta.key))
+        if (was_tracked && (released == NULL || !g_hash_table_contains(released, pod)))
             g_hash_table_add(tracked, (void *)pod_uid(self, pod));
     }
     return tracked;
 }
 
 static gboolean
-count_all_released(const JobController *self, JobSync *sync)
+count_all_released(const JobController *self, JobSync *sync, GHashTable *released)
 {
-    g_autoptr(GHashTable) tracked = tracked_uids(self, sync);
+    g_autoptr(GHashTable) tracked = tracked_uids(self, sync, released);
     JobStatus *status = &sync->status;
     gboolean succeeded = count_released(&status->uncounted_succeeded, &status->succeeded, tracked);
 
@@ -344,14 +342,17 @@ plan_last_flush(Plan *plan, JobSync *sync, gboolean has_news)
 static void
 decide_after_removals(const void *data, Plan *plan)
 {
-    JobSync *sync = plan_operation(plan);
-    int step = plan_last_step(plan);
+    JobSync *sync = plan_notes(plan);
+    g_autoptr(GHashTable) released = g_hash_table_new(g_direct_hash, g_direct_equal);
 
-    if (plan_code(plan, step) != API_OK) {
-        sync->error = plan_message(plan, step);
+    if (plan_has_failed(plan)) {
+        sync->error = plan_last_message(plan);
         sync->end = JOB_GOES_ON;
     }
-    plan_last_flush(plan, sync, count_all_released(data, sync));
+    for (unsigned i = 0; i < sync->removals->len; i++)
+        if (plan_gathered_well(plan, sync->orders.first_step, i))
+            g_hash_table_add(released, sync->removals->pdata[i]);
+    plan_last_flush(plan, sync, count_all_released(data, sync, released));
 }
 
 static void
@@ -374,7 +375,7 @@ plan_removals(const JobController *self, Plan *plan, JobSync *sync)
 static void
 decide_after_flush(const void *data, Plan *plan)
 {
-    JobSync *sync = plan_operation(plan);
+    JobSync *sync = plan_notes(plan);
 
     if (sync->flush_step >= 0) {
         plan_because(plan, "WL-83");
@@ -395,13 +396,12 @@ job_plan_tracking(const JobController *self, Plan *plan, JobSync *sync)
     JobStatus *status = &sync->status;
 
     sync->removals = g_ptr_array_new();
-    sync->removed = g_ptr_array_new();
     status->active = sync->n_active;
     status->ready = sync->n_ready;
     status->terminating = sync->n_terminating;
     sync->needs_flush |= status->active != job->active || status->ready != job->ready ||
                          status->terminating != job->terminating;
-    sync->needs_flush |= count_all_released(self, sync);
+    sync->needs_flush |= count_all_released(self, sync, NULL);
     look_at_removals(self, sync);
     count_indexes(self, sync);
     announce_end(sync, plan_now(plan));

@@ -54,9 +54,7 @@ sync_clear(void *data)
     Sync *sync = data;
 
     claimed_clear(&sync->claimed);
-    if (sync->set != NULL)
-        object_unref(&sync->set->meta);
-    sync->set = NULL;
+    object_unref(&sync->set->meta);
 }
 
 static void
@@ -216,14 +214,14 @@ static void
 decide_after_retry(const void *data, Plan *plan)
 {
     (void)data;
-    plan_end_of_sync(plan, plan_operation(plan));
+    plan_end_of_sync(plan, plan_notes(plan));
 }
 
 /* What is stored by now: the same status goes there, even if it says what stands there already. */
 static void
 decide_retry(const void *data, Plan *plan)
 {
-    Sync *sync = plan_operation(plan);
+    Sync *sync = plan_notes(plan);
 
     (void)data;
     plan_update_status(plan, plan_object(plan, plan_last_step(plan)), edit_status, &sync->status,
@@ -235,7 +233,7 @@ decide_retry(const void *data, Plan *plan)
 static void
 decide_after_status(const void *data, Plan *plan)
 {
-    const Sync *sync = plan_operation(plan);
+    const Sync *sync = plan_notes(plan);
 
     (void)data;
     if (plan_code(plan, plan_last_step(plan)) == API_OK) {
@@ -280,11 +278,11 @@ decide_order(const void *data, Plan *plan)
 static void
 add_start(const ReplicaSetController *self,
           GArray *starts,
-          Sync *sync,
+          const Sync *sync,
           ObjectKey *pod,
           gboolean is_creation)
 {
-    PodOrder order = {&sync->orders, &sync->set->meta, pod, is_creation, TRUE};
+    PodOrder order = {&sync->set->meta, pod, is_creation, TRUE};
     PlanStart start = pod_order_start(&self->base, &order, sizeof order, decide_order);
 
     g_array_append_val(starts, start);
@@ -295,7 +293,7 @@ add_start(const ReplicaSetController *self,
 static void
 decide_after_pods(const void *data, Plan *plan)
 {
-    Sync *sync = plan_operation(plan);
+    Sync *sync = plan_notes(plan);
     int step = plan_last_step(plan);
 
     (void)data;
@@ -310,14 +308,13 @@ plan_creations(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
     const SetState *state = g_hash_table_lookup(self->states, sync->set->meta.key);
     g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
 
-    sync->orders = (PodOrders){.n_wanted = n};
     plan_because(plan, "WL-5");
     plan_change(
         plan, &(PlanChange){.what = POD_ORDERS_CREATIONS, .key = sync->set->meta.key, .number = n});
     for (unsigned i = 0; i < n; i++)
         add_start(self, starts, sync,
                   generated_pod_key(&self->base, &sync->set->meta, state->n_names + i), TRUE);
-    pod_orders_plan_slowly(plan, starts);
+    sync->orders = pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_pods);
 }
 
@@ -367,13 +364,12 @@ plan_deletions(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
         add_start(self, starts, sync, pod, FALSE);
         g_ptr_array_add(keys, pod);
     }
-    sync->orders = (PodOrders){.n_wanted = n};
     plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
     plan_because(plan, "WL-6");
     plan_change(
         plan,
         &(PlanChange){.what = POD_ORDERS_DELETIONS, .key = sync->set->meta.key, .pointer = keys});
-    pod_orders_plan_at_once(plan, starts);
+    sync->orders = pod_orders_plan_at_once(plan, starts);
     plan_then(plan, decide_after_pods);
 }
 
@@ -382,7 +378,7 @@ static void
 decide_pods(const void *data, Plan *plan)
 {
     const ReplicaSetController *self = data;
-    Sync *sync = plan_operation(plan);
+    Sync *sync = plan_notes(plan);
     const SetState *state = g_hash_table_lookup(self->states, plan_key(plan));
     int64_t diff = (int64_t)sync->claimed.owned->len - sync->set->replicas;
 
@@ -408,13 +404,11 @@ static void
 decide_set(const void *data, Plan *plan)
 {
     const ReplicaSetController *self = data;
-    Sync *sync = plan_operation(plan);
     const Object *set = informer_get(self->sets, plan_key(plan));
 
-    sync_clear(sync);
-    *sync = (Sync){0};
     if (set == NULL)
         return;
+    Sync *sync = plan_new_notes(plan, Sync, sync_clear);
     sync->set = REPLICA_SET_CONST(object_ref(set));
     claimed_look(&sync->claimed, &(ClaimOptions){
                                      .owner = set,
@@ -452,8 +446,6 @@ init(void *data)
                                      .limit = rate_limit_default,
                                      .retry = TRUE,
                                      .sync = decide_set,
-                                     .operation_size = sizeof(Sync),
-                                     .clear_operation = sync_clear,
                                  });
     informer_add_handler(self->sets, set_changed, self);
     informer_add_handler(self->pods, pod_changed, self);

@@ -3,7 +3,7 @@
 
 /* What a StatefulSet does about one pod and its claims (WL-43..45, WL-60). */
 
-/* A plan of its own, for those of a batch go side by side. */
+/* One pod: a plan of its own, since the pods of a batch go side by side. */
 typedef struct {
     ItemAction action;
     const StatefulSet *set; /* (owned) */
@@ -11,10 +11,14 @@ typedef struct {
     const char *revision;
     const PodTemplate *template; /* (owned): CREATE */
     int32_t ordinal;
-    unsigned claim;     /* the template that is looked at */
+} Item;
+
+/* How far its claims have come. */
+typedef struct {
+    unsigned template;  /* of the claim that is looked at */
     const char *errors; /* of claims, interned; NULL: none */
     unsigned n_errors;
-} Item;
+} ItemNotes;
 
 static void
 item_free(void *data)
@@ -27,12 +31,13 @@ item_free(void *data)
 }
 
 static void
-item_add_error(const StatefulSetController *self, Item *item, const char *error)
+note_error(Plan *plan, const char *error)
 {
-    item->errors = item->errors == NULL
-                       ? error
-                       : strings_internf(self->base.strings, "%s, %s", item->errors, error);
-    item->n_errors++;
+    ItemNotes *notes = plan_notes(plan);
+
+    notes->errors =
+        notes->errors == NULL ? error : plan_internf(plan, "%s, %s", notes->errors, error);
+    notes->n_errors++;
 }
 
 /* WL-65. */
@@ -218,18 +223,19 @@ decide_after_pod(const void *data, Plan *plan)
         plan_fail(plan, "%s", plan_message(plan, step));
 }
 
-static void plan_next_claim(const StatefulSetController *self, Plan *plan, Item *item);
+static void plan_next_claim(const StatefulSetController *self, Plan *plan);
 
 /* A claim that cannot be made does not keep the others from being made, only the pod. */
 static void
 decide_after_claim(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
-    Item *item = plan_operation(plan);
+    const Item *item = plan_operation(plan);
+    ItemNotes *notes = plan_notes(plan);
     int step = plan_last_step(plan);
     ApiCode code = plan_code(plan, step);
     const char *claim =
-        stateful_claim_key(self->base.objects, item->set->claim_templates->items[item->claim],
+        stateful_claim_key(self->base.objects, item->set->claim_templates->items[notes->template],
                            item->pod)
             ->name;
     const char *set = object_name(&item->set->meta);
@@ -243,19 +249,20 @@ decide_after_claim(const void *data, Plan *plan)
                    "create Claim %s for Pod %s in StatefulSet %s failed error: %s", claim,
                    item->pod->name, set, plan_message(plan, step));
     if (code != API_OK)
-        item_add_error(self, item,
-                       strings_internf(self->base.strings, "failed to create PVC %s: %s", claim,
-                                       plan_message(plan, step)));
-    item->claim++;
-    plan_next_claim(self, plan, item);
+        note_error(plan, plan_internf(plan, "failed to create PVC %s: %s", claim,
+                                      plan_message(plan, step)));
+    notes->template ++;
+    plan_next_claim(self, plan);
 }
 
 static void
 plan_pod(const StatefulSetController *self, Plan *plan, const Item *item)
 {
-    if (item->errors != NULL) {
+    const ItemNotes *notes = plan_notes(plan);
+
+    if (notes->errors != NULL) {
         const char *errors =
-            item->n_errors == 1 ? item->errors : plan_internf(plan, "[%s]", item->errors);
+            notes->n_errors == 1 ? notes->errors : plan_internf(plan, "[%s]", notes->errors);
         plan_because(plan, "WL-65");
         if (item->action == ITEM_CREATE)
             plan_pod_event(plan, item, "create", errors);
@@ -277,14 +284,15 @@ plan_pod(const StatefulSetController *self, Plan *plan, const Item *item)
     plan_then(plan, decide_after_pod);
 }
 
-/* From item->claim on: makes the first claim that is missing; after the last, the pod. */
+/* Makes the next claim that is missing; after the last, the pod. */
 static void
-plan_next_claim(const StatefulSetController *self, Plan *plan, Item *item)
+plan_next_claim(const StatefulSetController *self, Plan *plan)
 {
-    const ClaimTemplates *templates = item->set->claim_templates;
+    const Item *item = plan_operation(plan);
+    ItemNotes *notes = plan_notes(plan);
 
-    for (; templates != NULL && item->claim < templates->n_items; item->claim++) {
-        const ClaimTemplate *template = templates->items[item->claim];
+    for (; notes->template <n_claims(item->set); notes->template ++) {
+        const ClaimTemplate *template = item->set->claim_templates->items[notes->template];
         ObjectKey *key = stateful_claim_key(self->base.objects, template, item->pod);
         const Object *claim = informer_get(self->claims, key);
         if (claim == NULL) {
@@ -294,9 +302,7 @@ plan_next_claim(const StatefulSetController *self, Plan *plan, Item *item)
             return;
         }
         if (object_is_deleted(claim))
-            item_add_error(
-                self, item,
-                strings_internf(self->base.strings, "pvc %s is being deleted", key->name));
+            note_error(plan, plan_internf(plan, "pvc %s is being deleted", key->name));
     }
     plan_pod(self, plan, item);
 }
@@ -304,7 +310,7 @@ plan_next_claim(const StatefulSetController *self, Plan *plan, Item *item)
 static void
 decide_item(const void *data, Plan *plan)
 {
-    Item *item = plan_operation(plan);
+    const Item *item = plan_operation(plan);
 
     if (item->action == ITEM_DELETE) {
         plan_because(plan, "WL-45");
@@ -320,10 +326,8 @@ decide_item(const void *data, Plan *plan)
         plan_because(plan, "WL-44"); /* later: when the collector has taken the claim away */
         return;
     }
-    item->claim = 0; /* asked twice before the first request: the same both times */
-    item->errors = NULL;
-    item->n_errors = 0;
-    plan_next_claim(data, plan, item);
+    plan_new_notes(plan, ItemNotes, NULL);
+    plan_next_claim(data, plan);
 }
 
 static PlanStart

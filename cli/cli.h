@@ -3,7 +3,7 @@
 
 #include <glib.h>
 
-#include "models/csi/loop-backend.h"
+#include "models/csi/loop/loop-backend.h"
 
 /* What users' scripts rely on (DESIGN §10): changing one is a breaking change. */
 typedef enum {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "run/calibration.h"
-#include "run/fit.h"
+#include "run/measure/calibration.h"
+#include "run/measure/fit.h"
 
 #define MEDIAN_APART 0.1 /* as validate judges by default */
 #define KS_APART 0.15

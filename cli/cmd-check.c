@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "run/sweep.h"
+#include "run/study/sweep.h"
 
 /* Of a sweep with the scenario of every point. Returns: whether the file is sound */
 static gboolean
@@ -52,7 +52,7 @@ check_file(const char *file, const ScenarioOptions *options, Scenario **last)
                                  : check_scenario(file, options, &faults, last);
 
     for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+        g_autofree char *text = file_fault_text(faults->pdata[i]);
         puts(text);
     }
     return is_sound;

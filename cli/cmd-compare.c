@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "run/compare.h"
+#include "run/results/compare.h"
 
 static ExitCode
 compare(const char *one, const char *other, gboolean as_json)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "look.h"
-#include "run/snapshot.h"
+#include "run/results/snapshot.h"
 
 static void
 print_field(void *data, const char *path, const char *before, const char *after)

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "look.h"
-#include "run/narrator.h"
-#include "run/rule-book.h"
+#include "run/teach/narrator.h"
+#include "run/teach/rule-book.h"
 
 static gboolean
 parse_level(const char *word, NarratorLevel *level)

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli.h"
-#include "run/calibration.h"
-#include "run/fit.h"
-#include "run/histograms.h"
+#include "run/measure/calibration.h"
+#include "run/measure/fit.h"
+#include "run/measure/histograms.h"
 
 /* Whether all calls are in one bucket: between which bounds, then. */
 static gboolean

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "look.h"
-#include "run/snapshot.h"
+#include "run/results/snapshot.h"
 
 /* kvolsim get, describe, events: kubectl's commands at an instant of a run. */
 

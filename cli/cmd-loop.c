@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "models/csi/loop-backend.h"
+#include "models/csi/loop/loop-backend.h"
 
 #define WAIT_US (10 * G_USEC_PER_SEC) /* for tools of a killed process to end */
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "run/scenario.h"
+#include "run/scenario/scenario.h"
 
 #define TIMING "timing-" /* what Kubernetes itself takes: no back end */
 #define POINTS 99
@@ -90,7 +90,7 @@ load(const char *data_dir, const char *name)
     close(handle);
     Scenario *scenario = scenario_load(file, &options, &faults);
     for (unsigned i = 0; i < faults->len; i++) {
-        const ScenarioFault *fault = faults->pdata[i];
+        const FileFault *fault = faults->pdata[i];
         cli_error("profiles: %s%s%s", fault->message, fault->hint != NULL ? ": " : "",
                   fault->hint != NULL ? fault->hint : "");
     }

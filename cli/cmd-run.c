@@ -13,7 +13,7 @@
 
 #include "cli.h"
 #include "huge-pages.h"
-#include "run/results.h"
+#include "run/results/results.h"
 
 typedef struct {
     /* As given. */
@@ -300,7 +300,7 @@ load(const RunCommand *self, const char *file)
     Scenario *scenario = scenario_load(file, &options, &faults);
 
     for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+        g_autofree char *text = file_fault_text(faults->pdata[i]);
         fprintf(stderr, "%s\n", text);
     }
     return scenario;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "run/sweep.h"
+#include "run/study/sweep.h"
 
 /* Kinds of files: what each is told by. */
 static const struct {

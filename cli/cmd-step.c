@@ -12,7 +12,7 @@
 #include <readline/readline.h>
 
 #include "look.h"
-#include "run/stepper.h"
+#include "run/teach/stepper.h"
 
 /* kvolsim step: a stepper at a prompt, or fed through a pipe. At a terminal readline edits the
  * line, one character at a time as it comes; in between, this program waits for characters and for

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/sweep-report.h"
+#include "run/study/sweep-report.h"
 #include "sweep-tools.h"
 
 typedef struct {

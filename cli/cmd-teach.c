@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "run/lesson.h"
+#include "run/teach/lesson.h"
 
 /* kvolsim teach: lists the lessons, gives one, checks a task's solution. What was learned is
  * remembered in a file; one that cannot be read or written only means that it is not. */

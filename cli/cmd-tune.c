@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run/tune.h"
+#include "run/study/tune.h"
 #include "sweep-tools.h"
 
 typedef struct {

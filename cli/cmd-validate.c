@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "models/csi/loop-driver.h"
-#include "run/results.h"
-#include "run/validation.h"
+#include "models/csi/loop/loop-driver.h"
+#include "run/measure/validation.h"
+#include "run/results/results.h"
 
 #define LOOK_EVERY_US G_USEC_PER_SEC  /* at the machine, while no call is under way */
 #define LOOK_TAKES_US 20000           /* and only if nothing is due so soon */
@@ -449,7 +449,7 @@ load(const Validate *self, const char *file)
     const ScenarioOptions options = {.data_dir = data_dir, .set = (const char *const *)set->pdata};
     Scenario *scenario = scenario_load(file, &options, &faults);
     for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+        g_autofree char *text = file_fault_text(faults->pdata[i]);
         fprintf(stderr, "%s\n", text);
     }
     g_ptr_array_unref(faults);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "run/results.h"
+#include "run/results/results.h"
 
 int
 cmd_version(int argc, char **argv)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/whatif.h"
+#include "run/study/whatif.h"
 #include "sweep-tools.h"
 
 typedef struct {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "look.h"
-#include "run/why.h"
+#include "run/teach/why.h"
 
 /* How far the run is let go on to see what happens next. */
 #define FUTURE (10 * SIM_MINUTE)

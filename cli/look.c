@@ -41,7 +41,7 @@ load(const LookOptions *options, const char *file)
     Scenario *scenario = scenario_load(file, &scenario_options, &faults);
 
     for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+        g_autofree char *text = file_fault_text(faults->pdata[i]);
 
         fprintf(stderr, "%s\n", text);
     }

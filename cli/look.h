@@ -3,7 +3,7 @@
 
 #include "cli.h"
 #include "run/kubectl/kubectl.h"
-#include "run/run.h"
+#include "run/world/run.h"
 
 /* A run that is looked at while its time stands still: what get, describe, events, diff and others
  * share. */

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/lifecycle.h"
-#include "run/results.h"
-#include "run/sequence.h"
+#include "run/results/results.h"
+#include "run/teach/lifecycle.h"
+#include "run/teach/sequence.h"
 
 /* More than a picture can show; a document takes more. */
 #define MESSAGES_MAX 150

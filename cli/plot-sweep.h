@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli.h"
-#include "run/sweep-plot.h"
+#include "run/study/sweep-plot.h"
 
 /* Pictures of a sweep's result file: what the user says of them. */
 typedef struct {

@@ -24,7 +24,7 @@ void
 cli_print_faults(const GPtrArray *faults)
 {
     for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+        g_autofree char *text = file_fault_text(faults->pdata[i]);
         fprintf(stderr, "%s\n", text);
     }
 }

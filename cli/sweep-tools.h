@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "cli.h"
-#include "run/sweep-runner.h"
+#include "run/study/sweep-runner.h"
 
 /* What the commands that make many runs share. */
 

@@ -4,7 +4,7 @@
 # A row of docs/plain-words.md, "| id | sentence |", is one id of the books; N_() marks what is translated.
 BEGIN {
     print "/* Made by scripts/rule-book.awk from docs/rules. */"
-    print "#include \"run/rule-book.h\"\n"
+    print "#include \"run/teach/rule-book.h\"\n"
     print "const RuleBookEntry rule_book[] = {"
     fflush()
     sort = "LC_ALL=C sort -t '\"' -k 2,2"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/distribution.h"
-#include "strings.h"
+#include "sim/strings.h"
 
 /* How long a pod's containers run and how they end, as annotations of the pod tell that nothing but
  * this program reads: what a container does is not in any manifest. Without them containers run

@@ -5,7 +5,7 @@
 
 #include "sim/memory.h"
 #include "sim/sim-time.h"
-#include "strings.h"
+#include "sim/strings.h"
 
 /* Objects as the API server keeps them: typed structs with the fields that some model reads. A
  * version of an object is immutable once stored, and shared by reference; a change is made on a

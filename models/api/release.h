@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "strings.h"
+#include "sim/strings.h"
 
 /* Which Kubernetes a cluster runs: the release is data, not an `if`. */
 typedef struct {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "models/api/pod.h"
-#include "models/api/timing.h"
-#include "models/api/waits.h"
+#include "models/timing/timing.h"
+#include "models/timing/waits.h"
 #include "sim/sim.h"
 
 /* The API server: the one store of objects, its rules (docs/rules/api-server.md), and its watches.

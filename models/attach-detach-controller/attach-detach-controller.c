@@ -2,7 +2,7 @@
 #include "attach-detach-controller.h"
 
 #include "controller.h"
-#include "models/api/metrics.h"
+#include "models/metrics/metrics.h"
 
 #define BACKOFF_FIRST (500 * SIM_MS)   /* ADC-4 */
 #define BACKOFF_MAX (122 * SIM_SECOND) /* ADC-4 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/volume/operations.h"
+#include "models/plan/operations.h"
 #include "sim/ticker.h"
 
 /* The desired and the actual state of the world (ADC-10, ADC-15), kept together: one AttachPair for

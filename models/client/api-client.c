@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-client.h"
-#include "models/api/metrics.h"
+#include "models/metrics/metrics.h"
 #include "process-private.h"
 
 #include <string.h>

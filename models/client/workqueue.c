@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workqueue.h"
-#include "models/api/metrics.h"
+#include "models/metrics/metrics.h"
 #include "sim/token-bucket.h"
 
 const RateLimit rate_limit_default = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/api/strings.h"
 #include "sim/sim.h"
+#include "sim/strings.h"
 
 /* The Container Storage Interface as C: one request struct and one response struct for all calls of
  * the Identity, Controller and Node services, and a driver that answers in virtual time. Who calls

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ephemeral-volume/ephemeral-volume.h"
 
-#include "models/cluster.h"
-#include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "models/cluster/cluster.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan.h"
 
 typedef struct {
     Component base;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "expand-controller.h"
 
-#include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan.h"
 
 /* syncHandler() in pkg/controller/volume/expand/expand_controller.go. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/model.h"
+#include "models/cluster/model.h"
 
 /* kube-controller-manager's expand controller: of volumes that a CSI driver expands it only tells
  * that somebody else does. */

@@ -3,7 +3,7 @@
 
 #include "external-attacher.h"
 
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "models/volume/sidecar.h"
 #include "sim/ticker.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attacher.h"
 
-#include "models/api/waits.h"
+#include "models/timing/waits.h"
 
 /* EA-25 to EA-27: what the driver says is published where, against what the attachments say. Each
  * difference has its attachment looked at again, though it seems done; nothing is written here. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "models/api/manifest.h"
-#include "models/api/metrics.h"
-#include "models/api/waits.h"
+#include "models/metrics/metrics.h"
+#include "models/timing/waits.h"
 #include "sim/random.h"
 #include "sim/ticker.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/api/storage.h"
-#include "models/plan.h"
+#include "models/plan/plan.h"
 
 #include "topology.h"
 

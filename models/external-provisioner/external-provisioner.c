@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "models/cluster.h"
+#include "models/cluster/cluster.h"
 
 #define IDENTITY_NUMBERS 10000 /* section 0: the second part of the identity is 0..9999 */
 #define LABEL_LENGTH_MAX 63

@@ -3,7 +3,7 @@
 
 #include "external-resizer.h"
 
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "models/volume/resize-status.h"
 #include "models/volume/sidecar.h"
 

@@ -4,7 +4,7 @@
 #include "external-snapshotter.h"
 
 #include "models/api/snapshot.h"
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "models/volume/object-store.h"
 
 /* Within the sidecar: external-snapshotter.c holds its state and hears of changes, content.c

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "garbage-collector.h"
 
-#include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan.h"
 
 /* Kinds that models make with an owner. */
 static const ObjectKind dependent_kinds[] = {KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/model.h"
+#include "models/cluster/model.h"
 
 /* The garbage collector of kube-controller-manager, as far as volumes need it: pods, claims and
  * revisions whose controller is gone are deleted in the background (API-41, API-55). */

@@ -3,9 +3,9 @@
 
 #include "kubelet.h"
 #include "models/api/container-life.h"
-#include "models/api/metrics.h"
-#include "models/cluster.h"
-#include "models/plan.h"
+#include "models/cluster/cluster.h"
+#include "models/metrics/metrics.h"
+#include "models/plan/plan.h"
 #include "models/volume/plugins.h"
 #include "sim/ticker.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/model.h"
+#include "models/cluster/model.h"
 
 /* Flags of a kubelet: the fields of KubeletConfiguration, and two times of the container runtime
  * below it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
-#include "models/api/metrics.h"
+#include "models/metrics/metrics.h"
 
 /* What a kubelet counts. Nothing is done where nothing is measured. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kubelet-private.h"
-#include "models/volume/operations.h"
+#include "models/plan/operations.h"
 
 /* What the reconciler starts and does not wait for: pkg/volume/util/operationexecutor,
  * nestedpendingoperations. What an operation does stands in files of their own. */

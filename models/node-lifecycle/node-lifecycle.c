@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "node-lifecycle.h"
 
-#include "models/cluster.h"
-#include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "models/cluster/cluster.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan.h"
 #include "node-taints.h"
 #include "sim/ticker.h"
 #include "sim/token-bucket.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/model.h"
+#include "models/cluster/model.h"
 
 /* What becomes of a node whose kubelet is silent, and of its pods: three controllers of
  * kube-controller-manager. */

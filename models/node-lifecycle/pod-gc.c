@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "models/api/metrics.h"
-#include "models/cluster.h"
-#include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "models/cluster/cluster.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/metrics/metrics.h"
+#include "models/plan/plan.h"
 #include "node-lifecycle.h"
 #include "node-taints.h"
 #include "sim/ticker.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/pv-controller-private.h"
 
-#include "models/kube-controller-manager.h"
+#include "models/cluster/kube-controller-manager.h"
 
 #include <string.h>
 

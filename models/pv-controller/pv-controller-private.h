@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/plan.h"
+#include "models/plan/operations.h"
+#include "models/plan/plan.h"
 #include "models/pv-controller/cache.h"
 #include "models/pv-controller/pv-controller.h"
-#include "models/volume/operations.h"
 #include "sim/ticker.h"
 
 /* What the files of the controller share: claims.c and volumes.c sync them by the tables of

@@ -2,8 +2,8 @@
 #include "models/pv-controller/pv-controller-private.h"
 #include "models/pv-controller/rules.h"
 
-#include "models/cluster.h"
-#include "models/kube-controller-manager.h"
+#include "models/cluster/cluster.h"
+#include "models/cluster/kube-controller-manager.h"
 #include "sim/random.h"
 
 #include <string.h>

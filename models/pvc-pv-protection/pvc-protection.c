@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 
-#include "models/cluster.h"
-#include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "models/cluster/cluster.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan.h"
 
 /* PROT-22: a claim on its way from the queue, where it counts as being processed, through its
  * namespace's list. */

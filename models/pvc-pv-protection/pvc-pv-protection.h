@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/model.h"
+#include "models/cluster/model.h"
 
 /* Two controllers of kube-controller-manager that keep what is in use: the finalizer of a claim
  * goes when no pod uses it any more, that of a volume when it is not Bound. Rules:

@@ -2,9 +2,9 @@
 #include "resource-quota-controller.h"
 
 #include "models/api/quota.h"
-#include "models/cluster.h"
-#include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "models/cluster/cluster.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan.h"
 #include "sim/ticker.h"
 
 /* Controller and QuotaMonitor in pkg/controller/resourcequota/. */

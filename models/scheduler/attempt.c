@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/api/metrics.h"
+#include "models/metrics/metrics.h"
 #include "scheduler-private.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "cycle.h"
 #include "events.h"
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "queue.h"
 #include "scheduler.h"
 #include "sim/ticker.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/api/metrics.h"
-#include "models/cluster.h"
+#include "models/cluster/cluster.h"
+#include "models/metrics/metrics.h"
 #include "scheduler-private.h"
 
 #define BACKOFF_FLUSH_PERIOD SIM_SECOND              /* SCH-4 */

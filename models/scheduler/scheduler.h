@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/model.h"
+#include "models/cluster/model.h"
 
 /* kube-scheduler: which node a pod gets, and for late-binding claims which volume or which node
  * their volume is made for.

@@ -4,7 +4,7 @@
 #include "snapshot-controller.h"
 
 #include "models/api/snapshot.h"
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "models/volume/object-store.h"
 #include "sim/ticker.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
 
-#include "models/api/waits.h"
+#include "models/timing/waits.h"
 
 /* ---- For the syncs ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/model.h"
+#include "models/cluster/model.h"
 
 /* The controller of VolumeSnapshots: external-snapshotter's snapshot-controller v8.2, one per
  * cluster. It makes a VolumeSnapshotContent of each VolumeSnapshot, and tells in the one what a

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "models/api/waits.h"
-#include "models/cluster.h"
+#include "models/cluster/cluster.h"
+#include "models/timing/waits.h"
 
 #define PROBE_INTERVAL SIM_SECOND /* EA-10 */
 #define SYNC_POLL (100 * SIM_MS)  /* CGO-17 */

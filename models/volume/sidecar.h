@@ -3,7 +3,7 @@
 
 #include "models/api/storage.h"
 #include "models/client/process.h"
-#include "models/model.h"
+#include "models/cluster/model.h"
 
 /* How the sidecar of a CSI driver starts (EA-10, PROV-1): it asks the driver until it is ready,
  * then once what it can do, waits for its informers, and works. With the cluster's start the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "models/workloads/expectations.h"
 
 /* Pods that one sync of a controller makes or deletes: each by a plan of its own, for which the

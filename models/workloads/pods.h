@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/api/workload.h"
-#include "models/plan.h"
+#include "models/plan/plan.h"
 
 /* What the controllers of workloads have in common: how a pod is made from a template, which pods
  * count, whose they are. */

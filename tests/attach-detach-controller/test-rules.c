@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/attach-detach-controller/controller.h"
-#include "models/kube-controller-manager.h"
+#include "models/cluster/kube-controller-manager.h"
 #include "tests/attach-detach-controller/attach-world.h"
 
 #include <setjmp.h>

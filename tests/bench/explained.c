@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "run/run.h"
-#include "run/scenario.h"
+#include "run/scenario/scenario.h"
+#include "run/world/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ load(const Case *of)
     const ScenarioOptions options = {.data_dir = KVOLSIM_SRCDIR, .set = (const char *const *)set};
     Scenario *scenario = scenario_load(file, &options, &faults);
     for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+        g_autofree char *text = file_fault_text(faults->pdata[i]);
         fprintf(stderr, "%s\n", text);
     }
     if (scenario == NULL)

@@ -3,7 +3,7 @@
 # sweep, whatif, tune, plot, check and schema as a user meets them: what they print and write, and how they end.
 set -u
 program=$KVOLSIM_BUILDDIR/kvolsim
-small=$KVOLSIM_SRCDIR/tests/sweep/small.yaml
+small=$KVOLSIM_SRCDIR/tests/run/study/small.yaml
 scenario=$KVOLSIM_SRCDIR/scenarios/burst-100.yaml
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT

@@ -3,8 +3,8 @@
 
 #include "models/api/fields.h"
 #include "models/client/process-private.h"
-#include "models/kube-controller-manager.h"
-#include "models/plan-private.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan-private.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/cluster.h"
-#include "models/plan.h"
+#include "models/cluster/cluster.h"
+#include "models/plan/plan.h"
 
 /* Runs conformance cases: recorded inputs and outputs of the real components' own tests, told in
  * JSON (the README beside the case files says how). This engine knows what all suites share; a

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "models/cluster/model.h"
 #include "models/external-provisioner/provisioner.h"
-#include "models/model.h"
 
 /* What a StorageClass's parameters mean: which go to the driver, which name secrets; and how
  * volumes are called. */

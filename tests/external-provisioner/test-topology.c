@@ -8,8 +8,8 @@
 
 #include <string.h>
 
+#include "models/cluster/model.h"
 #include "models/external-provisioner/topology.h"
-#include "models/model.h"
 
 const ModelClass *const model_classes[] = {NULL};
 

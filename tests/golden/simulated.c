@@ -5,7 +5,7 @@
 
 #include "models/api/workload.h"
 #include "moments-private.h"
-#include "run/run.h"
+#include "run/world/run.h"
 
 /* One run under way. What drawn names stand for is known at its end only. */
 typedef struct {

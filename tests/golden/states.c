@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "run/kubectl/kubectl.h"
-#include "run/snapshot.h"
+#include "run/results/snapshot.h"
 #include "timeline.h"
 
 #define SEEDS_MAX 40

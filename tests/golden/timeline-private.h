@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "run/yaml.h"
+#include "run/files/yaml.h"
 #include "timeline.h"
 
 struct Timeline {

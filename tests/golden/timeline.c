@@ -478,7 +478,7 @@ load(const char *file, GError **error)
     Scenario *scenario = scenario_load(file, &options, &faults);
 
     if (scenario == NULL) {
-        g_autofree char *text = scenario_fault_text(faults->pdata[0]);
+        g_autofree char *text = file_fault_text(faults->pdata[0]);
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s", text);
     }
     return scenario;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "run/scenario.h"
+#include "run/scenario/scenario.h"
 
 /* The neutral timeline of a recording (scenario.yaml), and the scenario that repeats it. */
 typedef struct Timeline Timeline;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/lib/storage-world.h"
 
-#include "models/kube-controller-manager.h"
+#include "models/cluster/kube-controller-manager.h"
 
 #define GIB (INT64_C(1) << 30)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/cluster.h"
+#include "models/cluster/cluster.h"
 
 /* A cluster for tests of controllers: an API server and what runs in kube-controller-manager, by
  * the test's own model_classes[]. Users and neighbours are played by commits that take no time;

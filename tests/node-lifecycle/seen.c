@@ -100,7 +100,7 @@ scenario_of(const char *spec)
     assert_true(g_file_set_contents(file, text, -1, NULL));
     Scenario *scenario = scenario_load(file, &options, &faults);
     for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *fault = scenario_fault_text(faults->pdata[i]);
+        g_autofree char *fault = file_fault_text(faults->pdata[i]);
         print_message("%s\n", fault);
     }
     g_unlink(file);

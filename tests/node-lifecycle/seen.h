@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "run/results.h"
+#include "run/results/results.h"
 
 /* Whole clusters in which nodes die: when something first happened to them and their pods. Failures
  * are the test's. */

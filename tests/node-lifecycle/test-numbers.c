@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <glib.h>
 
-#include "models/kube-controller-manager.h"
+#include "models/cluster/kube-controller-manager.h"
 #include "models/kubelet/kubelet.h"
 #include "seen.h"
 

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "models/cluster.h"
-#include "models/csi/modelled-driver.h"
-#include "models/volume/operations.h"
+#include "models/cluster/cluster.h"
+#include "models/csi/modelled/modelled-driver.h"
+#include "models/plan/operations.h"
 
 /* The executor: what it does with steps, in which order, at which instant, and what is left after a
  * crash at any moment. */

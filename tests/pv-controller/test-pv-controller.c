@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan.h"
 #include "models/pv-controller/pv-controller.h"
 #include "sim/random.h"
 #include "tests/lib/storage-stories.h"

@@ -28,7 +28,7 @@ case_result "every source file is listed in its folder's fragment" "$scratch/unl
 
 : >"$scratch/left-out"
 while read -r fragment; do
-    grep -qxF "include $fragment" Makefile.am models/Makefile-models.am || echo "$fragment: not included" >>"$scratch/left-out"
+    grep -qxF "include $fragment" Makefile.am models/Makefile-models.am run/Makefile-run.am tests/run/Makefile-tests-run.am || echo "$fragment: not included" >>"$scratch/left-out"
 done <"$scratch/fragments"
 case_result "every fragment is included" "$scratch/left-out"
 cases_end

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/scheduler/queue.h"
 
-#include "models/model.h"
+#include "models/cluster/model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/cluster.h"
-#include "models/csi/modelled-driver.h"
-#include "models/plan.h"
+#include "models/cluster/cluster.h"
+#include "models/csi/modelled/modelled-driver.h"
+#include "models/plan/plan.h"
 
 /* A cluster in which nothing runs but one sidecar and its driver, for tests. What the neighbours
  * would do the test commits itself. The test program defines model_classes. */

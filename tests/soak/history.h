@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "run/run.h"
+#include "run/world/run.h"
 
 /* What has happened in a run so far, as far as it makes true what otherwise would be a fault. */
 typedef struct History History;

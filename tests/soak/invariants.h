@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "run/run.h"
+#include "run/world/run.h"
 
 /* What holds in every cluster whatever happens to it, looked at after every write and every CSI
  * call. */

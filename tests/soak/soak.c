@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "invariants.h"
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "random-scenario.h"
-#include "run/results.h"
+#include "run/results/results.h"
 
 /* Random clusters, workloads and faults, one per seed, with what must hold in all of them:
  *
@@ -42,7 +42,7 @@ load(Soak *self)
         g_error("%s cannot be written", file);
     Scenario *scenario = scenario_load(file, &options, &faults);
     for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *text = scenario_fault_text(faults->pdata[i]);
+        g_autofree char *text = file_fault_text(faults->pdata[i]);
         g_string_append_printf(self->faults, "  %s\n", text);
     }
     return scenario;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/daemon-set/daemon-set.h"
 
-#include "models/kube-controller-manager.h"
+#include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/daemon-set/private.h"
 
 #define READY_SKEW SIM_SECOND /* as WL-30 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/deployment/deployment.h"
 
-#include "models/kube-controller-manager.h"
+#include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/deployment/private.h"
 
 #define RETRIES_MAX 15 /* WL-74 */

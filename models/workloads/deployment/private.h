@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/plan.h"
+#include "models/plan/plan.h"
 #include "models/workloads/deployment/sets.h"
 #include "models/workloads/deployment/status.h"
 #include "models/workloads/pods.h"

@@ -2,8 +2,8 @@
 #include "models/workloads/disruption/disruption.h"
 
 #include "models/api/field.h"
-#include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan.h"
 #include "models/workloads/pods.h"
 
 #define EVICTION_TIMEOUT                                                                           \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/job/private.h"
 
-#include "models/kube-controller-manager.h"
+#include "models/cluster/kube-controller-manager.h"
 
 /* What the Job controller hears and remembers; and pods that no Job counts any more lose their
  * finalizer (WL-84). */

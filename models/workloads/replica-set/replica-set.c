@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/replica-set/replica-set.h"
 
-#include "models/kube-controller-manager.h"
+#include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/pod-orders.h"
 #include "models/workloads/pod-ranks.h"
 #include "models/workloads/pods.h"

@@ -2,8 +2,8 @@
 #include "models/workloads/ttl-after-finished/ttl-after-finished.h"
 
 #include "models/api/workload.h"
-#include "models/kube-controller-manager.h"
-#include "models/plan.h"
+#include "models/cluster/kube-controller-manager.h"
+#include "models/plan/plan.h"
 
 /* Deletes Jobs ttlSecondsAfterFinished after their end (WL-87): pkg/controller/ttlafterfinished. */
 

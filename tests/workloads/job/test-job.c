@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/kube-controller-manager.h"
+#include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/job/private.h"
 #include "models/workloads/ttl-after-finished/ttl-after-finished.h"
 #include "tests/workloads/pods-world.h"

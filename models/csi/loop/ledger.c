@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* outside the model: the loop driver works on the real machine */
+#include "ledger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MARK "kvolsim-loop" /* says whose folder it is; who works there holds a lock on it */
+#define LEDGER "ledger"
+#define MARK_TEXT                                                                                  \
+    "This folder belongs to the loop driver of kvolsim. `kvolsim loop clean` empties it.\n"
+
+struct LoopLedger {
+    char *folder;
+    int mark, lines;
+    /* A folder is looked for, written down and made in one, and so on the way back: the folders
+     * above are shared by threads, and a second entry, or one taken back too late, would not be
+     * what is on the disk. */
+    GMutex folders;
+};
+
+G_DEFINE_QUARK(loop - error, loop_error)
+
+/* In the order of the enum. */
+static const char *const deed_names[LOOP_N_DEEDS] = {
+    "folder", "file", "binding", "mount", "freeze", "asked", "number",
+};
+
+const char *
+loop_deed_name(LoopDeed deed)
+{
+    g_assert(deed < LOOP_N_DEEDS);
+    return deed_names[deed];
+}
+
+void
+loop_set_errno(GError **error, int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    g_autofree char *text = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_set_error(error, LOOP_ERROR,
+                code == ENOSPC || code == EDQUOT ? CSI_RESOURCE_EXHAUSTED : CSI_INTERNAL, "%s: %s",
+                text, g_strerror(code));
+}
+
+/* ---- The folder ---- */
+
+static gboolean
+is_empty_folder(const char *folder)
+{
+    g_autoptr(GDir) names = g_dir_open(folder, 0, NULL);
+
+    return names != NULL && g_dir_read_name(names) == NULL;
+}
+
+/* Whoever may write there could make us remove what is not ours. */
+static gboolean
+is_safe(const char *folder, GError **error)
+{
+    struct stat status;
+
+    if (lstat(folder, &status) != 0) {
+        loop_set_errno(error, errno, "%s", folder);
+        return FALSE;
+    }
+    if (S_ISDIR(status.st_mode) && status.st_uid == geteuid() && (status.st_mode & 022) == 0)
+        return TRUE;
+    g_set_error(error, LOOP_ERROR, CSI_PERMISSION_DENIED,
+                "%s is not a folder that only its owner, who we are, may write to", folder);
+    return FALSE;
+}
+
+/* Returns: the mark's descriptor; -1 */
+static int
+open_mark(const char *folder, gboolean made, GError **error)
+{
+    g_autofree char *path = g_build_filename(folder, MARK, NULL);
+    gboolean is_new = made || is_empty_folder(folder);
+    int mark = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_new ? O_CREAT : 0), 0600);
+
+    if (mark == -1 && errno == ENOENT)
+        g_set_error(error, LOOP_ERROR, CSI_PERMISSION_DENIED,
+                    "%s is not empty and was not made by kvolsim: give another --state-dir",
+                    folder);
+    else if (mark == -1)
+        loop_set_errno(error, errno, "%s", path);
+    return mark;
+}
+
+static gboolean
+take_lock(LoopLedger *self, GError **error)
+{
+    if (flock(self->mark, LOCK_EX | LOCK_NB) == 0)
+        return TRUE;
+    if (errno == EWOULDBLOCK)
+        g_set_error(error, LOOP_ERROR, CSI_ABORTED, "another kvolsim works in %s", self->folder);
+    else
+        loop_set_errno(error, errno, "%s", self->folder);
+    return FALSE;
+}
+
+static gboolean
+open_lines(LoopLedger *self, gboolean made, GError **error)
+{
+    g_autofree char *path = g_build_filename(self->folder, LEDGER, NULL);
+    struct stat status;
+
+    /* The mark's second line: the folder itself is to be removed at the end. */
+    if (fstat(self->mark, &status) == 0 && status.st_size == 0 &&
+        dprintf(self->mark, MARK_TEXT "%s", made ? "made\n" : "") < 0) {
+        loop_set_errno(error, errno, "%s", self->folder);
+        return FALSE;
+    }
+    self->lines = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (self->lines == -1)
+        loop_set_errno(error, errno, "%s", path);
+    return self->lines != -1;
+}
+
+LoopLedger *
+loop_ledger_open(const char *folder, GError **error)
+{
+    g_autoptr(LoopLedger) self = g_new0(LoopLedger, 1);
+    g_autofree char *parent = g_path_get_dirname(folder);
+
+    self->mark = self->lines = -1;
+    g_mutex_init(&self->folders);
+    if (g_mkdir_with_parents(parent, 0755) != 0) {
+        loop_set_errno(error, errno, "%s", parent);
+        return NULL;
+    }
+    gboolean made = mkdir(folder, 0700) == 0;
+    if (!is_safe(folder, error))
+        return NULL;
+    /* The kernel tells of mounts and backing files by their real paths. */
+    char *real = realpath(folder, NULL);
+    self->folder = g_strdup(real != NULL ? real : folder);
+    free(real);
+    self->mark = open_mark(self->folder, made, error);
+    if (self->mark == -1 || !take_lock(self, error) || !open_lines(self, made, error))
+        return NULL;
+    return g_steal_pointer(&self);
+}
+
+void
+loop_ledger_free(LoopLedger *self)
+{
+    if (self == NULL)
+        return;
+    if (self->lines != -1)
+        close(self->lines);
+    if (self->mark != -1)
+        close(self->mark);
+    g_mutex_clear(&self->folders);
+    g_free(self->folder);
+    g_free(self);
+}
+
+void
+loop_ledger_retire(LoopLedger *self)
+{
+    g_autofree char *mark = g_build_filename(self->folder, MARK, NULL);
+    g_autofree char *lines = g_build_filename(self->folder, LEDGER, NULL);
+    g_autofree char *text = NULL;
+    gboolean made =
+        g_file_get_contents(mark, &text, NULL, NULL) && g_str_has_suffix(text, "\nmade\n");
+
+    unlink(lines);
+    unlink(mark);
+    if (made)
+        rmdir(self->folder); /* somebody else may have put something there */
+}
+
+const char *
+loop_ledger_folder(const LoopLedger *self)
+{
+    return self->folder;
+}
+
+char *
+loop_ledger_path(const LoopLedger *self, const char *path)
+{
+    return g_build_filename(self->folder, path, NULL);
+}
+
+/* ---- Lines ---- */
+
+static gboolean
+write_line(LoopLedger *self, char sign, LoopDeed deed, const char *what, GError **error)
+{
+    g_autofree char *escaped = g_strescape(what, NULL);
+    g_autofree char *line = g_strdup_printf("%c %s %s\n", sign, deed_names[deed], escaped);
+    size_t length = strlen(line);
+
+    /* One write: no other thread's line comes in between, and a kill falls before or after it. */
+    if (write(self->lines, line, length) == (ssize_t)length)
+        return TRUE;
+    loop_set_errno(error, errno, "%s/" LEDGER, self->folder);
+    return FALSE;
+}
+
+gboolean
+loop_ledger_do(LoopLedger *self, LoopDeed deed, const char *what, GError **error)
+{
+    return write_line(self, '+', deed, what, error);
+}
+
+void
+loop_ledger_undo(LoopLedger *self, LoopDeed deed, const char *what)
+{
+    write_line(self, '-', deed, what, NULL); /* a deed too many in the ledger does no harm */
+}
+
+static void
+entry_free(void *data)
+{
+    LoopEntry *entry = data;
+
+    g_free(entry->what);
+    g_free(entry);
+}
+
+static gboolean
+parse_deed(const char *name, size_t length, LoopDeed *deed)
+{
+    for (LoopDeed i = 0; i < LOOP_N_DEEDS; i++) {
+        if (strlen(deed_names[i]) == length && strncmp(deed_names[i], name, length) == 0) {
+            *deed = i;
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* "+ file volumes/a.img". The last line may be torn: what it was to say was not begun. */
+static LoopEntry *
+parse_line(const char *line)
+{
+    const char *space = strlen(line) < 3 ? NULL : strchr(line + 2, ' ');
+    LoopDeed deed;
+
+    if (space == NULL || line[1] != ' ' || (line[0] != '+' && line[0] != '-') ||
+        !parse_deed(line + 2, (size_t)(space - line - 2), &deed))
+        return NULL;
+    LoopEntry *entry = g_new(LoopEntry, 1);
+    entry->deed = deed;
+    entry->what = g_strcompress(space + 1);
+    return entry;
+}
+
+/* Paths lead nowhere but down: a ledger that somebody wrote into must not make us remove /etc. */
+static gboolean
+leads_down(const LoopEntry *entry)
+{
+    g_auto(GStrv) parts = g_strsplit(entry->what, "/", -1);
+
+    return entry->deed == LOOP_ASKED || entry->deed == LOOP_NUMBER ||
+           (entry->what[0] != '/' && entry->what[0] != '\0' &&
+            !g_strv_contains((const char *const *)parts, ".."));
+}
+
+/* The newest of its kind that is still standing; a deed may have been done again after it was taken
+ * back. */
+static void
+add_entry(GPtrArray *entries, GHashTable *last, char sign, LoopEntry *entry)
+{
+    g_autofree char *key = g_strdup_printf("%u %s", entry->deed, entry->what);
+    unsigned at = GPOINTER_TO_UINT(g_hash_table_lookup(last, key));
+
+    if (at != 0 && entries->pdata[at - 1] != NULL) {
+        entry_free(entries->pdata[at - 1]);
+        entries->pdata[at - 1] = NULL;
+    }
+    if (sign == '-' || !leads_down(entry)) {
+        entry_free(entry);
+        return;
+    }
+    g_ptr_array_add(entries, entry);
+    g_hash_table_insert(last, g_steal_pointer(&key), GUINT_TO_POINTER(entries->len));
+}
+
+static gboolean
+is_ours(const char *folder, GError **error)
+{
+    g_autofree char *mark = g_build_filename(folder, MARK, NULL);
+
+    if (!g_file_test(folder, G_FILE_TEST_EXISTS)) {
+        g_set_error(error, LOOP_ERROR, CSI_NOT_FOUND, "%s: no such folder", folder);
+        return FALSE;
+    }
+    if (g_file_test(mark, G_FILE_TEST_IS_REGULAR))
+        return TRUE;
+    g_set_error(error, LOOP_ERROR, CSI_PERMISSION_DENIED, "%s was not made by kvolsim", folder);
+    return FALSE;
+}
+
+GPtrArray *
+loop_ledger_read(const char *folder, GError **error)
+{
+    g_autofree char *path = g_build_filename(folder, LEDGER, NULL);
+    g_autofree char *text = NULL;
+    g_autoptr(GPtrArray) entries = g_ptr_array_new();
+    g_autoptr(GHashTable) last = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+    if (!is_ours(folder, error))
+        return NULL;
+    if (!g_file_get_contents(path, &text, NULL, NULL))
+        text = g_strdup("");
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (unsigned i = 0; lines[i] != NULL && lines[i + 1] != NULL; i++) {
+        LoopEntry *entry = parse_line(lines[i]);
+        if (entry != NULL)
+            add_entry(entries, last, lines[i][0], entry);
+    }
+
+    GPtrArray *standing = g_ptr_array_new_with_free_func(entry_free);
+    for (unsigned i = 0; i < entries->len; i++)
+        if (entries->pdata[i] != NULL)
+            g_ptr_array_add(standing, entries->pdata[i]);
+    return standing;
+}
+
+gboolean
+loop_ledger_is_taken(const char *folder)
+{
+    g_autofree char *path = g_build_filename(folder, MARK, NULL);
+    int mark = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    gboolean taken = mark != -1 && flock(mark, LOCK_SH | LOCK_NB) == -1;
+
+    if (mark != -1)
+        close(mark);
+    return taken;
+}
+
+/* ---- Files and folders ---- */
+
+gboolean
+loop_ledger_make_folder(LoopLedger *self, const char *path, GError **error)
+{
+    g_auto(GStrv) parts = g_strsplit(path, "/", -1);
+    g_autoptr(GString) so_far = g_string_new(NULL);
+    g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&self->folders);
+
+    (void)locker; /* until the end */
+
+    for (unsigned i = 0; parts[i] != NULL; i++) {
+        if (parts[i][0] == '\0')
+            continue;
+        g_string_append_printf(so_far, "%s%s", so_far->len > 0 ? "/" : "", parts[i]);
+        g_autofree char *full = loop_ledger_path(self, so_far->str);
+        if (g_file_test(full, G_FILE_TEST_IS_DIR))
+            continue;
+        if (!loop_ledger_do(self, LOOP_FOLDER, so_far->str, error))
+            return FALSE;
+        if (mkdir(full, 0700) != 0 && errno != EEXIST) {
+            loop_set_errno(error, errno, "%s", full);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+gboolean
+loop_ledger_remove(LoopLedger *self, LoopDeed deed, const char *path, GError **error)
+{
+    g_autofree char *full = loop_ledger_path(self, path);
+    g_autoptr(GMutexLocker) locker = g_mutex_locker_new(&self->folders);
+    int result = deed == LOOP_FOLDER ? rmdir(full) : unlink(full);
+
+    (void)locker; /* until the end */
+    if (result != 0 && errno != ENOENT && !(deed == LOOP_FOLDER && errno == ENOTEMPTY)) {
+        loop_set_errno(error, errno, "%s", full);
+        return FALSE;
+    }
+    if (result == 0 || errno == ENOENT)
+        loop_ledger_undo(self, deed, path);
+    return TRUE;
+}
+
+gboolean
+loop_ledger_flush_folder(const LoopLedger *self, const char *path, GError **error)
+{
+    g_autofree char *full = loop_ledger_path(self, path);
+    int folder = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    gboolean done = folder != -1 && fsync(folder) == 0;
+
+    if (!done)
+        loop_set_errno(error, errno, "%s", full);
+    if (folder != -1)
+        close(folder);
+    return done;
+}

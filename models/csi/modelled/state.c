@@ -1,0 +1,730 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the modelled back end remembers. Nothing here takes time or draws, but for ids. */
+#include "modelled-private.h"
+
+#include <inttypes.h>
+
+/* Owned places of maps and lists in records. */
+static void
+set_map(StringMap **place, const StringMap *map)
+{
+    StringMap *old = *place;
+
+    *place = string_map_ref(map);
+    string_map_unref(old);
+}
+
+void
+modelled_capability_set(CsiCapability *place, const CsiCapability *capability)
+{
+    const StringList *old = place->mount_flags;
+
+    string_list_ref(capability->mount_flags);
+    *place = *capability;
+    string_list_unref((StringList *)old);
+}
+
+static void
+capability_clear(CsiCapability *place)
+{
+    static const CsiCapability none = {0};
+
+    modelled_capability_set(place, &none);
+}
+
+static void
+volume_node_free(VolumeNode *self)
+{
+    modelled_targets_clear(self);
+    capability_clear(&self->published);
+    capability_clear(&self->staged);
+    g_free(self);
+}
+
+static void
+free_topologies(StringMap ***topologies, unsigned *n_topologies)
+{
+    for (unsigned i = 0; i < *n_topologies; i++)
+        string_map_unref((*topologies)[i]);
+    g_clear_pointer(topologies, g_free);
+    *n_topologies = 0;
+}
+
+static void
+volume_forget(Volume *self)
+{
+    g_clear_pointer(&self->parameters, string_map_unref);
+    g_clear_pointer(&self->mutable_parameters, string_map_unref);
+    free_topologies(&self->topologies, &self->n_topologies);
+}
+
+static void
+volume_free(void *data)
+{
+    Volume *self = data;
+    VolumeNode *on;
+
+    volume_forget(self);
+    while ((on = self->nodes) != NULL) {
+        self->nodes = on->next;
+        volume_node_free(on);
+    }
+    g_free(self);
+}
+
+static void
+snapshot_free(void *data)
+{
+    Snapshot *self = data;
+
+    free_topologies(&self->room, &self->n_room);
+    g_free(self);
+}
+
+static void
+node_free(void *data)
+{
+    Node *self = data;
+
+    string_map_unref(self->segments);
+    g_free(self);
+}
+
+void
+modelled_state_init(CsiModelledDriver *self)
+{
+    gboolean random_ids = self->options.random_ids;
+
+    self->volumes_by_name = random_ids ? &self->volumes_with_name : &self->volumes_by_id;
+    self->snapshots_by_id = g_hash_table_new(NULL, NULL);
+    self->snapshots_by_name =
+        random_ids ? g_hash_table_new(NULL, NULL) : g_hash_table_ref(self->snapshots_by_id);
+    self->all_volumes = g_ptr_array_new_with_free_func(volume_free);
+    self->all_snapshots = g_ptr_array_new_with_free_func(snapshot_free);
+}
+
+void
+modelled_state_clear(CsiModelledDriver *self)
+{
+    g_clear_pointer(&self->all_snapshots, g_ptr_array_unref);
+    g_clear_pointer(&self->all_volumes, g_ptr_array_unref);
+    pointer_map_clear(&self->volumes_by_id, NULL);
+    pointer_map_clear(&self->volumes_with_name, NULL);
+    g_clear_pointer(&self->snapshots_by_id, g_hash_table_unref);
+    g_clear_pointer(&self->snapshots_by_name, g_hash_table_unref);
+    pointer_map_clear(&self->nodes_by_id, NULL);
+    pointer_map_clear(&self->nodes_by_name, node_free);
+}
+
+/* Nodes */
+
+Node *
+modelled_node_by_id(const CsiModelledDriver *self, const char *id)
+{
+    Node *node = pointer_map_get(&self->nodes_by_id, id);
+
+    return node != NULL && node->exists && strings_same(node->id, id) ? node : NULL;
+}
+
+Node *
+modelled_node_by_name(const CsiModelledDriver *self, const char *name)
+{
+    Node *node = pointer_map_get(&self->nodes_by_name, name);
+
+    return node != NULL && node->exists ? node : NULL;
+}
+
+void
+csi_modelled_driver_add_node(CsiModelledDriver *self,
+                             const char *name,
+                             const char *node_id,
+                             const StringMap *segments)
+{
+    Node *node = pointer_map_get(&self->nodes_by_name, name);
+
+    if (node == NULL) {
+        node = g_new0(Node, 1);
+        node->name = name;
+        node->subject.hash = sim_hash_string(name);
+        pointer_map_set(&self->nodes_by_name, name, node);
+    }
+    node->id = node_id;
+    node->exists = TRUE;
+    set_map(&node->segments, segments);
+    pointer_map_set(&self->nodes_by_id, node_id, node);
+}
+
+/* What every volume has to do with this node. */
+static void
+each_volume_on(CsiModelledDriver *self,
+               const Node *node,
+               void (*visit)(Volume *volume, VolumeNode *on))
+{
+    for (unsigned i = 0; i < self->all_volumes->len; i++) {
+        Volume *volume = g_ptr_array_index(self->all_volumes, i);
+        VolumeNode *on = modelled_find_volume_node(volume, node);
+        if (on != NULL)
+            visit(volume, on);
+    }
+}
+
+static void
+forget_mounts(Volume *volume, VolumeNode *on)
+{
+    on->staging_path = NULL;
+    modelled_targets_clear(on);
+    modelled_drop_idle_node(volume, on);
+}
+
+static void
+forget_node(Volume *volume, VolumeNode *on)
+{
+    modelled_unpublish(volume, on);
+    forget_mounts(volume, on);
+}
+
+void
+csi_modelled_driver_remove_node(CsiModelledDriver *self, const char *name)
+{
+    Node *node = modelled_node_by_name(self, name);
+
+    if (node == NULL)
+        return;
+    node->exists = FALSE;
+    each_volume_on(self, node, forget_node);
+}
+
+void
+csi_modelled_driver_reboot_node(CsiModelledDriver *self, const char *name)
+{
+    Node *node = modelled_node_by_name(self, name);
+
+    if (node != NULL)
+        each_volume_on(self, node, forget_mounts);
+}
+
+void
+csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, int limit)
+{
+    Node *node = modelled_node_by_name(self, name);
+
+    if (node != NULL)
+        node->attach_limit = limit;
+}
+
+/* Volumes on nodes */
+
+VolumeNode *
+modelled_find_volume_node(const Volume *volume, const Node *node)
+{
+    VolumeNode *on = volume->nodes;
+
+    while (on != NULL && on->node != node)
+        on = on->next;
+    return on;
+}
+
+VolumeNode *
+modelled_volume_node(Volume *volume, Node *node)
+{
+    VolumeNode **place = &volume->nodes;
+
+    while (*place != NULL && (*place)->node != node)
+        place = &(*place)->next;
+    if (*place == NULL) {
+        *place = g_new0(VolumeNode, 1);
+        (*place)->node = node;
+    }
+    return *place;
+}
+
+void
+modelled_drop_idle_node(Volume *volume, VolumeNode *on)
+{
+    gboolean is_idle = !on->controller_busy && !on->node_busy && on->n_calls == 0;
+    VolumeNode **place = &volume->nodes;
+
+    if (!is_idle || on->is_published || on->staging_path != NULL || on->targets != NULL)
+        return;
+    while (*place != on)
+        place = &(*place)->next;
+    *place = on->next;
+    volume_node_free(on);
+}
+
+void
+modelled_publish(Volume *volume, VolumeNode *on, const CsiCapability *capability, gboolean readonly)
+{
+    modelled_capability_set(&on->published, capability);
+    on->readonly = readonly;
+    if (on->is_published)
+        return;
+    on->is_published = TRUE;
+    on->node->n_published++;
+    volume->n_published++;
+}
+
+void
+modelled_unpublish(Volume *volume, VolumeNode *on)
+{
+    if (!on->is_published)
+        return;
+    on->is_published = FALSE;
+    capability_clear(&on->published);
+    on->node->n_published--;
+    volume->n_published--;
+}
+
+void
+modelled_target_add(VolumeNode *on, const CsiRequest *request)
+{
+    Target *target = g_new0(Target, 1), **place = &on->targets;
+
+    while (*place != NULL)
+        place = &(*place)->next;
+    *place = target;
+    target->path = request->target_path;
+    target->readonly = request->readonly;
+    modelled_capability_set(&target->capability, &request->capabilities[0]);
+}
+
+void
+modelled_target_remove(VolumeNode *on, Target *target)
+{
+    Target **place = &on->targets;
+
+    while (*place != target)
+        place = &(*place)->next;
+    *place = target->next;
+    capability_clear(&target->capability);
+    g_free(target);
+}
+
+void
+modelled_targets_clear(VolumeNode *on)
+{
+    while (on->targets != NULL)
+        modelled_target_remove(on, on->targets);
+}
+
+StringList *
+modelled_published_ids(const Volume *volume)
+{
+    g_autoptr(GPtrArray) ids = g_ptr_array_new();
+
+    for (const VolumeNode *on = volume->nodes; on != NULL; on = on->next)
+        if (on->is_published)
+            g_ptr_array_add(ids, (void *)on->node->id);
+    return string_list_new((const char *const *)ids->pdata, ids->len);
+}
+
+/* Room */
+
+static gboolean
+pool_holds(const Pool *pool, const StringMap *topology)
+{
+    return string_map_contains(topology, pool->segments);
+}
+
+int64_t
+modelled_room(const CsiModelledDriver *self, const StringMap *topology)
+{
+    int64_t room = INT64_MAX;
+
+    for (unsigned i = 0; i < self->n_pools; i++) {
+        const Pool *pool = &self->pools[i];
+        if (pool_holds(pool, topology))
+            room = MIN(room, MAX(pool->bytes - pool->used_bytes, 0));
+    }
+    return room;
+}
+
+int64_t
+modelled_room_anywhere(const CsiModelledDriver *self)
+{
+    int64_t everywhere = modelled_room(self, NULL); /* of pools without segments */
+    int64_t sum = 0;
+    gboolean has_places = FALSE;
+
+    for (unsigned i = 0; i < self->n_pools; i++) {
+        const Pool *pool = &self->pools[i];
+        if (pool->segments == NULL)
+            continue;
+        has_places = TRUE;
+        if (__builtin_add_overflow(sum, MAX(pool->bytes - pool->used_bytes, 0), &sum))
+            sum = INT64_MAX;
+    }
+    return has_places ? MIN(sum, everywhere) : everywhere;
+}
+
+void
+modelled_take_room(CsiModelledDriver *self,
+                   StringMap *const *topologies,
+                   unsigned n_topologies,
+                   int64_t bytes)
+{
+    self->used_bytes += bytes;
+    for (unsigned i = 0; i < self->n_pools; i++) {
+        Pool *pool = &self->pools[i];
+        if (n_topologies == 0 && pool->segments == NULL)
+            pool->used_bytes += bytes;
+        for (unsigned j = 0; j < n_topologies; j++)
+            if (pool_holds(pool, topologies[j]))
+                pool->used_bytes += bytes;
+    }
+}
+
+static void
+free_pools(CsiModelledDriver *self)
+{
+    for (unsigned i = 0; i < self->n_pools; i++)
+        string_map_unref(self->pools[i].segments);
+    g_clear_pointer(&self->pools, g_free);
+    self->n_pools = 0;
+}
+
+void
+csi_modelled_driver_set_pools(CsiModelledDriver *self,
+                              const CsiModelledPool *pools,
+                              unsigned n_pools)
+{
+    free_pools(self);
+    self->pools = n_pools == 0 ? NULL : g_new0(Pool, n_pools);
+    self->n_pools = n_pools;
+    for (unsigned i = 0; i < n_pools; i++)
+        self->pools[i] =
+            (Pool){.segments = string_map_ref(pools[i].segments), .bytes = pools[i].bytes};
+    if (self->all_volumes == NULL)
+        return;
+
+    self->used_bytes = 0;
+    for (GList *link = self->volumes.head; link != NULL; link = link->next) {
+        const Volume *volume = link->data;
+        modelled_take_room(self, volume->topologies, volume->n_topologies, volume->capacity_bytes);
+    }
+    for (GList *link = self->snapshots.head; link != NULL && self->options.snapshots_take_room;
+         link = link->next) {
+        const Snapshot *snapshot = link->data;
+        modelled_take_room(self, snapshot->room, snapshot->n_room, snapshot->size_bytes);
+    }
+}
+
+/* Volumes and snapshots */
+
+static Volume *
+volume_record(CsiModelledDriver *self, PointerMap *table, const char *key, gboolean is_name)
+{
+    Volume *volume = pointer_map_get(table, key);
+
+    if (volume != NULL)
+        return volume;
+    volume = g_new0(Volume, 1);
+    volume->subject.hash = sim_hash_string(key);
+    volume->name = is_name ? key : NULL;
+    volume->id = is_name ? NULL : key;
+    volume->link.data = volume;
+    pointer_map_set(table, key, volume);
+    g_ptr_array_add(self->all_volumes, volume);
+    return volume;
+}
+
+Volume *
+modelled_volume_by_name(CsiModelledDriver *self, const char *name)
+{
+    return volume_record(self, self->volumes_by_name, name, TRUE);
+}
+
+Volume *
+modelled_volume_by_id(CsiModelledDriver *self, const char *id)
+{
+    return volume_record(self, &self->volumes_by_id, id, FALSE);
+}
+
+gboolean
+modelled_volume_is(const Volume *volume, const char *id)
+{
+    return volume->exists && strings_same(volume->id, id);
+}
+
+Volume *
+modelled_find_volume(const CsiModelledDriver *self, const char *id)
+{
+    Volume *volume = pointer_map_get(&self->volumes_by_id, id);
+
+    return volume != NULL && modelled_volume_is(volume, id) ? volume : NULL;
+}
+
+static Snapshot *
+snapshot_record(CsiModelledDriver *self, GHashTable *table, const char *key)
+{
+    Snapshot *snapshot = g_hash_table_lookup(table, key);
+
+    if (snapshot != NULL)
+        return snapshot;
+    snapshot = g_new0(Snapshot, 1);
+    snapshot->subject.hash = sim_hash_string(key);
+    snapshot->link.data = snapshot;
+    g_hash_table_insert(table, (void *)key, snapshot);
+    g_ptr_array_add(self->all_snapshots, snapshot);
+    return snapshot;
+}
+
+Snapshot *
+modelled_snapshot_by_name(CsiModelledDriver *self, const char *name)
+{
+    Snapshot *snapshot = snapshot_record(self, self->snapshots_by_name, name);
+
+    snapshot->name = name;
+    return snapshot;
+}
+
+Snapshot *
+modelled_snapshot_by_id(CsiModelledDriver *self, const char *id)
+{
+    return snapshot_record(self, self->snapshots_by_id, id);
+}
+
+Snapshot *
+modelled_find_snapshot(const CsiModelledDriver *self, const char *id)
+{
+    Snapshot *snapshot = id == NULL ? NULL : g_hash_table_lookup(self->snapshots_by_id, id);
+
+    return snapshot != NULL && snapshot->exists && strings_same(snapshot->id, id) ? snapshot : NULL;
+}
+
+/* The id of the n-th thing of this name: its name, or a draw, the same in every run of this seed.
+ */
+static const char *
+make_id(const CsiModelledDriver *self,
+        const char *prefix,
+        const char *name,
+        const Subject *subject,
+        unsigned n)
+{
+    if (!self->options.random_ids)
+        return name;
+    return strings_internf(self->base.strings, "%s-%016" PRIx64, prefix,
+                           sim_random_bits(self->id_stream,
+                                           sim_hash_combine(subject->hash, sim_hash_string(prefix)),
+                                           n));
+}
+
+void
+modelled_volume_begin(CsiModelledDriver *self, Volume *volume, const char *id)
+{
+    if (id == NULL)
+        id = make_id(self, "vol", volume->name, &volume->subject, volume->n_creations);
+    volume->id = id;
+    volume->exists = volume->was_known = TRUE;
+    volume->is_formatted = FALSE;
+    volume->is_abnormal = FALSE;
+    volume->condition_message = NULL;
+    volume->created_at = sim_now(self->base.sim);
+    volume->sequence = ++self->last_sequence;
+    volume->n_creations++;
+    volume->filesystem_bytes = volume->capacity_bytes;
+    pointer_map_set(&self->volumes_by_id, id, volume);
+    g_queue_push_tail_link(&self->volumes, &volume->link);
+    modelled_take_room(self, volume->topologies, volume->n_topologies, volume->capacity_bytes);
+}
+
+void
+modelled_volume_end(CsiModelledDriver *self, Volume *volume)
+{
+    modelled_take_room(self, volume->topologies, volume->n_topologies, -volume->capacity_bytes);
+    g_queue_unlink(&self->volumes, &volume->link);
+    volume->exists = FALSE;
+    volume->is_ephemeral = FALSE;
+    volume->source_kind = CSI_SOURCE_NONE;
+    volume->source_id = NULL;
+    volume_forget(volume);
+}
+
+void
+modelled_snapshot_begin(CsiModelledDriver *self, Snapshot *snapshot)
+{
+    const Volume *source = snapshot->source;
+
+    snapshot->id = make_id(self, "snap", snapshot->name, &snapshot->subject, snapshot->n_creations);
+    snapshot->exists = TRUE;
+    snapshot->source_id = source->id;
+    snapshot->size_bytes = source->capacity_bytes;
+    snapshot->created_at = sim_now(self->base.sim);
+    snapshot->sequence = ++self->last_sequence;
+    snapshot->n_creations++;
+    snapshot->source->n_snapshots++;
+    snapshot->n_room = source->n_topologies;
+    snapshot->room = source->n_topologies == 0 ? NULL : g_new0(StringMap *, source->n_topologies);
+    for (unsigned i = 0; i < source->n_topologies; i++)
+        snapshot->room[i] = string_map_ref(source->topologies[i]);
+    g_hash_table_insert(self->snapshots_by_id, (void *)snapshot->id, snapshot);
+    g_queue_push_tail_link(&self->snapshots, &snapshot->link);
+    if (self->options.snapshots_take_room)
+        modelled_take_room(self, snapshot->room, snapshot->n_room, snapshot->size_bytes);
+}
+
+void
+modelled_snapshot_end(CsiModelledDriver *self, Snapshot *snapshot)
+{
+    if (self->options.snapshots_take_room)
+        modelled_take_room(self, snapshot->room, snapshot->n_room, -snapshot->size_bytes);
+    g_queue_unlink(&self->snapshots, &snapshot->link);
+    snapshot->source->n_snapshots--;
+    snapshot->exists = FALSE;
+    free_topologies(&snapshot->room, &snapshot->n_room);
+}
+
+void
+csi_modelled_driver_add_volume(CsiModelledDriver *self,
+                               const char *volume_id,
+                               int64_t capacity_bytes,
+                               const StringMap *const *topologies,
+                               unsigned n_topologies)
+{
+    Volume *volume = modelled_volume_by_id(self, volume_id);
+
+    if (volume->exists)
+        return;
+    volume->capacity_bytes = capacity_bytes;
+    volume->modes = volume->types = 0;
+    volume->n_topologies = n_topologies;
+    volume->topologies = n_topologies == 0 ? NULL : g_new0(StringMap *, n_topologies);
+    for (unsigned i = 0; i < n_topologies; i++)
+        volume->topologies[i] = string_map_ref(topologies[i]);
+    modelled_volume_begin(self, volume, volume_id);
+    volume->is_formatted = TRUE; /* somebody may have data on it */
+}
+
+gboolean
+csi_modelled_driver_add_attachment(CsiModelledDriver *self,
+                                   const char *volume_id,
+                                   const char *node_name)
+{
+    static const CsiCapability any = {.mode = CSI_MODE_UNKNOWN};
+    Volume *volume = modelled_find_volume(self, volume_id);
+    Node *node = modelled_node_by_name(self, node_name);
+
+    if (volume == NULL || node == NULL)
+        return FALSE;
+    modelled_publish(volume, modelled_volume_node(volume, node), &any, FALSE);
+    return TRUE;
+}
+
+gboolean
+csi_modelled_driver_set_condition(CsiModelledDriver *self,
+                                  const char *volume_id,
+                                  gboolean abnormal,
+                                  const char *message)
+{
+    Volume *volume = modelled_find_volume(self, volume_id);
+
+    if (volume == NULL)
+        return FALSE;
+    volume->is_abnormal = abnormal;
+    volume->condition_message = strings_intern(self->base.strings, message);
+    return TRUE;
+}
+
+/* Queries */
+
+unsigned
+csi_modelled_driver_n_volumes(const CsiModelledDriver *self)
+{
+    return self->volumes.length;
+}
+
+unsigned
+csi_modelled_driver_n_snapshots(const CsiModelledDriver *self)
+{
+    return self->snapshots.length;
+}
+
+int64_t
+csi_modelled_driver_used_bytes(const CsiModelledDriver *self)
+{
+    return self->used_bytes;
+}
+
+static CsiModelledVolume
+volume_view(const Volume *volume)
+{
+    return (CsiModelledVolume){.id = volume->id,
+                               .name = volume->name,
+                               .capacity_bytes = volume->capacity_bytes,
+                               .created_at = volume->created_at,
+                               .topologies = (const StringMap *const *)volume->topologies,
+                               .n_topologies = volume->n_topologies,
+                               .n_published = volume->n_published};
+}
+
+void
+csi_modelled_driver_each_volume(const CsiModelledDriver *self,
+                                void (*visit)(void *data, const CsiModelledVolume *volume),
+                                void *data)
+{
+    for (GList *link = self->volumes.head; link != NULL; link = link->next) {
+        CsiModelledVolume view = volume_view(link->data);
+        visit(data, &view);
+    }
+}
+
+gboolean
+csi_modelled_driver_get_volume(const CsiModelledDriver *self,
+                               const char *volume_id,
+                               CsiModelledVolume *volume)
+{
+    const Volume *found = modelled_find_volume(self, volume_id);
+
+    if (found != NULL && volume != NULL)
+        *volume = volume_view(found);
+    return found != NULL;
+}
+
+StringList *
+csi_modelled_driver_published_nodes(const CsiModelledDriver *self, const char *volume_id)
+{
+    const Volume *volume = modelled_find_volume(self, volume_id);
+
+    return volume == NULL ? NULL : modelled_published_ids(volume);
+}
+
+unsigned
+csi_modelled_driver_n_published(const CsiModelledDriver *self, const char *node_name)
+{
+    const Node *node = modelled_node_by_name(self, node_name);
+
+    return node == NULL ? 0 : node->n_published;
+}
+
+static const VolumeNode *
+find_on(const CsiModelledDriver *self, const char *volume_id, const char *node_name)
+{
+    const Volume *volume = pointer_map_get(&self->volumes_by_id, volume_id);
+    const Node *node = modelled_node_by_name(self, node_name);
+
+    return volume == NULL || node == NULL ? NULL : modelled_find_volume_node(volume, node);
+}
+
+gboolean
+csi_modelled_driver_is_staged(const CsiModelledDriver *self,
+                              const char *volume_id,
+                              const char *node_name)
+{
+    const VolumeNode *on = find_on(self, volume_id, node_name);
+
+    return on != NULL && on->staging_path != NULL;
+}
+
+unsigned
+csi_modelled_driver_n_targets(const CsiModelledDriver *self,
+                              const char *volume_id,
+                              const char *node_name)
+{
+    const VolumeNode *on = find_on(self, volume_id, node_name);
+    unsigned n = 0;
+
+    for (const Target *target = on == NULL ? NULL : on->targets; target != NULL;
+         target = target->next)
+        n++;
+    return n;
+}

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan-private.h"
+
+/* Polls are loops, so they look after all else of their instant (like ticks), in the order in which
+ * they began: not in the order in which they were woken, which polls that never sleep would not
+ * know. After the tickers, whose orders are smaller. */
+#define POLL_ORDER (UINT64_C(1) << 37)
+
+static void plan_advance(Plan *plan);
+
+/* The back end goes on with a call under way; its answer is for nobody. */
+static void
+abandon_call(Plan *plan)
+{
+    if (plan->call_id == 0)
+        return;
+    csi_driver_abandon(plan_step(plan, plan->cursor)->call.driver, plan->call_id);
+    plan->call_id = 0;
+    plan_unref(plan); /* the reply's */
+}
+
+/* The plan is over: told to whoever started it, unless the component died. */
+static void
+plan_end(Plan *plan, PlanEnd end, const char *message)
+{
+    Component *component = plan->component;
+
+    if (component == NULL)
+        return;
+    sim_cancel(component->sim, plan->poll_timeout_event);
+    sim_cancel(component->sim, plan->poll_event);
+    abandon_call(plan);
+    plan->component = NULL;
+    g_queue_unlink(&component->plans, &plan->link);
+    if (plan->start.done != NULL)
+        plan->start.done(component, plan, end, strings_intern(component->strings, message));
+    if (plan->workers != NULL)
+        workers_plan_over(plan->workers, plan, end, message);
+    plan_unref(plan);
+}
+
+static gboolean
+is_timed_request(const Step *step)
+{
+    return step->kind == STEP_CALL || (step->kind == STEP_REQUEST && !step->write.is_noop);
+}
+
+/* The first step that leaves the component, if it is a request or a call. */
+static const Step *
+first_request(const Plan *plan)
+{
+    for (unsigned i = plan->cursor; i < plan->n_steps; i++) {
+        const Step *step = plan_step(plan, i);
+        if (is_timed_request(step))
+            return step;
+        if (step->kind == STEP_WAIT || step->kind == STEP_POLL || step->kind == STEP_GATHER)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Whether the error of a step, if it is one, is none for this plan. */
+static gboolean
+is_fine(const Step *step)
+{
+    if (step->code == API_OK || (step->errors & PLAN_GO_ON) != 0)
+        return TRUE;
+    return (step->code == API_NOT_FOUND && (step->errors & PLAN_GONE_IS_FINE) != 0) ||
+           (step->code == API_EXISTS && (step->errors & PLAN_EXISTS_IS_FINE) != 0);
+}
+
+/* A step has its result: on with the next, or with what its error means. */
+static void
+step_done(Plan *plan)
+{
+    const Step *step = plan_step(plan, plan->cursor);
+
+    plan->last_step = (int)plan->cursor;
+    if (is_fine(step)) {
+        plan->cursor++;
+        return;
+    }
+    if ((step->errors & PLAN_DECIDE) != 0 && plan->then != NULL) {
+        plan->cursor = plan->n_steps;
+        return;
+    }
+    plan_end(plan, PLAN_FAILED, step->message);
+}
+
+static void
+request_replied(void *data, const ApiResponse *response)
+{
+    Plan *plan = data;
+
+    if (plan->component != NULL) {
+        Step *step = plan_step(plan, plan->cursor);
+        step->code = (uint16_t)response->code;
+        if (step->write.request.verb == API_LIST) /* plan_list_find() reads this version */
+            step->write.request.resource_version =
+                api_server_resource_version(api_client_api(plan->start.client));
+        step->result = response->object == NULL ? NULL : object_ref(response->object);
+        step->message = g_strdup(response->message);
+        plan->thought = FALSE;
+        step_done(plan);
+        plan_advance(plan);
+    }
+    plan_unref(plan);
+}
+
+static void
+plan_drop(void *data)
+{
+    plan_unref(data);
+}
+
+static void
+send_request(Plan *plan, Step *step)
+{
+    api_client_request(plan->start.client, &step->write.request, request_replied, plan_drop,
+                       plan_ref(plan));
+}
+
+static void
+call_replied(void *data, const CsiResponse *response)
+{
+    Plan *plan = data;
+
+    if (plan->component != NULL) {
+        Step *step = plan_step(plan, plan->cursor);
+        plan->call_id = 0;
+        step->call.response = csi_response_copy(plan->memory, response);
+        step->code = response->code == CSI_OK ? API_OK : API_INVALID;
+        if (response->code != CSI_OK)
+            step->message = g_strdup(csi_response_error(response, plan->component->strings));
+        plan->thought = FALSE;
+        step_done(plan);
+        plan_advance(plan);
+    }
+    plan_unref(plan);
+}
+
+static void send_call(Plan *plan, Step *step);
+
+/* A process that hung goes on. */
+static void
+send_held_call(void *data)
+{
+    Plan *plan = data;
+
+    if (plan->component != NULL)
+        send_call(plan, plan_step(plan, plan->cursor));
+    plan_unref(plan);
+}
+
+static void
+send_call(Plan *plan, Step *step)
+{
+    if (G_UNLIKELY(process_state(plan->component->process) == PROCESS_STOPPED)) {
+        process_hold(plan->component->process, send_held_call, plan_drop, plan_ref(plan));
+        return;
+    }
+    plan->call_id =
+        csi_driver_call(step->call.driver, step->call.request, call_replied, plan_ref(plan));
+}
+
+static void
+plan_go_on(Sim *sim, void *data)
+{
+    Plan *plan = data;
+
+    (void)sim;
+    if (plan->component != NULL)
+        plan_advance(plan);
+    plan_unref(plan);
+}
+
+static const SimEventType thought_event = {
+    .name = "component/request leaves",
+    .fire = plan_go_on,
+    .free_data = plan_drop,
+};
+
+static const ObjectKey *
+request_key(const Plan *plan, const Step *step)
+{
+    return step->kind == STEP_REQUEST ? step->write.request.key : plan->start.key;
+}
+
+/* TIM-10: the component's own time before a request or call. Returns: whether it takes any */
+static gboolean
+plan_think(Plan *plan, const Step *step)
+{
+    SimTime time = api_client_think(plan->start.client, (ObjectKey *)request_key(plan, step));
+
+    plan->thought = TRUE;
+    if (time <= 0)
+        return FALSE;
+    sim_at_detail(plan->component->sim, sim_now(plan->component->sim) + time, &thought_event,
+                  plan_ref(plan), WAIT_THINK, plan->component->label);
+    return TRUE;
+}
+
+/* ---- Polls ---- */
+
+static gboolean
+poll_ask(Plan *plan)
+{
+    Step *step = plan_step(plan, plan->cursor);
+
+    plan->poll_asked_at = sim_now(plan->component->sim);
+    int answer = step->poll.condition(plan->component, plan);
+    if (answer == 0)
+        return FALSE;
+    step->code = answer > 0 ? API_OK : API_INVALID;
+    sim_cancel(plan->component->sim, plan->poll_timeout_event);
+    plan->poll_timeout_event = 0;
+    plan->poll_started_at = TIME_UNSET;
+    plan->thought = FALSE;
+    return TRUE;
+}
+
+static void poll_schedule(Plan *plan);
+
+static void
+poll_fire(Sim *sim, void *data)
+{
+    Plan *plan = data;
+
+    plan->poll_event = 0;
+    if (plan->component != NULL) {
+        if (poll_ask(plan)) {
+            step_done(plan);
+            plan_advance(plan);
+        } else if (sim_is_polling(sim)) {
+            poll_schedule(plan);
+        }
+    }
+    plan_unref(plan);
+}
+
+static const SimEventType poll_event = {
+    .name = "component/poll",
+    .fire = poll_fire,
+    .free_data = plan_drop,
+};
+
+/* The first instant of an even grid that is not before now and has not been asked yet. */
+static SimTime
+even_grid_next(const Plan *plan, const Step *step, SimTime now)
+{
+    SimTime passed = now - plan->poll_started_at;
+    SimTime periods = MAX(1, (passed + step->poll.period - 1) / step->poll.period);
+    SimTime at = plan->poll_started_at + periods * step->poll.period;
+
+    return at > plan->poll_asked_at ? at : at + step->poll.period;
+}
+
+/* The same of a growing grid. The looks that were slept through are drawn all the same, so sleep
+ * changes nothing. */
+static SimTime
+growing_grid_next(Plan *plan, const Step *step, SimTime now)
+{
+    SimStream stream = sim_stream(plan->component->sim, "component/poll");
+    uint64_t entity = sim_hash_combine(plan->start.key->hash, (uint64_t)plan->poll_started_at);
+
+    while (plan->poll_next_at < now || plan->poll_next_at <= plan->poll_asked_at) {
+        double jitter =
+            step->poll.jitter * sim_random_uniform(stream, entity, plan->poll_n_looks++);
+        plan->poll_next_at += plan->poll_delay + (SimTime)((double)plan->poll_delay * jitter);
+        plan->poll_delay =
+            MIN(plan->poll_delay * step->poll.growth_permille / 1000, step->poll.cap);
+    }
+    return plan->poll_next_at;
+}
+
+/* In the log of causes the first look is the poll's own, whoever woke it meanwhile. */
+static SimCauseId
+cause_of_look(const Plan *plan, const Step *step, SimTime at)
+{
+    gboolean is_first = step->poll.growth_permille == 0
+                            ? at == plan->poll_started_at + step->poll.period
+                            : plan->poll_n_looks == 1;
+
+    return is_first ? plan->poll_begun_by : sim_cause(plan->component->sim);
+}
+
+static void
+poll_schedule(Plan *plan)
+{
+    const Step *step = plan_step(plan, plan->cursor);
+    Sim *sim = plan->component->sim;
+    SimTime now = sim_tick_is_past(sim, plan->poll_order) ? sim_now(sim) + 1 : sim_now(sim);
+    SimTime at = step->poll.growth_permille == 0 ? even_grid_next(plan, step, now)
+                                                 : growing_grid_next(plan, step, now);
+    SimCauseId cause = sim_cause(sim);
+
+    sim_set_cause(sim, cause_of_look(plan, step, at));
+    plan->poll_event = sim_at_tick_detail(sim, at, plan->poll_order, &poll_event, plan_ref(plan),
+                                          WAIT_POLL, plan->component->label);
+    sim_set_cause(sim, cause);
+}
+
+static void
+poll_timed_out(Sim *sim, void *data)
+{
+    Plan *plan = data;
+
+    plan->poll_timeout_event = 0;
+    if (plan->component != NULL) {
+        sim_cancel(sim, plan->poll_event);
+        plan->poll_event = 0;
+        plan->poll_started_at = TIME_UNSET;
+        plan_step(plan, plan->cursor)->code = API_TIMEOUT;
+        step_done(plan);
+        plan_advance(plan);
+    }
+    plan_unref(plan);
+}
+
+static const SimEventType poll_timeout_event = {
+    .name = "component/poll gives up",
+    .fire = poll_timed_out,
+    .free_data = plan_drop,
+};
+
+/* Whether the first look would find what is now: else something may have changed before anybody
+ * could wake us. */
+static gboolean
+poll_may_sleep(const Plan *plan, const Step *step)
+{
+    if (sim_is_polling(plan->component->sim))
+        return FALSE;
+    if (step->poll.at_once) /* it has just been asked */
+        return TRUE;
+    return (step->errors & PLAN_WOKEN) != 0 && step->poll.condition(plan->component, plan) == 0;
+}
+
+/* Returns: whether the poll is over already */
+static gboolean
+poll_begin(Plan *plan, Step *step)
+{
+    Sim *sim = plan->component->sim;
+    SimTime now = sim_now(sim);
+
+    plan->poll_order = POLL_ORDER | plan->component->runs->n_polls++;
+    plan->poll_started_at = now;
+    plan->poll_asked_at = now;
+    plan->poll_next_at = now;
+    plan->poll_delay = step->poll.period;
+    plan->poll_n_looks = 0;
+    plan->poll_begun_by = sim_cause(sim);
+    if (step->poll.at_once && poll_ask(plan))
+        return TRUE;
+    if (step->poll.timeout != SIM_TIME_MAX)
+        plan->poll_timeout_event =
+            sim_at_detail(sim, sim_time_add(now, step->poll.timeout), &poll_timeout_event,
+                          plan_ref(plan), WAIT_POLL, plan->component->label);
+    if (!poll_may_sleep(plan, step))
+        poll_schedule(plan);
+    return FALSE;
+}
+
+gboolean
+plan_is_polling(const Plan *self)
+{
+    return self->component != NULL && self->cursor < self->n_steps &&
+           plan_step(self, self->cursor)->kind == STEP_POLL && self->poll_started_at != TIME_UNSET;
+}
+
+void
+plan_wake(Plan *self)
+{
+    if (plan_is_polling(self) && self->poll_event == 0)
+        poll_schedule(self);
+}
+
+/* ---- Carrying out ---- */
+
+static void
+apply_change(Plan *plan, Step *step)
+{
+    PlanChange *change = &step->change.change;
+
+    if (step->change.step >= 0) {
+        const Object *object = plan_step(plan, (unsigned)step->change.step)->result;
+        change->object = object == NULL ? NULL : object_ref(object);
+        change->key = object == NULL ? NULL : object->key;
+    }
+    plan->component->apply_change(plan->component, change);
+}
+
+static void
+start_beside(const Step *step)
+{
+    if (step->start.operations != NULL)
+        operations_start(step->start.operations, step->start.key, &step->start.start);
+    else
+        plan_start(&step->start.start);
+}
+
+/* One of the plans that a step waits for. The step may be gone with its plan; the plan's struct is
+ * kept by a reference. */
+static void
+gathered_ended(void *self, Plan *child, PlanEnd end, const char *message)
+{
+    Plan *plan = plan_owner(child);
+    Step *step = plan->component == NULL ? NULL : plan_step(plan, plan->cursor);
+
+    if (step != NULL && end == PLAN_FAILED) {
+        step->code = API_INVALID;
+        g_free(step->message);
+        step->message = g_strdup(message);
+    }
+    const PlanStart *start = step == NULL ? NULL : child->gathered_as;
+    if (start != NULL)
+        step->gather.went_well[start - step->gather.starts] = end == PLAN_DONE;
+    if (start != NULL && start->done != NULL)
+        start->done(self, child, end, message);
+    if (step != NULL && --step->gather.n_left == 0 && step->gather.is_started) {
+        plan->thought = FALSE;
+        step_done(plan);
+        plan_advance(plan);
+    }
+    plan_unref(plan);
+}
+
+/* Returns: whether all of them were over at once */
+static gboolean
+gather(Plan *plan, Step *step)
+{
+    unsigned n = step->gather.n;
+
+    step->gather.n_left = n;
+    for (unsigned i = 0; i < n; i++) {
+        PlanStart start = step->gather.starts[i];
+        start.done = gathered_ended;
+        start.owner = plan_ref(plan);
+        Plan *child = plan_new(&start, NULL);
+        child->gathered_as = &step->gather.starts[i];
+        plan_execute(child);
+    }
+    step->gather.is_started = TRUE;
+    return step->gather.n_left == 0;
+}
+
+/* A PUT of what an earlier step returned: now it is known. Returns: whether there is something to
+ * send */
+static gboolean
+resolve_base(Plan *plan, Step *step)
+{
+    const Step *base = plan_step(plan, (unsigned)step->write.base_step);
+
+    if (base->result == NULL) { /* it failed, and the plan went on all the same: so does this */
+        step->code = base->code;
+        step->message = g_strdup(base->message);
+        return FALSE;
+    }
+    Object *object = object_edit(base->result);
+    gboolean changed =
+        step->write.edit(object, step->write.arg) || (step->errors & PLAN_SEND_ALWAYS) != 0;
+    step->write.request.object = object;
+    step->write.base_step = -1;
+    step->write.is_noop = !changed;
+    if (!changed)
+        step->result = object_ref(base->result);
+    return changed;
+}
+
+static const SimEventType wait_event = {
+    .name = "component/wait",
+    .fire = plan_go_on,
+    .free_data = plan_drop,
+};
+
+static void
+tell_observer(const Plan *plan, const Step *step)
+{
+    const PlanRuns *runs = plan->component->runs;
+
+    if (runs->observer != NULL)
+        runs->observer(runs->observer_data, plan->component, plan, step->rule,
+                       plan_step_text(step));
+}
+
+/* Returns: whether the step is done, so that the next may follow now */
+static gboolean
+carry_out(Plan *plan, Step *step)
+{
+    tell_observer(plan, step);
+    switch ((StepKind)step->kind) {
+    case STEP_REQUEST:
+        if (step->write.base_step >= 0 && !resolve_base(plan, step))
+            return TRUE;
+        if (step->write.is_noop)
+            return TRUE;
+        if (plan->thought || !plan_think(plan, step))
+            send_request(plan, step);
+        return FALSE;
+    case STEP_CALL:
+        if (plan->thought || !plan_think(plan, step))
+            send_call(plan, step);
+        return FALSE;
+    case STEP_EVENT:
+        event_recorder_record(plan->component->events, step->event.object, step->event.type,
+                              step->event.reason, step->event.message);
+        return TRUE;
+    case STEP_CHANGE:
+        apply_change(plan, step);
+        return TRUE;
+    case STEP_START:
+        start_beside(step);
+        step->start.start.free_operation = NULL; /* the operation is the started plan's now */
+        return TRUE;
+    case STEP_GATHER:
+        return gather(plan, step);
+    case STEP_WAIT:
+        plan->cursor++;
+        sim_at_detail(plan->component->sim,
+                      sim_time_add(sim_now(plan->component->sim), step->wait.delay), &wait_event,
+                      plan_ref(plan), step->wait.wait, plan->component->label);
+        return FALSE;
+    case STEP_POLL:
+        return poll_begin(plan, step);
+    }
+    g_assert_not_reached();
+}
+
+/* All are done. What the plan is to end with stays. */
+static void
+forget_done_steps(Plan *plan)
+{
+    const char *rule = plan->rule;
+    PlanRequeue requeue = plan->requeue;
+
+    plan_forget_steps(plan);
+    plan->rule = rule;
+    plan->requeue = requeue;
+    plan->then_anew = FALSE;
+}
+
+static void
+plan_advance(Plan *plan)
+{
+    plan_ref(plan);
+    while (plan->component != NULL) {
+        if (plan->cursor < plan->n_steps) {
+            if (!carry_out(plan, plan_step(plan, plan->cursor)))
+                break;
+            if (plan->component != NULL) /* a change may have ended it */
+                step_done(plan);
+        } else if (plan->failure != NULL) {
+            plan_end(plan, PLAN_FAILED, plan->failure);
+        } else if (plan->then != NULL) {
+            PlanDecide decide = plan->then;
+            plan->then = NULL;
+            if (plan->then_anew)
+                forget_done_steps(plan);
+            decide(plan->component, plan);
+        } else {
+            plan_end(plan, PLAN_DONE, NULL);
+        }
+    }
+    plan_unref(plan);
+}
+
+/* The first thought is over: what was seen before it is old, so decide afresh. */
+static void
+plan_decide_again(Sim *sim, void *data)
+{
+    Plan *plan = data;
+
+    (void)sim;
+    if (plan->component != NULL) {
+        plan_forget_steps(plan);
+        plan->thought = TRUE;
+        plan->start.decide(plan->component, plan);
+        plan_advance(plan);
+    }
+    plan_unref(plan);
+}
+
+static const SimEventType decide_event = {
+    .name = "component/decide",
+    .fire = plan_decide_again,
+    .free_data = plan_drop,
+};
+
+gboolean
+plan_execute(Plan *plan)
+{
+    Component *component = plan->component;
+
+    plan->start.decide(component, plan);
+    const Step *request = plan->start.no_think ? NULL : first_request(plan);
+    if (request != NULL) {
+        SimTime time =
+            api_client_think(plan->start.client, (ObjectKey *)request_key(plan, request));
+        sim_at_detail(component->sim, sim_now(component->sim) + time, &decide_event, plan_ref(plan),
+                      WAIT_THINK, component->label);
+        return TRUE;
+    }
+    plan->thought = plan->start.no_think;
+    plan_ref(plan);
+    plan_advance(plan);
+    gboolean goes_on = plan->component != NULL;
+    plan_unref(plan);
+    return goes_on;
+}
+
+Plan *
+plan_start(const PlanStart *start)
+{
+    Plan *plan = plan_new(start, NULL);
+
+    return plan_execute(plan) ? plan : NULL;
+}
+
+void
+plan_cancel(Plan *self)
+{
+    plan_end(self, PLAN_FAILED, "context canceled");
+}
+
+void
+plans_abandon(Component *component)
+{
+    GList *link;
+
+    while ((link = g_queue_peek_head_link(&component->plans)) != NULL) {
+        Plan *plan = link->data;
+        sim_cancel(component->sim, plan->poll_timeout_event);
+        sim_cancel(component->sim, plan->poll_event);
+        abandon_call(plan);
+        g_queue_unlink(&component->plans, link);
+        plan->component = NULL;
+        if (plan->gathered_as != NULL) /* nobody tells the plan that waits for it */
+            plan_unref(plan_owner(plan));
+        plan_unref(plan);
+    }
+}

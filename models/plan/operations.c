@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "operations.h"
+
+#include "models/metrics/metrics.h"
+#include "sim/pointer-map.h"
+
+#include <string.h>
+
+/* A record: of one that runs, or failed and is remembered (OP-1). */
+typedef struct Operation Operation;
+struct Operation {
+    Operation *next; /* of the same volume, in the order of becoming */
+    Operations *owner;
+    OperationKey key;
+    const char *kind; /* of the one that runs or failed; NULL: kinds are not told apart */
+    Plan *plan;       /* NULL: none runs */
+    SimTime backoff;  /* of the next failure; 0: none yet */
+    SimTime failed_at;
+    gboolean running;
+    PlanStart start; /* the caller's */
+};
+
+struct Operations {
+    Component *component;
+    SimMemory *memory;
+    SimTime initial, max;
+    PointerMap table; /* interned volume, or that of place_of() -> its first Operation */
+    unsigned n_records;
+};
+
+static void
+operations_free_list(void *data)
+{
+    for (Operation *operation = data, *next; operation != NULL; operation = next) {
+        next = operation->next;
+        sim_memory_give(operation->owner->memory, operation, sizeof *operation);
+    }
+}
+
+Operations *
+operations_new(Component *component, SimTime initial, SimTime max)
+{
+    Operations *self = g_new0(Operations, 1);
+
+    self->component = component;
+    self->memory = sim_memory(component->sim);
+    self->initial = initial;
+    self->max = max;
+    return self;
+}
+
+void
+operations_free(Operations *self)
+{
+    if (self == NULL)
+        return;
+    pointer_map_clear(&self->table, operations_free_list);
+    g_free(self);
+}
+
+unsigned
+operations_n_records(const Operations *self)
+{
+    return self->n_records;
+}
+
+static gboolean
+part_matches(const char *a, const char *b)
+{
+    return a == b || a == NULL || b == NULL;
+}
+
+/* OP-1: one that matches and runs, else the very same key, else the first that matches. */
+static Operation *
+find(const Operations *self, OperationKey key)
+{
+    Operation *found = NULL, *operation = NULL;
+
+    if (key.volume != NULL)
+        operation = pointer_map_get(&self->table, key.volume);
+    for (; operation != NULL; operation = operation->next) {
+        if (!part_matches(operation->key.pod, key.pod) ||
+            !part_matches(operation->key.node, key.node))
+            continue;
+        if (operation->running)
+            return operation;
+        if (found == NULL || (operation->key.pod == key.pod && operation->key.node == key.node))
+            found = operation;
+    }
+    return found;
+}
+
+SimTime
+operations_backoff_until(const Operations *self, OperationKey key)
+{
+    const Operation *operation = find(self, key);
+
+    return operation == NULL || operation->backoff == 0 ? 0
+                                                        : operation->failed_at + operation->backoff;
+}
+
+/* Still refused at the very end of the back-off (OP-5, PVC-12). */
+static gboolean
+is_in_backoff(const Operation *operation)
+{
+    SimTime now = sim_now(operation->owner->component->sim);
+
+    return operation->backoff > 0 && now - operation->failed_at <= operation->backoff;
+}
+
+static OperationAnswer
+answer_of(const Operation *operation, const char *kind)
+{
+    if (operation == NULL)
+        return OPERATION_STARTED;
+    if (operation->running)
+        return OPERATION_RUNNING;
+    return is_in_backoff(operation) && operation->kind == kind ? OPERATION_BACKOFF
+                                                               : OPERATION_STARTED;
+}
+
+OperationAnswer
+operations_may_start(const Operations *self, OperationKey key, const char *kind)
+{
+    return answer_of(find(self, key), kind);
+}
+
+gboolean
+operations_is_running(const Operations *self, OperationKey key)
+{
+    const Operation *operation = find(self, key);
+
+    return operation != NULL && operation->running;
+}
+
+Plan *
+operations_plan(const Operations *self, OperationKey key)
+{
+    const Operation *operation = find(self, key);
+
+    return operation == NULL ? NULL : operation->plan;
+}
+
+/* ---- Records ---- */
+
+/* Records without a volume hang together, too. */
+static const char *
+place_of(OperationKey key)
+{
+    static const char no_volume[] = "";
+
+    return key.volume == NULL ? no_volume : key.volume;
+}
+
+static Operation *
+add_record(Operations *self, OperationKey key)
+{
+    Operation *operation = sim_memory_new_struct(self->memory, Operation);
+    Operation *last = pointer_map_get(&self->table, place_of(key));
+
+    *operation = (Operation){.owner = self, .key = key};
+    self->n_records++;
+    while (last != NULL && last->next != NULL)
+        last = last->next;
+    if (last != NULL)
+        last->next = operation;
+    else
+        pointer_map_set(&self->table, place_of(key), operation);
+    return operation;
+}
+
+static void
+remove_record(Operation *operation)
+{
+    Operations *self = operation->owner;
+    const char *place = place_of(operation->key);
+    Operation *at = pointer_map_get(&self->table, place);
+
+    self->n_records--;
+    if (at == operation) {
+        if (operation->next != NULL)
+            pointer_map_set(&self->table, place, operation->next);
+        else
+            pointer_map_take(&self->table, place);
+    } else {
+        while (at->next != operation)
+            at = at->next;
+        at->next = operation->next;
+    }
+    sim_memory_give(self->memory, operation, sizeof *operation);
+}
+
+/* OP-2, on a record that does not run: another kind takes over one whose back-off runs, and forgets
+ * it. One whose back-off is over keeps its old kind and its back-off, whoever comes. */
+static void
+take_over(Operation *operation, OperationKey key, const char *kind)
+{
+    operation->key = key;
+    if (operation->kind == kind || (operation->backoff > 0 && !is_in_backoff(operation)))
+        return;
+    operation->kind = kind;
+    operation->backoff = 0;
+}
+
+/* OP-5. */
+static void
+operation_over(Operation *operation, PlanEnd end)
+{
+    Operations *self = operation->owner;
+
+    operation->running = FALSE;
+    operation->plan = NULL;
+    if (end == PLAN_DONE || self->initial == 0) {
+        remove_record(operation);
+        return;
+    }
+    operation->failed_at = sim_now(self->component->sim);
+    operation->backoff =
+        operation->backoff == 0 ? self->initial : MIN(2 * operation->backoff, self->max);
+}
+
+/* The plan carries its Operation in place of the caller's struct only here: found again by the
+ * plan. */
+static void
+operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
+{
+    Operation *operation = plan_owner(plan);
+    PlanStart start = operation->start;
+
+    operation_over(operation, end); /* before the caller hears of it: it may start the next */
+    if (start.done != NULL)
+        start.done(self, plan, end, message);
+}
+
+OperationAnswer
+operations_start(Operations *self, OperationKey key, const PlanStart *start)
+{
+    Operation *operation = find(self, key);
+    OperationAnswer answer = answer_of(operation, start->kind);
+
+    if (answer != OPERATION_STARTED) {
+        if (start->free_operation != NULL)
+            start->free_operation(start->operation);
+        return answer;
+    }
+    if (operation == NULL)
+        operation = add_record(self, key);
+    take_over(operation, key, start->kind);
+    PlanStart ours = *start;
+    operation->start = *start;
+    operation->running = TRUE;
+    ours.done = operation_done;
+    ours.owner = operation;
+    Plan *plan = plan_start(&ours);
+    if (plan != NULL)
+        operation->plan = plan;
+    return answer;
+}
+
+/* ---- What an event says ---- */
+
+/* Go's Sprintf() with a format and nothing to put in: @text stands behind a '%'. Returns: behind
+ * what belongs to the directive */
+static const char *
+format_directive(GString *out, const char *text)
+{
+    const char *at = text + strspn(text, "+-# 0");
+
+    at += strspn(at, "0123456789");
+    if (*at == '.')
+        at += 1 + strspn(at + 1, "0123456789");
+    if (*at == '\0') {
+        g_string_append(out, "%!(NOVERB)");
+        return at;
+    }
+    if (*at == '%') {
+        g_string_append_c(out, '%');
+        return at + 1;
+    }
+    const char *next = g_utf8_validate(at, -1, NULL) ? g_utf8_next_char(at) : at + 1;
+    g_string_append(out, "%!");
+    g_string_append_len(out, at, next - at);
+    g_string_append(out, "(MISSING)");
+    return next;
+}
+
+/* OP-10. */
+const char *
+operation_event_message(Strings *strings, const char *text)
+{
+    const char *percent = strchr(text, '%');
+
+    if (percent == NULL)
+        return text;
+    g_autoptr(GString) out = g_string_new(NULL);
+    for (; percent != NULL; percent = strchr(text, '%')) {
+        g_string_append_len(out, text, percent - text);
+        text = format_directive(out, percent + 1);
+    }
+    g_string_append(out, text);
+    return strings_intern(strings, out->str);
+}
+
+void
+operation_measure(
+    const Component *component, const Plan *plan, const char *name, const char *driver, PlanEnd end)
+{
+    SimMetrics *metrics = sim_metrics(component->sim);
+
+    if (metrics == NULL)
+        return;
+    g_autofree char *plugin = g_strconcat("kubernetes.io/csi:", driver, NULL);
+    sim_series_observe(metric_series(metrics, METRIC_STORAGE_OPERATION,
+                                     process_job(component->process), "false", name,
+                                     end == PLAN_DONE ? "success" : "fail-unknown", plugin),
+                       sim_now(component->sim) - plan_started_at(plan));
+}

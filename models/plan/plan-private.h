@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "operations.h"
+#include "plan.h"
+
+#include <stddef.h>
+
+/* Within the executor: plan.c builds, execute.c carries out, workers.c feeds it from work queues.
+ */
+
+typedef enum {
+    STEP_REQUEST, /* of the API server */
+    STEP_CALL,    /* of the driver */
+    STEP_EVENT,
+    STEP_CHANGE,
+    STEP_START,  /* of another plan */
+    STEP_GATHER, /* of several, and wait for all */
+    STEP_WAIT,
+    STEP_POLL,
+} StepKind;
+
+/* Has room for what its kind has, not for the largest one: see plan_add(). */
+typedef struct {
+    uint8_t kind;   /* StepKind */
+    uint8_t errors; /* PlanErrors */
+    uint16_t code;  /* ApiCode: the result: set as the step is carried out */
+    const char *rule;
+    const Object *result; /* (owned) */
+    char *message;        /* (owned): why it failed; NULL: it did not */
+    union {
+        struct {
+            ApiRequest request; /* its object is (owned) */
+            int base_step;      /* edits what that step returned; -1: the request is complete */
+            gboolean is_noop;   /* a PUT that changes nothing */
+            ObjectEdit edit;
+            const void *arg;
+        } write;
+        struct {
+            CsiDriver *driver;
+            CsiRequest *request;   /* (owned) */
+            CsiResponse *response; /* (owned) */
+        } call;
+        struct {
+            const Object *object; /* (owned) */
+            const char *type, *reason, *message;
+        } event;
+        struct {
+            PlanChange change; /* its object is (owned) */
+            int step;          /* takes the object from that step; -1: not */
+        } change;
+        struct {
+            PlanStart start;
+            Operations *operations; /* NULL: plain plan_start() */
+            OperationKey key;
+        } start;
+        struct {
+            PlanStart *starts;   /* (owned) */
+            gboolean *went_well; /* (owned): of each of them */
+            unsigned n, n_left;
+            gboolean is_started;
+        } gather;
+        struct {
+            SimTime delay;
+            SimWait wait;
+        } wait;
+        struct {
+            SimTime period, timeout;
+            PlanCondition condition;
+            gboolean at_once;
+            int growth_permille; /* 0: the grid is even */
+            double jitter;
+            SimTime cap;
+        } poll;
+    };
+} Step;
+
+typedef struct PlanOwned PlanOwned;
+struct PlanOwned {
+    PlanOwned *next;
+    void *data;
+    GDestroyNotify free_data;
+};
+
+typedef enum {
+    PLAN_REQUEUE_NOT,
+    PLAN_REQUEUE_AFTER,
+    PLAN_REQUEUE_RATE_LIMITED,
+} PlanRequeue;
+
+/* What plan_alloc() gave: the bytes follow. */
+typedef struct PlanBlock PlanBlock;
+struct PlanBlock {
+    PlanBlock *next;
+    size_t size; /* of the whole */
+    max_align_t bytes[];
+};
+
+#define PLAN_OWN_STEPS 4 /* more than most plans have */
+
+struct Plan {
+    PlanStart start;
+    SimMemory *memory;
+    Component *component; /* NULL: abandoned, or over */
+    GList link;           /* in component->plans */
+    unsigned n_refs;      /* one of its life, one of each reply or event under way */
+    Step **steps;         /* (owned): own_steps, or a larger block */
+    Step *own_steps[PLAN_OWN_STEPS];
+    unsigned n_steps, steps_capacity;
+    unsigned cursor; /* the step being carried out */
+    PlanDecide then;
+    gboolean then_anew;  /* @then wants to know nothing of the steps so far */
+    const char *rule;    /* of the steps being added */
+    const char *failure; /* interned; plan_fail() */
+    int last_step;
+    gboolean thought; /* the next request needs no time of its own before it */
+    PlanRequeue requeue;
+    SimTime requeue_after;
+    PlanBlock *blocks; /* of plan_alloc() */
+    PlanOwned *owned;  /* NULL: nothing */
+    void *notes;       /* one of the blocks; NULL: none */
+    SimTime started_at;
+    const PlanStart *gathered_as; /* in the step that waits for this plan; NULL: none does */
+    Workers *workers;             /* whose it is; NULL: nobody's */
+    CsiCallId call_id;            /* under way; 0: none */
+    /* The poll under way. */
+    uint64_t poll_order; /* among the ticks of an instant */
+    SimTime poll_started_at, poll_asked_at;
+    SimTime poll_next_at,
+        poll_delay;        /* of a growing grid: the next look, and the undrawn delay after it */
+    unsigned poll_n_looks; /* of a growing grid: drawn so far */
+    SimCauseId poll_begun_by;
+    SimEventId poll_event, poll_timeout_event;
+};
+
+Plan *plan_new(const PlanStart *start, Workers *workers);
+Plan *plan_ref(Plan *self);
+void plan_unref(Plan *self);
+/* Forgets all steps, as if nothing had been decided yet. */
+void plan_forget_steps(Plan *self);
+static inline Step *
+plan_step(const Plan *self, unsigned i)
+{
+    return self->steps[i];
+}
+/* Decides, thinks, decides again, executes. Returns: FALSE if it was over at once; then @plan is
+ * gone */
+gboolean plan_execute(Plan *plan);
+void workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message);
+/* Of a request its verb, of a call its method, of an Event its reason. Static or interned */
+const char *plan_step_text(const Step *step);
+const char *workers_name(const Workers *self);

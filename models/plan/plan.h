@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "component.h"
+
+/* What a component wants done, step by step, and the one executor that does it.
+ *
+ * A decide function is pure: it reads informers and the component's state (both const), and adds
+ * steps to a plan. The executor carries the steps out in order and in virtual time: each request
+ * waits for the component's own time (TIM-10), its client's token, and the API server. A step that
+ * fails ends the plan as failed unless it says otherwise. When all steps are done, the decide
+ * function given by plan_then() is asked again, with the results at hand; without one the plan is
+ * over.
+ *
+ * Deciding costs no virtual time. Before a plan's first request the component thinks (TIM-10) and
+ * then decides afresh, so that it acts on what its cache holds as the request leaves; decide is
+ * pure, so asking twice is free of effects. */
+
+typedef void (*PlanDecide)(const void *self, Plan *plan);
+typedef struct PlanStart PlanStart;
+
+/* What an error of a step means. Flags. */
+typedef enum {
+    PLAN_STOP = 0,                /* the plan has failed: no further step, no plan_then() */
+    PLAN_GO_ON = 1 << 0,          /* any error: go on with the next step; plan_code() tells */
+    PLAN_GONE_IS_FINE = 1 << 1,   /* 404: as good as done */
+    PLAN_EXISTS_IS_FINE = 1 << 2, /* 409 AlreadyExists: as good as done */
+    PLAN_DECIDE = 1 << 3,         /* any error: skip to plan_then(), which reads plan_code() */
+    PLAN_SEND_ALWAYS = 1 << 4,    /* also a write that changes nothing (VB-92) */
+    PLAN_WOKEN = 1 << 5, /* a poll: plan_wake() comes from its beginning on, so it sleeps at once */
+} PlanErrors;
+
+/* A change of the component's own state, carried out in order by ModelClass.apply_change(). The
+ * meanings are the model's. */
+struct PlanChange {
+    int what;
+    const ObjectKey *key;
+    const Object *object; /* kept alive by the plan; with plan_change_result(): what step @step
+                             returned, NULL if it failed */
+    const void *pointer;  /* borrowed; must outlive the plan */
+    const char *text;     /* static or interned */
+    int64_t number;
+};
+
+/* ---- For decide functions ---- */
+
+ObjectKey *plan_key(const Plan *self); /* what this plan is about */
+void *plan_operation(
+    const Plan *self); /* the operation's struct, as given when the plan was started; NULL: none */
+/* Memory that lives as long as the plan, zeroed: for arguments of edits. */
+void *plan_alloc(Plan *self, size_t size);
+#define plan_new_arg(plan, Type) ((Type *)plan_alloc((plan), sizeof(Type)))
+/* Keeps @data as long as the plan lives. NULL is fine. */
+void plan_own(Plan *self, void *data, GDestroyNotify free_data);
+const char *plan_internf(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* As Go prints a string with %q: in quotes, and what would end them escaped. Returns: (borrowed):
+ * interned */
+const char *plan_quote(Plan *self, const char *text);
+
+/* Notes: what one decide function of a plan leaves for the next. They belong to the plan, zeroed at
+ * first, and are dropped with it, when it is decided afresh, and by plan_then_anew(). @clear: drops
+ * what they refer to; may be NULL. */
+void *plan_notes_new(Plan *self, size_t size, GDestroyNotify clear);
+#define plan_new_notes(plan, Type, clear) ((Type *)plan_notes_new((plan), sizeof(Type), (clear)))
+void *plan_notes(Plan *self); /* NULL: none */
+
+/* The rule that the following steps obey: "PVC-21.3". Static. */
+void plan_because(Plan *self, const char *rule);
+
+/* The requests that follow go through this client's bucket (a second clientset). Borrowed; NULL:
+ * the component's again. */
+void plan_use_client(Plan *self, ApiClient *client);
+
+/* Requests. @edit's @arg: borrowed, must live as long as the plan (plan_alloc(), static, interned).
+ * Each returns the number of its step. Objects are kept alive by the plan. A PUT whose edit changes
+ * nothing is not sent: its result is its base, API_OK. */
+int plan_get(Plan *self, const ObjectKey *key, PlanErrors errors);
+int plan_list(Plan *self, ObjectKind kind, PlanErrors errors); /* its answer: plan_list_find() */
+int plan_create(Plan *self, Object *object /* taken */, PlanErrors errors);
+int
+plan_update(Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
+int plan_update_status(
+    Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
+/* The same, of what step @step returned. */
+int plan_update_result(Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors);
+int plan_update_result_status(
+    Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors);
+/* Patches carry no resource version: they edit what is stored (API-13). */
+int
+plan_patch(Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
+int plan_patch_status(
+    Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
+/* The same of this very version of @base only: the patch carries its resource version (API-36),
+ * else 409. */
+int plan_patch_status_at(
+    Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
+/* @uid: precondition, {0}: none. @grace_s: -1: the object's own */
+int
+plan_delete(Plan *self, const ObjectKey *key, ObjectUid uid, int32_t grace_s, PlanErrors errors);
+int plan_bind_pod(Plan *self, const Object *pod, const char *node_name, PlanErrors errors);
+
+/* A call of a CSI driver. @request is copied; what it points to is interned or lives as long as the
+ * plan. */
+int plan_call(Plan *self, CsiDriver *driver, const CsiRequest *request, PlanErrors errors);
+
+/* Steps that take no time. */
+void plan_event(
+    Plan *self, const Object *object, const char *type, const char *reason, const char *format, ...)
+    G_GNUC_PRINTF(5, 6);
+void plan_change(Plan *self, const PlanChange *change);
+void plan_change_result(Plan *self,
+                        int what,
+                        int step); /* a change with the object that step @step returned */
+/* Starts another plan of this component that runs beside this one (a goroutine): see plan_start().
+ * Thinks first. */
+void plan_start_beside(Plan *self, const PlanStart *start);
+
+/* Starts @n plans of this component beside this one and goes on when all of them are over; fails if
+ * one did. Each thinks first. @starts is copied; done of each is called as well. */
+int plan_gather(Plan *self, const PlanStart *starts, unsigned n, PlanErrors errors);
+
+/* Steps that take time and no request. */
+void plan_wait(Plan *self, SimTime delay, SimWait wait);
+/* The time that the answer of the last request takes to get here. Only for what races with that
+ * answer: of other plans it is part of the time before the next request (TIM-10). */
+void plan_wait_answer(Plan *self);
+/* The component's own time (TIM-10) of what it still does after the last answer: the next plan
+ * about the key comes after it. */
+void plan_wait_own_time(Plan *self);
+/* @condition is asked at now + period, now + 2 period, ... as a poll would; it sleeps between
+ * plan_wake()s of this plan, which must come with every change that could make it true (it is then
+ * asked at the next instant of the grid). What changed before anybody could wake it is found at the
+ * first instant; with PLAN_WOKEN, or @at_once, nothing can have. After @timeout (of virtual time
+ * from now; SIM_TIME_MAX: none) the step fails with API_TIMEOUT. Condition's Returns: 0: not yet;
+ * 1: yes; -1: failed (the step's code is API_INVALID). With @at_once it is also asked now. */
+typedef int (*PlanCondition)(const void *self, const Plan *plan);
+int plan_poll(Plan *self,
+              SimTime period,
+              SimTime timeout,
+              gboolean at_once,
+              PlanCondition condition,
+              PlanErrors errors);
+
+/* The same on a grid that grows, as wait.ExponentialBackoff: the k-th look comes @period *
+ * growth^(k-1) * uniform [1, 1 + jitter) after the one before, each at most @cap. @growth_permille:
+ * 1050 for 1.05. */
+int plan_poll_growing(Plan *self,
+                      SimTime period,
+                      int growth_permille,
+                      double jitter,
+                      SimTime cap,
+                      SimTime timeout,
+                      PlanCondition condition,
+                      PlanErrors errors);
+
+/* Ends this plan as failed with these words (for the log, and for retries). Later steps are not
+ * carried out. */
+void plan_fail(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* For plans of a worker: what becomes of the key when the plan ends well: forgotten (default) or
+ * queued again after @delay. */
+void plan_requeue_after(Plan *self, SimTime delay);
+/* ... queued again with the rate limit's delay, though the plan ends well. */
+void plan_requeue_rate_limited(Plan *self);
+/* Asked when all steps so far are done. */
+void plan_then(Plan *self, PlanDecide decide);
+/* The same, and what the steps so far left behind is forgotten first: their results, and what
+ * plan_alloc() and plan_own() gave. For plans that go round and round, which would grow without
+ * end. */
+void plan_then_anew(Plan *self, PlanDecide decide);
+
+/* ---- Results, within plan_then()'s decide functions and conditions ---- */
+
+ApiCode plan_code(
+    const Plan *self,
+    int step); /* of a request, poll; API_OK for a CSI call that answered OK, else API_INVALID */
+const Object *plan_object(const Plan *self, int step); /* (borrowed): NULL on error */
+/* The answer to plan_list(): the objects that the API server has as the answer arrives. To be read
+ * at that instant, before anything else is written: by the decide function of plan_then(). */
+unsigned plan_list_length(const Plan *self, int step);
+const Object *
+plan_list_find(const Plan *self, int step, const ObjectKey *key);         /* NULL: not there */
+const Object *plan_list_next(const Plan *self, int step, uint32_t *slot); /* @slot: 0 at first */
+const char *plan_message(const Plan *self, int step);         /* interned; NULL: it did not fail */
+const CsiResponse *plan_response(const Plan *self, int step); /* of a call, also a failed one */
+int plan_last_step(const Plan *self); /* the last one that was carried out: the one that failed,
+                                         with PLAN_DECIDE */
+/* ... what became of it. */
+static inline gboolean
+plan_has_failed(const Plan *self)
+{
+    return plan_code(self, plan_last_step(self)) != API_OK;
+}
+static inline const char *
+plan_last_message(const Plan *self)
+{
+    return plan_message(self, plan_last_step(self));
+}
+/* Of a gathering: how many plans it started, 0 if it was not carried out; and whether the @i-th of
+ * them ended well. */
+unsigned plan_gathered(const Plan *self, int step);
+gboolean plan_gathered_well(const Plan *self, int step, unsigned i);
+SimTime plan_started_at(const Plan *self);
+SimTime plan_now(const Plan *self);
+
+/* ---- Starting plans ---- */
+
+typedef enum {
+    PLAN_DONE,
+    PLAN_FAILED,
+} PlanEnd;
+
+struct PlanStart {
+    Component *component;
+    PlanDecide decide;
+    ObjectKey *key;                /* what it is about; also whose draws it takes */
+    void *operation;               /* borrowed; may be NULL */
+    GDestroyNotify free_operation; /* called when the plan is freed, in whatever way; may be NULL */
+    ApiClient *client;             /* NULL: the component's */
+    gboolean no_think;             /* the first request leaves at once */
+    const char *kind; /* of a keyed operation: a failure of another kind does not hold it back
+                         (OP-2); static */
+    void *owner;      /* of who starts plans for others: plan_owner() */
+    /* The plan is over. Not called if the component is gone (a crash). @message: why it failed. May
+     * be NULL. */
+    void (*done)(void *self, Plan *plan, PlanEnd end, const char *message);
+};
+
+void *plan_owner(const Plan *self);
+/* Starts a plan now. Returns: (borrowed): valid until done; NULL if it was over at once (done has
+ * been called) */
+Plan *plan_start(const PlanStart *start);
+/* What plan_poll() waits for may have changed. Fine for plans that do not poll. */
+void plan_wake(Plan *self);
+/* Cancels: as a context that is cancelled. The step under way goes on but is not waited for; done
+ * is called with PLAN_FAILED. */
+void plan_cancel(Plan *self);
+gboolean plan_is_polling(const Plan *self);
+/* The component dies: all its plans are dropped without done(). */
+void plans_abandon(Component *component);
+
+/* ---- Workers: plans for the keys of a work queue ---- */
+
+typedef struct Workers Workers;
+
+typedef struct {
+    const char *name; /* of the queue, in metrics; static */
+    unsigned n_workers;
+    RateLimit limit; /* of retries */
+    gboolean retry;  /* a failed plan queues its key again with the rate limit; else it is dropped
+                        (PVC-10) */
+    unsigned retries_max; /* so many retries in a row, then the key is dropped until it is added
+                             again; 0: no end */
+    PlanDecide sync;
+    /* plan_operation() of each sync: so many bytes, zeroed; 0: none. @clear_operation drops what
+     * they refer to; may be NULL */
+    size_t operation_size;
+    void (*clear_operation)(void *operation);
+    /* A plan of this queue is over, before its key is queued again or forgotten. May be NULL. */
+    void (*done)(void *self, ObjectKey *key, PlanEnd end, const char *message);
+} WorkersOptions;
+
+/* @options is copied. */
+Workers *workers_new(Component *component, const WorkersOptions *options);
+void workers_free(Workers *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Workers, workers_free)
+WorkQueue *workers_queue(Workers *self);
+/* Shorthand for work_queue_add(workers_queue()). */
+void workers_add(Workers *self, const ObjectKey *key);
+gboolean workers_idle(const Workers *self);
+/* For tests that start syncs themselves: from now on no key is handed out. */
+void workers_hold(Workers *self);
+
+/* More of the step that an observer is told of. */
+typedef struct {
+    const ObjectKey *key; /* what a request or Event is about; NULL: nothing in particular */
+    const char *message;  /* of an Event; NULL: it is none */
+    gboolean is_warning;  /* of an Event */
+    gboolean is_write;    /* a request that writes, and is sent: one that changes nothing is not */
+    gboolean is_idle;     /* a write that is not sent */
+    gboolean has_thought; /* the component's own time before it is over: what was told before that
+                             is told anew */
+} PlanStepView;
+void plan_view_step(const Plan *self, PlanStepView *view);

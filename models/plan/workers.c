@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "plan-private.h"
+
+/* Workers of a queue: loops of get, sync, done (CGO-30). */
+struct Workers {
+    Component *component;
+    WorkersOptions options;
+    WorkQueue *queue;
+    unsigned n_busy;
+    uint16_t label;      /* of its queue, in the log of causes */
+    SimEventId dispatch; /* pending: keys are handed out at the end of what happens now */
+};
+
+/* What a sync has in mind; plan_operation() points at the bytes. */
+typedef struct {
+    void (*clear)(void *operation);
+    max_align_t bytes[];
+} SyncOperation;
+
+static void
+sync_operation_free(void *bytes)
+{
+    SyncOperation *operation =
+        (SyncOperation *)(void *)((char *)bytes - offsetof(SyncOperation, bytes));
+
+    if (operation->clear != NULL)
+        operation->clear(bytes);
+    g_free(operation);
+}
+
+static void
+worker_run(Workers *self, ObjectKey *key)
+{
+    PlanStart start = {.component = self->component, .decide = self->options.sync, .key = key};
+
+    if (self->options.operation_size > 0) {
+        SyncOperation *operation = g_malloc0(sizeof(SyncOperation) + self->options.operation_size);
+        operation->clear = self->options.clear_operation;
+        start.operation = operation->bytes;
+        start.free_operation = sync_operation_free;
+    }
+    self->n_busy++;
+    plan_execute(plan_new(&start, self));
+}
+
+static void
+workers_dispatch(Sim *sim, void *data)
+{
+    Workers *self = data;
+    SimCauseId dispatched_by = sim_cause(sim), added_by;
+    ObjectKey *key;
+
+    self->dispatch = 0;
+    while (self->n_busy < self->options.n_workers &&
+           (key = work_queue_get(self->queue, &added_by)) != NULL) {
+        sim_resume_after(sim, added_by, WAIT_WORKERS, self->label, dispatched_by);
+        worker_run(self, key);
+    }
+    sim_set_cause(sim, dispatched_by);
+}
+
+static const SimEventType dispatch_event = {
+    .name = "component/dispatch",
+    .fire = workers_dispatch,
+};
+
+/* Deferred: the caller of add is still running, and other handlers of the same event come first. */
+static void
+workers_ready(void *data)
+{
+    Workers *self = data;
+
+    if (self->dispatch == 0 && self->n_busy < self->options.n_workers)
+        self->dispatch = sim_after(self->component->sim, 0, &dispatch_event, self, WAIT_NONE);
+}
+
+Workers *
+workers_new(Component *component, const WorkersOptions *options)
+{
+    Workers *self = g_new0(Workers, 1);
+    WorkQueueOptions queue_options = {
+        .sim = component->sim,
+        .name = options->name,
+        .job = process_job(component->process),
+        .limit = options->limit,
+        .ready = workers_ready,
+        .self = self,
+    };
+
+    g_autofree char *label = g_strdup_printf("%s/%s", component->name, options->name);
+    self->component = component;
+    self->options = *options;
+    self->label = sim_label(component->sim, label);
+    queue_options.label = self->label;
+    self->queue = work_queue_new(&queue_options);
+    g_queue_push_tail(&component->workers, self);
+    return self;
+}
+
+void
+workers_free(Workers *self)
+{
+    if (self == NULL)
+        return;
+    g_queue_remove(&self->component->workers, self);
+    sim_cancel(self->component->sim, self->dispatch);
+    work_queue_free(self->queue);
+    g_free(self);
+}
+
+WorkQueue *
+workers_queue(Workers *self)
+{
+    return self->queue;
+}
+
+void
+workers_add(Workers *self, const ObjectKey *key)
+{
+    work_queue_add(self->queue, (ObjectKey *)key);
+}
+
+void
+workers_hold(Workers *self)
+{
+    self->options.n_workers = 0;
+}
+
+gboolean
+workers_idle(const Workers *self)
+{
+    return self->n_busy == 0 && work_queue_length(self->queue) == 0;
+}
+
+static void
+requeue(Workers *self, const Plan *plan, PlanEnd end)
+{
+    ObjectKey *key = plan->start.key;
+
+    if (end == PLAN_FAILED) {
+        if (self->options.retries_max > 0 &&
+            work_queue_failures(self->queue, key) >= self->options.retries_max)
+            work_queue_forget(self->queue, key);
+        else if (self->options.retry)
+            work_queue_add_rate_limited(self->queue, key);
+        return;
+    }
+    switch (plan->requeue) {
+    case PLAN_REQUEUE_RATE_LIMITED:
+        work_queue_add_rate_limited(self->queue, key);
+        return;
+    case PLAN_REQUEUE_AFTER:
+        work_queue_forget(self->queue, key);
+        work_queue_add_after(self->queue, key, plan->requeue_after);
+        return;
+    case PLAN_REQUEUE_NOT:
+        work_queue_forget(self->queue, key);
+        return;
+    }
+}
+
+void
+workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message)
+{
+    ObjectKey *key = plan->start.key;
+
+    if (self->options.done != NULL)
+        self->options.done(self->component, key, end,
+                           strings_intern(self->component->strings, message));
+    requeue(self, plan, end); /* before done: CGO-23 */
+    self->n_busy--;
+    work_queue_done(self->queue, key);
+    if (work_queue_length(self->queue) > 0)
+        workers_ready(self);
+}
+
+const char *
+workers_name(const Workers *self)
+{
+    return self->options.name;
+}

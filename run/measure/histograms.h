@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/csi/modelled/modelled-driver.h"
+
+/* Histograms of storage operations as clusters export them: csi_sidecar_operations_seconds of the
+ * sidecars, csi_operations_seconds and storage_operation_duration_seconds of kubelet and
+ * kube-controller-manager. From a scrape in Prometheus' text format, or from the JSON of its query
+ * API. Those of one operation are added up over all other labels; only successes count. */
+typedef struct Histograms Histograms;
+
+/**
+ * histograms_read:
+ * @driver: only of this driver; %NULL: of all
+ * Returns: (owned): %NULL with %SIM_ERROR_INVALID (file:line) or a file error
+ */
+Histograms *histograms_read(const char *file, const char *driver, GError **error);
+void histograms_free(Histograms *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Histograms, histograms_free)
+/* Of one operation: bounds in seconds, the last infinite, and how many are no larger. Returns:
+ * buckets, 0: there is none */
+unsigned histograms_get(const Histograms *self,
+                        CsiLatency kind,
+                        const double **upper,
+                        const double **cumulative);
+/* Seconds, from the sum; 0: it is not told. */
+double histograms_mean(const Histograms *self, CsiLatency kind);
+/* The metric that it came from. */
+const char *histograms_metric(const Histograms *self, CsiLatency kind);

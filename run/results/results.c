@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "results.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "attribution.h"
+#include "chrome-trace.h"
+#include "config.h"
+#include "event-list.h"
+#include "plot-data.h"
+#include "run/files/result-file.h"
+#include "run/world/run-private.h"
+#include "sim/append.h"
+
+/* An expectation's worst outcome over the replications. */
+typedef struct {
+    ExpectResult worst;
+    unsigned n_met, n_runs;
+} ExpectSummary;
+
+/* How many objects of a kind there were, in the end. */
+typedef struct {
+    unsigned pods, pods_ready, pods_pending, claims, claims_bound, volumes, attachments,
+        driver_volumes;
+} FinalState;
+
+#define REFUSED_MAX 5 /* that the table tells one by one */
+
+struct Results {
+    const Scenario *scenario;
+    uint64_t seed;
+    unsigned n_runs;
+    SimSample samples[N_STAGES];
+    GArray *expects; /* of ExpectSummary, one for each of the scenario's */
+    FinalState final;
+    Attribution *attribution;
+    GPtrArray *refused; /* of char * (owned): what of the first run's workload came to nothing */
+    GString *
+        first_run; /* what the table tells of the first run alone: its slowest pods, its requests */
+    SimTime virtual_time; /* of the last run */
+    uint64_t n_events, n_writes;
+    uint64_t n_requests;    /* of the first run */
+    unsigned requests_peak; /* ... in one second */
+};
+
+const char *
+results_version(void)
+{
+    return PACKAGE_VERSION;
+}
+
+Results *
+results_new(const Scenario *scenario, uint64_t seed)
+{
+    Results *self = g_new0(Results, 1);
+
+    self->scenario = scenario;
+    self->seed = seed;
+    self->attribution = attribution_new();
+    self->first_run = g_string_new(NULL);
+    self->refused = g_ptr_array_new_with_free_func(g_free);
+    self->expects = g_array_new(FALSE, TRUE, sizeof(ExpectSummary));
+    g_array_set_size(self->expects, scenario->n_expects);
+    for (unsigned i = 0; i < N_STAGES; i++)
+        sim_sample_init(&self->samples[i]);
+    return self;
+}
+
+void
+results_free(Results *self)
+{
+    if (self == NULL)
+        return;
+    for (unsigned i = 0; i < N_STAGES; i++)
+        sim_sample_clear(&self->samples[i]);
+    g_array_unref(self->expects);
+    attribution_free(self->attribution);
+    g_string_free(self->first_run, TRUE);
+    g_ptr_array_unref(self->refused);
+    g_free(self);
+}
+
+static FinalState
+final_state(const Run *run)
+{
+    const ApiServer *api = cluster_api(run_cluster(run));
+    Objects *objects = run_objects(run);
+    FinalState state = {
+        .pods = api_server_count(api, KIND_POD),
+        .claims = api_server_count(api, KIND_CLAIM),
+        .volumes = api_server_count(api, KIND_VOLUME),
+        .attachments = api_server_count(api, KIND_ATTACHMENT),
+    };
+
+    for (uint32_t i = 0; i < objects_n_keys(objects, KIND_POD); i++) {
+        const Pod *pod = POD_CONST(api_server_get(api, objects_key_at(objects, KIND_POD, i)));
+        state.pods_ready += pod != NULL && pod_is_ready(pod);
+        state.pods_pending += pod != NULL && pod->phase == POD_PENDING;
+    }
+    for (uint32_t i = 0; i < objects_n_keys(objects, KIND_CLAIM); i++) {
+        const Claim *claim =
+            CLAIM_CONST(api_server_get(api, objects_key_at(objects, KIND_CLAIM, i)));
+        state.claims_bound += claim != NULL && claim->phase == CLAIM_BOUND;
+    }
+    for (unsigned i = 0; i < run_scenario(run)->n_drivers; i++)
+        state.driver_volumes += run_driver_volumes(run, i);
+    return state;
+}
+
+static void
+add_expect(Results *self, const ExpectResult *result)
+{
+    unsigned index = (unsigned)(result->expect - self->scenario->expects);
+    ExpectSummary *summary = &g_array_index(self->expects, ExpectSummary, index);
+
+    if (summary->n_runs == 0 || (summary->worst.is_met && !result->is_met))
+        summary->worst = *result;
+    summary->n_runs++;
+    summary->n_met += result->is_met;
+}
+
+static void
+describe_first_run(Results *self, const Run *run, const Stages *stages)
+{
+    const GPtrArray *notes = run_notes(run);
+
+    for (unsigned i = 0; i < notes->len; i++)
+        g_ptr_array_add(self->refused, g_strdup(notes->pdata[i]));
+    attribution_append_slowest(run, stages, self->first_run);
+    if (run_load(run) == NULL)
+        return;
+    api_load_append_table(run_load(run), self->first_run);
+    self->requests_peak = api_load_peak(run_load(run), &self->n_requests);
+}
+
+void
+results_add(Results *self, const Run *run, const Stages *stages)
+{
+    unsigned n_expects;
+    const ExpectResult *expects = run_expects(run, &n_expects);
+
+    for (unsigned i = 0; i < n_expects; i++)
+        add_expect(self, &expects[i]);
+    for (unsigned stage = 0; stage < N_STAGES; stage++) {
+        const GArray *values = stages->samples[stage].values;
+        for (unsigned i = 0; i < values->len; i++)
+            sim_sample_add(&self->samples[stage], g_array_index(values, SimTime, i));
+    }
+    attribution_add(self->attribution, run, stages);
+    if (self->n_runs == 0)
+        describe_first_run(self, run, stages);
+    self->n_runs++;
+    self->final = final_state(run);
+    self->virtual_time = sim_now(run_sim(run));
+    self->n_events += sim_events_fired(run_sim(run));
+    self->n_writes += api_server_resource_version(cluster_api(run_cluster(run)));
+}
+
+SimSample *
+results_stage(Results *self, Stage stage)
+{
+    return &self->samples[stage];
+}
+
+static SloResult
+judge_slo(Results *self, const ScenarioSlo *slo)
+{
+    SloResult result = {.slo = slo};
+    Stage stage;
+
+    if (!stage_find(slo->stage, &stage))
+        return result;
+    result.count = sim_sample_count(&self->samples[stage]);
+    result.value = sim_sample_quantile(&self->samples[stage], slo->quantile);
+    result.is_met = result.count > 0 && result.value < slo->below;
+    return result;
+}
+
+static gboolean
+expect_is_met(const ExpectSummary *summary)
+{
+    return summary->n_runs > 0 && summary->n_met == summary->n_runs;
+}
+
+gboolean
+results_are_good(Results *self)
+{
+    for (unsigned i = 0; i < self->scenario->n_slos; i++)
+        if (!judge_slo(self, &self->scenario->slos[i]).is_met)
+            return FALSE;
+    for (unsigned i = 0; i < self->expects->len; i++)
+        if (!expect_is_met(&g_array_index(self->expects, ExpectSummary, i)))
+            return FALSE;
+    return TRUE;
+}
+
+/* ---- summary.json ---- */
+
+/* Seconds; fifteen digits hold eleven days to the nanosecond. */
+static json_t *
+json_seconds(SimTime time)
+{
+    return json_real((double)time / (double)SIM_SECOND);
+}
+
+static json_t *
+json_stage(SimSample *values)
+{
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o}", "count", (int)sim_sample_count(values),
+                     "mean", json_seconds(sim_sample_mean(values)), "p50",
+                     json_seconds(sim_sample_quantile(values, 0.5)), "p90",
+                     json_seconds(sim_sample_quantile(values, 0.9)), "p99",
+                     json_seconds(sim_sample_quantile(values, 0.99)), "max",
+                     json_seconds(sim_sample_max(values)));
+}
+
+static json_t *
+json_slos(Results *self)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < self->scenario->n_slos; i++) {
+        SloResult result = judge_slo(self, &self->scenario->slos[i]);
+        json_array_append_new(
+            list, json_pack("{s:s, s:f, s:o, s:o, s:b}", "stage", result.slo->stage, "quantile",
+                            result.slo->quantile, "below", json_seconds(result.slo->below), "value",
+                            result.count == 0 ? json_null() : json_seconds(result.value), "met",
+                            result.is_met));
+    }
+    return list;
+}
+
+static json_t *
+json_expects(Results *self)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < self->expects->len; i++) {
+        const ExpectSummary *summary = &g_array_index(self->expects, ExpectSummary, i);
+        json_array_append_new(
+            list, json_pack("{s:s, s:o, s:I, s:b}", "expect", self->scenario->expects[i].text, "at",
+                            json_seconds(summary->worst.at), "found",
+                            (json_int_t)summary->worst.count, "met", expect_is_met(summary)));
+    }
+    return list;
+}
+
+static json_t *
+json_final(const FinalState *state)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "pods", (int)state->pods,
+                     "podsReady", (int)state->pods_ready, "podsPending", (int)state->pods_pending,
+                     "claims", (int)state->claims, "claimsBound", (int)state->claims_bound,
+                     "volumes", (int)state->volumes, "volumeAttachments", (int)state->attachments,
+                     "driverVolumes", (int)state->driver_volumes);
+}
+
+/* NULL: not counted. */
+static json_t *
+json_requests(const Results *self)
+{
+    return self->n_requests == 0 ? NULL
+                                 : json_pack("{s:I, s:i}", "total", (json_int_t)self->n_requests,
+                                             "mostInASecond", (int)self->requests_peak);
+}
+
+json_t *
+results_summary(Results *self)
+{
+    const Scenario *scenario = self->scenario;
+    json_t *stages = json_object();
+    json_t *ignored = json_array(), *refused = json_array();
+
+    for (unsigned i = 0; i < N_STAGES; i++)
+        if (sim_sample_count(&self->samples[i]) > 0)
+            json_object_set_new(stages, stage_name((Stage)i), json_stage(&self->samples[i]));
+    for (unsigned i = 0; i < scenario->ignored->len; i++)
+        json_array_append_new(ignored, json_string(scenario->ignored->pdata[i]));
+    for (unsigned i = 0; i < self->refused->len; i++)
+        json_array_append_new(refused, json_string(self->refused->pdata[i]));
+    return json_pack(
+        "{s:s, s:s, s:s, s:I, s:i, s:o, s:I, s:I, s:o, s:o*, s:o*, s:o, s:o, s:o, s:o, s:o}",
+        "version", results_version(), "scenario", scenario->name, "scenarioHash", scenario->hash,
+        "seed", (json_int_t)self->seed, "replications", (int)self->n_runs, "virtualSeconds",
+        json_seconds(self->virtual_time), "events", (json_int_t)self->n_events, "apiWrites",
+        (json_int_t)self->n_writes, "stages", stages, "attribution",
+        attribution_json(self->attribution), "apiRequests", json_requests(self), "final",
+        json_final(&self->final), "slo", json_slos(self), "expect", json_expects(self), "ignored",
+        ignored, "refused", refused);
+}
+
+/* ---- The table ---- */
+
+static void
+append_times(GString *text, SimSample *values)
+{
+    const SimTime columns[] = {sim_sample_mean(values), sim_sample_quantile(values, 0.5),
+                               sim_sample_quantile(values, 0.9), sim_sample_quantile(values, 0.99),
+                               sim_sample_max(values)};
+    char buffer[32];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(columns); i++)
+        g_string_append_printf(text, " %10s", short_time(columns[i], buffer, sizeof buffer));
+}
+
+static void
+append_stages(GString *text, Results *self)
+{
+    g_string_append_printf(text, "%-10s %8s %10s %10s %10s %10s %10s\n", "STAGE", "COUNT", "MEAN",
+                           "P50", "P90", "P99", "MAX");
+    for (unsigned i = 0; i < N_STAGES; i++) {
+        SimSample *values = &self->samples[i];
+        if (sim_sample_count(values) == 0)
+            continue;
+        g_string_append_printf(text, "%-10s %8u", stage_name((Stage)i), sim_sample_count(values));
+        append_times(text, values);
+        g_string_append(text, "\n");
+    }
+}
+
+static void
+append_slos(GString *text, Results *self)
+{
+    char found[32], wanted[32];
+
+    for (unsigned i = 0; i < self->scenario->n_slos; i++) {
+        SloResult result = judge_slo(self, &self->scenario->slos[i]);
+        g_string_append_printf(
+            text, "slo     %s  p%g of %s below %s: ", result.is_met ? "met    " : "NOT MET",
+            result.slo->quantile * 100, result.slo->stage,
+            short_time(result.slo->below, wanted, sizeof wanted));
+        if (result.count == 0)
+            g_string_append(text, "no such stage was seen\n");
+        else
+            g_string_append_printf(text, "%s\n", short_time(result.value, found, sizeof found));
+    }
+}
+
+static void
+append_expects(GString *text, Results *self)
+{
+    for (unsigned i = 0; i < self->expects->len; i++) {
+        const ExpectSummary *summary = &g_array_index(self->expects, ExpectSummary, i);
+        g_string_append_printf(text,
+                               "expect  %s  %s: ", expect_is_met(summary) ? "met    " : "NOT MET",
+                               self->scenario->expects[i].text);
+        if (summary->n_runs == 0)
+            g_string_append(text, "the run ended before\n");
+        else
+            g_string_append_printf(text, "found %" PRId64 "\n", summary->worst.count);
+    }
+}
+
+char *
+results_table(Results *self)
+{
+    GString *text = g_string_new(NULL);
+    char buffer[SIM_TIME_BUFFER];
+    const FinalState *final = &self->final;
+
+    g_string_append_printf(text, "%s, seed %" PRIu64, self->scenario->name, self->seed);
+    if (self->n_runs > 1)
+        g_string_append_printf(text, ", %u replications", self->n_runs);
+    g_string_append_printf(text, ": %s of virtual time, %" PRIu64 " events\n\n",
+                           sim_time_format(self->virtual_time / SIM_MS * SIM_MS, buffer),
+                           self->n_events);
+    append_stages(text, self);
+    attribution_append_table(self->attribution, text);
+    g_string_append(text, self->first_run->str);
+    g_string_append_printf(text,
+                           "\nAt the end: %u pods (%u ready, %u pending), %u claims (%u bound), %u "
+                           "volumes, %u volume attachments, "
+                           "%u volumes in drivers\n",
+                           final->pods, final->pods_ready, final->pods_pending, final->claims,
+                           final->claims_bound, final->volumes, final->attachments,
+                           final->driver_volumes);
+    append_slos(text, self);
+    append_expects(text, self);
+    if (self->scenario->ignored->len > 0)
+        g_string_append_printf(
+            text, "ignored: %u objects that do not matter to storage, the first %s\n",
+            self->scenario->ignored->len, (const char *)self->scenario->ignored->pdata[0]);
+    for (unsigned i = 0; i < MIN(self->refused->len, REFUSED_MAX); i++)
+        g_string_append_printf(text, "refused: %s\n", (const char *)self->refused->pdata[i]);
+    if (self->refused->len > REFUSED_MAX)
+        g_string_append_printf(text, "refused: %u more\n", self->refused->len - REFUSED_MAX);
+    return g_string_free(text, FALSE);
+}
+
+/* ---- Files ---- */
+
+static void
+append_csv_time(GString *text, SimTime time)
+{
+    append_literal(text, ",");
+    if (time != TIME_UNSET)
+        append_seconds(text, time);
+}
+
+static void
+append_csv_start(
+    GString *text, const char *kind, const ObjectKey *key, unsigned incarnation, const char *other)
+{
+    append_text(text, kind);
+    append_literal(text, ",");
+    append_text(text, key->namespace);
+    append_literal(text, ",");
+    append_text(text, key->name);
+    append_literal(text, ",");
+    append_unsigned(text, incarnation);
+    append_literal(text, ",");
+    append_text(text, other == NULL ? "" : other);
+}
+
+/* What repeats the run; a comment to who reads the file line by line. */
+void
+results_append_header(GString *text, const Run *run, const char *before, const char *after)
+{
+    const Scenario *scenario = run_scenario(run);
+
+    g_string_append_printf(text,
+                           "%skvolsim %s scenario %s hash %s seed %" PRIu64 " replication %u%s\n",
+                           before, results_version(), scenario->name, scenario->hash,
+                           run_options(run)->seed, run_options(run)->replication, after);
+}
+
+static void
+append_csv_row(ResultFile *file, const SimTime *times, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        append_csv_time(file->text, times[i]);
+    append_literal(file->text, "\n");
+    result_file_end_row(file);
+}
+
+static void
+append_pod_rows(const Stages *stages, ResultFile *file)
+{
+    const GArray *pods = stages_pods(stages);
+
+    for (unsigned i = 0; i < pods->len; i++) {
+        const PodTimes *pod = &g_array_index(pods, PodTimes, i);
+        append_csv_start(file->text, "pod", pod->pod, pod->incarnation, pod->node);
+        const SimTime times[] = {pod->created,   pod->scheduled, pod->attached, pod->staged,
+                                 pod->published, pod->ready,     TIME_UNSET,    TIME_UNSET,
+                                 TIME_UNSET,     pod->deleted,   pod->gone};
+        append_csv_row(file, times, G_N_ELEMENTS(times));
+    }
+}
+
+static void
+append_claim_rows(const Stages *stages, ResultFile *file)
+{
+    const GArray *claims = stages_claims(stages);
+
+    for (unsigned i = 0; i < claims->len; i++) {
+        const ClaimTimes *claim = &g_array_index(claims, ClaimTimes, i);
+        append_csv_start(file->text, "claim", claim->claim, claim->incarnation,
+                         claim->volume == NULL ? NULL : claim->volume->name);
+        const SimTime times[] = {
+            claim->created, TIME_UNSET,     TIME_UNSET,   TIME_UNSET,
+            TIME_UNSET,     TIME_UNSET,     claim->asked, claim->volume_created,
+            claim->bound,   claim->deleted, claim->gone};
+        append_csv_row(file, times, G_N_ELEMENTS(times));
+    }
+}
+
+static void
+append_volume_rows(const Stages *stages, ResultFile *file)
+{
+    const GArray *volumes = stages_volumes(stages);
+
+    for (unsigned i = 0; i < volumes->len; i++) {
+        const VolumeTimes *volume = &g_array_index(volumes, VolumeTimes, i);
+        append_csv_start(file->text, "volume", volume->volume, volume->incarnation, NULL);
+        const SimTime times[] = {volume->created,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 TIME_UNSET,
+                                 volume->provision_started,
+                                 volume->provision_ended,
+                                 volume->bound,
+                                 volume->released,
+                                 volume->gone};
+        append_csv_row(file, times, G_N_ELEMENTS(times));
+    }
+}
+
+/* The columns after the first five are times in seconds; a kind leaves those empty that it has not.
+ */
+static void
+objects_csv(const Run *run, const Stages *stages, ResultFile *file)
+{
+    results_append_header(file->text, run, "# ", "");
+    g_string_append(file->text, "kind,namespace,name,incarnation,on,created,scheduled,attached,"
+                                "staged,published,ready,asked,provisioned,bound,deleted,gone\n");
+    append_pod_rows(stages, file);
+    append_claim_rows(stages, file);
+    append_volume_rows(stages, file);
+}
+
+static void
+append_milestone(GString *text, const Milestone *milestone)
+{
+    const ObjectKey *object = milestone->object;
+
+    append_literal(text, "{\"t\":");
+    append_seconds(text, milestone->at);
+    append_literal(text, ",\"kind\":\"");
+    append_text(text, kind_class(object->kind)->kind);
+    if (object->namespace[0] != '\0') {
+        append_literal(text, "\",\"namespace\":");
+        append_json_text(text, object->namespace);
+        append_literal(text, ",\"name\":");
+    } else {
+        append_literal(text, "\",\"name\":");
+    }
+    append_json_text(text, object->name);
+    append_literal(text, ",\"incarnation\":");
+    append_unsigned(text, milestone->incarnation);
+    append_literal(text, ",\"milestone\":\"");
+    append_text(text, milestone_name((MilestoneKind)milestone->kind));
+    append_literal(text, "\"");
+    if (milestone->node != NULL) {
+        append_literal(text, ",\"node\":");
+        append_json_text(text, milestone->node);
+    }
+    if (milestone->code != CSI_OK) {
+        append_literal(text, ",\"code\":\"");
+        append_text(text, csi_code_name((CsiCode)milestone->code));
+        append_literal(text, "\"");
+    }
+    append_literal(text, "}\n");
+}
+
+static void
+milestones_jsonl(const Run *run, const Stages *stages, ResultFile *file)
+{
+    const Milestones *log = run_milestones(run);
+
+    (void)stages;
+    results_append_header(file->text, run, "{\"run\":\"", "\"}");
+    for (unsigned i = 0; i < milestones_count(log); i++) {
+        const Milestone milestone = milestones_at(log, i);
+        append_milestone(file->text, &milestone);
+        result_file_end_row(file);
+    }
+}
+
+static void
+requests_csv(const Run *run, const Stages *stages, ResultFile *file)
+{
+    (void)stages;
+    if (run_load(run) == NULL)
+        return;
+    results_append_header(file->text, run, "# ", "");
+    api_load_append_csv(run_load(run), file);
+}
+
+static void
+metrics_prom(const Run *run, const Stages *stages, ResultFile *file)
+{
+    (void)stages;
+    if (run_telemetry(run) == NULL)
+        return;
+    results_append_header(file->text, run, "# ", "");
+    telemetry_append_text(run_telemetry(run), file);
+}
+
+static void
+open_metrics(const Run *run, const Stages *stages, ResultFile *file)
+{
+    (void)stages;
+    if (run_telemetry(run) != NULL)
+        telemetry_append_open_metrics(run_telemetry(run), file);
+}
+
+/* The files of a run. One to which nothing is appended this run does not have. */
+static const struct {
+    const char *name;
+    void (*write)(const Run *run, const Stages *stages, ResultFile *file);
+} run_files[] = {
+    {"objects.csv",             objects_csv       },
+    {"milestones.jsonl",        milestones_jsonl  },
+    {"events.jsonl",            events_jsonl      },
+    {"attribution.csv",         attribution_csv   },
+    {"chains.jsonl",            attribution_chains},
+    {"requests.csv",            requests_csv      },
+    {"metrics.prom",            metrics_prom      },
+    {"metrics.openmetrics.txt", open_metrics      },
+    {"trace.json",              chrome_trace      },
+    {"events.json",             event_list        },
+    {"waits.csv",               plot_waits        },
+    {"distributions.csv",       plot_distributions},
+    {"over-time.csv",           plot_over_time    },
+    {"node-volumes.csv",        plot_node_volumes },
+    {"client-rates.csv",        plot_client_rates },
+    {"binding-modes.csv",       plot_binding_modes},
+};
+
+void
+results_remove_run(const char *folder)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(run_files); i++) {
+        g_autofree char *path = g_build_filename(folder, run_files[i].name, NULL);
+        remove(path);
+    }
+}
+
+static gboolean
+go_on(void *data)
+{
+    const Run *run = data;
+    const RunOptions *options = run_options(run);
+
+    return options->progress == NULL ||
+           options->progress(options->progress_data, sim_now(run_sim(run)),
+                             sim_events_fired(run_sim(run)));
+}
+
+gboolean
+results_write_run(const Run *run, const Stages *stages, const char *folder, GError **error)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(run_files); i++) {
+        g_autoptr(ResultFile) file = result_file_new(folder, run_files[i].name);
+        file->go_on = go_on;
+        file->go_on_data = (Run *)run;
+        run_files[i].write(run, stages, file);
+        if (!result_file_finish(file, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+gboolean
+results_write_summary(Results *self, const char *folder, GError **error)
+{
+    json_t *summary = results_summary(self);
+    char *text = json_dumps(summary, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    g_autofree char *line = g_strconcat(text, "\n", NULL);
+
+    free(text);
+    json_decref(summary);
+    return result_file_write(folder, "summary.json", line, error);
+}

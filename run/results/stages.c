@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "stages.h"
+
+static SimTime
+between(SimTime from, SimTime to)
+{
+    return from == TIME_UNSET || to == TIME_UNSET ? TIME_UNSET : to - from;
+}
+
+/* From when to when; TIME_UNSET: not seen. */
+typedef struct {
+    SimTime from, to;
+} Interval;
+
+static Interval
+pod_interval(const PodTimes *times, Stage stage)
+{
+    switch (stage) {
+    case STAGE_SCHEDULE:
+        return (Interval){times->created, times->scheduled};
+    case STAGE_ATTACH:
+        return (Interval){times->scheduled, times->attached};
+    case STAGE_STAGE:
+        return (Interval){times->attached, times->staged};
+    case STAGE_PUBLISH:
+        return (Interval){times->staged, times->published};
+    case STAGE_START:
+        return (Interval){times->published != TIME_UNSET ? times->published : times->scheduled,
+                          times->ready};
+    case STAGE_POD_START:
+        return (Interval){times->created, times->ready};
+    case STAGE_STOP:
+        return (Interval){times->deleted, times->gone};
+    case STAGE_PROVISION:
+    case STAGE_BIND:
+    case STAGE_DETACH:
+    case STAGE_DELETE:
+    case N_STAGES:
+        break;
+    }
+    return (Interval){TIME_UNSET, TIME_UNSET};
+}
+
+gboolean
+pod_times_interval(const PodTimes *times, Stage stage, SimTime *from, SimTime *to)
+{
+    Interval interval = pod_interval(times, stage);
+
+    *from = interval.from;
+    *to = interval.to;
+    return between(interval.from, interval.to) != TIME_UNSET;
+}
+
+SimTime
+pod_times_stage(const PodTimes *times, Stage stage)
+{
+    Interval interval = pod_interval(times, stage);
+
+    return between(interval.from, interval.to);
+}
+
+#define MILESTONES_MIN 32 /* more than most objects have */
+
+/* A walk over all objects. */
+typedef struct {
+    const Run *run;
+    SimSample *samples;  /* takes in values, by stage; NULL: not wanted */
+    const Stages *times; /* takes in times; NULL: not wanted */
+    GArray *records;     /* takes in records; NULL: not wanted */
+    /* The object looked at last, and its milestones, latest first: they are strewn over the log,
+     * and asked for again and again. */
+    const ObjectKey *object;
+    Milestone *milestones; /* (owned) */
+    unsigned n_milestones, capacity;
+} Walk;
+
+/* Sees to it that @walk has the milestones of @object. */
+static void
+look_at(Walk *walk, const ObjectKey *object)
+{
+    const Milestones *log = run_milestones(walk->run);
+    unsigned n = 0;
+
+    if (object == walk->object)
+        return;
+    for (uint32_t i = milestones_last(log, object); i != 0; i = walk->milestones[n++].previous) {
+        if (n == walk->capacity) {
+            walk->capacity = MAX(2 * n, MILESTONES_MIN);
+            walk->milestones = g_renew(Milestone, walk->milestones, walk->capacity);
+        }
+        walk->milestones[n] = milestones_at(log, i - 1);
+    }
+    walk->object = object;
+    walk->n_milestones = n;
+}
+
+/* Takes in a stage both of whose ends were seen. */
+static void
+add_record(Walk *walk, const StageRecord *value)
+{
+    SimTime length = between(value->from, value->to);
+
+    if (length == TIME_UNSET)
+        return;
+    if (walk->samples != NULL)
+        sim_sample_add(&walk->samples[value->stage], length);
+    if (walk->records != NULL)
+        g_array_append_vals(walk->records, value, 1);
+}
+
+/* What stands for a milestone that never came. */
+static const Milestone never = {.at = TIME_UNSET};
+
+/* The first milestone of each kind that came to an object in one incarnation. */
+typedef struct {
+    Milestone of[N_MILESTONES]; /* never: none; only of the kinds that were asked for */
+} Firsts;
+
+/* @kinds: which to look for */
+static void
+find_firsts(Walk *walk,
+            const ObjectKey *object,
+            unsigned incarnation,
+            const MilestoneKind *kinds,
+            unsigned n_kinds,
+            Firsts *firsts)
+{
+    look_at(walk, object);
+    for (unsigned k = 0; k < n_kinds; k++)
+        firsts->of[kinds[k]] = never;
+    for (unsigned i = 0; i < walk->n_milestones; i++) {
+        const Milestone *milestone = &walk->milestones[i];
+        if (milestone->incarnation == incarnation && milestone->code == CSI_OK)
+            firsts->of[milestone->kind] = *milestone;
+    }
+}
+
+/* The last milestone of @kind, not after @limit, of a volume on @node; never: none. */
+static Milestone
+last_on_node(
+    Walk *walk, const ObjectKey *volume, const char *node, MilestoneKind kind, SimTime limit)
+{
+    look_at(walk, volume);
+    for (unsigned i = 0; i < walk->n_milestones; i++) {
+        const Milestone *milestone = &walk->milestones[i];
+        if (milestone->kind == kind && milestone->node == node && milestone->code == CSI_OK &&
+            milestone->at <= limit)
+            return *milestone;
+    }
+    return never;
+}
+
+/* A point in a pod's start: when the last of its volumes got there, not before the point before.
+ * TIME_UNSET if one never did; volumes of drivers without that step (@optional) are passed over.
+ * @cause: (out): of the last one */
+static SimTime
+volumes_reached(Walk *walk,
+                const PodRecord *record,
+                const PodTimes *times,
+                MilestoneKind kind,
+                SimTime before,
+                gboolean optional,
+                SimCauseId *cause)
+{
+    const Run *run = walk->run;
+    SimTime limit = times->ready != TIME_UNSET ? times->ready : SIM_TIME_MAX;
+    SimTime reached = before;
+
+    for (unsigned i = 0; i < record->volumes->n_items; i++) {
+        const PodVolume *volume = &record->volumes->items[i];
+        const ObjectKey *claim = objects_find_key(run_objects(run), KIND_CLAIM,
+                                                  record->pod->namespace, volume->claim_name);
+        const ObjectKey *target =
+            claim == NULL ? NULL : milestones_volume_of(run_milestones(run), claim);
+        const Milestone milestone =
+            target == NULL ? never : last_on_node(walk, target, times->node, kind, limit);
+        if (milestone.at == TIME_UNSET && !optional)
+            return TIME_UNSET;
+        if (milestone.at != TIME_UNSET && milestone.at > reached) {
+            reached = milestone.at;
+            *cause = milestone.cause;
+        }
+    }
+    return reached;
+}
+
+/* Which points its volumes passed. A pod that is Ready has all it needs: what has no such milestone
+ * had no such step. */
+static void
+find_volume_times(Walk *walk, const PodRecord *record, PodTimes *times)
+{
+    gboolean is_ready = times->ready != TIME_UNSET;
+
+    times->attached = volumes_reached(walk, record, times, MILESTONE_VOLUME_ATTACHED,
+                                      times->scheduled, is_ready, &times->causes[STAGE_ATTACH]);
+    if (times->attached != TIME_UNSET)
+        times->staged = volumes_reached(walk, record, times, MILESTONE_VOLUME_STAGED,
+                                        times->attached, is_ready, &times->causes[STAGE_STAGE]);
+    if (times->staged != TIME_UNSET)
+        times->published = volumes_reached(walk, record, times, MILESTONE_VOLUME_PUBLISHED,
+                                           times->staged, is_ready, &times->causes[STAGE_PUBLISH]);
+}
+
+static void
+record_pod_stage(Walk *walk, const PodTimes *times, Stage stage)
+{
+    Interval interval = pod_interval(times, stage);
+    StageRecord value = {
+        .stage = stage,
+        .object = times->pod,
+        .incarnation = times->incarnation,
+        .from = interval.from,
+        .to = interval.to,
+        .cause = times->causes[stage],
+        .scheduled = stage == STAGE_POD_START ? times->scheduled : TIME_UNSET,
+        .scheduled_by = times->causes[STAGE_SCHEDULE],
+    };
+
+    add_record(walk, &value);
+}
+
+static void
+add_pod(Walk *walk, const PodRecord *record)
+{
+    static const MilestoneKind kinds[] = {MILESTONE_POD_CREATED, MILESTONE_POD_SCHEDULED,
+                                          MILESTONE_POD_READY, MILESTONE_POD_DELETED,
+                                          MILESTONE_POD_GONE};
+    Firsts firsts;
+
+    find_firsts(walk, record->pod, record->incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
+    const Milestone *scheduled = &firsts.of[MILESTONE_POD_SCHEDULED];
+    const Milestone *ready = &firsts.of[MILESTONE_POD_READY];
+    const Milestone *gone = &firsts.of[MILESTONE_POD_GONE];
+    PodTimes times = {.pod = record->pod,
+                      .incarnation = record->incarnation,
+                      .node = scheduled->node,
+                      .created = firsts.of[MILESTONE_POD_CREATED].at,
+                      .scheduled = scheduled->at,
+                      .attached = TIME_UNSET,
+                      .staged = TIME_UNSET,
+                      .published = TIME_UNSET,
+                      .ready = ready->at,
+                      .deleted = firsts.of[MILESTONE_POD_DELETED].at,
+                      .gone = gone->at};
+
+    times.causes[STAGE_SCHEDULE] = scheduled->cause;
+    times.causes[STAGE_START] = times.causes[STAGE_POD_START] = ready->cause;
+    times.causes[STAGE_STOP] = gone->cause;
+    if (times.scheduled != TIME_UNSET && record->volumes != NULL)
+        find_volume_times(walk, record, &times);
+    if (walk->times != NULL)
+        g_array_append_val(walk->times->pods, times);
+    static const Stage stages[] = {STAGE_SCHEDULE, STAGE_ATTACH,    STAGE_STAGE, STAGE_PUBLISH,
+                                   STAGE_START,    STAGE_POD_START, STAGE_STOP};
+    for (unsigned i = 0; i < G_N_ELEMENTS(stages); i++)
+        record_pod_stage(walk, &times, stages[i]);
+}
+
+static void
+add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
+{
+    const Milestones *log = run_milestones(walk->run);
+    static const MilestoneKind kinds[] = {MILESTONE_CLAIM_CREATED, MILESTONE_CLAIM_ANNOTATED,
+                                          MILESTONE_CLAIM_BOUND, MILESTONE_CLAIM_DELETED,
+                                          MILESTONE_CLAIM_GONE};
+    static const MilestoneKind volume_kinds[] = {MILESTONE_VOLUME_CREATED};
+    Firsts firsts;
+
+    firsts.of[MILESTONE_VOLUME_CREATED] = never;
+    find_firsts(walk, claim, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
+    ClaimTimes times = {
+        .claim = claim,
+        .incarnation = incarnation,
+        .created = firsts.of[MILESTONE_CLAIM_CREATED].at,
+        .asked = firsts.of[MILESTONE_CLAIM_ANNOTATED].at,
+        .bound = firsts.of[MILESTONE_CLAIM_BOUND].at,
+        .deleted = firsts.of[MILESTONE_CLAIM_DELETED].at,
+        .gone = firsts.of[MILESTONE_CLAIM_GONE].at,
+    };
+
+    times.volume = times.bound == TIME_UNSET ? NULL : milestones_volume_of(log, claim);
+    if (times.volume != NULL)
+        find_firsts(walk, times.volume, times.volume->incarnation, volume_kinds,
+                    G_N_ELEMENTS(volume_kinds), &firsts);
+    times.volume_created = firsts.of[MILESTONE_VOLUME_CREATED].at;
+    if (walk->times != NULL)
+        g_array_append_val(walk->times->claims, times);
+    StageRecord bind = {.stage = STAGE_BIND,
+                        .object = claim,
+                        .incarnation = incarnation,
+                        .from = times.created,
+                        .to = times.bound,
+                        .cause = firsts.of[MILESTONE_CLAIM_BOUND].cause,
+                        .scheduled = TIME_UNSET};
+    add_record(walk, &bind);
+    StageRecord provision = {.stage = STAGE_PROVISION,
+                             .object = claim,
+                             .incarnation = incarnation,
+                             .from = times.asked,
+                             .to = times.volume_created,
+                             .cause = firsts.of[MILESTONE_VOLUME_CREATED].cause,
+                             .scheduled = TIME_UNSET};
+    if (times.volume_created == TIME_UNSET || times.volume_created >= times.asked)
+        add_record(walk, &provision);
+}
+
+/* detach: from the last NodeUnpublish on a node to the end of the VolumeAttachment, each time that
+ * happened. */
+static void
+record_detaches(Walk *walk, const ObjectKey *volume, unsigned incarnation)
+{
+    look_at(walk, volume);
+    for (unsigned i = 0; i < walk->n_milestones; i++) {
+        const Milestone milestone = walk->milestones[i];
+        if (milestone.kind != MILESTONE_VOLUME_DETACHED)
+            continue;
+        const Milestone unpublished =
+            last_on_node(walk, volume, milestone.node, MILESTONE_VOLUME_UNPUBLISHED, milestone.at);
+        StageRecord detach = {.stage = STAGE_DETACH,
+                              .object = volume,
+                              .incarnation = incarnation,
+                              .node = milestone.node,
+                              .from = unpublished.at,
+                              .to = milestone.at,
+                              .cause = milestone.cause,
+                              .scheduled = TIME_UNSET};
+        add_record(walk, &detach);
+    }
+}
+
+static void
+add_volume(Walk *walk, const ObjectKey *volume, unsigned incarnation)
+{
+    static const MilestoneKind began_kinds[] = {MILESTONE_VOLUME_PROVISION_STARTED,
+                                                MILESTONE_VOLUME_PROVISION_ENDED};
+    static const MilestoneKind kinds[] = {MILESTONE_VOLUME_CREATED, MILESTONE_VOLUME_BOUND,
+                                          MILESTONE_VOLUME_RELEASED, MILESTONE_VOLUME_GONE};
+    Firsts began, firsts;
+
+    /* The object that is provisioned is the next incarnation. */
+    find_firsts(walk, volume, incarnation - 1, began_kinds, G_N_ELEMENTS(began_kinds), &began);
+    find_firsts(walk, volume, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
+    VolumeTimes times = {
+        .volume = volume,
+        .incarnation = incarnation,
+        .provision_started = began.of[MILESTONE_VOLUME_PROVISION_STARTED].at,
+        .provision_ended = began.of[MILESTONE_VOLUME_PROVISION_ENDED].at,
+        .created = firsts.of[MILESTONE_VOLUME_CREATED].at,
+        .bound = firsts.of[MILESTONE_VOLUME_BOUND].at,
+        .released = firsts.of[MILESTONE_VOLUME_RELEASED].at,
+        .gone = firsts.of[MILESTONE_VOLUME_GONE].at,
+    };
+    StageRecord delete = {.stage = STAGE_DELETE,
+                          .object = volume,
+                          .incarnation = incarnation,
+                          .from = times.released,
+                          .to = times.gone,
+                          .cause = firsts.of[MILESTONE_VOLUME_GONE].cause,
+                          .scheduled = TIME_UNSET};
+
+    if (walk->times != NULL)
+        g_array_append_val(walk->times->volumes, times);
+    add_record(walk, &delete);
+    record_detaches(walk, volume, incarnation);
+}
+
+static void
+walk_objects(Walk *walk)
+{
+    const Milestones *log = run_milestones(walk->run);
+
+    for (unsigned i = 0; i < milestones_n_pods(log); i++)
+        add_pod(walk, milestones_pod(log, i));
+    for (unsigned i = 0; i < milestones_count(log); i++) {
+        const Milestone milestone = milestones_at(log, i);
+        if (milestone.kind == MILESTONE_CLAIM_CREATED)
+            add_claim(walk, milestone.object, milestone.incarnation);
+        else if (milestone.kind == MILESTONE_VOLUME_CREATED)
+            add_volume(walk, milestone.object, milestone.incarnation);
+    }
+}
+
+static void
+walk_all(Walk *walk)
+{
+    walk_objects(walk);
+    g_free(walk->milestones);
+}
+
+Stages *
+stages_new(const Run *run)
+{
+    Stages *self = g_new0(Stages, 1);
+    /* Without a log of causes hardly anybody asks for records. */
+    gboolean has_records = !run_options(run)->untraced;
+
+    self->run = run;
+    self->pods = g_array_new(FALSE, FALSE, sizeof(PodTimes));
+    self->claims = g_array_new(FALSE, FALSE, sizeof(ClaimTimes));
+    self->volumes = g_array_new(FALSE, FALSE, sizeof(VolumeTimes));
+    self->records = g_array_new(FALSE, FALSE, sizeof(StageRecord));
+    for (unsigned i = 0; i < N_STAGES; i++)
+        sim_sample_init(&self->samples[i]);
+    /* What is measured is for result files, which want times, too: then one walk is enough. */
+    walk_all(&(Walk){.run = run,
+                     .samples = self->samples,
+                     .times = run_options(run)->measured ? self : NULL,
+                     .records = has_records ? self->records : NULL});
+    return self;
+}
+
+const GArray *
+stages_records(const Stages *self)
+{
+    if (self->records->len == 0)
+        walk_all(&(Walk){.run = self->run, .records = self->records});
+    return self->records;
+}
+
+/* Large, and most of who wants values wants no more. */
+static void
+make_times(const Stages *self)
+{
+    if (self->pods->len + self->claims->len + self->volumes->len == 0)
+        walk_all(&(Walk){.run = self->run, .times = self});
+}
+
+const GArray *
+stages_pods(const Stages *self)
+{
+    make_times(self);
+    return self->pods;
+}
+
+const GArray *
+stages_claims(const Stages *self)
+{
+    make_times(self);
+    return self->claims;
+}
+
+const GArray *
+stages_volumes(const Stages *self)
+{
+    make_times(self);
+    return self->volumes;
+}
+
+void
+stages_free(Stages *self)
+{
+    if (self == NULL)
+        return;
+    g_array_unref(self->pods);
+    g_array_unref(self->claims);
+    g_array_unref(self->volumes);
+    g_array_unref(self->records);
+    for (unsigned i = 0; i < N_STAGES; i++)
+        sim_sample_clear(&self->samples[i]);
+    g_free(self);
+}

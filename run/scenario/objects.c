@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "models/api/snapshot.h"
+#include "scenario-private.h"
+
+/* Manifests: where they come from, which matter, and what is done with them and when. */
+
+/* ---- Kinds that no model knows ---- */
+
+/* Of Kubernetes itself, without a say in storage. A kind that is in no table may be a slip of the
+ * pen, so these are named. */
+static const char *const ignored_kinds[] = {
+    "APIService",
+    "Binding",
+    "CertificateSigningRequest",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ComponentStatus",
+    "ConfigMap",
+    "CustomResourceDefinition",
+    "DeviceClass",
+    "EndpointSlice",
+    "Endpoints",
+    "Event",
+    "FlowSchema",
+    "HorizontalPodAutoscaler",
+    "IPAddress",
+    "Ingress",
+    "IngressClass",
+    "MutatingWebhookConfiguration",
+    "Namespace",
+    "NetworkPolicy",
+    "PodTemplate",
+    "PriorityClass",
+    "PriorityLevelConfiguration",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "ResourceSlice",
+    "Role",
+    "RoleBinding",
+    "RuntimeClass",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+    "ServiceCIDR",
+    "StorageVersionMigration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+};
+
+/* These would make or change claims and volumes: leaving them out in silence would give a wrong
+ * answer. */
+static const char *const later_kinds[] = {
+    "CronJob",
+    "ReplicationController",
+    "VolumeAttributesClass",
+};
+
+static gboolean
+is_one_of(const char *word, const char *const *words, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (g_str_equal(words[i], word))
+            return TRUE;
+    return FALSE;
+}
+
+/* Groups of others: "monitoring.coreos.com/v1". */
+static gboolean
+is_custom(const char *api_version)
+{
+    const char *slash = strchr(api_version, '/');
+    const char *dot = strchr(api_version, '.');
+    g_autofree char *group =
+        slash != NULL ? g_strndup(api_version, (gsize)(slash - api_version)) : NULL;
+
+    return group != NULL && dot != NULL && dot < slash && !g_str_has_suffix(group, ".k8s.io");
+}
+
+/* Kinds that no model reads, though they are no slip of the pen; and lists of kinds. */
+static gboolean
+is_left_out(const char *kind, const char *version)
+{
+    return is_one_of(kind, ignored_kinds, G_N_ELEMENTS(ignored_kinds)) ||
+           is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) || is_custom(version) ||
+           g_str_has_suffix(kind, "List");
+}
+
+/* ---- Collecting ---- */
+
+static const char *
+manifest_text(const json_t *manifest, const char *section, const char *key)
+{
+    const json_t *parent = section != NULL ? json_object_get(manifest, section) : manifest;
+    return json_string_value(json_object_get(parent, key));
+}
+
+static void
+add_ignored(Loader *self, const json_t *manifest, const char *kind)
+{
+    const char *name = manifest_text(manifest, "metadata", "name");
+    const YamlPosition *at = &self->reader.at;
+
+    g_ptr_array_add(
+        self->scenario.ignored,
+        g_strdup_printf("%s/%s (%s:%u)", kind, name != NULL ? name : "", at->file, at->line));
+}
+
+/* "StatefulSet/web". Returns: (owned) */
+static char *
+manifest_path(const json_t *manifest)
+{
+    const char *kind = manifest_text(manifest, NULL, "kind");
+    const char *name = manifest_text(manifest, "metadata", "name");
+
+    return g_strconcat(kind != NULL ? kind : "?", "/", name != NULL ? name : "?", NULL);
+}
+
+static void
+add_manifest(Loader *self, const json_t *manifest, int action)
+{
+    g_autofree char *path = manifest_path(manifest);
+    ManifestInfo info = {
+        .json = manifest,
+        .action = action,
+        .at = self->reader.at,
+        .path = format_intern(&self->reader, path),
+    };
+
+    g_array_append_val(self->manifests, info);
+}
+
+static void
+fault_later(Loader *self, const json_t *manifest, const char *kind)
+{
+    g_autofree char *path = manifest_path(manifest);
+    FormatJump jump = format_go(&self->reader, &self->reader.at, path);
+
+    format_fault_member(&self->reader, manifest, "kind", NULL, "%s is not supported yet", kind);
+    format_come_back(&self->reader, jump);
+}
+
+static void collect(Loader *self, const json_t *manifest, int action);
+
+/* The scenario itself is among the documents; it is read elsewhere. */
+static void
+collect_own_kind(Loader *self, const json_t *manifest, const char *kind, int action)
+{
+    if (g_str_equal(kind, "Lesson") || g_str_equal(kind, "Solution")) /* of teach: see lesson.h */
+        return;
+    if (!g_str_equal(kind, "Scenario"))
+        format_fault_member(&self->reader, manifest, "kind", "did you mean \"Scenario\"?",
+                            "\"%s\" is not known", kind);
+    else if (action >= 0)
+        format_fault(&self->reader, NULL, "a Scenario is no Kubernetes object");
+}
+
+static void
+collect_items(Loader *self, const json_t *list, int action)
+{
+    const json_t *items = json_object_get(list, "items");
+
+    for (gsize i = 0; i < json_array_size(items); i++) {
+        YamlPosition at = self->reader.at;
+        yaml_positions_item(self->positions, items, i, &self->reader.at);
+        collect(self, json_array_get(items, i), action);
+        self->reader.at = at;
+    }
+}
+
+/* The reader stands at the manifest. */
+static void
+collect(Loader *self, const json_t *manifest, int action)
+{
+    const char *kind = manifest_text(manifest, NULL, "kind");
+    const char *version = manifest_text(manifest, NULL, "apiVersion");
+    ObjectKind known;
+
+    if (!json_is_object(manifest)) {
+        format_fault(&self->reader, NULL, "must be a Kubernetes object, not %s",
+                     format_json_words(manifest));
+        return;
+    }
+    gboolean is_readable = kind != NULL && version != NULL;
+    if (!is_readable || kind_find(version, kind, &known) || !is_left_out(kind, version)) {
+        add_manifest(self, manifest, action); /* if it is none, the parser says what is wrong */
+    } else if (g_str_has_prefix(version, "kvolsim.io/")) {
+        collect_own_kind(self, manifest, kind, action);
+    } else if (g_str_has_suffix(kind, "List") &&
+               json_is_array(json_object_get(manifest, "items"))) {
+        collect_items(self, manifest, action);
+    } else if (is_one_of(kind, later_kinds, G_N_ELEMENTS(later_kinds)) &&
+               manifest_text(manifest, "metadata", "uid") == NULL) {
+        fault_later(self, manifest,
+                    kind); /* one that a cluster printed has made its pods already */
+    } else {
+        add_ignored(self, manifest, kind);
+    }
+}
+
+static void
+collect_documents(Loader *self, const GPtrArray *documents, int action)
+{
+    for (unsigned i = 0; documents != NULL && i < documents->len; i++) {
+        FormatJump jump = format_go_file(&self->reader, documents->pdata[i]);
+        collect(self, documents->pdata[i], action);
+        format_come_back(&self->reader, jump);
+    }
+}
+
+/* A file name, an object, or a list of these; the reader stands there. */
+static void
+collect_value(Loader *self, const json_t *value, int action, gboolean files_only)
+{
+    if (json_is_array(value)) {
+        for (gsize i = 0; i < json_array_size(value); i++) {
+            FormatPlace place = format_enter_item(&self->reader, value, i);
+            const json_t *item = json_array_get(value, i);
+            if (json_is_array(item))
+                format_fault(&self->reader, NULL, "must be a file name or an object, not a list");
+            else
+                collect_value(self, item, action, files_only);
+            format_leave(&self->reader, place);
+        }
+    } else if (json_is_string(value) && *json_string_value(value) != '\0') {
+        collect_documents(self, loader_read_file(self, json_string_value(value)), action);
+    } else if (json_is_object(value) && !files_only) {
+        FormatJump jump = format_go(&self->reader, &self->reader.at, "");
+        collect(self, value, action);
+        format_come_back(&self->reader, jump);
+    } else {
+        format_fault(&self->reader, NULL, "must be the name of a file%s, not %s",
+                     files_only ? "" : " or an object",
+                     json_is_string(value) ? "nothing" : format_json_words(value));
+    }
+}
+
+/* ---- Nodes of spec.nodes ---- */
+
+json_t *
+scenario_node_manifest(const ScenarioNodes *group, const char *name, const char *zone)
+{
+    json_t *labels = group->labels == NULL ? json_object() : json_deep_copy(group->labels);
+    json_t *annotations =
+        group->annotations == NULL ? json_object() : json_deep_copy(group->annotations);
+
+    json_object_set_new(labels, LABEL_HOSTNAME, json_string(name));
+    if (zone != NULL && json_object_get(labels, LABEL_ZONE) == NULL)
+        json_object_set_new(labels, LABEL_ZONE, json_string(zone));
+    json_t *metadata =
+        json_pack("{s:s, s:o, s:o}", "name", name, "labels", labels, "annotations", annotations);
+    json_t *allocatable = group->allocatable != NULL ? json_incref(group->allocatable)
+                                                     : json_pack("{s:s, s:s, s:s}", "cpu", "8",
+                                                                 "memory", "32Gi", "pods", "110");
+    json_t *status =
+        json_pack("{s:O, s:o, s:[{s:s, s:s, s:s, s:s}]}", "capacity", allocatable, "allocatable",
+                  allocatable, "conditions", "type", "Ready", "status", "True", "reason",
+                  "KubeletReady", "message", "kubelet is posting ready status");
+    json_t *spec = json_object();
+    if (group->taints != NULL)
+        json_object_set(spec, "taints", group->taints);
+    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "apiVersion", "v1", "kind", "Node", "metadata",
+                     metadata, "spec", spec, "status", status);
+}
+
+/* ---- Parsing, for the checks ---- */
+
+static void
+report_manifest(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+{
+    Loader *self = parser->data;
+    const ManifestInfo *info = self->parsing;
+    YamlPosition at = info->at;
+    g_autofree char *path =
+        g_strdup_printf("%s%s%s", info->path, parser->path->len > 0 ? "." : "", parser->path->str);
+    gsize prefix = parser->path->len > 0 ? parser->path->len + strlen(": ") : 0;
+
+    if (!yaml_positions_find(self->positions, where, &at))
+        yaml_positions_path(self->positions, info->json, parser->path->str, &at);
+    file_faults_add(self->faults, &at, path, message + MIN(prefix, strlen(message)), hint);
+}
+
+static gboolean
+is_of_snapshots(const Object *object)
+{
+    return g_str_has_prefix(kind_class(object_kind(object))->api_version, SNAPSHOT_API_GROUP "/");
+}
+
+static void
+parse_manifests(Loader *self)
+{
+    ApiParser parser = {
+        .objects = self->objects,
+        .report = report_manifest,
+        .data = self,
+        .path = g_string_new(NULL),
+    };
+
+    for (unsigned i = 0; i < self->manifests->len; i++) {
+        ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
+        self->parsing = info;
+        g_string_truncate(parser.path, 0);
+        info->object = api_parser_object(&parser, info->json);
+        self->scenario.has_snapshots |= info->object != NULL && is_of_snapshots(info->object);
+    }
+    g_string_free(parser.path, TRUE);
+}
+
+void
+loader_collect_file(Loader *self, const GPtrArray *documents)
+{
+    collect_documents(self, documents, -1);
+    loader_apply_object_sets(self);
+    parse_manifests(self);
+}
+
+void
+loader_collect_manifests(Loader *self, const GPtrArray *documents)
+{
+    const ActionFields *actions = self->fields.spec.workload.items;
+    FormatJump jump;
+
+    collect_documents(self, documents, -1);
+    if (self->fields.spec.manifests != NULL) {
+        yaml_positions_find(self->positions, self->fields.spec.manifests, &self->reader.at);
+        jump = format_go(&self->reader, &self->reader.at, "spec.manifests");
+        collect_value(self, self->fields.spec.manifests, -1, TRUE);
+        format_come_back(&self->reader, jump);
+    }
+    for (unsigned i = 0; i < self->fields.spec.workload.n; i++) {
+        const json_t *create = json_object_get(actions[i].source, "create");
+        if (actions[i].create.manifest == NULL)
+            continue;
+        jump = format_go(&self->reader, &actions[i].place, actions[i].path);
+        FormatPlace outer = format_enter_member(&self->reader, actions[i].source, "create");
+        FormatPlace inner = format_enter_member(&self->reader, create, "manifest");
+        collect_value(self, actions[i].create.manifest, (int)i, FALSE);
+        format_leave(&self->reader, inner);
+        format_leave(&self->reader, outer);
+        format_come_back(&self->reader, jump);
+    }
+    loader_apply_object_sets(self);
+    parse_manifests(self);
+}
+
+/* ---- Actions ---- */
+
+static ScenarioManifest
+manifest_of(Loader *self, const ManifestInfo *info)
+{
+    return (ScenarioManifest){
+        .manifest = (json_t *)info->json,
+        .file = format_intern(&self->reader, info->at.file),
+        .line = info->at.line,
+    };
+}
+
+/* Those of one action, or of the start; they stand together. */
+static ScenarioManifest *
+manifests_of(Loader *self, int action, unsigned *n)
+{
+    unsigned n_all = 0;
+
+    for (unsigned i = 0; i < self->manifests->len; i++)
+        n_all += g_array_index(self->manifests, ManifestInfo, i).action == action;
+    ScenarioManifest *manifests = format_alloc(&self->reader, n_all * sizeof *manifests);
+    *n = 0;
+    for (unsigned i = 0; i < self->manifests->len; i++) {
+        const ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
+        if (info->action == action)
+            manifests[(*n)++] = manifest_of(self, info);
+    }
+    return manifests;
+}
+
+static gboolean
+find_kind(Loader *self, const TargetFields *target, const json_t *where, ObjectKind *kind)
+{
+    const char *names[N_KINDS];
+
+    if (target->kind == NULL || kind_find(NULL, target->kind, kind))
+        return target->kind != NULL;
+    for (unsigned i = 0; i < N_KINDS; i++)
+        names[i] = kind_class((ObjectKind)i)->kind;
+    g_autofree char *nearest = format_nearest(target->kind, names, N_KINDS);
+    format_fault_member(&self->reader, where, "kind", nearest, "no model knows the kind \"%s\"",
+                        target->kind);
+    return FALSE;
+}
+
+static gboolean
+build_target(Loader *self, const TargetFields *target, const char *member, ScenarioAction *action)
+{
+    const ActionFields *fields = self->acting;
+    FormatPlace place = format_enter_member(&self->reader, fields->source, member);
+    const json_t *where = json_object_get(fields->source, member);
+    gboolean ok = find_kind(self, target, where, &action->kind);
+    gboolean namespaced = ok && kind_class(action->kind)->namespaced;
+
+    if (ok && target->namespace != NULL && !namespaced && target->volume_of_claim == NULL)
+        format_fault_member(&self->reader, where, "namespace", NULL, "a %s belongs to no namespace",
+                            target->kind);
+    action->namespace = (char *)(!namespaced                 ? NULL
+                                 : target->namespace != NULL ? target->namespace
+                                                             : "default");
+    action->name = (char *)(ok ? target->name : NULL);
+    action->grace_s = (int32_t)target->grace_s;
+    action->patch = (json_t *)target->patch;
+    action->replicas = (int32_t)target->replicas;
+    format_leave(&self->reader, place);
+    return ok;
+}
+
+static void
+build_delete(Loader *self, ScenarioAction *action)
+{
+    const TargetFields *target = &self->acting->delete;
+
+    action->type = ACTION_DELETE;
+    if (!build_target(self, target, "delete", action))
+        return;
+    FormatPlace place = format_enter_member(&self->reader, self->acting->source, "delete");
+    if (target->volume_of_claim != NULL && action->kind != KIND_VOLUME)
+        format_fault(&self->reader, "kind: PersistentVolume",
+                     "volumeOfClaim is of PersistentVolumes only");
+    else if ((target->name == NULL) == (target->volume_of_claim == NULL))
+        format_fault(&self->reader, "name: of the object",
+                     "say by name, or of a PersistentVolume by volumeOfClaim, what is deleted");
+    format_leave(&self->reader, place);
+    action->volume_of_claim = (char *)target->volume_of_claim;
+    if (target->volume_of_claim != NULL)
+        action->namespace = (char *)(target->namespace != NULL ? target->namespace : "default");
+}
+
+static void
+build_patch(Loader *self, ScenarioAction *action)
+{
+    const TargetFields *target = &self->acting->patch;
+
+    action->type = ACTION_PATCH;
+    if (!build_target(self, target, "patch", action))
+        return;
+    FormatPlace place = format_enter_member(&self->reader, self->acting->source, "patch");
+    if (target->node_of_pod != NULL && action->kind != KIND_NODE)
+        format_fault(&self->reader, "kind: Node", "nodeOfPod is of Nodes only");
+    if ((target->name == NULL) == (target->node_of_pod == NULL))
+        format_fault(&self->reader, "name: of the object",
+                     "say by name, or of a Node by nodeOfPod, what is patched");
+    format_leave(&self->reader, place);
+    action->node_of_pod = (char *)target->node_of_pod;
+}
+
+static void
+build_scale(Loader *self, ScenarioAction *action)
+{
+    TargetFields target = self->acting->scale;
+
+    if (target.kind == NULL)
+        target.kind = "StatefulSet";
+    action->type = ACTION_SCALE;
+    if (build_target(self, &target, "scale", action) && action->kind != KIND_STATEFUL_SET &&
+        action->kind != KIND_DEPLOYMENT && action->kind != KIND_REPLICA_SET)
+        format_fault(&self->reader, "a StatefulSet, a Deployment and a ReplicaSet can",
+                     "a %s cannot be scaled", target.kind);
+}
+
+static void
+build_create(Loader *self, int number, ScenarioAction *action)
+{
+    const CreateFields *create = &self->acting->create;
+
+    action->type = ACTION_CREATE;
+    action->manifests = manifests_of(self, number, &action->n_manifests);
+    action->count = MAX(create->count, 1);
+    action->numbered = create->count > 0;
+    action->interarrival = create->interarrival;
+    action->lifetime = create->lifetime;
+    action->lasts_arriving = create->lasts;
+    action->keep = create->keep;
+    if (create->daily != NULL) {
+        action->daily = format_alloc(&self->reader, 24 * sizeof(double));
+        for (size_t i = 0; i < 24; i++)
+            action->daily[i] = json_number_value(json_array_get(create->daily, i));
+    }
+}
+
+static void
+build_drain(Loader *self, ScenarioAction *action)
+{
+    const DrainFields *drain = &self->acting->drain;
+
+    action->type = ACTION_DRAIN;
+    action->kind = KIND_NODE;
+    action->name = (char *)drain->node;
+    action->node_of_pod = (char *)drain->node_of_pod;
+    action->grace_s = (int32_t)drain->grace_s;
+    action->drain.ignore_daemon_sets = drain->ignore_daemon_sets;
+    action->drain.delete_empty_dir = drain->delete_empty_dir;
+    action->drain.force = drain->force;
+    action->drain.timeout = drain->timeout;
+}
+
+static void
+build_workload_action(Loader *self, int number, ScenarioAction *action)
+{
+    const ActionFields *fields = self->acting;
+    const char *driver = NULL;
+
+    if (json_object_get(fields->source, "create") != NULL) {
+        build_create(self, number, action);
+    } else if (json_object_get(fields->source, "delete") != NULL) {
+        build_delete(self, action);
+    } else if (json_object_get(fields->source, "patch") != NULL) {
+        build_patch(self, action);
+    } else if (json_object_get(fields->source, "scale") != NULL) {
+        build_scale(self, action);
+    } else if (json_object_get(fields->source, "drain") != NULL) {
+        build_drain(self, action);
+    } else if (json_object_get(fields->source, "taint") != NULL) {
+        loader_build_mark(ACTION_TAINT, &fields->taint, action);
+    } else if (json_object_get(fields->source, "cordon") != NULL) {
+        loader_build_mark(ACTION_CORDON, &fields->cordon, action);
+    } else if (json_object_get(fields->source, "uncordon") != NULL) {
+        loader_build_mark(ACTION_UNCORDON, &fields->uncordon, action);
+    } else if (fields->set_driver != NULL) {
+        action->type = ACTION_SET_DRIVER;
+        action->driver_options = loader_change_driver(self, fields, &driver);
+        action->driver = (char *)driver;
+    }
+}
+
+static void
+build_action(Loader *self, const ActionFields *fields, int number, ScenarioAction *action)
+{
+    FormatJump jump = format_go(&self->reader, &fields->place, fields->path);
+
+    self->acting = fields;
+    action->at = fields->at;
+    action->file = format_intern(&self->reader, fields->place.file);
+    action->line = fields->place.line;
+    action->lasts = -1;
+    action->grace_s = -1;
+    if (number >= 0)
+        build_workload_action(self, number, action);
+    else
+        loader_build_fault(self, action);
+    if (fields->at > self->scenario.until)
+        format_fault_member(&self->reader, fields->source, "at", NULL,
+                            "is after the end of the run");
+    format_come_back(&self->reader, jump);
+}
+
+typedef struct {
+    SimTime at;
+    unsigned number;
+} ActionOrder;
+
+static int
+action_order_compare(const void *a, const void *b)
+{
+    const ActionOrder *first = a, *second = b;
+
+    if (first->at != second->at)
+        return first->at < second->at ? -1 : 1;
+    return first->number < second->number ? -1 : 1;
+}
+
+/* In the order of time, because a later setDriver builds on an earlier one. */
+static void
+build_workload(Loader *self)
+{
+    const FormatList *list = &self->fields.spec.workload;
+    const ActionFields *fields = list->items;
+    g_autofree ActionOrder *order = g_new(ActionOrder, list->n + 1);
+
+    for (unsigned i = 0; i < list->n; i++)
+        order[i] = (ActionOrder){fields[i].at, i};
+    qsort(order, list->n, sizeof *order, action_order_compare);
+    for (unsigned i = 0; i < list->n; i++) {
+        unsigned number = order[i].number;
+        if (fields[number].source != NULL)
+            build_action(self, &fields[number], (int)number, &self->scenario.actions[number]);
+    }
+}
+
+void
+loader_build_actions(Loader *self)
+{
+    const SpecFields *spec = &self->fields.spec;
+    const ActionFields *faults = spec->faults.items;
+    Scenario *scenario = &self->scenario;
+
+    scenario->manifests = manifests_of(self, -1, &scenario->n_manifests);
+    scenario->n_actions = spec->workload.n + spec->faults.n;
+    scenario->actions = format_alloc(&self->reader, scenario->n_actions * sizeof(ScenarioAction));
+    build_workload(self);
+    for (unsigned i = 0; i < spec->faults.n; i++)
+        if (faults[i].source != NULL)
+            build_action(self, &faults[i], -1, &scenario->actions[spec->workload.n + i]);
+}

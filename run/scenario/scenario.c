@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "scenario-private.h"
+
+#define API_VERSION "kvolsim.io/v1"
+#define DEFAULT_TIMING "timing-1.32"
+/* The behaviour that is modelled is 1.32's; flags and gates of its neighbours are alike. */
+#define MINOR_MIN 18 /* the oldest that the rule books tell of */
+#define MINOR_MAX 40
+#define MINOR_DEFAULT 32
+
+typedef struct {
+    FileFault *fault;
+    unsigned file, number;
+} SortedFault;
+
+static int
+fault_compare(const void *a, const void *b)
+{
+    const SortedFault *first = a, *second = b;
+
+    if (first->file != second->file)
+        return first->file < second->file ? -1 : 1;
+    if (first->fault->line != second->fault->line)
+        return first->fault->line < second->fault->line ? -1 : 1;
+    if (first->fault->column != second->fault->column)
+        return first->fault->column < second->fault->column ? -1 : 1;
+    return first->number < second->number ? -1 : first->number > second->number;
+}
+
+/* The scenario's own file first, others as they were read. */
+static void
+sort_faults(Loader *self)
+{
+    g_autofree SortedFault *sorted = g_new(SortedFault, self->faults->len + 1);
+
+    for (unsigned i = 0; i < self->faults->len; i++) {
+        unsigned file = 0;
+        sorted[i] = (SortedFault){self->faults->pdata[i], 0, i};
+        while (file < self->files->len &&
+               !g_str_equal(self->files->pdata[file], sorted[i].fault->file))
+            file++;
+        sorted[i].file = file;
+    }
+    qsort(sorted, self->faults->len, sizeof *sorted, fault_compare);
+    for (unsigned i = 0; i < self->faults->len; i++)
+        self->faults->pdata[i] = sorted[i].fault;
+}
+
+/* ---- Files ---- */
+
+static void
+report_yaml(
+    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
+{
+    Loader *self = data;
+    file_faults_add(self->faults, where, path, message, hint);
+}
+
+void
+loader_hash(Loader *self, const char *data, gsize length)
+{
+    if (self->checksum != NULL)
+        g_checksum_update(self->checksum, (const guchar *)data, (gssize)length);
+}
+
+/* Returns: (borrowed): the documents of the text */
+static GPtrArray *
+read_text(Loader *self, const char *file, const char *text, gsize length)
+{
+    GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    const YamlReport report = {report_yaml, self};
+
+    g_ptr_array_add(self->files, g_strdup(file));
+    loader_hash(self, text, length);
+    loader_hash(self, "", 1); /* where one ends */
+    if (!yaml_read(self->positions, file, text, length, &report, documents))
+        self->is_incomplete = TRUE;
+    g_hash_table_insert(self->files_read, g_strdup(file), documents);
+    return documents;
+}
+
+static GPtrArray *
+read_path(Loader *self, const char *path)
+{
+    GPtrArray *documents = g_hash_table_lookup(self->files_read, path);
+    g_autofree char *text = NULL;
+    g_autoptr(GError) error = NULL;
+    gsize length;
+
+    if (documents != NULL)
+        return documents;
+    if (!g_file_get_contents(path, &text, &length, &error)) {
+        const char *why = strstr(error->message, ": ");
+        why = why != NULL ? why + 2 : error->message;
+        if (g_strcmp0(self->reader.at.file, path) == 0) /* the fault names it already */
+            format_fault(&self->reader, NULL, "cannot be read: %s", why);
+        else
+            format_fault(&self->reader, NULL, "cannot read %s: %s", path, why);
+        self->is_incomplete = TRUE;
+        return NULL;
+    }
+    return read_text(self, path, text, length);
+}
+
+GPtrArray *
+loader_read_file(Loader *self, const char *name)
+{
+    g_autofree char *path = g_path_is_absolute(name) || self->directory->len == 0
+                                ? g_strdup(name)
+                                : g_build_filename(self->directory->str, name, NULL);
+
+    return read_path(self, path);
+}
+
+const json_t *
+loader_read_profile(Loader *self, const char *name)
+{
+    GPtrArray *documents;
+
+    if (strchr(name, '/') != NULL || g_str_has_suffix(name, ".yaml")) {
+        documents = loader_read_file(self, name);
+    } else {
+        g_autofree char *file = g_strdup_printf("%s.yaml", name);
+        g_autofree char *path =
+            g_build_filename(self->options->data_dir, "models", "profiles", file, NULL);
+        if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+            format_fault(&self->reader, "a name in models/profiles, or a path with a /",
+                         "there is no profile \"%s\"", name);
+            self->is_incomplete = TRUE;
+            return NULL;
+        }
+        documents = read_path(self, path);
+    }
+    if (documents == NULL)
+        return NULL;
+
+    const json_t *profile = documents->len == 1 ? documents->pdata[0] : NULL;
+    if (!json_is_object(profile)) {
+        format_fault(&self->reader, NULL, "profile \"%s\" must be one mapping", name);
+        return NULL;
+    }
+    return profile;
+}
+
+/* ---- The scenario's own document ---- */
+
+static gboolean
+is_scenario(const json_t *document)
+{
+    return g_strcmp0(json_string_value(json_object_get(document, "kind")), "Scenario") == 0;
+}
+
+/* Returns: NULL after a fault */
+static const json_t *
+find_scenario(Loader *self, const GPtrArray *documents)
+{
+    const json_t *found = NULL;
+
+    for (unsigned i = 0; i < documents->len; i++) {
+        if (!is_scenario(documents->pdata[i]))
+            continue;
+        if (found != NULL) {
+            yaml_positions_find(self->positions, documents->pdata[i], &self->reader.at);
+            format_fault(&self->reader, NULL, "a second Scenario in one file");
+        } else {
+            found = documents->pdata[i];
+        }
+    }
+    self->reader.at = (YamlPosition){self->files->pdata[0], 0, 0};
+    if (found == NULL && !self->is_incomplete)
+        format_fault(&self->reader,
+                     "a document with apiVersion: " API_VERSION " and kind: Scenario",
+                     "there is no Scenario in this file");
+    return found;
+}
+
+static void
+read_version(Loader *self, const json_t *spec)
+{
+    const char *version = self->fields.spec.kubernetes.version;
+    const json_t *kubernetes = json_object_get(spec, "kubernetes");
+    gint64 minor;
+
+    self->scenario.minor_version = MINOR_DEFAULT;
+    if (version == NULL)
+        return;
+    const char *digits = g_str_has_prefix(version, "v") ? version + 1 : version;
+    g_auto(GStrv) parts = g_strsplit(digits, ".", 3);
+    if (g_strv_length(parts) < 2 || !g_str_equal(parts[0], "1") ||
+        !g_ascii_string_to_signed(parts[1], 10, MINOR_MIN, MINOR_MAX, &minor, NULL)) {
+        FormatPlace place = format_enter_member(&self->reader, spec, "kubernetes");
+        format_fault_member(&self->reader, kubernetes, "version", "such as \"1.32\"",
+                            "\"%s\" is not a version of Kubernetes known here", version);
+        format_leave(&self->reader, place);
+        return;
+    }
+    self->scenario.minor_version = (int32_t)minor;
+}
+
+static void
+read_until(Loader *self)
+{
+    const char *until = json_string_value(self->fields.spec.until);
+    Scenario *scenario = &self->scenario;
+
+    scenario->idle_for = self->fields.spec.idle_for;
+    scenario->until = SIM_TIME_MAX;
+    scenario->until_idle = until == NULL || g_str_equal(until, "idle");
+    if (!scenario->until_idle)
+        sim_time_parse(until, &scenario->until, NULL); /* wrong ones are reported already */
+    if (scenario->until_idle && json_is_integer(self->fields.spec.until))
+        scenario->until_idle = FALSE, scenario->until = 0;
+}
+
+static void
+read_timing(Loader *self, const json_t *spec)
+{
+    const char *name = self->fields.spec.timing;
+    FormatPlace place = format_enter_member(&self->reader, spec, "timing");
+    const json_t *profile = loader_read_profile(self, name != NULL ? name : DEFAULT_TIMING);
+
+    format_leave(&self->reader, place);
+    if (profile == NULL)
+        return;
+    FormatJump jump = format_go_file(&self->reader, profile);
+    Timing exact = {0};
+    format_read(&self->reader, &scenario_timing_format, profile, &exact);
+    timing_init_tables(&self->scenario.timing, &exact);
+    format_come_back(&self->reader, jump);
+}
+
+static void
+copy_nodes(Loader *self)
+{
+    const FormatList *list = &self->fields.spec.nodes;
+    const NodeFields *fields = list->items;
+
+    self->scenario.nodes = format_alloc(&self->reader, list->n * sizeof(ScenarioNodes));
+    self->scenario.n_nodes = list->n;
+    for (unsigned i = 0; i < list->n; i++)
+        self->scenario.nodes[i] = fields[i].nodes;
+}
+
+static void
+copy_slos(Loader *self)
+{
+    const FormatList *list = &self->fields.spec.slo;
+    const SloFields *fields = list->items;
+
+    self->scenario.slos = format_alloc(&self->reader, list->n * sizeof(ScenarioSlo));
+    self->scenario.n_slos = list->n;
+    for (unsigned i = 0; i < list->n; i++)
+        self->scenario.slos[i] = (ScenarioSlo){
+            .stage = (char *)fields[i].stage,
+            .quantile = fields[i].quantile,
+            .below = fields[i].below,
+            .line = fields[i].place.line,
+        };
+}
+
+static void
+copy_spec(Loader *self, const json_t *document)
+{
+    const ScenarioFields *fields = &self->fields;
+    const json_t *spec = json_object_get(document, "spec");
+    Scenario *scenario = &self->scenario;
+
+    if (fields->api_version != NULL && !g_str_equal(fields->api_version, API_VERSION))
+        format_fault_member(&self->reader, document, "apiVersion", "it is " API_VERSION,
+                            "\"%s\" is not known", fields->api_version);
+    scenario->name = (char *)fields->metadata.name;
+    scenario->description = (char *)fields->spec.description;
+    scenario->seed = (uint64_t)fields->spec.seed;
+    scenario->feature_gates = (json_t *)fields->spec.kubernetes.feature_gates;
+    scenario->unlimited_qps = fields->spec.kubernetes.unlimited_qps;
+    scenario->components = fields->spec.components;
+
+    FormatPlace place = format_enter_member(&self->reader, document, "spec");
+    read_version(self, spec);
+    read_until(self);
+    read_timing(self, spec);
+    copy_nodes(self);
+    copy_slos(self);
+    format_leave(&self->reader, place);
+}
+
+/* ---- Expectations ---- */
+
+typedef struct {
+    const char *name;
+    ObjectKind kind;
+    gsize offset; /* in ExpectFields */
+} ExpectedKind;
+
+static const ExpectedKind expected_kinds[] = {
+    {"pods",          KIND_POD,             offsetof(ExpectFields, pods)          },
+    {"claims",        KIND_CLAIM,           offsetof(ExpectFields, claims)        },
+    {"volumes",       KIND_VOLUME,          offsetof(ExpectFields, volumes)       },
+    {"attachments",   KIND_ATTACHMENT,      offsetof(ExpectFields, attachments)   },
+    {"nodes",         KIND_NODE,            offsetof(ExpectFields, nodes)         },
+    {"jobs",          KIND_JOB,             offsetof(ExpectFields, jobs)          },
+    {"snapshots",     KIND_VOLUME_SNAPSHOT, offsetof(ExpectFields, snapshots)     },
+    {"driverVolumes", KIND_VOLUME,          offsetof(ExpectFields, driver_volumes)},
+};
+
+static const char *
+expected_driver(Loader *self, const ExpectFields *fields, const ExpectedFields *expected)
+{
+    const json_t *where = json_object_get(fields->source, "driverVolumes");
+
+    FormatPlace place = format_enter_member(&self->reader, fields->source, "driverVolumes");
+    const char *driver = loader_driver_named(self, expected->driver, where, "driver");
+
+    format_leave(&self->reader, place);
+    return driver;
+}
+
+/* "pods: {phase: Pending, count: 2}". Returns: (owned) */
+static char *
+expected_words(const char *kind, const json_t *value)
+{
+    GString *words = g_string_new(kind);
+    const char *key, *separator = ": {";
+    json_t *member;
+
+    json_object_foreach((json_t *)value, key, member)
+    {
+        char *text = json_is_string(member) ? NULL : json_dumps(member, JSON_ENCODE_ANY);
+        g_string_append_printf(words, "%s%s: %s", separator, key,
+                               text != NULL ? text : json_string_value(member));
+        free(text);
+        separator = ", ";
+    }
+    g_string_append(words, "}");
+    return g_string_free(words, FALSE);
+}
+
+static void
+add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const ExpectedKind *kind)
+{
+    const ExpectedFields *expected = (const void *)((const char *)fields + kind->offset);
+    const json_t *value = json_object_get(fields->source, kind->name);
+    g_autofree char *words = expected_words(kind->name, value);
+    ScenarioExpect expect = {
+        .at = fields->at,
+        .kind = kind->kind,
+        .phase = (char *)expected->phase,
+        .reason = (char *)expected->reason,
+        .name = (char *)expected->name,
+        .on_node = (char *)expected->node,
+        .in_zone = (char *)expected->zone,
+        .ready = expected->ready,
+        .resize_status = (char *)expected->resize_status,
+        .capacity_bytes = expected->capacity,
+        .count_min = expected->count.min,
+        .count_max = expected->count.max,
+        .line = fields->place.line,
+        .text = (char *)format_intern(&self->reader, words),
+    };
+
+    if (g_str_equal(kind->name, "driverVolumes"))
+        expect.driver = (char *)expected_driver(self, fields, expected);
+    g_array_append_val(expects, expect);
+}
+
+static void
+build_expects(Loader *self)
+{
+    const FormatList *list = &self->fields.spec.expect;
+    const ExpectFields *fields = list->items;
+    g_autoptr(GArray) expects = g_array_new(FALSE, FALSE, sizeof(ScenarioExpect));
+
+    for (unsigned i = 0; i < list->n; i++) {
+        if (fields[i].source == NULL)
+            continue;
+        FormatJump jump = format_go(&self->reader, &fields[i].place, fields[i].path);
+        for (unsigned k = 0; k < G_N_ELEMENTS(expected_kinds); k++) {
+            const ExpectedFields *expected =
+                (const void *)((const char *)&fields[i] + expected_kinds[k].offset);
+            if (expected->is_given)
+                add_expect(self, expects, &fields[i], &expected_kinds[k]);
+        }
+        if (fields[i].at != SIM_TIME_MAX && fields[i].at > self->scenario.until)
+            format_fault_member(&self->reader, fields[i].source, "at", NULL,
+                                "is after the end of the run");
+        format_come_back(&self->reader, jump);
+    }
+    self->scenario.n_expects = expects->len;
+    self->scenario.expects = format_alloc(&self->reader, expects->len * sizeof(ScenarioExpect));
+    if (expects->len > 0)
+        memcpy(self->scenario.expects, expects->data, expects->len * sizeof(ScenarioExpect));
+}
+
+/* ---- Loading ---- */
+
+static void
+manifest_info_clear(void *data)
+{
+    ManifestInfo *info = data;
+    object_unref(g_steal_pointer(&info->object));
+}
+
+static void
+loader_free(Loader *self)
+{
+    g_array_unref(self->manifests);
+    g_clear_pointer(&self->objects, objects_free);
+    timing_clear(&self->scenario.timing);
+    format_reader_clear(&self->reader);
+    g_clear_pointer(&self->scenario.ignored, g_ptr_array_unref);
+    g_ptr_array_unref(self->made);
+    g_hash_table_unref(self->files_read);
+    g_ptr_array_unref(self->files);
+    yaml_positions_free(self->positions);
+    g_string_free(self->directory, TRUE);
+    g_checksum_free(self->checksum);
+    g_free(self);
+}
+
+static Loader *
+loader_new(const char *file, const ScenarioOptions *options, GPtrArray *faults)
+{
+    Loader *self = g_new0(Loader, 1);
+    g_autofree char *directory = g_path_get_dirname(file);
+
+    self->options = options;
+    self->faults = faults;
+    self->positions = yaml_positions_new();
+    format_reader_init(&self->reader, self->positions, faults);
+    self->files = g_ptr_array_new_with_free_func(g_free);
+    self->files_read =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
+    self->made = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    self->directory = g_string_new(g_str_equal(directory, ".") ? "" : directory);
+    self->checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    self->manifests = g_array_new(FALSE, FALSE, sizeof(ManifestInfo));
+    g_array_set_clear_func(self->manifests, manifest_info_clear);
+    self->objects = objects_new(1);
+    self->scenario.ignored = g_ptr_array_new_with_free_func(g_free);
+    self->scenario.file = (char *)format_intern(&self->reader, file);
+    return self;
+}
+
+static void
+load_scenario(Loader *self, const json_t *document, const GPtrArray *documents)
+{
+    yaml_positions_find(self->positions, document, &self->reader.at);
+    format_read(&self->reader, &scenario_format, document, &self->fields);
+    copy_spec(self, document);
+    loader_collect_manifests(self, documents);
+    loader_build_drivers(self);
+    loader_build_actions(self);
+    build_expects(self);
+    if (!self->is_incomplete && !self->options->by_hand)
+        loader_check_references(self);
+}
+
+static gboolean
+has_manifest(const GPtrArray *documents)
+{
+    for (unsigned i = 0; i < documents->len; i++)
+        if (is_scenario(documents->pdata[i]))
+            return FALSE;
+    return documents->len > 0;
+}
+
+static gboolean
+is_same_object(const json_t *a, const json_t *b)
+{
+    const json_t *a_data = json_object_get(a, "metadata"), *b_data = json_object_get(b, "metadata");
+    const char *a_space = json_string_value(json_object_get(a_data, "namespace")),
+               *b_space = json_string_value(json_object_get(b_data, "namespace"));
+
+    return json_equal(json_object_get(a, "kind"), json_object_get(b, "kind")) &&
+           json_equal(json_object_get(a_data, "name"), json_object_get(b_data, "name")) &&
+           g_str_equal(a_space != NULL ? a_space : "default",
+                       b_space != NULL ? b_space : "default");
+}
+
+/* Where an object of the overlay is in the file already it takes its place. */
+static void
+apply_overlay(Loader *self, GPtrArray *documents)
+{
+    GPtrArray *overlay =
+        self->options->overlay != NULL ? read_path(self, self->options->overlay) : NULL;
+
+    for (unsigned i = 0; overlay != NULL && i < overlay->len; i++) {
+        json_t *manifest = overlay->pdata[i];
+        unsigned k = 0;
+
+        while (k < documents->len && !is_same_object(documents->pdata[k], manifest))
+            k++;
+        json_incref(manifest);
+        if (k < documents->len) {
+            json_decref(documents->pdata[k]);
+            documents->pdata[k] = manifest;
+        } else {
+            g_ptr_array_add(documents, manifest);
+        }
+    }
+}
+
+static void
+load(Loader *self, const char *file, gboolean may_be_manifests)
+{
+    self->reader.at = (YamlPosition){self->scenario.file, 0, 0};
+    GPtrArray *documents = read_path(self, file);
+    if (documents == NULL)
+        return;
+    apply_overlay(self, documents);
+    loader_apply_sets(self, documents);
+    if (may_be_manifests && has_manifest(documents)) {
+        loader_collect_file(self, documents);
+        loader_check_duplicates(self);
+        return;
+    }
+    const json_t *document = find_scenario(self, documents);
+    if (document != NULL)
+        load_scenario(self, document, documents);
+}
+
+Scenario *
+scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faults)
+{
+    *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
+    Loader *self = loader_new(file, options, *faults);
+
+    load(self, file, FALSE);
+    g_strlcpy(self->scenario.hash, g_checksum_get_string(self->checksum),
+              sizeof self->scenario.hash);
+    if ((*faults)->len > 0) {
+        sort_faults(self);
+        loader_free(self);
+        return NULL;
+    }
+    /* Of use to the checks only; big where manifests are. */
+    g_array_set_size(self->manifests, 0);
+    g_clear_pointer(&self->objects, objects_free); /* the runs have their own */
+    g_clear_pointer(&self->positions, yaml_positions_free);
+    return &self->scenario;
+}
+
+Scenario *
+scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults)
+{
+    *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
+    Loader *self = loader_new(file, options, *faults);
+
+    g_clear_pointer(&self->checksum, g_checksum_free); /* nobody asks for it */
+    load(self, file, TRUE);
+    sort_faults(self);
+    return &self->scenario;
+}
+
+void
+scenario_free(Scenario *self)
+{
+    if (self != NULL)
+        loader_free((Loader *)self);
+}
+
+/* ---- For editors ---- */
+
+json_t *
+scenario_schema(void)
+{
+    return format_schema_document(&scenario_format, "kvolsim scenario");
+}
+
+char *
+scenario_reference(void)
+{
+    GString *text = g_string_new(NULL);
+
+    format_reference(scenario_format.fields[3].type, "spec", 2,
+                     text); /* apiVersion, kind and metadata need no words */
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,739 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "sweep-private.h"
+
+/* The file of a sweep: its table of fields, what single fields cannot tell, and the points that
+ * they make. */
+
+#define API_VERSION "kvolsim.io/v1"
+#define DEFAULT_REPLICATIONS 10
+#define DEFAULT_MAX 1000
+
+typedef struct {
+    const char *name, *stage, *statistic, *value;
+    const json_t *source;
+} MeasureFields;
+
+typedef struct {
+    unsigned count, max; /* max 0: not given */
+    const char *measure;
+    double relative_width; /* 0: not given */
+} ReplicationFields;
+
+typedef struct {
+    const char *description, *scenario;
+    const json_t *set;
+    int64_t seed;
+    gboolean common_random_numbers;
+    int design; /* SweepDesign */
+    unsigned samples;
+    FormatList parameters; /* of ParameterFields */
+    FormatList measures;   /* of MeasureFields */
+    ReplicationFields replications;
+    SimTime warm_up;
+    unsigned batches;
+    double confidence;
+    const json_t *baseline;
+} StudyFields;
+
+typedef struct {
+    const char *api_version, *kind, *name;
+    StudyFields spec;
+} SweepFields;
+
+/* ---- Tables ---- */
+
+/* clang-format off */
+#define AT(type, member) offsetof(type, member)
+#define END {NULL, NULL, 0, 0, NULL, NULL}
+
+static const char *const scale_words[] = {"linear", "log", NULL};
+static const FormatType scale_type = FORMAT_ENUM(scale_words);
+static const char *const design_words[] = {[DESIGN_GRID] = "grid", [DESIGN_LIST] = "list", [DESIGN_RANDOM] = "random", [DESIGN_LATIN_HYPERCUBE] = "latin-hypercube", NULL};
+static const FormatType design_type = FORMAT_ENUM(design_words);
+static const char *const stage_words[] = {
+#define STAGE_WORD(member, name, meaning) name,
+    STAGES(STAGE_WORD)
+#undef STAGE_WORD
+    NULL,
+};
+static const char *const value_words[] = {
+#define VALUE_WORD(member, name, unit, meaning) name,
+    SWEEP_VALUES(VALUE_WORD)
+#undef VALUE_WORD
+    NULL,
+};
+
+static void
+read_word(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+{
+    int index = -1;
+
+    format_read_enum(reader, type, value, &index);
+    if (index >= 0)
+        *(const char **)target = type->words[index];
+}
+static const FormatType stage_type = {.name = "word", .wanted = "a stage", .read = read_word, .schema = format_schema_enum, .words = stage_words, .size = sizeof(char *)};
+static const FormatType value_type = {.name = "word", .wanted = "a value", .read = read_word, .schema = format_schema_enum, .words = value_words, .size = sizeof(char *)};
+
+static void parameter_check(FormatReader *reader, const json_t *value, void *target);
+static void measure_check(FormatReader *reader, const json_t *value, void *target);
+static void measure_init(void *target);
+static void replications_init(void *target);
+static void replications_check(FormatReader *reader, const json_t *value, void *target);
+static void spec_init(void *target);
+
+static const FormatField parameter_fields[] = {
+    {"name", &format_string, AT(ParameterFields, name), FORMAT_REQUIRED, NULL, "In tables and pictures"},
+    {"path", &format_string, AT(ParameterFields, path), 0, NULL, "What is changed, as in --set"},
+    {"paths", &format_strings, AT(ParameterFields, paths), 0, NULL, "Instead of path: several that change together"},
+    {"values", &format_list_any, AT(ParameterFields, values), 0, NULL, "The values; with paths, an item that is a list has one for each of them"},
+    {"labels", &format_strings, AT(ParameterFields, labels), 0, "the values themselves", "What to call the values in tables and pictures"},
+    {"from", &format_any, AT(ParameterFields, from), 0, NULL, "Instead of values: the lower end of a range, a number or a duration"},
+    {"to", &format_any, AT(ParameterFields, to), 0, NULL, "Its upper end"},
+    {"steps", &format_count, AT(ParameterFields, steps), 0, NULL, "How many values of the range, in a grid or list"},
+    {"scale", &scale_type, AT(ParameterFields, is_log), 0, "linear", "linear or log: how the range is divided"},
+    END,
+};
+static const FormatType parameter_type = FORMAT_STRUCT("parameter", parameter_fields, ParameterFields, .check = parameter_check);
+static const FormatType parameters_type = FORMAT_LIST(parameter_type);
+
+static const FormatField measure_fields[] = {
+    {"name", &format_string, AT(MeasureFields, name), FORMAT_REQUIRED, NULL, "In tables and pictures"},
+    {"stage", &stage_type, AT(MeasureFields, stage), 0, NULL, "How long a stage took"},
+    {"statistic", &format_string, AT(MeasureFields, statistic), 0, "mean", "mean, min, max, count, a quantile such as p99, or <60s: the share that took less"},
+    {"value", &value_type, AT(MeasureFields, value), 0, NULL, "Instead of a stage: a number of the run as a whole; see Values"},
+    END,
+};
+static const FormatType measure_type = FORMAT_STRUCT("measure", measure_fields, MeasureFields, .init = measure_init, .check = measure_check);
+static const FormatType measures_type = FORMAT_LIST(measure_type);
+
+static const FormatField replications_fields[] = {
+    {"count", &format_count, AT(ReplicationFields, count), 0, "10", "Runs of each point; with a measure: at least so many"},
+    {"measure", &format_string, AT(ReplicationFields, measure), 0, NULL, "Go on until the confidence interval of this measure's mean is narrow enough"},
+    {"relativeWidth", &format_probability, AT(ReplicationFields, relative_width), 0, "0.05", "Narrow enough: half of it is at most this share of the mean"},
+    {"max", &format_count, AT(ReplicationFields, max), 0, "1000", "Stop there in any case"},
+    END,
+};
+static const FormatType replications_type = FORMAT_STRUCT("replications", replications_fields, ReplicationFields, .init = replications_init, .check = replications_check);
+
+static const FormatField spec_fields[] = {
+    {"description", &format_text, AT(StudyFields, description), 0, NULL, "The question"},
+    {"scenario", &format_string, AT(StudyFields, scenario), FORMAT_REQUIRED, NULL, "The scenario's file, from this file's folder"},
+    {"set", &format_object, AT(StudyFields, set), 0, "nothing", "What is changed at every point: path: value, as in --set"},
+    {"seed", &format_integer, AT(StudyFields, seed), 0, "1", "Of all runs and of drawn points"},
+    {"commonRandomNumbers", &format_bool, AT(StudyFields, common_random_numbers), 0, "true", "Replication r meets the same luck at every point, so that differences show sooner"},
+    {"design", &design_type, AT(StudyFields, design), 0, "grid", "grid: every combination; list: first values together, then second ones; random, latin-hypercube: samples"},
+    {"samples", &format_count, AT(StudyFields, samples), 0, NULL, "Points of a random or latin-hypercube design"},
+    {"parameters", &parameters_type, AT(StudyFields, parameters), FORMAT_REQUIRED, NULL, "What differs between points"},
+    {"replications", &replications_type, AT(StudyFields, replications), 0, "10", "How often each point is run"},
+    {"warmUp", &format_duration, AT(StudyFields, warm_up), 0, "0s", "What began earlier does not count"},
+    {"batches", &format_natural, AT(StudyFields, batches), 0, "0: none", "Batch means: intervals from so many parts of each run; for long runs"},
+    {"confidence", &format_quantile, AT(StudyFields, confidence), 0, "0.95", "Of intervals"},
+    {"measures", &measures_type, AT(StudyFields, measures), FORMAT_REQUIRED, NULL, "What is measured"},
+    {"baseline", &format_object, AT(StudyFields, baseline), 0, "none", "The point to compare all others with: parameter: value"},
+    END,
+};
+static const FormatType spec_type = FORMAT_STRUCT("spec", spec_fields, StudyFields, .init = spec_init);
+
+static const FormatField metadata_fields[] = {
+    {"name", &format_string, 0, FORMAT_REQUIRED, NULL, "Of the sweep"},
+    END,
+};
+static const FormatType metadata_type = FORMAT_STRUCT("metadata", metadata_fields, ((SweepFields *)0)->name);
+
+static const FormatField sweep_fields[] = {
+    {"apiVersion", &format_string, AT(SweepFields, api_version), FORMAT_REQUIRED, NULL, "kvolsim.io/v1"},
+    {"kind", &format_string, AT(SweepFields, kind), FORMAT_REQUIRED, NULL, "Sweep"},
+    {"metadata", &metadata_type, AT(SweepFields, name), FORMAT_REQUIRED, NULL, "Its name"},
+    {"spec", &spec_type, AT(SweepFields, spec), FORMAT_REQUIRED, NULL, "What it is about"},
+    END,
+};
+static const FormatType sweep_type = FORMAT_STRUCT("Sweep", sweep_fields, SweepFields);
+/* clang-format on */
+
+char *
+sweep_reference(void)
+{
+    GString *text = g_string_new(NULL);
+
+    format_reference(&spec_type, "spec", 2, text);
+    return g_string_free(text, FALSE);
+}
+
+json_t *
+sweep_schema(void)
+{
+    return format_schema_document(&sweep_type, "kvolsim sweep");
+}
+
+/* ---- What single fields cannot tell ---- */
+
+static void
+spec_init(void *target)
+{
+    StudyFields *spec = target;
+
+    spec->seed = 1;
+    spec->common_random_numbers = TRUE;
+    spec->confidence = 0.95;
+    replications_init(&spec->replications);
+}
+
+static void
+measure_init(void *target)
+{
+    ((MeasureFields *)target)->statistic = "mean";
+}
+
+static void
+measure_check(FormatReader *reader, const json_t *value, void *target)
+{
+    MeasureFields *fields = target;
+    SweepMeasure parsed;
+
+    fields->source = value;
+    if ((fields->stage == NULL) == (fields->value == NULL) &&
+        json_object_get(value, "stage") == NULL && json_object_get(value, "value") == NULL)
+        format_fault(reader, "such as stage: pod-start", "needs a stage or a value");
+    else if (fields->stage != NULL && fields->value != NULL)
+        format_fault_member(reader, value, "value", NULL, "there is a stage already");
+    if (!sweep_statistic_parse(fields->statistic, &parsed))
+        format_fault_member(reader, value, "statistic",
+                            "mean, min, max, count, or such as p99 or <60s",
+                            "\"%s\" is not known here", fields->statistic);
+    else if (fields->value != NULL && json_object_get(value, "statistic") != NULL)
+        format_fault_member(reader, value, "statistic", NULL, "only a stage has statistics");
+}
+
+static void
+replications_init(void *target)
+{
+    ReplicationFields *fields = target;
+
+    fields->count = DEFAULT_REPLICATIONS;
+}
+
+static void
+replications_check(FormatReader *reader, const json_t *value, void *target)
+{
+    ReplicationFields *fields = target;
+
+    if (fields->measure == NULL && json_object_get(value, "relativeWidth") != NULL)
+        format_fault_member(reader, value, "relativeWidth", "measure: which?",
+                            "needs a measure beside it");
+    if (fields->measure == NULL && json_object_get(value, "max") != NULL)
+        format_fault_member(reader, value, "max", "count is the number of runs",
+                            "needs a measure beside it");
+    if (fields->max != 0 && fields->max < fields->count)
+        format_fault_member(reader, value, "max", NULL, "%u is less than count, %u", fields->max,
+                            fields->count);
+    if (fields->measure != NULL && fields->count < 2)
+        format_fault_member(reader, value, "count", NULL,
+                            "one run tells nothing about the width: at least 2");
+}
+
+static gboolean
+read_end(FormatReader *reader,
+         const json_t *parameter,
+         const char *member,
+         const json_t *end,
+         gboolean is_time,
+         double *number)
+{
+    SimTime time;
+
+    if (is_time && json_is_string(end) && sim_time_parse(json_string_value(end), &time, NULL) &&
+        time >= 0) {
+        *number = (double)time;
+        return TRUE;
+    }
+    if (!is_time && json_is_number(end)) {
+        *number = json_number_value(end);
+        return TRUE;
+    }
+    format_fault_member(reader, parameter, member, is_time ? "such as 1.5s" : NULL, "is not a %s",
+                        is_time ? "duration" : "number");
+    return FALSE;
+}
+
+static void
+check_range(FormatReader *reader, const json_t *value, ParameterFields *fields)
+{
+    if (fields->from == NULL || fields->to == NULL) {
+        format_fault(reader, "such as values: [1, 10, 100]", "needs values, or from and to");
+        return;
+    }
+    fields->is_time = json_is_string(fields->from);
+    fields->is_whole = json_is_integer(fields->from) && json_is_integer(fields->to);
+    if (!read_end(reader, value, "from", fields->from, fields->is_time, &fields->low) ||
+        !read_end(reader, value, "to", fields->to, fields->is_time, &fields->high))
+        return;
+    if (fields->low >= fields->high)
+        format_fault_member(reader, value, "to", NULL, "is not above from");
+    if (fields->is_log && fields->low <= 0)
+        format_fault_member(reader, value, "from", NULL, "a logarithmic range begins above zero");
+}
+
+/* With paths, a list among the values has one for each. */
+static void
+check_values(FormatReader *reader, const json_t *value, ParameterFields *fields)
+{
+    FormatPlace place = format_enter_member(reader, value, "values");
+
+    if (json_array_size(fields->values) == 0)
+        format_fault(reader, NULL, "there are no values");
+    if (fields->labels != NULL && g_strv_length(fields->labels) != json_array_size(fields->values))
+        format_fault(reader, "one for each value", "%u labels for %zu values",
+                     g_strv_length(fields->labels), json_array_size(fields->values));
+    for (gsize i = 0; i < json_array_size(fields->values); i++) {
+        const json_t *item = json_array_get(fields->values, i);
+        FormatPlace inner = format_enter_item(reader, fields->values, i);
+        if (fields->paths != NULL && json_is_array(item) &&
+            json_array_size(item) != fields->n_paths)
+            format_fault(reader, "one for each path, or one for all", "%zu values for %u paths",
+                         json_array_size(item), fields->n_paths);
+        format_leave(reader, inner);
+    }
+    format_leave(reader, place);
+}
+
+static void
+parameter_check(FormatReader *reader, const json_t *value, void *target)
+{
+    ParameterFields *fields = target;
+
+    fields->source = value;
+    fields->n_paths = fields->paths != NULL ? g_strv_length(fields->paths) : 1;
+    if (fields->path == NULL && fields->n_paths == (fields->paths == NULL ? 1 : 0))
+        format_fault(reader, "as in --set: spec.nodes[0].count", "needs a path");
+    if (fields->path != NULL && fields->paths != NULL)
+        format_fault_member(reader, value, "paths", NULL, "there is a path already");
+    fields->all_paths = format_alloc(reader, (fields->n_paths + 1) * sizeof(char *));
+    for (unsigned i = 0; i < fields->n_paths; i++)
+        fields->all_paths[i] = fields->paths != NULL  ? fields->paths[i]
+                               : fields->path != NULL ? fields->path
+                                                      : "";
+    if (fields->values == NULL)
+        check_range(reader, value, fields);
+    else if (fields->from != NULL || fields->to != NULL || fields->steps != 0)
+        format_fault_member(reader, value, "values", NULL, "a range has no values: leave one out");
+    else
+        check_values(reader, value, fields);
+}
+
+/* ---- The study as a whole ---- */
+
+typedef struct {
+    SweepFile *file;
+    FormatReader *reader;
+    const json_t *spec; /* as the file has it */
+    const StudyFields *fields;
+} Builder;
+
+static void
+fault_spec(const Builder *self, const char *member, const char *hint, const char *message)
+{
+    format_fault_member(self->reader, self->spec, member, hint, "%s", message);
+}
+
+/* Of a member of one of the parameters or measures. */
+static void
+fault_item(const Builder *self,
+           const char *list,
+           unsigned i,
+           const char *member,
+           const char *hint,
+           const char *message)
+{
+    const json_t *items = json_object_get(self->spec, list);
+    FormatPlace place = format_enter_member(self->reader, self->spec, list);
+    FormatPlace inner = format_enter_item(self->reader, items, i);
+
+    format_fault_member(self->reader, json_array_get(items, i), member, hint, "%s", message);
+    format_leave(self->reader, inner);
+    format_leave(self->reader, place);
+}
+
+static void
+build_measures(Builder *self)
+{
+    const MeasureFields *fields = self->fields->measures.items;
+
+    for (unsigned i = 0; i < self->fields->measures.n; i++) {
+        SweepMeasure measure = {.name = fields[i].name, .unit = ""};
+        measure.is_stage = fields[i].stage != NULL;
+        if (measure.is_stage) {
+            stage_find(fields[i].stage, &measure.stage);
+            sweep_statistic_parse(fields[i].statistic, &measure);
+        } else {
+            while (fields[i].value != NULL &&
+                   !g_str_equal(sweep_value_name(measure.value), fields[i].value))
+                measure.value++;
+            measure.unit = sweep_value_unit(measure.value);
+        }
+        for (unsigned k = 0; k < i; k++)
+            if (g_str_equal(fields[k].name, fields[i].name))
+                fault_item(self, "measures", i, "name", NULL, "a second measure of this name");
+        sweep_file_add_measure(self->file, &measure);
+    }
+    if (self->fields->measures.n == 0)
+        fault_spec(self, "measures", NULL, "there is nothing to measure");
+}
+
+static void
+build_replications(Builder *self)
+{
+    const ReplicationFields *fields = &self->fields->replications;
+    const json_t *source = json_object_get(self->spec, "replications");
+    Sweep *sweep = &self->file->sweep;
+
+    sweep->replications = (SweepReplications){
+        .count = fields->count,
+        .max = MAX(fields->max != 0 ? fields->max : DEFAULT_MAX, fields->count),
+        .measure = -1,
+        .relative_width = fields->relative_width > 0 ? fields->relative_width : 0.05,
+    };
+    if (fields->measure == NULL)
+        return;
+    for (unsigned i = 0; i < sweep->n_measures; i++)
+        if (g_strcmp0(sweep->measures[i].name, fields->measure) == 0)
+            sweep->replications.measure = (int)i;
+    if (sweep->replications.measure >= 0)
+        return;
+    FormatPlace place = format_enter_member(self->reader, self->spec, "replications");
+    format_fault_member(self->reader, source, "measure", "one of spec.measures",
+                        "there is no measure \"%s\"", fields->measure);
+    format_leave(self->reader, place);
+}
+
+/* Whether the parameters fit the design. */
+static gboolean
+check_design(Builder *self)
+{
+    const ParameterFields *parameters = self->fields->parameters.items;
+    unsigned n = self->fields->parameters.n;
+    SweepDesign design = (SweepDesign)self->fields->design;
+    gboolean is_drawn = design == DESIGN_RANDOM || design == DESIGN_LATIN_HYPERCUBE;
+    guint n_before = self->reader->faults->len;
+
+    if (is_drawn != (self->fields->samples > 0))
+        fault_spec(self, "samples", NULL,
+                   is_drawn ? "must tell how many points to draw"
+                            : "only random and latin-hypercube designs have samples");
+    for (unsigned i = 0; i < n; i++) {
+        if (parameters[i].values == NULL && !is_drawn && parameters[i].steps == 0)
+            fault_item(self, "parameters", i, "steps", "such as steps: 5",
+                       "must tell how many values of the range");
+        for (unsigned k = 0; k < i; k++)
+            if (g_str_equal(parameters[i].name, parameters[k].name))
+                fault_item(self, "parameters", i, "name", NULL, "a second parameter of this name");
+        if (design == DESIGN_LIST && sweep_design_size(design, &parameters[i], 1, 0) !=
+                                         sweep_design_size(design, &parameters[0], 1, 0))
+            fault_item(self, "parameters", i, "values",
+                       "the first values go together, then the second",
+                       "in a list, all parameters must have as many values");
+    }
+    return self->reader->faults->len == n_before;
+}
+
+/* The value as YAML takes it; text keeps its quotes, so that "1.35" stays text. (owned) */
+static char *
+value_text(const json_t *value)
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *copy = g_strdup(text);
+
+    free(text);
+    return copy;
+}
+
+/* (owned) */
+static char *
+value_label(const json_t *value)
+{
+    char *text = format_scalar_text(value);
+
+    return text != NULL ? text : value_text(value);
+}
+
+static void
+setting_place_free(void *data)
+{
+    g_free(((SettingPlace *)data)->path);
+    g_free(data);
+}
+
+/* Adds "path=value", and remembers where the file says so. */
+static void
+add_setting(Builder *self,
+            GPtrArray *set,
+            const char *path,
+            const json_t *value,
+            const YamlPosition *at,
+            const char *place)
+{
+    g_autofree char *text = value_text(value);
+    char *setting = g_strdup_printf("%s=%s", path, text);
+
+    g_ptr_array_add(set, setting);
+    if (g_hash_table_contains(self->file->places, setting))
+        return;
+    SettingPlace *known = g_new(SettingPlace, 1);
+    *known = (SettingPlace){*at, g_strdup(place)};
+    g_hash_table_insert(self->file->places, g_strdup(setting), known);
+}
+
+/* All paths of a parameter with its value at a point. Returns: (owned): what the value is called */
+static char *
+add_parameter_settings(Builder *self, unsigned i, unsigned point, unsigned n_points, GPtrArray *set)
+{
+    const ParameterFields *all = self->fields->parameters.items;
+    const ParameterFields *parameter = &all[i];
+    int index;
+    const json_t *value =
+        sweep_design_value(self->file, (SweepDesign)self->fields->design, all,
+                           self->fields->parameters.n, i, point, n_points, &index);
+    YamlPosition at = self->reader->at;
+
+    yaml_positions_find(self->reader->positions, parameter->source, &at);
+    if (index >= 0)
+        yaml_positions_item(self->reader->positions, parameter->values, (gsize)index, &at);
+    g_autofree char *place = index >= 0
+                                 ? g_strdup_printf("spec.parameters[%u].values[%d]", i, index)
+                                 : g_strdup_printf("spec.parameters[%u]", i);
+    for (unsigned k = 0; k < parameter->n_paths; k++) {
+        const json_t *each =
+            parameter->paths != NULL && json_is_array(value) ? json_array_get(value, k) : value;
+        add_setting(self, set, parameter->all_paths[k], each, &at, place);
+    }
+    return index >= 0 && parameter->labels != NULL ? g_strdup(parameter->labels[index])
+                                                   : value_label(value);
+}
+
+static void
+add_fixed_settings(Builder *self, GPtrArray *set)
+{
+    const char *path;
+    json_t *value;
+
+    json_object_foreach((json_t *)self->fields->set, path, value)
+    {
+        YamlPosition at = self->reader->at;
+        g_autofree char *place = g_strdup_printf("spec.set.%s", path);
+        yaml_positions_member(self->reader->positions, self->fields->set, path, &at);
+        add_setting(self, set, path, value, &at, place);
+    }
+}
+
+static void
+build_points(Builder *self)
+{
+    const ParameterFields *parameters = self->fields->parameters.items;
+    unsigned n = self->fields->parameters.n;
+    unsigned n_points =
+        sweep_design_size((SweepDesign)self->fields->design, parameters, n, self->fields->samples);
+
+    if (n_points == 0) {
+        fault_spec(self, "parameters", NULL, "are more than a million combinations");
+        return;
+    }
+    for (unsigned i = 0; i < n; i++)
+        sweep_file_add_parameter(self->file, parameters[i].name,
+                                 (const char *const *)parameters[i].all_paths);
+    for (unsigned point = 0; point < n_points; point++) {
+        g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
+        g_autoptr(GPtrArray) labels = g_ptr_array_new_with_free_func(g_free);
+        add_fixed_settings(self, set);
+        for (unsigned i = 0; i < n; i++)
+            g_ptr_array_add(labels, add_parameter_settings(self, i, point, n_points, set));
+        g_ptr_array_add(set, NULL);
+        g_ptr_array_add(labels, NULL);
+        sweep_file_add_point(self->file, (const char *const *)set->pdata,
+                             (const char *const *)labels->pdata);
+    }
+}
+
+/* ---- The baseline ---- */
+
+static gboolean
+point_matches(const Builder *self, const SweepPoint *point)
+{
+    const Sweep *sweep = &self->file->sweep;
+
+    for (unsigned i = 0; i < sweep->n_parameters; i++) {
+        const json_t *wanted = json_object_get(self->fields->baseline, sweep->parameters[i].name);
+        g_autofree char *label = wanted == NULL ? NULL : value_label(wanted);
+        if (label != NULL && !g_str_equal(label, point->labels[i]))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void
+check_baseline_names(Builder *self)
+{
+    const Sweep *sweep = &self->file->sweep;
+    const char *name;
+    json_t *value;
+
+    FormatPlace place = format_enter_member(self->reader, self->spec, "baseline");
+    json_object_foreach((json_t *)self->fields->baseline, name, value)
+    {
+        gboolean is_known = FALSE;
+        for (unsigned i = 0; i < sweep->n_parameters; i++)
+            is_known |= g_str_equal(sweep->parameters[i].name, name);
+        if (!is_known)
+            format_fault_member(self->reader, self->fields->baseline, name, NULL,
+                                "there is no such parameter");
+    }
+    format_leave(self->reader, place);
+}
+
+static void
+build_baseline(Builder *self)
+{
+    Sweep *sweep = &self->file->sweep;
+    unsigned n_found = 0;
+
+    if (self->fields->baseline == NULL)
+        return;
+    check_baseline_names(self);
+    for (unsigned i = 0; i < sweep->n_points; i++)
+        if (point_matches(self, &sweep->points[i]) && n_found++ == 0)
+            sweep->baseline = (int)i;
+    if (n_found != 1)
+        fault_spec(self, "baseline", "a value for each parameter names one",
+                   n_found == 0 ? "no point is so" : "more than one point is so");
+}
+
+static void
+build(SweepFile *self, const json_t *document, const SweepFields *fields)
+{
+    Builder builder = {self, &self->reader, json_object_get(document, "spec"), &fields->spec};
+    g_autofree char *folder = g_path_get_dirname(self->sweep.file);
+    const char *scenario = fields->spec.scenario;
+    Sweep *sweep = &self->sweep;
+
+    if (!g_str_equal(fields->api_version, API_VERSION))
+        format_fault_member(&self->reader, document, "apiVersion", "it is " API_VERSION,
+                            "\"%s\" is not known", fields->api_version);
+    g_autofree char *path = g_path_is_absolute(scenario) || g_str_equal(folder, ".")
+                                ? g_strdup(scenario)
+                                : g_build_filename(folder, scenario, NULL);
+    sweep->name = fields->name;
+    sweep->description = fields->spec.description;
+    sweep->scenario_file = format_intern(&self->reader, path);
+    sweep->seed = (uint64_t)fields->spec.seed;
+    sweep->independent = !fields->spec.common_random_numbers;
+    sweep->warm_up = fields->spec.warm_up;
+    sweep->batches = fields->spec.batches;
+    sweep->confidence = fields->spec.confidence;
+
+    FormatPlace place = format_enter_member(&self->reader, document, "spec");
+    if (sweep->confidence < 0.5 || sweep->confidence > 0.999)
+        fault_spec(&builder, "confidence", NULL, "must be from 0.5 to 0.999");
+    if (sweep->batches == 1)
+        fault_spec(&builder, "batches", NULL, "one batch is the run: at least 2");
+    build_measures(&builder);
+    build_replications(&builder);
+    if (check_design(&builder)) {
+        build_points(&builder);
+        build_baseline(&builder);
+    }
+    format_leave(&self->reader, place);
+}
+
+/* ---- Loading ---- */
+
+static void
+report_yaml(
+    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
+{
+    file_faults_add(data, where, path, message, hint);
+}
+
+static gboolean
+read_documents(SweepFile *self, const char *file, GPtrArray *faults)
+{
+    g_autofree char *text = NULL;
+    g_autoptr(GError) error = NULL;
+    const YamlReport report = {report_yaml, faults};
+    gsize length;
+
+    if (g_file_get_contents(file, &text, &length, &error))
+        return yaml_read(self->positions, self->sweep.file, text, length, &report, self->documents);
+    const char *why = strstr(error->message, ": ");
+    format_fault(&self->reader, NULL, "cannot be read: %s", why != NULL ? why + 2 : error->message);
+    return FALSE;
+}
+
+static void
+load(SweepFile *self, const char *file, GPtrArray *faults)
+{
+    SweepFields fields = {0};
+
+    self->sweep.file = format_intern(&self->reader, file);
+    self->reader.at = (YamlPosition){self->sweep.file, 0, 0};
+    if (!read_documents(self, file, faults))
+        return;
+    const json_t *document = self->documents->len > 0 ? self->documents->pdata[0] : NULL;
+    const char *kind = json_string_value(json_object_get(document, "kind"));
+    if (self->documents->len != 1 || g_strcmp0(kind, "Sweep") != 0) {
+        gboolean is_scenario = g_strcmp0(kind, "Scenario") == 0;
+        format_fault(&self->reader,
+                     is_scenario ? "kvolsim run takes a scenario"
+                                 : "apiVersion: " API_VERSION " and kind: Sweep",
+                     "there must be one document of kind Sweep in this file");
+        return;
+    }
+    yaml_positions_find(self->positions, document, &self->reader.at);
+    format_read(&self->reader, &sweep_type, document, &fields);
+    if (faults->len == 0)
+        build(self, document, &fields);
+}
+
+static void
+ignore_fault(
+    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
+{
+    (void)data, (void)where, (void)path, (void)message, (void)hint;
+}
+
+gboolean
+sweep_is_in_file(const char *file)
+{
+    g_autoptr(YamlPositions) positions = yaml_positions_new();
+    g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+    const YamlReport report = {ignore_fault, NULL};
+    g_autofree char *text = NULL;
+    gboolean is_found = FALSE;
+    gsize length;
+
+    if (!g_file_get_contents(file, &text, &length, NULL) ||
+        memmem(text, length, "Sweep", 5) == NULL)
+        return FALSE; /* a dump need not be read twice */
+    yaml_read(positions, file, text, length, &report, documents);
+    for (unsigned i = 0; i < documents->len; i++)
+        is_found |= g_strcmp0(json_string_value(json_object_get(documents->pdata[i], "kind")),
+                              "Sweep") == 0;
+    return is_found;
+}
+
+Sweep *
+sweep_load(const char *file, const char *data_dir, GPtrArray **faults)
+{
+    SweepFile *self = sweep_file_new();
+
+    *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
+    self->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, setting_place_free);
+    format_reader_init(&self->reader, self->positions, *faults);
+    load(self, file, *faults);
+    if ((*faults)->len == 0)
+        sweep_finish(&self->sweep, data_dir, *faults);
+    if ((*faults)->len == 0)
+        return &self->sweep;
+    sweep_free(&self->sweep);
+    return NULL;
+}

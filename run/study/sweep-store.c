@@ -1,0 +1,693 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sweep-store.h"
+
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <string.h>
+
+#include "run/results/results.h"
+
+#define APPLICATION_ID 0x6b766f6c /* "kvol" */
+#define SCHEMA_VERSION 1
+#define BUSY_MS 60000 /* another process writes into the same file */
+
+struct SweepStore {
+    sqlite3 *db;
+    char *file;
+    sqlite3_stmt *insert_run, *insert_value;
+};
+
+G_DEFINE_QUARK(kvolsim - sweep - store - error, sweep_store_error)
+
+/* Keys are what a row is about, so a row has one place wherever it was computed; nothing tells when
+ * that was. */
+static const char schema[] =
+    "CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE parameter (parameter INTEGER PRIMARY KEY, name TEXT NOT NULL, paths TEXT NOT "
+    "NULL);"
+    "CREATE TABLE point (point INTEGER PRIMARY KEY, hash TEXT NOT NULL);"
+    "CREATE TABLE setting (point INTEGER, parameter INTEGER, value TEXT NOT NULL,"
+    "  PRIMARY KEY (point, parameter)) WITHOUT ROWID;"
+    "CREATE TABLE measure (measure INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT NULL);"
+    "CREATE TABLE run (point INTEGER, replication INTEGER, virtual_s REAL NOT NULL,"
+    "  events INTEGER NOT NULL, PRIMARY KEY (point, replication)) WITHOUT ROWID;"
+    "CREATE TABLE observation (point INTEGER, replication INTEGER, measure INTEGER, batch INTEGER,"
+    "  value REAL, count INTEGER NOT NULL,"
+    "  PRIMARY KEY (point, replication, measure, batch)) WITHOUT ROWID;";
+
+/* ---- SQLite's calls with our errors ---- */
+
+/* What SQLite's words leave out. NULL: nothing */
+static const char *
+more_words(int code)
+{
+    switch (code) {
+    case SQLITE_NOTADB:
+        return "is no result file of kvolsim sweep";
+    case SQLITE_CORRUPT:
+        return "is damaged; take a copy, or begin anew";
+    case SQLITE_CANTOPEN:
+        return "cannot be opened: is there such a file, in a folder one may write into?";
+    case SQLITE_READONLY:
+        return "cannot be written";
+    case SQLITE_FULL:
+        return "there is no room on the disk; what is finished is kept";
+    default:
+        return NULL;
+    }
+}
+
+static gboolean
+fail(const SweepStore *self, GError **error)
+{
+    int code = sqlite3_errcode(self->db);
+    const char *more = more_words(code);
+
+    g_set_error(error, SWEEP_STORE_ERROR,
+                code == SQLITE_NOTADB ? SWEEP_STORE_ERROR_FOREIGN : SWEEP_STORE_ERROR_IO,
+                "%s: %s%s%s%s", self->file, more != NULL ? more : "", more != NULL ? " (" : "",
+                sqlite3_errmsg(self->db), more != NULL ? ")" : "");
+    return FALSE;
+}
+
+static gboolean
+execute(SweepStore *self, const char *sql, GError **error)
+{
+    return sqlite3_exec(self->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail(self, error);
+}
+
+/* Returns: (owned): sqlite3_finalize(); %NULL with @error */
+static sqlite3_stmt *
+prepare(SweepStore *self, const char *sql, GError **error)
+{
+    sqlite3_stmt *statement;
+
+    if (sqlite3_prepare_v2(self->db, sql, -1, &statement, NULL) == SQLITE_OK)
+        return statement;
+    fail(self, error);
+    return NULL;
+}
+
+/* Of a statement that gives no rows. */
+static gboolean
+run_statement(SweepStore *self, sqlite3_stmt *statement, GError **error)
+{
+    int code = sqlite3_step(statement);
+
+    if (code != SQLITE_DONE)
+        fail(self, error);
+    sqlite3_reset(statement);
+    return code == SQLITE_DONE;
+}
+
+static int64_t
+number_of(SweepStore *self, const char *sql)
+{
+    sqlite3_stmt *statement = prepare(self, sql, NULL);
+    int64_t number = 0;
+
+    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW)
+        number = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return number;
+}
+
+/* Returns: (owned): the first column of the first row; NULL: none */
+static char *
+text_of(SweepStore *self, const char *sql)
+{
+    sqlite3_stmt *statement = prepare(self, sql, NULL);
+    char *text = NULL;
+
+    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW)
+        text = g_strdup((const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    return text;
+}
+
+/* ---- What the file says of its sweep ---- */
+
+static gboolean
+put_study(SweepStore *self, const char *key, const char *value, GError **error)
+{
+    sqlite3_stmt *statement = prepare(self, "INSERT OR REPLACE INTO study VALUES (?1, ?2)", error);
+
+    if (statement == NULL)
+        return FALSE;
+    sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, value, -1, SQLITE_STATIC);
+    gboolean ok = run_statement(self, statement, error);
+    sqlite3_finalize(statement);
+    return ok;
+}
+
+static gboolean
+put_number(SweepStore *self, const char *key, double number, GError **error)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+    return put_study(self, key, g_ascii_formatd(text, sizeof text, "%.17g", number), error);
+}
+
+/* A row of one number and up to three more values: text, or numbers where the text is NULL. */
+static gboolean
+put_row(SweepStore *self,
+        const char *sql,
+        int number,
+        int second,
+        const char *first_text,
+        const char *second_text,
+        GError **error)
+{
+    sqlite3_stmt *statement = prepare(self, sql, error);
+
+    if (statement == NULL)
+        return FALSE;
+    sqlite3_bind_int(statement, 1, number);
+    sqlite3_bind_int(statement, 2, second);
+    sqlite3_bind_text(statement, 3, first_text, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 4, second_text, -1, SQLITE_STATIC);
+    gboolean ok = run_statement(self, statement, error);
+    sqlite3_finalize(statement);
+    return ok;
+}
+
+static gboolean
+put_parts(SweepStore *self, const Sweep *sweep, GError **error)
+{
+    for (unsigned i = 0; i < sweep->n_parameters; i++) {
+        g_autofree char *paths = g_strjoinv(" ", (char **)sweep->parameters[i].paths);
+        if (!put_row(self, "INSERT INTO parameter VALUES (?1, ?3, ?4)", (int)i, 0,
+                     sweep->parameters[i].name, paths, error))
+            return FALSE;
+    }
+    for (unsigned i = 0; i < sweep->n_measures; i++)
+        if (!put_row(self, "INSERT INTO measure VALUES (?1, ?3, ?4)", (int)i, 0,
+                     sweep->measures[i].name, sweep->measures[i].unit, error))
+            return FALSE;
+    for (unsigned i = 0; i < sweep->n_points; i++) {
+        const SweepPoint *point = &sweep->points[i];
+        if (!put_row(self, "INSERT INTO point VALUES (?1, ?3)", (int)i, 0, point->hash, NULL,
+                     error))
+            return FALSE;
+        for (unsigned k = 0; k < sweep->n_parameters; k++)
+            if (!put_row(self, "INSERT INTO setting VALUES (?1, ?2, ?3)", (int)i, (int)k,
+                         point->labels[k], NULL, error))
+                return FALSE;
+    }
+    return TRUE;
+}
+
+/* What may change from one call to the next: how the rows are looked at, and how many are wanted.
+ */
+static gboolean
+put_view(SweepStore *self, const Sweep *sweep, GError **error)
+{
+    return put_number(self, "confidence", sweep->confidence, error) &&
+           put_number(self, "baseline", sweep->baseline, error);
+}
+
+static gboolean
+put_sweep(SweepStore *self, const Sweep *sweep, GError **error)
+{
+    g_autofree char *pragmas = g_strdup_printf(
+        "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID, SCHEMA_VERSION);
+    g_autofree char *seed = g_strdup_printf("%" PRIu64, sweep->seed);
+
+    return execute(self, schema, error) && execute(self, pragmas, error) &&
+           put_study(self, "name", sweep->name, error) &&
+           put_study(self, "identity", sweep->identity, error) &&
+           put_study(self, "kvolsim", results_version(), error) &&
+           put_study(self, "seed", seed, error) &&
+           put_study(self, "commonRandomNumbers", sweep->independent ? "false" : "true", error) &&
+           put_number(self, "warmUp_s", (double)sweep->warm_up / (double)SIM_SECOND, error) &&
+           put_number(self, "batches", sweep->batches, error) && put_parts(self, sweep, error) &&
+           put_view(self, sweep, error);
+}
+
+/* ---- Opening ---- */
+
+void
+sweep_store_free(SweepStore *self)
+{
+    if (self == NULL)
+        return;
+    sqlite3_finalize(self->insert_run);
+    sqlite3_finalize(self->insert_value);
+    sqlite3_close(self->db);
+    g_free(self->file);
+    g_free(self);
+}
+
+/* A rollback journal rather than a log: it works on network file systems, and when the program was
+ * killed the next one to open the file finds it as it was after the last whole transaction. */
+static SweepStore *
+open_file(const char *file, int flags, GError **error)
+{
+    g_autoptr(SweepStore) self = g_new0(SweepStore, 1);
+
+    self->file = g_strdup(file);
+    if (sqlite3_open_v2(file, &self->db, flags, NULL) != SQLITE_OK) {
+        fail(self, error);
+        return NULL;
+    }
+    sqlite3_busy_timeout(self->db, BUSY_MS);
+    if (!execute(self, "PRAGMA synchronous = NORMAL", error))
+        return NULL;
+    return g_steal_pointer(&self);
+}
+
+static gboolean
+check_is_ours(SweepStore *self, GError **error)
+{
+    int64_t version = number_of(self, "PRAGMA user_version");
+
+    if (!execute(self, "SELECT count(*) FROM sqlite_schema", error))
+        return FALSE;
+    if (number_of(self, "PRAGMA application_id") == APPLICATION_ID && version == SCHEMA_VERSION)
+        return TRUE;
+    g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_FOREIGN,
+                "%s: is no result file of kvolsim sweep, or of another version", self->file);
+    return FALSE;
+}
+
+static gboolean
+check_identity(SweepStore *self, const char *identity, const char *of, GError **error)
+{
+    g_autofree char *mine = text_of(self, "SELECT value FROM study WHERE key = 'identity'");
+
+    if (g_strcmp0(mine, identity) == 0)
+        return TRUE;
+    if (mine == NULL && sqlite3_errcode(self->db) == SQLITE_CORRUPT)
+        return fail(self, error);
+    g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_FOREIGN,
+                "%s: holds results of another sweep than %s (the scenario, a parameter, a measure, "
+                "the seed or the program's version differs)",
+                self->file, of);
+    return FALSE;
+}
+
+static gboolean
+prepare_inserts(SweepStore *self, GError **error)
+{
+    self->insert_run = prepare(self, "INSERT OR IGNORE INTO run VALUES (?1, ?2, ?3, ?4)", error);
+    self->insert_value =
+        self->insert_run == NULL
+            ? NULL
+            : prepare(self, "INSERT OR IGNORE INTO observation VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                      error);
+    return self->insert_value != NULL;
+}
+
+static gboolean
+commit(SweepStore *self, gboolean ok, GError **error)
+{
+    if (ok && execute(self, "COMMIT", error))
+        return TRUE;
+    sqlite3_exec(self->db, "ROLLBACK", NULL, NULL, NULL);
+    return FALSE;
+}
+
+SweepStore *
+sweep_store_create(const char *file, const Sweep *sweep, gboolean resume, GError **error)
+{
+    g_autoptr(SweepStore) self = open_file(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
+
+    if (self == NULL || !execute(self, "BEGIN IMMEDIATE", error))
+        return NULL;
+    gboolean ok = TRUE;
+    if (number_of(self, "SELECT count(*) FROM sqlite_schema") == 0 &&
+        number_of(self, "PRAGMA user_version") == 0) {
+        ok = put_sweep(self, sweep, error);
+    } else if (!resume) {
+        g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS, "%s exists", file);
+        ok = FALSE;
+    } else {
+        ok = check_is_ours(self, error) &&
+             check_identity(self, sweep->identity, sweep->file, error) &&
+             put_view(self, sweep, error);
+    }
+    if (!commit(self, ok, error) || !prepare_inserts(self, error))
+        return NULL;
+    return g_steal_pointer(&self);
+}
+
+SweepStore *
+sweep_store_open(const char *file, GError **error)
+{
+    /* For writing: a journal that a killed program left must be rolled back. */
+    g_autoptr(SweepStore) self = open_file(file, SQLITE_OPEN_READWRITE, error);
+
+    if (self == NULL || !check_is_ours(self, error))
+        return NULL;
+    return g_steal_pointer(&self);
+}
+
+/* ---- Rows ---- */
+
+static gboolean
+add_value(SweepStore *self,
+          const SweepRow *row,
+          unsigned measure,
+          unsigned batch,
+          const SweepObservation *value,
+          GError **error)
+{
+    sqlite3_stmt *insert = self->insert_value;
+
+    sqlite3_bind_int64(insert, 1, row->point);
+    sqlite3_bind_int64(insert, 2, row->replication);
+    sqlite3_bind_int64(insert, 3, measure);
+    sqlite3_bind_int64(insert, 4, batch);
+    if (value->is_missing)
+        sqlite3_bind_null(insert, 5);
+    else
+        sqlite3_bind_double(insert, 5, value->value);
+    sqlite3_bind_int64(insert, 6, (sqlite3_int64)value->count);
+    return run_statement(self, insert, error);
+}
+
+static gboolean
+add_row(SweepStore *self, const Sweep *sweep, const SweepRow *row, GError **error)
+{
+    sqlite3_bind_int64(self->insert_run, 1, row->point);
+    sqlite3_bind_int64(self->insert_run, 2, row->replication);
+    sqlite3_bind_double(self->insert_run, 3, (double)row->ended_at / (double)SIM_SECOND);
+    sqlite3_bind_int64(self->insert_run, 4, (sqlite3_int64)row->n_events);
+    if (!run_statement(self, self->insert_run, error))
+        return FALSE;
+    for (unsigned measure = 0; measure < sweep->n_measures; measure++)
+        for (unsigned batch = 0; batch <= sweep->batches; batch++) {
+            unsigned place = sweep_observation_index(sweep, measure, batch);
+            if ((batch == 0 || sweep->measures[measure].is_stage) &&
+                !add_value(self, row, measure, batch, &row->observations[place], error))
+                return FALSE;
+        }
+    return TRUE;
+}
+
+gboolean
+sweep_store_add(
+    SweepStore *self, const Sweep *sweep, const SweepRow *rows, unsigned n_rows, GError **error)
+{
+    gboolean ok = execute(self, "BEGIN IMMEDIATE", error);
+
+    if (!ok)
+        return FALSE;
+    for (unsigned i = 0; i < n_rows && ok; i++)
+        ok = add_row(self, sweep, &rows[i], error);
+    return commit(self, ok, error);
+}
+
+gboolean
+sweep_store_values(
+    SweepStore *self,
+    unsigned measure,
+    void (*visit)(void *data, unsigned point, unsigned replication, const SweepObservation *value),
+    void *data,
+    GError **error)
+{
+    sqlite3_stmt *statement =
+        prepare(self,
+                "SELECT point, replication, value, count FROM observation"
+                " WHERE measure = ?1 AND batch = 0 ORDER BY point, replication",
+                error);
+    int code;
+
+    if (statement == NULL)
+        return FALSE;
+    sqlite3_bind_int64(statement, 1, measure);
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        const SweepObservation value = {.value = sqlite3_column_double(statement, 2),
+                                        .count = (uint64_t)sqlite3_column_int64(statement, 3),
+                                        .is_missing =
+                                            sqlite3_column_type(statement, 2) == SQLITE_NULL};
+        visit(data, (unsigned)sqlite3_column_int64(statement, 0),
+              (unsigned)sqlite3_column_int64(statement, 1), &value);
+    }
+    if (code != SQLITE_DONE)
+        fail(self, error);
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE;
+}
+
+/* ---- Merging ---- */
+
+static gboolean
+attach(SweepStore *self, const char *from, GError **error)
+{
+    sqlite3_stmt *statement = prepare(self, "ATTACH ?1 AS other", error);
+
+    if (statement == NULL)
+        return FALSE;
+    sqlite3_bind_text(statement, 1, from, -1, SQLITE_STATIC);
+    gboolean ok = run_statement(self, statement, error);
+    sqlite3_finalize(statement);
+    return ok;
+}
+
+/* Rows that both have and that are not the same. */
+static const char differing[] =
+    "SELECT (SELECT count(*) FROM main.run AS a JOIN other.run AS b USING (point, replication)"
+    "        WHERE a.events <> b.events OR a.virtual_s <> b.virtual_s) +"
+    "       (SELECT count(*) FROM main.observation AS a JOIN other.observation AS b"
+    "        USING (point, replication, measure, batch)"
+    "        WHERE a.value IS NOT b.value OR a.count <> b.count)";
+
+static gboolean
+copy_rows(SweepStore *self, const char *from, GError **error)
+{
+    if (number_of(self, differing) > 0) {
+        g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_FOREIGN,
+                    "%s: has other values than %s for the same run", from, self->file);
+        return FALSE;
+    }
+    return execute(self,
+                   "INSERT OR IGNORE INTO main.run SELECT * FROM other.run;"
+                   "INSERT OR IGNORE INTO main.observation SELECT * FROM other.observation",
+                   error);
+}
+
+gboolean
+sweep_store_merge(SweepStore *self, const char *from, GError **error)
+{
+    g_autoptr(SweepStore) other = sweep_store_open(from, error);
+    g_autofree char *identity = NULL;
+
+    if (other == NULL)
+        return FALSE;
+    identity = text_of(other, "SELECT value FROM study WHERE key = 'identity'");
+    g_clear_pointer(&other, sweep_store_free);
+    if (!check_identity(self, identity, from, error) || !attach(self, from, error))
+        return FALSE;
+    gboolean ok = execute(self, "BEGIN IMMEDIATE", error) &&
+                  commit(self, copy_rows(self, from, error), error);
+    if (!ok)
+        g_prefix_error(error, "merging %s: ", from);
+    return execute(self, "DETACH other", ok ? error : NULL) && ok;
+}
+
+SweepStore *
+sweep_store_create_like(const char *file, const char *from, GError **error)
+{
+    g_autoptr(SweepStore) model = sweep_store_open(from, error);
+    g_autoptr(SweepStore) self =
+        model == NULL ? NULL : open_file(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
+    g_autofree char *pragmas = g_strdup_printf(
+        "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID, SCHEMA_VERSION);
+
+    if (self == NULL)
+        return NULL;
+    if (number_of(self, "SELECT count(*) FROM sqlite_schema") > 0)
+        return check_is_ours(self, error) ? g_steal_pointer(&self) : NULL;
+    if (!attach(self, from, error) || !execute(self, "BEGIN IMMEDIATE", error))
+        return NULL;
+    if (!commit(self,
+                execute(self, schema, error) && execute(self, pragmas, error) &&
+                    execute(self,
+                            "INSERT INTO main.study SELECT * FROM other.study;"
+                            "INSERT INTO main.parameter SELECT * FROM other.parameter;"
+                            "INSERT INTO main.point SELECT * FROM other.point;"
+                            "INSERT INTO main.setting SELECT * FROM other.setting;"
+                            "INSERT INTO main.measure SELECT * FROM other.measure",
+                            error),
+                error) ||
+        !execute(self, "DETACH other", error))
+        return NULL;
+    return g_steal_pointer(&self);
+}
+
+/* ---- Read back ---- */
+
+static void
+stored_measure_clear(void *data)
+{
+    StoredMeasure *measure = data;
+
+    g_free(measure->name);
+    g_free(measure->unit);
+}
+
+static void
+free_arrays(GArray **arrays, unsigned n)
+{
+    for (unsigned i = 0; arrays != NULL && i < n; i++)
+        g_array_unref(arrays[i]);
+    g_free(arrays);
+}
+
+void
+sweep_table_free(SweepTable *self)
+{
+    if (self == NULL)
+        return;
+    unsigned n = self->n_points * self->measures->len;
+    free_arrays(self->values, n);
+    free_arrays(self->replications, n);
+    free_arrays(self->batches, n);
+    g_free(self->n_runs);
+    g_ptr_array_unref(self->parameters);
+    g_ptr_array_unref(self->labels);
+    g_array_unref(self->measures);
+    g_free(self->name);
+    g_free(self->hash);
+    g_free(self);
+}
+
+static GArray **
+new_arrays(unsigned n, guint size)
+{
+    GArray **arrays = g_new(GArray *, MAX(n, 1));
+
+    for (unsigned i = 0; i < n; i++)
+        arrays[i] = g_array_new(FALSE, FALSE, size);
+    return arrays;
+}
+
+static double
+study_number(SweepStore *self, const char *key, double otherwise)
+{
+    g_autofree char *sql = g_strdup_printf("SELECT value FROM study WHERE key = '%s'", key);
+    g_autofree char *text = text_of(self, sql);
+
+    return text == NULL ? otherwise : g_ascii_strtod(text, NULL);
+}
+
+static gboolean
+read_texts(SweepStore *self, const char *sql, GPtrArray *texts, GError **error)
+{
+    sqlite3_stmt *statement = prepare(self, sql, error);
+    int code = SQLITE_ERROR;
+
+    while (statement != NULL && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        g_ptr_array_add(texts, g_strdup((const char *)sqlite3_column_text(statement, 0)));
+    if (statement != NULL && code != SQLITE_DONE)
+        fail(self, error);
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE;
+}
+
+static gboolean
+read_parts(SweepStore *self, SweepTable *table, GError **error)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) units = g_ptr_array_new_with_free_func(g_free);
+
+    if (!read_texts(self, "SELECT name FROM parameter ORDER BY parameter", table->parameters,
+                    error) ||
+        !read_texts(self, "SELECT value FROM setting ORDER BY point, parameter", table->labels,
+                    error) ||
+        !read_texts(self, "SELECT name FROM measure ORDER BY measure", names, error) ||
+        !read_texts(self, "SELECT unit FROM measure ORDER BY measure", units, error))
+        return FALSE;
+    for (unsigned i = 0; i < names->len; i++) {
+        StoredMeasure measure = {g_steal_pointer(&names->pdata[i]),
+                                 g_steal_pointer(&units->pdata[i])};
+        g_array_append_val(table->measures, measure);
+    }
+    table->n_points = (unsigned)number_of(self, "SELECT count(*) FROM point");
+    return TRUE;
+}
+
+static void
+keep_value(SweepTable *table, sqlite3_stmt *statement)
+{
+    unsigned point = (unsigned)sqlite3_column_int64(statement, 0);
+    unsigned replication = (unsigned)sqlite3_column_int64(statement, 1);
+    unsigned measure = (unsigned)sqlite3_column_int64(statement, 2);
+    double value = sqlite3_column_double(statement, 4);
+
+    if (point >= table->n_points || measure >= table->measures->len)
+        return;
+    unsigned place = point * table->measures->len + measure;
+    if (sqlite3_column_int64(statement, 3) != 0) {
+        g_array_append_val(table->batches[place], value);
+        return;
+    }
+    g_array_append_val(table->values[place], value);
+    g_array_append_val(table->replications[place], replication);
+}
+
+static gboolean
+read_values(SweepStore *self, SweepTable *table, GError **error)
+{
+    sqlite3_stmt *statement =
+        prepare(self,
+                "SELECT point, replication, measure, batch, value FROM observation"
+                " WHERE value IS NOT NULL ORDER BY point, replication, measure, batch",
+                error);
+    int code = SQLITE_ERROR;
+
+    while (statement != NULL && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        keep_value(table, statement);
+    if (statement != NULL && code != SQLITE_DONE)
+        fail(self, error);
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE;
+}
+
+static gboolean
+read_runs(SweepStore *self, SweepTable *table, GError **error)
+{
+    sqlite3_stmt *statement =
+        prepare(self, "SELECT point, count(*) FROM run GROUP BY point", error);
+    int code = SQLITE_ERROR;
+
+    table->n_runs = g_new0(unsigned, MAX(table->n_points, 1));
+    while (statement != NULL && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        sqlite3_int64 point = sqlite3_column_int64(statement, 0);
+        if (point >= 0 && point < table->n_points)
+            table->n_runs[point] = (unsigned)sqlite3_column_int64(statement, 1);
+    }
+    if (statement != NULL && code != SQLITE_DONE)
+        fail(self, error);
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE;
+}
+
+SweepTable *
+sweep_store_table(SweepStore *self, GError **error)
+{
+    g_autoptr(SweepTable) table = g_new0(SweepTable, 1);
+
+    table->parameters = g_ptr_array_new_with_free_func(g_free);
+    table->labels = g_ptr_array_new_with_free_func(g_free);
+    table->measures = g_array_new(FALSE, FALSE, sizeof(StoredMeasure));
+    g_array_set_clear_func(table->measures, stored_measure_clear);
+    if (!read_parts(self, table, error)) {
+        table->n_points = 0;
+        return NULL;
+    }
+    table->name = text_of(self, "SELECT value FROM study WHERE key = 'name'");
+    table->hash = text_of(self, "SELECT value FROM study WHERE key = 'identity'");
+    table->confidence = study_number(self, "confidence", 0.95);
+    table->baseline = (int)study_number(self, "baseline", -1);
+    table->n_batches = (unsigned)study_number(self, "batches", 0);
+    unsigned n = table->n_points * table->measures->len;
+    table->values = new_arrays(n, sizeof(double));
+    table->replications = new_arrays(n, sizeof(unsigned));
+    table->batches = new_arrays(n, sizeof(double));
+    return read_runs(self, table, error) && read_values(self, table, error)
+               ? g_steal_pointer(&table)
+               : NULL;
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "run/results/results.h"
+#include "tune-private.h"
+
+/* What tune found: for people, as CSV and as JSON. */
+
+/* ---- Pieces ---- */
+
+/* "99 % of pod-start below 60s" */
+static char *
+slo_text(const ScenarioSlo *slo)
+{
+    char number[G_ASCII_DTOSTR_BUF_SIZE], time[SIM_TIME_BUFFER];
+
+    return g_strdup_printf("%s %% of %s below %s",
+                           g_ascii_formatd(number, sizeof number, "%.10g", slo->quantile * 100),
+                           slo->stage, sim_time_format(slo->below, time));
+}
+
+static double
+percent(const TuneGoal *goal)
+{
+    return goal->arrived == 0 ? 0 : 100.0 * (double)goal->below / (double)goal->arrived;
+}
+
+/* Rounded away from the promise: 98.96 % must not look like 99. */
+static char *
+percent_text(const TuneGoal *goal)
+{
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+    double value = floor(percent(goal) * 100) / 100;
+
+    return g_strdup_printf("%s %%", g_ascii_formatd(number, sizeof number, "%.4g", value));
+}
+
+static char *
+estimate_text(const Estimate *found, const char *unit)
+{
+    char mean[G_ASCII_DTOSTR_BUF_SIZE], half[G_ASCII_DTOSTR_BUF_SIZE];
+    const char *format = fabs(found->mean) >= 1000 ? "%.0f" : "%.4g";
+
+    if (found->n == 0)
+        return g_strdup("-");
+    g_ascii_formatd(mean, sizeof mean, format, found->mean);
+    if (found->n == 1)
+        return g_strdup_printf("%s%s", mean, unit);
+    return g_strdup_printf("%s%s ±%s", mean, unit,
+                           g_ascii_formatd(half, sizeof half, "%.2g", found->half));
+}
+
+static void
+append_cell(GString *text, const char *cell, unsigned width)
+{
+    int room = (int)width - (int)g_utf8_strlen(cell, -1);
+
+    g_string_append_printf(text, "%s%*s", cell, MAX(room, 0), "");
+}
+
+/* ---- For people ---- */
+
+/* The first slo that @trial misses, and how. (owned) */
+static char *
+missed_text(const Tune *self, const TuneTrial *trial)
+{
+    for (unsigned i = 0; i < self->scenario->n_slos; i++) {
+        const TuneGoal *goal = &trial->goals[i];
+        if (tune_goal_is_met(self, trial, i))
+            continue;
+        if (goal->arrived < self->arrived[i])
+            return g_strdup_printf("%" G_GUINT64_FORMAT " do not arrive",
+                                   self->arrived[i] - goal->arrived);
+        g_autofree char *share = percent_text(goal);
+        char time[SIM_TIME_BUFFER];
+        return g_strdup_printf("only %s of %s below %s", share, self->scenario->slos[i].stage,
+                               sim_time_format(self->scenario->slos[i].below, time));
+    }
+    return g_strdup("");
+}
+
+static void
+append_flags(const Tune *self, GString *text)
+{
+    unsigned width = strlen("FLAG");
+
+    for (unsigned i = 0; i < self->flags->len; i++)
+        width = MAX(width, (unsigned)strlen(tune_flag(self, i)->name));
+    append_cell(text, "FLAG", width + 2);
+    g_string_append(text, "NOW     LEAST   ONE STEP LESS\n");
+    for (unsigned i = 0; i < self->flags->len; i++) {
+        const TuneTrial *below = tune_trial_below(self, i);
+        g_autofree char *value = tune_value(self, i);
+        g_autofree char *less = tune_value_below(self, i);
+        g_autofree char *missed = below == NULL ? NULL : missed_text(self, below);
+        if (below == NULL)
+            continue;
+        append_cell(text, tune_flag(self, i)->name, width + 2);
+        append_cell(text, tune_flag(self, i)->text, 8);
+        append_cell(text, value, 8);
+        g_string_append_printf(text, "%s: %s\n", less, missed);
+    }
+}
+
+/* Flags of which the least step there is will do. */
+static void
+append_least(const Tune *self, GString *text)
+{
+    gsize width = 0;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < self->flags->len; i++) {
+        const char *name = tune_flag(self, i)->name;
+        if (tune_trial_below(self, i) != NULL)
+            continue;
+        if (n == 0)
+            g_string_append(text, "\n1 is enough here for:");
+        width = width > 0 && width + strlen(name) < 110 ? width : 0;
+        g_string_append_printf(text, "%s%s%s", n++ == 0 ? "" : ",", width == 0 ? "\n  " : " ",
+                               name);
+        width += strlen(name) + 2;
+    }
+    g_string_append(text, n > 0 ? "\n" : "");
+}
+
+static void
+append_line(GString *text, const char *what, char *now, char *then)
+{
+    g_string_append(text, "  ");
+    append_cell(text, what, 36);
+    append_cell(text, now, 24);
+    g_string_append_printf(text, "%s\n", then);
+    g_free(now);
+    g_free(then);
+}
+
+static char *
+goal_text(const TuneGoal *goal)
+{
+    g_autofree char *share = percent_text(goal);
+    g_autofree char *time = estimate_text(&goal->time, " s");
+
+    return g_strdup_printf("%s (%s)", share, time);
+}
+
+/* Of the scenario as it is, and with the answer's flags. */
+static void
+append_price(const Tune *self, GString *text)
+{
+    const TuneTrial *now = self->now, *then = self->answer;
+
+    g_string_append(text, "\n  ");
+    append_cell(text, "", 36);
+    append_cell(text, "NOW", 24);
+    g_string_append(text, "THEN\n");
+    for (unsigned i = 0; i < self->scenario->n_slos; i++) {
+        g_autofree char *what = slo_text(&self->scenario->slos[i]);
+        append_line(text, what, goal_text(&now->goals[i]), goal_text(&then->goals[i]));
+    }
+    append_line(text, "requests to the API server", estimate_text(&now->requests, ""),
+                estimate_text(&then->requests, ""));
+    append_line(text, "the most of them in one second", estimate_text(&now->peak, ""),
+                estimate_text(&then->peak, ""));
+}
+
+static void
+append_command(const Tune *self, GString *text)
+{
+    g_auto(GStrv) set = tune_settings(self, -1);
+
+    g_string_append_printf(text, "\nkvolsim run %s --replications %u", self->scenario->file,
+                           self->options->replications);
+    for (unsigned i = 0; set[i] != NULL; i++) {
+        g_autofree char *quoted = g_shell_quote(set[i]);
+        g_string_append_printf(text, " \\\n  --set %s", quoted);
+    }
+    g_string_append_c(text, '\n');
+}
+
+static char *
+all_slos(const Tune *self)
+{
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < self->scenario->n_slos; i++) {
+        g_autofree char *one = slo_text(&self->scenario->slos[i]);
+        g_string_append_printf(text, "%s%s", i > 0 ? ", " : "", one);
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* The trial that comes nearest on its worst slo. */
+static const TuneTrial *
+nearest(const Tune *self)
+{
+    const TuneTrial *best = NULL;
+    double most = -1;
+
+    for (unsigned k = 0; k < self->trials->len; k++) {
+        const TuneTrial *trial = self->trials->pdata[k];
+        double worst = 100;
+        for (unsigned i = 0; i < self->scenario->n_slos; i++)
+            worst = MIN(worst, trial->goals[i].arrived < self->arrived[i]
+                                   ? 0
+                                   : percent(&trial->goals[i]) / self->scenario->slos[i].quantile);
+        if (worst > most) {
+            most = worst;
+            best = trial;
+        }
+    }
+    return best;
+}
+
+static void
+append_failure(const Tune *self, GString *text)
+{
+    const TuneTrial *best = nearest(self);
+    g_autofree char *missed = missed_text(self, best);
+    g_autofree char *step = best->levels == NULL
+                                ? NULL
+                                : knob_value_text(tune_flag(self, 0), tune_step(best->levels[0]));
+
+    g_string_append_printf(
+        text,
+        "No step of the %u flags tried meets it, all at the same: nearest comes %s, %s.\n"
+        "What holds it up is something else; kvolsim run and kvolsim whatif tell what.\n",
+        self->flags->len, step == NULL ? "the scenario as it is" : step, missed);
+}
+
+char *
+tune_text(const Tune *self)
+{
+    GString *text = g_string_new(NULL);
+    g_autofree char *wanted = all_slos(self);
+
+    g_string_append_printf(text, "%s: the least flags for %s (%u runs each, %u settings tried)\n\n",
+                           self->scenario->name, wanted, self->options->replications,
+                           self->trials->len);
+    if (self->answer == NULL) {
+        append_failure(self, text);
+        return g_string_free(text, FALSE);
+    }
+    append_flags(self, text);
+    append_least(self, text);
+    append_price(self, text);
+    append_command(self, text);
+    return g_string_free(text, FALSE);
+}
+
+/* ---- For programs ---- */
+
+static void
+append_number(GString *text, double value, gboolean is_there)
+{
+    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_string_append_c(text, ',');
+    if (is_there)
+        g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, "%.9g", value));
+}
+
+static void
+append_estimate(GString *text, const Estimate *found)
+{
+    append_number(text, found->mean, found->n > 0);
+    append_number(text, found->mean - found->half, found->n > 1);
+    append_number(text, found->mean + found->half, found->n > 1);
+}
+
+static const char *
+trial_word(const Tune *self, const TuneTrial *trial)
+{
+    return trial == self->answer ? "answer" : trial == self->now ? "now" : "tried";
+}
+
+char *
+tune_csv(const Tune *self)
+{
+    const ScenarioSlo *slo = &self->scenario->slos[0];
+    char number[G_ASCII_DTOSTR_BUF_SIZE], below[G_ASCII_DTOSTR_BUF_SIZE];
+    GString *text = g_string_new(NULL);
+
+    g_string_append_printf(
+        text,
+        "# kvolsim %s scenario %s hash %s seed %" G_GUINT64_FORMAT
+        " replication 0 to %u, %s p%s below %s\n",
+        results_version(), self->scenario->name, self->scenario->hash, self->scenario->seed,
+        self->options->replications - 1, slo->stage,
+        g_ascii_formatd(number, sizeof number, "%.10g", slo->quantile * 100),
+        g_ascii_formatd(below, sizeof below, "%.9g", (double)slo->below / (double)SIM_SECOND));
+    g_string_append(text, "which,met,peak,peak low,peak high,requests,requests low,requests high,"
+                          "time,time low,time high,share below,arrived");
+    for (unsigned i = 0; i < self->flags->len; i++)
+        g_string_append_printf(text, ",\"%s\"", tune_flag(self, i)->name);
+    g_string_append_c(text, '\n');
+    for (unsigned k = 0; k < self->trials->len; k++) {
+        const TuneTrial *trial = self->trials->pdata[k];
+        const TuneGoal *goal = &trial->goals[0];
+        g_string_append_printf(text, "%s,%d", trial_word(self, trial), tune_is_met(self, trial));
+        append_estimate(text, &trial->peak);
+        append_estimate(text, &trial->requests);
+        append_estimate(text, &goal->time);
+        append_number(text, percent(goal) / 100, goal->arrived > 0);
+        g_string_append_printf(text, ",%" G_GUINT64_FORMAT, goal->arrived);
+        for (unsigned i = 0; i < self->flags->len; i++) {
+            g_autofree char *value =
+                trial->levels == NULL
+                    ? g_strdup(tune_flag(self, i)->text)
+                    : knob_value_text(tune_flag(self, i), tune_step(trial->levels[i]));
+            g_string_append_printf(text, ",%s", value);
+        }
+        g_string_append_c(text, '\n');
+    }
+    return g_string_free(text, FALSE);
+}
+
+static json_t *
+json_estimate(const Estimate *found)
+{
+    return json_pack("{s:o, s:o, s:o}", "mean", found->n > 0 ? json_real(found->mean) : json_null(),
+                     "low", found->n > 1 ? json_real(found->mean - found->half) : json_null(),
+                     "high", found->n > 1 ? json_real(found->mean + found->half) : json_null());
+}
+
+static json_t *
+json_trial(const Tune *self, const TuneTrial *trial)
+{
+    json_t *slos = json_array();
+
+    for (unsigned i = 0; i < self->scenario->n_slos; i++) {
+        const ScenarioSlo *slo = &self->scenario->slos[i];
+        const TuneGoal *goal = &trial->goals[i];
+        json_array_append_new(
+            slos,
+            json_pack("{s:s, s:f, s:f, s:f, s:I, s:o, s:b}", "stage", slo->stage, "quantile",
+                      slo->quantile, "below", (double)slo->below / (double)SIM_SECOND, "shareBelow",
+                      percent(goal) / 100, "arrived", (json_int_t)goal->arrived, "time",
+                      json_estimate(&goal->time), "met", tune_goal_is_met(self, trial, i)));
+    }
+    return json_pack("{s:o, s:o, s:o}", "slo", slos, "apiRequests", json_estimate(&trial->requests),
+                     "mostInASecond", json_estimate(&trial->peak));
+}
+
+static json_t *
+json_flag(const Tune *self, unsigned i)
+{
+    const Knob *knob = tune_flag(self, i);
+    const TuneTrial *below = tune_trial_below(self, i);
+    g_autofree char *value = tune_value(self, i);
+    g_autofree char *less = tune_value_below(self, i);
+    json_t *paths = json_array();
+
+    for (unsigned k = 0; knob->before[k] != NULL; k++)
+        json_array_append_new(
+            paths,
+            json_stringn(knob->before[k], (gsize)(strchr(knob->before[k], '=') - knob->before[k])));
+    return json_pack(
+        "{s:s, s:o, s:s, s:s, s:o}", "flag", knob->name, "paths", paths, "now", knob->text, "value",
+        value, "oneStepLess",
+        below == NULL ? json_null()
+                      : json_pack("{s:s, s:o}", "value", less, "result", json_trial(self, below)));
+}
+
+json_t *
+tune_json(const Tune *self)
+{
+    json_t *flags = json_array();
+
+    for (unsigned i = 0; self->answer != NULL && i < self->flags->len; i++)
+        json_array_append_new(flags, json_flag(self, i));
+    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:i, s:b, s:o, s:o, s:o}", "version",
+                     results_version(), "scenario", self->scenario->name, "scenarioHash",
+                     self->scenario->hash, "seed", (json_int_t)self->scenario->seed, "replications",
+                     (int)self->options->replications, "tried", (int)self->trials->len, "met",
+                     self->answer != NULL, "flags", flags, "now", json_trial(self, self->now),
+                     "then", self->answer == NULL ? json_null() : json_trial(self, self->answer));
+}

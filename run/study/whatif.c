@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "whatif.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "run/results/results.h"
+
+/* Points of the sweep: 0 is the scenario as it is; then each knob's half and double, as far as the
+ * scenario takes them. Its measures: 0 is the one that was asked for, 1 how many objects came so
+ * far: a run in which the slow ones never arrive looks fast. */
+
+#define MEASURED 0
+#define ARRIVED 1
+#define NO_POINT UINT_MAX
+
+typedef struct {
+    unsigned halved, doubled; /* points; NO_POINT: left out */
+} KnobPoints;
+
+struct Whatif {
+    Scenario *scenario;
+    GPtrArray *knobs; /* of Knob */
+    KnobPoints *points;
+    Sweep *sweep;
+    const char *measure; /* (owned by the sweep): "pod-start p99" */
+};
+
+void
+whatif_free(Whatif *self)
+{
+    if (self == NULL)
+        return;
+    sweep_free(self->sweep);
+    g_clear_pointer(&self->knobs, g_ptr_array_unref);
+    g_free(self->points);
+    scenario_free(self->scenario);
+    g_free(self);
+}
+
+const Sweep *
+whatif_sweep(const Whatif *self)
+{
+    return self->sweep;
+}
+
+/* Returns: the point; NO_POINT if the scenario does not take the value */
+static unsigned
+add_point(Whatif *self, const WhatifOptions *options, const Knob *knob, double factor)
+{
+    g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autofree char *value = knob == NULL ? NULL : knob_value_text(knob, knob->number * factor);
+    const char *const labels[] = {knob == NULL ? "as it is" : knob->name, knob == NULL ? "" : value,
+                                  NULL};
+
+    if (knob != NULL && (value == NULL || g_str_equal(value, knob->text)))
+        return NO_POINT;
+    for (unsigned i = 0; options->set != NULL && options->set[i] != NULL; i++)
+        g_ptr_array_add(set, g_strdup(options->set[i]));
+    if (knob != NULL)
+        knob_add_settings(knob, value, set);
+    g_ptr_array_add(set, NULL);
+    const ScenarioOptions changed = {.data_dir = options->data_dir,
+                                     .set = (const char *const *)set->pdata};
+    g_autoptr(Scenario) scenario = scenario_load(self->scenario->file, &changed, &faults);
+    if (scenario == NULL)
+        return NO_POINT;
+    return sweep_add_point(self->sweep, (const char *const *)set->pdata, labels);
+}
+
+static void
+add_points(Whatif *self, const WhatifOptions *options)
+{
+    static const char *const nothing[] = {NULL};
+
+    sweep_add_parameter(self->sweep, "flag", nothing);
+    sweep_add_parameter(self->sweep, "value", nothing);
+    self->sweep->baseline = (int)add_point(self, options, NULL, 1);
+    for (unsigned i = 0; i < self->knobs->len; i++) {
+        self->points[i].halved = add_point(self, options, self->knobs->pdata[i], 0.5);
+        self->points[i].doubled = add_point(self, options, self->knobs->pdata[i], 2);
+    }
+}
+
+Whatif *
+whatif_new(const char *file, const WhatifOptions *options, GPtrArray **faults)
+{
+    g_autoptr(Whatif) self = g_new0(Whatif, 1);
+    const ScenarioOptions as_is = {.data_dir = options->data_dir, .set = options->set};
+
+    self->scenario = scenario_load(file, &as_is, faults);
+    if (self->scenario == NULL)
+        return NULL;
+    g_autofree char *name = g_strdup_printf("%s-whatif", self->scenario->name);
+    g_autofree char *measure =
+        g_strdup_printf("%s %s", stage_name(options->stage), options->statistic);
+    self->knobs = knobs_of(self->scenario);
+    self->points = g_new0(KnobPoints, MAX(self->knobs->len, 1));
+    self->sweep = sweep_new(name, file);
+    self->sweep->seed = self->scenario->seed;
+    self->sweep->replications = (SweepReplications){
+        .count = options->replications, .max = options->replications, .measure = -1};
+    sweep_add_stage(self->sweep, measure, options->stage, options->statistic);
+    sweep_add_stage(self->sweep, "arrived", options->stage, "count");
+    self->measure = self->sweep->measures[MEASURED].name;
+    add_points(self, options);
+    if (!sweep_finish(self->sweep, options->data_dir, *faults))
+        return NULL;
+    return g_steal_pointer(&self);
+}
+
+/* ---- What it says ---- */
+
+static WhatifChange
+change_at(const Whatif *self, const SweepTable *table, unsigned point)
+{
+    unsigned baseline = (unsigned)self->sweep->baseline;
+    WhatifChange change = {0};
+
+    if (point == NO_POINT)
+        return change;
+    change.text = (char *)self->sweep->points[point].labels[1];
+    change.measured = sweep_table_estimate(table, point, MEASURED);
+    change.change = sweep_table_pairs(table, baseline, point, MEASURED);
+    change.arrived = sweep_table_pairs(table, baseline, point, ARRIVED).difference.mean;
+    return change;
+}
+
+/* An interval of this confidence leaves out zero only by chance: of @n intervals one in twenty
+ * times. */
+static gboolean
+is_sure(const WhatifChange *change, unsigned n, double confidence)
+{
+    const Estimate *found = &change->change.difference;
+    double sure = 1 - (1 - confidence) / MAX(n, 1);
+
+    if (change->text == NULL || found->n < 2 || found->mean == 0)
+        return FALSE;
+    double half = found->deviation > 0
+                      ? student_quantile(sure, found->n - 1) * found->deviation / sqrt(found->n)
+                      : 0;
+    return fabs(found->mean) > half;
+}
+
+static gboolean
+has_effect(const WhatifChange *change)
+{
+    const Estimate *found = &change->change.difference;
+
+    return change->text != NULL &&
+           (found->mean != 0 || found->deviation != 0 || change->arrived != 0);
+}
+
+static int
+compare_rows(const void *a, const void *b)
+{
+    const WhatifRow *one = a, *other = b;
+
+    if (one->has_effect != other->has_effect)
+        return one->has_effect ? -1 : 1;
+    if (one->most != other->most)
+        return one->most > other->most ? -1 : 1;
+    return 0;
+}
+
+GArray *
+whatif_rows(const Whatif *self, const SweepTable *table)
+{
+    GArray *rows = g_array_new(FALSE, TRUE, sizeof(WhatifRow));
+    unsigned n = self->sweep->n_points - 1;
+
+    for (unsigned i = 0; i < self->knobs->len; i++) {
+        WhatifRow row = {.knob = self->knobs->pdata[i],
+                         .halved = change_at(self, table, self->points[i].halved),
+                         .doubled = change_at(self, table, self->points[i].doubled)};
+        row.most =
+            MAX(fabs(row.halved.change.difference.mean), fabs(row.doubled.change.difference.mean));
+        row.has_effect = has_effect(&row.halved) || has_effect(&row.doubled);
+        row.is_sure = is_sure(&row.halved, n, table->confidence) ||
+                      is_sure(&row.doubled, n, table->confidence);
+        g_array_append_val(rows, row);
+    }
+    g_array_sort(rows, compare_rows); /* a stable one */
+    return rows;
+}
+
+/* ---- For people ---- */
+
+/* Three digits are what intervals mostly allow. */
+static char *
+short_number(double value, gboolean with_sign)
+{
+    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+    double size = fabs(value);
+    const char *format = size >= 100 ? "%.0f" : size >= 10 ? "%.1f" : size >= 1 ? "%.2f" : "%.3f";
+
+    return g_strdup_printf("%s%s", with_sign && value >= 0 ? "+" : "",
+                           g_ascii_formatd(buffer, sizeof buffer, format, value));
+}
+
+static char *
+change_text(const WhatifChange *change)
+{
+    if (change->text == NULL)
+        return g_strdup("-");
+    if (change->change.difference.n == 0)
+        return g_strdup_printf("%s: none arrives", change->text);
+    g_autofree char *mean = short_number(change->change.difference.mean, TRUE);
+    g_autofree char *half = short_number(change->change.difference.half, FALSE);
+    g_autofree char *arrived =
+        change->arrived == 0 ? g_strdup("") : g_strdup_printf(" (%+.3g arrive)", change->arrived);
+    if (change->change.difference.n == 1)
+        return g_strdup_printf("%s: %s%s", change->text, mean, arrived);
+    return g_strdup_printf("%s: %s ±%s%s", change->text, mean, half, arrived);
+}
+
+static void
+append_column(GString *text, const char *cell, unsigned width)
+{
+    int room = (int)width - (int)g_utf8_strlen(cell, -1);
+
+    g_string_append_printf(text, "%s%*s", cell, MAX(room, 0), "");
+}
+
+static void
+append_row(GString *text, const WhatifRow *row, unsigned name_width)
+{
+    g_autofree char *halved = change_text(&row->halved);
+    g_autofree char *doubled = change_text(&row->doubled);
+
+    append_column(text, row->knob->name, name_width + 2);
+    append_column(text, row->knob->text, 8);
+    append_column(text, halved, 26);
+    append_column(text, doubled, row->is_sure ? 0 : 26);
+    g_string_append(text, row->is_sure ? "\n" : "?\n");
+}
+
+static void
+append_without_effect(const GArray *rows, GString *text)
+{
+    gsize width = 0;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < rows->len; i++)
+        n += !g_array_index(rows, WhatifRow, i).has_effect;
+    if (n == 0)
+        return;
+    g_string_append_printf(text, "\n%u change nothing in any run:", n);
+    for (unsigned i = 0; i < rows->len; i++) {
+        const WhatifRow *row = &g_array_index(rows, WhatifRow, i);
+        if (row->has_effect)
+            continue;
+        width = width > 0 && width + strlen(row->knob->name) < 110 ? width : 0;
+        g_string_append_printf(text, "%s%s%s", width == 0 ? "\n  " : " ", row->knob->name,
+                               --n > 0 ? "," : "");
+        width += strlen(row->knob->name) + 2;
+    }
+    g_string_append_c(text, '\n');
+}
+
+char *
+whatif_text(const Whatif *self, const SweepTable *table)
+{
+    g_autoptr(GArray) rows = whatif_rows(self, table);
+    GString *text = g_string_new(NULL);
+    Estimate now = sweep_table_estimate(table, (unsigned)self->sweep->baseline, MEASURED);
+    unsigned width = strlen("FLAG OR LIMIT"), n_unsure = 0;
+
+    g_autofree char *mean = now.n > 0 ? short_number(now.mean, FALSE) : g_strdup("-");
+    g_autofree char *half = now.n > 1 ? short_number(now.half, FALSE) : g_strdup("-");
+    g_string_append_printf(
+        text,
+        "%s: %s is %s s ±%s (mean of %u runs). How much it changes, s, run by run under the "
+        "same luck, with %g %% intervals:\n\n",
+        self->scenario->name, self->measure, mean, half, now.n, table->confidence * 100);
+    for (unsigned i = 0; i < rows->len; i++) {
+        const WhatifRow *row = &g_array_index(rows, WhatifRow, i);
+        if (row->has_effect)
+            width = MAX(width, (unsigned)strlen(row->knob->name));
+    }
+    append_column(text, "FLAG OR LIMIT", width + 2);
+    g_string_append(text, "NOW     HALVED                    DOUBLED\n");
+    for (unsigned i = 0; i < rows->len; i++) {
+        const WhatifRow *row = &g_array_index(rows, WhatifRow, i);
+        if (!row->has_effect)
+            continue;
+        append_row(text, row, width);
+        n_unsure += !row->is_sure;
+    }
+    if (n_unsure > 0)
+        g_string_append_printf(text,
+                               "\n?: among %u intervals one like this comes by chance; more "
+                               "--replications would tell.\n",
+                               self->sweep->n_points - 1);
+    append_without_effect(rows, text);
+    return g_string_free(text, FALSE);
+}
+
+/* ---- For programs ---- */
+
+static void
+append_cell(GString *text, double value, gboolean is_there)
+{
+    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_string_append_c(text, ',');
+    if (is_there && isfinite(value))
+        g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, "%.9g", value));
+}
+
+static void
+append_change(GString *text, const WhatifChange *change)
+{
+    const Estimate *found = &change->change.difference;
+    gboolean is_there = change->text != NULL && found->n > 0;
+
+    g_string_append_printf(text, ",%s", change->text != NULL ? change->text : "");
+    append_cell(text, found->mean, is_there);
+    append_cell(text, found->mean - found->half, is_there);
+    append_cell(text, found->mean + found->half, is_there);
+    append_cell(text, change->arrived, change->text != NULL);
+}
+
+char *
+whatif_csv(const Whatif *self, const SweepTable *table)
+{
+    g_autoptr(GArray) rows = whatif_rows(self, table);
+    Estimate now = sweep_table_estimate(table, (unsigned)self->sweep->baseline, MEASURED);
+    GString *text = g_string_new(NULL);
+    char mean[G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_string_append_printf(text,
+                           "# kvolsim %s scenario %s hash %s seed %" G_GUINT64_FORMAT
+                           " replication 0 to %u, %s now %s\n",
+                           results_version(), self->scenario->name, self->scenario->hash,
+                           self->sweep->seed, self->sweep->replications.count - 1, self->measure,
+                           now.n > 0 ? g_ascii_formatd(mean, sizeof mean, "%.9g", now.mean) : "");
+    g_string_append(text, "flag,now,sure,halved,halved change,halved low,halved high,halved "
+                          "arrived,doubled,doubled change,doubled low,doubled high,doubled "
+                          "arrived\n");
+    for (unsigned i = 0; i < rows->len; i++) {
+        const WhatifRow *row = &g_array_index(rows, WhatifRow, i);
+        g_string_append_printf(text, "\"%s\",%s,%d", row->knob->name, row->knob->text,
+                               row->is_sure);
+        append_change(text, &row->halved);
+        append_change(text, &row->doubled);
+        g_string_append_c(text, '\n');
+    }
+    return g_string_free(text, FALSE);
+}
+
+static json_t *
+json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *
+json_change(const WhatifChange *change)
+{
+    const Estimate *found = &change->change.difference;
+
+    if (change->text == NULL)
+        return json_null();
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:o}", "value", change->text, "mean",
+                     found->n > 0 ? json_number(change->measured.mean) : json_null(), "change",
+                     found->n > 0 ? json_number(found->mean) : json_null(), "low",
+                     found->n > 1 ? json_number(found->mean - found->half) : json_null(), "high",
+                     found->n > 1 ? json_number(found->mean + found->half) : json_null(), "runs",
+                     (int)found->n, "arrived", json_number(change->arrived));
+}
+
+static json_t *
+json_paths(const Knob *knob)
+{
+    json_t *paths = json_array();
+
+    for (unsigned i = 0; knob->before[i] != NULL; i++) {
+        const char *end = strchr(knob->before[i], '=');
+        json_array_append_new(paths, json_stringn(knob->before[i], (gsize)(end - knob->before[i])));
+    }
+    return paths;
+}
+
+json_t *
+whatif_json(const Whatif *self, const SweepTable *table)
+{
+    g_autoptr(GArray) rows = whatif_rows(self, table);
+    Estimate now = sweep_table_estimate(table, (unsigned)self->sweep->baseline, MEASURED);
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < rows->len; i++) {
+        const WhatifRow *row = &g_array_index(rows, WhatifRow, i);
+        json_array_append_new(list,
+                              json_pack("{s:s, s:o, s:s, s:b, s:o, s:o}", "flag", row->knob->name,
+                                        "paths", json_paths(row->knob), "now", row->knob->text,
+                                        "sure", row->is_sure, "halved", json_change(&row->halved),
+                                        "doubled", json_change(&row->doubled)));
+    }
+    return json_pack("{s:s, s:s, s:s, s:I, s:s, s:i, s:f, s:o, s:o}", "version", results_version(),
+                     "scenario", self->scenario->name, "scenarioHash", self->scenario->hash, "seed",
+                     (json_int_t)self->sweep->seed, "measure", self->measure, "replications",
+                     (int)self->sweep->replications.count, "confidence", table->confidence, "now",
+                     now.n > 0 ? json_number(now.mean) : json_null(), "flags", list);
+}

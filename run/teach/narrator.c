@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "narrator-private.h"
+
+#include <string.h>
+
+#include "models/api/claim.h"
+#include "models/api/storage.h"
+#include "models/api/volume.h"
+#include "models/plan/plan.h"
+#include "run/results/snapshot.h"
+
+static void
+add_entry(Narrator *self, Entry entry)
+{
+    entry.at = sim_now(run_sim(self->run));
+    entry.cause = sim_cause(run_sim(self->run));
+    g_array_append_val(self->entries, entry);
+}
+
+static void
+relate(Narrator *self, const ObjectKey *a, const ObjectKey *b)
+{
+    const Relation relation = {.a = a, .b = b};
+
+    if (a != NULL && b != NULL)
+        g_array_append_val(self->relations, relation);
+}
+
+static gboolean
+is_reason(const char *step)
+{
+    return g_ascii_isupper(*step);
+}
+
+/* A plan decides, takes its time, and decides afresh as the request leaves: only the second time
+ * counts. */
+static void
+forget_first_thought(Narrator *self, const Plan *plan, const PlanStepView *view)
+{
+    gpointer index;
+
+    if (!g_hash_table_steal_extended(self->thinking, plan, NULL, &index) || !view->has_thought)
+        return;
+    g_array_index(self->entries, Entry, GPOINTER_TO_UINT(index)).is_forgotten = TRUE;
+}
+
+static void
+step_seen(
+    void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
+{
+    Narrator *self = data;
+    PlanStepView view;
+    CsiMethod method;
+
+    plan_view_step(plan, &view);
+    const Entry entry = {.kind = ENTRY_STEP,
+                         .key = plan_key(plan),
+                         .subject = view.key,
+                         .who = component->class->name,
+                         .where = component->node_name,
+                         .rule = rule,
+                         .what = step,
+                         .message = view.message,
+                         .done_at = TIME_UNSET,
+                         .is_warning = view.is_warning,
+                         .is_write = view.is_write,
+                         .is_idle = view.is_idle,
+                         .is_call = csi_method_parse(step, &method) && view.message == NULL,
+                         .is_event = is_reason(step)};
+
+    forget_first_thought(self, plan, &view);
+    if ((entry.is_write || entry.is_call) && !view.has_thought)
+        g_hash_table_insert(self->thinking, (gpointer)plan, GUINT_TO_POINTER(self->entries->len));
+    if (entry.is_write)
+        g_hash_table_insert(self->writers, (gpointer)view.key,
+                            GUINT_TO_POINTER(self->entries->len + 1));
+    add_entry(self, entry);
+}
+
+static const char *
+interned(Narrator *self, const char *text)
+{
+    return strings_intern(objects_strings(run_objects(self->run)), text);
+}
+
+/* @volume: NULL or its handle; a claim's new volume is called as it will be named. */
+static const ObjectKey *
+key_of_call(Narrator *self, const CsiRequest *request)
+{
+    const char *name = request->name != NULL ? request->name : request->volume_id;
+
+    return name == NULL ? NULL : objects_find_key(run_objects(self->run), KIND_VOLUME, NULL, name);
+}
+
+static gboolean
+is_small_talk(CsiMethod method)
+{
+    const char *name = csi_method_name(method);
+
+    return strcmp(name, "Probe") == 0 || g_str_has_suffix(name, "Info") ||
+           g_str_has_suffix(name, "GetCapabilities") ||
+           g_str_has_suffix(name, "PluginCapabilities");
+}
+
+static void
+call_answered(void *data, const CsiCallRecord *record)
+{
+    Narrator *self = data;
+    char buffer[SIM_TIME_BUFFER];
+    SimTime now = sim_now(run_sim(self->run));
+    g_autofree char *text = g_strdup_printf("%s: %s (%s)", csi_method_name(record->request->method),
+                                            csi_code_name(record->answer),
+                                            sim_time_format(now - record->started_at, buffer));
+    const Entry entry = {.kind = ENTRY_CALL,
+                         .key = key_of_call(self, record->request),
+                         .who = csi_driver_name(record->driver),
+                         .what = interned(self, text),
+                         .started_at = record->started_at,
+                         /* Questions that each component asks every driver as it starts. */
+                         .is_small_talk = now == record->started_at && record->answer == CSI_OK &&
+                                          is_small_talk(record->request->method),
+                         .method = record->request->method,
+                         .code = record->answer};
+
+    add_entry(self, entry);
+}
+
+typedef struct {
+    GString *text;
+    GString *parts;
+    gboolean is_going; /* its deletion was asked for */
+} FieldList;
+
+/* "finalizers" of "metadata.finalizers[0]" */
+static void
+list_part(GString *parts, const char *path)
+{
+    const char *dot = strchr(path, '.');
+    const char *part = dot != NULL ? dot + 1 : path;
+    g_autofree char *name = g_strndup(part, strcspn(part, ".["));
+
+    if (strstr(parts->str, name) == NULL)
+        g_string_append_printf(parts, "%s%s", parts->len > 0 ? ", " : "", name);
+}
+
+/* What people look at; all else is a developer's. */
+static void
+list_field(void *data, const char *path, const char *before, const char *after)
+{
+    static const char *const told[] = {
+        "status.phase",    "spec.nodeName",           "spec.volumeName",
+        "status.attached", "status.capacity.storage", "spec.capacity.storage"};
+    FieldList *self = data;
+
+    list_part(self->parts, path);
+    if (strcmp(path, "metadata.deletionTimestamp") == 0)
+        self->is_going = before == NULL;
+    else if (strcmp(path, "metadata.annotations.volume.kubernetes.io/selected-node") == 0)
+        g_string_append_printf(self->text, "%sselected-node: %s", self->text->len > 0 ? ", " : "",
+                               after != NULL ? after : "-");
+    for (unsigned i = 0; i < G_N_ELEMENTS(told); i++) {
+        const char *name = strrchr(told[i], '.') + 1;
+
+        if (strcmp(path, told[i]) != 0)
+            continue;
+        g_string_append_printf(self->text, "%s%s: ", self->text->len > 0 ? ", " : "",
+                               strcmp(name, "storage") == 0 ? "capacity" : name);
+        if (before != NULL)
+            g_string_append_printf(self->text, "%s -> ", before);
+        g_string_append(self->text, after != NULL ? after : "-");
+    }
+}
+
+/* Pods with their claims, claims with their volumes, volumes with their attachments. Keys are only
+ * looked for: one made here would change the order in which a run walks over them. */
+static void
+find_relations(Narrator *self, const Object *object)
+{
+    Objects *objects = run_objects(self->run);
+    const ObjectKey *key = object->key;
+    const char *volume = NULL;
+
+    if (key->kind == KIND_POD) {
+        const PodVolumes *volumes = POD_CONST(object)->volumes;
+
+        for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++)
+            if (volumes->items[i].claim_name != NULL)
+                relate(self, key,
+                       objects_find_key(objects, KIND_CLAIM, key->namespace,
+                                        volumes->items[i].claim_name));
+    } else if (key->kind == KIND_CLAIM) {
+        volume = CLAIM_CONST(object)->volume_name;
+    } else if (key->kind == KIND_ATTACHMENT) {
+        volume = ((const Attachment *)object)->volume_name;
+    }
+    if (volume != NULL)
+        relate(self, key, objects_find_key(objects, KIND_VOLUME, NULL, volume));
+    if (object->owners != NULL)
+        for (unsigned i = 0; i < object->owners->n_items; i++)
+            relate(self, key, object->owners->items[i].key);
+}
+
+/* What kubectl tells of a claim or volume: its phase, or that it goes. NULL: none yet, or no such
+ * kind */
+static const char *
+state_of(const Object *object)
+{
+    if (object == NULL || (object->key->kind != KIND_CLAIM && object->key->kind != KIND_VOLUME))
+        return NULL;
+    if (object->deleted_at != TIME_UNSET)
+        return "Terminating";
+    return object->key->kind == KIND_CLAIM ? claim_phase_name(CLAIM_CONST(object)->phase)
+                                           : volume_phase_name(VOLUME_CONST(object)->phase);
+}
+
+/* An object goes so soon after its last finalizer. */
+#define GOES_AFTER (50 * SIM_MS)
+
+/* The component whose request made the change: the last that was sent about the object. One request
+ * may make two changes: the last finalizer goes, and then the object. Who acts from outside has no
+ * plan. */
+static void
+find_writer(Narrator *self, Entry *change)
+{
+    guint index = GPOINTER_TO_UINT(g_hash_table_lookup(self->writers, change->key));
+    SimTime now = sim_now(run_sim(self->run));
+
+    if (index == 0)
+        return;
+    Entry *step = &g_array_index(self->entries, Entry, index - 1);
+    if (step->done_at != TIME_UNSET && step->done_at != now &&
+        (change->change != CHANGE_GONE || now - step->done_at > GOES_AFTER))
+        return;
+    step->done_at = now;
+    change->who = step->who;
+    change->where = step->where;
+    change->rule = step->rule;
+    change->verb = step->what;
+    change->sent_at = step->at;
+    change->sent_cause = step->cause;
+}
+
+static void
+object_changed(void *data, const Object *before, const Object *after)
+{
+    Narrator *self = data;
+    const Object *object = after != NULL ? after : before;
+    g_autoptr(GString) text = g_string_new(NULL), parts = g_string_new(NULL);
+    FieldList fields = {.text = text, .parts = parts};
+    Entry entry = {.kind = ENTRY_CHANGE,
+                   .key = object->key,
+                   .subject = object->key,
+                   .state_before = state_of(before),
+                   .state = state_of(after)};
+
+    if (after != NULL)
+        find_relations(self, after);
+    if (before != NULL && after != NULL) {
+        json_t *old_json = object_to_json(before), *new_json = object_to_json(after);
+
+        snapshot_compare_fields(old_json, new_json, list_field, &fields);
+        json_decref(old_json);
+        json_decref(new_json);
+    }
+    entry.change = before == NULL    ? CHANGE_CREATED
+                   : after == NULL   ? CHANGE_GONE
+                   : fields.is_going ? CHANGE_GOING
+                   : text->len > 0   ? CHANGE_FIELDS
+                                     : CHANGE_SMALL;
+    entry.what = interned(self, text->str);
+    entry.parts = interned(self, parts->str);
+    find_writer(self, &entry);
+    add_entry(self, entry);
+}
+
+Narrator *
+narrator_new(Run *run)
+{
+    Narrator *self = g_new0(Narrator, 1);
+    Cluster *cluster = run_cluster(run);
+    const CsiObserver observer = {.answered = call_answered, .data = self};
+
+    self->run = run;
+    self->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
+    self->relations = g_array_new(FALSE, FALSE, sizeof(Relation));
+    self->thinking = g_hash_table_new(NULL, NULL);
+    self->writers = g_hash_table_new(NULL, NULL);
+    cluster_observe_plans(cluster, step_seen, self);
+    api_server_observe(cluster_api(cluster), object_changed, self);
+    for (unsigned i = 0; i < cluster_n_drivers(cluster); i++)
+        csi_driver_add_observer(cluster_driver(cluster, i), &observer);
+    return self;
+}
+
+void
+narrator_free(Narrator *self)
+{
+    if (self == NULL)
+        return;
+    g_array_unref(self->entries);
+    g_array_unref(self->relations);
+    g_hash_table_unref(self->thinking);
+    g_hash_table_unref(self->writers);
+    g_free(self);
+}
+
+const ObjectKey *
+narrator_find_object(const Narrator *self, const char *text)
+{
+    const char *slash = strchr(text, '/');
+    Objects *objects = run_objects(self->run);
+
+    for (unsigned kind = 0; kind < N_KINDS && slash != NULL; kind++) {
+        static const char *const short_names[N_KINDS] = {[KIND_CLAIM] = "pvc",
+                                                         [KIND_VOLUME] = "pv",
+                                                         [KIND_STORAGE_CLASS] = "sc",
+                                                         [KIND_STATEFUL_SET] = "sts"};
+        const KindClass *class = kind_class((ObjectKind)kind);
+        g_autofree char *word = g_ascii_strdown(text, (gssize)(slash - text));
+        g_autofree char *singular = g_ascii_strdown(class->kind, -1);
+
+        if (strcmp(word, singular) != 0 && strcmp(word, class->resource) != 0 &&
+            g_strcmp0(word, short_names[kind]) != 0)
+            continue;
+        for (uint32_t slot = 0; slot < objects_n_keys(objects, (ObjectKind)kind); slot++) {
+            const ObjectKey *key = objects_key_at(objects, (ObjectKind)kind, slot);
+
+            if (strcmp(key->name, slash + 1) == 0)
+                return key;
+        }
+    }
+    return NULL;
+}
+
+GHashTable *
+narrator_family(const Narrator *self, const ObjectKey *key)
+{
+    GHashTable *family = g_hash_table_new(NULL, NULL);
+    gboolean has_grown = TRUE;
+
+    g_hash_table_add(family, (ObjectKey *)key);
+    while (has_grown) {
+        has_grown = FALSE;
+        for (unsigned i = 0; i < self->relations->len; i++) {
+            const Relation *relation = &g_array_index(self->relations, Relation, i);
+            gboolean has_a = g_hash_table_contains(family, relation->a),
+                     has_b = g_hash_table_contains(family, relation->b);
+            const ObjectKey *other = has_a ? relation->b : relation->a;
+
+            if (has_a == has_b || (other->kind == KIND_POD && key->kind == KIND_POD) ||
+                (other->kind == KIND_STATEFUL_SET && key->kind != KIND_STATEFUL_SET) ||
+                other->kind == KIND_NODE)
+                continue;
+            g_hash_table_add(family, (ObjectKey *)other);
+            has_grown = TRUE;
+        }
+    }
+    return family;
+}
+
+gboolean
+narrator_is_told(const Entry *entry, NarratorLevel level)
+{
+    static const char *const quiet[] = {"change", "start", "gather", "wait", "poll", "get", "list"};
+
+    if (entry->is_forgotten)
+        return FALSE;
+    if (level == NARRATOR_DEVELOPER)
+        return entry->kind != ENTRY_CHANGE || entry->change != CHANGE_SMALL;
+    if (entry->kind == ENTRY_CALL)
+        return !entry->is_small_talk;
+    if (entry->kind == ENTRY_CHANGE)
+        return entry->change != CHANGE_SMALL;
+    if (entry->is_idle || (level == NARRATOR_BEGINNER && !entry->is_event) ||
+        (entry->is_call && strstr(entry->what, "Capabilities") != NULL))
+        return FALSE;
+    for (unsigned i = 0; i < G_N_ELEMENTS(quiet); i++)
+        if (strcmp(entry->what, quiet[i]) == 0)
+            return FALSE;
+    return TRUE;
+}
+
+unsigned
+narrator_n_seen(const Narrator *self)
+{
+    return self->entries->len;
+}
+
+NarratorSight
+narrator_seen(const Narrator *self, unsigned i)
+{
+    const Entry *entry = &g_array_index(self->entries, Entry, i);
+
+    return (NarratorSight){.at = entry->at,
+                           .key = entry->key,
+                           .who = entry->who,
+                           .rule = entry->rule,
+                           .what = entry->what,
+                           .is_step = entry->kind == ENTRY_STEP,
+                           .is_answer = entry->kind == ENTRY_CALL,
+                           .is_decision = entry->kind == ENTRY_STEP &&
+                                          narrator_is_told(entry, NARRATOR_OPERATOR)};
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+GPtrArray *
+narrator_rules(const Narrator *self)
+{
+    GPtrArray *rules = g_ptr_array_new();
+    g_autoptr(GHashTable) known = g_hash_table_new(g_str_hash, g_str_equal);
+
+    for (unsigned i = 0; i < self->entries->len; i++) {
+        const Entry *entry = &g_array_index(self->entries, Entry, i);
+
+        if (entry->rule != NULL && g_hash_table_add(known, (char *)entry->rule))
+            g_ptr_array_add(rules, (char *)entry->rule);
+    }
+    g_ptr_array_sort(rules, compare_ids);
+    return rules;
+}
+
+SimTime
+narrator_next_step(
+    const Narrator *self, const char *object, SimTime after, const char **who, const char **what)
+{
+    const ObjectKey *key = narrator_find_object(self, object);
+    g_autoptr(GHashTable) family = key != NULL ? narrator_family(self, key) : NULL;
+
+    for (unsigned i = 0; family != NULL && i < self->entries->len; i++) {
+        const Entry *entry = &g_array_index(self->entries, Entry, i);
+
+        if (entry->at <= after || entry->kind != ENTRY_STEP ||
+            !narrator_is_told(entry, NARRATOR_OPERATOR) || entry->key == NULL ||
+            !g_hash_table_contains(family, entry->key))
+            continue;
+        *who = entry->who;
+        *what = entry->what;
+        return entry->at;
+    }
+    return SIM_TIME_MAX;
+}
+
+/* The component whose step the call was. */
+static const char *
+caller_of(const Narrator *self, unsigned call)
+{
+    const char *method = csi_method_name(g_array_index(self->entries, Entry, call).method);
+
+    for (unsigned i = call; i-- > 0;) {
+        const Entry *entry = &g_array_index(self->entries, Entry, i);
+
+        if (entry->kind == ENTRY_STEP && strcmp(entry->what, method) == 0)
+            return entry->who;
+    }
+    return "";
+}
+
+/* Reasons of the caller's own Events, and of anybody's failures, from the entry @first to @end,
+ * each once. */
+static void
+add_reasons(
+    const Narrator *self, const char *caller, unsigned first, unsigned end, GPtrArray *reasons)
+{
+    CsiMethod method;
+
+    for (unsigned i = first; i < end; i++) {
+        const Entry *entry = &g_array_index(self->entries, Entry, i);
+
+        if (entry->kind == ENTRY_STEP && entry->is_event &&
+            !csi_method_parse(entry->what, &method) &&
+            (strcmp(entry->who, caller) == 0 || strstr(entry->what, "Failed") != NULL) &&
+            !g_ptr_array_find_with_equal_func(reasons, entry->what, g_str_equal, NULL))
+            g_ptr_array_add(reasons, (char *)entry->what);
+    }
+}
+
+gboolean
+narrator_retries(const Narrator *self, CsiMethod method, CsiCode code, NarratorRetries *retries)
+{
+    unsigned failed = 0;
+    gboolean is_found = FALSE;
+
+    *retries = (NarratorRetries){.reasons = g_ptr_array_new()};
+    for (unsigned i = 0; i < self->entries->len; i++) {
+        const Entry *entry = &g_array_index(self->entries, Entry, i);
+
+        if (entry->kind != ENTRY_CALL || entry->method != method)
+            continue;
+        if (is_found) {
+            const Entry *before = &g_array_index(self->entries, Entry, failed);
+
+            if (retries->n_delays < G_N_ELEMENTS(retries->delays))
+                retries->delays[retries->n_delays++] = entry->started_at - before->at;
+            add_reasons(self, retries->caller, failed, i, retries->reasons);
+        }
+        if (entry->code != code)
+            break;
+        is_found = TRUE;
+        failed = i;
+        retries->caller = caller_of(self, i);
+    }
+    if (is_found && retries->n_delays == 0)
+        add_reasons(self, retries->caller, failed, self->entries->len, retries->reasons);
+    return is_found;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/cluster/cluster.h"
+#include "run/files/result-file.h"
+
+/* What the API server was asked, by whom, second by second: the price of a higher limit. Counts
+ * answered requests and writes of Events at the second in which they arrived. Watches are none;
+ * heartbeats that say nothing new are left out of the model. */
+
+typedef struct {
+    const char *client; /* "external-attacher"; of Events of a client of their own: their source */
+    const char *verb;   /* "PATCH" */
+    const char *resource; /* "volumeattachments/status" */
+    uint64_t total;
+    GArray *counts; /* of uint32_t, by second since the first request of the row */
+    int64_t first;  /* that second */
+} ApiLoadRow;
+
+typedef struct ApiLoad ApiLoad;
+
+/* Watches @cluster's API server from now on, which must not outlive the result. Returns: (owned) */
+ApiLoad *api_load_new(Cluster *cluster, Sim *sim);
+void api_load_free(ApiLoad *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ApiLoad, api_load_free)
+
+/* (borrowed): of ApiLoadRow pointers, in the order of their first request */
+const GPtrArray *api_load_rows(const ApiLoad *self);
+/* What was asked for in one second, of all clients, at most; @total: (out): in all */
+unsigned api_load_peak(const ApiLoad *self, uint64_t *total);
+void api_load_append_table(const ApiLoad *self, GString *text);
+/* second,client,verb,resource,requests: seconds without requests have no row. */
+void api_load_append_csv(const ApiLoad *self, ResultFile *file);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/cluster/cluster.h"
+#include "models/csi/csi.h"
+
+/* What happened to each object, and when: seen at the API server and at the drivers, never asked of
+ * a model. */
+
+#define MILESTONES(X)                                                                              \
+    X(CLAIM_CREATED, "created")                                                                    \
+    X(CLAIM_SELECTED, "selected-node")      /* the scheduler chose a node for it */                \
+    X(CLAIM_ANNOTATED, "provisioner-asked") /* the storage-provisioner annotation */               \
+    X(CLAIM_BOUND, "bound")                                                                        \
+    X(CLAIM_LOST, "lost")                                                                          \
+    X(CLAIM_EXPANSION_ASKED, "expansion-asked") /* its request grew */                             \
+    X(CLAIM_NODE_AWAITED, "node-awaited")       /* NodeResizePending */                            \
+    X(CLAIM_EXPANDED, "expanded")               /* its capacity grew */                            \
+    X(CLAIM_DELETED, "deleted")                 /* deletionTimestamp */                            \
+    X(CLAIM_GONE, "gone")                                                                          \
+    X(VOLUME_PROVISION_STARTED, "provision-started") /* the first CreateVolume */                  \
+    X(VOLUME_PROVISION_ENDED, "provision-ended")                                                   \
+    X(VOLUME_CREATED, "created")                                                                   \
+    X(VOLUME_BOUND, "bound")                                                                       \
+    X(VOLUME_RELEASED, "released")                                                                 \
+    X(VOLUME_DELETE_STARTED, "delete-started")                                                     \
+    X(VOLUME_DELETE_ENDED, "delete-ended")                                                         \
+    X(VOLUME_DELETED, "deleted")                                                                   \
+    X(VOLUME_GONE, "gone")                                                                         \
+    X(VOLUME_ATTACH_REQUESTED, "attach-requested") /* its VolumeAttachment was created */          \
+    X(VOLUME_ATTACH_STARTED, "attach-started")     /* ControllerPublishVolume */                   \
+    X(VOLUME_ATTACH_ENDED, "attach-ended")                                                         \
+    X(VOLUME_ATTACHED, "attached")          /* status.attached */                                  \
+    X(VOLUME_REPORTED, "reported-attached") /* in the node's volumesAttached */                    \
+    X(VOLUME_IN_USE, "reported-in-use")     /* in the node's volumesInUse */                       \
+    X(VOLUME_STAGE_STARTED, "stage-started")                                                       \
+    X(VOLUME_STAGED, "staged")                                                                     \
+    X(VOLUME_PUBLISH_STARTED, "publish-started")                                                   \
+    X(VOLUME_PUBLISHED, "published")                                                               \
+    X(VOLUME_UNPUBLISH_STARTED, "unpublish-started")                                               \
+    X(VOLUME_UNPUBLISHED, "unpublished")                                                           \
+    X(VOLUME_UNSTAGE_STARTED, "unstage-started")                                                   \
+    X(VOLUME_UNSTAGED, "unstaged")                                                                 \
+    X(VOLUME_NOT_IN_USE, "reported-not-in-use")                                                    \
+    X(VOLUME_NOT_REPORTED, "reported-detached")                                                    \
+    X(VOLUME_DETACH_REQUESTED, "detach-requested") /* its VolumeAttachment is deleted */           \
+    X(VOLUME_DETACH_STARTED, "detach-started")                                                     \
+    X(VOLUME_DETACH_ENDED, "detach-ended")                                                         \
+    X(VOLUME_DETACHED, "detached")             /* its VolumeAttachment is gone */                  \
+    X(VOLUME_EXPAND_STARTED, "expand-started") /* ControllerExpandVolume */                        \
+    X(VOLUME_EXPAND_ENDED, "expand-ended")                                                         \
+    X(VOLUME_GROWN, "grown") /* spec.capacity */                                                   \
+    X(VOLUME_NODE_EXPAND_STARTED, "node-expand-started")                                           \
+    X(VOLUME_NODE_EXPANDED, "node-expanded")                                                       \
+    X(POD_CREATED, "created")                                                                      \
+    X(POD_UNSCHEDULABLE, "unschedulable") /* PodScheduled turned False */                          \
+    X(POD_SCHEDULED, "scheduled")         /* bound to a node */                                    \
+    X(POD_RUNNING, "running")                                                                      \
+    X(POD_READY, "ready")                                                                          \
+    X(POD_DELETED, "deleted")                                                                      \
+    X(POD_STOPPED, "stopped") /* a terminal phase */                                               \
+    X(POD_GONE, "gone")
+
+typedef enum {
+#define MILESTONE_MEMBER(member, text) MILESTONE_##member,
+    MILESTONES(MILESTONE_MEMBER)
+#undef MILESTONE_MEMBER
+        N_MILESTONES,
+} MilestoneKind;
+
+const char *milestone_name(MilestoneKind kind);
+
+/* One, in the order in which they happened; those of an object are chained. A copy: the log itself
+ * is packed. */
+typedef struct {
+    const ObjectKey *object;
+    const char
+        *node; /* interned: of what concerns a volume on a node, and of POD_SCHEDULED; NULL: none */
+    SimTime at;
+    uint32_t previous;    /* of the same object: index + 1; 0: it is the first */
+    SimCauseId cause;     /* what brought it about, for attribution */
+    uint16_t incarnation; /* of the object */
+    uint8_t kind;         /* MilestoneKind */
+    uint8_t code;         /* of calls: CsiCode */
+} Milestone;
+
+/* What is known of a pod beyond its milestones: kept at its creation. */
+typedef struct {
+    const ObjectKey *pod;
+    PodVolumes *volumes;
+    uint16_t incarnation;
+} PodRecord;
+
+typedef struct Milestones Milestones;
+
+/* Watches @cluster's API server and its drivers from now on. Returns: (owned) */
+Milestones *milestones_new(Cluster *cluster, Sim *sim, Objects *objects);
+void milestones_free(Milestones *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Milestones, milestones_free)
+/* A driver that was added to the cluster. */
+void milestones_watch_driver(Milestones *self, CsiDriver *driver);
+
+unsigned milestones_count(const Milestones *self);
+Milestone milestones_at(const Milestones *self, unsigned i);
+/* The last milestone of an object: index + 1; 0: none. */
+uint32_t milestones_last(const Milestones *self, const ObjectKey *object);
+unsigned milestones_n_pods(const Milestones *self);
+const PodRecord *milestones_pod(const Milestones *self, unsigned i);
+/* The volume that a claim was bound to last; NULL: none. */
+const ObjectKey *milestones_volume_of(const Milestones *self, const ObjectKey *claim);
+/* When any object but an Event changed last. */
+SimTime milestones_last_change(const Milestones *self);

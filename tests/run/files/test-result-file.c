@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+#include <glib/gstdio.h>
+
+#include "run/files/result-file.h"
+
+/* Result files: whole or not at all, whatever their length and whatever goes wrong. */
+
+#define NAME "rows.txt"
+
+static char *
+make_folder(void)
+{
+    char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
+
+    assert_non_null(folder);
+    return folder;
+}
+
+static void
+remove_folder(char *path)
+{
+    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+    const char *name;
+
+    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+        g_autofree char *file = g_build_filename(path, name, NULL);
+        g_remove(file);
+    }
+    g_remove(path);
+    g_free(path);
+}
+
+/* What is in the folder, with the length of each file: "rows.txt 12 ". (owned) */
+static char *
+list(const char *folder)
+{
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    GString *text = g_string_new(NULL);
+    const char *name;
+
+    assert_non_null(dir);
+    while ((name = g_dir_read_name(dir)) != NULL) {
+        g_autofree char *file = g_build_filename(folder, name, NULL);
+        GStatBuf found;
+        assert_int_equal(g_stat(file, &found), 0);
+        g_string_append_printf(text, "%s %" G_GINT64_FORMAT " ", name, (gint64)found.st_size);
+    }
+    return g_string_free(text, FALSE);
+}
+
+static void
+assert_holds(const char *folder, const char *wanted)
+{
+    g_autofree char *found = list(folder);
+
+    assert_string_equal(found, wanted);
+}
+
+/* Rows that can be told apart. */
+static void
+append_rows(GString *text, unsigned first, unsigned n, unsigned width)
+{
+    for (unsigned i = first; i < first + n; i++)
+        g_string_append_printf(text, "%0*u\n", (int)width, i);
+}
+
+static const struct {
+    const char *title;
+    unsigned n_rows, width;
+} lengths[] = {
+    {"a row",                              1,     10                      },
+    {"fewer than are gathered",            100,   100                     },
+    {"as many as are gathered",            1024,  255                     },
+    {"one more",                           1025,  255                     },
+    {"many times as many",                 20000, 99                      },
+    {"a row longer than what is gathered", 3,     2 * RESULT_FILE_GATHERED},
+};
+
+/* What is in the file is what was appended, and in memory there is never more than what is gathered
+ * and a row. */
+static void
+files_of_any_length_are_whole(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(lengths); i++) {
+        char *folder = make_folder();
+        g_autoptr(ResultFile) file = result_file_new(folder, NAME);
+        g_autofree char *path = g_build_filename(folder, NAME, NULL), *found = NULL;
+        g_autoptr(GString) wanted = g_string_new(NULL);
+        gsize length;
+
+        print_message("%s\n", lengths[i].title);
+        append_rows(wanted, 0, lengths[i].n_rows, lengths[i].width);
+        for (unsigned row = 0; row < lengths[i].n_rows; row++) {
+            append_rows(file->text, row, 1, lengths[i].width);
+            result_file_end_row(file);
+            assert_true(file->text->len < RESULT_FILE_GATHERED);
+            assert_false(g_file_test(path, G_FILE_TEST_EXISTS));
+        }
+        assert_true(result_file_finish(file, NULL));
+        assert_true(g_file_get_contents(path, &found, &length, NULL));
+        assert_int_equal(length, wanted->len);
+        assert_memory_equal(found, wanted->str, length);
+        g_autofree char *all = list(folder);
+        assert_true(g_str_has_prefix(all, NAME " "));
+        assert_int_equal(strchr(all + strlen(NAME " "), ' ')[1], '\0'); /* nothing beside it */
+        remove_folder(folder);
+    }
+}
+
+static void
+a_file_without_contents_is_not_made(void **state)
+{
+    char *folder = make_folder();
+    g_autoptr(ResultFile) file = result_file_new(folder, NAME);
+
+    (void)state;
+    result_file_end_row(file);
+    assert_true(result_file_finish(file, NULL));
+    assert_holds(folder, "");
+    remove_folder(folder);
+}
+
+/* It is replaced at the end, and stays as it was if its writer gives up. */
+static void
+an_earlier_file_stays_until_the_end(void **state)
+{
+    char *folder = make_folder();
+    ResultFile *given_up = result_file_new(folder, NAME);
+    g_autoptr(ResultFile) file = result_file_new(folder, NAME);
+
+    (void)state;
+    assert_true(result_file_write(folder, NAME, "earlier\n", NULL));
+    g_string_append(given_up->text, "half a row");
+    result_file_pass_on(given_up);
+    result_file_free(given_up);
+    assert_holds(folder, NAME " 8 ");
+    g_string_append(file->text, "later\n");
+    assert_true(result_file_finish(file, NULL));
+    assert_holds(folder, NAME " 6 ");
+    remove_folder(folder);
+}
+
+/* The disk ends after some rows: the limit of the length of a file is the disk that a test can
+ * fill. */
+static void
+a_full_disk_leaves_nothing(void **state)
+{
+    char *folder = make_folder();
+    g_autofree char *path = g_build_filename(folder, NAME, NULL);
+    g_autoptr(ResultFile) file = result_file_new(folder, NAME);
+    g_autoptr(GError) error = NULL;
+    struct rlimit before, small;
+
+    (void)state;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 2 * RESULT_FILE_GATHERED;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (unsigned row = 0; row < 20000; row++) {
+        append_rows(file->text, row, 1, 99);
+        result_file_end_row(file);
+    }
+    gboolean good = result_file_finish(file, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_false(good);
+    assert_int_equal(error->domain, G_FILE_ERROR);
+    assert_true(g_str_has_prefix(error->message, path)); /* whose disk it was */
+    assert_holds(folder, "");
+    remove_folder(folder);
+}
+
+static void
+a_name_that_is_taken_by_a_folder_is_an_error(void **state)
+{
+    char *folder = make_folder();
+    g_autofree char *path = g_build_filename(folder, NAME, NULL);
+    g_autoptr(GError) error = NULL;
+
+    (void)state;
+    assert_int_equal(g_mkdir(path, 0777), 0);
+    assert_false(result_file_write(folder, NAME, "row\n", &error));
+    assert_true(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ISDIR));
+    assert_true(g_str_has_prefix(error->message, path));
+    assert_true(g_file_test(path, G_FILE_TEST_IS_DIR));
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    assert_string_equal(g_dir_read_name(dir), NAME);
+    assert_null(g_dir_read_name(dir));
+    remove_folder(folder);
+}
+
+static void
+a_folder_that_is_not_there_is_an_error(void **state)
+{
+    char *folder = make_folder();
+    g_autofree char *missing = g_build_filename(folder, "missing", NULL);
+    g_autoptr(GError) error = NULL;
+
+    (void)state;
+    assert_false(result_file_write(missing, NAME, "row\n", &error));
+    assert_true(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT));
+    assert_true(g_str_has_prefix(error->message, missing));
+    remove_folder(folder);
+}
+
+/* Says no when it is asked for the third time. */
+static gboolean
+twice(void *data)
+{
+    unsigned *n_asked = data;
+
+    return ++*n_asked < 3;
+}
+
+static void
+who_breaks_it_off_leaves_nothing(void **state)
+{
+    char *folder = make_folder();
+    g_autoptr(ResultFile) file = result_file_new(folder, NAME);
+    g_autoptr(GError) error = NULL;
+    unsigned n_asked = 0;
+
+    (void)state;
+    file->go_on = twice;
+    file->go_on_data = &n_asked;
+    for (unsigned row = 0; row < 20000; row++) {
+        append_rows(file->text, row, 1, 99);
+        result_file_end_row(file);
+    }
+    assert_false(result_file_finish(file, &error));
+    assert_true(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_INTR));
+    assert_int_equal(n_asked, 3); /* and not again */
+    assert_holds(folder, "");
+    remove_folder(folder);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_of_any_length_are_whole),
+        cmocka_unit_test(a_file_without_contents_is_not_made),
+        cmocka_unit_test(an_earlier_file_stays_until_the_end),
+        cmocka_unit_test(a_full_disk_leaves_nothing),
+        cmocka_unit_test(a_name_that_is_taken_by_a_folder_is_an_error),
+        cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
+        cmocka_unit_test(who_breaks_it_off_leaves_nothing),
+    };
+
+    return cmocka_run_group_tests_name("result files", tests, NULL, NULL);
+}

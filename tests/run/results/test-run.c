@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/results/results.h"
+
+/* Whole runs of the ready scenarios. */
+
+static Scenario *
+load(const char *name, const char *const *set)
+{
+    const char *source = g_getenv("KVOLSIM_SRCDIR");
+    g_autofree char *file = g_strdup_printf("%s/scenarios/%s.yaml", source, name);
+    const ScenarioOptions options = {.data_dir = source, .set = set};
+    g_autoptr(GPtrArray) faults = NULL;
+    Scenario *scenario = scenario_load(file, &options, &faults);
+
+    for (unsigned i = 0; i < faults->len; i++) {
+        g_autofree char *text = file_fault_text(faults->pdata[i]);
+        print_message("%s\n", text);
+    }
+    assert_non_null(scenario);
+    return scenario;
+}
+
+static Run *
+execute(const Scenario *scenario, const RunOptions *options)
+{
+    g_autoptr(GError) error = NULL;
+    Run *run = run_new(scenario, options, &error);
+
+    assert_null(error);
+    assert_int_equal(run_execute(run), RUN_DONE);
+    return run;
+}
+
+/* All that a run saw, as text. */
+static char *
+story(const Run *run)
+{
+    const Milestones *log = run_milestones(run);
+    const ApiServer *api = cluster_api(run_cluster(run));
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < milestones_count(log); i++) {
+        const Milestone milestone = milestones_at(log, i);
+        g_string_append_printf(text, "%" G_GINT64_FORMAT " %s %s %s\n", milestone.at,
+                               milestone.object->text,
+                               milestone_name((MilestoneKind)milestone.kind),
+                               milestone.node == NULL ? "" : milestone.node);
+    }
+    for (unsigned i = 0; i < api_server_n_events(api); i++) {
+        const ApiEvent *event = api_server_event(api, i);
+        if (event->count > 0)
+            g_string_append_printf(text, "%" G_GINT64_FORMAT " %s %s %s %u\n", event->written_at,
+                                   event->involved->text, event->reason, event->message,
+                                   event->count);
+    }
+    g_string_append_printf(text, "%" G_GUINT64_FORMAT " writes\n",
+                           api_server_resource_version(api));
+    return g_string_free(text, FALSE);
+}
+
+static void
+assert_same_story(const char *name,
+                  const RunOptions *one,
+                  const RunOptions *other,
+                  const char *const *set)
+{
+    g_autoptr(Scenario) scenario = load(name, set);
+    g_autoptr(Run) first = execute(scenario, one);
+    g_autoptr(Run) second = execute(scenario, other);
+    g_autofree char *told = story(first);
+    g_autofree char *retold = story(second);
+
+    assert_true(strlen(told) > 1000);
+    if (strcmp(told, retold) == 0)
+        return;
+    g_auto(GStrv) lines = g_strsplit(told, "\n", -1);
+    g_auto(GStrv) others = g_strsplit(retold, "\n", -1);
+    for (unsigned i = 0; lines[i] != NULL && others[i] != NULL; i++)
+        if (strcmp(lines[i], others[i]) != 0)
+            fail_msg("%s, line %u: \"%s\" and \"%s\"", name, i, lines[i], others[i]);
+    fail_msg("%s: one story is longer", name);
+}
+
+static void
+sleeping_tickers_tell_the_same_story(void **state)
+{
+    static const char *const names[] = {
+        "wait-for-first-consumer", "immediate",      "attach-limit",
+        "zone-mismatch",           "static-binding", "file-storage"};
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
+        for (uint64_t seed = 1; seed <= 3; seed++)
+            assert_same_story(names[i], &(RunOptions){.seed = seed},
+                              &(RunOptions){.seed = seed, .polling = TRUE}, NULL);
+}
+
+static void
+the_same_seed_tells_the_same_story(void **state)
+{
+    (void)state;
+    assert_same_story("quickstart", &(RunOptions){.seed = 5}, &(RunOptions){.seed = 5}, NULL);
+}
+
+static void
+another_seed_tells_another_story(void **state)
+{
+    g_autoptr(Scenario) scenario = load("wait-for-first-consumer", NULL);
+    g_autoptr(Run) first = execute(scenario, &(RunOptions){.seed = 1});
+    g_autoptr(Run) second = execute(scenario, &(RunOptions){.seed = 2});
+    g_autoptr(Run) third = execute(scenario, &(RunOptions){.seed = 1, .replication = 1});
+    g_autofree char *told = story(first), *retold = story(second), *replicated = story(third);
+
+    (void)state;
+    assert_string_not_equal(told, retold);
+    assert_string_not_equal(told, replicated);
+}
+
+/* Wherever a run is cut off, it lets go of everything: the sanitizer build looks for leaks. */
+static void
+a_run_may_end_anywhere(void **state)
+{
+    g_autoptr(Scenario) scenario = load("burst-100", NULL);
+
+    (void)state;
+    for (SimTime end = SIM_SECOND; end < 90 * SIM_SECOND; end += 3701 * SIM_MS) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = (uint64_t)end}, &error);
+        assert_non_null(run);
+        sim_run_until(run_sim(run), end);
+        g_autoptr(Stages) stages = stages_new(run);
+        assert_int_equal(stages_pods(stages)->len, milestones_n_pods(run_milestones(run)));
+    }
+}
+
+/* Spans are printed after the run, when components that crashed are gone: what they name is the
+ * run's. */
+static void
+spans_outlive_components(void **state)
+{
+    g_autoptr(Scenario) scenario = load("leader-election", NULL);
+    g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1, .measured = TRUE});
+    const GArray *spans = sim_metrics_spans(sim_metrics(run_sim(run)));
+    const Strings *strings = objects_strings(run_objects(run));
+
+    (void)state;
+    assert_true(spans->len > 0);
+    for (unsigned i = 0; i < spans->len; i++) {
+        const SimSpan *span = &g_array_index(spans, SimSpan, i);
+        assert_ptr_equal(strings_find(strings, span->job), span->job);
+        assert_ptr_equal(strings_find(strings, span->subject), span->subject);
+    }
+}
+
+static gboolean
+stop_at_once(void *data, SimTime now, uint64_t n_events)
+{
+    (void)now, (void)n_events;
+    ++*(unsigned *)data;
+    return FALSE;
+}
+
+static void
+progress_breaks_off(void **state)
+{
+    const char *const set[] = {"spec.until=1000h", NULL};
+    g_autoptr(Scenario) scenario = load("burst-100", set);
+    unsigned n_calls = 0;
+    const RunOptions options = {
+        .seed = 1, .polling = TRUE, .progress = stop_at_once, .progress_data = &n_calls};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Run) run = run_new(scenario, &options, &error);
+
+    (void)state;
+    assert_int_equal(run_execute(run), RUN_INTERRUPTED);
+    assert_int_equal(n_calls, 1);
+}
+
+/* The stages of a pod's start follow one another: they add up to pod-start, to the nanosecond. */
+static void
+stages_add_up(void **state)
+{
+    static const char *const names[] = {"quickstart",   "immediate",      "attach-limit",
+                                        "file-storage", "static-binding", "burst-100"};
+    static const Stage parts[] = {STAGE_SCHEDULE, STAGE_ATTACH, STAGE_STAGE, STAGE_PUBLISH,
+                                  STAGE_START};
+    unsigned n_started = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autoptr(Scenario) scenario = load(names[i], NULL);
+        g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1});
+        g_autoptr(Stages) stages = stages_new(run);
+        const GArray *pods = stages_pods(stages);
+        for (unsigned k = 0; k < pods->len; k++) {
+            const PodTimes *pod = &g_array_index(pods, PodTimes, k);
+            SimTime sum = 0;
+            if (pod->ready == TIME_UNSET)
+                continue;
+            for (unsigned p = 0; p < G_N_ELEMENTS(parts); p++) {
+                SimTime part = pod_times_stage(pod, parts[p]);
+                assert_true(part == TIME_UNSET || part >= 0);
+                sum += part == TIME_UNSET ? 0 : part;
+            }
+            assert_int_equal(sum, pod_times_stage(pod, STAGE_POD_START));
+            n_started++;
+        }
+    }
+    assert_true(n_started > 200);
+}
+
+/* Numbered copies of a volume and a claim that name each other: volume-2 and claim-2 do. */
+static void
+copies_name_their_own(void **state)
+{
+    const char *const set[] = {"spec.workload[0].create.count=5", "spec.until=20.1s", NULL};
+    g_autoptr(Scenario) scenario = load("published/pub-2", set);
+    g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1});
+    const ApiServer *api = cluster_api(run_cluster(run));
+    const Objects *objects = run_objects(run);
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        g_autofree char *claim = g_strdup_printf("claim-%u", i);
+        g_autofree char *volume = g_strdup_printf("volume-%u", i);
+        const ObjectKey *claim_key = objects_find_key(objects, KIND_CLAIM, "default", claim);
+        const ObjectKey *volume_key = objects_find_key(objects, KIND_VOLUME, NULL, volume);
+        const Claim *copy = CLAIM_CONST(api_server_get(api, claim_key));
+        assert_string_equal(claim_volume_name(copy), volume);
+        assert_ptr_equal(VOLUME_CONST(api_server_get(api, volume_key))->claim_ref.claim, claim_key);
+    }
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The ready scenarios by their names, sorted: whoever adds one adds a file and nothing else. */
+static GPtrArray *
+scenario_names(void)
+{
+    g_autofree char *folder = g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", NULL);
+    g_autoptr(GDir) files = g_dir_open(folder, 0, NULL);
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+    const char *file;
+
+    assert_non_null(files);
+    while ((file = g_dir_read_name(files)) != NULL)
+        if (g_str_has_suffix(file, ".yaml"))
+            g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
+    g_ptr_array_sort(names, compare_names);
+    return names;
+}
+
+static void
+assert_meets_expectations(const char *name, uint64_t seed)
+{
+    g_autoptr(Scenario) scenario = load(name, NULL);
+    g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = seed});
+    unsigned n;
+    const ExpectResult *results = run_expects(run, &n);
+
+    assert_true(n > 0);
+    for (unsigned i = 0; i < n; i++)
+        if (!results[i].is_met)
+            fail_msg("%s, seed %" G_GUINT64_FORMAT ": %s: found %" G_GINT64_FORMAT, name, seed,
+                     results[i].expect->text, results[i].count);
+}
+
+static void
+scenarios_meet_their_expectations(void **state)
+{
+    g_autoptr(GPtrArray) names = scenario_names();
+
+    (void)state;
+    assert_true(names->len >= 20);
+    for (unsigned i = 0; i < names->len; i++)
+        for (uint64_t seed = 1; seed <= 10; seed++)
+            assert_meets_expectations(names->pdata[i], seed);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_seed_tells_the_same_story),
+        cmocka_unit_test(another_seed_tells_another_story),
+        cmocka_unit_test(sleeping_tickers_tell_the_same_story),
+        cmocka_unit_test(a_run_may_end_anywhere),
+        cmocka_unit_test(spans_outlive_components),
+        cmocka_unit_test(progress_breaks_off),
+        cmocka_unit_test(stages_add_up),
+        cmocka_unit_test(copies_name_their_own),
+        cmocka_unit_test(scenarios_meet_their_expectations),
+    };
+
+    return cmocka_run_group_tests_name("whole runs", tests, NULL, NULL);
+}

@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <glib/gstdio.h>
+
+#include "run/files/yaml.h"
+#include "run/study/sweep.h"
+
+static char *
+source_path(const char *name)
+{
+    return g_build_filename(g_getenv("KVOLSIM_SRCDIR"), name, NULL);
+}
+
+/* Returns: (owned): there must be no fault */
+static Scenario *
+load_file(const char *file, const char *const *set)
+{
+    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"), .set = set};
+    g_autoptr(GPtrArray) faults = NULL;
+    Scenario *scenario = scenario_load(file, &options, &faults);
+
+    for (unsigned i = 0; i < faults->len; i++) {
+        g_autofree char *line = file_fault_text(faults->pdata[i]);
+        print_error("%s\n", line);
+    }
+    assert_non_null(scenario);
+    return scenario;
+}
+
+static Scenario *
+load_named(const char *name, const char *const *set)
+{
+    g_autofree char *file = source_path(name);
+    return load_file(file, set);
+}
+
+/* Files of a test, gone with it. */
+typedef struct {
+    char *folder, *file;
+} Files;
+
+static Files
+files_new(const char *text)
+{
+    Files self = {.folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL)};
+
+    self.file = g_build_filename(self.folder, "scenario.yaml", NULL);
+    assert_true(g_file_set_contents(self.file, text, -1, NULL));
+    return self;
+}
+
+static void
+files_add(const Files *self, const char *name, const char *text)
+{
+    g_autofree char *file = g_build_filename(self->folder, name, NULL);
+    assert_true(g_file_set_contents(file, text, -1, NULL));
+}
+
+static void
+files_clear(Files *self)
+{
+    g_autoptr(GDir) dir = g_dir_open(self->folder, 0, NULL);
+    const char *name;
+
+    while ((name = g_dir_read_name(dir)) != NULL) {
+        g_autofree char *file = g_build_filename(self->folder, name, NULL);
+        g_remove(file);
+    }
+    g_rmdir(self->folder);
+    g_free(self->folder);
+    g_free(self->file);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Files, files_clear)
+
+#define HEAD                                                                                       \
+    "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: test}\nspec:\n  until: 60s\n"     \
+    "  nodes: [{name: node-1}]\n"
+
+/* ---- What a scenario says ---- */
+
+static void
+quickstart_is_read(void **state)
+{
+    g_autoptr(Scenario) scenario = load_named("scenarios/quickstart.yaml", NULL);
+    const ScenarioNodes *nodes = &scenario->nodes[0];
+    const ScenarioDriver *driver = &scenario->drivers[0];
+    GHashTable *flags = g_hash_table_lookup(driver->sidecars, "external-provisioner");
+
+    (void)state;
+    assert_string_equal(scenario->name, "quickstart");
+    assert_int_equal(scenario->seed, 1);
+    assert_true(scenario->until == 25 * SIM_MINUTE && !scenario->until_idle);
+    assert_int_equal(nodes->count, 12);
+    assert_int_equal(nodes->first, 1);
+    assert_string_equal(nodes->zones[2], "eu-central-1c");
+    assert_null(nodes->zones[3]);
+    assert_int_equal(driver->attach_limit, 27); /* of the profile */
+    assert_string_equal(driver->topology_key, "topology.ebs.csi.aws.com/zone");
+    assert_string_equal(g_hash_table_lookup(flags, "kube-api-qps"), "20"); /* of its sidecars */
+    assert_non_null(driver->model.latency[CSI_CREATE_VOLUME]);
+    assert_int_equal(driver->model.n_limits, 7);
+    assert_int_equal(scenario->n_manifests, 2);
+    assert_int_equal(scenario->ignored->len, 2);
+    assert_true(g_str_has_prefix(scenario->ignored->pdata[0], "Service/postgres-hl ("));
+    assert_int_equal(scenario->actions[1].type, ACTION_DELETE);
+    assert_int_equal(scenario->actions[1].kind, KIND_CLAIM);
+    assert_string_equal(scenario->actions[1].namespace, "default");
+    assert_int_equal(scenario->n_expects, 8);
+    assert_string_equal(scenario->expects[0].text, "pods: {ready: true, count: 100}");
+    assert_true(scenario->expects[7].at == SIM_TIME_MAX);
+    assert_string_equal(scenario->expects[7].driver, "ebs.csi.aws.com");
+}
+
+static void
+add_scenario_files(GPtrArray *files, const char *path)
+{
+    g_autofree char *folder = source_path(path);
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    const char *name;
+
+    while ((name = g_dir_read_name(dir)) != NULL)
+        if (g_str_has_suffix(name, ".yaml"))
+            g_ptr_array_add(files, g_build_filename(folder, name, NULL));
+}
+
+/* The paths of all scenarios of the project. */
+static GPtrArray *
+scenario_files(void)
+{
+    GPtrArray *files = g_ptr_array_new_with_free_func(g_free);
+
+    add_scenario_files(files, "scenarios");
+    add_scenario_files(files, "scenarios/published");
+    assert_true(files->len > 25);
+    return files;
+}
+
+static void
+all_scenarios_load(void **state)
+{
+    g_autoptr(GPtrArray) files = scenario_files();
+
+    (void)state;
+    for (unsigned i = 0; i < files->len; i++) {
+        g_autoptr(Scenario) scenario = load_file(files->pdata[i], NULL);
+        g_autofree char *named = g_strconcat(scenario->name, ".yaml", NULL);
+        g_autofree char *name = g_path_get_basename(files->pdata[i]);
+        assert_string_equal(named, name);
+        assert_true(scenario->description != NULL && scenario->n_expects > 0);
+    }
+}
+
+static void
+all_profiles_load(void **state)
+{
+    g_autofree char *folder = source_path("models/profiles");
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    const char *name;
+
+    (void)state;
+    while ((name = g_dir_read_name(dir)) != NULL) {
+        if (!g_str_has_suffix(name, ".yaml") || g_str_has_prefix(name, "timing-"))
+            continue;
+        g_autofree char *bare = g_strndup(name, strlen(name) - strlen(".yaml"));
+        g_autofree char *text =
+            g_strdup_printf(HEAD "  drivers: [{name: a.example.com, profile: %s}]\n", bare);
+        g_auto(Files) files = files_new(text);
+        g_autoptr(Scenario) scenario = load_file(files.file, NULL);
+        assert_non_null(scenario->drivers[0].model.latency[CSI_CREATE_VOLUME]);
+    }
+}
+
+/* TIM-1, 2, 5, 6, 7, 10. */
+static void
+timing_is_as_recorded(void **state)
+{
+    g_autoptr(Scenario) scenario = load_named("scenarios/immediate.yaml", NULL);
+    const Timing *timing = &scenario->timing;
+
+    (void)state;
+    assert_int_equal(sim_dist_quantile(timing->write, 0.5), 3500 * SIM_US);
+    assert_int_equal(sim_dist_quantile(timing->think, 0.5), 1600 * SIM_US);
+    assert_in_range(sim_dist_quantile(timing->write, 0.95) / SIM_US, 9400, 9800);
+    assert_true(sim_dist_quantile(timing->watch, 0.0625) ==
+                -750 * SIM_US); /* the middle of the early eighth */
+    assert_true(sim_dist_quantile(timing->watch, 0.125 + 0.875 / 2) == 1400 * SIM_US);
+    assert_true(timing->watch_lead == 1500 * SIM_US);
+    assert_true(timing->create_factor == 1 && timing->update_factor == 0.85);
+    assert_true(timing->patch_factor == 1.1 && timing->delete_factor == 1.15);
+    assert_true(timing->read_factor == 0.6 && timing->not_found_factor == 0.5);
+}
+
+static const char driver_text[] =
+    HEAD "  drivers:\n"
+         "  - name: a.example.com\n"
+         "    attachRequired: false\n"
+         "    latency: {CreateVolume: {uniform: [1s, 3s]}, DeleteVolume: 2s, NodeStageVolume: "
+         "{empirical: [[0.5, 1s], [1, 3s]]}}\n"
+         "    errors: [{method: CreateVolume, code: Internal, probability: 0.5, zone: a, from: "
+         "10s}, {code: UNAVAILABLE, count: 3}]\n"
+         "    limits: {concurrent: 20, rate: {qps: 5, burst: 10}}\n"
+         "    pools: [{zone: a, capacity: 10Gi}, {topology: {rack: r1}, capacity: 1Ti}]\n"
+         "    volumeSize: {min: 1Gi, step: 1Gi}\n"
+         "    sidecars: {external-provisioner: {worker-threads: 10, replicas: 1}}\n"
+         "    nodePlugin: {nodeSelector: {disk: ssd}, registersAfter: {uniform: [1s, 5s]}}\n"
+         "  workload:\n"
+         "  - {at: 20s, setDriver: {latency: {CreateVolume: 9s}, attachLimit: 4}}\n"
+         "  - {at: 10s, setDriver: {latency: {DeleteVolume: 8s}, errors: []}}\n";
+
+static void
+driver_is_read(void **state)
+{
+    g_auto(Files) files = files_new(driver_text);
+    g_autoptr(Scenario) scenario = load_file(files.file, NULL);
+    const ScenarioDriver *driver = &scenario->drivers[0];
+    const CsiModelledOptions *model = &driver->model;
+
+    (void)state;
+    assert_int_equal(model->controller_capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME, 0);
+    assert_string_equal(driver->absent_sidecars[0], "external-attacher");
+    assert_true(sim_dist_quantile(model->latency[CSI_CREATE_VOLUME], 0.5) == 2 * SIM_SECOND);
+    assert_true(sim_dist_quantile(model->latency[CSI_NODE_STAGE_VOLUME], 0.75) == 2 * SIM_SECOND);
+    assert_int_equal(model->errors[0].code, CSI_INTERNAL);
+    assert_true(model->errors[0].from == 10 * SIM_SECOND && model->errors[0].probability == 0.5);
+    assert_int_equal(model->errors[1].method, CSI_N_METHODS);
+    assert_int_equal(model->errors[1].count, 3);
+    assert_int_equal(model->limits[0].concurrent, 20);
+    assert_int_equal(model->limits[0].burst, 10);
+    assert_string_equal(string_map_get(model->pools[0].segments, "topology.a.example.com/zone"),
+                        "a");
+    assert_string_equal(string_map_get(model->pools[1].segments, "rack"), "r1");
+    assert_true(model->pools[0].bytes == INT64_C(10) << 30 && model->volume_bytes_min == INT64_C(1)
+                                                                                             << 30);
+    assert_non_null(driver->node_plugin.registers_after);
+    assert_string_equal(json_string_value(json_object_get(driver->node_selector, "disk")), "ssd");
+    assert_false(
+        json_is_true(json_object_get(json_object_get(driver->manifest, "spec"), "attachRequired")));
+}
+
+/* A later change builds on an earlier one, in the order of time. */
+static void
+driver_changes_add_up(void **state)
+{
+    g_auto(Files) files = files_new(driver_text);
+    g_autoptr(Scenario) scenario = load_file(files.file, NULL);
+    const CsiModelledOptions *at_20s = scenario->actions[0].driver_options,
+                             *at_10s = scenario->actions[1].driver_options;
+
+    (void)state;
+    assert_true(sim_dist_quantile(at_10s->latency[CSI_CREATE_VOLUME], 0.5) == 2 * SIM_SECOND);
+    assert_true(sim_dist_quantile(at_10s->latency[CSI_DELETE_VOLUME], 0.5) == 8 * SIM_SECOND);
+    assert_int_equal(at_10s->n_errors, 0);
+    assert_int_equal(at_10s->attach_limit, 0);
+    assert_true(sim_dist_quantile(at_20s->latency[CSI_CREATE_VOLUME], 0.5) == 9 * SIM_SECOND);
+    assert_true(sim_dist_quantile(at_20s->latency[CSI_DELETE_VOLUME], 0.5) == 8 * SIM_SECOND);
+    assert_int_equal(at_20s->attach_limit, 4);
+    assert_int_equal(at_20s->n_limits, 1);
+}
+
+static void
+flags_come_from_manifests(void **state)
+{
+    g_auto(Files) files =
+        files_new(HEAD "  drivers: [{name: a.example.com, fromManifest: driver.yaml,\n"
+                       "    sidecars: {external-attacher: {worker-threads: 7}}}]\n");
+
+    (void)state;
+    files_add(&files, "driver.yaml",
+              "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: controller}\nspec:\n  "
+              "template:\n    spec:\n"
+              "      containers:\n"
+              "      - {name: driver, image: example.com/driver:1, args: [--endpoint=x]}\n"
+              "      - name: csi-provisioner\n"
+              "        image: registry.k8s.io/sig-storage/csi-provisioner:v5.2.0\n"
+              "        args: [--csi-address=$(ADDRESS), --v=5, --feature-gates=Topology=true, "
+              "--timeout=60s, --new-flag=1]\n"
+              "      - name: attacher\n"
+              "        image: registry.k8s.io/sig-storage/csi-attacher@sha256:abc\n"
+              "        args: [--worker-threads=100, --kube-api-qps=20]\n");
+    g_autoptr(Scenario) scenario = load_file(files.file, NULL);
+    GHashTable *provisioner =
+        g_hash_table_lookup(scenario->drivers[0].sidecars, "external-provisioner");
+    GHashTable *attacher = g_hash_table_lookup(scenario->drivers[0].sidecars, "external-attacher");
+    assert_string_equal(g_hash_table_lookup(provisioner, "feature-gates"), "Topology=true");
+    assert_string_equal(g_hash_table_lookup(provisioner, "timeout"), "60s");
+    assert_string_equal(g_hash_table_lookup(attacher, "kube-api-qps"), "20");
+    assert_string_equal(g_hash_table_lookup(attacher, "worker-threads"),
+                        "7"); /* the scenario wins */
+    assert_int_equal(scenario->ignored->len, 1);
+    assert_non_null(strstr(scenario->ignored->pdata[0], "--new-flag"));
+}
+
+static void
+manifests_come_from_files(void **state)
+{
+    g_auto(Files) files = files_new(
+        HEAD "  manifests: [state.json]\n  workload:\n"
+             "  - {at: 1s, create: {manifest: claim.yaml, count: 3, interarrival: 1s}}\n");
+
+    (void)state;
+    files_add(&files, "state.json",
+              "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{\"apiVersion\": \"v1\", "
+              "\"kind\": "
+              "\"PersistentVolume\", \"metadata\": {\"name\": \"pv-1\"}, \"spec\": {\"capacity\": "
+              "{\"storage\": \"1Gi\"}, "
+              "\"accessModes\": [\"ReadWriteOnce\"], \"storageClassName\": \"manual\", "
+              "\"hostPath\": {\"path\": \"/x\"}}},"
+              "{\"apiVersion\": \"monitoring.coreos.com/v1\", \"kind\": \"ServiceMonitor\", "
+              "\"metadata\": {\"name\": \"m\"}}]}");
+    files_add(&files, "claim.yaml",
+              "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  "
+              "accessModes: [ReadWriteOnce]\n"
+              "  storageClassName: manual\n  resources: {requests: {storage: 1Gi}}\n");
+    g_autoptr(Scenario) scenario = load_file(files.file, NULL);
+    assert_int_equal(scenario->n_manifests, 1);
+    assert_int_equal(scenario->manifests[0].line, 1);
+    assert_int_equal(scenario->ignored->len, 1);
+    assert_int_equal(scenario->actions[0].count, 3);
+    assert_true(scenario->actions[0].numbered);
+    assert_non_null(scenario->actions[0].interarrival);
+    assert_int_equal(scenario->actions[0].n_manifests, 1);
+}
+
+/* What kubectl printed is a state: names may dangle, controllers may have been at work. */
+static void
+imports_may_dangle(void **state)
+{
+    g_auto(Files) files = files_new(HEAD "  manifests: [state.json]\n");
+
+    (void)state;
+    files_add(
+        &files, "state.json",
+        "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{\"apiVersion\": \"v1\", "
+        "\"kind\": "
+        "\"PersistentVolumeClaim\", \"metadata\": {\"name\": \"data\", \"uid\": "
+        "\"3f0c9dfc-1d2e-4b8a-9c5e-0123456789ab\"}, \"spec\": {\"accessModes\": "
+        "[\"ReadWriteOnce\"], "
+        "\"storageClassName\": \"gone\", \"volumeName\": \"gone\", \"resources\": {\"requests\": "
+        "{\"storage\": \"1Gi\"}}}}, {\"apiVersion\": \"batch/v1\", \"kind\": \"CronJob\", "
+        "\"metadata\": "
+        "{\"name\": \"web\", \"uid\": \"3f0c9dfc-1d2e-4b8a-9c5e-0123456789ac\"}}]}");
+    g_autoptr(Scenario) scenario = load_file(files.file, NULL);
+    assert_int_equal(scenario->n_manifests, 1);
+    assert_int_equal(scenario->ignored->len, 1);
+}
+
+/* ---- --set ---- */
+
+static int64_t
+get_replicas(const Scenario *scenario)
+{
+    const json_t *spec = json_object_get(scenario->manifests[1].manifest, "spec");
+    return json_integer_value(json_object_get(spec, "replicas"));
+}
+
+static void
+sets_change_what_they_name(void **state)
+{
+    const char *const set[] = {
+        "spec.nodes[0].count=5",
+        "spec.drivers[0].attachLimit=3",
+        "spec.drivers[0].latency.CreateVolume={constant: 7s}",
+        "spec.kubernetes.unlimitedQPS=true",
+        "spec.drivers[0].sidecars.external-attacher.kube-api-qps=100",
+        "spec.components.kube-controller-manager.kube-api-qps=50",
+        "StatefulSet/postgres.spec.replicas=20",
+        "StorageClass/gp3.metadata.annotations[storageclass.kubernetes.io/"
+        "is-default-class]=\"false\"",
+        NULL,
+    };
+    g_autoptr(Scenario) plain = load_named("scenarios/quickstart.yaml", NULL);
+    g_autoptr(Scenario) scenario = load_named("scenarios/quickstart.yaml", set);
+    GHashTable *attacher = g_hash_table_lookup(scenario->drivers[0].sidecars, "external-attacher");
+
+    (void)state;
+    assert_int_equal(scenario->nodes[0].count, 5);
+    assert_int_equal(scenario->drivers[0].attach_limit, 3);
+    assert_true(sim_dist_quantile(scenario->drivers[0].model.latency[CSI_CREATE_VOLUME], 0.9) ==
+                7 * SIM_SECOND);
+    assert_true(scenario->unlimited_qps);
+    assert_string_equal(g_hash_table_lookup(attacher, "kube-api-qps"), "100");
+    assert_string_equal(g_hash_table_lookup(attacher, "timeout"),
+                        "60s"); /* the profile's others stay */
+    assert_int_equal(get_replicas(scenario), 20);
+    assert_int_equal(get_replicas(plain), 100);
+    assert_string_not_equal(scenario->hash, plain->hash);
+}
+
+typedef struct {
+    const char *set, *fault;
+} SetCase;
+
+static void
+wrong_sets_are_faults(void **state)
+{
+    /* clang-format off */
+    static const SetCase cases[] = {
+        {"spec.nodes[0].count",       "--set spec.nodes[0].count: there is no \"=\" (as in --set spec.nodes[0].count=10)"},
+        {"spec.nodes[0].count=many",  "--set spec.nodes[0].count=many: spec.nodes[0].count: \"many\" is not a whole number"},
+        {"spec.nodes[9].count=1",     "--set spec.nodes[9].count=1: spec.nodes[9].count: there is no such place in the file (as in --set spec.nodes[0].count=10)"},
+        {"spec.sede=1",               "--set spec.sede=1: spec.sede: unknown field (did you mean \"seed\"?)"},
+        {"spec.nodes[0].zones=[yes]", "--set spec.nodes[0].zones=[yes]: spec.nodes[0].zones[0]: must be text, not true (put it in quotes)"},
+        {"spec..x=1",                 "--set spec..x=1: spec..x: is no path (as in --set spec.nodes[0].count=10)"},
+        {"Pod/web.spec.x=1",          "--set Pod/web.spec.x=1: Pod/web.spec.x: there is no such object in the manifests (as in --set spec.nodes[0].count=10)"},
+        {"StatefulSet/postgres.spec.replicas=-1", "--set StatefulSet/postgres.spec.replicas=-1: StatefulSet/postgres.spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+    };
+    /* clang-format on */
+    g_autofree char *file = source_path("scenarios/quickstart.yaml");
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        const char *const set[] = {cases[i].set, NULL};
+        const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"), .set = set};
+        g_autoptr(GPtrArray) faults = NULL;
+        g_autoptr(Scenario) scenario = scenario_load(file, &options, &faults);
+        assert_null(scenario);
+        assert_int_equal(faults->len, 1);
+        g_autofree char *text = file_fault_text(faults->pdata[0]);
+        assert_string_equal(text, cases[i].fault);
+    }
+}
+
+/* What an anchor shares is changed in the one place that is named. */
+static void
+sets_leave_aliases_alone(void **state)
+{
+    const char *const set[] = {"spec.nodes[1].labels.disk=hdd", NULL};
+    g_auto(Files) files = files_new(
+        "apiVersion: kvolsim.io/v1\nkind: Scenario\nmetadata: {name: test}\nspec:\n  until: 1s\n"
+        "  nodes:\n  - {name: a, labels: &l {disk: ssd}}\n  - {name: b, labels: *l}\n");
+    g_autoptr(Scenario) scenario = load_file(files.file, set);
+
+    (void)state;
+    assert_string_equal(json_string_value(json_object_get(scenario->nodes[0].labels, "disk")),
+                        "ssd");
+    assert_string_equal(json_string_value(json_object_get(scenario->nodes[1].labels, "disk")),
+                        "hdd");
+}
+
+static void
+missing_file_is_a_fault(void **state)
+{
+    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autoptr(Scenario) scenario = scenario_load("no/such.yaml", &options, &faults);
+
+    (void)state;
+    assert_null(scenario);
+    g_autofree char *text = file_fault_text(faults->pdata[0]);
+    assert_string_equal(text, "no/such.yaml: cannot be read: No such file or directory");
+}
+
+/* ---- For editors and readers ---- */
+
+static gboolean fits(const json_t *schema, const json_t *root, const json_t *value);
+
+static gboolean
+type_fits(const char *type, const json_t *value)
+{
+    return g_str_equal(type, "object")    ? json_is_object(value)
+           : g_str_equal(type, "array")   ? json_is_array(value)
+           : g_str_equal(type, "string")  ? json_is_string(value)
+           : g_str_equal(type, "integer") ? json_is_integer(value)
+           : g_str_equal(type, "number")  ? json_is_number(value)
+                                          : json_is_boolean(value);
+}
+
+static gboolean
+types_fit(const json_t *types, const json_t *value)
+{
+    gboolean any = FALSE;
+
+    for (gsize i = 0; i < json_array_size(types); i++)
+        any |= type_fits(json_string_value(json_array_get(types, i)), value);
+    return json_is_array(types) ? any : type_fits(json_string_value(types), value);
+}
+
+static gboolean
+members_fit(const json_t *schema, const json_t *root, const json_t *value)
+{
+    const json_t *rest = json_object_get(schema, "additionalProperties");
+    const char *key;
+    json_t *member;
+
+    for (gsize i = 0; i < json_array_size(json_object_get(schema, "required")); i++)
+        if (json_object_get(value, json_string_value(json_array_get(
+                                       json_object_get(schema, "required"), i))) == NULL)
+            return FALSE;
+    json_object_foreach((json_t *)value, key, member)
+    {
+        const json_t *property = json_object_get(json_object_get(schema, "properties"), key);
+        if (property == NULL && json_is_false(rest)) {
+            print_error("%s is not in the schema\n", key);
+            return FALSE;
+        }
+        property = property != NULL ? property : rest;
+        if (json_is_object(property) && !fits(property, root, member)) {
+            print_error("%s does not fit\n", key);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean
+any_fits(const json_t *schemas, const json_t *root, const json_t *value, gboolean as_value)
+{
+    for (gsize i = 0; i < json_array_size(schemas); i++)
+        if (as_value ? json_equal(json_array_get(schemas, i), value)
+                     : fits(json_array_get(schemas, i), root, value))
+            return TRUE;
+    return FALSE;
+}
+
+/* As much of JSON Schema as ours needs. */
+static gboolean
+fits(const json_t *schema, const json_t *root, const json_t *value)
+{
+    const json_t *items = json_object_get(schema, "items"), *any = json_object_get(schema, "anyOf");
+    const json_t *words = json_object_get(schema, "enum"), *type = json_object_get(schema, "type");
+    const char *ref = json_string_value(json_object_get(schema, "$ref"));
+
+    if (ref != NULL)
+        return fits(json_object_get(json_object_get(root, "$defs"), ref + strlen("#/$defs/")), root,
+                    value);
+    if (type != NULL && !types_fit(type, value))
+        return FALSE;
+    if ((any != NULL && !any_fits(any, root, value, FALSE)) ||
+        (words != NULL && !any_fits(words, root, value, TRUE)))
+        return FALSE;
+    for (gsize i = 0; items != NULL && i < json_array_size(value); i++)
+        if (!fits(items, root, json_array_get(value, i)))
+            return FALSE;
+    return !json_is_object(value) || members_fit(schema, root, value);
+}
+
+static void
+no_fault(
+    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
+{
+    (void)data, (void)where, (void)path, (void)hint;
+    fail_msg("%s", message);
+}
+
+/* The first document of each. */
+static void
+assert_fit(json_t *schema, const GPtrArray *files)
+{
+    const YamlReport report = {no_fault, NULL};
+
+    for (unsigned i = 0; i < files->len; i++) {
+        const char *file = files->pdata[i];
+        g_autofree char *text = NULL;
+        g_autoptr(YamlPositions) positions = yaml_positions_new();
+        g_autoptr(GPtrArray) documents =
+            g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
+        gsize length;
+        assert_true(g_file_get_contents(file, &text, &length, NULL));
+        assert_true(yaml_read(positions, file, text, length, &report, documents));
+        assert_true(fits(schema, schema, documents->pdata[0]));
+    }
+}
+
+static void
+scenarios_fit_the_schema(void **state)
+{
+    g_autoptr(GPtrArray) files = scenario_files();
+    json_t *schema = scenario_schema();
+
+    (void)state;
+    assert_fit(schema, files);
+    json_decref(schema);
+}
+
+/* So do sweeps theirs; what is no sweep does not. */
+static void
+sweeps_fit_the_schema(void **state)
+{
+    g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
+    json_t *schema = sweep_schema();
+    json_t *other =
+        json_pack("{s:s, s:s, s:{s:s}, s:{s:s}}", "apiVersion", "kvolsim.io/v1", "kind", "Sweep",
+                  "metadata", "name", "s", "spec", "scenari", "burst-100.yaml");
+
+    (void)state;
+    add_scenario_files(files, "scenarios/sweeps");
+    assert_true(files->len >= 6);
+    assert_fit(schema, files);
+    assert_false(fits(schema, schema, other));
+    json_decref(other);
+    json_decref(schema);
+}
+
+/* docs/scenario-format.md ends with what the tables say. To bring it up to date: kvolsim schema
+ * --reference. */
+static void
+the_reference_is_up_to_date(void **state)
+{
+    g_autofree char *file = source_path("docs/scenario-format.md");
+    g_autofree char *text = NULL;
+    g_autofree char *reference = scenario_reference();
+
+    (void)state;
+    assert_true(g_file_get_contents(file, &text, NULL, NULL));
+    assert_true(g_str_has_suffix(text, reference));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quickstart_is_read),
+        cmocka_unit_test(all_scenarios_load),
+        cmocka_unit_test(all_profiles_load),
+        cmocka_unit_test(timing_is_as_recorded),
+        cmocka_unit_test(driver_is_read),
+        cmocka_unit_test(driver_changes_add_up),
+        cmocka_unit_test(flags_come_from_manifests),
+        cmocka_unit_test(manifests_come_from_files),
+        cmocka_unit_test(imports_may_dangle),
+        cmocka_unit_test(sets_change_what_they_name),
+        cmocka_unit_test(wrong_sets_are_faults),
+        cmocka_unit_test(sets_leave_aliases_alone),
+        cmocka_unit_test(missing_file_is_a_fault),
+        cmocka_unit_test(scenarios_fit_the_schema),
+        cmocka_unit_test(sweeps_fit_the_schema),
+        cmocka_unit_test(the_reference_is_up_to_date),
+    };
+
+    return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <glib/gstdio.h>
+
+#include "run/teach/lesson.h"
+
+/* The lessons: that each stated answer is what the run gives, each reference solution solves its
+ * task, and the lesson as it is does not. */
+
+#define LESSONS_MIN 12
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char *
+lessons_folder(void)
+{
+    return g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", "lessons", NULL);
+}
+
+/* (owned): of char *, "01-static-binding.yaml" */
+static GPtrArray *
+lesson_names(void)
+{
+    g_autofree char *folder = lessons_folder();
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+    const char *name;
+
+    assert_non_null(dir);
+    while ((name = g_dir_read_name(dir)) != NULL)
+        if (g_str_has_suffix(name, ".yaml"))
+            g_ptr_array_add(names, g_strdup(name));
+    g_ptr_array_sort(names, compare_names);
+    assert_true(names->len >= LESSONS_MIN);
+    return names;
+}
+
+static Lesson *
+load(const char *name, const char *language)
+{
+    g_autofree char *folder = lessons_folder();
+    g_autofree char *file = g_build_filename(folder, name, NULL);
+    g_autoptr(GError) error = NULL;
+    Lesson *lesson = lesson_load(file, language, &error);
+
+    if (lesson == NULL)
+        fail_msg("%s", error->message);
+    return lesson;
+}
+
+static void
+answer_is_what_the_run_gives(const char *name, const Lesson *lesson, const LessonQuestion *question)
+{
+    g_autoptr(GString) told = g_string_new(NULL);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *seen = lesson_see(lesson, g_getenv("KVOLSIM_SRCDIR"), question, told, &error);
+
+    if (seen == NULL)
+        fail_msg("%s: %s", name, error->message);
+    if (strcmp(seen, question->answer) != 0)
+        fail_msg("%s: \"%s\" is answered \"%s\", but the run gives \"%s\"", name, question->ask,
+                 question->answer, seen);
+    assert_true(lesson_is_right(question, question->answer));
+    assert_false(lesson_is_right(question, "nonsense"));
+    assert_false(lesson_is_right(question, ""));
+}
+
+/* One of the choices is right, and only one. */
+static void
+one_choice_is_right(const LessonQuestion *question)
+{
+    unsigned n_right = 0;
+
+    for (char **choice = question->choices; choice != NULL && *choice != NULL; choice++)
+        n_right += lesson_is_right(question, *choice);
+    assert_int_equal(n_right, question->choices != NULL);
+}
+
+static void
+stated_answers_are_what_the_runs_give(void **state)
+{
+    g_autoptr(GPtrArray) names = lesson_names();
+
+    (void)state;
+    for (unsigned i = 0; i < names->len; i++) {
+        g_autoptr(Lesson) lesson = load(names->pdata[i], "en");
+
+        assert_true(lesson_n_questions(lesson) >= 3);
+        for (unsigned k = 0; k < lesson_n_questions(lesson); k++) {
+            answer_is_what_the_run_gives(names->pdata[i], lesson, lesson_question(lesson, k));
+            one_choice_is_right(lesson_question(lesson, k));
+        }
+    }
+}
+
+static void
+reference_solutions_solve_the_tasks_and_nothing_does_not(void **state)
+{
+    const char *data_dir = g_getenv("KVOLSIM_SRCDIR");
+    g_autoptr(GPtrArray) names = lesson_names();
+    g_autofree char *folder = lessons_folder();
+
+    (void)state;
+    for (unsigned i = 0; i < names->len; i++) {
+        g_autoptr(Lesson) lesson = load(names->pdata[i], "en");
+        g_autofree char *solution = g_build_filename(folder, "solutions", names->pdata[i], NULL);
+        g_autoptr(GString) report = g_string_new(NULL);
+        g_autoptr(GError) error = NULL;
+
+        gboolean is_solved = lesson_check(lesson, data_dir, solution, report, &error);
+        if (!is_solved)
+            fail_msg("%s: %s\n%s", solution, error != NULL ? error->message : "", report->str);
+        gboolean is_solved_untouched = lesson_check(lesson, data_dir, NULL, report, &error);
+        if (is_solved_untouched || error != NULL)
+            fail_msg("%s is solved as it is", (const char *)names->pdata[i]);
+    }
+}
+
+static gboolean
+has_chinese(const char *text)
+{
+    for (; *text != '\0'; text = g_utf8_next_char(text))
+        if (g_unichar_get_script(g_utf8_get_char(text)) == G_UNICODE_SCRIPT_HAN)
+            return TRUE;
+    return FALSE;
+}
+
+static void
+assert_languages(const char *english, const char *chinese)
+{
+    assert_true(*english != '\0' && !has_chinese(english));
+    if (!has_chinese(chinese))
+        fail_msg("not in Chinese: %s", english);
+}
+
+static void
+all_texts_are_there_in_both_languages(void **state)
+{
+    g_autoptr(GPtrArray) names = lesson_names();
+
+    (void)state;
+    for (unsigned i = 0; i < names->len; i++) {
+        g_autoptr(Lesson) english = load(names->pdata[i], "en");
+        g_autoptr(Lesson) chinese = load(names->pdata[i], "zh");
+
+        assert_languages(lesson_title(english), lesson_title(chinese));
+        assert_languages(lesson_narrative(english), lesson_narrative(chinese));
+        assert_languages(lesson_task(english)->text, lesson_task(chinese)->text);
+        for (unsigned k = 0; k < lesson_n_questions(english); k++) {
+            const LessonQuestion *question = lesson_question(english, k),
+                                 *translated = lesson_question(chinese, k);
+            assert_languages(question->ask, translated->ask);
+            assert_languages(question->because, translated->because);
+        }
+    }
+}
+
+/* A solution may not do away with the task: what is not allowed is refused, and told. */
+static void
+what_a_task_does_not_allow_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *word;
+    } cases[] = {
+        {"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: big}\n",
+         "PersistentVolumeClaim"                                                             },
+        {"apiVersion: kvolsim.io/v1\nkind: Solution\nset: {spec.until: 1s}\n",   "spec.until"},
+        {"apiVersion: kvolsim.io/v1\nkind: Solution\nworkload:\n- {at: 1s, delete: {kind: Pod, "
+         "name: a}}\n",                                                 "workload"  },
+        {"apiVersion: kvolsim.io/v1\nkind: Scenario\n",                          "Scenario"  },
+        {"kind: [\n",                                                            ":"         },
+        {"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a}\nspec: {capacity: {storage: "
+         "many}}\n",                                                    "many"      },
+    };
+    g_autoptr(Lesson) lesson = load("01-static-binding.yaml", "en");
+    g_autofree char *folder = g_dir_make_tmp("kvolsim-lesson-XXXXXX", NULL);
+    g_autofree char *file = g_build_filename(folder, "solution.yaml", NULL);
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) report = g_string_new(NULL);
+        g_autoptr(GError) error = NULL;
+
+        assert_true(g_file_set_contents(file, cases[i].text, -1, NULL));
+        assert_false(lesson_check(lesson, g_getenv("KVOLSIM_SRCDIR"), file, report, &error));
+        assert_non_null(error);
+        assert_non_null(strstr(error->message, cases[i].word));
+    }
+    g_unlink(file);
+    g_rmdir(folder);
+}
+
+static void
+times_are_right_within_bounds(void **state)
+{
+    const LessonQuestion question = {.answer = "10s", .take = TAKE_TIME, .within = 0.05},
+                         word = {.answer = "Pending", .take = TAKE_TEXT};
+    static const struct {
+        const char *given;
+        gboolean is_right;
+    } cases[] = {
+        {"10s",    TRUE },
+        {" 10 ",   TRUE }, /* seconds */
+        {"10.4s",  TRUE },
+        {"9600ms", TRUE },
+        {"10.6s",  FALSE},
+        {"9.4",    FALSE},
+        {"10m",    FALSE},
+        {"-10s",   FALSE},
+        {"s",      FALSE},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
+        assert_int_equal(lesson_is_right(&question, cases[i].given), cases[i].is_right);
+    assert_true(lesson_is_right(&word, "pending"));
+    assert_false(lesson_is_right(&word, "Bound"));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stated_answers_are_what_the_runs_give),
+        cmocka_unit_test(reference_solutions_solve_the_tasks_and_nothing_does_not),
+        cmocka_unit_test(all_texts_are_there_in_both_languages),
+        cmocka_unit_test(what_a_task_does_not_allow_is_refused),
+        cmocka_unit_test(times_are_right_within_bounds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -61,7 +61,7 @@ static void
 an_empty_one_has_nothing(void **state)
 {
     PointerMap map = {0};
-    int key;
+    int key = 0;
 
     (void)state;
     assert_null(pointer_map_get(&map, &key));

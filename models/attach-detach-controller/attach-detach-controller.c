@@ -3,6 +3,7 @@
 
 #include "controller.h"
 #include "models/metrics/metrics.h"
+#include "rules.h"
 
 #define BACKOFF_FIRST (500 * SIM_MS)   /* ADC-4 */
 #define BACKOFF_MAX (122 * SIM_SECOND) /* ADC-4 */
@@ -140,6 +141,10 @@ clear(void *data)
     adc_state_clear(self);
 }
 
+static const RuleTable *const rule_tables[] = {
+    &detach_rules, &attach_rules, &look_rules, &end_rules, &pod_rules, NULL,
+};
+
 /* ADC-6: a client of its own, whose bucket its Events share. */
 const ModelClass attach_detach_controller_class = {
     .name = "attachdetach-controller",
@@ -147,6 +152,7 @@ const ModelClass attach_detach_controller_class = {
     .size = sizeof(AttachDetachController),
     .event_source = "attachdetach-controller",
     .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = rule_tables,
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

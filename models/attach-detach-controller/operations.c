@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
+#include "rules.h"
 
 #define ATTACH_TIMEOUT (2 * SIM_MINUTE)  /* ADC-3: csiTimeout; also of a detach */
 #define ATTACH_POLL_FIRST (500 * SIM_MS) /* ADC-3 */
@@ -33,19 +34,37 @@ adc_find_attachment(const AttachDetachController *self, const AttachPair *pair)
     return ATTACHMENT(informer_get(self->attachments, pair->attachment));
 }
 
-/* ADC-60.2: what a look at the VolumeAttachment says. */
+static LookAnswer
+look(const AttachDetachController *self, const AttachPair *pair, uint32_t facts)
+{
+    const Attachment *attachment = adc_find_attachment(self, pair);
+
+    if (attachment != NULL) {
+        const VolumeError *error =
+            facts & LOOK_IS_DETACH ? &attachment->detach_error : &attachment->attach_error;
+        facts |= LOOK_FOUND;
+        if (object_is_deleted(&attachment->meta))
+            facts |= LOOK_DELETED;
+        if (attachment->attached)
+            facts |= LOOK_ATTACHED;
+        if (error->message != NULL)
+            facts |= LOOK_ERROR;
+    }
+    return (LookAnswer)rules_find(&look_rules, facts, NULL)->then;
+}
+
+/* PlanCondition. */
 static int
 is_attached(const void *data, const Plan *plan)
 {
-    const Attachment *attachment = adc_find_attachment(data, plan_operation(plan));
+    return look(data, plan_operation(plan), 0);
+}
 
-    if (attachment == NULL)
-        return 0;
-    if (object_is_deleted(&attachment->meta))
-        return -1;
-    if (attachment->attached)
-        return 1;
-    return attachment->attach_error.message != NULL ? -1 : 0;
+/* PlanCondition. */
+static int
+is_detached(const void *data, const Plan *plan)
+{
+    return look(data, plan_operation(plan), LOOK_IS_DETACH);
 }
 
 static const char *
@@ -116,17 +135,6 @@ decide_attach(const void *data, Plan *plan)
     plan_poll_growing(plan, ATTACH_POLL_FIRST, ATTACH_POLL_GROWTH, ATTACH_POLL_JITTER,
                       ATTACH_POLL_CAP, ATTACH_TIMEOUT, is_attached, PLAN_DECIDE | PLAN_WOKEN);
     plan_then(plan, decide_attach_result);
-}
-
-/* ADC-61: gone, or why not. */
-static int
-is_detached(const void *data, const Plan *plan)
-{
-    const Attachment *attachment = adc_find_attachment(data, plan_operation(plan));
-
-    if (attachment == NULL)
-        return 1;
-    return attachment->detach_error.message != NULL ? -1 : 0;
 }
 
 static void
@@ -228,49 +236,52 @@ decide_detach_unverified(const void *data, Plan *plan)
     plan_delete_attachment(plan);
 }
 
-/* Actual state follows an operation's end (OP-7). */
+/* The key is free, or in back-off, for all pairs of the volume. */
 static void
-operation_ended(AttachDetachController *self, AttachPair *pair)
+queue_pairs_of_volume(AttachDetachController *self, AttachPair *pair, OperationKey key)
 {
-    OperationKey key = pair->operation;
+    SimTime until = operations_backoff_until(self->operations, key);
 
-    pair->operation = (OperationKey){0};
-    g_clear_pointer(&pair->told, g_ptr_array_unref);
     adc_queue(self, pair);
-    /* The key is free, or in back-off, for all of them. */
     for (GSList *link = pair->volume->pairs; link != NULL; link = link->next)
         adc_queue(self, link->data);
-    SimTime until = operations_backoff_until(self->operations, key);
     if (until > 0)
         adc_queue_at(self, pair, until + 1);
 }
 
+/* Actual state follows an operation's end (OP-7). */
 static void
-attach_ended(void *data, Plan *plan, PlanEnd end, const char *message)
+operation_ended(AttachDetachController *self, Plan *plan, PlanEnd end, gboolean is_detach)
 {
-    AttachDetachController *self = data;
     AttachPair *pair = plan_operation(plan);
+    OperationKey key = pair->operation;
+    uint32_t facts = (is_detach ? END_IS_DETACH : 0u) | (end == PLAN_DONE ? 0u : END_FAILED);
+    const Rule *rule = rules_find(&end_rules, facts, NULL);
 
-    (void)message;
-    operation_measure(&self->base, plan, adc_attach_kind, pair->volume->driver, end);
-    adc_set_attached(self, pair, TRUE, CSI_DEVICE_PATH,
-                     end == PLAN_DONE); /* ADC-56: else uncertain */
-    operation_ended(self, pair);
+    operation_measure(&self->base, plan, is_detach ? adc_detach_kind : adc_attach_kind,
+                      pair->volume->driver, end);
+    if (rule->then == ADC_DETACHED)
+        adc_set_detached(self, pair);
+    else
+        adc_set_attached(self, pair, !is_detach || pair->volume->has_spec, CSI_DEVICE_PATH,
+                         rule->then == ADC_ATTACHED);
+    pair->operation = (OperationKey){0};
+    g_clear_pointer(&pair->told, g_ptr_array_unref);
+    queue_pairs_of_volume(self, pair, key);
 }
 
 static void
-detach_ended(void *data, Plan *plan, PlanEnd end, const char *message)
+attach_ended(void *self, Plan *plan, PlanEnd end, const char *message)
 {
-    AttachDetachController *self = data;
-    AttachPair *pair = plan_operation(plan);
-
     (void)message;
-    operation_measure(&self->base, plan, adc_detach_kind, pair->volume->driver, end);
-    if (end == PLAN_DONE)
-        adc_set_detached(self, pair);
-    else
-        adc_set_attached(self, pair, pair->volume->has_spec, CSI_DEVICE_PATH, FALSE); /* ADC-57.3 */
-    operation_ended(self, pair);
+    operation_ended(self, plan, end, FALSE);
+}
+
+static void
+detach_ended(void *self, Plan *plan, PlanEnd end, const char *message)
+{
+    (void)message;
+    operation_ended(self, plan, end, TRUE);
 }
 
 /* ---- Starting them ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
+#include "rules.h"
 
 #include "sim/random.h"
 
@@ -116,25 +117,42 @@ is_terminated(const Pod *pod)
                                     pod->containers_ready.status != CONDITION_TRUE);
 }
 
-/* ADC-30. */
+static uint32_t
+pod_facts(const AttachDetachController *self, const Pod *before, const Pod *after)
+{
+    uint32_t facts = 0;
+
+    if (after == NULL)
+        return POD_IS_GONE;
+    if (after->node_name != NULL && after->volumes != NULL)
+        facts |= POD_IS_PLACED;
+    if (is_terminated(after))
+        facts |= POD_IS_OVER;
+    if (before != NULL && before->node_name == after->node_name &&
+        is_terminated(before) == is_terminated(after) &&
+        !g_hash_table_contains(self->unresolved, after->meta.key))
+        facts |= POD_IS_KNOWN;
+    return facts;
+}
+
 void
 adc_pod_changed(void *data, const Object *before, const Object *after)
 {
     AttachDetachController *self = data;
+    const Pod *pod = POD_CONST(after != NULL ? after : before);
+    uint32_t facts = pod_facts(self, POD_CONST(before), POD_CONST(after));
 
-    if (after == NULL) {
-        process_pod_volumes(self, POD_CONST(before), FALSE);
+    switch ((PodAction)rules_find(&pod_rules, facts, NULL)->then) {
+    case POD_IGNORE:
+        return;
+    case POD_WANTS_VOLUMES:
+        process_pod_volumes(self, pod, TRUE);
+        return;
+    case POD_LEAVES_VOLUMES:
+        process_pod_volumes(self, pod, FALSE);
         return;
     }
-    const Pod *pod = POD_CONST(after);
-    if (pod->node_name == NULL || pod->volumes == NULL)
-        return;
-    /* Nothing that ADC-30 reads has changed: it would add what is there, or delete what is gone. */
-    if (before != NULL && POD_CONST(before)->node_name == pod->node_name &&
-        is_terminated(POD_CONST(before)) == is_terminated(pod) &&
-        !g_hash_table_contains(self->unresolved, pod->meta.key))
-        return;
-    process_pod_volumes(self, pod, !is_terminated(pod));
+    g_assert_not_reached();
 }
 
 static void

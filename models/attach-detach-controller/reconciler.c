@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
+#include "rules.h"
 
 #include "sim/random.h"
 
@@ -39,15 +40,9 @@ node_is_out_of_service(const Node *node)
     return FALSE;
 }
 
-typedef struct {
-    gboolean may_go;
-    DetachReason reason;
-} DetachVerdict;
-
-/* ADC-43, ADC-44. On a healthy node the six minutes force nothing, but once the volume is unmounted
- * nobody is asked. */
-static DetachVerdict
-judge_detach(const AttachDetachController *self,
+/* @asked_at: when the detach was first wanted. */
+static uint32_t
+detach_facts(const AttachDetachController *self,
              const AttachPair *pair,
              SimTime asked_at,
              SimTime now)
@@ -55,18 +50,45 @@ judge_detach(const AttachDetachController *self,
     const KubeControllerManagerOptions *options = self->base.options;
     const Node *node = NODE(informer_get(
         self->nodes, objects_key(self->base.objects, KIND_NODE, NULL, pair->node->name)));
-    gboolean expired = now - asked_at > MAX_WAIT_FOR_UNMOUNT;
-    gboolean healthy = node != NULL && node->ready.status == CONDITION_TRUE;
-    gboolean timeout_on = expired && !options->disable_force_detach_on_timeout;
-    gboolean out_of_service = node != NULL && node_is_out_of_service(node);
-    DetachVerdict verdict = {.reason = DETACH_IF_SAFE};
+    uint32_t facts = 0;
 
-    if (timeout_on)
-        verdict.reason = DETACH_TIMED_OUT;
-    else if (out_of_service)
-        verdict.reason = DETACH_OUT_OF_SERVICE;
-    verdict.may_go = !adc_is_in_use(pair) || (timeout_on && !healthy) || out_of_service;
-    return verdict;
+    if (operations_may_start(self->operations, adc_detach_key(pair), adc_detach_kind) !=
+        OPERATION_STARTED)
+        return DETACH_IS_BUSY;
+    if (adc_is_in_use(pair))
+        facts |= DETACH_IN_USE;
+    if (now - asked_at <= MAX_WAIT_FOR_UNMOUNT)
+        facts |= DETACH_CLOCK_RUNS;
+    else if (!options->disable_force_detach_on_timeout)
+        facts |= DETACH_MAY_FORCE;
+    if (node != NULL && node->ready.status == CONDITION_TRUE)
+        facts |= DETACH_NODE_HEALTHY;
+    if (node != NULL && node_is_out_of_service(node))
+        facts |= DETACH_NODE_RETIRED;
+    return facts;
+}
+
+/* It may go. The node is told first. Returns: as plan_pair_detach() */
+static gboolean
+plan_told_detach(const AttachDetachController *self,
+                 Plan *plan,
+                 AttachPair *pair,
+                 DetachReason reason)
+{
+    if (!string_list_has(pair->node->report, pair->volume->name) && !pair->node->needs_update) {
+        adc_plan_detach_operation(self, plan, pair, reason);
+        if (pair->volume->pairs->next == NULL) /* nobody waits for it */
+            return FALSE;
+        plan_change(plan, &(PlanChange){.what = CHANGE_LOOKED_AT, .pointer = pair});
+        plan_then_anew(plan, decide_detaches);
+        return TRUE;
+    }
+    plan_because(plan, "ADC-45");
+    plan_change(plan,
+                &(PlanChange){.what = CHANGE_TELL_NODE, .pointer = pair, .number = (int)reason});
+    adc_plan_volume_leaves(self, plan, pair);
+    plan_then(plan, decide_after_report);
+    return TRUE;
 }
 
 /* The detach loop's body for one pair. Returns: whether the rest of the loop must wait: for the
@@ -76,38 +98,32 @@ static gboolean
 plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
     SimTime now = plan_now(plan);
+    SimTime asked_at = pair->detach_requested_at == TIME_UNSET ? now : pair->detach_requested_at;
+    const Rule *rule = rules_find(&detach_rules, detach_facts(self, pair, asked_at, now), NULL);
 
-    if (operations_may_start(self->operations, adc_detach_key(pair), adc_detach_kind) !=
-        OPERATION_STARTED) /* ADC-40 */
+    if (rule->then == DETACH_NOT_NOW)
         return FALSE;
     plan_because(plan, "ADC-42");
-    SimTime asked_at = pair->detach_requested_at == TIME_UNSET ? now : pair->detach_requested_at;
     if (pair->detach_requested_at == TIME_UNSET)
         plan_change(plan, &(PlanChange){.what = CHANGE_REQUEST_DETACH, .pointer = pair});
-
-    DetachVerdict verdict = judge_detach(self, pair, asked_at, now);
-    if (!verdict.may_go) { /* ADC-44 */
-        if (now - asked_at <= MAX_WAIT_FOR_UNMOUNT)
-            plan_change(plan, &(PlanChange){.what = CHANGE_RETRY_AT,
-                                            .pointer = pair,
-                                            .number = asked_at + MAX_WAIT_FOR_UNMOUNT + 1});
+    switch ((DetachAction)rule->then) {
+    case DETACH_NOT_NOW:
+    case DETACH_LEAVE:
         return FALSE;
+    case DETACH_WAIT:
+        plan_because(plan, rule->id);
+        plan_change(plan, &(PlanChange){.what = CHANGE_RETRY_AT,
+                                        .pointer = pair,
+                                        .number = asked_at + MAX_WAIT_FOR_UNMOUNT + 1});
+        return FALSE;
+    case DETACH_ASKING:
+        return plan_told_detach(self, plan, pair, DETACH_IF_SAFE);
+    case DETACH_LATE:
+        return plan_told_detach(self, plan, pair, DETACH_TIMED_OUT);
+    case DETACH_GONE:
+        return plan_told_detach(self, plan, pair, DETACH_OUT_OF_SERVICE);
     }
-    if (!string_list_has(pair->node->report, pair->volume->name) && !pair->node->needs_update) {
-        adc_plan_detach_operation(self, plan, pair, verdict.reason);
-        if (pair->volume->pairs->next == NULL) /* nobody waits for it */
-            return FALSE;
-        plan_change(plan, &(PlanChange){.what = CHANGE_LOOKED_AT, .pointer = pair});
-        plan_then_anew(plan, decide_detaches);
-        return TRUE;
-    }
-    plan_because(plan, "ADC-45");
-    plan_change(
-        plan,
-        &(PlanChange){.what = CHANGE_TELL_NODE, .pointer = pair, .number = (int)verdict.reason});
-    adc_plan_volume_leaves(self, plan, pair);
-    plan_then(plan, decide_after_report);
-    return TRUE;
+    g_assert_not_reached();
 }
 
 /* ---- Attach ---- */
@@ -180,33 +196,52 @@ adc_plan_multi_attach_error(const AttachDetachController *self, Plan *plan, Atta
     plan_change(plan, &(PlanChange){.what = CHANGE_MULTI_ATTACH_TOLD, .pointer = pair});
 }
 
-/* ADC-49. */
+static uint32_t
+attach_facts(const AttachDetachController *self, const AttachPair *pair)
+{
+    OperationKey key = adc_attach_key(pair);
+    uint32_t facts = 0;
+
+    if (operations_is_running(self->operations, key))
+        return ATTACH_IS_BUSY;
+    if (pair->state == ADC_ATTACHED)
+        facts |= ATTACH_IS_DONE;
+    if (pair->detach_requested_at != TIME_UNSET)
+        facts |= ATTACH_CLOCK_RUNS;
+    if (is_held_elsewhere(pair))
+        facts |= ATTACH_HELD;
+    if (operations_may_start(self->operations, key, adc_attach_kind) != OPERATION_STARTED)
+        facts |= ATTACH_BACKING_OFF;
+    return facts;
+}
+
 static void
 plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
-    OperationKey key = adc_attach_key(pair);
+    const Rule *rule = rules_find(&attach_rules, attach_facts(self, pair), NULL);
 
-    if (operations_is_running(self->operations, key))
+    plan_because(plan, rule->id);
+    switch ((AttachAction)rule->then) {
+    case ATTACH_LEAVE:
         return;
-    if (pair->state == ADC_ATTACHED) {
-        plan_because(plan, "ADC-49.2");
-        if (pair->detach_requested_at != TIME_UNSET)
-            plan_change(plan, &(PlanChange){.what = CHANGE_RESET_REQUEST, .pointer = pair});
+    case ATTACH_STOP_CLOCK:
+        plan_change(plan, &(PlanChange){.what = CHANGE_RESET_REQUEST, .pointer = pair});
         return;
-    }
-    if (is_held_elsewhere(pair)) {
+    case ATTACH_TELL_PODS:
         adc_plan_multi_attach_error(self, plan, pair);
         return;
-    }
-    if (operations_may_start(self->operations, key, adc_attach_kind) != OPERATION_STARTED) {
-        plan_change(plan,
-                    &(PlanChange){.what = CHANGE_RETRY_AT,
-                                  .pointer = pair,
-                                  .number = operations_backoff_until(self->operations, key) + 1});
+    case ATTACH_LATER:
+        plan_change(plan, &(PlanChange){.what = CHANGE_RETRY_AT,
+                                        .pointer = pair,
+                                        .number = operations_backoff_until(self->operations,
+                                                                           adc_attach_key(pair)) +
+                                                  1});
+        return;
+    case ATTACH_NOW:
+        adc_plan_attach_operation(self, plan, pair);
         return;
     }
-    plan_because(plan, "ADC-49.4");
-    adc_plan_attach_operation(self, plan, pair);
+    g_assert_not_reached();
 }
 
 /* ---- A pass ---- */

@@ -100,7 +100,7 @@ request_replied(void *data, const ApiResponse *response)
                 api_server_resource_version(api_client_api(plan->start.client));
         step->result = response->object == NULL ? NULL : object_ref(response->object);
         step->message = g_strdup(response->message);
-        plan->thought = FALSE;
+        plan->thought = plan->start.no_think;
         step_done(plan);
         plan_advance(plan);
     }
@@ -132,7 +132,7 @@ call_replied(void *data, const CsiResponse *response)
         step->code = response->code == CSI_OK ? API_OK : API_INVALID;
         if (response->code != CSI_OK)
             step->message = g_strdup(csi_response_error(response, plan->component->strings));
-        plan->thought = FALSE;
+        plan->thought = plan->start.no_think;
         step_done(plan);
         plan_advance(plan);
     }
@@ -215,7 +215,7 @@ poll_ask(Plan *plan)
     sim_cancel(plan->component->sim, plan->poll_timeout_event);
     plan->poll_timeout_event = 0;
     plan->poll_started_at = TIME_UNSET;
-    plan->thought = FALSE;
+    plan->thought = plan->start.no_think;
     return TRUE;
 }
 
@@ -417,7 +417,7 @@ gathered_ended(void *self, Plan *child, PlanEnd end, const char *message)
     if (start != NULL && start->done != NULL)
         start->done(self, child, end, message);
     if (step != NULL && --step->gather.n_left == 0 && step->gather.is_started) {
-        plan->thought = FALSE;
+        plan->thought = plan->start.no_think;
         step_done(plan);
         plan_advance(plan);
     }

@@ -216,7 +216,7 @@ struct PlanStart {
     void *operation;               /* borrowed; may be NULL */
     GDestroyNotify free_operation; /* called when the plan is freed, in whatever way; may be NULL */
     ApiClient *client;             /* NULL: the component's */
-    gboolean no_think;             /* the first request leaves at once */
+    gboolean no_think;             /* its requests leave at once (no TIM-10) */
     const char *kind; /* of a keyed operation: a failure of another kind does not hold it back
                          (OP-2); static */
     void *owner;      /* of who starts plans for others: plan_owner() */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/cluster/cluster.h"
+#include "models/plan/plan.h"
 #include "models/timing/waits.h"
 
 #define PROBE_INTERVAL SIM_SECOND /* EA-10 */
@@ -14,15 +15,11 @@ struct Sidecar {
     CsiPluginCapabilities plugin_capabilities;
     CsiControllerCapabilities controller_capabilities;
     CsiNodeCapabilities node_capabilities;
-    CsiCallId call;
     SimEventId event;
-    gboolean node_is_known;
     StringMap *node_segment; /* (owned) */
     LeaderElector *elector;  /* NULL: it does not elect */
     gboolean waited;         /* for its lead: its informers start only then */
 };
-
-static void sidecar_call(Sidecar *self, CsiMethod method);
 
 static void
 sync_done(Sim *sim, void *data)
@@ -111,165 +108,133 @@ elect(Sidecar *self)
     component->elector = self->elector;
 }
 
-/* It knows its driver. On a node there is one of it, which elects nobody. */
-static void
-driver_is_known(Sidecar *self)
-{
-    const LeaderElectionOptions *election = self->options.component->node_name != NULL
-                                                ? NULL
-                                                : election_options(self->options.component);
+/* ---- Questions to the driver ---- */
 
-    if (self->options.asks_node && !self->node_is_known)
-        sidecar_call(self, CSI_NODE_GET_INFO);
-    else if (election != NULL && election->enabled)
-        elect(self);
-    else
-        sidecar_sync(self);
+/* What the driver has told so far. */
+typedef struct {
+    CsiPluginCapabilities plugin_capabilities;
+    CsiControllerCapabilities controller_capabilities;
+    CsiNodeCapabilities node_capabilities;
+    const StringMap *node_segment;
+} Answers;
+
+/* In their order. */
+static const CsiMethod questions[] = {
+    CSI_PROBE,
+    CSI_GET_PLUGIN_INFO,
+    CSI_GET_PLUGIN_CAPABILITIES,
+    CSI_CONTROLLER_GET_CAPABILITIES,
+    CSI_NODE_GET_CAPABILITIES,
+    CSI_NODE_GET_INFO,
+};
+
+/* Whether a question follows from the answers to the questions before it. */
+static gboolean
+is_asked(const SidecarOptions *options, CsiMethod question, const Answers *answers)
+{
+    gboolean has_controller = (answers->plugin_capabilities & CSI_PLUGIN_CONTROLLER_SERVICE) != 0;
+
+    if (question == CSI_CONTROLLER_GET_CAPABILITIES)
+        return has_controller;
+    if (question == CSI_NODE_GET_CAPABILITIES)
+        return has_controller && options->node_unless != 0 &&
+               (answers->controller_capabilities & options->node_unless) == 0;
+    return question != CSI_NODE_GET_INFO || options->asks_node;
 }
 
 static void
-probe_again(Sim *sim, void *data)
+take_answer(Answers *answers, const CsiResponse *response)
 {
-    Sidecar *self = data;
-
-    (void)sim;
-    self->event = 0;
-    sidecar_call(self, CSI_PROBE);
+    answers->plugin_capabilities |= response->plugin_capabilities;
+    answers->controller_capabilities |= response->controller_capabilities;
+    answers->node_capabilities |= response->node_capabilities;
+    if (response->n_accessible_topology > 0)
+        answers->node_segment = response->accessible_topology[0];
 }
 
-static const SimEventType probe_again_type = {.name = "sidecar/probe", .fire = probe_again};
+/* Goes through the conversation so far. Returns: the next question; CSI_N_METHODS: all are
+ * answered. @has_failed: (out): the last one was not */
+static CsiMethod
+next_question(const Sidecar *self, const Plan *plan, Answers *answers, gboolean *has_failed)
+{
+    int step = 0;
+
+    *answers = (Answers){0};
+    *has_failed = FALSE;
+    for (unsigned i = 0; i < G_N_ELEMENTS(questions); i++) {
+        if (!is_asked(&self->options, questions[i], answers))
+            continue;
+        if (step > plan_last_step(plan))
+            return questions[i];
+        const CsiResponse *response = plan_response(plan, step++);
+        *has_failed = response->code != CSI_OK || (questions[i] == CSI_PROBE && !response->ready);
+        take_answer(answers, response);
+    }
+    return CSI_N_METHODS;
+}
 
 /* A driver that answers with a final error ends the real process; it is started again and asks
  * again. */
 static void
-sidecar_reply(void *data, const CsiResponse *response)
+decide_question(const void *component, Plan *plan)
 {
-    Sidecar *self = data;
+    const Sidecar *self = plan_owner(plan);
+    Answers answers;
+    gboolean has_failed;
+    CsiMethod question = next_question(self, plan, &answers, &has_failed);
 
-    self->call = 0;
-    if (response->code != CSI_OK) {
-        self->event = sim_after(self->options.component->sim, PROBE_INTERVAL, &probe_again_type,
-                                self, WAIT_STARTUP);
-        return;
+    (void)component;
+    if (has_failed) {
+        plan_wait(plan, PROBE_INTERVAL, WAIT_STARTUP);
+        plan_then_anew(plan, decide_question);
+    } else if (question != CSI_N_METHODS) {
+        plan_call(plan, self->options.component->driver,
+                  &(CsiRequest){.method = question,
+                                .served_by = self->options.component->node_name,
+                                .timeout_ns = self->options.probe_timeout_ns},
+                  PLAN_DECIDE);
+        plan_then(plan, decide_question);
     }
-    if (response->plugin_capabilities != 0)
-        self->plugin_capabilities = response->plugin_capabilities;
-    if (response->controller_capabilities != 0)
-        self->controller_capabilities = response->controller_capabilities;
-    if (response->node_capabilities != 0)
-        self->node_capabilities = response->node_capabilities;
 }
 
+/* The driver is known. On a node there is only one such sidecar, which needs no election. */
 static void
-probe_reply(void *data, const CsiResponse *response)
+questions_over(void *component, Plan *plan, PlanEnd end, const char *message)
 {
-    Sidecar *self = data;
-    CsiResponse not_ready = {.code = CSI_UNAVAILABLE};
+    Sidecar *self = plan_owner(plan);
+    const LeaderElectionOptions *election = self->options.component->node_name != NULL
+                                                ? NULL
+                                                : election_options(self->options.component);
+    Answers answers;
+    gboolean has_failed;
 
-    sidecar_reply(self, response->code == CSI_OK && !response->ready ? &not_ready : response);
-    if (self->event == 0)
-        sidecar_call(self, CSI_GET_PLUGIN_INFO);
-}
-
-static void
-plugin_info_reply(void *data, const CsiResponse *response)
-{
-    Sidecar *self = data;
-
-    sidecar_reply(self, response);
-    if (self->event == 0)
-        sidecar_call(self, CSI_GET_PLUGIN_CAPABILITIES);
-}
-
-static void
-plugin_capabilities_reply(void *data, const CsiResponse *response)
-{
-    Sidecar *self = data;
-
-    sidecar_reply(self, response);
-    if (self->event != 0)
-        return;
-    if (self->plugin_capabilities & CSI_PLUGIN_CONTROLLER_SERVICE)
-        sidecar_call(self, CSI_CONTROLLER_GET_CAPABILITIES);
+    (void)component, (void)end, (void)message;
+    next_question(self, plan, &answers, &has_failed);
+    self->plugin_capabilities = answers.plugin_capabilities;
+    self->controller_capabilities = answers.controller_capabilities;
+    self->node_capabilities = answers.node_capabilities;
+    self->node_segment = answers.node_segment == NULL ? NULL : string_map_ref(answers.node_segment);
+    if (election != NULL && election->enabled)
+        elect(self);
     else
-        driver_is_known(self);
-}
-
-static void
-controller_capabilities_reply(void *data, const CsiResponse *response)
-{
-    Sidecar *self = data;
-    CsiControllerCapabilities unless = self->options.node_unless;
-
-    sidecar_reply(self, response);
-    if (self->event != 0)
-        return;
-    if (unless != 0 && (self->controller_capabilities & unless) == 0)
-        sidecar_call(self, CSI_NODE_GET_CAPABILITIES);
-    else
-        driver_is_known(self);
-}
-
-static void
-node_capabilities_reply(void *data, const CsiResponse *response)
-{
-    Sidecar *self = data;
-
-    sidecar_reply(self, response);
-    if (self->event == 0)
-        driver_is_known(self);
-}
-
-static void
-node_info_reply(void *data, const CsiResponse *response)
-{
-    Sidecar *self = data;
-
-    if (response->code == CSI_OK) {
-        self->node_is_known = TRUE;
-        string_map_unref(self->node_segment);
-        self->node_segment = response->n_accessible_topology == 0
-                                 ? NULL
-                                 : string_map_ref(response->accessible_topology[0]);
-    }
-    sidecar_reply(self, response);
-    if (self->event == 0)
-        driver_is_known(self);
-}
-
-/* The questions in their order, and who takes the answer. */
-static const struct {
-    CsiMethod method;
-    CsiReply reply;
-} questions[] = {
-    {CSI_PROBE,                       probe_reply                  },
-    {CSI_GET_PLUGIN_INFO,             plugin_info_reply            },
-    {CSI_GET_PLUGIN_CAPABILITIES,     plugin_capabilities_reply    },
-    {CSI_CONTROLLER_GET_CAPABILITIES, controller_capabilities_reply},
-    {CSI_NODE_GET_CAPABILITIES,       node_capabilities_reply      },
-    {CSI_NODE_GET_INFO,               node_info_reply              },
-};
-
-static void
-sidecar_call(Sidecar *self, CsiMethod method)
-{
-    CsiRequest request = {.method = method,
-                          .served_by = self->options.component->node_name,
-                          .timeout_ns = self->options.probe_timeout_ns};
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(questions); i++)
-        if (questions[i].method == method)
-            self->call = csi_driver_call(self->options.component->driver, &request,
-                                         questions[i].reply, self);
+        sidecar_sync(self);
 }
 
 Sidecar *
 sidecar_new(const SidecarOptions *options)
 {
     Sidecar *self = g_new0(Sidecar, 1);
+    Component *component = options->component;
 
     self->options = *options;
-    sidecar_call(self, CSI_PROBE);
+    plan_start(&(PlanStart){
+        .component = component,
+        .decide = decide_question,
+        .key = objects_key(component->objects, KIND_CSI_DRIVER, NULL, component->driver_name),
+        .no_think = TRUE, /* its own time is part of the process's startup (TIM-90, TIM-91) */
+        .owner = self,
+        .done = questions_over,
+    });
     return self;
 }
 
@@ -278,8 +243,6 @@ sidecar_free(Sidecar *self)
 {
     if (self == NULL)
         return;
-    if (self->call != 0)
-        csi_driver_abandon(self->options.component->driver, self->call);
     sim_cancel(self->options.component->sim, self->event);
     leader_elector_free(self->elector);
     string_map_unref(self->node_segment);

@@ -24,7 +24,7 @@ typedef struct {
 
 /* Returns: (owned): options->ready is called in a later event, perhaps of this instant */
 Sidecar *sidecar_new(const SidecarOptions *options);
-void sidecar_free(Sidecar *self); /* calls under way are abandoned */
+void sidecar_free(Sidecar *self); /* once the component's plans are over or abandoned */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Sidecar, sidecar_free)
 
 /* The name of the pod that the component's replica runs in. Returns: (borrowed): interned */

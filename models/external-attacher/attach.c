@@ -3,11 +3,91 @@
 
 #include "models/volume/access-mode.h"
 
-CsiAccessMode
-attacher_access_mode(uint32_t modes, gboolean multi_writer, const char **error)
+/* ---- What is attached ---- */
+
+/* What is known of the volume of an attachment. */
+enum {
+    INLINE = 1 << 0, /* it stands in the attachment itself */
+    NAMED = 1 << 1,  /* the attachment names an object */
+    KNOWN = 1 << 2,  /* ... which is there */
+    GOING = 1 << 3,  /* ... and has a deletionTimestamp */
+    HELD = 1 << 4,   /* ... and our finalizer */
+    ATTACH_FACTS_END = 1 << 5,
+};
+
+enum {
+    FAIL_BOTH,
+    FAIL_NEITHER,
+    FAIL_UNKNOWN,
+    FAIL_GOING,
+    HOLD, /* put our finalizer on the volume first */
+    PREPARE,
+};
+
+/* csiAttach() in csi_handler.go. Columns: all of these hold, none of these, then. */
+static const Rule attach_table[] = {
+    {"EA-19.1", INLINE | NAMED,        0,                     FAIL_BOTH   },
+    {"EA-19.1", 0,                     INLINE | NAMED,        FAIL_NEITHER},
+    {"EA-19.1", NAMED,                 INLINE | KNOWN,        FAIL_UNKNOWN},
+    {"EA-19.2", NAMED | KNOWN | GOING, INLINE,                FAIL_GOING  },
+    {"EA-19.3", NAMED | KNOWN,         INLINE | GOING | HELD, HOLD        },
+    {"EA-19.5", NAMED | KNOWN | HELD,  INLINE | GOING,        PREPARE     },
+    {"EA-19.5", INLINE,                NAMED,                 PREPARE     },
+};
+const RuleTable attach_rules = {
+    .name = "volumes to attach",
+    .facts_end = ATTACH_FACTS_END,
+    RULE_ROWS(attach_table),
+};
+
+/* @volume: (out): NULL: there is none */
+static const Rule *
+rule_for(const ExternalAttacher *self, const Attachment *attachment, const Volume **volume)
 {
-    return sidecar_access_mode(modes, multi_writer, error);
+    const Volume *named = attacher_find_volume(self, attachment->volume_name);
+    uint32_t facts = 0;
+
+    facts |= attachment->inline_volume != NULL ? INLINE : 0;
+    facts |= attachment->volume_name != NULL ? NAMED : 0;
+    if (named != NULL) {
+        facts |= KNOWN;
+        facts |= object_is_deleted(&named->meta) ? GOING : 0;
+        facts |= object_has_finalizer(&named->meta, self->finalizer) ? HELD : 0;
+    }
+    *volume = facts & INLINE ? VOLUME_CONST(attachment->inline_volume) : named;
+    return rules_find(&attach_rules, facts, NULL);
 }
+
+/* Returns: (borrowed): NULL: there is a volume */
+static const char *
+source_error(Plan *plan, const Rule *rule, const Attachment *attachment)
+{
+    switch (rule->then) {
+    case FAIL_BOTH:
+        return "both InlineCSIVolumeSource and PersistentVolumeName specified in VA source";
+    case FAIL_NEITHER:
+        return "neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source";
+    case FAIL_UNKNOWN:
+        return plan_internf(plan, "persistentvolume \"%s\" not found", attachment->volume_name);
+    default:
+        return NULL;
+    }
+}
+
+const Volume *
+attacher_volume_of(const ExternalAttacher *self,
+                   Plan *plan,
+                   const Attachment *attachment,
+                   const char **error)
+{
+    const Volume *volume;
+    const Rule *rule = rule_for(self, attachment, &volume);
+
+    *error = source_error(plan, rule, attachment);
+    return *error == NULL ? volume : NULL;
+}
+
+/* ---- What the attachment is told ---- */
 
 static gboolean
 set_attach_error(Object *object, const void *data)
@@ -64,7 +144,7 @@ attacher_capability(const ExternalAttacher *self,
 
     *error = NULL;
     *capability = (CsiCapability){
-        .mode = attacher_access_mode(volume->access_modes, self->multi_writer, error)};
+        .mode = sidecar_access_mode(volume->access_modes, self->multi_writer, error)};
     if (*error == NULL && (source == NULL || source->driver == NULL))
         *error = "persistent volume has no CSI source";
     if (*error != NULL)
@@ -82,11 +162,7 @@ attacher_capability(const ExternalAttacher *self,
 
 /* EA-19.9 */
 static void
-publish(const ExternalAttacher *self,
-        Plan *plan,
-        const Volume *volume,
-        const char *node_id,
-        gboolean has_secret)
+publish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const char *node_id)
 {
     const VolumeSource *source = volume->source;
     const char *error;
@@ -104,7 +180,7 @@ publish(const ExternalAttacher *self,
         .capabilities = &capability,
         .n_capabilities = 1,
         .readonly = self->passes_read_only && source->read_only,
-        .has_secrets = has_secret,
+        .has_secrets = attacher_has_secret(plan),
         .volume_context = source->attributes,
     };
     plan_because(plan, "EA-19.9");
@@ -114,15 +190,15 @@ publish(const ExternalAttacher *self,
 
 /* After the patch of the attachment. */
 static void
-publish_patched(const ExternalAttacher *self, Plan *plan, gboolean has_secret)
+decide_publish(const void *data, Plan *plan)
 {
-    int step = plan_last_step(plan);
-    const Attachment *attachment = ATTACHMENT(plan_object(plan, step));
+    const ExternalAttacher *self = data;
+    const Attachment *attachment = ATTACHMENT(plan_object(plan, plan_last_step(plan)));
     const char *error = NULL;
 
-    if (plan_code(plan, step) != API_OK) {
+    if (plan_has_failed(plan)) {
         attach_failed(plan, plan_internf(plan, "could not save VolumeAttachment: %s",
-                                         plan_message(plan, step)));
+                                         plan_last_message(plan)));
         return;
     }
     /* deleted within the last ms, perhaps; the real one still has its copy */
@@ -130,20 +206,7 @@ publish_patched(const ExternalAttacher *self, Plan *plan, gboolean has_secret)
     if (volume == NULL)
         attach_failed(plan, error);
     else
-        publish(self, plan, volume, object_annotation(&attachment->meta, ANNOTATION_NODE_ID),
-                has_secret);
-}
-
-static void
-decide_publish(const void *data, Plan *plan)
-{
-    publish_patched(data, plan, FALSE);
-}
-
-static void
-decide_publish_with_secret(const void *data, Plan *plan)
-{
-    publish_patched(data, plan, TRUE);
+        publish(self, plan, volume, object_annotation(&attachment->meta, ANNOTATION_NODE_ID));
 }
 
 /* EA-19.7, EA-19.8: the checks come before the finalizer, so that an attachment that fails here can
@@ -152,8 +215,7 @@ static void
 prepare_with_secret(const ExternalAttacher *self,
                     Plan *plan,
                     const Attachment *attachment,
-                    const Volume *volume,
-                    gboolean has_secret)
+                    const Volume *volume)
 {
     const char *error = NULL;
     const char *node_id = attacher_node_id(self, plan, attachment->node_name, &error);
@@ -164,7 +226,7 @@ prepare_with_secret(const ExternalAttacher *self,
     }
     if (object_has_finalizer(&attachment->meta, self->finalizer) &&
         object_annotation(&attachment->meta, ANNOTATION_NODE_ID) == node_id) {
-        publish(self, plan, volume, node_id, has_secret);
+        publish(self, plan, volume, node_id);
         return;
     }
     MetadataPatch *patch = metadata_patch_new(plan, &attachment->meta, self->finalizer, TRUE);
@@ -172,7 +234,7 @@ prepare_with_secret(const ExternalAttacher *self,
     patch->node_id = node_id;
     plan_because(plan, "EA-19.8");
     plan_patch(plan, plan_key(plan), metadata_patch_apply, patch, PLAN_DECIDE);
-    plan_then(plan, has_secret ? decide_publish_with_secret : decide_publish);
+    plan_then(plan, decide_publish);
 }
 
 static void
@@ -181,17 +243,16 @@ decide_secret_read(const void *data, Plan *plan)
     const ExternalAttacher *self = data;
     const Attachment *attachment = attacher_find_attachment(self, plan);
     const char *error = NULL;
-    gboolean has_data = FALSE;
 
     if (attachment == NULL)
         return;
     const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
     if (volume != NULL)
-        error = attacher_secret_error(plan, volume, &has_data);
+        error = attacher_secret_error(plan, volume);
     if (error != NULL)
         attach_failed(plan, error);
     else
-        prepare_with_secret(self, plan, attachment, volume, has_data);
+        prepare_with_secret(self, plan, attachment, volume);
 }
 
 /* EA-19.5, EA-19.6 */
@@ -204,12 +265,14 @@ prepare(const ExternalAttacher *self,
     CsiCapability capability;
     const char *error;
 
-    if (!attacher_capability(self, volume, &capability, &error))
+    if (!attacher_capability(self, volume, &capability, &error)) {
         attach_failed(plan, error);
-    else if (plan_read_secret(self, plan, volume))
+    } else if (attacher_secret_of(volume) != NULL) {
+        plan_read_secret(self, plan, volume);
         plan_then(plan, decide_secret_read);
-    else
-        prepare_with_secret(self, plan, attachment, volume, FALSE);
+    } else {
+        prepare_with_secret(self, plan, attachment, volume);
+    }
 }
 
 /* After the patch of the volume. */
@@ -218,36 +281,41 @@ decide_prepare(const void *data, Plan *plan)
 {
     const ExternalAttacher *self = data;
     const Attachment *attachment = attacher_find_attachment(self, plan);
-    int step = plan_last_step(plan);
 
-    if (plan_code(plan, step) != API_OK)
+    if (plan_has_failed(plan))
         attach_failed(plan, plan_internf(plan, "could not add PersistentVolume finalizer: %s",
-                                         plan_message(plan, step)));
+                                         plan_last_message(plan)));
     else if (attachment == NULL)
         plan_fail(plan, "volumeattachment \"%s\" not found", plan_key(plan)->name);
     else
-        prepare(self, plan, attachment, VOLUME_CONST(plan_object(plan, step)));
+        prepare(self, plan, attachment, VOLUME_CONST(plan_object(plan, plan_last_step(plan))));
 }
 
 void
 plan_attach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment)
 {
-    const char *error = NULL;
-    const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
+    const Volume *volume;
+    const Rule *rule = rule_for(self, attachment, &volume);
 
-    plan_because(plan, "EA-19.1");
-    if (volume == NULL) {
-        attach_failed(plan, error);
-    } else if (object_is_deleted(&volume->meta)) {
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case FAIL_BOTH:
+    case FAIL_NEITHER:
+    case FAIL_UNKNOWN:
+        attach_failed(plan, source_error(plan, rule, attachment));
+        return;
+    case FAIL_GOING:
         attach_failed(plan, plan_internf(plan, "PersistentVolume \"%s\" is marked for deletion",
                                          attachment->volume_name));
-    } else if (attachment->inline_volume != NULL ||
-               object_has_finalizer(&volume->meta, self->finalizer)) {
-        prepare(self, plan, attachment, volume);
-    } else {
-        plan_because(plan, "EA-19.3");
+        return;
+    case HOLD:
         plan_patch(plan, volume->meta.key, metadata_patch_apply,
                    metadata_patch_new(plan, &volume->meta, self->finalizer, TRUE), PLAN_DECIDE);
         plan_then(plan, decide_prepare);
+        return;
+    case PREPARE:
+        prepare(self, plan, attachment, volume);
+        return;
     }
+    g_assert_not_reached();
 }

@@ -34,35 +34,37 @@ typedef struct {
 
 /* ---- attach.c ---- */
 
-/* @attachment is live, and not attached. */
+extern const RuleTable attach_rules; /* EA-19.1 to EA-19.5 */
+
+/* @attachment is live. */
 void plan_attach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment);
 
-/* EA-20: a volume's modes as the one mode of the driver. Returns: CSI_MODE_UNKNOWN with @error in
- * the attacher's words */
-CsiAccessMode
-attacher_access_mode(uint32_t access_modes, gboolean multi_writer, const char **error);
-
-/* ---- detach.c ---- */
-
-/* @attachment is being deleted, and has our finalizer. */
-void plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment);
-
-/* ---- external-attacher.c: for both ---- */
-
-const Attachment *attacher_find_attachment(const ExternalAttacher *self, const Plan *plan);
-const Volume *attacher_find_volume(const ExternalAttacher *self, const char *name);
 /* EA-19.1: what is attached: an object's volume, or the one in the attachment. Returns: (borrowed):
  * NULL, and @error */
 const Volume *attacher_volume_of(const ExternalAttacher *self,
                                  Plan *plan,
                                  const Attachment *attachment,
                                  const char **error);
-/* EA-19.6: reads the secret of the volume for ControllerPublish, and its counterpart. Returns:
- * FALSE: there is none */
-gboolean plan_read_secret(const ExternalAttacher *self, Plan *plan, const Volume *volume);
-/* ... after that. Returns: (borrowed): NULL: it was read, and @has_data (out) tells whether
- * anything is in it */
-const char *attacher_secret_error(Plan *plan, const Volume *volume, gboolean *has_data);
+
+/* ---- detach.c ---- */
+
+extern const RuleTable detach_rules; /* EA-19.6, EA-23 */
+
+/* @attachment is being deleted. */
+void plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment);
+
+/* ---- external-attacher.c: for both ---- */
+
+const Attachment *attacher_find_attachment(const ExternalAttacher *self, const Plan *plan);
+const Volume *attacher_find_volume(const ExternalAttacher *self, const char *name);
+/* EA-19.6: the secret of the volume for ControllerPublish and its counterpart. Returns: (borrowed):
+ * NULL: it has none */
+const SecretReference *attacher_secret_of(const Volume *volume);
+void plan_read_secret(const ExternalAttacher *self, Plan *plan, const Volume *volume);
+/* ... after that. Returns: (borrowed): NULL: it was read */
+const char *attacher_secret_error(Plan *plan, const Volume *volume);
+/* Whether this plan has read a secret, and anything is in it. */
+gboolean attacher_has_secret(const Plan *plan);
 /* EA-14, EA-7, EA-28 */
 gboolean attacher_queues_change(const Attachment *before, const Attachment *after);
 char *attacher_sanitize(const char *driver);

@@ -77,33 +77,91 @@ decide_unpublished(const void *data, Plan *plan)
     plan_then(plan, decide_let_go);
 }
 
-static void
-unpublish(const ExternalAttacher *self,
-          Plan *plan,
-          const Attachment *attachment,
-          const Volume *volume,
-          gboolean has_secret)
-{
-    const char *error = NULL;
-    const char *node_id = attacher_node_id(self, plan, attachment->node_name, &error);
+/* What is known of an attachment that goes. */
+enum {
+    FOUND = 1 << 0,  /* its volume (EA-19.1) */
+    SECRET = 1 << 1, /* the volume names one, which has not been read */
+    NODE = 1 << 2,   /* the CSINode tells the node's id */
+    NOTED = 1 << 3,  /* the attachment does (EA-8) */
+    DETACH_FACTS_END = 1 << 4,
+};
 
-    if (node_id == NULL)
-        node_id = object_annotation(&attachment->meta, ANNOTATION_NODE_ID);
-    if (node_id == NULL) {
-        plan_because(plan, "EA-23.3");
-        detach_failed(plan, error);
-        return;
-    }
+enum {
+    FAIL_NO_VOLUME,
+    READ_SECRET,
+    FAIL_NO_NODE,
+    UNPUBLISH,
+    UNPUBLISH_AS_NOTED,
+};
+
+/* csiDetach() in csi_handler.go. Columns: all of these hold, none of these, then. */
+static const Rule detach_table[] = {
+    {"EA-23.2", 0,              FOUND,                 FAIL_NO_VOLUME    },
+    {"EA-19.6", FOUND | SECRET, 0,                     READ_SECRET       },
+    {"EA-23.3", FOUND,          SECRET | NODE | NOTED, FAIL_NO_NODE      },
+    {"EA-23.4", FOUND | NODE,   SECRET,                UNPUBLISH         },
+    {"EA-23.4", FOUND | NOTED,  SECRET | NODE,         UNPUBLISH_AS_NOTED},
+};
+const RuleTable detach_rules = {
+    .name = "volumes to detach",
+    .facts_end = DETACH_FACTS_END,
+    RULE_ROWS(detach_table),
+};
+
+static void
+unpublish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const char *node_id)
+{
     CsiRequest request = {
         .method = CSI_CONTROLLER_UNPUBLISH_VOLUME,
         .timeout_ns = self->options->timeout,
         .volume_id = volume->source == NULL ? NULL : volume->source->handle,
         .node_id = node_id,
-        .has_secrets = has_secret,
+        .has_secrets = attacher_has_secret(plan),
     };
-    plan_because(plan, "EA-23.4");
+
     plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
     plan_then(plan, decide_unpublished);
+}
+
+static void decide_secret_read(const void *data, Plan *plan);
+
+static void
+detach(const ExternalAttacher *self,
+       Plan *plan,
+       const Attachment *attachment,
+       gboolean secret_is_read)
+{
+    const char *no_volume, *no_node = NULL;
+    const Volume *volume = attacher_volume_of(self, plan, attachment, &no_volume);
+    const char *node_id = attacher_node_id(self, plan, attachment->node_name, &no_node);
+    const char *noted = object_annotation(&attachment->meta, ANNOTATION_NODE_ID);
+    uint32_t facts = 0;
+
+    facts |= volume != NULL ? FOUND : 0;
+    facts |= volume != NULL && !secret_is_read && attacher_secret_of(volume) != NULL ? SECRET : 0;
+    facts |= node_id != NULL ? NODE : 0;
+    facts |= noted != NULL ? NOTED : 0;
+    const Rule *rule = rules_find(&detach_rules, facts, NULL);
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case FAIL_NO_VOLUME:
+        detach_failed(plan, no_volume);
+        return;
+    case READ_SECRET:
+        plan_read_secret(self, plan, volume);
+        plan_then(plan, decide_secret_read);
+        return;
+    case FAIL_NO_NODE:
+        detach_failed(plan, no_node);
+        return;
+    case UNPUBLISH:
+        unpublish(self, plan, volume, node_id);
+        return;
+    case UNPUBLISH_AS_NOTED:
+        unpublish(self, plan, volume, noted);
+        return;
+    }
+    g_assert_not_reached();
 }
 
 static void
@@ -112,30 +170,20 @@ decide_secret_read(const void *data, Plan *plan)
     const ExternalAttacher *self = data;
     const Attachment *attachment = attacher_find_attachment(self, plan);
     const char *error = NULL;
-    gboolean has_data = FALSE;
 
     if (attachment == NULL)
         return;
     const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
     if (volume != NULL)
-        error = attacher_secret_error(plan, volume, &has_data);
+        error = attacher_secret_error(plan, volume);
     if (error != NULL)
         detach_failed(plan, error);
     else
-        unpublish(self, plan, attachment, volume, has_data);
+        detach(self, plan, attachment, TRUE);
 }
 
 void
 plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment)
 {
-    const char *error = NULL;
-    const Volume *volume = attacher_volume_of(self, plan, attachment, &error);
-
-    plan_because(plan, "EA-23.2");
-    if (volume == NULL)
-        detach_failed(plan, error);
-    else if (plan_read_secret(self, plan, volume))
-        plan_then(plan, decide_secret_read);
-    else
-        unpublish(self, plan, attachment, volume, FALSE);
+    detach(self, plan, attachment, FALSE);
 }

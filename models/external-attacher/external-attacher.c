@@ -5,7 +5,7 @@
 
 #include "models/api/secret.h"
 
-/* ---- For attach.c and detach.c ---- */
+/* ---- What attaching and detaching share ---- */
 
 const Attachment *
 attacher_find_attachment(const ExternalAttacher *self, const Plan *plan)
@@ -22,52 +22,43 @@ attacher_find_volume(const ExternalAttacher *self, const char *name)
     return key == NULL ? NULL : VOLUME_CONST(informer_get(self->volumes, key));
 }
 
-const Volume *
-attacher_volume_of(const ExternalAttacher *self,
-                   Plan *plan,
-                   const Attachment *attachment,
-                   const char **error)
+const SecretReference *
+attacher_secret_of(const Volume *volume)
 {
-    const Volume *volume = attacher_find_volume(self, attachment->volume_name);
-
-    if (attachment->inline_volume != NULL && attachment->volume_name != NULL)
-        *error = "both InlineCSIVolumeSource and PersistentVolumeName specified in VA source";
-    else if (attachment->inline_volume != NULL)
-        return VOLUME_CONST(attachment->inline_volume);
-    else if (attachment->volume_name == NULL)
-        *error = "neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source";
-    else if (volume == NULL)
-        *error = plan_internf(plan, "persistentvolume \"%s\" not found", attachment->volume_name);
-    else
-        return volume;
-    return NULL;
+    return volume_source_secret(volume->source, SECRET_CONTROLLER_PUBLISH);
 }
 
-gboolean
+void
 plan_read_secret(const ExternalAttacher *self, Plan *plan, const Volume *volume)
 {
-    const SecretReference *secret = volume_source_secret(volume->source, SECRET_CONTROLLER_PUBLISH);
+    const SecretReference *secret = attacher_secret_of(volume);
 
-    if (secret == NULL)
-        return FALSE;
     plan_because(plan, "EA-19.6");
     plan_get(plan, objects_key(self->base.objects, KIND_SECRET, secret->namespace, secret->name),
              PLAN_DECIDE);
-    return TRUE;
 }
 
 const char *
-attacher_secret_error(Plan *plan, const Volume *volume, gboolean *has_data)
+attacher_secret_error(Plan *plan, const Volume *volume)
 {
-    const SecretReference *secret = volume_source_secret(volume->source, SECRET_CONTROLLER_PUBLISH);
-    int step = plan_last_step(plan);
+    const SecretReference *secret = attacher_secret_of(volume);
 
-    if (plan_code(plan, step) != API_OK)
-        return plan_internf(plan, "failed to load secret \"%s/%s\": %s",
-                            secret == NULL ? "" : secret->namespace,
-                            secret == NULL ? "" : secret->name, plan_message(plan, step));
-    *has_data = SECRET(plan_object(plan, step))->n_keys > 0;
-    return NULL;
+    if (!plan_has_failed(plan))
+        return NULL;
+    return plan_internf(plan, "failed to load secret \"%s/%s\": %s",
+                        secret == NULL ? "" : secret->namespace, secret == NULL ? "" : secret->name,
+                        plan_last_message(plan));
+}
+
+gboolean
+attacher_has_secret(const Plan *plan)
+{
+    for (int step = plan_last_step(plan); step >= 0; step--) {
+        const Object *object = plan_object(plan, step);
+        if (object != NULL && object_kind(object) == KIND_SECRET)
+            return SECRET(object)->n_keys > 0;
+    }
+    return FALSE;
 }
 
 const char *
@@ -145,13 +136,57 @@ set_attached_trivially(Object *object, const void *arg)
     return changed;
 }
 
-/* EA-30: a driver that needs no attach: say that it is done. */
-static void
-plan_trivially(Plan *plan, const Attachment *attachment)
+/* What is known of an attachment. */
+enum {
+    OURS = 1 << 0,     /* it is there, and of this driver */
+    ATTACHES = 1 << 1, /* the driver does; else the trivial handler works (EA-11) */
+    GOING = 1 << 2,    /* it has a deletionTimestamp */
+    ATTACHED = 1 << 3, /* so its status says */
+    HELD = 1 << 4,     /* by our finalizer */
+    FORCED = 1 << 5,   /* the driver's list says otherwise (EA-25) */
+    ATTACHMENT_FACTS_END = 1 << 6,
+};
+
+enum {
+    LEAVE,
+    SAY_ATTACHED,
+    ATTACH,
+    DETACH,
+};
+
+/* syncVA(), and the handlers that it calls. Columns: all of these hold, none of these, then, and
+ * one of these. */
+static const Rule attachment_table[] = {
+    {"EA-17", 0,    OURS,                                  LEAVE       },
+    {"EA-30", OURS, ATTACHES | GOING | ATTACHED,           SAY_ATTACHED},
+    {"EA-30", OURS, ATTACHES,                              LEAVE,        GOING | ATTACHED},
+    {"EA-18",       OURS | ATTACHES | ATTACHED,     GOING | FORCED,          LEAVE   },
+    {"EA-19.1",       OURS | ATTACHES,   GOING | ATTACHED,                   ATTACH         },
+    {"EA-25",       OURS | ATTACHES | ATTACHED | FORCED,     GOING, ATTACH},
+    {"EA-23.1",       OURS | ATTACHES | GOING,   HELD | FORCED,           LEAVE             },
+    {"EA-23.2",       OURS | ATTACHES | GOING | HELD,   0,    DETACH},
+    {"EA-25",       OURS | ATTACHES | GOING | FORCED,     HELD,    DETACH        },
+};
+static const RuleTable attachment_rules = {
+    .name = "attachments",
+    .facts_end = ATTACHMENT_FACTS_END,
+    RULE_ROWS(attachment_table),
+};
+
+static uint32_t
+attachment_facts(const ExternalAttacher *self, const Attachment *attachment)
 {
-    plan_because(plan, "EA-30");
-    if (!object_is_deleted(&attachment->meta) && !attachment->attached)
-        plan_patch_status(plan, plan_key(plan), set_attached_trivially, NULL, PLAN_STOP);
+    uint32_t facts = self->attaches ? ATTACHES : 0;
+
+    if (attachment == NULL || attachment->attacher != self->base.driver_name)
+        return facts;
+    facts |= OURS;
+    facts |= object_is_deleted(&attachment->meta) ? GOING : 0;
+    facts |= attachment->attached ? ATTACHED : 0;
+    facts |= object_has_finalizer(&attachment->meta, self->finalizer) ? HELD : 0;
+    if (self->reconciler != NULL && g_hash_table_contains(self->forced, attachment->meta.key))
+        facts |= FORCED;
+    return facts;
 }
 
 static void
@@ -159,26 +194,27 @@ decide_attachment(const void *data, Plan *plan)
 {
     const ExternalAttacher *self = data;
     const Attachment *attachment = attacher_find_attachment(self, plan);
-    gboolean forced =
-        self->reconciler != NULL && g_hash_table_contains(self->forced, plan_key(plan));
-    PlanChange looked = {.what = CHANGE_LOOKED, .key = plan_key(plan)};
+    uint32_t facts = attachment_facts(self, attachment);
+    const Rule *rule = rules_find(&attachment_rules, facts, NULL);
 
     plan_because(plan, "EA-17");
-    if (attachment == NULL || attachment->attacher != self->base.driver_name)
+    if (facts & FORCED)
+        plan_change(plan, &(PlanChange){.what = CHANGE_LOOKED, .key = plan_key(plan)});
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case LEAVE:
         return;
-    if (forced)
-        plan_change(plan, &looked);
-    if (!self->attaches) {
-        plan_trivially(plan, attachment);
-    } else if (!object_is_deleted(&attachment->meta)) {
-        plan_because(plan, "EA-18");
-        if (!attachment->attached || forced)
-            plan_attach(self, plan, attachment);
-    } else {
-        plan_because(plan, "EA-23.1");
-        if (object_has_finalizer(&attachment->meta, self->finalizer) || forced)
-            plan_detach(self, plan, attachment);
+    case SAY_ATTACHED:
+        plan_patch_status(plan, plan_key(plan), set_attached_trivially, NULL, PLAN_STOP);
+        return;
+    case ATTACH:
+        plan_attach(self, plan, attachment);
+        return;
+    case DETACH:
+        plan_detach(self, plan, attachment);
+        return;
     }
+    g_assert_not_reached();
 }
 
 /* EA-14: our own writing of an error must not defeat the back-off. */
@@ -440,11 +476,19 @@ const ProcessClass external_attacher_process = {
         30 * SIM_MS, /* TIM-91: to the first Probe; then the driver's answers and one sync poll */
 };
 
+static const RuleTable *const rule_tables[] = {
+    &attachment_rules,
+    &attach_rules,
+    &detach_rules,
+    NULL,
+};
+
 const ModelClass external_attacher_class = {
     .name = "external-attacher",
     .process = &external_attacher_process,
     .size = sizeof(ExternalAttacher),
     .client_qps = sidecar_client_qps,
+    .rule_tables = rule_tables,
     .init = external_attacher_init,
     .clear = external_attacher_clear,
     .apply_change = apply_change,

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "models/external-attacher/attacher.h"
+#include "models/volume/access-mode.h"
 #include "tests/sidecar/world-asserts.h"
 
 const ModelClass *const model_classes[] = {&external_attacher_class, NULL};
@@ -38,14 +39,14 @@ access_modes(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(mode_cases); i++) {
-        assert_int_equal(attacher_access_mode(mode_cases[i].modes, FALSE, &error),
+        assert_int_equal(sidecar_access_mode(mode_cases[i].modes, FALSE, &error),
                          mode_cases[i].plain);
         assert_int_equal(error != NULL, mode_cases[i].plain == CSI_MODE_UNKNOWN);
-        assert_int_equal(attacher_access_mode(mode_cases[i].modes, TRUE, &error),
+        assert_int_equal(sidecar_access_mode(mode_cases[i].modes, TRUE, &error),
                          mode_cases[i].multi_writer);
     }
     for (uint32_t modes = 0; modes < 16; modes++) { /* every set has an answer */
-        CsiAccessMode mode = attacher_access_mode(modes, FALSE, &error);
+        CsiAccessMode mode = sidecar_access_mode(modes, FALSE, &error);
         assert_int_equal(mode == CSI_MODE_UNKNOWN, error != NULL);
     }
 }

@@ -6,19 +6,31 @@
 /* Who owns a claim of a StatefulSet (WL-60): while the set, or the pod that it no longer wants, is
  * there, so is the claim. */
 
-static gboolean
-wants_set(const ClaimOwners *owners)
-{
-    const StatefulSet *set = owners->set;
+enum {
+    KNOWN = 1 << 0,
+    FOREIGN = 1 << 1,      /* somebody else is its controller */
+    WHEN_DELETED = 1 << 2, /* persistentVolumeClaimRetentionPolicy.whenDeleted is Delete */
+    WHEN_SCALED = 1 << 3,  /* .whenScaled is Delete */
+    IN_RANGE = 1 << 4,     /* the set wants the pod */
+    CLAIM_FACTS_END = 1 << 5,
+};
 
-    return set->delete_when_deleted && (!set->delete_when_scaled || owners->is_in_range);
-}
+/* Columns: all of these hold, none of these, then, and if not 0 one of these. */
+static const Rule claim_table[] = {
+    {"WL-60", 0,                                             KNOWN,                      CLAIM_OWNER_LATER, 0                         },
+    {"WL-60", KNOWN,                                         WHEN_DELETED | WHEN_SCALED, CLAIM_OWNER_NONE,  0                         },
+    {"WL-63", KNOWN | FOREIGN,                               0,                          CLAIM_OWNER_KEPT,  WHEN_DELETED | WHEN_SCALED},
+    {"WL-60", KNOWN | WHEN_DELETED,                          FOREIGN | WHEN_SCALED,      CLAIM_OWNER_SET,   0                         },
+    {"WL-60", KNOWN | WHEN_DELETED | WHEN_SCALED | IN_RANGE, FOREIGN,                    CLAIM_OWNER_SET,   0                         },
+    {"WL-60", KNOWN | WHEN_SCALED | IN_RANGE,                FOREIGN | WHEN_DELETED,     CLAIM_OWNER_NONE,  0                         },
+    {"WL-60", KNOWN | WHEN_SCALED,                           FOREIGN | IN_RANGE,         CLAIM_OWNER_POD,   0                         },
+};
 
-static gboolean
-wants_pod(const ClaimOwners *owners)
-{
-    return owners->set->delete_when_scaled && !owners->is_in_range;
-}
+const RuleTable stateful_claim_rules = {
+    .name = "owners of StatefulSets' claims",
+    .facts_end = CLAIM_FACTS_END,
+    RULE_ROWS(claim_table),
+};
 
 static gboolean
 is_pod_of_name(const OwnerReference *owner, const ClaimOwners *owners)
@@ -26,17 +38,25 @@ is_pod_of_name(const OwnerReference *owner, const ClaimOwners *owners)
     return strcmp(owner->kind, "Pod") == 0 && strcmp(owner->name, owners->pod_key->name) == 0;
 }
 
-/* Nobody's business with Retain and Retain. */
-gboolean
-claim_has_other_controller(const Object *claim, const ClaimOwners *owners)
+static gboolean
+is_foreign(const Object *claim, const ClaimOwners *owners)
 {
     const OwnerReference *controller = object_controller(claim);
 
-    if (controller == NULL ||
-        (!owners->set->delete_when_deleted && !owners->set->delete_when_scaled))
-        return FALSE;
-    return !object_uid_equal(controller->uid, owners->set->meta.uid) &&
+    return controller != NULL && !object_uid_equal(controller->uid, owners->set->meta.uid) &&
            !is_pod_of_name(controller, owners);
+}
+
+ClaimOwner
+claim_owner(const Object *claim, const ClaimOwners *owners)
+{
+    unsigned facts = (owners->set->delete_when_deleted ? WHEN_DELETED : 0) |
+                     (owners->set->delete_when_scaled ? WHEN_SCALED : 0) |
+                     (owners->is_in_range ? IN_RANGE : 0);
+
+    if (claim != NULL)
+        facts |= KNOWN | (is_foreign(claim, owners) ? FOREIGN : 0);
+    return (ClaimOwner)rules_find(&stateful_claim_rules, facts, NULL)->then;
 }
 
 static gboolean
@@ -48,32 +68,35 @@ is_owned_by_pod(const Object *claim, const ClaimOwners *owners)
 gboolean
 claim_owners_are_right(const Object *claim, const ClaimOwners *owners)
 {
-    if (object_is_owned_by(claim, &owners->set->meta) != wants_set(owners))
+    ClaimOwner owner = claim_owner(claim, owners);
+
+    if (owner == CLAIM_OWNER_KEPT || owner == CLAIM_OWNER_LATER)
+        return TRUE;
+    return object_is_owned_by(claim, &owners->set->meta) == (owner == CLAIM_OWNER_SET) &&
+           (owners->pod == NULL || is_owned_by_pod(claim, owners) == (owner == CLAIM_OWNER_POD));
+}
+
+/* Returns: whether it changed anything */
+static gboolean
+set_owned(Object *claim, const Object *owner, gboolean wanted)
+{
+    if (owner == NULL || object_is_owned_by(claim, owner) == wanted)
         return FALSE;
-    return owners->pod == NULL || is_owned_by_pod(claim, owners) == wants_pod(owners);
+    if (wanted)
+        object_set_owner(claim, owner, TRUE, TRUE);
+    else
+        object_remove_owner(claim, owner);
+    return TRUE;
 }
 
 gboolean
 claim_edit_owners(Object *claim, const void *data)
 {
     const ClaimOwners *owners = data;
-    gboolean changed = FALSE;
+    ClaimOwner owner = claim_owner(claim, owners);
+    gboolean changed = set_owned(claim, &owners->set->meta, owner == CLAIM_OWNER_SET);
 
-    if (wants_set(owners) != object_is_owned_by(claim, &owners->set->meta)) {
-        changed = TRUE;
-        if (wants_set(owners))
-            object_set_owner(claim, &owners->set->meta, TRUE, TRUE);
-        else
-            object_remove_owner(claim, &owners->set->meta);
-    }
-    if (owners->pod != NULL && wants_pod(owners) != is_owned_by_pod(claim, owners)) {
-        changed = TRUE;
-        if (wants_pod(owners))
-            object_set_owner(claim, owners->pod, TRUE, TRUE);
-        else
-            object_remove_owner(claim, owners->pod);
-    }
-    return changed;
+    return set_owned(claim, owners->pod, owner == CLAIM_OWNER_POD) || changed;
 }
 
 gboolean

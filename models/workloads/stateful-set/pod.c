@@ -95,16 +95,12 @@ claims_match_policy(const StatefulSetController *self, const StatefulSet *set, O
 {
     ClaimOwners owners = owners_of(self, set, pod);
 
-    for (unsigned i = 0; i < n_claims(set); i++) {
-        const Object *claim = claim_of(self, set, i, pod);
-        if (claim != NULL && !claim_has_other_controller(claim, &owners) &&
-            !claim_owners_are_right(claim, &owners))
+    for (unsigned i = 0; i < n_claims(set); i++)
+        if (!claim_owners_are_right(claim_of(self, set, i, pod), &owners))
             return FALSE;
-    }
     return TRUE;
 }
 
-/* Claims that the cache does not know yet are left to a later sync. */
 static void
 plan_owners(const StatefulSetController *self, Plan *plan, const Item *item)
 {
@@ -113,17 +109,22 @@ plan_owners(const StatefulSetController *self, Plan *plan, const Item *item)
     *owners = owners_of(self, item->set, item->pod);
     for (unsigned i = 0; i < n_claims(item->set); i++) {
         const Object *claim = claim_of(self, item->set, i, item->pod);
-        if (claim == NULL)
-            continue;
-        if (claim_has_other_controller(claim, owners)) {
+        switch (claim_owner(claim, owners)) {
+        case CLAIM_OWNER_LATER: /* left to a later sync */
+            break;
+        case CLAIM_OWNER_KEPT:
             plan_because(plan, "WL-63");
             plan_event(plan, &item->set->meta, "Warning", "ConflictingController",
                        "PersistentVolumeClaim %s has a conflicting OwnerReference that acts as a "
                        "managing controller, the retention policy is ignored for this claim",
                        object_name(claim));
-        } else {
+            break;
+        case CLAIM_OWNER_NONE:
+        case CLAIM_OWNER_SET:
+        case CLAIM_OWNER_POD:
             plan_because(plan, "WL-60");
             plan_update(plan, claim, claim_edit_owners, owners, PLAN_STOP);
+            break;
         }
     }
 }
@@ -330,8 +331,11 @@ decide_item(const void *data, Plan *plan)
     plan_next_claim(data, plan);
 }
 
-static PlanStart
-start_of(const StatefulSetController *self, const SetView *view, ItemAction action, ObjectKey *pod)
+PlanStart
+stateful_item_start(const StatefulSetController *self,
+                    const SetView *view,
+                    ItemAction action,
+                    ObjectKey *pod)
 {
     Item *item = g_new0(Item, 1);
 
@@ -348,13 +352,10 @@ start_of(const StatefulSetController *self, const SetView *view, ItemAction acti
 }
 
 PlanStart
-stateful_item_start(const StatefulSetController *self,
-                    const SetView *view,
-                    ItemAction action,
-                    int32_t position)
+stateful_creation_start(const StatefulSetController *self, const SetView *view, int32_t position)
 {
-    PlanStart start = start_of(self, view, action,
-                               stateful_pod_at(self, view->set->meta.key, view->state, position));
+    PlanStart start =
+        stateful_item_start(self, view, ITEM_CREATE, view->state->pods->pdata[position]);
     Item *item = start.operation;
     /* WL-52: below the partition nothing is new. */
     gboolean is_current = !view->set->on_delete && position < view->set->partition;
@@ -363,15 +364,6 @@ stateful_item_start(const StatefulSetController *self,
     item->revision = is_current ? view->current_revision : view->update_revision->name;
     item->template = pod_template_ref(is_current ? view->current_template : view->set->template);
     return start;
-}
-
-PlanStart
-stateful_pod_start(const StatefulSetController *self,
-                   const SetView *view,
-                   ItemAction action,
-                   const Pod *pod)
-{
-    return start_of(self, view, action, (ObjectKey *)pod->meta.key);
 }
 
 gboolean

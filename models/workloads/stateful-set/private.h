@@ -55,15 +55,22 @@ const SetView *stateful_look(const StatefulSetController *self, Plan *plan, cons
 /* Pods of its names that belong to nobody, and its own that it no longer selects. @claimed: zeroed,
  * to be cleared */
 void stateful_claim(const StatefulSetController *self, const StatefulSet *set, Claimed *claimed);
-ObjectKey *stateful_pod_at(const StatefulSetController *self,
-                           const ObjectKey *set,
-                           const SetState *state,
-                           int32_t position);
 gboolean stateful_is_running_and_ready(const Pod *pod);
 gboolean stateful_is_healthy(const Pod *pod);
 gboolean stateful_is_available(const StatefulSet *set, const Pod *pod, SimTime now);
 /* The ordinal's place in the set's range; negative, or replicas and more: out of it. */
 int64_t stateful_position(const StatefulSet *set, const ObjectKey *pod);
+
+/* ---- replicas.c ---- */
+
+/* Steps that take care of the pods. Returns: whether there are any */
+gboolean stateful_plan_pods(const StatefulSetController *self,
+                            Plan *plan,
+                            const SetView *view,
+                            SetStatus *status);
+extern const RuleTable stateful_replica_rules;   /* WL-41 */
+extern const RuleTable stateful_condemned_rules; /* WL-42 */
+extern const RuleTable stateful_roll_rules;      /* WL-50 */
 
 /* ---- pod.c: plans of their own, for those of a batch go side by side ---- */
 
@@ -72,17 +79,16 @@ typedef enum {
     ITEM_CLAIMS, /* only the claims */
     ITEM_UPDATE, /* the pod's labels, and who owns its claims */
     ITEM_DELETE,
+    ITEM_NONE, /* no plan */
 } ItemAction;
 
-/* @revision and @template: ITEM_CREATE: what it is made of */
 PlanStart stateful_item_start(const StatefulSetController *self,
                               const SetView *view,
                               ItemAction action,
-                              int32_t position);
-PlanStart stateful_pod_start(const StatefulSetController *self,
-                             const SetView *view,
-                             ItemAction action,
-                             const Pod *pod);
+                              ObjectKey *pod);
+/* ITEM_CREATE of the pod at @position. */
+PlanStart
+stateful_creation_start(const StatefulSetController *self, const SetView *view, int32_t position);
 gboolean stateful_lacks_claims(const StatefulSetController *self,
                                const StatefulSet *set,
                                const ObjectKey *pod);
@@ -99,8 +105,17 @@ typedef struct {
     gboolean is_in_range;
 } ClaimOwners;
 
-/* Somebody else is its controller: its owners are left alone (WL-63). */
-gboolean claim_has_other_controller(const Object *claim, const ClaimOwners *owners);
+typedef enum {
+    CLAIM_OWNER_NONE,
+    CLAIM_OWNER_SET,
+    CLAIM_OWNER_POD,
+    CLAIM_OWNER_KEPT,  /* somebody else controls the claim (WL-63): its owners stay */
+    CLAIM_OWNER_LATER, /* the cache does not know the claim yet */
+} ClaimOwner;
+
+/* Who shall own @claim. NULL: it is not known */
+ClaimOwner claim_owner(const Object *claim, const ClaimOwners *owners);
+extern const RuleTable stateful_claim_rules; /* WL-60 */
 gboolean claim_owners_are_right(const Object *claim, const ClaimOwners *owners);
 /* ObjectEdit: @owners is a ClaimOwners. */
 gboolean claim_edit_owners(Object *claim, const void *owners);

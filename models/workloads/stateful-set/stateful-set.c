@@ -4,7 +4,6 @@
 #include "models/workloads/stateful-set/private.h"
 #include "sim/random.h"
 
-#define BATCH_MAX 500                    /* WL-5 */
 #define STATUS_TRIES 5                   /* client-go's DefaultRetry: 5 tries, */
 #define STATUS_RETRY_DELAY (10 * SIM_MS) /* 10 ms apart, */
 #define STATUS_RETRY_JITTER 0.1          /* and up to a tenth more */
@@ -41,6 +40,9 @@ set_state_update(StatefulSetController *self, const StatefulSet *set)
         g_ptr_array_set_size(state->pods, 0);
         state->start = set->ordinals_start;
     }
+    while ((int32_t)state->pods->len < set->replicas)
+        g_ptr_array_add(state->pods, stateful_pod_key(self->base.objects, set->meta.key,
+                                                      state->start + (int32_t)state->pods->len));
     if (state->template != set->template) {
         pod_template_unref((PodTemplate *)state->template);
         state->template = pod_template_ref(set->template);
@@ -118,200 +120,6 @@ apply_change(void *data, const PlanChange *change)
         return;
     }
     g_assert_not_reached();
-}
-
-/* ---- Judging ---- */
-
-/* WL-41, what is done about a replica. Returns: whether it is something, then @start is set */
-static gboolean
-judge_replica(const StatefulSetController *self,
-              const SetView *view,
-              int32_t position,
-              SimTime now,
-              PlanStart *start)
-{
-    const Pod *pod = view->replicas[position];
-
-    if (pod == NULL) {
-        *start = stateful_item_start(self, view, ITEM_CREATE, position);
-        return TRUE;
-    }
-    if (pod_is_terminal(pod)) {
-        if (object_is_deleted(&pod->meta))
-            return FALSE;
-        *start = stateful_pod_start(self, view, ITEM_DELETE, pod);
-        return TRUE;
-    }
-    if (pod->phase == POD_PENDING && stateful_lacks_claims(self, view->set, pod->meta.key)) {
-        *start = stateful_item_start(self, view, ITEM_CLAIMS, position);
-        return TRUE;
-    }
-    /* OrderedReady looks at the rest only of pods that it need not wait for. */
-    if (!view->set->parallel &&
-        (!stateful_is_healthy(pod) || !stateful_is_available(view->set, pod, now)))
-        return FALSE;
-    if (!object_is_deleted(&pod->meta) && stateful_needs_update(self, view->set, pod)) {
-        *start = stateful_item_start(self, view, ITEM_UPDATE, position);
-        return TRUE;
-    }
-    return FALSE;
-}
-
-/* ---- OrderedReady: at most one pod a sync ---- */
-
-/* WL-42. */
-static gboolean
-judge_ordered_condemned(const StatefulSetController *self,
-                        Plan *plan,
-                        const SetView *view,
-                        PlanStart *start)
-{
-    if (view->condemned->len == 0)
-        return FALSE;
-    const Pod *pod = g_array_index(view->condemned, const Pod *, 0);
-    if (object_is_deleted(&pod->meta))
-        return FALSE;
-    if (!stateful_is_available(view->set, pod, plan_now(plan)) && pod != view->first_unhealthy)
-        return FALSE; /* an unhealthy one goes only in its turn */
-    *start = stateful_pod_start(self, view, ITEM_DELETE, pod);
-    return TRUE;
-}
-
-/* WL-61: their claims are given to the pods before these go. Returns: whether there is something to
- * do */
-static gboolean
-plan_claims_of_condemned(const StatefulSetController *self, Plan *plan, const SetView *view)
-{
-    gboolean is_work = FALSE;
-
-    plan_because(plan, "WL-61");
-    for (unsigned i = 0; i < view->condemned->len; i++) {
-        const Pod *pod = g_array_index(view->condemned, const Pod *, i);
-        if (!stateful_needs_update(self, view->set, pod))
-            continue;
-        PlanStart start = stateful_pod_start(self, view, ITEM_UPDATE, pod);
-        plan_gather(plan, &start, 1, PLAN_DECIDE);
-        is_work = TRUE;
-    }
-    return is_work;
-}
-
-/* WL-50: of the pods from the partition up the highest that is of an older template goes; one that
- * is not healthy is waited for. Returns: whether there is something to do */
-static gboolean
-plan_rolling(const StatefulSetController *self, Plan *plan, const SetView *view, SetStatus *status)
-{
-    int32_t least = MAX(view->set->partition, 0);
-
-    if (view->set->on_delete)
-        return FALSE;
-    for (int32_t i = view->n_replicas - 1; i >= least; i--) {
-        const Pod *pod = view->replicas[i];
-        if (pod == NULL)
-            return FALSE; /* made by this sync, of the right template */
-        if (g_strcmp0(object_label(&pod->meta, LABEL_REVISION), view->update_revision->name) != 0 &&
-            !object_is_deleted(&pod->meta)) {
-            PlanStart start = stateful_pod_start(self, view, ITEM_DELETE, pod);
-            plan_because(plan, "WL-50");
-            plan_gather(plan, &start, 1, PLAN_DECIDE);
-            status->current--;
-            return TRUE;
-        }
-        if (!stateful_is_healthy(pod))
-            return FALSE;
-    }
-    return FALSE;
-}
-
-/* Returns: whether there is something to do */
-static gboolean
-plan_ordered(const StatefulSetController *self, Plan *plan, const SetView *view, SetStatus *status)
-{
-    gboolean is_work = FALSE;
-    PlanStart start;
-
-    for (int32_t i = 0; i < view->n_replicas; i++) {
-        const Pod *pod = view->replicas[i];
-        gboolean is_fine = pod != NULL && stateful_is_healthy(pod) &&
-                           stateful_is_available(view->set, pod, plan_now(plan));
-        gboolean has_work = judge_replica(self, view, i, plan_now(plan), &start);
-        plan_because(plan, "WL-41");
-        if (has_work)
-            plan_gather(plan, &start, 1, PLAN_DECIDE);
-        is_work |= has_work;
-        if (!is_fine)
-            return is_work;
-    }
-    is_work |= plan_claims_of_condemned(self, plan, view);
-    if (judge_ordered_condemned(self, plan, view, &start)) {
-        plan_because(plan, "WL-42");
-        plan_gather(plan, &start, 1, PLAN_DECIDE);
-        return TRUE;
-    }
-    return (view->condemned->len == 0 && plan_rolling(self, plan, view, status)) || is_work;
-}
-
-/* ---- Parallel: slow start (WL-5) ---- */
-
-typedef gboolean (*JudgePosition)(const StatefulSetController *self,
-                                  const SetView *view,
-                                  int32_t position,
-                                  SimTime now,
-                                  PlanStart *start);
-
-/* Batches of 1, 2, 4, ... of @n positions; one that needs nothing counts as well. An error ends it
- * with its batch. Returns: whether there is something to do */
-static gboolean
-plan_batches(const StatefulSetController *self,
-             Plan *plan,
-             const SetView *view,
-             int32_t n,
-             JudgePosition judge)
-{
-    g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(PlanStart));
-    gboolean is_work = FALSE;
-
-    for (int32_t first = 0, size = 1; first < n; first += size, size = MIN(2 * size, BATCH_MAX)) {
-        g_array_set_size(starts, 0);
-        for (int32_t i = first; i < MIN(first + size, n); i++) {
-            PlanStart start;
-            if (judge(self, view, i, plan_now(plan), &start))
-                g_array_append_val(starts, start);
-        }
-        if (starts->len > 0)
-            plan_gather(plan, (const PlanStart *)starts->data, starts->len, PLAN_DECIDE);
-        is_work |= starts->len > 0;
-    }
-    return is_work;
-}
-
-static gboolean
-judge_condemned(const StatefulSetController *self,
-                const SetView *view,
-                int32_t position,
-                SimTime now,
-                PlanStart *start)
-{
-    const Pod *pod = g_array_index(view->condemned, const Pod *, (unsigned)position);
-
-    (void)now;
-    if (object_is_deleted(&pod->meta))
-        return FALSE;
-    *start = stateful_pod_start(self, view, ITEM_DELETE, pod);
-    return TRUE;
-}
-
-static gboolean
-plan_parallel(const StatefulSetController *self, Plan *plan, const SetView *view, SetStatus *status)
-{
-    plan_because(plan, "WL-41");
-    gboolean is_work = plan_batches(self, plan, view, view->n_replicas, judge_replica);
-
-    is_work |= plan_claims_of_condemned(self, plan, view);
-    plan_because(plan, "WL-42");
-    is_work |= plan_batches(self, plan, view, (int32_t)view->condemned->len, judge_condemned);
-    is_work |= plan_rolling(self, plan, view, status); /* one by one here as well (WL-W3) */
-    return is_work;
 }
 
 /* ---- Status (WL-40, step 10) ---- */
@@ -478,8 +286,7 @@ decide_replicas(const void *data, Plan *plan)
     plan_change(plan,
                 &(PlanChange){.what = CHANGE_STATUS, .key = set->meta.key, .pointer = status});
     if (!object_is_deleted(&set->meta))
-        is_work = set->parallel ? plan_parallel(self, plan, view, status)
-                                : plan_ordered(self, plan, view, status);
+        is_work = stateful_plan_pods(self, plan, view, status);
     if (is_work) {
         plan_then(plan, decide_after_pods);
         return;
@@ -562,6 +369,14 @@ clear(void *data)
     g_hash_table_unref(self->states);
 }
 
+static const RuleTable *const rule_tables[] = {
+    &stateful_replica_rules,
+    &stateful_condemned_rules,
+    &stateful_roll_rules,
+    &stateful_claim_rules,
+    NULL,
+};
+
 const ModelClass stateful_set_controller_class = {
     .name = "statefulset-controller",
     .process = &kube_controller_manager_process,
@@ -571,4 +386,5 @@ const ModelClass stateful_set_controller_class = {
     .init = init,
     .clear = clear,
     .apply_change = apply_change,
+    .rule_tables = rule_tables,
 };

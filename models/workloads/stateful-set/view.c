@@ -3,18 +3,6 @@
 
 /* What a sync of a StatefulSet sees (WL-40, steps 1 to 4). */
 
-ObjectKey *
-stateful_pod_at(const StatefulSetController *self,
-                const ObjectKey *set,
-                const SetState *state,
-                int32_t position)
-{
-    while (state->pods->len <= (unsigned)position)
-        g_ptr_array_add(state->pods, stateful_pod_key(self->base.objects, set,
-                                                      state->start + (int32_t)state->pods->len));
-    return state->pods->pdata[position];
-}
-
 gboolean
 stateful_is_running_and_ready(const Pod *pod)
 {

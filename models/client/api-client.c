@@ -161,6 +161,20 @@ api_client_name(const ApiClient *self)
     return self->name;
 }
 
+void
+api_client_commit(ApiClient *self, const ApiRequest *request, ApiResponse *response)
+{
+    ApiRequest named = *request;
+
+    named.client = self->name;
+    if (request->verb != API_GET) {
+        api_server_commit(self->api, &named, response);
+        return;
+    }
+    *response = (ApiResponse){.object = api_server_get(self->api, request->key)};
+    response->code = response->object == NULL ? API_NOT_FOUND : API_OK;
+}
+
 SimTime
 api_client_think(ApiClient *self, ObjectKey *key)
 {

@@ -19,6 +19,10 @@ const char *api_client_name(const ApiClient *self);
  * until @drop is called instead. */
 void api_client_request(
     ApiClient *self, const ApiRequest *request, ApiReply reply, GDestroyNotify drop, void *data);
+/* Carries @request out at this instant, without latency or tokens: the state that a cluster starts
+ * with. client of @request is filled in here.
+ * @response: (out): as api_server_commit() */
+void api_client_commit(ApiClient *self, const ApiRequest *request, ApiResponse *response);
 /* TIM-10: a draw of the component's own time before a request about @key. Counts on the key. */
 SimTime api_client_think(ApiClient *self, ObjectKey *key);
 

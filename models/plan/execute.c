@@ -443,6 +443,33 @@ gather(Plan *plan, Step *step)
     return step->gather.n_left == 0;
 }
 
+/* ---- The state that a cluster starts with: PlanStart.at_once ---- */
+
+static gboolean
+request_at_once(const Plan *plan, Step *step)
+{
+    ApiResponse response;
+
+    api_client_commit(plan->start.client, &step->write.request, &response);
+    step->code = (uint16_t)response.code;
+    step->result = response.object == NULL ? NULL : object_ref(response.object);
+    step->message = g_strdup(response.message);
+    return TRUE;
+}
+
+static gboolean
+call_at_once(const Plan *plan, Step *step)
+{
+    const CsiRequest *request = step->call.request;
+    CsiResponse response = {.code = CSI_UNIMPLEMENTED};
+
+    g_assert(request->method == CSI_NODE_GET_INFO);
+    if (!csi_driver_foresee_node_info(step->call.driver, request->served_by, &response))
+        step->code = API_INVALID;
+    step->call.response = csi_response_copy(plan->memory, &response);
+    return TRUE;
+}
+
 /* A PUT of what an earlier step returned: now it is known. Returns: whether there is something to
  * send */
 static gboolean
@@ -486,17 +513,22 @@ tell_observer(const Plan *plan, const Step *step)
 static gboolean
 carry_out(Plan *plan, Step *step)
 {
-    tell_observer(plan, step);
+    if (!plan->start.at_once)
+        tell_observer(plan, step);
     switch ((StepKind)step->kind) {
     case STEP_REQUEST:
         if (step->write.base_step >= 0 && !resolve_base(plan, step))
             return TRUE;
         if (step->write.is_noop)
             return TRUE;
+        if (plan->start.at_once)
+            return request_at_once(plan, step);
         if (plan->thought || !plan_think(plan, step))
             send_request(plan, step);
         return FALSE;
     case STEP_CALL:
+        if (plan->start.at_once)
+            return call_at_once(plan, step);
         if (plan->thought || !plan_think(plan, step))
             send_call(plan, step);
         return FALSE;
@@ -591,7 +623,8 @@ plan_execute(Plan *plan)
     Component *component = plan->component;
 
     plan->start.decide(component, plan);
-    const Step *request = plan->start.no_think ? NULL : first_request(plan);
+    gboolean thinks = !plan->start.no_think && !plan->start.at_once;
+    const Step *request = thinks ? first_request(plan) : NULL;
     if (request != NULL) {
         SimTime time =
             api_client_think(plan->start.client, (ObjectKey *)request_key(plan, request));

@@ -217,6 +217,10 @@ struct PlanStart {
     GDestroyNotify free_operation; /* called when the plan is freed, in whatever way; may be NULL */
     ApiClient *client;             /* NULL: the component's */
     gboolean no_think;             /* its requests leave at once (no TIM-10) */
+    /* Part of the state that a cluster starts with: requests and calls of NodeGetInfo take no time,
+     * no token and no draw, and no observer hears of them. A driver may not know its answer
+     * beforehand: then the call fails. */
+    gboolean at_once;
     const char *kind; /* of a keyed operation: a failure of another kind does not hold it back
                          (OP-2); static */
     void *owner;      /* of who starts plans for others: plan_owner() */

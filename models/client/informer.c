@@ -152,6 +152,25 @@ stored_for(const Informer *self, const ObjectKey *key)
     return object != NULL && passes_filter(self, object) ? object : NULL;
 }
 
+typedef struct {
+    uint32_t begin, end;
+} SlotRange;
+
+/* Of one name there is one slot at most, of an empty kind none. */
+static SlotRange
+slots_to_list(const Informer *self)
+{
+    const ProcessOptions *options = &self->process->options;
+
+    if (self->filter != NULL && self->kind != KIND_POD) {
+        const ObjectKey *key = objects_find_key(options->objects, self->kind, NULL, self->filter);
+        return key == NULL ? (SlotRange){0, 0} : (SlotRange){key->slot, key->slot + 1};
+    }
+    if (api_server_count(options->api, self->kind) == 0)
+        return (SlotRange){0, 0};
+    return (SlotRange){0, objects_n_keys(options->objects, self->kind)};
+}
+
 /* CGO-1, API-71: objects of the list that differ from the cache come as changes, however many
  * versions were missed; objects that the list lacks come as deletions of their last known version.
  * An object that was deleted and created anew meanwhile is a change (CGO-15). */
@@ -167,7 +186,8 @@ relist(Informer *self)
     while ((object = informer_iter_next(&known)) != NULL)
         if (stored_for(self, object->key) == NULL)
             g_ptr_array_add(gone, object_ref(object));
-    for (uint32_t slot = 0; slot < objects_n_keys(objects, self->kind); slot++) {
+    SlotRange slots = slots_to_list(self);
+    for (uint32_t slot = slots.begin; slot < slots.end; slot++) {
         const ObjectKey *key = objects_key_at(objects, self->kind, slot);
         const Object *stored = stored_for(self, key), *cached = informer_get(self, key);
         if (stored != NULL &&
@@ -187,8 +207,8 @@ informer_event(void *data, WatchType type, const Object *object)
         take_version(data, type, object);
 }
 
-Informer *
-informer_new(Process *process, ObjectKind kind, const char *filter)
+static Informer *
+new_informer(Process *process, ObjectKind kind, const char *filter, uint64_t entity)
 {
     const ProcessOptions *options = &process->options;
     Informer *self = g_new0(Informer, 1);
@@ -199,23 +219,27 @@ informer_new(Process *process, ObjectKind kind, const char *filter)
     informer_cache_init(&self->cache, filter != NULL);
     self->handlers = g_array_new(FALSE, FALSE, sizeof(Handler));
     self->indexes = g_ptr_array_new_with_free_func((GDestroyNotify)index_free);
-    self->watch = api_server_watch(options->api, kind, filter, process->hash, informer_event, self);
+    self->watch = api_server_watch(options->api, kind, filter, entity, informer_event, self);
 
-    if (filter != NULL && kind != KIND_POD) { /* one name: at most one object */
-        const ObjectKey *key = objects_find_key(options->objects, kind, NULL, filter);
-        if (key != NULL && api_server_get(options->api, key) != NULL)
-            informer_cache_set(&self->cache, api_server_get(options->api, key));
-        return self;
-    }
-    unsigned n_keys =
-        api_server_count(options->api, kind) == 0 ? 0 : objects_n_keys(options->objects, kind);
-    for (uint32_t slot = 0; slot < n_keys; slot++) {
-        const Object *object =
-            api_server_get(options->api, objects_key_at(options->objects, kind, slot));
-        if (object != NULL && passes_filter(self, object))
+    SlotRange slots = slots_to_list(self);
+    for (uint32_t slot = slots.begin; slot < slots.end; slot++) {
+        const Object *object = stored_for(self, objects_key_at(options->objects, kind, slot));
+        if (object != NULL)
             informer_cache_set(&self->cache, object);
     }
     return self;
+}
+
+Informer *
+informer_new(Process *process, ObjectKind kind, const char *filter)
+{
+    return new_informer(process, kind, filter, process->hash);
+}
+
+Informer *
+informer_new_of(Process *process, const ObjectKey *key, uint64_t entity)
+{
+    return new_informer(process, key->kind, key->name, entity);
 }
 
 void

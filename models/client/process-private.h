@@ -14,7 +14,6 @@ struct Process {
 };
 
 Informer *informer_new(Process *process, ObjectKind kind, const char *filter);
-void informer_free(Informer *self);
 const char *informer_filter(const Informer *self);
 
 /* For tests of single syncs, and the informer: calls the handlers as for a watch event; the cache

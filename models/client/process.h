@@ -52,3 +52,11 @@ void process_give_up(Process *self, ProcessHeld *held);
  * Returns: (borrowed): the informer, synced: its cache has what is stored now
  */
 Informer *process_informer(Process *self, ObjectKind kind, const char *filter);
+/**
+ * informer_new_of:
+ * @key: of a kind without namespaces
+ * @entity: of the watch, for draws; a connection of its own unless it is the process's
+ * Returns: (owned): an informer of the object @key alone, beside the process's own informers
+ */
+Informer *informer_new_of(Process *process, const ObjectKey *key, uint64_t entity);
+void informer_free(Informer *self); /* NULL is fine */

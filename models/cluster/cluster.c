@@ -428,14 +428,14 @@ cluster_add_driver(Cluster *self,
     add_instances(self, PER_DRIVER, entry->name, self->drivers->len - 1, entry, get_options, data);
 }
 
-static gboolean
-plugin_runs_on(const Cluster *self, const Driver *driver, const char *node)
+gboolean
+cluster_plugin_runs_on(const Cluster *self, unsigned driver, const char *node)
 {
+    const StringMap *selector = cluster_node_plugin(self, driver)->node_selector;
     const ObjectKey *key = objects_key(self->options.objects, KIND_NODE, NULL, node);
     const Object *object = api_server_get(self->api, key);
 
-    return driver->plugin.node_selector == NULL ||
-           (object != NULL && string_map_contains(object->labels, driver->plugin.node_selector));
+    return selector == NULL || (object != NULL && string_map_contains(object->labels, selector));
 }
 
 static void
@@ -443,8 +443,8 @@ add_node_sidecars(Cluster *self, const char *node, unsigned number)
 {
     for (unsigned i = 0; i < self->drivers->len; i++) {
         const Driver *driver = self->drivers->pdata[i];
-        for (unsigned k = 0; k < driver->node_sidecars->len && plugin_runs_on(self, driver, node);
-             k++) {
+        for (unsigned k = 0;
+             k < driver->node_sidecars->len && cluster_plugin_runs_on(self, i, node); k++) {
             const NodeSidecar *sidecar = &g_array_index(driver->node_sidecars, NodeSidecar, k);
             add_instance(self,
                          &(Instance){.class = sidecar->class,

@@ -53,6 +53,8 @@ unsigned cluster_n_drivers(const Cluster *self);
 CsiDriver *cluster_driver(const Cluster *self, unsigned i);
 const char *cluster_driver_name(const Cluster *self, unsigned i);
 const NodePluginOptions *cluster_node_plugin(const Cluster *self, unsigned i);
+/* Whether the node selector of the driver's DaemonSet takes this node, as it is stored now. */
+gboolean cluster_plugin_runs_on(const Cluster *self, unsigned driver, const char *node);
 /* Returns: (borrowed): NULL: no such driver */
 CsiDriver *cluster_find_driver(const Cluster *self, const char *name);
 

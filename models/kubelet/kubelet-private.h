@@ -82,7 +82,7 @@ struct NodeVolume {
     PodMount *mounts;             /* in desired or actual state, in the order of arrival */
     PendingOperation *operations; /* (owned) */
     SimEventId retry;             /* the end of a back-off */
-    ApiWatch *pv_watch;    /* (owned): tells of a larger PersistentVolume; NULL: not asked for */
+    Informer *pv_informer; /* (owned): tells of a larger PersistentVolume; NULL: not asked for */
     int64_t told_bytes;    /* the PersistentVolume's size as that told */
     int64_t desired_bytes; /* ... as a pod's sync read it; 0: never */
     int64_t actual_bytes;  /* the claim's capacity, as far as this node knows; 0: not yet */
@@ -250,31 +250,32 @@ struct Kubelet {
 
 /* Changes of private state by plans. */
 typedef enum {
-    CHANGE_STATUS,              /* pointer: worker */
-    CHANGE_REPROCESS,           /* pointer: worker */
-    CHANGE_CLEAR_ERRORS,        /* pointer: worker */
-    CHANGE_STARTED,             /* pointer: worker */
-    CHANGE_ENDED,               /* pointer: worker */
-    CHANGE_STOPPED,             /* pointer: worker */
-    CHANGE_FINISHED,            /* pointer: worker */
-    CHANGE_POPULATE_ERROR,      /* pointer: Populate; text */
-    CHANGE_POPULATE_VOLUME,     /* pointer: Populate; object: the PersistentVolume */
-    CHANGE_POPULATE_NEXT,       /* pointer: Populate */
-    CHANGE_POPULATE_DONE,       /* pointer: Populate */
-    CHANGE_IN_ACTUAL,           /* pointer: PendingOperation */
-    CHANGE_DETACHED,            /* pointer: PendingOperation */
-    CHANGE_DEVICE,              /* pointer: PendingOperation; number: MountState */
-    CHANGE_MOUNT,               /* pointer: PendingOperation; number: MountState */
-    CHANGE_DIRECTORY,           /* pointer: PendingOperation: its mount has one on the disk */
-    CHANGE_DEADLINE,            /* pointer: PendingOperation; number: an instant */
-    CHANGE_NODE_READ,           /* object: the Node */
-    CHANGE_REPORTED_IN_USE,     /* pointer: StringList */
-    CHANGE_CONNECTED,           /* pointer: NodePlugin: this and the following; number: the step of
-                                   NodeGetInfo */
-    CHANGE_UNREGISTERED,        /* from the list of drivers alone */
-    CHANGE_FORGOTTEN,           /* from actual state, too */
-    CHANGE_REFUSED,             /* its registrar is told so */
-    CHANGE_REGISTRATION_TRIED,  /* number: how often, for what is being written */
+    CHANGE_STATUS,             /* pointer: worker */
+    CHANGE_REPROCESS,          /* pointer: worker */
+    CHANGE_CLEAR_ERRORS,       /* pointer: worker */
+    CHANGE_STARTED,            /* pointer: worker */
+    CHANGE_ENDED,              /* pointer: worker */
+    CHANGE_STOPPED,            /* pointer: worker */
+    CHANGE_FINISHED,           /* pointer: worker */
+    CHANGE_POPULATE_ERROR,     /* pointer: Populate; text */
+    CHANGE_POPULATE_VOLUME,    /* pointer: Populate; object: the PersistentVolume */
+    CHANGE_POPULATE_NEXT,      /* pointer: Populate */
+    CHANGE_POPULATE_DONE,      /* pointer: Populate */
+    CHANGE_IN_ACTUAL,          /* pointer: PendingOperation */
+    CHANGE_DETACHED,           /* pointer: PendingOperation */
+    CHANGE_DEVICE,             /* pointer: PendingOperation; number: MountState */
+    CHANGE_MOUNT,              /* pointer: PendingOperation; number: MountState */
+    CHANGE_DIRECTORY,          /* pointer: PendingOperation: its mount has one on the disk */
+    CHANGE_DEADLINE,           /* pointer: PendingOperation; number: an instant */
+    CHANGE_ADOPTED,            /* pointer: PodMount; object: its volume; number: its claim's size */
+    CHANGE_NODE_READ,          /* object: the Node */
+    CHANGE_REPORTED_IN_USE,    /* pointer: StringList */
+    CHANGE_CONNECTED,          /* pointer: NodePlugin: this and the following; number: the step of
+                                  NodeGetInfo */
+    CHANGE_UNREGISTERED,       /* from the list of drivers alone */
+    CHANGE_FORGOTTEN,          /* from actual state, too */
+    CHANGE_REFUSED,            /* its registrar is told so */
+    CHANGE_REGISTRATION_TRIED, /* number: how often, for what is being written */
     CHANGE_REGISTRATION_FAILED, /* text: why */
     CHANGE_PROBED,              /* number: whether it is well */
     CHANGE_EXPANDED,            /* pointer: PendingOperation; this and the following */
@@ -407,9 +408,10 @@ void node_volume_resolve_attachability(NodeVolume *self, gboolean attachable);
 /* One of the two states knows the mount from now on. */
 void node_volume_link_mount(NodeVolume *volume, PodMount *mount);
 void node_volume_mount_changed(PodMount *mount, MountState state);
-/* The volumes of a pod that runs already are in both states, mounted as @state says. Read at once
- * and without requests. */
-void volume_manager_adopt(PodWorker *worker, MountState state);
+/* With the cluster's start the volumes of a pod that runs are in both states; of one that was
+ * stopped perhaps. */
+void volume_manager_adopt(PodWorker *worker);
+void volume_manager_apply_adopted(Kubelet *self, const PlanChange *change);
 /* The mount is in actual state, perhaps mounted: KVM-61. @pv: as above */
 void volume_manager_rebuild(PodMount *mount, const Object *pv);
 

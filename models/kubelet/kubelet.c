@@ -279,6 +279,9 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_DEADLINE:
         volume_manager_apply(self, change);
         return;
+    case CHANGE_ADOPTED:
+        volume_manager_apply_adopted(self, change);
+        return;
     case CHANGE_NODE_READ:
         reconstruct_apply(self, change);
         return;

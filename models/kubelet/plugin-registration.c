@@ -27,19 +27,6 @@ plugin_registration_driver(const Kubelet *self, const char *driver)
     return NULL;
 }
 
-/* ---- With the cluster's start ---- */
-
-static void
-commit(Kubelet *self, const ApiRequest *request)
-{
-    ApiResponse response;
-    ApiRequest named = *request;
-
-    named.client = api_client_name(self->base.client);
-    named.grace_s = -1;
-    api_server_commit(self->base.api, &named, &response);
-}
-
 /* @info borrows from @response. */
 static void
 take_info(const Kubelet *self,
@@ -55,55 +42,72 @@ take_info(const Kubelet *self,
     info->segments = response->n_accessible_topology > 0 ? response->accessible_topology[0] : NULL;
 }
 
-static void
-install_at_once(Kubelet *self, const NodeInfo *info)
+/* From NodeGetInfo's answer. */
+static NodeInfo *
+plan_info(const Kubelet *self, Plan *plan, int call)
 {
-    ObjectKey *key = node_info_csi_node_key(self);
-    const Object *node = api_server_get(self->base.api, self->node_key);
+    NodeInfo *info = plan_new_arg(plan, NodeInfo);
 
+    take_info(self, plan_operation(plan), plan_response(plan, call), info);
+    return info;
+}
+
+/* ---- With the cluster's start ---- */
+
+enum { INFO_AT_ONCE, NODE_AT_ONCE, CSI_NODE_AT_ONCE }; /* steps */
+
+static void
+decide_install_at_once(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const Object *node = plan_object(plan, NODE_AT_ONCE);
+    const Object *csi_node = plan_object(plan, CSI_NODE_AT_ONCE);
+    NodeInfo *info = plan_info(self, plan, INFO_AT_ONCE);
+
+    info->only_if_absent = TRUE;
     if (node == NULL)
         return;
     if (node_info_find_collision(node, info->segments) == NULL)
-        commit(self, &(ApiRequest){.verb = API_PATCH,
-                                   .key = self->node_key,
-                                   .edit = node_info_edit_node,
-                                   .arg = info});
-    if (api_server_get(self->base.api, key) != NULL) {
-        commit(self,
-               &(ApiRequest){
-                   .verb = API_PATCH, .key = key, .edit = node_info_edit_csi_node, .arg = info});
+        plan_patch(plan, self->node_key, node_info_edit_node, info, PLAN_GO_ON);
+    if (csi_node != NULL) {
+        plan_patch(plan, csi_node->key, node_info_edit_csi_node, info, PLAN_GO_ON);
         return;
     }
-    g_autoptr(Object) csi_node = node_info_new_csi_node(self, node);
-    node_info_edit_csi_node(csi_node, info);
-    commit(self, &(ApiRequest){.verb = API_CREATE, .key = key, .object = csi_node});
+    Object *created = node_info_new_csi_node(self, node);
+    node_info_edit_csi_node(created, info);
+    plan_create(plan, created, PLAN_GO_ON);
+}
+
+/* Fails if what the driver will say is not known beforehand, so that it has to be asked. */
+static void
+decide_register_at_once(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const NodePlugin *plugin = plan_operation(plan);
+    CsiRequest request = {.method = CSI_NODE_GET_INFO, .served_by = self->base.node_name};
+
+    plan_call(plan, cluster_driver(self->base.cluster, plugin->driver), &request, PLAN_STOP);
+    plan_get(plan, self->node_key, PLAN_GO_ON);
+    plan_get(plan, node_info_csi_node_key(self), PLAN_GO_ON);
+    plan_then(plan, decide_install_at_once);
 }
 
 static void
-create_csi_node_at_once(Kubelet *self)
+decide_create_csi_node(const void *data, Plan *plan)
 {
-    ObjectKey *key = node_info_csi_node_key(self);
-    const Object *node = api_server_get(self->base.api, self->node_key);
+    const Kubelet *self = data;
+    const Object *node = informer_get(self->nodes, self->node_key);
 
-    if (node == NULL || api_server_get(self->base.api, key) != NULL)
-        return;
-    g_autoptr(Object) csi_node = node_info_first_csi_node(self, node);
-    commit(self, &(ApiRequest){.verb = API_CREATE, .key = key, .object = csi_node});
+    if (node != NULL && plan_has_failed(plan))
+        plan_create(plan, node_info_first_csi_node(self, node), PLAN_STOP);
 }
 
-/* Returns: FALSE: what the driver will say is not known beforehand, so that it has to be asked */
-static gboolean
-register_at_once(Kubelet *self, NodePlugin *plugin)
+/* What a registration has written already, or an import, is enough. */
+static void
+decide_first_csi_node(const void *data, Plan *plan)
 {
-    CsiDriver *driver = cluster_driver(self->base.cluster, plugin->driver);
-    NodeInfo info = {.only_if_absent = TRUE};
-    CsiResponse response;
-
-    if (!csi_driver_foresee_node_info(driver, self->base.node_name, &response))
-        return FALSE;
-    take_info(self, plugin, &response, &info);
-    install_at_once(self, &info);
-    return TRUE;
+    plan_get(plan, node_info_csi_node_key(data), PLAN_DECIDE);
+    plan_then(plan, decide_create_csi_node);
 }
 
 /* ---- As a kubelet starts: REG-25 ---- */
@@ -143,15 +147,12 @@ decide_look_for_csi_node(const void *data, Plan *plan)
 
 /* ---- On a running node: REG-15 to REG-20, REG-24 ---- */
 
-/* From NodeGetInfo's answer. */
 static NodeInfo *
-plan_info(const Kubelet *self, Plan *plan)
+told_info(const Kubelet *self, Plan *plan)
 {
     const NodePlugin *plugin = plan_operation(plan);
-    NodeInfo *info = plan_new_arg(plan, NodeInfo);
 
-    take_info(self, plugin, plan_response(plan, plugin->info_step), info);
-    return info;
+    return plan_info(self, plan, plugin->info_step);
 }
 
 static void
@@ -225,14 +226,14 @@ decide_csi_node(const void *data, Plan *plan)
     plan_because(plan, "REG-23");
     switch ((unsigned)plan_code(plan, step)) {
     case API_OK:
-        plan_update(plan, plan_object(plan, step), node_info_edit_csi_node, plan_info(self, plan),
+        plan_update(plan, plan_object(plan, step), node_info_edit_csi_node, told_info(self, plan),
                     PLAN_DECIDE);
         break;
     case API_NOT_FOUND:
         step = plan_create(plan,
                            node_info_new_csi_node(self, informer_get(self->nodes, self->node_key)),
                            PLAN_DECIDE);
-        plan_update_result(plan, step, node_info_edit_csi_node, plan_info(self, plan), PLAN_DECIDE);
+        plan_update_result(plan, step, node_info_edit_csi_node, told_info(self, plan), PLAN_DECIDE);
         break;
     default:
         decide_csi_node_written(self, plan);
@@ -275,7 +276,7 @@ decide_install(const void *data, Plan *plan)
     const Kubelet *self = data;
     int step = plan_last_step(plan);
     const Object *node = plan_object(plan, step);
-    const NodeInfo *info = plan_info(self, plan);
+    const NodeInfo *info = told_info(self, plan);
     const StringPair *collision =
         node == NULL ? NULL : node_info_find_collision(node, info->segments);
 
@@ -491,16 +492,6 @@ plugin_registration_apply(Kubelet *self, const PlanChange *change)
 
 /* ---- Start ---- */
 
-/* Which plugins run here: their DaemonSets' node selectors against the Node's labels. */
-static gboolean
-runs_here(const Kubelet *self, const NodePluginOptions *options)
-{
-    const Object *node = api_server_get(self->base.api, self->node_key);
-
-    return options->node_selector == NULL ||
-           (node != NULL && string_map_contains(node->labels, options->node_selector));
-}
-
 /* When its socket is found, from now. REG-29: after a restart of the kubelet the sockets are there
  * and are walked at once (TIM-94). */
 static SimTime
@@ -516,17 +507,47 @@ socket_delay(const Kubelet *self, const NodePlugin *plugin, const NodePluginOpti
 }
 
 static void
+begin(Kubelet *self, NodePlugin *plugin)
+{
+    plugin_manager_begin(
+        plugin,
+        socket_delay(self, plugin, cluster_node_plugin(self->base.cluster, plugin->driver)));
+}
+
+static void
+registered_at_once(void *data, Plan *plan, PlanEnd end, const char *message)
+{
+    NodePlugin *plugin = plan_operation(plan);
+
+    (void)message;
+    if (end == PLAN_DONE)
+        plugin_manager_is_registered(plugin);
+    else
+        begin(data, plugin);
+}
+
+static void
+start_plan(Kubelet *self, PlanDecide decide, NodePlugin *plugin, gboolean at_once)
+{
+    plan_start(&(PlanStart){.component = &self->base,
+                            .decide = decide,
+                            .key = self->node_key,
+                            .operation = plugin,
+                            .at_once = at_once,
+                            .done = plugin == NULL ? NULL : registered_at_once});
+}
+
+static void
 plugin_start(Kubelet *self, NodePlugin *plugin)
 {
     const NodePluginOptions *options = cluster_node_plugin(self->base.cluster, plugin->driver);
 
-    if (!self->base.started_late && options->registers_after == NULL) {
-        if (options->preregistered || register_at_once(self, plugin)) {
-            plugin_manager_is_registered(plugin);
-            return;
-        }
-    }
-    plugin_manager_begin(plugin, socket_delay(self, plugin, options));
+    if (self->base.started_late || options->registers_after != NULL)
+        begin(self, plugin);
+    else if (options->preregistered)
+        plugin_manager_is_registered(plugin);
+    else
+        start_plan(self, decide_register_at_once, plugin, TRUE);
 }
 
 void
@@ -535,11 +556,10 @@ plugin_registration_init(Kubelet *self)
     unsigned n = cluster_n_drivers(self->base.cluster);
 
     if (self->base.started_late)
-        plan_start(&(PlanStart){
-            .component = &self->base, .decide = decide_look_for_csi_node, .key = self->node_key});
+        start_plan(self, decide_look_for_csi_node, NULL, FALSE);
     self->plugins = g_new0(NodePlugin, n);
     for (unsigned i = 0; i < n; i++) {
-        if (!runs_here(self, cluster_node_plugin(self->base.cluster, i)))
+        if (!cluster_plugin_runs_on(self->base.cluster, i, self->base.node_name))
             continue;
         NodePlugin *plugin = &self->plugins[self->n_plugins++];
         plugin->kubelet = self;
@@ -547,8 +567,8 @@ plugin_registration_init(Kubelet *self)
         plugin_liveness_begin(plugin);
         plugin_start(self, plugin);
     }
-    if (!self->base.started_late) /* what a registration has written already is enough */
-        create_csi_node_at_once(self);
+    if (!self->base.started_late)
+        start_plan(self, decide_first_csi_node, NULL, TRUE);
 }
 
 void

@@ -390,7 +390,7 @@ worker_adopt(PodWorker *self)
     self->viewed_at = self->seen_at;
     self->wants_step = restarted;
     if (!restarted)
-        volume_manager_adopt(self, MOUNT_DONE);
+        volume_manager_adopt(self);
 }
 
 /* A pod that was stopped before the kubelet started: its volumes are unpublished that still have a
@@ -400,7 +400,7 @@ static void
 worker_adopt_stopped(PodWorker *self)
 {
     if (!self->kubelet->base.started_late)
-        volume_manager_adopt(self, MOUNT_UNCERTAIN);
+        volume_manager_adopt(self);
     self->was_running = self->stopped = TRUE;
     self->step = WORKER_TERMINATED;
     self->wants_step = TRUE;

@@ -31,14 +31,12 @@ volume_expansion_needs_sync(const NodeVolume *volume)
 /* KVM-8: syncs that would find nothing new are left out, so somebody has to tell when there is
  * something. */
 static void
-pv_changed(void *data, WatchType type, const Object *pv)
+pv_changed(void *data, const Object *before, const Object *pv)
 {
     NodeVolume *volume = data;
 
-    if (type == WATCH_RELIST)
-        pv = api_server_get(volume->kubelet->base.api, volume->pv->key);
-    if (type == WATCH_DELETED || pv == NULL ||
-        VOLUME_CONST(pv)->capacity_bytes <= volume->told_bytes)
+    (void)before;
+    if (pv == NULL || VOLUME_CONST(pv)->capacity_bytes <= volume->told_bytes)
         return;
     volume->told_bytes = VOLUME_CONST(pv)->capacity_bytes;
     for (PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
@@ -54,10 +52,12 @@ volume_expansion_desire(NodeVolume *volume, const PodMount *mount)
 
     if (!may_grow(volume) || mount->spec->read_only) /* RSZ-50 */
         return;
-    if (volume->pv_watch == NULL)
-        volume->pv_watch = api_server_watch(kubelet->base.api, KIND_VOLUME, object_name(&pv->meta),
-                                            kubelet->node_key->hash, pv_changed, volume);
     volume->told_bytes = MAX(volume->told_bytes, pv->capacity_bytes);
+    if (volume->pv_informer == NULL) {
+        volume->pv_informer =
+            informer_new_of(kubelet->base.process, pv->meta.key, kubelet->node_key->hash);
+        informer_add_handler(volume->pv_informer, pv_changed, volume);
+    }
     if (volume->desired_bytes == pv->capacity_bytes)
         return;
     volume->desired_bytes = pv->capacity_bytes;

@@ -109,7 +109,7 @@ node_volume_free(void *data)
     NodeVolume *self = data;
 
     sim_cancel(self->kubelet->base.sim, self->retry);
-    api_watch_free(self->pv_watch);
+    informer_free(self->pv_informer);
     while (self->operations != NULL) {
         PendingOperation *operation = self->operations;
         self->operations = operation->next;
@@ -329,37 +329,77 @@ volume_manager_released(PodMount *mount)
 
 /* ---- A cluster that runs already ---- */
 
+/* Of a pod that was stopped before, nobody knows what is mounted yet. */
 static void
-adopt_mount(Kubelet *self, PodMount *mount, MountState state)
+adopt_mount(Kubelet *self, PodMount *mount, const Object *pv, int64_t claim_bytes)
 {
-    ObjectKey *claim_key =
-        pod_claim_key(self->base.objects, POD_CONST(mount->worker->pod), mount->spec);
-    const Object *claim = api_server_get(self->base.api, claim_key);
-    const char *name = claim == NULL ? "" : claim_volume_name(CLAIM_CONST(claim));
-    const Object *pv =
-        *name == '\0' ? NULL
-                      : api_server_get(self->base.api,
-                                       objects_key(self->base.objects, KIND_VOLUME, NULL, name));
-
-    if (pv == NULL || volume_plugin_find(VOLUME_CONST(pv)->source) == NULL)
-        return;
+    MountState state = mount->worker->running ? MOUNT_DONE : MOUNT_UNCERTAIN;
     NodeVolume *volume = volume_manager_add(self, pv, mount);
+
     volume_manager_desire(volume, mount);
     kubelet_count_actual(mount, state == MOUNT_DONE);
     mount->state = state;
     volume->in_actual = volume->size_known = TRUE;
-    volume->actual_bytes = CLAIM_CONST(claim)->capacity_bytes;
+    volume->actual_bytes = claim_bytes;
     volume_expansion_desire(volume, mount);
     if (volume->plugin->device_mountable)
         volume->device = state;
     reconstruct_add_directory(self, mount);
 }
 
+static void
+decide_adopt_volume(const void *self, Plan *plan)
+{
+    int step = plan_last_step(plan);
+    const Object *claim = plan_object(plan, step - 1), *pv = plan_object(plan, step);
+
+    (void)self;
+    if (volume_plugin_find(VOLUME_CONST(pv)->source) != NULL)
+        plan_change(plan, &(PlanChange){.what = CHANGE_ADOPTED,
+                                        .pointer = plan_operation(plan),
+                                        .object = pv,
+                                        .number = CLAIM_CONST(claim)->capacity_bytes});
+}
+
+static void
+decide_adopt_claim(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const Claim *claim = CLAIM_CONST(plan_object(plan, plan_last_step(plan)));
+
+    if (*claim_volume_name(claim) == '\0')
+        return;
+    plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim)),
+             PLAN_STOP);
+    plan_then(plan, decide_adopt_volume);
+}
+
+static void
+decide_adopt(const void *data, Plan *plan)
+{
+    const Kubelet *self = data;
+    const PodMount *mount = plan_operation(plan);
+
+    plan_get(plan, pod_claim_key(self->base.objects, POD_CONST(mount->worker->pod), mount->spec),
+             PLAN_STOP);
+    plan_then(plan, decide_adopt_claim);
+}
+
 void
-volume_manager_adopt(PodWorker *worker, MountState state)
+volume_manager_adopt(PodWorker *worker)
 {
     for (unsigned i = 0; i < worker->n_mounts; i++)
-        adopt_mount(worker->kubelet, &worker->mounts[i], state);
+        plan_start(&(PlanStart){.component = &worker->kubelet->base,
+                                .decide = decide_adopt,
+                                .key = worker->key,
+                                .operation = &worker->mounts[i],
+                                .at_once = TRUE});
+}
+
+void
+volume_manager_apply_adopted(Kubelet *self, const PlanChange *change)
+{
+    adopt_mount(self, (PodMount *)change->pointer, change->object, change->number);
 }
 
 /* ---- A kubelet that was there before ---- */

@@ -34,7 +34,7 @@ static const Rule attach_table[] = {
     {"EA-19.5", NAMED | KNOWN | HELD,  INLINE | GOING,        PREPARE     },
     {"EA-19.5", INLINE,                NAMED,                 PREPARE     },
 };
-const RuleTable attach_rules = {
+const RuleTable attacher_attach_rules = {
     .name = "volumes to attach",
     .facts_end = ATTACH_FACTS_END,
     RULE_ROWS(attach_table),
@@ -55,7 +55,7 @@ rule_for(const ExternalAttacher *self, const Attachment *attachment, const Volum
         facts |= object_has_finalizer(&named->meta, self->finalizer) ? HELD : 0;
     }
     *volume = facts & INLINE ? VOLUME_CONST(attachment->inline_volume) : named;
-    return rules_find(&attach_rules, facts, NULL);
+    return rules_find(&attacher_attach_rules, facts, NULL);
 }
 
 /* Returns: (borrowed): NULL: there is a volume */

@@ -34,7 +34,7 @@ typedef struct {
 
 /* ---- attach.c ---- */
 
-extern const RuleTable attach_rules; /* EA-19.1 to EA-19.5 */
+extern const RuleTable attacher_attach_rules; /* EA-19.1 to EA-19.5 */
 
 /* @attachment is live. */
 void plan_attach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment);
@@ -48,7 +48,7 @@ const Volume *attacher_volume_of(const ExternalAttacher *self,
 
 /* ---- detach.c ---- */
 
-extern const RuleTable detach_rules; /* EA-19.6, EA-23 */
+extern const RuleTable attacher_detach_rules; /* EA-19.6, EA-23 */
 
 /* @attachment is being deleted. */
 void plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment);

@@ -102,7 +102,7 @@ static const Rule detach_table[] = {
     {"EA-23.4", FOUND | NODE,   SECRET,                UNPUBLISH         },
     {"EA-23.4", FOUND | NOTED,  SECRET | NODE,         UNPUBLISH_AS_NOTED},
 };
-const RuleTable detach_rules = {
+const RuleTable attacher_detach_rules = {
     .name = "volumes to detach",
     .facts_end = DETACH_FACTS_END,
     RULE_ROWS(detach_table),
@@ -141,7 +141,7 @@ detach(const ExternalAttacher *self,
     facts |= volume != NULL && !secret_is_read && attacher_secret_of(volume) != NULL ? SECRET : 0;
     facts |= node_id != NULL ? NODE : 0;
     facts |= noted != NULL ? NOTED : 0;
-    const Rule *rule = rules_find(&detach_rules, facts, NULL);
+    const Rule *rule = rules_find(&attacher_detach_rules, facts, NULL);
     plan_because(plan, rule->id);
     switch (rule->then) {
     case FAIL_NO_VOLUME:

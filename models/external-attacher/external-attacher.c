@@ -478,8 +478,8 @@ const ProcessClass external_attacher_process = {
 
 static const RuleTable *const rule_tables[] = {
     &attachment_rules,
-    &attach_rules,
-    &detach_rules,
+    &attacher_attach_rules,
+    &attacher_detach_rules,
     NULL,
 };
 

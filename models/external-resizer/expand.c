@@ -433,7 +433,7 @@ static const Rule expand_table[] = {
     {"RSZ-30", KNOWN | WANTS | OURS | RECOVERS, ANNOTATED,            EXPAND  },
     {"RSZ-40", KNOWN | WANTS | OURS,            ANNOTATED | RECOVERS, RESIZE  },
 };
-const RuleTable expand_rules = {
+const RuleTable resizer_expand_rules = {
     .name = "claims to expand",
     .facts_end = EXPAND_FACTS_END,
     RULE_ROWS(expand_table),
@@ -477,7 +477,7 @@ plan_claim(const ExternalResizer *self, Plan *plan, uint32_t unless)
     const Volume *volume =
         claim == NULL ? NULL : resizer_find_volume(self, claim_volume_name(claim));
     uint32_t facts = expand_facts(self, claim, volume) & ~unless;
-    const Rule *rule = rules_find(&expand_rules, facts, NULL);
+    const Rule *rule = rules_find(&resizer_expand_rules, facts, NULL);
 
     plan_because(plan, rule->id);
     switch (rule->then) {

@@ -308,7 +308,7 @@ const ProcessClass external_resizer_process = {
     .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
 };
 
-static const RuleTable *const rule_tables[] = {&expand_rules, &new_size_rules, NULL};
+static const RuleTable *const rule_tables[] = {&resizer_expand_rules, &resizer_size_rules, NULL};
 
 const ModelClass external_resizer_class = {
     .name = "external-resizer",

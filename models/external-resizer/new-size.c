@@ -30,7 +30,7 @@ static const RuleBound new_size_bounds[] = {
     {.one_of = NONE | CONTROLLER_IN_PROGRESS | CONTROLLER_INFEASIBLE | NODE_PENDING |
                NODE_IN_PROGRESS | NODE_INFEASIBLE},
 };
-const RuleTable new_size_rules = {
+const RuleTable resizer_size_rules = {
     .name = "sizes of expansions",
     .facts_end = NEW_SIZE_FACTS_END,
     RULE_ROWS(new_size_table),
@@ -46,7 +46,7 @@ new_size(const Claim *claim, const Volume *volume, uint32_t facts, const Rule **
     facts |= volume->capacity_bytes < claim->request_bytes ? GROWS : 0;
     facts |= claim->allocated_bytes > 0 ? ALLOCATED : 0;
     facts |= claim_condition_is_true(claim, CONDITION_FS_RESIZE_PENDING) ? PENDING : 0;
-    *rule = rules_find(&new_size_rules, facts, NULL);
+    *rule = rules_find(&resizer_size_rules, facts, NULL);
     switch ((NewSizeAction)(*rule)->then) {
     case ASK_REQUEST:
         return claim->request_bytes;

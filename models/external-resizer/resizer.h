@@ -67,7 +67,7 @@ typedef enum {
     ASK_NOTHING,
 } NewSizeAction;
 
-extern const RuleTable new_size_rules;
+extern const RuleTable resizer_size_rules;
 
 /* @facts: FAILED, CONTROLLER. @rule: (out): the row that applies. Returns: bytes to ask for; 0:
  * nothing is to be done */
@@ -75,7 +75,7 @@ int64_t new_size(const Claim *claim, const Volume *volume, uint32_t facts, const
 
 /* ---- expand.c ---- */
 
-extern const RuleTable expand_rules; /* RSZ-22, RSZ-23 */
+extern const RuleTable resizer_expand_rules; /* RSZ-22, RSZ-23 */
 
 void resizer_sync(const void *self, Plan *plan); /* a PlanDecide */
 /* What it does with a claim that is to grow: with recovery, and without (RSZ-40). */

@@ -44,6 +44,16 @@ forget_first_thought(Narrator *self, const Plan *plan, const PlanStepView *view)
     g_array_index(self->entries, Entry, GPOINTER_TO_UINT(index)).is_forgotten = TRUE;
 }
 
+static gboolean
+is_small_talk(CsiMethod method)
+{
+    const char *name = csi_method_name(method);
+
+    return strcmp(name, "Probe") == 0 || g_str_has_suffix(name, "Info") ||
+           g_str_has_suffix(name, "GetCapabilities") ||
+           g_str_has_suffix(name, "PluginCapabilities");
+}
+
 static void
 step_seen(
     void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
@@ -68,6 +78,8 @@ step_seen(
                          .is_call = csi_method_parse(step, &method) && view.message == NULL,
                          .is_event = is_reason(step)};
 
+    if (entry.is_call && rule == NULL && is_small_talk(method))
+        return; /* a sidecar that starts: no rule about an object makes it ask */
     forget_first_thought(self, plan, &view);
     if ((entry.is_write || entry.is_call) && !view.has_thought)
         g_hash_table_insert(self->thinking, (gpointer)plan, GUINT_TO_POINTER(self->entries->len));
@@ -90,16 +102,6 @@ key_of_call(Narrator *self, const CsiRequest *request)
     const char *name = request->name != NULL ? request->name : request->volume_id;
 
     return name == NULL ? NULL : objects_find_key(run_objects(self->run), KIND_VOLUME, NULL, name);
-}
-
-static gboolean
-is_small_talk(CsiMethod method)
-{
-    const char *name = csi_method_name(method);
-
-    return strcmp(name, "Probe") == 0 || g_str_has_suffix(name, "Info") ||
-           g_str_has_suffix(name, "GetCapabilities") ||
-           g_str_has_suffix(name, "PluginCapabilities");
 }
 
 static void

@@ -5,6 +5,7 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
 #include "node-taints.h"
+#include "rules.h"
 #include "sim/ticker.h"
 #include "sim/token-bucket.h"
 
@@ -12,16 +13,12 @@
  * all is unknown about it, and it takes no more pods; a pass later its pods have to leave it, at a
  * rate that depends on how many nodes of its zone are as bad. */
 
-#define PASS_WORK (30 * SIM_MS)   /* TIM-55: a pass takes 20 to 40 ms */
-#define TAINT_LOOP (100 * SIM_MS) /* NL-11 */
-#define MANY_UNHEALTHY 2          /* NL-34: more than these */
+#define PASS_WORK (30 * SIM_MS)        /* TIM-55: a pass takes 20 to 40 ms */
+#define TAINT_LOOP (100 * SIM_MS)      /* NL-11 */
+#define MANY_UNHEALTHY 2               /* NL-34: more than these */
+#define GRACE_OF_OLD (40 * SIM_SECOND) /* NL-5: the flag's default before 1.32 */
+#define GRACE_OF_NEW (50 * SIM_SECOND) /* ... and since */
 #define LABEL_EXCLUDED "node.kubernetes.io/exclude-disruption" /* NL-34 */
-
-typedef enum {
-    ZONE_NORMAL,
-    ZONE_PARTIAL,
-    ZONE_FULL,
-} ZoneState;
 
 typedef struct {
     unsigned n_ready, n_not_ready; /* but for those that are not to count */
@@ -302,26 +299,38 @@ static ZoneState
 zone_state(const KubeControllerManagerOptions *options, const Zone *zone)
 {
     unsigned n = zone->n_ready + zone->n_not_ready;
+    uint32_t facts = 0;
 
-    if (zone->n_ready == 0 && zone->n_not_ready > 0)
-        return ZONE_FULL;
-    return zone->n_not_ready > MANY_UNHEALTHY &&
-                   (double)zone->n_not_ready >= (double)n * options->unhealthy_zone_threshold
-               ? ZONE_PARTIAL
-               : ZONE_NORMAL;
+    if (zone->n_ready > 0)
+        facts |= ZONE_HAS_READY;
+    if (zone->n_not_ready > 0)
+        facts |= ZONE_HAS_BAD;
+    if (zone->n_not_ready > MANY_UNHEALTHY)
+        facts |= ZONE_HAS_MANY_BAD;
+    if ((double)zone->n_not_ready >= (double)n * options->unhealthy_zone_threshold)
+        facts |= ZONE_IS_OVER;
+    return (ZoneState)rules_find(&zone_rules, facts, NULL)->then;
 }
 
 /* Returns: nodes a second; 0: none */
 static double
 zone_rate(const KubeControllerManagerOptions *options, const Zone *zone, gboolean all_full)
 {
-    if (all_full)
+    uint32_t facts = all_full ? RATE_ALL_DEAD : 0;
+
+    if (zone->state == ZONE_PARTIAL)
+        facts |= RATE_PARTIAL;
+    if (zone->n_ready + zone->n_not_ready > (unsigned)options->large_cluster_size_threshold)
+        facts |= RATE_LARGE;
+    switch ((RateAnswer)rules_find(&rate_rules, facts, NULL)->then) {
+    case RATE_NONE:
         return 0;
-    if (zone->state != ZONE_PARTIAL)
+    case RATE_PRIMARY:
         return options->node_eviction_rate;
-    return zone->n_ready + zone->n_not_ready > (unsigned)options->large_cluster_size_threshold
-               ? options->secondary_node_eviction_rate
-               : 0;
+    case RATE_SECONDARY:
+        return options->secondary_node_eviction_rate;
+    }
+    g_assert_not_reached();
 }
 
 static void
@@ -444,86 +453,104 @@ queue_taint(NodeLifecycle *self, NodeHealth *health, const Object *node)
                            &taint_event, health, WAIT_POLL);
 }
 
-#define GRACE_SINCE 32 /* NL-5: of this release */
-#define GRACE_OF_IT (50 * SIM_SECOND)
-#define GRACE_BEFORE (40 * SIM_SECOND)
-
-/* NL-5: the default depends on the release. */
 static SimTime
-monitor_grace(const NodeLifecycle *self)
+grace_of(const NodeLifecycle *self, const Node *node)
 {
     const KubeControllerManagerOptions *options = self->base.options;
-    gboolean is_old = cluster_release(self->base.cluster)->minor < GRACE_SINCE;
+    uint32_t facts = 0;
 
-    return is_old && options->node_monitor_grace_period == GRACE_OF_IT
-               ? GRACE_BEFORE
-               : options->node_monitor_grace_period;
+    if (node->ready.status == CONDITION_ABSENT)
+        facts |= GRACE_NEVER_POSTED;
+    if (options->node_monitor_grace_period == GRACE_OF_NEW)
+        facts |= GRACE_BY_DEFAULT;
+    switch (
+        (GraceAnswer)rules_find(&grace_rules, facts, cluster_release(self->base.cluster))->then) {
+    case GRACE_OF_STARTUP:
+        return options->node_startup_grace_period;
+    case GRACE_OF_MONITOR:
+        return options->node_monitor_grace_period;
+    case GRACE_BEFORE_1_32:
+        return GRACE_OF_OLD;
+    }
+    g_assert_not_reached();
 }
 
-/* NL-22, NL-6: silent for longer than the grace period, or than that of a node that never said how
- * it is. */
-static gboolean
-is_overdue(const NodeLifecycle *self, const NodeHealth *health, const Node *node)
-{
-    const KubeControllerManagerOptions *options = self->base.options;
-    SimTime grace = node->ready.status == CONDITION_ABSENT ? options->node_startup_grace_period
-                                                           : monitor_grace(self);
-
-    return health->probed_at != TIME_UNSET && node->ready.status != CONDITION_UNKNOWN &&
-           sim_now(self->base.sim) > health->probed_at + grace;
-}
-
-/* NL-30 to NL-32. Returns: whether something is still to do */
-static gboolean
-look_at_taints(NodeLifecycle *self, NodeHealth *health, const Object *object)
+/* What the cache says of a node; the rest only of one that is not well. */
+static uint32_t
+seen_facts(const NodeLifecycle *self, const Object *object)
 {
     const Node *node = (const Node *)object;
-    WantedTaints wanted = wanted_taints(self, node, TAINT_NO_EXECUTE);
+    uint32_t facts = self->all_full ? NODE_ALL_DEAD : 0;
 
-    if (node_has_wanted_taints(node, &wanted))
-        return FALSE;
-    if (node_is_bad(node) && !has_no_execute(node))
-        queue_taint(self, health, object);
-    else /* swapped or taken away at once */
-        mark(self, health, decide_no_execute);
-    return TRUE;
+    if (is_silent(self, object->key))
+        facts |= NODE_SILENT;
+    if (node_is_bad(node))
+        facts |= NODE_BAD;
+    if (has_no_execute(node))
+        facts |= NODE_TAINTED;
+    return facts;
 }
 
-/* NL-34: nobody is evicted while nobody answers. */
-static gboolean
-spare(NodeLifecycle *self, NodeHealth *health, const Object *object)
+static void
+note_probe(const NodeLifecycle *self, NodeHealth *health, gboolean is_silent_now)
 {
-    if (!has_no_execute((const Node *)object))
-        return FALSE;
-    mark(self, health, decide_no_taints);
-    return TRUE;
+    if (!is_silent_now)
+        health->probed_at = TIME_UNSET;
+    else if (health->probed_at == TIME_UNSET)
+        health->probed_at = probe_of(self, health->key->name);
 }
 
-/* NL-21 to NL-24. Returns: whether the next pass has to look again */
+static uint32_t
+health_facts(const NodeLifecycle *self, const NodeHealth *health, const Node *node)
+{
+    WantedTaints wanted = wanted_taints(self, node, TAINT_NO_EXECUTE);
+    uint32_t facts = 0;
+
+    if (!node_has_wanted_taints(node, &wanted))
+        facts |= NODE_UNSUITED;
+    if (health->probed_at == TIME_UNSET || node->ready.status == CONDITION_UNKNOWN)
+        return facts;
+    facts |= NODE_COUNTING;
+    if (sim_now(self->base.sim) > health->probed_at + grace_of(self, node))
+        facts |= NODE_OVERDUE;
+    return facts;
+}
+
+/* Returns: whether the next pass has to look again */
 static gboolean
 look_at_node(NodeLifecycle *self, const Object *object)
 {
-    const Node *node = (const Node *)object;
-    gboolean silent = is_silent(self, object->key);
+    uint32_t facts = seen_facts(self, object);
+    NodeHealth *health = NULL;
 
-    if (!silent && !node_is_bad(node) && !has_no_execute(node)) {
+    if (facts & (NODE_SILENT | NODE_BAD | NODE_TAINTED)) {
+        health = health_of(self, (ObjectKey *)object->key);
+        if (!health->is_marked)
+            note_probe(self, health, (facts & NODE_SILENT) != 0);
+        facts |= health->is_marked ? NODE_BUSY : health_facts(self, health, (const Node *)object);
+    }
+    switch ((NodeAction)rules_find(&node_rules, facts, NULL)->then) {
+    case NODE_FORGET:
         g_hash_table_remove(self->health, object->key);
         return FALSE;
-    }
-    NodeHealth *health = health_of(self, (ObjectKey *)object->key);
-    if (health->is_marked)
+    case NODE_REST:
+        return FALSE;
+    case NODE_LOOK_AGAIN:
         return TRUE;
-    if (!silent)
-        health->probed_at = TIME_UNSET;
-    else if (health->probed_at == TIME_UNSET)
-        health->probed_at = probe_of(self, object_name(object));
-    if (is_overdue(self, health, node)) {
+    case NODE_SET_UNKNOWN:
         mark(self, health, decide_unknown);
         return TRUE;
+    case NODE_SPARE:
+        mark(self, health, decide_no_taints);
+        return TRUE;
+    case NODE_QUEUE_TAINT:
+        queue_taint(self, health, object);
+        return TRUE;
+    case NODE_RETAINT:
+        mark(self, health, decide_no_execute);
+        return TRUE;
     }
-    gboolean again =
-        self->all_full ? spare(self, health, object) : look_at_taints(self, health, object);
-    return again || (silent && node->ready.status != CONDITION_UNKNOWN);
+    g_assert_not_reached();
 }
 
 static void
@@ -691,6 +718,10 @@ clear(void *data)
     g_ptr_array_unref(self->gone);
 }
 
+static const RuleTable *const rule_tables[] = {
+    &node_rules, &grace_rules, &zone_rules, &rate_rules, NULL,
+};
+
 const ModelClass node_lifecycle_class = {
     .name = "node-controller",
     .process = &kube_controller_manager_process,
@@ -698,6 +729,7 @@ const ModelClass node_lifecycle_class = {
     .event_source = "node-controller",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = rule_tables,
     .init = init,
     .clear = clear,
 };

@@ -5,6 +5,7 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "models/metrics/metrics.h"
 #include "models/plan/plan.h"
+#include "models/plan/rules.h"
 #include "node-lifecycle.h"
 #include "node-taints.h"
 #include "sim/ticker.h"
@@ -14,13 +15,46 @@
 #define PERIOD (20 * SIM_SECOND)     /* NL-15 */
 #define QUARANTINE (40 * SIM_SECOND) /* NL-72: an informer that lags, or a node that comes back */
 
+enum {
+    POD_SCHEDULED = 1 << 0,
+    POD_DELETED = 1 << 1,
+    POD_HAS_NODE = 1 << 2, /* the Node that it names is there */
+    NODE_IS_READY = 1 << 3,
+    NODE_IS_RETIRED = 1 << 4, /* it has the taint out-of-service */
+    NODE_LONG_GONE = 1 << 5,  /* it has been missing for 40 s */
+    POD_FACTS_END = 1 << 6,
+};
+
 typedef enum {
-    KEEP,
-    QUARANTINED, /* its node is not there, for how long is to be seen */
-    ORPHANED,
-    OUT_OF_SERVICE,
-    UNSCHEDULED,
-} Verdict;
+    POD_KEEP,
+    POD_QUARANTINE, /* how long its node has been missing is to be seen */
+    POD_ASK_NODE,   /* once more, before it is deleted */
+    POD_FAIL,       /* and delete */
+    POD_DELETE,
+} PodAction;
+
+/* gcOrphaned(), gcTerminating() and gcUnscheduledTerminating(). */
+static const Rule pod_table[] = {
+    {"NL-73", POD_DELETED,                                                  POD_SCHEDULED,                   POD_DELETE    },
+    {"NL-73", 0,                                                            POD_SCHEDULED | POD_DELETED,     POD_KEEP      },
+    {"NL-72", POD_SCHEDULED,                                                POD_HAS_NODE | NODE_LONG_GONE,   POD_QUARANTINE},
+    {"NL-72", POD_SCHEDULED | NODE_LONG_GONE,                               POD_HAS_NODE,                    POD_ASK_NODE  },
+    {"NL-71", POD_SCHEDULED | POD_HAS_NODE,                                 POD_DELETED,                     POD_KEEP      },
+    {"NL-71", POD_SCHEDULED | POD_HAS_NODE | POD_DELETED | NODE_IS_READY,   0,                               POD_KEEP      },
+    {"NL-71", POD_SCHEDULED | POD_HAS_NODE | POD_DELETED,                   NODE_IS_READY | NODE_IS_RETIRED,
+     POD_KEEP                                                                                                              },
+    {"NL-71", POD_SCHEDULED | POD_HAS_NODE | POD_DELETED | NODE_IS_RETIRED, NODE_IS_READY,
+     POD_FAIL                                                                                                              },
+};
+
+static const RuleTable pod_rules = {
+    .name = "pods that nobody finishes",
+    .facts_end = POD_FACTS_END,
+    RULE_ROWS(pod_table),
+};
+
+/* Not by facts of its own: one of too many pods that are over. */
+static const Rule oldest_rule = {"NL-70", 0, 0, POD_DELETE};
 
 typedef struct {
     Component base;
@@ -63,17 +97,19 @@ add_failed(const PodGc *self, Plan *plan, const Object *pod, gboolean is_orphan)
         plan_patch_status(plan, pod->key, edit_failed, condition, PLAN_STOP);
 }
 
+/* plan_operation(): the Rule that it follows. */
 static void
-decide_delete(const void *data, Plan *plan, const char *rule, gboolean fails, gboolean is_orphan)
+decide_delete(const void *data, Plan *plan)
 {
     const PodGc *self = data;
     const Object *pod = informer_get(self->pods, plan_key(plan));
+    const Rule *rule = plan_operation(plan);
 
     if (pod == NULL)
         return;
-    plan_because(plan, rule);
-    if (fails)
-        add_failed(self, plan, pod, is_orphan);
+    plan_because(plan, rule->id);
+    if (rule->then != POD_DELETE)
+        add_failed(self, plan, pod, rule->then == POD_ASK_NODE);
     plan_delete(plan, pod->key, (ObjectUid){0}, 0, PLAN_GONE_IS_FINE);
 }
 
@@ -81,7 +117,7 @@ static void
 decide_orphan_checked(const void *data, Plan *plan)
 {
     if (plan_code(plan, plan_last_step(plan)) == API_NOT_FOUND)
-        decide_delete(data, plan, "NL-72", TRUE, TRUE);
+        decide_delete(data, plan);
 }
 
 static void
@@ -98,22 +134,20 @@ decide_orphan(const void *data, Plan *plan)
     plan_then(plan, decide_orphan_checked);
 }
 
+/* MET-115: counts each pod that it sets out to delete; an orphan's node is asked for once more
+ * first. */
 static void
-decide_out_of_service(const void *data, Plan *plan)
+start_deletion(PodGc *self, const Object *pod, const Rule *rule, const char *reason)
 {
-    decide_delete(data, plan, "NL-71", TRUE, FALSE);
-}
-
-static void
-decide_unscheduled(const void *data, Plan *plan)
-{
-    decide_delete(data, plan, "NL-73", FALSE, FALSE);
-}
-
-static void
-decide_over(const void *data, Plan *plan)
-{
-    decide_delete(data, plan, "NL-70", FALSE, FALSE);
+    sim_series_add(metric_series(sim_metrics(self->base.sim), METRIC_POD_GC,
+                                 process_job(self->base.process), pod->key->namespace, reason),
+                   1);
+    plan_start(&(PlanStart){
+        .component = &self->base,
+        .decide = rule->then == POD_ASK_NODE ? decide_orphan : decide_delete,
+        .key = (ObjectKey *)pod->key,
+        .operation = (void *)rule,
+    });
 }
 
 /* ---- Pods that are over: beyond a number the oldest go, those that were evicted first ---- */
@@ -141,16 +175,6 @@ has_too_many(const PodGc *self)
     return threshold > 0 && g_hash_table_size(self->over) > (unsigned)threshold;
 }
 
-/* MET-115: of each pod that it sets out to delete; an orphan's node is asked for once more first.
- */
-static void
-count(const PodGc *self, const Object *pod, const char *reason)
-{
-    sim_series_add(metric_series(sim_metrics(self->base.sim), METRIC_POD_GC,
-                                 process_job(self->base.process), pod->key->namespace, reason),
-                   1);
-}
-
 static void
 delete_oldest(PodGc *self)
 {
@@ -164,12 +188,8 @@ delete_oldest(PodGc *self)
         if (pod_is_terminal(POD_CONST(pod)) && !object_is_deleted(pod))
             g_ptr_array_add(over, (void *)pod); /* only looked at */
     g_ptr_array_sort(over, compare_age);
-    for (unsigned i = 0; i + (unsigned)options->terminated_pod_gc_threshold < over->len; i++) {
-        count(self, over->pdata[i], "terminated");
-        plan_start(&(PlanStart){.component = &self->base,
-                                .decide = decide_over,
-                                .key = (ObjectKey *)((const Object *)over->pdata[i])->key});
-    }
+    for (unsigned i = 0; i + (unsigned)options->terminated_pod_gc_threshold < over->len; i++)
+        start_deletion(self, over->pdata[i], &oldest_rule, "terminated");
 }
 
 /* ---- Judging ---- */
@@ -191,23 +211,32 @@ node_of(const PodGc *self, const Pod *pod)
     return key == NULL ? NULL : (const Node *)informer_get(self->nodes, key);
 }
 
-static Verdict
+static uint32_t
+node_facts(const PodGc *self, const char *name, const Node *node)
+{
+    uint32_t facts = 0;
+
+    if (node == NULL) {
+        const SimTime *since = g_hash_table_lookup(self->missing, name);
+        return since != NULL && sim_now(self->base.sim) - *since >= QUARANTINE ? NODE_LONG_GONE : 0;
+    }
+    facts |= POD_HAS_NODE;
+    if (node->ready.status == CONDITION_TRUE)
+        facts |= NODE_IS_READY;
+    if (has_out_of_service(node))
+        facts |= NODE_IS_RETIRED;
+    return facts;
+}
+
+static const Rule *
 judge(const PodGc *self, const Object *object)
 {
     const Pod *pod = POD_CONST(object);
+    uint32_t facts = object_is_deleted(object) ? POD_DELETED : 0;
 
-    if (pod->node_name == NULL)
-        return object_is_deleted(object) ? UNSCHEDULED : KEEP;
-    const Node *node = node_of(self, pod);
-    if (node == NULL) {
-        const SimTime *since = g_hash_table_lookup(self->missing, pod->node_name);
-        return since != NULL && sim_now(self->base.sim) - *since >= QUARANTINE ? ORPHANED
-                                                                               : QUARANTINED;
-    }
-    return object_is_deleted(object) && node->ready.status != CONDITION_TRUE &&
-                   has_out_of_service(node)
-               ? OUT_OF_SERVICE
-               : KEEP;
+    if (pod->node_name != NULL)
+        facts |= POD_SCHEDULED | node_facts(self, pod->node_name, node_of(self, pod));
+    return rules_find(&pod_rules, facts, NULL);
 }
 
 static void
@@ -219,31 +248,27 @@ quarantine(PodGc *self, const char *node_name)
         g_hash_table_insert(self->missing, (void *)node_name, g_memdup2(&now, sizeof now));
 }
 
-/* Whether the next pass has to look at it again, too. */
+/* Returns: whether the next pass has to look at it again */
 static gboolean
-act(PodGc *self, const Object *pod, Verdict verdict)
+act(PodGc *self, const Object *pod, const Rule *rule)
 {
-    static const PlanDecide decides[] = {
-        [ORPHANED] = decide_orphan,
-        [OUT_OF_SERVICE] = decide_out_of_service,
-        [UNSCHEDULED] = decide_unscheduled,
-    };
-    static const char *const reasons[] = {
-        [ORPHANED] = "orphaned",
-        [OUT_OF_SERVICE] = "out-of-service",
-        [UNSCHEDULED] = "unscheduled",
-    };
-
-    if (verdict == KEEP)
+    switch ((PodAction)rule->then) {
+    case POD_KEEP:
         return FALSE;
-    if (verdict == QUARANTINED) {
+    case POD_QUARANTINE:
         quarantine(self, POD_CONST(pod)->node_name);
         return TRUE;
+    case POD_ASK_NODE:
+        start_deletion(self, pod, rule, "orphaned");
+        return TRUE;
+    case POD_FAIL:
+        start_deletion(self, pod, rule, "out-of-service");
+        return TRUE;
+    case POD_DELETE:
+        start_deletion(self, pod, rule, "unscheduled");
+        return TRUE;
     }
-    count(self, pod, reasons[verdict]);
-    plan_start(&(PlanStart){
-        .component = &self->base, .decide = decides[verdict], .key = (ObjectKey *)pod->key});
-    return TRUE;
+    g_assert_not_reached();
 }
 
 static gboolean
@@ -298,7 +323,7 @@ pod_event(void *data, const Object *before, const Object *after)
         sim_ticker_wake(self->loop);
     if (after == NULL || (!object_is_deleted(after) && !was_bound(before, after)))
         return;
-    if (judge(self, after) != KEEP)
+    if (judge(self, after)->then != POD_KEEP)
         sim_ticker_wake(self->loop);
 }
 
@@ -338,11 +363,14 @@ clear(void *data)
     g_hash_table_unref(self->over);
 }
 
+static const RuleTable *const rule_tables[] = {&pod_rules, NULL};
+
 const ModelClass pod_gc_class = {
     .name = "pod-garbage-collector",
     .process = &kube_controller_manager_process,
     .size = sizeof(PodGc),
     .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = rule_tables,
     .init = init,
     .clear = clear,
 };

@@ -2,6 +2,7 @@
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
+#include "models/plan/rules.h"
 #include "node-lifecycle.h"
 #include "node-taints.h"
 
@@ -205,20 +206,66 @@ start_timer(TaintEviction *self, const Object *pod, SimTime toleration)
     g_hash_table_insert(self->timers, timer->pod, timer);
 }
 
-/* NL-41: a timer that runs is kept, whatever else the pod tolerates by now. */
+enum {
+    POD_TOLERATES = 1 << 0, /* for a while, at least */
+    POD_FOR_EVER = 1 << 1,  /* ... or for ever, or there is nothing to tolerate */
+    POD_HAS_TIMER = 1 << 2,
+    POD_FACTS_END = 1 << 3,
+};
+
+typedef enum {
+    POD_STAYS,
+    POD_GOES_NOW,
+    POD_GOES_LATER,
+    POD_KEEPS_TIMER, /* that runs, whatever else it tolerates by now */
+} PodAction;
+
+/* processPodOnNode(). */
+static const Rule pod_table[] = {
+    {"NL-42",   0,                             POD_TOLERATES,                POD_GOES_NOW   },
+    {"NL-44",   POD_TOLERATES | POD_FOR_EVER,  0,                            POD_STAYS      },
+    {"NL-41.1", POD_TOLERATES,                 POD_FOR_EVER | POD_HAS_TIMER, POD_GOES_LATER },
+    {"NL-41.2", POD_TOLERATES | POD_HAS_TIMER, POD_FOR_EVER,                 POD_KEEPS_TIMER},
+};
+
+static const RuleBound pod_bounds[] = {
+    {.given = POD_FOR_EVER, .all = POD_TOLERATES},
+};
+
+static const RuleTable pod_rules = {
+    .name = "pods on a tainted node",
+    .facts_end = POD_FACTS_END,
+    RULE_ROWS(pod_table),
+    RULE_BOUNDS(pod_bounds),
+};
+
 static void
 look_at_pod(TaintEviction *self, const Object *object, const Node *node)
 {
     SimTime toleration = pod_toleration(POD_CONST(object), node);
+    uint32_t facts = 0;
 
-    if (toleration == FOR_EVER) {
+    if (toleration > 0)
+        facts |= POD_TOLERATES;
+    if (toleration == FOR_EVER)
+        facts |= POD_FOR_EVER;
+    if (g_hash_table_contains(self->timers, object->key))
+        facts |= POD_HAS_TIMER;
+    switch ((PodAction)rules_find(&pod_rules, facts, NULL)->then) {
+    case POD_STAYS:
         cancel_timer(self, object);
-    } else if (toleration == 0) {
+        return;
+    case POD_GOES_NOW:
         cancel_timer(self, object);
         workers_add(self->workers, object->key);
-    } else if (!g_hash_table_contains(self->timers, object->key)) {
+        return;
+    case POD_GOES_LATER:
         start_timer(self, object, toleration);
+        return;
+    case POD_KEEPS_TIMER:
+        return;
     }
+    g_assert_not_reached();
 }
 
 /* ---- Events: NL-40 ---- */
@@ -323,6 +370,8 @@ clear(void *data)
     g_hash_table_unref(self->failed);
 }
 
+static const RuleTable *const rule_tables[] = {&pod_rules, NULL};
+
 const ModelClass taint_eviction_class = {
     .name = "taint-eviction-controller",
     .process = &kube_controller_manager_process,
@@ -330,6 +379,7 @@ const ModelClass taint_eviction_class = {
     .event_source = "taint-eviction-controller",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = rule_tables,
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster.h"
 #include "cluster-private.h"
-#include "models/plan/plan-private.h"
+#include "models/plan/plan.h"
 
 #define SEVERAL_DEFAULTS_SINCE 26
 /* How many instances of one replica have numbers of their own; below NODE_NUMBERS there are one for
@@ -668,32 +668,4 @@ cluster_observe_plans(Cluster *self, PlanObserver observer, void *data)
 {
     self->plan_runs.observer = observer;
     self->plan_runs.observer_data = data;
-}
-
-const char *
-plan_step_text(const Step *step)
-{
-    static const char *const verbs[] = {"get",          "list",          "create",
-                                        "update",       "update status", "patch",
-                                        "patch status", "delete",        "bind"};
-
-    switch ((StepKind)step->kind) {
-    case STEP_REQUEST:
-        return verbs[step->write.request.verb];
-    case STEP_CALL:
-        return csi_method_name(step->call.request->method);
-    case STEP_EVENT:
-        return step->event.reason;
-    case STEP_CHANGE:
-        return "change";
-    case STEP_START:
-        return "start";
-    case STEP_GATHER:
-        return "gather";
-    case STEP_WAIT:
-        return "wait";
-    case STEP_POLL:
-        return "poll";
-    }
-    g_assert_not_reached();
 }

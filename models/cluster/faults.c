@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster-private.h"
 #include "models/csi/modelled/modelled-driver.h"
-#include "models/plan/plan-private.h"
+#include "models/plan/plan.h"
 
 #define RENEW_INTERVAL (10 * SIM_SECOND) /* NL-2: of a kubelet's lease */
 #define RENEW_DEADLINE (10 * SIM_SECOND) /* CGO-62: --leader-elect-renew-deadline */

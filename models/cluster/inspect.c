@@ -2,7 +2,6 @@
 #include "inspect.h"
 
 #include "cluster-private.h"
-#include "models/plan/plan-private.h"
 
 typedef struct {
     const Component *component;
@@ -11,31 +10,17 @@ typedef struct {
     void *data;
 } Inspection;
 
-/* A wait is past its cursor before it is over: what is under way is the last step that was begun.
- */
-static const Step *
-step_under_way(const Plan *plan)
-{
-    unsigned cursor = plan->cursor;
-
-    if (cursor > 0 && plan_step(plan, cursor - 1)->kind == STEP_WAIT)
-        cursor--;
-    return cursor < plan->n_steps ? plan_step(plan, cursor) : NULL;
-}
-
 static void
 inspect_plan(const Inspection *self, const Plan *plan)
 {
-    const Step *step = step_under_way(plan);
-    const Doing doing = {
+    Doing doing = {
         .kind = DOING_PLAN,
         .component = self->component,
         .key = plan_key(plan),
-        .step = step != NULL ? plan_step_text(step) : NULL,
-        .rule = step != NULL ? step->rule : plan->rule,
         .at = plan_started_at(plan),
     };
 
+    plan_under_way(plan, &doing.step, &doing.rule);
     self->seen(self->data, &doing);
 }
 

@@ -499,6 +499,55 @@ static const SimEventType wait_event = {
     .free_data = plan_drop,
 };
 
+const char *
+plan_step_text(const Step *step)
+{
+    static const char *const verbs[] = {"get",          "list",          "create",
+                                        "update",       "update status", "patch",
+                                        "patch status", "delete",        "bind"};
+
+    switch ((StepKind)step->kind) {
+    case STEP_REQUEST:
+        return verbs[step->write.request.verb];
+    case STEP_CALL:
+        return csi_method_name(step->call.request->method);
+    case STEP_EVENT:
+        return step->event.reason;
+    case STEP_CHANGE:
+        return "change";
+    case STEP_START:
+        return "start";
+    case STEP_GATHER:
+        return "gather";
+    case STEP_WAIT:
+        return "wait";
+    case STEP_POLL:
+        return "poll";
+    }
+    g_assert_not_reached();
+}
+
+/* A wait is past its cursor before it is over: what is under way is the last step that was begun.
+ */
+static const Step *
+step_under_way(const Plan *plan)
+{
+    unsigned cursor = plan->cursor;
+
+    if (cursor > 0 && plan_step(plan, cursor - 1)->kind == STEP_WAIT)
+        cursor--;
+    return cursor < plan->n_steps ? plan_step(plan, cursor) : NULL;
+}
+
+void
+plan_under_way(const Plan *self, const char **step_text, const char **rule)
+{
+    const Step *step = step_under_way(self);
+
+    *step_text = step != NULL ? plan_step_text(step) : NULL;
+    *rule = step != NULL ? step->rule : self->rule;
+}
+
 static void
 tell_observer(const Plan *plan, const Step *step)
 {

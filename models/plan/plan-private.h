@@ -149,4 +149,3 @@ gboolean plan_execute(Plan *plan);
 void workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message);
 /* Of a request its verb, of a call its method, of an Event its reason. Static or interned */
 const char *plan_step_text(const Step *step);
-const char *workers_name(const Workers *self);

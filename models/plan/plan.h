@@ -239,6 +239,9 @@ void plan_wake(Plan *self);
  * is called with PLAN_FAILED. */
 void plan_cancel(Plan *self);
 gboolean plan_is_polling(const Plan *self);
+/* What the plan is doing: @step: a verb, a call or an Event's reason, NULL: nothing; @rule: why.
+ * Both static. */
+void plan_under_way(const Plan *self, const char **step, const char **rule);
 /* The component dies: all its plans are dropped without done(). */
 void plans_abandon(Component *component);
 
@@ -271,6 +274,7 @@ WorkQueue *workers_queue(Workers *self);
 /* Shorthand for work_queue_add(workers_queue()). */
 void workers_add(Workers *self, const ObjectKey *key);
 gboolean workers_idle(const Workers *self);
+const char *workers_name(const Workers *self);
 /* For tests that start syncs themselves: from now on no key is handed out. */
 void workers_hold(Workers *self);
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Who may include whom: the floors of the house, from the bottom. A room includes its own headers and those of lower
-# floors, so that no circle between rooms is possible. Rooms of one floor know nothing of each other, but for the client, which
-# sends requests to the API server. A component includes no other component's header; only the table of all models names them.
+# Who may use whom: the floors of the house (floors.txt). A room includes headers of its own and of lower floors, and refers to
+# no symbol of a higher one, so that no circle between rooms is possible. A component includes no other component's header; only
+# the table of all models names them.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
 
 tree_files sim models run serve cli | grep '\.[ch]$' >"$scratch/files"
@@ -10,31 +10,25 @@ while read -r file; do
     grep -n '^[ \t]*#[ \t]*include[ \t]*"' "$file" | sed "s|^|$file:|"
 done <"$scratch/files" >"$scratch/includes"
 
-awk -v found="$scratch" '
-    BEGIN {
-        n_floors = split("sim" \
-            "|models/timing models/metrics models/api" \
-            "|models/apiserver models/client models/csi" \
-            "|models/csi/modelled models/csi/loop" \
-            "|models/plan" \
-            "|models/cluster" \
-            "|models/volume models/workloads" \
-            "|component" \
-            "|run/files" \
-            "|run/kubectl run/scenario" \
-            "|run/world" \
-            "|run/results" \
-            "|run/study run/teach run/measure run/import" \
-            "|serve/api serve/csi serve/page" \
-            "|cli", floors, "|")
-        for (i = 1; i <= n_floors; i++) {
-            n_rooms = split(floors[i], rooms, " ")
-            for (k = 1; k <= n_rooms; k++) floor[rooms[k]] = i
-        }
+
+# floor_of(room): its number, from 1; 0: it has none. may_use(from, to): whether rooms may.
+floors='
+    FILENAME ~ /floors.txt$/ {
+        if ($0 !~ /^#/) { n_floors++; for (i = 1; i <= NF; i++) floor[$i] = n_floors }
+        next
     }
     function room_of(path) { sub(/\/[^\/]*$/, "", path); return path }
-    # A folder that is no room of its own belongs to a component.
     function floor_of(room) { return room in floor ? floor[room] : room ~ /^models\// ? floor["component"] : 0 }
+    function is_component(room) { return floor_of(room) == floor["component"] }
+    # The parts of a component may have folders below its own.
+    function is_of(room, other) { return room == other || is_component(room) && index(room, other "/") == 1 }
+    function may_use(from, to) {
+        return is_of(from, to) || is_of(to, from) || floor_of(to) < floor_of(from) ||
+            from == "models/client" && to == "models/apiserver"
+    }
+'
+
+awk -v found="$scratch" "$floors"'
     function resolve(file, name,    dir) {
         dir = file; sub(/[^\/]*$/, "", dir)
         while (name ~ /^\.\.\//) { sub(/^\.\.\//, "", name); sub(/[^\/]+\/$/, "", dir) }
@@ -50,15 +44,15 @@ awk -v found="$scratch" '
         place = where[1] ":" where[2] ": includes "
         if (!(target in exists)) { print place name ", which is no file of the project" >(found "/unknown"); next }
         from = room_of(where[1]); to = room_of(target)
-        if (floor_of(from) == 0) { print where[1] ": its folder has no floor in tests/repo/includes.sh" >(found "/unknown"); next }
-        if (from == to || where[1] == "models/cluster/registry.c") next
-        # The parts of a component may have folders below its own.
-        if (floor_of(to) == floor["component"] && (index(from, to "/") == 1 || index(to, from "/") == 1)) next
-        if (floor_of(from) == floor["component"] && floor_of(to) == floor["component"])
+        if (floor_of(from) == 0)
+            print where[1] ": its folder has no floor in tests/repo/floors.txt" >(found "/unknown")
+        else if (where[1] == "models/cluster/registry.c" || may_use(from, to))
+            next
+        else if (is_component(from) && is_component(to))
             print place target ": components meet in API objects only" >(found "/component")
-        else if (floor_of(to) >= floor_of(from) && !(from == "models/client" && to == "models/apiserver"))
+        else
             print place target ": against the arrow" >(found "/arrow")
-    }' "$scratch/files" "$scratch/includes" || echo "the test itself is broken" >>"$scratch/unknown"
+    }' tests/repo/floors.txt "$scratch/files" "$scratch/includes" || echo "the test itself is broken" >>"$scratch/unknown"
 
 for list in arrow component unknown; do
     [ -e "$scratch/$list" ] || : >"$scratch/$list"
@@ -66,4 +60,22 @@ done
 case_result "includes follow the arrow" "$scratch/arrow"
 case_result "no component includes another" "$scratch/component"
 case_result "every included header exists" "$scratch/unknown"
+
+# A declaration repeated by hand needs no include: what is linked tells.
+cd "$builddir" && find sim models run serve cli -name '*.o' 2>/dev/null | sort >"$scratch/objects"
+if [ -s "$scratch/objects" ]; then
+    xargs "${NM:-nm}" -A -P -g <"$scratch/objects" 2>/dev/null | sed 's/: / /' >"$scratch/symbols"
+    awk "$floors"'
+        { object = $1; symbol = $2; type = $3 }
+        pass == 1 { if (type ~ /^[TDRB]$/) owner[symbol] = object; next }
+        type == "U" && symbol in owner {
+            from = room_of(object); to = room_of(owner[symbol])
+            # The table of all models is looked up by name only.
+            if (symbol != "model_classes" && object !~ /registry/ && !may_use(from, to))
+                print object ": uses " symbol " of " owner[symbol]
+        }' "$KVOLSIM_SRCDIR/tests/repo/floors.txt" pass=1 "$scratch/symbols" pass=2 "$scratch/symbols" >"$scratch/upward"
+    case_result "no symbol is used against the arrow" "$scratch/upward"
+else
+    case_skip "no symbol is used against the arrow" "nothing is built here"
+fi
 cases_end

@@ -276,7 +276,7 @@ string_map_alloc(unsigned n_pairs)
 {
     StringMap *self = g_malloc(sizeof *self + n_pairs * sizeof self->pairs[0]);
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_pairs = n_pairs;
     return self;
 }
@@ -323,22 +323,7 @@ string_map_new(const StringPair *pairs, unsigned n_pairs)
     return self;
 }
 
-StringMap *
-string_map_ref(const StringMap *self)
-{
-    StringMap *map = (StringMap *)self; /* the count is not part of its value */
-
-    if (map != NULL)
-        map->n_refs++;
-    return map;
-}
-
-void
-string_map_unref(StringMap *self)
-{
-    if (self != NULL && --self->n_refs == 0)
-        g_free(self);
-}
+REF_COUNTED_DEFINE(StringMap, string_map, g_free)
 
 const char *
 string_map_get(const StringMap *self, const char *key)
@@ -360,7 +345,7 @@ string_map_has(const StringMap *self, const char *key)
 StringMap *
 string_map_with(const StringMap *self, const char *key, const char *value)
 {
-    static const StringMap empty = {0, 0};
+    static const StringMap empty;
     const StringMap *old = self == NULL ? &empty : self;
     gboolean found;
     unsigned at = string_map_find(old, key, &found);
@@ -406,7 +391,7 @@ string_list_alloc(unsigned n_items)
 {
     StringList *self = g_malloc(sizeof *self + n_items * sizeof self->items[0]);
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_items = n_items;
     return self;
 }
@@ -422,22 +407,7 @@ string_list_new(const char *const *items, unsigned n_items)
     return self;
 }
 
-StringList *
-string_list_ref(const StringList *self)
-{
-    StringList *list = (StringList *)self; /* the count is not part of its value */
-
-    if (list != NULL)
-        list->n_refs++;
-    return list;
-}
-
-void
-string_list_unref(StringList *self)
-{
-    if (self != NULL && --self->n_refs == 0)
-        g_free(self);
-}
+REF_COUNTED_DEFINE(StringList, string_list, g_free)
 
 gboolean
 string_list_has(const StringList *self, const char *item)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
 #include <stdarg.h>
 #include <stdint.h>
+
+#include "sim/ref.h"
 
 /* The strings of one run, each kept once: equal strings have equal addresses, so objects compare
  * and copy them as pointers and nobody frees them. Never iterated, so addresses decide nothing. */
@@ -37,7 +38,7 @@ typedef struct {
 
 typedef struct StringMap StringMap;
 struct StringMap {
-    unsigned n_refs;
+    RefCount refs;
     unsigned n_pairs;
     StringPair pairs[];
 };
@@ -61,7 +62,7 @@ gboolean string_map_contains(const StringMap *self, const StringMap *part);
  * NULL is empty. */
 typedef struct StringList StringList;
 struct StringList {
-    unsigned n_refs;
+    RefCount refs;
     unsigned n_items;
     const char *items[]; /* interned */
 };

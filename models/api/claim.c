@@ -344,28 +344,13 @@ claim_conditions_new(const ClaimCondition *items, unsigned n_items)
         return NULL;
     ClaimConditions *self = g_malloc(sizeof(ClaimConditions) + n_items * sizeof(ClaimCondition));
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_items = n_items;
     memcpy(self->items, items, n_items * sizeof(ClaimCondition));
     return self;
 }
 
-ClaimConditions *
-claim_conditions_ref(const ClaimConditions *self)
-{
-    ClaimConditions *counted = (ClaimConditions *)self; /* only counted */
-
-    if (counted != NULL)
-        counted->n_refs++;
-    return counted;
-}
-
-void
-claim_conditions_unref(ClaimConditions *self)
-{
-    if (self != NULL && --self->n_refs == 0)
-        g_free(self);
-}
+REF_COUNTED_DEFINE(ClaimConditions, claim_conditions, g_free)
 
 gboolean
 claim_conditions_equal(const ClaimConditions *a, const ClaimConditions *b)

@@ -38,7 +38,8 @@ typedef struct {
 
 /* Immutable, shared, in the order in which they came; NULL: none. */
 typedef struct {
-    unsigned n_refs, n_items;
+    RefCount refs;
+    unsigned n_items;
     ClaimCondition items[];
 } ClaimConditions;
 

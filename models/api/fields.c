@@ -205,11 +205,11 @@ json_sorted(const json_t *value)
 void
 field_counted_ref(void *field)
 {
-    unsigned *n_refs; /* what is counted begins with it */
+    RefCount *refs; /* shared structs begin with it */
 
-    memcpy(&n_refs, field, sizeof n_refs);
-    if (n_refs != NULL)
-        ++*n_refs;
+    memcpy(&refs, field, sizeof refs);
+    if (refs != NULL)
+        ref_count_add(refs);
 }
 
 gboolean

@@ -105,7 +105,7 @@ const char *name_fault_label_value(const char *text);
 /* Returns: (borrowed): of @known (ends with NULL) the one most like @text, NULL if none is */
 const char *name_nearest(const char *text, const char *const *known, unsigned n_known);
 
-/* For what is counted by reference, and begins with the count. */
+/* FieldType.ref of a pointer to a shared struct, which begins with its RefCount. */
 void field_counted_ref(void *field);
 gboolean field_u32_equal(const void *a, const void *b);
 

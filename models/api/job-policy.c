@@ -156,7 +156,7 @@ failure_policy_new(const FailureRule *rules, unsigned n)
 {
     FailurePolicy *self = g_new0(FailurePolicy, 1);
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_rules = n;
     self->rules = g_memdup2(rules, n * sizeof *rules);
     for (unsigned i = 0; i < n; i++) {
@@ -174,7 +174,7 @@ failure_policy_clear(void *field)
     FailurePolicy **policy = field, *self = *policy;
 
     *policy = NULL;
-    if (self == NULL || --self->n_refs > 0)
+    if (self == NULL || !ref_count_drop(&self->refs))
         return;
     for (unsigned i = 0; i < self->n_rules; i++) {
         g_free(self->rules[i].codes);
@@ -190,7 +190,7 @@ success_policy_new(const SuccessRule *rules, unsigned n)
 {
     SuccessPolicy *self = g_new0(SuccessPolicy, 1);
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_rules = n;
     self->rules = g_memdup2(rules, n * sizeof *rules);
     return self;
@@ -202,7 +202,7 @@ success_policy_clear(void *field)
     SuccessPolicy **policy = field, *self = *policy;
 
     *policy = NULL;
-    if (self == NULL || --self->n_refs > 0)
+    if (self == NULL || !ref_count_drop(&self->refs))
         return;
     g_free(self->rules);
     json_decref(self->manifest);

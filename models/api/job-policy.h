@@ -30,7 +30,8 @@ typedef struct {
 } FailureRule;
 
 typedef struct {
-    unsigned n_refs, n_rules;
+    RefCount refs;
+    unsigned n_rules;
     FailureRule *rules;
     json_t *manifest; /* for output */
 } FailurePolicy;
@@ -60,7 +61,8 @@ typedef struct {
 } SuccessRule;
 
 typedef struct {
-    unsigned n_refs, n_rules;
+    RefCount refs;
+    unsigned n_rules;
     SuccessRule *rules;
     json_t *manifest; /* for output */
 } SuccessPolicy;

@@ -119,22 +119,7 @@ api_parser_expect(ApiParser *self, const json_t *value, json_type type)
     return FALSE;
 }
 
-OwnerReferences *
-owner_references_ref(const OwnerReferences *self)
-{
-    OwnerReferences *owners = (OwnerReferences *)self; /* the count is not part of its value */
-
-    if (owners != NULL)
-        owners->n_refs++;
-    return owners;
-}
-
-void
-owner_references_unref(OwnerReferences *self)
-{
-    if (self != NULL && --self->n_refs == 0)
-        g_free(self);
-}
+REF_COUNTED_DEFINE(OwnerReferences, owner_references, g_free)
 
 static OwnerReferences *
 owner_references_new(const OwnerReference *items, unsigned n)
@@ -142,7 +127,7 @@ owner_references_new(const OwnerReference *items, unsigned n)
     if (n == 0)
         return NULL;
     OwnerReferences *self = g_malloc(sizeof *self + n * sizeof items[0]);
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_items = n;
     memcpy(self->items, items, n * sizeof items[0]);
     return self;
@@ -156,7 +141,7 @@ owner_references_with(const OwnerReferences *self, const OwnerReference *referen
     while (at < n && !object_uid_equal(self->items[at].uid, reference->uid))
         at++;
     OwnerReferences *owners = g_malloc(sizeof *owners + (n + 1) * sizeof owners->items[0]);
-    owners->n_refs = 1;
+    owners->refs = REF_COUNT_ONE;
     owners->n_items = MAX(n, at + 1);
     if (n > 0)
         memcpy(owners->items, self->items, n * sizeof owners->items[0]);

@@ -430,7 +430,7 @@ object_new(ObjectKey *key)
     self->key = key;
     self->created_at = TIME_UNSET;
     self->deleted_at = TIME_UNSET;
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->deletion_grace_s = -1;
     if (class->set_defaults != NULL)
         class->set_defaults(self);
@@ -442,7 +442,7 @@ object_ref(const Object *self)
 {
     Object *object = (Object *)self; /* the count is not part of its value */
 
-    object->n_refs++;
+    ref_count_add(&object->refs);
     return object;
 }
 
@@ -451,7 +451,7 @@ object_unref(const Object *self)
 {
     Object *object = (Object *)self; /* nobody else has it when it goes */
 
-    if (object == NULL || --object->n_refs > 0)
+    if (object == NULL || !ref_count_drop(&object->refs))
         return;
     const KindClass *class = kinds[object->key->kind];
     fields_clear(class->fields, object);
@@ -467,7 +467,7 @@ object_edit(const Object *self)
 
     memcpy(copy, self, class->size);
 
-    copy->n_refs = 1;
+    copy->refs = REF_COUNT_ONE;
     metadata_ref(copy);
     fields_ref(class->fields, copy);
     return copy;

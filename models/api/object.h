@@ -109,7 +109,8 @@ typedef struct {
 } OwnerReference;
 
 typedef struct {
-    unsigned n_refs, n_items;
+    RefCount refs;
+    unsigned n_items;
     OwnerReference items[];
 } OwnerReferences; /* immutable, shared; NULL: none */
 
@@ -127,7 +128,7 @@ typedef struct {
     OwnerReferences *owners;
     json_t *manifest; /* (owned): as the file gave it; fields that no model reads are taken from it
                          for output */
-    uint32_t n_refs;
+    RefCount refs;
     int32_t deletion_grace_s; /* deletionGracePeriodSeconds; -1: unset */
     uint32_t generation;      /* metadata.generation; counted where the kind has it; 0: none */
 } Object;

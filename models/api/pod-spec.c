@@ -16,28 +16,16 @@ pod_spec_new(void)
 {
     PodSpec *self = g_new0(PodSpec, 1);
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->scheduler_name = "default-scheduler";
     self->restart_policy = "Always";
     self->grace_s = DEFAULT_GRACE_S;
     return self;
 }
 
-PodSpec *
-pod_spec_ref(const PodSpec *self)
+static void
+pod_spec_free(PodSpec *self)
 {
-    PodSpec *spec = (PodSpec *)self; /* the count is not part of its value */
-
-    if (spec != NULL)
-        spec->n_refs++;
-    return spec;
-}
-
-void
-pod_spec_unref(PodSpec *self)
-{
-    if (self == NULL || --self->n_refs > 0)
-        return;
     string_map_unref(self->node_selector);
     node_selector_unref(self->required_nodes);
     node_selector_unref(self->preferred_nodes);
@@ -57,6 +45,8 @@ pod_spec_unref(PodSpec *self)
     g_free(self);
 }
 
+REF_COUNTED_DEFINE(PodSpec, pod_spec, pod_spec_free)
+
 PodSpec *
 pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations)
 {
@@ -70,7 +60,7 @@ pod_spec_for_nodes(const PodSpec *self,
 {
     PodSpec *copy = g_memdup2(self, sizeof *self);
 
-    copy->n_refs = 1;
+    copy->refs = REF_COUNT_ONE;
     copy->tolerations = tolerations == NULL ? NULL : tolerations_ref(tolerations);
     copy->required_nodes = node_selector_ref(required);
     string_map_ref(copy->node_selector);

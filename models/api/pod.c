@@ -15,28 +15,18 @@ claim_template_new(const char *name, Claim *claim)
 {
     ClaimTemplate *self = g_new(ClaimTemplate, 1);
 
-    *self = (ClaimTemplate){1, name, claim};
+    *self = (ClaimTemplate){REF_COUNT_ONE, name, claim};
     return self;
 }
 
-ClaimTemplate *
-claim_template_ref(const ClaimTemplate *self)
+static void
+claim_template_free(ClaimTemplate *self)
 {
-    ClaimTemplate *template = (ClaimTemplate *)self; /* the count is not part of its value */
-
-    if (template != NULL)
-        template->n_refs++;
-    return template;
-}
-
-void
-claim_template_unref(ClaimTemplate *self)
-{
-    if (self == NULL || --self->n_refs > 0)
-        return;
     object_unref(&self->claim->meta);
     g_free(self);
 }
+
+REF_COUNTED_DEFINE(ClaimTemplate, claim_template, claim_template_free)
 
 static gboolean
 claim_template_equal(const ClaimTemplate *a, const ClaimTemplate *b)
@@ -53,31 +43,21 @@ claim_templates_new(ClaimTemplate *const *items, unsigned n)
     if (n == 0)
         return NULL;
     ClaimTemplates *self = g_malloc(sizeof *self + n * sizeof items[0]);
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_items = n;
     memcpy(self->items, items, n * sizeof items[0]);
     return self;
 }
 
-ClaimTemplates *
-claim_templates_ref(const ClaimTemplates *self)
+static void
+claim_templates_free(ClaimTemplates *self)
 {
-    ClaimTemplates *templates = (ClaimTemplates *)self; /* the count is not part of its value */
-
-    if (templates != NULL)
-        templates->n_refs++;
-    return templates;
-}
-
-void
-claim_templates_unref(ClaimTemplates *self)
-{
-    if (self == NULL || --self->n_refs > 0)
-        return;
     for (unsigned i = 0; i < self->n_items; i++)
         claim_template_unref(self->items[i]);
     g_free(self);
 }
+
+REF_COUNTED_DEFINE(ClaimTemplates, claim_templates, claim_templates_free)
 
 /* The template's claim gets a key without a namespace, which no real claim has. */
 static ClaimTemplate *
@@ -166,7 +146,7 @@ pod_volumes_new_with_inline(const PodVolume *items, unsigned n, StringList *inli
     if (n == 0 && inline_drivers == NULL)
         return NULL;
     PodVolumes *self = g_malloc(sizeof *self + n * sizeof(PodVolume));
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_items = n;
     self->inline_drivers = inline_drivers;
     if (n > 0)
@@ -180,26 +160,16 @@ pod_volumes_new(const PodVolume *items, unsigned n)
     return pod_volumes_new_with_inline(items, n, NULL);
 }
 
-PodVolumes *
-pod_volumes_ref(const PodVolumes *self)
+static void
+pod_volumes_free(PodVolumes *self)
 {
-    PodVolumes *volumes = (PodVolumes *)self; /* the count is not part of its value */
-
-    if (volumes != NULL)
-        volumes->n_refs++;
-    return volumes;
-}
-
-void
-pod_volumes_unref(PodVolumes *self)
-{
-    if (self == NULL || --self->n_refs > 0)
-        return;
     for (unsigned i = 0; i < self->n_items; i++)
         claim_template_unref(self->items[i].claim_template);
     string_list_unref(self->inline_drivers);
     g_free(self);
 }
+
+REF_COUNTED_DEFINE(PodVolumes, pod_volumes, pod_volumes_free)
 
 /* Both lists of containers, as far as a volume cares. */
 static const char *const container_lists[] = {"containers", "initContainers",
@@ -583,30 +553,20 @@ pod_template_new(void)
 {
     PodTemplate *self = g_new0(PodTemplate, 1);
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->spec = pod_spec_new();
     return self;
 }
 
-PodTemplate *
-pod_template_ref(const PodTemplate *self)
+static void
+pod_template_free(PodTemplate *self)
 {
-    PodTemplate *template = (PodTemplate *)self; /* the count is not part of its value */
-
-    if (template != NULL)
-        template->n_refs++;
-    return template;
-}
-
-void
-pod_template_unref(PodTemplate *self)
-{
-    if (self == NULL || --self->n_refs > 0)
-        return;
     fields_clear(template_fields, self);
     json_decref(self->manifest);
     g_free(self);
 }
+
+REF_COUNTED_DEFINE(PodTemplate, pod_template, pod_template_free)
 
 static void
 pod_template_parse(ApiParser *parser, const json_t *value, void *field)

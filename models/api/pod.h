@@ -25,7 +25,8 @@ typedef struct {
 } PodVolume;
 
 typedef struct {
-    unsigned n_refs, n_items;
+    RefCount refs;
+    unsigned n_items;
     StringList *inline_drivers; /* CSI drivers of volumes that live and die with the pod; NULL:
                                    none; owned */
     PodVolume items[];
@@ -34,13 +35,14 @@ typedef struct {
 /* A claim that a StatefulSet or an ephemeral volume makes: labels and annotations, and the claim's
  * spec. */
 typedef struct ClaimTemplate {
-    unsigned n_refs;
+    RefCount refs;
     const char *name; /* of a StatefulSet's template */
     Claim *claim;     /* (owned): the spec, labels and annotations; its key is of no real claim */
 } ClaimTemplate;
 
 typedef struct {
-    unsigned n_refs, n_items;
+    RefCount refs;
+    unsigned n_items;
     ClaimTemplate *items[];
 } ClaimTemplates;
 
@@ -73,7 +75,7 @@ typedef enum {
 /* What a pod's template says and the pod's life does not change. Shared by all pods of a template.
  */
 typedef struct {
-    unsigned n_refs;
+    RefCount refs;
     const char *scheduler_name; /* default "default-scheduler" */
     const char *restart_policy; /* default "Always" */
     int64_t
@@ -201,7 +203,7 @@ typedef struct {
 
 /* A pod template and its labels, of a StatefulSet and the like. */
 typedef struct {
-    unsigned n_refs;
+    RefCount refs;
     StringMap *labels, *annotations;
     PodSpec *spec;
     PodVolumes *volumes;

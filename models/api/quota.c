@@ -18,28 +18,13 @@ resource_amounts_new(const ResourceAmount *items, unsigned n_items)
         return NULL;
     ResourceAmounts *self = g_malloc(sizeof(ResourceAmounts) + n_items * sizeof(ResourceAmount));
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_items = n_items;
     memcpy(self->items, items, n_items * sizeof(ResourceAmount));
     return self;
 }
 
-ResourceAmounts *
-resource_amounts_ref(const ResourceAmounts *self)
-{
-    ResourceAmounts *counted = (ResourceAmounts *)self; /* only counted */
-
-    if (counted != NULL)
-        counted->n_refs++;
-    return counted;
-}
-
-void
-resource_amounts_unref(ResourceAmounts *self)
-{
-    if (self != NULL && --self->n_refs == 0)
-        g_free(self);
-}
+REF_COUNTED_DEFINE(ResourceAmounts, resource_amounts, g_free)
 
 gboolean
 resource_amounts_equal(const ResourceAmounts *a, const ResourceAmounts *b)

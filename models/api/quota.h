@@ -15,7 +15,8 @@ typedef struct {
 
 /* Immutable, shared, sorted by name; NULL: none. */
 typedef struct {
-    unsigned n_refs, n_items;
+    RefCount refs;
+    unsigned n_items;
     ResourceAmount items[];
 } ResourceAmounts;
 

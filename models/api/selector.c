@@ -34,7 +34,7 @@ label_selector_alloc(unsigned n)
 {
     LabelSelector *self = g_malloc0(sizeof *self + n * sizeof self->requirements[0]);
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_requirements = n;
     return self;
 }
@@ -60,25 +60,15 @@ requirement_of_pair(const StringPair *pair)
     return requirement;
 }
 
-LabelSelector *
-label_selector_ref(const LabelSelector *self)
+static void
+label_selector_free(LabelSelector *self)
 {
-    LabelSelector *selector = (LabelSelector *)self; /* the count is not part of its value */
-
-    if (selector != NULL)
-        selector->n_refs++;
-    return selector;
-}
-
-void
-label_selector_unref(LabelSelector *self)
-{
-    if (self == NULL || --self->n_refs > 0)
-        return;
     for (unsigned i = 0; i < self->n_requirements; i++)
         string_list_unref(self->requirements[i].values);
     g_free(self);
 }
+
+REF_COUNTED_DEFINE(LabelSelector, label_selector, label_selector_free)
 
 gboolean
 label_selector_equal(const LabelSelector *a, const LabelSelector *b)
@@ -356,7 +346,7 @@ node_selector_alloc(unsigned n)
 {
     NodeSelector *self = g_malloc0(sizeof *self + n * sizeof self->terms[0]);
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_terms = n;
     return self;
 }
@@ -392,25 +382,15 @@ node_selector_from_segments(const StringMap *const *segments, unsigned n)
     return self;
 }
 
-NodeSelector *
-node_selector_ref(const NodeSelector *self)
+static void
+node_selector_free(NodeSelector *self)
 {
-    NodeSelector *selector = (NodeSelector *)self; /* the count is not part of its value */
-
-    if (selector != NULL)
-        selector->n_refs++;
-    return selector;
-}
-
-void
-node_selector_unref(NodeSelector *self)
-{
-    if (self == NULL || --self->n_refs > 0)
-        return;
     for (unsigned i = 0; i < self->n_terms; i++)
         label_selector_unref(self->terms[i].expressions);
     g_free(self);
 }
+
+REF_COUNTED_DEFINE(NodeSelector, node_selector, node_selector_free)
 
 gboolean
 node_selector_equal(const NodeSelector *a, const NodeSelector *b)
@@ -727,28 +707,13 @@ taints_new(const Taint *items, unsigned n)
     if (n == 0)
         return NULL;
     Taints *self = g_malloc(sizeof *self + n * sizeof items[0]);
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_items = n;
     memcpy(self->items, items, n * sizeof items[0]);
     return self;
 }
 
-Taints *
-taints_ref(const Taints *self)
-{
-    Taints *taints = (Taints *)self; /* the count is not part of its value */
-
-    if (taints != NULL)
-        taints->n_refs++;
-    return taints;
-}
-
-void
-taints_unref(Taints *self)
-{
-    if (self != NULL && --self->n_refs == 0)
-        g_free(self);
-}
+REF_COUNTED_DEFINE(Taints, taints, g_free)
 
 gboolean
 taints_equal(const Taints *a, const Taints *b)
@@ -883,28 +848,13 @@ tolerations_new(const Toleration *items, unsigned n)
     if (n == 0)
         return NULL;
     Tolerations *self = g_malloc(sizeof *self + n * sizeof items[0]);
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_items = n;
     memcpy(self->items, items, n * sizeof items[0]);
     return self;
 }
 
-Tolerations *
-tolerations_ref(const Tolerations *self)
-{
-    Tolerations *tolerations = (Tolerations *)self; /* the count is not part of its value */
-
-    if (tolerations != NULL)
-        tolerations->n_refs++;
-    return tolerations;
-}
-
-void
-tolerations_unref(Tolerations *self)
-{
-    if (self != NULL && --self->n_refs == 0)
-        g_free(self);
-}
+REF_COUNTED_DEFINE(Tolerations, tolerations, g_free)
 
 gboolean
 tolerations_equal(const Tolerations *a, const Tolerations *b)

@@ -23,7 +23,8 @@ typedef struct {
 
 /* All requirements must hold. matchLabels become IN with one value. */
 typedef struct {
-    unsigned n_refs, n_requirements;
+    RefCount refs;
+    unsigned n_requirements;
     gboolean fields_only; /* unused by label selectors */
     SelectRequirement requirements[];
 } LabelSelector;
@@ -45,7 +46,8 @@ typedef struct {
 
 /* Terms are ORed: nodeSelectorTerms, or the preferred terms of an affinity. */
 typedef struct {
-    unsigned n_refs, n_terms;
+    RefCount refs;
+    unsigned n_terms;
     NodeSelectorTerm terms[];
 } NodeSelector;
 
@@ -78,7 +80,8 @@ typedef struct {
 } Taint;
 
 typedef struct {
-    unsigned n_refs, n_items;
+    RefCount refs;
+    unsigned n_items;
     Taint items[];
 } Taints;
 
@@ -96,7 +99,8 @@ typedef struct {
 } Toleration;
 
 typedef struct {
-    unsigned n_refs, n_items;
+    RefCount refs;
+    unsigned n_items;
     Toleration items[];
 } Tolerations;
 

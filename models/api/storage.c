@@ -158,31 +158,21 @@ csi_node_drivers_new(const CsiNodeDriver *items, unsigned n)
     if (n == 0)
         return NULL;
     CsiNodeDrivers *self = g_malloc(sizeof *self + n * sizeof items[0]);
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->n_items = n;
     memcpy(self->items, items, n * sizeof items[0]);
     return self;
 }
 
-CsiNodeDrivers *
-csi_node_drivers_ref(const CsiNodeDrivers *self)
+static void
+csi_node_drivers_free(CsiNodeDrivers *self)
 {
-    CsiNodeDrivers *drivers = (CsiNodeDrivers *)self; /* the count is not part of its value */
-
-    if (drivers != NULL)
-        drivers->n_refs++;
-    return drivers;
-}
-
-void
-csi_node_drivers_unref(CsiNodeDrivers *self)
-{
-    if (self == NULL || --self->n_refs > 0)
-        return;
     for (unsigned i = 0; i < self->n_items; i++)
         string_list_unref(self->items[i].topology_keys);
     g_free(self);
 }
+
+REF_COUNTED_DEFINE(CsiNodeDrivers, csi_node_drivers, csi_node_drivers_free)
 
 static void
 node_drivers_parse(ApiParser *parser, const json_t *value, void *field)

@@ -42,7 +42,8 @@ typedef struct {
 } CsiNodeDriver;
 
 typedef struct {
-    unsigned n_refs, n_items;
+    RefCount refs;
+    unsigned n_items;
     CsiNodeDriver items[];
 } CsiNodeDrivers;
 

@@ -66,7 +66,7 @@ volume_secrets_new(const SecretReference *references)
             continue;
         if (self == NULL) {
             self = g_new0(VolumeSecrets, 1);
-            self->n_refs = 1;
+            self->refs = REF_COUNT_ONE;
         }
         self->of[i] = references[i];
     }
@@ -76,7 +76,7 @@ volume_secrets_new(const SecretReference *references)
 static void
 volume_secrets_unref(VolumeSecrets *self)
 {
-    if (self != NULL && --self->n_refs == 0)
+    if (self != NULL && ref_count_drop(&self->refs))
         g_free(self);
 }
 
@@ -152,29 +152,19 @@ volume_source_new(const VolumeSource *value)
     VolumeSource *self = g_new(VolumeSource, 1);
 
     *self = *value;
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     return self;
 }
 
-VolumeSource *
-volume_source_ref(const VolumeSource *self)
+static void
+volume_source_free(VolumeSource *self)
 {
-    VolumeSource *source = (VolumeSource *)self; /* the count is not part of its value */
-
-    if (source != NULL)
-        source->n_refs++;
-    return source;
-}
-
-void
-volume_source_unref(VolumeSource *self)
-{
-    if (self == NULL || --self->n_refs > 0)
-        return;
     string_map_unref(self->attributes);
     volume_secrets_unref(self->secrets);
     g_free(self);
 }
+
+REF_COUNTED_DEFINE(VolumeSource, volume_source, volume_source_free)
 
 static const SourceKind *
 source_kind_find(const char *plugin)

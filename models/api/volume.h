@@ -39,13 +39,13 @@ typedef struct {
 } SecretReference;
 
 typedef struct {
-    unsigned n_refs;
+    RefCount refs;
     SecretReference of[N_VOLUME_SECRETS];
 } VolumeSecrets;
 
 /* spec.csi, or another source: immutable, shared. */
 typedef struct {
-    unsigned n_refs;
+    RefCount refs;
     const char *plugin;     /* "csi", "local", "hostPath", "nfs", ...: the key in spec */
     const char *driver;     /* csi.driver; NULL unless CSI */
     const char *handle;     /* csi.volumeHandle, or a path: what makes it one volume */

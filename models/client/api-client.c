@@ -23,7 +23,7 @@ struct ApiClient {
                               none (CGO-4) */
     SimStream thoughts, answers;
     ApiLevel level;
-    unsigned n_refs; /* one of the owner, one of each request */
+    RefCount refs; /* one of the owner, one of each request */
 };
 
 typedef struct {
@@ -131,7 +131,7 @@ api_client_new(Process *process, const char *name, double qps, unsigned burst)
     self->answers = sim_stream(self->sim, "client/answer");
     self->limiter = measure_limiter(process);
     self->label = throttling_label(process, name, qps, burst);
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->level = level_of(process, name);
     sim_token_bucket_init(&self->bucket, qps, burst);
     return self;
@@ -140,7 +140,7 @@ api_client_new(Process *process, const char *name, double qps, unsigned burst)
 static void
 api_client_unref(ApiClient *self)
 {
-    if (--self->n_refs > 0)
+    if (!ref_count_drop(&self->refs))
         return;
     g_free(self->limiter);
     g_free(self);
@@ -470,7 +470,7 @@ api_client_request(
     call->request.client = self->name;
     call->request.level = self->level;
     call->request.client_hash = self->hash;
-    self->n_refs++;
+    ref_count_add(&self->refs);
     if (granted_at > sim_now(self->sim))
         sim_at_detail(self->sim, granted_at, &token_event, call, WAIT_THROTTLE, self->label);
     else

@@ -47,7 +47,7 @@ struct EventRecorder {
     SimTime leaves_at;
     unsigned n_tries; /* of the head that nobody answered */
     SimEventId retry;
-    unsigned n_refs; /* one of the owner, one of a send under way */
+    RefCount refs; /* one of the owner, one of a send under way */
 };
 
 /* Of the object, so that all that was written about it is found by one walk. */
@@ -147,7 +147,7 @@ event_recorder_new(ApiClient *client, const char *source, EventStyle style)
     self->style = style;
     self->known_size = KNOWN_MIN;
     self->known = g_new0(KnownEvent, self->known_size);
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     g_queue_init(&self->queue);
     return self;
 }
@@ -163,7 +163,7 @@ drop_head(EventRecorder *self)
 static void
 event_recorder_unref(EventRecorder *self)
 {
-    if (--self->n_refs > 0)
+    if (!ref_count_drop(&self->refs))
         return;
     while (self->queue.length > 0)
         drop_head(self);
@@ -208,7 +208,7 @@ try_again(EventRecorder *self)
     if (++self->n_tries >= TRIES_MAX)
         return FALSE;
     self->write = 0;
-    self->n_refs++;
+    ref_count_add(&self->refs);
     self->retry = sim_after(self->sim, TRY_AGAIN_AFTER, &retry_event, self, WAIT_BACKOFF);
     return TRUE;
 }
@@ -332,7 +332,7 @@ send_next(EventRecorder *self)
         SimTime leaves_at =
             starts_at + api_client_think_event(self->client, (ObjectKey *)queued->involved);
         self->busy = TRUE;
-        self->n_refs++;
+        ref_count_add(&self->refs);
         sim_resume(self->sim, queued->cause, WAIT_QUEUE, 0);
         if (api_client_is_throttled(self->client) ||
             G_UNLIKELY(api_client_is_cut_off(self->client)))

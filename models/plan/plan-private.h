@@ -103,7 +103,7 @@ struct Plan {
     SimMemory *memory;
     Component *component; /* NULL: abandoned, or over */
     GList link;           /* in component->plans */
-    unsigned n_refs;      /* one of its life, one of each reply or event under way */
+    RefCount refs;        /* one of its life, one of each reply or event under way */
     Step **steps;         /* (owned): own_steps, or a larger block */
     Step *own_steps[PLAN_OWN_STEPS];
     unsigned n_steps, steps_capacity;

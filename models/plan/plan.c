@@ -15,7 +15,7 @@ plan_new(const PlanStart *start, Workers *workers)
         .memory = memory,
         .component = start->component,
         .link.data = self,
-        .n_refs = 1,
+        .refs = REF_COUNT_ONE,
         .last_step = -1,
         .workers = workers,
         .started_at = sim_now(start->component->sim),
@@ -120,14 +120,14 @@ plan_forget_steps(Plan *self)
 Plan *
 plan_ref(Plan *self)
 {
-    self->n_refs++;
+    ref_count_add(&self->refs);
     return self;
 }
 
 void
 plan_unref(Plan *self)
 {
-    if (--self->n_refs > 0)
+    if (!ref_count_drop(&self->refs))
         return;
     plan_forget_steps(self);
     if (self->steps != self->own_steps)

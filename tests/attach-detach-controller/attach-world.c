@@ -80,7 +80,7 @@ create_reserved_as(StorageWorld *world,
     const Object *claim =
         storage_world_create(world, storage_world_claim(world, claim_name, 1, "fast"));
     Volume *volume = storage_world_volume(world, name, 1, "fast");
-    VolumeSource source = {.n_refs = 1,
+    VolumeSource source = {.refs = REF_COUNT_ONE,
                            .plugin = word(world, "csi"),
                            .driver = word(world, DRIVER),
                            .handle = word(world, handle)};

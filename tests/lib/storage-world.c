@@ -192,7 +192,7 @@ storage_world_volume(const StorageWorld *self, const char *name, int gib, const 
 {
     Volume *volume = VOLUME(object_new(storage_world_volume_key(self, name)));
     VolumeSource source = {
-        .n_refs = 1,
+        .refs = REF_COUNT_ONE,
         .plugin = storage_world_intern(self, "csi"),
         .driver = storage_world_intern(self, "csi.test"),
         .handle = storage_world_intern(self, name),

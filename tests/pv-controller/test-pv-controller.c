@@ -379,7 +379,7 @@ static void
 local_volume_with_policy_delete(StorageWorld *world)
 {
     Volume *volume = storage_world_volume(world, "v", 5, "");
-    VolumeSource local = {.n_refs = 1, .plugin = storage_world_intern(world, "local")};
+    VolumeSource local = {.refs = REF_COUNT_ONE, .plugin = storage_world_intern(world, "local")};
 
     volume_source_unref(volume->source);
     volume->source = volume_source_new(&local);
@@ -425,7 +425,7 @@ release_for_recycling(StorageWorld *world, const char *plugin)
     Volume *volume = storage_world_volume(world, "v", 5, "");
 
     if (plugin != NULL) {
-        VolumeSource source = {.n_refs = 1,
+        VolumeSource source = {.refs = REF_COUNT_ONE,
                                .plugin = storage_world_intern(world, plugin),
                                .handle = storage_world_intern(world, "/data")};
         volume_source_unref(volume->source);

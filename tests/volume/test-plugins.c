@@ -26,7 +26,7 @@ setup(Fixture *fixture, const char *plugin, const char *driver, const char *hand
 {
     fixture->objects = objects_new(1);
     fixture->volume = VOLUME(object_new(objects_key(fixture->objects, KIND_VOLUME, NULL, "pv")));
-    VolumeSource source = {.n_refs = 1,
+    VolumeSource source = {.refs = REF_COUNT_ONE,
                            .plugin = intern(fixture, plugin),
                            .driver = intern(fixture, driver),
                            .handle = intern(fixture, handle)};

@@ -184,7 +184,7 @@ source_enter(LoopBackend *self, const CsiRequest *request, Source *source, GErro
         if (found) {
             source->volume = volume;
             source->bytes = volume->capacity_bytes;
-            volume->n_refs++;
+            ref_count_add(&volume->refs);
         }
     }
     g_mutex_unlock(&self->lock);

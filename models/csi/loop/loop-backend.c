@@ -280,7 +280,7 @@ loop_backend_visit_target(
     g_mutex_lock(&self->lock);
     LoopVolume *volume = loop_volume_find(self, volume_id);
     if (volume != NULL)
-        volume->n_refs++;
+        ref_count_add(&volume->refs);
     g_mutex_unlock(&self->lock);
     if (volume == NULL)
         return FALSE;
@@ -601,7 +601,7 @@ enter(LoopBackend *self, LoopCall *call, GError **error)
         *busy = TRUE;
     }
     if (call->volume != NULL && free)
-        call->volume->n_refs++;
+        ref_count_add(&call->volume->refs);
     g_mutex_unlock(&self->lock);
     return free || loop_refuse(error, CSI_ABORTED, "an operation is pending for volume %s",
                                call->volume->id);

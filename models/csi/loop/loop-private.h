@@ -47,7 +47,7 @@ typedef struct {
     int64_t sequence;
     GPtrArray *places; /* of LoopPlace */
     GMutex work;
-    unsigned n_refs;
+    RefCount refs;
     gboolean is_there; /* CreateVolume is done, DeleteVolume is not */
     gboolean is_busy;  /* a controller call is under way */
 } LoopVolume;

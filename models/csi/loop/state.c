@@ -117,7 +117,7 @@ place_free(void *data)
 void
 loop_volume_unref(LoopVolume *volume)
 {
-    if (--volume->n_refs > 0)
+    if (!ref_count_drop(&volume->refs))
         return;
     g_free(volume->id);
     g_free(volume->name);
@@ -171,7 +171,7 @@ volume_new(const char *id, const char *name, int64_t sequence)
     volume->source_id = g_strdup("");
     volume->sequence = sequence;
     volume->places = g_ptr_array_new_with_free_func(place_free);
-    volume->n_refs = 1;
+    volume->refs = REF_COUNT_ONE;
     g_mutex_init(&volume->work);
     return volume;
 }

@@ -72,7 +72,7 @@ typedef struct {
 
 /* Other limits may come into force while calls wait for these. */
 struct Limits {
-    unsigned n_refs;
+    RefCount refs;
     CsiModelledDriver *driver;
     CsiModelledLimit *limits;
     unsigned n_limits;
@@ -114,7 +114,7 @@ limits_new(CsiModelledDriver *driver, const CsiModelledLimit *limits, unsigned n
 {
     Limits *self = g_new0(Limits, 1);
 
-    self->n_refs = 1;
+    self->refs = REF_COUNT_ONE;
     self->driver = driver;
     self->limits = g_memdup2(limits, n_limits * sizeof *limits);
     self->n_limits = n_limits;
@@ -125,7 +125,7 @@ limits_new(CsiModelledDriver *driver, const CsiModelledLimit *limits, unsigned n
 static void
 limits_unref(Limits *self)
 {
-    if (--self->n_refs > 0)
+    if (!ref_count_drop(&self->refs))
         return;
     limit_states_free(self->states);
     g_clear_pointer(&self->of_nodes, g_hash_table_unref);
@@ -609,7 +609,7 @@ modelled_begin(ModelledCall *call)
 
     if (arrive(self, call) != VERDICT_REFUSE) {
         call->limits = self->limits;
-        call->limits->n_refs++;
+        ref_count_add(&call->limits->refs);
         pass_limits(call);
         return;
     }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/* How many hold a struct that they share. Not atomic: a run is one thread. */
+typedef struct {
+    unsigned n;
+} RefCount;
+
+#define REF_COUNT_ONE ((RefCount){1})
+
+static inline void
+ref_count_add(RefCount *self)
+{
+    self->n++;
+}
+
+/* Returns: whether this was the last reference, so the struct is to be freed */
+static inline gboolean
+ref_count_drop(RefCount *self)
+{
+    return --self->n == 0;
+}
+
+/* Defines @prefix_ref() and @prefix_unref() of a struct with a RefCount @refs. Both take %NULL;
+ * references to a const struct can be taken, for the count is not part of its value. */
+#define REF_COUNTED_DEFINE(Type, prefix, free_shared)                                              \
+    Type *prefix##_ref(const Type *self)                                                           \
+    {                                                                                              \
+        Type *shared = (Type *)self;                                                               \
+                                                                                                   \
+        if (shared != NULL)                                                                        \
+            ref_count_add(&shared->refs);                                                          \
+        return shared;                                                                             \
+    }                                                                                              \
+                                                                                                   \
+    void prefix##_unref(Type *self)                                                                \
+    {                                                                                              \
+        if (self != NULL && ref_count_drop(&self->refs))                                           \
+            free_shared(self);                                                                     \
+    }

@@ -200,24 +200,11 @@ conditions_to_json(const void *field)
     return conditions_over(field, NULL);
 }
 
-static void
-conditions_clear(void *field)
-{
-    g_clear_pointer((ClaimConditions **)field, claim_conditions_unref);
-}
-
-static gboolean
-conditions_equal(const void *a, const void *b)
-{
-    return claim_conditions_equal(*(ClaimConditions *const *)a, *(ClaimConditions *const *)b);
-}
+FIELD_SHARED_DEFINE(ClaimConditions, claim_conditions)
 
 static const FieldType conditions_type = {
     .name = "conditions",
-    .size = sizeof(ClaimConditions *),
-    .ref = field_counted_ref,
-    .clear = conditions_clear,
-    .equal = conditions_equal,
+    FIELD_SHARED(claim_conditions),
     .parse = conditions_parse,
     .to_json = conditions_to_json,
     .over = conditions_over,

@@ -11,16 +11,16 @@ string_parse(ApiParser *parser, const json_t *value, void *field)
 }
 
 /* Mostly interned; the words of defaults are not. */
-static gboolean
-string_equal(const void *a, const void *b)
+gboolean
+field_string_equal(const void *a, const void *b)
 {
     const char *x = *(const char *const *)a, *y = *(const char *const *)b;
 
     return x == y || g_strcmp0(x, y) == 0;
 }
 
-static json_t *
-string_to_json(const void *field)
+json_t *
+field_string_to_json(const void *field)
 {
     return json_string(*(const char *const *)field); /* NULL for NULL */
 }
@@ -28,9 +28,9 @@ string_to_json(const void *field)
 const FieldType field_string = {
     .name = "string",
     .size = sizeof(const char *),
-    .equal = string_equal,
+    .equal = field_string_equal,
     .parse = string_parse,
-    .to_json = string_to_json,
+    .to_json = field_string_to_json,
 };
 
 static void
@@ -123,14 +123,14 @@ int_parse(ApiParser *parser, const json_t *value, void *field)
         *(int32_t *)field = (int32_t)number;
 }
 
-static gboolean
-int_equal(const void *a, const void *b)
+gboolean
+field_int_equal(const void *a, const void *b)
 {
     return *(const int32_t *)a == *(const int32_t *)b;
 }
 
-static json_t *
-int_to_json(const void *field)
+json_t *
+field_int_to_json(const void *field)
 {
     return json_integer(*(const int32_t *)field);
 }
@@ -138,21 +138,21 @@ int_to_json(const void *field)
 const FieldType field_int = {
     .name = "integer",
     .size = sizeof(int32_t),
-    .equal = int_equal,
+    .equal = field_int_equal,
     .parse = int_parse,
-    .to_json = int_to_json,
+    .to_json = field_int_to_json,
 };
 
 static json_t *
 count_to_json(const void *field)
 {
-    return *(const int32_t *)field == 0 ? NULL : int_to_json(field);
+    return *(const int32_t *)field == 0 ? NULL : field_int_to_json(field);
 }
 
 const FieldType field_count = {
     .name = "integer",
     .size = sizeof(int32_t),
-    .equal = int_equal,
+    .equal = field_int_equal,
     .parse = int_parse,
     .to_json = count_to_json,
 };
@@ -395,17 +395,7 @@ const FieldType field_micro_time = {
     .to_json = micro_time_to_json,
 };
 
-static void
-string_map_clear(void *field)
-{
-    g_clear_pointer((StringMap **)field, string_map_unref);
-}
-
-static gboolean
-string_map_field_equal(const void *a, const void *b)
-{
-    return string_map_equal(*(StringMap *const *)a, *(StringMap *const *)b);
-}
+FIELD_SHARED_DEFINE(StringMap, string_map)
 
 static StringMap *
 string_map_read(ApiParser *parser, const json_t *value)
@@ -455,10 +445,7 @@ string_map_to_json(const void *field)
 
 const FieldType field_string_map = {
     .name = "map of strings",
-    .size = sizeof(StringMap *),
-    .ref = field_counted_ref,
-    .clear = string_map_clear,
-    .equal = string_map_field_equal,
+    FIELD_SHARED(string_map),
     .parse = string_map_parse,
     .to_json = string_map_to_json,
 };
@@ -483,25 +470,10 @@ labels_parse(ApiParser *parser, const json_t *value, void *field)
 
 const FieldType field_labels = {
     .name = "labels",
-    .size = sizeof(StringMap *),
-    .ref = field_counted_ref,
-    .clear = string_map_clear,
-    .equal = string_map_field_equal,
+    FIELD_SHARED(string_map),
     .parse = labels_parse,
     .to_json = string_map_to_json,
 };
-
-static void
-string_list_clear(void *field)
-{
-    g_clear_pointer((StringList **)field, string_list_unref);
-}
-
-static gboolean
-string_list_field_equal(const void *a, const void *b)
-{
-    return string_list_equal(*(StringList *const *)a, *(StringList *const *)b);
-}
 
 static void
 string_list_parse(ApiParser *parser, const json_t *value, void *field)
@@ -536,14 +508,54 @@ string_list_to_json(const void *field)
     return array;
 }
 
+FIELD_SHARED_DEFINE(StringList, string_list)
+
 const FieldType field_string_list = {
     .name = "list of strings",
-    .size = sizeof(StringList *),
-    .ref = field_counted_ref,
-    .clear = string_list_clear,
-    .equal = string_list_field_equal,
+    FIELD_SHARED(string_list),
     .parse = string_list_parse,
     .to_json = string_list_to_json,
+};
+
+static void
+names_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    static const Field fields[] = {
+        FIELD_WHOLE("name", field_string, FIELD_REQUIRED),
+        FIELDS_END,
+    };
+    static const char *const ignored[] = {"devicePath", NULL}; /* of status.volumesAttached */
+    static const char *const initial = NULL;
+    StringList **list = field;
+    unsigned n, n_names = 0;
+    g_autofree const char **names =
+        items_parse(parser, value, fields, ignored, &initial, sizeof initial, &n);
+
+    for (unsigned i = 0; i < n; i++)
+        if (names[i] != NULL)
+            names[n_names++] = names[i];
+    string_list_unref(*list);
+    *list = string_list_new(names, n_names);
+}
+
+static json_t *
+names_to_json(const void *field)
+{
+    const StringList *list = *(StringList *const *)field;
+
+    if (list == NULL)
+        return NULL;
+    json_t *array = json_array();
+    for (unsigned i = 0; i < list->n_items; i++)
+        json_array_append_new(array, json_pack("{s:s}", "name", list->items[i]));
+    return array;
+}
+
+const FieldType field_names = {
+    .name = "names",
+    FIELD_SHARED(string_list),
+    .parse = names_parse,
+    .to_json = names_to_json,
 };
 
 static void

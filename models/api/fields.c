@@ -478,6 +478,15 @@ fields_parse(ApiParser *parser,
 }
 
 void
+fields_check_keys(ApiParser *parser, const json_t *object, const char *const *known)
+{
+    static const Field none[] = {FIELDS_END};
+    char nothing;
+
+    fields_parse(parser, object, none, known, &nothing);
+}
+
+void
 fields_print(const Field *fields, const void *from, json_t *into)
 {
     for (const Field *field = fields; field->path != NULL; field++) {

@@ -33,6 +33,8 @@ void fields_parse(ApiParser *parser,
                   const Field *fields,
                   const char *const *ignored,
                   void *target);
+/* Reports members of @object that @known, which ends with NULL, does not name. */
+void fields_check_keys(ApiParser *parser, const json_t *object, const char *const *known);
 /* Writes the fields of @from over what @into has. */
 void fields_print(const Field *fields, const void *from, json_t *into);
 /* Returns: (owned): a copy of @manifest (nullable) with the fields of @from over it; NULL if that
@@ -107,6 +109,30 @@ const char *name_nearest(const char *text, const char *const *known, unsigned n_
 
 /* FieldType.ref of a pointer to a shared struct, which begins with its RefCount. */
 void field_counted_ref(void *field);
+
+/* Defines the functions of a FieldType that is a pointer to a shared struct (nullable), by
+ * @prefix_unref() and @prefix_equal(). FIELD_SHARED() names them in the FieldType. */
+#define FIELD_SHARED_DEFINE(Type, prefix)                                                          \
+    static void prefix##_field_clear(void *field)                                                  \
+    {                                                                                              \
+        g_clear_pointer((Type **)field, prefix##_unref);                                           \
+    }                                                                                              \
+                                                                                                   \
+    static gboolean prefix##_field_equal(const void *a, const void *b)                             \
+    {                                                                                              \
+        const Type *x = *(Type *const *)a, *y = *(Type *const *)b;                                 \
+                                                                                                   \
+        return x == y || (x != NULL && y != NULL && prefix##_equal(x, y));                         \
+    }
+#define FIELD_SHARED(prefix)                                                                       \
+    .size = sizeof(void *), .ref = field_counted_ref, .clear = prefix##_field_clear,               \
+    .equal = prefix##_field_equal
+
+/* For types that differ from field_string and the like in a few functions. */
+gboolean field_string_equal(const void *a, const void *b);
+json_t *field_string_to_json(const void *field);
+gboolean field_int_equal(const void *a, const void *b);
+json_t *field_int_to_json(const void *field);
 gboolean field_u32_equal(const void *a, const void *b);
 
 /* What every manifest has beside its kind's fields; each kind's list of ignored paths begins so. */
@@ -119,6 +145,7 @@ extern const FieldType field_size;   /* int64_t: quantity; 0: absent */
 extern const FieldType field_int64;  /* int64_t; negative: absent */
 extern const FieldType field_null;   /* nothing; printed as null */
 extern const FieldType field_labels; /* StringMap *: with the syntax of labels */
+extern const FieldType field_names;  /* StringList *: [{name}] */
 
 /* An object in another: a template of claims. Reads metadata's labels and annotations, and the
  * kind's fields. Returns: (owned): the object with the key @key */

@@ -169,12 +169,9 @@ failure_policy_new(const FailureRule *rules, unsigned n)
 }
 
 static void
-failure_policy_clear(void *field)
+failure_policy_unref(FailurePolicy *self)
 {
-    FailurePolicy **policy = field, *self = *policy;
-
-    *policy = NULL;
-    if (self == NULL || !ref_count_drop(&self->refs))
+    if (!ref_count_drop(&self->refs))
         return;
     for (unsigned i = 0; i < self->n_rules; i++) {
         g_free(self->rules[i].codes);
@@ -197,12 +194,9 @@ success_policy_new(const SuccessRule *rules, unsigned n)
 }
 
 static void
-success_policy_clear(void *field)
+success_policy_unref(SuccessPolicy *self)
 {
-    SuccessPolicy **policy = field, *self = *policy;
-
-    *policy = NULL;
-    if (self == NULL || !ref_count_drop(&self->refs))
+    if (!ref_count_drop(&self->refs))
         return;
     g_free(self->rules);
     json_decref(self->manifest);
@@ -412,7 +406,7 @@ failure_policy_parse(ApiParser *parser, const json_t *value, void *field)
 
     if (!api_parser_expect(parser, value, JSON_OBJECT))
         return;
-    failure_policy_clear(field);
+    g_clear_pointer((FailurePolicy **)field, failure_policy_unref);
     self = *(FailurePolicy **)field = failure_policy_new(NULL, 0);
     self->manifest = with_statuses(value);
     check_count(parser, "rules", rules, RULES_MAX);
@@ -429,13 +423,9 @@ failure_policy_parse(ApiParser *parser, const json_t *value, void *field)
 }
 
 static gboolean
-failure_policy_equal(const void *a, const void *b)
+failure_policy_equal(const FailurePolicy *a, const FailurePolicy *b)
 {
-    const FailurePolicy *x = *(FailurePolicy *const *)a, *y = *(FailurePolicy *const *)b;
-
-    return x == y || (x != NULL && y != NULL &&
-                      items_equal(rule_fields, x->rules, x->n_rules, y->rules, y->n_rules,
-                                  sizeof x->rules[0]));
+    return items_equal(rule_fields, a->rules, a->n_rules, b->rules, b->n_rules, sizeof a->rules[0]);
 }
 
 static json_t *
@@ -446,12 +436,11 @@ failure_policy_to_json(const void *field)
     return self == NULL ? NULL : json_deep_copy(self->manifest);
 }
 
+FIELD_SHARED_DEFINE(FailurePolicy, failure_policy)
+
 const FieldType field_failure_policy = {
     .name = "pod failure policy",
-    .size = sizeof(FailurePolicy *),
-    .ref = field_counted_ref,
-    .clear = failure_policy_clear,
-    .equal = failure_policy_equal,
+    FIELD_SHARED(failure_policy),
     .parse = failure_policy_parse,
     .to_json = failure_policy_to_json,
 };
@@ -473,7 +462,7 @@ success_policy_parse(ApiParser *parser, const json_t *value, void *field)
 
     if (!api_parser_expect(parser, value, JSON_OBJECT))
         return;
-    success_policy_clear(field);
+    g_clear_pointer((SuccessPolicy **)field, success_policy_unref);
     self = *(SuccessPolicy **)field = success_policy_new(NULL, 0);
     self->manifest = json_deep_copy(value);
     check_count(parser, "rules", rules, RULES_MAX);
@@ -485,13 +474,10 @@ success_policy_parse(ApiParser *parser, const json_t *value, void *field)
 }
 
 static gboolean
-success_policy_equal(const void *a, const void *b)
+success_policy_equal(const SuccessPolicy *a, const SuccessPolicy *b)
 {
-    const SuccessPolicy *x = *(SuccessPolicy *const *)a, *y = *(SuccessPolicy *const *)b;
-
-    return x == y || (x != NULL && y != NULL &&
-                      items_equal(success_fields, x->rules, x->n_rules, y->rules, y->n_rules,
-                                  sizeof x->rules[0]));
+    return items_equal(success_fields, a->rules, a->n_rules, b->rules, b->n_rules,
+                       sizeof a->rules[0]);
 }
 
 static json_t *
@@ -502,12 +488,11 @@ success_policy_to_json(const void *field)
     return self == NULL ? NULL : json_deep_copy(self->manifest);
 }
 
+FIELD_SHARED_DEFINE(SuccessPolicy, success_policy)
+
 const FieldType field_success_policy = {
     .name = "success policy",
-    .size = sizeof(SuccessPolicy *),
-    .ref = field_counted_ref,
-    .clear = success_policy_clear,
-    .equal = success_policy_equal,
+    FIELD_SHARED(success_policy),
     .parse = success_policy_parse,
     .to_json = success_policy_to_json,
 };

@@ -98,24 +98,11 @@ attached_parse(ApiParser *parser, const json_t *value, void *field)
     field_names.parse(parser, value, field);
 }
 
-static void
-attached_clear(void *field)
-{
-    field_names.clear(field);
-}
-
-static gboolean
-attached_equal(const void *a, const void *b)
-{
-    return field_names.equal(a, b);
-}
+FIELD_SHARED_DEFINE(StringList, string_list)
 
 static const FieldType attached_type = {
     .name = "volumes attached",
-    .size = sizeof(StringList *),
-    .ref = field_counted_ref,
-    .clear = attached_clear,
-    .equal = attached_equal,
+    FIELD_SHARED(string_list),
     .parse = attached_parse,
     .to_json = attached_to_json,
 };

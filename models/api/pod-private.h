@@ -8,7 +8,22 @@
 
 extern const FieldType field_pod_condition;  /* PodCondition */
 extern const FieldType field_node_condition; /* PodCondition, with a heartbeat */
-extern const FieldType field_names;          /* StringList *: [{name}] */
+
+/* Of the whole PodSpec. */
+extern const FieldType field_affinity_required, field_affinity_preferred,
+    field_anti_affinity_required, field_anti_affinity_preferred, field_topology_spread;
+
+/* Reads the containers of a spec with their requests. */
+void pod_containers_parse(ApiParser *parser, const json_t *spec_json, PodSpec *spec);
+gboolean pod_containers_equal(const PodSpec *a, const PodSpec *b);
+/* Returns: (owned): what the spec knows of them */
+json_t *pod_containers_to_json(const PodSpec *spec);
+
+/* Reads a claim template. Its claim gets the key @name without a namespace, which no real claim
+ * has. Returns: (owned) */
+ClaimTemplate *claim_template_parse(ApiParser *parser, const json_t *value, const char *name);
+/* Both may be %NULL. */
+gboolean claim_template_equal(const ClaimTemplate *a, const ClaimTemplate *b);
 
 /* Whether a container of a pod's spec has @volume in @list: "volumeMounts" or "volumeDevices". */
 gboolean pod_json_mounts(const json_t *spec, const char *list, const char *volume);

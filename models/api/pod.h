@@ -2,6 +2,7 @@
 #pragma once
 
 #include "storage.h"
+#include "taint.h"
 
 typedef enum {
     POD_PENDING,

@@ -126,24 +126,11 @@ amounts_to_json(const void *field)
     return object;
 }
 
-static void
-amounts_clear(void *field)
-{
-    g_clear_pointer((ResourceAmounts **)field, resource_amounts_unref);
-}
-
-static gboolean
-amounts_field_equal(const void *a, const void *b)
-{
-    return resource_amounts_equal(*(ResourceAmounts *const *)a, *(ResourceAmounts *const *)b);
-}
+FIELD_SHARED_DEFINE(ResourceAmounts, resource_amounts)
 
 static const FieldType amounts_type = {
     .name = "quantities",
-    .size = sizeof(ResourceAmounts *),
-    .ref = field_counted_ref,
-    .clear = amounts_clear,
-    .equal = amounts_field_equal,
+    FIELD_SHARED(resource_amounts),
     .parse = amounts_parse,
     .to_json = amounts_to_json,
 };

@@ -3,8 +3,7 @@
 
 #include "object.h"
 
-/* Selectors of labels and nodes, tolerations and taints (API-62, API-64). Immutable, shared by
- * reference; NULL: absent. */
+/* Selectors of labels and nodes (API-62). Immutable, shared by reference; NULL: absent. */
 
 typedef enum {
     SELECT_IN,
@@ -25,7 +24,6 @@ typedef struct {
 typedef struct {
     RefCount refs;
     unsigned n_requirements;
-    gboolean fields_only; /* unused by label selectors */
     SelectRequirement requirements[];
 } LabelSelector;
 
@@ -67,54 +65,9 @@ gboolean node_selector_term_matches(const NodeSelectorTerm *term,
 gboolean
 node_selector_matches(const NodeSelector *self, const StringMap *labels, const char *node_name);
 
-typedef enum {
-    TAINT_NO_SCHEDULE,
-    TAINT_PREFER_NO_SCHEDULE,
-    TAINT_NO_EXECUTE,
-} TaintEffect;
-
-typedef struct {
-    const char *key, *value; /* interned; value "" when empty */
-    TaintEffect effect;
-    SimTime added_at; /* TIME_UNSET: none */
-} Taint;
-
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    Taint items[];
-} Taints;
-
-Taints *taints_new(const Taint *items, unsigned n);
-Taints *taints_ref(const Taints *self);
-void taints_unref(Taints *self);
-gboolean taints_equal(const Taints *a, const Taints *b);
-
-typedef struct {
-    const char *key; /* interned; "" with EXISTS: every taint */
-    const char *value;
-    gboolean exists; /* operator Exists; else Equal */
-    int effect;      /* a TaintEffect, -1: all */
-    int64_t seconds; /* tolerationSeconds; -1: for ever */
-} Toleration;
-
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    Toleration items[];
-} Tolerations;
-
-Tolerations *tolerations_new(const Toleration *items, unsigned n);
-Tolerations *tolerations_ref(const Tolerations *self);
-void tolerations_unref(Tolerations *self);
-gboolean tolerations_equal(const Tolerations *a, const Tolerations *b);
-gboolean toleration_tolerates(const Toleration *self, const Taint *taint);
-
 /* StorageClass.allowedTopologies: terms ORed; in a term each key must be a label with one of the
  * values (VB-50). */
 extern const FieldType field_label_selector;  /* LabelSelector * */
 extern const FieldType field_node_selector;   /* NodeSelector *: {nodeSelectorTerms: [...]} */
 extern const FieldType field_topology_terms;  /* NodeSelector *: [{matchLabelExpressions: [...]}] */
 extern const FieldType field_preferred_nodes; /* NodeSelector *: [{weight, preference}] */
-extern const FieldType field_taints;          /* Taints * */
-extern const FieldType field_tolerations;     /* Tolerations * */

@@ -118,13 +118,7 @@ const KindClass csi_driver_kind = {
 static json_t *
 limit_to_json(const void *field)
 {
-    return *(const int32_t *)field < 0 ? NULL : field_int.to_json(field);
-}
-
-static gboolean
-limit_equal(const void *a, const void *b)
-{
-    return field_int.equal(a, b);
+    return *(const int32_t *)field < 0 ? NULL : field_int_to_json(field);
 }
 
 static void
@@ -139,7 +133,7 @@ limit_parse(ApiParser *parser, const json_t *value, void *field)
 static const FieldType limit_type = {
     .name = "integer",
     .size = sizeof(int32_t),
-    .equal = limit_equal,
+    .equal = field_int_equal,
     .parse = limit_parse,
     .to_json = limit_to_json,
 };
@@ -216,30 +210,18 @@ node_drivers_to_json(const void *field)
     return node_drivers_over(field, NULL);
 }
 
-static void
-node_drivers_clear(void *field)
-{
-    g_clear_pointer((CsiNodeDrivers **)field, csi_node_drivers_unref);
-}
-
 static gboolean
-node_drivers_equal(const void *a, const void *b)
+csi_node_drivers_equal(const CsiNodeDrivers *a, const CsiNodeDrivers *b)
 {
-    const CsiNodeDrivers *x = *(CsiNodeDrivers *const *)a, *y = *(CsiNodeDrivers *const *)b;
-
-    if (x == y)
-        return TRUE;
-    return x != NULL && y != NULL &&
-           items_equal(node_driver_fields, x->items, x->n_items, y->items, y->n_items,
-                       sizeof x->items[0]);
+    return items_equal(node_driver_fields, a->items, a->n_items, b->items, b->n_items,
+                       sizeof a->items[0]);
 }
+
+FIELD_SHARED_DEFINE(CsiNodeDrivers, csi_node_drivers)
 
 static const FieldType node_drivers_type = {
     .name = "drivers of a node",
-    .size = sizeof(CsiNodeDrivers *),
-    .ref = field_counted_ref,
-    .clear = node_drivers_clear,
-    .equal = node_drivers_equal,
+    FIELD_SHARED(csi_node_drivers),
     .parse = node_drivers_parse,
     .to_json = node_drivers_to_json,
     .over = node_drivers_over,

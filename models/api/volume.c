@@ -278,29 +278,18 @@ volume_source_over(const void *field, const json_t *manifest)
     return spec;
 }
 
-static void
-volume_source_clear(void *field)
-{
-    g_clear_pointer((VolumeSource **)field, volume_source_unref);
-}
-
 static gboolean
-volume_source_equal(const void *a, const void *b)
+volume_source_equal(const VolumeSource *a, const VolumeSource *b)
 {
-    const VolumeSource *x = *(VolumeSource *const *)a, *y = *(VolumeSource *const *)b;
-
-    if (x == y)
-        return TRUE;
-    return x != NULL && y != NULL && g_strcmp0(x->plugin, y->plugin) == 0 &&
-           fields_equal(csi_fields, x, y) && volume_secrets_equal(x->secrets, y->secrets);
+    return g_strcmp0(a->plugin, b->plugin) == 0 && fields_equal(csi_fields, a, b) &&
+           volume_secrets_equal(a->secrets, b->secrets);
 }
+
+FIELD_SHARED_DEFINE(VolumeSource, volume_source)
 
 static const FieldType volume_source_type = {
     .name = "volume source",
-    .size = sizeof(VolumeSource *),
-    .ref = field_counted_ref,
-    .clear = volume_source_clear,
-    .equal = volume_source_equal,
+    FIELD_SHARED(volume_source),
     .parse = volume_source_parse,
     .over = volume_source_over,
 };

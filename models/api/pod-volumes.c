@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "pod-private.h"
+
+/* The volumes of a pod that are claims, and the mounts that use them. */
+
+PodVolumes *
+pod_volumes_new_with_inline(const PodVolume *items, unsigned n, StringList *inline_drivers)
+{
+    if (n == 0 && inline_drivers == NULL)
+        return NULL;
+    PodVolumes *self = g_malloc(sizeof *self + n * sizeof(PodVolume));
+    self->refs = REF_COUNT_ONE;
+    self->n_items = n;
+    self->inline_drivers = inline_drivers;
+    if (n > 0)
+        memcpy(self->items, items, n * sizeof items[0]);
+    return self;
+}
+
+PodVolumes *
+pod_volumes_new(const PodVolume *items, unsigned n)
+{
+    return pod_volumes_new_with_inline(items, n, NULL);
+}
+
+static void
+pod_volumes_free(PodVolumes *self)
+{
+    for (unsigned i = 0; i < self->n_items; i++)
+        claim_template_unref(self->items[i].claim_template);
+    string_list_unref(self->inline_drivers);
+    g_free(self);
+}
+
+REF_COUNTED_DEFINE(PodVolumes, pod_volumes, pod_volumes_free)
+
+/* Both lists of containers, as far as a volume cares. */
+static const char *const container_lists[] = {"containers", "initContainers",
+                                              "ephemeralContainers"};
+
+/* Whether an item of a list has this name. */
+static gboolean
+json_list_names(const json_t *list, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (g_strcmp0(json_path_string(json_array_get(list, i), "name"), name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+gboolean
+pod_json_mounts(const json_t *spec, const char *list, const char *volume)
+{
+    for (unsigned l = 0; l < G_N_ELEMENTS(container_lists); l++) {
+        const json_t *containers = json_path_get(spec, container_lists[l]);
+        for (size_t i = 0; i < json_array_size(containers); i++)
+            if (json_list_names(json_path_get(json_array_get(containers, i), list), volume))
+                return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean
+pod_json_has_volume(const json_t *spec, const char *name)
+{
+    return json_list_names(json_path_get(spec, "volumes"), name);
+}
+
+static gboolean
+claim_templates_have(const ClaimTemplates *templates, const char *name)
+{
+    for (unsigned i = 0; templates != NULL && i < templates->n_items; i++)
+        if (g_strcmp0(templates->items[i]->name, name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+static void
+check_container_mounts(ApiParser *parser,
+                       const json_t *spec,
+                       const json_t *container,
+                       const char *list,
+                       const ClaimTemplates *templates)
+{
+    const json_t *mounts = json_path_get(container, list);
+    gsize length = api_parser_enter(parser, list);
+
+    for (size_t i = 0; i < json_array_size(mounts); i++) {
+        const json_t *mount = json_array_get(mounts, i);
+        const char *name = json_path_string(mount, "name");
+        if (name == NULL || name[0] == '\0' || pod_json_has_volume(spec, name) ||
+            claim_templates_have(templates, name))
+            continue;
+        gsize inner = api_parser_enter_index(parser, (unsigned)i);
+        gsize last = api_parser_enter(parser, "name");
+        api_parser_fault(parser, json_path_get(mount, "name"), "add it to volumes",
+                         "Not found: \"%s\"", name);
+        api_parser_leave(parser, last);
+        api_parser_leave(parser, inner);
+    }
+    api_parser_leave(parser, length);
+}
+
+void
+pod_check_mounts(ApiParser *parser, const json_t *spec, const ClaimTemplates *templates)
+{
+
+    for (unsigned l = 0; l < G_N_ELEMENTS(container_lists); l++) {
+        const json_t *containers = json_path_get(spec, container_lists[l]);
+        gsize length = api_parser_enter(parser, container_lists[l]);
+        for (size_t i = 0; i < json_array_size(containers); i++) {
+            const json_t *container = json_array_get(containers, i);
+            gsize inner = api_parser_enter_index(parser, (unsigned)i);
+            check_container_mounts(parser, spec, container, "volumeMounts", templates);
+            check_container_mounts(parser, spec, container, "volumeDevices", templates);
+            api_parser_leave(parser, inner);
+        }
+        api_parser_leave(parser, length);
+    }
+}
+
+static const Field claim_source_fields[] = {
+    FIELD("claimName", field_string, PodVolume, claim_name, FIELD_REQUIRED),
+    FIELD("readOnly", field_flag, PodVolume, read_only, FIELD_SPEC),
+    FIELDS_END,
+};
+
+static const char *const volume_known[] = {
+    "name",
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "gitRepo",
+    "glusterfs",
+    "hostPath",
+    "image",
+    "iscsi",
+    "nfs",
+    "persistentVolumeClaim",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "projected",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "secret",
+    "storageos",
+    "vsphereVolume",
+    NULL,
+};
+
+static void
+ephemeral_parse(ApiParser *parser, const json_t *source, PodVolume *volume)
+{
+    const json_t *template = json_path_get(source, "volumeClaimTemplate");
+
+    if (template == NULL) {
+        api_parser_required_at(parser, source, "volumeClaimTemplate", NULL);
+        return;
+    }
+    gsize length = api_parser_enter(parser, "volumeClaimTemplate");
+    if (api_parser_expect(parser, template, JSON_OBJECT)) {
+        volume->claim_template = claim_template_parse(parser, template, volume->name);
+        volume->ephemeral = TRUE;
+    }
+    if (parser->key != NULL && parser->key->kind == KIND_POD)
+        volume->claim_name = strings_internf(objects_strings(parser->objects), "%s-%s",
+                                             parser->key->name, volume->name);
+    api_parser_leave(parser, length);
+}
+
+/* Returns: whether the volume is one that storage cares about */
+static gboolean
+pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
+{
+    static const Field name_field[] = {
+        FIELD("name", field_string, PodVolume, name, FIELD_REQUIRED),
+        FIELDS_END,
+    };
+    const json_t *claim = json_path_get(value, "persistentVolumeClaim");
+    const json_t *ephemeral = json_path_get(value, "ephemeral");
+
+    fields_parse(parser, value, name_field, volume_known, volume);
+    if (volume->name == NULL)
+        return FALSE;
+    const char *fault = name_fault_dns_label(volume->name);
+    if (fault != NULL) {
+        gsize length = api_parser_enter(parser, "name");
+        api_parser_invalid(parser, json_path_get(value, "name"), NULL, fault);
+        api_parser_leave(parser, length);
+    }
+    gsize length = api_parser_enter(parser, claim != NULL ? "persistentVolumeClaim" : "ephemeral");
+    if (claim != NULL)
+        fields_parse(parser, claim, claim_source_fields, NULL, volume);
+    else if (ephemeral != NULL && api_parser_expect(parser, ephemeral, JSON_OBJECT))
+        ephemeral_parse(parser, ephemeral, volume);
+    api_parser_leave(parser, length);
+    return volume->ephemeral || volume->claim_name != NULL;
+}
+
+/* spec.volumes is all that has exactly one source; those without are an emptyDir. */
+static void
+check_volume_sources(ApiParser *parser, const json_t *volume)
+{
+    unsigned n_sources = 0;
+
+    for (void *member = json_first_member(volume); member != NULL;
+         member = json_next_member(volume, member)) {
+        const char *key = json_object_iter_key(member);
+        json_t *value = json_object_iter_value(member);
+        if (strcmp(key, "name") == 0 || json_is_null(value) || !word_is_among(key, volume_known))
+            continue;
+        if (++n_sources != 2)
+            continue;
+        gsize length = api_parser_enter(parser, key);
+        api_parser_fault(parser, value, NULL, "Forbidden: may not specify more than 1 volume type");
+        api_parser_leave(parser, length);
+    }
+}
+
+static void
+check_volume_name(ApiParser *parser, const json_t *array, size_t index)
+{
+    const char *name = json_path_string(json_array_get(array, index), "name");
+
+    for (size_t i = 0; name != NULL && i < index; i++)
+        if (g_strcmp0(json_path_string(json_array_get(array, i), "name"), name) == 0) {
+            gsize length = api_parser_enter(parser, "name");
+            api_parser_fault(parser, json_path_get(json_array_get(array, index), "name"), NULL,
+                             "Duplicate value: \"%s\"", name);
+            api_parser_leave(parser, length);
+            return;
+        }
+}
+
+/* Returns: (owned): the CSI drivers of inline volumes, in order; NULL: none */
+static StringList *
+inline_drivers_parse(ApiParser *parser, const json_t *array)
+{
+    g_autoptr(GPtrArray) drivers = g_ptr_array_new();
+
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *driver = json_path_string(json_array_get(array, i), "csi.driver");
+        if (driver != NULL)
+            g_ptr_array_add(drivers,
+                            (void *)strings_intern(objects_strings(parser->objects), driver));
+    }
+    return drivers->len == 0 ? NULL
+                             : string_list_new((const char *const *)drivers->pdata, drivers->len);
+}
+
+static void
+pod_volumes_parse(ApiParser *parser, const json_t *spec, void *field)
+{
+    PodVolumes **volumes = field;
+    const json_t *array = json_path_get(spec, "volumes");
+    g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(PodVolume));
+    gsize length = api_parser_enter(parser, "volumes");
+
+    if (array != NULL && api_parser_expect(parser, array, JSON_ARRAY))
+        for (size_t i = 0; i < json_array_size(array); i++) {
+            const json_t *value = json_array_get(array, i);
+            PodVolume volume = {0};
+            gsize inner = api_parser_enter_index(parser, (unsigned)i);
+            if (pod_volume_parse(parser, value, &volume)) {
+                volume.device = pod_json_mounts(spec, "volumeDevices", volume.name);
+                volume.mounted =
+                    volume.device || pod_json_mounts(spec, "volumeMounts", volume.name);
+                g_array_append_val(found, volume);
+            }
+            check_volume_sources(parser, value);
+            check_volume_name(parser, array, i);
+            api_parser_leave(parser, inner);
+        }
+    api_parser_leave(parser, length);
+    pod_volumes_unref(*volumes);
+    *volumes = pod_volumes_new_with_inline((const PodVolume *)(void *)found->data, found->len,
+                                           inline_drivers_parse(parser, array));
+}
+
+static json_t *
+ephemeral_to_json(const PodVolume *volume)
+{
+    json_t *claim = object_to_json(&volume->claim_template->claim->meta);
+    json_t *metadata = json_object_get(claim, "metadata");
+
+    json_object_del(claim, "apiVersion");
+    json_object_del(claim, "kind");
+    json_object_del(claim, "status");
+    json_object_del(metadata, "name");
+    json_object_set_new(metadata, "creationTimestamp", json_null());
+    return json_pack("{s:o}", "volumeClaimTemplate", claim);
+}
+
+static json_t *
+pod_volume_to_json(const PodVolume *volume)
+{
+    if (volume->claim_template != NULL)
+        return json_pack("{s:s, s:o}", "name", volume->name, "ephemeral",
+                         ephemeral_to_json(volume));
+    return json_pack("{s:s, s:o}", "name", volume->name, "persistentVolumeClaim",
+                     fields_to_json(claim_source_fields, volume, NULL));
+}
+
+static const PodVolume *
+pod_volumes_find(const PodVolumes *volumes, const char *name)
+{
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++)
+        if (g_strcmp0(volumes->items[i].name, name) == 0)
+            return &volumes->items[i];
+    return NULL;
+}
+
+/* Over spec, of which the volumes are one key. Those that only the pod has, as a StatefulSet's
+ * claims, stand first; then the manifest's, in its order. */
+static json_t *
+pod_volumes_over(const void *field, const json_t *manifest)
+{
+    const PodVolumes *volumes = *(PodVolumes *const *)field;
+    const json_t *old = json_path_get(manifest, "volumes");
+    json_t *array = json_array();
+
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++)
+        if (!pod_json_has_volume(manifest, volumes->items[i].name))
+            json_array_append_new(array, pod_volume_to_json(&volumes->items[i]));
+    for (size_t i = 0; i < json_array_size(old); i++) {
+        json_t *value = json_array_get(old, i);
+        const PodVolume *volume = pod_volumes_find(volumes, json_path_string(value, "name"));
+        if (volume != NULL)
+            json_array_append_new(array, pod_volume_to_json(volume));
+        else
+            json_array_append(array, value);
+    }
+    json_t *spec = manifest == NULL ? json_object() : json_copy((json_t *)manifest); /* only read */
+    if (json_array_size(array) > 0)
+        json_object_set(spec, "volumes", array);
+    else
+        json_object_del(spec, "volumes");
+    json_decref(array);
+    if (json_object_size(spec) == 0)
+        g_clear_pointer(&spec, json_decref);
+    return spec;
+}
+
+static gboolean
+pod_volume_equal(const PodVolume *a, const PodVolume *b)
+{
+    return g_strcmp0(a->name, b->name) == 0 && g_strcmp0(a->claim_name, b->claim_name) == 0 &&
+           !a->read_only == !b->read_only && !a->ephemeral == !b->ephemeral &&
+           !a->mounted == !b->mounted && !a->device == !b->device &&
+           claim_template_equal(a->claim_template, b->claim_template);
+}
+
+static gboolean
+pod_volumes_equal(const PodVolumes *a, const PodVolumes *b)
+{
+    if (a->n_items != b->n_items || !string_list_equal(a->inline_drivers, b->inline_drivers))
+        return FALSE;
+    for (unsigned i = 0; i < a->n_items; i++)
+        if (!pod_volume_equal(&a->items[i], &b->items[i]))
+            return FALSE;
+    return TRUE;
+}
+
+FIELD_SHARED_DEFINE(PodVolumes, pod_volumes)
+
+const FieldType field_pod_volumes = {
+    .name = "pod volumes",
+    FIELD_SHARED(pod_volumes),
+    .parse = pod_volumes_parse,
+    .over = pod_volumes_over,
+};

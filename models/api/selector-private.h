@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "fields.h"
+#include "selector.h"
+
+/* What node selectors use of label selectors. */
+
+/* Returns: (owned): a selector with key In {value} for each pair */
+LabelSelector *label_selector_of_pairs(const StringMap *pairs);
+/* Reads a list at @path below the current one and appends its requirements, SelectRequirement, to
+ * @found. */
+void
+select_requirements_parse(ApiParser *parser, const json_t *array, const char *path, GArray *found);
+/* Returns: (nullable) (owned): the requirements as a list; %NULL if there are none */
+json_t *select_requirements_to_json(const LabelSelector *self);

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "taint.h"
+
+#include <string.h>
+
+#include "fields.h"
+
+static const char *const effect_words[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
+
+/* GCC and clang make enumerations without negative values unsigned. */
+_Static_assert(sizeof(TaintEffect) == sizeof(uint32_t), "read as uint32_t");
+
+static const FieldType effect_type = {
+    .name = "taint effect",
+    .size = sizeof(uint32_t),
+    .equal = field_u32_equal,
+    .words = effect_words,
+};
+
+static const Field taint_fields[] = {
+    FIELD("key", field_string, Taint, key, FIELD_REQUIRED),
+    FIELD("value", field_word, Taint, value, FIELD_SPEC),
+    FIELD("effect", effect_type, Taint, effect, FIELD_REQUIRED),
+    FIELD("timeAdded", field_time, Taint, added_at, FIELD_SPEC),
+    FIELDS_END,
+};
+
+Taints *
+taints_new(const Taint *items, unsigned n)
+{
+    if (n == 0)
+        return NULL;
+    Taints *self = g_malloc(sizeof *self + n * sizeof items[0]);
+    self->refs = REF_COUNT_ONE;
+    self->n_items = n;
+    memcpy(self->items, items, n * sizeof items[0]);
+    return self;
+}
+
+REF_COUNTED_DEFINE(Taints, taints, g_free)
+
+gboolean
+taints_equal(const Taints *a, const Taints *b)
+{
+    if (a == b)
+        return TRUE;
+    return a != NULL && b != NULL &&
+           items_equal(taint_fields, a->items, a->n_items, b->items, b->n_items,
+                       sizeof a->items[0]);
+}
+
+static void
+taints_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    static const Taint initial = {.value = "", .added_at = TIME_UNSET};
+    Taints **taints = field;
+    unsigned n;
+    g_autofree Taint *items =
+        items_parse(parser, value, taint_fields, NULL, &initial, sizeof initial, &n);
+
+    for (unsigned i = 0; i < n; i++) {
+        items[i].key = items[i].key == NULL ? "" : items[i].key;
+        items[i].value = items[i].value == NULL ? "" : items[i].value;
+    }
+    taints_unref(*taints);
+    *taints = taints_new(items, n);
+}
+
+static json_t *
+taints_to_json(const void *field)
+{
+    const Taints *taints = *(Taints *const *)field;
+
+    return taints == NULL ? NULL
+                          : items_to_json(taint_fields, taints->items, taints->n_items,
+                                          sizeof taints->items[0], NULL);
+}
+
+FIELD_SHARED_DEFINE(Taints, taints)
+
+const FieldType field_taints = {
+    .name = "taints",
+    FIELD_SHARED(taints),
+    .parse = taints_parse,
+    .to_json = taints_to_json,
+};
+
+/* Toleration.exists: "Equal" is the default and printed only where it was written. */
+static const char *const toleration_operators[] = {"Equal", "Exists", NULL};
+
+static void
+toleration_operator_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    const char *word = json_string_value(value);
+
+    if (!api_parser_expect(parser, value, JSON_STRING))
+        return;
+    *(gboolean *)field = strcmp(word, "Exists") == 0;
+    if (!*(gboolean *)field && strcmp(word, "Equal") != 0 && word[0] != '\0')
+        api_parser_unsupported(parser, value, toleration_operators);
+}
+
+static json_t *
+toleration_operator_over(const void *field, const json_t *manifest)
+{
+    if (*(const gboolean *)field)
+        return json_string("Exists");
+    return g_strcmp0(json_string_value(manifest), "Equal") == 0 ? json_string("Equal") : NULL;
+}
+
+static const FieldType toleration_operator_type = {
+    .name = "operator",
+    .size = sizeof(gboolean),
+    .equal = field_u32_equal,
+    .parse = toleration_operator_parse,
+    .over = toleration_operator_over,
+};
+
+/* Toleration.effect: -1 is none. */
+static void
+toleration_effect_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    uint32_t effect = 0;
+
+    if (json_is_string(value) && json_string_length(value) == 0)
+        return;
+    field_type_parse(&effect_type, parser, value, &effect);
+    *(int *)field = (int)effect;
+}
+
+static json_t *
+toleration_effect_to_json(const void *field)
+{
+    int effect = *(const int *)field;
+
+    return effect < 0 ? NULL : json_string(effect_words[effect]);
+}
+
+static const FieldType toleration_effect_type = {
+    .name = "taint effect",
+    .size = sizeof(int),
+    .equal = field_u32_equal,
+    .parse = toleration_effect_parse,
+    .to_json = toleration_effect_to_json,
+};
+
+static const Field toleration_fields[] = {
+    FIELD("key", field_word, Toleration, key, FIELD_SPEC),
+    FIELD("value", field_word, Toleration, value, FIELD_SPEC),
+    FIELD("operator", toleration_operator_type, Toleration, exists, FIELD_SPEC),
+    FIELD("effect", toleration_effect_type, Toleration, effect, FIELD_SPEC),
+    FIELD("tolerationSeconds", field_int64, Toleration, seconds, FIELD_SPEC),
+    FIELDS_END,
+};
+
+Tolerations *
+tolerations_new(const Toleration *items, unsigned n)
+{
+    if (n == 0)
+        return NULL;
+    Tolerations *self = g_malloc(sizeof *self + n * sizeof items[0]);
+    self->refs = REF_COUNT_ONE;
+    self->n_items = n;
+    memcpy(self->items, items, n * sizeof items[0]);
+    return self;
+}
+
+REF_COUNTED_DEFINE(Tolerations, tolerations, g_free)
+
+gboolean
+tolerations_equal(const Tolerations *a, const Tolerations *b)
+{
+    if (a == b)
+        return TRUE;
+    return a != NULL && b != NULL &&
+           items_equal(toleration_fields, a->items, a->n_items, b->items, b->n_items,
+                       sizeof a->items[0]);
+}
+
+static gboolean
+is_empty(const char *text)
+{
+    return text == NULL || text[0] == '\0';
+}
+
+/* ToleratesTaint() of Kubernetes' core/v1. */
+gboolean
+toleration_tolerates(const Toleration *self, const Taint *taint)
+{
+    if (self->effect >= 0 && self->effect != (int)taint->effect)
+        return FALSE;
+    if (!is_empty(self->key) && strcmp(self->key, taint->key) != 0)
+        return FALSE;
+    return self->exists || strcmp(is_empty(self->value) ? "" : self->value,
+                                  is_empty(taint->value) ? "" : taint->value) == 0;
+}
+
+static void
+check_toleration(ApiParser *parser, const json_t *item, const Toleration *toleration)
+{
+    if (is_empty(toleration->key) && !toleration->exists)
+        api_parser_fault(parser, item, "write operator: Exists",
+                         "Invalid value: \"\": operator must be Exists when `key` is empty, which "
+                         "means \"match all "
+                         "values and all keys\"");
+    if (toleration->exists && !is_empty(toleration->value))
+        api_parser_fault(parser, item, NULL,
+                         "Invalid value: \"%s\": value must be empty when `operator` is 'Exists'",
+                         toleration->value);
+    if (toleration->seconds >= 0 && toleration->effect != TAINT_NO_EXECUTE)
+        api_parser_fault(
+            parser, item, NULL,
+            "Invalid value: \"%s\": effect must be 'NoExecute' when `tolerationSeconds` is set",
+            toleration->effect < 0 ? "" : effect_words[toleration->effect]);
+}
+
+static void
+tolerations_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    static const Toleration initial = {.key = "", .value = "", .effect = -1, .seconds = -1};
+    Tolerations **tolerations = field;
+    unsigned n;
+    g_autofree Toleration *items =
+        items_parse(parser, value, toleration_fields, NULL, &initial, sizeof initial, &n);
+
+    for (unsigned i = 0; i < n; i++) {
+        gsize length = api_parser_enter_index(parser, i);
+        items[i].key = items[i].key == NULL ? "" : items[i].key;
+        items[i].value = items[i].value == NULL ? "" : items[i].value;
+        /* Zero and less: evict at once. */
+        if (json_path_get(json_array_get(value, i), "tolerationSeconds") != NULL)
+            items[i].seconds = MAX(items[i].seconds, 0);
+        check_toleration(parser, json_array_get(value, i), &items[i]);
+        api_parser_leave(parser, length);
+    }
+    tolerations_unref(*tolerations);
+    *tolerations = tolerations_new(items, n);
+}
+
+static json_t *
+tolerations_over(const void *field, const json_t *manifest)
+{
+    const Tolerations *tolerations = *(Tolerations *const *)field;
+
+    if (tolerations == NULL)
+        return NULL;
+    return items_to_json(toleration_fields, tolerations->items, tolerations->n_items,
+                         sizeof tolerations->items[0], manifest);
+}
+
+static json_t *
+tolerations_to_json(const void *field)
+{
+    return tolerations_over(field, NULL);
+}
+
+FIELD_SHARED_DEFINE(Tolerations, tolerations)
+
+const FieldType field_tolerations = {
+    .name = "tolerations",
+    FIELD_SHARED(tolerations),
+    .parse = tolerations_parse,
+    .to_json = tolerations_to_json,
+    .over = tolerations_over,
+};

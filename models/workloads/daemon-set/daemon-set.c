@@ -50,11 +50,11 @@ static gboolean
 fits_alike(const DaemonSetController *self, const DaemonSet *set, const Node *a, const Node *b)
 {
     Tolerations *tolerations = daemon_tolerations(set, self->base.strings);
-    DaemonFit before = a == NULL ? (DaemonFit){FALSE, FALSE} : daemon_fit(set, tolerations, a);
+    DaemonFit before = a == NULL ? DAEMON_UNFIT : daemon_fit(set, tolerations, a);
     DaemonFit after = daemon_fit(set, tolerations, b);
 
     tolerations_unref(tolerations);
-    return before.should_run == after.should_run && before.should_continue == after.should_continue;
+    return before == after;
 }
 
 /* DS-12: sets that want a pod on a new node, or think otherwise of one than before. That a node is
@@ -298,6 +298,13 @@ clear(void *data)
     g_hash_table_unref(self->states);
 }
 
+static const RuleTable *const rule_tables[] = {
+    &daemon_fit_rules,
+    &daemon_pod_rules,
+    &daemon_update_rules,
+    NULL,
+};
+
 const ModelClass daemon_set_controller_class = {
     .name = "daemonset-controller",
     .process = &kube_controller_manager_process,
@@ -307,4 +314,5 @@ const ModelClass daemon_set_controller_class = {
     .init = init,
     .clear = clear,
     .apply_change = apply_change,
+    .rule_tables = rule_tables,
 };

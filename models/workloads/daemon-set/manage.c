@@ -3,47 +3,120 @@
 
 /* Pods on nodes: which are missing, which are too much. manage() of daemon_controller.go. */
 
-/* DS-8: a failed pod goes, but not too often on one node. Returns: whether it goes now */
-static gboolean
-plan_failed_pod(const DaemonSetController *self, Plan *plan, const DaemonSync *sync, const Pod *pod)
+enum {
+    GOING = 1 << 0,
+    FITS = 1 << 1, /* a pod may stay on the node */
+    OVER = 1 << 2,
+    FAILED = 1 << 3,
+    BACKS_OFF = 1 << 4, /* a failed pod of this node was deleted lately */
+    SECOND = 1 << 5,    /* an older one holds the node's place */
+    SURGES = 1 << 6,
+    POD_FACTS_END = 1 << 7,
+};
+
+typedef enum {
+    POD_KEEP,
+    POD_DELETE,
+    POD_DELETE_SUCCEEDED, /* and tell of it */
+    POD_DELETE_FAILED,    /* and tell of it */
+    POD_WAIT,             /* until the back-off is over */
+} PodAction;
+
+/* A pod on a node. One that goes holds the node's place until it is gone. */
+static const Rule pod_table[] = {
+    {"DS-6", GOING,                            0,                     POD_KEEP            },
+    {"DS-4", 0,                                GOING | FITS,          POD_DELETE          },
+    {"DS-7", FITS | OVER,                      GOING | FAILED,        POD_DELETE_SUCCEEDED},
+    {"DS-8", FITS | OVER | FAILED,             GOING | BACKS_OFF,     POD_DELETE_FAILED   },
+    {"DS-8", FITS | OVER | FAILED | BACKS_OFF, GOING,                 POD_WAIT            },
+    {"DS-4", FITS | SECOND,                    GOING | OVER | SURGES, POD_DELETE          },
+    {"DS-5", FITS | SECOND | SURGES,           GOING | OVER,          POD_KEEP            },
+    {"DS-4", FITS,                             GOING | OVER | SECOND, POD_KEEP            },
+};
+
+const RuleTable daemon_pod_rules = {
+    .name = "pods of DaemonSets",
+    .facts_end = POD_FACTS_END,
+    RULE_ROWS(pod_table),
+};
+
+/* DS-8: a failed pod of the node may be deleted after so long. Negative or 0: now */
+static SimTime
+backoff_left(const DaemonSetController *self, const DaemonSync *sync, const char *node, SimTime now)
 {
     const DaemonState *state = g_hash_table_lookup(self->states, sync->set->meta.key);
-    const char *node = daemon_pod_node(pod);
     const DaemonFailure *failure =
         state == NULL ? NULL : g_hash_table_lookup(state->failures, node);
 
-    if (failure != NULL && failure->generation == sync->set->observed_generation &&
-        plan_now(plan) - failure->at < failure->delay) {
-        plan_requeue_after(plan, failure->delay - (plan_now(plan) - failure->at));
-        return FALSE;
-    }
-    plan_because(plan, "DS-8");
-    plan_change(plan, &(PlanChange){.what = DAEMON_FAILED,
-                                    .key = sync->set->meta.key,
-                                    .text = node,
-                                    .number = sync->set->observed_generation});
-    plan_event(plan, &sync->set->meta, "Warning", "FailedDaemonPod",
-               "Found failed daemon pod %s/%s on node %s, will try to kill it",
-               pod->meta.key->namespace, object_name(&pod->meta), node);
-    return TRUE;
-}
-
-static gboolean
-is_to_go(const DaemonSetController *self, Plan *plan, const DaemonSync *sync, const Pod *pod)
-{
-    if (pod->phase == POD_FAILED)
-        return plan_failed_pod(self, plan, sync, pod);
-    plan_because(plan, "DS-7");
-    plan_event(plan, &sync->set->meta, "Normal", "SucceededDaemonPod",
-               "Found succeeded daemon pod %s/%s on node %s, will try to delete it",
-               pod->meta.key->namespace, object_name(&pod->meta), daemon_pod_node(pod));
-    return TRUE;
+    return failure == NULL || failure->generation != sync->set->observed_generation
+               ? 0
+               : failure->delay - (now - failure->at);
 }
 
 static gboolean
 may_surge(const DaemonSet *set)
 {
     return !set->on_delete && set->max_surge.value > 0;
+}
+
+static unsigned
+pod_facts(const DaemonSetController *self,
+          const DaemonSync *sync,
+          const Pod *pod,
+          DaemonFit fit,
+          SimTime now)
+{
+    unsigned facts = (object_is_deleted(&pod->meta) ? GOING : 0) |
+                     (fit != DAEMON_UNFIT ? FITS : 0) | (pod_is_terminal(pod) ? OVER : 0) |
+                     (may_surge(sync->set) ? SURGES : 0);
+
+    if (pod->phase == POD_FAILED)
+        facts |= FAILED | (backoff_left(self, sync, daemon_pod_node(pod), now) > 0 ? BACKS_OFF : 0);
+    return facts;
+}
+
+static void
+plan_over(Plan *plan, const DaemonSync *sync, const Pod *pod, const char *rule, gboolean failed)
+{
+    const char *node = daemon_pod_node(pod);
+
+    plan_because(plan, rule);
+    if (failed)
+        plan_change(plan, &(PlanChange){.what = DAEMON_FAILED,
+                                        .key = sync->set->meta.key,
+                                        .text = node,
+                                        .number = sync->set->observed_generation});
+    plan_event(plan, &sync->set->meta, failed ? "Warning" : "Normal",
+               failed ? "FailedDaemonPod" : "SucceededDaemonPod",
+               "Found %s daemon pod %s/%s on node %s, will try to %s it",
+               failed ? "failed" : "succeeded", pod->meta.key->namespace, object_name(&pod->meta),
+               node, failed ? "kill" : "delete");
+}
+
+/* Returns: whether it is deleted */
+static gboolean
+plan_pod(const DaemonSetController *self,
+         Plan *plan,
+         const DaemonSync *sync,
+         const Pod *pod,
+         unsigned facts)
+{
+    const Rule *rule = rules_find(&daemon_pod_rules, facts, NULL);
+
+    switch ((PodAction)rule->then) {
+    case POD_KEEP:
+        return FALSE;
+    case POD_DELETE:
+        return TRUE;
+    case POD_DELETE_SUCCEEDED:
+    case POD_DELETE_FAILED:
+        plan_over(plan, sync, pod, rule->id, rule->then == POD_DELETE_FAILED);
+        return TRUE;
+    case POD_WAIT:
+        plan_requeue_after(plan, backoff_left(self, sync, daemon_pod_node(pod), plan_now(plan)));
+        return FALSE;
+    }
+    g_assert_not_reached();
 }
 
 /* DS-5: with a surge two may be there: an old one that is ready, and a new one that is not
@@ -68,27 +141,25 @@ choose_surplus(DaemonSync *sync, const GPtrArray *pods, SimTime now)
         g_ptr_array_add(sync->deletes, (ObjectKey *)old_pod->meta.key);
 }
 
-/* DS-4, DS-6: a pod that goes holds its node's place until it is gone. */
 static void
 choose_on_node(const DaemonSetController *self, Plan *plan, DaemonSync *sync, const Node *node)
 {
     DaemonFit fit = daemon_fit(sync->set, sync->tolerations, node);
     const char *name = node->meta.key->name;
     const GPtrArray *pods = g_hash_table_lookup(sync->on_node, name);
-    unsigned n_running = 0;
+    unsigned second = 0;
 
-    if (fit.should_run && pods == NULL)
+    if (fit == DAEMON_RUNS && pods == NULL)
         g_ptr_array_add(sync->wanting, (char *)name);
     for (unsigned i = 0; pods != NULL && i < pods->len; i++) {
         const Pod *pod = pods->pdata[i];
-        if (object_is_deleted(&pod->meta))
-            continue;
-        if (!fit.should_continue ||
-            (pod_is_terminal(pod) ? is_to_go(self, plan, sync, pod)
-                                  : n_running++ > 0 && !may_surge(sync->set)))
+        unsigned facts = second | pod_facts(self, sync, pod, fit, plan_now(plan));
+        if (plan_pod(self, plan, sync, pod, facts))
             g_ptr_array_add(sync->deletes, (ObjectKey *)pod->meta.key);
+        if ((facts & (GOING | OVER)) == 0)
+            second = SECOND;
     }
-    if (may_surge(sync->set) && fit.should_continue && pods != NULL)
+    if (may_surge(sync->set) && fit != DAEMON_UNFIT && pods != NULL)
         choose_surplus(sync, pods, plan_now(plan));
 }
 

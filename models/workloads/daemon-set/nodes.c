@@ -56,26 +56,42 @@ is_tolerated(const Tolerations *tolerations, const Taint *taint)
     return FALSE;
 }
 
-/* DS-1 */
+enum {
+    SELECTED = 1 << 0, /* the template's node selector and required affinity allow it */
+    REPELLED = 1 << 1, /* a taint NoSchedule that the pods do not tolerate */
+    EXPELLED = 1 << 2, /* a taint NoExecute that they do not tolerate */
+    FIT_FACTS_END = 1 << 3,
+};
+
+static const Rule fit_table[] = {
+    {"DS-1", 0,                   SELECTED,            DAEMON_UNFIT},
+    {"DS-1", SELECTED | EXPELLED, 0,                   DAEMON_UNFIT},
+    {"DS-1", SELECTED | REPELLED, EXPELLED,            DAEMON_STAYS},
+    {"DS-1", SELECTED,            REPELLED | EXPELLED, DAEMON_RUNS },
+};
+
+const RuleTable daemon_fit_rules = {
+    .name = "nodes of DaemonSets",
+    .facts_end = FIT_FACTS_END,
+    RULE_ROWS(fit_table),
+};
+
 DaemonFit
 daemon_fit(const DaemonSet *set, const Tolerations *tolerations, const Node *node)
 {
     const PodSpec *spec = set->template->spec;
-    DaemonFit fit = {TRUE, TRUE};
+    unsigned facts = 0;
 
-    if ((spec->node_selector != NULL &&
-         !string_map_contains(node->meta.labels, spec->node_selector)) ||
-        !node_selector_matches(spec->required_nodes, node->meta.labels, node->meta.key->name))
-        return (DaemonFit){FALSE, FALSE};
+    if ((spec->node_selector == NULL ||
+         string_map_contains(node->meta.labels, spec->node_selector)) &&
+        node_selector_matches(spec->required_nodes, node->meta.labels, node->meta.key->name))
+        facts |= SELECTED;
     for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++) {
         const Taint *taint = &node->taints->items[i];
-        if (taint->effect == TAINT_PREFER_NO_SCHEDULE || is_tolerated(tolerations, taint))
-            continue;
-        fit.should_run = FALSE;
-        if (taint->effect == TAINT_NO_EXECUTE)
-            fit.should_continue = FALSE;
+        if (taint->effect != TAINT_PREFER_NO_SCHEDULE && !is_tolerated(tolerations, taint))
+            facts |= taint->effect == TAINT_NO_EXECUTE ? EXPELLED : REPELLED;
     }
-    return fit;
+    return (DaemonFit)rules_find(&daemon_fit_rules, facts, NULL)->then;
 }
 
 /* DS-3 */

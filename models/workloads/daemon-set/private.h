@@ -74,6 +74,8 @@ gboolean daemon_pod_is_updated(const DaemonSync *sync, const Pod *pod);
 void daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSync *sync);
 void daemon_decide_nodes(const void *self, Plan *plan);
 void daemon_decide_update(const void *self, Plan *plan);
+extern const RuleTable daemon_pod_rules;    /* DS-4..8 */
+extern const RuleTable daemon_update_rules; /* DS-20, DS-21 */
 void daemon_plan_history(const DaemonSetController *self, Plan *plan, const DaemonSync *sync);
 void daemon_decide_status(const void *self, Plan *plan);
 

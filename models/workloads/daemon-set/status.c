@@ -44,11 +44,12 @@ count_status(const DaemonSetController *self, DaemonSync *sync, SimTime now)
     *status = (DaemonStatus){.observed = sync->is_held ? 0 : (int32_t)sync->set->meta.generation};
     informer_iter_init(&iter, self->nodes);
     while ((node = informer_iter_next(&iter)) != NULL) {
-        DaemonFit fit = daemon_fit(sync->set, sync->tolerations, (const Node *)node);
+        gboolean is_wanted =
+            daemon_fit(sync->set, sync->tolerations, (const Node *)node) == DAEMON_RUNS;
         const GPtrArray *pods = g_hash_table_lookup(sync->on_node, node->key->name);
-        status->desired += fit.should_run;
-        status->misscheduled += !fit.should_run && pods != NULL;
-        if (!fit.should_run || pods == NULL)
+        status->desired += is_wanted;
+        status->misscheduled += !is_wanted && pods != NULL;
+        if (!is_wanted || pods == NULL)
             continue;
         const Pod *pod = pods->pdata[0];
         status->current++;

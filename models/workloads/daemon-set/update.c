@@ -44,106 +44,140 @@ count_desired(const DaemonSetController *self, const DaemonSync *sync)
 
     informer_iter_init(&iter, self->nodes);
     while ((node = informer_iter_next(&iter)) != NULL)
-        n += daemon_fit(sync->set, sync->tolerations, (const Node *)node).should_run;
+        n += daemon_fit(sync->set, sync->tolerations, (const Node *)node) == DAEMON_RUNS;
     return n;
 }
 
-/* What a surging update makes of its nodes. All of these are keys or names. */
-typedef struct {
-    GPtrArray *needed;     /* nodes whose old pod is not available: they get a new one at once */
-    GPtrArray *candidates; /* nodes whose old pod is */
-    GPtrArray *unwanted;   /* available old pods of nodes that want none any more */
-    int32_t n_surging, n_available;
-} Surge;
+/* ---- One node ---- */
 
-static void
-look_at_surging_node(
-    const DaemonSync *sync, const Node *node, const GPtrArray *pods, Surge *surge, SimTime now)
+enum {
+    SURGES = 1 << 0,
+    UNCLEAR = 1 << 1, /* several old pods, or several new ones: left to manage.c */
+    OLD = 1 << 2,
+    NEW = 1 << 3,
+    OLD_AVAILABLE = 1 << 4,
+    NEW_AVAILABLE = 1 << 5,
+    WANTED = 1 << 6, /* a pod belongs on the node */
+    UPDATE_FACTS_END = 1 << 7,
+};
+
+typedef enum {
+    UPDATE_NOTHING,
+    UPDATE_COUNT,     /* the node counts towards maxUnavailable, or maxSurge */
+    UPDATE_DELETE,    /* the old pod goes at once */
+    UPDATE_CREATE,    /* a new pod comes at once */
+    UPDATE_CANDIDATE, /* ... as far as the limit lets it */
+    UPDATE_UNWANTED,  /* the old pod goes if others are available */
+} UpdateAction;
+
+/* DS-20: old pods go first. DS-21: new pods come first. rollingUpdate() of update.go */
+static const Rule update_table[] = {
+    {"DS-20", UNCLEAR,                               SURGES,                                 UPDATE_COUNT    },
+    {"DS-20", 0,                                     SURGES | UNCLEAR | OLD | NEW,           UPDATE_COUNT    },
+    {"DS-20", OLD | NEW,                             SURGES | UNCLEAR,                       UPDATE_COUNT    },
+    {"DS-20", NEW,                                   SURGES | UNCLEAR | OLD | NEW_AVAILABLE, UPDATE_COUNT    },
+    {"DS-20", NEW | NEW_AVAILABLE,                   SURGES | UNCLEAR | OLD,                 UPDATE_NOTHING  },
+    {"DS-20", OLD,                                   SURGES | UNCLEAR | NEW | OLD_AVAILABLE, UPDATE_DELETE   },
+    {"DS-20", OLD | OLD_AVAILABLE,                   SURGES | UNCLEAR | NEW,                 UPDATE_CANDIDATE},
+    {"DS-21", SURGES | UNCLEAR,                      0,                                      UPDATE_COUNT    },
+    {"DS-21", SURGES,                                UNCLEAR | OLD,                          UPDATE_NOTHING  },
+    {"DS-21", SURGES | OLD | NEW | NEW_AVAILABLE,    UNCLEAR,                                UPDATE_DELETE   },
+    {"DS-21", SURGES | OLD | NEW,                    UNCLEAR | NEW_AVAILABLE,                UPDATE_COUNT    },
+    {"DS-21", SURGES | OLD,                          UNCLEAR | NEW | WANTED | OLD_AVAILABLE, UPDATE_DELETE   },
+    {"DS-21", SURGES | OLD | OLD_AVAILABLE,          UNCLEAR | NEW | WANTED,                 UPDATE_UNWANTED },
+    {"DS-21", SURGES | OLD | WANTED,                 UNCLEAR | NEW | OLD_AVAILABLE,          UPDATE_CREATE   },
+    {"DS-21", SURGES | OLD | WANTED | OLD_AVAILABLE, UNCLEAR | NEW,                          UPDATE_CANDIDATE},
+};
+
+const RuleTable daemon_update_rules = {
+    .name = "updates of DaemonSets",
+    .facts_end = UPDATE_FACTS_END,
+    RULE_ROWS(update_table),
+};
+
+/* @old_pod: (out): NULL: none, or several */
+static unsigned
+node_facts(const DaemonSync *sync,
+           const Node *node,
+           const GPtrArray *pods,
+           gboolean surges,
+           SimTime now,
+           const Pod **old_pod)
 {
     int32_t min_ready_s = sync->set->min_ready_s;
-    const Pod *new_pod, *old_pod;
+    unsigned facts = surges ? SURGES : 0;
+    const Pod *new_pod;
 
-    if (!find_by_revision(sync, pods, &new_pod, &old_pod)) {
-        surge->n_surging++; /* left to the part that puts pods on nodes */
-        return;
-    }
-    gboolean has_new = new_pod != NULL && pod_is_available(new_pod, min_ready_s, now);
-    gboolean has_old = old_pod != NULL && pod_is_available(old_pod, min_ready_s, now);
-    surge->n_available += old_pod != NULL ? has_old : has_new;
-    if (old_pod == NULL)
-        return;
-    if (new_pod != NULL) {
-        surge->n_surging += !has_new;
-        if (has_new)
-            g_ptr_array_add(sync->deletes, (ObjectKey *)old_pod->meta.key);
-    } else if (!daemon_fit(sync->set, sync->tolerations, node).should_run) {
-        g_ptr_array_add(has_old ? surge->unwanted : sync->deletes, (ObjectKey *)old_pod->meta.key);
-    } else {
-        g_ptr_array_add(has_old ? surge->candidates : surge->needed, (char *)node->meta.key->name);
-    }
+    if (!find_by_revision(sync, pods, &new_pod, old_pod))
+        return facts | UNCLEAR;
+    if (new_pod != NULL)
+        facts |= NEW | (pod_is_available(new_pod, min_ready_s, now) ? NEW_AVAILABLE : 0);
+    if (*old_pod != NULL)
+        facts |= OLD | (pod_is_available(*old_pod, min_ready_s, now) ? OLD_AVAILABLE : 0);
+    if (daemon_fit(sync->set, sync->tolerations, node) == DAEMON_RUNS)
+        facts |= WANTED;
+    return facts;
 }
 
-/* DS-21, the other half of rollingUpdate(): a new pod first, @max of them beside old ones that are
- * available; the old one goes once the new one is available. */
-static void
-choose_surge(
-    const DaemonSetController *self, DaemonSync *sync, int32_t max, int32_t desired, SimTime now)
+/* ---- All nodes ---- */
+
+static gboolean
+serves(unsigned facts)
 {
-    g_autoptr(GPtrArray) candidates = g_ptr_array_new(), needed = g_ptr_array_new();
-    g_autoptr(GPtrArray) unwanted = g_ptr_array_new();
-    Surge surge = {needed, candidates, unwanted, 0, 0};
-    InformerIter iter;
-    const Object *node;
-
-    informer_iter_init(&iter, self->nodes);
-    while ((node = informer_iter_next(&iter)) != NULL) {
-        const GPtrArray *pods = g_hash_table_lookup(sync->on_node, node->key->name);
-        if (pods != NULL)
-            look_at_surging_node(sync, (const Node *)node, pods, &surge, now);
-    }
-    for (int32_t i = 0; i < surge.n_available - desired && i < (int32_t)unwanted->len; i++)
-        g_ptr_array_add(sync->deletes, unwanted->pdata[i]);
-    for (unsigned i = 0; i < needed->len; i++)
-        g_ptr_array_add(sync->wanting, needed->pdata[i]);
-    for (int32_t i = 0; i < max - surge.n_surging && i < (int32_t)candidates->len; i++)
-        g_ptr_array_add(sync->wanting, candidates->pdata[i]);
+    return (facts & ((facts & OLD) != 0 ? OLD_AVAILABLE : NEW_AVAILABLE)) != 0;
 }
 
-/* DS-20, rollingUpdate() in update.go: old pods that are not available go at once, others as far as
- * maxUnavailable lets them. */
+static void
+add_first(GPtrArray *to, const GPtrArray *from, int32_t n)
+{
+    for (int32_t i = 0; i < MIN(n, (int32_t)from->len); i++)
+        g_ptr_array_add(to, from->pdata[i]);
+}
+
 static void
 choose_updates(const DaemonSetController *self, DaemonSync *sync, SimTime now)
 {
-    g_autoptr(GPtrArray) candidates = g_ptr_array_new();
-    int32_t desired = count_desired(self, sync), n_unavailable = 0;
-    int32_t max = MAX(int_or_percent_of(&sync->set->max_unavailable, desired, TRUE), 1);
+    g_autoptr(GPtrArray) candidates = g_ptr_array_new(), unwanted = g_ptr_array_new();
+    int32_t desired = count_desired(self, sync), n_counted = 0, n_available = 0;
     int32_t max_surge = int_or_percent_of(&sync->set->max_surge, desired, TRUE);
-    int32_t min_ready_s = sync->set->min_ready_s;
-    const Pod *new_pod, *old_pod;
+    int32_t max_unavailable = int_or_percent_of(&sync->set->max_unavailable, desired, TRUE);
+    gboolean surges = max_surge > 0;
+    const Pod *old_pod;
     InformerIter iter;
     const Object *node;
 
-    if (max_surge > 0) {
-        choose_surge(self, sync, max_surge, desired, now);
-        return;
-    }
     informer_iter_init(&iter, self->nodes);
     while ((node = informer_iter_next(&iter)) != NULL) {
-        const GPtrArray *pods = g_hash_table_lookup(sync->on_node, node->key->name);
+        char *name = (char *)node->key->name;
+        const GPtrArray *pods = g_hash_table_lookup(sync->on_node, name);
         if (pods == NULL)
             continue;
-        if (!find_by_revision(sync, pods, &new_pod, &old_pod) ||
-            (new_pod == NULL) == (old_pod == NULL))
-            n_unavailable++; /* left to the part that puts pods on nodes */
-        else if (new_pod != NULL)
-            n_unavailable += !pod_is_available(new_pod, min_ready_s, now);
-        else if (!pod_is_available(old_pod, min_ready_s, now))
-            g_ptr_array_add(sync->deletes, (ObjectKey *)old_pod->meta.key);
-        else
-            g_ptr_array_add(candidates, (ObjectKey *)old_pod->meta.key);
+        unsigned facts = node_facts(sync, (const Node *)node, pods, surges, now, &old_pod);
+        ObjectKey *old_key = old_pod == NULL ? NULL : (ObjectKey *)old_pod->meta.key;
+        n_available += serves(facts);
+        switch ((UpdateAction)rules_find(&daemon_update_rules, facts, NULL)->then) {
+        case UPDATE_NOTHING:
+            break;
+        case UPDATE_COUNT:
+            n_counted++;
+            break;
+        case UPDATE_DELETE:
+            g_ptr_array_add(sync->deletes, old_key);
+            break;
+        case UPDATE_CREATE:
+            g_ptr_array_add(sync->wanting, name);
+            break;
+        case UPDATE_CANDIDATE:
+            g_ptr_array_add(candidates, surges ? (void *)name : old_key);
+            break;
+        case UPDATE_UNWANTED:
+            g_ptr_array_add(unwanted, old_key);
+            break;
+        }
     }
-    for (int32_t i = 0; i < max - n_unavailable && i < (int32_t)candidates->len; i++)
-        g_ptr_array_add(sync->deletes, candidates->pdata[i]);
+    add_first(sync->deletes, unwanted, n_available - desired);
+    add_first(surges ? sync->wanting : sync->deletes, candidates,
+              (surges ? max_surge : MAX(max_unavailable, 1)) - n_counted);
 }
 
 void

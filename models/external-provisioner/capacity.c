@@ -363,13 +363,12 @@ capacity_of(const void *component)
 static void
 write_capacity(const Capacity *self, Plan *plan, CapacityItem *item, const CsiResponse *response)
 {
-    PlanChange named = {.what = CHANGE_CAPACITY_NAMED, .key = item->key};
     const Object *known = item->object == NULL ? NULL : informer_get(self->objects, item->object);
 
     plan_use_client(plan, self->options.client);
     if (known == NULL) {
         plan_create(plan, make_object(self, item, response), PLAN_STOP);
-        plan_change(plan, &named);
+        plan_change(plan, &(PlanChange){.what = CHANGE_CAPACITY_NAMED, .key = item->key});
         return;
     }
     CapacityEdit *edit = plan_new_arg(plan, CapacityEdit);
@@ -394,26 +393,58 @@ decide_answered(const void *data, Plan *plan)
         write_capacity(self, plan, item, response);
 }
 
+/* What is known of a key in the queue. */
+enum {
+    ITEM = 1 << 0,     /* it stands for a pair of a segment and a class */
+    WANTED = 1 << 1,   /* ... which still exists */
+    CLASSED = 1 << 2,  /* ... and the class is known */
+    OBSOLETE = 1 << 3, /* it is an object that is to go, and is there */
+    CAPACITY_FACTS_END = 1 << 4,
+};
+
+enum {
+    LEAVE,
+    ASK_DRIVER,
+    DELETE,
+};
+
+/* syncItem() and deleteCapacity() in capacity.go. Columns: all of these hold, none of these, then.
+ */
+static const Rule capacity_table[] = {
+    {"CAP-2", ITEM,                    WANTED,          LEAVE     },
+    {"CAP-2", ITEM | WANTED,           CLASSED,         LEAVE     },
+    {"CAP-2", ITEM | WANTED | CLASSED, 0,               ASK_DRIVER},
+    {"CAP-4", OBSOLETE,                ITEM,            DELETE    },
+    {"CAP-4", 0,                       ITEM | OBSOLETE, LEAVE     },
+};
+const RuleTable capacity_rules = {
+    .name = "capacities",
+    .facts_end = CAPACITY_FACTS_END,
+    RULE_ROWS(capacity_table),
+};
+
+static const StorageClass *
+class_of(const Capacity *self, const CapacityItem *item)
+{
+    const ObjectKey *key = objects_find_key(self->options.component->objects, KIND_STORAGE_CLASS,
+                                            NULL, item->class_name);
+
+    return key == NULL ? NULL : (const StorageClass *)informer_get(self->classes, key);
+}
+
 static void
 ask_driver(const Capacity *self, Plan *plan, const CapacityItem *item)
 {
-    const Component *component = self->options.component;
-    const ObjectKey *key =
-        objects_find_key(component->objects, KIND_STORAGE_CLASS, NULL, item->class_name);
-    const StorageClass *class =
-        key == NULL ? NULL : (const StorageClass *)informer_get(self->classes, key);
     const StringMap *segment = item->segment;
-    CsiRequest request = {.method = CSI_GET_CAPACITY, .timeout_ns = self->options.timeout};
+    CsiRequest request = {.method = CSI_GET_CAPACITY,
+                          .timeout_ns = self->options.timeout,
+                          .parameters = class_of(self, item)->parameters};
 
-    plan_because(plan, "CAP-2");
-    if (!item->wanted || class == NULL)
-        return;
-    request.parameters = class->parameters;
     if (segment != NULL) {
         request.requisite = &segment;
         request.n_requisite = 1;
     }
-    plan_call(plan, component->driver, &request, PLAN_DECIDE);
+    plan_call(plan, self->options.component->driver, &request, PLAN_DECIDE);
     plan_then(plan, decide_answered);
 }
 
@@ -422,17 +453,27 @@ decide_capacity(const void *data, Plan *plan)
 {
     const Capacity *self = capacity_of(data);
     const CapacityItem *item = g_hash_table_lookup(self->by_key, plan_key(plan));
+    const Object *object = item != NULL ? NULL : informer_get(self->objects, plan_key(plan));
+    uint32_t facts = 0;
 
-    if (item != NULL) {
+    if (item != NULL)
+        facts |= ITEM | (item->wanted ? WANTED : 0) | (class_of(self, item) != NULL ? CLASSED : 0);
+    if (object != NULL && g_hash_table_contains(self->obsolete, plan_key(plan)))
+        facts |= OBSOLETE;
+    const Rule *rule = rules_find(&capacity_rules, facts, NULL);
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case LEAVE:
+        return;
+    case ASK_DRIVER:
         ask_driver(self, plan, item);
         return;
-    }
-    const Object *object = informer_get(self->objects, plan_key(plan));
-    if (object == NULL || !g_hash_table_contains(self->obsolete, plan_key(plan)))
+    case DELETE:
+        plan_use_client(plan, self->options.client);
+        plan_delete(plan, plan_key(plan), object->uid, -1, PLAN_GONE_IS_FINE);
         return;
-    plan_because(plan, "CAP-4");
-    plan_use_client(plan, self->options.client);
-    plan_delete(plan, plan_key(plan), object->uid, -1, PLAN_GONE_IS_FINE);
+    }
+    g_assert_not_reached();
 }
 
 void

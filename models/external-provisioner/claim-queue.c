@@ -21,17 +21,19 @@ provisioner_owns_claim(const ExternalProvisioner *self, const Claim *claim)
 }
 
 const char *
+claim_chosen_node(const Claim *claim)
+{
+    const char *node = object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE);
+
+    return is_set(node) ? node : NULL;
+}
+
+const char *
 claim_selected_node(const Claim *claim)
 {
     const char *node = object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE);
 
     return node != NULL ? node : object_annotation(&claim->meta, PROVISIONER_NODE_KEY);
-}
-
-static gboolean
-is_set(const char *text)
-{
-    return text != NULL && text[0] != '\0';
 }
 
 const Claim *
@@ -75,17 +77,13 @@ provisioner_find(const ExternalProvisioner *self,
 static void
 change_key(Plan *plan, ProvisionerChange what)
 {
-    PlanChange change = {.what = what, .key = plan_key(plan)};
-
-    plan_change(plan, &change);
+    plan_change(plan, &(PlanChange){.what = what, .key = plan_key(plan)});
 }
 
 static void
 change_object(Plan *plan, ProvisionerChange what, const Object *object)
 {
-    PlanChange change = {.what = what, .key = plan_key(plan), .object = object};
-
-    plan_change(plan, &change);
+    plan_change(plan, &(PlanChange){.what = what, .key = plan_key(plan), .object = object});
 }
 
 /* PROV-12: no error: the claim is no more in progress. */
@@ -252,14 +250,98 @@ is_provisioned(const ExternalProvisioner *self, const Claim *claim, const Object
     return key != NULL && informer_get(self->volumes, key) != NULL;
 }
 
-/* PROV-13: a claim that has a volume, or waits for a pod, is none of our business. */
+/* What is known of a claim. */
+enum {
+    KNOWN = 1 << 0,       /* to the informer, or among those in progress */
+    NAMED = 1 << 1,       /* spec.volumeName is set */
+    OURS = 1 << 2,        /* handed to this driver */
+    CLASSED = 1 << 3,     /* its class is known */
+    WAITS = 1 << 4,       /* late binding, and no node is chosen */
+    AWAY = 1 << 5,        /* we provision for one node, and this claim has not chosen it */
+    ELSEWHERE = 1 << 6,   /* ... but another one */
+    OPEN = 1 << 7,        /* ... and whoever is first may have it (NODE-2) */
+    PROVISIONED = 1 << 8, /* a volume of its name is known */
+    FOREIGN = 1 << 9,     /* its class is another driver's */
+    CLAIM_FACTS_END = 1 << 10,
+};
+
+enum {
+    IGNORE,
+    FINISH, /* no longer in progress */
+    FAIL_NO_CLASS,
+    COMPETE, /* with the provisioners of other nodes */
+    PROVISION,
+};
+
+/* shouldProvision() and provisionClaimOperation() of sig-storage-lib's controller.go, after
+ * checkNode() of external-provisioner's. Columns: all of these hold, none of these, then. */
+static const Rule claim_table[] = {
+    {"PROV-11",   0,                                    KNOWN,                                        IGNORE       },
+    {"PROV-13",   KNOWN | NAMED,                        0,                                            FINISH       },
+    {"PROV-13",   KNOWN,                                NAMED | OURS,                                 FINISH       },
+    {"PROV-13",   KNOWN | OURS | WAITS,                 NAMED | AWAY,                                 FINISH       },
+    {"PROV-13.4", KNOWN | OURS,                         NAMED | CLASSED | AWAY,                       FAIL_NO_CLASS},
+    {"PROV-13.4", KNOWN | OURS | AWAY,                  NAMED | CLASSED | ELSEWHERE,                  FAIL_NO_CLASS},
+    {"NODE-1",    KNOWN | OURS | ELSEWHERE,             NAMED,                                        FINISH       },
+    {"NODE-1",    KNOWN | OURS | CLASSED | AWAY,        NAMED | ELSEWHERE | OPEN,                     FINISH       },
+    {"NODE-2",    KNOWN | OURS | OPEN,                  NAMED,                                        COMPETE      },
+    {"PROV-14.1", KNOWN | OURS | CLASSED | PROVISIONED, NAMED | WAITS | AWAY,                         FINISH       },
+    {"PROV-14.2", KNOWN | OURS | CLASSED | FOREIGN,     NAMED | WAITS | AWAY | PROVISIONED,           FINISH       },
+    {"PROV-14.4", KNOWN | OURS | CLASSED,               NAMED | WAITS | AWAY | PROVISIONED | FOREIGN, PROVISION    },
+};
+static const RuleBound claim_bounds[] = {
+    {.given = WAITS,         .all = CLASSED           },
+    { .given = ELSEWHERE,           .all = AWAY,             .none = WAITS},
+    { .given = OPEN, .all = CLASSED | AWAY, .none = WAITS | ELSEWHERE},
+};
+const RuleTable provisioner_claim_rules = {
+    .name = "claims of the provisioner",
+    .facts_end = CLAIM_FACTS_END,
+    RULE_ROWS(claim_table),
+    RULE_BOUNDS(claim_bounds),
+};
+
+/* What ShouldProvision() looks at. @class NULL: it is unknown */
+static uint32_t
+claim_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class)
+{
+    uint32_t facts = KNOWN;
+
+    facts |= claim_volume_name(claim)[0] != '\0' ? NAMED : 0;
+    facts |= provisioner_owns_claim(self, claim) ? OURS : 0;
+    facts |= class != NULL ? CLASSED : 0;
+    if (class != NULL && class->class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER &&
+        claim_chosen_node(claim) == NULL)
+        facts |= WAITS;
+    return facts;
+}
+
+/* ... and who else may take it, and whether anything is left to do. */
+static uint32_t
+attempt_facts(const ExternalProvisioner *self,
+              Plan *plan,
+              const Claim *claim,
+              const ClassInfo *class)
+{
+    uint32_t facts = claim_facts(self, claim, class);
+    const char *node = claim_chosen_node(claim);
+
+    if (self->own_node != NULL && node != self->base.node_name) {
+        facts |= AWAY;
+        facts |= node != NULL ? ELSEWHERE : 0;
+        if ((facts & OURS) != 0 && (facts & NAMED) == 0 && node == NULL && class != NULL &&
+            provisioner_may_compete(self, plan, claim, class))
+            facts |= OPEN;
+    }
+    facts |= is_provisioned(self, claim, plan_key(plan)) ? PROVISIONED : 0;
+    facts |= class != NULL && class->class->provisioner != self->base.driver_name ? FOREIGN : 0;
+    return facts;
+}
+
 gboolean
 provisioner_wants(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class)
 {
-    if (claim_volume_name(claim)[0] != '\0' || !provisioner_owns_claim(self, claim))
-        return FALSE;
-    return class == NULL || class->class->binding_mode != BINDING_WAIT_FOR_FIRST_CONSUMER ||
-           is_set(object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE));
+    return (claim_facts(self, claim, class) & (NAMED | OURS | WAITS)) == OURS;
 }
 
 void
@@ -269,32 +351,31 @@ decide_claim(const void *data, Plan *plan)
     const Claim *claim = find_claim(self, plan_key(plan));
     const ClassInfo *class =
         claim == NULL ? NULL : provisioner_class_info(self, claim_class(claim));
+    uint32_t facts = claim == NULL ? 0 : attempt_facts(self, plan, claim, class);
+    const Rule *rule = rules_find(&provisioner_claim_rules, facts, NULL);
 
-    if (claim == NULL)
-        return; /* PROV-11 */
-    if (claim_volume_name(claim)[0] == '\0' && provisioner_owns_claim(self, claim) &&
-        !provisioner_check_node(self, plan, claim, class))
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case IGNORE:
         return;
-    if (!provisioner_wants(self, claim, class)) {
-        plan_because(plan, "PROV-13");
+    case FINISH:
         attempt_finish(self, plan);
         return;
-    }
-    if (class == NULL) {
-        plan_because(plan, "PROV-13.4");
+    case FAIL_NO_CLASS:
         plan_fail(plan, "storageClass \"%s\" not found", claim_class(claim));
         return;
-    }
-    if (is_provisioned(self, claim, plan_key(plan)) ||
-        class->class->provisioner != self->base.driver_name) {
-        plan_because(plan, "PROV-14.1");
-        attempt_finish(self, plan);
+    case COMPETE:
+        plan_become_owner(self, plan);
+        return;
+    case PROVISION:
+        plan_change(plan, &(PlanChange){.what = CHANGE_BEGIN,
+                                        .key = plan_key(plan),
+                                        .object = &claim->meta,
+                                        .pointer = class});
+        provision_on_node(self, plan, claim);
         return;
     }
-    PlanChange begin = {
-        .what = CHANGE_BEGIN, .key = plan_key(plan), .object = &claim->meta, .pointer = class};
-    plan_change(plan, &begin);
-    provision_on_node(self, plan, claim);
+    g_assert_not_reached();
 }
 
 /* ---- Volumes that could not be stored ---- */

@@ -10,12 +10,6 @@
 #define LEAST_GRAIN (10 * SIM_MS)            /* ... at most so often */
 #define RESYNC_PERIOD (15 * 60 * SIM_SECOND) /* section 0: of claims, to the controller */
 
-static gboolean
-is_set(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
 /* ---- Claims that nobody has taken (NODE-3) ---- */
 
 /* Nothing else would ever bring them back. */
@@ -167,14 +161,6 @@ owner_delay(const ExternalProvisioner *self, const Plan *plan)
     return MAX(delay, 0);
 }
 
-static const char *
-selected_node(const Claim *claim)
-{
-    const char *node = object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE);
-
-    return is_set(node) ? node : NULL;
-}
-
 /* Of a plan that waits: whether somebody else was faster, or the claim is no more. */
 static int
 look_for_owner(const void *data, const Plan *plan)
@@ -184,7 +170,7 @@ look_for_owner(const void *data, const Plan *plan)
 
     if (claim == NULL)
         return -1;
-    return selected_node(claim) != NULL && selected_node(claim) != self->base.node_name;
+    return claim_chosen_node(claim) != NULL && claim_chosen_node(claim) != self->base.node_name;
 }
 
 static void
@@ -195,7 +181,7 @@ change_tries(Plan *plan, ProvisionerChange what)
 
 static void decide_waited(const void *data, Plan *plan);
 
-static void
+void
 plan_become_owner(const ExternalProvisioner *self, Plan *plan)
 {
     SimTime grain = MAX(self->options->node_deployment_base_delay / GRAIN, LEAST_GRAIN);
@@ -283,31 +269,18 @@ decide_waited(const void *data, Plan *plan)
     }
 }
 
-/* NODE-1, NODE-2. */
 gboolean
-provisioner_check_node(const ExternalProvisioner *self,
-                       Plan *plan,
-                       const Claim *claim,
-                       const ClassInfo *class)
+provisioner_may_compete(const ExternalProvisioner *self,
+                        Plan *plan,
+                        const Claim *claim,
+                        const ClassInfo *class)
 {
     CsiRequest request = {0};
 
-    if (self->own_node == NULL || selected_node(claim) == self->base.node_name)
-        return TRUE;
-    plan_because(plan, "NODE-1");
-    if (selected_node(claim) == NULL) {
-        if (class == NULL)
-            return TRUE; /* provisioning fails, and says so */
-        if (class->class->binding_mode == BINDING_IMMEDIATE &&
-            self->options->node_deployment_immediate_binding &&
-            (class->allowed.n_terms == 0 ||
-             provision_prepare_capacity(self, plan, claim, class, &request))) {
-            plan_become_owner(self, plan);
-            return FALSE;
-        }
-    }
-    attempt_finish(self, plan);
-    return FALSE;
+    return class->class->binding_mode == BINDING_IMMEDIATE &&
+           self->options->node_deployment_immediate_binding &&
+           (class->allowed.n_terms == 0 ||
+            provision_prepare_capacity(self, plan, claim, class, &request));
 }
 
 void

@@ -26,12 +26,6 @@ static const struct {
     {ACCESS_RWOP, CSI_SINGLE_NODE_WRITER,      CSI_SINGLE_NODE_SINGLE_WRITER},
 };
 
-static gboolean
-is_set(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
 const Attempt *
 provisioner_attempt(const ExternalProvisioner *self, const Plan *plan)
 {
@@ -489,51 +483,65 @@ decide_placed(const void *data, Plan *plan)
     plan_placed(self, plan, attempt->claim, attempt->class);
 }
 
-/* PROV-20.4: what the driver must be able to. Returns: (borrowed): NULL: it is */
-static const char *
-check_capabilities(const ExternalProvisioner *self, const DataSource *source)
-{
-    static const struct {
-        const char *kind; /* of the source; NULL: always */
-        CsiControllerCapabilities needed;
-        const char *error;
-    } needs[] = {
-        {NULL,                    CSI_CONTROLLER_CREATE_DELETE_VOLUME,
-         "CSI driver does not support dynamic provisioning: controller CREATE_DELETE_VOLUME "
-         "capability is not reported"},
-        {"VolumeSnapshot",        CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT,
-         "CSI driver does not support snapshot restore: controller CREATE_DELETE_SNAPSHOT "
-         "capability is not reported"},
-        {"PersistentVolumeClaim", CSI_CONTROLLER_CLONE_VOLUME,
-         "CSI driver does not support clone operations: controller CLONE_VOLUME capability is not "
-         "reported"                  },
-    };
+/* ---- Whether there can be a request ---- */
 
-    if ((sidecar_plugin_capabilities(self->sidecar) & CSI_PLUGIN_CONTROLLER_SERVICE) == 0)
-        return "CSI driver does not support dynamic provisioning: plugin CONTROLLER_SERVICE "
-               "capability is not reported";
-    for (unsigned i = 0; i < G_N_ELEMENTS(needs); i++)
-        if ((needs[i].kind == NULL || g_strcmp0(needs[i].kind, source->kind) == 0) &&
-            (sidecar_controller_capabilities(self->sidecar) & needs[i].needed) == 0)
-            return needs[i].error;
-    return NULL;
-}
+/* What stands in the way of a claim, and whether it has a source. */
+enum {
+    POPULATED = 1 << 0, /* its source is neither snapshot nor claim: somebody else's to fill */
+    NO_CLASS = 1 << 1,
+    FAR = 1 << 2,           /* its source is in another namespace */
+    NO_CONTROLLER = 1 << 3, /* the driver lacks the service, ... */
+    NO_CREATION = 1 << 4,   /* ... does not create volumes, ... */
+    NO_RESTORE = 1 << 5,    /* ... takes no snapshots, and the source is one, ... */
+    NO_CLONE = 1 << 6,      /* ... does not copy volumes, and the source is a claim */
+    SELECTS = 1 << 7,       /* the claim has a selector */
+    TWO_FS_TYPES = 1 << 8,  /* the class names two file systems */
+    SOURCE = 1 << 9,
+    CHECK_FACTS_END = 1 << 10,
+};
 
-/* PROV-20.2 to PROV-20.6. Returns: (borrowed): why there can be no request; NULL: there can */
-static const char *
-check_claim(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class)
-{
-    const DataSource *source = &claim->data_source;
+enum {
+    FAIL_NO_CLASS,
+    FAIL_FAR,
+    FAIL_NO_CONTROLLER,
+    FAIL_NO_CREATION,
+    FAIL_NO_RESTORE,
+    FAIL_NO_CLONE,
+    FAIL_SELECTS,
+    FAIL_FS_TYPES,
+    LEAVE_TO_POPULATOR,
+    FIND_SOURCE,
+    FIND_PLACE,
+};
 
-    if (source->kind != NULL && is_set(source->namespace))
-        return "cross namespace data sources need the feature gate CrossNamespaceVolumeDataSource";
-    const char *error = check_capabilities(self, source);
-    if (error != NULL)
-        return error;
-    return claim->selector != NULL ? "claim Selector is not supported" : class->fs_type_error;
-}
+#define BARRED (POPULATED | NO_CLASS | FAR)
+#define UNABLE (NO_CONTROLLER | NO_CREATION | NO_RESTORE | NO_CLONE)
 
-/* PROV-20.3: somebody else fills a volume from a source that is neither snapshot nor claim. */
+/* Provision() of external-provisioner's controller.go, up to the first request. Columns: all of
+ * these hold, none of these, then. */
+static const Rule check_table[] = {
+    {"PROV-20.3", POPULATED,     0,                                                 LEAVE_TO_POPULATOR},
+    {"PROV-20.1", NO_CLASS,      POPULATED,                                         FAIL_NO_CLASS     },
+    {"PROV-20.2", FAR,           POPULATED | NO_CLASS,                              FAIL_FAR          },
+    {"PROV-20.4", NO_CONTROLLER, BARRED,                                            FAIL_NO_CONTROLLER},
+    {"PROV-20.4", NO_CREATION,   BARRED | NO_CONTROLLER,                            FAIL_NO_CREATION  },
+    {"PROV-20.4", NO_RESTORE,    BARRED | NO_CONTROLLER | NO_CREATION,              FAIL_NO_RESTORE   },
+    {"PROV-20.4", NO_CLONE,      BARRED | NO_CONTROLLER | NO_CREATION,              FAIL_NO_CLONE     },
+    {"PROV-20.5", SELECTS,       BARRED | UNABLE,                                   FAIL_SELECTS      },
+    {"PROV-20.6", TWO_FS_TYPES,  BARRED | UNABLE | SELECTS,                         FAIL_FS_TYPES     },
+    {"PROV-20.7", SOURCE,        BARRED | UNABLE | SELECTS | TWO_FS_TYPES,          FIND_SOURCE       },
+    {"PROV-20.8", 0,             BARRED | UNABLE | SELECTS | TWO_FS_TYPES | SOURCE, FIND_PLACE        },
+};
+static const RuleBound check_bounds[] = {
+    {.given = NO_RESTORE, .none = NO_CLONE},
+};
+const RuleTable provisioner_check_rules = {
+    .name = "claims to provision",
+    .facts_end = CHECK_FACTS_END,
+    RULE_ROWS(check_table),
+    RULE_BOUNDS(check_bounds),
+};
+
 static gboolean
 is_for_populator(const DataSource *source)
 {
@@ -544,26 +552,71 @@ is_for_populator(const DataSource *source)
            g_strcmp0(source->api_group, "snapshot.storage.k8s.io") != 0;
 }
 
+static uint32_t
+check_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class)
+{
+    const DataSource *source = &claim->data_source;
+    CsiPluginCapabilities plugin = sidecar_plugin_capabilities(self->sidecar);
+    CsiControllerCapabilities controller = sidecar_controller_capabilities(self->sidecar);
+    uint32_t facts = 0;
+
+    facts |= is_for_populator(source) ? POPULATED : 0;
+    facts |= class == NULL ? NO_CLASS : 0;
+    facts |= source->kind != NULL && is_set(source->namespace) ? FAR : 0;
+    facts |= plugin & CSI_PLUGIN_CONTROLLER_SERVICE ? 0 : NO_CONTROLLER;
+    facts |= controller & CSI_CONTROLLER_CREATE_DELETE_VOLUME ? 0 : NO_CREATION;
+    if (g_strcmp0(source->kind, "VolumeSnapshot") == 0)
+        facts |= controller & CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT ? 0 : NO_RESTORE;
+    if (g_strcmp0(source->kind, "PersistentVolumeClaim") == 0)
+        facts |= controller & CSI_CONTROLLER_CLONE_VOLUME ? 0 : NO_CLONE;
+    facts |= claim->selector != NULL ? SELECTS : 0;
+    facts |= class != NULL && class->fs_type_error != NULL ? TWO_FS_TYPES : 0;
+    facts |= source->kind != NULL ? SOURCE : 0;
+    return facts;
+}
+
 void
 plan_provision(const ExternalProvisioner *self,
                Plan *plan,
                const Claim *claim,
                const ClassInfo *class)
 {
-    if (is_for_populator(&claim->data_source)) {
-        plan_because(plan, "PROV-20.3");
+    static const char *const errors[] = {
+        [FAIL_NO_CLASS] = "storage class was nil",
+        [FAIL_FAR] = "cross namespace data sources need the feature gate "
+                     "CrossNamespaceVolumeDataSource",
+        [FAIL_NO_CONTROLLER] = "CSI driver does not support dynamic provisioning: plugin "
+                               "CONTROLLER_SERVICE capability is not reported",
+        [FAIL_NO_CREATION] = "CSI driver does not support dynamic provisioning: controller "
+                             "CREATE_DELETE_VOLUME capability is not reported",
+        [FAIL_NO_RESTORE] = "CSI driver does not support snapshot restore: controller "
+                            "CREATE_DELETE_SNAPSHOT capability is not reported",
+        [FAIL_NO_CLONE] = "CSI driver does not support clone operations: controller CLONE_VOLUME "
+                          "capability is not reported",
+        [FAIL_SELECTS] = "claim Selector is not supported",
+    };
+    const Rule *rule = rules_find(&provisioner_check_rules, check_facts(self, claim, class), NULL);
+
+    switch (rule->then) {
+    case LEAVE_TO_POPULATOR:
+        plan_because(plan, rule->id);
         plan_event(plan, &claim->meta, "Normal", "Provisioning",
                    "Assuming an external populator will provision the volume");
         attempt_finish(self, plan);
         return;
-    }
-    const char *error = class == NULL ? "storage class was nil" : check_claim(self, claim, class);
-    if (error != NULL)
-        provision_failed(self, plan, claim, PROVISION_FINISHED, error);
-    else if (claim->data_source.kind != NULL)
+    case FIND_SOURCE:
         plan_source(self, plan, claim);
-    else
+        return;
+    case FIND_PLACE:
         plan_placed(self, plan, claim, class);
+        return;
+    case FAIL_FS_TYPES:
+        provision_failed(self, plan, claim, PROVISION_FINISHED, class->fs_type_error);
+        return;
+    default:
+        provision_failed(self, plan, claim, PROVISION_FINISHED, errors[rule->then]);
+        return;
+    }
 }
 
 void

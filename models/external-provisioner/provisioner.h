@@ -141,6 +141,12 @@ typedef enum {
  * (owned) */
 char *provisioner_volume_name(const ExternalProvisionerOptions *options, const char *uid);
 
+static inline gboolean
+is_set(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
 /* class.c: (owned) */
 ClassInfo *class_info_new(ExternalProvisioner *self, const StorageClass *class);
 void class_info_free(ClassInfo *info);
@@ -180,6 +186,8 @@ char *secret_resolve(Strings *strings,
 
 /* ---- claim-queue.c ---- */
 
+extern const RuleTable provisioner_claim_rules; /* PROV-11, PROV-13, PROV-14, NODE-1 */
+
 void decide_claim(const void *self, Plan *plan);   /* key: of the volume to be */
 void decide_unsaved(const void *self, Plan *plan); /* key: of the volume */
 /* Whether the claim is this driver's to provision, one day (PROV-13.2, PROV-13.3). */
@@ -190,7 +198,8 @@ provisioner_wants(const ExternalProvisioner *self, const Claim *claim, const Cla
 /* The claim as the informer, or an own later write, has it. NULL: gone, or another of the same
  * name. */
 const Claim *provisioner_cached_claim(const ExternalProvisioner *self, const ObjectKey *volume);
-/* NULL or "": no node. */
+/* NULL: no node. The second one also knows the annotation's old key, and may return "". */
+const char *claim_chosen_node(const Claim *claim);
 const char *claim_selected_node(const Claim *claim);
 const Object *provisioner_find(const ExternalProvisioner *self,
                                Informer *informer,
@@ -218,12 +227,12 @@ void provisioner_know_node(ExternalProvisioner *self);
 /* NULL: not there; of an instance on a node: any other. @name: interned */
 const Node *provisioner_node(const ExternalProvisioner *self, const char *name);
 const CsiNode *provisioner_csi_node(const ExternalProvisioner *self, const char *name);
-/* Whether the claim is this instance's to provision now. If not, @plan is told what to do: nothing,
- * or trying to become that. */
-gboolean provisioner_check_node(const ExternalProvisioner *self,
-                                Plan *plan,
-                                const Claim *claim,
-                                const ClassInfo *class);
+/* NODE-2: whether a claim that has chosen no node goes to the first instance that takes it. */
+gboolean provisioner_may_compete(const ExternalProvisioner *self,
+                                 Plan *plan,
+                                 const Claim *claim,
+                                 const ClassInfo *class);
+void plan_become_owner(const ExternalProvisioner *self, Plan *plan);
 /* Whether the volume can be reached from here. */
 gboolean provisioner_may_delete(const ExternalProvisioner *self, const Volume *volume);
 /* The claim of @volume changed. */
@@ -240,6 +249,8 @@ gboolean provision_prepare_capacity(const ExternalProvisioner *self,
                                     const Claim *claim,
                                     const ClassInfo *class,
                                     CsiRequest *request);
+
+extern const RuleTable provisioner_check_rules; /* PROV-20.1 to PROV-20.8 */
 
 /* PROV-20. */
 void plan_provision(const ExternalProvisioner *self,
@@ -258,6 +269,9 @@ void provision_failed(const ExternalProvisioner *self,
 const Attempt *provisioner_attempt(const ExternalProvisioner *self, const Plan *plan);
 
 /* ---- source.c: SRC ---- */
+
+extern const RuleTable provisioner_clone_rules;   /* SRC-1 */
+extern const RuleTable provisioner_restore_rules; /* SRC-4 */
 
 /* Ends with decide_placed(), or fails. */
 void plan_source(const ExternalProvisioner *self, Plan *plan, const Claim *claim);

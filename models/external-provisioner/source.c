@@ -22,9 +22,9 @@ source_failed(const ExternalProvisioner *self, Plan *plan, const char *error)
 static void
 source_found(Plan *plan, CsiSourceKind kind, const char *id)
 {
-    PlanChange change = {.what = CHANGE_SOURCE, .key = plan_key(plan), .number = kind, .text = id};
-
-    plan_change(plan, &change);
+    plan_change(
+        plan,
+        &(PlanChange){.what = CHANGE_SOURCE, .key = plan_key(plan), .number = kind, .text = id});
     plan_then(plan, decide_placed);
 }
 
@@ -111,33 +111,56 @@ decide_cloned_volume(const void *data, Plan *plan)
         hold_source(self, plan, source, VOLUME_CONST(plan_object(plan, step))->source->handle);
 }
 
-/* SRC-1: the claim that is copied. Returns: (borrowed): NULL: it may be */
-static const char *
-check_source_claim(const ExternalProvisioner *self,
-                   Plan *plan,
-                   const Claim *claim,
-                   const Claim *source)
+/* What is known of the claim that is copied. */
+enum {
+    KNOWN = 1 << 0,
+    BOUND = 1 << 1,   /* its phase is */
+    GOING = 1 << 2,   /* it has a deletionTimestamp */
+    CLASSED = 1 << 3, /* both claims name a class */
+    FITS = 1 << 4,    /* the new claim asks for as much, at least */
+    NAMED = 1 << 5,   /* it names its volume */
+    CLONE_FACTS_END = 1 << 6,
+};
+
+enum {
+    FAIL_UNKNOWN,
+    FAIL_NOT_VALID,
+    FAIL_TOO_SMALL,
+    READ_VOLUME,
+};
+
+/* getPVCSource() of external-provisioner's controller.go. Columns: all of these hold, none of
+ * these, then. */
+static const Rule clone_table[] = {
+    {"SRC-1", 0,                                      KNOWN,           FAIL_UNKNOWN  },
+    {"SRC-1", KNOWN,                                  BOUND,           FAIL_NOT_VALID},
+    {"SRC-1", KNOWN | BOUND | GOING,                  0,               FAIL_NOT_VALID},
+    {"SRC-1", KNOWN | BOUND,                          GOING | CLASSED, FAIL_NOT_VALID},
+    {"SRC-1", KNOWN | BOUND | CLASSED,                GOING | FITS,    FAIL_TOO_SMALL},
+    {"SRC-1", KNOWN | BOUND | CLASSED | FITS,         GOING | NAMED,   FAIL_NOT_VALID},
+    {"SRC-1", KNOWN | BOUND | CLASSED | FITS | NAMED, GOING,           READ_VOLUME   },
+};
+const RuleTable provisioner_clone_rules = {
+    .name = "claims to copy",
+    .facts_end = CLONE_FACTS_END,
+    RULE_ROWS(clone_table),
+};
+
+/* @source: NULL: not there */
+static uint32_t
+clone_facts(const Claim *claim, const Claim *source)
 {
-    (void)self;
+    uint32_t facts = 0;
+
     if (source == NULL)
-        return plan_internf(plan,
-                            "error getting PVC %s (namespace \"%s\") from api server: "
-                            "persistentvolumeclaim \"%s\" not found",
-                            claim->data_source.name, claim->meta.key->namespace,
-                            claim->data_source.name);
-    if (source->phase != CLAIM_BOUND)
-        return not_valid;
-    if (object_is_deleted(&source->meta))
-        return not_valid;
-    if (source->class_name == NULL || claim->class_name == NULL)
-        return not_valid;
-    if (claim->request_bytes < source->request_bytes)
-        return plan_internf(plan,
-                            "error, new PVC request must be greater than or equal in size to the "
-                            "specified PVC data source, requested %" G_GINT64_FORMAT
-                            " but source is %" G_GINT64_FORMAT,
-                            claim->request_bytes, source->request_bytes);
-    return source->volume_name == NULL || source->volume_name[0] == '\0' ? not_valid : NULL;
+        return 0;
+    facts |= KNOWN;
+    facts |= source->phase == CLAIM_BOUND ? BOUND : 0;
+    facts |= object_is_deleted(&source->meta) ? GOING : 0;
+    facts |= source->class_name != NULL && claim->class_name != NULL ? CLASSED : 0;
+    facts |= claim->request_bytes >= source->request_bytes ? FITS : 0;
+    facts |= is_set(source->volume_name) ? NAMED : 0;
+    return facts;
 }
 
 static void
@@ -146,75 +169,153 @@ decide_clone(const void *data, Plan *plan)
     const ExternalProvisioner *self = data;
     const Claim *claim = provisioner_attempt(self, plan)->claim;
     const Claim *source = source_claim(self, claim);
-    const char *error = check_source_claim(self, plan, claim, source);
+    const Rule *rule = rules_find(&provisioner_clone_rules, clone_facts(claim, source), NULL);
 
-    plan_because(plan, "SRC-1");
-    if (error != NULL) {
-        source_failed(self, plan, error);
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case FAIL_UNKNOWN:
+        source_failed(self, plan,
+                      plan_internf(plan,
+                                   "error getting PVC %s (namespace \"%s\") from api server: "
+                                   "persistentvolumeclaim \"%s\" not found",
+                                   claim->data_source.name, claim->meta.key->namespace,
+                                   claim->data_source.name));
+        return;
+    case FAIL_NOT_VALID:
+        source_failed(self, plan, not_valid);
+        return;
+    case FAIL_TOO_SMALL:
+        source_failed(
+            self, plan,
+            plan_internf(plan,
+                         "error, new PVC request must be greater than or equal in size to the "
+                         "specified PVC data source, requested %" G_GINT64_FORMAT
+                         " but source is %" G_GINT64_FORMAT,
+                         claim->request_bytes, source->request_bytes));
+        return;
+    case READ_VOLUME:
+        plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, source->volume_name),
+                 PLAN_DECIDE);
+        plan_then(plan, decide_cloned_volume);
         return;
     }
-    plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, source->volume_name),
-             PLAN_DECIDE);
-    plan_then(plan, decide_cloned_volume);
+    g_assert_not_reached();
 }
 
 /* ---- Snapshots ---- */
 
-/* --prevent-volume-mode-conversion */
-static const char *
-check_mode(Plan *plan, const Claim *claim, const SnapshotContent *content)
-{
-    const char *mode = claim->volume_mode == VOLUME_BLOCK ? "Block" : "Filesystem";
+/* What is known of the snapshot's content. */
+enum {
+    MATCHES = 1 << 0,   /* it was read, is the snapshot's and the driver's */
+    READY = 1 << 1,     /* so the snapshot's status says */
+    HANDLED = 1 << 2,   /* it has a handle */
+    ROOMY = 1 << 3,     /* the claim asks for as much, at least */
+    SAME_MODE = 1 << 4, /* the claim's mode is allowed (--prevent-volume-mode-conversion) */
+    RESTORE_FACTS_END = 1 << 5,
+};
 
-    if (content->source_volume_mode == NULL || strcmp(content->source_volume_mode, mode) == 0 ||
-        g_strcmp0(object_annotation(&content->meta, ANNOTATION_ALLOW_MODE_CHANGE), "true") == 0)
-        return NULL;
-    return plan_internf(plan,
-                        "requested volume %s modifies the mode of the source volume but does not "
-                        "have permission to do so. " ANNOTATION_ALLOW_MODE_CHANGE
-                        " annotation is not present on snapshotcontent %s",
-                        claim->meta.key->text, object_name(&content->meta));
+enum {
+    FAIL_NOT_BOUND,
+    FAIL_NOT_READY,
+    FAIL_NO_HANDLE,
+    FAIL_NO_ROOM,
+    FAIL_OTHER_MODE,
+    RESTORE,
+};
+
+/* getSnapshotSource() of external-provisioner's controller.go. Columns: all of these hold, none of
+ * these, then. */
+static const Rule restore_table[] = {
+    {"SRC-4", 0,                                             MATCHES,   FAIL_NOT_BOUND },
+    {"SRC-4", MATCHES,                                       READY,     FAIL_NOT_READY },
+    {"SRC-4", MATCHES | READY,                               HANDLED,   FAIL_NO_HANDLE },
+    {"SRC-4", MATCHES | READY | HANDLED,                     ROOMY,     FAIL_NO_ROOM   },
+    {"SRC-4", MATCHES | READY | HANDLED | ROOMY,             SAME_MODE, FAIL_OTHER_MODE},
+    {"SRC-4", MATCHES | READY | HANDLED | ROOMY | SAME_MODE, 0,         RESTORE        },
+};
+const RuleTable provisioner_restore_rules = {
+    .name = "snapshots to restore",
+    .facts_end = RESTORE_FACTS_END,
+    RULE_ROWS(restore_table),
+};
+
+static const char *
+mode_name(const Claim *claim)
+{
+    return claim->volume_mode == VOLUME_BLOCK ? "Block" : "Filesystem";
 }
 
-/* SRC-4. Returns: (borrowed): NULL: the volume can be made of it */
-static const char *
-check_content(const ExternalProvisioner *self,
-              Plan *plan,
+static uint32_t
+restore_facts(const ExternalProvisioner *self,
+              const Attempt *attempt,
               const VolumeSnapshot *snapshot,
               const SnapshotContent *content)
 {
-    const Attempt *attempt = provisioner_attempt(self, plan);
-    const char *name = object_name(&snapshot->meta);
+    uint32_t facts = 0;
 
     if (content == NULL || !snapshot_content_is_of(content, snapshot) ||
         content->driver != attempt->class->class->provisioner)
+        return 0;
+    facts |= MATCHES;
+    facts |= snapshot->readiness == SNAPSHOT_READY ? READY : 0;
+    facts |= content->handle != NULL ? HANDLED : 0;
+    facts |= attempt->claim->request_bytes >= snapshot->restore_bytes ? ROOMY : 0;
+    if (!self->options->prevent_volume_mode_conversion || content->source_volume_mode == NULL ||
+        strcmp(content->source_volume_mode, mode_name(attempt->claim)) == 0 ||
+        g_strcmp0(object_annotation(&content->meta, ANNOTATION_ALLOW_MODE_CHANGE), "true") == 0)
+        facts |= SAME_MODE;
+    return facts;
+}
+
+/* Returns: (borrowed): NULL: it can be restored */
+static const char *
+restore_error(Plan *plan,
+              const Rule *rule,
+              const Claim *claim,
+              const VolumeSnapshot *snapshot,
+              const SnapshotContent *content)
+{
+    const char *name = object_name(&snapshot->meta);
+
+    switch (rule->then) {
+    case FAIL_NOT_BOUND:
         return plan_internf(plan, "snapshot %s not bound", name);
-    if (snapshot->readiness != SNAPSHOT_READY)
+    case FAIL_NOT_READY:
         return plan_internf(plan, "snapshot %s is not Ready", name);
-    if (content->handle == NULL)
+    case FAIL_NO_HANDLE:
         return plan_internf(plan, "snapshot handle %s is not available", name);
-    if (attempt->claim->request_bytes < snapshot->restore_bytes)
+    case FAIL_NO_ROOM:
         return plan_internf(plan,
                             "requested volume size %" G_GINT64_FORMAT
                             " is less than the size %" G_GINT64_FORMAT
                             " for the source snapshot %s",
-                            attempt->claim->request_bytes, snapshot->restore_bytes, name);
-    return self->options->prevent_volume_mode_conversion ? check_mode(plan, attempt->claim, content)
-                                                         : NULL;
+                            claim->request_bytes, snapshot->restore_bytes, name);
+    case FAIL_OTHER_MODE:
+        return plan_internf(plan,
+                            "requested volume %s modifies the mode of the source volume but does "
+                            "not have permission to do so. " ANNOTATION_ALLOW_MODE_CHANGE
+                            " annotation is not present on snapshotcontent %s",
+                            claim->meta.key->text, object_name(&content->meta));
+    case RESTORE:
+        return NULL;
+    }
+    g_assert_not_reached();
 }
 
 static void
 decide_content(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
+    const Attempt *attempt = provisioner_attempt(self, plan);
     int step = plan_last_step(plan);
-    const VolumeSnapshot *snapshot = (const VolumeSnapshot *)plan_object(plan, step - 1);
-    const SnapshotContent *content =
-        plan_code(plan, step) == API_OK ? (const SnapshotContent *)plan_object(plan, step) : NULL;
+    const VolumeSnapshot *snapshot = VOLUME_SNAPSHOT_CONST(plan_object(plan, step - 1));
+    const SnapshotContent *content = SNAPSHOT_CONTENT_CONST(plan_object(plan, step));
+    uint32_t facts = restore_facts(self, attempt, snapshot, content);
+    const Rule *rule = rules_find(&provisioner_restore_rules, facts, NULL);
+    const char *error = restore_error(plan, rule, attempt->claim, snapshot, content);
 
-    plan_because(plan, "SRC-4");
+    plan_because(plan, rule->id);
     plan_use_client(plan, NULL);
-    const char *error = check_content(self, plan, snapshot, content);
     if (error != NULL)
         source_failed(self, plan, error);
     else

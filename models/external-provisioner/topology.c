@@ -329,28 +329,6 @@ topology_pool_segment(const TopologyPool *self, const StringMap *labels)
     return term == NULL ? NULL : term->segment;
 }
 
-/* TOPO-1. Returns: (owned): why not; NULL: @pool and @segment are the node's */
-static char *
-selected_topology(const TopologyQuery *query, const TopologyPool **pool, const StringMap **segment)
-{
-    if (query->csi_node == NULL)
-        return g_strdup_printf("error getting CSINode for selected node \"%s\": "
-                               "csinode.storage.k8s.io \"%s\" not found",
-                               query->node_name, query->node_name);
-    const CsiNodeDriver *entry = csi_node_find_driver(query->csi_node, query->cluster->driver);
-    if (entry == NULL || entry->topology_keys == NULL)
-        return g_strdup_printf("no topology key found on CSINode %s", query->node_name);
-    *pool = topology_pool(query->cluster, entry->topology_keys);
-    *segment = query->node == NULL || *pool == NULL
-                   ? NULL
-                   : topology_pool_segment(*pool, query->node->meta.labels);
-    if (*segment == NULL)
-        return g_strdup_printf(
-            "topology labels from selected node \"%s\" does not match topology keys from CSINode",
-            query->node_name);
-    return NULL;
-}
-
 static gboolean
 is_allowed(const TopologyTerms *allowed, const StringMap *segment)
 {
@@ -395,33 +373,103 @@ prefer_node(const TopologyQuery *query, TopologyRequirement *requirement, const 
                            query->node_name);
 }
 
-/* TOPO-2 */
-static char *
-require_segment(const TopologyQuery *query,
-                TopologyRequirement *requirement,
-                const StringMap *segment,
-                TopologyAlloc alloc,
-                void *data)
+/* What is known of a claim's place. */
+enum {
+    SELECTED = 1 << 0,  /* a node is */
+    CSI_NODE = 1 << 1,  /* ... which has a CSINode */
+    KEYS = 1 << 2,      /* ... with topology keys of the driver */
+    LABELLED = 1 << 3,  /* ... and the labels for them: it is in a segment */
+    STRICT = 1 << 4,    /* --strict-topology */
+    ALLOWED = 1 << 5,   /* the segment is one of the class's, or the class names none */
+    IMMEDIATE = 1 << 6, /* --immediate-topology */
+    LIMITED = 1 << 7,   /* the class names segments */
+    TERMS = 1 << 8,     /* there are segments to choose from */
+    PLACE_FACTS_END = 1 << 9,
+};
+
+enum {
+    FAIL_NO_CSI_NODE,
+    FAIL_NO_KEYS,
+    FAIL_NO_LABELS,
+    FAIL_NOT_ALLOWED,
+    FAIL_NO_TERMS,
+    REQUIRE_NOTHING,
+    REQUIRE_SEGMENT, /* the node's only */
+    PREFER_SEGMENT,  /* the node's among all */
+    TAKE_TURNS,
+};
+
+/* GenerateAccessibilityRequirements() in external-provisioner's topology.go. Columns: all of these
+ * hold, none of these, then. */
+static const Rule place_table[] = {
+    {"TOPO-1", SELECTED,                               CSI_NODE,                       FAIL_NO_CSI_NODE},
+    {"TOPO-1", SELECTED | CSI_NODE,                    KEYS,                           FAIL_NO_KEYS    },
+    {"TOPO-1", SELECTED | CSI_NODE | KEYS,             LABELLED,                       FAIL_NO_LABELS  },
+    {"TOPO-2", SELECTED | LABELLED | STRICT,           ALLOWED,                        FAIL_NOT_ALLOWED},
+    {"TOPO-2", SELECTED | LABELLED | STRICT | ALLOWED, 0,                              REQUIRE_SEGMENT },
+    {"TOPO-3", 0,                                      SELECTED | IMMEDIATE | LIMITED, REQUIRE_NOTHING },
+    {"TOPO-3", SELECTED | LABELLED,                    STRICT | TERMS,                 FAIL_NO_TERMS   },
+    {"TOPO-3", IMMEDIATE,                              SELECTED | TERMS,               FAIL_NO_TERMS   },
+    {"TOPO-6", SELECTED | LABELLED | TERMS,            STRICT,                         PREFER_SEGMENT  },
+    {"TOPO-6", IMMEDIATE | TERMS,                      SELECTED,                       TAKE_TURNS      },
+    {"TOPO-6", LIMITED | TERMS,                        SELECTED | IMMEDIATE,           TAKE_TURNS      },
+};
+static const RuleBound place_bounds[] = {
+    {.given = LABELLED, .all = KEYS    },
+    {.given = KEYS,     .all = CSI_NODE},
+    {.given = CSI_NODE, .all = SELECTED},
+    {.given = LIMITED,  .all = TERMS   },
+};
+const RuleTable topology_rules = {
+    .name = "places of claims",
+    .facts_end = PLACE_FACTS_END,
+    RULE_ROWS(place_table),
+    RULE_BOUNDS(place_bounds),
+};
+
+/* What the facts are about. */
+typedef struct {
+    const TopologyPool *pool;   /* of the node's keys; NULL: none */
+    const StringMap *segment;   /* the node's; NULL: none */
+    const TopologyTerms *terms; /* TOPO-3; NULL: none */
+} Place;
+
+static uint32_t
+node_facts(const TopologyQuery *query, Place *place)
 {
-    requirement->rule = "TOPO-2";
-    if (!is_allowed(query->allowed, segment))
-        return g_strdup_printf("selected node '\"%s\"' topology is not in allowed topologies",
-                               query->node_name);
-    requirement->requisite = requirement->preferred = alloc(data, sizeof(StringMap *));
-    requirement->requisite[0] = segment;
-    requirement->n = 1;
-    return NULL;
+    uint32_t facts = SELECTED;
+
+    if (query->csi_node == NULL)
+        return facts;
+    facts |= CSI_NODE;
+    const CsiNodeDriver *entry = csi_node_find_driver(query->csi_node, query->cluster->driver);
+    if (entry == NULL || entry->topology_keys == NULL)
+        return facts;
+    facts |= KEYS;
+    place->pool = topology_pool(query->cluster, entry->topology_keys);
+    if (query->node != NULL && place->pool != NULL)
+        place->segment = topology_pool_segment(place->pool, query->node->meta.labels);
+    if (place->segment == NULL)
+        return facts;
+    return facts | LABELLED | (is_allowed(query->allowed, place->segment) ? ALLOWED : 0);
 }
 
-/* TOPO-3. Returns: (borrowed): NULL: there are none */
-static const TopologyTerms *
-requisite_terms(const TopologyQuery *query, const TopologyPool *pool)
+static uint32_t
+place_facts(const TopologyQuery *query, Place *place)
 {
+    uint32_t facts = query->node_name == NULL ? 0 : node_facts(query, place);
+    const TopologyPool *pool =
+        place->pool != NULL ? place->pool : topology_pool(query->cluster, NULL);
+
     if (query->allowed->n_terms > 0)
-        return query->allowed;
-    if (pool == NULL)
-        pool = topology_pool(query->cluster, NULL);
-    return pool == NULL || pool->terms.n_used == 0 ? NULL : &pool->terms;
+        place->terms = query->allowed;
+    else if (pool != NULL && pool->terms.n_used > 0)
+        place->terms = &pool->terms;
+    facts |= query->strict ? STRICT : 0;
+    facts |= query->immediate ? IMMEDIATE : 0;
+    facts |= query->allowed->n_terms > 0 ? LIMITED : 0;
+    facts |= place->terms != NULL ? TERMS : 0;
+    return facts;
 }
 
 char *
@@ -430,27 +478,40 @@ topology_require(const TopologyQuery *query,
                  TopologyAlloc alloc,
                  void *data)
 {
-    const TopologyPool *pool = NULL;
-    const StringMap *segment = NULL;
+    Place place = {0};
+    const Rule *rule = rules_find(&topology_rules, place_facts(query, &place), NULL);
 
-    *requirement = (TopologyRequirement){.rule = "TOPO-1"};
-    if (query->node_name != NULL) {
-        char *error = selected_topology(query, &pool, &segment);
-        if (error != NULL)
-            return error;
-        if (query->strict)
-            return require_segment(query, requirement, segment, alloc, data);
-    }
-    requirement->rule = "TOPO-3";
-    if (query->node_name == NULL && !query->immediate && query->allowed->n_terms == 0)
-        return NULL;
-    const TopologyTerms *terms = requisite_terms(query, pool);
-    if (terms == NULL)
+    *requirement = (TopologyRequirement){.rule = rule->id};
+    switch (rule->then) {
+    case FAIL_NO_CSI_NODE:
+        return g_strdup_printf("error getting CSINode for selected node \"%s\": "
+                               "csinode.storage.k8s.io \"%s\" not found",
+                               query->node_name, query->node_name);
+    case FAIL_NO_KEYS:
+        return g_strdup_printf("no topology key found on CSINode %s", query->node_name);
+    case FAIL_NO_LABELS:
+        return g_strdup_printf("topology labels from selected node \"%s\" does not match topology "
+                               "keys from CSINode",
+                               query->node_name);
+    case FAIL_NOT_ALLOWED:
+        return g_strdup_printf("selected node '\"%s\"' topology is not in allowed topologies",
+                               query->node_name);
+    case FAIL_NO_TERMS:
         return g_strdup("no available topology found");
-    take_terms(requirement, terms, alloc, data);
-    requirement->rule = "TOPO-6";
-    if (query->node_name != NULL)
-        return prefer_node(query, requirement, segment);
-    rotate(requirement, topology_preferred(query->claim_name, requirement->n));
-    return NULL;
+    case REQUIRE_NOTHING:
+        return NULL;
+    case REQUIRE_SEGMENT:
+        requirement->requisite = requirement->preferred = alloc(data, sizeof(StringMap *));
+        requirement->requisite[0] = place.segment;
+        requirement->n = 1;
+        return NULL;
+    case PREFER_SEGMENT:
+        take_terms(requirement, place.terms, alloc, data);
+        return prefer_node(query, requirement, place.segment);
+    case TAKE_TURNS:
+        take_terms(requirement, place.terms, alloc, data);
+        rotate(requirement, topology_preferred(query->claim_name, requirement->n));
+        return NULL;
+    }
+    g_assert_not_reached();
 }

@@ -3,6 +3,7 @@
 
 #include "models/api/pod.h"
 #include "models/client/process.h"
+#include "models/plan/rules.h"
 
 /* Where a volume may be: external-provisioner's pkg/controller/topology.go. A segment is a set of
  * key=value pairs, a StringMap. Segments, once known, are kept until their owner is freed, for
@@ -87,6 +88,8 @@ typedef struct {
     const StringMap **requisite, **preferred; /* (owned) by who gives @alloc */
     unsigned n;                               /* of both; 0: no requirements */
 } TopologyRequirement;
+
+extern const RuleTable topology_rules; /* TOPO-1 to TOPO-6 */
 
 typedef void *(*TopologyAlloc)(void *data, size_t size);
 /**

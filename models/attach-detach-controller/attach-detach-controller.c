@@ -142,7 +142,7 @@ clear(void *data)
 }
 
 static const RuleTable *const rule_tables[] = {
-    &detach_rules, &attach_rules, &look_rules, &end_rules, &pod_rules, NULL,
+    &adc_detach_rules, &adc_attach_rules, &adc_look_rules, &adc_end_rules, &adc_pod_rules, NULL,
 };
 
 /* ADC-6: a client of its own, whose bucket its Events share. */

@@ -50,7 +50,7 @@ look(const AttachDetachController *self, const AttachPair *pair, uint32_t facts)
         if (error->message != NULL)
             facts |= LOOK_ERROR;
     }
-    return (LookAnswer)rules_find(&look_rules, facts, NULL)->then;
+    return (LookAnswer)rules_find(&adc_look_rules, facts, NULL)->then;
 }
 
 /* PlanCondition. */
@@ -256,7 +256,7 @@ operation_ended(AttachDetachController *self, Plan *plan, PlanEnd end, gboolean 
     AttachPair *pair = plan_operation(plan);
     OperationKey key = pair->operation;
     uint32_t facts = (is_detach ? END_IS_DETACH : 0u) | (end == PLAN_DONE ? 0u : END_FAILED);
-    const Rule *rule = rules_find(&end_rules, facts, NULL);
+    const Rule *rule = rules_find(&adc_end_rules, facts, NULL);
 
     operation_measure(&self->base, plan, is_detach ? adc_detach_kind : adc_attach_kind,
                       pair->volume->driver, end);

@@ -142,7 +142,7 @@ adc_pod_changed(void *data, const Object *before, const Object *after)
     const Pod *pod = POD_CONST(after != NULL ? after : before);
     uint32_t facts = pod_facts(self, POD_CONST(before), POD_CONST(after));
 
-    switch ((PodAction)rules_find(&pod_rules, facts, NULL)->then) {
+    switch ((PodAction)rules_find(&adc_pod_rules, facts, NULL)->then) {
     case POD_IGNORE:
         return;
     case POD_WANTS_VOLUMES:

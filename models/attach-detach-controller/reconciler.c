@@ -99,7 +99,7 @@ plan_pair_detach(const AttachDetachController *self, Plan *plan, AttachPair *pai
 {
     SimTime now = plan_now(plan);
     SimTime asked_at = pair->detach_requested_at == TIME_UNSET ? now : pair->detach_requested_at;
-    const Rule *rule = rules_find(&detach_rules, detach_facts(self, pair, asked_at, now), NULL);
+    const Rule *rule = rules_find(&adc_detach_rules, detach_facts(self, pair, asked_at, now), NULL);
 
     if (rule->then == DETACH_NOT_NOW)
         return FALSE;
@@ -218,7 +218,7 @@ attach_facts(const AttachDetachController *self, const AttachPair *pair)
 static void
 plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
-    const Rule *rule = rules_find(&attach_rules, attach_facts(self, pair), NULL);
+    const Rule *rule = rules_find(&adc_attach_rules, attach_facts(self, pair), NULL);
 
     plan_because(plan, rule->id);
     switch ((AttachAction)rule->then) {

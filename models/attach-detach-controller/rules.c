@@ -32,7 +32,7 @@ static const RuleBound detach_bounds[] = {
     {.given = FORCED, .none = RUNS},
 };
 
-const RuleTable detach_rules = {
+const RuleTable adc_detach_rules = {
     .name = "detach",
     .facts_end = DETACH_FACTS_END,
     RULE_ROWS(detach_table),
@@ -57,7 +57,7 @@ static const Rule attach_table[] = {
     {"ADC-49.4", 0,            RUNNING | DONE | HELD | BACKOFF, ATTACH_NOW       },
 };
 
-const RuleTable attach_rules = {
+const RuleTable adc_attach_rules = {
     .name = "attach",
     .facts_end = ATTACH_FACTS_END,
     RULE_ROWS(attach_table),
@@ -84,7 +84,7 @@ static const Rule look_table[] = {
     {"ADC-61.2", DETACH | FOUND,         ERROR,                               LOOK_AGAIN    },
 };
 
-const RuleTable look_rules = {
+const RuleTable adc_look_rules = {
     .name = "looks at a VolumeAttachment",
     .facts_end = LOOK_FACTS_END,
     RULE_ROWS(look_table),
@@ -98,7 +98,7 @@ static const Rule end_table[] = {
     {"ADC-57.3", END_IS_DETACH | END_FAILED, 0,                          ADC_UNCERTAIN},
 };
 
-const RuleTable end_rules = {
+const RuleTable adc_end_rules = {
     .name = "ends of attach and detach",
     .facts_end = END_FACTS_END,
     RULE_ROWS(end_table),
@@ -113,7 +113,7 @@ static const Rule pod_table[] = {
     {"ADC-30.4", POD_IS_PLACED,                POD_IS_GONE | POD_IS_KNOWN | POD_IS_OVER, POD_WANTS_VOLUMES },
 };
 
-const RuleTable pod_rules = {
+const RuleTable adc_pod_rules = {
     .name = "pods and their attachments",
     .facts_end = POD_FACTS_END,
     RULE_ROWS(pod_table),

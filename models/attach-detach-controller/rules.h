@@ -26,7 +26,7 @@ typedef enum {
     DETACH_GONE,   /* not asked: DETACH_OUT_OF_SERVICE */
 } DetachAction;
 
-extern const RuleTable detach_rules; /* ADC-40 to ADC-46 */
+extern const RuleTable adc_detach_rules; /* ADC-40 to ADC-46 */
 
 /* A pair that is wanted: the attach loop's body. */
 typedef enum {
@@ -46,7 +46,7 @@ typedef enum {
     ATTACH_NOW,
 } AttachAction;
 
-extern const RuleTable attach_rules; /* ADC-49 */
+extern const RuleTable adc_attach_rules; /* ADC-49 */
 
 /* A look at the VolumeAttachment in the cache while an operation waits for it. */
 typedef enum {
@@ -65,7 +65,7 @@ typedef enum {
     LOOK_SUCCEEDED = 1,
 } LookAnswer;
 
-extern const RuleTable look_rules; /* ADC-60 to ADC-62 */
+extern const RuleTable adc_look_rules; /* ADC-60 to ADC-62 */
 
 /* What actual state says after an operation. */
 typedef enum {
@@ -74,7 +74,7 @@ typedef enum {
     END_FACTS_END = 1 << 2,
 } EndFacts;
 
-extern const RuleTable end_rules; /* ADC-56, ADC-57; then: an AttachState */
+extern const RuleTable adc_end_rules; /* ADC-56, ADC-57; then: an AttachState */
 
 /* An event of a pod. */
 typedef enum {
@@ -91,4 +91,4 @@ typedef enum {
     POD_LEAVES_VOLUMES,
 } PodAction;
 
-extern const RuleTable pod_rules; /* ADC-30, ADC-31 */
+extern const RuleTable adc_pod_rules; /* ADC-30, ADC-31 */

@@ -309,7 +309,7 @@ zone_state(const KubeControllerManagerOptions *options, const Zone *zone)
         facts |= ZONE_HAS_MANY_BAD;
     if ((double)zone->n_not_ready >= (double)n * options->unhealthy_zone_threshold)
         facts |= ZONE_IS_OVER;
-    return (ZoneState)rules_find(&zone_rules, facts, NULL)->then;
+    return (ZoneState)rules_find(&node_zone_rules, facts, NULL)->then;
 }
 
 /* Returns: nodes a second; 0: none */
@@ -322,7 +322,7 @@ zone_rate(const KubeControllerManagerOptions *options, const Zone *zone, gboolea
         facts |= RATE_PARTIAL;
     if (zone->n_ready + zone->n_not_ready > (unsigned)options->large_cluster_size_threshold)
         facts |= RATE_LARGE;
-    switch ((RateAnswer)rules_find(&rate_rules, facts, NULL)->then) {
+    switch ((RateAnswer)rules_find(&node_rate_rules, facts, NULL)->then) {
     case RATE_NONE:
         return 0;
     case RATE_PRIMARY:
@@ -464,7 +464,7 @@ grace_of(const NodeLifecycle *self, const Node *node)
     if (options->node_monitor_grace_period == GRACE_OF_NEW)
         facts |= GRACE_BY_DEFAULT;
     switch (
-        (GraceAnswer)rules_find(&grace_rules, facts, cluster_release(self->base.cluster))->then) {
+        (GraceAnswer)rules_find(&node_grace_rules, facts, cluster_release(self->base.cluster))->then) {
     case GRACE_OF_STARTUP:
         return options->node_startup_grace_period;
     case GRACE_OF_MONITOR:
@@ -529,7 +529,7 @@ look_at_node(NodeLifecycle *self, const Object *object)
             note_probe(self, health, (facts & NODE_SILENT) != 0);
         facts |= health->is_marked ? NODE_BUSY : health_facts(self, health, (const Node *)object);
     }
-    switch ((NodeAction)rules_find(&node_rules, facts, NULL)->then) {
+    switch ((NodeAction)rules_find(&node_pass_rules, facts, NULL)->then) {
     case NODE_FORGET:
         g_hash_table_remove(self->health, object->key);
         return FALSE;
@@ -719,7 +719,7 @@ clear(void *data)
 }
 
 static const RuleTable *const rule_tables[] = {
-    &node_rules, &grace_rules, &zone_rules, &rate_rules, NULL,
+    &node_pass_rules, &node_grace_rules, &node_zone_rules, &node_rate_rules, NULL,
 };
 
 const ModelClass node_lifecycle_class = {

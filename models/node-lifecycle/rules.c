@@ -35,7 +35,7 @@ static const RuleBound node_bounds[] = {
     {.given = OVERDUE,  .all = COUNTING},
 };
 
-const RuleTable node_rules = {
+const RuleTable node_pass_rules = {
     .name = "nodes in a pass",
     .facts_end = NODE_FACTS_END,
     RULE_ROWS(node_table),
@@ -50,7 +50,7 @@ static const Rule grace_table[] = {
     {"NL-5.3", 0,                  GRACE_NEVER_POSTED | GRACE_BY_DEFAULT, GRACE_OF_MONITOR,  0, 0,  0 },
 };
 
-const RuleTable grace_rules = {
+const RuleTable node_grace_rules = {
     .name = "grace of silent nodes",
     .facts_end = GRACE_FACTS_END,
     RULE_ROWS(grace_table),
@@ -65,7 +65,7 @@ static const Rule zone_table[] = {
     {"NL-34.5", ZONE_HAS_BAD | ZONE_HAS_READY | ZONE_HAS_MANY_BAD | ZONE_IS_OVER, 0,                 ZONE_PARTIAL},
 };
 
-const RuleTable zone_rules = {
+const RuleTable node_zone_rules = {
     .name = "zones",
     .facts_end = ZONE_FACTS_END,
     RULE_ROWS(zone_table),
@@ -79,7 +79,7 @@ static const Rule rate_table[] = {
     {"NL-34.6", RATE_PARTIAL,              RATE_ALL_DEAD | RATE_LARGE,   RATE_NONE     },
 };
 
-const RuleTable rate_rules = {
+const RuleTable node_rate_rules = {
     .name = "rates of zones",
     .facts_end = RATE_FACTS_END,
     RULE_ROWS(rate_table),

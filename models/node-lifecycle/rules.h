@@ -29,7 +29,7 @@ typedef enum {
     NODE_RETAINT,     /* at once: the other taint, or none */
 } NodeAction;
 
-extern const RuleTable node_rules; /* NL-20 to NL-35 */
+extern const RuleTable node_pass_rules; /* NL-20 to NL-35 */
 
 /* How long a node may be silent. */
 typedef enum {
@@ -44,7 +44,7 @@ typedef enum {
     GRACE_BEFORE_1_32,
 } GraceAnswer;
 
-extern const RuleTable grace_rules; /* NL-5, NL-6 */
+extern const RuleTable node_grace_rules; /* NL-5, NL-6 */
 
 /* What a zone is like. */
 typedef enum {
@@ -61,7 +61,7 @@ typedef enum {
     ZONE_FULL,    /* FullDisruption: no node is ready */
 } ZoneState;
 
-extern const RuleTable zone_rules; /* NL-34 */
+extern const RuleTable node_zone_rules; /* NL-34 */
 
 /* How fast a zone's nodes are tainted. */
 typedef enum {
@@ -77,4 +77,4 @@ typedef enum {
     RATE_SECONDARY, /* --secondary-node-eviction-rate */
 } RateAnswer;
 
-extern const RuleTable rate_rules; /* NL-7, NL-8, NL-34 */
+extern const RuleTable node_rate_rules; /* NL-7, NL-8, NL-34 */

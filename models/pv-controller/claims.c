@@ -56,9 +56,11 @@ find_default_class(const PvController *self, const Claim *claim)
     const StorageClass *best = NULL;
     const Object *object;
     InformerIter iter;
+    uint32_t facts = claim->class_name != NULL ? DEFAULT_HAS_CLASS : 0;
 
-    if (claim->class_name != NULL || self->release->minor < 26 ||
-        object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS) != NULL)
+    if (pv_has_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS))
+        facts |= DEFAULT_HAS_BETA;
+    if (!rules_find(&pv_default_class_rules, facts, self->release)->then)
         return NULL;
     informer_iter_init(&iter, self->classes);
     while ((object = informer_iter_next(&iter)) != NULL) {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/pv-controller-private.h"
+#include "models/pv-controller/rules.h"
 
 #include "models/cluster/kube-controller-manager.h"
 
-#include <string.h>
-
-/* Who provisions is asked to: PVC-60, PVC-61. */
+/* Asks the provisioner for a volume: PVC-60, PVC-61. */
 
 typedef struct {
     const Words *words;
     const char *provisioner; /* interned */
-    gboolean beta_only;      /* before 1.23 */
+    gboolean beta_only;
 } ProvisionerArg;
 
 static gboolean
@@ -31,16 +30,16 @@ plan_tell_external(const PvController *self,
                    const Object *claim,
                    const char *provisioner)
 {
-    if (self->release->minor < 28)
-        plan_event(plan, claim, "Normal", "ExternalProvisioning",
-                   "waiting for a volume to be created, either by external provisioner \"%s\" or "
-                   "manually created by system administrator",
-                   provisioner);
-    else
+    if (rules_find(&pv_wording_rules, 0, self->release)->then)
         plan_event(plan, claim, "Normal", "ExternalProvisioning",
                    "Waiting for a volume to be created either by the external provisioner '%s' or "
                    "manually by the system administrator. If volume creation is delayed, please "
                    "verify that the provisioner is running and correctly registered.",
+                   provisioner);
+    else
+        plan_event(plan, claim, "Normal", "ExternalProvisioning",
+                   "waiting for a volume to be created, either by external provisioner \"%s\" or "
+                   "manually created by system administrator",
                    provisioner);
 }
 
@@ -69,27 +68,38 @@ decide_provision_saved(const void *component, Plan *plan)
     plan_fail(plan, "%s", why);
 }
 
-/* The operation provision-...: writes down who shall provision, once, and says so, every time. */
+static uint32_t
+note_facts(const Claim *claim, const StorageClass *class)
+{
+    const char *noted = object_annotation(&claim->meta, ANNOTATION_STORAGE_PROVISIONER);
+    const char *beta = object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_PROVISIONER);
+    uint32_t facts = 0;
+
+    if (g_strcmp0(noted, class->provisioner) == 0)
+        facts |= NOTE_IS_RIGHT;
+    if (g_strcmp0(beta, class->provisioner) == 0)
+        facts |= NOTE_IS_RIGHT_BETA;
+    return facts;
+}
+
+/* The operation provision-...: notes the provisioner on the claim once, and tells every time. */
 static void
 decide_provision(const void *component, Plan *plan)
 {
     const PvController *self = component;
     const Claim *claim = pv_cache_claim(self->cache, plan_key(plan));
     const StorageClass *class = claim == NULL ? NULL : pv_find_class(self, claim_class(claim));
-    gboolean beta_only = self->release->minor < 23;
 
     plan_because(plan, "PVC-61");
     if (class == NULL) /* gone since the sync that asked */
         return;
-    const char *known =
-        object_annotation(&claim->meta, beta_only ? ANNOTATION_BETA_STORAGE_PROVISIONER
-                                                  : ANNOTATION_STORAGE_PROVISIONER);
-    if (known != NULL && strcmp(known, class->provisioner) == 0) {
+    int action = rules_find(&pv_note_rules, note_facts(claim, class), self->release)->then;
+    if (action == NOTE_TELL) {
         plan_tell_external(self, plan, &claim->meta, class->provisioner);
         return;
     }
     ProvisionerArg *arg = plan_new_arg(plan, ProvisionerArg);
-    *arg = (ProvisionerArg){&self->words, class->provisioner, beta_only};
+    *arg = (ProvisionerArg){&self->words, class->provisioner, action == NOTE_WRITE_BETA};
     plan_update(plan, &claim->meta, edit_provisioner, arg, PLAN_DECIDE);
     plan_then(plan, decide_provision_saved);
 }
@@ -100,14 +110,26 @@ pv_plan_provisioning(const PvController *self, Plan *plan, const Claim *claim)
     const KubeControllerManagerOptions *options = self->base.options;
     const StorageClass *class = pv_find_class(self, claim_class(claim));
 
-    if (!options->enable_dynamic_provisioning)
+    uint32_t facts = options->enable_dynamic_provisioning ? PROVISION_IS_ON : 0;
+
+    if (class != NULL)
+        facts |= PROVISION_HAS_CLASS;
+    if (class != NULL && pv_is_in_tree(class->provisioner))
+        facts |= PROVISION_IN_TREE;
+    switch ((ProvisionAction)rules_find(&pv_provision_rules, facts, NULL)->then) {
+    case PROVISION_LEAVE:
         return;
-    if (class == NULL)
+    case PROVISION_TELL_NO_CLASS:
         plan_event(plan, &claim->meta, "Warning", "ProvisioningFailed",
                    "storageclass.storage.k8s.io \"%s\" not found", claim_class(claim));
-    else if (pv_is_in_tree(class->provisioner)) /* PVC-26: also the one that provisions nothing */
+        return;
+    case PROVISION_TELL_NO_PLUGIN:
         plan_event(plan, &claim->meta, "Warning", "ProvisioningFailed",
                    "no volume plugin matched name: %s", class->provisioner);
-    else
+        return;
+    case PROVISION_ASK:
         pv_plan_operation(self, plan, "provision-", &claim->meta, decide_provision);
+        return;
+    }
+    g_assert_not_reached();
 }

@@ -30,8 +30,7 @@ typedef struct {
     SimTicker *resync;
     uint16_t resync_label; /* in the log of causes */
     const Release *release;
-    gboolean attributes_classes;   /* gate VolumeAttributesClass */
-    gboolean honor_reclaim_policy; /* gate HonorPVReclaimPolicy */
+    gboolean attributes_classes; /* gate VolumeAttributesClass */
 } PvController;
 
 /* Changes of private state: PlanChange.what. */

@@ -309,8 +309,6 @@ copy_informer(PvController *self, const Informer *informer)
         pv_cache_store(self->cache, object);
 }
 
-/* PVC-10: up to 1.35 a failed sync is dropped; from 1.36 on it is queued again. One worker in any
- * case. */
 static Workers *
 worker_new(PvController *self, const char *name, PlanDecide sync)
 {
@@ -318,7 +316,7 @@ worker_new(PvController *self, const char *name, PlanDecide sync)
         .name = name,
         .n_workers = 1,
         .limit = rate_limit_default,
-        .retry = self->release->minor >= 36,
+        .retry = rules_find(&pv_retry_rules, 0, self->release)->then,
         .sync = sync,
     };
 
@@ -346,7 +344,6 @@ pv_controller_init(void *component)
 
     self->release = cluster_release(cluster);
     self->attributes_classes = release_has_gate(self->release, "VolumeAttributesClass");
-    self->honor_reclaim_policy = release_has_gate(self->release, "HonorPVReclaimPolicy");
     self->words = words_intern(self->base.strings);
     self->cache = pv_cache_new();
     self->gone_scrub_pods = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
@@ -402,6 +399,15 @@ static const RuleTable *const rule_tables[] = {
     &unbound_claim_rules,
     &bound_claim_rules,
     &volume_rules,
+    &pv_lookup_rules,
+    &pv_default_class_rules,
+    &pv_retry_rules,
+    &pv_provision_rules,
+    &pv_note_rules,
+    &pv_wording_rules,
+    &pv_policy_rules,
+    &pv_delete_rules,
+    &pv_recycle_rules,
     NULL,
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/pv-controller-private.h"
+#include "models/pv-controller/rules.h"
 
 #include <string.h>
 
@@ -59,18 +60,36 @@ plan_reclaim_failed(Plan *plan, const Volume *volume, const char *reason, const 
         plan_event(plan, &volume->meta, "Warning", reason, "%s", message);
 }
 
+/* The facts that both operations ask for. @volume: as it was read; NULL: gone, or an error */
+static uint32_t
+reclaimed_facts(const PvController *self, const Volume *volume)
+{
+    if (volume == NULL)
+        return 0;
+    return RECLAIMED_FOUND | (volume_is_released(self, volume) ? RECLAIMED_RELEASED : 0u);
+}
+
+static uint32_t
+delete_facts(const PvController *self, const Volume *volume)
+{
+    uint32_t facts = reclaimed_facts(self, volume);
+
+    if (volume != NULL && object_is_deleted(&volume->meta))
+        facts |= RECLAIMED_GOING;
+    if (volume != NULL && deleter_is_external(volume))
+        facts |= RECLAIMED_EXTERNAL;
+    return facts;
+}
+
 static void
 decide_delete_known(const void *component, Plan *plan)
 {
     const PvController *self = component;
     const Volume *volume = (const Volume *)plan_object(plan, plan_last_step(plan));
+    const Rule *rule = rules_find(&pv_delete_rules, delete_facts(self, volume), self->release);
 
     plan_because(plan, "PVC-76");
-    if (volume == NULL) /* gone, or an error: whoever syncs it next asks again */
-        return;
-    if (object_is_deleted(&volume->meta) && !self->honor_reclaim_policy)
-        return;
-    if (!volume_is_released(self, volume) || deleter_is_external(volume))
+    if (rule->then == RECLAIMED_LEAVE)
         return;
     const char *why = plan_internf(
         plan, "error getting deleter volume plugin for volume \"%s\": no volume plugin matched",
@@ -234,24 +253,33 @@ decide_recycle_known(const void *component, Plan *plan)
 {
     const PvController *self = component;
     const Volume *volume = VOLUME_CONST(plan_object(plan, STEP_VOLUME));
+    const ObjectKey *claim = volume == NULL ? NULL : volume->claim_ref.claim;
+    g_autofree char *users = claim == NULL ? NULL : pods_that_use(self, claim);
+    uint32_t facts = reclaimed_facts(self, volume);
 
+    /* A new claim of that name has another volume: its pods do not matter. */
+    if (users != NULL && pv_cache_claim(self->cache, claim) == NULL)
+        facts |= RECLAIMED_USED;
+    if (volume != NULL && is_recyclable(volume))
+        facts |= RECLAIMED_RECYCLABLE;
     plan_because(plan, "PVC-77");
-    if (volume == NULL || !volume_is_released(self, volume))
+    switch ((ReclaimedAction)rules_find(&pv_recycle_rules, facts, NULL)->then) {
+    case RECLAIMED_LEAVE:
         return;
-    g_autofree char *users = pods_that_use(self, volume->claim_ref.claim);
-    /* A claim of that name is another one now, with another volume: its pods are no matter. */
-    if (users != NULL && pv_cache_claim(self->cache, volume->claim_ref.claim) == NULL) {
-        plan_event(plan, &volume->meta, "Normal", "VolumeFailedRecycle",
-                   "Volume is used by pods: %s", users);
-        return;
-    }
-    if (!is_recyclable(volume)) {
+    case RECLAIMED_FAIL:
         plan_reclaim_failed(plan, volume, "VolumeFailedRecycle",
                             plan_internf(plan, "No recycler plugin found for the volume!"));
         return;
+    case RECLAIMED_TELL_USED:
+        plan_event(plan, &volume->meta, "Normal", "VolumeFailedRecycle",
+                   "Volume is used by pods: %s", users);
+        return;
+    case RECLAIMED_SCRUB:
+        plan_create(plan, recycler_pod_new(self, volume->meta.key), PLAN_DECIDE);
+        plan_then(plan, decide_pod_created);
+        return;
     }
-    plan_create(plan, recycler_pod_new(self, volume->meta.key), PLAN_DECIDE);
-    plan_then(plan, decide_pod_created);
+    g_assert_not_reached();
 }
 
 static void
@@ -286,13 +314,25 @@ pv_recycler_event(void *component, const Object *before, const Object *after)
 
 /* ---- The policy: PVC-75 ---- */
 
-/* Of "delete-" and "recycle-"; NULL: the volume stays. */
+/* Of a volume that stays without a word: NULL. */
 static const char *
 reclaim_operation(const Volume *volume)
 {
-    if (pv_is_migrated(&volume->meta) || volume->reclaim_policy == RECLAIM_RETAIN)
-        return NULL;
-    return volume->reclaim_policy == RECLAIM_DELETE ? "delete-" : "recycle-";
+    static const uint32_t policies[] = {
+        [RECLAIM_RETAIN] = POLICY_RETAIN,
+        [RECLAIM_DELETE] = POLICY_DELETE,
+        [RECLAIM_RECYCLE] = POLICY_RECYCLE,
+    };
+    static const char *const operations[] = {
+        [RECLAIM_LEAVE] = NULL,
+        [RECLAIM_START_DELETE] = "delete-",
+        [RECLAIM_START_RECYCLE] = "recycle-",
+    };
+    uint32_t facts = policies[volume->reclaim_policy];
+
+    if (pv_is_migrated(&volume->meta))
+        facts |= POLICY_MIGRATED;
+    return operations[rules_find(&pv_policy_rules, facts, NULL)->then];
 }
 
 gboolean

@@ -67,6 +67,106 @@ static const Rule volume_table[] = {
     {"PVC-72.3", EXISTS | NAMES,                 THIS | DISPOSABLE | BY_CONTROLLER, VOLUME_UNRESERVE     },
 };
 
+enum {
+    MEANS = LOOKUP_REFERS,
+    FOUND_IT = LOOKUP_FOUND,
+    HIT = MEANS | FOUND_IT,
+    OTHER = LOOKUP_OTHER_UID,
+    ASKED = LOOKUP_ASKED,
+    GIVEN_UP = LOOKUP_GIVEN_UP,
+    BY_CTRL = LOOKUP_BY_CONTROLLER,
+};
+
+/* Nobody releases a volume because a cache is late. */
+static const Rule lookup_table[] = {
+    {"PVC-71.1", 0,                MEANS,                                 LOOKUP_NO_CLAIM, .since = 0 },
+    {"PVC-71.2", HIT,              OTHER,                                 LOOKUP_CLAIM,    .since = 0 },
+    {"PVC-71c",  HIT | OTHER,      0,                                     LOOKUP_NO_CLAIM, .until = 23},
+    {"PVC-71c",  HIT | OTHER,      0,                                     LOOKUP_ASK_UID,  .since = 23},
+    {"PVC-71.3", MEANS | ASKED,    FOUND_IT,                              LOOKUP_NO_CLAIM, .since = 0 },
+    {"PVC-71.4", MEANS | GIVEN_UP, FOUND_IT | ASKED,                      LOOKUP_NO_CLAIM, .since = 0 },
+    {"PVC-71b",  MEANS,            FOUND_IT | ASKED | GIVEN_UP,           LOOKUP_ASK_NAME, .since = 20},
+    {"PVC-71b",  MEANS | BY_CTRL,  FOUND_IT | ASKED | GIVEN_UP,           LOOKUP_ASK_NAME, .until = 20},
+    {"PVC-71b",  MEANS,            FOUND_IT | ASKED | GIVEN_UP | BY_CTRL, LOOKUP_NO_CLAIM, .until = 20},
+};
+
+/* assignDefaultStorageClass(). */
+static const Rule default_class_table[] = {
+    {"PVC-27.1", 0,                 DEFAULT_HAS_CLASS | DEFAULT_HAS_BETA, FALSE, .until = 26},
+    {"PVC-27.2", 0,                 DEFAULT_HAS_CLASS | DEFAULT_HAS_BETA, TRUE,  .since = 26},
+    {"PVC-27.3", DEFAULT_HAS_CLASS, 0,                                    FALSE, .since = 0 },
+    {"PVC-27.4", DEFAULT_HAS_BETA,  DEFAULT_HAS_CLASS,                    FALSE, .since = 0 },
+};
+
+static const Rule retry_table[] = {
+    {"PVC-10.1", 0, 0, FALSE, .until = 36},
+    {"PVC-10.2", 0, 0, TRUE,  .since = 36},
+};
+
+/* provisionClaim(). In tree is also the one that provisions nothing (PVC-26). */
+static const Rule provision_table[] = {
+    {"PVC-60.1", 0,                                                         PROVISION_IS_ON,     PROVISION_LEAVE        },
+    {"PVC-60.2", PROVISION_IS_ON,                                           PROVISION_HAS_CLASS, PROVISION_TELL_NO_CLASS},
+    {"PVC-60.3", PROVISION_IS_ON | PROVISION_HAS_CLASS | PROVISION_IN_TREE, 0,
+     PROVISION_TELL_NO_PLUGIN                                                                                           },
+    {"PVC-60.4", PROVISION_IS_ON | PROVISION_HAS_CLASS,                     PROVISION_IN_TREE,   PROVISION_ASK          },
+};
+
+/* setClaimProvisioner(). */
+static const Rule note_table[] = {
+    {"PVC-61.1", NOTE_IS_RIGHT_BETA, 0,                  NOTE_TELL,       .until = 23},
+    {"PVC-61.2", 0,                  NOTE_IS_RIGHT_BETA, NOTE_WRITE_BETA, .until = 23},
+    {"PVC-61.3", NOTE_IS_RIGHT,      0,                  NOTE_TELL,       .since = 23},
+    {"PVC-61.4", 0,                  NOTE_IS_RIGHT,      NOTE_WRITE_BOTH, .since = 23},
+};
+
+static const Rule wording_table[] = {
+    {"PVC-62.1", 0, 0, FALSE, .until = 28},
+    {"PVC-62.2", 0, 0, TRUE,  .since = 28},
+};
+
+/* reclaimVolume(). */
+static const Rule policy_table[] = {
+    {"PVC-75.1", POLICY_MIGRATED, 0,               RECLAIM_LEAVE        },
+    {"PVC-75.2", POLICY_RETAIN,   POLICY_MIGRATED, RECLAIM_LEAVE        },
+    {"PVC-75.3", POLICY_DELETE,   POLICY_MIGRATED, RECLAIM_START_DELETE },
+    {"PVC-75.4", POLICY_RECYCLE,  POLICY_MIGRATED, RECLAIM_START_RECYCLE},
+};
+
+static const RuleBound policy_bounds[] = {
+    {.one_of = POLICY_RETAIN | POLICY_DELETE | POLICY_RECYCLE},
+};
+
+enum {
+    READ = RECLAIMED_FOUND,
+    RELEASED = RECLAIMED_FOUND | RECLAIMED_RELEASED,
+    GOING = RECLAIMED_GOING,
+    EXTERNAL = RECLAIMED_EXTERNAL,
+    USED = RECLAIMED_USED,
+    RECYCLABLE = RECLAIMED_RECYCLABLE,
+};
+
+#define HONOR "HonorPVReclaimPolicy"
+
+/* deleteVolumeOperation(): nobody within Kubernetes can delete what is behind a volume. */
+static const Rule delete_table[] = {
+    {"PVC-76.1", 0,                   READ,               RECLAIMED_LEAVE, .gate = NULL    },
+    {"PVC-76.2", READ,                RECLAIMED_RELEASED, RECLAIMED_LEAVE, .gate = NULL    },
+    {"PVC-76.3", RELEASED | EXTERNAL, 0,                  RECLAIMED_LEAVE, .gate = NULL    },
+    {"PVC-76.4", RELEASED,            EXTERNAL | GOING,   RECLAIMED_FAIL,  .gate = NULL    },
+    {"PVC-76.5", RELEASED | GOING,    EXTERNAL,           RECLAIMED_FAIL,  .gate = HONOR   },
+    {"PVC-76.5", RELEASED | GOING,    EXTERNAL,           RECLAIMED_LEAVE, .no_gate = HONOR},
+};
+
+/* recycleVolumeOperation(). */
+static const Rule recycle_table[] = {
+    {"PVC-77.1", 0,                     READ,               RECLAIMED_LEAVE    },
+    {"PVC-77.2", READ,                  RECLAIMED_RELEASED, RECLAIMED_LEAVE    },
+    {"PVC-77.3", RELEASED | USED,       0,                  RECLAIMED_TELL_USED},
+    {"PVC-77.4", RELEASED,              USED | RECYCLABLE,  RECLAIMED_FAIL     },
+    {"PVC-77.5", RELEASED | RECYCLABLE, USED,               RECLAIMED_SCRUB    },
+};
+
 const RuleTable unbound_claim_rules = {
     .name = "unbound claims",
     .facts_end = CLAIM_FACTS_END,
@@ -81,4 +181,50 @@ const RuleTable volume_rules = {
     .name = "volumes",
     .facts_end = VOLUME_FACTS_END,
     RULE_ROWS(volume_table),
+};
+const RuleTable pv_lookup_rules = {
+    .name = "claims of volumes",
+    .facts_end = LOOKUP_FACTS_END,
+    RULE_ROWS(lookup_table),
+};
+const RuleTable pv_default_class_rules = {
+    .name = "default classes",
+    .facts_end = DEFAULT_FACTS_END,
+    RULE_ROWS(default_class_table),
+};
+const RuleTable pv_retry_rules = {
+    .name = "failed syncs",
+    .facts_end = 1,
+    RULE_ROWS(retry_table),
+};
+const RuleTable pv_provision_rules = {
+    .name = "provisioning",
+    .facts_end = PROVISION_FACTS_END,
+    RULE_ROWS(provision_table),
+};
+const RuleTable pv_note_rules = {
+    .name = "notes of the provisioner",
+    .facts_end = NOTE_FACTS_END,
+    RULE_ROWS(note_table),
+};
+const RuleTable pv_wording_rules = {
+    .name = "words of ExternalProvisioning",
+    .facts_end = 1,
+    RULE_ROWS(wording_table),
+};
+const RuleTable pv_policy_rules = {
+    .name = "reclaim policies",
+    .facts_end = POLICY_FACTS_END,
+    RULE_ROWS(policy_table),
+    RULE_BOUNDS(policy_bounds),
+};
+const RuleTable pv_delete_rules = {
+    .name = "volumes to delete",
+    .facts_end = DELETE_FACTS_END,
+    RULE_ROWS(delete_table),
+};
+const RuleTable pv_recycle_rules = {
+    .name = "volumes to recycle",
+    .facts_end = RECYCLE_FACTS_END,
+    RULE_ROWS(recycle_table),
 };

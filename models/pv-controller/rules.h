@@ -63,13 +63,102 @@ typedef enum {
     VOLUME_UNRESERVE,     /* claimRef.uid cleared, the name stays */
 } VolumeAction;
 
-/* How a volume is reclaimed (PVC-75). */
+/* The claim that a volume's claimRef means, before the volume is judged. */
+typedef enum {
+    LOOKUP_REFERS = 1 << 0,        /* claimRef is set, with a uid */
+    LOOKUP_FOUND = 1 << 1,         /* a claim of that name is known */
+    LOOKUP_OTHER_UID = 1 << 2,     /* ... with another uid */
+    LOOKUP_ASKED = 1 << 3,         /* the API server has been asked for the name */
+    LOOKUP_GIVEN_UP = 1 << 4,      /* the volume is Released or Failed already */
+    LOOKUP_BY_CONTROLLER = 1 << 5, /* the claimRef was set by a controller */
+    LOOKUP_FACTS_END = 1 << 6,
+} LookupFacts;
+
+typedef enum {
+    LOOKUP_NO_CLAIM, /* the volume is judged without one */
+    LOOKUP_CLAIM,    /* ... with the claim that was found */
+    LOOKUP_ASK_NAME, /* the informer, then the API server */
+    LOOKUP_ASK_UID,  /* the API server */
+} LookupAnswer;
+
+/* Whether a claim without a class may get the default class. */
+typedef enum {
+    DEFAULT_HAS_CLASS = 1 << 0, /* spec.storageClassName is set, if only to "" */
+    DEFAULT_HAS_BETA = 1 << 1,  /* the annotation that came before it is */
+    DEFAULT_FACTS_END = 1 << 2,
+} DefaultFacts;
+
+/* A claim that needs a new volume. */
+typedef enum {
+    PROVISION_IS_ON = 1 << 0,     /* --enable-dynamic-provisioning */
+    PROVISION_HAS_CLASS = 1 << 1, /* its class exists */
+    PROVISION_IN_TREE = 1 << 2,   /* ... and names a provisioner within Kubernetes */
+    PROVISION_FACTS_END = 1 << 3,
+} ProvisionFacts;
+
+typedef enum {
+    PROVISION_LEAVE,
+    PROVISION_TELL_NO_CLASS,
+    PROVISION_TELL_NO_PLUGIN,
+    PROVISION_ASK, /* starts the operation */
+} ProvisionAction;
+
+/* That operation: what the claim's annotations say of its provisioner. */
+typedef enum {
+    NOTE_IS_RIGHT = 1 << 0,      /* volume.kubernetes.io/storage-provisioner */
+    NOTE_IS_RIGHT_BETA = 1 << 1, /* volume.beta.kubernetes.io/storage-provisioner */
+    NOTE_FACTS_END = 1 << 2,
+} NoteFacts;
+
+typedef enum {
+    NOTE_TELL, /* event; nothing to write */
+    NOTE_WRITE_BETA,
+    NOTE_WRITE_BOTH,
+} NoteAction;
+
+/* How a volume is reclaimed. */
+typedef enum {
+    POLICY_MIGRATED = 1 << 0, /* to CSI: no matter of this controller */
+    POLICY_RETAIN = 1 << 1,
+    POLICY_DELETE = 1 << 2,
+    POLICY_RECYCLE = 1 << 3,
+    POLICY_FACTS_END = 1 << 4,
+} PolicyFacts;
+
 typedef enum {
     RECLAIM_LEAVE,
     RECLAIM_START_DELETE,
     RECLAIM_START_RECYCLE,
 } ReclaimAction;
 
-extern const RuleTable unbound_claim_rules; /* PVC-21, 22 */
-extern const RuleTable bound_claim_rules;   /* PVC-40 */
-extern const RuleTable volume_rules;        /* PVC-70, 72 */
+/* The volume as those operations read it. */
+typedef enum {
+    RECLAIMED_FOUND = 1 << 0,
+    RECLAIMED_RELEASED = 1 << 1,   /* still released (PVC-78) */
+    RECLAIMED_GOING = 1 << 2,      /* it is being deleted */
+    RECLAIMED_EXTERNAL = 1 << 3,   /* somebody outside of Kubernetes deletes what is behind it */
+    RECLAIMED_USED = 1 << 4,       /* pods that go on name its claim, and no new claim does */
+    RECLAIMED_RECYCLABLE = 1 << 5, /* NFS or hostPath */
+    DELETE_FACTS_END = 1 << 4,
+    RECYCLE_FACTS_END = 1 << 6,
+} ReclaimedFacts;
+
+typedef enum {
+    RECLAIMED_LEAVE,
+    RECLAIMED_FAIL,
+    RECLAIMED_TELL_USED,
+    RECLAIMED_SCRUB, /* by a pod */
+} ReclaimedAction;
+
+extern const RuleTable unbound_claim_rules;    /* PVC-21, 22 */
+extern const RuleTable bound_claim_rules;      /* PVC-40 */
+extern const RuleTable volume_rules;           /* PVC-70, 72 */
+extern const RuleTable pv_lookup_rules;        /* PVC-71 */
+extern const RuleTable pv_default_class_rules; /* PVC-27; then: gboolean */
+extern const RuleTable pv_retry_rules;     /* PVC-10; then: gboolean. No facts, the release alone */
+extern const RuleTable pv_provision_rules; /* PVC-60 */
+extern const RuleTable pv_note_rules;      /* PVC-61 */
+extern const RuleTable pv_wording_rules;   /* PVC-62; then: gboolean, the newer words. No facts */
+extern const RuleTable pv_policy_rules;    /* PVC-75 */
+extern const RuleTable pv_delete_rules;    /* PVC-76 */
+extern const RuleTable pv_recycle_rules;   /* PVC-77 */

@@ -132,25 +132,63 @@ decide_volume_other_uid(const void *component, Plan *plan)
     plan_judged_volume(self, plan, volume, claim);
 }
 
-/* A claim of that name, @claim; NULL: none. The copy may be old: another uid is checked
- * (since 1.23). */
+static void decide_volume_unknown_claim(const void *component, Plan *plan);
+
+static uint32_t
+lookup_facts(const Volume *volume, const Claim *claim, gboolean was_asked)
+{
+    uint32_t facts = was_asked ? LOOKUP_ASKED : 0;
+
+    if (volume->claim_ref.claim != NULL && object_uid_is_set(volume->claim_ref.uid))
+        facts |= LOOKUP_REFERS;
+    if (claim != NULL)
+        facts |= LOOKUP_FOUND;
+    if (claim != NULL && !pv_refers_to_uid(volume, claim))
+        facts |= LOOKUP_OTHER_UID;
+    if (volume_is_given_up(volume))
+        facts |= LOOKUP_GIVEN_UP;
+    if (pv_has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER))
+        facts |= LOOKUP_BY_CONTROLLER;
+    return facts;
+}
+
+/* @claim: the one of the name in the claimRef as far as it is known, perhaps an old copy; NULL:
+ * none */
 static void
 plan_volume_and_claim(const PvController *self,
                       Plan *plan,
                       const Volume *volume,
-                      const Claim *claim)
+                      const Claim *claim,
+                      gboolean was_asked)
 {
-    if (claim == NULL || pv_refers_to_uid(volume, claim)) {
-        plan_judged_volume(self, plan, volume, claim);
-        return;
-    }
-    if (self->release->minor < 23) {
+    const ObjectKey *key = volume->claim_ref.claim;
+    const Rule *rule =
+        rules_find(&pv_lookup_rules, lookup_facts(volume, claim, was_asked), self->release);
+
+    switch ((LookupAnswer)rule->then) {
+    case LOOKUP_NO_CLAIM:
         plan_judged_volume(self, plan, volume, NULL);
         return;
+    case LOOKUP_CLAIM:
+        plan_judged_volume(self, plan, volume, claim);
+        return;
+    case LOOKUP_ASK_NAME:
+        claim = CLAIM_CONST(informer_get(self->claims, key));
+        if (claim != NULL) {
+            plan_volume_and_claim(self, plan, volume, claim, FALSE);
+            return;
+        }
+        plan_because(plan, rule->id);
+        plan_get(plan, key, PLAN_DECIDE);
+        plan_then(plan, decide_volume_unknown_claim);
+        return;
+    case LOOKUP_ASK_UID:
+        plan_because(plan, rule->id);
+        plan_get(plan, key, PLAN_DECIDE);
+        plan_then(plan, decide_volume_other_uid);
+        return;
     }
-    plan_because(plan, "PVC-71c");
-    plan_get(plan, volume->claim_ref.claim, PLAN_DECIDE);
-    plan_then(plan, decide_volume_other_uid);
+    g_assert_not_reached();
 }
 
 /* PVC-71b, answered. */
@@ -163,39 +201,7 @@ decide_volume_unknown_claim(const void *component, Plan *plan)
 
     plan_because(plan, "PVC-71b");
     if (claim_was_got(plan, &claim) && volume != NULL)
-        plan_volume_and_claim(self, plan, volume, claim);
-}
-
-/* PVC-71b: nobody releases a volume because a cache is late. Before 1.20 only for volumes bound by
- * a controller. */
-static gboolean
-absence_is_checked(const PvController *self, const Volume *volume)
-{
-    return !volume_is_given_up(volume) &&
-           (self->release->minor >= 20 ||
-            pv_has_annotation(&volume->meta, ANNOTATION_BOUND_BY_CONTROLLER));
-}
-
-static void
-plan_volume(const PvController *self, Plan *plan, const Volume *volume)
-{
-    const ClaimReference *reference = &volume->claim_ref;
-    const Claim *claim = pv_cache_claim(self->cache, reference->claim);
-
-    if (reference->claim == NULL || !object_uid_is_set(reference->uid)) {
-        plan_judged_volume(self, plan, volume, NULL);
-        return;
-    }
-    if (claim == NULL && absence_is_checked(self, volume)) {
-        claim = (const Claim *)informer_get(self->claims, reference->claim);
-        if (claim == NULL) {
-            plan_because(plan, "PVC-71b");
-            plan_get(plan, reference->claim, PLAN_DECIDE);
-            plan_then(plan, decide_volume_unknown_claim);
-            return;
-        }
-    }
-    plan_volume_and_claim(self, plan, volume, claim);
+        plan_volume_and_claim(self, plan, volume, claim, TRUE);
 }
 
 void
@@ -216,5 +222,7 @@ pv_controller_sync_volume(const void *component, Plan *plan)
     if (pv_cache_is_newer(self->cache, seen))
         return;
     pv_plan_store(self, plan, seen);
-    plan_volume(self, plan, VOLUME_CONST(seen));
+    const Volume *volume = VOLUME_CONST(seen);
+    plan_volume_and_claim(self, plan, volume, pv_cache_claim(self->cache, volume->claim_ref.claim),
+                          FALSE);
 }

@@ -4,6 +4,7 @@
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
+#include "models/plan/rules.h"
 
 typedef struct {
     Component base;
@@ -50,11 +51,40 @@ claim_new(const Pod *pod, const PodVolume *volume, ObjectKey *key)
 static void
 plan_fail_volume(Plan *plan, const Pod *pod, const PodVolume *volume, const char *why)
 {
-    plan_because(plan, "EPH-6");
     plan_event(plan, &pod->meta, "Warning", "FailedBinding", "ephemeral volume %s: %s",
                volume->name, why);
     plan_fail(plan, "ephemeral volume %s: %s", volume->name, why);
 }
+
+enum {
+    CLAIM_CREATED = 1 << 0, /* by an earlier step of this plan */
+    CLAIM_OWNED = 1 << 1,   /* the informer has it, and the pod owns it */
+    CLAIM_FOREIGN = 1 << 2, /* ... and the pod does not */
+    CLAIM_REFUSED = 1 << 3, /* the last step failed to create it */
+    CLAIM_FACTS_END = 1 << 4,
+};
+
+typedef enum {
+    CLAIM_IS_THERE,
+    CLAIM_CREATE,
+    CLAIM_FAIL_CREATE,
+    CLAIM_FAIL_FOREIGN,
+} ClaimAction;
+
+/* handleVolume(). It is refused also if it exists already (EPH-5). */
+static const Rule claim_table[] = {
+    {"EPH-4", CLAIM_CREATED, 0,                                                           CLAIM_IS_THERE    },
+    {"EPH-4", CLAIM_OWNED,   CLAIM_CREATED,                                               CLAIM_IS_THERE    },
+    {"EPH-6", CLAIM_REFUSED, CLAIM_CREATED | CLAIM_OWNED,                                 CLAIM_FAIL_CREATE },
+    {"EPH-6", CLAIM_FOREIGN, CLAIM_CREATED | CLAIM_OWNED | CLAIM_REFUSED,                 CLAIM_FAIL_FOREIGN},
+    {"EPH-4", 0,             CLAIM_CREATED | CLAIM_OWNED | CLAIM_REFUSED | CLAIM_FOREIGN, CLAIM_CREATE      },
+};
+
+static const RuleTable claim_rules = {
+    .name = "claims of ephemeral volumes",
+    .facts_end = CLAIM_FACTS_END,
+    RULE_ROWS(claim_table),
+};
 
 /* Returns: whether the volume has its claim, so that the next one may be looked at */
 static gboolean
@@ -63,23 +93,35 @@ plan_volume(const EphemeralVolume *self, Plan *plan, const Pod *pod, const PodVo
     ObjectKey *key = pod_claim_key(self->base.objects, pod, volume);
     const Object *claim = informer_get(self->claims, key);
     int step = plan_last_step(plan);
+    uint32_t facts = 0;
 
-    if (was_created(plan, key) || (claim != NULL && object_is_controlled_by(claim, &pod->meta)))
+    if (was_created(plan, key))
+        facts |= CLAIM_CREATED;
+    if (claim != NULL)
+        facts |= object_is_controlled_by(claim, &pod->meta) ? CLAIM_OWNED : CLAIM_FOREIGN;
+    if (step >= 0 && plan_code(plan, step) != API_OK)
+        facts |= CLAIM_REFUSED;
+    const Rule *rule = rules_find(&claim_rules, facts, NULL);
+    plan_because(plan, rule->id);
+    switch ((ClaimAction)rule->then) {
+    case CLAIM_IS_THERE:
         return TRUE;
-    if (step >= 0 && plan_code(plan, step) != API_OK) { /* EPH-5: also if it exists already */
+    case CLAIM_FAIL_CREATE:
         plan_fail_volume(
             plan, pod, volume,
             plan_internf(plan, "create PVC %s: %s", key->name, plan_message(plan, step)));
-    } else if (claim != NULL) {
+        return FALSE;
+    case CLAIM_FAIL_FOREIGN:
         plan_fail_volume(plan, pod, volume,
                          plan_internf(plan, "PVC %s was not created for pod %s (pod is not owner)",
                                       key->text, pod->meta.key->text));
-    } else {
-        plan_because(plan, "EPH-4");
+        return FALSE;
+    case CLAIM_CREATE:
         plan_create(plan, claim_new(pod, volume, key), PLAN_DECIDE);
         plan_then(plan, ephemeral_volume_sync_pod);
+        return FALSE;
     }
-    return FALSE;
+    g_assert_not_reached();
 }
 
 void
@@ -155,6 +197,8 @@ ephemeral_volume_clear(void *component)
     g_clear_pointer(&self->workers, workers_free);
 }
 
+static const RuleTable *const rule_tables[] = {&claim_rules, NULL};
+
 const ModelClass ephemeral_volume_class = {
     .name = "ephemeral-volume-controller",
     .process = &kube_controller_manager_process,
@@ -162,6 +206,7 @@ const ModelClass ephemeral_volume_class = {
     .event_source = "ephemeral_volume",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = rule_tables,
     .init = ephemeral_volume_init,
     .clear = ephemeral_volume_clear,
 };

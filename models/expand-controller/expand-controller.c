@@ -3,6 +3,7 @@
 
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
+#include "models/plan/rules.h"
 
 /* syncHandler() in pkg/controller/volume/expand/expand_controller.go. */
 
@@ -23,38 +24,76 @@ find_claim(const ExpandController *self, const Plan *plan)
     return claim == NULL ? NULL : CLAIM_CONST(claim);
 }
 
-static gboolean
-has_grown(const Claim *claim, const Volume *volume)
+enum {
+    VOLUME_READ = 1 << 0, /* the claim's volume is there */
+    CLAIM_SEEN = 1 << 1,  /* so is the claim, still */
+    VOLUME_OURS = 1 << 2, /* the volume is bound to this very claim */
+    CLAIM_GROWN = 1 << 3, /* it asks for more than it has, or the volume notes an earlier size */
+    EXPAND_FACTS_END = 1 << 4,
+};
+
+typedef enum {
+    EXPAND_LEAVE,
+    EXPAND_TELL,
+    EXPAND_FAIL_READ,
+    EXPAND_FAIL_UNBOUND,
+} ExpandAction;
+
+/* Volumes that this controller would expand itself do not exist any more (RSZ-14). */
+static const Rule expand_table[] = {
+    {"RSZ-11", 0,                                                    VOLUME_READ, EXPAND_FAIL_READ   },
+    {"RSZ-11", VOLUME_READ,                                          CLAIM_SEEN,  EXPAND_FAIL_READ   },
+    {"RSZ-11", VOLUME_READ | CLAIM_SEEN,                             VOLUME_OURS, EXPAND_FAIL_UNBOUND},
+    {"RSZ-11", VOLUME_READ | CLAIM_SEEN | VOLUME_OURS,               CLAIM_GROWN, EXPAND_LEAVE       },
+    {"RSZ-13", VOLUME_READ | CLAIM_SEEN | VOLUME_OURS | CLAIM_GROWN, 0,           EXPAND_TELL        },
+};
+
+static const RuleTable expand_rules = {
+    .name = "claims to expand",
+    .facts_end = EXPAND_FACTS_END,
+    RULE_ROWS(expand_table),
+};
+
+/* Both may be NULL. */
+static const Rule *
+judge(const Claim *claim, const Volume *volume)
 {
-    return claim->request_bytes > claim->capacity_bytes ||
-           object_annotation(&volume->meta, ANNOTATION_PRE_RESIZE_CAPACITY) != NULL;
+    uint32_t facts = (volume == NULL ? 0u : VOLUME_READ) | (claim == NULL ? 0u : CLAIM_SEEN);
+
+    if (claim != NULL && volume != NULL) {
+        if (volume->claim_ref.claim == claim->meta.key &&
+            object_uid_equal(volume->claim_ref.uid, claim->meta.uid))
+            facts |= VOLUME_OURS;
+        if (claim->request_bytes > claim->capacity_bytes ||
+            object_annotation(&volume->meta, ANNOTATION_PRE_RESIZE_CAPACITY) != NULL)
+            facts |= CLAIM_GROWN;
+    }
+    return rules_find(&expand_rules, facts, NULL);
 }
 
 static void
 decide_volume(const void *data, Plan *plan)
 {
-    const ExpandController *self = data;
-    const Claim *claim = find_claim(self, plan);
-    const Object *object = plan_object(plan, plan_last_step(plan));
-    const Volume *volume = VOLUME_CONST(object);
+    const Claim *claim = find_claim(data, plan);
+    const Rule *rule = judge(claim, VOLUME_CONST(plan_object(plan, plan_last_step(plan))));
 
-    plan_because(plan, "RSZ-11");
-    if (object == NULL || claim == NULL) {
-        plan_fail(plan, "%s", object == NULL ? plan_message(plan, plan_last_step(plan)) : "");
+    plan_because(plan, rule->id);
+    switch ((ExpandAction)rule->then) {
+    case EXPAND_LEAVE:
         return;
-    }
-    if (volume->claim_ref.claim == NULL || volume->claim_ref.claim != claim->meta.key ||
-        !object_uid_equal(volume->claim_ref.uid, claim->meta.uid)) {
+    case EXPAND_TELL:
+        plan_event(plan, &claim->meta, "Normal", "ExternalExpanding",
+                   "waiting for an external controller to expand this PVC");
+        return;
+    case EXPAND_FAIL_READ:
+        plan_fail(plan, "%s", plan_has_failed(plan) ? plan_last_message(plan) : "");
+        return;
+    case EXPAND_FAIL_UNBOUND:
         plan_fail(plan, "persistent Volume is not bound to PVC being updated : %s",
                   claim->meta.key->text);
         return;
     }
-    if (!has_grown(claim, volume))
-        return;
-    plan_because(plan, "RSZ-13"); /* volumes that this controller would expand itself do not exist
-                                     any more (RSZ-14) */
-    plan_event(plan, &claim->meta, "Normal", "ExternalExpanding",
-               "waiting for an external controller to expand this PVC");
+    g_assert_not_reached();
 }
 
 void
@@ -76,7 +115,7 @@ expand_controller_sync(const void *data, Plan *plan)
 }
 
 /* Nearly all syncs are of claims that were bound just now, at the size they asked for: one GET and
- * nothing more. Its token is taken, so that what follows waits as long as it does. */
+ * nothing more. Only its token is taken then, so that later requests wait as long as they would. */
 static gboolean
 sync_would_only_look(const ExpandController *self, const Claim *claim)
 {
@@ -84,9 +123,7 @@ sync_would_only_look(const ExpandController *self, const Claim *claim)
         objects_find_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim));
     const Object *volume = key == NULL ? NULL : informer_get(self->volumes, key);
 
-    return volume != NULL && VOLUME_CONST(volume)->claim_ref.claim == claim->meta.key &&
-           object_uid_equal(VOLUME_CONST(volume)->claim_ref.uid, claim->meta.uid) &&
-           !has_grown(claim, VOLUME_CONST(volume));
+    return judge(claim, VOLUME_CONST(volume))->then == EXPAND_LEAVE;
 }
 
 /* RSZ-10. */
@@ -134,6 +171,8 @@ expand_controller_clear(void *data)
     workers_free(self->workers);
 }
 
+static const RuleTable *const rule_tables[] = {&expand_rules, NULL};
+
 const ModelClass expand_controller_class = {
     .name = "expand-controller",
     .process = &kube_controller_manager_process,
@@ -141,6 +180,7 @@ const ModelClass expand_controller_class = {
     .event_source = "volume_expand",
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = rule_tables,
     .init = expand_controller_init,
     .clear = expand_controller_clear,
 };

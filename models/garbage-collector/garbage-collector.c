@@ -3,6 +3,7 @@
 
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
+#include "models/plan/rules.h"
 
 /* Kinds that models make with an owner. */
 static const ObjectKind dependent_kinds[] = {KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION,
@@ -90,68 +91,130 @@ dependent_changed(void *data, const Object *before, const Object *after)
         workers_add(self->workers[object_kind(after)], after->key);
 }
 
-static void
-plan_delete_dependent(Plan *plan, const Object *object)
+enum {
+    READ_LIVE = 1 << 0,     /* the API server has the dependent */
+    READ_FAILED = 1 << 1,   /* it could not say */
+    IS_ORPHAN = 1 << 2,     /* all owners that it names are unknown to the cache */
+    IS_GOING = 1 << 3,      /* it is being deleted */
+    IS_ANOTHER = 1 << 4,    /* it has come anew since the cache saw it */
+    OWNER_ABSENT = 1 << 5,  /* an owner of that uid was asked for before, and not found */
+    OWNER_ASKED = 1 << 6,   /* this plan has asked for the owner */
+    OWNER_LIVE = 1 << 7,    /* ... and found it: the cache is behind */
+    OWNER_UNKNOWN = 1 << 8, /* ... and the API server could not say */
+    DEPENDENT_FACTS_END = 1 << 9,
+};
+
+typedef enum {
+    DEPENDENT_STAYS,
+    DEPENDENT_FAIL, /* to be tried again */
+    DEPENDENT_ASK_OWNER,
+    DEPENDENT_DELETE,
+    DEPENDENT_NOTE_AND_DELETE, /* the owner's absence is remembered */
+} DependentAction;
+
+enum {
+    ORPHAN = READ_LIVE | IS_ORPHAN,
+    ASKED = ORPHAN | OWNER_ASKED,
+    NOT_NOW = IS_GOING | IS_ANOTHER,
+};
+
+/* attemptToDeleteItem() in garbagecollector.go. */
+static const Rule dependent_table[] = {
+    {"WL-101", 0,                     READ_LIVE | READ_FAILED,              DEPENDENT_STAYS,           0      },
+    {"WL-101", READ_FAILED,           0,                                    DEPENDENT_FAIL,            0      },
+    {"WL-101", READ_LIVE,             IS_ORPHAN,                            DEPENDENT_STAYS,           0      },
+    {"WL-101", ORPHAN,                OWNER_ASKED,                          DEPENDENT_STAYS,           NOT_NOW},
+    {"WL-101", ORPHAN,                OWNER_ASKED | NOT_NOW | OWNER_ABSENT, DEPENDENT_ASK_OWNER,       0      },
+    {"WL-101", ORPHAN | OWNER_ABSENT, OWNER_ASKED | NOT_NOW,                DEPENDENT_DELETE,          0      },
+    {"WL-101", ASKED | OWNER_UNKNOWN, 0,                                    DEPENDENT_FAIL,            0      },
+    {"WL-101", ASKED | OWNER_LIVE,    0,                                    DEPENDENT_STAYS,           0      },
+    {"WL-101", ASKED,                 OWNER_UNKNOWN | OWNER_LIVE,           DEPENDENT_NOTE_AND_DELETE, 0      },
+};
+
+static const RuleBound dependent_bounds[] = {
+    {.given = READ_FAILED, .none = READ_LIVE },
+    {.given = OWNER_LIVE,  .all = OWNER_ASKED, .none = OWNER_UNKNOWN},
+    {.given = OWNER_UNKNOWN,                    .all = OWNER_ASKED                },
+};
+
+static const RuleTable dependent_rules = {
+    .name = "dependents without an owner",
+    .facts_end = DEPENDENT_FACTS_END,
+    RULE_ROWS(dependent_table),
+    RULE_BOUNDS(dependent_bounds),
+};
+
+#define STEP_DEPENDENT 0 /* reads it: it may have gone, or have been given to another owner */
+#define STEP_OWNER 1     /* reads its owner */
+
+static uint32_t
+owner_facts(const Plan *plan, const OwnerReference *owner)
 {
-    plan_because(plan, "WL-101");
-    plan_delete(plan, object->key, object->uid, -1, PLAN_GONE_IS_FINE);
+    const Object *found = plan_object(plan, STEP_OWNER);
+    uint32_t facts = OWNER_ASKED;
+
+    if (found == NULL && plan_code(plan, STEP_OWNER) != API_NOT_FOUND)
+        facts |= OWNER_UNKNOWN;
+    if (found != NULL && owner != NULL && object_uid_equal(found->uid, owner->uid))
+        facts |= OWNER_LIVE;
+    return facts;
 }
 
-/* What the API server has of the dependent: asked for in the first step. */
-static const Object *
-live_dependent(const Plan *plan)
+/* @owner: of @object, one that is missing; NULL: it is no orphan */
+static uint32_t
+dependent_facts(const GarbageCollector *self,
+                const Plan *plan,
+                const Object *object,
+                const OwnerReference *owner)
 {
-    return plan_object(plan, 0);
-}
-
-static void
-decide_by_owner(const void *data, Plan *plan)
-{
-    const GarbageCollector *self = data;
-    const Object *object = live_dependent(plan);
-    const OwnerReference *owner = missing_owner(self, object);
-    int step = plan_last_step(plan);
-    const Object *found = plan_object(plan, step);
-
-    if (owner == NULL)
-        return;
-    if (found == NULL && plan_code(plan, step) != API_NOT_FOUND) {
-        plan_fail(plan, "%s", plan_message(plan, step));
-        return;
-    }
-    if (found != NULL && object_uid_equal(found->uid, owner->uid))
-        return; /* our graph is behind */
-    plan_change(plan,
-                &(PlanChange){.what = CHANGE_OWNER_IS_ABSENT, .number = (int64_t)owner->uid.low});
-    plan_delete_dependent(plan, object);
-}
-
-/* The dependent as it is now: it may have gone, have come anew, or have been given to somebody
- * else. */
-static void
-decide_by_dependent(const void *data, Plan *plan)
-{
-    const GarbageCollector *self = data;
     const Object *seen = informer_get(self->informers[plan_key(plan)->kind], plan_key(plan));
-    const Object *object = live_dependent(plan);
+    uint32_t facts = READ_LIVE | (owner == NULL ? 0u : IS_ORPHAN);
 
-    if (object == NULL) {
-        if (plan_code(plan, 0) != API_NOT_FOUND)
-            plan_fail(plan, "%s", plan_message(plan, 0));
+    if (object == NULL)
+        return plan_code(plan, STEP_DEPENDENT) == API_NOT_FOUND ? 0 : READ_FAILED;
+    if (plan_last_step(plan) == STEP_OWNER)
+        return facts | owner_facts(plan, owner);
+    if (object_is_deleted(object))
+        facts |= IS_GOING;
+    if (seen != NULL && !object_uid_equal(seen->uid, object->uid))
+        facts |= IS_ANOTHER;
+    if (owner != NULL &&
+        g_hash_table_contains(self->absent_owners, &(int64_t){(int64_t)owner->uid.low}))
+        facts |= OWNER_ABSENT;
+    return facts;
+}
+
+/* Asked twice at most: with the dependent as it is now, and with its owner. */
+static void
+decide_read(const void *data, Plan *plan)
+{
+    const GarbageCollector *self = data;
+    const Object *object = plan_object(plan, STEP_DEPENDENT);
+    const OwnerReference *owner = object == NULL ? NULL : missing_owner(self, object);
+    const Rule *rule =
+        rules_find(&dependent_rules, dependent_facts(self, plan, object, owner), NULL);
+
+    plan_because(plan, rule->id);
+    switch ((DependentAction)rule->then) {
+    case DEPENDENT_STAYS:
+        return;
+    case DEPENDENT_FAIL:
+        plan_fail(plan, "%s", plan_last_message(plan));
+        return;
+    case DEPENDENT_ASK_OWNER:
+        plan_get(plan, owner->key, PLAN_GO_ON);
+        plan_then(plan, decide_read);
+        return;
+    case DEPENDENT_NOTE_AND_DELETE:
+        plan_change(
+            plan, &(PlanChange){.what = CHANGE_OWNER_IS_ABSENT, .number = (int64_t)owner->uid.low});
+        plan_delete(plan, object->key, object->uid, -1, PLAN_GONE_IS_FINE);
+        return;
+    case DEPENDENT_DELETE:
+        plan_delete(plan, object->key, object->uid, -1, PLAN_GONE_IS_FINE);
         return;
     }
-    const OwnerReference *owner = missing_owner(self, object);
-    if (owner == NULL || object_is_deleted(object) ||
-        (seen != NULL && !object_uid_equal(seen->uid, object->uid)))
-        return;
-    int64_t uid = (int64_t)owner->uid.low;
-    if (g_hash_table_contains(self->absent_owners, &uid)) {
-        plan_delete_dependent(plan, object);
-        return;
-    }
-    plan_because(plan, "WL-101");
-    plan_get(plan, owner->key, PLAN_GO_ON);
-    plan_then(plan, decide_by_owner);
+    g_assert_not_reached();
 }
 
 static void
@@ -164,7 +227,7 @@ decide_dependent(const void *data, Plan *plan)
         return;
     plan_because(plan, "WL-101");
     plan_get(plan, object->key, PLAN_GO_ON);
-    plan_then(plan, decide_by_dependent);
+    plan_then(plan, decide_read);
 }
 
 static void
@@ -225,11 +288,14 @@ clear(void *data)
     g_hash_table_unref(self->absent_owners);
 }
 
+static const RuleTable *const rule_tables[] = {&dependent_rules, NULL};
+
 const ModelClass garbage_collector_class = {
     .name = "generic-garbage-collector",
     .process = &kube_controller_manager_process,
     .size = sizeof(GarbageCollector),
     .client_qps = client_qps,
+    .rule_tables = rule_tables,
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

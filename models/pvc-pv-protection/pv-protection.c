@@ -3,6 +3,7 @@
 
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
+#include "models/plan/rules.h"
 
 typedef struct {
     Component base;
@@ -29,20 +30,53 @@ protection_edit_remove(Object *object, const void *finalizer)
     return object_remove_finalizer(object, finalizer);
 }
 
-/* PROT-12: in use is what is Bound. A claimRef alone protects nothing. */
+uint32_t
+protection_facts(const Object *object, const char *finalizer)
+{
+    if (object == NULL)
+        return 0;
+    return PROTECTED_SEEN | (object_is_deleted(object) ? PROTECTED_DELETED : 0u) |
+           (object_has_finalizer(object, finalizer) ? PROTECTED_GUARDED : 0u);
+}
+
+enum {
+    SEEN = PROTECTED_SEEN,
+    DELETED = PROTECTED_SEEN | PROTECTED_DELETED,
+    GUARDED = PROTECTED_GUARDED,
+    BOUND = PROTECTED_USED,
+};
+
+/* processPV(). A claimRef alone protects nothing (PROT-12). */
+static const Rule volume_table[] = {
+    {"PROT-10", 0,                         SEEN,                        FINALIZER_STAYS },
+    {"PROT-10", SEEN | GUARDED,            PROTECTED_DELETED,           FINALIZER_STAYS },
+    {"PROT-10", DELETED,                   GUARDED,                     FINALIZER_STAYS },
+    {"PROT-11", SEEN,                      PROTECTED_DELETED | GUARDED, FINALIZER_ADD   },
+    {"PROT-11", DELETED | GUARDED,         BOUND,                       FINALIZER_REMOVE},
+    {"PROT-14", DELETED | GUARDED | BOUND, 0,                           FINALIZER_STAYS },
+};
+
+static const RuleTable volume_rules = {
+    .name = "finalizers of volumes",
+    .facts_end = VOLUME_FACTS_END,
+    RULE_ROWS(volume_table),
+};
+
 static void
 decide_volume(const void *component, Plan *plan)
 {
     const PvProtection *self = component;
     const Object *seen = informer_get(self->volumes, plan_key(plan));
+    uint32_t facts = protection_facts(seen, self->finalizer);
 
-    plan_because(plan, "PROT-11");
-    if (seen == NULL || !protection_has_work(seen, self->finalizer))
-        return;
-    if (!object_is_deleted(seen))
-        plan_update(plan, seen, protection_edit_add, self->finalizer, PLAN_STOP);
-    else if (VOLUME_CONST(seen)->phase != VOLUME_BOUND)
-        plan_update(plan, seen, protection_edit_remove, self->finalizer, PLAN_STOP);
+    if (seen != NULL && VOLUME_CONST(seen)->phase == VOLUME_BOUND)
+        facts |= PROTECTED_USED;
+    const Rule *rule = rules_find(&volume_rules, facts, NULL);
+    plan_because(plan, rule->id);
+    if (rule->then != FINALIZER_STAYS)
+        plan_update(plan, seen,
+                    rule->then == FINALIZER_ADD ? protection_edit_add : protection_edit_remove,
+                    self->finalizer, PLAN_STOP);
 }
 
 static void
@@ -81,11 +115,14 @@ pv_protection_clear(void *component)
     g_clear_pointer(&self->workers, workers_free);
 }
 
+static const RuleTable *const rule_tables[] = {&volume_rules, NULL};
+
 const ModelClass pv_protection_class = {
     .name = "pv-protection-controller",
     .process = &kube_controller_manager_process,
     .size = sizeof(PvProtection),
     .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = rule_tables,
     .init = pv_protection_init,
     .clear = pv_protection_clear,
 };

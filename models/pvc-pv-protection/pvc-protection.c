@@ -4,6 +4,7 @@
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
+#include "models/plan/rules.h"
 
 /* PROT-22: a claim on its way from the queue, where it counts as being processed, through its
  * namespace's list. */
@@ -24,7 +25,7 @@ typedef struct {
     Informer *claims, *pods;
     InformerIndex *pods_by_claim;
     const char *finalizer; /* interned */
-    gboolean is_batching;  /* since 1.32; before, each claim has a list of its own */
+    gboolean is_batching;  /* else each claim has a list of its own (PROT-22) */
     WorkQueue *queue;
     SimEventId collecting; /* 0: not */
     GHashTable *waiting;   /* namespace -> Batch, borrowed from @batches */
@@ -132,13 +133,50 @@ listed_pod_uses(const PvcProtection *self, const Plan *plan, int list, const Obj
 
 /* ---- One claim: PROT-23, PROT-24 ---- */
 
-/* No retry while it is in use: the pod's end is an event (PROT-27). */
-static void
-plan_release(const PvcProtection *self, Plan *plan, const Object *claim, gboolean in_use)
-{
-    if (claim != NULL && !in_use)
-        plan_update(plan, claim, protection_edit_remove, self->finalizer, PLAN_STOP);
-}
+enum {
+    SEEN = PROTECTED_SEEN,
+    DELETED = PROTECTED_SEEN | PROTECTED_DELETED,
+    GUARDED = PROTECTED_GUARDED,
+    USED = PROTECTED_USED,
+    LISTED = CLAIM_LISTED,
+    LISTED_USED = CLAIM_LISTED_USED,
+};
+
+/* processPVC(). No retry while it is in use: the pod's end is an event (PROT-27). */
+static const Rule claim_table[] = {
+    {"PROT-20", 0,                                        SEEN,                        FINALIZER_STAYS    },
+    {"PROT-20", SEEN | GUARDED,                           PROTECTED_DELETED,           FINALIZER_STAYS    },
+    {"PROT-20", DELETED,                                  GUARDED,                     FINALIZER_STAYS    },
+    {"PROT-23", SEEN,                                     PROTECTED_DELETED | GUARDED, FINALIZER_ADD      },
+    {"PROT-24", DELETED | GUARDED | USED,                 0,                           FINALIZER_STAYS    },
+    {"PROT-24", DELETED | GUARDED,                        USED | LISTED,               FINALIZER_LIST_PODS},
+    {"PROT-24", DELETED | GUARDED | LISTED,               USED | LISTED_USED,          FINALIZER_REMOVE   },
+    {"PROT-24", DELETED | GUARDED | LISTED | LISTED_USED, USED,                        FINALIZER_STAYS    },
+};
+
+static const RuleBound claim_bounds[] = {
+    {.given = LISTED_USED, .all = LISTED},
+};
+
+static const RuleTable claim_rules = {
+    .name = "finalizers of claims",
+    .facts_end = CLAIM_FACTS_END,
+    RULE_ROWS(claim_table),
+    RULE_BOUNDS(claim_bounds),
+};
+
+/* Without facts, by the release alone. Then: whether a list of pods serves all claims of a
+ * namespace that wait. */
+static const Rule batch_table[] = {
+    {"PROT-22", 0, 0, FALSE, .until = 32},
+    {"PROT-22", 0, 0, TRUE,  .since = 32},
+};
+
+static const RuleTable batch_rules = {
+    .name = "batches of claims",
+    .facts_end = 1,
+    RULE_ROWS(batch_table),
+};
 
 /* The list, even an empty one, serves the rest of the batch. */
 static void
@@ -157,7 +195,9 @@ decide_listed(const void *component, Plan *plan)
         plan_change(plan, &(PlanChange){.what = CHANGE_IN_USE, .number = i});
         in_use |= i == self->at;
     }
-    plan_release(self, plan, informer_get(self->claims, plan_key(plan)), in_use);
+    const Object *claim = informer_get(self->claims, plan_key(plan));
+    if (claim != NULL && !in_use)
+        plan_update(plan, claim, protection_edit_remove, self->finalizer, PLAN_STOP);
 }
 
 static void
@@ -165,23 +205,31 @@ decide_claim(const void *component, Plan *plan)
 {
     const PvcProtection *self = component;
     const Object *claim = informer_get(self->claims, plan_key(plan));
+    uint32_t facts = protection_facts(claim, self->finalizer);
 
-    plan_because(plan, "PROT-23");
-    if (claim == NULL || !protection_has_work(claim, self->finalizer))
+    if (claim != NULL && known_pod_uses(self, claim))
+        facts |= PROTECTED_USED;
+    if (self->listed)
+        facts |= CLAIM_LISTED;
+    if (self->listed && batch_entry(self->batch, self->at)->in_use)
+        facts |= CLAIM_LISTED_USED;
+    const Rule *rule = rules_find(&claim_rules, facts, NULL);
+    plan_because(plan, rule->id);
+    switch ((FinalizerAction)rule->then) {
+    case FINALIZER_STAYS:
         return;
-    if (!object_is_deleted(claim)) {
+    case FINALIZER_ADD:
         plan_update(plan, claim, protection_edit_add, self->finalizer, PLAN_STOP);
         return;
-    }
-    plan_because(plan, "PROT-24");
-    if (known_pod_uses(self, claim))
+    case FINALIZER_REMOVE:
+        plan_update(plan, claim, protection_edit_remove, self->finalizer, PLAN_STOP);
         return;
-    if (self->listed) {
-        plan_release(self, plan, claim, batch_entry(self->batch, self->at)->in_use);
+    case FINALIZER_LIST_PODS:
+        plan_list(plan, KIND_POD, PLAN_STOP);
+        plan_then(plan, decide_listed);
         return;
     }
-    plan_list(plan, KIND_POD, PLAN_STOP);
-    plan_then(plan, decide_listed);
+    g_assert_not_reached();
 }
 
 static void
@@ -368,7 +416,7 @@ pvc_protection_init(void *component)
     };
 
     self->finalizer = strings_intern(self->base.strings, FINALIZER_PVC_PROTECTION);
-    self->is_batching = cluster_release(self->base.cluster)->minor >= 32;
+    self->is_batching = rules_find(&batch_rules, 0, cluster_release(self->base.cluster))->then;
     self->queue = work_queue_new(&options);
     self->waiting = g_hash_table_new(g_direct_hash, g_direct_equal);
     g_queue_init(&self->batches);
@@ -391,11 +439,14 @@ pvc_protection_clear(void *component)
     g_clear_pointer(&self->queue, work_queue_free);
 }
 
+static const RuleTable *const rule_tables[] = {&claim_rules, &batch_rules, NULL};
+
 const ModelClass pvc_protection_class = {
     .name = "pvc-protection-controller",
     .process = &kube_controller_manager_process,
     .size = sizeof(PvcProtection),
     .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = rule_tables,
     .init = pvc_protection_init,
     .clear = pvc_protection_clear,
     .apply_change = pvc_protection_apply_change,

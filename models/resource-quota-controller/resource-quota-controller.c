@@ -5,6 +5,7 @@
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
+#include "models/plan/rules.h"
 #include "sim/ticker.h"
 
 /* Controller and QuotaMonitor in pkg/controller/resourcequota/. */
@@ -24,7 +25,6 @@ typedef struct {
     GHashTable *counts;          /* ObjectKey of a quota -> Count */
     Workers *primary, *priority;
     SimTicker *resync;
-    gboolean sees_updates; /* of claims; else only that they are gone */
 } QuotaController;
 
 /* ---- Counting ---- */
@@ -167,18 +167,42 @@ quota_changed(void *data, const Object *before, const Object *after)
     wait_if_dirty(self, quota);
 }
 
-/* A claim that is gone gives back what it used. From 1.32 on, any change of a claim has its
- * namespace counted: the test for a changed allocation compares addresses
- * (RequiresQuotaReplenish()). A new one was charged at admission. */
+enum {
+    CLAIM_GONE = 1 << 0,
+    CLAIM_NEW = 1 << 1,
+    CLAIM_FACTS_END = 1 << 2,
+};
+
+#define RECOVER "RecoverVolumeExpansionFailure"
+
+/* RequiresQuotaReplenish(): with the gate, the test for a changed allocation compares addresses, so
+ * any change will do. A new claim was charged at admission. Then: whether its quotas are counted.
+ */
+static const Rule claim_table[] = {
+    {"API-153", CLAIM_GONE, 0,                      TRUE,  .gate = NULL      },
+    {"API-153", CLAIM_NEW,  CLAIM_GONE,             FALSE, .gate = NULL      },
+    {"API-153", 0,          CLAIM_GONE | CLAIM_NEW, TRUE,  .gate = RECOVER   },
+    {"API-153", 0,          CLAIM_GONE | CLAIM_NEW, FALSE, .no_gate = RECOVER},
+};
+
+static const RuleTable claim_rules = {
+    .name = "changed claims and their quotas",
+    .facts_end = CLAIM_FACTS_END,
+    RULE_ROWS(claim_table),
+};
+
 static void
 claim_changed(void *data, const Object *before, const Object *after)
 {
     QuotaController *self = data;
     const ObjectKey *key = after != NULL ? after->key : before->key;
+    uint32_t facts = (after == NULL ? CLAIM_GONE : 0u) | (before == NULL ? CLAIM_NEW : 0u);
     unsigned n;
 
     if (g_hash_table_size(self->counts) == 0)
         return;
+    gboolean is_counted =
+        rules_find(&claim_rules, facts, cluster_release(self->base.cluster))->then;
     const Object *const *quotas = informer_index_get(self->by_namespace, key->namespace, &n);
     for (unsigned i = 0; i < n; i++) {
         const ResourceQuota *quota = RESOURCE_QUOTA_CONST(quotas[i]);
@@ -187,8 +211,7 @@ claim_changed(void *data, const Object *before, const Object *after)
             claim_usages_add(count->used, count->hard, CLAIM_CONST(before), -1);
             claim_usages_add(count->used, count->hard, CLAIM_CONST(after), 1);
         }
-        if (resource_quota_names_claims(quota) &&
-            (after == NULL || (before != NULL && self->sees_updates)))
+        if (is_counted && resource_quota_names_claims(quota))
             workers_add(self->primary, quota->meta.key);
         wait_if_dirty(self, quota);
     }
@@ -251,8 +274,6 @@ init(void *data)
 {
     QuotaController *self = data;
 
-    self->sees_updates =
-        release_has_gate(cluster_release(self->base.cluster), "RecoverVolumeExpansionFailure");
     self->counts = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, count_free);
     self->primary = workers(self, "resourcequota_primary");
     self->priority = workers(self, "resourcequota_priority");
@@ -276,11 +297,14 @@ clear(void *data)
     g_hash_table_unref(self->counts);
 }
 
+static const RuleTable *const rule_tables[] = {&claim_rules, NULL};
+
 const ModelClass resource_quota_controller_class = {
     .name = "resourcequota-controller",
     .process = &kube_controller_manager_process,
     .size = sizeof(QuotaController),
     .client_qps = kube_controller_manager_client_qps,
+    .rule_tables = rule_tables,
     .init = init,
     .clear = clear,
 };

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "apiserver-private.h"
+#include "admission.h"
+
+#include "checks.h"
 #include "models/api/workload.h"
 
 #include <string.h>
 
 #define NANOSECONDS_TO_SECONDS(time) ((time) / SIM_SECOND)
+
+void
+admission_clear(Admission *self)
+{
+    g_clear_pointer(&self->given, pod_spec_unref);
+    g_clear_pointer(&self->admitted, pod_spec_unref);
+}
 
 static gboolean
 class_is_default(const Object *class)
@@ -26,15 +35,16 @@ class_precedes(const Object *a, const Object *b)
 
 /* @n: (out): how many there are */
 static const Object *
-default_class(const ApiServer *self, unsigned *n)
+default_class(const Admission *self, unsigned *n)
 {
-    Objects *objects = api_server_objects(self);
+    Objects *objects = self->store->objects;
     const Object *best = NULL;
 
     *n = 0;
 
     for (uint32_t i = 0; i < objects_n_keys(objects, KIND_STORAGE_CLASS); i++) {
-        const Object *class = api_server_get(self, objects_key_at(objects, KIND_STORAGE_CLASS, i));
+        const Object *class =
+            api_store_get(self->store, objects_key_at(objects, KIND_STORAGE_CLASS, i));
         if (class == NULL || !class_is_default(class))
             continue;
         ++*n;
@@ -46,12 +56,12 @@ default_class(const ApiServer *self, unsigned *n)
 
 /* API-121: before 1.26 several defaults are an error. */
 static ApiCode
-set_default_class(const ApiServer *self, Claim *claim, GString *message)
+set_default_class(const Admission *self, Claim *claim, GString *message)
 {
     unsigned n;
     const Object *class = default_class(self, &n);
 
-    if (n > 1 && !api_server_chooses_defaults(self)) {
+    if (n > 1 && self->refuses_defaults) {
         g_string_printf(message,
                         "persistentvolumeclaims \"%s\" is forbidden: Internal error occurred: %u "
                         "default StorageClasses were found",
@@ -64,9 +74,9 @@ set_default_class(const ApiServer *self, Claim *claim, GString *message)
 }
 
 static ApiCode
-admit_claim(ApiServer *self, Claim *claim, GString *message)
+admit_claim(Admission *self, Claim *claim, GString *message)
 {
-    Objects *objects = api_server_objects(self);
+    Objects *objects = self->store->objects;
     ApiCode code = claim->class_name == NULL &&
                            object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_CLASS) == NULL
                        ? set_default_class(self, claim, message)
@@ -77,7 +87,7 @@ admit_claim(ApiServer *self, Claim *claim, GString *message)
     object_add_finalizer(&claim->meta,
                          strings_intern(objects_strings(objects),
                                         FINALIZER_PVC_PROTECTION)); /* API-123, PROT-1, PVC-93 */
-    return quota_admit_claim(self, NULL, claim, message);
+    return quota_admit_claim(self->store, NULL, claim, message);
 }
 
 /* The status of a new object is the server's, whatever the creator sent (API-130, API-133). */
@@ -91,9 +101,9 @@ reset_status(Object *object)
 
 /* SCH-43: while gates are closed the pod says so from its first moment. */
 static void
-tell_of_gates(ApiServer *self, Pod *pod)
+tell_of_gates(Admission *self, Pod *pod)
 {
-    Strings *strings = objects_strings(api_server_objects(self));
+    Strings *strings = objects_strings(self->store->objects);
 
     if (pod->spec->scheduling_gates == NULL || pod->spec->scheduling_gates->n_items == 0)
         return;
@@ -122,11 +132,11 @@ tolerates_execution(const Tolerations *tolerations, const char *key)
 
 /* Returns: (owned): @spec with the tolerations it lacks */
 static PodSpec *
-add_tolerations(const ApiServer *self, const PodSpec *spec)
+add_tolerations(const Admission *self, const PodSpec *spec)
 {
     static const char *const keys[] = {"node.kubernetes.io/not-ready",
                                        "node.kubernetes.io/unreachable"};
-    Strings *strings = objects_strings(api_server_objects(self));
+    Strings *strings = objects_strings(self->store->objects);
     g_autoptr(GArray) items = g_array_new(FALSE, FALSE, sizeof(Toleration));
 
     if (spec->tolerations != NULL)
@@ -148,34 +158,25 @@ add_tolerations(const ApiServer *self, const PodSpec *spec)
     return result;
 }
 
-/* The pods of a template share its spec, and mostly come one after the other: then they share what
- * comes out, too. */
+/* The pods of a template share its spec, and usually come one after the other: they share the
+ * admitted spec, too. */
 static void
-admit_pod_spec(ApiServer *self, Pod *pod)
+admit_pod_spec(Admission *self, Pod *pod)
 {
-    AdmittedSpec *admitted = api_server_admitted_spec(self);
-
-    if (admitted->given != pod->spec) {
-        admitted_spec_clear(admitted);
-        admitted->given = pod_spec_ref(pod->spec);
-        admitted->result = add_tolerations(self, pod->spec);
+    if (self->given != pod->spec) {
+        admission_clear(self);
+        self->given = pod_spec_ref(pod->spec);
+        self->admitted = add_tolerations(self, pod->spec);
     }
-    pod_set_spec(pod, admitted->result, pod->volumes);
-}
-
-void
-admitted_spec_clear(AdmittedSpec *self)
-{
-    g_clear_pointer(&self->given, pod_spec_unref);
-    g_clear_pointer(&self->result, pod_spec_unref);
+    pod_set_spec(pod, self->admitted, pod->volumes);
 }
 
 /* NL-26: a new node takes no pod before somebody has looked at it. */
 static void
-admit_node(const ApiServer *self, Node *node)
+admit_node(const Admission *self, Node *node)
 {
     static const char key[] = "node.kubernetes.io/not-ready";
-    Strings *strings = objects_strings(api_server_objects(self));
+    Strings *strings = objects_strings(self->store->objects);
     g_autoptr(GArray) items = g_array_new(FALSE, FALSE, sizeof(Taint));
     Taint taint = {strings_intern(strings, key), strings_intern(strings, ""), TAINT_NO_SCHEDULE,
                    TIME_UNSET};
@@ -194,12 +195,12 @@ admit_node(const ApiServer *self, Node *node)
 /* WL-80: a Job's pods carry its uid, and it selects by that, unless somebody has chosen a selector.
  */
 static void
-select_pods_of_job(ApiServer *self, Job *job)
+select_pods_of_job(Admission *self, Job *job)
 {
     static const char *const uid_labels[] = {"batch.kubernetes.io/controller-uid",
                                              "controller-uid"};
     static const char *const name_labels[] = {"batch.kubernetes.io/job-name", "job-name"};
-    Strings *strings = objects_strings(api_server_objects(self));
+    Strings *strings = objects_strings(self->store->objects);
     char buffer[OBJECT_UID_BUFFER];
 
     if (job->manual_selector || job->selector != NULL || job->template == NULL)
@@ -223,7 +224,7 @@ select_pods_of_job(ApiServer *self, Job *job)
 }
 
 ApiCode
-admission_create(ApiServer *self, Object *object, GString *message)
+admission_create(Admission *self, Object *object, GString *message)
 {
     switch (object_kind(object)) {
     case KIND_CLAIM:
@@ -232,8 +233,8 @@ admission_create(ApiServer *self, Object *object, GString *message)
     case KIND_VOLUME:
         reset_status(object);
         VOLUME(object)->phase_changed_at = object->created_at;
-        object_add_finalizer(object, strings_intern(objects_strings(api_server_objects(self)),
-                                                    FINALIZER_PV_PROTECTION));
+        object_add_finalizer(
+            object, strings_intern(objects_strings(self->store->objects), FINALIZER_PV_PROTECTION));
         break;
     case KIND_POD:
         reset_status(object);
@@ -298,13 +299,13 @@ claim_change_is_allowed(const Claim *before, const Claim *after)
 
 /* API-124, API-132, RSZ-1; 403 and the words of whoever forbids it (API-21). */
 static ApiCode
-check_resize(ApiServer *self, const Claim *before, const Claim *after, GString *message)
+check_resize(Admission *self, const Claim *before, const Claim *after, GString *message)
 {
-    Objects *objects = api_server_objects(self);
+    Objects *objects = self->store->objects;
     const char *name = object_name(&before->meta);
 
     if (after->request_bytes < before->request_bytes) {
-        gboolean keeps = api_server_keeps_requests(self);
+        gboolean keeps = self->keeps_requests;
         if (!keeps && after->request_bytes > before->capacity_bytes)
             return API_OK;
         g_string_printf(message,
@@ -317,7 +318,7 @@ check_resize(ApiServer *self, const Claim *before, const Claim *after, GString *
         return API_OK;
 
     ObjectKey *key = objects_find_key(objects, KIND_STORAGE_CLASS, NULL, claim_class(before));
-    const StorageClass *class = key == NULL ? NULL : STORAGE_CLASS(api_server_get(self, key));
+    const StorageClass *class = key == NULL ? NULL : STORAGE_CLASS(api_store_get(self->store, key));
     if (class != NULL && class->allow_expansion)
         return API_OK;
     g_string_printf(
@@ -329,7 +330,7 @@ check_resize(ApiServer *self, const Claim *before, const Claim *after, GString *
 }
 
 static ApiCode
-check_claim(ApiServer *self, const Claim *before, const Claim *after, GString *message)
+check_claim(Admission *self, const Claim *before, const Claim *after, GString *message)
 {
     if (before->phase != CLAIM_BOUND && after->request_bytes > before->request_bytes) {
         g_string_printf(message,
@@ -367,7 +368,7 @@ check_finalizers(const Object *before, const Object *after, GString *message)
 }
 
 ApiCode
-admission_update(ApiServer *self, const Object *before, Object *after, GString *message)
+admission_update(Admission *self, const Object *before, Object *after, GString *message)
 {
     if (object_is_deleted(before) && before->finalizers != after->finalizers) {
         ApiCode code = check_finalizers(before, after, message);
@@ -379,6 +380,6 @@ admission_update(ApiServer *self, const Object *before, Object *after, GString *
     ApiCode code = validation_update(before, after, message);
     if (code == API_OK && object_kind(before) == KIND_VOLUME &&
         VOLUME_CONST(before)->phase != VOLUME_CONST(after)->phase) /* API-134 */
-        VOLUME(after)->phase_changed_at = api_server_now(self);
+        VOLUME(after)->phase_changed_at = sim_now(self->store->sim);
     return code;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "apiserver-private.h"
+#include "checks.h"
+
 #include "models/api/field.h"
 #include "models/api/workload.h"
 
@@ -8,15 +9,15 @@
 
 /* Returns: the budget that selects the pod, NULL: none; @n: (out): how many do */
 static const DisruptionBudget *
-find_budget(const ApiServer *self, const Pod *pod, unsigned *n)
+find_budget(const ApiStore *self, const Pod *pod, unsigned *n)
 {
-    Objects *objects = api_server_objects(self);
+    Objects *objects = self->objects;
     const DisruptionBudget *found = NULL;
 
     *n = 0;
     for (uint32_t i = 0; i < objects_n_keys(objects, KIND_DISRUPTION_BUDGET); i++) {
         const ObjectKey *key = objects_key_at(objects, KIND_DISRUPTION_BUDGET, i);
-        const Object *budget = api_server_get(self, key);
+        const Object *budget = api_store_get(self, key);
         if (budget == NULL || key->namespace != pod->meta.key->namespace ||
             !label_selector_matches(DISRUPTION_BUDGET_CONST(budget)->selector, pod->meta.labels))
             continue;
@@ -59,9 +60,9 @@ refuse(const DisruptionBudget *budget, GString *message)
 
 /* The pod counts as gone until it is, or for two minutes. */
 static void
-charge(ApiServer *self, const DisruptionBudget *budget, const Pod *pod)
+charge(ApiStore *self, const DisruptionBudget *budget, const Pod *pod)
 {
-    Strings *strings = objects_strings(api_server_objects(self));
+    Strings *strings = objects_strings(self->objects);
     Object *after = object_edit(&budget->meta);
     DisruptionBudget *charged = DISRUPTION_BUDGET(after);
     g_autoptr(StringMap) before = charged->disrupted;
@@ -70,12 +71,12 @@ charge(ApiServer *self, const DisruptionBudget *budget, const Pod *pod)
     charged->disruptions_allowed--;
     charged->disrupted = string_map_with(
         before, object_name(&pod->meta),
-        strings_intern(strings, api_time_format(api_server_now(self), FALSE, buffer)));
-    api_server_store(self, after);
+        strings_intern(strings, api_time_format(sim_now(self->sim), FALSE, buffer)));
+    api_store_write(self, after);
 }
 
 ApiCode
-eviction_admit(ApiServer *self, const Pod *pod, GString *message)
+eviction_admit(ApiStore *self, const Pod *pod, GString *message)
 {
     unsigned n;
     const DisruptionBudget *budget = find_budget(self, pod, &n);
@@ -97,9 +98,9 @@ eviction_admit(ApiServer *self, const Pod *pod, GString *message)
 }
 
 gboolean
-eviction_tell(const ApiServer *self, Pod *pod)
+eviction_tell(const ApiStore *self, Pod *pod)
 {
-    Strings *strings = objects_strings(api_server_objects(self));
+    Strings *strings = objects_strings(self->objects);
 
     if (pod->disruption.status == CONDITION_TRUE)
         return FALSE;
@@ -107,7 +108,7 @@ eviction_tell(const ApiServer *self, Pod *pod)
         .status = CONDITION_TRUE,
         .reason = strings_intern(strings, "EvictionByEvictionAPI"),
         .message = strings_intern(strings, "Eviction API: evicting"),
-        .changed_at = api_server_now(self),
+        .changed_at = sim_now(self->sim),
     };
     return TRUE;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
+#include "checks.h"
 
-#include "apiserver-private.h"
 #include "models/api/quota.h"
+
+#include <string.h>
 
 /* Admission by LimitRanges and ResourceQuotas: LimitRanger and ResourceQuota, the last two that a
  * claim meets (API-120, API-155). A namespace without them costs a look at a count. */
@@ -40,16 +41,15 @@ check_limit_range(const LimitRange *range, const Claim *claim, GString *message)
 }
 
 static ApiCode
-check_limit_ranges(ApiServer *self, const Claim *claim, GString *message)
+check_limit_ranges(ApiStore *self, const Claim *claim, GString *message)
 {
-    Objects *objects = api_server_objects(self);
-    unsigned n = api_server_count(self, KIND_LIMIT_RANGE) == 0
-                     ? 0
-                     : objects_n_keys(objects, KIND_LIMIT_RANGE);
+    Objects *objects = self->objects;
+    unsigned n =
+        self->counts[KIND_LIMIT_RANGE] == 0 ? 0 : objects_n_keys(objects, KIND_LIMIT_RANGE);
 
     for (unsigned i = 0; i < n; i++) {
         const ObjectKey *key = objects_key_at(objects, KIND_LIMIT_RANGE, i);
-        const Object *range = api_server_get(self, key);
+        const Object *range = api_store_get(self, key);
         ApiCode code = range != NULL && key->namespace == claim->meta.key->namespace
                            ? check_limit_range(LIMIT_RANGE_CONST(range), claim, message)
                            : API_OK;
@@ -63,15 +63,15 @@ check_limit_ranges(ApiServer *self, const Claim *claim, GString *message)
 
 /* Of the namespace, from *@slot on, in force for claims. NULL: no more. */
 static const ResourceQuota *
-next_quota(const ApiServer *self, const char *namespace, unsigned *slot)
+next_quota(const ApiStore *self, const char *namespace, unsigned *slot)
 {
-    Objects *objects = api_server_objects(self);
+    Objects *objects = self->objects;
 
-    if (api_server_count(self, KIND_RESOURCE_QUOTA) == 0)
+    if (self->counts[KIND_RESOURCE_QUOTA] == 0)
         return NULL;
     while (*slot < objects_n_keys(objects, KIND_RESOURCE_QUOTA)) {
         const ObjectKey *key = objects_key_at(objects, KIND_RESOURCE_QUOTA, (*slot)++);
-        const Object *quota = api_server_get(self, key);
+        const Object *quota = api_store_get(self, key);
         if (quota != NULL && key->namespace == namespace &&
             resource_quota_bounds_claims(RESOURCE_QUOTA_CONST(quota)))
             return RESOURCE_QUOTA_CONST(quota);
@@ -80,7 +80,7 @@ next_quota(const ApiServer *self, const char *namespace, unsigned *slot)
 }
 
 const ObjectKey *
-quota_find(const ApiServer *self, const char *namespace)
+quota_find(const ApiStore *self, const char *namespace)
 {
     unsigned slot = 0;
     const ResourceQuota *quota = next_quota(self, namespace, &slot);
@@ -184,7 +184,7 @@ charged(const ResourceQuota *quota, const Claim *before, const Claim *after)
 }
 
 static void
-charge(ApiServer *self, const ResourceQuota *quota, const Claim *before, const Claim *after)
+charge(ApiStore *self, const ResourceQuota *quota, const Claim *before, const Claim *after)
 {
     ResourceAmounts *used = charged(quota, before, after);
 
@@ -193,11 +193,11 @@ charge(ApiServer *self, const ResourceQuota *quota, const Claim *before, const C
     Object *object = object_edit(&quota->meta);
     resource_amounts_unref(RESOURCE_QUOTA(object)->used);
     RESOURCE_QUOTA(object)->used = used;
-    api_server_store(self, object);
+    api_store_write(self, object);
 }
 
 ApiCode
-quota_admit_claim(ApiServer *self, const Claim *before, const Claim *after, GString *message)
+quota_admit_claim(ApiStore *self, const Claim *before, const Claim *after, GString *message)
 {
     const char *namespace = after->meta.key->namespace;
     const ResourceQuota *quota;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "apiserver-private.h"
+#include "trouble.h"
 
-/* A server that is down, slow, or short of seats. All of it is left out of the way of requests
- * until the first trouble. */
+/* A server that is down, or short of seats. */
 
 #define REFUSED_AFTER (1 * SIM_MS)       /* a refused connection: a round trip */
 #define REQUEST_TIMEOUT (SIM_MINUTE)     /* API-93 */
@@ -24,9 +23,10 @@ typedef struct {
 } Level;
 
 struct ApiTrouble {
-    ApiServer *server;
+    Sim *sim;
+    WatchHub *watches;
+    const ApiCallClass *calls;
     gboolean is_down;
-    double slowness;
     gboolean is_short; /* of seats */
     Level levels[API_N_LEVELS];
     uint64_t n_turned_away;
@@ -51,8 +51,8 @@ static void
 turn_away(ApiTrouble *self, ApiCall *call)
 {
     self->n_turned_away++;
-    api_call_refuse(call, API_TOO_MANY, "Too many requests, please try again later.",
-                    TURNED_AWAY_AFTER);
+    self->calls->refuse(call, API_TOO_MANY, "Too many requests, please try again later.",
+                        TURNED_AWAY_AFTER);
 }
 
 static void
@@ -109,9 +109,9 @@ seat_next(ApiTrouble *self, Level *level)
 
     while ((!self->is_short || level->n_seated < level->seats) &&
            (waiter = next_waiter(level)) != NULL) {
-        sim_cancel(api_server_sim(self->server), waiter->gives_up);
+        sim_cancel(self->sim, waiter->gives_up);
         take_seat(self, waiter->call);
-        api_call_go_on(waiter->call);
+        self->calls->go_on(waiter->call);
         g_free(waiter);
     }
 }
@@ -133,8 +133,7 @@ meets_full_house(ApiTrouble *self, ApiCall *call)
     }
     Waiter *waiter = g_new0(Waiter, 1);
     *waiter = (Waiter){.trouble = self, .flow = flow, .call = call};
-    waiter->gives_up =
-        sim_after(api_server_sim(self->server), QUEUE_WAIT_MAX, &gives_up_event, waiter, WAIT_API);
+    waiter->gives_up = sim_after(self->sim, QUEUE_WAIT_MAX, &gives_up_event, waiter, WAIT_API);
     g_queue_push_tail(&flow->waiting, waiter);
     return TRUE;
 }
@@ -145,16 +144,16 @@ gboolean
 trouble_meets_arrival(ApiTrouble *self, ApiCall *call)
 {
     if (self->is_down) {
-        api_call_refuse(call, API_UNREACHABLE, "connect: connection refused", REFUSED_AFTER);
+        self->calls->refuse(call, API_UNREACHABLE, "connect: connection refused", REFUSED_AFTER);
         return TRUE;
     }
     if (self->is_short && meets_full_house(self, call))
         return TRUE;
     if (call->responds_at - call->arrived_at > REQUEST_TIMEOUT) {
-        api_call_refuse(call, API_TIMEOUT,
-                        "the server was unable to return a response in the time "
-                        "allotted, but may still be processing the request",
-                        REQUEST_TIMEOUT);
+        self->calls->refuse(call, API_TIMEOUT,
+                            "the server was unable to return a response in the time "
+                            "allotted, but may still be processing the request",
+                            REQUEST_TIMEOUT);
         return TRUE;
     }
     return FALSE;
@@ -197,12 +196,6 @@ trouble_meets_response(ApiTrouble *self, ApiCall *call)
         lose(call);
 }
 
-double
-trouble_slowness(const ApiTrouble *self)
-{
-    return self->slowness;
-}
-
 /* ---- Trouble begins and ends ---- */
 
 static void
@@ -210,8 +203,8 @@ waiter_free(void *data)
 {
     Waiter *waiter = data;
 
-    sim_cancel(api_server_sim(waiter->trouble->server), waiter->gives_up);
-    api_call_free(waiter->call);
+    sim_cancel(waiter->trouble->sim, waiter->gives_up);
+    waiter->trouble->calls->free(waiter->call);
     g_free(waiter);
 }
 
@@ -224,17 +217,14 @@ flow_free(void *data)
     g_free(flow);
 }
 
-static ApiTrouble *
-trouble_of(ApiServer *server)
+ApiTrouble *
+trouble_new(Sim *sim, WatchHub *watches, const ApiCallClass *calls)
 {
-    ApiTrouble *self = api_server_trouble(server);
+    ApiTrouble *self = g_new0(ApiTrouble, 1);
 
-    if (self != NULL)
-        return self;
-    self = g_new0(ApiTrouble, 1);
-    api_server_set_trouble(server, self);
-    self->server = server;
-    self->slowness = 1;
+    self->sim = sim;
+    self->watches = watches;
+    self->calls = calls;
     for (unsigned i = 0; i < API_N_LEVELS; i++)
         self->levels[i].flows = g_ptr_array_new_with_free_func(flow_free);
     return self;
@@ -257,50 +247,32 @@ drop_waiters(ApiTrouble *self)
     for (unsigned i = 0; i < API_N_LEVELS; i++) {
         Waiter *waiter;
         while ((waiter = next_waiter(&self->levels[i])) != NULL) {
-            sim_cancel(api_server_sim(self->server), waiter->gives_up);
-            api_call_refuse(waiter->call, API_UNREACHABLE, "http2: client connection lost",
-                            REFUSED_AFTER);
+            sim_cancel(self->sim, waiter->gives_up);
+            self->calls->refuse(waiter->call, API_UNREACHABLE, "http2: client connection lost",
+                                REFUSED_AFTER);
             g_free(waiter);
         }
     }
 }
 
 void
-api_server_set_down(ApiServer *server, gboolean is_down)
+trouble_set_down(ApiTrouble *self, gboolean is_down)
 {
-    ApiTrouble *self = trouble_of(server);
-
     if (self->is_down == is_down)
         return;
     self->is_down = is_down;
     if (is_down) {
-        api_server_break_watches(server, 0);
+        watch_hub_break(self->watches, 0);
         drop_waiters(self);
     } else {
-        api_server_repair_watches(server, 0, WATCHES_RELIST);
+        watch_hub_repair(self->watches, 0, WATCHES_RELIST);
     }
-}
-
-gboolean
-api_server_is_down(const ApiServer *server)
-{
-    const ApiTrouble *self = api_server_trouble(server);
-
-    return self != NULL && self->is_down;
-}
-
-void
-api_server_set_slowness(ApiServer *server, double factor)
-{
-    trouble_of(server)->slowness = factor;
 }
 
 /* API-90: each level has its share, at least one seat. */
 void
-api_server_set_seats(ApiServer *server, unsigned seats)
+trouble_set_seats(ApiTrouble *self, unsigned seats)
 {
-    ApiTrouble *self = trouble_of(server);
-
     self->is_short = seats > 0;
     for (unsigned i = 0; i < API_N_LEVELS; i++) {
         self->levels[i].seats = (seats * level_shares[i] + SHARES - 1) / SHARES;
@@ -309,21 +281,7 @@ api_server_set_seats(ApiServer *server, unsigned seats)
 }
 
 uint64_t
-api_server_n_turned_away(const ApiServer *server)
+trouble_n_turned_away(const ApiTrouble *self)
 {
-    const ApiTrouble *self = api_server_trouble(server);
-
-    return self == NULL ? 0 : self->n_turned_away;
-}
-
-void
-api_server_break_watches(ApiServer *server, uint64_t entity)
-{
-    watch_hub_break(api_server_watches(server), entity);
-}
-
-void
-api_server_repair_watches(ApiServer *server, uint64_t entity, WatchRepair how)
-{
-    watch_hub_repair(api_server_watches(server), entity, how);
+    return self->n_turned_away;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "apiserver-private.h"
+#include "checks.h"
+
 #include "models/api/pod.h"
 
 /* What of an object's spec never changes once it is stored: ValidateUpdate() of its kind. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "apiserver-private.h"
+#include "watch.h"
 
 #include "sim/pointer-map.h"
 
@@ -16,8 +16,9 @@ typedef struct {
 } Connection;
 
 struct WatchHub {
-    const ApiServer *api;
     Sim *sim;
+    uint64_t newest; /* resource version of the latest write of an object */
+    const ApiLatency *latency;
     const Timing *timing;
     SimStream delays, orders;
     GHashTable *connections; /* &Connection.entity -> Connection */
@@ -109,13 +110,13 @@ static const SimEventType deliver_event = {
 };
 
 WatchHub *
-watch_hub_new(const ApiServer *api, Sim *sim, const Timing *timing)
+watch_hub_new(Sim *sim, const ApiLatency *latency)
 {
     WatchHub *self = g_new0(WatchHub, 1);
 
-    self->api = api;
     self->sim = sim;
-    self->timing = timing;
+    self->latency = latency;
+    self->timing = latency->timing;
     self->delays = sim_stream(sim, "api/watch");
     self->orders = sim_stream(sim, "api/watch order");
     self->back_offs = sim_stream(sim, "api/watch back-off");
@@ -182,6 +183,7 @@ watch_hub_send(
     const char *filter =
         object_kind(object) == KIND_POD ? POD_CONST(object)->node_name : object_name(object);
 
+    self->newest = object->resource_version;
     for (unsigned i = 0; i < watches->all->len; i++)
         watch_send(self, watches->all->pdata[i], type, object, responds_at, n);
 
@@ -290,7 +292,7 @@ relisted(Sim *sim, void *data)
     self->repair = 0;
     forget_kept(self);
     self->state = WATCH_CATCHING_UP;
-    self->listed = api_server_resource_version(self->hub->api);
+    self->listed = self->hub->newest;
     self->event(self->data, WATCH_RELIST, NULL);
 }
 
@@ -341,8 +343,9 @@ repair(ApiWatch *self, WatchRepair how)
     SimTime at = reconnects_at(self);
     gboolean is_lost = how == WATCHES_RELIST || at - self->broken_at > HISTORY;
     if (is_lost)
-        at += api_server_draw_list(self->hub->api, sim_hash_combine(self->entity, self->kind),
-                                   (uint32_t)(self->broken_at / SIM_MS));
+        at += api_latency_draw(self->hub->latency, API_LIST,
+                               sim_hash_combine(self->entity, self->kind),
+                               (uint32_t)(self->broken_at / SIM_MS));
     self->repair = sim_at(sim, at, is_lost ? &relisted_event : &repaired_event, self, WAIT_BACKOFF);
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "store.h"
+
+/* What admission and the verbs check: validation.c, quota.c, eviction.c. */
+
+/* Whether the immutable fields of @after are the same as in @before (API-134..136). Returns:
+ * API_OK, or API_INVALID with words in @message */
+ApiCode validation_update(const Object *before, const Object *after, GString *message);
+
+/**
+ * quota_admit_claim:
+ * @before: (nullable): %NULL: @after is created; else it replaces @before, not by a status write
+ * Asks the LimitRanges and ResourceQuotas of the namespace (API-150..155). If they all agree,
+ * charges the quotas' status at once (API-153). Returns: API_OK, or API_FORBIDDEN with words in
+ * @message
+ */
+ApiCode
+quota_admit_claim(ApiStore *self, const Claim *before, const Claim *after, GString *message);
+/* Returns: (nullable) (borrowed): a quota of the namespace that bounds claims */
+const ObjectKey *quota_find(const ApiStore *self, const char *namespace);
+
+/* Whether the budgets let @pod go (WL-113); counts it in its budget. Returns: API_OK, or a refusal
+ * with words in @message */
+ApiCode eviction_admit(ApiStore *self, const Pod *pod, GString *message);
+/* Sets the condition DisruptionTarget. Returns: whether it is new */
+gboolean eviction_tell(const ApiStore *self, Pod *pod);

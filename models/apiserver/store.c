@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store.h"
+
+typedef struct {
+    ApiObserver see;
+    void *data;
+} Observer;
+
+void
+api_store_init(ApiStore *self, Sim *sim, Objects *objects, const ApiLatency *latency)
+{
+    *self = (ApiStore){
+        .sim = sim,
+        .objects = objects,
+        .watches = watch_hub_new(sim, latency),
+        .observers = g_array_new(FALSE, FALSE, sizeof(Observer)),
+    };
+    for (unsigned i = 0; i < N_KINDS; i++)
+        self->stored[i] = g_ptr_array_new();
+}
+
+void
+api_store_clear(ApiStore *self)
+{
+    for (unsigned kind = 0; kind < N_KINDS; kind++) {
+        for (unsigned i = 0; i < self->stored[kind]->len; i++)
+            if (self->stored[kind]->pdata[i] != NULL)
+                object_unref(self->stored[kind]->pdata[i]);
+        g_ptr_array_unref(self->stored[kind]);
+    }
+    watch_hub_free(self->watches);
+    g_array_unref(self->observers);
+}
+
+void
+api_store_observe(ApiStore *self, ApiObserver observer, void *data)
+{
+    Observer row = {observer, data};
+
+    g_array_append_val(self->observers, row);
+}
+
+/* Puts @object (taken; NULL: remove) in the place of @key. */
+static void
+store_replace(ApiStore *self, const ObjectKey *key, Object *object)
+{
+    GPtrArray *stored = self->stored[key->kind];
+
+    if (key->slot >= stored->len)
+        g_ptr_array_set_size(stored, (int)slots_to_hold(key->slot, stored->len));
+    const Object *before = stored->pdata[key->slot];
+    self->counts[key->kind] += (object != NULL) - (before != NULL);
+    stored->pdata[key->slot] = object;
+    if (before != NULL)
+        object_unref(before);
+}
+
+const Object *
+api_store_commit(ApiStore *self, WatchType type, Object *after, SimTime responds_at, uint32_t n)
+{
+    const ObjectKey *key = after->key;
+    const Object *known = api_store_get(self, key);
+    g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
+
+    after->resource_version = ++self->revision;
+    store_replace(self, key, type == WATCH_DELETED ? NULL : object_ref(after));
+    for (unsigned i = 0; i < self->observers->len; i++) {
+        const Observer *observer = &g_array_index(self->observers, Observer, i);
+        observer->see(observer->data, before, type == WATCH_DELETED ? NULL : after);
+    }
+    watch_hub_send(self->watches, type, after, responds_at, n);
+    return after;
+}
+
+void
+api_store_write(ApiStore *self, Object *after)
+{
+    ObjectKey *key = (ObjectKey *)after->key;
+
+    object_unref(
+        api_store_commit(self, WATCH_MODIFIED, after, sim_now(self->sim), key->n_requests++));
+}

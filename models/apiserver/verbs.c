@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "verbs.h"
+
+#include "checks.h"
+#include "models/api/manifest.h"
+
+static void
+answer(ApiCall *call, const Object *object /* taken */)
+{
+    call->code = API_OK;
+    call->object = object;
+}
+
+static void
+refuse(const ApiVerbs *self, ApiCall *call, ApiCode code)
+{
+    call->code = code;
+    call->message = g_strdup(self->message->str);
+}
+
+static void G_GNUC_PRINTF(3, 4) refuse_with(ApiCall *call, ApiCode code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    call->message = strings_formatv(format, args);
+    call->code = code;
+    va_end(args);
+}
+
+static void
+refuse_conflict(ApiCall *call)
+{
+    const ObjectKey *key = call->request.key;
+
+    refuse_with(call, API_CONFLICT,
+                "Operation cannot be fulfilled on %s \"%s\": the object has been modified; please "
+                "apply your changes to the latest version and try again",
+                kind_class(key->kind)->resource, key->name);
+}
+
+static void
+refuse_not_found(ApiCall *call)
+{
+    const ObjectKey *key = call->request.key;
+
+    refuse_with(call, API_NOT_FOUND, "%s \"%s\" not found", kind_class(key->kind)->resource,
+                key->name);
+}
+
+/* Marked for deletion, nothing holds it, and no grace is left to wait for (API-51, API-S7). */
+static gboolean
+may_go(const Object *object)
+{
+    return object_is_deleted(object) && object->finalizers == NULL && object->deletion_grace_s <= 0;
+}
+
+/* Admission knows nothing of what is stored: a claim that is there already is refused, or charged,
+ * as a new one is (API-20). */
+static gboolean
+admission_refuses_again(ApiVerbs *self, ApiCall *call)
+{
+    if (call->request.key->kind != KIND_CLAIM || (self->store->counts[KIND_RESOURCE_QUOTA] == 0 &&
+                                                  self->store->counts[KIND_LIMIT_RANGE] == 0))
+        return FALSE;
+    g_autoptr(Object) object = object_edit(call->request.object);
+    g_string_truncate(self->message, 0);
+    ApiCode code = admission_create(self->admission, object, self->message);
+    if (code != API_OK)
+        refuse(self, call, code);
+    return code != API_OK;
+}
+
+static void
+commit_create(ApiVerbs *self, ApiCall *call)
+{
+    ObjectKey *key = call->request.key;
+
+    if (api_store_get(self->store, key) != NULL) {
+        if (admission_refuses_again(self, call))
+            return;
+        refuse_with(call, API_EXISTS, "%s \"%s\" already exists", kind_class(key->kind)->resource,
+                    key->name);
+        return;
+    }
+
+    g_autoptr(Object) object = object_edit(call->request.object);
+    object->uid = objects_uid(self->store->objects, key, ++key->incarnation);
+    object->created_at = sim_now(self->store->sim);
+    object->generation = kind_class(key->kind)->has_generation ? 1 : 0;
+    g_string_truncate(self->message, 0);
+    ApiCode code = admission_create(self->admission, object, self->message);
+    if (code != API_OK) {
+        refuse(self, call, code);
+        return;
+    }
+    answer(call, api_store_commit(self->store, WATCH_ADDED, g_steal_pointer(&object),
+                                  call->responds_at, call->n));
+}
+
+static gboolean
+is_status_write(ApiVerb verb)
+{
+    return verb == API_UPDATE_STATUS || verb == API_PATCH_STATUS;
+}
+
+/* Stores @after unless it is refused, changes nothing (API-2), or ends a deletion (API-51). */
+static void
+commit_change(ApiVerbs *self, ApiCall *call, const Object *before, Object *changed /* taken */)
+{
+    g_autoptr(Object) after = changed;
+
+    g_string_truncate(self->message, 0);
+    ApiCode code = admission_update(self->admission, before, after, self->message);
+    if (code == API_OK && object_kind(before) == KIND_CLAIM && !is_status_write(call->request.verb))
+        code =
+            quota_admit_claim(self->store, CLAIM_CONST(before), CLAIM_CONST(after), self->message);
+    if (code != API_OK) {
+        refuse(self, call, code);
+        return;
+    }
+    if (object_equal(before, after)) {
+        answer(call, object_ref(before));
+        return;
+    }
+    WatchType type = may_go(after) ? WATCH_DELETED : WATCH_MODIFIED;
+    answer(call, api_store_commit(self->store, type, g_steal_pointer(&after), call->responds_at,
+                                  call->n));
+}
+
+static void
+take_metadata(Object *to, const Object *from)
+{
+    StringMap *labels = string_map_ref(from->labels),
+              *annotations = string_map_ref(from->annotations);
+    StringList *finalizers = string_list_ref(from->finalizers);
+    OwnerReferences *owners = owner_references_ref(from->owners);
+
+    string_map_unref(to->labels);
+    string_map_unref(to->annotations);
+    string_list_unref(to->finalizers);
+    owner_references_unref(to->owners);
+    to->labels = labels;
+    to->annotations = annotations;
+    to->finalizers = finalizers;
+    to->owners = owners;
+}
+
+/* API-3: neither metadata nor status counts. */
+static void
+count_generation(const Object *before, Object *after)
+{
+    if (kind_class(object_kind(after))->has_generation && !object_spec_equal(before, after))
+        after->generation++;
+}
+
+static void
+commit_update(ApiVerbs *self, ApiCall *call, gboolean status)
+{
+    const ApiRequest *request = &call->request;
+    const Object *before = api_store_get(self->store, request->key);
+
+    if (before == NULL) {
+        refuse_not_found(call);
+        return;
+    }
+    if ((request->object->resource_version != 0 &&
+         request->object->resource_version != before->resource_version) ||
+        (object_uid_is_set(request->object->uid) &&
+         !object_uid_equal(request->object->uid, before->uid))) {
+        refuse_conflict(call);
+        return;
+    }
+
+    Object *after = object_edit(before);
+    object_take_fields(after, request->object, status);
+    take_metadata(after, request->object); /* also by writes of the status (CGO-44) */
+    if (!status)
+        count_generation(before, after);
+    commit_change(self, call, before, after);
+}
+
+static gboolean
+precondition_holds(ApiCall *call, const Object *before)
+{
+    const ApiRequest *request = &call->request;
+
+    if (before == NULL) {
+        refuse_not_found(call);
+        return FALSE;
+    }
+    if ((object_uid_is_set(request->uid) && !object_uid_equal(request->uid, before->uid)) ||
+        (request->resource_version != 0 && request->resource_version != before->resource_version)) {
+        refuse_conflict(call);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static void
+commit_patch(ApiVerbs *self, ApiCall *call, gboolean status)
+{
+    const Object *before = api_store_get(self->store, call->request.key);
+
+    if (!precondition_holds(call, before))
+        return;
+
+    Object *after = object_edit(before);
+    call->request.edit(after, call->request.arg);
+    if (!status)
+        count_generation(before, after);
+    commit_change(self, call, before, after);
+}
+
+/* WL-90: how long a pod may take; none if no kubelet has it, or it is over. */
+static int32_t
+pod_grace(const Pod *pod, int32_t asked_s)
+{
+    if (pod->node_name == NULL || pod_is_terminal(pod))
+        return 0;
+    return asked_s >= 0 ? asked_s : pod->spec->grace_s;
+}
+
+static void
+commit_delete(ApiVerbs *self, ApiCall *call)
+{
+    const Object *before = api_store_get(self->store, call->request.key);
+
+    if (!precondition_holds(call, before))
+        return;
+
+    gboolean is_pod = object_kind(before) == KIND_POD;
+    int32_t grace_s = is_pod ? pod_grace(POD_CONST(before), call->request.grace_s) : 0;
+    if (object_is_deleted(before) &&
+        (before->finalizers != NULL || grace_s >= before->deletion_grace_s) && !may_go(before)) {
+        answer(call, object_ref(before)); /* API-53, WL-91: it may only get shorter */
+        return;
+    }
+
+    Object *after = object_edit(before);
+    if (!object_is_deleted(before) || is_pod)
+        after->deleted_at = sim_now(self->store->sim) + grace_s * SIM_SECOND;
+    after->deletion_grace_s = grace_s;
+    if (after->generation > 0 && !object_is_deleted(before))
+        after->generation++; /* API-3 */
+    if (!may_go(after)) {
+        answer(call,
+               api_store_commit(self->store, WATCH_MODIFIED, after, call->responds_at, call->n));
+        return;
+    }
+    if (is_pod) { /* WL-90: two writes, both seen by watchers */
+        Object *last = object_edit(after);
+        object_unref(
+            api_store_commit(self->store, WATCH_MODIFIED, after, call->responds_at, call->n));
+        after = last;
+    }
+    answer(call, api_store_commit(self->store, WATCH_DELETED, after, call->responds_at, call->n));
+}
+
+/* API-22. */
+static void
+commit_bind(ApiVerbs *self, ApiCall *call)
+{
+    const Object *before = api_store_get(self->store, call->request.key);
+    const char *name = call->request.key->name;
+
+    if (!precondition_holds(call, before))
+        return;
+    if (object_is_deleted(before)) {
+        refuse_with(call, API_CONFLICT,
+                    "Operation cannot be fulfilled on pods/binding \"%s\": pod %s is being "
+                    "deleted, cannot be assigned to a host",
+                    name, name);
+        return;
+    }
+    if (POD_CONST(before)->node_name != NULL) {
+        refuse_with(call, API_CONFLICT,
+                    "Operation cannot be fulfilled on pods/binding \"%s\": pod %s is already "
+                    "assigned to node \"%s\"",
+                    name, name, POD_CONST(before)->node_name);
+        return;
+    }
+
+    Object *after = object_edit(before);
+    POD(after)->node_name = call->request.node_name;
+    POD(after)->scheduled =
+        (PodCondition){.status = CONDITION_TRUE, .changed_at = sim_now(self->store->sim)};
+    answer(call, api_store_commit(self->store, WATCH_MODIFIED, after, call->responds_at, call->n));
+}
+
+/* WL-113: what the server itself writes before it deletes: the budget's status, and why the pod
+ * goes. */
+static void
+commit_eviction(ApiVerbs *self, ApiCall *call)
+{
+    const Object *before = api_store_get(self->store, call->request.key);
+
+    if (!precondition_holds(call, before))
+        return;
+    g_string_truncate(self->message, 0);
+    ApiCode code = eviction_admit(self->store, POD_CONST(before), self->message);
+    if (code != API_OK) {
+        refuse(self, call, code);
+        return;
+    }
+    before = api_store_get(self->store, call->request.key);
+    Object *told = object_edit(before);
+    if (eviction_tell(self->store, POD(told)))
+        api_store_write(self->store, told);
+    else
+        object_unref(told);
+    commit_delete(self, call);
+}
+
+void
+api_verbs_commit(ApiVerbs *self, ApiCall *call)
+{
+    switch (call->request.verb) {
+    case API_GET: /* API-15: what is stored now */
+        if (api_store_get(self->store, call->request.key) != NULL)
+            answer(call, object_ref(api_store_get(self->store, call->request.key)));
+        else
+            refuse_not_found(call);
+        return;
+    case API_LIST: /* API-16: likewise */
+        answer(call, NULL);
+        return;
+    case API_CREATE:
+        commit_create(self, call);
+        return;
+    case API_UPDATE:
+    case API_UPDATE_STATUS:
+        commit_update(self, call, call->request.verb == API_UPDATE_STATUS);
+        return;
+    case API_PATCH:
+    case API_PATCH_STATUS:
+        commit_patch(self, call, call->request.verb == API_PATCH_STATUS);
+        return;
+    case API_DELETE:
+        commit_delete(self, call);
+        return;
+    case API_BIND:
+        commit_bind(self, call);
+        return;
+    case API_EVICT:
+        commit_eviction(self, call);
+        return;
+    case N_API_VERBS:
+        break;
+    }
+    g_assert_not_reached();
+}

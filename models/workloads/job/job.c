@@ -243,21 +243,59 @@ edit_release(Object *object, const void *finalizer)
     return object_remove_finalizer(object, finalizer);
 }
 
+enum {
+    TRACKED = 1 << 0, /* the pod is there, and has the finalizer */
+    CONTROLLED = 1 << 1,
+    BY_JOB = 1 << 2, /* its controller is a Job */
+    KNOWN = 1 << 3,  /* ... that is there */
+    FINISHED = 1 << 4,
+    FOREIGN = 1 << 5, /* JOB-4: another controller's Job */
+    ORPHAN_FACTS_END = 1 << 6,
+};
+
+/* Whether the finalizer goes. */
+static const Rule orphan_table[] = {
+    {"WL-84", 0,                                                          TRACKED,    FALSE},
+    {"WL-84", TRACKED,                                                    CONTROLLED, TRUE },
+    {"WL-84", TRACKED | CONTROLLED,                                       BY_JOB,     FALSE},
+    {"WL-84", TRACKED | CONTROLLED | BY_JOB,                              KNOWN,      TRUE },
+    {"WL-84", TRACKED | CONTROLLED | BY_JOB | KNOWN,                      FINISHED,   FALSE},
+    {"WL-84", TRACKED | CONTROLLED | BY_JOB | KNOWN | FINISHED,           FOREIGN,    TRUE },
+    {"JOB-4", TRACKED | CONTROLLED | BY_JOB | KNOWN | FINISHED | FOREIGN, 0,          FALSE},
+};
+
+const RuleTable job_orphan_rules = {
+    .name = "pods that no Job counts",
+    .facts_end = ORPHAN_FACTS_END,
+    RULE_ROWS(orphan_table),
+};
+
+static unsigned
+orphan_facts(const JobController *self, const Object *pod)
+{
+    const Job *job = pod == NULL ? NULL : job_of_pod(self, pod);
+    unsigned facts = 0;
+
+    if (pod == NULL)
+        return 0;
+    if (job != NULL)
+        facts |= KNOWN | (job_is_finished(job) ? FINISHED : 0) |
+                 (job_is_managed_elsewhere(job) ? FOREIGN : 0);
+    return facts | (awaits_counting(self, pod) ? TRACKED : 0) |
+           (object_controller(pod) != NULL ? CONTROLLED : 0) |
+           (controller_of_kind(pod, KIND_JOB) != NULL ? BY_JOB : 0);
+}
+
 static void
 decide_orphan(const void *data, Plan *plan)
 {
     const JobController *self = data;
     const Object *pod = informer_get(self->pods, plan_key(plan));
+    const Rule *rule = rules_find(&job_orphan_rules, orphan_facts(self, pod), NULL);
 
-    if (pod == NULL || !awaits_counting(self, pod))
+    if (!rule->then)
         return;
-    if (object_controller(pod) != NULL) {
-        const Job *job = job_of_pod(self, pod);
-        if (controller_of_kind(pod, KIND_JOB) == NULL ||
-            (job != NULL && (!job_is_finished(job) || job_is_managed_elsewhere(job))))
-            return; /* another's, or it was adopted */
-    }
-    plan_because(plan, "WL-84");
+    plan_because(plan, rule->id);
     plan_patch(plan, pod->key, edit_release, self->finalizer, PLAN_GONE_IS_FINE);
 }
 
@@ -304,6 +342,10 @@ clear(void *data)
     g_hash_table_unref(self->states);
 }
 
+static const RuleTable *const rule_tables[] = {
+    &job_end_rules, &job_manage_rules, &job_index_rules, &job_count_rules, &job_orphan_rules, NULL,
+};
+
 const ModelClass job_controller_class = {
     .name = "job-controller",
     .process = &kube_controller_manager_process,
@@ -313,4 +355,5 @@ const ModelClass job_controller_class = {
     .init = init,
     .clear = clear,
     .apply_change = apply_change,
+    .rule_tables = rule_tables,
 };

@@ -57,25 +57,41 @@ job_failure_message(const JobSync *sync, Strings *strings)
 
 /* ---- Per index ---- */
 
+enum {
+    FAILED = 1 << 0,
+    FAIL_INDEX = 1 << 1, /* what the pod failure policy says of it */
+    COUNTS = 1 << 2,     /* towards the limits: the policy does not say Ignore */
+    AT_LIMIT =
+        1 << 3, /* as many pods of the index have failed before as backoffLimitPerIndex says */
+    INDEX_FACTS_END = 1 << 4,
+};
+
+/* Whether the index of a pod is given up. */
+static const Rule index_table[] = {
+    {"JOB-1", 0,                          FAILED,                FALSE},
+    {"JOB-2", FAILED | FAIL_INDEX,        0,                     TRUE },
+    {"JOB-2", FAILED,                     FAIL_INDEX | COUNTS,   FALSE},
+    {"JOB-1", FAILED | COUNTS | AT_LIMIT, FAIL_INDEX,            TRUE },
+    {"JOB-1", FAILED | COUNTS,            FAIL_INDEX | AT_LIMIT, FALSE},
+};
+
+const RuleTable job_index_rules = {
+    .name = "failed indexes of Jobs",
+    .facts_end = INDEX_FACTS_END,
+    RULE_ROWS(index_table),
+};
+
 static gboolean
 fails_its_index(const Job *job, const Pod *pod)
 {
     FailureMatch match = failure_policy_match(job->failure_policy, pod);
+    unsigned facts =
+        (job_pod_has_failed(job, pod) ? FAILED : 0) |
+        (match.rule != NULL && match.rule->action == FAILURE_FAIL_INDEX ? FAIL_INDEX : 0) |
+        (failure_counts(&match) ? COUNTS : 0) |
+        (count_in_annotation(pod, INDEX_FAILURES) >= job->backoff_limit_per_index ? AT_LIMIT : 0);
 
-    if (!job_pod_has_failed(job, pod))
-        return FALSE;
-    if (match.rule != NULL && match.rule->action == FAILURE_FAIL_INDEX)
-        return TRUE;
-    return failure_counts(&match) &&
-           count_in_annotation(pod, INDEX_FAILURES) >= job->backoff_limit_per_index;
-}
-
-static gboolean
-has_valid_index(const Job *job, const Pod *pod)
-{
-    int32_t index = pod_job_index(pod);
-
-    return index >= 0 && index < job->completions;
+    return rules_find(&job_index_rules, facts, NULL)->then;
 }
 
 static void
@@ -86,8 +102,8 @@ look_at_failed_indexes(const JobController *self, JobSync *sync)
     index_set_parse(&sync->failed_indexes, job->failed_indexes, job->completions);
     for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
         const Pod *pod = sync->claimed.owned->pdata[i];
-        if (has_valid_index(job, pod) && object_has_finalizer(&pod->meta, self->finalizer) &&
-            fails_its_index(job, pod))
+        if (job_has_index(job, pod_job_index(pod)) &&
+            object_has_finalizer(&pod->meta, self->finalizer) && fails_its_index(job, pod))
             index_set_add(&sync->failed_indexes, pod_job_index(pod));
     }
 }
@@ -113,7 +129,7 @@ look_at_last_failures(const JobController *self, const JobState *state, JobSync 
     for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
         const Pod *pod = sync->claimed.owned->pdata[i];
         int32_t index = pod_job_index(pod);
-        if (!has_valid_index(sync->job, pod) || !job_pod_is_tracked(self, state, pod) ||
+        if (!job_has_index(sync->job, index) || !job_pod_is_tracked(self, state, pod) ||
             !job_pod_has_failed(sync->job, pod) || index_set_has(&sync->done, index) ||
             index_set_has(&sync->failed_indexes, index) || index_set_has(&busy, index))
             continue;

@@ -172,3 +172,11 @@ void job_plan_pods(const JobController *self,
 /* Pods are ordered: counts those that are over, ends the Job if it is to end, and writes its
  * status. */
 void job_plan_tracking(const JobController *self, Plan *plan, JobSync *sync);
+
+/* ---- What it decides by ---- */
+
+extern const RuleTable job_end_rules;    /* standing.c */
+extern const RuleTable job_manage_rules; /* sync.c: WL-82 */
+extern const RuleTable job_index_rules;  /* policies.c: JOB-1, JOB-2 */
+extern const RuleTable job_count_rules;  /* tracking.c: WL-84 */
+extern const RuleTable job_orphan_rules; /* job.c: WL-84 */

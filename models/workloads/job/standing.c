@@ -127,72 +127,146 @@ job_set_end(
     sync->end_message = strings_intern(self->base.strings, message);
 }
 
-/* The limits of failures and of time. */
-static void
-look_at_limits(const JobController *self, JobSync *sync, SimTime now)
-{
-    const Job *job = sync->job;
+/* ---- Whether the Job ends ---- */
 
-    if (sync->n_failed > job->backoff_limit || restarts_exceed_limit(sync)) {
-        job_set_end(self, sync, JOB_FAILS, "BackoffLimitExceeded",
-                    "Job has reached the specified backoff limit");
-    } else if (job->active_deadline_s >= 0 && !job->suspend) {
-        SimTime ends_at =
-            sim_time_add(sync->status.started_at, job->active_deadline_s * SIM_SECOND);
-        if (now >= ends_at && job->started_at != TIME_UNSET)
-            job_set_end(self, sync, JOB_FAILS, "DeadlineExceeded",
-                        "Job was active longer than specified deadline");
-        else
-            sync->again_at = MIN(sync->again_at, ends_at);
-    }
-}
+enum {
+    SUCCESS_SAID = 1 << 0, /* condition SuccessCriteriaMet, of an earlier sync */
+    FAILURE_SAID = 1 << 1, /* condition FailureTarget */
+    FORBIDDEN = 1 << 2,    /* a pod has failed in a way that FailJob names */
+    EXCEEDED = 1 << 3,     /* more failures than backoffLimit */
+    OVERDUE = 1 << 4,      /* activeDeadlineSeconds */
+    TOO_MANY = 1 << 5,     /* more failed indexes than maxFailedIndexes */
+    ALL_ENDED = 1 << 6,    /* each index is done or has failed, one at least has failed */
+    SATISFIED = 1 << 7,    /* a rule of the success policy */
+    END_FACTS_END = 1 << 8,
 
-/* JOB-1: too many indexes have failed, or all have ended and some of them so. */
-static void
-look_at_indexes(const JobController *self, JobSync *sync)
+    SAID = SUCCESS_SAID | FAILURE_SAID,
+    BROKEN = SAID | FORBIDDEN | EXCEEDED,
+};
+
+typedef enum {
+    VERDICT_NONE,
+    VERDICT_SUCCESS_SAID,
+    VERDICT_FAILURE_SAID,
+    VERDICT_FORBIDDEN,
+    VERDICT_EXCEEDED,
+    VERDICT_OVERDUE,
+    VERDICT_TOO_MANY,
+    VERDICT_ALL_ENDED,
+    VERDICT_SATISFIED,
+} Verdict;
+
+/* What was decided before stands; else a failure comes before a success. */
+static const Rule end_table[] = {
+    {"WL-89", SUCCESS_SAID, 0,                                                   VERDICT_SUCCESS_SAID},
+    {"WL-89", FAILURE_SAID, SUCCESS_SAID,                                        VERDICT_FAILURE_SAID},
+    {"JOB-2", FORBIDDEN,    SAID,                                                VERDICT_FORBIDDEN   },
+    {"WL-83", EXCEEDED,     SAID | FORBIDDEN,                                    VERDICT_EXCEEDED    },
+    {"WL-88", OVERDUE,      BROKEN,                                              VERDICT_OVERDUE     },
+    {"JOB-1", TOO_MANY,     BROKEN | OVERDUE,                                    VERDICT_TOO_MANY    },
+    {"JOB-1", ALL_ENDED,    BROKEN | OVERDUE | TOO_MANY,                         VERDICT_ALL_ENDED   },
+    {"JOB-3", SATISFIED,    BROKEN | OVERDUE | TOO_MANY | ALL_ENDED,             VERDICT_SATISFIED   },
+    {"WL-82", 0,            BROKEN | OVERDUE | TOO_MANY | ALL_ENDED | SATISFIED, VERDICT_NONE        },
+};
+
+const RuleTable job_end_rules = {
+    .name = "ends of Jobs",
+    .facts_end = END_FACTS_END,
+    RULE_ROWS(end_table),
+};
+
+/* JOB-1 */
+static unsigned
+index_facts(const JobSync *sync)
 {
     const Job *job = sync->job;
     int32_t n_failed = sync->failed_indexes.n;
+    unsigned facts = 0;
 
     if (!job_is_per_index(job))
-        return;
+        return 0;
     if (job->max_failed_indexes >= 0 && n_failed > job->max_failed_indexes)
-        job_set_end(self, sync, JOB_FAILS, "MaxFailedIndexesExceeded",
-                    "Job has exceeded the specified maximal number of failed indexes");
-    else if (n_failed > 0 && n_failed + sync->done.n >= job->completions)
-        job_set_end(self, sync, JOB_FAILS, "FailedIndexes", "Job has failed indexes");
+        facts |= TOO_MANY;
+    if (n_failed > 0 && n_failed + sync->done.n >= job->completions)
+        facts |= ALL_ENDED;
+    return facts;
 }
 
-/* JOB-3. */
-static void
-look_at_success(const JobController *self, JobSync *sync)
+/* SIM_TIME_MAX: never. */
+static SimTime
+deadline(const JobSync *sync)
 {
-    int rule = sync->job->indexed ? job_success_rule(sync) : -1;
+    const Job *job = sync->job;
 
-    if (rule >= 0)
-        job_set_end(self, sync, JOB_COMPLETES, "SuccessPolicy",
-                    strings_internf(self->base.strings, "Matched rules at index %d", rule));
+    return job->active_deadline_s < 0 || job->suspend
+               ? SIM_TIME_MAX
+               : sim_time_add(sync->status.started_at, job->active_deadline_s * SIM_SECOND);
 }
 
-/* What was decided before stands; else the first of these that is so. */
+/* @message: (out): of FORBIDDEN. @success_rule: (out): of SATISFIED */
+static unsigned
+end_facts(const JobController *self,
+          const JobSync *sync,
+          SimTime now,
+          const char **message,
+          int *success_rule)
+{
+    const Job *job = sync->job;
+    unsigned facts = index_facts(sync);
+
+    *message = job_failure_message(sync, self->base.strings);
+    *success_rule = job->indexed ? job_success_rule(sync) : -1;
+    return facts | (job->success_met.status == CONDITION_TRUE ? SUCCESS_SAID : 0) |
+           (job->failure_target.status == CONDITION_TRUE ? FAILURE_SAID : 0) |
+           (*message != NULL ? FORBIDDEN : 0) |
+           (sync->n_failed > job->backoff_limit || restarts_exceed_limit(sync) ? EXCEEDED : 0) |
+           (now >= deadline(sync) && job->started_at != TIME_UNSET ? OVERDUE : 0) |
+           (*success_rule >= 0 ? SATISFIED : 0);
+}
+
 static void
 look_at_end(const JobController *self, JobSync *sync, SimTime now)
 {
     const Job *job = sync->job;
     const char *message;
+    int success_rule;
+    unsigned facts = end_facts(self, sync, now, &message, &success_rule);
 
-    if (job->success_met.status == CONDITION_TRUE)
+    if ((facts & (BROKEN | OVERDUE)) == 0)
+        sync->again_at = MIN(sync->again_at, deadline(sync));
+    switch ((Verdict)rules_find(&job_end_rules, facts, NULL)->then) {
+    case VERDICT_NONE:
+        return;
+    case VERDICT_SUCCESS_SAID:
         job_set_end(self, sync, JOB_COMPLETES, job->success_met.reason, job->success_met.message);
-    else if (job->failure_target.status == CONDITION_TRUE)
+        return;
+    case VERDICT_FAILURE_SAID:
         job_set_end(self, sync, JOB_FAILS, job->failure_target.reason, job->failure_target.message);
-    else if ((message = job_failure_message(sync, self->base.strings)) != NULL)
+        return;
+    case VERDICT_FORBIDDEN:
         job_set_end(self, sync, JOB_FAILS, "PodFailurePolicy", message);
-    else
-        look_at_limits(self, sync, now);
-    if (sync->end == JOB_GOES_ON)
-        look_at_indexes(self, sync);
-    if (sync->end == JOB_GOES_ON)
-        look_at_success(self, sync);
+        return;
+    case VERDICT_EXCEEDED:
+        job_set_end(self, sync, JOB_FAILS, "BackoffLimitExceeded",
+                    "Job has reached the specified backoff limit");
+        return;
+    case VERDICT_OVERDUE:
+        job_set_end(self, sync, JOB_FAILS, "DeadlineExceeded",
+                    "Job was active longer than specified deadline");
+        return;
+    case VERDICT_TOO_MANY:
+        job_set_end(self, sync, JOB_FAILS, "MaxFailedIndexesExceeded",
+                    "Job has exceeded the specified maximal number of failed indexes");
+        return;
+    case VERDICT_ALL_ENDED:
+        job_set_end(self, sync, JOB_FAILS, "FailedIndexes", "Job has failed indexes");
+        return;
+    case VERDICT_SATISFIED:
+        job_set_end(self, sync, JOB_COMPLETES, "SuccessPolicy",
+                    strings_internf(self->base.strings, "Matched rules at index %d", success_rule));
+        return;
+    }
+    g_assert_not_reached();
 }
 
 void

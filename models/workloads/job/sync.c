@@ -199,16 +199,14 @@ decide_after_deletions(const void *data, Plan *plan)
     plan_after_manage(data, plan, sync);
 }
 
-/* Takes @pods. */
 static void
-plan_deletions(const JobController *self, Plan *plan, JobSync *sync, GPtrArray *pods)
+plan_deletions(const JobController *self, Plan *plan, JobSync *sync, const GPtrArray *pods)
 {
     GPtrArray *keys = g_ptr_array_new();
 
     for (unsigned i = 0; i < pods->len; i++)
         g_ptr_array_add(keys, (ObjectKey *)((const Pod *)pods->pdata[i])->meta.key);
     plan_own(plan, keys, (GDestroyNotify)g_ptr_array_unref);
-    plan_own(plan, pods, (GDestroyNotify)g_ptr_array_unref);
     plan_because(plan, "WL-4");
     plan_change(
         plan,
@@ -386,30 +384,6 @@ plan_missing(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
     }
 }
 
-static void
-plan_manage(const JobController *self, Plan *plan, JobSync *sync)
-{
-    SimTime now = plan_now(plan);
-    int32_t wanted = count_wanted(sync);
-    GPtrArray *extra = pods_to_delete(sync, (unsigned)MAX(sync->n_active - wanted, 0), now);
-
-    sync->was_managed = TRUE;
-    if (extra->len > BURST_MAX && !sync->job->suspend)
-        g_ptr_array_set_size(extra, BURST_MAX);
-    if (extra->len > 0) {
-        plan_deletions(self, plan, sync, extra);
-        return;
-    }
-    g_ptr_array_unref(extra);
-    /* WL-86 */
-    int32_t missing =
-        wanted - sync->n_active - (job_replaces_only_failed(sync->job) ? sync->n_terminating : 0);
-    if (missing <= 0 || sync->job->suspend)
-        plan_after_manage(self, plan, sync);
-    else
-        plan_missing(self, plan, sync, (unsigned)MIN(missing, BURST_MAX));
-}
-
 /* ---- Suspension (WL-88), and the happy end ---- */
 
 static gboolean
@@ -489,6 +463,74 @@ begin_status(const JobController *self, JobSync *sync, SimTime now)
         sync->status.started_at = whole_seconds(now);
 }
 
+enum {
+    ENDS = 1 << 0,
+    SEEN = 1 << 1,    /* all that was ordered (WL-4) */
+    DELETED = 1 << 2, /* the Job itself is being deleted */
+    SUSPENDED = 1 << 3,
+    SURPLUS = 1 << 4, /* active pods that are not wanted */
+    MISSING = 1 << 5, /* wanted pods that are not active */
+    MANAGE_FACTS_END = 1 << 6,
+};
+
+typedef enum {
+    MANAGE_END,    /* all active pods are deleted */
+    MANAGE_DELETE, /* the surplus is */
+    MANAGE_CREATE,
+    MANAGE_NOTHING,
+} ManageAction;
+
+static const Rule manage_table[] = {
+    {"WL-89", ENDS,             0,                                              MANAGE_END    },
+    {"WL-4",  0,                ENDS | SEEN,                                    MANAGE_NOTHING},
+    {"WL-82", SEEN | DELETED,   ENDS,                                           MANAGE_NOTHING},
+    {"WL-82", SEEN | SURPLUS,   ENDS | DELETED,                                 MANAGE_DELETE },
+    {"WL-88", SEEN | SUSPENDED, ENDS | DELETED | SURPLUS,                       MANAGE_NOTHING},
+    {"WL-82", SEEN | MISSING,   ENDS | DELETED | SURPLUS | SUSPENDED,           MANAGE_CREATE },
+    {"WL-82", SEEN,             ENDS | DELETED | SURPLUS | SUSPENDED | MISSING, MANAGE_NOTHING},
+};
+
+const RuleTable job_manage_rules = {
+    .name = "pods of Jobs",
+    .facts_end = MANAGE_FACTS_END,
+    RULE_ROWS(manage_table),
+};
+
+static void
+plan_manage(const JobController *self, Plan *plan, JobSync *sync, unsigned facts)
+{
+    SimTime now = plan_now(plan);
+    int32_t wanted = count_wanted(sync);
+    /* WL-86 */
+    int32_t missing =
+        wanted - sync->n_active - (job_replaces_only_failed(sync->job) ? sync->n_terminating : 0);
+    GPtrArray *extra = NULL;
+
+    sync->was_managed = (facts & (ENDS | SEEN | DELETED)) == SEEN;
+    if (sync->was_managed) {
+        extra = pods_to_delete(sync, (unsigned)MAX(sync->n_active - wanted, 0), now);
+        plan_own(plan, extra, (GDestroyNotify)g_ptr_array_unref);
+        facts |= (extra->len > 0 ? SURPLUS : 0) | (missing > 0 ? MISSING : 0);
+        if (!sync->job->suspend)
+            g_ptr_array_set_size(extra, (int)MIN(extra->len, BURST_MAX));
+    }
+    switch ((ManageAction)rules_find(&job_manage_rules, facts, NULL)->then) {
+    case MANAGE_END:
+        plan_end(self, plan, sync);
+        return;
+    case MANAGE_DELETE:
+        plan_deletions(self, plan, sync, extra);
+        return;
+    case MANAGE_CREATE:
+        plan_missing(self, plan, sync, (unsigned)MIN(missing, BURST_MAX));
+        return;
+    case MANAGE_NOTHING:
+        plan_after_manage(self, plan, sync);
+        return;
+    }
+    g_assert_not_reached();
+}
+
 static void
 decide_pods(const void *data, Plan *plan)
 {
@@ -504,12 +546,10 @@ decide_pods(const void *data, Plan *plan)
     sync->expectations_met = expectations_are_met(&state->expected, now);
     begin_status(self, sync, now);
     job_look(self, state, sync, now);
-    if (sync->end != JOB_GOES_ON)
-        plan_end(self, plan, sync);
-    else if (sync->expectations_met && !object_is_deleted(&sync->job->meta))
-        plan_manage(self, plan, sync);
-    else
-        plan_after_manage(self, plan, sync);
+    plan_manage(self, plan, sync,
+                (sync->end != JOB_GOES_ON ? ENDS : 0) | (sync->expectations_met ? SEEN : 0) |
+                    (object_is_deleted(&sync->job->meta) ? DELETED : 0) |
+                    (sync->job->suspend ? SUSPENDED : 0));
 }
 
 void

@@ -204,36 +204,99 @@ name_uncounted(StringList **names, const char *uid)
     string_list_unref(old);
 }
 
-static gboolean
-has_valid_index(const Job *job, const Pod *pod)
-{
-    int32_t index = pod_job_index(pod);
+enum {
+    ENDING = 1 << 0, /* the Job ends, or is being deleted */
+    SUCCEEDED = 1 << 1,
+    FAILURE = 1 << 2, /* the pod has failed, or the Job does */
+    AWAITED = 1 << 3, /* the last failed pod of its index: its successor takes over its count */
+    INDEXED = 1 << 4,
+    VALID = 1 << 5,         /* it has an index of the Job, or the Job is not Indexed */
+    DONE = 1 << 6,          /* status.completedIndexes has its index */
+    NAMED_SUCCESS = 1 << 7, /* the status names it */
+    NAMED_FAILURE = 1 << 8,
+    COUNTS = 1 << 9, /* JOB-2: towards the limits */
+    COUNT_FACTS_END = 1 << 10,
+};
 
-    return !job->indexed || (index >= 0 && index < job->completions);
-}
+typedef enum {
+    COUNT_LATER,
+    COUNT_SILENTLY, /* the finalizer goes, and the status need not name the pod */
+    COUNT_INDEX,    /* ... of an Indexed Job's success the index is name enough */
+    COUNT_SUCCESS,  /* the status names it first */
+    COUNT_FAILURE,
+} CountAction;
 
-/* Names it in the status, unless that does so; of an Indexed Job's success the index is name
- * enough. */
-static void
-name_pod(const JobController *self, JobSync *sync, const Pod *pod)
+/* A pod that has its finalizer. */
+static const Rule count_table[] = {
+    {"WL-84", 0,                                  ENDING | SUCCEEDED | FAILURE,                 COUNT_LATER   },
+    {"WL-84", ENDING,                             SUCCEEDED | FAILURE,                          COUNT_SILENTLY},
+    {"WL-84", SUCCEEDED | NAMED_FAILURE,          0,                                            COUNT_SILENTLY},
+    {"WL-84", SUCCEEDED | INDEXED | VALID,        NAMED_FAILURE | DONE,                         COUNT_INDEX   },
+    {"WL-84", SUCCEEDED | INDEXED | VALID | DONE, NAMED_FAILURE,                                COUNT_SILENTLY},
+    {"WL-84", SUCCEEDED | INDEXED,                NAMED_FAILURE | VALID,                        COUNT_SILENTLY},
+    {"WL-84", SUCCEEDED,                          NAMED_FAILURE | INDEXED | NAMED_SUCCESS,      COUNT_SUCCESS },
+    {"WL-84", SUCCEEDED | NAMED_SUCCESS,          NAMED_FAILURE | INDEXED,                      COUNT_SILENTLY},
+    {"JOB-1", FAILURE | AWAITED,                  SUCCEEDED,                                    COUNT_LATER   },
+    {"WL-84", FAILURE | NAMED_FAILURE,            SUCCEEDED | AWAITED,                          COUNT_SILENTLY},
+    {"WL-84", FAILURE,                            SUCCEEDED | AWAITED | NAMED_FAILURE | VALID,  COUNT_SILENTLY},
+    {"JOB-2", FAILURE | VALID,                    SUCCEEDED | AWAITED | NAMED_FAILURE | COUNTS, COUNT_SILENTLY},
+    {"WL-84", FAILURE | VALID | COUNTS,           SUCCEEDED | AWAITED | NAMED_FAILURE,          COUNT_FAILURE },
+};
+
+static const RuleBound count_bounds[] = {
+    {.given = AWAITED, .none = ENDING},
+};
+
+const RuleTable job_count_rules = {
+    .name = "finished pods of Jobs",
+    .facts_end = COUNT_FACTS_END,
+    RULE_ROWS(count_table),
+    RULE_BOUNDS(count_bounds),
+};
+
+static unsigned
+count_facts(const JobSync *sync, const Pod *pod, const char *uid)
 {
     const Job *job = sync->job;
-    const char *uid = pod_uid(self, pod);
+    int32_t index = job->indexed ? pod_job_index(pod) : -1;
+    unsigned facts = (job->indexed ? INDEXED : 0) | (pod->phase == POD_SUCCEEDED ? SUCCEEDED : 0) |
+                     (!job->indexed || job_has_index(job, index) ? VALID : 0) |
+                     (index_set_has(&sync->was_done, index) ? DONE : 0) |
+                     (string_list_has(job->uncounted_succeeded, uid) ? NAMED_SUCCESS : 0) |
+                     (string_list_has(job->uncounted_failed, uid) ? NAMED_FAILURE : 0);
 
-    if (pod->phase == POD_SUCCEEDED && !string_list_has(job->uncounted_failed, uid)) {
-        if (job->indexed) {
-            sync->needs_flush |=
-                has_valid_index(job, pod) && !index_set_has(&sync->was_done, pod_job_index(pod));
-        } else if (!string_list_has(job->uncounted_succeeded, uid)) {
-            name_uncounted(&sync->status.uncounted_succeeded, uid);
-            sync->needs_flush = TRUE;
-        }
-    } else if ((job_pod_has_failed(job, pod) || sync->end == JOB_FAILS) &&
-               !string_list_has(job->uncounted_failed, uid) && has_valid_index(job, pod) &&
-               job_failure_counts(job, pod)) {
+    if (object_is_deleted(&job->meta) || sync->end != JOB_GOES_ON)
+        facts |= ENDING;
+    else if (job_last_failure(sync, index) == pod)
+        facts |= AWAITED;
+    if (job_pod_has_failed(job, pod) || sync->end == JOB_FAILS)
+        facts |= FAILURE | (job_failure_counts(job, pod) ? COUNTS : 0);
+    return facts;
+}
+
+/* Names it in the status, unless that does so. Returns: whether its finalizer goes */
+static gboolean
+name_pod(const JobController *self, JobSync *sync, const Pod *pod)
+{
+    const char *uid = pod_uid(self, pod);
+    unsigned facts = count_facts(sync, pod, uid);
+
+    switch ((CountAction)rules_find(&job_count_rules, facts, NULL)->then) {
+    case COUNT_LATER:
+        return FALSE;
+    case COUNT_SILENTLY:
+        return TRUE;
+    case COUNT_INDEX:
+        break;
+    case COUNT_SUCCESS:
+        name_uncounted(&sync->status.uncounted_succeeded, uid);
+        break;
+    case COUNT_FAILURE:
         name_uncounted(&sync->status.uncounted_failed, uid);
-        sync->needs_flush = TRUE;
+        break;
     }
+    sync->needs_flush = TRUE;
+    return TRUE;
 }
 
 static unsigned
@@ -254,16 +317,6 @@ by_index(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* JOB-1: the last failed pod of an index waits for its successor, which takes over its count. */
-static gboolean
-may_be_counted(const JobSync *sync, const Pod *pod)
-{
-    if (object_is_deleted(&sync->job->meta) || sync->end != JOB_GOES_ON ||
-        pod->phase == POD_SUCCEEDED)
-        return TRUE;
-    return job_pod_has_failed(sync->job, pod) && job_last_failure(sync, pod_job_index(pod)) != pod;
-}
-
 static void
 look_at_removals(const JobController *self, JobSync *sync)
 {
@@ -275,12 +328,9 @@ look_at_removals(const JobController *self, JobSync *sync)
         g_ptr_array_sort(pods, by_index);
     for (unsigned i = 0; state != NULL && i < pods->len && !sync->is_capped; i++) {
         const Pod *pod = pods->pdata[i];
-        if (!job_pod_is_tracked(self, state, pod))
-            continue;
-        if (!may_be_counted(sync, pod))
+        if (!job_pod_is_tracked(self, state, pod) || !name_pod(self, sync, pod))
             continue;
         g_ptr_array_add(sync->removals, (Pod *)pod);
-        name_pod(self, sync, pod);
         sync->is_capped = count_names(sync) >= UNCOUNTED_MAX;
     }
 }

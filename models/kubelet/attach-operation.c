@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "operation-executor.h"
+#include "pod-worker.h"
 
 /* Whether a volume is attached, before it is mounted: VerifyControllerAttachedVolume (KVM-36), or,
  * on a node whose kubelet manages attachments, AttachVolume and the way back (KVM-69). */
@@ -14,7 +15,7 @@ decide_verified(const void *data, Plan *plan)
     int step = plan_last_step(plan);
 
     (void)self;
-    if (operation_has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_fail(plan, "VerifyControllerAttachedVolume failed: %s", plan_message(plan, step));
         return;
     }
@@ -43,7 +44,7 @@ attach_operation_verify(const void *data, Plan *plan)
     if (operation->volume->attachable)
         plan_get(plan, self->node_key, PLAN_DECIDE);
     if (operation->volume->size_known && !operation->volume->attachable)
-        operation_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
+        kubelet_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
     else
         plan_then(plan, decide_verified);
 }
@@ -83,7 +84,7 @@ attach_operation_attach(const void *self, Plan *plan)
     plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
     tell_pods(plan, operation->volume, "Normal", "SuccessfulAttachVolume",
               plan_internf(plan, "AttachVolume.Attach succeeded for volume \"%s\" ", name));
-    operation_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
+    kubelet_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
 }
 
 /* Without a look at whether that is safe: nothing is mounted any more (KVM-37). */
@@ -93,5 +94,5 @@ attach_operation_detach(const void *self, Plan *plan)
     (void)self;
     plan_because(plan, "KVM-69");
     plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-    operation_add_change(plan, CHANGE_DETACHED, plan_operation(plan), MOUNT_NONE);
+    kubelet_add_change(plan, CHANGE_DETACHED, plan_operation(plan), MOUNT_NONE);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "operation-executor.h"
+#include "plugin-manager.h"
+#include "pod-worker.h"
 
 /* Steps of operations on CSI volumes, and what stands in their requests: pkg/volume/csi,
  * csi_client.go and csi_util.go. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "node-status.h"
+#include "operation-executor.h"
+#include "plugin-manager.h"
+#include "pod-worker.h"
 
 #define AT(member) offsetof(KubeletOptions, member)
 #define FIRST_LOOK (970 * SIM_MS) /* TIM-94: mounts 1.1 s after the start */
@@ -105,7 +108,7 @@ kubelet_ensure_loops(Kubelet *self)
     self->populator = kubelet_make_loop(self, "kubelet/populator", LOOP_POPULATOR, 100 * SIM_MS,
                                         volume_populator_pass); /* KVM-1 */
     self->reconciler = kubelet_make_loop(self, "kubelet/reconciler", LOOP_RECONCILER, 100 * SIM_MS,
-                                         volume_manager_reconcile); /* KVM-2 */
+                                         volume_reconciler_pass); /* KVM-2 */
     self->relist_label = sim_label(self->base.sim, "kubelet/PLEG relist");
     self->reconciler_label = sim_label(self->base.sim, "kubelet/reconciler");
     informer_add_handler(self->drivers, volume_populator_on_driver, self);
@@ -206,7 +209,7 @@ kubelet_init(void *data)
     plugin_registration_init(self);
     kubelet_measure_begin(self);
     reconstruct_volumes(self);
-    informer_add_handler(self->nodes, volume_manager_on_node, self);
+    informer_add_handler(self->nodes, volume_reconciler_on_node, self);
     if (self->base.started_late)
         start_again(self);
     else
@@ -306,6 +309,16 @@ apply_change(void *data, const PlanChange *change)
     g_assert_not_reached();
 }
 
+static const RuleTable *const rule_tables[] = {
+    &kubelet_claim_rules,
+    &kubelet_volume_rules,
+    &kubelet_mount_rules,
+    &kubelet_teardown_rules,
+    &kubelet_expansion_rules,
+    &kubelet_mount_end_rules,
+    NULL,
+};
+
 static void
 machine_event(void *data, const MachineEvent *event)
 {
@@ -333,6 +346,7 @@ const ModelClass kubelet_class = {
     .event_style = EVENTS_CORE,
     .separate_event_client = TRUE, /* API-109 */
     .client_qps = client_qps,
+    .rule_tables = rule_tables,
     .init = kubelet_init,
     .clear = kubelet_clear,
     .apply_change = apply_change,

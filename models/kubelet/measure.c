@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
-#include "models/metrics/metrics.h"
+#include "operation-executor.h"
+#include "plugin-manager.h"
+#include "pod-worker.h"
 
 /* What a kubelet counts. Nothing is done where nothing is measured. */
 

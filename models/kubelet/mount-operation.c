@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "operation-executor.h"
+#include "pod-worker.h"
 
 /* MountVolume and MapVolume: GenerateMountVolumeFunc() and GenerateMapVolumeFunc() of
  * operation_generator.go, and the CSI plugin below them. */
@@ -74,7 +75,7 @@ add_mounted(Plan *plan, const PendingOperation *operation)
         return;
     }
     plan_because(plan, "KVM-41.8");
-    operation_add_change(plan, CHANGE_MOUNT, operation, MOUNT_DONE);
+    kubelet_add_change(plan, CHANGE_MOUNT, operation, MOUNT_DONE);
 }
 
 /* KVM-45: a block volume tells that it is there, a filesystem does not. */
@@ -113,13 +114,12 @@ decide_published(const void *self, Plan *plan)
     const PendingOperation *operation = plan_operation(plan);
 
     (void)self;
-    if (operation_has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_because(plan, "KVM-15");
         if (operation->target->state != MOUNT_DONE) /* else a remount (KVM-52): still wanted */
-            operation_add_change(plan, CHANGE_MOUNT, operation,
-                                 state_after_error(plan, operation->target->rebuilt));
-        add_failure(plan, operation, words_of(operation)->set_up,
-                    plan_message(plan, plan_last_step(plan)));
+            kubelet_add_change(plan, CHANGE_MOUNT, operation,
+                               state_after_error(plan, operation->target->rebuilt));
+        add_failure(plan, operation, words_of(operation)->set_up, plan_last_message(plan));
         return;
     }
     add_mapped_events(plan, operation);
@@ -133,10 +133,9 @@ decide_publish(const void *data, Plan *plan)
     const PendingOperation *operation = plan_operation(plan);
     const PodMount *mount = operation->target;
 
-    if (operation_has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_because(plan, "KVM-43");
-        add_failure(plan, operation, words_of(operation)->set_up,
-                    plan_message(plan, plan_last_step(plan)));
+        add_failure(plan, operation, words_of(operation)->set_up, plan_last_message(plan));
         return;
     }
     CsiNodeCapabilities can = csi_steps_capabilities(plan, operation);
@@ -157,7 +156,7 @@ decide_publish(const void *data, Plan *plan)
     plan_because(plan, "KVM-43");
     csi_steps_add_capabilities(self, plan, operation, operation->deadline);
     csi_steps_add_capabilities(self, plan, operation, operation->deadline);
-    operation_add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
+    kubelet_add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
     csi_steps_add_call(self, plan, operation, request, operation->deadline);
     plan_then(plan, decide_published);
 }
@@ -168,7 +167,7 @@ add_set_up(const Kubelet *self, Plan *plan, const PendingOperation *operation)
 {
     plan_because(plan, "KVM-43");
     if (!operation_is_csi(operation)) {
-        operation_add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
+        kubelet_add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
         plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
         add_mounted(plan, operation);
         return;
@@ -190,15 +189,14 @@ decide_staged(const void *data, Plan *plan)
     const Kubelet *self = data;
     const PendingOperation *operation = plan_operation(plan);
 
-    if (operation_has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_because(plan, "KVM-15");
-        operation_add_change(plan, CHANGE_DEVICE, operation,
-                             state_after_error(plan, operation->volume->rebuilt));
-        add_failure(plan, operation, words_of(operation)->device,
-                    plan_message(plan, plan_last_step(plan)));
+        kubelet_add_change(plan, CHANGE_DEVICE, operation,
+                           state_after_error(plan, operation->volume->rebuilt));
+        add_failure(plan, operation, words_of(operation)->device, plan_last_message(plan));
         return;
     }
-    operation_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
+    kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
     add_set_up(self, plan, operation);
 }
 
@@ -209,14 +207,13 @@ decide_stage(const void *data, Plan *plan)
     const PendingOperation *operation = plan_operation(plan);
 
     plan_because(plan, "KVM-42");
-    if (operation_has_failed(plan)) {
-        add_failure(plan, operation, words_of(operation)->device,
-                    plan_message(plan, plan_last_step(plan)));
+    if (plan_has_failed(plan)) {
+        add_failure(plan, operation, words_of(operation)->device, plan_last_message(plan));
         return;
     }
     CsiNodeCapabilities can = csi_steps_capabilities(plan, operation);
     if ((can & CSI_NODE_STAGE_UNSTAGE_VOLUME) == 0) { /* the driver mounts in one go */
-        operation_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
+        kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
         add_set_up(self, plan, operation);
         return;
     }
@@ -249,7 +246,7 @@ add_mount_device(const Kubelet *self, Plan *plan, const PendingOperation *operat
     plan_because(plan, "KVM-42");
     if (!operation_is_csi(operation)) {
         plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-        operation_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
+        kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
         add_set_up(self, plan, operation);
         return;
     }

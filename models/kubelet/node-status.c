@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "kubelet-private.h"
+#include "node-status.h"
+#include "volume-manager.h"
 
 /* The node status loop: every 10 s the kubelet works out its Node's status and patches it if it
  * differs (KVM-7, KVM-30). What matters to storage is volumesInUse, so the loop sleeps while that

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "plugin-manager.h"
 
 /* The liveness probe of a driver's container: the kubelet asks livenessprobe's /healthz, which
  * calls Probe (REG-31 to REG-33). After five failures in a row the container is killed and started

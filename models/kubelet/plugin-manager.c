@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "plugin-manager.h"
 
 /* Which registrars' sockets there are, and which of them are registered: pkg/kubelet/pluginmanager.
  * A watcher notes sockets as they come and go; a loop of 1 s registers and unregisters, one

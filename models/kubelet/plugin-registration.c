@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "kubelet-private.h"
+#include "plugin-manager.h"
 
 /* Drivers become known to a node: pkg/kubelet/pluginmanager, csi_plugin.go's RegisterPlugin(),
  * nodeinfomanager.go.
@@ -155,13 +155,6 @@ told_info(const Kubelet *self, Plan *plan)
     return plan_info(self, plan, plugin->info_step);
 }
 
-static void
-add_change(Plan *plan, KubeletChange what, int64_t number)
-{
-    plan_change(
-        plan, &(PlanChange){.what = (int)what, .pointer = plan_operation(plan), .number = number});
-}
-
 static void decide_withdraw(const void *data, Plan *plan);
 
 /* REG-18: an error after the entry in the list of drivers takes all back, and the registrar is
@@ -172,7 +165,7 @@ add_withdrawal(const Kubelet *self, Plan *plan, const char *failure)
     plan_change(plan, &(PlanChange){.what = CHANGE_REGISTRATION_FAILED,
                                     .pointer = plan_operation(plan),
                                     .text = failure});
-    add_change(plan, CHANGE_UNREGISTERED, 0);
+    kubelet_add_change(plan, CHANGE_UNREGISTERED, plan_operation(plan), 0);
     plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
     plan_then(plan, decide_withdraw);
 }
@@ -193,7 +186,7 @@ add_pause(const Kubelet *self, Plan *plan)
     uint64_t jitter =
         sim_random_below(stream, entity, plugin->n_tries, (uint64_t)(pause / 10)); /* 10 % */
     plan_because(plan, "REG-20");
-    add_change(plan, CHANGE_REGISTRATION_TRIED, plugin->n_tries + 1);
+    kubelet_add_change(plan, CHANGE_REGISTRATION_TRIED, plan_operation(plan), plugin->n_tries + 1);
     plan_wait(plan, pause + (SimTime)jitter, WAIT_BACKOFF);
     return TRUE;
 }
@@ -265,7 +258,7 @@ decide_node_written(const void *data, Plan *plan)
         try_node_again(self, plan, plan_message(plan, step));
         return;
     }
-    add_change(plan, CHANGE_REGISTRATION_TRIED, 0);
+    kubelet_add_change(plan, CHANGE_REGISTRATION_TRIED, plan_operation(plan), 0);
     plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
     plan_then(plan, decide_csi_node);
 }
@@ -311,7 +304,7 @@ decide_told(const void *data, Plan *plan)
 
     plan_because(plan, "REG-20");
     if (response->code != CSI_OK || response->node_id == NULL) {
-        const char *failure = response->code != CSI_OK ? plan_message(plan, plan_last_step(plan))
+        const char *failure = response->code != CSI_OK ? plan_last_message(plan)
                                                        : "error adding CSI driver node info: "
                                                          "nodeID should not be empty";
         add_withdrawal(self, plan, failure);
@@ -339,7 +332,8 @@ add_node_info(const Kubelet *self, Plan *plan)
     };
 
     plan_because(plan, "REG-18");
-    add_change(plan, CHANGE_CONNECTED, plan_last_step(plan) + 2); /* this is the next step */
+    kubelet_add_change(plan, CHANGE_CONNECTED, plan_operation(plan),
+                       plan_last_step(plan) + 2); /* this is the next step */
     plan_call(plan, cluster_driver(self->base.cluster, plugin->driver), &request, PLAN_DECIDE);
     plan_then(plan, decide_told);
 }
@@ -389,7 +383,7 @@ decide_withdrawn(const void *data, Plan *plan)
     if (plugin->failure == NULL)
         return;
     plan_because(plan, "REG-4");
-    add_change(plan, CHANGE_REFUSED, 0);
+    kubelet_add_change(plan, CHANGE_REFUSED, plan_operation(plan), 0);
     plan_fail(plan, "RegisterPlugin error -- plugin registration failed with err: %s",
               plugin->failure);
 }
@@ -448,7 +442,7 @@ plugin_registration_decide_unregister(const void *data, Plan *plan)
     const Kubelet *self = data;
 
     plan_because(plan, "REG-19");
-    add_change(plan, CHANGE_FORGOTTEN, 0);
+    kubelet_add_change(plan, CHANGE_FORGOTTEN, plan_operation(plan), 0);
     plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
     plan_then(plan, decide_withdraw);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "models/api/container-life.h"
+#include "pod-worker.h"
 
 /* Containers that end by themselves, of pods that say so (models/api/container-life.h): when, how,
  * and when they are started again. All containers of a pod end together. computePodActions() and

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "node-status.h"
+#include "pod-worker.h"
 
 /* The status manager: one thread writes the statuses of all pods of the node, one after the other,
  * each with a GET and a PATCH (KVM-83), and the last DELETE (SEQ-10):
@@ -225,7 +226,7 @@ decide_write(const void *data, Plan *plan)
     ApiCode code = plan_code(plan, plan_last_step(plan));
 
     if (code != API_OK && code != API_NOT_FOUND) {
-        plan_fail(plan, "%s", plan_message(plan, plan_last_step(plan)));
+        plan_fail(plan, "%s", plan_last_message(plan));
         return;
     }
     if (stored == NULL || !object_uid_equal(stored->uid, worker->uid))

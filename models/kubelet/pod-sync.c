@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "pod-worker.h"
 
 #include <string.h>
 
@@ -108,12 +108,6 @@ wait_error(const PodWorker *worker)
     return g_string_free(text, FALSE);
 }
 
-static void
-add_change(Plan *plan, KubeletChange what, const PodWorker *worker)
-{
-    plan_change(plan, &(PlanChange){.what = (int)what, .pointer = worker});
-}
-
 /* Of "repository/name:latest" and of what has no tag each start asks for the newest
  * (imagePullPolicy: Always). */
 static gboolean
@@ -213,7 +207,7 @@ add_container_start(const Kubelet *self, Plan *plan, const PodWorker *worker)
     plan_because(plan, "KVM-17");
     plan_wait(plan, self->options->container_start, WAIT_RUNTIME);
     add_start_events(self, plan, worker_pod(worker));
-    add_change(plan, CHANGE_STARTED, worker);
+    kubelet_add_change(plan, CHANGE_STARTED, worker, 0);
 }
 
 static void
@@ -228,7 +222,7 @@ decide_after_wait(const void *self, Plan *plan)
         if (code != API_TIMEOUT)
             plan_event(plan, worker->pod, "Warning", "FailedMount",
                        "Unable to attach or mount volumes: %s", text);
-        add_change(plan, CHANGE_CLEAR_ERRORS, worker);
+        kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);
         plan_fail(plan, "%s", text);
         return;
     }
@@ -241,10 +235,10 @@ pod_sync_decide(const void *self, Plan *plan)
     const PodWorker *worker = plan_operation(plan);
 
     plan_because(plan, "KVM-18");
-    add_change(plan, CHANGE_STATUS, worker);
+    kubelet_add_change(plan, CHANGE_STATUS, worker, 0);
     if (pod_run_has_ended_for_good(worker)) {
         plan_because(plan, "KVM-88");
-        add_change(plan, CHANGE_ENDED, worker);
+        kubelet_add_change(plan, CHANGE_ENDED, worker, 0);
         return;
     }
     if (worker->n_mounts == 0) {
@@ -252,7 +246,7 @@ pod_sync_decide(const void *self, Plan *plan)
         return;
     }
     plan_because(plan, "KVM-19");
-    add_change(plan, CHANGE_REPROCESS, worker);
+    kubelet_add_change(plan, CHANGE_REPROCESS, worker, 0);
     plan_poll(plan, POLL_PERIOD, POLL_TIMEOUT, TRUE, volumes_are_mounted, PLAN_DECIDE);
     plan_then(plan, decide_after_wait);
 }
@@ -273,7 +267,7 @@ pod_sync_decide_terminating(const void *data, Plan *plan)
                        pod->spec->containers[i].name);
         plan_wait(plan, self->options->container_stop, WAIT_RUNTIME);
     }
-    add_change(plan, CHANGE_STOPPED, worker);
+    kubelet_add_change(plan, CHANGE_STOPPED, worker, 0);
 }
 
 static int
@@ -313,5 +307,5 @@ pod_sync_decide_terminated(const void *self, Plan *plan)
         plan_poll(plan, POLL_PERIOD, POLL_TIMEOUT, TRUE, no_volume_is_mounted, PLAN_STOP);
         plan_poll(plan, GONE_PERIOD, SIM_TIME_MAX, TRUE, no_volume_is_left, PLAN_STOP);
     }
-    add_change(plan, CHANGE_FINISHED, worker);
+    kubelet_add_change(plan, CHANGE_FINISHED, worker, 0);
 }

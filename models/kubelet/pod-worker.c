@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "kubelet-private.h"
+#include "node-status.h"
+#include "operation-executor.h"
+#include "pod-worker.h"
 
 /* One pod's way through sync, terminating and terminated: podWorkers in Kubernetes'
  * pkg/kubelet/pod_workers.go. What a step does stands in pod-sync.c. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "node-status.h"
 
 /* What the eviction manager tells of its machine (pkg/kubelet/eviction/eviction_manager.go): every
  * 10 s it looks at what is left of memory, disk and process ids. What it finds short counts as such

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "node-status.h"
+#include "pod-worker.h"
 
 /* What a kubelet leaves on its node when it dies, and what the next one makes of it:
  * pkg/kubelet/volumemanager/reconciler/reconstruct.go.

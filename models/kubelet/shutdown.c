@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "node-status.h"
+#include "pod-worker.h"
 
 /* A machine that is shut down with time to spare:
  * pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go. First the ordinary pods end, then the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "operation-executor.h"
 
 /* UnmountVolume and UnmountDevice (KVM-47, KVM-48), and the same of block volumes (KVM-58). */
 
@@ -9,14 +9,13 @@ decide_unpublished(const void *self, Plan *plan)
     const PendingOperation *operation = plan_operation(plan);
 
     (void)self;
-    if (operation_has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_because(plan, "KVM-16");
-        operation_add_change(plan, CHANGE_MOUNT, operation, MOUNT_UNCERTAIN);
-        plan_fail(plan, "UnmountVolume.TearDown failed: %s",
-                  plan_message(plan, plan_last_step(plan)));
+        kubelet_add_change(plan, CHANGE_MOUNT, operation, MOUNT_UNCERTAIN);
+        plan_fail(plan, "UnmountVolume.TearDown failed: %s", plan_last_message(plan));
         return;
     }
-    operation_add_change(plan, CHANGE_MOUNT, operation, MOUNT_NONE);
+    kubelet_add_change(plan, CHANGE_MOUNT, operation, MOUNT_NONE);
 }
 
 void
@@ -28,12 +27,12 @@ unmount_operation_decide(const void *data, Plan *plan)
     plan_because(plan, "KVM-47");
     if (!operation_is_csi(operation)) {
         plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-        operation_add_change(plan, CHANGE_MOUNT, operation, MOUNT_NONE);
+        kubelet_add_change(plan, CHANGE_MOUNT, operation, MOUNT_NONE);
         return;
     }
     if (csi_steps_driver(self, operation) == NULL) {
         plan_because(plan, "KVM-16");
-        operation_add_change(plan, CHANGE_MOUNT, operation, MOUNT_UNCERTAIN);
+        kubelet_add_change(plan, CHANGE_MOUNT, operation, MOUNT_UNCERTAIN);
         plan_fail(plan, "%s",
                   csi_steps_not_registered(plan, operation,
                                            "Unmounter.TearDownAt failed to get CSI client"));
@@ -54,13 +53,13 @@ decide_unstaged(const void *self, Plan *plan)
     const PendingOperation *operation = plan_operation(plan);
 
     (void)self;
-    if (operation_has_failed(plan)) {
+    if (plan_has_failed(plan)) {
         plan_because(plan, "KVM-16");
-        operation_add_change(plan, CHANGE_DEVICE, operation, MOUNT_UNCERTAIN);
-        plan_fail(plan, "UnmountDevice failed: %s", plan_message(plan, plan_last_step(plan)));
+        kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_UNCERTAIN);
+        plan_fail(plan, "UnmountDevice failed: %s", plan_last_message(plan));
         return;
     }
-    operation_add_change(plan, CHANGE_DEVICE, operation, MOUNT_NONE);
+    kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_NONE);
 }
 
 static void
@@ -74,9 +73,8 @@ decide_unstage(const void *data, Plan *plan)
         .staging_path = operation->volume->staging_path,
     };
 
-    if (!operation_has_failed(plan) &&
-        (plan_response(plan, plan_last_step(plan))->node_capabilities &
-         CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0) {
+    if (!plan_has_failed(plan) && (plan_response(plan, plan_last_step(plan))->node_capabilities &
+                                   CSI_NODE_STAGE_UNSTAGE_VOLUME) != 0) {
         csi_steps_add_call(self, plan, operation, request, operation->deadline);
         plan_then(plan, decide_unstaged);
         return;
@@ -93,12 +91,12 @@ unmount_operation_decide_device(const void *data, Plan *plan)
     plan_because(plan, "KVM-48");
     if (!operation_is_csi(operation)) {
         plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-        operation_add_change(plan, CHANGE_DEVICE, operation, MOUNT_NONE);
+        kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_NONE);
         return;
     }
     if (csi_steps_driver(self, operation) == NULL) {
         plan_because(plan, "KVM-16");
-        operation_add_change(plan, CHANGE_DEVICE, operation, MOUNT_UNCERTAIN);
+        kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_UNCERTAIN);
         plan_fail(
             plan, "%s",
             csi_steps_not_registered(plan, operation,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "operation-executor.h"
+#include "pod-worker.h"
 
 #include "models/volume/resize-status.h"
 
@@ -95,20 +96,6 @@ volume_expansion_apply(const PlanChange *change)
 
 /* ---- An expansion: as an operation of its own, or at the end of a mount ---- */
 
-static void
-add_change(Plan *plan, KubeletChange what, const PendingOperation *operation)
-{
-    plan_change(plan, &(PlanChange){.what = (int)what,
-                                    .pointer = operation,
-                                    .number = what == CHANGE_MOUNT ? MOUNT_DONE : 0});
-}
-
-static gboolean
-has_failed(const Plan *plan)
-{
-    return plan_code(plan, plan_last_step(plan)) != API_OK;
-}
-
 /* As read or written last. NULL: the claim is gone */
 static const Claim *
 claim_in_hand(const Plan *plan)
@@ -121,13 +108,7 @@ claim_in_hand(const Plan *plan)
     return NULL;
 }
 
-static const Volume *
-pv_of(const PendingOperation *operation)
-{
-    return VOLUME_CONST(operation->volume->pv);
-}
-
-/* RSZ-53: who wrote a target into the status wants to be told how it goes. */
+/* RSZ-53: a target in the status asks for reports on how it goes. */
 gboolean
 volume_expansion_is_told(const Claim *claim)
 {
@@ -138,7 +119,7 @@ static int64_t
 target_bytes(const PendingOperation *operation, const Claim *claim)
 {
     return volume_expansion_is_told(claim) ? claim->allocated_bytes
-                                           : pv_of(operation)->capacity_bytes;
+                                           : operation_pv(operation)->capacity_bytes;
 }
 
 /* The expansion is over, for good or for now; a mount goes on. */
@@ -146,7 +127,7 @@ static void
 end_well(Plan *plan, const PendingOperation *operation)
 {
     if (operation->name == OPERATION_MOUNT)
-        add_change(plan, CHANGE_MOUNT, operation);
+        kubelet_add_change(plan, CHANGE_MOUNT, operation, MOUNT_DONE);
 }
 
 /* RSZ-52 and KVM-56: a mount that fails here is uncertain, an expansion in use is tried again. */
@@ -161,9 +142,7 @@ end_failed(Plan *plan, const PendingOperation *operation, const char *cause)
                                     object_name(operation->volume->pv), cause);
 
     if (mounts)
-        plan_change(
-            plan,
-            &(PlanChange){.what = CHANGE_MOUNT, .pointer = operation, .number = MOUNT_UNCERTAIN});
+        kubelet_add_change(plan, CHANGE_MOUNT, operation, MOUNT_UNCERTAIN);
     plan_event(plan, pod, "Warning", mounts ? "FailedMount" : "VolumeResizeFailed", "%s", text);
     plan_fail(plan, "%s", text);
 }
@@ -176,13 +155,13 @@ decide_told(const void *data, Plan *plan)
     const Claim *claim = claim_in_hand(plan);
     const char *text;
 
-    if (has_failed(plan)) {
-        end_failed(plan, operation, plan_message(plan, plan_last_step(plan)));
+    if (plan_has_failed(plan)) {
+        end_failed(plan, operation, plan_last_message(plan));
         return;
     }
     text = plan_internf(plan, "MountVolume.NodeExpandVolume succeeded for volume \"%s\" %s",
                         object_name(operation->volume->pv), self->base.node_name);
-    add_change(plan, CHANGE_EXPANDED, operation);
+    kubelet_add_change(plan, CHANGE_EXPANDED, operation, 0);
     plan_event(plan, operation->target->worker->pod, "Normal", "FileSystemResizeSuccessful", "%s",
                text);
     plan_event(plan, &claim->meta, "Normal", "FileSystemResizeSuccessful", "%s", text);
@@ -223,9 +202,9 @@ add_failure(const Kubelet *self,
     ResizeMark *mark = plan_new_arg(plan, ResizeMark);
 
     plan_because(plan, "RSZ-54.5");
-    add_change(plan, CHANGE_EXPANSION_FAILED, operation);
+    kubelet_add_change(plan, CHANGE_EXPANSION_FAILED, operation, 0);
     if (response->code == CSI_FAILED_PRECONDITION)
-        add_change(plan, CHANGE_ONLY_OFFLINE, operation);
+        kubelet_add_change(plan, CHANGE_ONLY_OFFLINE, operation, 0);
     error = plan_internf(plan, "Expander.NodeExpand failed to expand the volume : %s", error);
     if (volume_expansion_is_told(claim)) {
         mark->keep_conditions = TRUE;
@@ -285,7 +264,7 @@ add_expand(const Kubelet *self, Plan *plan, const PendingOperation *operation)
                    plan_internf(plan,
                                 "Expander.NodeExpand failed to check if node supports expansion : "
                                 "driver name %s not found in the list of registered CSI drivers",
-                                pv_of(operation)->source->driver));
+                                operation_pv(operation)->source->driver));
         return;
     }
     SimTime deadline = csi_steps_begin(plan, operation);
@@ -299,8 +278,8 @@ decide_marked(const void *data, Plan *plan)
 {
     const PendingOperation *operation = plan_operation(plan);
 
-    if (has_failed(plan))
-        end_failed(plan, operation, plan_message(plan, plan_last_step(plan)));
+    if (plan_has_failed(plan))
+        end_failed(plan, operation, plan_last_message(plan));
     else
         add_expand(data, plan, operation);
 }
@@ -323,39 +302,26 @@ typedef enum {
     NOT_YET, /* the resizer has the next word; looked at again at the next pass */
 } ExpansionAction;
 
-static const struct {
-    const char *id;
-    ExpansionFacts all, none;
-    ExpansionAction then;
-} expansion_rules[] = {
+static const Rule expansion_table[] = {
     {"RSZ-54.2",  TELLS_STATUS | AWAITS_NODE,                              0,                           EXPAND        },
-    {"RSZ-54.1a", TELLS_STATUS | NO_STATUS | LARGE_ENOUGH | ON_MANY_NODES, AWAITS_NODE,
-     EXPAND_QUIETLY                                                                                                   },
-    {"RSZ-54.1b", TELLS_STATUS | NO_STATUS | LARGE_ENOUGH,                 AWAITS_NODE | ON_MANY_NODES, DONE          },
+    {"RSZ-54.1a", TELLS_STATUS | NO_STATUS | LARGE_ENOUGH | ON_MANY_NODES, 0,                           EXPAND_QUIETLY},
+    {"RSZ-54.1b", TELLS_STATUS | NO_STATUS | LARGE_ENOUGH,                 ON_MANY_NODES,               DONE          },
     {"RSZ-54.1c", TELLS_STATUS,                                            AWAITS_NODE | NO_STATUS,     NOT_YET       },
-    {"RSZ-54.1d", TELLS_STATUS | NO_STATUS,                                AWAITS_NODE | LARGE_ENOUGH,  NOT_YET       },
+    {"RSZ-54.1d", TELLS_STATUS | NO_STATUS,                                LARGE_ENOUGH,                NOT_YET       },
     {"RSZ-56.1",  LARGE_ENOUGH,                                            TELLS_STATUS,                DONE          },
     {"RSZ-56",    0,                                                       TELLS_STATUS | LARGE_ENOUGH, EXPAND_QUIETLY},
 };
 
-const unsigned volume_expansion_facts_end = EXPANSION_FACTS_END;
+static const RuleBound expansion_bounds[] = {
+    {.given = AWAITS_NODE, .none = NO_STATUS},
+};
 
-static gboolean
-applies(unsigned rule, unsigned facts)
-{
-    return (facts & expansion_rules[rule].all) == expansion_rules[rule].all &&
-           (facts & expansion_rules[rule].none) == 0;
-}
-
-unsigned
-volume_expansion_rules_matching(unsigned facts)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(expansion_rules); i++)
-        n += applies(i, facts) ? 1 : 0;
-    return n;
-}
+const RuleTable kubelet_expansion_rules = {
+    .name = "kubelet: whether to expand",
+    .facts_end = EXPANSION_FACTS_END,
+    RULE_ROWS(expansion_table),
+    RULE_BOUNDS(expansion_bounds),
+};
 
 static unsigned
 expansion_facts(const PendingOperation *operation, const Claim *claim)
@@ -385,12 +351,11 @@ add_begin(const Kubelet *self, Plan *plan, const Claim *claim)
 static void
 judge(const Kubelet *self, Plan *plan, const PendingOperation *operation, const Claim *claim)
 {
-    unsigned facts = expansion_facts(operation, claim), rule = 0;
+    const Rule *rule =
+        rules_find(&kubelet_expansion_rules, expansion_facts(operation, claim), NULL);
 
-    while (!applies(rule, facts))
-        rule++;
-    plan_because(plan, expansion_rules[rule].id);
-    switch (expansion_rules[rule].then) {
+    plan_because(plan, rule->id);
+    switch ((ExpansionAction)rule->then) {
     case EXPAND:
         add_begin(self, plan, claim);
         return;
@@ -398,7 +363,7 @@ judge(const Kubelet *self, Plan *plan, const PendingOperation *operation, const 
         add_expand(self, plan, operation);
         return;
     case DONE:
-        add_change(plan, CHANGE_EXPANDED, operation);
+        kubelet_add_change(plan, CHANGE_EXPANDED, operation, 0);
         end_well(plan, operation);
         return;
     case NOT_YET:
@@ -413,8 +378,8 @@ decide_read(const void *data, Plan *plan)
 {
     const PendingOperation *operation = plan_operation(plan);
 
-    if (has_failed(plan))
-        end_failed(plan, operation, plan_message(plan, plan_last_step(plan)));
+    if (plan_has_failed(plan))
+        end_failed(plan, operation, plan_last_message(plan));
     else
         judge(data, plan, operation, claim_in_hand(plan));
 }
@@ -426,41 +391,96 @@ volume_expansion_decide(const void *self, Plan *plan)
 
     (void)self;
     plan_because(plan, "RSZ-51");
-    plan_get(plan, pv_of(operation)->claim_ref.claim, PLAN_DECIDE);
+    plan_get(plan, operation_pv(operation)->claim_ref.claim, PLAN_DECIDE);
     plan_then(plan, decide_read);
 }
 
-/* RSZ-52: the claim has been read, the pod's mount is there. */
+/* ---- At the end of a mount: RSZ-52 ---- */
+
+typedef enum {
+    CLAIM_IS_READ = 1 << 0,
+    IS_SMALL = 1 << 1,  /* the claim has less than the volume */
+    READ_ONLY = 1 << 2, /* the mount, or the volume */
+    END_FACTS_END = 1 << 3,
+} EndFacts;
+
+typedef enum {
+    END,
+    END_FAILED,
+    END_TELL_READ_ONLY,
+    END_JUDGE,
+} EndAction;
+
+static const Rule end_table[] = {
+    {"RSZ-52", 0,                                    CLAIM_IS_READ, END_FAILED        },
+    {"RSZ-52", CLAIM_IS_READ,                        IS_SMALL,      END               },
+    {"RSZ-52", CLAIM_IS_READ | IS_SMALL | READ_ONLY, 0,             END_TELL_READ_ONLY},
+    {"RSZ-52", CLAIM_IS_READ | IS_SMALL,             READ_ONLY,     END_JUDGE         },
+};
+
+const RuleTable kubelet_mount_end_rules = {
+    .name = "kubelet: whether to expand at the end of a mount",
+    .facts_end = END_FACTS_END,
+    RULE_ROWS(end_table),
+};
+
+static void
+tell_read_only(Plan *plan, const PendingOperation *operation, const Claim *claim)
+{
+    const char *text =
+        plan_internf(plan,
+                     "MountVolume.NodeExpandVolume failed for volume \"%s\" requested "
+                     "read-only file system",
+                     object_name(operation->volume->pv));
+
+    plan_event(plan, operation->target->worker->pod, "Warning", "FileSystemResizeFailed", "%s",
+               text);
+    plan_event(plan, &claim->meta, "Warning", "FileSystemResizeFailed", "%s", text);
+}
+
+static unsigned
+end_facts(const PendingOperation *operation, const Claim *claim)
+{
+    const Volume *pv = operation_pv(operation);
+    unsigned facts = CLAIM_IS_READ;
+
+    if (claim == NULL)
+        return 0;
+    facts |= claim->capacity_bytes < pv->capacity_bytes ? IS_SMALL : 0;
+    facts |= operation->target->spec->read_only || pv->source->read_only ? READ_ONLY : 0;
+    return facts;
+}
+
+/* The claim has been read, the pod's mount is there. */
 static void
 decide_mounted(const void *data, Plan *plan)
 {
     const PendingOperation *operation = plan_operation(plan);
-    const Claim *claim = has_failed(plan) ? NULL : claim_in_hand(plan);
-    const Object *pod = operation->target->worker->pod;
+    const Claim *claim = plan_has_failed(plan) ? NULL : claim_in_hand(plan);
+    const Rule *rule = rules_find(&kubelet_mount_end_rules, end_facts(operation, claim), NULL);
 
-    plan_because(plan, "RSZ-52");
-    if (claim == NULL) {
-        end_failed(plan, operation, plan_message(plan, plan_last_step(plan)));
-    } else if (claim->capacity_bytes >= pv_of(operation)->capacity_bytes) {
-        end_well(plan, operation);
-    } else if (operation->target->spec->read_only || pv_of(operation)->source->read_only) {
-        const char *text = plan_internf(
-            plan,
-            "MountVolume.NodeExpandVolume failed for volume \"%s\" requested read-only "
-            "file system",
-            object_name(operation->volume->pv));
-        plan_event(plan, pod, "Warning", "FileSystemResizeFailed", "%s", text);
-        plan_event(plan, &claim->meta, "Warning", "FileSystemResizeFailed", "%s", text);
-        end_well(plan, operation);
-    } else {
+    plan_because(plan, rule->id);
+    switch ((EndAction)rule->then) {
+    case END_FAILED:
+        end_failed(plan, operation, plan_last_message(plan));
+        return;
+    case END_JUDGE:
         judge(data, plan, operation, claim);
+        return;
+    case END_TELL_READ_ONLY:
+        tell_read_only(plan, operation, claim);
+        /* fall through */
+    case END:
+        end_well(plan, operation);
+        return;
     }
+    g_assert_not_reached();
 }
 
 void
 volume_expansion_add_at_mount(Plan *plan, const PendingOperation *operation)
 {
     plan_because(plan, "KVM-54");
-    plan_get(plan, pv_of(operation)->claim_ref.claim, PLAN_DECIDE);
+    plan_get(plan, operation_pv(operation)->claim_ref.claim, PLAN_DECIDE);
     plan_then(plan, decide_mounted);
 }

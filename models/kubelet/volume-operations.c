@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
 #include "models/plan/operations.h"
+#include "operation-executor.h"
+#include "pod-worker.h"
 
 /* What the reconciler starts and does not wait for: pkg/volume/util/operationexecutor,
  * nestedpendingoperations. What an operation does stands in files of their own. */
@@ -30,20 +31,6 @@ gboolean
 operation_is_block(const PendingOperation *self)
 {
     return operation_pv(self)->volume_mode == VOLUME_BLOCK;
-}
-void
-operation_add_change(Plan *plan,
-                     KubeletChange what,
-                     const PendingOperation *operation,
-                     MountState state)
-{
-    plan_change(plan, &(PlanChange){.what = (int)what, .pointer = operation, .number = state});
-}
-
-gboolean
-operation_has_failed(const Plan *plan)
-{
-    return plan_code(plan, plan_last_step(plan)) != API_OK;
 }
 
 /* ---- Entries and their back-off: OP-1 to OP-6 ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "operation-executor.h"
+#include "pod-worker.h"
 
 /* Desired state: which volumes the pods of this node want. One thread reads claims and volumes from
  * the API, not from a cache:
@@ -19,68 +20,75 @@ populate_mount(const Populate *self)
     return &self->worker->mounts[self->at];
 }
 
-static void
-add_change(Plan *plan, KubeletChange what, const Populate *populate, const char *text)
+static ObjectKey *
+claim_key(const Kubelet *self, const Populate *populate)
 {
-    plan_change(plan, &(PlanChange){.what = (int)what, .pointer = populate, .text = text});
+    return pod_claim_key(self->base.objects, POD_CONST(populate->worker->pod),
+                         populate_mount(populate)->spec);
 }
 
 /* ---- What a claim must be: KVM-24 ---- */
 
 typedef enum {
-    FETCHED = 1 << 0,   /* the claim is there */
-    DELETED = 1 << 1,   /* it has a deletionTimestamp */
-    PROTECTED = 1 << 2, /* and the finalizer that keeps it while pods use it */
-    FOREIGN = 1 << 3,   /* of an ephemeral volume, but made for another pod */
-    IS_BOUND = 1 << 4,
-    NAMES_VOLUME = 1 << 5,
+    FETCHED = 1 << 0,
+    LEAVING = 1 << 1, /* it is being deleted, without the finalizer that keeps it for pods */
+    FOREIGN = 1 << 2, /* of an ephemeral volume, but made for another pod */
+    IS_BOUND = 1 << 3,
+    NAMES_VOLUME = 1 << 4,
+    CLAIM_FACTS_END = 1 << 5,
 } ClaimFacts;
 
-typedef struct {
-    const char *id;
-    ClaimFacts all, none;
-    const char *error; /* NULL: it may be used */
-} ClaimRule;
+typedef enum {
+    CLAIM_IS_FINE,
+    NOT_FETCHED,
+    BEING_DELETED,
+    NOT_OWNED,
+    NOT_BOUND,
+    NO_VOLUME,
+} ClaimFault;
 
-static const ClaimRule claim_rules[] = {
-    {"KVM-24.1", 0,                                 FETCHED,                "failed to fetch PVC from API server: "             },
-    {"KVM-24.2", FETCHED | DELETED,                 PROTECTED | FOREIGN,    "PVC is being deleted"                              },
-    {"KVM-24.3", FETCHED | FOREIGN,                 0,                      "PVC was not created for the pod (pod is not owner)"},
-    {"KVM-24.4", FETCHED,                           FOREIGN | IS_BOUND,     "PVC is not bound"                                  },
-    {"KVM-24.5", FETCHED | IS_BOUND,                FOREIGN | NAMES_VOLUME, "PVC has empty pvc.Spec.VolumeName"                 },
-    {"KVM-24",   FETCHED | IS_BOUND | NAMES_VOLUME, FOREIGN,                NULL                                                },
+static const char *const claim_errors[] = {
+    [NOT_FETCHED] = "failed to fetch PVC from API server: ",
+    [BEING_DELETED] = "PVC is being deleted",
+    [NOT_OWNED] = "PVC was not created for the pod (pod is not owner)",
+    [NOT_BOUND] = "PVC is not bound",
+    [NO_VOLUME] = "PVC has empty pvc.Spec.VolumeName",
 };
 
-/* The first that applies, as checks follow each other in the original. */
-static const ClaimRule *
-claim_rule_for(ClaimFacts facts)
-{
-    for (unsigned i = 0; i < G_N_ELEMENTS(claim_rules); i++) {
-        const ClaimRule *rule = &claim_rules[i];
-        if ((facts & rule->all) == rule->all && (facts & rule->none) == 0)
-            return rule;
-    }
-    g_assert_not_reached();
-}
+static const Rule claim_table[] = {
+    {"KVM-24.1", 0,                                 FETCHED,                          NOT_FETCHED  },
+    {"KVM-24.2", FETCHED | LEAVING,                 FOREIGN,                          BEING_DELETED},
+    {"KVM-24.3", FETCHED | FOREIGN,                 0,                                NOT_OWNED    },
+    {"KVM-24.4", FETCHED,                           FOREIGN | LEAVING | IS_BOUND,     NOT_BOUND    },
+    {"KVM-24.5", FETCHED | IS_BOUND,                FOREIGN | LEAVING | NAMES_VOLUME, NO_VOLUME    },
+    {"KVM-24",   FETCHED | IS_BOUND | NAMES_VOLUME, FOREIGN | LEAVING,                CLAIM_IS_FINE},
+};
 
-static ClaimFacts
+const RuleTable kubelet_claim_rules = {
+    .name = "kubelet: claims of a pod",
+    .facts_end = CLAIM_FACTS_END,
+    RULE_ROWS(claim_table),
+};
+
+static unsigned
 claim_facts(const Object *object, const Populate *populate)
 {
     const Claim *claim = CLAIM_CONST(object);
+    gboolean is_protected =
+        object != NULL && object_has_finalizer(object, FINALIZER_PVC_PROTECTION);
     unsigned facts = 0;
 
     if (object == NULL)
         return 0;
     facts |= FETCHED;
-    facts |= object_is_deleted(object) ? DELETED : 0;
-    facts |= object_has_finalizer(object, FINALIZER_PVC_PROTECTION) ? PROTECTED : 0;
+    facts |= object_is_deleted(object) && !is_protected ? LEAVING : 0;
     facts |= populate_mount(populate)->spec->ephemeral &&
                      !object_is_controlled_by(object, populate->worker->pod)
                  ? FOREIGN
                  : 0;
     facts |= claim->phase == CLAIM_BOUND ? IS_BOUND : 0;
     facts |= *claim_volume_name(claim) != '\0' ? NAMES_VOLUME : 0;
-    return (ClaimFacts)facts;
+    return facts;
 }
 
 static const char *
@@ -90,49 +98,106 @@ claim_error_text(Plan *plan, const ObjectKey *claim, const char *error, const ch
                         error, cause);
 }
 
-/* Returns: interned: why the volume cannot be the pod's; NULL: it can */
-static const char *
-volume_error(const Kubelet *self, Plan *plan, const Populate *populate, const Object *claim)
-{
-    const Object *object = plan_object(plan, plan_last_step(plan));
-    const Volume *volume = VOLUME_CONST(object);
-    const PodVolume *spec = populate_mount(populate)->spec;
+/* ---- What a volume must be: KVM-24.6 ---- */
 
-    (void)self;
+typedef enum {
+    READ = 1 << 0,
+    CLAIMED = 1 << 1,             /* it has a claimRef */
+    OURS = 1 << 2,                /* ... with the claim's uid */
+    BLOCK_AS_FILESYSTEM = 1 << 3, /* its mode is Block, and the pod mounts it */
+    FILESYSTEM_AS_BLOCK = 1 << 4, /* the other way round */
+    HAS_PLUGIN = 1 << 5,
+    VOLUME_FACTS_END = 1 << 6,
+    MODE_DIFFERS = BLOCK_AS_FILESYSTEM | FILESYSTEM_AS_BLOCK,
+} VolumeFacts;
+
+typedef enum {
+    VOLUME_IS_FINE,
+    NOT_READ,
+    NOT_CLAIMED,
+    CLAIMED_BY_OTHER,
+    IS_BLOCK,
+    IS_FILESYSTEM,
+    NO_PLUGIN,
+} VolumeFault;
+
+static const Rule volume_table[] = {
+    {"KVM-24.6", 0,                                           READ,                      NOT_READ        },
+    {"KVM-24.6", READ,                                        CLAIMED,                   NOT_CLAIMED     },
+    {"KVM-24.6", READ | CLAIMED,                              OURS,                      CLAIMED_BY_OTHER},
+    {"KVM-24.6", READ | CLAIMED | OURS | BLOCK_AS_FILESYSTEM, 0,                         IS_BLOCK        },
+    {"KVM-24.6", READ | CLAIMED | OURS | FILESYSTEM_AS_BLOCK, 0,                         IS_FILESYSTEM   },
+    {"KVM-24.6", READ | CLAIMED | OURS,                       MODE_DIFFERS | HAS_PLUGIN, NO_PLUGIN       },
+    {"KVM-23",   READ | CLAIMED | OURS | HAS_PLUGIN,          MODE_DIFFERS,              VOLUME_IS_FINE  },
+};
+
+static const RuleBound volume_bounds[] = {
+    {.given = BLOCK_AS_FILESYSTEM, .none = FILESYSTEM_AS_BLOCK},
+};
+
+const RuleTable kubelet_volume_rules = {
+    .name = "kubelet: volumes of a pod's claims",
+    .facts_end = VOLUME_FACTS_END,
+    RULE_ROWS(volume_table),
+    RULE_BOUNDS(volume_bounds),
+};
+
+static unsigned
+volume_facts(const Object *object, const Object *claim, const PodVolume *spec)
+{
+    const Volume *volume = VOLUME_CONST(object);
+    unsigned facts = READ;
+
     if (object == NULL)
-        return claim_error_text(plan, claim->key,
-                                plan_internf(plan, "failed to fetch PV %s from API server: ",
-                                             claim_volume_name(CLAIM_CONST(claim))),
-                                plan_message(plan, plan_last_step(plan)));
-    if (volume->claim_ref.claim == NULL)
-        return claim_error_text(
-            plan, claim->key,
-            plan_internf(plan,
-                         "found PV object \"%s\" but it has a nil pv.Spec.ClaimRef indicating it "
-                         "is not yet bound to the claim",
-                         object_name(object)),
-            "");
-    if (!object_uid_equal(volume->claim_ref.uid, claim->uid))
-        return claim_error_text(
-            plan, claim->key,
-            plan_internf(
-                plan,
-                "found PV object \"%s\" but its pv.Spec.ClaimRef.UID does not point to claim.UID",
-                object_name(object)),
-            "");
-    if (volume->volume_mode == VOLUME_BLOCK && !spec->device)
+        return 0;
+    gboolean is_block = volume->volume_mode == VOLUME_BLOCK;
+    facts |= volume->claim_ref.claim != NULL ? CLAIMED : 0;
+    facts |= object_uid_equal(volume->claim_ref.uid, claim->uid) ? OURS : 0;
+    facts |= is_block && !spec->device ? BLOCK_AS_FILESYSTEM : 0;
+    facts |= !is_block && spec->device ? FILESYSTEM_AS_BLOCK : 0;
+    facts |= volume_plugin_find(volume->source) != NULL ? HAS_PLUGIN : 0;
+    return facts;
+}
+
+/* Returns: interned: the pod's error; NULL: none */
+static const char *
+volume_error(Plan *plan, VolumeFault fault, const Object *claim, const char *spec_name)
+{
+    const char *volume = claim_volume_name(CLAIM_CONST(claim)), *text = NULL;
+
+    switch (fault) {
+    case VOLUME_IS_FINE:
+        return NULL;
+    case IS_BLOCK:
         return plan_internf(
-            plan, "volume %s has volumeMode Block, but is specified in volumeMounts", spec->name);
-    if (volume->volume_mode != VOLUME_BLOCK && spec->device)
+            plan, "volume %s has volumeMode Block, but is specified in volumeMounts", spec_name);
+    case IS_FILESYSTEM:
         return plan_internf(
             plan, "volume %s has volumeMode Filesystem, but is specified in volumeDevices",
-            spec->name);
-    if (volume_plugin_find(volume->source) == NULL)
+            spec_name);
+    case NO_PLUGIN:
         return plan_internf(
             plan,
             "failed to get Plugin from volumeSpec for volume \"%s\" err=no volume plugin matched",
-            object_name(object));
-    return NULL;
+            volume);
+    case NOT_READ:
+        text = plan_internf(plan, "failed to fetch PV %s from API server: %s", volume,
+                            plan_last_message(plan));
+        break;
+    case NOT_CLAIMED:
+        text =
+            plan_internf(plan,
+                         "found PV object \"%s\" but it has a nil pv.Spec.ClaimRef indicating it "
+                         "is not yet bound to the claim",
+                         volume);
+        break;
+    case CLAIMED_BY_OTHER:
+        text = plan_internf(
+            plan, "found PV object \"%s\" but its pv.Spec.ClaimRef.UID does not point to claim.UID",
+            volume);
+        break;
+    }
+    return claim_error_text(plan, claim->key, text, "");
 }
 
 /* ---- A pod: its volumes one after the other ---- */
@@ -140,31 +205,38 @@ volume_error(const Kubelet *self, Plan *plan, const Populate *populate, const Ob
 static void decide_populate(const void *self, Plan *plan);
 
 static void
+add_error(Plan *plan, const Populate *populate, const char *text)
+{
+    plan_change(plan,
+                &(PlanChange){.what = CHANGE_POPULATE_ERROR, .pointer = populate, .text = text});
+}
+
+static void
 add_next(Plan *plan, const Populate *populate)
 {
-    add_change(plan, CHANGE_POPULATE_NEXT, populate, NULL);
+    kubelet_add_change(plan, CHANGE_POPULATE_NEXT, populate, 0);
     plan_then(plan, decide_populate);
 }
 
 static void
 decide_volume(const void *data, Plan *plan)
 {
-    const Kubelet *self = data;
     const Populate *populate = plan_operation(plan);
+    const PodVolume *spec = populate_mount(populate)->spec;
     int step = plan_last_step(plan);
-    const Object *claim = plan_object(plan, step - 1); /* the request before this one */
-    const char *error = volume_error(self, plan, populate, claim);
+    const Object *volume = plan_object(plan, step), *claim = plan_object(plan, step - 1);
+    const Rule *rule = rules_find(&kubelet_volume_rules, volume_facts(volume, claim, spec), NULL);
+    const char *error = volume_error(plan, (VolumeFault)rule->then, claim, spec->name);
 
-    if (error != NULL) {
-        plan_because(plan, "KVM-24.6");
-        add_change(plan, CHANGE_POPULATE_ERROR, populate, error);
-    } else {
-        plan_because(plan, "KVM-23");
+    (void)data;
+    plan_because(plan, rule->id);
+    if (error != NULL)
+        add_error(plan, populate, error);
+    else
         plan_change(plan, &(PlanChange){.what = CHANGE_POPULATE_VOLUME,
                                         .pointer = populate,
-                                        .object = plan_object(plan, step),
+                                        .object = volume,
                                         .number = CLAIM_CONST(claim)->capacity_bytes});
-    }
     add_next(plan, populate);
 }
 
@@ -175,15 +247,14 @@ decide_claim(const void *data, Plan *plan)
     const Populate *populate = plan_operation(plan);
     int step = plan_last_step(plan);
     const Object *claim = plan_object(plan, step);
-    const ClaimRule *rule = claim_rule_for(claim_facts(claim, populate));
+    const Rule *rule = rules_find(&kubelet_claim_rules, claim_facts(claim, populate), NULL);
 
     plan_because(plan, rule->id);
-    if (rule->error != NULL) {
-        const ObjectKey *key = pod_claim_key(self->base.objects, POD_CONST(populate->worker->pod),
-                                             populate_mount(populate)->spec);
+    if (rule->then != CLAIM_IS_FINE) {
         const char *cause = claim == NULL ? plan_message(plan, step) : "";
-        add_change(plan, CHANGE_POPULATE_ERROR, populate,
-                   claim_error_text(plan, key, rule->error, cause));
+        add_error(
+            plan, populate,
+            claim_error_text(plan, claim_key(self, populate), claim_errors[rule->then], cause));
         add_next(plan, populate);
         return;
     }
@@ -202,13 +273,10 @@ decide_populate(const void *data, Plan *plan)
 
     plan_because(plan, "KVM-23");
     if (populate->at >= populate->worker->n_mounts) {
-        add_change(plan, CHANGE_POPULATE_DONE, populate, NULL);
+        kubelet_add_change(plan, CHANGE_POPULATE_DONE, populate, 0);
         return;
     }
-    plan_get(plan,
-             pod_claim_key(self->base.objects, POD_CONST(populate->worker->pod),
-                           populate_mount(populate)->spec),
-             PLAN_DECIDE);
+    plan_get(plan, claim_key(self, populate), PLAN_DECIDE);
     plan_then(plan, decide_claim);
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "node-status.h"
+#include "operation-executor.h"
+#include "pod-worker.h"
 
 /* Desired and actual state of the world in one list of volumes (KVM-12, KVM-13):
  * cache/desired_state_of_world.go and cache/actual_state_of_world.go of pkg/kubelet/volumemanager.
- * What follows from them is the reconciler's: volume-manager.c. */
+ * What follows from them is the reconciler's: volume-reconciler.c. */
 
 static const CsiDriverObject *
 driver_object(const Kubelet *self, const char *driver)

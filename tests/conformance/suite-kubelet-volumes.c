@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
-#include "models/kubelet/kubelet-private.h"
+#include "models/kubelet/node-status.h"
+#include "models/kubelet/operation-executor.h"
+#include "models/kubelet/pod-worker.h"
 #include "tests/conformance/engine.h"
 
 #include <string.h>

@@ -2,8 +2,9 @@
 #include "models/api/fields.h"
 #include "models/attach-detach-controller/attach-detach-controller.h"
 #include "models/attach-detach-controller/controller.h"
-#include "models/kubelet/kubelet-private.h"
 #include "models/kubelet/kubelet.h"
+#include "models/kubelet/operation-executor.h"
+#include "models/kubelet/pod-worker.h"
 #include "models/volume/resize-status.h"
 #include "tests/conformance/script-driver.h"
 

@@ -7,7 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "models/kubelet/kubelet-private.h"
+#include "models/kubelet/operation-executor.h"
+#include "models/kubelet/pod-worker.h"
 #include "node-world.h"
 
 #define MS(ms) ((ms)*SIM_MS)
@@ -49,16 +50,6 @@ static void
 run_for(World *world, SimTime time)
 {
     node_world_run_until(world, sim_now(world->sim) + time);
-}
-
-/* ---- Rules ---- */
-
-static void
-exactly_one_rule_of_a_mount_applies(void **state)
-{
-    (void)state;
-    for (unsigned facts = 0; facts < volume_manager_facts_end; facts++)
-        assert_int_equal(volume_manager_rules_matching(facts), 1);
 }
 
 /* ---- Sequences: SEQ-9, SEQ-10, KVM-76 to KVM-82, without any latency ---- */
@@ -916,7 +907,6 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exactly_one_rule_of_a_mount_applies),
         cmocka_unit_test(up_and_down),
         cmocka_unit_test(events_of_a_life),
         cmocka_unit_test(an_image_is_pulled_once),

@@ -7,7 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "models/kubelet/kubelet-private.h"
+#include "models/kubelet/operation-executor.h"
+#include "models/kubelet/pod-worker.h"
 #include "node-world.h"
 
 /* The volume manager's numbers: periods, time-outs, back-off, what is asked of the driver. */

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "models/kubelet/kubelet-private.h"
+#include "models/api/container-life.h"
 #include "node-world.h"
 
 /* Containers that end by themselves (KVM-85..88): what the kubelet of node "a" makes of a pod "p"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "models/kubelet/kubelet-private.h"
+#include "models/kubelet/plugin-manager.h"
 #include "node-world.h"
 
 /* A driver's plugin comes to a node, goes, and comes again: what the registrar's socket makes the

@@ -7,7 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "models/kubelet/kubelet-private.h"
+#include "models/kubelet/operation-executor.h"
+#include "models/kubelet/pod-worker.h"
 #include "node-world.h"
 
 /* Stories of Kubernetes' own tests of the volume manager, retold with a whole kubelet: what those

@@ -7,23 +7,13 @@
 
 #include <cmocka.h>
 
-#include "models/kubelet/kubelet-private.h"
+#include "models/kubelet/operation-executor.h"
 #include "models/volume/resize-status.h"
 #include "tests/kubelet/node-world.h"
 
 #define GI(n) ((int64_t)(n) << 30)
 #define SECONDS(n) ((n)*SIM_SECOND)
 #define STATUS "PATCH_STATUS PersistentVolumeClaim"
-
-static void
-exactly_one_rule_applies(void **state)
-{
-    (void)state;
-    /* A status that awaits the node is one, so those two never meet. */
-    for (unsigned facts = 0; facts < volume_expansion_facts_end; facts++)
-        if ((facts & 6) != 6)
-            assert_int_equal(volume_expansion_rules_matching(facts), 1);
-}
 
 /* ---- A volume "one" of 1Gi, which has grown ---- */
 
@@ -342,7 +332,6 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exactly_one_rule_applies),
         cmocka_unit_test(grows_in_use),
         cmocka_unit_test(grows_at_any_time),
         cmocka_unit_test(grows_at_mount),

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kubelet-private.h"
+#include "operation-executor.h"
 
 /* The loop that brings actual state towards desired state:
  * pkg/kubelet/volumemanager/reconciler/reconciler.go.
  *
  * The real loop looks at every volume of the node every 100 ms. This one looks at the volumes that
- * are due: whenever something that a rule below reads has changed, whoever changed it calls
- * volume_manager_due(). */
+ * are due: whatever changes something that a rule below reads calls volume_manager_due(). */
 
 /* ---- What to do about a mount that is desired: KVM-35 ---- */
 
 typedef enum {
-    IN_ACTUAL = 1 << 0, /* attached, as far as the kubelet minds */
+    IN_ACTUAL = 1 << 0, /* the kubelet takes the volume for attached */
     ATTACHABLE = 1 << 1,
     CONTROLLED = 1 << 2, /* the attach/detach controller attaches */
     REPORTED = 1 << 3,   /* in volumesInUse, and the kubelet knows */
@@ -30,14 +29,7 @@ typedef enum {
     EXPAND,
 } MountAction;
 
-typedef struct {
-    const char *id;
-    MountFacts all, none;
-    MountAction then;
-} MountRule;
-
-/* Exactly one applies to every set of facts. */
-static const MountRule mount_rules[] = {
+static const Rule mount_table[] = {
     {"KVM-35.1",  ATTACHABLE | CONTROLLED,                     IN_ACTUAL | REPORTED,   LEAVE },
     {"KVM-35.2",  ATTACHABLE | CONTROLLED | REPORTED,          IN_ACTUAL | LISTED,     LEAVE },
     {"KVM-35.3",  ATTACHABLE | CONTROLLED | REPORTED | LISTED, IN_ACTUAL,              VERIFY},
@@ -49,54 +41,46 @@ static const MountRule mount_rules[] = {
     {"KVM-35.0",  IN_ACTUAL | MOUNTED,                         REMOUNT | GROWN,        LEAVE },
 };
 
-const unsigned volume_manager_facts_end = MOUNT_FACTS_END;
+const RuleTable kubelet_mount_rules = {
+    .name = "kubelet: mounts that are desired",
+    .facts_end = MOUNT_FACTS_END,
+    RULE_ROWS(mount_table),
+};
 
-static gboolean
-applies(const MountRule *rule, unsigned facts)
-{
-    return (facts & rule->all) == rule->all && (facts & rule->none) == 0;
-}
-
-unsigned
-volume_manager_rules_matching(unsigned facts)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(mount_rules); i++)
-        n += applies(&mount_rules[i], facts) ? 1 : 0;
-    return n;
-}
-
-static const MountRule *
-mount_rule_for(MountFacts facts)
-{
-    for (unsigned i = 0; i < G_N_ELEMENTS(mount_rules); i++) {
-        if (applies(&mount_rules[i], facts))
-            return &mount_rules[i];
-    }
-    g_assert_not_reached();
-}
-
-/* ---- What to do about a volume that no pod has any more: KVM-37 ---- */
+/* ---- What to do about a volume, once its mounts were looked at: KVM-37 ---- */
 
 typedef enum {
-    STAGED = 1 << 0,         /* or perhaps staged */
-    DETACHED_BY_US = 1 << 1, /* attachable, and the kubelet manages attachments */
+    ATTACHED = 1 << 0, /* in actual state */
+    WANTED = 1 << 1,   /* by a pod */
+    IN_A_POD = 1 << 2, /* or perhaps */
+    BUSY = 1 << 3,     /* an operation on it runs */
+    STAGED = 1 << 4,   /* or perhaps */
+    BY_US = 1 << 5,    /* attachable, and the kubelet manages attachments */
+    TEARDOWN_FACTS_END = 1 << 6,
 } TeardownFacts;
 
 typedef enum {
+    KEEP,
     UNMOUNT_DEVICE,
-    DROP,
     DETACH,
+    DROP,
 } TeardownAction;
 
-static TeardownAction
-teardown_action(TeardownFacts facts)
-{
-    if (facts & STAGED)
-        return UNMOUNT_DEVICE;
-    return facts & DETACHED_BY_US ? DETACH : DROP;
-}
+#define IN_USE (WANTED | IN_A_POD | BUSY)
+
+static const Rule teardown_table[] = {
+    {"KVM-37.1", 0,        ATTACHED,           KEEP                  },
+    {"KVM-37.2", ATTACHED, 0,                  KEEP,                   .any = IN_USE},
+    {"KVM-37.3",          ATTACHED | STAGED,         IN_USE, UNMOUNT_DEVICE        },
+    {"KVM-69",          ATTACHED | BY_US,           IN_USE | STAGED,    DETACH},
+    {"KVM-37.4",          ATTACHED,         IN_USE | STAGED | BY_US,          DROP        },
+};
+
+const RuleTable kubelet_teardown_rules = {
+    .name = "kubelet: volumes to be torn down",
+    .facts_end = TEARDOWN_FACTS_END,
+    RULE_ROWS(teardown_table),
+};
 
 /* ---- A pass: KVM-33 ---- */
 
@@ -110,7 +94,7 @@ unmount_volumes(Kubelet *self, NodeVolume *volume)
     }
 }
 
-static MountFacts
+static unsigned
 mount_facts(const Kubelet *self, const NodeVolume *volume, const PodMount *mount)
 {
     unsigned facts = 0;
@@ -123,7 +107,7 @@ mount_facts(const Kubelet *self, const NodeVolume *volume, const PodMount *mount
     facts |= mount->state == MOUNT_DONE ? MOUNTED : 0;
     facts |= mount->remount_required ? REMOUNT : 0;
     facts |= volume_expansion_is_due(volume) && !mount->spec->read_only ? GROWN : 0;
-    return (MountFacts)facts;
+    return facts;
 }
 
 static void
@@ -134,7 +118,8 @@ mount_volumes(Kubelet *self, NodeVolume *volume)
             continue;
         if (volume_operation_is_pending(volume, NULL))
             return; /* its end makes the volume due again */
-        switch (mount_rule_for(mount_facts(self, volume, mount))->then) {
+        const Rule *rule = rules_find(&kubelet_mount_rules, mount_facts(self, volume, mount), NULL);
+        switch ((MountAction)rule->then) {
         case LEAVE:
             break;
         case VERIFY:
@@ -153,17 +138,29 @@ mount_volumes(Kubelet *self, NodeVolume *volume)
     }
 }
 
+static unsigned
+teardown_facts(const Kubelet *self, const NodeVolume *volume)
+{
+    gboolean controlled = self->options->enable_controller_attach_detach;
+    unsigned facts = 0;
+
+    facts |= volume->in_actual ? ATTACHED : 0;
+    facts |= volume->n_desired > 0 ? WANTED : 0;
+    facts |= node_volume_is_in_a_pod(volume) ? IN_A_POD : 0;
+    facts |= volume_operation_is_pending(volume, NULL) ? BUSY : 0;
+    facts |= volume->device != MOUNT_NONE ? STAGED : 0;
+    facts |= volume->attachable && !controlled ? BY_US : 0;
+    return facts;
+}
+
 static void
 tear_down(Kubelet *self, NodeVolume *volume)
 {
-    gboolean controlled = self->options->enable_controller_attach_detach;
-    unsigned facts = (volume->device != MOUNT_NONE ? STAGED : 0u) |
-                     (volume->attachable && !controlled ? DETACHED_BY_US : 0u);
+    const Rule *rule = rules_find(&kubelet_teardown_rules, teardown_facts(self, volume), NULL);
 
-    if (!volume->in_actual || volume->n_desired > 0 || node_volume_is_in_a_pod(volume) ||
-        volume_operation_is_pending(volume, NULL))
+    switch ((TeardownAction)rule->then) {
+    case KEEP:
         return;
-    switch (teardown_action((TeardownFacts)facts)) {
     case UNMOUNT_DEVICE:
         volume_operation_unmount_device(self, volume);
         return;
@@ -174,6 +171,7 @@ tear_down(Kubelet *self, NodeVolume *volume)
         node_volume_drop(volume); /* may free it */
         return;
     }
+    g_assert_not_reached();
 }
 
 /* In the log of causes each volume goes on with its own: the pass may have been woken for another.
@@ -186,7 +184,7 @@ released(Kubelet *self, NodeVolume *volume)
 }
 
 gboolean
-volume_manager_reconcile(void *data)
+volume_reconciler_pass(void *data)
 {
     Kubelet *self = data;
     GPtrArray *due = self->due;
@@ -209,14 +207,14 @@ volume_manager_reconcile(void *data)
         reconstruct_clean_up(self);
     if (self->awaits_node)
         reconstruct_read_node(self);
-    return FALSE; /* who makes a volume due again wakes the loop */
+    return FALSE; /* volume_manager_due() wakes the loop */
 }
 
 /* ---- What changes ---- */
 
 /* KVM-35.2: the Node lists a volume that was waited for. */
 void
-volume_manager_on_node(void *data, const Object *before, const Object *after)
+volume_reconciler_on_node(void *data, const Object *before, const Object *after)
 {
     Kubelet *self = data;
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "volume-manager.h"
+
+/* Operations on volumes: pkg/volume/util/operationexecutor and nestedpendingoperations, with the
+ * CSI plugin below them (pkg/volume/csi). */
+
+/* Names of operations, KVM-39. */
+typedef enum {
+    OPERATION_VERIFY,
+    OPERATION_MOUNT,
+    OPERATION_UNMOUNT,
+    OPERATION_UNMOUNT_DEVICE,
+    OPERATION_EXPAND,
+    OPERATION_ATTACH, /* these by a kubelet that manages attachments (KVM-69) */
+    OPERATION_DETACH,
+} OperationName;
+
+/* An entry of nestedpendingoperations (OP-1). */
+struct PendingOperation {
+    PendingOperation *next; /* of the same volume */
+    NodeVolume *volume;
+    const PodMount *key; /* its pod's part of the key; NULL: "" */
+    PodMount *target;    /* what a mount or unmount works on */
+    OperationName name;
+    gboolean running;
+    SimTime backoff; /* 0: no failure yet */
+    SimTime failed_at;
+    SimTime deadline; /* of the calls of the step at hand (KVM-5) */
+};
+
+/* ---- volume-operations.c ---- */
+
+void volume_operation_verify(Kubelet *self, NodeVolume *volume);
+void volume_operation_mount(Kubelet *self, NodeVolume *volume, PodMount *mount);
+void volume_operation_unmount(Kubelet *self, NodeVolume *volume, PodMount *mount);
+void volume_operation_unmount_device(Kubelet *self, NodeVolume *volume);
+void volume_operation_expand(Kubelet *self, NodeVolume *volume, PodMount *mount);
+void volume_operation_attach(Kubelet *self, NodeVolume *volume);
+void volume_operation_detach(Kubelet *self, NodeVolume *volume);
+/* Whether an operation runs that matches (volume, @mount's pod); NULL: any of the volume (OP-1) */
+gboolean volume_operation_is_pending(const NodeVolume *volume, const PodMount *mount);
+/* Whether an operation under way has this very mount as its target. */
+gboolean volume_operation_works_on(const NodeVolume *volume, const PodMount *mount);
+/* The pod never comes back. */
+void volume_operation_forget(NodeVolume *volume, const PodMount *mount);
+/* KVM-5: see csi_steps_begin(). */
+void
+volume_operation_set_deadline(NodeVolume *volume, const PendingOperation *which, SimTime deadline);
+
+/* What an operation is about. */
+const Volume *operation_pv(const PendingOperation *self);
+const VolumeSource *operation_source(const PendingOperation *self);
+gboolean operation_is_csi(const PendingOperation *self);
+gboolean operation_is_block(const PendingOperation *self);
+
+/* ---- attach-operation.c, mount-operation.c, unmount-operation.c: PlanDecides of operations ----
+ */
+
+void attach_operation_verify(const void *self, Plan *plan);
+void attach_operation_attach(const void *self, Plan *plan);
+void attach_operation_detach(const void *self, Plan *plan);
+void mount_operation_decide(const void *self, Plan *plan);
+void unmount_operation_decide(const void *self, Plan *plan);
+void unmount_operation_decide_device(const void *self, Plan *plan);
+
+/* ---- csi-steps.c: steps of an operation on a CSI volume ---- */
+
+/* A mount or unmount without CSI: a system call, and the thread that waits for it. */
+#define MOUNT_CALL SIM_MS
+
+/* Returns: (borrowed): NULL: not in the list of registered drivers */
+CsiDriver *csi_steps_driver(const Kubelet *self, const PendingOperation *operation);
+/* @who: asks. Returns: interned: the words for an unregistered driver */
+const char *
+csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const char *who);
+/* Before the first call of a stage, publish, unpublish, unstage or expansion: KVM-5. Returns: the
+ * deadline of its calls; later decisions find it in the operation */
+SimTime csi_steps_begin(Plan *plan, const PendingOperation *operation);
+void csi_steps_add_call(const Kubelet *self,
+                        Plan *plan,
+                        const PendingOperation *operation,
+                        CsiRequest request,
+                        SimTime deadline);
+void csi_steps_add_capabilities(const Kubelet *self,
+                                Plan *plan,
+                                const PendingOperation *operation,
+                                SimTime deadline);
+/* Reads the VolumeAttachment, if there is one. */
+void csi_steps_add_get_attachment(Plan *plan, const PendingOperation *operation);
+/* KVM-55. After csi_steps_begin(). */
+void csi_steps_add_expand(const Kubelet *self,
+                          Plan *plan,
+                          const PendingOperation *operation,
+                          CsiNodeCapabilities can,
+                          int64_t bytes);
+/* Of a plan whose last steps were csi_steps_add_capabilities() and csi_steps_add_get_attachment().
+ */
+const StringMap *csi_steps_publish_context(const Plan *plan, const PendingOperation *operation);
+CsiNodeCapabilities csi_steps_capabilities(const Plan *plan, const PendingOperation *operation);
+/* KVM-42, KVM-44 */
+CsiCapability csi_steps_capability(const PendingOperation *operation, CsiNodeCapabilities can);
+/* Names and paths, which an operation needs and does not change. Nothing for other volumes. */
+void csi_steps_prepare_device(Kubelet *self, NodeVolume *volume);
+void csi_steps_prepare_mount(Kubelet *self, NodeVolume *volume, PodMount *mount);
+
+/* ---- volume-expansion.c ---- */
+
+extern const RuleTable kubelet_expansion_rules, kubelet_mount_end_rules; /* RSZ-52 to RSZ-56 */
+
+/* The populator has read the volume's PersistentVolume for this pod. */
+void volume_expansion_desire(NodeVolume *volume, const PodMount *mount);
+void volume_expansion_forget(NodeVolume *volume);           /* it leaves actual state */
+gboolean volume_expansion_is_due(const NodeVolume *volume); /* RSZ-51, but for the mount */
+/* The PersistentVolume has grown since it was read. */
+gboolean volume_expansion_needs_sync(const NodeVolume *volume);
+/* RSZ-53: the claim wants to be told how an expansion goes. */
+gboolean volume_expansion_is_told(const Claim *claim);
+void volume_expansion_decide(const void *self, Plan *plan); /* a PlanDecide: of a volume in use */
+/* The end of a mount: reads the claim, expands the volume if that is due, then the mount is done.
+ */
+void volume_expansion_add_at_mount(Plan *plan, const PendingOperation *operation);
+void volume_expansion_apply(const PlanChange *change);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "volume-manager.h"
+
+/* Pod workers and the status manager: pkg/kubelet/pod_workers.go, kubelet.go and status/. */
+
+/* What the status manager is to tell about a pod (SEQ-9, SEQ-10). */
+typedef enum {
+    VIEW_NONE,
+    VIEW_WAITING, /* Pending: ContainerCreating */
+    VIEW_RUNNING,
+    VIEW_RESTARTING, /* its containers have ended and will be started again */
+    VIEW_ENDED,      /* ... and will not; the phase is told once nothing of it runs (KVM-88) */
+    VIEW_SUCCEEDED,
+    VIEW_BROKEN,    /* ended with an exit code that is not 0 */
+    VIEW_FAILED,    /* its containers never ran */
+    VIEW_SHUT_DOWN, /* ended with its machine */
+    VIEW_REJECTED,  /* came while its machine was being shut down */
+} PodView;
+
+/* KVM-84. */
+typedef enum {
+    WORKER_SYNC,
+    WORKER_TERMINATING,
+    WORKER_TERMINATED,
+    WORKER_FINISHED, /* nothing is left but the object */
+} WorkerStep;
+
+struct PodWorker {
+    Kubelet *kubelet;
+    ObjectKey *key;
+    ObjectUid uid;
+    const Object *pod;   /* (owned): the newest seen */
+    PodVolumes *volumes; /* (owned): what mounts[].spec lies in */
+    Plan *plan;          /* the step under way; NULL: none */
+    GPtrArray *errors;   /* of interned strings: podErrors of desired state (KVM-12); NULL: none */
+    SimTime synced_at;   /* the end of the last step; TIME_UNSET: none yet */
+    SimTime seen_at;     /* status.startTime */
+    SimEventId retry;    /* the next sync after a failed one */
+    uint32_t n_retries;  /* of draws */
+    WorkerStep step;
+    PodView view;
+    SimTime viewed_at;
+    gboolean wants_step;    /* as soon as the pod cache is new enough */
+    gboolean awaits_relist; /* in kubelet->awaiting */
+    SimCauseId awaits_by;   /* what made it wait there */
+    PodRun *run;            /* (owned): how its containers end by themselves; NULL: they do not */
+    gboolean running;       /* its containers */
+    gboolean was_running;
+    gboolean stopped; /* its runtime is to be removed: nothing of it runs or will */
+    /* In kubelet->unprocessed: the populator has not read it since its last sync (KVM-23). */
+    gboolean queued;
+    gboolean rebuilt;       /* found on the disk, and not yet in the API */
+    gboolean gone;          /* the object is not in the API any more */
+    gboolean shut_down;     /* it ends because its machine does */
+    gboolean rejected;      /* the kubelet never let it in */
+    gboolean report_queued; /* in kubelet->reports */
+    GList report_link;
+    gboolean reporting;
+    unsigned n_mounts;
+    PodMount mounts[];
+};
+
+/* ---- pod-worker.c: from step to step ---- */
+
+void pod_worker_on_pod(void *self, const Object *before, const Object *after);
+void pod_worker_free(void *worker);
+gboolean pod_worker_relist(void *kubelet);
+void pod_worker_apply(Kubelet *self, const PlanChange *change);
+/* Something that its step under way may wait for has changed. */
+void pod_worker_wake(PodWorker *self);
+/* Of this life of the pod. Returns: (borrowed): NULL: none */
+PodWorker *pod_worker_find(const Kubelet *self, const Object *pod);
+/* For a pod that is known by its directories alone. */
+PodWorker *pod_worker_rebuild(Kubelet *self, const Object *pod);
+/* All pods are known: if this one is not, it has gone. */
+void pod_worker_sources_ready(PodWorker *self);
+/* Frees it if nothing is left of the pod. */
+void pod_worker_maybe_free(PodWorker *self);
+/* Its next periodic sync (KVM-8) will find something. */
+void pod_worker_sync_in_time(PodWorker *self);
+/* Its machine is shut down: it is to end. */
+void pod_worker_shut_down(PodWorker *self);
+void pod_worker_add_error(PodWorker *self, const char *text);
+void pod_worker_clear_errors(PodWorker *self);
+/* Its containers have ended: the next relist sees it. */
+void pod_worker_container_ended(PodWorker *self);
+
+/* ---- pod-run.c: containers that end by themselves ---- */
+
+/* Of a pod whose annotations say how long its containers run. */
+void pod_run_prepare(PodWorker *worker);
+void pod_run_free(PodRun *self);
+/* Its containers start now; were found running; did not outlive their machine's power; are stopped
+ * before they ended. */
+void pod_run_started(PodWorker *worker);
+void pod_run_adopted(PodWorker *worker);
+void pod_run_lost(PodWorker *worker);
+void pod_run_killed(PodWorker *worker);
+gboolean pod_run_has_ended(const PodWorker *worker);
+/* ... and the restart policy wants no other run. */
+gboolean pod_run_has_ended_for_good(const PodWorker *worker);
+/* A sync that began at @at does not know of it yet: the containers were listed before. */
+gboolean pod_run_has_ended_since(const PodWorker *worker, SimTime at);
+gboolean pod_run_has_failed(const PodWorker *worker);
+/* A sync has seen the end: the pod is to be torn down. */
+void pod_run_set_over(PodWorker *worker);
+gboolean pod_run_is_over(const PodWorker *worker);
+int32_t pod_run_restarts(const PodWorker *worker);
+int32_t pod_run_exit_code(const PodWorker *worker); /* of the last run, once it has ended; else 0 */
+/* KVM-87: not to be started again yet; and the next time later. */
+gboolean pod_run_is_backed_off(const PodWorker *worker);
+void pod_run_back_off(PodWorker *worker);
+
+/* ---- pod-sync.c: PlanDecides of a worker's steps ---- */
+
+void pod_sync_decide(const void *self, Plan *plan);
+void pod_sync_decide_terminating(const void *self, Plan *plan);
+void pod_sync_decide_terminated(const void *self, Plan *plan);
+/* The node has its images from now on. */
+void pod_sync_remember_images(const PodWorker *worker);
+
+/* ---- pod-status.c: the status manager ---- */
+
+/* Looks at what the worker has to tell by now; tells it if that is new, or if it has finished. */
+void pod_status_changed(PodWorker *worker);
+/* Somebody else wrote its status: the kubelet tells again what it knows. */
+void pod_status_reconcile(PodWorker *worker);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kubelet-private.h"
+#include "models/volume/plugins.h"
+
+/* The volume manager: pkg/kubelet/volumemanager. Desired and actual state of the world are one list
+ * of volumes here. */
+
+/* KVM-13. What actual state knows of a mount into a pod, and of a volume's staging. */
+typedef enum {
+    MOUNT_NONE,
+    MOUNT_UNCERTAIN, /* perhaps: it must be undone all the same */
+    MOUNT_DONE,
+} MountState;
+
+/* A volume in a pod that some container uses: KVM-12, KVM-13. */
+struct PodMount {
+    PodWorker *worker;
+    const PodVolume *spec;   /* in the pod's volumes; kept by worker->volumes */
+    NodeVolume *volume;      /* NULL: neither in desired nor in actual state */
+    PodMount *next;          /* of the same volume */
+    const char *target_path; /* CSI: set with the first SetUp */
+    StringMap *context; /* volume_context with the pod's particulars; NULL: the volume's (KVM-43) */
+    SimTime desired_at; /* since when it is */
+    MountState state;
+    gboolean desired;
+    gboolean remount_required; /* KVM-52 */
+    gboolean rebuilt;          /* found on the disk, and not mounted since (KVM-61) */
+};
+
+/* A volume in desired state, actual state, or both: KVM-12, KVM-13. */
+struct NodeVolume {
+    Kubelet *kubelet;
+    const char *name; /* unique, KVM-12 */
+    const Object *pv; /* (owned) */
+    const VolumePlugin *plugin;
+    ObjectKey *attachment;        /* CSI: its VolumeAttachment, once looked for */
+    const char *staging_path;     /* CSI: once staged */
+    PodMount *mounts;             /* in desired or actual state, in the order of arrival */
+    PendingOperation *operations; /* (owned) */
+    SimEventId retry;             /* the end of a back-off */
+    Informer *pv_informer; /* (owned): tells of a larger PersistentVolume; NULL: not asked for */
+    int64_t told_bytes;    /* the PersistentVolume's size as that told */
+    int64_t desired_bytes; /* ... as a pod's sync read it; 0: never */
+    int64_t actual_bytes;  /* the claim's capacity, as far as this node knows; 0: not yet */
+    unsigned n_desired;    /* mounts that are desired */
+    MountState device;
+    /* For the log of causes: what made it due last, what made it wanted in use, and the round of
+     * Node status that tells so. */
+    SimCauseId due_by, wanted_by, told_by;
+    gboolean attachable;
+    gboolean reported_in_use;
+    gboolean in_actual;               /* the kubelet takes it for attached (KVM-14) */
+    gboolean size_known;              /* of the claim (KVM-36) */
+    gboolean rebuilt;                 /* some mount of it was found on the disk (KVM-61) */
+    gboolean attachability_uncertain; /* ... and the Node has not been read since (KVM-64) */
+    gboolean due;                     /* in kubelet->due */
+    gboolean only_offline;   /* the driver does not expand it while it is in use (KVM-56) */
+    gboolean failed_finally; /* the last NodeExpandVolume did (RSZ-54.5) */
+};
+
+/* ---- volume-populator.c: desired state ---- */
+
+extern const RuleTable kubelet_claim_rules, kubelet_volume_rules; /* KVM-24 */
+
+gboolean volume_populator_pass(void *kubelet);
+/* The pod was synced: its volumes are to be read. */
+void volume_populator_reprocess(PodWorker *worker);
+/* The pod was stopped: its volumes are to leave desired state. */
+void volume_populator_remove(PodWorker *worker);
+void volume_populator_forget(PodWorker *worker);
+void volume_populator_on_driver(void *kubelet, const Object *before, const Object *after);
+void volume_populator_apply(Kubelet *self, const PlanChange *change);
+
+/* ---- volume-state.c: desired and actual state ---- */
+
+/**
+ * volume_manager_add:
+ * @pv: its newest version; a plugin takes it
+ * Returns: (borrowed): the entry of the mount's volume, made if it is new
+ */
+NodeVolume *volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount);
+void volume_manager_desire(NodeVolume *volume, PodMount *mount);
+void volume_manager_undesire(PodMount *mount);
+/* A pass must look at it. */
+void volume_manager_due(NodeVolume *self);
+/* Frees it if neither state has it. */
+void volume_manager_maybe_free(NodeVolume *self);
+/* An operation on it is over. */
+void volume_manager_released(PodMount *mount);
+void volume_manager_apply(Kubelet *self, const PlanChange *change);
+/* @name: interned. Returns: (borrowed): NULL: none */
+NodeVolume *node_volume_find(const Kubelet *self, const char *name);
+void node_volume_free(void *volume);
+gboolean node_volume_is_listed(const NodeVolume *self); /* in the cached Node's volumesAttached */
+gboolean node_volume_requires_remount(const NodeVolume *self); /* KVM-52 */
+/* KVM-27: holds volumes that pods want against the CSIDriver objects. */
+void volume_manager_check_attachable(Kubelet *self);
+gboolean node_volume_is_in_a_pod(const NodeVolume *self); /* or perhaps */
+/* It leaves actual state, and is freed if desired state does not have it. Returns: FALSE: it stays,
+ * as it is in a pod */
+gboolean node_volume_drop(NodeVolume *self);
+/* KVM-64: of a volume that was found on the disk; what is known of others stands. */
+void node_volume_resolve_attachability(NodeVolume *self, gboolean attachable);
+/* One of the two states has the mount from now on. */
+void node_volume_link_mount(NodeVolume *volume, PodMount *mount);
+void node_volume_mount_changed(PodMount *mount, MountState state);
+/* With the cluster's start the volumes of a pod that runs are in both states; of a pod that was
+ * stopped, perhaps. */
+void volume_manager_adopt(PodWorker *worker);
+void volume_manager_apply_adopted(Kubelet *self, const PlanChange *change);
+/* The mount is in actual state, perhaps mounted: KVM-61. @pv: as above */
+void volume_manager_rebuild(PodMount *mount, const Object *pv);
+
+/* ---- volume-reconciler.c: from desired to actual state ---- */
+
+extern const RuleTable kubelet_mount_rules, kubelet_teardown_rules; /* KVM-35, KVM-37 */
+
+gboolean volume_reconciler_pass(void *kubelet);
+void volume_reconciler_on_node(void *kubelet, const Object *before, const Object *after);
+
+/* ---- reconstruct.c: what outlives the kubelet ---- */
+
+/* A volume's directory in its pod's: there from before it is published until after it has been
+ * unpublished. */
+void reconstruct_add_directory(Kubelet *self, const PodMount *mount);
+void reconstruct_remove_directory(Kubelet *self, const PodMount *mount); /* none is fine */
+void reconstruct_free_disk(void *disk);
+/* The files in the volumes' directories cannot be read any more (KVM-62); @disk: Component.disk */
+void reconstruct_spoil(void *disk);
+/* One try to unmount each broken directory. */
+void reconstruct_clean_up(Kubelet *self);
+/* As a kubelet starts: first this, then it hears of its pods, then that. */
+void reconstruct_volumes(Kubelet *self);
+void reconstruct_sources_ready(Kubelet *self);
+/* Nothing is unmounted before the kubelet knows what is wanted and what is attached (KVM-33). */
+gboolean reconstruct_may_unmount(const Kubelet *self);
+void reconstruct_populated(Kubelet *self); /* the populator has read all pods */
+void reconstruct_read_node(Kubelet *self); /* makes the reconciler's pass a long one */
+void reconstruct_apply(Kubelet *self, const PlanChange *change);

@@ -14,7 +14,7 @@
 #define NAME_PREFIX "csisc-"
 #define NAME_CHARACTERS 5 /* API-60 */
 
-/* A pair of a segment and a class. Its key is that of a queue's item, and of no object. */
+/* A pair of a segment and a class. Its key stands in the queue, and names no object. */
 typedef struct {
     ObjectKey *key;
     const char *class_name;  /* interned */
@@ -22,7 +22,7 @@ typedef struct {
     const ObjectKey *object; /* as the informer told; NULL: none is known (CAP-4) */
     ObjectUid uid;           /* of @object */
     unsigned n_names;        /* drawn so far */
-    gboolean wanted;         /* else it was once */
+    gboolean wanted;         /* FALSE: segment or class have gone since */
 } CapacityItem;
 
 struct Capacity {
@@ -34,7 +34,7 @@ struct Capacity {
     GPtrArray *items;         /* of CapacityItem, in order of appearance */
     GHashTable *by_key;       /* ObjectKey of the queue -> CapacityItem */
     GHashTable *by_object;    /* ObjectKey of an object -> CapacityItem */
-    GHashTable *obsolete;     /* ObjectKey of objects that are to go */
+    GHashTable *obsolete;     /* ObjectKey of objects to delete */
     TopologyTerms segments;   /* with the number of nodes that form them */
     GPtrArray *node_segments; /* by the slot of the node: StringMap; see no_segment */
     StringMap *no_segment;    /* marks: the node forms none */
@@ -172,7 +172,7 @@ count_segment(Capacity *self, const StringMap *segment, int change)
         segment_vanished(self, segment);
 }
 
-/* Returns: (owned): what a node forms, no_segment: nothing */
+/* Returns: (owned): the segment that a node forms; no_segment: none */
 static StringMap *
 node_segment(const Capacity *self, const Object *node, const CsiNode *csi_node)
 {
@@ -237,7 +237,7 @@ is_managed(const Capacity *self, const Object *object)
     return string_map_contains(object->labels, self->labels);
 }
 
-/* matchLabels only: what others write with expressions is no segment of ours. */
+/* matchLabels only: we never write expressions. */
 static StringMap *
 object_segment(const StorageCapacity *object)
 {
@@ -254,7 +254,7 @@ object_segment(const StorageCapacity *object)
     return string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
 }
 
-/* CAP-4: the object of a pair that has none, or one too many. */
+/* CAP-4: an object is new. Its pair takes it, or it is obsolete. */
 static void
 object_appeared(Capacity *self, const Object *object)
 {
@@ -398,7 +398,7 @@ enum {
     ITEM = 1 << 0,     /* it stands for a pair of a segment and a class */
     WANTED = 1 << 1,   /* ... which still exists */
     CLASSED = 1 << 2,  /* ... and the class is known */
-    OBSOLETE = 1 << 3, /* it is an object that is to go, and is there */
+    OBSOLETE = 1 << 3, /* it names an object to delete */
     CAPACITY_FACTS_END = 1 << 4,
 };
 
@@ -542,8 +542,8 @@ capacity_refresh_volume(Capacity *self, const Volume *volume)
         capacity_refresh_class(self, volume_class(volume));
 }
 
-/* CAP-5: every poll asks the driver about everything, so this loop never sleeps while there are
- * items. */
+/* CAP-5: every poll asks the driver about all items, so this loop never sleeps while there are any.
+ */
 static gboolean
 poll_capacity(void *data)
 {
@@ -596,7 +596,7 @@ subscribe(Capacity *self)
     informer_add_handler(self->objects, object_changed, self); /* when the pairs are known */
 }
 
-/* MET-78, before a scrape: of all drivers together. */
+/* MET-78, before a scrape: the series sum up all drivers. */
 static void
 measure(void *data)
 {

@@ -25,7 +25,7 @@ typedef struct {
     RateLimit limit; /* of retries */
     ApiClient *client;
     gboolean has_topology;         /* else all nodes are one segment */
-    gboolean on_node;              /* node deployment: only the own node's segment */
+    gboolean on_node;              /* node deployment: the only segment is the own node's */
     const StringMap *node_segment; /* ...; NULL: it has none */
 } CapacityOptions;
 
@@ -34,19 +34,19 @@ typedef struct {
 Capacity *capacity_new(const CapacityOptions *options);
 void capacity_free(Capacity *self);
 
-/* CAP-6: all items of a class; those in the places of a volume, or all of its class if it may be
- * anywhere. */
+/* CAP-6: ask again about all items of a class; about the items in the places of a volume, or, if
+ * the volume may be anywhere, about all items of its class; */
 void capacity_refresh_class(Capacity *self, const char *class_name);
 void capacity_refresh_volume(Capacity *self, const Volume *volume);
-/* ... of segments that a term of @affinity names. */
+/* ... about the items whose segment a term of @affinity names. */
 void capacity_refresh_affinity(Capacity *self, const NodeSelector *affinity);
-/* Returns: (owned) (nullable): a term as a segment; FALSE: it is none */
+/* @segment: (out) (owned) (nullable): the term as a segment. Returns: FALSE: the term is none */
 gboolean capacity_term_segment(const NodeSelectorTerm *term, StringMap **segment);
 
-/* Of a plan: a name was drawn for the item of this key. */
+/* A plan has drawn a name for the item of this key. */
 void capacity_named(Capacity *self, const ObjectKey *key);
 
-/* For tests and metrics, in order of appearance. Returns: FALSE: it is wanted no more */
+/* For tests and metrics, in order of appearance. Returns: FALSE: segment or class have gone */
 typedef struct {
     const ObjectKey *key; /* in the queue */
     const char *class_name;
@@ -55,10 +55,10 @@ typedef struct {
 } CapacityItemView;
 unsigned capacity_n_items(const Capacity *self);
 gboolean capacity_item(const Capacity *self, unsigned i, CapacityItemView *view);
-/* CAP-7: objects that are to go. */
+/* CAP-7: objects to delete. */
 unsigned capacity_n_obsolete(const Capacity *self);
 /* Segments of the cluster, in order. */
 const TopologyTerms *capacity_segments(const Capacity *self);
-/* Works no more: what is queued stays there. */
+/* For tests: keys stay in the queue from now on. */
 void capacity_hold(Capacity *self);
 WorkQueue *capacity_queue(const Capacity *self);

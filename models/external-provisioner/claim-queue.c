@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "provisioner.h"
+#include "attempt.h"
 
 #include <string.h>
 
@@ -86,7 +86,7 @@ change_object(Plan *plan, ProvisionerChange what, const Object *object)
     plan_change(plan, &(PlanChange){.what = what, .key = plan_key(plan), .object = object});
 }
 
-/* PROV-12: no error: the claim is no more in progress. */
+/* PROV-12: without an error the claim is no longer in progress. */
 void
 attempt_finish(const ExternalProvisioner *self, Plan *plan)
 {
@@ -133,7 +133,7 @@ remove_selected_node(Object *object, const void *arg)
     return object_set_annotation(object, PROVISIONER_NODE_KEY, NULL) || changed;
 }
 
-/* NODE-5: with nodes' own provisioners all of them compete anew. */
+/* NODE-5: if each node has its own provisioner, they all compete anew. */
 void
 attempt_reschedule(const ExternalProvisioner *self,
                    Plan *plan,
@@ -178,8 +178,8 @@ attempt_save(const ExternalProvisioner *self, Plan *plan, Volume *volume)
 
 /* ---- The operation ---- */
 
-/* PROV-14.4, then PROV-14.5. The Event is on its way while the call is still being prepared: both
- * count TIM-10 from what brought the claim here, not one after the other. */
+/* PROV-14.4, then PROV-14.5. The Event is on its way while the call is still being prepared: the
+ * times (TIM-10) before both begin at the same instant, not one after the other. */
 static void
 provision(Plan *plan, const Claim *claim)
 {
@@ -236,7 +236,7 @@ provision_on_node(const ExternalProvisioner *self, Plan *plan, const Claim *clai
     }
 }
 
-/* PROV-14.1: the name looked for ignores --volume-name-prefix and --volume-name-uuid-length. */
+/* PROV-14.1: this look ignores --volume-name-prefix and --volume-name-uuid-length. */
 static gboolean
 is_provisioned(const ExternalProvisioner *self, const Claim *claim, const ObjectKey *volume)
 {
@@ -259,7 +259,7 @@ enum {
     WAITS = 1 << 4,       /* late binding, and no node is chosen */
     AWAY = 1 << 5,        /* we provision for one node, and this claim has not chosen it */
     ELSEWHERE = 1 << 6,   /* ... but another one */
-    OPEN = 1 << 7,        /* ... and whoever is first may have it (NODE-2) */
+    OPEN = 1 << 7,        /* ... and the first instance to take it may have it (NODE-2) */
     PROVISIONED = 1 << 8, /* a volume of its name is known */
     FOREIGN = 1 << 9,     /* its class is another driver's */
     CLAIM_FACTS_END = 1 << 10,
@@ -301,7 +301,7 @@ const RuleTable provisioner_claim_rules = {
     RULE_BOUNDS(claim_bounds),
 };
 
-/* What ShouldProvision() looks at. @class NULL: it is unknown */
+/* The facts for ShouldProvision(). @class: NULL: unknown */
 static uint32_t
 claim_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class)
 {
@@ -316,7 +316,7 @@ claim_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo
     return facts;
 }
 
-/* ... and who else may take it, and whether anything is left to do. */
+/* ... and the facts for an attempt. */
 static uint32_t
 attempt_facts(const ExternalProvisioner *self,
               Plan *plan,

@@ -47,7 +47,7 @@ find_fs_type(ExternalProvisioner *self, ClassInfo *info)
         info->fs_type = NULL;
 }
 
-/* Most classes name none, and nothing is resolved for their claims. */
+/* Most classes name no secret: then nothing is resolved for their claims. */
 static gboolean
 names_secrets(const StringMap *parameters)
 {

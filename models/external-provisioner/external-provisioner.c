@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "provisioner.h"
+#include "attempt.h"
 
 #include <string.h>
 
 #include "models/cluster/cluster.h"
 
-#define IDENTITY_NUMBERS 10000 /* section 0: the second part of the identity is 0..9999 */
+#define IDENTITY_NUMBERS 10000 /* the second part of the identity is 0..9999 */
 #define LABEL_LENGTH_MAX 63
-#define UNSAVED_WORKERS 4 /* section 0: of queue unsavedpvs */
-#define NAMESPACE                                                                                  \
-    "kube-system" /* where sidecars live mostly: the environment's NAMESPACE (CAP-3) */
+#define UNSAVED_WORKERS 4       /* PROV-18 */
+#define NAMESPACE "kube-system" /* the usual value of the environment's NAMESPACE (CAP-3) */
 
 /* ---- What the informers tell ---- */
 
@@ -48,7 +47,7 @@ note_claim(ExternalProvisioner *self, const Object *claim)
     self->claim_keys->pdata[record->volume->slot] = (void *)claim->key;
 }
 
-/* Whoever waits to become its owner need not. */
+/* Plans that wait to become its owner need not wait any longer. */
 static void
 claim_is_gone(ExternalProvisioner *self, const ObjectKey *claim)
 {
@@ -57,8 +56,7 @@ claim_is_gone(ExternalProvisioner *self, const ObjectKey *claim)
             self, g_array_index(self->claim_records, ClaimRecord, claim->slot).volume);
 }
 
-/* PROV-10. A claim that has its volume, and no failures to forget, would be looked at for nothing.
- */
+/* PROV-10. A sync of a claim that has its volume, and no failures to forget, would do nothing. */
 static void
 claim_changed(void *data, const Object *before, const Object *after)
 {
@@ -70,12 +68,12 @@ claim_changed(void *data, const Object *before, const Object *after)
         return;
     }
     if (self->clone_workers != NULL && clone_source_is_queued(CLAIM_CONST(after)) &&
-        object_has_finalizer(after, FINALIZER_CLONE)) /* else it would be looked at for nothing */
+        object_has_finalizer(after, FINALIZER_CLONE)) /* else a sync would do nothing */
         workers_add(self->clone_workers, after->key);
     if (!provisioner_owns_claim(self, CLAIM_CONST(after)))
         return;
     g_hash_table_remove(self->overwritten,
-                        after->key); /* CGO-19: the informer's word is the last */
+                        after->key); /* CGO-19: the informer is right in the end */
     note_claim(self, after);
     const ObjectKey *volume =
         g_array_index(self->claim_records, ClaimRecord, after->key->slot).volume;
@@ -86,8 +84,7 @@ claim_changed(void *data, const Object *before, const Object *after)
         workers_add(self->claim_workers, volume);
 }
 
-/* PROV-30. A volume about which there is nothing to do, and no failures to forget, is not looked at
- * either. */
+/* PROV-30. The same holds for a volume about which there is nothing to do. */
 static void
 volume_changed(void *data, const Object *before, const Object *after)
 {
@@ -285,7 +282,7 @@ make_names(ExternalProvisioner *self)
     };
     self->annotations = string_map_new(pairs, G_N_ELEMENTS(pairs));
 
-    /* The library's recorder calls itself by driver, host and a random uuid. */
+    /* The source of the library's Events names driver, host and a random uuid. */
     event_recorder_free(self->base.events);
     self->base.events = event_recorder_new(
         self->base.client,
@@ -342,7 +339,7 @@ subscribe_topology(ExternalProvisioner *self)
     informer_add_handler(self->csi_nodes, csi_node_changed, self);
 }
 
-/* A client of its own, with a bucket of its own. */
+/* Returns: (owned): a further client, with a token bucket of its own */
 static ApiClient *
 make_client(const ExternalProvisioner *self, const char *name, double qps, int32_t burst)
 {
@@ -352,7 +349,7 @@ make_client(const ExternalProvisioner *self, const char *name, double qps, int32
                           unlimited ? 0 : qps, (unsigned)burst);
 }
 
-/* What only drivers that copy volumes have. */
+/* Snapshots and clones, where the driver has them. */
 static void
 start_sources(ExternalProvisioner *self, CsiControllerCapabilities capabilities)
 {
@@ -369,7 +366,7 @@ start_sources(ExternalProvisioner *self, CsiControllerCapabilities capabilities)
         self, "clone-protection", options->cloning_protection_threads, decide_clone_source, NULL);
 }
 
-/* CAP-3: who manages capacity objects, as a label's value. */
+/* CAP-3: the value of the label that says who manages a capacity object. */
 static const char *
 managed_by(const ExternalProvisioner *self)
 {
@@ -410,7 +407,7 @@ start_capacity(ExternalProvisioner *self)
     self->capacity = capacity_new(&capacity);
 }
 
-/* The driver has told what it can do, and the informers are synced. */
+/* The driver's capabilities are known, and the informers are synced. */
 static void
 start_working(void *data)
 {

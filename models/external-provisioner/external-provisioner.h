@@ -7,8 +7,7 @@
  * external-provisioner v5.2 with its controller library sig-storage-lib v11. One per driver, or on
  * each of its nodes. */
 
-/* Its flags, under their own names. Of those that act in a later part of the project only the value
- * is kept. */
+/* Its flags, under their own names. Flags that are not modelled are stored and ignored. */
 typedef struct {
     SidecarFlags common;
     int32_t worker_threads;
@@ -29,8 +28,8 @@ typedef struct {
     double kube_api_capacity_qps;
     int32_t kube_api_capacity_burst;
     int32_t capacity_ownerref_level;
-    OwnerReferences *capacity_owners; /* no flag: of capacity objects, if who starts the sidecar
-                                         knows its pod (CAP-3) */
+    OwnerReferences *capacity_owners; /* not a flag: the owners of capacity objects; NULL: the
+                                         sidecar's pod is not known (CAP-3) */
     LeaderElectionOptions election;
     gboolean node_deployment; /* one on each node */
     gboolean node_deployment_immediate_binding;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "provisioner.h"
+#include "attempt.h"
 
 #include <string.h>
 
-/* One provisioner on each node (--node-deployment): which of them takes a claim. checkNode(),
+/* One provisioner on each node (--node-deployment): how one of them becomes the owner of a claim.
  * becomeOwner() and checkCapacity() in external-provisioner's pkg/controller/controller.go. */
 
 #define GRAIN 100                            /* NODE-2: looks in a base delay */
 #define LEAST_GRAIN (10 * SIM_MS)            /* ... at most so often */
-#define RESYNC_PERIOD (15 * 60 * SIM_SECOND) /* section 0: of claims, to the controller */
+#define RESYNC_PERIOD (15 * 60 * SIM_SECOND) /* of the claims' informer */
 
 /* ---- Claims that nobody has taken (NODE-3) ---- */
 
-/* Nothing else would ever bring them back. */
+/* Nothing else would bring these claims back. */
 static gboolean
 resync_pass(void *data)
 {
@@ -141,8 +141,8 @@ owner_tries_apply(ExternalProvisioner *self, const PlanChange *change)
     g_assert_not_reached();
 }
 
-/* NODE-2: the base delay, doubled with each try up to the longest, less a part of the base delay
- * that is drawn. */
+/* NODE-2: the base delay doubles with each try up to the longest; then a drawn part of the base
+ * delay is taken off. */
 static SimTime
 owner_delay(const ExternalProvisioner *self, const Plan *plan)
 {
@@ -161,7 +161,7 @@ owner_delay(const ExternalProvisioner *self, const Plan *plan)
     return MAX(delay, 0);
 }
 
-/* Of a plan that waits: whether somebody else was faster, or the claim is no more. */
+/* The condition of a plan that waits: another instance was faster, or the claim is gone. */
 static int
 look_for_owner(const void *data, const Plan *plan)
 {
@@ -232,7 +232,8 @@ decide_room_known(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
     const OwnerTries *tries = g_hash_table_lookup(self->owner_tries, plan_key(plan));
-    const Claim *claim = tries->seen; /* whoever took it meanwhile made a newer version: 409 */
+    const Claim *claim =
+        tries->seen; /* if another instance took it meanwhile, this version is old: 409 */
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
 
     plan_because(plan, "NODE-3");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "provisioner.h"
+#include "attempt.h"
 
 #include <string.h>
 
@@ -66,7 +66,8 @@ resolve_secret(const ExternalProvisioner *self,
                           claim->meta.key, claim->meta.annotations, reference);
 }
 
-/* PROV-20.9: the references that the volume will hold. Returns: (owned): NULL: they are sound */
+/* PROV-20.9: the references that the volume will hold. Returns: (owned): why they are not sound;
+ * NULL: they are */
 static char *
 resolve_volume_secrets(const ExternalProvisioner *self,
                        const Plan *plan,
@@ -101,14 +102,14 @@ make_source(const ExternalProvisioner *self,
 
     if (attempt->class->names_secrets) {
         SecretReference references[N_VOLUME_SECRETS] = {{0}};
-        /* They are sound, else nothing was made. */
+        /* No error here: they were checked before the call. */
         g_free(resolve_volume_secrets(self, plan, claim, attempt->class, references));
         source.secrets = volume_secrets_new(references);
     }
     return volume_source_new(&source);
 }
 
-/* With the secret that DeleteVolume will need. Returns: (owned) */
+/* Notes the secret that DeleteVolume will need. Returns: (owned) */
 static StringMap *
 make_annotations(const ExternalProvisioner *self, const Plan *plan, const Attempt *attempt)
 {
@@ -157,7 +158,7 @@ make_volume(const ExternalProvisioner *self,
     return volume;
 }
 
-/* PROV-24: what was made goes again, at once and with a few tries. */
+/* PROV-24: the volume is deleted again, at once and with a few tries. */
 static void decide_cleaned_up(const void *data, Plan *plan);
 
 static void
@@ -196,7 +197,7 @@ decide_cleaned_up(const void *data, Plan *plan)
     provision_failed(self, plan, attempt->claim, PROVISION_BACKGROUND, error);
 }
 
-/* PROV-24. Returns: (borrowed): NULL: the volume is what was asked for */
+/* PROV-24. Returns: (borrowed): why the volume is not as asked for; NULL: it is */
 static const char *
 check_response(Plan *plan, const Attempt *attempt, const CsiResponse *response)
 {
@@ -258,7 +259,7 @@ alloc_in_plan(void *plan, size_t size)
     return plan_alloc(plan, size);
 }
 
-/* Where the claim's volume is to be: NULL: nobody has said. */
+/* Returns: the node that the volume must reach; NULL: none is chosen */
 static const char *
 node_of(const Claim *claim)
 {
@@ -319,7 +320,7 @@ make_capabilities(const ExternalProvisioner *self,
     return capabilities;
 }
 
-/* PROV-21. Returns: (owned): with what --extra-create-metadata adds */
+/* PROV-21, and --extra-create-metadata. Returns: (owned) */
 static StringMap *
 make_parameters(const ExternalProvisioner *self,
                 const Claim *claim,
@@ -446,7 +447,7 @@ decide_secret_read(const void *data, Plan *plan)
     plan_then(plan, decide_with_secret);
 }
 
-/* PROV-20.8 on: place, secrets, call. */
+/* PROV-20.8 and the rules after it: place, secrets, call. */
 static void
 plan_placed(const ExternalProvisioner *self, Plan *plan, const Claim *claim, const ClassInfo *class)
 {
@@ -487,7 +488,7 @@ decide_placed(const void *data, Plan *plan)
 
 /* What stands in the way of a claim, and whether it has a source. */
 enum {
-    POPULATED = 1 << 0, /* its source is neither snapshot nor claim: somebody else's to fill */
+    POPULATED = 1 << 0, /* its source is neither snapshot nor claim: a populator will fill it */
     NO_CLASS = 1 << 1,
     FAR = 1 << 2,           /* its source is in another namespace */
     NO_CONTROLLER = 1 << 3, /* the driver lacks the service, ... */

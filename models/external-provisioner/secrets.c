@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "provisioner.h"
+#include "secrets.h"
 
 #include <string.h>
 
@@ -7,11 +7,11 @@
 
 #define PREFIX "csi.storage.k8s.io/"
 
-/* SEC-1: the keys of a pair of parameters, and what they were called before. */
+/* SEC-1: the keys of a pair of parameters, and their old names. */
 typedef struct {
     const char *what;
     const char *name_key, *namespace_key;
-    const char *old_name_key, *old_namespace_key; /* NULL: never had others */
+    const char *old_name_key, *old_namespace_key; /* NULL: there are none */
 } SecretKeys;
 
 static const SecretKeys secret_keys[N_SECRET_USES] = {
@@ -88,12 +88,12 @@ find_templates(const SecretKeys *keys,
     return NULL;
 }
 
-/* What may stand in a template, and for what. */
+/* The values of the tokens in a template. */
 typedef struct {
     const char *volume_name;
     const ObjectKey *claim;       /* NULL: none is known */
     const StringMap *annotations; /* the claim's */
-    gboolean for_names;           /* else only what a claim's owner does not decide */
+    gboolean for_names;           /* FALSE: a namespace: no tokens that the claim's owner decides */
 } TemplateValues;
 
 /* Returns: (owned): NULL: there is no such token */
@@ -119,8 +119,7 @@ token_value(const TemplateValues *values, const char *token)
     return g_strdup(string_map_get(values->annotations, key));
 }
 
-/* As os.Expand(), of which only ${...} is of use here. Returns: (owned): NULL, and @error: a token
- * is unknown */
+/* Like os.Expand(), but for ${...} only. Returns: (owned): NULL with @error: a token is unknown */
 static char *
 resolve_template(const char *template, const TemplateValues *values, char **error)
 {

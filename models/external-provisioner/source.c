@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "provisioner.h"
+#include "attempt.h"
 
 #include <string.h>
 
 #include "models/api/snapshot.h"
 
-/* Where the data of a new volume comes from: another claim's volume, or a snapshot. What is wrong
- * here changes nothing and is tried again blindly (SRC-1, SRC-4). */
+/* Where the data of a new volume comes from: another claim's volume, or a snapshot. Errors here
+ * change nothing, and the back-off tries again (SRC-1, SRC-4). */
 
 static void
 source_failed(const ExternalProvisioner *self, Plan *plan, const char *error)
@@ -66,7 +66,7 @@ add_finalizer(Object *object, const void *finalizer)
     return object_add_finalizer(object, finalizer);
 }
 
-/* SRC-2: the claim that is copied must not go meanwhile. */
+/* SRC-2: a finalizer keeps the source while it is copied. */
 static void
 hold_source(const ExternalProvisioner *self, Plan *plan, const Claim *source, const char *handle)
 {
@@ -78,7 +78,7 @@ hold_source(const ExternalProvisioner *self, Plan *plan, const Claim *source, co
     plan_then(plan, decide_held);
 }
 
-/* SRC-1: the volume of the claim that is copied. Returns: NULL: it may be */
+/* SRC-1: Returns: why the volume of the source must not be copied; NULL: it may be */
 static const char *
 check_source_volume(const Attempt *attempt, const Claim *source, const Volume *volume)
 {
@@ -111,7 +111,7 @@ decide_cloned_volume(const void *data, Plan *plan)
         hold_source(self, plan, source, VOLUME_CONST(plan_object(plan, step))->source->handle);
 }
 
-/* What is known of the claim that is copied. */
+/* What is known of the source, the claim to copy. */
 enum {
     KNOWN = 1 << 0,
     BOUND = 1 << 1,   /* its phase is */
@@ -267,7 +267,7 @@ restore_facts(const ExternalProvisioner *self,
     return facts;
 }
 
-/* Returns: (borrowed): NULL: it can be restored */
+/* Returns: (borrowed): NULL: the snapshot can be restored */
 static const char *
 restore_error(Plan *plan,
               const Rule *rule,
@@ -332,7 +332,7 @@ decide_snapshot(const void *data, Plan *plan)
 
     plan_because(plan, "SRC-4");
     if (plan_code(plan, step) != API_OK || snapshot->bound_content == NULL)
-        plan_use_client(plan, NULL); /* there will be no other */
+        plan_use_client(plan, NULL); /* no request follows */
     if (plan_code(plan, step) != API_OK) {
         source_failed(self, plan,
                       plan_internf(plan, "error getting snapshot %s from api server: %s", name,

@@ -39,7 +39,7 @@ fnv1(const char *text, size_t length)
     return hash;
 }
 
-/* The number of a replica: as strconv.ParseUint(text, 10, 32). */
+/* The number of a replica, parsed like strconv.ParseUint(text, 10, 32). */
 static gboolean
 parse_index(const char *text, uint32_t *index)
 {
@@ -73,7 +73,7 @@ topology_preferred(const char *claim_name, unsigned n)
     return (fnv1(hashed, (size_t)(end - hashed)) + index) % n;
 }
 
-/* Where @segment is, or would be. */
+/* Returns: the place of @segment; if it is not @found, the place to insert it */
 static unsigned
 terms_position(const TopologyTerms *self, const StringMap *segment, gboolean *found)
 {
@@ -132,7 +132,7 @@ topology_terms_clear(TopologyTerms *self)
     *self = (TopologyTerms){0};
 }
 
-/* @n values chosen so far, one of each expression; the last one left makes a segment. */
+/* @n expressions have their values in @pairs; when all have, they make a segment. */
 static void
 flatten_expressions(TopologyTerms *self,
                     const LabelSelector *expressions,
@@ -338,7 +338,7 @@ is_allowed(const TopologyTerms *allowed, const StringMap *segment)
     return allowed->n_terms == 0;
 }
 
-/* The requisite segments, sorted as they are. */
+/* Copies the terms with nodes; they are sorted already. */
 static void
 take_terms(TopologyRequirement *requirement,
            const TopologyTerms *terms,
@@ -352,7 +352,7 @@ take_terms(TopologyRequirement *requirement,
             requirement->requisite[requirement->n++] = terms->terms[i].segment;
 }
 
-/* TOPO-6: the requisite segments, beginning with the one at @first. */
+/* TOPO-6: prefers the requisite segments in turn, from the one at @first. */
 static void
 rotate(TopologyRequirement *requirement, unsigned first)
 {
@@ -427,7 +427,7 @@ const RuleTable topology_rules = {
     RULE_BOUNDS(place_bounds),
 };
 
-/* What the facts are about. */
+/* Where a claim's volume may be. */
 typedef struct {
     const TopologyPool *pool;   /* of the node's keys; NULL: none */
     const StringMap *segment;   /* the node's; NULL: none */

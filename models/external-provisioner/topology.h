@@ -6,8 +6,8 @@
 #include "models/plan/rules.h"
 
 /* Where a volume may be: external-provisioner's pkg/controller/topology.go. A segment is a set of
- * key=value pairs, a StringMap. Segments, once known, are kept until their owner is freed, for
- * requests of the past point to them. */
+ * key=value pairs, a StringMap. A segment lives as long as its owner, because earlier requests
+ * point to it. */
 
 /* TOPO-5: segments with fewer keys first, then by the text of keys and values. Returns: as strcmp()
  */
@@ -31,7 +31,7 @@ typedef struct {
     unsigned n_used; /* with nodes */
 } TopologyTerms;
 
-/* Returns: (borrowed): the term of @segment, added if it is new. Moves the others. */
+/* Returns: (borrowed): the term of @segment; a new term moves the others */
 TopologyTerm *topology_terms_add(TopologyTerms *self, const StringMap *segment);
 /* Returns: (borrowed): NULL: it is not among them */
 const TopologyTerm *topology_terms_find(const TopologyTerms *self, const StringMap *segment);
@@ -42,8 +42,8 @@ void topology_terms_flatten(TopologyTerms *self, const NodeSelector *allowed);
 
 /* ---- The cluster: which segments its nodes form ---- */
 
-/* All nodes that have the labels of a list of topology keys, as the CSINodes of the driver name
- * them. */
+/* The segments of all nodes that have the labels of one list of topology keys. The driver's
+ * CSINodes give the lists. */
 typedef struct {
     StringList *keys;     /* sorted */
     unsigned n_csi_nodes; /* that list these keys */
@@ -57,16 +57,15 @@ typedef struct {
 
 void topology_init(Topology *self, const char *driver);
 void topology_clear(Topology *self);
-/* Informer events: NULL as an informer's handler has it. @nodes: all known nodes, for keys that are
- * new; NULL: none. */
+/* Informer events: @before and @after as in an informer's handler. @nodes: all known nodes, for new
+ * keys; NULL: none. */
 void topology_csi_node_changed(Topology *self,
                                const CsiNode *before,
                                const CsiNode *after,
                                InformerIter *nodes);
 void topology_node_changed(Topology *self, const Node *before, const Node *after);
 
-/* The pool of these keys; keys NULL: of the first one that a CSINode lists. Returns: (borrowed):
- * NULL: none */
+/* @keys: NULL: the first pool that a CSINode lists. Returns: (borrowed): the pool; NULL: none */
 const TopologyPool *topology_pool(const Topology *self, const StringList *keys);
 /* Returns: (borrowed): the segment of a node with these labels, NULL: it lacks a key */
 const StringMap *topology_pool_segment(const TopologyPool *self, const StringMap *labels);
@@ -85,7 +84,7 @@ typedef struct {
 
 typedef struct {
     const char *rule;
-    const StringMap **requisite, **preferred; /* (owned) by who gives @alloc */
+    const StringMap **requisite, **preferred; /* from @alloc */
     unsigned n;                               /* of both; 0: no requirements */
 } TopologyRequirement;
 

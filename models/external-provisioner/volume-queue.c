@@ -146,8 +146,7 @@ decide_deleted(const void *data, Plan *plan)
     plan_then(plan, decide_let_go);
 }
 
-/* PROV-34: nothing of the volume may be attached. Returns: (borrowed): why it stays; NULL: it can
- * go */
+/* PROV-34. Returns: (borrowed): the error while the volume is attached; NULL: it is not */
 static const char *
 still_attached(const ExternalProvisioner *self, Plan *plan, const Volume *volume)
 {
@@ -183,7 +182,7 @@ call_driver(const ExternalProvisioner *self, Plan *plan, const Volume *volume, g
     plan_then(plan, decide_deleted);
 }
 
-/* Also without its secret, which may have been deleted already, the volume goes. */
+/* The volume is deleted even if its secret is gone already. */
 static void
 decide_secret_read(const void *data, Plan *plan)
 {
@@ -196,8 +195,8 @@ decide_secret_read(const void *data, Plan *plan)
         call_driver(self, plan, volume, secret != NULL && secret->n_keys > 0);
 }
 
-/* Returns: (owned) (nullable): why there is none; NULL: @secret is set, its name NULL if none is
- * needed */
+/* Returns: (owned) (nullable): an error; NULL: @secret is set, its name NULL if the volume needs
+ * none */
 static char *
 find_secret(const ExternalProvisioner *self, const Volume *volume, SecretReference *secret)
 {
@@ -235,7 +234,7 @@ plan_delete_volume(const ExternalProvisioner *self, Plan *plan, const Volume *vo
         return;
     }
     if (!provisioner_may_delete(self, volume)) {
-        plan_because(plan, "NODE-6"); /* some other instance will */
+        plan_because(plan, "NODE-6"); /* another instance will */
         return;
     }
     g_autofree char *error = find_secret(self, volume, &secret);

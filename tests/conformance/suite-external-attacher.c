@@ -196,7 +196,7 @@ store(World *world, const json_t *manifest)
 
     case_import_object(self, object, CASE_API);
     informer_put(process_informer(world->attacher->base.process, object_kind(object), NULL),
-                  api_server_get(self->api, object->key));
+                 api_server_get(self->api, object->key));
 }
 
 /* Told objects are stored, unless what is told is that they are gone. */

@@ -262,7 +262,7 @@ import_pair(World *world)
     informer_put(world->resizer->claims, api_server_get(self->api, claim->key));
     for (unsigned i = 0; i < volumes->len; i++)
         informer_put(world->resizer->volumes,
-                      api_server_get(self->api, ((const Object *)volumes->pdata[i])->key));
+                     api_server_get(self->api, ((const Object *)volumes->pdata[i])->key));
     return told;
 }
 

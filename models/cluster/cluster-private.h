@@ -4,40 +4,39 @@
 #include "cluster.h"
 #include "models/plan/plan.h"
 
-/* Within the cluster: cluster.c starts and ends processes, cluster-faults.c troubles them. */
+/* Inside models/cluster: cluster.c starts and stops processes, faults.c disturbs them. */
 
 typedef struct Instance Instance;
 
-/* A process that runs, or did before it crashed. */
+/* A process: running, or crashed. */
 struct Instance {
     Cluster *cluster;
     const ProcessClass *class;
-    const char *instance; /* driver or node; NULL: of the cluster */
-    const char *node;     /* of a sidecar that runs on nodes; NULL: none */
-    const char *name; /* ... and which of several replicas: "csi.example.com#1" for the second; "":
-                         no instance */
+    const char *instance; /* driver or node; NULL: one per cluster */
+    const char *node;     /* node of a sidecar that runs beside the node plugin; NULL: none */
+    const char *name; /* the instance and its replica: "csi.example.com#1" for the second; "": no
+                         instance */
     unsigned replica;
-    unsigned number; /* among those of its scope, for the order of tickers */
+    unsigned number; /* within its scope: orders the tickers */
     void *options;   /* (owned) */
     CsiDriver *driver;
     Process *process;       /* NULL: not running */
-    LeaderElector *elector; /* of the whole process; NULL: none, or its sidecar has it */
+    LeaderElector *elector; /* of the whole process; NULL: no election, or the Sidecar holds it */
     GPtrArray *models;      /* of Component */
-    gboolean has_lived;     /* it was started before */
+    gboolean has_lived;     /* it was started at least once */
     void *disk;             /* (owned): Component.disk */
     void (*free_disk)(void *disk);
-    const Object
-        *machine;      /* (owned): of a kubelet: its Node as it joined; NULL: it was not there */
-    gboolean rebooted; /* its machine was off since it last ran */
-    /* Of a kubelet: no lease is renewed from then on, until again one is; TIME_UNSET: renewed all
-     * the time; SIM_TIME_MAX: not yet. */
+    const Object *machine; /* (owned): a kubelet's Node as it joined; NULL: there was no Node */
+    gboolean rebooted;     /* its machine was powered off since the process last ran */
+    /* A kubelet does not renew its lease between these instants. silent_since is TIME_UNSET if it
+     * has always renewed; silent_until is SIM_TIME_MAX while it is silent. */
     SimTime silent_since, silent_until;
-    gboolean is_off;        /* its machine is */
-    unsigned pressures;     /* a mask of 1 << NodeTrouble: what its machine runs short of */
-    gboolean waits_for_api; /* it is to start when the server is there again */
+    gboolean is_off;        /* its machine is powered off */
+    unsigned pressures;     /* a mask of 1 << NodeTrouble: the resources that its machine lacks */
+    gboolean waits_for_api; /* it starts when the API server is back */
 };
 
-/* Somebody who minds which kubelets live. */
+/* A listener to kubelets that die and start. */
 typedef struct {
     KubeletWatch changed;
     void *data;
@@ -65,10 +64,10 @@ struct Cluster {
     GHashTable *by_name;  /* process name -> Instance */
     unsigned n_nodes;
     GArray *kubelet_watchers; /* of KubeletWatcher */
-    GHashTable *plugin_pods;  /* "driver/node" -> NodePluginPod (owned), of those that had troubles;
-                                 NULL: none */
+    GHashTable *plugin_pods; /* "driver/node" -> NodePluginPod (owned): plugin pods that a fault has
+                                touched; NULL: none */
     gboolean running;
-    SimTime api_down_since; /* the last time */
+    SimTime api_down_since; /* start of the latest outage */
     PlanRuns plan_runs;
 };
 
@@ -79,15 +78,15 @@ Instance *cluster_node_agent(const Cluster *self, const char *node);
 /* Tells the models of that process what has happened to its machine. Returns: whether one listens
  */
 gboolean instance_tell_machine_event(const Instance *self, const MachineEvent *event);
-void instance_start(Instance *self); /* fine if it runs */
+void instance_start(Instance *self); /* does nothing if it runs */
 void instance_stop(Instance *self);
-void instance_kill(Instance *self); /* the same, and nobody hears of it any more */
-/* It is running again after its start-up time. */
+void instance_kill(Instance *self); /* the same, without telling any listener */
+/* Starts it after its start-up time. */
 void instance_start_again(Instance *self);
 void instance_exit(Instance *self);
 gboolean instance_elects(const Instance *self);
-/* No lease is renewed from now on, as if the last was a while ago. */
+/* Lease renewals stop now; the last one happened up to a renewal period ago. */
 void instance_fall_silent(Instance *self);
-/* It is again, from @delay from now on, if nothing else keeps it from that. */
+/* Lease renewals resume after @delay, unless another fault still prevents them. */
 void instance_speak_again(Instance *self, SimTime delay);
 void instance_tell_kubelet_watchers(const Instance *self);

@@ -4,8 +4,8 @@
 #include "models/plan/plan.h"
 
 #define SEVERAL_DEFAULTS_SINCE 26
-/* How many instances of one replica have numbers of their own; below NODE_NUMBERS there are one for
- * each driver, then those on nodes. */
+/* The numbers of one replica's instances: one for each driver below NODE_NUMBERS, then the
+ * instances on nodes. */
 #define REPLICA_NUMBERS (1u << 20)
 #define NODE_NUMBERS (1u << 16)
 #define DRIVERS_ON_NODES 8
@@ -223,13 +223,14 @@ work(Sim *sim, void *data)
     Instance *self = data;
 
     (void)sim;
-    if (self->elector != NULL && self->models->len == 0) /* it has not died meanwhile */
+    if (self->elector != NULL &&
+        self->models->len == 0) /* the process has not died in the meantime */
         start_models(self);
 }
 
 static const SimEventType work_event = {.name = "cluster/leader works", .fire = work};
 
-/* Its informers are filled only now, which is most of what takes time at its start. */
+/* Its informers fill only now: that is most of its start-up time. */
 static void
 started_leading(void *data)
 {
@@ -299,7 +300,7 @@ instance_start(Instance *self)
     instance_speak_again(self, 0);
 }
 
-/* Whether row is the first model of its process. */
+/* Whether @row is the first model of its process. */
 static gboolean
 is_first_of_process(unsigned row)
 {
@@ -329,7 +330,8 @@ machine_of(const Cluster *self, const char *node)
     return object == NULL ? NULL : object_ref(object);
 }
 
-/* Takes @options. @instance: of a class; the rest is worked out. */
+/* Takes @options. @instance gives the class, the instance and the driver; other members are
+ * derived. */
 static void
 add_instance(Cluster *self, const Instance *row, void *options)
 {
@@ -380,7 +382,8 @@ runs_on_nodes(const ProcessClass *class, const void *options)
     return class->runs_on_nodes != NULL && class->runs_on_nodes(options);
 }
 
-/* The replicas of each process of @scope that gets options. @driver: PER_DRIVER */
+/* Adds the replicas of every process of @scope for which @get_options returns options. @driver: for
+ * PER_DRIVER. */
 static void
 add_instances(Cluster *self,
               ProcessScope scope,
@@ -594,7 +597,7 @@ exit_now(Sim *sim, void *data)
 
 static const SimEventType exit_event = {.name = "cluster/process ends", .fire = exit_now};
 
-/* CGO-62: the process ends by itself, and is started again. Not at once, for it is just running. */
+/* CGO-62: the process ends by itself and restarts. Deferred: its own code is still running. */
 void
 instance_exit(Instance *self)
 {

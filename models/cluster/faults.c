@@ -69,8 +69,8 @@ cluster_lose_leadership(Cluster *self, const char *process, const char *instance
 
 /* ---- The API server ---- */
 
-/* Those that always elect a leader in real clusters: a lone one does without here as long as all is
- * well. */
+/* Processes that always elect a leader in real clusters. Here a single replica skips the election
+ * until a fault. */
 static gboolean
 lives_by_lease(const Instance *self)
 {
@@ -139,7 +139,7 @@ is_on_node(const Instance *self, const char *node)
            (self->class->scope == PER_NODE && g_strcmp0(self->instance, node) == 0);
 }
 
-/* Calls @act for each process on the node. Returns: whether there is any */
+/* Calls @act for each process on the node. Returns: whether there is one */
 static gboolean
 each_on_node(Cluster *self, const char *node, void (*act)(Instance *instance))
 {
@@ -208,7 +208,7 @@ typedef struct {
     const char *node;
 } Machine;
 
-/* Not within what the kubelet does just now. */
+/* Deferred: the kubelet's own code is still running. */
 static void
 machine_stops(Sim *sim, void *data)
 {

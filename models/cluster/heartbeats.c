@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster-private.h"
 
-/* Kubelets' heartbeats are not written (NL-2): who minds whether a kubelet lives asks when it
- * renewed its lease last, and is told when it falls silent or speaks again. */
+/* Kubelets' heartbeats are not simulated as writes (NL-2). Controllers ask for the last renewal,
+ * and are told when a kubelet falls silent or resumes. */
 
 #define RENEW_INTERVAL (10 * SIM_SECOND) /* NL-2, and up to 4 % more */
 #define RENEW_JITTER 0.04

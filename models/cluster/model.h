@@ -5,7 +5,7 @@
 #include "models/plan/component.h"
 #include "models/plan/rules.h"
 
-/* How many there are of a process. */
+/* How many instances a process has. */
 typedef enum {
     PER_CLUSTER,
     PER_DRIVER, /* the sidecars of a CSI driver */
@@ -15,50 +15,49 @@ typedef enum {
 typedef enum {
     FLAG_BOOL,       /* gboolean */
     FLAG_INT,        /* int32_t, not negative */
-    FLAG_SIGNED_INT, /* int32_t; -1 mostly stands for none */
+    FLAG_SIGNED_INT, /* int32_t; -1 usually means none */
     FLAG_NUMBER,     /* double */
     FLAG_DURATION,   /* SimTime, not negative */
     FLAG_STRING,     /* const char *, interned */
 } FlagType;
 
-/* A flag under its own name, and where it goes in the process's options. */
+/* A flag under its real name, and its place in the process's options. */
 typedef struct {
     const char *name;
     FlagType type;
     size_t offset;
-    const char *default_value; /* as a user would write it */
+    const char *default_value; /* as typed on a command line */
     const char *help;          /* one line, with the rule */
 } ProcessFlag;
 
 #define PROCESS_REPLICAS_MAX 16
 
-/* How the replicas of a process choose who works (CGO-66). */
+/* How the replicas of a process elect a leader (CGO-66). */
 typedef struct {
     size_t offset;          /* of LeaderElectionOptions in its options */
     const char *lock;       /* of the Lease; of a sidecar: before the driver's name */
-    gboolean always;        /* if there are several: they never all work */
-    gboolean is_warm;       /* its informers run before: it works as soon as it leads */
-    gboolean has_host_name; /* its identity is the host's name alone: after a restart it is still
-                               the holder (CGO-61) */
+    gboolean always;        /* several replicas always elect, whatever the flag says */
+    gboolean is_warm;       /* informers run before the election: a new leader works at once */
+    gboolean has_host_name; /* the identity is the host name: a restarted holder still holds the
+                               Lease (CGO-61) */
 } ProcessElection;
 
-/* A process: what a user starts, with flags. Several models may run in it. */
+/* A program with flags, as a user starts it. Several models may run in it. */
 typedef struct {
     const char
         *name; /* in scenarios: "kube-controller-manager", "external-provisioner", "kubelet" */
     ProcessScope scope;
     size_t options_size;
-    const ProcessFlag *flags;        /* ends with a NULL name */
-    SimTime startup;                 /* start to working, after a crash (TIM-90..94) */
-    const ProcessElection *election; /* NULL: there is one of it */
-    /* PER_DRIVER: whether with these options there is one on each node with the driver's plugin,
-     * not one for all. NULL: no */
+    const ProcessFlag *flags; /* ends with a NULL name */
+    SimTime startup;          /* from the start to the first work, after a crash (TIM-90..94) */
+    const ProcessElection *election; /* NULL: a single replica */
+    /* PER_DRIVER: whether these options ask for an instance on each node with the driver's plugin,
+     * in place of one for the cluster. NULL: never */
     gboolean (*runs_on_nodes)(const void *options);
     gboolean renews_lease; /* PER_NODE: its node counts as alive while this process runs (NL-2) */
 } ProcessClass;
 
-/* Flags of a process that has a LeaderElectionOptions @member in its options of type @Type;
- * sidecars' and others' names. */
+/* Flags of a process whose options of type @Type have a LeaderElectionOptions @member. */
 #define ELECTION_FLAG(name, type, Type, member, value, help)                                       \
     {                                                                                              \
         name, type, offsetof(Type, member), value, help                                            \
@@ -93,24 +92,26 @@ typedef struct {
 struct ModelClass {
     const char *name; /* also its client's */
     const ProcessClass *process;
-    size_t size; /* of its struct, which begins with a Component; zeroed before init() */
+    size_t size; /* of its struct, which begins with a Component and is zeroed before init() */
     const char *event_source; /* NULL: records no events */
     EventStyle event_style;
     gboolean event_source_names_driver; /* "external-resizer csi.example.com" */
     gboolean separate_event_client;     /* events have their own token bucket (API-109) */
     double (*client_qps)(const void *options, unsigned *burst);
-    const RuleTable *const *rule_tables; /* what it decides by; ends with NULL. NULL: none */
+    const RuleTable *const *rule_tables; /* its decision tables; ends with NULL. NULL: none */
     void (*init)(void *self);            /* subscribes, makes queues and tickers */
     void (*clear)(void *self);           /* frees what init() and changes made */
-    /* The one place where private state changes because of a plan (DESIGN §2, 4). May be NULL. */
+    /* Carries out a plan's change of the model's own state: the only place where a plan changes it.
+     * May be NULL. */
     void (*apply_change)(void *self, const PlanChange *change);
-    /* Something has happened to its machine. NULL: the model takes no notice, and dies with it. */
+    /* An event of its machine. NULL: the model does not react, and dies with the machine. */
     void (*machine_event)(void *self, const MachineEvent *event);
-    void (*free_disk)(void *disk); /* NULL: it keeps nothing. One model of a process at most does */
+    void (*free_disk)(void *disk); /* NULL: the model keeps nothing on disk. At most one model of a
+                                      process does */
 };
 
 extern const ModelClass *const
-    model_classes[]; /* registry.c; ends with NULL. The order is part of every result: append */
+    model_classes[]; /* in registry.c; ends with NULL. The order is part of every result: append */
 /* Returns: NULL: no such process */
 const ProcessClass *process_class_find(const char *name);
 /* A comma-separated list of the names of this scope, for messages. (owned) */
@@ -119,6 +120,6 @@ char *process_class_names(ProcessScope scope);
 void *process_options_new(const ProcessClass *class, Strings *strings);
 /* The flag of that name, NULL: none. */
 const ProcessFlag *process_class_flag(const ProcessClass *class, const char *name);
-/* Sets a flag from text as on a command line. FALSE with an error in the user's words. */
+/* Sets a flag from command-line text. Returns: FALSE with an error for the user */
 gboolean process_flag_set(
     const ProcessFlag *flag, void *options, const char *text, Strings *strings, GError **error);

@@ -2,9 +2,9 @@
 #include "cluster-private.h"
 #include "models/csi/modelled/modelled-driver.h"
 
-/* Drivers' pods on nodes, as far as the kubelet there sees them: the socket of a pod's registrar
- * (REG-2 to REG-5). All of them listen from the start, so only those to which something has
- * happened are kept. */
+/* Drivers' pods on nodes, as the kubelet sees them: the socket of a pod's registrar (REG-2 to
+ * REG-5). All registrars listen from the start, so only pods that a fault has touched are stored.
+ */
 
 static const char *
 pod_name(const Cluster *self, unsigned driver, const char *node)
@@ -34,7 +34,7 @@ cluster_set_registrar(Cluster *self, unsigned driver, const char *node, Registra
     *pod = cluster_plugin_pod(self, driver, node);
     pod->registrar = state;
     if (state == REGISTRAR_LISTENS || state == REGISTRAR_HANGS)
-        pod->socket++; /* a new one, in the place of the old */
+        pod->socket++; /* replaces the old one */
     if (self->plugin_pods == NULL)
         self->plugin_pods = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
     g_hash_table_insert(self->plugin_pods, (void *)pod_name(self, driver, node), pod);
@@ -75,7 +75,7 @@ cluster_restart_plugin(Cluster *self, unsigned driver, const char *node, SimTime
 {
     CsiModelledDriver *modelled = csi_modelled_driver_cast(cluster_driver(self, driver));
 
-    if (modelled == NULL) /* another back end is no container here */
+    if (modelled == NULL) /* other back ends do not run as containers here */
         return;
     Restart *restart = g_new(Restart, 1);
     *restart = (Restart){modelled, node};

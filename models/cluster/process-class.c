@@ -108,6 +108,6 @@ process_options_new(const ProcessClass *class, Strings *strings)
 
     for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++)
         if (!process_flag_set(flag, options, flag->default_value, strings, NULL))
-            g_error("%s: default of %s", class->name, flag->name); /* a slip in the table */
+            g_error("%s: default of %s", class->name, flag->name); /* a mistake in the table */
     return options;
 }

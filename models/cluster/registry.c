@@ -22,7 +22,7 @@
 #include "models/workloads/stateful-set/stateful-set.h"
 #include "models/workloads/ttl-after-finished/ttl-after-finished.h"
 
-/* The order is part of every result: it decides among ticks of one instant. Append. */
+/* The order is part of every result: it orders the ticks of one instant. Append. */
 const ModelClass *const model_classes[] = {
     &pv_controller_class,
     &pvc_protection_class,

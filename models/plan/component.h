@@ -12,22 +12,22 @@ typedef struct ModelClass ModelClass;
 typedef struct Plan Plan;
 typedef struct PlanChange PlanChange;
 
-/* Every plan's rules and steps, for the narrator and tests: called as a step is carried out. */
+/* Called for every step of every plan as it is carried out: for the narrator and tests. */
 typedef void (*PlanObserver)(
     void *data, const Component *component, const Plan *plan, const char *rule, const char *step);
 
-/* What all plans of a cluster share. */
+/* State that all plans of a cluster share. */
 typedef struct {
-    uint64_t n_polls;      /* begun so far: their order among the ticks of an instant */
-    PlanObserver observer; /* NULL: nobody looks */
+    uint64_t n_polls;      /* polls begun so far: orders them within an instant */
+    PlanObserver observer; /* NULL: none */
     void *observer_data;
 } PlanRuns;
 
-/* What every model's struct begins with; filled in before init(). */
+/* The head of every model's struct; filled in before init(). */
 struct Component {
     const ModelClass *class;
     const char *name;
-    /* Its class's: carries out a change of its own state that a plan asks for. */
+    /* ModelClass.apply_change: carries out a plan's change of the model's own state. */
     void (*apply_change)(void *self, const PlanChange *change);
     PlanRuns *runs;
     Cluster *cluster;
@@ -50,12 +50,12 @@ struct Component {
                        ticker, k < 16 */
     GQueue plans;   /* of Plan, under way */
     GQueue workers; /* of Workers, in the order made */
-    void **disk;    /* what it keeps on its machine: outlives crashes; NULL at first */
-    gboolean started_late; /* after a crash, not with the cluster: its informers are synced, its
-                              memory is empty */
-    uint16_t label;        /* its class's name in the log of causes */
-    gboolean joined; /* started late, and it never ran before: on a machine that has just joined */
+    void **disk;    /* its state on the machine's disk: survives crashes; NULL at first */
     gboolean
-        rebooted; /* its machine was off before: no container runs, nothing is mounted (KVM-68) */
-    const Object *machine; /* PER_NODE: its Node as it joined first; NULL: it has none */
+        started_late; /* started after a crash: its informers are synced, its memory is empty */
+    uint16_t label;   /* its class's name in the log of causes */
+    gboolean joined;  /* started late for the first time: its machine has just joined */
+    gboolean
+        rebooted; /* its machine was powered off: no container runs, nothing is mounted (KVM-68) */
+    const Object *machine; /* PER_NODE: its Node as it first joined; NULL: none */
 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan-private.h"
 
-/* Polls are loops, so they look after all else of their instant (like ticks), in the order in which
- * they began: not in the order in which they were woken, which polls that never sleep would not
- * know. After the tickers, whose orders are smaller. */
+/* Polls are loops: like ticks they run after all other events of their instant, and after the
+ * tickers. Among each other they run in the order in which they began. The order of wake-ups would
+ * not do: a poll that never sleeps has none. */
 #define POLL_ORDER (UINT64_C(1) << 37)
 
 static void plan_advance(Plan *plan);
 
-/* The back end goes on with a call under way; its answer is for nobody. */
+/* The back end goes on with a call under way; its answer is dropped. */
 static void
 abandon_call(Plan *plan)
 {
@@ -19,7 +19,7 @@ abandon_call(Plan *plan)
     plan_unref(plan); /* the reply's */
 }
 
-/* The plan is over: told to whoever started it, unless the component died. */
+/* Ends the plan and calls done, unless the component died. */
 static void
 plan_end(Plan *plan, PlanEnd end, const char *message)
 {
@@ -59,7 +59,7 @@ first_request(const Plan *plan)
     return NULL;
 }
 
-/* Whether the error of a step, if it is one, is none for this plan. */
+/* Whether the step succeeded, or failed in a way that the plan accepts. */
 static gboolean
 is_fine(const Step *step)
 {
@@ -69,7 +69,7 @@ is_fine(const Step *step)
            (step->code == API_EXISTS && (step->errors & PLAN_EXISTS_IS_FINE) != 0);
 }
 
-/* A step has its result: on with the next, or with what its error means. */
+/* A step has its result: continue with the next step, or as its error demands. */
 static void
 step_done(Plan *plan)
 {
@@ -141,7 +141,7 @@ call_replied(void *data, const CsiResponse *response)
 
 static void send_call(Plan *plan, Step *step);
 
-/* A process that hung goes on. */
+/* A hung process resumes. */
 static void
 send_held_call(void *data)
 {
@@ -186,7 +186,7 @@ request_key(const Plan *plan, const Step *step)
     return step->kind == STEP_REQUEST ? step->write.request.key : plan->start.key;
 }
 
-/* TIM-10: the component's own time before a request or call. Returns: whether it takes any */
+/* TIM-10: the component's own time before a request or call. Returns: whether that takes time */
 static gboolean
 plan_think(Plan *plan, const Step *step)
 {
@@ -255,8 +255,8 @@ even_grid_next(const Plan *plan, const Step *step, SimTime now)
     return at > plan->poll_asked_at ? at : at + step->poll.period;
 }
 
-/* The same of a growing grid. The looks that were slept through are drawn all the same, so sleep
- * changes nothing. */
+/* The same for a growing grid. Looks that the poll slept through are drawn as well, so that
+ * sleeping changes nothing. */
 static SimTime
 growing_grid_next(Plan *plan, const Step *step, SimTime now)
 {
@@ -273,7 +273,7 @@ growing_grid_next(Plan *plan, const Step *step, SimTime now)
     return plan->poll_next_at;
 }
 
-/* In the log of causes the first look is the poll's own, whoever woke it meanwhile. */
+/* In the log of causes the poll itself causes its first look, whatever woke it. */
 static SimCauseId
 cause_of_look(const Plan *plan, const Step *step, SimTime at)
 {
@@ -323,19 +323,19 @@ static const SimEventType poll_timeout_event = {
     .free_data = plan_drop,
 };
 
-/* Whether the first look would find what is now: else something may have changed before anybody
- * could wake us. */
+/* Whether the first look would find the present state. Otherwise a change may come before the first
+ * wake-up can. */
 static gboolean
 poll_may_sleep(const Plan *plan, const Step *step)
 {
     if (sim_is_polling(plan->component->sim))
         return FALSE;
-    if (step->poll.at_once) /* it has just been asked */
+    if (step->poll.at_once) /* the condition has just been asked */
         return TRUE;
     return (step->errors & PLAN_WOKEN) != 0 && step->poll.condition(plan->component, plan) == 0;
 }
 
-/* Returns: whether the poll is over already */
+/* Returns: whether the poll ended at once */
 static gboolean
 poll_begin(Plan *plan, Step *step)
 {
@@ -398,8 +398,8 @@ start_beside(const Step *step)
         plan_start(&step->start.start);
 }
 
-/* One of the plans that a step waits for. The step may be gone with its plan; the plan's struct is
- * kept by a reference. */
+/* One of the plans that a gathering step waits for is over. The step may be gone with its plan; a
+ * reference keeps the plan's struct. */
 static void
 gathered_ended(void *self, Plan *child, PlanEnd end, const char *message)
 {
@@ -424,7 +424,7 @@ gathered_ended(void *self, Plan *child, PlanEnd end, const char *message)
     plan_unref(plan);
 }
 
-/* Returns: whether all of them were over at once */
+/* Returns: whether all plans ended at once */
 static gboolean
 gather(Plan *plan, Step *step)
 {
@@ -470,14 +470,13 @@ call_at_once(const Plan *plan, Step *step)
     return TRUE;
 }
 
-/* A PUT of what an earlier step returned: now it is known. Returns: whether there is something to
- * send */
+/* Completes a PUT of an earlier step's result. Returns: whether there is something to send */
 static gboolean
 resolve_base(Plan *plan, Step *step)
 {
     const Step *base = plan_step(plan, (unsigned)step->write.base_step);
 
-    if (base->result == NULL) { /* it failed, and the plan went on all the same: so does this */
+    if (base->result == NULL) { /* that step failed and the plan went on: so does this one */
         step->code = base->code;
         step->message = g_strdup(base->message);
         return FALSE;
@@ -527,7 +526,7 @@ plan_step_text(const Step *step)
     g_assert_not_reached();
 }
 
-/* A wait is past its cursor before it is over: what is under way is the last step that was begun.
+/* The cursor stands behind a wait that is not over: the step under way is the last one that began.
  */
 static const Step *
 step_under_way(const Plan *plan)
@@ -558,7 +557,7 @@ tell_observer(const Plan *plan, const Step *step)
                        plan_step_text(step));
 }
 
-/* Returns: whether the step is done, so that the next may follow now */
+/* Returns: whether the step is done: the next one may follow now */
 static gboolean
 carry_out(Plan *plan, Step *step)
 {
@@ -590,7 +589,7 @@ carry_out(Plan *plan, Step *step)
         return TRUE;
     case STEP_START:
         start_beside(step);
-        step->start.start.free_operation = NULL; /* the operation is the started plan's now */
+        step->start.start.free_operation = NULL; /* the started plan owns the operation now */
         return TRUE;
     case STEP_GATHER:
         return gather(plan, step);
@@ -606,7 +605,7 @@ carry_out(Plan *plan, Step *step)
     g_assert_not_reached();
 }
 
-/* All are done. What the plan is to end with stays. */
+/* All steps are done. The plan's requeue decision stays. */
 static void
 forget_done_steps(Plan *plan)
 {
@@ -644,7 +643,7 @@ plan_advance(Plan *plan)
     plan_unref(plan);
 }
 
-/* The first thought is over: what was seen before it is old, so decide afresh. */
+/* The component's own time is over and its caches may have changed: decide again. */
 static void
 plan_decide_again(Sim *sim, void *data)
 {
@@ -715,7 +714,7 @@ plans_abandon(Component *component)
         abandon_call(plan);
         g_queue_unlink(&component->plans, link);
         plan->component = NULL;
-        if (plan->gathered_as != NULL) /* nobody tells the plan that waits for it */
+        if (plan->gathered_as != NULL) /* the plan that waits for it is not told */
             plan_unref(plan_owner(plan));
         plan_unref(plan);
     }

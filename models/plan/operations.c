@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-/* A record: of one that runs, or failed and is remembered (OP-1). */
+/* A record of an operation that runs, or that failed and is remembered (OP-1). */
 typedef struct Operation Operation;
 struct Operation {
-    Operation *next; /* of the same volume, in the order of becoming */
+    Operation *next; /* next record of the same volume, in the order of creation */
     Operations *owner;
     OperationKey key;
-    const char *kind; /* of the one that runs or failed; NULL: kinds are not told apart */
+    const char *kind; /* of the operation that runs or failed; NULL: kinds are not distinguished */
     Plan *plan;       /* NULL: none runs */
-    SimTime backoff;  /* of the next failure; 0: none yet */
+    SimTime backoff;  /* back-off of the next failure; 0: no failure yet */
     SimTime failed_at;
     gboolean running;
     PlanStart start; /* the caller's */
@@ -24,7 +24,7 @@ struct Operations {
     Component *component;
     SimMemory *memory;
     SimTime initial, max;
-    PointerMap table; /* interned volume, or that of place_of() -> its first Operation */
+    PointerMap table; /* interned volume, or place_of() -> its first Operation */
     unsigned n_records;
 };
 
@@ -70,7 +70,7 @@ part_matches(const char *a, const char *b)
     return a == b || a == NULL || b == NULL;
 }
 
-/* OP-1: one that matches and runs, else the very same key, else the first that matches. */
+/* OP-1: a running record that matches, else the record of the same key, else the first match. */
 static Operation *
 find(const Operations *self, OperationKey key)
 {
@@ -99,7 +99,7 @@ operations_backoff_until(const Operations *self, OperationKey key)
                                                         : operation->failed_at + operation->backoff;
 }
 
-/* Still refused at the very end of the back-off (OP-5, PVC-12). */
+/* Refused even at the last instant of the back-off (OP-5, PVC-12). */
 static gboolean
 is_in_backoff(const Operation *operation)
 {
@@ -143,7 +143,7 @@ operations_plan(const Operations *self, OperationKey key)
 
 /* ---- Records ---- */
 
-/* Records without a volume hang together, too. */
+/* Records without a volume form a chain of their own. */
 static const char *
 place_of(OperationKey key)
 {
@@ -190,8 +190,9 @@ remove_record(Operation *operation)
     sim_memory_give(self->memory, operation, sizeof *operation);
 }
 
-/* OP-2, on a record that does not run: another kind takes over one whose back-off runs, and forgets
- * it. One whose back-off is over keeps its old kind and its back-off, whoever comes. */
+/* OP-2, for a record that does not run: an operation of another kind takes over a record in
+ * back-off, and resets it. After the back-off the record keeps its kind and its back-off for any
+ * operation. */
 static void
 take_over(Operation *operation, OperationKey key, const char *kind)
 {
@@ -219,15 +220,14 @@ operation_over(Operation *operation, PlanEnd end)
         operation->backoff == 0 ? self->initial : MIN(2 * operation->backoff, self->max);
 }
 
-/* The plan carries its Operation in place of the caller's struct only here: found again by the
- * plan. */
+/* Only here the plan carries its Operation in place of the caller's struct. */
 static void
 operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
 {
     Operation *operation = plan_owner(plan);
     PlanStart start = operation->start;
 
-    operation_over(operation, end); /* before the caller hears of it: it may start the next */
+    operation_over(operation, end); /* before the caller is told: it may start the next operation */
     if (start.done != NULL)
         start.done(self, plan, end, message);
 }
@@ -259,8 +259,8 @@ operations_start(Operations *self, OperationKey key, const PlanStart *start)
 
 /* ---- What an event says ---- */
 
-/* Go's Sprintf() with a format and nothing to put in: @text stands behind a '%'. Returns: behind
- * what belongs to the directive */
+/* Go's Sprintf() with a format and no arguments. @text follows a '%'. Returns: the text behind the
+ * directive */
 static const char *
 format_directive(GString *out, const char *text)
 {

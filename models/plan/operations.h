@@ -4,21 +4,21 @@
 #include "plan.h"
 
 /* Keyed operations with exponential back-off, as goroutinemap and nestedpendingoperations (OP-1 to
- * OP-8): of those whose keys match at most one runs; after a failure the record refuses to start
- * again until its back-off is over. Expiry starts nothing. */
+ * OP-8). Of operations with matching keys at most one runs. After a failure the record refuses to
+ * start another until its back-off is over. The end of a back-off starts nothing. */
 typedef struct Operations Operations;
 
-/* What an operation is about. Interned; NULL: any. Two keys match if they are of one volume and
- * neither pods nor nodes speak against it. Without a volume a key matches nothing: such operations
- * run beside anything. */
+/* The subject of an operation. Strings are interned; NULL: any. Two keys match if they name one
+ * volume and differ in neither pod nor node. A key without a volume matches nothing: its operation
+ * runs beside all others. */
 typedef struct {
     const char *volume, *pod, *node;
 } OperationKey;
 
 typedef enum {
     OPERATION_STARTED,
-    OPERATION_RUNNING, /* refused: one whose key matches runs (AlreadyExists) */
-    OPERATION_BACKOFF, /* refused: one of the same kind failed not long ago */
+    OPERATION_RUNNING, /* refused: an operation with a matching key runs (AlreadyExists) */
+    OPERATION_BACKOFF, /* refused: an operation of the same kind failed recently */
 } OperationAnswer;
 
 /* @initial: 500 ms, @max: 122 s in all of Kubernetes' users (OP-8). @initial 0: failures are
@@ -27,26 +27,26 @@ Operations *operations_new(Component *component, SimTime initial, SimTime max);
 void operations_free(Operations *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Operations, operations_free)
 
-/* @start: as plan_start(), its operation is taken even if refused; its done is called as well,
- * after the operation's record says that it is over. PlanStart.kind is the operation's name (OP-2).
- */
+/* @start: as for plan_start(). Its operation is taken even if refused; its done is called after the
+ * record says that the operation is over. PlanStart.kind is the operation's name (OP-2). */
 OperationAnswer operations_start(Operations *self, OperationKey key, const PlanStart *start);
-/* What operations_start() would answer to that key and PlanStart.kind. */
+/* The answer that operations_start() would give now. */
 OperationAnswer operations_may_start(const Operations *self, OperationKey key, const char *kind);
-/* OP-4: one whose key matches runs. */
+/* OP-4: whether an operation with a matching key runs. */
 gboolean operations_is_running(const Operations *self, OperationKey key);
-/* The plan that runs and whose key matches. NULL: none */
+/* The running plan with a matching key. NULL: none */
 Plan *operations_plan(const Operations *self, OperationKey key);
-/* When the back-off of the record that matches is over; 0: no failure is remembered. */
+/* End of the matching record's back-off; 0: no failure is remembered. */
 SimTime operations_backoff_until(const Operations *self, OperationKey key);
-/* How many records there are: of those that run, and of those that failed. */
+/* Number of records: of running and of failed operations. */
 unsigned operations_n_records(const Operations *self);
-/* The step that starts an operation from a decide function: refused starts are silently dropped, as
- * callers in Kubernetes do. */
+/* Adds a step that starts an operation. A refused start is dropped silently, as Kubernetes' callers
+ * do. */
 void
 plan_start_operation(Plan *plan, Operations *operations, OperationKey key, const PlanStart *start);
 
-/* MET-60: an operation that @plan carried out on a volume of @driver (in CSI) is over. */
+/* MET-60: counts the end of an operation that @plan carried out on a volume of the CSI driver
+ * @driver. */
 void operation_measure(const Component *component,
                        const Plan *plan,
                        const char *name,

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Within the executor: plan.c builds, execute.c carries out, workers.c feeds it from work queues.
- */
+/* Inside the executor: plan.c builds plans, execute.c carries them out, workers.c starts them from
+ * work queues. */
 
 typedef enum {
     STEP_REQUEST, /* of the API server */
@@ -15,23 +15,23 @@ typedef enum {
     STEP_EVENT,
     STEP_CHANGE,
     STEP_START,  /* of another plan */
-    STEP_GATHER, /* of several, and wait for all */
+    STEP_GATHER, /* starts several plans and waits for all */
     STEP_WAIT,
     STEP_POLL,
 } StepKind;
 
-/* Has room for what its kind has, not for the largest one: see plan_add(). */
+/* Allocated for the members of its kind only: see plan_add(). */
 typedef struct {
     uint8_t kind;   /* StepKind */
     uint8_t errors; /* PlanErrors */
     uint16_t code;  /* ApiCode: the result: set as the step is carried out */
     const char *rule;
     const Object *result; /* (owned) */
-    char *message;        /* (owned): why it failed; NULL: it did not */
+    char *message;        /* (owned): the failure; NULL: none */
     union {
         struct {
             ApiRequest request; /* its object is (owned) */
-            int base_step;      /* edits what that step returned; -1: the request is complete */
+            int base_step;      /* edits the result of that step; -1: the request is complete */
             gboolean is_noop;   /* a PUT that changes nothing */
             ObjectEdit edit;
             const void *arg;
@@ -47,7 +47,7 @@ typedef struct {
         } event;
         struct {
             PlanChange change; /* its object is (owned) */
-            int step;          /* takes the object from that step; -1: not */
+            int step;          /* takes its object from that step; -1: no */
         } change;
         struct {
             PlanStart start;
@@ -88,7 +88,7 @@ typedef enum {
     PLAN_REQUEUE_RATE_LIMITED,
 } PlanRequeue;
 
-/* What plan_alloc() gave: the bytes follow. */
+/* A block of plan_alloc(): the bytes follow. */
 typedef struct PlanBlock PlanBlock;
 struct PlanBlock {
     PlanBlock *next;
@@ -96,39 +96,39 @@ struct PlanBlock {
     max_align_t bytes[];
 };
 
-#define PLAN_OWN_STEPS 4 /* more than most plans have */
+#define PLAN_OWN_STEPS 4 /* enough for most plans */
 
 struct Plan {
     PlanStart start;
     SimMemory *memory;
-    Component *component; /* NULL: abandoned, or over */
+    Component *component; /* NULL: the plan is abandoned or over */
     GList link;           /* in component->plans */
-    RefCount refs;        /* one of its life, one of each reply or event under way */
+    RefCount refs;        /* one for its life, one for each reply or event under way */
     Step **steps;         /* (owned): own_steps, or a larger block */
     Step *own_steps[PLAN_OWN_STEPS];
     unsigned n_steps, steps_capacity;
     unsigned cursor; /* the step being carried out */
     PlanDecide then;
-    gboolean then_anew;  /* @then wants to know nothing of the steps so far */
+    gboolean then_anew;  /* the steps so far are dropped before @then */
     const char *rule;    /* of the steps being added */
     const char *failure; /* interned; plan_fail() */
     int last_step;
-    gboolean thought; /* the next request needs no time of its own before it */
+    gboolean thought; /* the next request needs no time of the component's own before it */
     PlanRequeue requeue;
     SimTime requeue_after;
     PlanBlock *blocks; /* of plan_alloc() */
     PlanOwned *owned;  /* NULL: nothing */
     void *notes;       /* one of the blocks; NULL: none */
     SimTime started_at;
-    const PlanStart *gathered_as; /* in the step that waits for this plan; NULL: none does */
-    Workers *workers;             /* whose it is; NULL: nobody's */
+    const PlanStart *gathered_as; /* in the step that waits for this plan; NULL: none */
+    Workers *workers;             /* of the queue that started it; NULL: none */
     CsiCallId call_id;            /* under way; 0: none */
     /* The poll under way. */
     uint64_t poll_order; /* among the ticks of an instant */
     SimTime poll_started_at, poll_asked_at;
     SimTime poll_next_at,
-        poll_delay;        /* of a growing grid: the next look, and the undrawn delay after it */
-    unsigned poll_n_looks; /* of a growing grid: drawn so far */
+        poll_delay;        /* growing grid: the next look, and the delay after it before jitter */
+    unsigned poll_n_looks; /* growing grid: looks drawn so far */
     SimCauseId poll_begun_by;
     SimEventId poll_event, poll_timeout_event;
 };
@@ -136,16 +136,16 @@ struct Plan {
 Plan *plan_new(const PlanStart *start, Workers *workers);
 Plan *plan_ref(Plan *self);
 void plan_unref(Plan *self);
-/* Forgets all steps, as if nothing had been decided yet. */
+/* Drops all steps, as before the first decision. */
 void plan_forget_steps(Plan *self);
 static inline Step *
 plan_step(const Plan *self, unsigned i)
 {
     return self->steps[i];
 }
-/* Decides, thinks, decides again, executes. Returns: FALSE if it was over at once; then @plan is
- * gone */
+/* Decides, lets the component's own time pass, decides again, executes. Returns: FALSE if the plan
+ * ended at once; then @plan is gone */
 gboolean plan_execute(Plan *plan);
 void workers_plan_over(Workers *self, Plan *plan, PlanEnd end, const char *message);
-/* Of a request its verb, of a call its method, of an Event its reason. Static or interned */
+/* A request's verb, a call's method, an Event's reason. Static or interned */
 const char *plan_step_text(const Step *step);

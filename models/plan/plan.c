@@ -28,7 +28,7 @@ plan_new(const PlanStart *start, Workers *workers)
     return self;
 }
 
-/* A start that was never carried out still owns its operation. */
+/* A start step that was never carried out still owns its operation. */
 static void
 operation_free(const PlanStart *start)
 {
@@ -290,7 +290,7 @@ plan_get(Plan *self, const ObjectKey *key, PlanErrors errors)
 int
 plan_list(Plan *self, ObjectKind kind, PlanErrors errors)
 {
-    /* A list is about no one object; its draws are counted on a key of its own. */
+    /* A list has no object of its own: its draws are counted under a key of their own. */
     add_request(self, API_LIST, objects_key(self->start.component->objects, kind, NULL, "*"),
                 errors);
     return last_index(self);
@@ -336,7 +336,7 @@ plan_update_status(
     return add_update(self, API_UPDATE_STATUS, base, edit, arg, errors);
 }
 
-/* A step by the number that adding it returned. */
+/* A step by its number. */
 static const Step *
 numbered_step(const Plan *self, int step)
 {
@@ -351,7 +351,7 @@ add_update_result(
     const Step *base = numbered_step(self, base_step);
 
     g_assert(base->kind == STEP_REQUEST);
-    if (base->write.is_noop) /* what it returns is known already */
+    if (base->write.is_noop) /* its result is known already */
         return add_update(self, verb, base->result, edit, arg, errors);
 
     Step *step = add_request(self, verb, base->write.request.key, errors);
@@ -513,7 +513,7 @@ plan_wait(Plan *self, SimTime delay, SimWait wait)
     step->wait.wait = wait;
 }
 
-/* What takes no time is no wait: nothing comes before its end. */
+/* A wait of no time is dropped: no event could come before its end. */
 static void
 wait_if_any(Plan *self, SimTime delay)
 {
@@ -624,7 +624,7 @@ plan_object(const Plan *self, int step)
     return numbered_step(self, step)->result;
 }
 
-/* What the list of a step reads: the store, which has not changed since the answer. */
+/* A list reads the store, which has not changed since the answer. */
 static ApiServer *
 listed_store(const Plan *self, int step)
 {

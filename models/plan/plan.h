@@ -27,7 +27,8 @@ typedef enum {
     PLAN_EXISTS_IS_FINE = 1 << 2, /* 409 AlreadyExists: as good as done */
     PLAN_DECIDE = 1 << 3,         /* any error: skip to plan_then(), which reads plan_code() */
     PLAN_SEND_ALWAYS = 1 << 4,    /* also a write that changes nothing (VB-92) */
-    PLAN_WOKEN = 1 << 5, /* a poll: plan_wake() comes from its beginning on, so it sleeps at once */
+    PLAN_WOKEN =
+        1 << 5, /* a poll that plan_wake() reaches from its beginning on: it may sleep at once */
 } PlanErrors;
 
 /* A change of the component's own state, carried out in order by ModelClass.apply_change(). The
@@ -35,8 +36,8 @@ typedef enum {
 struct PlanChange {
     int what;
     const ObjectKey *key;
-    const Object *object; /* kept alive by the plan; with plan_change_result(): what step @step
-                             returned, NULL if it failed */
+    const Object *object; /* kept alive by the plan; with plan_change_result(): the result of that
+                             step, NULL if it failed */
     const void *pointer;  /* borrowed; must outlive the plan */
     const char *text;     /* static or interned */
     int64_t number;
@@ -44,17 +45,15 @@ struct PlanChange {
 
 /* ---- For decide functions ---- */
 
-ObjectKey *plan_key(const Plan *self); /* what this plan is about */
-void *plan_operation(
-    const Plan *self); /* the operation's struct, as given when the plan was started; NULL: none */
+ObjectKey *plan_key(const Plan *self);  /* what this plan is about */
+void *plan_operation(const Plan *self); /* the operation's struct, from PlanStart; NULL: none */
 /* Memory that lives as long as the plan, zeroed: for arguments of edits. */
 void *plan_alloc(Plan *self, size_t size);
 #define plan_new_arg(plan, Type) ((Type *)plan_alloc((plan), sizeof(Type)))
 /* Keeps @data as long as the plan lives. NULL is fine. */
 void plan_own(Plan *self, void *data, GDestroyNotify free_data);
 const char *plan_internf(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* As Go prints a string with %q: in quotes, and what would end them escaped. Returns: (borrowed):
- * interned */
+/* The text in quotes, escaped as by Go's %q. Returns: (borrowed): interned */
 const char *plan_quote(Plan *self, const char *text);
 
 /* Notes: what one decide function of a plan leaves for the next. They belong to the plan, zeroed at
@@ -90,8 +89,7 @@ int
 plan_patch(Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
 int plan_patch_status(
     Plan *self, const ObjectKey *key, ObjectEdit edit, const void *arg, PlanErrors errors);
-/* The same of this very version of @base only: the patch carries its resource version (API-36),
- * else 409. */
+/* The same with @base's resource version as a precondition (API-36): another version gives 409. */
 int plan_patch_status_at(
     Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
 /* @uid: precondition, {0}: none. @grace_s: -1: the object's own */
@@ -110,29 +108,30 @@ void plan_event(
 void plan_change(Plan *self, const PlanChange *change);
 void plan_change_result(Plan *self,
                         int what,
-                        int step); /* a change with the object that step @step returned */
-/* Starts another plan of this component that runs beside this one (a goroutine): see plan_start().
- * Thinks first. */
+                        int step); /* a change with the object that @step returned */
+/* Starts another plan of this component beside this one, as a goroutine: see plan_start(). Its
+ * first request waits for the component's own time. */
 void plan_start_beside(Plan *self, const PlanStart *start);
 
-/* Starts @n plans of this component beside this one and goes on when all of them are over; fails if
- * one did. Each thinks first. @starts is copied; done of each is called as well. */
+/* Starts @n plans of this component beside this one, and goes on when all are over; fails if one
+ * fails. Each waits for the component's own time first. @starts is copied; each plan's done is
+ * called. */
 int plan_gather(Plan *self, const PlanStart *starts, unsigned n, PlanErrors errors);
 
 /* Steps that take time and no request. */
 void plan_wait(Plan *self, SimTime delay, SimWait wait);
-/* The time that the answer of the last request takes to get here. Only for what races with that
- * answer: of other plans it is part of the time before the next request (TIM-10). */
+/* Waits until the answer of the last request has travelled back. Only for decisions that race with
+ * that answer: elsewhere this time is part of the time before the next request (TIM-10). */
 void plan_wait_answer(Plan *self);
-/* The component's own time (TIM-10) of what it still does after the last answer: the next plan
- * about the key comes after it. */
+/* Waits for the component's own time (TIM-10) after the last answer: the next plan of the key
+ * starts after it. */
 void plan_wait_own_time(Plan *self);
-/* @condition is asked at now + period, now + 2 period, ... as a poll would; it sleeps between
- * plan_wake()s of this plan, which must come with every change that could make it true (it is then
- * asked at the next instant of the grid). What changed before anybody could wake it is found at the
- * first instant; with PLAN_WOKEN, or @at_once, nothing can have. After @timeout (of virtual time
- * from now; SIM_TIME_MAX: none) the step fails with API_TIMEOUT. Condition's Returns: 0: not yet;
- * 1: yes; -1: failed (the step's code is API_INVALID). With @at_once it is also asked now. */
+/* Asks @condition at now + period, now + 2 period, ... as a poll would; with @at_once also now. The
+ * poll sleeps between the plan_wake()s of this plan, and is then asked at the next instant of that
+ * grid: call plan_wake() with every change that could make the condition true. A change before the
+ * first possible wake-up is found at the first instant; with PLAN_WOKEN or @at_once there is none.
+ * After @timeout (from now, in virtual time; SIM_TIME_MAX: none) the step fails with API_TIMEOUT.
+ * @condition returns 0: not yet; 1: yes; -1: failed (the step's code is API_INVALID). */
 typedef int (*PlanCondition)(const void *self, const Plan *plan);
 int plan_poll(Plan *self,
               SimTime period,
@@ -153,26 +152,23 @@ int plan_poll_growing(Plan *self,
                       PlanCondition condition,
                       PlanErrors errors);
 
-/* Ends this plan as failed with these words (for the log, and for retries). Later steps are not
- * carried out. */
+/* Ends this plan as failed, with this message. Later steps are not carried out. */
 void plan_fail(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* For plans of a worker: what becomes of the key when the plan ends well: forgotten (default) or
- * queued again after @delay. */
+/* For a worker's plan that ends well: queues the key again after @delay. By default the key is
+ * forgotten. */
 void plan_requeue_after(Plan *self, SimTime delay);
-/* ... queued again with the rate limit's delay, though the plan ends well. */
+/* The same with the rate limiter's delay. */
 void plan_requeue_rate_limited(Plan *self);
-/* Asked when all steps so far are done. */
+/* Calls @decide when all steps so far are done. */
 void plan_then(Plan *self, PlanDecide decide);
-/* The same, and what the steps so far left behind is forgotten first: their results, and what
- * plan_alloc() and plan_own() gave. For plans that go round and round, which would grow without
- * end. */
+/* The same, and first drops the steps so far with their results and all memory of plan_alloc() and
+ * plan_own(). For plans that loop: they would grow without end. */
 void plan_then_anew(Plan *self, PlanDecide decide);
 
 /* ---- Results, within plan_then()'s decide functions and conditions ---- */
 
-ApiCode plan_code(
-    const Plan *self,
-    int step); /* of a request, poll; API_OK for a CSI call that answered OK, else API_INVALID */
+ApiCode plan_code(const Plan *self,
+                  int step); /* of a request or poll; of a CSI call: API_OK or API_INVALID */
 const Object *plan_object(const Plan *self, int step); /* (borrowed): NULL on error */
 /* The answer to plan_list(): the objects that the API server has as the answer arrives. To be read
  * at that instant, before anything else is written: by the decide function of plan_then(). */
@@ -180,11 +176,11 @@ unsigned plan_list_length(const Plan *self, int step);
 const Object *
 plan_list_find(const Plan *self, int step, const ObjectKey *key);         /* NULL: not there */
 const Object *plan_list_next(const Plan *self, int step, uint32_t *slot); /* @slot: 0 at first */
-const char *plan_message(const Plan *self, int step);         /* interned; NULL: it did not fail */
+const char *plan_message(const Plan *self, int step); /* interned; NULL: the step did not fail */
 const CsiResponse *plan_response(const Plan *self, int step); /* of a call, also a failed one */
-int plan_last_step(const Plan *self); /* the last one that was carried out: the one that failed,
-                                         with PLAN_DECIDE */
-/* ... what became of it. */
+int
+plan_last_step(const Plan *self); /* the last step carried out; with PLAN_DECIDE, the failed one */
+/* Whether it failed. */
 static inline gboolean
 plan_has_failed(const Plan *self)
 {
@@ -212,18 +208,18 @@ typedef enum {
 struct PlanStart {
     Component *component;
     PlanDecide decide;
-    ObjectKey *key;                /* what it is about; also whose draws it takes */
+    ObjectKey *key;                /* its object; draws are counted per key */
     void *operation;               /* borrowed; may be NULL */
-    GDestroyNotify free_operation; /* called when the plan is freed, in whatever way; may be NULL */
+    GDestroyNotify free_operation; /* called when the plan is freed; may be NULL */
     ApiClient *client;             /* NULL: the component's */
     gboolean no_think;             /* its requests leave at once (no TIM-10) */
     /* Part of the state that a cluster starts with: requests and calls of NodeGetInfo take no time,
      * no token and no draw, and no observer hears of them. A driver may not know its answer
      * beforehand: then the call fails. */
     gboolean at_once;
-    const char *kind; /* of a keyed operation: a failure of another kind does not hold it back
-                         (OP-2); static */
-    void *owner;      /* of who starts plans for others: plan_owner() */
+    const char
+        *kind;   /* of a keyed operation: only failures of the same kind delay it (OP-2); static */
+    void *owner; /* for code that starts plans for others: plan_owner() */
     /* The plan is over. Not called if the component is gone (a crash). @message: why it failed. May
      * be NULL. */
     void (*done)(void *self, Plan *plan, PlanEnd end, const char *message);
@@ -233,16 +229,16 @@ void *plan_owner(const Plan *self);
 /* Starts a plan now. Returns: (borrowed): valid until done; NULL if it was over at once (done has
  * been called) */
 Plan *plan_start(const PlanStart *start);
-/* What plan_poll() waits for may have changed. Fine for plans that do not poll. */
+/* The condition of plan_poll() may have changed. Does nothing for plans that do not poll. */
 void plan_wake(Plan *self);
-/* Cancels: as a context that is cancelled. The step under way goes on but is not waited for; done
- * is called with PLAN_FAILED. */
+/* Cancels the plan, as a context is cancelled. The step under way goes on, but the plan does not
+ * wait for it; done is called with PLAN_FAILED. */
 void plan_cancel(Plan *self);
 gboolean plan_is_polling(const Plan *self);
 /* What the plan is doing: @step: a verb, a call or an Event's reason, NULL: nothing; @rule: why.
  * Both static. */
 void plan_under_way(const Plan *self, const char **step, const char **rule);
-/* The component dies: all its plans are dropped without done(). */
+/* Drops all plans of a component that dies, without calling done(). */
 void plans_abandon(Component *component);
 
 /* ---- Workers: plans for the keys of a work queue ---- */
@@ -253,10 +249,10 @@ typedef struct {
     const char *name; /* of the queue, in metrics; static */
     unsigned n_workers;
     RateLimit limit; /* of retries */
-    gboolean retry;  /* a failed plan queues its key again with the rate limit; else it is dropped
-                        (PVC-10) */
-    unsigned retries_max; /* so many retries in a row, then the key is dropped until it is added
-                             again; 0: no end */
+    gboolean
+        retry; /* queues the key of a failed plan again, rate limited; else drops it (PVC-10) */
+    unsigned retries_max; /* after so many consecutive retries the key is dropped until it is added
+                             again; 0: no limit */
     PlanDecide sync;
     /* plan_operation() of each sync: so many bytes, zeroed; 0: none. @clear_operation drops what
      * they refer to; may be NULL */
@@ -275,17 +271,17 @@ WorkQueue *workers_queue(Workers *self);
 void workers_add(Workers *self, const ObjectKey *key);
 gboolean workers_idle(const Workers *self);
 const char *workers_name(const Workers *self);
-/* For tests that start syncs themselves: from now on no key is handed out. */
+/* For tests that start syncs themselves: hands out no key from now on. */
 void workers_hold(Workers *self);
 
-/* More of the step that an observer is told of. */
+/* Details of a step, for an observer. */
 typedef struct {
-    const ObjectKey *key; /* what a request or Event is about; NULL: nothing in particular */
-    const char *message;  /* of an Event; NULL: it is none */
+    const ObjectKey *key; /* object of the request or Event; NULL: none */
+    const char *message;  /* of an Event; NULL: the step is no Event */
     gboolean is_warning;  /* of an Event */
-    gboolean is_write;    /* a request that writes, and is sent: one that changes nothing is not */
-    gboolean is_idle;     /* a write that is not sent */
-    gboolean has_thought; /* the component's own time before it is over: what was told before that
-                             is told anew */
+    gboolean is_write;    /* a write that is sent: it changes something */
+    gboolean is_idle;     /* a write that changes nothing and is not sent */
+    gboolean
+        has_thought; /* the component's own time has passed: steps seen before it are told again */
 } PlanStepView;
 void plan_view_step(const Plan *self, PlanStepView *view);

@@ -8,10 +8,10 @@ struct Workers {
     WorkQueue *queue;
     unsigned n_busy;
     uint16_t label;      /* of its queue, in the log of causes */
-    SimEventId dispatch; /* pending: keys are handed out at the end of what happens now */
+    SimEventId dispatch; /* pending: keys are handed out after the present event */
 };
 
-/* What a sync has in mind; plan_operation() points at the bytes. */
+/* The state of one sync; plan_operation() points at the bytes. */
 typedef struct {
     void (*clear)(void *operation);
     max_align_t bytes[];

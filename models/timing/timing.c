@@ -23,7 +23,7 @@ timing_init_tables(Timing *self, const Timing *exact)
     self->write = tabulate(exact->write);
     self->think = tabulate(exact->think);
     self->watch = tabulate(exact->watch);
-    self->stall = exact->stall == NULL ? NULL : sim_dist_ref(exact->stall); /* drawn seldom */
+    self->stall = exact->stall == NULL ? NULL : sim_dist_ref(exact->stall); /* rarely drawn */
 }
 
 void

@@ -3,9 +3,8 @@
 
 #include "sim/distribution.h"
 
-/* How long the machinery itself takes: a profile (models/profiles/timing-1.32.yaml holds the
- * recorded one), read by run/. All borrowed by those who draw. The fields' names are the profile's.
- */
+/* How long requests, watches and loops take. models/profiles/timing-1.32.yaml holds the recorded
+ * values, under the same field names. Components borrow the distributions. */
 typedef struct {
     SimDist *write; /* TIM-1: a write, arrival to response */
     SimDist *think; /* TIM-10: a component's own time before a request or call */
@@ -18,17 +17,17 @@ typedef struct {
     double read_factor;      /* TIM-6 */
     double not_found_factor; /* TIM-5 */
     double event_factor;     /* of TIM-1, for an Event */
-    double stall_rate;       /* TIM-4: from so many requests a second on, ... */
-    double stall_chance;     /* ... a request is held up with this chance ... */
+    double stall_rate;       /* TIM-4: above so many requests a second ... */
+    double stall_chance;     /* ... a request stalls with this probability ... */
     SimDist *stall;          /* ... for this long; NULL: never */
-    double watch_order; /* TIM-9: the chance that a watch event waits for other kinds' before it */
+    double watch_order; /* TIM-9: the probability that a watch event waits for earlier events of
+                           other kinds */
     SimTime watch_lead; /* TIM-7: how long before the end of the response the write is committed at
                            most */
 } Timing;
 
 void timing_clear(Timing *self);
-/* The same with tables in the place of the distributions (nullable), which are drawn from a hundred
- * times for a pod. */
+/* A copy with tables in place of the distributions: each pod draws from them a hundred times. */
 void timing_init_tables(Timing *self, const Timing *exact);
-/* Everything takes no time: for tests of rules. */
+/* Nothing takes time: for tests of rules. */
 void timing_init_instant(Timing *self);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-/* The kinds of waits in the log of causes: why time passed between two things. Results name them as
- * below; append only. */
+/* Kinds of waits in the log of causes: why time passed. Result files use these names; append only.
+ */
 #define WAITS(X)                                                                                   \
     X(WAIT_NONE, "none")                                                                           \
     X(WAIT_SCENARIO, "scenario")          /* until the time an action was planned for */           \

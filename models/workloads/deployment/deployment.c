@@ -111,49 +111,9 @@ deployment_split_sets(DeploymentSync *sync)
 /* ---- The sync ---- */
 
 static void
-decide_counts(const void *data, Plan *plan)
-{
-    (void)data;
-    deployment_plan_counts(plan, plan_notes(plan));
-}
-
-/* The deployment has another size than its sets know, or is paused. */
-static void
-plan_scaling_event(Plan *plan, const DeploymentSync *sync)
-{
-    g_autoptr(GArray) scales = scaling_event_scales(sync->deployment, sync->old, sync->new_set);
-
-    deployment_plan_scales(plan, sync->deployment, scales);
-    if (sync->deployment->paused)
-        deployment_plan_cleanup(plan, sync);
-    plan_then(plan, decide_counts);
-}
-
-static gboolean
-is_scaling_event(const DeploymentSync *sync)
-{
-    g_autoptr(GPtrArray) active = sets_active(sync->all);
-
-    for (unsigned i = 0; i < active->len; i++) {
-        int64_t desired = set_annotated(active->pdata[i], ANNOTATION_DESIRED);
-        if (desired >= 0 && desired != sync->deployment->replicas)
-            return TRUE;
-    }
-    return FALSE;
-}
-
-static void
 decide_strategy(const void *data, Plan *plan)
 {
-    const DeploymentController *self = data;
-    DeploymentSync *sync = plan_notes(plan);
-
-    if (sync->deployment->paused || is_scaling_event(sync))
-        plan_scaling_event(plan, sync);
-    else if (sync->deployment->recreate)
-        deployment_decide_recreate(data, plan);
-    else
-        deployment_plan_new_set(self, plan, sync, TRUE, deployment_decide_rolling);
+    deployment_plan_rollout(data, plan, plan_notes(plan));
 }
 
 /* A pause and its end are told. Returns: whether there is something to tell */
@@ -268,6 +228,13 @@ clear(void *data)
     workers_free(self->workers);
 }
 
+static const RuleTable *const rule_tables[] = {
+    &deployment_rollout_rules,
+    &deployment_progress_rules,
+    &deployment_scaling_rules,
+    NULL,
+};
+
 const ModelClass deployment_controller_class = {
     .name = "deployment-controller",
     .process = &kube_controller_manager_process,
@@ -276,4 +243,5 @@ const ModelClass deployment_controller_class = {
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
     .clear = clear,
+    .rule_tables = rule_tables,
 };

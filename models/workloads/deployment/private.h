@@ -53,10 +53,9 @@ void deployment_decide_next(const void *self, Plan *plan);
 
 /* ---- rollout.c ---- */
 
-void deployment_decide_rolling(const void *self, Plan *plan);  /* WL-71; the new set is there */
-void deployment_decide_recreate(const void *self, Plan *plan); /* WL-73 */
-/* Old sets beyond the history that are empty go. */
-void deployment_plan_cleanup(Plan *plan, const DeploymentSync *sync);
+/* Brings the pods to the template of the deployment. */
+void deployment_plan_rollout(const DeploymentController *self, Plan *plan, DeploymentSync *sync);
+extern const RuleTable deployment_rollout_rules; /* WL-71, WL-73 */
 
 /* ---- scale.c ---- */
 

@@ -3,8 +3,9 @@
 
 /* From the old ReplicaSets to the new one: rolling.go, recreate.go. */
 
-void
-deployment_plan_cleanup(Plan *plan, const DeploymentSync *sync)
+/* Old sets beyond the history that are empty go. */
+static void
+plan_cleanup(Plan *plan, const DeploymentSync *sync)
 {
     g_autoptr(GPtrArray) sets = g_ptr_array_new();
 
@@ -36,13 +37,12 @@ static void
 plan_rollout_end(Plan *plan, const DeploymentSync *sync, gboolean is_still)
 {
     if (is_still && deployment_is_complete(sync->deployment, &sync->status))
-        deployment_plan_cleanup(plan, sync);
+        plan_cleanup(plan, sync);
     plan_then(plan, decide_rollout_status);
 }
 
-/* WL-71. */
-void
-deployment_decide_rolling(const void *data, Plan *plan)
+static void
+decide_rolling(const void *data, Plan *plan)
 {
     const DeploymentSync *sync = plan_notes(plan);
     const ReplicaSet *set = sync->new_set;
@@ -101,28 +101,124 @@ decide_recreate_up(const void *data, Plan *plan)
     plan_rollout_end(plan, sync, TRUE);
 }
 
-/* WL-73. */
-void
-deployment_decide_recreate(const void *data, Plan *plan)
+static void
+plan_recreate_down(Plan *plan, const DeploymentSync *sync)
 {
-    const DeploymentController *self = data;
-    DeploymentSync *sync = plan_notes(plan);
     g_autoptr(GPtrArray) old = sets_active(sync->old);
     g_autoptr(GArray) scales = g_array_new(FALSE, FALSE, sizeof(SetScale));
 
-    plan_because(plan, "WL-73");
     for (unsigned i = 0; i < old->len; i++) {
         SetScale down = {.set = old->pdata[i], .replicas = 0};
         g_array_append_val(scales, down);
     }
-    if (scales->len > 0) {
-        deployment_plan_scales(plan, sync->deployment, scales);
-        plan_then(plan, decide_rollout_status);
-    } else if (old_pods_run(self, sync)) {
-        deployment_plan_progress(self, plan, sync);
-    } else if (sync->new_set == NULL) {
-        deployment_plan_new_set(self, plan, sync, TRUE, decide_recreate_up);
-    } else {
-        decide_recreate_up(data, plan);
+    deployment_plan_scales(plan, sync->deployment, scales);
+    plan_then(plan, decide_rollout_status);
+}
+
+/* ---- Scaling of the deployment itself ---- */
+
+static void
+decide_counts(const void *data, Plan *plan)
+{
+    (void)data;
+    deployment_plan_counts(plan, plan_notes(plan));
+}
+
+static void
+plan_scaling(Plan *plan, const DeploymentSync *sync)
+{
+    g_autoptr(GArray) scales = scaling_event_scales(sync->deployment, sync->old, sync->new_set);
+
+    deployment_plan_scales(plan, sync->deployment, scales);
+    if (sync->deployment->paused)
+        plan_cleanup(plan, sync);
+    plan_then(plan, decide_counts);
+}
+
+static gboolean
+is_rescaled(const DeploymentSync *sync)
+{
+    g_autoptr(GPtrArray) active = sets_active(sync->all);
+
+    for (unsigned i = 0; i < active->len; i++) {
+        int64_t desired = set_annotated(active->pdata[i], ANNOTATION_DESIRED);
+        if (desired >= 0 && desired != sync->deployment->replicas)
+            return TRUE;
     }
+    return FALSE;
+}
+
+/* ---- Which of them ---- */
+
+enum {
+    PAUSED = 1 << 0,
+    RESCALED = 1 << 1, /* the deployment has another size than its sets know */
+    RECREATE = 1 << 2,
+    ACTIVE = 1 << 3,  /* an old set wants pods */
+    RUNNING = 1 << 4, /* an old pod is neither over nor gone */
+    CREATED = 1 << 5, /* the new set is there */
+    ROLLOUT_FACTS_END = 1 << 6,
+};
+
+typedef enum {
+    ROLLOUT_SCALE,
+    ROLLOUT_UPDATE,
+    ROLLOUT_SHRINK, /* old sets to nothing */
+    ROLLOUT_WAIT,
+    ROLLOUT_CREATE, /* the new set, then as ROLLOUT_GROW */
+    ROLLOUT_GROW,
+} RolloutAction;
+
+/* Columns: all of these hold, none of these, then, and if not 0 one of these. */
+static const Rule rollout_table[] = {
+    {"WL-71", 0,                  0,                                              ROLLOUT_SCALE,  PAUSED | RESCALED},
+    {"WL-71", 0,                  PAUSED | RESCALED | RECREATE,                   ROLLOUT_UPDATE, 0                },
+    {"WL-73", RECREATE | ACTIVE,  PAUSED | RESCALED,                              ROLLOUT_SHRINK, 0                },
+    {"WL-73", RECREATE | RUNNING, PAUSED | RESCALED | ACTIVE,                     ROLLOUT_WAIT,   0                },
+    {"WL-73", RECREATE,           PAUSED | RESCALED | ACTIVE | RUNNING | CREATED, ROLLOUT_CREATE, 0                },
+    {"WL-73", RECREATE | CREATED, PAUSED | RESCALED | ACTIVE | RUNNING,           ROLLOUT_GROW,   0                },
+};
+
+const RuleTable deployment_rollout_rules = {
+    .name = "rollouts of Deployments",
+    .facts_end = ROLLOUT_FACTS_END,
+    RULE_ROWS(rollout_table),
+};
+
+static unsigned
+rollout_facts(const DeploymentController *self, const DeploymentSync *sync)
+{
+    return (sync->deployment->paused ? PAUSED : 0) | (is_rescaled(sync) ? RESCALED : 0) |
+           (sync->deployment->recreate ? RECREATE : 0) |
+           (sets_sum(sync->old).wanted > 0 ? ACTIVE : 0) |
+           (old_pods_run(self, sync) ? RUNNING : 0) | (sync->new_set != NULL ? CREATED : 0);
+}
+
+void
+deployment_plan_rollout(const DeploymentController *self, Plan *plan, DeploymentSync *sync)
+{
+    const Rule *rule = rules_find(&deployment_rollout_rules, rollout_facts(self, sync), NULL);
+
+    plan_because(plan, rule->id);
+    switch ((RolloutAction)rule->then) {
+    case ROLLOUT_SCALE:
+        plan_scaling(plan, sync);
+        return;
+    case ROLLOUT_UPDATE:
+        deployment_plan_new_set(self, plan, sync, TRUE, decide_rolling);
+        return;
+    case ROLLOUT_SHRINK:
+        plan_recreate_down(plan, sync);
+        return;
+    case ROLLOUT_WAIT:
+        deployment_plan_progress(self, plan, sync);
+        return;
+    case ROLLOUT_CREATE:
+        deployment_plan_new_set(self, plan, sync, TRUE, decide_recreate_up);
+        return;
+    case ROLLOUT_GROW:
+        decide_recreate_up(self, plan);
+        return;
+    }
+    g_assert_not_reached();
 }

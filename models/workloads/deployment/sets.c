@@ -267,27 +267,62 @@ scale_in_proportion(const Deployment *deployment, GPtrArray *all, GArray *scales
     }
 }
 
+enum {
+    LONE = 1 << 0,      /* one set is to have all pods: the only active one, else the latest */
+    FITS = 1 << 1,      /* ... and has the right size */
+    SATURATED = 1 << 2, /* the new set has all pods, and they are available */
+    RECREATE = 1 << 3,
+    SCALING_FACTS_END = 1 << 4,
+};
+
+typedef enum {
+    SCALING_NOTHING,
+    SCALING_RESIZE, /* that one set */
+    SCALING_EMPTY,  /* the old sets */
+    SCALING_SHARE,  /* all take their part */
+} ScalingAction;
+
+/* scale() of sync.go. */
+static const Rule scaling_table[] = {
+    {"WL-71", LONE,        FITS,                        SCALING_RESIZE },
+    {"WL-71", LONE | FITS, 0,                           SCALING_NOTHING},
+    {"WL-71", SATURATED,   LONE,                        SCALING_EMPTY  },
+    {"WL-73", RECREATE,    LONE | SATURATED,            SCALING_NOTHING},
+    {"WL-71", 0,           LONE | SATURATED | RECREATE, SCALING_SHARE  },
+};
+
+const RuleTable deployment_scaling_rules = {
+    .name = "scaling of Deployments",
+    .facts_end = SCALING_FACTS_END,
+    RULE_ROWS(scaling_table),
+};
+
 GArray *
 scaling_event_scales(const Deployment *deployment, const GPtrArray *old, const ReplicaSet *new_set)
 {
     GArray *scales = g_array_new(FALSE, FALSE, sizeof(SetScale));
     const ReplicaSet *only = active_or_latest(old, new_set);
     g_autoptr(GPtrArray) active = sets_active(old);
+    unsigned facts = (only != NULL ? LONE : 0) |
+                     (only != NULL && only->replicas == deployment->replicas ? FITS : 0) |
+                     (is_saturated(deployment, new_set) ? SATURATED : 0) |
+                     (deployment->recreate ? RECREATE : 0);
 
-    if (only != NULL) {
-        if (only->replicas != deployment->replicas)
-            add_scale(scales, only, deployment->replicas);
-        return scales;
-    }
-    if (is_saturated(deployment, new_set)) {
+    switch ((ScalingAction)rules_find(&deployment_scaling_rules, facts, NULL)->then) {
+    case SCALING_NOTHING:
+        break;
+    case SCALING_RESIZE:
+        add_scale(scales, only, deployment->replicas);
+        break;
+    case SCALING_EMPTY:
         for (unsigned i = 0; i < active->len; i++)
             add_scale(scales, set_at(active, i), 0);
-        return scales;
+        break;
+    case SCALING_SHARE:
+        if (new_set != NULL && new_set->replicas > 0)
+            g_ptr_array_add(active, (ReplicaSet *)new_set);
+        scale_in_proportion(deployment, active, scales);
+        break;
     }
-    if (deployment->recreate)
-        return scales;
-    if (new_set != NULL && new_set->replicas > 0)
-        g_ptr_array_add(active, (ReplicaSet *)new_set);
-    scale_in_proportion(deployment, active, scales);
     return scales;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/api/workload.h"
+#include "models/plan/rules.h"
 
 /* The arithmetic of a Deployment's ReplicaSets: which is the new one, who grows and who shrinks by
  * how much (WL-71..73). All of it is pure. Sets come as arrays of const ReplicaSet *. */
@@ -46,3 +47,4 @@ old_sets_scales(const Deployment *deployment, const GPtrArray *old, const Replic
  * (owned): of SetScale; also of sets that only get other annotations */
 GArray *
 scaling_event_scales(const Deployment *deployment, const GPtrArray *old, const ReplicaSet *new_set);
+extern const RuleTable deployment_scaling_rules;

@@ -117,6 +117,47 @@ deployment_is_complete(const Deployment *deployment, const DeploymentStatus *sta
            status->generation >= (int32_t)deployment->meta.generation;
 }
 
+/* ---- How the rollout gets on ---- */
+
+enum {
+    DEADLINE = 1 << 0,     /* the Deployment has one */
+    WAS_COMPLETE = 1 << 1, /* the condition said so before, and no other template has come */
+    COMPLETE = 1 << 2,
+    MOVES = 1 << 3, /* more new pods, fewer old ones, or more ready or available ones than before */
+    TOLD = 1 << 4,  /* the condition says how the rollout gets on */
+    TIMED_OUT = 1 << 5, /* ... that it was too late already */
+    EXPIRED = 1 << 6,   /* it was updated longer ago than the deadline allows */
+    PROGRESS_FACTS_END = 1 << 7,
+};
+
+typedef enum {
+    PROGRESS_REMOVE,
+    PROGRESS_LEAVE,
+    PROGRESS_COMPLETE,
+    PROGRESS_MOVES,
+    PROGRESS_TIMED_OUT,
+} ProgressAction;
+
+/* The condition Progressing: syncRolloutStatus() of progress.go. Columns: all of these hold, none
+ * of these, then, and if not 0 one of these. */
+static const Rule progress_table[] = {
+    {"WL-70", 0,                       DEADLINE,                                              PROGRESS_REMOVE,    0},
+    {"WL-71", DEADLINE | WAS_COMPLETE, 0,                                                     PROGRESS_LEAVE,     0},
+    {"WL-71", DEADLINE | COMPLETE,     WAS_COMPLETE,                                          PROGRESS_COMPLETE,  0},
+    {"WL-71", DEADLINE | MOVES,        WAS_COMPLETE | COMPLETE,                               PROGRESS_MOVES,     0},
+    {"WL-70", DEADLINE | TOLD,         WAS_COMPLETE | COMPLETE | MOVES,                       PROGRESS_TIMED_OUT,
+     TIMED_OUT | EXPIRED                                                                                           },
+    {"WL-70", DEADLINE | TOLD,         WAS_COMPLETE | COMPLETE | MOVES | TIMED_OUT | EXPIRED,
+     PROGRESS_LEAVE,                                                                                              0},
+    {"WL-71", DEADLINE,                WAS_COMPLETE | COMPLETE | MOVES | TOLD,                PROGRESS_LEAVE,     0},
+};
+
+const RuleTable deployment_progress_rules = {
+    .name = "progress of Deployments",
+    .facts_end = PROGRESS_FACTS_END,
+    RULE_ROWS(progress_table),
+};
+
 static gboolean
 is_progressing(const DeploymentStatus *before, const DeploymentStatus *status)
 {
@@ -126,15 +167,34 @@ is_progressing(const DeploymentStatus *before, const DeploymentStatus *status)
 }
 
 static gboolean
-is_too_late(const Deployment *deployment, const DeploymentStatus *status, SimTime now)
+condition_says(const WorkloadCondition *condition, const char *reason)
+{
+    return condition->status != CONDITION_ABSENT && g_strcmp0(condition->reason, reason) == 0;
+}
+
+static unsigned
+progress_facts(const Deployment *deployment,
+               const DeploymentStatus *before,
+               const DeploymentStatus *status,
+               SimTime now)
 {
     const WorkloadCondition *condition = &status->progressing;
+    unsigned facts = (deployment_has_deadline(deployment) ? DEADLINE : 0) |
+                     (status->replicas == status->updated &&
+                              condition_says(&before->progressing, REASON_NEW_SET_AVAILABLE)
+                          ? WAS_COMPLETE
+                          : 0) |
+                     (deployment_is_complete(deployment, status) ? COMPLETE : 0) |
+                     (is_progressing(before, status) ? MOVES : 0);
 
-    if (condition->status == CONDITION_ABSENT ||
-        g_strcmp0(condition->reason, REASON_NEW_SET_AVAILABLE) == 0)
-        return FALSE;
-    return g_strcmp0(condition->reason, REASON_TIMED_OUT) == 0 ||
-           condition->updated_at + deployment->progress_deadline_s * SIM_SECOND < now;
+    if (condition->status != CONDITION_ABSENT &&
+        !condition_says(condition, REASON_NEW_SET_AVAILABLE))
+        facts |= TOLD;
+    if (condition_says(condition, REASON_TIMED_OUT))
+        facts |= TIMED_OUT;
+    if (condition->updated_at + deployment->progress_deadline_s * SIM_SECOND < now)
+        facts |= EXPIRED;
+    return facts;
 }
 
 static const char *
@@ -158,29 +218,34 @@ deployment_tell_progress(const Deployment *deployment,
                          SimTime now)
 {
     WorkloadCondition *condition = &status->progressing;
-    gboolean was_complete = status->replicas == status->updated &&
-                            before->progressing.status != CONDITION_ABSENT &&
-                            g_strcmp0(before->progressing.reason, REASON_NEW_SET_AVAILABLE) == 0;
+    SimTime changed_at =
+        condition->status == CONDITION_TRUE ? condition->changed_at : whole_seconds(now);
+    unsigned facts = progress_facts(deployment, before, status, now);
 
-    if (!deployment_has_deadline(deployment))
+    switch ((ProgressAction)rules_find(&deployment_progress_rules, facts, NULL)->then) {
+    case PROGRESS_REMOVE:
         condition_remove(condition);
-    else if (was_complete)
         return;
-    else if (deployment_is_complete(deployment, status))
+    case PROGRESS_LEAVE:
+        return;
+    case PROGRESS_COMPLETE:
         condition_set(
             condition, CONDITION_TRUE, REASON_NEW_SET_AVAILABLE,
             progress_message(deployment, new_set, "has successfully progressed.", strings), now);
-    else if (is_progressing(before, status)) {
-        SimTime changed_at =
-            condition->status == CONDITION_TRUE ? condition->changed_at : whole_seconds(now);
+        return;
+    case PROGRESS_MOVES:
         condition_remove(condition); /* so that it counts as updated */
         condition_set(condition, CONDITION_TRUE, "ReplicaSetUpdated",
                       progress_message(deployment, new_set, "is progressing.", strings), now);
         condition->changed_at = changed_at;
-    } else if (is_too_late(deployment, status, now))
+        return;
+    case PROGRESS_TIMED_OUT:
         condition_set(condition, CONDITION_FALSE, REASON_TIMED_OUT,
                       progress_message(deployment, new_set, "has timed out progressing.", strings),
                       now);
+        return;
+    }
+    g_assert_not_reached();
 }
 
 SimTime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/api/workload.h"
+#include "models/plan/rules.h"
 
 /* What a Deployment's status says, and what it means: done, on its way, too late. All of it is
  * pure. */
@@ -43,6 +44,7 @@ void deployment_tell_progress(const Deployment *deployment,
                               const ReplicaSet *new_set,
                               Strings *strings,
                               SimTime now);
+extern const RuleTable deployment_progress_rules; /* WL-70, WL-71 */
 /* When to look whether it is too late; negative: never. */
 SimTime deployment_deadline_after(const Deployment *deployment,
                                   const DeploymentStatus *before,

@@ -6,9 +6,8 @@
 #include "models/plan/plan.h"
 #include "models/workloads/pods.h"
 
-#define EVICTION_TIMEOUT                                                                           \
-    (2 * SIM_MINUTE) /* WL-114: an eviction counts as long, if the pod stays                       \
-                      */
+/* WL-114: so long an eviction counts if the pod stays. */
+#define EVICTION_TIMEOUT (2 * SIM_MINUTE)
 
 typedef struct {
     Component base;
@@ -148,17 +147,51 @@ count_expected(const DisruptionController *self,
     }
 }
 
-/* When the eviction of a pod was granted; TIME_UNSET: it was not, or long ago. */
-static SimTime
-evicted_at(const DisruptionBudget *budget, const Pod *pod, SimTime now)
-{
-    const char *text = string_map_get(budget->disrupted, object_name(&pod->meta));
-    SimTime at;
+enum {
+    GOING = 1 << 0,
+    EVICTED = 1 << 1, /* the status tells when its eviction was granted */
+    EXPIRED = 1 << 2, /* ... long ago */
+    READY = 1 << 3,
+    COUNT_FACTS_END = 1 << 4,
+};
 
-    if (text == NULL || object_is_deleted(&pod->meta) || !api_time_parse(text, &at) ||
-        at + EVICTION_TIMEOUT <= now)
-        return TIME_UNSET;
-    return at;
+typedef enum {
+    COUNT_NOT,
+    COUNT_HEALTHY,
+    COUNT_DISRUPTED,
+} CountAction;
+
+static const Rule count_table[] = {
+    {"WL-114", GOING,                     0,                       COUNT_NOT      },
+    {"WL-114", EVICTED,                   GOING | EXPIRED,         COUNT_DISRUPTED},
+    {"WL-114", EVICTED | EXPIRED | READY, GOING,                   COUNT_HEALTHY  },
+    {"WL-114", EVICTED | EXPIRED,         GOING | READY,           COUNT_NOT      },
+    {"WL-114", READY,                     GOING | EVICTED,         COUNT_HEALTHY  },
+    {"WL-114", 0,                         GOING | EVICTED | READY, COUNT_NOT      },
+};
+
+static const RuleBound count_bounds[] = {
+    {.given = EXPIRED, .all = EVICTED},
+};
+
+static const RuleTable count_rules = {
+    .name = "pods of disruption budgets",
+    .facts_end = COUNT_FACTS_END,
+    RULE_ROWS(count_table),
+    RULE_BOUNDS(count_bounds),
+};
+
+/* @expires_at: (out): of EVICTED */
+static unsigned
+count_facts(const char *evicted_at, const Pod *pod, SimTime now, SimTime *expires_at)
+{
+    unsigned facts = (object_is_deleted(&pod->meta) ? GOING : 0) | (pod_is_ready(pod) ? READY : 0);
+
+    if (evicted_at != NULL && api_time_parse(evicted_at, expires_at)) {
+        *expires_at += EVICTION_TIMEOUT;
+        facts |= EVICTED | (*expires_at <= now ? EXPIRED : 0);
+    }
+    return facts;
 }
 
 /* Returns: when the first of the granted evictions is no longer counted; TIME_UNSET: none is. */
@@ -168,20 +201,25 @@ count_healthy(const DisruptionBudget *budget,
               SimTime now,
               BudgetStatus *status)
 {
-    SimTime first = TIME_UNSET;
+    SimTime first = TIME_UNSET, expires_at;
 
     for (unsigned i = 0; i < pods->len; i++) {
         const Pod *pod = pods->pdata[i];
-        SimTime at = evicted_at(budget, pod, now);
-        if (at != TIME_UNSET) {
-            StringMap *before = status->disrupted;
-            status->disrupted =
-                string_map_with(before, object_name(&pod->meta),
-                                string_map_get(budget->disrupted, object_name(&pod->meta)));
-            string_map_unref(before);
-            first = first == TIME_UNSET ? at + EVICTION_TIMEOUT : MIN(first, at + EVICTION_TIMEOUT);
-        } else if (!object_is_deleted(&pod->meta) && pod_is_ready(pod)) {
+        const char *name = object_name(&pod->meta);
+        const char *evicted_at = string_map_get(budget->disrupted, name);
+        unsigned facts = count_facts(evicted_at, pod, now, &expires_at);
+        StringMap *before = status->disrupted;
+        switch ((CountAction)rules_find(&count_rules, facts, NULL)->then) {
+        case COUNT_NOT:
+            break;
+        case COUNT_HEALTHY:
             status->healthy++;
+            break;
+        case COUNT_DISRUPTED:
+            status->disrupted = string_map_with(before, name, evicted_at);
+            string_map_unref(before);
+            first = first == TIME_UNSET ? expires_at : MIN(first, expires_at);
+            break;
         }
     }
     return first;
@@ -279,6 +317,8 @@ clear(void *data)
     workers_free(((DisruptionController *)data)->workers);
 }
 
+static const RuleTable *const rule_tables[] = {&count_rules, NULL};
+
 const ModelClass disruption_controller_class = {
     .name = "disruption-controller",
     .process = &kube_controller_manager_process,
@@ -287,4 +327,5 @@ const ModelClass disruption_controller_class = {
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
     .clear = clear,
+    .rule_tables = rule_tables,
 };

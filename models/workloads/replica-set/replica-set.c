@@ -373,6 +373,39 @@ plan_deletions(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
     plan_then(plan, decide_after_pods);
 }
 
+enum {
+    SEEN = 1 << 0, /* all that was ordered (WL-4) */
+    DELETED = 1 << 1,
+    TOO_FEW = 1 << 2,
+    TOO_MANY = 1 << 3,
+    MANAGE_FACTS_END = 1 << 4,
+};
+
+typedef enum {
+    MANAGE_NOTHING,
+    MANAGE_CREATE,
+    MANAGE_DELETE,
+} ManageAction;
+
+static const Rule manage_table[] = {
+    {"WL-4",  0,               SEEN,                         MANAGE_NOTHING},
+    {"WL-75", SEEN | DELETED,  0,                            MANAGE_NOTHING},
+    {"WL-75", SEEN | TOO_FEW,  DELETED,                      MANAGE_CREATE },
+    {"WL-75", SEEN | TOO_MANY, DELETED,                      MANAGE_DELETE },
+    {"WL-75", SEEN,            DELETED | TOO_FEW | TOO_MANY, MANAGE_NOTHING},
+};
+
+static const RuleBound manage_bounds[] = {
+    {.given = TOO_FEW, .none = TOO_MANY},
+};
+
+static const RuleTable manage_rules = {
+    .name = "pods of ReplicaSets",
+    .facts_end = MANAGE_FACTS_END,
+    RULE_ROWS(manage_table),
+    RULE_BOUNDS(manage_bounds),
+};
+
 /* The set has the pods that are its own. */
 static void
 decide_pods(const void *data, Plan *plan)
@@ -384,13 +417,21 @@ decide_pods(const void *data, Plan *plan)
 
     if (state == NULL)
         return;
-    if (diff == 0 || object_is_deleted(&sync->set->meta) ||
-        !expectations_are_met(&state->expected, plan_now(plan)))
+    unsigned facts = (expectations_are_met(&state->expected, plan_now(plan)) ? SEEN : 0) |
+                     (object_is_deleted(&sync->set->meta) ? DELETED : 0) |
+                     (diff < 0 ? TOO_FEW : 0) | (diff > 0 ? TOO_MANY : 0);
+    switch ((ManageAction)rules_find(&manage_rules, facts, NULL)->then) {
+    case MANAGE_NOTHING:
         plan_status(plan, sync);
-    else if (diff < 0)
+        return;
+    case MANAGE_CREATE:
         plan_creations(self, plan, sync, (unsigned)MIN(-diff, BURST_MAX));
-    else
+        return;
+    case MANAGE_DELETE:
         plan_deletions(self, plan, sync, (unsigned)MIN(diff, BURST_MAX));
+        return;
+    }
+    g_assert_not_reached();
 }
 
 static gboolean
@@ -460,6 +501,8 @@ clear(void *data)
     g_hash_table_unref(self->states);
 }
 
+static const RuleTable *const rule_tables[] = {&manage_rules, NULL};
+
 const ModelClass replica_set_controller_class = {
     .name = "replicaset-controller",
     .process = &kube_controller_manager_process,
@@ -469,4 +512,5 @@ const ModelClass replica_set_controller_class = {
     .init = init,
     .clear = clear,
     .apply_change = apply_change,
+    .rule_tables = rule_tables,
 };

@@ -13,11 +13,33 @@ typedef struct {
     Workers *workers;
 } TtlController;
 
-static gboolean
-is_to_be_cleaned_up(const Job *job)
-{
-    return job->ttl_s >= 0 && job_is_finished(job) && !object_is_deleted(&job->meta);
-}
+enum {
+    LIMITED = 1 << 0, /* ttlSecondsAfterFinished is set */
+    FINISHED = 1 << 1,
+    GOING = 1 << 2,
+    EXPIRED = 1 << 3,
+    TTL_FACTS_END = 1 << 4,
+};
+
+typedef enum {
+    TTL_LEAVE,
+    TTL_WAIT,
+    TTL_DELETE,
+} TtlAction;
+
+static const Rule ttl_table[] = {
+    {"WL-87", 0,                            LIMITED,         TTL_LEAVE },
+    {"WL-87", LIMITED,                      FINISHED,        TTL_LEAVE },
+    {"WL-87", LIMITED | FINISHED | GOING,   0,               TTL_LEAVE },
+    {"WL-87", LIMITED | FINISHED,           GOING | EXPIRED, TTL_WAIT  },
+    {"WL-87", LIMITED | FINISHED | EXPIRED, GOING,           TTL_DELETE},
+};
+
+static const RuleTable ttl_rules = {
+    .name = "finished Jobs",
+    .facts_end = TTL_FACTS_END,
+    RULE_ROWS(ttl_table),
+};
 
 static SimTime
 expires_at(const Job *job)
@@ -28,6 +50,28 @@ expires_at(const Job *job)
     return sim_time_add(end->changed_at, job->ttl_s * SIM_SECOND);
 }
 
+static TtlAction
+judge(const Job *job, SimTime now)
+{
+    unsigned facts = (job->ttl_s >= 0 ? LIMITED : 0) | (job_is_finished(job) ? FINISHED : 0) |
+                     (object_is_deleted(&job->meta) ? GOING : 0);
+
+    if ((facts & FINISHED) != 0 && now >= expires_at(job))
+        facts |= EXPIRED;
+    return (TtlAction)rules_find(&ttl_rules, facts, NULL)->then;
+}
+
+/* @job: (nullable). Returns: whether it is deleted now; else it is looked at again in time */
+static gboolean
+is_due(const Object *job, Plan *plan)
+{
+    TtlAction action = job == NULL ? TTL_LEAVE : judge(JOB_CONST(job), plan_now(plan));
+
+    if (action == TTL_WAIT)
+        plan_requeue_after(plan, expires_at(JOB_CONST(job)) - plan_now(plan));
+    return action == TTL_DELETE;
+}
+
 /* It may have got a longer life since it was last seen. */
 static void
 decide_delete(const void *data, Plan *plan)
@@ -35,13 +79,8 @@ decide_delete(const void *data, Plan *plan)
     const Object *fresh = plan_object(plan, plan_last_step(plan));
 
     (void)data;
-    if (fresh == NULL || !is_to_be_cleaned_up(JOB_CONST(fresh)))
+    if (!is_due(fresh, plan))
         return;
-    SimTime left = expires_at(JOB_CONST(fresh)) - plan_now(plan);
-    if (left > 0) {
-        plan_requeue_after(plan, left);
-        return;
-    }
     plan_because(plan, "WL-87");
     plan_delete(plan, fresh->key, fresh->uid, -1, PLAN_GONE_IS_FINE);
 }
@@ -52,13 +91,8 @@ decide_job(const void *data, Plan *plan)
     const TtlController *self = data;
     const Object *job = informer_get(self->jobs, plan_key(plan));
 
-    if (job == NULL || !is_to_be_cleaned_up(JOB_CONST(job)))
+    if (!is_due(job, plan))
         return;
-    SimTime left = expires_at(JOB_CONST(job)) - plan_now(plan);
-    if (left > 0) {
-        plan_requeue_after(plan, left);
-        return;
-    }
     plan_because(plan, "WL-87");
     plan_get(plan, job->key, PLAN_GONE_IS_FINE);
     plan_then(plan, decide_delete);
@@ -70,7 +104,7 @@ job_changed(void *data, const Object *before, const Object *after)
     const TtlController *self = data;
 
     (void)before;
-    if (after != NULL && is_to_be_cleaned_up(JOB_CONST(after)))
+    if (after != NULL && judge(JOB_CONST(after), sim_now(self->base.sim)) != TTL_LEAVE)
         workers_add(self->workers, after->key);
 }
 
@@ -100,6 +134,8 @@ clear(void *data)
     workers_free(self->workers);
 }
 
+static const RuleTable *const rule_tables[] = {&ttl_rules, NULL};
+
 const ModelClass ttl_after_finished_class = {
     .name = "ttl-after-finished-controller",
     .process = &kube_controller_manager_process,
@@ -107,4 +143,5 @@ const ModelClass ttl_after_finished_class = {
     .client_qps = kube_controller_manager_client_qps,
     .init = init,
     .clear = clear,
+    .rule_tables = rule_tables,
 };

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "cache.h"
+
+/* What the files of the cache share: cache.c has the nodes, cache-order.c their order and zones,
+ * cache-pods.c the pods on them, cache-volumes.c the volumes of those. */
+
+/* Pods of so many templates may wait side by side before one forgets what another has learned. */
+#define N_MEMOS 4
+/* The nodes of a region and zone, in the order in which they came. */
+typedef struct {
+    const char *region, *zone; /* interned; "" if absent */
+    GPtrArray *nodes;          /* of NodeInfo */
+} Zone;
+
+/* A claim that pods on nodes use. */
+typedef struct {
+    NodeInfo *node;
+    uint32_t n_pods;
+} ClaimOnNode;
+
+typedef struct {
+    VolumeName name;
+    uint32_t n_pods;
+    GArray *nodes; /* of ClaimOnNode; NULL: none yet */
+} ClaimUse;
+
+/* How many pods on nodes have a priority. */
+typedef struct {
+    int32_t priority;
+    uint32_t n_pods;
+} PriorityCount;
+
+/* What a VolumeAttachment counts as at the moment. */
+typedef struct {
+    NodeInfo *node; /* NULL: nothing */
+    VolumeName name;
+} AttachmentUse;
+
+struct SchedulerCache {
+    CacheOptions options;
+    GPtrArray *nodes; /* of NodeInfo, by slot of the node's key */
+    GPtrArray *
+        pods; /* of CachedPod, by slot of the pod's key: one life of each name, the others linked */
+    unsigned n_pods, n_assumed; /* in @pods; those of them that are assumed */
+    GPtrArray *claims;          /* of ClaimUse, by slot of the claim's key */
+    GArray *attachments;        /* of AttachmentUse, by slot */
+    InformerIndex *attachments_by_volume;
+    GPtrArray *zones; /* of Zone, in the order of their first node; empty ones are taken out */
+    GPtrArray *order; /* of NodeInfo: see scheduler_cache_nodes() */
+    gboolean order_is_old;
+    PodCounts *counts;
+    NodeCounts node_counts;
+    GArray *priorities; /* of PriorityCount, the lowest first; those of no pod are taken out */
+    GArray *nominated;  /* of NominatedPod */
+    NodeSet special;
+    LabelIndex *labels;
+    gboolean labels_are_old;
+    AskMemo memos[N_MEMOS];
+    uint32_t n_asks; /* numbers given */
+};
+
+static inline void *
+cache_at_slot(const GPtrArray *array, uint32_t slot)
+{
+    return slot < array->len ? array->pdata[slot] : NULL;
+}
+
+static inline void
+cache_set_slot(GPtrArray *array, uint32_t slot, void *value)
+{
+    if (array->len <= slot)
+        g_ptr_array_set_size(array, (int)slot + 1);
+    array->pdata[slot] = value;
+}
+
+/* ---- cache.c ---- */
+
+/* Made if it is new. */
+NodeInfo *cache_node_info(SchedulerCache *self, const ObjectKey *key);
+/* The node has changed: what pods learned of it holds no more. */
+void cache_forget_asks(SchedulerCache *self, NodeInfo *node);
+
+/* ---- cache-order.c ---- */
+
+void cache_zone_free(Zone *self);
+void cache_leave_zone(SchedulerCache *self, NodeInfo *node);
+void cache_enter_zone(SchedulerCache *self, NodeInfo *node);
+/* Whether a node keeps its turn (SCH-56). */
+gboolean cache_same_zone(const Node *a, const Node *b);
+/* Notes whether some pods are kept off the node. */
+void cache_mark_special(SchedulerCache *self, const NodeInfo *node);
+
+/* ---- cache-volumes.c ---- */
+
+void cache_claim_use_free(ClaimUse *self);
+/* @change: 1 or -1 */
+void cache_use_claims(SchedulerCache *self, const Pod *pod, NodeInfo *node, int change);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "binding.h"
+#include "rules.h"
 
 #include <inttypes.h>
 
@@ -193,80 +194,129 @@ failed(char **why, char *text)
     return BINDING_FAILED;
 }
 
-/* VB-T20 */
-static BindingState
-check_affinity(const Volume *volume, const Node *node, char **why)
+static uint32_t
+seen_facts(const Claim *claim, const Volume *volume, const Node *node)
 {
-    if (node_selector_matches(volume->node_affinity, node->meta.labels, NULL))
-        return BINDING_DONE;
-    return failed(
-        why, g_strdup_printf(
-                 "pv \"%s\" node affinity doesn't match node \"%s\": no matching NodeSelectorTerms",
-                 object_name(&volume->meta), object_name(&node->meta)));
+    uint32_t facts = 0;
+
+    if (claim != NULL)
+        facts |= BOUND_CLAIM_SEEN;
+    if (claim != NULL && claim_is_fully_bound(claim))
+        facts |= BOUND_IS_DONE;
+    if (volume != NULL)
+        facts |= BOUND_VOLUME_SEEN;
+    if (volume != NULL && !node_selector_matches(volume->node_affinity, node->meta.labels, NULL))
+        facts |= BOUND_OUT_OF_REACH;
+    return facts;
 }
 
-/* VB-94.3, VB-T19, VB-T21 */
+/* VB-T20 */
+static char *
+out_of_reach(const Volume *volume, const Node *node)
+{
+    return g_strdup_printf(
+        "pv \"%s\" node affinity doesn't match node \"%s\": no matching NodeSelectorTerms",
+        object_name(&volume->meta), object_name(&node->meta));
+}
+
 static BindingState
 check_static(const VolumeBinder *self, const VolumeChoice *choice, const Node *node, char **why)
 {
     const ObjectKey *key = choice->chosen->key;
     const Volume *volume = VOLUME_CONST(assume_cache_api(self->volumes, key));
     const Claim *claim = CLAIM_CONST(assume_cache_api(self->claims, choice->claim));
+    uint32_t facts = seen_facts(claim, volume, node);
 
-    if (volume == NULL)
+    if (volume != NULL && volume->meta.resource_version < choice->written_version)
+        facts |= BOUND_IS_OLD;
+    if (volume != NULL &&
+        (volume->claim_ref.claim == NULL || !object_uid_is_set(volume->claim_ref.uid)))
+        facts |= BOUND_IS_RESET;
+    switch ((BoundAnswer)rules_find(&scheduler_static_rules, facts, NULL)->then) {
+    case BOUND_DONE:
+        return BINDING_DONE;
+    case BOUND_WAIT:
+        return BINDING_WAITS;
+    case BOUND_FAIL_VOLUME:
         return failed(why, g_strdup_printf(
                                "failed to check binding: could not find v1.PersistentVolume \"%s\"",
                                key->text));
-    if (claim == NULL)
+    case BOUND_FAIL_CLAIM:
         return failed(why,
                       g_strdup_printf(
                           "failed to check binding: could not find v1.PersistentVolumeClaim \"%s\"",
                           choice->claim->text));
-    if (volume->meta.resource_version < choice->written_version)
-        return BINDING_WAITS;
-    BindingState state = check_affinity(volume, node, why);
-    if (state != BINDING_DONE)
-        return state;
-    if (volume->claim_ref.claim == NULL || !object_uid_is_set(volume->claim_ref.uid))
+    case BOUND_FAIL_REACH:
+        return failed(why, out_of_reach(volume, node));
+    case BOUND_FAIL_RESET:
         return failed(why, g_strdup_printf("ClaimRef got reset for pv \"%s\"", key->name));
-    return claim_is_fully_bound(claim) ? BINDING_DONE : BINDING_WAITS;
+    case BOUND_FAIL_ELSEWHERE:
+        break;
+    }
+    g_assert_not_reached();
 }
 
-/* VB-94.4, VB-T17, VB-T18, VB-T21 */
+static uint32_t
+dynamic_facts(const VolumeChoice *choice, const Claim *claim, const Node *node)
+{
+    const char *selected =
+        claim == NULL ? NULL : object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE);
+    uint32_t facts = 0;
+
+    if (claim == NULL)
+        return 0;
+    if (claim->meta.resource_version < choice->written_version)
+        facts |= BOUND_IS_OLD;
+    if (claim->meta.annotations == NULL)
+        facts |= BOUND_IS_RESET;
+    if (g_strcmp0(selected, node->meta.key->name) != 0)
+        facts |= BOUND_ELSEWHERE;
+    if (claim_volume_name(claim)[0] != '\0')
+        facts |= BOUND_NAMES_VOLUME;
+    return facts;
+}
+
+/* The volume that the claim names; NULL: none, or it is not known (yet). */
+static const Volume *
+named_volume(const VolumeBinder *self, const Claim *claim)
+{
+    const ObjectKey *key = claim == NULL ? NULL
+                                         : objects_find_key(self->objects, KIND_VOLUME, NULL,
+                                                            claim_volume_name(claim));
+
+    return key == NULL ? NULL : VOLUME_CONST(assume_cache_get(self->volumes, key));
+}
+
 static BindingState
 check_dynamic(const VolumeBinder *self, const VolumeChoice *choice, const Node *node, char **why)
 {
     const ObjectKey *key = choice->chosen->key;
     const Claim *claim = CLAIM_CONST(assume_cache_api(self->claims, key));
+    const Volume *volume = named_volume(self, claim);
+    uint32_t facts = seen_facts(claim, volume, node) | dynamic_facts(choice, claim, node);
 
-    if (claim == NULL)
+    switch ((BoundAnswer)rules_find(&scheduler_dynamic_rules, facts, NULL)->then) {
+    case BOUND_DONE:
+        return BINDING_DONE;
+    case BOUND_WAIT:
+        return BINDING_WAITS;
+    case BOUND_FAIL_CLAIM:
         return failed(
             why,
             g_strdup_printf(
                 "failed to check provisioning pvc: could not find v1.PersistentVolumeClaim \"%s\"",
                 key->text));
-    if (claim->meta.resource_version < choice->written_version)
-        return BINDING_WAITS;
-    if (claim->meta.annotations == NULL)
+    case BOUND_FAIL_REACH:
+        return failed(why, out_of_reach(volume, node));
+    case BOUND_FAIL_RESET:
         return failed(why,
                       g_strdup_printf("selectedNode annotation reset for PVC \"%s\"", key->name));
-    if (g_strcmp0(object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE),
-                  node->meta.key->name) != 0)
+    case BOUND_FAIL_ELSEWHERE:
         return failed(why, g_strdup_printf("provisioning failed for PVC \"%s\"", key->name));
-
-    const char *volume_name = claim_volume_name(claim);
-    if (volume_name[0] != '\0') {
-        const ObjectKey *volume_key =
-            objects_find_key(self->objects, KIND_VOLUME, NULL, volume_name);
-        const Volume *volume =
-            volume_key == NULL ? NULL : VOLUME_CONST(assume_cache_get(self->volumes, volume_key));
-        if (volume == NULL) /* no order between kinds: it will come */
-            return BINDING_WAITS;
-        BindingState state = check_affinity(volume, node, why);
-        if (state != BINDING_DONE)
-            return state;
+    case BOUND_FAIL_VOLUME:
+        break;
     }
-    return claim_is_fully_bound(claim) ? BINDING_DONE : BINDING_WAITS;
+    g_assert_not_reached();
 }
 
 /* VB-95: the first that is not there yet ends the look. VB-96: only what is told here fails. */

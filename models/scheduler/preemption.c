@@ -2,6 +2,7 @@
 #include "preemption.h"
 
 #include "cycle.h"
+#include "rules.h"
 
 #define MIN_CANDIDATES 100 /* SCH-111 */
 #define MIN_CANDIDATES_PERCENTAGE 10
@@ -286,28 +287,60 @@ not_eligible(const char *why)
                         .message = g_strdup_printf("preemption: not eligible due to %s.", why)};
 }
 
-/* Tries nodes out, with reasons of their own. */
 static Preemption
-search(Cycle *self, const Filters *active)
+no_preemption(Cycle *self)
 {
-    Preemption result = {0};
+    return (Preemption){.message = no_candidates(self)};
+}
 
-    if (scheduler_cache_lowest_priority(self->view->cache) >= priority_of(self->pod) ||
-        node_set_count(&self->helpable) == 0) { /* no need to look */
+static Preemption
+try_nodes(Cycle *self, const Filters *active)
+{
+    g_autoptr(GArray) candidates = find_candidates(self, active);
+
+    if (candidates->len == 0)
+        return no_preemption(self);
+    const Candidate *chosen = choose_candidate(candidates);
+    return (Preemption){
+        .node_name = chosen->node->key->name,
+        .victims = g_ptr_array_ref(chosen->victims),
+    };
+}
+
+static uint32_t
+preempt_facts(const Cycle *self)
+{
+    uint32_t facts = 0;
+
+    if (self->pod->spec->preemption_policy == PREEMPT_NEVER)
+        facts |= PREEMPT_HAS_NEVER;
+    if (waits_for_victims(self))
+        facts |= PREEMPT_IS_WAITING;
+    if (node_set_count(&self->helpable) > 0)
+        facts |= PREEMPT_HAS_NODES;
+    if (scheduler_cache_lowest_priority(self->view->cache) < priority_of(self->pod))
+        facts |= PREEMPT_HAS_VICTIMS;
+    return facts;
+}
+
+/* With reasons of its own. */
+static Preemption
+preempt(Cycle *self, const Filters *active)
+{
+    switch (
+        (PreemptAnswer)rules_find(&scheduler_preemption_rules, preempt_facts(self), NULL)->then) {
+    case PREEMPT_REFUSE_POLICY:
+        return not_eligible("preemptionPolicy=Never");
+    case PREEMPT_REFUSE_WAITING:
+        return not_eligible("a terminating pod on the nominated node");
+    case PREEMPT_FIND_NONE:
         cycle_reason_of_nodes(self, "No preemption victims found for incoming pod",
                               node_set_count(&self->helpable));
-        result.message = no_candidates(self);
-        return result;
+        return no_preemption(self);
+    case PREEMPT_TRY_NODES:
+        return try_nodes(self, active);
     }
-    g_autoptr(GArray) candidates = find_candidates(self, active);
-    if (candidates->len == 0) {
-        result.message = no_candidates(self);
-        return result;
-    }
-    const Candidate *chosen = choose_candidate(candidates);
-    result.node_name = chosen->node->key->name;
-    result.victims = g_ptr_array_ref(chosen->victims);
-    return result;
+    g_assert_not_reached();
 }
 
 Preemption
@@ -319,12 +352,8 @@ cycle_preempt(Cycle *self, const Filters *active)
     scheduler_cache_nodes(self->view->cache, &n_nodes);
     if (active == NULL)
         node_set_init(&self->helpable, n_nodes);
-    if (self->pod->spec->preemption_policy == PREEMPT_NEVER)
-        return not_eligible("preemptionPolicy=Never");
-    if (waits_for_victims(self))
-        return not_eligible("a terminating pod on the nominated node");
     self->reasons = g_array_new(FALSE, TRUE, sizeof(Reason));
-    Preemption result = search(self, active);
+    Preemption result = preempt(self, active);
     g_array_unref(self->reasons);
     self->reasons = reasons;
     return result;

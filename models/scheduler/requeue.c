@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "rules.h"
 #include "scheduler-private.h"
 
 void
@@ -85,23 +86,40 @@ is_moved_unasked(const Scheduler *self, const QueuedPod *entry, const ClusterEve
                               scheduler_cache_find_node(self->cache, event->after->key));
 }
 
+static MovedAnswer
+judge_move(const Scheduler *self, const QueuedPod *entry, const ClusterEvent *event)
+{
+    uint32_t facts = entry->place == PLACE_UNSCHEDULABLE ? MOVED_IS_PARKED : 0;
+
+    if (entry->gated)
+        facts |= MOVED_IS_GATED;
+    if (event->resource == EVENT_OWN_POD)
+        facts |= MOVED_BY_ITSELF;
+    if (facts & MOVED_IS_PARKED &&
+        (self->has_hints
+             ? cluster_event_helps(event, entry->pod, entry->unschedulable_plugins) != NULL
+             : is_moved_unasked(self, entry, event)))
+        facts |= MOVED_IS_HELPED;
+    return (MovedAnswer)rules_find(&scheduler_move_rules, facts, NULL)->then;
+}
+
 /* Returns: whether it moved */
 gboolean
 scheduler_move_if_helped(Scheduler *self, QueuedPod *entry, const ClusterEvent *event)
 {
-    if (entry->place != PLACE_UNSCHEDULABLE || entry->gated)
+    switch (judge_move(self, entry, event)) {
+    case MOVED_STAYS:
         return FALSE;
-    if (self->has_hints
-            ? cluster_event_helps(event, entry->pod, entry->unschedulable_plugins) == NULL
-            : !is_moved_unasked(self, entry, event)) {
-        if (event->resource == EVENT_OWN_POD) /* MET-W14: its own status, mostly */
-            scheduler_count_moved_by(self, entry, event);
+    case MOVED_STAYS_COUNTED:
+        scheduler_count_moved_by(self, entry, event);
         return FALSE;
+    case MOVED_GOES_ON:
+        end_unschedulable(self, entry, event->resource);
+        put_after_backoff(self, entry);
+        scheduler_count_moved_by(self, entry, event);
+        return TRUE;
     }
-    end_unschedulable(self, entry, event->resource);
-    put_after_backoff(self, entry);
-    scheduler_count_moved_by(self, entry, event);
-    return TRUE;
+    g_assert_not_reached();
 }
 
 /* What changes of a pod count: not its status, nor what writes of it change by themselves. */
@@ -226,15 +244,29 @@ is_helped_already(const Scheduler *self, const QueuedPod *entry)
     return FALSE;
 }
 
-/* SCH-80.3, SCH-77: who is gone, or on a node, does not come back. */
+/* @pod: as the informer has it; NULL: gone */
+static uint32_t
+failed_facts(const Scheduler *self, const Pod *pod, uint32_t rejected_by)
+{
+    uint32_t facts = rejected_by != 0 ? FAILED_BY_PLUGIN : 0;
+
+    if (pod == NULL)
+        return facts | FAILED_IS_GONE;
+    if (pod->node_name != NULL)
+        facts |= FAILED_HAS_NODE;
+    if (scheduling_queue_find(self->queue, pod->meta.key) != NULL)
+        facts |= FAILED_IS_QUEUED;
+    return facts;
+}
+
 void
 scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by)
 {
     const Pod *pod = living_pod(informer_get(self->pods, attempt->pod->meta.key));
     QueuedPod *entry = g_steal_pointer(&attempt->queued);
+    uint32_t facts = failed_facts(self, pod, rejected_by);
 
-    if (pod == NULL || pod->node_name != NULL ||
-        scheduling_queue_find(self->queue, pod->meta.key) != NULL) {
+    if (rules_find(&scheduler_failure_rules, facts, NULL)->then == FAILED_DROP) {
         queued_pod_free(entry);
         return;
     }
@@ -242,8 +274,9 @@ scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by)
     entry->timestamp = sim_now(self->base.sim);
     entry->unschedulable_plugins = rejected_by;
     entry->parked = sim_cause(self->base.sim);
-    if (rejected_by == 0 ||
-        (self->has_hints ? is_helped_already(self, entry) : self->moved_since_pop))
+    if (self->has_hints ? is_helped_already(self, entry) : self->moved_since_pop)
+        facts |= FAILED_IS_HELPED;
+    if (rules_find(&scheduler_failure_rules, facts, NULL)->then == FAILED_BACK_OFF)
         put_after_backoff(self, entry);
     else
         scheduler_put(self, entry, PLACE_UNSCHEDULABLE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/cluster/cluster.h"
 #include "models/metrics/metrics.h"
+#include "rules.h"
 #include "scheduler-private.h"
 
 #define BACKOFF_FLUSH_PERIOD SIM_SECOND              /* SCH-4 */
@@ -442,6 +443,13 @@ const ProcessClass kube_scheduler_process = {
     .election = &election,
 };
 
+static const RuleTable *const rule_tables[] = {
+    &scheduler_move_rules,       &scheduler_failure_rules,
+    &scheduler_preemption_rules, &scheduler_claim_rules,
+    &scheduler_narrowing_rules,  &scheduler_static_rules,
+    &scheduler_dynamic_rules,    NULL,
+};
+
 const ModelClass scheduler_class = {
     .name = "kube-scheduler",
     .process = &kube_scheduler_process,
@@ -450,6 +458,7 @@ const ModelClass scheduler_class = {
     .event_style = EVENTS_NEW,
     .separate_event_client = TRUE,
     .client_qps = scheduler_client_qps,
+    .rule_tables = rule_tables,
     .init = scheduler_init,
     .clear = scheduler_clear,
     .apply_change = scheduler_apply_change,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scheduler/rules.h"
 #include "models/volume/matching.h"
 #include "plugins.h"
 
@@ -24,34 +25,55 @@ typedef enum {
 
 /* ---- PreFilter ---- */
 
-/* VB-13: what the lister says about a claim (VB-T2, VB-T3, VB-T4, VB-T5, VB-T6; VB-S7). */
+static uint32_t
+check_facts(const Cycle *cycle, const CycleClaim *claim, const Claim *stored)
+{
+    uint32_t facts = claim->volume->ephemeral ? CHECK_EPHEMERAL : 0;
+
+    if (stored == NULL)
+        return facts;
+    facts |= CHECK_STORED;
+    if (stored->phase == CLAIM_LOST)
+        facts |= CHECK_LOST;
+    if (object_is_deleted(&stored->meta))
+        facts |= CHECK_DELETED;
+    if (!object_is_controlled_by(&stored->meta, &cycle->pod->meta))
+        facts |= CHECK_FOREIGN;
+    return facts;
+}
+
+/* VB-13: by what the lister has (VB-S7). */
 static Verdict
 check_claim(Cycle *cycle, const CycleClaim *claim)
 {
     const Claim *stored = CLAIM_CONST(informer_get(cycle->view->claims, claim->key));
-    const Pod *pod = cycle->pod;
+    uint32_t facts = check_facts(cycle, claim, stored);
 
-    if (stored == NULL) {
-        if (claim->volume->ephemeral) /* EPH-8 */
-            cycle_text(cycle,
-                       "waiting for ephemeral volume controller to create the "
-                       "persistentvolumeclaim \"%s\"",
-                       claim->key->name);
-        else
-            cycle_text(cycle, "persistentvolumeclaim \"%s\" not found", claim->key->name);
-        return VERDICT_UNRESOLVABLE;
-    }
-    if (stored->phase == CLAIM_LOST)
+    switch ((CheckAnswer)rules_find(&scheduler_claim_rules, facts, NULL)->then) {
+    case CHECK_OK:
+        return VERDICT_OK;
+    case CHECK_TELL_MISSING:
+        cycle_text(cycle, "persistentvolumeclaim \"%s\" not found", claim->key->name);
+        break;
+    case CHECK_TELL_NOT_MADE: /* EPH-8 */
+        cycle_text(
+            cycle,
+            "waiting for ephemeral volume controller to create the persistentvolumeclaim \"%s\"",
+            claim->key->name);
+        break;
+    case CHECK_TELL_LOST:
         cycle_text(cycle,
                    "persistentvolumeclaim \"%s\" bound to non-existent persistentvolume \"%s\"",
                    claim->key->name, claim_volume_name(stored));
-    else if (object_is_deleted(&stored->meta))
+        break;
+    case CHECK_TELL_DELETED:
         cycle_text(cycle, "persistentvolumeclaim \"%s\" is being deleted", claim->key->name);
-    else if (claim->volume->ephemeral && !object_is_controlled_by(&stored->meta, &pod->meta))
+        break;
+    case CHECK_TELL_FOREIGN:
         cycle_text(cycle, "PVC %s was not created for pod %s (pod is not owner)", claim->key->text,
-                   pod->meta.key->text);
-    else
-        return VERDICT_OK;
+                   cycle->pod->meta.key->text);
+        break;
+    }
     return VERDICT_UNRESOLVABLE;
 }
 
@@ -376,23 +398,39 @@ narrow_to_candidates(Cycle *cycle, const CycleClaim *claim)
     return TRUE;
 }
 
-typedef struct {
-    gboolean any_selected, any_provisioned, any_offer, any_refused;
-} UnboundFacts;
-
-static UnboundFacts
-unbound_facts(const Cycle *cycle)
+static uint32_t
+narrow_facts(const Cycle *cycle)
 {
-    UnboundFacts facts = {0};
+    uint32_t facts = 0;
 
     for (unsigned k = 0; k < cycle->by_size->len; k++) {
         const CycleClaim *claim = unbound_at(cycle, k);
-        facts.any_selected = facts.any_selected || claim->selected_node != NULL;
-        facts.any_provisioned = facts.any_provisioned || can_provision(claim->class);
-        facts.any_offer = facts.any_offer || claim->reserved != NULL || claim->n_candidates > 0;
-        facts.any_refused = facts.any_refused || claim->refused;
+        if (claim->selected_node != NULL)
+            facts |= NARROW_SELECTED;
+        if (can_provision(claim->class))
+            facts |= NARROW_PROVISIONED;
+        if (claim->reserved != NULL || claim->n_candidates > 0)
+            facts |= NARROW_OFFERED;
+        if (claim->refused)
+            facts |= NARROW_REFUSED;
     }
     return facts;
+}
+
+static gboolean
+narrow_to_claim(Cycle *cycle, const CycleClaim *claim, NarrowAnswer how)
+{
+    switch (how) {
+    case NARROW_NOT:
+        return FALSE;
+    case NARROW_TO_SELECTED:
+        return claim->selected_node == NULL || narrow_to_selected(cycle, claim->selected_node);
+    case NARROW_TO_CANDIDATES:
+        return narrow_to_candidates(cycle, claim);
+    case NARROW_TO_PROVISIONABLE:
+        return narrow_to_provisionable(cycle, claim);
+    }
+    g_assert_not_reached();
 }
 
 /* The nodes that unbound claims leave, where that is told without trying the claims out one after
@@ -400,20 +438,15 @@ unbound_facts(const Cycle *cycle)
 static gboolean
 narrow_to_unbound(Cycle *cycle)
 {
-    UnboundFacts facts = unbound_facts(cycle);
-    gboolean is_exact = !facts.any_selected && !facts.any_offer;
+    NarrowAnswer how =
+        (NarrowAnswer)rules_find(&scheduler_narrowing_rules, narrow_facts(cycle), NULL)->then;
 
-    if (facts.any_refused || (facts.any_provisioned && facts.any_offer && !facts.any_selected))
+    if (how == NARROW_NOT)
         return FALSE;
-    for (unsigned k = 0; k < cycle->by_size->len; k++) {
-        const CycleClaim *claim = unbound_at(cycle, k);
-        if (facts.any_selected
-                ? claim->selected_node != NULL && !narrow_to_selected(cycle, claim->selected_node)
-                : !(facts.any_offer ? narrow_to_candidates(cycle, claim)
-                                    : narrow_to_provisionable(cycle, claim)))
+    for (unsigned k = 0; k < cycle->by_size->len; k++)
+        if (!narrow_to_claim(cycle, unbound_at(cycle, k), how))
             return FALSE;
-    }
-    if (is_exact)
+    if (how == NARROW_TO_PROVISIONABLE)
         cycle_narrow_exactly(cycle, PLUGIN_VOLUME_BINDING);
     return TRUE;
 }

@@ -1,62 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
-#include "cli.h"
+#include "loop-folder.h"
+#include "progress.h"
 #include "run/measure/calibration.h"
 #include "run/measure/fit.h"
 
-#define MEDIAN_APART 0.1 /* as validate judges by default */
+#define MEDIAN_APART 0.1 /* the same tolerances as the defaults of validate */
 #define KS_APART 0.15
-
-static volatile sig_atomic_t
-    was_interrupted; /* set by a signal handler: there is no other way to tell */
 
 typedef struct {
     char *state_dir, *sizes, *workers, *out, *fs_type, *against, *from;
     int cycles, pause_ms, volumes;
     double hold;
-    gboolean is_terminal, was_shown;
+    Progress *progress;
 } Calibrate;
 
-static void
-interrupt(int number)
-{
-    (void)number;
-    was_interrupted = 1;
-}
-
-void
-cli_catch_interrupts(void)
-{
-    const struct sigaction action = {.sa_handler = interrupt};
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
-
-gboolean
-cli_was_interrupted(void)
-{
-    return was_interrupted != 0;
-}
-
 static gboolean
-show_progress(void *data, unsigned done, unsigned total)
+go_on(void *data, unsigned done, unsigned total)
 {
     Calibrate *self = data;
 
-    if (self->is_terminal)
-        fprintf(stderr, "\r\033[K%u of %u groups of volumes", done, total);
-    self->was_shown = self->is_terminal;
-    return !cli_was_interrupted();
+    progress_show(self->progress, "%u of %u groups of volumes", done, total);
+    return !progress_is_interrupted(self->progress);
 }
 
 /* "16Mi,1Gi" or "1,4". Returns: (owned): of int64_t; NULL: printed why */
@@ -81,7 +49,7 @@ parse_list(const char *option, const char *text)
     return g_steal_pointer(&numbers);
 }
 
-/* The surroundings, which explain more of a measurement than its digits. (owned) */
+/* The machine and its load, without which the numbers mean little. (owned) */
 static char *
 surroundings(const char *state_dir)
 {
@@ -95,7 +63,7 @@ surroundings(const char *state_dir)
                            g_get_num_processors(), parts[0], state_dir);
 }
 
-/* One profile. @workers: as calibration_profile() has it */
+/* @workers: see calibration_profile() */
 static ExitCode
 write_profile(const Calibrate *self,
               const GArray *samples,
@@ -120,7 +88,7 @@ write_profile(const Calibrate *self,
     return EXIT_DONE;
 }
 
-/* NAME.yaml of all, NAME-N.yaml of those of one number of workers. */
+/* NAME.yaml from all samples, NAME-N.yaml from those with N workers. */
 static ExitCode
 write_profiles(const Calibrate *self,
                const GArray *samples,
@@ -178,7 +146,7 @@ print_table(const GArray *samples)
                concurrency);
 }
 
-/* Two calibrations of one machine: how far apart they are is what no model can be better than. */
+/* Two calibrations of one machine differ. No model can come closer to the machine than that. */
 static ExitCode
 compare(const GArray *now, const char *file)
 {
@@ -209,17 +177,6 @@ compare(const GArray *now, const char *file)
     return EXIT_DONE;
 }
 
-/* Whatever a broken-off calibration left is taken back. */
-static void
-end_backend(LoopBackend *backend)
-{
-    g_autofree char *folder = g_strdup(loop_ledger_folder(loop_backend_ledger(backend)));
-
-    loop_backend_close(backend);
-    if (!loop_remains_clean(folder, 10 * G_USEC_PER_SEC, NULL, NULL, NULL))
-        cli_error("something is left in %s: see kvolsim loop list, kvolsim loop clean", folder);
-}
-
 static ExitCode
 measure(Calibrate *self, LoopBackend *backend, const GArray *sizes, const GArray *workers)
 {
@@ -235,7 +192,7 @@ measure(Calibrate *self, LoopBackend *backend, const GArray *sizes, const GArray
         .hold = self->hold,
         .seed = 1,
         .fs_type = self->fs_type,
-        .progress = show_progress,
+        .progress = go_on,
         .progress_data = self,
     };
     g_autoptr(GError) error = NULL;
@@ -244,8 +201,7 @@ measure(Calibrate *self, LoopBackend *backend, const GArray *sizes, const GArray
     for (unsigned i = 0; i < workers->len; i++)
         numbers[i] = (unsigned)g_array_index(workers, int64_t, i);
     g_autoptr(GArray) samples = calibration_measure(backend, &options, &error);
-    if (self->was_shown)
-        fprintf(stderr, "\r\033[K");
+    progress_hide(self->progress);
     if (samples == NULL) {
         cli_error("calibrate: %s",
                   error != NULL ? error->message : "interrupted; nothing was written");
@@ -256,7 +212,7 @@ measure(Calibrate *self, LoopBackend *backend, const GArray *sizes, const GArray
     return code == EXIT_DONE && self->against != NULL ? compare(samples, self->against) : code;
 }
 
-/* Samples that were measured before, fitted or compared anew. */
+/* Fits or compares the samples of an earlier calibration. */
 static ExitCode
 reuse(const Calibrate *self)
 {
@@ -288,64 +244,45 @@ calibrate(Calibrate *self)
             "calibrate: --cycles and --volumes must be at least 1, --pause and --hold at least 0");
         return EXIT_BAD_INPUT;
     }
-    cli_catch_interrupts(); /* from here on something may have to be taken back */
-    LoopBackend *backend = cli_loop_open(&options, &error);
+    g_autoptr(Progress) progress = self->progress = progress_new();
+    LoopBackend *backend = loop_folder_open(&options, &error);
     if (backend == NULL) {
         cli_error("calibrate: %s", error->message);
-        return cli_loop_exit(error);
+        return loop_folder_exit(error);
     }
     ExitCode code = measure(self, backend, sizes, workers);
-    end_backend(backend);
+    loop_folder_close(backend);
     return code;
-}
-
-LoopBackend *
-cli_loop_open(const LoopOptions *options, GError **error)
-{
-    g_autoptr(LoopBackend) backend = loop_backend_open(options, error);
-
-    if (backend != NULL && loop_backend_n_volumes(backend) > 0) {
-        g_set_error(error, LOOP_ERROR, CSI_ABORTED,
-                    "%s has volumes of an earlier run: kvolsim loop clean takes them back",
-                    options->state_dir);
-        return NULL;
-    }
-    return g_steal_pointer(&backend);
 }
 
 int
 cmd_calibrate(int argc, char **argv)
 {
-    Calibrate self = {.cycles = 60,
-                      .volumes = 10,
-                      .pause_ms = 100,
-                      .hold = 8,
-                      .is_terminal = isatty(STDERR_FILENO)};
+    Calibrate self = {.cycles = 60, .volumes = 10, .pause_ms = 100, .hold = 8};
     const GOptionEntry entries[] = {
-        {"sizes",     0, 0, G_OPTION_ARG_STRING,   &self.sizes,     "Sizes of volumes (default: 64Mi)",
-         "LIST"                                                                                                  },
-        {"workers",   0, 0, G_OPTION_ARG_STRING,   &self.workers,
-         "Volumes that live together, step by step (default: 1,2,4)",                                   "LIST"   },
-        {"cycles",    0, 0, G_OPTION_ARG_INT,      &self.cycles,
-         "Volumes for each size and number of workers (default: 60)",                                   "N"      },
-        {"pause",     0, 0, G_OPTION_ARG_INT,      &self.pause_ms,
-         "Mean time with nothing to do (default: 100)",                                                 "MS"     },
-        {"volumes",   0, 0, G_OPTION_ARG_INT,      &self.volumes,
-         "Volumes that are there at once: as many as the scenario has (default: 10)",                   "N"      },
-        {"hold",      0, 0, G_OPTION_ARG_DOUBLE,   &self.hold,
-         "Mean time that a volume is in use; others go on meanwhile (default: 8)",                      "SECONDS"},
-        {"fs-type",   0, 0, G_OPTION_ARG_STRING,   &self.fs_type,   "ext4 (default), ext3 or xfs",
-         "TYPE"                                                                                                  },
-        {"out",       0, 0, G_OPTION_ARG_FILENAME, &self.out,
-         "Write NAME.csv, a profile NAME.yaml, and NAME-N.yaml of each number of workers alone "
-         "(default: calibration)",                                                                      "NAME"   },
-        {"against",   0, 0, G_OPTION_ARG_FILENAME, &self.against,
-         "Compare with the samples of an earlier calibration",                                          "CSV"    },
-        {"from",      0, 0, G_OPTION_ARG_FILENAME, &self.from,
-         "Measure nothing: take the samples of an earlier calibration, and write a profile only if "
-         "--out names it",                                                                              "CSV"    },
-        {"state-dir", 0, 0, G_OPTION_ARG_FILENAME, &self.state_dir,
-         "The folder of the loop driver (default: " CLI_STATE_DIR ")",                                  "DIR"    },
+        {"sizes",   0, 0, G_OPTION_ARG_STRING,   &self.sizes,    "Sizes of volumes (default: 64Mi)",
+         "LIST"                                                                                               },
+        {"workers", 0, 0, G_OPTION_ARG_STRING,   &self.workers,
+         "How many volumes go through their lives at once, step by step (default: 1,2,4)",           "LIST"   },
+        {"cycles",  0, 0, G_OPTION_ARG_INT,      &self.cycles,
+         "Volumes for each size and number of workers (default: 60)",                                "N"      },
+        {"pause",   0, 0, G_OPTION_ARG_INT,      &self.pause_ms,
+         "Mean pause between two operations (default: 100)",                                         "MS"     },
+        {"volumes", 0, 0, G_OPTION_ARG_INT,      &self.volumes,
+         "Volumes that exist at once; take as many as the scenario has (default: 10)",               "N"      },
+        {"hold",    0, 0, G_OPTION_ARG_DOUBLE,   &self.hold,
+         "Mean time that a volume is in use, while others go on (default: 8)",                       "SECONDS"},
+        {"fs-type", 0, 0, G_OPTION_ARG_STRING,   &self.fs_type,  "ext4 (default), ext3 or xfs",
+         "TYPE"                                                                                               },
+        {"out",     0, 0, G_OPTION_ARG_FILENAME, &self.out,
+         "Write NAME.csv, a profile NAME.yaml, and NAME-N.yaml for each number of workers "
+         "(default: calibration)",                                                                   "NAME"   },
+        {"against", 0, 0, G_OPTION_ARG_FILENAME, &self.against,
+         "Compare with the samples of an earlier calibration",                                       "CSV"    },
+        {"from",    0, 0, G_OPTION_ARG_FILENAME, &self.from,
+         "Measure nothing: use the samples of an earlier calibration, and write a profile only "
+         "with --out",                                                                               "CSV"    },
+        LOOP_FOLDER_OPTION(&self.state_dir),
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
@@ -353,12 +290,11 @@ cmd_calibrate(int argc, char **argv)
     if (cli_parse(&argc, &argv, entries, "",
                   "Measure how long the operations of volumes take on this machine's loop devices, "
                   "and fit a profile to it.",
-                  "Needs root, but for --from. Nothing but the state folder is touched, and all is "
-                  "taken back at "
-                  "the end, also after "
-                  "Ctrl-C.\nExit status: 0 done, 1 an operation failed or I/O error, 2 bad input, "
-                  "4 not permitted, 130 interrupted.")) {
-        self.state_dir = self.state_dir != NULL ? self.state_dir : g_strdup(CLI_STATE_DIR);
+                  "Needs root, except with --from. It touches the state folder only, and leaves "
+                  "nothing there, also after Ctrl-C.\n"
+                  "Exit status: 0 done, 1 an operation failed or I/O error, 2 bad input, 4 not "
+                  "permitted, 130 interrupted.")) {
+        self.state_dir = self.state_dir != NULL ? self.state_dir : g_strdup(LOOP_FOLDER_DEFAULT);
         self.sizes = self.sizes != NULL ? self.sizes : g_strdup("64Mi");
         self.workers = self.workers != NULL ? self.workers : g_strdup("1,2,4");
         self.fs_type = self.fs_type != NULL ? self.fs_type : g_strdup("ext4");

@@ -4,7 +4,7 @@
 #include "cli.h"
 #include "run/study/sweep.h"
 
-/* Of a sweep with the scenario of every point. Returns: whether the file is sound */
+/* Checks the scenario of every point, too. Returns: whether the file is sound */
 static gboolean
 check_sweep(const char *file, const ScenarioOptions *options, GPtrArray **faults)
 {
@@ -13,7 +13,7 @@ check_sweep(const char *file, const ScenarioOptions *options, GPtrArray **faults
     return sweep != NULL;
 }
 
-/* @last: the one checked before, which makes room for this one */
+/* @last: the scenario checked before, which is freed first */
 static gboolean
 check_scenario(const char *file,
                const ScenarioOptions *options,
@@ -25,8 +25,8 @@ check_scenario(const char *file,
     return (*faults)->len == 0;
 }
 
-/* The process ends after the last file, and to give back a million values takes a third of the time
- * that it takes to check them. */
+/* Does not free the last scenario: the process ends, and freeing a million values takes a third of
+ * the time of checking them. */
 static void
 leave_last(Scenario *last)
 {
@@ -45,7 +45,7 @@ check_file(const char *file, const ScenarioOptions *options, Scenario **last)
     gboolean is_sweep = sweep_is_in_file(file);
 
     if (is_sweep && options->set != NULL) {
-        cli_error("check: --set: %s is a sweep; what it changes stands in its spec.set", file);
+        cli_error("check: --set: %s is a sweep, which changes values with spec.set", file);
         return FALSE;
     }
     gboolean is_sound = is_sweep ? check_sweep(file, options, &faults)
@@ -71,10 +71,11 @@ cmd_check(int argc, char **argv)
     Scenario *last = NULL;
     gboolean is_sound = TRUE;
 
-    if (!cli_parse(&argc, &argv, entries, "FILE…",
-                   "Check scenario, sweep and manifest files without running them: a line for "
-                   "each fault.",
-                   "Exit status: 0 if all files are sound, 2 if not."))
+    if (!cli_parse(
+            &argc, &argv, entries, "FILE…",
+            "Check scenario, sweep and manifest files without running them, and print a line "
+            "for each fault.",
+            "Exit status: 0 if all files are sound, 2 if not."))
         return EXIT_BAD_INPUT;
     if (argc < 2) {
         cli_error("check: no file given (see kvolsim check --help)");

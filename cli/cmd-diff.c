@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "look.h"
+#include "run/kubectl/kubectl.h"
 #include "run/results/snapshot.h"
 
 static void
@@ -67,17 +68,17 @@ cmd_diff(int argc, char **argv)
         {"from", 0, 0, G_OPTION_ARG_STRING, &from, "The first instant (default: 0s)",                  "TIME"},
         {"to",   0, 0, G_OPTION_ARG_STRING, &to,   "The second instant (default: the end of the run)",
          "TIME"                                                                                              },
-        {NULL,   0, 0, G_OPTION_ARG_NONE,   NULL,  NULL,                                               NULL  },
+        G_OPTION_ENTRY_NULL,
     };
     g_autofree GOptionEntry *entries = look_entries(&options, more);
 
     if (!cli_parse(
             &argc, &argv, entries, "SCENARIO",
-            "Tells how objects differ between two instants of a run.",
-            "New objects are marked +, those that are gone -, changed ones ~ with their fields."))
+            "Show how objects differ between two instants of a run.",
+            "New objects are marked +, deleted objects -, changed objects ~ with their fields."))
         return EXIT_BAD_INPUT;
     if (argc != 2 || options.at != NULL) {
-        cli_error("diff: one scenario file, --from and --to (see kvolsim diff --help)");
+        cli_error("diff: give one scenario file, --from and --to (see kvolsim diff --help)");
         return EXIT_BAD_INPUT;
     }
     return compare(&options, argv[1], from, to);

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "language.h"
 #include "look.h"
 #include "run/teach/narrator.h"
 #include "run/teach/rule-book.h"
@@ -21,11 +22,11 @@ parse_level(const char *word, NarratorLevel *level)
             *level = (NarratorLevel)i;
             return TRUE;
         }
-    cli_error("explain: --level: \"%s\" is none (beginner, operator, developer)", word);
+    cli_error("explain: --level: \"%s\" is not a level (beginner, operator, developer)", word);
     return FALSE;
 }
 
-/* How far the run is let go on to see what is waited for. */
+/* The run goes on for so long, so that the story can tell the end of each wait. */
 #define FUTURE (10 * SIM_MINUTE)
 /* The column of a story's text. */
 #define TELLING_INDENT 15
@@ -34,11 +35,11 @@ typedef struct {
     LookOptions look;
     char *level_word, *language;
     NarratorLevel level;
-    const char *(*translate)(const char *english);
+    Translation translate;
     gboolean rules, csi;
 } ExplainOptions;
 
-/* One rule a line, and what it says: for those who keep the books, and translators. */
+/* One rule and its sentence per line, for authors of the rule books and for translators. */
 static void
 print_rules(const Narrator *narrator, const ExplainOptions *options)
 {
@@ -55,7 +56,7 @@ print_rules(const Narrator *narrator, const ExplainOptions *options)
     }
 }
 
-/* The screen's, or as $COLUMNS says; 0: lines may be of any length, as for files. */
+/* $COLUMNS, or the width of the terminal; 0: lines may have any length, as in a file. */
 static unsigned
 screen_columns(void)
 {
@@ -70,8 +71,8 @@ screen_columns(void)
     return 0;
 }
 
-/* The end of what fits into @columns: behind the last blank, or Chinese letter; else wherever it
- * is. */
+/* The end of the text that fits into @columns: behind the last blank or Chinese letter there, or in
+ * the middle of a word if there is none. */
 static const char *
 fitting_end(const char *text, unsigned columns)
 {
@@ -89,14 +90,14 @@ fitting_end(const char *text, unsigned columns)
     return at;
 }
 
-/* Lines that are too long go on below their own beginning. */
+/* A line that is too long continues below its own beginning. */
 static void
 print_wrapped(const char *text, unsigned columns)
 {
     for (const char *line = text; *line != '\0'; line++) {
         gsize indent = strspn(line, " ");
 
-        /* An entry's time stands in front of it. */
+        /* The time of an entry is in front of its text. */
         if (indent < TELLING_INDENT)
             indent = TELLING_INDENT;
         const char *end = columns == 0 ? line + strcspn(line, "\n") : fitting_end(line, columns);
@@ -143,7 +144,7 @@ explain(const ExplainOptions *options, const char *file, const char *object)
     return EXIT_DONE;
 }
 
-/* The methods that a volume's life needs. */
+/* The methods in the life of a volume. */
 static const struct {
     CsiMethod method;
     const char *binding_mode, *note;
@@ -183,7 +184,7 @@ retries_text(const NarratorRetries *retries)
     return g_string_free(text, FALSE);
 }
 
-/* Runs the scenario with one code of one method. Returns: (owned): what came of it; NULL with the
+/* Runs the scenario with one error of one method. Returns: (owned): the consequences; NULL with the
  * fault printed */
 static char *
 try_code(const char *file, CsiMethod method, const char *binding_mode, CsiCode code)
@@ -208,7 +209,7 @@ try_code(const char *file, CsiMethod method, const char *binding_mode, CsiCode c
     return text;
 }
 
-/* Codes that come to the same stand together. */
+/* Prints codes with the same consequences together. */
 static gboolean
 explain_method(const char *file, unsigned row)
 {
@@ -236,7 +237,7 @@ explain_method(const char *file, unsigned row)
     return is_sound;
 }
 
-/* For authors of drivers: what each code of each method leads to, seen in runs of
+/* For authors of drivers: the consequences of each error of each method, found by running
  * scenarios/csi-errors.yaml. */
 static ExitCode
 explain_csi(void)
@@ -266,30 +267,31 @@ cmd_explain(int argc, char **argv)
     const GOptionEntry more[] = {
         {"level", 0, 0, G_OPTION_ARG_STRING, &options.level_word,
          "beginner, operator (default) or developer",                                                      "LEVEL"},
-        {"lang",  0, 0, G_OPTION_ARG_STRING, &options.language,   "en or zh (default: as $LANG says)",
+        {"lang",  0, 0, G_OPTION_ARG_STRING, &options.language,   "en or zh (default: from $LANG)",
          "LANG"                                                                                                   },
         {"csi",   0, 0, G_OPTION_ARG_NONE,   &options.csi,
-         "Without a scenario: what comes of each error of each CSI method",                                NULL   },
-        {"rules", 0, 0, G_OPTION_ARG_NONE,   &options.rules,      "Only list the rules that were applied",
+         "Without a scenario: list the consequences of each error of each CSI method",                     NULL   },
+        {"rules", 0, 0, G_OPTION_ARG_NONE,   &options.rules,      "List only the rules that were applied",
          NULL                                                                                                     },
-        {NULL,    0, 0, G_OPTION_ARG_NONE,   NULL,                NULL,                                    NULL   },
+        G_OPTION_ENTRY_NULL,
     };
     g_autofree GOptionEntry *entries = look_entries(&options.look, more);
 
-    if (!cli_parse(&argc, &argv, entries, "SCENARIO [OBJECT]",
-                   "Tells a run as a story: who did what, by which rule, and what came of it.",
-                   "OBJECT: kind/name; only what concerns it and what belongs to it.\n"
-                   "With --at the story ends there, with what is waited for then."))
+    if (!cli_parse(
+            &argc, &argv, entries, "SCENARIO [OBJECT]",
+            "Tell a run as a story: what each component did, by which rule, with what outcome.",
+            "OBJECT: kind/name; the story of this object and of its parts only.\n"
+            "With --at the story ends at that time, with the waits that are open then."))
         return EXIT_BAD_INPUT;
     if (options.csi && argc == 1)
         return explain_csi();
     if (options.csi || (argc != 2 && argc != 3)) {
-        cli_error(
-            "explain: one scenario file, and an object if you like (see kvolsim explain --help)");
+        cli_error("explain: give one scenario file, and an object if you like (see kvolsim explain "
+                  "--help)");
         return EXIT_BAD_INPUT;
     }
     if (!parse_level(options.level_word, &options.level) ||
-        !cli_language(options.language, &options.translate))
+        !language_choose(options.language, &options.translate))
         return EXIT_BAD_INPUT;
     return explain(&options, argv[1], argc == 3 ? argv[2] : NULL);
 }

@@ -61,12 +61,10 @@ cmd_export(int argc, char **argv)
     };
 
     if (!cli_parse(&argc, &argv, entries, "DB", "Print the results of a sweep as CSV.",
-                   "Times are in seconds. The first line, a comment, tells of which sweep."))
+                   "Times are in seconds. The first line is a comment that names the sweep."))
         return EXIT_BAD_INPUT;
-    if (argc != 2) {
-        cli_error("export: give one result file (see kvolsim export --help)");
+    if (!cli_has_one("export", argc, "result file"))
         return EXIT_BAD_INPUT;
-    }
     if (table != NULL && !find_table(table, &kind))
         return EXIT_BAD_INPUT;
     return export(argv[1], kind, out);

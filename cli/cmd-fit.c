@@ -8,7 +8,7 @@
 #include "run/measure/fit.h"
 #include "run/measure/histograms.h"
 
-/* Whether all calls are in one bucket: between which bounds, then. */
+/* Whether all calls are in one bucket; @low, @high: its bounds. */
 static gboolean
 is_in_one(const double *upper, const double *cumulative, unsigned n, double *low, double *high)
 {
@@ -21,8 +21,8 @@ is_in_one(const double *upper, const double *cumulative, unsigned n, double *low
     return cumulative[i] >= cumulative[n - 1];
 }
 
-/* Such calls have no spread that could be fitted: they take their mean, else anything from bound to
- * bound. (owned) */
+/* Calls in one bucket have no spread to fit: a profile takes their mean, else any value between the
+ * bounds. (owned) */
 static char *
 one_bucket_text(double low, double high, double mean, char **comment)
 {
@@ -110,9 +110,8 @@ fit_csv(const char *file)
         return EXIT_BAD_INPUT;
     }
     g_autofree char *name = g_path_get_basename(file);
-    g_autofree char *what = g_strdup_printf("Fitted to the samples of %s.", name);
     g_autofree char *text = calibration_latencies(samples, 0);
-    printf("# %s\nlatency:\n%s", what, text);
+    printf("# Fitted to the samples of %s.\nlatency:\n%s", name, text);
     return EXIT_DONE;
 }
 
@@ -121,21 +120,19 @@ cmd_fit(int argc, char **argv)
 {
     g_autofree char *driver = NULL;
     const GOptionEntry entries[] = {
-        {"driver", 0, 0, G_OPTION_ARG_STRING, &driver, "Only what is of this driver", "NAME"},
+        {"driver", 0, 0, G_OPTION_ARG_STRING, &driver, "Use only metrics of this driver", "NAME"},
         G_OPTION_ENTRY_NULL,
     };
 
     if (!cli_parse(&argc, &argv, entries, "FILE",
-                   "Fit a latency profile to what was measured in a cluster, and print it as YAML.",
+                   "Fit a latency profile to measurements of a cluster, and print it as YAML.",
                    "FILE is a scrape in Prometheus' text format or the JSON of its query API, with "
                    "the buckets of\n"
                    "csi_sidecar_operations_seconds, csi_operations_seconds or "
                    "storage_operation_duration_seconds; or a .csv with\n"
                    "columns method and seconds."))
         return EXIT_BAD_INPUT;
-    if (argc != 2) {
-        cli_error("fit: give one file (see kvolsim fit --help)");
+    if (!cli_has_one("fit", argc, "file"))
         return EXIT_BAD_INPUT;
-    }
     return g_str_has_suffix(argv[1], ".csv") ? fit_csv(argv[1]) : fit_metrics(argv[1], driver);
 }

@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "look.h"
+#include "run/kubectl/kubectl.h"
 #include "run/results/snapshot.h"
 
-/* kvolsim get, describe, events: kubectl's commands at an instant of a run. */
+/* kvolsim get, describe and events: kubectl's commands at an instant of a run. */
 
 typedef int (*KubectlCommand)(const KubectlRequest *self, char **args);
 
@@ -16,7 +17,7 @@ print_and_clear(GString *text, FILE *to)
     g_string_truncate(text, 0);
 }
 
-/* kubectl's own status is 1 for all that is wrong; a word that names nothing is the user's. */
+/* kubectl's status is 1 for every error. Here all of them are errors of the user. */
 static ExitCode
 exit_code_of(int status)
 {
@@ -47,7 +48,7 @@ typedef struct {
     const Run *run;
     KubectlWatch *watch;
     GString *out;
-    gboolean has_event; /* one was written, but the API does not show it yet */
+    gboolean has_event; /* @event was written, but the API does not show it yet */
     gboolean is_new;
     unsigned event;
     ValueTime event_at;
@@ -66,7 +67,7 @@ print_event(WatchCommand *self)
     json_decref(event);
 }
 
-/* Told as it is being committed. */
+/* Called while it is being committed. */
 static void
 event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
 {
@@ -98,7 +99,7 @@ object_changed(void *data, const Object *before, const Object *after)
     json_decref(object);
 }
 
-/* get -w: the objects at --at, then every change until the end of the run. */
+/* get -w: prints the objects at --at, then every change until the end of the run. */
 static ExitCode
 watch(Look *look, const KubectlOptions *options, char **words)
 {
@@ -127,7 +128,7 @@ watch(Look *look, const KubectlOptions *options, char **words)
     return watch != NULL ? EXIT_DONE : EXIT_BAD_INPUT;
 }
 
-/* The last word is the scenario's file, those before are kubectl's. */
+/* The last word is the scenario's file, the words before are for kubectl. */
 static ExitCode
 look_and_show(const LookOptions *look_options,
               const KubectlOptions *options,
@@ -187,19 +188,19 @@ cmd_get(int argc, char **argv)
 {
     return run_command(
         argc, argv, kubectl_get, 2, "KIND [NAME…] SCENARIO",
-        "Shows objects as kubectl get would at an instant of a run, or with -w how they change.");
+        "Show objects as kubectl get would at an instant of a run, or their changes with -w.");
 }
 
 int
 cmd_describe(int argc, char **argv)
 {
     return run_command(argc, argv, kubectl_describe, 2, "KIND [NAME…] SCENARIO",
-                       "Describes objects as kubectl describe would at an instant of a run.");
+                       "Describe objects as kubectl describe would at an instant of a run.");
 }
 
 int
 cmd_events(int argc, char **argv)
 {
     return run_command(argc, argv, kubectl_events, 1, "SCENARIO",
-                       "Lists Events as kubectl events would at an instant of a run.");
+                       "List Events as kubectl events would at an instant of a run.");
 }

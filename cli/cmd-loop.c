@@ -2,18 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
-#include "models/csi/loop/loop-backend.h"
-
-#define WAIT_US (10 * G_USEC_PER_SEC) /* for tools of a killed process to end */
-
-ExitCode
-cli_loop_exit(const GError *error)
-{
-    if (g_error_matches(error, LOOP_ERROR, CSI_PERMISSION_DENIED))
-        return EXIT_NOT_PERMITTED;
-    return g_error_matches(error, LOOP_ERROR, CSI_NOT_FOUND) ? EXIT_BAD_INPUT : EXIT_ERROR;
-}
+#include "loop-folder.h"
 
 static void
 print_remain(const LoopRemain *remain)
@@ -36,7 +25,7 @@ list(const char *state_dir)
     }
     if (remains == NULL) {
         cli_error("loop: %s", error->message);
-        return cli_loop_exit(error);
+        return loop_folder_exit(error);
     }
     if (loop_ledger_is_taken(state_dir))
         printf("a process works in %s\n", state_dir);
@@ -49,7 +38,7 @@ static void
 print_report(void *data, const char *text)
 {
     (void)data;
-    cli_error("loop: left as it is: %s", text);
+    cli_error("loop: left in place: %s", text);
 }
 
 static ExitCode
@@ -57,7 +46,7 @@ clean(const char *state_dir)
 {
     g_autoptr(GError) error = NULL;
 
-    if (loop_remains_clean(state_dir, WAIT_US, print_report, NULL, &error)) {
+    if (loop_remains_clean(state_dir, LOOP_FOLDER_WAIT_US, print_report, NULL, &error)) {
         printf("%s: clean\n", state_dir);
         return EXIT_DONE;
     }
@@ -68,7 +57,7 @@ clean(const char *state_dir)
     if (error == NULL)
         return EXIT_ERROR;
     cli_error("loop: %s", error->message);
-    return cli_loop_exit(error);
+    return loop_folder_exit(error);
 }
 
 int
@@ -76,24 +65,23 @@ cmd_loop(int argc, char **argv)
 {
     g_autofree char *given = NULL;
     const GOptionEntry entries[] = {
-        {"state-dir", 0, 0, G_OPTION_ARG_FILENAME, &given,
-         "The folder of the loop driver (default: " CLI_STATE_DIR ")", "DIR"},
+        LOOP_FOLDER_OPTION(&given),
         G_OPTION_ENTRY_NULL,
     };
 
     if (!cli_parse(
             &argc, &argv, entries, "list|clean",
-            "Show what the loop driver made on this machine and has not taken back, or take it "
-            "back.",
-            "Only what stands in the ledger of the state folder is touched. Run clean after a "
-            "crash; it can be\nrepeated. Exit status: 0 done, 1 something is left (it says what "
-            "and why), 2 bad input, 4 not permitted."))
+            "List what the loop driver made on this machine and has not removed, or remove it.",
+            "It touches only what is in the ledger of the state folder. Run clean after a crash; "
+            "it can be\nrepeated. Exit status: 0 done, 1 something is left (it prints what and "
+            "why), 2 bad input, 4 not permitted."))
         return EXIT_BAD_INPUT;
-    g_autofree char *folder = g_canonicalize_filename(given != NULL ? given : CLI_STATE_DIR, NULL);
+    g_autofree char *folder =
+        g_canonicalize_filename(given != NULL ? given : LOOP_FOLDER_DEFAULT, NULL);
     if (argc == 2 && strcmp(argv[1], "list") == 0)
         return list(folder);
     if (argc == 2 && strcmp(argv[1], "clean") == 0)
         return clean(folder);
-    cli_error("loop: say list or clean (see kvolsim loop --help)");
+    cli_error("loop: give list or clean (see kvolsim loop --help)");
     return EXIT_BAD_INPUT;
 }

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdio.h>
-
 #include "sweep-tools.h"
 
 static ExitCode
@@ -24,11 +22,11 @@ cmd_merge(int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
 
-    if (!cli_parse(&argc, &argv, entries, "DB…",
-                   "Put the result files of a sweep's shards together.",
-                   "Files of the same sweep, in any order and any number of times. A run that two "
-                   "of them have must be the same in both.\n"
-                   "Exit status: 0 done, 1 I/O error, 2 the files do not belong together."))
+    if (!cli_parse(
+            &argc, &argv, entries, "DB…", "Merge the result files of a sweep's shards.",
+            "The files must be of one sweep; their order does not matter. A run that is in two "
+            "of them must be the same in both.\n"
+            "Exit status: 0 done, 1 I/O error, 2 the files do not belong together."))
         return EXIT_BAD_INPUT;
     if (argc < 2 || out == NULL) {
         cli_error("merge: %s (see kvolsim merge --help)",

@@ -1,156 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "gnuplot.h"
 #include "plot-story.h"
 #include "plot-sweep.h"
 
-/* A picture: plots/<name>.gp draws it from a file of the run. */
+/* plots/<name>.gp draws a picture from a file of the run. */
 static const struct {
     const char *name, *source, *meaning;
 } pictures[] = {
-    {"timeline",  "objects.csv",       "each pod's start, stage by stage"                   },
-    {"cdf",       "distributions.csv", "what share of the pods was through after how long"  },
-    {"waits",     "waits.csv",         "where the time went"                                },
-    {"in-flight", "over-time.csv",     "calls in flight and queues over time"               },
-    {"pending",   "over-time.csv",     "pending pods over time"                             },
-    {"nodes",     "node-volumes.csv",  "volumes of each node over time, against its limit"  },
-    {"requests",  "client-rates.csv",  "requests to the API server over time, by client"    },
-    {"tornado",   "whatif.csv",        "which flag or limit matters most: of kvolsim whatif"},
-    {"pareto",    "tune.csv",          "API load against time: of kvolsim tune"             },
-    {"modes",     "binding-modes.csv", "pods with Immediate and WaitForFirstConsumer claims"},
+    {"timeline",  "objects.csv",       "the start of each pod, stage by stage"                },
+    {"cdf",       "distributions.csv", "what share of the pods had completed a stage, by time"},
+    {"waits",     "waits.csv",         "where the time went"                                  },
+    {"in-flight", "over-time.csv",     "calls in flight and queues over time"                 },
+    {"pending",   "over-time.csv",     "pending pods over time"                               },
+    {"nodes",     "node-volumes.csv",  "volumes of each node over time, against its limit"    },
+    {"requests",  "client-rates.csv",  "requests to the API server over time, by client"      },
+    {"tornado",   "whatif.csv",        "which flag or limit matters most (of kvolsim whatif)" },
+    {"pareto",    "tune.csv",          "API load against time (of kvolsim tune)"              },
+    {"modes",     "binding-modes.csv", "pods with Immediate and WaitForFirstConsumer claims"  },
 };
-
-typedef struct {
-    const char *name; /* of --format */
-    const char *suffix;
-    const char *terminal; /* gnuplot's */
-} Format;
-
-static const Format formats[] = {
-    {"png",  "png", "pngcairo size 1200,800 font 'sans,11'"              },
-    {"svg",  "svg", "svg size 1200,800 font 'sans,11' background 'white'"},
-    {"dumb", NULL,  "dumb size 120,40"                                   },
-    {"page", "svg", "svg size 960,600 font 'sans,13'"                    }, /* within report.html */
-};
-
-static const Format *
-find_format(const char *name)
-{
-    for (unsigned i = 0; i < G_N_ELEMENTS(formats); i++)
-        if (strcmp(formats[i].name, name) == 0)
-            return &formats[i];
-    return NULL;
-}
-
-char *
-cli_gnuplot_quote(const char *text)
-{
-    g_auto(GStrv) parts = g_strsplit(text, "'", -1);
-    g_autofree char *inner = g_strjoinv("''", parts);
-
-    return g_strdup_printf("'%s'", inner);
-}
-
-/* "burst-100, seed 1" of "# kvolsim VERSION scenario burst-100 hash HASH seed 1 replication 0".
- * (owned) */
-static char *
-run_title(const char *input)
-{
-    char line[1024] = "";
-    FILE *file = fopen(input, "r");
-    const char *scenario, *hash, *seed, *replication;
-
-    if (file != NULL && fgets(line, sizeof line, file) == NULL)
-        line[0] = '\0';
-    if (file != NULL)
-        fclose(file);
-    scenario = strstr(line, " scenario ");
-    hash = strstr(line, " hash ");
-    seed = strstr(line, " seed ");
-    replication = strstr(line, " replication ");
-    if (scenario == NULL || hash == NULL || seed == NULL || replication == NULL)
-        return g_strdup("?");
-    return g_strdup_printf("%.*s,%.*s", (int)(hash - scenario - 10), scenario + 10,
-                           (int)(replication - seed), seed);
-}
-
-ExitCode
-cli_gnuplot(const char *picture,
-            const char *input,
-            const char *title,
-            const char *terminal,
-            const char *more_settings,
-            const char *output)
-{
-    g_autofree char *data_dir = cli_data_dir();
-    g_autofree char *script_name = g_strconcat(picture, ".gp", NULL);
-    g_autofree char *script = g_build_filename(data_dir, "plots", script_name, NULL);
-    g_autofree char *quoted_input = cli_gnuplot_quote(input);
-    g_autofree char *quoted_output = cli_gnuplot_quote(output == NULL ? "" : output);
-    g_autofree char *quoted_title = cli_gnuplot_quote(title);
-    g_autofree char *settings = g_strdup_printf(
-        "set terminal %s; input = %s; run_title = %s; if (%d) { set output %s }; %s", terminal,
-        quoted_input, quoted_title, output != NULL, quoted_output, more_settings);
-    char *const argv[] = {(char *)"gnuplot", (char *)"-e", settings, script, NULL};
-    g_autofree char *said = NULL;
-    g_autofree char *printed = NULL;
-    g_autoptr(GError) error = NULL;
-    int status;
-
-    if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &printed, &said,
-                      &status, &error)) {
-        cli_error("plot: gnuplot could not be started: %s (on Debian: apt-get install gnuplot-nox)",
-                  error->message);
-        return EXIT_ERROR;
-    }
-    if (!g_spawn_check_wait_status(status, NULL)) {
-        cli_error("plot: gnuplot failed: %s", said);
-        return EXIT_ERROR;
-    }
-    if (output == NULL)
-        fputs(printed, stdout);
-    else
-        printf("%s\n", output);
-    return EXIT_DONE;
-}
-
-/* What part of the time is drawn. */
-typedef struct {
-    SimTime from, to; /* to: 0: all of it */
-} Zoom;
-
-static ExitCode
-draw(const char *run,
-     const char *picture,
-     const char *source,
-     const Format *format,
-     const Zoom *zoom)
-{
-    g_autofree char *input = g_build_filename(run, source, NULL);
-    g_autofree char *output_name = g_strconcat(picture, ".", format->suffix, NULL);
-    g_autofree char *output =
-        format->suffix == NULL ? NULL : g_build_filename(run, output_name, NULL);
-    g_autofree char *title = run_title(input);
-
-    if (!g_file_test(input, G_FILE_TEST_EXISTS)) {
-        cli_error("plot: %s: no such file; is %s the --out folder of a run?", input, run);
-        return EXIT_BAD_INPUT;
-    }
-    g_autofree char *zoomed =
-        zoom == NULL || zoom->to == 0
-            ? g_strdup("")
-            : g_strdup_printf("zoom_from = %" PRId64 " / 1e9; zoom_to = %" PRId64 " / 1e9",
-                              zoom->from, zoom->to);
-    return cli_gnuplot(picture, input, title, format->terminal, zoomed, output);
-}
-
-ExitCode
-cli_draw(const char *folder, const char *picture, const char *source, const char *format)
-{
-    return draw(folder, picture, source, find_format(format), NULL);
-}
 
 static char *
 picture_names(const char *separator, gboolean with_meaning)
@@ -166,7 +36,8 @@ picture_names(const char *separator, gboolean with_meaning)
     return g_string_free(text, FALSE);
 }
 
-/* What a run without attribution has not is passed over when all are drawn. */
+/* Without --no-attribution some files are missing: their pictures are left out when all are drawn.
+ */
 static gboolean
 is_there(const char *run, unsigned picture)
 {
@@ -176,7 +47,7 @@ is_there(const char *run, unsigned picture)
 }
 
 static ExitCode
-draw_all(const char *run, const char *kind, const Format *format, const Zoom *zoom)
+draw_all(const char *run, const char *kind, const GnuplotFormat *format, const char *zoom)
 {
     gboolean is_known = FALSE, is_any = FALSE;
 
@@ -186,7 +57,8 @@ draw_all(const char *run, const char *kind, const Format *format, const Zoom *zo
         if (kind == NULL ? is_any && !is_there(run, i) : strcmp(kind, pictures[i].name) != 0)
             continue;
         is_known = TRUE;
-        ExitCode code = draw(run, pictures[i].name, pictures[i].source, format, zoom);
+        ExitCode code =
+            gnuplot_draw_results(run, pictures[i].name, pictures[i].source, format, zoom);
         if (code != EXIT_DONE)
             return code;
     }
@@ -197,37 +69,40 @@ draw_all(const char *run, const char *kind, const Format *format, const Zoom *zo
     return EXIT_BAD_INPUT;
 }
 
-static gboolean
-parse_zoom(const char *from, const char *to, Zoom *zoom)
+/* Settings for gnuplot from --from and --to. Returns: (owned): NULL with the fault printed */
+static char *
+zoom_settings(const char *from_text, const char *to_text)
 {
     g_autoptr(GError) error = NULL;
+    SimTime from = 0, to = 0;
 
-    *zoom = (Zoom){0, 0};
-    if (from != NULL && !sim_time_parse(from, &zoom->from, &error)) {
+    if (from_text == NULL && to_text == NULL)
+        return g_strdup("");
+    if (from_text != NULL && !sim_time_parse(from_text, &from, &error)) {
         cli_error("plot: --from: %s", error->message);
-        return FALSE;
+        return NULL;
     }
-    if (to != NULL && !sim_time_parse(to, &zoom->to, &error)) {
+    if (to_text != NULL && !sim_time_parse(to_text, &to, &error)) {
         cli_error("plot: --to: %s", error->message);
-        return FALSE;
+        return NULL;
     }
-    if ((from != NULL || to != NULL) && zoom->to <= zoom->from) {
+    if (to <= from) {
         cli_error("plot: --to must be given, and later than --from");
-        return FALSE;
+        return NULL;
     }
-    return TRUE;
+    return g_strdup_printf("zoom_from = %" PRId64 " / 1e9; zoom_to = %" PRId64 " / 1e9", from, to);
 }
 
 static ExitCode
 plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, const char *format_name)
 {
-    const Format *format = find_format(format_name);
+    const GnuplotFormat *format = gnuplot_format(format_name);
     const char *picture = argc == 3 ? argv[2] : NULL;
-    Zoom zoom;
 
     if (argc < 2 || argc > 3) {
-        cli_error("plot: give the folder of a run or the file of a sweep, and perhaps a picture "
-                  "(see kvolsim plot --help)");
+        cli_error(
+            "plot: give the folder of a run or the file of a sweep, and a picture if you like "
+            "(see kvolsim plot --help)");
         return EXIT_BAD_INPUT;
     }
     if (format != NULL ? strcmp(format_name, "page") == 0 : strcmp(format_name, "mermaid") != 0) {
@@ -242,10 +117,9 @@ plot(const PlotStory *story, const PlotSweep *sweep, int argc, char **argv, cons
         return EXIT_BAD_INPUT;
     }
     if (g_file_test(argv[1], G_FILE_TEST_IS_REGULAR))
-        return plot_sweep_draw(sweep, argv[1], picture, format->suffix, format->terminal);
-    if (!parse_zoom(story->from, story->to, &zoom))
-        return EXIT_BAD_INPUT;
-    return draw_all(argv[1], picture, format, &zoom);
+        return plot_sweep_draw(sweep, argv[1], picture, format);
+    g_autofree char *zoom = zoom_settings(story->from, story->to);
+    return zoom == NULL ? EXIT_BAD_INPUT : draw_all(argv[1], picture, format, zoom);
 }
 
 int
@@ -256,41 +130,40 @@ cmd_plot(int argc, char **argv)
     g_autofree char *format_name = NULL;
     const GOptionEntry entries[] = {
         {"format",   0, 0, G_OPTION_ARG_STRING,       &format_name,
-         "png (default), svg, or dumb: in the terminal; mermaid: text of a story's picture, for "
-         "documents",                                                                                      "FORMAT"         },
-        {"object",   0, 0, G_OPTION_ARG_STRING,       &story.object,    "Of a story: whose, as pod/web-0",
-         "KIND/NAME"                                                                                                        },
-        {"from",     0, 0, G_OPTION_ARG_STRING,       &story.from,      "Draw only what was from then on", "TIME"           },
-        {"to",       0, 0, G_OPTION_ARG_STRING,       &story.to,        "Draw only what was until then",   "TIME"           },
+         "png (default), svg, dumb (in the terminal), or mermaid (a story as text for documents)",          "FORMAT"         },
+        {"object",   0, 0, G_OPTION_ARG_STRING,       &story.object,
+         "For a story: the object, such as pod/web-0",                                                      "KIND/NAME"      },
+        {"from",     0, 0, G_OPTION_ARG_STRING,       &story.from,      "Draw from this time on",           "TIME"           },
+        {"to",       0, 0, G_OPTION_ARG_STRING,       &story.to,        "Draw up to this time",             "TIME"           },
         {"scenario", 0, 0, G_OPTION_ARG_FILENAME,     &story.scenario,
-         "Of a story: the scenario that RUN is of, if it does not come with kvolsim",                      "FILE"           },
-        {"set",      0, 0, G_OPTION_ARG_STRING_ARRAY, &story.look.set,  "Of a story: as the run had it",
-         "PATH=VALUE"                                                                                                       },
+         "For a story: the scenario of RUN, if it does not come with kvolsim",                              "FILE"           },
+        {"set",      0, 0, G_OPTION_ARG_STRING_ARRAY, &story.look.set,
+         "For a story: each --set that the run had",                                                        "PATH=VALUE"     },
         {"seed",     0, 0, G_OPTION_ARG_STRING,       &story.look.seed,
-         "Of a story of a scenario file: another seed than its own",                                       "N"              },
+         "For a story of a scenario file: use this seed instead of its own",                                "N"              },
         {"out",      0, 0, G_OPTION_ARG_FILENAME,     &story.out,
-         "Of a story: the folder for the picture (default: RUN, or here)",                                 "DIR"            },
-        {"measure",  0, 0, G_OPTION_ARG_STRING,       &sweep.measure,   "Of a sweep: draw this measure",
-         "MEASURE"                                                                                                          },
-        {"along",    0, 0, G_OPTION_ARG_STRING,       &sweep.along,     "Of a sweep: over this parameter",
-         "PARAMETER"                                                                                                        },
+         "For a story: the folder for the picture (default: RUN, or the current folder)",                   "DIR"            },
+        {"measure",  0, 0, G_OPTION_ARG_STRING,       &sweep.measure,   "For a sweep: draw this measure",
+         "MEASURE"                                                                                                           },
+        {"along",    0, 0, G_OPTION_ARG_STRING,       &sweep.along,     "For a sweep: over this parameter",
+         "PARAMETER"                                                                                                         },
         {"by",       0, 0, G_OPTION_ARG_STRING,       &sweep.by,
-         "Of a sweep: a curve or row for each value of this one",                                          "PARAMETER"      },
+         "For a sweep: a curve or row for each value of this parameter",                                    "PARAMETER"      },
         {"against",  0, 0, G_OPTION_ARG_STRING,       &sweep.against,
-         "Of a sweep's front: the measure that is the price, such as requests",                            "MEASURE"        },
+         "For the picture pareto of a sweep: the measure of the cost, such as requests",                    "MEASURE"        },
         {"only",     0, 0, G_OPTION_ARG_STRING_ARRAY, &sweep.only,
-         "Of a sweep: hold another parameter at this value",                                               "PARAMETER=VALUE"},
+         "For a sweep: hold another parameter at this value",                                               "PARAMETER=VALUE"},
         G_OPTION_ENTRY_NULL,
     };
     g_autofree char *names = picture_names("\n  ", TRUE);
     g_autofree char *stories = plot_story_names("\n  ");
     g_autofree char *sweeps = plot_sweep_names("\n  ");
     g_autofree char *description =
-        g_strdup_printf("RUN is the --out folder of kvolsim run, whatif or tune. Pictures:\n  "
-                        "%s\nStories, for which the "
-                        "scenario is run once more; RUN may be a scenario file, too:\n  %s\nOr RUN "
-                        "is the result file of "
-                        "kvolsim sweep. Pictures, drawn beside it:\n  %s",
+        g_strdup_printf("RUN is the --out folder of kvolsim run, whatif or tune. Pictures:\n"
+                        "  %s\nStories, which run the scenario once more; here RUN may also be a "
+                        "scenario file:\n  %s\n"
+                        "If RUN is the result file of kvolsim sweep, pictures are drawn beside "
+                        "it:\n  %s",
                         names, stories, sweeps);
 
     if (!cli_parse(&argc, &argv, entries, "RUN [PICTURE]",

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "run/scenario/scenario.h"
+#include "gnuplot.h"
 
-#define TIMING "timing-" /* what Kubernetes itself takes: no back end */
+#define TIMING "timing-" /* the times of Kubernetes itself, not of a back end */
 #define POINTS 99
 
 /* ---- The list ---- */
@@ -35,7 +32,7 @@ profile_names(const char *folder)
     return names;
 }
 
-/* The comment that a profile begins with, up to its first full stop. (owned) */
+/* The first sentence of the comment at the top of a profile. (owned) */
 static char *
 summary_of(const char *text)
 {
@@ -69,7 +66,8 @@ list(const char *folder)
 
 /* ---- One ---- */
 
-/* The profile as a driver of a scenario has it: the loader knows best. (owned) NULL: printed why */
+/* Loads the profile as part of a scenario, with the same checks. Returns: (owned): NULL with the
+ * faults printed */
 static Scenario *
 load(const char *data_dir, const char *name)
 {
@@ -99,7 +97,7 @@ load(const char *data_dir, const char *name)
     return scenario;
 }
 
-/* The comment lines right above "  KEY:" in the file, as one. (owned) "" if there are none */
+/* The comment lines right above "  KEY:" in the file, joined. (owned) "" if there are none */
 static char *
 comment_of(char **lines, const char *key)
 {
@@ -146,7 +144,7 @@ print_rest(char **lines, const ScenarioDriver *driver)
         printf("%d\n", driver->model.attach_limit);
     else
         printf("no limit\n");
-    /* Limits and errors as the file has them, with what it says of their sources. */
+    /* Limits and errors are printed as in the file, with the comments on their sources. */
     for (unsigned i = 0; lines[i] != NULL; i++) {
         if (lines[i][0] != ' ' && lines[i][0] != '#' && lines[i][0] != '-' && lines[i][0] != '\0')
             is_shown =
@@ -181,25 +179,13 @@ curves(const ScenarioDriver *driver)
 static ExitCode
 draw(const ScenarioDriver *driver, const char *out)
 {
+    const GnuplotFormat *format = gnuplot_format(out != NULL ? "png" : "dumb");
     g_autofree char *text = curves(driver);
-    g_autofree char *folder =
-        out != NULL ? g_strdup(out) : g_dir_make_tmp("kvolsim-profile-XXXXXX", NULL);
-    g_autoptr(GError) error = NULL;
+    g_autofree char *output = out != NULL ? g_build_filename(out, "profile.png", NULL) : NULL;
 
-    if (folder == NULL || g_mkdir_with_parents(folder, 0777) != 0) {
-        cli_error("profiles: %s: %s", out != NULL ? out : "temporary folder", g_strerror(errno));
+    if (out != NULL && !cli_make_folder(out))
         return EXIT_ERROR;
-    }
-    g_autofree char *file = g_build_filename(folder, "profile.dat", NULL);
-    if (!g_file_set_contents(file, text, -1, &error)) {
-        cli_error("profiles: %s", error->message);
-        return EXIT_ERROR;
-    }
-    ExitCode code = cli_draw(folder, "profile", "profile.dat", out != NULL ? "png" : "dumb");
-    g_unlink(file);
-    if (out == NULL)
-        g_rmdir(folder);
-    return code;
+    return gnuplot_draw_text("profile", text, "", format->terminal, "", output);
 }
 
 static ExitCode
@@ -238,15 +224,15 @@ cmd_profiles(int argc, char **argv)
     g_autofree char *out = NULL;
     const GOptionEntry entries[] = {
         {"out", 0, 0, G_OPTION_ARG_FILENAME, &out,
-         "Draw profile.png into this folder, instead of the terminal", "DIR"},
+         "Draw profile.png into this folder instead of the terminal", "DIR"},
         G_OPTION_ENTRY_NULL,
     };
 
-    if (!cli_parse(&argc, &argv, entries, "[show NAME]",
-                   "List the latency profiles of storage back ends, or explain one: each number "
-                   "with its source and how far to "
-                   "trust it,\nand a picture of its distributions.",
-                   "NAME is one of the list, or a YAML file of your own."))
+    if (!cli_parse(
+            &argc, &argv, entries, "[show NAME]",
+            "List the latency profiles of storage back ends, or explain one: each number with "
+            "its source and how far to trust it,\nand a picture of its distributions.",
+            "NAME is one of the list, or a YAML file of your own."))
         return EXIT_BAD_INPUT;
     g_autofree char *data_dir = cli_data_dir();
     g_autofree char *folder = g_build_filename(data_dir, "models", "profiles", NULL);
@@ -254,6 +240,6 @@ cmd_profiles(int argc, char **argv)
         return list(folder);
     if (argc == 3 && strcmp(argv[1], "show") == 0)
         return show(data_dir, folder, argv[2], out);
-    cli_error("profiles: say nothing, or show and a name (see kvolsim profiles --help)");
+    cli_error("profiles: give no argument, or show and a name (see kvolsim profiles --help)");
     return EXIT_BAD_INPUT;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "gnuplot.h"
 
 /* One page that needs nothing else: style, script, pictures and the pods' times are within. Nothing
  * is fetched: the page forbids it. */
@@ -317,7 +317,8 @@ append_figure(GString *text, const char *run, unsigned i)
     g_autofree char *svg = NULL;
 
     if (!g_file_test(source, G_FILE_TEST_EXISTS) ||
-        cli_draw(run, figures[i].picture, figures[i].source, "page") != EXIT_DONE ||
+        gnuplot_draw_results(run, figures[i].picture, figures[i].source, gnuplot_format("page"),
+                             "") != EXIT_DONE ||
         !g_file_get_contents(path, &svg, NULL, NULL))
         return;
     const char *begin = strstr(svg, "<svg");

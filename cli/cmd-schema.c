@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "run/study/sweep.h"
 
-/* Kinds of files: what each is told by. */
+/* Each kind of files, and its descriptions. */
 static const struct {
     const char *name;
     json_t *(*schema)(void);  /* (owned) */
@@ -46,9 +45,8 @@ cmd_schema(int argc, char **argv)
         return EXIT_DONE;
     }
     json_t *schema = kinds[kind].schema();
-    char *text = json_dumps(schema, JSON_INDENT(2));
-    puts(text);
-    free(text);
+
+    cli_print_json(schema);
     json_decref(schema);
     return EXIT_DONE;
 }

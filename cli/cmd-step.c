@@ -11,12 +11,13 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
+#include "language.h"
 #include "look.h"
 #include "run/teach/stepper.h"
 
-/* kvolsim step: a stepper at a prompt, or fed through a pipe. At a terminal readline edits the
- * line, one character at a time as it comes; in between, this program waits for characters and for
- * signals together, so that a signal never interrupts anything. */
+/* kvolsim step: a stepper at a prompt, or with commands from a pipe. At a terminal readline gets
+ * one character at a time. In between, poll() waits for characters and signals together, so that a
+ * signal never interrupts anything. */
 
 #define HISTORY_MAX 500
 
@@ -24,34 +25,20 @@ typedef struct {
     Stepper *stepper;
     GString *out, *errors;
     int signals; /* signalfd */
-    gboolean is_interrupted, is_ended,
-        is_resized; /* what came through it: Ctrl-C; end, hang up; a window's new size */
+    /* Signals that came: Ctrl-C; SIGTERM or SIGHUP; SIGWINCH */
+    gboolean is_interrupted, is_ended, is_resized;
     gboolean was_refused;
 } StepCommand;
 
-/* Readline calls back without a pointer of its caller's. */
+/* Global, because readline's callbacks have no argument for it. */
 static struct {
     StepCommand *command;
     char *line; /* (owned): NULL with @is_read: the end of the input */
     gboolean is_read;
-    char **candidates; /* (owned): of a completion */
+    char **candidates; /* (owned): for a completion */
 } prompt;
 
 /* ---- Signals ---- */
-
-static void
-catch_signals(StepCommand *self)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
-    sigaddset(&signals, SIGWINCH);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    self->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-}
 
 static void
 take_signals(StepCommand *self)
@@ -93,7 +80,7 @@ carry_out(StepCommand *self, const char *line)
     return answer;
 }
 
-/* Of what is no dialogue the status must tell whether all was understood. */
+/* For scripts: the status tells whether every line was understood. */
 static ExitCode
 exit_code(const StepCommand *self, StepperAnswer last)
 {
@@ -133,10 +120,10 @@ line_is_read(char *line)
 {
     prompt.line = line;
     prompt.is_read = TRUE;
-    rl_callback_handler_remove(); /* the terminal is as it was while a command runs */
+    rl_callback_handler_remove(); /* restores the terminal while a command runs */
 }
 
-/* Readline takes what is returned, one call after the other. */
+/* Returns: (owned): the next one at each call; readline frees it */
 static char *
 next_candidate(const char *text, int state)
 {
@@ -162,7 +149,7 @@ complete(const char *text, int start, int end)
     return matches;
 }
 
-/* Ctrl-C at the prompt: an empty line again. */
+/* Ctrl-C at the prompt starts a new, empty line. */
 static void
 begin_line_again(void)
 {
@@ -195,7 +182,7 @@ read_line(StepCommand *self)
         if (self->is_interrupted)
             begin_line_again();
         self->is_resized = self->is_interrupted = FALSE;
-        fflush(stdout); /* readline does so only before it reads */
+        fflush(stdout); /* readline does it only before it reads */
         if (poll(waits, G_N_ELEMENTS(waits), -1) < 0 && errno != EINTR)
             break;
         take_signals(self);
@@ -207,7 +194,7 @@ read_line(StepCommand *self)
     return g_steal_pointer(&prompt.line);
 }
 
-/* (owned): where lines are remembered from one time to the next */
+/* The file with the lines of earlier sessions. (owned) */
 static char *
 history_file(void)
 {
@@ -241,7 +228,7 @@ talk(StepCommand *self)
     rl_completer_word_break_characters = " \t";
     using_history();
     stifle_history(HISTORY_MAX);
-    read_history(history); /* none the first time */
+    read_history(history); /* fails the first time: there is none */
     puts("Time stands still. `help` lists the commands; `continue` lets it pass.");
     while (answer != STEPPER_QUIT && (line = read_line(self)) != NULL) {
         remember(line);
@@ -250,19 +237,16 @@ talk(StepCommand *self)
     }
     if (answer != STEPPER_QUIT)
         putchar('\n');
-    write_history(history); /* no state folder: then not */
+    write_history(history); /* fails without a state folder */
     return self->is_ended ? EXIT_INTERRUPTED : EXIT_DONE;
 }
 
 static ExitCode
-step(const LookOptions *options,
-     const char *file,
-     char **lines,
-     const char *(*translate)(const char *english))
+step(const LookOptions *options, const char *file, char **lines, Translation translate)
 {
     g_autoptr(Look) look = look_open(options, file);
     g_autofree char *data_dir = cli_data_dir();
-    StepCommand self = {.signals = -1};
+    StepCommand self = {0};
     ExitCode code;
 
     if (look == NULL)
@@ -277,7 +261,7 @@ step(const LookOptions *options,
     });
     self.out = g_string_new(NULL);
     self.errors = g_string_new(NULL);
-    catch_signals(&self);
+    self.signals = cli_open_signals(SIGWINCH);
     if (options->at != NULL && !look_advance(look, "--at", options->at))
         code = EXIT_BAD_INPUT;
     else if (lines != NULL)
@@ -288,7 +272,7 @@ step(const LookOptions *options,
         close(self.signals);
     g_string_free(self.out, TRUE);
     g_string_free(self.errors, TRUE);
-    g_clear_pointer(&look->run, run_free); /* before what was done by hand */
+    g_clear_pointer(&look->run, run_free); /* first: it borrows the actions of the stepper */
     stepper_free(self.stepper);
     return code;
 }
@@ -299,29 +283,26 @@ cmd_step(int argc, char **argv)
     g_auto(LookOptions) options = {0};
     g_auto(GStrv) lines = NULL;
     g_autofree char *language = NULL;
-    const char *(*translate)(const char *english);
+    Translation translate;
     const GOptionEntry more[] = {
         {"command", 'c', 0, G_OPTION_ARG_STRING_ARRAY, &lines,
-         "Carry out this line, and end after the last; may be repeated", "LINE"},
+         "Carry out this line; may be repeated; end after the last one", "LINE"},
         {"lang",    0,   0, G_OPTION_ARG_STRING,       &language,
-         "Of the story: en or zh (default: as $LANG says)",              "LANG"},
-        {NULL,      0,   0, G_OPTION_ARG_NONE,         NULL,      NULL,  NULL  },
+         "Language of the story: en or zh (default: from $LANG)",        "LANG"},
+        G_OPTION_ENTRY_NULL,
     };
     g_autofree GOptionEntry *entries = look_entries(&options, more);
 
     if (!cli_parse(
             &argc, &argv, entries, "SCENARIO",
-            "Steps through a run: event by event, write by write, up to a time, a condition or "
-            "a breakpoint;\nshows objects, tells who would act next, and does things by hand.",
+            "Step through a run: event by event, write by write, up to a time, a condition or "
+            "a breakpoint;\nshow objects, list the components that act next, and change things by "
+            "hand.",
             "Commands come from the terminal, with completion and history, or from a pipe, one "
-            "a line; `help`\nlists them. Exit status of what is no terminal: 2 if a line made "
-            "no sense, 130 interrupted."))
+            "per line; `help`\nlists them. Exit status without a terminal: 2 if a line was not "
+            "understood, 130 interrupted."))
         return EXIT_BAD_INPUT;
-    if (argc != 2) {
-        cli_error("step: one scenario file (see kvolsim step --help)");
-        return EXIT_BAD_INPUT;
-    }
-    if (!cli_language(language, &translate))
+    if (!cli_has_one("step", argc, "scenario") || !language_choose(language, &translate))
         return EXIT_BAD_INPUT;
     return step(&options, argv[1], lines, translate);
 }

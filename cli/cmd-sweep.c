@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
-#include <string.h>
 
 #include "run/study/sweep-report.h"
 #include "sweep-tools.h"
@@ -25,7 +24,7 @@ parse_shard(SweepCommand *self)
     if (g_strv_length(parts) != 2 ||
         !g_ascii_string_to_unsigned(parts[1], 10, 1, 1000000, &n, NULL) ||
         !g_ascii_string_to_unsigned(parts[0], 10, 1, n, &number, NULL)) {
-        cli_error("sweep: --shard: \"%s\" is not such as 3/8", self->shard);
+        cli_error("sweep: --shard: \"%s\" is not like 3/8", self->shard);
         return FALSE;
     }
     self->shard_number = (unsigned)number - 1;
@@ -49,12 +48,12 @@ print_table(SweepStore *store)
 static ExitCode
 run_sweep(const SweepCommand *self, const Sweep *sweep, const char *out)
 {
-    g_autoptr(CliProgress) progress = cli_progress_new();
+    g_autoptr(Progress) progress = progress_new();
     g_autoptr(GError) error = NULL;
     g_autoptr(SweepStore) store = sweep_store_create(out, sweep, self->resume, &error);
 
     if (g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS)) {
-        cli_error("sweep: %s is there already (--resume goes on with it, --out takes another)",
+        cli_error("sweep: %s is there already (--resume goes on with it, --out names another file)",
                   out);
         return EXIT_BAD_INPUT;
     }
@@ -93,16 +92,10 @@ sweep_file(const SweepCommand *self, const char *file)
 static gboolean
 arguments_are_good(SweepCommand *self, int argc)
 {
-    if (argc != 2)
-        cli_error("sweep: %s (see kvolsim sweep --help)",
-                  argc < 2 ? "no file given" : "more than one file given");
-    else if (self->jobs < 0 || self->jobs > 1024)
-        cli_error("sweep: -j: %d is not between 1 and 1024", self->jobs);
-    else if (self->replications < 0 || self->replications > 1000000)
-        cli_error("sweep: --replications: %d is not between 1 and 1000000", self->replications);
-    else
-        return parse_shard(self);
-    return FALSE;
+    return cli_has_one("sweep", argc, "file") &&
+           cli_is_between("sweep", "-j", self->jobs, 0, 1024) &&
+           cli_is_between("sweep", "--replications", self->replications, 0, 1000000) &&
+           parse_shard(self);
 }
 
 int
@@ -111,25 +104,25 @@ cmd_sweep(int argc, char **argv)
     SweepCommand self = {0};
     const GOptionEntry entries[] = {
         {"jobs",         'j', 0, G_OPTION_ARG_INT,      &self.jobs,
-         "Runs at once; default: one for each processor",                                 "N"  },
+         "Make N runs at once; default: one for each processor",    "N"  },
         {"out",          0,   0, G_OPTION_ARG_FILENAME, &self.out,
-         "The result file; default: the sweep's name with .sqlite",                       "DB" },
+         "The result file; default: the sweep's name with .sqlite", "DB" },
         {"resume",       0,   0, G_OPTION_ARG_NONE,     &self.resume,
-         "Make only the runs that the file does not have yet",                            NULL },
+         "Make only the runs that the file does not have yet",      NULL },
         {"shard",        0,   0, G_OPTION_ARG_STRING,   &self.shard,
-         "Make only part I of N; kvolsim merge puts the parts together",                  "I/N"},
+         "Make only part I of N; kvolsim merge merges the parts",   "I/N"},
         {"replications", 0,   0, G_OPTION_ARG_INT,      &self.replications,
-         "Run each point so often (or at least so often), instead of what the file says", "N"  },
+         "Run each point N times (at least N, if a rule may stop it), instead of what the file "
+         "says",                                                    "N"  },
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
 
-    if (cli_parse(
-            &argc, &argv, entries, "FILE",
-            "Run every point of a parameter study and print means with confidence intervals.",
-            "The rows of the result file depend on the sweep alone, not on -j or on how often "
-            "it was interrupted.\n"
-            "Exit status: 0 done, 1 I/O error, 2 bad input, 130 interrupted.") &&
+    if (cli_parse(&argc, &argv, entries, "FILE",
+                  "Run every point of a parameter study and print means with confidence intervals.",
+                  "The rows of the result file depend on the sweep alone, not on -j nor on "
+                  "interruptions.\n"
+                  "Exit status: 0 done, 1 I/O error, 2 bad input, 130 interrupted.") &&
         arguments_are_good(&self, argc))
         code = sweep_file(&self, argv[1]);
     g_free(self.out);

@@ -5,23 +5,25 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "language.h"
 #include "run/teach/lesson.h"
 
-/* kvolsim teach: lists the lessons, gives one, checks a task's solution. What was learned is
- * remembered in a file; one that cannot be read or written only means that it is not. */
+/* kvolsim teach: lists the lessons, gives one, checks the solution of a task. The learner's results
+ * are kept in a file. If it cannot be read or written, they are not kept; lessons work all the
+ * same. */
 
 #define TEXT_WIDTH 100
-#define TRIES 2 /* at a question, before the answer is told */
+#define TRIES 2 /* for a question, before the answer is printed */
 
 typedef struct {
     char *data_dir; /* (owned) */
     gboolean is_zh;
-    GPtrArray *files; /* of char *: the lessons', in order */
+    GPtrArray *files; /* of char *: one for each lesson, in order */
     char *state_file;
     GKeyFile *state; /* a group for each lesson: right, questions, solved */
 } Teacher;
 
-/* ---- What was learned ---- */
+/* ---- The learner's results ---- */
 
 static void
 state_open(Teacher *self)
@@ -34,7 +36,7 @@ state_open(Teacher *self)
     g_key_file_load_from_file(self->state, self->state_file, G_KEY_FILE_KEEP_COMMENTS, NULL);
 }
 
-/* Atomically: whoever looks finds the old state or the new one. */
+/* Atomic: a reader finds the old state or the new one. */
 static void
 state_save(const Teacher *self)
 {
@@ -62,7 +64,7 @@ compare_files(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns: FALSE after telling why not */
+/* Returns: FALSE with the fault printed */
 static gboolean
 find_lessons(Teacher *self)
 {
@@ -82,8 +84,8 @@ find_lessons(Teacher *self)
     return TRUE;
 }
 
-/* @word: "3", "03", "03-zones" or "zones". Returns: (borrowed): the file; NULL after telling that
- * there is none */
+/* @word: "3", "03", "03-zones" or "zones". Returns: (borrowed): the file; NULL with the fault
+ * printed */
 static const char *
 find_lesson(const Teacher *self, const char *word)
 {
@@ -136,7 +138,7 @@ list_lessons(const Teacher *self)
     return EXIT_DONE;
 }
 
-/* Lines of words. Chinese has none: a terminal breaks it anywhere. */
+/* Wraps lines between words. Chinese has no blanks: the terminal wraps it anywhere. */
 static void
 print_text(const char *text)
 {
@@ -178,7 +180,8 @@ meant_by(const LessonQuestion *question, const char *given)
     return given;
 }
 
-/* What the learner can type to see it, and what that tells. Returns: FALSE after telling why not */
+/* Prints the command that shows the answer, and its output. Returns: FALSE with the fault printed
+ */
 static gboolean
 print_proof(const Teacher *self, const Lesson *lesson, const LessonQuestion *question)
 {
@@ -229,7 +232,7 @@ ask(const Teacher *self, const LessonQuestion *question)
     return answered;
 }
 
-/* Returns: how many were right; -1: something failed */
+/* Returns: the number of right answers; -1: something failed */
 static int
 ask_all(const Teacher *self, const Lesson *lesson)
 {
@@ -343,7 +346,7 @@ teach(Teacher *self, int argc, char **argv, gboolean check, gboolean solution)
     if (!check && !solution && argc == 1)
         return list_lessons(self);
     cli_error("teach: %s (see kvolsim teach --help)",
-              check ? "--check LESSON SOLUTION.yaml" : "one lesson");
+              check ? "give --check LESSON SOLUTION.yaml" : "give one lesson");
     return EXIT_BAD_INPUT;
 }
 
@@ -352,26 +355,24 @@ cmd_teach(int argc, char **argv)
 {
     gboolean check = FALSE, solution = FALSE;
     g_autofree char *language = NULL;
-    const char *(*translate)(const char *english);
+    Translation translate;
     const GOptionEntry entries[] = {
-        {"check",    0, 0, G_OPTION_ARG_NONE,   &check,
-         "Whether a solution of the lesson's task is right",                                    NULL  },
-        {"solution", 0, 0, G_OPTION_ARG_NONE,   &solution, "Show one that is",                  NULL  },
-        {"lang",     0, 0, G_OPTION_ARG_STRING, &language, "en or zh (default: as $LANG says)", "LANG"},
-        {NULL,       0, 0, G_OPTION_ARG_NONE,   NULL,      NULL,                                NULL  },
+        {"check",    0, 0, G_OPTION_ARG_NONE,   &check,    "Check a solution of the lesson's task", NULL  },
+        {"solution", 0, 0, G_OPTION_ARG_NONE,   &solution, "Print a solution of the lesson's task",
+         NULL                                                                                             },
+        {"lang",     0, 0, G_OPTION_ARG_STRING, &language, "en or zh (default: from $LANG)",        "LANG"},
+        G_OPTION_ENTRY_NULL,
     };
     Teacher self = {0};
 
-    if (!cli_parse(&argc, &argv, entries, "[LESSON [SOLUTION]]",
-                   "Teaches the life of PersistentVolumes and their claims, lesson by lesson: "
-                   "lists them, or gives "
-                   "one.",
-                   "LESSON: its number or name. Answers are read from the standard input, a line "
-                   "each. Exit "
-                   "status: 3 if\nan answer was wrong or missing, or the task is not solved. "
-                   "Progress is kept in "
-                   "$XDG_STATE_HOME/kvolsim/lessons.") ||
-        !cli_language(language, &translate))
+    if (!cli_parse(
+            &argc, &argv, entries, "[LESSON [SOLUTION]]",
+            "Learn the life of PersistentVolumes and their claims, lesson by lesson. Without "
+            "LESSON: list the lessons.",
+            "LESSON: its number or name. Answers are read from the standard input, one per "
+            "line. Exit status: 3 if\nan answer was wrong or missing, or the task is not "
+            "solved. Progress is kept in $XDG_STATE_HOME/kvolsim/lessons.") ||
+        !language_choose(language, &translate))
         return EXIT_BAD_INPUT;
     self.is_zh = translate != NULL; /* lessons have their own texts */
     self.data_dir = cli_data_dir();

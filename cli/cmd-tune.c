@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
-#include <string.h>
 
+#include "gnuplot.h"
 #include "run/study/tune.h"
 #include "sweep-tools.h"
 
@@ -9,21 +9,16 @@ typedef struct {
     int jobs, replications;
     char *out, *format;
     char **set, **flags;
+    gboolean is_json;
 } TuneCommand;
 
 static gboolean
-arguments_are_good(const TuneCommand *self, int argc)
+arguments_are_good(TuneCommand *self, int argc)
 {
-    if (argc != 2)
-        cli_error("tune: %s (see kvolsim tune --help)",
-                  argc < 2 ? "no scenario given" : "more than one scenario given");
-    else if (self->jobs < 0 || self->jobs > 1024)
-        cli_error("tune: -j: %d is not between 1 and 1024", self->jobs);
-    else if (self->replications < 1 || self->replications > 100000)
-        cli_error("tune: --replications: %d is not between 1 and 100000", self->replications);
-    else
-        return cli_format_is_good("tune", self->format);
-    return FALSE;
+    return cli_has_one("tune", argc, "scenario") &&
+           cli_is_between("tune", "-j", self->jobs, 0, 1024) &&
+           cli_is_between("tune", "--replications", self->replications, 1, 100000) &&
+           cli_parse_format("tune", self->format, &self->is_json);
 }
 
 static ExitCode
@@ -34,11 +29,11 @@ write_files(const TuneCommand *self, const Tune *tune, const json_t *json)
     if (!cli_make_folder(self->out) || !cli_write_file(self->out, "tune.csv", csv) ||
         !cli_write_json(self->out, "tune.json", json))
         return EXIT_ERROR;
-    if (strcmp(self->format, "json") == 0)
+    if (self->is_json)
         return EXIT_DONE;
     printf("\nResults: %s\n", self->out);
     fflush(stdout);
-    return cli_draw(self->out, "pareto", "tune.csv", "png");
+    return gnuplot_draw_results(self->out, "pareto", "tune.csv", gnuplot_format("png"), "");
 }
 
 static ExitCode
@@ -46,7 +41,7 @@ tell(const TuneCommand *self, const Tune *tune, ExitCode code)
 {
     json_t *json = tune_json(tune);
 
-    if (strcmp(self->format, "json") == 0) {
+    if (self->is_json) {
         cli_print_json(json);
     } else {
         g_autofree char *text = tune_text(tune);
@@ -72,10 +67,10 @@ tune(const TuneCommand *self, const char *file)
     cli_print_faults(faults);
     if (study == NULL)
         return EXIT_BAD_INPUT;
-    CliProgress *progress = cli_progress_new();
+    Progress *progress = progress_new();
     options.run = cli_sweep_options(progress, data_dir, self->jobs);
     TuneEnd end = tune_run(study, &error);
-    cli_progress_free(progress);
+    progress_free(progress);
     switch (end) {
     case TUNE_FOUND:
         return tell(self, study, EXIT_DONE);
@@ -98,12 +93,12 @@ cmd_tune(int argc, char **argv)
         {"set",          0,   0, G_OPTION_ARG_STRING_ARRAY, &self.set,          "Change the scenario first",
          "PATH=VALUE"                                                                                                },
         {"flag",         0,   0, G_OPTION_ARG_STRING_ARRAY, &self.flags,
-         "Tune only flags of this name; may have * and ?, and be given several times; default: "
+         "Tune only flags of this name (with * and ?); may be repeated; default: "
          "worker threads, requests a second and bursts of sidecars and control plane",                       "NAME"  },
         {"replications", 0,   0, G_OPTION_ARG_INT,          &self.replications,
-         "Runs of each setting; default: 10",                                                                "N"     },
+         "Make N runs of each setting; default: 10",                                                         "N"     },
         {"jobs",         'j', 0, G_OPTION_ARG_INT,          &self.jobs,
-         "Runs at once; default: one for each processor",                                                    "N"     },
+         "Make N runs at once; default: one for each processor",                                             "N"     },
         {"out",          0,   0, G_OPTION_ARG_FILENAME,     &self.out,
          "Write tune.csv, tune.json and a picture of API load against time into this folder",                "DIR"   },
         {"format",       0,   0, G_OPTION_ARG_STRING,       &self.format,       "table (default) or json",   "FORMAT"},
@@ -112,15 +107,13 @@ cmd_tune(int argc, char **argv)
     ExitCode code = EXIT_BAD_INPUT;
 
     if (cli_parse(&argc, &argv, entries, "SCENARIO",
-                  "Find the smallest flags that meet the scenario's slo, and what they ask of the "
-                  "API server.\nOne step less of any of them misses it.",
+                  "Find the smallest flags that meet the scenario's slo, and the load on the API "
+                  "server with them.\nWith one step less of any flag the slo is missed.",
                   "Flags take the steps 1, 2, 3, 5, 7, 10, 15, 20, 30, ... 1000.\n"
                   "Exit status: 0 found, 1 I/O error, 2 bad input, 3 no flags meet the slo, 130 "
-                  "interrupted.")) {
-        self.format = self.format != NULL ? self.format : g_strdup("table");
-        if (arguments_are_good(&self, argc))
-            code = tune(&self, argv[1]);
-    }
+                  "interrupted.") &&
+        arguments_are_good(&self, argc))
+        code = tune(&self, argv[1]);
     g_free(self.out);
     g_free(self.format);
     g_strfreev(self.set);

@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
-#include <glib/gstdio.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli.h"
+#include "gnuplot.h"
+#include "loop-folder.h"
 #include "models/csi/loop/loop-driver.h"
+#include "progress.h"
 #include "run/measure/validation.h"
 #include "run/results/results.h"
 
-#define LOOK_EVERY_US G_USEC_PER_SEC  /* at the machine, while no call is under way */
-#define LOOK_TAKES_US 20000           /* and only if nothing is due so soon */
-#define WAIT_US (10 * G_USEC_PER_SEC) /* for the last to let go, at the end */
-#define NAP_US (G_USEC_PER_SEC / 10)  /* how long Ctrl-C may wait */
-#define SHOW_EVERY_US (G_USEC_PER_SEC / 5)
+#define LOOK_EVERY_US G_USEC_PER_SEC /* at the machine, while no call is under way */
+#define LOOK_TAKES_US 20000          /* and only if no event is due sooner */
+#define NAP_US (G_USEC_PER_SEC / 10) /* Ctrl-C waits no longer */
 
 typedef struct {
     /* As given. */
@@ -23,14 +19,14 @@ typedef struct {
     char **set;
     int repeat, replications, workers, samples_min, lag_max_ms;
     double median, ks;
-    gboolean is_terminal;
     /* The run that goes on. */
+    Progress *progress;
     LoopBackend *backend;
     LoopDriver *driver;
     CallLog *log;
     ValidationData *data;
-    gint64 start_us, looked_us, shown_us;
-    SimSample lags; /* of events: how late they were */
+    gint64 start_us, looked_us;
+    SimSample lags; /* how late each event was */
     unsigned n_looks, peak;
     char *fault; /* the first */
     SimTime end_lag_max;
@@ -60,7 +56,7 @@ open_real(
                                        .published_data = self->data};
 
     self->driver = loop_driver_new(sim, strings, self->backend, &options);
-    /* The sidecars' first questions come while the world is built. */
+    /* Watch now: the sidecars send their first calls while the world is built. */
     call_log_watch(self->log, loop_driver_base(self->driver), real_work, self);
     return loop_driver_base(self->driver);
 }
@@ -76,23 +72,12 @@ look_at_machine(Validate *self, gint64 now, gint64 due)
     self->n_looks++;
 }
 
-static void
-show(Validate *self, gint64 now, SimTime next)
-{
-    char buffer[SIM_TIME_BUFFER];
-
-    if (!self->is_terminal || now - self->shown_us < SHOW_EVERY_US)
-        return;
-    fprintf(stderr, "\r\033[Kreal run %u of %d: %s", self->round + 1, self->repeat,
-            sim_time_format(next / SIM_SECOND * SIM_SECOND, buffer));
-    self->shown_us = now;
-}
-
-/* Virtual time is the monotonic clock's, from the first event on. */
+/* From the first event on, virtual time follows the monotonic clock. */
 static RunPace
 pace(void *data, SimTime next)
 {
     Validate *self = data;
+    char buffer[SIM_TIME_BUFFER];
 
     if (self->start_us == 0)
         self->start_us = g_get_monotonic_time();
@@ -105,9 +90,11 @@ pace(void *data, SimTime next)
             sim_sample_add(&self->lags, (now - due) * SIM_US);
             return RUN_PACE_DUE;
         }
-        if (cli_was_interrupted())
+        if (progress_is_interrupted(self->progress))
             return RUN_PACE_STOP;
-        show(self, now, next);
+        if (progress_is_due(self->progress))
+            progress_show(self->progress, "real run %u of %d: %s", self->round + 1, self->repeat,
+                          sim_time_format(next / SIM_SECOND * SIM_SECOND, buffer));
         look_at_machine(self, now, due);
         loop_driver_wait(self->driver, MIN(due, now + NAP_US));
     }
@@ -126,8 +113,7 @@ write_run(const Validate *self, Run *run, const Stages *stages, const CallLog *l
                              scenario->name, "hash", scenario->hash, "seed",
                              (json_int_t)run_options(run)->seed, "realDevices", TRUE);
 
-    if (g_mkdir_with_parents(folder, 0777) != 0) {
-        cli_error("%s: %s", folder, g_strerror(errno));
+    if (!cli_make_folder(folder)) {
         json_decref(head);
         return EXIT_ERROR;
     }
@@ -204,7 +190,7 @@ run_model(Validate *self, const Scenario *scenario, uint64_t seed, Validation *v
     return EXIT_DONE;
 }
 
-/* ---- What is said ---- */
+/* ---- The report ---- */
 
 static const char *
 word_for(const ValidationRow *row)
@@ -214,8 +200,8 @@ word_for(const ValidationRow *row)
     return row->is_good ? "agrees" : row->is_near ? "as two calibrations" : "DIFFERS";
 }
 
-/* Returns: how many of those judged are neither good nor near; @n_near: (out): that are near only
- */
+/* Returns: how many judged rows are neither good nor near; @n_near: (out): how many are near, but
+ * not good */
 static unsigned
 print_rows(const GArray *rows, gboolean are_stages, unsigned *n_near)
 {
@@ -268,14 +254,10 @@ static ExitCode
 draw(const Validate *self, Validation *validation)
 {
     g_autofree char *text = validation_quantiles(validation);
-    g_autofree char *file = g_build_filename(self->out, "qq.dat", NULL);
-    g_autoptr(GError) error = NULL;
 
-    if (!g_file_set_contents(file, text, -1, &error)) {
-        cli_error("%s", error->message);
+    if (!cli_write_file(self->out, "qq.dat", text))
         return EXIT_ERROR;
-    }
-    return cli_draw(self->out, "qq", "qq.dat", "png");
+    return gnuplot_draw_results(self->out, "qq", "qq.dat", gnuplot_format("png"), "");
 }
 
 static ExitCode
@@ -319,8 +301,7 @@ run_all(Validate *self, const Scenario *scenario, uint64_t seed)
 
     for (self->round = 0; code == EXIT_DONE && self->round < (unsigned)self->repeat; self->round++)
         code = run_real(self, scenario, seed, results, validation);
-    if (self->is_terminal)
-        fprintf(stderr, "\r\033[K");
+    progress_hide(self->progress);
     if (code == EXIT_INTERRUPTED)
         cli_error("interrupted");
     if (code == EXIT_DONE)
@@ -328,21 +309,14 @@ run_all(Validate *self, const Scenario *scenario, uint64_t seed)
     return code == EXIT_DONE ? report(self, results, validation) : code;
 }
 
-/* All is taken back, also what an interrupted run left; that nothing was left of a complete one was
- * seen before. */
 static ExitCode
 close_backend(Validate *self, ExitCode code)
 {
-    g_autofree char *folder = g_strdup(loop_ledger_folder(loop_backend_ledger(self->backend)));
     unsigned left = loop_backend_n_volumes(self->backend);
 
-    loop_backend_close(self->backend);
     if (code == EXIT_DONE && left > 0)
-        printf("Left by the scenario, and taken back: %u volumes\n", left);
-    if (loop_remains_clean(folder, WAIT_US, NULL, NULL, NULL))
-        return code;
-    cli_error("something is left in %s: see kvolsim loop list, kvolsim loop clean", folder);
-    return code == EXIT_DONE ? EXIT_ERROR : code;
+        printf("Left by the scenario, and removed: %u volumes\n", left);
+    return !loop_folder_close(self->backend) && code == EXIT_DONE ? EXIT_ERROR : code;
 }
 
 static ExitCode
@@ -354,11 +328,11 @@ validate(Validate *self, const Scenario *scenario, uint64_t seed)
     g_autoptr(GError) error = NULL;
     g_autoptr(ValidationData) data = validation_data_new();
 
-    cli_catch_interrupts(); /* from here on something may have to be taken back */
-    self->backend = cli_loop_open(&options, &error);
+    g_autoptr(Progress) progress = self->progress = progress_new();
+    self->backend = loop_folder_open(&options, &error);
     if (self->backend == NULL) {
         cli_error("validate: %s", error->message);
-        return cli_loop_exit(error);
+        return loop_folder_exit(error);
     }
     self->data = data;
     sim_sample_init(&self->lags);
@@ -429,34 +403,27 @@ replay(Validate *self, const Scenario *scenario)
 
 /* ---- Arguments ---- */
 
+/* With --profile as the first value of --set, so that the others win. */
 static Scenario *
 load(const Validate *self, const char *file)
 {
-    g_autofree char *data_dir = cli_data_dir();
-    g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
-    GPtrArray *faults = NULL;
+    g_autoptr(GPtrArray) set = g_ptr_array_new();
+    g_autofree char *profile = NULL;
 
-    if (self->profile !=
-        NULL) { /* from where the user stands; in a scenario a path starts at its file */
-        gboolean is_file = g_file_test(self->profile, G_FILE_TEST_EXISTS);
-        g_autofree char *path =
-            is_file ? g_canonicalize_filename(self->profile, NULL) : g_strdup(self->profile);
-        g_ptr_array_add(set, g_strdup_printf("spec.drivers[0].profile=%s", path));
+    if (self->profile != NULL) { /* a path starts at the user's folder, not at the scenario's */
+        g_autofree char *path = g_file_test(self->profile, G_FILE_TEST_EXISTS)
+                                    ? g_canonicalize_filename(self->profile, NULL)
+                                    : g_strdup(self->profile);
+        profile = g_strdup_printf("spec.drivers[0].profile=%s", path);
+        g_ptr_array_add(set, profile);
     }
-    for (unsigned i = 0; self->set != NULL && self->set[i] != NULL; i++)
-        g_ptr_array_add(set, g_strdup(self->set[i]));
+    for (char **value = self->set; value != NULL && *value != NULL; value++)
+        g_ptr_array_add(set, *value);
     g_ptr_array_add(set, NULL);
-    const ScenarioOptions options = {.data_dir = data_dir, .set = (const char *const *)set->pdata};
-    Scenario *scenario = scenario_load(file, &options, &faults);
-    for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *text = file_fault_text(faults->pdata[i]);
-        fprintf(stderr, "%s\n", text);
-    }
-    g_ptr_array_unref(faults);
-    return scenario;
+    return cli_load_scenario(file, (char *const *)set->pdata);
 }
 
-/* Faults of drivers and machines are the model's: real devices cannot be told to fail so. */
+/* The model can make drivers and machines fail; real devices cannot. */
 static gboolean
 can_be_real(const Scenario *scenario)
 {
@@ -479,10 +446,9 @@ can_be_real(const Scenario *scenario)
 static gboolean
 arguments_are_good(const Validate *self, int argc)
 {
-    if (argc != 2)
-        cli_error("validate: give one scenario (see kvolsim validate --help)");
-    else if (self->repeat < 1 || self->replications < 1 || self->workers < 1 ||
-             self->workers > 1024)
+    if (!cli_has_one("validate", argc, "scenario"))
+        return FALSE;
+    if (self->repeat < 1 || self->replications < 1 || self->workers < 1 || self->workers > 1024)
         cli_error("validate: --repeat, --replications and --workers must be at least 1");
     else if (self->median <= 0 || self->ks <= 0 || self->lag_max_ms < 1)
         cli_error("validate: tolerances must be above 0");
@@ -498,7 +464,7 @@ read_noise(Validate *self)
     g_auto(GStrv) files = g_strsplit(self->noise, ",", -1);
 
     if (g_strv_length(files) != 2) {
-        cli_error("validate: --noise wants two calibrations: FIRST.csv,SECOND.csv");
+        cli_error("validate: --noise takes two calibrations: FIRST.csv,SECOND.csv");
         return FALSE;
     }
     for (unsigned i = 0; i < 2; i++) {
@@ -520,13 +486,9 @@ go(Validate *self, int argc, char **argv)
     g_autoptr(Scenario) scenario = load(self, argv[1]);
     if (scenario == NULL || !can_be_real(scenario))
         return EXIT_BAD_INPUT;
-    guint64 seed = scenario->seed;
-    g_autoptr(GError) error = NULL;
-    if (self->seed != NULL &&
-        !g_ascii_string_to_unsigned(self->seed, 10, 0, G_MAXINT64, &seed, &error)) {
-        cli_error("validate: --seed: %s", error->message);
+    uint64_t seed;
+    if (!cli_parse_seed(self->seed, scenario, &seed))
         return EXIT_BAD_INPUT;
-    }
     return self->replay != NULL ? replay(self, scenario) : validate(self, scenario, seed);
 }
 
@@ -539,37 +501,35 @@ cmd_validate(int argc, char **argv)
                      .samples_min = 20,
                      .lag_max_ms = 100,
                      .median = 0.1,
-                     .ks = 0.15,
-                     .is_terminal = isatty(STDERR_FILENO)};
+                     .ks = 0.15};
     const GOptionEntry entries[] = {
         {"profile",      0, 0, G_OPTION_ARG_FILENAME,     &self.profile,
-         "The model: a profile from an earlier kvolsim calibrate, instead of the scenario's",                           "FILE"   },
+         "Give the model this profile, from kvolsim calibrate, instead of the scenario's",                               "FILE"   },
         {"repeat",       0, 0, G_OPTION_ARG_INT,          &self.repeat,
-         "Real runs, with seed, seed + 1, ... (default: 1)",                                                            "N"      },
+         "Real runs, with seed, seed + 1, ... (default: 1)",                                                             "N"      },
         {"replications", 0, 0, G_OPTION_ARG_INT,          &self.replications,
-         "Runs of the model (default: 50)",                                                                             "N"      },
+         "Runs of the model (default: 50)",                                                                              "N"      },
         {"median",       0, 0, G_OPTION_ARG_DOUBLE,       &self.median,
-         "How far medians may be apart (default: 0.1)",                                                                 "PART"   },
+         "The largest difference of medians, as a part of them (default: 0.1)",                                          "PART"   },
         {"ks",           0, 0, G_OPTION_ARG_DOUBLE,       &self.ks,
-         "How far distribution functions may be apart (default: 0.15)",                                                 "D"      },
+         "The largest distance of distribution functions (default: 0.15)",                                               "D"      },
         {"noise",        0, 0, G_OPTION_ARG_STRING,       &self.noise,
-         "Two calibrations of this machine: as near as they are to each other is near enough",                          "CSV,CSV"},
+         "Two calibrations of this machine: accept differences as large as those between them",                          "CSV,CSV"},
         {"samples",      0, 0, G_OPTION_ARG_INT,          &self.samples_min,
-         "Judge nothing of fewer real samples (default: 20)",                                                           "N"      },
+         "Do not judge operations with fewer real samples (default: 20)",                                                "N"      },
         {"lag",          0, 0, G_OPTION_ARG_INT,          &self.lag_max_ms,
-         "How late events may be, p99 (default: 100)",                                                                  "MS"     },
+         "The largest delay of events, p99 (default: 100)",                                                              "MS"     },
         {"workers",      0, 0, G_OPTION_ARG_INT,          &self.workers,      "Calls at once; more wait (default: 64)",
-         "N"                                                                                                                     },
+         "N"                                                                                                                      },
         {"replay",       0, 0, G_OPTION_ARG_FILENAME,     &self.replay,
-         "Play back a journal.jsonl instead: no devices, the same bytes each time",                                     "FILE"   },
+         "Play back a journal.jsonl instead, without devices; the same bytes each time",                                 "FILE"   },
         {"out",          0, 0, G_OPTION_ARG_FILENAME,     &self.out,
-         "Write results, journal and picture into this folder",                                                         "DIR"    },
-        {"seed",         0, 0, G_OPTION_ARG_STRING,       &self.seed,
-         "The seed of all random numbers, instead of the scenario's",                                                   "N"      },
+         "Write results, journal and picture into this folder",                                                          "DIR"    },
+        {"seed",         0, 0, G_OPTION_ARG_STRING,       &self.seed,         "Use this seed instead of the scenario's",
+         "N"                                                                                                                      },
         {"set",          0, 0, G_OPTION_ARG_STRING_ARRAY, &self.set,          "Change a value of the scenario",
-         "PATH=VALUE"                                                                                                            },
-        {"state-dir",    0, 0, G_OPTION_ARG_FILENAME,     &self.state_dir,
-         "The folder of the loop driver (default: " CLI_STATE_DIR ")",                                                  "DIR"    },
+         "PATH=VALUE"                                                                                                             },
+        LOOP_FOLDER_OPTION(&self.state_dir),
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
@@ -577,12 +537,11 @@ cmd_validate(int argc, char **argv)
     if (cli_parse(&argc, &argv, entries, "SCENARIO",
                   "Run a scenario in real time with real loop devices, and compare each operation "
                   "and stage with the model.",
-                  "Needs root. Nothing but the state folder is touched, and all is taken back at "
-                  "the end.\n"
+                  "Needs root. It touches the state folder only, and leaves nothing there.\n"
                   "Exit status: 0 done, 1 I/O error, 2 bad input, 3 real and model differ, or an "
                   "slo or expect was not "
                   "met,\n4 not permitted on this machine, 130 interrupted.")) {
-        self.state_dir = self.state_dir != NULL ? self.state_dir : g_strdup(CLI_STATE_DIR);
+        self.state_dir = self.state_dir != NULL ? self.state_dir : g_strdup(LOOP_FOLDER_DEFAULT);
         code = go(&self, argc, argv);
     }
     g_free(self.state_dir);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "gnuplot.h"
 #include "run/study/whatif.h"
 #include "sweep-tools.h"
 
@@ -10,7 +9,7 @@ typedef struct {
     int jobs, replications;
     char *out, *stage, *statistic, *format;
     char **set;
-    gboolean resume;
+    gboolean resume, is_json;
     Stage stage_number;
 } WhatifCommand;
 
@@ -19,20 +18,16 @@ arguments_are_good(WhatifCommand *self, int argc)
 {
     SweepMeasure parsed;
 
-    if (argc != 2)
-        cli_error("whatif: %s (see kvolsim whatif --help)",
-                  argc < 2 ? "no scenario given" : "more than one scenario given");
-    else if (self->jobs < 0 || self->jobs > 1024)
-        cli_error("whatif: -j: %d is not between 1 and 1024", self->jobs);
-    else if (self->replications < 2 || self->replications > 100000)
-        cli_error("whatif: --replications: %d is not between 2 and 100000", self->replications);
-    else if (!stage_find(self->stage, &self->stage_number))
+    if (!cli_has_one("whatif", argc, "scenario") ||
+        !cli_is_between("whatif", "-j", self->jobs, 0, 1024) ||
+        !cli_is_between("whatif", "--replications", self->replications, 2, 100000) ||
+        !cli_parse_format("whatif", self->format, &self->is_json))
+        return FALSE;
+    if (!stage_find(self->stage, &self->stage_number))
         cli_error("whatif: --stage: \"%s\" is no stage (such as pod-start)", self->stage);
     else if (!sweep_statistic_parse(self->statistic, &parsed) || *parsed.unit == '\0')
-        cli_error("whatif: --statistic: \"%s\" is none of mean, min, max, or such as p99",
+        cli_error("whatif: --statistic: \"%s\" is not mean, min, max or a quantile such as p99",
                   self->statistic);
-    else if (!cli_format_is_good("whatif", self->format))
-        return FALSE;
     else if (self->resume && self->out == NULL)
         cli_error("whatif: --resume: needs --out, the folder to go on with");
     else
@@ -61,7 +56,7 @@ tell(const WhatifCommand *self, const Whatif *whatif, SweepStore *store)
     if (table == NULL)
         return cli_store_error(error);
     json_t *json = whatif_json(whatif, table);
-    if (strcmp(self->format, "json") == 0) {
+    if (self->is_json) {
         cli_print_json(json);
     } else {
         g_autofree char *text = whatif_text(whatif, table);
@@ -72,11 +67,11 @@ tell(const WhatifCommand *self, const Whatif *whatif, SweepStore *store)
     json_decref(json);
     if (code != EXIT_DONE || self->out == NULL)
         return code;
-    if (strcmp(self->format, "json") == 0)
+    if (self->is_json)
         return EXIT_DONE;
     printf("\nResults: %s\n", self->out);
     fflush(stdout);
-    return cli_draw(self->out, "tornado", "whatif.csv", "png");
+    return gnuplot_draw_results(self->out, "tornado", "whatif.csv", gnuplot_format("png"), "");
 }
 
 static ExitCode
@@ -99,11 +94,12 @@ whatif(const WhatifCommand *self, const char *file)
         return EXIT_ERROR;
     g_autofree char *db = self->out == NULL ? g_strdup(":memory:")
                                             : g_build_filename(self->out, "whatif.sqlite", NULL);
-    g_autoptr(CliProgress) progress = cli_progress_new();
+    g_autoptr(Progress) progress = progress_new();
     g_autoptr(SweepStore) store = sweep_store_create(db, whatif_sweep(study), self->resume, &error);
     if (g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS)) {
-        cli_error("whatif: %s is there already (--resume goes on with it, --out takes another)",
-                  db);
+        cli_error(
+            "whatif: %s is there already (--resume goes on with it, --out names another folder)",
+            db);
         return EXIT_BAD_INPUT;
     }
     if (store == NULL)
@@ -121,30 +117,30 @@ cmd_whatif(int argc, char **argv)
     WhatifCommand self = {.replications = 10};
     const GOptionEntry entries[] = {
         {"set",          0,   0, G_OPTION_ARG_STRING_ARRAY, &self.set,          "Change the scenario first",
-         "PATH=VALUE"                                                                                                        },
-        {"stage",        0,   0, G_OPTION_ARG_STRING,       &self.stage,        "Of this stage; default: pod-start",
-         "STAGE"                                                                                                             },
+         "PATH=VALUE"                                                                                                },
+        {"stage",        0,   0, G_OPTION_ARG_STRING,       &self.stage,
+         "Compare the times of this stage; default: pod-start",                                              "STAGE" },
         {"statistic",    0,   0, G_OPTION_ARG_STRING,       &self.statistic,
-         "mean, min, max or a quantile; default: p99",                                                               "WORD"  },
+         "mean, min, max or a quantile such as p99 (default)",                                               "WORD"  },
         {"replications", 0,   0, G_OPTION_ARG_INT,          &self.replications,
-         "Runs of each change; default: 10",                                                                         "N"     },
+         "Make N runs of each change; default: 10",                                                          "N"     },
         {"jobs",         'j', 0, G_OPTION_ARG_INT,          &self.jobs,
-         "Runs at once; default: one for each processor",                                                            "N"     },
+         "Make N runs at once; default: one for each processor",                                             "N"     },
         {"out",          0,   0, G_OPTION_ARG_FILENAME,     &self.out,
-         "Write whatif.csv, whatif.json, whatif.sqlite and a tornado picture into this folder",                      "DIR"   },
+         "Write whatif.csv, whatif.json, whatif.sqlite and a tornado picture into this folder",              "DIR"   },
         {"resume",       0,   0, G_OPTION_ARG_NONE,         &self.resume,
-         "Make only the runs that the folder does not have yet",                                                     NULL    },
-        {"format",       0,   0, G_OPTION_ARG_STRING,       &self.format,       "table (default) or json",           "FORMAT"},
+         "Make only the runs that the folder does not have yet",                                             NULL    },
+        {"format",       0,   0, G_OPTION_ARG_STRING,       &self.format,       "table (default) or json",   "FORMAT"},
         G_OPTION_ENTRY_NULL,
     };
     ExitCode code = EXIT_BAD_INPUT;
 
-    if (cli_parse(&argc, &argv, entries, "SCENARIO",
-                  "Which flag or limit moves the start of pods most? Each is halved and doubled.",
-                  "Exit status: 0 done, 1 I/O error, 2 bad input, 130 interrupted.")) {
+    if (cli_parse(
+            &argc, &argv, entries, "SCENARIO",
+            "Find the flag or limit that moves the start of pods most: each is halved and doubled.",
+            "Exit status: 0 done, 1 I/O error, 2 bad input, 130 interrupted.")) {
         self.stage = self.stage != NULL ? self.stage : g_strdup("pod-start");
         self.statistic = self.statistic != NULL ? self.statistic : g_strdup("p99");
-        self.format = self.format != NULL ? self.format : g_strdup("table");
         if (arguments_are_good(&self, argc))
             code = whatif(&self, argv[1]);
     }

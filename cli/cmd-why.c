@@ -5,10 +5,11 @@
 #include "look.h"
 #include "run/teach/why.h"
 
-/* How far the run is let go on to see what happens next. */
+/* The run goes on for so long, to find what happens next. */
 #define FUTURE (10 * SIM_MINUTE)
 
-/* A run knows its future: the next thing that somebody does about what is blocked. */
+/* The simulation can look ahead: prints the next thing that a component does about the blocked
+ * object. */
 static void
 print_next(Look *look, const Narrator *narrator, const Why *why)
 {
@@ -39,7 +40,7 @@ answer(const LookOptions *options, const char *file, const char *object)
 
     g_autoptr(Why) why = why_ask(look->run, object);
     if (why == NULL) {
-        cli_error("why: there is no \"%s\" then (pod/NAME or pvc/NAME)", object);
+        cli_error("why: there is no \"%s\" at that time (pod/NAME or pvc/NAME)", object);
         return EXIT_BAD_INPUT;
     }
     g_autoptr(GString) text = g_string_new(NULL);
@@ -56,12 +57,12 @@ cmd_why(int argc, char **argv)
     g_autofree GOptionEntry *entries = look_entries(&options, NULL);
 
     if (!cli_parse(&argc, &argv, entries, "SCENARIO OBJECT",
-                   "Tells why a pod does not run or a claim is not bound: what waits for what, and "
+                   "Tell why a pod does not run or a claim is not bound: what waits for what, and "
                    "what would help.",
                    "OBJECT: pod/NAME or pvc/NAME."))
         return EXIT_BAD_INPUT;
     if (argc != 3) {
-        cli_error("why: a scenario file and an object (see kvolsim why --help)");
+        cli_error("why: give a scenario file and an object (see kvolsim why --help)");
         return EXIT_BAD_INPUT;
     }
     return answer(&options, argv[1], argv[2]);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "language.h"
+
 #include <libintl.h>
 #include <locale.h>
 #include <string.h>
@@ -9,15 +11,14 @@
 
 static const struct {
     const char *name;   /* of --lang */
-    const char *locale; /* whose messages there are; NULL: none are needed */
+    const char *locale; /* of its catalogue of messages; NULL: it needs none */
 } languages[] = {
     {"en", NULL   },
     {"zh", "zh_CN"},
 };
 
-/* As gettext asks its environment: of the locale for messages, unless that is C, and of what a user
- * prefers to it. Looked up here, not left to setlocale(): many machines have only the locales C and
- * C.UTF-8. */
+/* The same order as gettext: $LANGUAGE, unless the locale for messages is C; else that locale.
+ * setlocale() cannot tell: many machines have only the locales C and C.UTF-8. */
 static const char *
 environment_language(void)
 {
@@ -38,7 +39,7 @@ translate(const char *english)
     return *english != '\0' ? dgettext(DOMAIN, english) : english;
 }
 
-/* Only messages are in that language: numbers stay as they are everywhere. */
+/* Sets the language of messages only: numbers are the same in every language. */
 static gboolean
 has_messages(const char *locale)
 {
@@ -47,13 +48,13 @@ has_messages(const char *locale)
     g_setenv("LANGUAGE", locale, TRUE);
     bindtextdomain(DOMAIN, folder);
     bind_textdomain_codeset(DOMAIN, "UTF-8");
-    /* Of any locale but C gettext asks $LANGUAGE. An empty text is what a catalogue tells of
-     * itself. */
+    /* gettext reads $LANGUAGE in every locale but C. The translation of the empty text is the
+     * catalogue's header: it tells that there is a catalogue. */
     return setlocale(LC_MESSAGES, "C.UTF-8") != NULL && *dgettext(DOMAIN, "") != '\0';
 }
 
 gboolean
-cli_language(const char *name, const char *(**translation)(const char *english))
+language_choose(const char *name, Translation *translation)
 {
     const char *wanted = name != NULL ? name : environment_language();
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdio.h>
-
 #include "look.h"
 
 GOptionEntry *
@@ -8,12 +6,12 @@ look_entries(LookOptions *options, const GOptionEntry *more)
 {
     const GOptionEntry entries[] = {
         {"at",   0, 0, G_OPTION_ARG_STRING,       &options->at,
-         "The virtual time to look at (default: the end of the run)",                                 "TIME"      },
-        {"seed", 0, 0, G_OPTION_ARG_STRING,       &options->seed, "Another seed than the scenario's",
-         "N"                                                                                                      },
+         "The virtual time to look at (default: the end of the run)",  "TIME"      },
+        {"seed", 0, 0, G_OPTION_ARG_STRING,       &options->seed,
+         "Use this seed instead of the scenario's",                    "N"         },
         {"set",  0, 0, G_OPTION_ARG_STRING_ARRAY, &options->set,
-         "Change a field of the scenario, as in run",                                                 "PATH=VALUE"},
-        {NULL,   0, 0, G_OPTION_ARG_NONE,         NULL,           NULL,                               NULL        },
+         "Change a value of the scenario, e.g. spec.nodes[0].count=5", "PATH=VALUE"},
+        G_OPTION_ENTRY_NULL,
     };
     GArray *all = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
 
@@ -31,39 +29,16 @@ look_options_clear(LookOptions *options)
     g_strfreev(options->set);
 }
 
-static Scenario *
-load(const LookOptions *options, const char *file)
-{
-    g_autofree char *data_dir = cli_data_dir();
-    const ScenarioOptions scenario_options = {.data_dir = data_dir,
-                                              .set = (const char *const *)options->set};
-    g_autoptr(GPtrArray) faults = NULL;
-    Scenario *scenario = scenario_load(file, &scenario_options, &faults);
-
-    for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *text = file_fault_text(faults->pdata[i]);
-
-        fprintf(stderr, "%s\n", text);
-    }
-    return scenario;
-}
-
 Look *
 look_open(const LookOptions *options, const char *file)
 {
     g_autoptr(Look) self = g_new0(Look, 1);
     g_autoptr(GError) error = NULL;
-    guint64 seed;
+    uint64_t seed;
 
-    self->scenario = load(options, file);
-    if (self->scenario == NULL)
+    self->scenario = cli_load_scenario(file, options->set);
+    if (self->scenario == NULL || !cli_parse_seed(options->seed, self->scenario, &seed))
         return NULL;
-    seed = self->scenario->seed;
-    if (options->seed != NULL &&
-        !g_ascii_string_to_unsigned(options->seed, 10, 0, G_MAXINT64, &seed, &error)) {
-        cli_error("--seed: %s", error->message);
-        return NULL;
-    }
 
     const RunOptions run_options = {.seed = seed, .replication = options->replication};
     self->run = run_new(self->scenario, &run_options, &error);

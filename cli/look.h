@@ -2,14 +2,13 @@
 #pragma once
 
 #include "cli.h"
-#include "run/kubectl/kubectl.h"
 #include "run/world/run.h"
 
-/* A run that is looked at while its time stands still: what get, describe, events, diff and others
- * share. */
+/* A run at one instant: get, describe, events, diff, explain, why, step and plot let its time pass
+ * up to there, and look at it. */
 
 typedef struct {
-    char *at, *seed; /* as given; NULL: the end; the scenario's */
+    char *at, *seed; /* as given; NULL: the end of the run; the scenario's seed */
     char **set;
     unsigned replication;
 } LookOptions;
@@ -35,5 +34,5 @@ void look_close(Look *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Look, look_close)
 
 /* Lets time pass to @time ("12.5s"; NULL: the end of the run). Returns: FALSE with the fault
- * printed, if it is no time of the run */
+ * printed, if the run has no such time. @option names it there */
 gboolean look_advance(Look *self, const char *option, const char *time);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plot-story.h"
 
-#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "gnuplot.h"
 #include "run/results/results.h"
 #include "run/teach/lifecycle.h"
 #include "run/teach/sequence.h"
 
-/* More than a picture can show; a document takes more. */
+/* A picture cannot show more. */
 #define MESSAGES_MAX 150
 #define LANE_WIDTH 180
 #define ROW_HEIGHT 27
@@ -24,8 +23,9 @@ typedef struct {
 } Story;
 
 typedef struct {
-    char *text; /* (owned): the table, or the document; "": nothing happened; NULL: there is no such
-                   object */
+    /* (owned): a table for gnuplot, or Mermaid; "": nothing happened; NULL: there is no such object
+     */
+    char *text;
     unsigned width, height;
 } Drawn;
 
@@ -68,7 +68,7 @@ static const struct {
     const char *name, *meaning;
     Drawn (*draw)(const Story *story);
 } pictures[] = {
-    {"sequence",  "who told whom what about --object",                draw_sequence },
+    {"sequence",  "the messages between components about --object",   draw_sequence },
     {"lifecycle", "the phases of the claims and volumes of --object", draw_lifecycle},
 };
 
@@ -111,7 +111,7 @@ plot_story_names(const char *separator)
 
 /* ---- The run again ---- */
 
-/* Of "# kvolsim VERSION scenario NAME hash HASH seed N replication N". */
+/* From "# kvolsim VERSION scenario NAME hash HASH seed N replication N". */
 typedef struct {
     char scenario[256], hash[80], seed[32];
     unsigned replication;
@@ -132,8 +132,8 @@ read_origin(const char *folder, Origin *origin)
     return n == 4;
 }
 
-/* Results tell which scenario they are of, not where it stands: those that come with the program
- * are found by name. */
+/* Results name their scenario, but not its file. Scenarios that come with the program are found by
+ * that name. */
 static Look *
 open_results(const PlotStory *self, const char *folder)
 {
@@ -151,8 +151,9 @@ open_results(const PlotStory *self, const char *folder)
     const LookOptions options = {
         .set = self->look.set, .seed = origin.seed, .replication = origin.replication};
     if (!g_file_test(file, G_FILE_TEST_EXISTS)) {
-        cli_error("plot: which file is the scenario \"%s\" of this run? Give --scenario FILE",
-                  origin.scenario);
+        cli_error(
+            "plot: no file is known for the scenario \"%s\" of this run: give --scenario FILE",
+            origin.scenario);
         return NULL;
     }
     g_autoptr(Look) look = look_open(&options, file);
@@ -205,18 +206,8 @@ draw_table(const PlotStory *self,
                         strcmp(format, "svg") == 0 ? "svg" : "pngcairo", drawn->width,
                         drawn->height, strcmp(format, "svg") == 0 ? "11" : "9.5");
     g_autofree char *settings = g_strdup_printf("lane_width = %d.", LANE_WIDTH);
-    g_autofree char *input = NULL;
-    g_autoptr(GError) error = NULL;
-    int fd = g_file_open_tmp("kvolsim-XXXXXX.tsv", &input, &error);
 
-    if (fd == -1 || !g_file_set_contents(input, drawn->text, -1, &error)) {
-        cli_error("plot: %s", error->message);
-        return EXIT_ERROR;
-    }
-    close(fd);
-    ExitCode code = cli_gnuplot(picture, input, title, terminal, settings, output);
-    g_remove(input);
-    return code;
+    return gnuplot_draw_text(picture, drawn->text, title, terminal, settings, output);
 }
 
 static ExitCode
@@ -242,7 +233,7 @@ draw(const PlotStory *self, Look *look, const char *run, int picture, const char
         return EXIT_BAD_INPUT;
     }
     if (*text == '\0') {
-        cli_error("plot: nothing happened to \"%s\" that %s could show", self->object,
+        cli_error("plot: nothing happened to \"%s\" that %s can show", self->object,
                   pictures[picture].name);
         return EXIT_BAD_INPUT;
     }

@@ -3,10 +3,10 @@
 
 #include "look.h"
 
-/* Pictures of one object's story: they need the run itself, not only its results, and run it again.
- */
+/* Pictures of the story of one object. They need the run itself, not only its results: it is run
+ * again. */
 typedef struct {
-    LookOptions look; /* --at is not asked */
+    LookOptions look; /* without --at */
     char *object, *from, *to, *scenario, *out;
 } PlotStory;
 

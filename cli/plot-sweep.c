@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
-#include <glib/gstdio.h>
-#include <stdio.h>
+#include "plot-sweep.h"
+
 #include <string.h>
 
-#include "plot-sweep.h"
 #include "sweep-tools.h"
-
-/* Pictures of a sweep: a table of what is to be drawn goes into a folder of its own for the moment,
- * gnuplot reads it there. */
 
 static const struct {
     const char *name, *script, *meaning;
 } pictures[] = {
     [SWEEP_PLOT_CURVES] = {"curves",   "sweep-curves",
-                           "a measure along a parameter, with confidence bands"       },
-    [SWEEP_PLOT_HEAT_MAP] = {"heat-map", "heat-map",     "a measure over two parameters"},
+                           "a measure along a parameter, with confidence bands"           },
+    [SWEEP_PLOT_HEAT_MAP] = {"heat-map", "heat-map",     "a measure over two parameters"    },
     [SWEEP_PLOT_PARETO] = {"pareto",   "pareto",
-                           "requests to the API server against a time: its front"     },
+                           "the Pareto front of requests to the API server against a time"},
 };
 
 void
@@ -44,8 +39,8 @@ plot_sweep_names(const char *separator)
 static void
 set_variable(GString *settings, const char *name, const char *value)
 {
-    g_autofree char *plain = sweep_plot_plain(value); /* as the heads of columns are */
-    g_autofree char *quoted = cli_gnuplot_quote(plain);
+    g_autofree char *plain = sweep_plot_plain(value); /* as in the heads of columns */
+    g_autofree char *quoted = gnuplot_quote(plain);
 
     g_string_append_printf(settings, "%s = %s; ", name, quoted);
 }
@@ -62,7 +57,7 @@ measure_name(const SweepTable *table, int i)
     return i < 0 ? "" : g_array_index(table->measures, StoredMeasure, i).name;
 }
 
-/* What the scripts want to know: names are heads of columns, labels stand at the axes. */
+/* The variables that the scripts read: names are heads of columns, labels are for the axes. */
 static char *
 settings_of(const SweepPlot *plot, const SweepTable *table)
 {
@@ -91,8 +86,8 @@ settings_of(const SweepPlot *plot, const SweepTable *table)
     return g_string_free(settings, FALSE);
 }
 
-/* "results.sqlite" and "curves" give "results-curves.png". Returns: (owned): NULL: drawn in the
- * terminal */
+/* "results.sqlite" and "curves" give "results-curves.png". Returns: (owned): NULL: the picture is
+ * printed in the terminal */
 static char *
 output_name(const char *db, const char *picture, const char *suffix)
 {
@@ -110,35 +105,21 @@ draw_table(const SweepPlot *plot,
            const SweepTable *table,
            const char *db,
            unsigned picture,
-           const char *suffix,
-           const char *terminal)
+           const GnuplotFormat *format)
 {
-    g_autoptr(GError) error = NULL;
-    g_autofree char *folder = g_dir_make_tmp("kvolsim-plot-XXXXXX", &error);
     g_autofree char *text = sweep_plot_csv(plot, table);
-    g_autofree char *output = output_name(db, pictures[picture].name, suffix);
+    g_autofree char *output = output_name(db, pictures[picture].name, format->suffix);
     g_autofree char *settings = settings_of(plot, table);
-    ExitCode code = EXIT_ERROR;
 
-    if (folder == NULL) {
-        cli_error("plot: %s", error->message);
-        return EXIT_ERROR;
-    }
-    g_autofree char *input = g_build_filename(folder, "points.csv", NULL);
-    if (cli_write_file(folder, "points.csv", text))
-        code =
-            cli_gnuplot(pictures[picture].script, input, table->name, terminal, settings, output);
-    g_unlink(input);
-    g_rmdir(folder);
-    return code;
+    return gnuplot_draw_text(pictures[picture].script, text, table->name, format->terminal,
+                             settings, output);
 }
 
 ExitCode
 plot_sweep_draw(const PlotSweep *self,
                 const char *db,
                 const char *kind,
-                const char *suffix,
-                const char *terminal)
+                const GnuplotFormat *format)
 {
     const SweepPlotNames names = {self->along, self->by, self->measure, self->against,
                                   (const char *const *)self->only};
@@ -157,8 +138,8 @@ plot_sweep_draw(const PlotSweep *self,
         g_clear_error(&error);
         g_autoptr(SweepPlot) plot = sweep_plot_new(table, (SweepPlotKind)i, &names, &error);
         if (plot != NULL) {
-            code = draw_table(plot, table, db, i, suffix, terminal);
-        } else if (kind != NULL || i == SWEEP_PLOT_CURVES) { /* others are drawn if they can be */
+            code = draw_table(plot, table, db, i, format);
+        } else if (kind != NULL || i == SWEEP_PLOT_CURVES) { /* the others may not be possible */
             cli_error("plot: %s: %s", db, error->message);
             code = EXIT_BAD_INPUT;
         }

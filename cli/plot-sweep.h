@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "cli.h"
+#include "gnuplot.h"
 #include "run/study/sweep-plot.h"
 
-/* Pictures of a sweep's result file: what the user says of them. */
+/* The options for pictures of a sweep's result file. */
 typedef struct {
     char *along, *by, *measure, *against; /* as in SweepPlotNames */
     char **only;
@@ -19,11 +19,9 @@ char *plot_sweep_names(const char *separator);
 /**
  * plot_sweep_draw:
  * @kind: %NULL: all that can be drawn
- * @suffix: of the files beside @db, whose names are printed; %NULL: onto the standard output
- * @terminal: gnuplot's
+ * @format: the files go beside @db, and their names are printed
  */
 ExitCode plot_sweep_draw(const PlotSweep *self,
                          const char *db,
                          const char *kind,
-                         const char *suffix,
-                         const char *terminal);
+                         const GnuplotFormat *format);

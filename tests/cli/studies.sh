@@ -48,8 +48,9 @@ run 0 sweep "$small" -j 2 --resume --replications 6 --out "$scratch/broken-off.s
 report $? "and goes on"
 
 if command -v script >/dev/null; then
-    script -qec "'$program' sweep '$small' -j 2 --out '$scratch/shown.sqlite'" /dev/null >"$scratch/out" 2>"$scratch/err" </dev/null &&
-        said 'of 24 runs'
+    script -qec "timeout -s INT --preserve-status 3 '$program' sweep '$small' -j 2 --replications 100000 --out '$scratch/shown.sqlite'" \
+        /dev/null >"$scratch/out" 2>"$scratch/err" </dev/null
+    [ $? -eq 130 ] && said 'of 400000 runs'
     report $? "a bar on a terminal"
 fi
 

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* ---- The process ---- */
+
+/* If a standard stream is closed, the next file that is opened takes its number, and the summary
+ * would go into a result file. Here a write to a closed stdout fails, and close_stdout() reports
+ * that. */
+static void
+keep_standard_streams(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) == -1 &&
+            open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) == -1)
+            _exit(EXIT_ERROR);
+}
+
+/* Runs at the very end, also after --help: a script that reads only the exit status must learn of a
+ * full disk. */
+static void
+close_stdout(void)
+{
+    if (ferror(stdout) == 0 && fflush(stdout) == 0)
+        return;
+    cli_error("standard output: %s", g_strerror(errno));
+    _exit(EXIT_ERROR);
+}
+
+void
+cli_begin(void)
+{
+    keep_standard_streams();
+    atexit(close_stdout);
+    setlocale(LC_CTYPE, ""); /* for file names in messages; numbers are the same in every locale */
+}
+
+int
+cli_open_signals(int another)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    if (another != 0)
+        sigaddset(&signals, another);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static gboolean
+is_installed(void)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    if (length <= 0)
+        return TRUE;
+    path[length] = '\0';
+    g_autofree char *folder = g_path_get_dirname(path);
+    return strcmp(folder, KVOLSIM_BUILDDIR) != 0;
+}
+
+char *
+cli_data_dir(void)
+{
+    return g_strdup(is_installed() ? KVOLSIM_DATADIR : KVOLSIM_SRCDIR);
+}
+
+char *
+cli_locale_dir(void)
+{
+    return g_strdup(is_installed() ? KVOLSIM_LOCALEDIR : KVOLSIM_BUILDDIR "/po");
+}
+
+/* ---- Arguments ---- */
+
+void
+cli_error(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fputs("kvolsim: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+gboolean
+cli_parse(int *argc,
+          char ***argv,
+          const GOptionEntry *entries,
+          const char *arguments,
+          const char *summary,
+          const char *description)
+{
+    g_autoptr(GOptionContext) context = g_option_context_new(arguments);
+    g_autofree char *command = g_strdup((*argv)[0]);
+    g_autofree char *program = g_strdup_printf("kvolsim %s", command);
+    g_autoptr(GError) error = NULL;
+
+    g_set_prgname(program);
+    g_option_context_set_summary(context, summary);
+    g_option_context_set_description(context, description);
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (g_option_context_parse(context, argc, argv, &error))
+        return TRUE;
+    cli_error("%s: %s (see kvolsim %s --help)", command, error->message, command);
+    return FALSE;
+}
+
+gboolean
+cli_has_one(const char *command, int argc, const char *what)
+{
+    if (argc == 2)
+        return TRUE;
+    cli_error("%s: %s %s given (see kvolsim %s --help)", command, argc < 2 ? "no" : "more than one",
+              what, command);
+    return FALSE;
+}
+
+gboolean
+cli_is_between(const char *command, const char *option, int value, int min, int max)
+{
+    if (value >= min && value <= max)
+        return TRUE;
+    cli_error("%s: %s: %d is not between %d and %d", command, option, value, min, max);
+    return FALSE;
+}
+
+gboolean
+cli_parse_format(const char *command, const char *format, gboolean *is_json)
+{
+    *is_json = g_strcmp0(format, "json") == 0;
+    if (format == NULL || *is_json || strcmp(format, "table") == 0)
+        return TRUE;
+    cli_error("%s: --format: \"%s\" is neither table nor json", command, format);
+    return FALSE;
+}
+
+gboolean
+cli_parse_seed(const char *text, const Scenario *scenario, uint64_t *seed)
+{
+    guint64 number = scenario->seed;
+    g_autoptr(GError) error = NULL;
+
+    if (text != NULL && !g_ascii_string_to_unsigned(text, 10, 0, G_MAXINT64, &number, &error)) {
+        cli_error("--seed: %s", error->message);
+        return FALSE;
+    }
+    *seed = number;
+    return TRUE;
+}
+
+/* ---- Files ---- */
+
+void
+cli_print_faults(const GPtrArray *faults)
+{
+    for (unsigned i = 0; i < faults->len; i++) {
+        g_autofree char *text = file_fault_text(faults->pdata[i]);
+
+        fprintf(stderr, "%s\n", text);
+    }
+}
+
+Scenario *
+cli_load_scenario(const char *file, char *const *set)
+{
+    g_autofree char *data_dir = cli_data_dir();
+    const ScenarioOptions options = {.data_dir = data_dir, .set = (const char *const *)set};
+    g_autoptr(GPtrArray) faults = NULL;
+    Scenario *scenario = scenario_load(file, &options, &faults);
+
+    cli_print_faults(faults);
+    return scenario;
+}
+
+gboolean
+cli_make_folder(const char *folder)
+{
+    if (g_mkdir_with_parents(folder, 0777) == 0)
+        return TRUE;
+    cli_error("%s: %s", folder, g_strerror(errno));
+    return FALSE;
+}
+
+gboolean
+cli_write_file(const char *folder, const char *name, const char *text)
+{
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    g_autoptr(GError) error = NULL;
+
+    if (g_file_set_contents(path, text, -1, &error))
+        return TRUE;
+    cli_error("%s", error->message);
+    return FALSE;
+}
+
+static char *
+json_text(const json_t *json)
+{
+    return json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+}
+
+gboolean
+cli_write_json(const char *folder, const char *name, const json_t *json)
+{
+    char *text = json_text(json);
+    g_autofree char *lines = g_strconcat(text, "\n", NULL);
+
+    free(text);
+    return cli_write_file(folder, name, lines);
+}
+
+void
+cli_print_json(const json_t *json)
+{
+    char *text = json_text(json);
+
+    puts(text);
+    free(text);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "gnuplot.h"
+
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const GnuplotFormat formats[] = {
+    {"png",  "png", "pngcairo size 1200,800 font 'sans,11'"              },
+    {"svg",  "svg", "svg size 1200,800 font 'sans,11' background 'white'"},
+    {"dumb", NULL,  "dumb size 120,40"                                   },
+    {"page", "svg", "svg size 960,600 font 'sans,13'"                    },
+};
+
+const GnuplotFormat *
+gnuplot_format(const char *name)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(formats); i++)
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    return NULL;
+}
+
+char *
+gnuplot_quote(const char *text)
+{
+    g_auto(GStrv) parts = g_strsplit(text, "'", -1);
+    g_autofree char *inner = g_strjoinv("''", parts);
+
+    return g_strdup_printf("'%s'", inner);
+}
+
+ExitCode
+gnuplot_draw(const char *picture,
+             const char *input,
+             const char *title,
+             const char *terminal,
+             const char *settings,
+             const char *output)
+{
+    g_autofree char *data_dir = cli_data_dir();
+    g_autofree char *script_name = g_strconcat(picture, ".gp", NULL);
+    g_autofree char *script = g_build_filename(data_dir, "plots", script_name, NULL);
+    g_autofree char *quoted_input = gnuplot_quote(input);
+    g_autofree char *quoted_output = gnuplot_quote(output == NULL ? "" : output);
+    g_autofree char *quoted_title = gnuplot_quote(title);
+    g_autofree char *commands = g_strdup_printf(
+        "set terminal %s; input = %s; run_title = %s; if (%d) { set output %s }; %s", terminal,
+        quoted_input, quoted_title, output != NULL, quoted_output, settings);
+    char *const argv[] = {(char *)"gnuplot", (char *)"-e", commands, script, NULL};
+    g_autofree char *complaint = NULL;
+    g_autofree char *printed = NULL;
+    g_autoptr(GError) error = NULL;
+    int status;
+
+    if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &printed,
+                      &complaint, &status, &error)) {
+        cli_error("plot: gnuplot could not be started: %s (on Debian: apt-get install gnuplot-nox)",
+                  error->message);
+        return EXIT_ERROR;
+    }
+    if (!g_spawn_check_wait_status(status, NULL)) {
+        cli_error("plot: gnuplot failed: %s", complaint);
+        return EXIT_ERROR;
+    }
+    if (output == NULL)
+        fputs(printed, stdout);
+    else
+        printf("%s\n", output);
+    return EXIT_DONE;
+}
+
+ExitCode
+gnuplot_draw_text(const char *picture,
+                  const char *text,
+                  const char *title,
+                  const char *terminal,
+                  const char *settings,
+                  const char *output)
+{
+    g_autofree char *input = NULL;
+    g_autoptr(GError) error = NULL;
+    int file = g_file_open_tmp("kvolsim-XXXXXX.dat", &input, &error);
+    ExitCode code = EXIT_ERROR;
+
+    if (file != -1 && g_file_set_contents(input, text, -1, &error))
+        code = gnuplot_draw(picture, input, title, terminal, settings, output);
+    if (error != NULL)
+        cli_error("plot: %s", error->message);
+    if (file != -1) {
+        close(file);
+        g_unlink(input);
+    }
+    return code;
+}
+
+/* Result files begin with "# kvolsim VERSION scenario burst-100 hash HASH seed 1 replication 0".
+ * Returns: (owned): "burst-100, seed 1" */
+static char *
+results_title(const char *input)
+{
+    char line[1024] = "";
+    FILE *file = fopen(input, "r");
+    const char *scenario, *hash, *seed, *replication;
+
+    if (file != NULL && fgets(line, sizeof line, file) == NULL)
+        line[0] = '\0';
+    if (file != NULL)
+        fclose(file);
+    scenario = strstr(line, " scenario ");
+    hash = strstr(line, " hash ");
+    seed = strstr(line, " seed ");
+    replication = strstr(line, " replication ");
+    if (scenario == NULL || hash == NULL || seed == NULL || replication == NULL)
+        return g_strdup("?");
+    return g_strdup_printf("%.*s,%.*s", (int)(hash - scenario - 10), scenario + 10,
+                           (int)(replication - seed), seed);
+}
+
+ExitCode
+gnuplot_draw_results(const char *folder,
+                     const char *picture,
+                     const char *source,
+                     const GnuplotFormat *format,
+                     const char *settings)
+{
+    g_autofree char *input = g_build_filename(folder, source, NULL);
+    g_autofree char *name = g_strconcat(picture, ".", format->suffix, NULL);
+    g_autofree char *output = format->suffix == NULL ? NULL : g_build_filename(folder, name, NULL);
+    g_autofree char *title = results_title(input);
+
+    if (!g_file_test(input, G_FILE_TEST_EXISTS)) {
+        cli_error("plot: %s: no such file; is %s the --out folder of a run?", input, folder);
+        return EXIT_BAD_INPUT;
+    }
+    return gnuplot_draw(picture, input, title, format->terminal, settings, output);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "cli.h"
+
+/* Finds and runs gnuplot with the scripts in plots/. */
+
+typedef struct {
+    const char *name;     /* of --format; "page": for report.html */
+    const char *suffix;   /* of the picture's file; NULL: it is printed in the terminal */
+    const char *terminal; /* gnuplot's */
+} GnuplotFormat;
+
+/* Returns: (borrowed): NULL: there is no such format */
+const GnuplotFormat *gnuplot_format(const char *name);
+/* A string in gnuplot's single quotes. (owned) */
+char *gnuplot_quote(const char *text);
+
+/**
+ * gnuplot_draw:
+ * @picture: the script is plots/@picture.gp
+ * @input: the file that it reads
+ * @terminal: gnuplot's
+ * @settings: more assignments that the script reads; may be empty
+ * @output: the file to draw into, whose name is printed; %NULL: the standard output
+ */
+ExitCode gnuplot_draw(const char *picture,
+                      const char *input,
+                      const char *title,
+                      const char *terminal,
+                      const char *settings,
+                      const char *output);
+/* Like gnuplot_draw(), of @text, which goes into a temporary file. */
+ExitCode gnuplot_draw_text(const char *picture,
+                           const char *text,
+                           const char *title,
+                           const char *terminal,
+                           const char *settings,
+                           const char *output);
+/* Draws plots/@picture.gp from @source, a result file in @folder; the picture goes there, too. */
+ExitCode gnuplot_draw_results(const char *folder,
+                              const char *picture,
+                              const char *source,
+                              const GnuplotFormat *format,
+                              const char *settings);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/* Returns: (borrowed): the message in another language */
+typedef const char *(*Translation)(const char *english);
+
+/**
+ * language_choose:
+ * @name: of --lang: "en" or "zh"; %NULL: the environment decides
+ * @translation: (out): %NULL: messages stay English
+ * Returns: %FALSE: there is no such language, and that was printed
+ */
+gboolean language_choose(const char *name, Translation *translation);

@@ -1,93 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <glib/gstdio.h>
+#include <gio/gio.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gnuplot.h"
 
-/* One page that needs nothing else: style, script, pictures and the pods' times are within. Nothing
- * is fetched: the page forbids it. */
-
-static const char head[] =
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-    "'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n";
-
-/* gnuplot's own colours of text, axes and grid follow the page's; those of the data are the same in
- * the light and in the dark. */
-static const char style[] =
-    "<style>\n"
-    ":root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--line:#d5d5d5;--quiet:#5c5c5c}\n"
-    "@media "
-    "(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--paper:#17191c;--line:#3a3d42;--quiet:#"
-    "a8a8a8}}\n"
-    "body{font:16px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:0 "
-    "auto;padding:1rem;max-width:72rem}\n"
-    "h1{font-size:1.5rem;margin:.2rem 0}h2{font-size:1.15rem;margin:1.6rem 0 .4rem}p{margin:.4rem "
-    "0}.quiet{color:var(--quiet)}\n"
-    ".wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
-    "th,td{padding:.2rem .7rem;border-bottom:1px solid "
-    "var(--line);text-align:right;white-space:nowrap}\n"
-    "th:first-child,th:last-child,td:first-child,td.text{text-align:left}td.text{white-space:"
-    "normal;min-width:16rem}\n"
-    "#clock{position:sticky;top:0;background:var(--paper);padding:.3rem 0}\n"
-    "input[type=range]{width:100%;margin:.2rem 0}canvas{width:100%;display:block;border:1px solid "
-    "var(--line)}\n"
-    ".legend span{display:inline-block;margin-right:1rem}.legend "
-    "i{display:inline-block;width:.9em;height:.9em;margin-right:.35em;vertical-align:-.1em}\n"
-    "figure{margin:1.6rem 0}figcaption{margin-bottom:.3rem}figure "
-    "svg{width:100%;min-width:44rem;height:auto;display:block}\n"
-    "figure svg g{color:var(--ink)}figure svg text{fill:var(--ink)}figure svg "
-    ".gridline{stroke:var(--line)}\n"
-    "figure svg [stroke=\"rgb( 85,  85,  85)\"],figure svg [stroke=\"rgb( 64,  64,  "
-    "64)\"]{stroke:var(--quiet)}\n"
-    "figure svg [stroke=\"rgb(  0,   0,   0)\"]{stroke:var(--ink)}\n"
-    "</style>\n";
-
-/* The state of each object at a time: the last point that it has reached. A square for each; its
- * name is told where the mouse is. */
-static const char script[] =
-    "<script>\n"
-    "const slider=document.getElementById('time');\n"
-    "function stateOf(row,t){let s=0;for(let "
-    "i=1;i<row.length;i++)if(row[i]!==null&&row[i]<=t*1000)s=i;return s}\n"
-    "function draw(kind){const "
-    "t=+slider.value,canvas=kind.canvas,n=kind.rows.length,ratio=devicePixelRatio,width=canvas."
-    "clientWidth*ratio|0;\n"
-    "const "
-    "cell=Math.max(2,Math.min(24*ratio|0,Math.floor(Math.sqrt(width*300*ratio/Math.max(n,1)))));\n"
-    "const "
-    "columns=Math.max(1,Math.floor(width/"
-    "cell));canvas.width=width;canvas.height=Math.max(cell,Math.ceil(n/columns)*cell);\n"
-    "const "
-    "c=canvas.getContext('2d'),count=kind.states.map(()=>0),gap=cell>5?1:0;kind.cell=cell;kind."
-    "columns=columns;\n"
-    "kind.rows.forEach((row,i)=>{const "
-    "s=stateOf(row,t);count[s]++;c.fillStyle=kind.states[s][1];c.fillRect(i%columns*cell,Math."
-    "floor(i/columns)*cell,cell-gap,cell-gap)});\n"
-    "kind.text.textContent=(kind.name=='pods'?'at '+t.toFixed(1)+' s: ':kind.name+': "
-    "')+kind.states.map((s,i)=>count[i]?count[i]+' '+s[0]:'').filter(x=>x).join(', ');}\n"
-    "function drawAll(){kinds.forEach(draw)}\n"
-    "kinds.forEach(kind=>{const "
-    "box=document.getElementById(kind.name);kind.text=box.querySelector('.now');kind.canvas=box."
-    "querySelector('canvas');\n"
-    "const legend=box.querySelector('.legend'),tip=box.querySelector('.tip');\n"
-    "kind.states.forEach(s=>{const "
-    "e=document.createElement('span'),i=document.createElement('i');i.style.background=s[1];e."
-    "append(i,s[0]);legend.append(e)});\n"
-    "kind.canvas.addEventListener('pointermove',e=>{const "
-    "ratio=devicePixelRatio,i=Math.floor(e.offsetY*ratio/"
-    "kind.cell)*kind.columns+Math.floor(e.offsetX*ratio/kind.cell);\n"
-    "const row=kind.rows[i];tip.textContent=row?row[0]+': "
-    "'+kind.states[stateOf(row,+slider.value)][0]:'\\u00a0'})});\n"
-    "slider.addEventListener('input',drawAll);addEventListener('resize',drawAll);\n"
-    "const "
-    "wanted=/^#t=([0-9.]+)$/.exec(location.hash);if(wanted)slider.value=wanted[1];drawAll();\n"
-    "</script>\n";
+/* One page that needs nothing else: style, script, pictures and the objects' times are in it. Its
+ * Content-Security-Policy forbids the browser to fetch anything.
+ *
+ * report/report.html has the page with a name in double braces for each part that is filled in.
+ * report.css gives the text, axes and grid of gnuplot's pictures the colours of the page, light or
+ * dark; the colours of the data are the same in both. report.js shows the objects at the time of
+ * the slider: a square for each, whose colour is the last point that the object has reached. */
 
 static const struct {
     const char *picture, *source, *caption;
@@ -124,13 +49,13 @@ enum {
 
 #define POINTS_MAX 8
 
-/* What an object is once it has reached a point, in their order. Colours as in the pictures. */
+/* The state of an object after each point of its life. Colours as in the pictures. */
 static const struct {
     const char *kind, *heading;
     struct {
         unsigned column;
         const char *state, *color;
-    } points[POINTS_MAX]; /* the last: column 0 */
+    } points[POINTS_MAX]; /* in order; the last has column 0 */
 } kinds[] = {
     {"pod",
      "pods",    {{CREATED, "without a node", "#56B4E9"},
@@ -176,17 +101,14 @@ append_seconds(GString *text, const json_t *row, const char *name)
         g_string_append_printf(text, "<td>%.2f s</td>", seconds);
 }
 
-static void
-append_stages(GString *text, const json_t *summary)
+static char *
+stage_rows(const json_t *summary)
 {
     static const char *const columns[] = {"mean", "p50", "p90", "p99", "max"};
+    GString *text = g_string_new(NULL);
     json_t *stages = json_object_get(summary, "stages"), *row;
     const char *name;
 
-    g_string_append(
-        text,
-        "<h2>Stages</h2><div class=\"wide\"><table><tr><th>stage</th><th>count</th><th>mean</th>"
-        "<th>p50</th><th>p90</th><th>p99</th><th>most</th><th>waited mostly for</th></tr>\n");
     json_object_foreach(stages, name, row)
     {
         const json_t *why = json_object_get(
@@ -204,18 +126,20 @@ append_stages(GString *text, const json_t *summary)
         }
         g_string_append(text, "</td></tr>\n");
     }
-    g_string_append(text, "</table></div>\n");
+    return g_string_free(text, FALSE);
 }
 
-static void
-append_bottleneck(GString *text, const json_t *summary)
+/* "" if the run has no attribution. */
+static char *
+bottleneck_line(const json_t *summary)
 {
+    GString *text = g_string_new(NULL);
     const json_t *why = json_object_get(
         json_object_get(json_object_get(summary, "attribution"), "pod-start"), "bottleneck");
     const char *detail = json_string_value(json_object_get(why, "detail"));
 
     if (why == NULL)
-        return;
+        return g_string_free(text, FALSE);
     g_string_append(text, "<p><strong>Pods waited most for ");
     append_escaped(text, json_string_value(json_object_get(why, "wait")));
     g_string_append(text, detail[0] == '\0' ? "" : ": ");
@@ -224,6 +148,7 @@ append_bottleneck(GString *text, const json_t *summary)
                            100 * json_number_value(json_object_get(why, "share")));
     append_escaped(text, json_string_value(json_object_get(why, "limit")));
     g_string_append(text, ".</p>\n");
+    return g_string_free(text, FALSE);
 }
 
 /* ["name", times in ms; null: never]. Returns: the latest of them, s */
@@ -249,8 +174,8 @@ append_object(GString *text, char *const *cells, unsigned kind)
     return last;
 }
 
-/* The objects of a kind and their times, of the lines of objects.csv. Returns: when the last thing
- * happened to one, s */
+/* The objects of a kind and their times, from the lines of objects.csv. Returns: the latest time of
+ * all, s */
 static double
 append_kind(GString *text, char *const *lines, unsigned kind)
 {
@@ -275,38 +200,24 @@ append_kind(GString *text, char *const *lines, unsigned kind)
     return last;
 }
 
-static void
-append_slider(GString *text, const char *objects)
+/* Each kind as an object of JavaScript. @end: (out): when the last thing has happened, s */
+static char *
+kind_objects(const char *objects, double *end)
 {
-    g_autoptr(GString) data = g_string_new("<script>const kinds=[");
+    GString *text = g_string_new(NULL);
     g_auto(GStrv) lines = g_strsplit(objects, "\n", -1);
-    char number[G_ASCII_DTOSTR_BUF_SIZE];
-    double last = 1;
 
+    *end = 1;
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        g_string_append(data, i == 0 ? "" : ",\n");
-        double at = append_kind(data, lines, i);
-        last = MAX(last, at);
+        g_string_append(text, i == 0 ? "" : ",\n");
+        double last = append_kind(text, lines, i);
+        *end = MAX(*end, last);
     }
-    g_string_append(data, "];</script>\n");
-    g_ascii_formatd(number, sizeof number, "%.1f", last + 1);
-    g_string_append_printf(text,
-                           "<h2>Objects over time</h2><div id=\"clock\">"
-                           "<input id=\"time\" type=\"range\" min=\"0\" max=\"%s\" step=\"0.1\" "
-                           "value=\"0\" aria-label=\"time in seconds\"></div>\n",
-                           number);
-    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
-        g_string_append_printf(
-            text,
-            "<section id=\"%s\"><p id=\"%s\" class=\"now\" aria-live=\"polite\"></p>"
-            "<canvas role=\"img\" aria-label=\"a square for each of the %s\"></canvas>"
-            "<p class=\"tip quiet\">&nbsp;</p><p class=\"legend quiet\"></p></section>\n",
-            kinds[i].heading, i == 0 ? "now" : kinds[i].kind, kinds[i].heading);
-    g_string_append(text, data->str);
+    return g_string_free(text, FALSE);
 }
 
-/* The picture as it stands in an SVG file, without the XML declaration. Its ids get its name, for a
- * page has each id once. */
+/* The SVG file without the XML declaration. The ids in it get the picture's name: they must be
+ * unique in the page. */
 static void
 append_figure(GString *text, const char *run, unsigned i)
 {
@@ -336,30 +247,84 @@ append_figure(GString *text, const char *run, unsigned i)
 }
 
 static char *
-make_page(const char *run, const json_t *summary, const char *objects)
+all_figures(const char *run)
 {
-    GString *text = g_string_new(head);
-    const char *scenario = json_string_value(json_object_get(summary, "scenario"));
+    GString *text = g_string_new(NULL);
 
-    g_string_append(text, "<title>kvolsim: ");
-    append_escaped(text, scenario);
-    g_string_append_printf(text, "</title>\n%s</head><body>\n<h1>", style);
-    append_escaped(text, scenario);
-    g_string_append_printf(
-        text,
-        "</h1><p class=\"quiet\">kvolsim %s, seed %d, hash %.12s, %.0f s of virtual time</p>\n",
-        json_string_value(json_object_get(summary, "version")),
-        (int)json_integer_value(json_object_get(summary, "seed")),
-        json_string_value(json_object_get(summary, "scenarioHash")),
-        json_number_value(json_object_get(summary, "virtualSeconds")));
-    append_bottleneck(text, summary);
-    append_slider(text, objects);
-    append_stages(text, summary);
-    g_string_append(text, "<h2>Pictures</h2>\n");
     for (unsigned i = 0; i < G_N_ELEMENTS(figures); i++)
         append_figure(text, run, i);
-    g_string_append_printf(text, "%s</body></html>\n", script);
     return g_string_free(text, FALSE);
+}
+
+/* ---- The page ---- */
+
+/* A part of the page: its name in report.html, and its text. */
+typedef struct {
+    const char *name;
+    char *text; /* (owned) */
+} Part;
+
+/* A file of report/, which is built into the program. (owned) */
+static char *
+built_in(const char *name)
+{
+    g_autofree char *path = g_strconcat("/kvolsim/report/", name, NULL);
+    g_autoptr(GBytes) bytes = g_resources_lookup_data(path, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+
+    g_assert(bytes != NULL);
+    return g_strndup(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes));
+}
+
+/* Replaces each {{name}} of @page by the text of that part. (owned) */
+static char *
+fill_in(const char *page, const Part *parts, unsigned n)
+{
+    GString *text = g_string_new(NULL);
+    const char *begin;
+
+    for (; (begin = strstr(page, "{{")) != NULL; page = strstr(begin, "}}") + 2) {
+        gsize length = strcspn(begin + 2, "}");
+        unsigned i = 0;
+
+        while (i < n &&
+               !(strlen(parts[i].name) == length && strncmp(parts[i].name, begin + 2, length) == 0))
+            i++;
+        g_assert(i < n);
+        g_string_append_len(text, page, begin - page);
+        g_string_append(text, parts[i].text);
+    }
+    g_string_append(text, page);
+    return g_string_free(text, FALSE);
+}
+
+static char *
+make_page(const char *run, const json_t *summary, const char *objects)
+{
+    const char *scenario = json_string_value(json_object_get(summary, "scenario"));
+    double end;
+    char *objects_text = kind_objects(objects, &end);
+    Part parts[] = {
+        {"scenario",                                 g_markup_escape_text(scenario == NULL ? "" : scenario,   -1)},
+        {"css",                                          built_in("report.css")                                                                                            },
+        {"version",                                          g_strdup(json_string_value(json_object_get(summary,"version")))},
+        {"seed",                              g_strdup_printf("%d",                                                                                         (int)json_integer_value(json_object_get(summary, "seed")))},
+        {"hash",
+         g_strdup_printf("%.12s",json_string_value(json_object_get(summary, "scenarioHash")))},
+        {"seconds",
+         g_strdup_printf("%.0f",                                                                                            json_number_value(json_object_get(summary, "virtualSeconds")))},
+        {"bottleneck", bottleneck_line(summary)                                                                                                                              },
+        {"end",                                  g_strdup_printf("%.1f",                                                                              end + 1)},
+        {"kinds",                       objects_text                                                                             },
+        {"stages",                  stage_rows(summary)},
+        {"figures",all_figures(run)},
+        {"js",                                    built_in("report.js")                                                        },
+    };
+    g_autofree char *page = built_in("report.html");
+    char *text = fill_in(page, parts, G_N_ELEMENTS(parts));
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++)
+        g_free(parts[i].text);
+    return text;
 }
 
 static ExitCode

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/scheduler/scheduler-private.h"
 
-#include "tests/lib/storage-world.h"
+#include "tests/scheduler/requeue-deeds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,59 +12,12 @@
 
 /* A pod that found no node is tried again at the instant that the rule says, and not before. */
 
-#define GIB (INT64_C(1) << 30)
-#define ZONE "topology.kubernetes.io/zone"
-
 const ModelClass *const model_classes[] = {&scheduler_class, NULL};
-
-typedef void (*Deed)(StorageWorld *world);
-
-static ObjectKey *
-node_key(const StorageWorld *world, const char *name)
-{
-    return objects_key(world->objects, KIND_NODE, NULL, name);
-}
-
-static ObjectKey *
-pod_key(const StorageWorld *world, const char *name)
-{
-    return objects_key(world->objects, KIND_POD, "default", name);
-}
-
-static void
-set_label(const StorageWorld *world, void *object, const char *key, const char *value)
-{
-    object_set_label(object, storage_world_intern(world, key), storage_world_intern(world, value));
-}
 
 /* ---- What is there ---- */
 
-static Node *
-new_node(const StorageWorld *world, const char *name)
-{
-    Node *node = NODE(object_new(node_key(world, name)));
-
-    node->allocatable = (NodeResources){.cpu_milli = 4000, .memory_bytes = 8 * GIB, .pods = 110};
-    set_label(world, node, "kubernetes.io/hostname", name);
-    set_label(world, node, ZONE, "a");
-    return node;
-}
-
 static void
-add_csi_node(StorageWorld *world, const char *name)
-{
-    CsiNode *csi_node =
-        CSI_NODE(object_new(objects_key(world->objects, KIND_CSI_NODE, NULL, name)));
-    CsiNodeDriver driver = {.name = storage_world_intern(world, "csi.test"),
-                            .node_id = storage_world_intern(world, name),
-                            .allocatable_count = 1};
-
-    csi_node->drivers = csi_node_drivers_new(&driver, 1);
-    storage_world_create(world, csi_node);
-}
-
-static void
-add_bound_claim(StorageWorld *world, const char *name, const char *zone, uint32_t modes)
+add_volume_claim(StorageWorld *world, const char *name, const char *zone, uint32_t modes)
 {
     Claim *claim = storage_world_claim(world, name, 5, "");
     Volume *volume = storage_world_volume(world, name, 5, "");
@@ -79,16 +32,6 @@ add_bound_claim(StorageWorld *world, const char *name, const char *zone, uint32_
     storage_world_import(world, volume);
 }
 
-static Pod *
-new_pod(const StorageWorld *world, const char *name, const char *claim, const char *node)
-{
-    Pod *pod = storage_world_pod(world, name, claim, node);
-
-    pod->spec->cpu_milli = 1000;
-    pod->spec->n_containers = 1;
-    return pod;
-}
-
 static void
 start(StorageWorld *world, Pod *pod)
 {
@@ -101,9 +44,9 @@ start(StorageWorld *world, Pod *pod)
 static void
 unbound(StorageWorld *world)
 {
-    storage_world_import(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1", "a"));
     storage_world_create(world, storage_world_claim(world, "c", 5, "fast"));
-    start(world, new_pod(world, "p", "c", NULL));
+    start(world, pod_on(world, "p", "c", NULL));
 }
 
 /* The driver minds its capacity, and none is known. */
@@ -122,7 +65,7 @@ start_without_capacity(StorageWorld *world, Pod *pod)
     capacity->maximum_bytes = -1;
     capacity->topology = label_selector_new(NULL, 0);
     storage_world_create(world, capacity);
-    storage_world_import(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1", "a"));
     storage_world_class(world, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
     storage_world_create(world, storage_world_claim(world, "c", 5, "late"));
     start(world, pod);
@@ -131,14 +74,14 @@ start_without_capacity(StorageWorld *world, Pod *pod)
 static void
 no_capacity(StorageWorld *world)
 {
-    start_without_capacity(world, new_pod(world, "p", "c", NULL));
+    start_without_capacity(world, pod_on(world, "p", "c", NULL));
 }
 
 /* The pod has a volume of the driver that lives with it, too. */
 static void
 no_capacity_and_inline(StorageWorld *world)
 {
-    Pod *pod = new_pod(world, "p", "c", NULL);
+    Pod *pod = pod_on(world, "p", "c", NULL);
     const char *driver = storage_world_intern(world, "csi.test");
     const PodVolume volume = pod->volumes->items[0];
 
@@ -150,47 +93,47 @@ no_capacity_and_inline(StorageWorld *world)
 static void
 other_zone(StorageWorld *world)
 {
-    storage_world_import(world, new_node(world, "n1"));
-    add_bound_claim(world, "c", "z", ACCESS_RWO);
-    start(world, new_pod(world, "p", "c", NULL));
+    storage_world_import(world, new_node(world, "n1", "a"));
+    add_volume_claim(world, "c", "z", ACCESS_RWO);
+    start(world, pod_on(world, "p", "c", NULL));
 }
 
 /* One volume a node, and another pod has it; a second is still attached. */
 static void
 node_full(StorageWorld *world)
 {
-    storage_world_import(world, new_node(world, "n1"));
-    add_csi_node(world, "n1");
-    add_bound_claim(world, "c", NULL, ACCESS_RWO);
-    add_bound_claim(world, "d", NULL, ACCESS_RWO);
-    storage_world_create(world, new_pod(world, "other", "d", "n1"));
-    storage_world_create(world, new_pod(world, "plain", NULL, "n1"));
+    storage_world_import(world, new_node(world, "n1", "a"));
+    add_csi_node(world, "n1", 1);
+    add_volume_claim(world, "c", NULL, ACCESS_RWO);
+    add_volume_claim(world, "d", NULL, ACCESS_RWO);
+    storage_world_create(world, pod_on(world, "other", "d", "n1"));
+    storage_world_create(world, pod_on(world, "plain", NULL, "n1"));
     Attachment *attachment =
         ATTACHMENT(object_new(objects_key(world->objects, KIND_ATTACHMENT, NULL, "va")));
     attachment->attacher = storage_world_intern(world, "csi.test");
     attachment->node_name = storage_world_intern(world, "n1");
     attachment->volume_name = storage_world_intern(world, "d");
     storage_world_create(world, attachment);
-    start(world, new_pod(world, "p", "c", NULL));
+    start(world, pod_on(world, "p", "c", NULL));
 }
 
 static void
 claim_taken(StorageWorld *world)
 {
-    storage_world_import(world, new_node(world, "n1"));
-    add_bound_claim(world, "c", NULL, ACCESS_RWOP);
-    storage_world_create(world, new_pod(world, "other", "c", "n1"));
-    storage_world_create(world, new_pod(world, "plain", NULL, "n1"));
-    start(world, new_pod(world, "p", "c", NULL));
+    storage_world_import(world, new_node(world, "n1", "a"));
+    add_volume_claim(world, "c", NULL, ACCESS_RWOP);
+    storage_world_create(world, pod_on(world, "other", "c", "n1"));
+    storage_world_create(world, pod_on(world, "plain", NULL, "n1"));
+    start(world, pod_on(world, "p", "c", NULL));
 }
 
 static void
 wants_ssd(StorageWorld *world)
 {
-    Pod *pod = new_pod(world, "p", NULL, NULL);
+    Pod *pod = pod_on(world, "p", NULL, NULL);
     StringPair pair = {storage_world_intern(world, "disk"), storage_world_intern(world, "ssd")};
 
-    storage_world_import(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1", "a"));
     pod->spec->node_selector = string_map_new(&pair, 1);
     start(world, pod);
 }
@@ -198,10 +141,10 @@ wants_ssd(StorageWorld *world)
 static void
 too_large(StorageWorld *world)
 {
-    Pod *pod = new_pod(world, "p", NULL, NULL);
+    Pod *pod = pod_on(world, "p", NULL, NULL);
 
-    storage_world_import(world, new_node(world, "n1"));
-    storage_world_create(world, new_pod(world, "other", NULL, "n1"));
+    storage_world_import(world, new_node(world, "n1", "a"));
+    storage_world_create(world, pod_on(world, "other", NULL, "n1"));
     pod->spec->cpu_milli = 4000;
     start(world, pod);
 }
@@ -209,33 +152,33 @@ too_large(StorageWorld *world)
 static void
 node_tainted(StorageWorld *world)
 {
-    Node *node = new_node(world, "n1");
+    Node *node = new_node(world, "n1", "a");
     Taint taint = {.key = storage_world_intern(world, "k"),
                    .effect = TAINT_NO_SCHEDULE,
                    .added_at = TIME_UNSET};
 
     node->taints = taints_new(&taint, 1);
     storage_world_import(world, node);
-    start(world, new_pod(world, "p", NULL, NULL));
+    start(world, pod_on(world, "p", NULL, NULL));
 }
 
 static void
 node_cordoned(StorageWorld *world)
 {
-    Node *node = new_node(world, "n1");
+    Node *node = new_node(world, "n1", "a");
 
     node->unschedulable = TRUE;
     storage_world_import(world, node);
-    start(world, new_pod(world, "p", NULL, NULL));
+    start(world, pod_on(world, "p", NULL, NULL));
 }
 
 static void
 gated(StorageWorld *world)
 {
-    Pod *pod = new_pod(world, "p", NULL, NULL);
+    Pod *pod = pod_on(world, "p", NULL, NULL);
     const char *gate = storage_world_intern(world, "wait");
 
-    storage_world_import(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1", "a"));
     pod->spec->scheduling_gates = string_list_new(&gate, 1);
     start(world, pod);
 }
@@ -254,45 +197,25 @@ topology_elsewhere(StorageWorld *world)
     class->binding_mode = BINDING_WAIT_FOR_FIRST_CONSUMER;
     class->allowed_topologies = node_selector_from_segments(segments, 1);
     storage_world_create(world, class);
-    storage_world_import(world, new_node(world, "n1"));
-    add_csi_node(world, "n1");
+    storage_world_import(world, new_node(world, "n1", "a"));
+    add_csi_node(world, "n1", 1);
     storage_world_create(world, storage_world_claim(world, "c", 5, "late"));
-    start(world, new_pod(world, "p", "c", NULL));
-}
-
-static LabelSelector *
-app_selector(StorageWorld *world, const char *app)
-{
-    const char *value = storage_world_intern(world, app);
-    SelectRequirement requirement = {.key = storage_world_intern(world, "app"),
-                                     .operator= SELECT_IN,
-                                     .values = string_list_new(&value, 1)};
-
-    return label_selector_new(&requirement, 1);
-}
-
-static Pod *
-app_pod(StorageWorld *world, const char *name, const char *app, const char *node)
-{
-    Pod *pod = new_pod(world, name, NULL, node);
-
-    set_label(world, pod, "app", app);
-    return pod;
+    start(world, pod_on(world, "p", "c", NULL));
 }
 
 /* One pod a zone more than in another; zone b's node is cordoned. */
 static void
 uneven(StorageWorld *world)
 {
-    Node *cordoned = new_node(world, "n2");
+    Node *cordoned = new_node(world, "n2", "a");
     Pod *pod = app_pod(world, "p", "x", NULL);
 
     set_label(world, cordoned, ZONE, "b");
     cordoned->unschedulable = TRUE;
-    storage_world_import(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1", "a"));
     storage_world_import(world, cordoned);
     storage_world_create(world, app_pod(world, "other", "x", "n1"));
-    storage_world_create(world, new_pod(world, "plain", NULL, "n1"));
+    storage_world_create(world, pod_on(world, "plain", NULL, "n1"));
     pod->spec->spread = g_new0(SpreadConstraint, 1);
     pod->spec->n_spread = 1;
     pod->spec->spread[0] = (SpreadConstraint){.selector = app_selector(world, "x"),
@@ -305,7 +228,7 @@ uneven(StorageWorld *world)
 static Pod *
 pod_with_term(StorageWorld *world, gboolean anti)
 {
-    Pod *pod = new_pod(world, "p", NULL, NULL);
+    Pod *pod = pod_on(world, "p", NULL, NULL);
 
     pod->spec->pod_terms = g_new0(PodAffinityTerm, 1);
     pod->spec->n_pod_terms = 1;
@@ -333,7 +256,7 @@ tolerates_new_nodes(StorageWorld *world, Pod *pod)
 static void
 lonely(StorageWorld *world)
 {
-    storage_world_import(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1", "a"));
     storage_world_create(world, app_pod(world, "other", "y", "n1"));
     start(world, tolerates_new_nodes(world, pod_with_term(world, FALSE)));
 }
@@ -341,429 +264,17 @@ lonely(StorageWorld *world)
 static void
 in_bad_company(StorageWorld *world)
 {
-    storage_world_import(world, new_node(world, "n1"));
+    storage_world_import(world, new_node(world, "n1", "a"));
     storage_world_create(world, app_pod(world, "other", "x", "n1"));
-    storage_world_create(world, new_pod(world, "plain", NULL, "n1"));
+    storage_world_create(world, pod_on(world, "plain", NULL, "n1"));
     start(world, tolerates_new_nodes(world, pod_with_term(world, TRUE)));
-}
-
-/* ---- What happens at 5 s ---- */
-
-static gboolean
-edit_topologies(Object *object, const void *arg)
-{
-    (void)arg;
-    g_clear_pointer(&STORAGE_CLASS(object)->allowed_topologies, node_selector_unref);
-    return TRUE;
-}
-
-static ObjectKey *
-class_key(const StorageWorld *world)
-{
-    return objects_key(world->objects, KIND_STORAGE_CLASS, NULL, "late");
-}
-
-static void
-topologies_change(StorageWorld *world)
-{
-    storage_world_patch(world, class_key(world), edit_topologies, NULL);
-}
-
-static void
-annotate(StorageWorld *world, ObjectKey *key, const char *annotation)
-{
-    StringPair pair = {storage_world_intern(world, annotation), storage_world_intern(world, "x")};
-
-    storage_world_patch(world, key, storage_world_annotate, &pair);
-}
-
-static void
-class_is_annotated(StorageWorld *world)
-{
-    annotate(world, class_key(world), "x");
-}
-
-static void
-plugins_migrate(StorageWorld *world)
-{
-    annotate(world, objects_key(world->objects, KIND_CSI_NODE, NULL, "n1"),
-             "storage.alpha.kubernetes.io/migrated-plugins");
-}
-
-static void
-csi_node_is_annotated(StorageWorld *world)
-{
-    annotate(world, objects_key(world->objects, KIND_CSI_NODE, NULL, "n1"), "x");
-}
-
-static gboolean
-edit_stop_checking(Object *object, const void *arg)
-{
-    (void)arg;
-    CSI_DRIVER_OBJECT(object)->storage_capacity = FALSE;
-    return TRUE;
-}
-
-static void
-driver_stops_checking(StorageWorld *world)
-{
-    storage_world_patch(world, objects_key(world->objects, KIND_CSI_DRIVER, NULL, "csi.test"),
-                        edit_stop_checking, NULL);
-}
-
-static void
-capacity_comes(StorageWorld *world)
-{
-    StorageCapacity *capacity = STORAGE_CAPACITY(
-        object_new(objects_key(world->objects, KIND_STORAGE_CAPACITY, "kube-system", "y")));
-
-    capacity->class_name = storage_world_intern(world, "other");
-    capacity->capacity_bytes = capacity->maximum_bytes = -1;
-    storage_world_create(world, capacity);
-}
-
-static gboolean
-edit_tolerate(Object *object, const void *arg)
-{
-    const Toleration toleration = {.key = arg, .exists = TRUE, .effect = -1, .seconds = -1};
-    PodSpec *spec = pod_spec_new();
-
-    spec->n_containers = 1;
-    spec->tolerations = tolerations_new(&toleration, 1);
-    pod_set_spec(POD(object), spec, NULL);
-    pod_spec_unref(spec);
-    return TRUE;
-}
-
-static void
-pod_tolerates_more(StorageWorld *world)
-{
-    storage_world_patch(world, objects_key(world->objects, KIND_POD, "default", "p"), edit_tolerate,
-                        storage_world_intern(world, "k"));
-}
-
-static void
-nothing(StorageWorld *world)
-{
-    (void)world;
-}
-
-static void
-new_class(StorageWorld *world)
-{
-    storage_world_class(world, "new", "csi.test", BINDING_IMMEDIATE);
-}
-
-static void
-new_late_class(StorageWorld *world)
-{
-    storage_world_class(world, "new", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
-}
-
-static gboolean
-edit_label(Object *object, const void *pair)
-{
-    const StringPair *label = pair;
-
-    return object_set_label(object, label->key, label->value);
-}
-
-static void
-relabel(StorageWorld *world, ObjectKey *key, const char *label, const char *value)
-{
-    StringPair pair = {storage_world_intern(world, label), storage_world_intern(world, value)};
-
-    storage_world_patch(world, key, edit_label, &pair);
-}
-
-static void
-claim_changes(StorageWorld *world)
-{
-    relabel(world, storage_world_claim_key(world, "c"), "x", "y");
-}
-
-static void
-other_claim_changes(StorageWorld *world)
-{
-    storage_world_create(world, storage_world_claim(world, "e", 5, "fast"));
-}
-
-static void
-new_volume(StorageWorld *world)
-{
-    storage_world_import(world, storage_world_volume(world, "v", 5, ""));
-}
-
-static void
-volume_moves(StorageWorld *world)
-{
-    relabel(world, storage_world_volume_key(world, "c"), ZONE, "a");
-}
-
-static void
-volume_changes(StorageWorld *world)
-{
-    relabel(world, storage_world_volume_key(world, "c"), "x", "y");
-}
-
-static void
-node_moves(StorageWorld *world)
-{
-    relabel(world, node_key(world, "n1"), ZONE, "z");
-}
-
-static void
-node_gets_ssd(StorageWorld *world)
-{
-    relabel(world, node_key(world, "n1"), "disk", "ssd");
-}
-
-static gboolean
-clear_taints(Object *object, const void *arg)
-{
-    (void)arg;
-    g_clear_pointer(&NODE(object)->taints, taints_unref);
-    return TRUE;
-}
-
-/* A new node has a taint, which goes when somebody has looked at it (NL-26): nobody is there for it
- * but this. */
-static void
-ready_node_comes(StorageWorld *world, Node *node)
-{
-    ObjectKey *key = (ObjectKey *)node->meta.key;
-
-    storage_world_create(world, node);
-    storage_world_patch(world, key, clear_taints, NULL);
-}
-
-static void
-node_comes(StorageWorld *world)
-{
-    ready_node_comes(world, new_node(world, "n2"));
-}
-
-static void
-small_node_comes(StorageWorld *world)
-{
-    Node *node = new_node(world, "n2");
-
-    node->allocatable.cpu_milli = 500;
-    storage_world_create(world,
-                         node); /* its taint stays: that this goes would move any pod (SCH-68) */
-}
-
-static gboolean
-edit_taint(Object *object, const void *arg)
-{
-    Taint taint = {.key = arg, .effect = TAINT_NO_SCHEDULE, .added_at = TIME_UNSET};
-
-    g_clear_pointer(&NODE(object)->taints, taints_unref);
-    NODE(object)->taints = taints_new(&taint, 1);
-    return TRUE;
-}
-
-static void
-other_taint(StorageWorld *world)
-{
-    storage_world_patch(world, node_key(world, "n1"), edit_taint,
-                        storage_world_intern(world, "other"));
-}
-
-static gboolean
-edit_untaint(Object *object, const void *arg)
-{
-    (void)arg;
-    g_clear_pointer(&NODE(object)->taints, taints_unref);
-    return TRUE;
-}
-
-static void
-taint_goes(StorageWorld *world)
-{
-    storage_world_patch(world, node_key(world, "n1"), edit_untaint, NULL);
-}
-
-static gboolean
-edit_uncordon(Object *object, const void *arg)
-{
-    (void)arg;
-    NODE(object)->unschedulable = FALSE;
-    return TRUE;
-}
-
-static void
-uncordon(StorageWorld *world)
-{
-    storage_world_patch(world, node_key(world, "n1"), edit_uncordon, NULL);
-}
-
-static gboolean
-edit_grow(Object *object, const void *arg)
-{
-    (void)arg;
-    NODE(object)->allocatable.cpu_milli *= 2;
-    return TRUE;
-}
-
-static void
-node_grows(StorageWorld *world)
-{
-    storage_world_patch_status(world, node_key(world, "n1"), edit_grow, NULL);
-}
-
-static gboolean
-edit_limit(Object *object, const void *arg)
-{
-    CsiNodeDriver driver = {.name = arg, .node_id = arg, .allocatable_count = 10};
-
-    return csi_node_set_driver(CSI_NODE(object), arg, &driver);
-}
-
-static void
-limit_grows(StorageWorld *world)
-{
-    storage_world_patch(world, objects_key(world->objects, KIND_CSI_NODE, NULL, "n1"), edit_limit,
-                        storage_world_intern(world, "csi.test"));
-}
-
-static void
-csi_node_comes(StorageWorld *world)
-{
-    add_csi_node(world, "n3");
-}
-
-/* As a kubelet ends a pod's life. */
-static void
-end_pod(StorageWorld *world, const char *name)
-{
-    ApiRequest request = {
-        .verb = API_DELETE, .key = pod_key(world, name), .grace_s = 0, .client = "test"};
-    ApiResponse response;
-
-    api_server_commit(world->api, &request, &response);
-    assert_int_equal(response.code, API_OK);
-}
-
-static void
-other_pod_goes(StorageWorld *world)
-{
-    end_pod(world, "other");
-}
-
-static void
-plain_pod_goes(StorageWorld *world)
-{
-    end_pod(world, "plain");
-}
-
-static void
-attachment_goes(StorageWorld *world)
-{
-    storage_world_remove(world, objects_key(world->objects, KIND_ATTACHMENT, NULL, "va"));
-}
-
-static gboolean
-edit_capacity(Object *object, const void *gib)
-{
-    STORAGE_CAPACITY(object)->capacity_bytes = *(const int64_t *)gib * GIB / 2;
-    return TRUE;
-}
-
-static void
-capacity_grows(StorageWorld *world)
-{
-    const int64_t more = 20;
-
-    storage_world_patch(world,
-                        objects_key(world->objects, KIND_STORAGE_CAPACITY, "kube-system", "x"),
-                        edit_capacity, &more);
-}
-
-static void
-capacity_shrinks(StorageWorld *world)
-{
-    const int64_t less = 1;
-
-    storage_world_patch(world,
-                        objects_key(world->objects, KIND_STORAGE_CAPACITY, "kube-system", "x"),
-                        edit_capacity, &less);
-}
-
-static void
-pod_changes(StorageWorld *world)
-{
-    relabel(world, pod_key(world, "p"), "x", "y");
-}
-
-static gboolean
-edit_ungate(Object *object, const void *arg)
-{
-    PodSpec *spec = pod_spec_new();
-
-    (void)arg;
-    pod_set_spec(POD(object), spec, NULL);
-    pod_spec_unref(spec);
-    return TRUE;
-}
-
-static void
-gate_goes(StorageWorld *world)
-{
-    storage_world_patch(world, pod_key(world, "p"), edit_ungate, NULL);
-}
-
-static void
-node_gets_disk(StorageWorld *world)
-{
-    relabel(world, node_key(world, "n1"), "disk", "hdd");
-}
-
-static void
-node_without_zone_comes(StorageWorld *world)
-{
-    Node *node = new_node(world, "n3");
-
-    object_set_label(&node->meta, storage_world_intern(world, ZONE), NULL);
-    storage_world_create(world,
-                         node); /* its taint stays: that this goes would move any pod (SCH-68) */
-}
-
-static void
-other_node_goes(StorageWorld *world)
-{
-    storage_world_remove(world, node_key(world, "n2"));
-}
-
-static void
-other_pod_changes(StorageWorld *world)
-{
-    relabel(world, pod_key(world, "other"), "app", "z");
-}
-
-static void
-app_pod_comes(StorageWorld *world)
-{
-    storage_world_create(world, app_pod(world, "third", "x", "n1"));
-}
-
-static void
-plain_pod_comes(StorageWorld *world)
-{
-    storage_world_create(world, new_pod(world, "third", NULL, "n1"));
-}
-
-static void
-pod_changes_app(StorageWorld *world)
-{
-    relabel(world, pod_key(world, "p"), "app", "z");
 }
 
 /* ---- The table ---- */
 
 typedef struct {
     const char *rule;
-    Deed before, change;
+    Deed *before, *change;
     gboolean moves;         /* with hints */
     gboolean moves_unasked; /* without (SCH-66, SCH-69) */
 } RequeueCase;

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/scheduler/scheduler-world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+/* cmocka wants the first three. */
+#include <cmocka.h>
+
+/* Pods that make others leave a node. */
+
+const ModelClass *const model_classes[] = {&scheduler_class, NULL};
+
+static void
+add_pod_of_priority(
+    StorageWorld *world, const char *name, const char *claim, int64_t cpu_milli, int32_t priority)
+{
+    Pod *pod = new_pod(world, name, claim, cpu_milli);
+
+    pod->spec->priority = priority;
+    storage_world_create(world, pod);
+}
+
+/* Of 4 CPUs "low" has 3, and since 2 s "high" wants as many. */
+static void
+start_preemption(StorageWorld *world)
+{
+    add_nodes(world, one_node);
+    storage_world_start(world);
+    add_pod_of_priority(world, "low", NULL, 3000, 0);
+    storage_world_run(world, 2 * SIM_SECOND);
+    add_pod_of_priority(world, "high", NULL, 3000, 1000);
+    storage_world_run(world, 3 * SIM_SECOND);
+    assert_true(object_is_deleted(&stored_pod(world, "low")->meta));
+    assert_string_equal(stored_pod(world, "low")->disruption.reason, "PreemptionByScheduler");
+    assert_string_equal(stored_pod(world, "high")->nominated_node, "n1");
+}
+
+/* The victim's end brings the pod back at once. */
+static void
+preemption(StorageWorld *world)
+{
+    start_preemption(world);
+    g_autofree char *events = storage_world_events(world);
+    assert_non_null(strstr(events, "Normal Preempted pod/low"));
+    storage_world_run(world, 9 * SIM_SECOND);
+    assert_null(stored_pod(world, "high")->node_name);
+    remove_pod(world, "low");
+    storage_world_run(world, 9 * SIM_SECOND + SIM_MS);
+    assert_string_equal(stored_pod(world, "high")->node_name, "n1");
+}
+
+/* SCH-93: tried again while the victim is on its way out. */
+static void
+preemption_goes_on(StorageWorld *world)
+{
+    start_preemption(world);
+    Node *cordoned = new_node(world, "n2", "a");
+    cordoned->unschedulable = TRUE;
+    storage_world_import(world, cordoned);
+    storage_world_run(world, 10 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "high")->nominated_node, "n1");
+}
+
+/* SCH-59: what a victim leaves is kept for the pod that made it go. */
+static void
+preemption_keeps_node(StorageWorld *world)
+{
+    start_preemption(world);
+    add_pod_of_priority(world, "middle", NULL, 3000, 500);
+    storage_world_run(world, 9 * SIM_SECOND);
+    remove_pod(world, "low");
+    storage_world_run(world, 20 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "high")->node_name, "n1");
+    assert_null(stored_pod(world, "middle")->node_name);
+}
+
+/* SCH-102: nobody waits for the node any more. */
+static void
+nominated_pod_goes(StorageWorld *world)
+{
+    start_preemption(world);
+    add_pod_of_priority(world, "middle", NULL, 3000, 500);
+    storage_world_run(world, 4 * SIM_SECOND);
+    remove_pod(world, "high");
+    remove_pod(world, "low");
+    storage_world_run(world, 20 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "middle")->node_name, "n1");
+}
+
+/* SCH-93: it may not. */
+static void
+never_preempts(StorageWorld *world)
+{
+    add_nodes(world, one_node);
+    storage_world_start(world);
+    add_pod_of_priority(world, "low", NULL, 3000, 0);
+    storage_world_run(world, 2 * SIM_SECOND);
+    Pod *pod = new_pod(world, "high", NULL, 3000);
+    pod->spec->priority = 1000;
+    pod->spec->preemption_policy = PREEMPT_NEVER;
+    storage_world_create(world, pod);
+    storage_world_run(world, 10 * SIM_SECOND);
+}
+
+/* VF-33: who has the only claim has to give it up. */
+static void
+preemption_for_a_claim(StorageWorld *world)
+{
+    Claim *claim = storage_world_claim(world, "c", 5, "");
+
+    add_nodes(world, one_node);
+    claim->access_modes = ACCESS_RWOP;
+    storage_world_create(world, claim);
+    provision(world, "c", "v", NULL);
+    storage_world_start(world);
+    add_pod_of_priority(world, "low", "c", 100, 0);
+    storage_world_run(world, 2 * SIM_SECOND);
+    add_pod_of_priority(world, "high", "c", 100, 1000);
+    storage_world_run(world, 3 * SIM_SECOND);
+    remove_pod(world, "low");
+    storage_world_run(world, 20 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "high")->node_name, "n1");
+}
+
+/* Three volumes are all that the node takes; the fourth pod is more important than the first. */
+static void
+start_preemption_for_volumes(StorageWorld *world)
+{
+    start_attach_limit(world);
+    remove_pod(world, "p4");
+    storage_world_run(world, 6 * SIM_SECOND);
+}
+
+static void
+preemption_for_a_volume(StorageWorld *world)
+{
+    start_preemption_for_volumes(world);
+    add_pod_of_priority(world, "high", "c4", 100, 1000);
+    storage_world_run(world, 7 * SIM_SECOND);
+    const char *victim = object_is_deleted(&stored_pod(world, "p1")->meta)   ? "p1"
+                         : object_is_deleted(&stored_pod(world, "p2")->meta) ? "p2"
+                                                                             : "p3";
+    remove_pod(world, victim);
+    storage_world_run(world, 20 * SIM_SECOND);
+    assert_string_equal(stored_pod(world, "high")->node_name, "n1");
+}
+
+/* VF-4, VF-W4: what is attached counts without its pod, so nobody's going helps, and nobody goes.
+ */
+static void
+preemption_leaves_attachments(StorageWorld *world)
+{
+    static const char *const volumes[] = {"c1", "c2", "c3"};
+
+    start_preemption_for_volumes(world);
+    for (unsigned i = 0; i < G_N_ELEMENTS(volumes); i++) {
+        Attachment *attachment =
+            ATTACHMENT(object_new(objects_key(world->objects, KIND_ATTACHMENT, NULL, volumes[i])));
+        attachment->attacher = storage_world_intern(world, "csi.test");
+        attachment->node_name = storage_world_intern(world, "n1");
+        attachment->volume_name = storage_world_intern(world, volumes[i]);
+        storage_world_create(world, attachment);
+    }
+    add_pod_of_priority(world, "high", "c4", 100, 1000);
+    storage_world_run(world, 20 * SIM_SECOND);
+}
+
+#define LACKS(n, reasons, preemption) "0/" n " nodes are available: " reasons "." preemption
+#define SMALL LACKS("1", "1 Insufficient cpu", "")
+#define LINGERS                                                                                    \
+    LACKS("2", "1 Insufficient cpu, 1 node(s) were unschedulable",                                 \
+          " preemption: not eligible due to a terminating pod on the nominated node.")
+#define NEVER                                                                                      \
+    LACKS("1", "1 Insufficient cpu", " preemption: not eligible due to preemptionPolicy=Never.")
+#define HAS_CLAIM                                                                                  \
+    LACKS("1",                                                                                     \
+          "1 node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod "    \
+          "access mode",                                                                           \
+          "")
+#define FULL_NODE LACKS("1", "1 node(s) exceed max volume count", "")
+#define STILL_FULL                                                                                 \
+    LACKS("1", "1 node(s) exceed max volume count",                                                \
+          " preemption: 0/1 nodes are available: 1 node(s) exceed max volume count.")
+#define ATTACHED "BIND pod/p1, BIND pod/p2, BIND pod/p3, PATCH/st pod/p4"
+#define PREEMPTED "BIND pod/low, PATCH/st pod/low, DELETE pod/low, PATCH/st pod/high"
+#define PREEMPTED_BOUND PREEMPTED ", BIND pod/high"
+#define PREEMPTED_AGAIN PREEMPTED ", PATCH/st pod/high"
+#define ATTACHED_ONLY ATTACHED ", PATCH/st pod/high"
+
+static const Story stories[] = {
+    {"SCH-114 preemption",         preemption,                    PREEMPTED_BOUND,                   SMALL     },
+    {"SCH-93 the victim lingers",  preemption_goes_on,            PREEMPTED_AGAIN,                   LINGERS   },
+    {"SCH-59 the node is kept",    preemption_keeps_node,         NULL,                              NULL      },
+    {"SCH-102 nominated pod goes", nominated_pod_goes,            NULL,                              NULL      },
+    {"SCH-93 Never",               never_preempts,                "BIND pod/low, PATCH/st pod/high", NEVER     },
+    {"VF-33 one pod, preempted",   preemption_for_a_claim,        PREEMPTED_BOUND,                   HAS_CLAIM },
+    {"SCH-110 a volume goes",      preemption_for_a_volume,       NULL,                              FULL_NODE },
+    {"VF-4 attachments stay",      preemption_leaves_attachments, ATTACHED_ONLY,                     STILL_FULL},
+};
+
+static void
+stories_are_told(void **state)
+{
+    unsigned n_failed = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
+        n_failed += !story_is_told(&stories[i], FALSE) + !story_is_told(&stories[i], TRUE);
+    assert_int_equal(n_failed, 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stories_are_told)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

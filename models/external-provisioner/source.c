@@ -60,12 +60,6 @@ decide_held(const void *data, Plan *plan)
         plan_then(plan, decide_placed);
 }
 
-static gboolean
-add_finalizer(Object *object, const void *finalizer)
-{
-    return object_add_finalizer(object, finalizer);
-}
-
 /* SRC-2: a finalizer keeps the source while it is copied. */
 static void
 hold_source(const ExternalProvisioner *self, Plan *plan, const Claim *source, const char *handle)
@@ -74,7 +68,7 @@ hold_source(const ExternalProvisioner *self, Plan *plan, const Claim *source, co
     if (object_has_finalizer(&source->meta, FINALIZER_CLONE))
         return;
     plan_because(plan, "SRC-2");
-    plan_update(plan, &source->meta, add_finalizer, self->clone_finalizer, PLAN_DECIDE);
+    plan_update(plan, &source->meta, edit_add_finalizer, self->clone_finalizer, PLAN_DECIDE);
     plan_then(plan, decide_held);
 }
 
@@ -389,12 +383,6 @@ clone_source_is_queued(const Claim *claim)
     return object_is_deleted(&claim->meta);
 }
 
-static gboolean
-remove_finalizer(Object *object, const void *finalizer)
-{
-    return object_remove_finalizer(object, finalizer);
-}
-
 /* SRC-3 */
 void
 decide_clone_source(const void *data, Plan *plan)
@@ -413,5 +401,5 @@ decide_clone_source(const void *data, Plan *plan)
                       source->key->text, object_name(clones[i]));
             return;
         }
-    plan_update(plan, source, remove_finalizer, self->clone_finalizer, PLAN_STOP);
+    plan_update(plan, source, edit_remove_finalizer, self->clone_finalizer, PLAN_STOP);
 }

@@ -89,18 +89,6 @@ provisioner_has_work(const ExternalProvisioner *self, const Volume *volume)
     return rules_find(&provisioner_volume_rules, volume_facts(self, volume), NULL)->then != LEAVE;
 }
 
-static gboolean
-add_finalizer(Object *object, const void *finalizer)
-{
-    return object_add_finalizer(object, finalizer);
-}
-
-static gboolean
-remove_finalizer(Object *object, const void *finalizer)
-{
-    return object_remove_finalizer(object, finalizer);
-}
-
 /* After the DELETE the volume has a new version; only the cache knows whether our finalizer is left
  * (PROV-36). */
 static void
@@ -112,7 +100,7 @@ decide_let_go(const void *data, Plan *plan)
     plan_because(plan, "PROV-36");
     if (self->keeps_volumes && volume != NULL &&
         object_has_finalizer(volume, FINALIZER_PROVISIONER))
-        plan_patch(plan, plan_key(plan), remove_finalizer, self->finalizer, PLAN_GONE_IS_FINE);
+        plan_patch(plan, plan_key(plan), edit_remove_finalizer, self->finalizer, PLAN_GONE_IS_FINE);
 }
 
 static void
@@ -261,13 +249,13 @@ decide_volume(const void *data, Plan *plan)
     case LEAVE:
         return;
     case HOLD:
-        plan_patch(plan, plan_key(plan), add_finalizer, self->finalizer, PLAN_STOP);
+        plan_patch(plan, plan_key(plan), edit_add_finalizer, self->finalizer, PLAN_STOP);
         return;
     case LET_GO:
-        plan_patch(plan, plan_key(plan), remove_finalizer, self->finalizer, PLAN_STOP);
+        plan_patch(plan, plan_key(plan), edit_remove_finalizer, self->finalizer, PLAN_STOP);
         return;
     case LET_GO_AND_DELETE:
-        plan_patch(plan, plan_key(plan), remove_finalizer, self->finalizer, PLAN_STOP);
+        plan_patch(plan, plan_key(plan), edit_remove_finalizer, self->finalizer, PLAN_STOP);
         plan_delete_volume(self, plan, volume);
         return;
     case DELETE:

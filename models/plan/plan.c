@@ -188,6 +188,31 @@ plan_own(Plan *self, void *data, GDestroyNotify free_data)
     self->owned = owned;
 }
 
+static void
+unref_object(void *object)
+{
+    object_unref(object);
+}
+
+const Object *
+plan_keep(Plan *self, const Object *object)
+{
+    plan_own(self, (void *)object_ref(object), unref_object);
+    return object;
+}
+
+gboolean
+edit_add_finalizer(Object *object, const void *finalizer)
+{
+    return object_add_finalizer(object, finalizer);
+}
+
+gboolean
+edit_remove_finalizer(Object *object, const void *finalizer)
+{
+    return object_remove_finalizer(object, finalizer);
+}
+
 void *
 plan_notes_new(Plan *self, size_t size, GDestroyNotify clear)
 {

@@ -52,6 +52,8 @@ void *plan_alloc(Plan *self, size_t size);
 #define plan_new_arg(plan, Type) ((Type *)plan_alloc((plan), sizeof(Type)))
 /* Keeps @data as long as the plan lives. NULL is fine. */
 void plan_own(Plan *self, void *data, GDestroyNotify free_data);
+/* Keeps @object alive as long as the plan lives. Returns: (borrowed): @object */
+const Object *plan_keep(Plan *self, const Object *object);
 const char *plan_internf(Plan *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* The text in quotes, escaped as by Go's %q. Returns: (borrowed): interned */
 const char *plan_quote(Plan *self, const char *text);
@@ -69,6 +71,10 @@ void plan_because(Plan *self, const char *rule);
 /* The requests that follow go through this client's bucket (a second clientset). Borrowed; NULL:
  * the component's again. */
 void plan_use_client(Plan *self, ApiClient *client);
+
+/* Edits for the requests below. @finalizer: interned */
+gboolean edit_add_finalizer(Object *object, const void *finalizer);
+gboolean edit_remove_finalizer(Object *object, const void *finalizer);
 
 /* Requests. @edit's @arg: borrowed, must live as long as the plan (plan_alloc(), static, interned).
  * Each returns the number of its step. Objects are kept alive by the plan. A PUT whose edit changes

@@ -4,32 +4,12 @@
 /* One sync of a VolumeSnapshotContent: syncContentByKey() and syncContent() of the
  * snapshot-controller. */
 
-static gboolean
-annotate_deletion(Object *object, const void *data)
-{
-    const char *const *words = data;
-
-    return object_set_annotation(object, words[0], words[1]);
-}
-
 void
-plan_annotate_deletion(const SnapshotController *self,
-                       Plan *plan,
-                       const SnapshotContent *content,
-                       PlanErrors errors)
+plan_annotate_deletion(Plan *plan, const SnapshotContent *content, PlanErrors errors)
 {
-    const char **words = plan_alloc(plan, 2 * sizeof *words);
-
     plan_because(plan, "SNAP-22");
-    words[0] = strings_intern(self->base.strings, ANNOTATION_SNAPSHOT_BEING_DELETED);
-    words[1] = strings_intern(self->base.strings, "yes");
-    plan_store_result(plan, plan_patch(plan, content->meta.key, annotate_deletion, words, errors));
-}
-
-static gboolean
-add_finalizer(Object *object, const void *finalizer)
-{
-    return object_add_finalizer(object, finalizer);
+    plan_store_result(plan, plan_annotate(plan, content->meta.key,
+                                          ANNOTATION_SNAPSHOT_BEING_DELETED, "yes", errors));
 }
 
 static void
@@ -40,12 +20,13 @@ decide_finalizer_added(const void *data, Plan *plan)
     (void)data;
     plan_because(plan, "SNAP-20");
     if (plan_code(plan, step) != API_OK)
-        plan_fail(plan, "%s", update_error(plan, plan_key(plan)->name, plan_message(plan, step)));
+        plan_fail(plan, "%s",
+                  snapshot_update_error(plan, plan_key(plan)->name, plan_message(plan, step)));
     else
         plan_store_result(plan, step);
 }
 
-/* SNAP-21. Two pointers to readyToUse are never the same, so a bound pair always differs. */
+/* SNAP-21. The original compares pointers to readyToUse, so a bound pair always differs. */
 static gboolean
 status_lags(const VolumeSnapshot *snapshot, const SnapshotContent *content)
 {
@@ -58,7 +39,7 @@ status_lags(const VolumeSnapshot *snapshot, const SnapshotContent *content)
 }
 
 static const VolumeSnapshot *
-snapshot_of(const SnapshotController *self, const SnapshotContent *content)
+snapshot_of_content(const SnapshotController *self, const SnapshotContent *content)
 {
     const SnapshotReference *reference = &content->snapshot;
     const ObjectKey *key = reference->name == NULL
@@ -69,48 +50,100 @@ snapshot_of(const SnapshotController *self, const SnapshotContent *content)
     return VOLUME_SNAPSHOT_CONST(object_store_get(self->snapshot_store, key));
 }
 
-static void
-plan_bound_content(const SnapshotController *self, Plan *plan, const SnapshotContent *content)
-{
-    const VolumeSnapshot *snapshot = snapshot_of(self, content);
+/* What is known of a content. */
+enum {
+    ONE_SOURCE = 1 << 0, /* a volume or a given snapshot, not both */
+    BOUND = 1 << 1,      /* it knows its snapshot's uid */
+    LOOSE = 1 << 2,      /* no finalizer holds it, and it is not being deleted */
+    PAIRED = 1 << 3,     /* its snapshot is there */
+    LAGS = 1 << 4,       /* ... but its status is behind */
+    DOOMED = 1 << 5,     /* ... and is being deleted, which the content does not say yet */
+    CONTENT_FACTS_END = 1 << 6,
+};
 
-    plan_because(plan, "SNAP-23"); /* without its snapshot it stays as it is */
+enum {
+    LEAVE,
+    FAIL_SOURCES,
+    HOLD, /* put our finalizer on, and nothing else in this sync */
+    QUEUE,
+    ANNOTATE,
+    QUEUE_AND_ANNOTATE,
+};
+
+/* syncContent(). Columns: all of these hold, none of these, then. */
+static const Rule content_table[] = {
+    {"SNAP-20", 0,                                           ONE_SOURCE,            FAIL_SOURCES      },
+    {"SNAP-20", ONE_SOURCE,                                  BOUND,                 LEAVE             },
+    {"SNAP-20", ONE_SOURCE | BOUND | LOOSE,                  0,                     HOLD              },
+    {"SNAP-23", ONE_SOURCE | BOUND,                          LOOSE | PAIRED,        LEAVE             },
+    {"SNAP-23", ONE_SOURCE | BOUND | PAIRED,                 LOOSE | LAGS | DOOMED, LEAVE             },
+    {"SNAP-21", ONE_SOURCE | BOUND | PAIRED | LAGS,          LOOSE | DOOMED,        QUEUE             },
+    {"SNAP-21", ONE_SOURCE | BOUND | PAIRED | LAGS | DOOMED, LOOSE,                 QUEUE_AND_ANNOTATE},
+    {"SNAP-22", ONE_SOURCE | BOUND | PAIRED | DOOMED,        LOOSE | LAGS,          ANNOTATE          },
+};
+const RuleTable content_sync_rules = {
+    .name = "contents of the snapshot-controller",
+    .facts_end = CONTENT_FACTS_END,
+    RULE_ROWS(content_table),
+};
+
+/* @snapshot: NULL: not there */
+static uint32_t
+content_facts(const SnapshotContent *content, const VolumeSnapshot *snapshot)
+{
+    const Object *meta = &content->meta;
+    uint32_t facts = 0;
+
+    facts |= (content->volume_handle == NULL) != (content->given_handle == NULL) ? ONE_SOURCE : 0;
+    facts |= object_uid_is_set(content->snapshot.uid) ? BOUND : 0;
+    if (!object_is_deleted(meta) && !object_has_finalizer(meta, FINALIZER_SNAPSHOT_CONTENT))
+        facts |= LOOSE;
     if (snapshot == NULL || !object_uid_equal(snapshot->meta.uid, content->snapshot.uid))
-        return;
-    if (status_lags(snapshot, content)) {
-        plan_because(plan, "SNAP-21");
-        plan_change(plan,
-                    &(PlanChange){.what = CHANGE_ENQUEUE_SNAPSHOT, .key = snapshot->meta.key});
-    }
+        return facts;
+    facts |= PAIRED;
+    facts |= status_lags(snapshot, content) ? LAGS : 0;
     if (snapshot_waits_for_deletion(snapshot) &&
-        object_annotation(&content->meta, ANNOTATION_SNAPSHOT_BEING_DELETED) == NULL)
-        plan_annotate_deletion(self, plan, content, PLAN_STOP);
+        object_annotation(meta, ANNOTATION_SNAPSHOT_BEING_DELETED) == NULL)
+        facts |= DOOMED;
+    return facts;
 }
 
 static void
 plan_content(const SnapshotController *self, Plan *plan, const SnapshotContent *content)
 {
-    const Object *meta = &content->meta;
+    static const char sources[] =
+        "Exactly one of VolumeHandle and SnapshotHandle should be specified";
+    const VolumeSnapshot *snapshot = snapshot_of_content(self, content);
+    const Rule *rule = rules_find(&content_sync_rules, content_facts(content, snapshot), NULL);
 
-    plan_because(plan, "SNAP-20");
-    if ((content->volume_handle == NULL) == (content->given_handle == NULL)) {
-        static const char error[] =
-            "Exactly one of VolumeHandle and SnapshotHandle should be specified";
-        plan_event(plan, meta, "Warning", "ContentValidationError", "%s", error);
-        plan_fail(plan, "%s", error);
-    } else if (!object_uid_is_set(content->snapshot.uid)) {
-        return; /* its snapshot binds it (SNAP-7) */
-    } else if (!object_is_deleted(meta) &&
-               !object_has_finalizer(meta, FINALIZER_SNAPSHOT_CONTENT)) {
-        plan_patch(plan, meta->key, add_finalizer,
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case LEAVE:
+        return;
+    case FAIL_SOURCES:
+        plan_event(plan, &content->meta, "Warning", "ContentValidationError", "%s", sources);
+        plan_fail(plan, "%s", sources);
+        return;
+    case HOLD:
+        plan_patch(plan, content->meta.key, edit_add_finalizer,
                    strings_intern(self->base.strings, FINALIZER_SNAPSHOT_CONTENT), PLAN_DECIDE);
         plan_then(plan, decide_finalizer_added);
-    } else {
-        plan_bound_content(self, plan, content);
+        return;
+    case QUEUE:
+    case QUEUE_AND_ANNOTATE:
+        plan_change(plan,
+                    &(PlanChange){.what = CHANGE_ENQUEUE_SNAPSHOT, .key = snapshot->meta.key});
+        if (rule->then == QUEUE_AND_ANNOTATE)
+            plan_annotate_deletion(plan, content, PLAN_STOP);
+        return;
+    case ANNOTATE:
+        plan_annotate_deletion(plan, content, PLAN_STOP);
+        return;
     }
+    g_assert_not_reached();
 }
 
-/* SNAP-24: it is gone; the copy tells whose it was. */
+/* SNAP-24: it is gone; the copy still names its snapshot. */
 static void
 plan_gone(const SnapshotController *self, Plan *plan)
 {

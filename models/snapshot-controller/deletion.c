@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
 
-/* What is taken back: the finalizer of a claim that no snapshot is made of any more, and
- * VolumeSnapshots that go. */
+/* The deletion of a VolumeSnapshot: its content first, then the finalizers. */
 
 /* ---- SNAP-33: the snapshot's own finalizers ---- */
 
@@ -26,16 +25,17 @@ decide_removed(const void *data, Plan *plan)
 {
     (void)data;
     if (plan_has_failed(plan))
-        plan_fail(plan, "%s", update_error(plan, plan_key(plan)->name, plan_last_message(plan)));
+        plan_fail(plan, "%s",
+                  snapshot_update_error(plan, plan_key(plan)->name, plan_last_message(plan)));
     else
         plan_store_result(plan, plan_last_step(plan));
 }
 
-/* A content that goes with it keeps it until it is gone (SNAP-34). */
-static void
+/* The finalizer as bound stays until the content has gone (SNAP-34). */
+void
 plan_remove_finalizers(Plan *plan)
 {
-    const SnapshotSync *sync = plan_operation(plan);
+    const SnapshotSync *sync = plan_notes(plan);
     gboolean waits =
         sync->content != NULL && g_strcmp0(sync->content->deletion_policy, "Delete") == 0;
 
@@ -45,105 +45,21 @@ plan_remove_finalizers(Plan *plan)
     plan_then(plan, decide_removed);
 }
 
-/* ---- SNAP-12: the claim's finalizer ---- */
-
-/* @error: NULL: it is off, or has to stay */
-static void
-plan_released(const SnapshotController *self, Plan *plan, const char *error)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-
-    plan_use_client(plan, NULL);
-    if (error != NULL)
-        plan_event(plan, &sync->snapshot->meta, "Warning", "ErrorPVCFinalizer",
-                   "Error check and remove PVC Finalizer for VolumeSnapshot");
-    if (!sync->deletes)
-        plan_live_snapshot(self, plan);
-    else if (error == NULL)
-        plan_remove_finalizers(plan);
-    else
-        plan_fail(plan, "%s", update_error(plan, plan_key(plan)->name, error));
-}
-
-static void
-decide_claim_written(const void *data, Plan *plan)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-
-    plan_released(data, plan,
-                  plan_has_failed(plan)
-                      ? update_error(plan, sync->snapshot->claim_name, plan_last_message(plan))
-                      : NULL);
-}
-
-static gboolean
-remove_claim_finalizer(Object *object, const void *data)
-{
-    (void)data;
-    return object_remove_finalizer(object, FINALIZER_SNAPSHOT_CLAIM);
-}
-
-static void
-decide_claim_read(const void *data, Plan *plan)
-{
-    if (plan_has_failed(plan)) {
-        plan_released(data, plan, plan_last_message(plan));
-        return;
-    }
-    plan_because(plan, "SNAP-12");
-    plan_update_result(plan, plan_last_step(plan), remove_claim_finalizer, NULL,
-                       PLAN_DECIDE | PLAN_SEND_ALWAYS);
-    plan_then(plan, decide_claim_written);
-}
-
-/* As the informer tells: a snapshot that is stuck keeps the claim. */
-static gboolean
-is_being_copied(const SnapshotController *self, const Claim *claim, const SnapshotSync *sync)
-{
-    unsigned n;
-    const Object *const *snapshots =
-        informer_index_get(self->snapshots_by_claim, claim->meta.key, &n);
-
-    for (unsigned i = 0; i < n; i++)
-        if (VOLUME_SNAPSHOT_CONST(snapshots[i])->readiness != SNAPSHOT_READY &&
-            (!sync->deletes || snapshots[i]->key != sync->snapshot->meta.key))
-            return TRUE;
-    return FALSE;
-}
-
-void
-plan_release_claim(const SnapshotController *self, Plan *plan)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-    const char *error;
-    const Claim *claim = sync->snapshot->claim_name == NULL
-                             ? NULL
-                             : snapshot_claim(self, plan, sync->snapshot, &error);
-
-    if (claim == NULL || !object_has_finalizer(&claim->meta, FINALIZER_SNAPSHOT_CLAIM) ||
-        is_being_copied(self, claim, sync)) {
-        plan_released(self, plan, NULL);
-        return;
-    }
-    plan_because(plan, "SNAP-12");
-    plan_use_client(plan, self->base.event_client);
-    plan_get(plan, claim->meta.key, PLAN_DECIDE);
-    plan_then(plan, decide_claim_read);
-}
-
-/* ---- SNAP-30..32: the content ---- */
+/* ---- SNAP-30 to SNAP-32: the content ---- */
 
 static void
 plan_finalizers_next(const SnapshotController *self, Plan *plan)
 {
-    ((SnapshotSync *)plan_operation(plan))->deletes = TRUE;
+    SnapshotSync *sync = plan_notes(plan);
+
+    sync->deletes = TRUE;
     plan_release_claim(self, plan);
 }
 
 static void
 decide_content_deleted(const void *data, Plan *plan)
 {
-    const SnapshotSync *sync = plan_operation(plan);
+    const SnapshotSync *sync = plan_notes(plan);
 
     if (!plan_has_failed(plan)) {
         plan_finalizers_next(data, plan);
@@ -160,7 +76,7 @@ decide_content_deleted(const void *data, Plan *plan)
 static void
 plan_content_deletion(const SnapshotController *self, Plan *plan)
 {
-    const SnapshotSync *sync = plan_operation(plan);
+    const SnapshotSync *sync = plan_notes(plan);
 
     if (g_strcmp0(sync->content->deletion_policy, "Delete") != 0) {
         plan_finalizers_next(self, plan);
@@ -174,12 +90,13 @@ plan_content_deletion(const SnapshotController *self, Plan *plan)
 static void
 decide_annotated(const void *data, Plan *plan)
 {
-    const SnapshotSync *sync = plan_operation(plan);
+    const SnapshotSync *sync = plan_notes(plan);
 
     plan_because(plan, "SNAP-32");
     if (plan_has_failed(plan)) {
         plan_fail(plan, "%s",
-                  update_error(plan, object_name(&sync->content->meta), plan_last_message(plan)));
+                  snapshot_update_error(plan, object_name(&sync->content->meta),
+                                        plan_last_message(plan)));
         return;
     }
     plan_content_deletion(data, plan);
@@ -197,7 +114,8 @@ is_being_restored(const SnapshotController *self, const VolumeSnapshot *snapshot
     return FALSE;
 }
 
-/* SNAP-30: bound, or made for it and not yet told; only if it points back. */
+/* SNAP-30: the content in the status, or the one that was made for the snapshot; only a content
+ * that points back counts. */
 static const SnapshotContent *
 content_that_goes(const SnapshotController *self, const VolumeSnapshot *snapshot)
 {
@@ -209,31 +127,81 @@ content_that_goes(const SnapshotController *self, const VolumeSnapshot *snapshot
     return content != NULL && snapshot_content_is_of(content, snapshot) ? content : NULL;
 }
 
+/* What is known of a snapshot that has a deletionTimestamp. */
+enum {
+    HELD = 1 << 0,      /* by one of our finalizers */
+    FOUND = 1 << 1,     /* its content */
+    RESTORED = 1 << 2,  /* a pending claim is to be restored from it */
+    ANNOTATED = 1 << 3, /* the content is: the sidecar may delete it */
+    DELETION_FACTS_END = 1 << 4,
+};
+
+enum {
+    LEAVE,
+    TELL_RESTORED, /* no retry: the next event or resync looks again */
+    ANNOTATE,
+    DELETE_CONTENT,
+    TAKE_FINALIZERS_OFF,
+};
+
+/* processSnapshotWithDeletionTimestamp(). Columns: all of these hold, none of these, then. */
+static const Rule deletion_table[] = {
+    {"SNAP-30", 0,                        HELD,                 LEAVE              },
+    {"SNAP-31", HELD | FOUND | RESTORED,  0,                    TELL_RESTORED      },
+    {"SNAP-32", HELD | FOUND,             RESTORED | ANNOTATED, ANNOTATE           },
+    {"SNAP-32", HELD | FOUND | ANNOTATED, RESTORED,             DELETE_CONTENT     },
+    {"SNAP-33", HELD,                     FOUND,                TAKE_FINALIZERS_OFF},
+};
+const RuleTable snapshot_deletion_rules = {
+    .name = "snapshots to delete",
+    .facts_end = DELETION_FACTS_END,
+    RULE_ROWS(deletion_table),
+};
+
+static uint32_t
+deletion_facts(const SnapshotController *self,
+               const VolumeSnapshot *snapshot,
+               const SnapshotContent *content)
+{
+    uint32_t facts = snapshot_waits_for_deletion(snapshot) ? HELD : 0;
+
+    if (content == NULL)
+        return facts;
+    facts |= FOUND;
+    facts |= is_being_restored(self, snapshot) ? RESTORED : 0;
+    if (object_annotation(&content->meta, ANNOTATION_SNAPSHOT_BEING_DELETED) != NULL)
+        facts |= ANNOTATED;
+    return facts;
+}
+
 void
 plan_snapshot_deletion(const SnapshotController *self, Plan *plan)
 {
-    SnapshotSync *sync = plan_operation(plan);
-    const Object *snapshot = &sync->snapshot->meta;
-    const SnapshotContent *content = content_that_goes(self, sync->snapshot);
+    const VolumeSnapshot *snapshot = snapshot_of(plan);
+    const SnapshotContent *content = content_that_goes(self, snapshot);
+    uint32_t facts = deletion_facts(self, snapshot, content);
+    const Rule *rule = rules_find(&snapshot_deletion_rules, facts, NULL);
 
-    plan_because(plan, "SNAP-30");
-    if (!snapshot_waits_for_deletion(sync->snapshot))
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case LEAVE:
         return;
-    if (content != NULL && is_being_restored(self, sync->snapshot)) {
-        plan_because(plan, "SNAP-31"); /* not queued again: the next event or resync looks */
-        plan_event(plan, snapshot, "Warning", "SnapshotDeletePending",
+    case TELL_RESTORED:
+        plan_event(plan, &snapshot->meta, "Warning", "SnapshotDeletePending",
                    "Snapshot is being used to restore a PVC");
         return;
-    }
-    if (content == NULL) {
+    case ANNOTATE:
+        take_content(plan, content);
+        plan_annotate_deletion(plan, content, PLAN_DECIDE);
+        plan_then(plan, decide_annotated);
+        return;
+    case DELETE_CONTENT:
+        take_content(plan, content);
+        plan_content_deletion(self, plan);
+        return;
+    case TAKE_FINALIZERS_OFF:
         plan_finalizers_next(self, plan);
         return;
     }
-    snapshot_sync_take_content(sync, content);
-    if (object_annotation(&content->meta, ANNOTATION_SNAPSHOT_BEING_DELETED) != NULL) {
-        plan_content_deletion(self, plan);
-        return;
-    }
-    plan_annotate_deletion(self, plan, content, PLAN_DECIDE);
-    plan_then(plan, decide_annotated);
+    g_assert_not_reached();
 }

@@ -24,13 +24,6 @@ snapshot_waits_for_deletion(const VolumeSnapshot *snapshot)
                                        object_has_finalizer(meta, FINALIZER_SNAPSHOT_BOUND));
 }
 
-const char *
-update_error(Plan *plan, const char *name, const char *error)
-{
-    return plan_internf(plan, "snapshot controller failed to update %s on API server: %s", name,
-                        error);
-}
-
 void
 plan_store_result(Plan *plan, int step)
 {
@@ -131,20 +124,17 @@ index_restores(InformerIndex *index, const Object *object, Objects *objects)
 /* ---- Start and end ---- */
 
 static Workers *
-make_workers(SnapshotController *self, const char *name, PlanDecide sync, gboolean of_snapshots)
+make_workers(SnapshotController *self, const char *name, PlanDecide sync)
 {
     const SnapshotControllerOptions *options = self->options;
 
-    return workers_new(
-        &self->base,
-        &(WorkersOptions){
-            .name = name,
-            .n_workers = (unsigned)options->worker_threads,
-            .limit = {.base = options->retry_interval_start, .max = options->retry_interval_max},
-            .retry = TRUE,
-            .sync = sync,
-            .operation_size = of_snapshots ? sizeof(SnapshotSync) : 0,
-            .clear_operation = of_snapshots ? snapshot_sync_clear : NULL,
+    return workers_new(&self->base, &(WorkersOptions){
+                                        .name = name,
+                                        .n_workers = (unsigned)options->worker_threads,
+                                        .limit = {.base = options->retry_interval_start,
+                                                  .max = options->retry_interval_max},
+                                        .retry = TRUE,
+                                        .sync = sync,
     });
 }
 
@@ -175,9 +165,9 @@ init(void *data)
     self->snapshots_by_claim = informer_add_index(self->snapshots, index_by_claim);
     self->restores = informer_add_index(self->claims, index_restores);
     self->snapshot_workers =
-        make_workers(self, "snapshot-controller-snapshot", snapshot_controller_sync_snapshot, TRUE);
+        make_workers(self, "snapshot-controller-snapshot", snapshot_controller_sync_snapshot);
     self->content_workers =
-        make_workers(self, "snapshot-controller-content", snapshot_controller_sync_content, FALSE);
+        make_workers(self, "snapshot-controller-content", snapshot_controller_sync_content);
     self->resync = sim_ticker_new(self->base.sim, &(SimTickerOptions){
                                                       .name = "snapshot-controller/resync",
                                                       .kind = SIM_TICKER_FIXED,
@@ -275,6 +265,13 @@ client_qps(const void *data, unsigned *burst)
     return options->kube_api_qps;
 }
 
+static const RuleTable *const rule_tables[] = {
+    &snapshot_class_rules,    &snapshot_rules,
+    &snapshot_content_rules,  &snapshot_binding_rules,
+    &snapshot_creation_rules, &snapshot_deletion_rules,
+    &content_sync_rules,      NULL,
+};
+
 /* Its second client, of claims, volumes and Events, is the one that Events have (SNAP's table of
  * constants). */
 const ModelClass snapshot_controller_class = {
@@ -285,6 +282,7 @@ const ModelClass snapshot_controller_class = {
     .event_style = EVENTS_CORE,
     .separate_event_client = TRUE,
     .client_qps = client_qps,
+    .rule_tables = rule_tables,
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

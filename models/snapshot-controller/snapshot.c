@@ -1,513 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
 
-#include <string.h>
-
 /* One sync of a VolumeSnapshot: syncSnapshotByKey() and syncSnapshot() of the snapshot-controller.
  */
 
 #define MESSAGE_MISSING "VolumeSnapshotContent is missing"
 
-static const SnapshotController *
-controller(const void *data)
+void
+take_snapshot(Plan *plan, const Object *snapshot)
 {
-    return data;
+    SnapshotSync *sync = plan_notes(plan);
+
+    sync->snapshot = VOLUME_SNAPSHOT_CONST(plan_keep(plan, snapshot));
 }
 
 void
-snapshot_sync_clear(void *data)
+take_content(Plan *plan, const SnapshotContent *content)
 {
-    SnapshotSync *sync = data;
+    SnapshotSync *sync = plan_notes(plan);
 
-    if (sync->snapshot != NULL)
-        object_unref(&sync->snapshot->meta);
-    if (sync->content != NULL)
-        object_unref(&sync->content->meta);
-    *sync = (SnapshotSync){0};
+    sync->content = SNAPSHOT_CONTENT_CONST(plan_keep(plan, &content->meta));
 }
 
-static void
-take_snapshot(SnapshotSync *sync, const Object *snapshot)
-{
-    const Object *before = sync->snapshot == NULL ? NULL : &sync->snapshot->meta;
-
-    sync->snapshot = VOLUME_SNAPSHOT_CONST(object_ref(snapshot));
-    if (before != NULL)
-        object_unref(before);
-}
-
-void
-snapshot_sync_take_content(SnapshotSync *sync, const SnapshotContent *content)
-{
-    const Object *before = sync->content == NULL ? NULL : &sync->content->meta;
-
-    sync->content = SNAPSHOT_CONTENT_CONST(object_ref(&content->meta));
-    if (before != NULL)
-        object_unref(before);
-}
-
-/* ---- What it tells of errors ---- */
-
-typedef struct {
-    VolumeError error;
-    gboolean is_not_ready;
-} ErrorEdit;
-
-static gboolean
-set_error(Object *object, const void *data)
-{
-    const ErrorEdit *edit = data;
-    VolumeSnapshot *snapshot = VOLUME_SNAPSHOT(object);
-
-    snapshot->error = edit->error;
-    if (edit->is_not_ready)
-        snapshot->readiness = SNAPSHOT_NOT_READY;
-    return TRUE;
-}
-
-void
-plan_snapshot_error(const SnapshotController *self,
-                    Plan *plan,
-                    gboolean is_not_ready,
-                    const char *reason,
-                    const char *message)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-    const Object *snapshot = &sync->snapshot->meta;
-    ErrorEdit *edit = plan_new_arg(plan, ErrorEdit);
-
-    (void)self;
-    plan_because(plan, "SNAP-3");
-    plan_use_client(plan, NULL);
-    if (g_strcmp0(sync->snapshot->error.message, message) == 0)
-        return;
-    *edit = (ErrorEdit){
-        {plan_internf(plan, "%s", message), plan_now(plan)},
-        is_not_ready
-    };
-    int step = plan_update_status(plan, snapshot, set_error, edit, PLAN_GO_ON);
-    plan_store_result(plan, step);
-    plan_event(plan, snapshot, "Warning", reason, "%s", message);
-}
-
-/* ---- The claim and its volume ---- */
-
-const Claim *
-snapshot_claim(const SnapshotController *self,
-               Plan *plan,
-               const VolumeSnapshot *snapshot,
-               const char **error)
-{
-    const ObjectKey *key =
-        snapshot->claim_name == NULL
-            ? NULL
-            : objects_find_key(self->base.objects, KIND_CLAIM, snapshot->meta.key->namespace,
-                               snapshot->claim_name);
-    const Object *claim = key == NULL ? NULL : informer_get(self->claims, key);
-
-    if (claim == NULL)
-        *error = plan_internf(
-            plan, "failed to retrieve PVC %s from the lister: %s", snapshot->claim_name,
-            plan_quote(plan, plan_internf(plan, "persistentvolumeclaim \"%s\" not found",
-                                          snapshot->claim_name)));
-    return claim == NULL ? NULL : CLAIM_CONST(claim);
-}
-
-/* Reads the volume of the claim. Returns: FALSE with @error: there is none to read */
-static gboolean
-plan_read_volume(const SnapshotController *self, Plan *plan, const char **error)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-    const Claim *claim = snapshot_claim(self, plan, sync->snapshot, error);
-
-    if (claim == NULL)
-        return FALSE;
-    if (claim->phase != CLAIM_BOUND) {
-        *error = plan_internf(
-            plan, "the PVC %s is not yet bound to a PV, will not attempt to take a snapshot",
-            object_name(&claim->meta));
-        return FALSE;
-    }
-    plan_use_client(plan, self->base.event_client);
-    plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim)),
-             PLAN_DECIDE);
-    return TRUE;
-}
-
-/* ... as it was read. Returns: (borrowed): NULL with @error */
-static const Volume *
-volume_read(const SnapshotController *self, Plan *plan, const char **error)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-    const Object *object = plan_object(plan, plan_last_step(plan));
-    const Claim *claim = snapshot_claim(self, plan, sync->snapshot, error);
-
-    plan_use_client(plan, NULL);
-    if (claim == NULL)
-        return NULL;
-    if (object == NULL) {
-        *error = plan_internf(plan, "failed to retrieve PV %s from the API server: %s",
-                              claim_volume_name(claim), plan_quote(plan, plan_last_message(plan)));
-        return NULL;
-    }
-    const ClaimReference *reference = &VOLUME_CONST(object)->claim_ref;
-    if (reference->claim != claim->meta.key ||
-        (object_uid_is_set(reference->uid) && !object_uid_equal(reference->uid, claim->meta.uid))) {
-        *error = "claim in dataSource not bound or invalid";
-        return NULL;
-    }
-    return VOLUME_CONST(object);
-}
-
-static const char *
-volume_driver(const Volume *volume)
-{
-    return volume->source == NULL ? NULL : volume->source->driver;
-}
-
-/* ---- SNAP-8: the status is copied from the content ---- */
-
-typedef struct {
-    const char *bound_content;
-    uint32_t readiness;
-    int64_t restore_bytes;
-    SimTime created_at;
-    VolumeError error;
-} StatusEdit;
-
-static gboolean
-set_status(Object *object, const void *data)
-{
-    const StatusEdit *edit = data;
-    VolumeSnapshot *snapshot = VOLUME_SNAPSHOT(object);
-
-    snapshot->bound_content = edit->bound_content;
-    snapshot->readiness = edit->readiness;
-    snapshot->restore_bytes = edit->restore_bytes;
-    snapshot->created_at = edit->created_at;
-    snapshot->error = edit->error;
-    return TRUE;
-}
-
-static SimTime
-cut_at(const SnapshotContent *content)
-{
-    return content->created_ns < 0 ? TIME_UNSET : content->created_ns - API_EPOCH_S * SIM_SECOND;
-}
-
-/* Returns: whether anything changes. An error that is there on either side is always copied. */
-static gboolean
-status_from(const SnapshotContent *content, const VolumeSnapshot *now, StatusEdit *edit)
-{
-    uint32_t readiness = content->readiness == SNAPSHOT_READY ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
-    gboolean changes = FALSE;
-
-    *edit = (StatusEdit){now->bound_content, now->readiness, now->restore_bytes, now->created_at,
-                         now->error};
-    if (edit->bound_content == NULL) {
-        edit->bound_content = object_name(&content->meta);
-        changes = TRUE;
-    }
-    if (edit->created_at == TIME_UNSET && content->created_ns >= 0) {
-        edit->created_at = cut_at(content);
-        changes = TRUE;
-    }
-    if (edit->readiness != readiness) {
-        edit->readiness = readiness;
-        if (readiness == SNAPSHOT_READY)
-            edit->error = (VolumeError){NULL, TIME_UNSET};
-        changes = TRUE;
-    }
-    if (edit->restore_bytes == 0 && content->restore_bytes > 0) {
-        edit->restore_bytes = content->restore_bytes;
-        changes = TRUE;
-    }
-    if (edit->error.message != NULL || content->error.message != NULL) {
-        edit->error = content->error;
-        changes = TRUE;
-    }
-    return changes;
-}
-
-static void
-decide_status_written(const void *data, Plan *plan)
-{
-    const char *error;
-
-    if (!plan_has_failed(plan)) {
-        plan_because(plan, "SNAP-8");
-        plan_store_result(plan, plan_last_step(plan));
-        return;
-    }
-    error = update_error(plan, plan_key(plan)->text, plan_last_message(plan));
-    plan_snapshot_error(controller(data), plan, FALSE, "SnapshotStatusUpdateFailed",
-                        plan_internf(plan, "Snapshot status update failed, %s", error));
-    plan_fail(plan, "%s", error);
-}
-
-static void
-decide_status(const void *data, Plan *plan)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-    int step = plan_last_step(plan);
-    const VolumeSnapshot *now = VOLUME_SNAPSHOT_CONST(plan_object(plan, step));
-    StatusEdit *edit = plan_new_arg(plan, StatusEdit);
-    const char *key = plan_key(plan)->text;
-
-    (void)data;
-    plan_because(plan, "SNAP-8");
-    if (now == NULL) {
-        plan_fail(plan, "error get snapshot %s from api server: %s", key, plan_message(plan, step));
-        return;
-    }
-    if (!status_from(sync->content, now, edit)) {
-        plan_store_result(plan, step);
-        return;
-    }
-    if (now->created_at == TIME_UNSET && edit->created_at != TIME_UNSET)
-        plan_event(plan, &sync->snapshot->meta, "Normal", "SnapshotCreated",
-                   "Snapshot %s was successfully created by the CSI driver.", key);
-    if (now->readiness != SNAPSHOT_READY && edit->readiness == SNAPSHOT_READY)
-        plan_event(plan, &sync->snapshot->meta, "Normal", "SnapshotReady",
-                   "Snapshot %s is ready to use.", key);
-    plan_update_result_status(plan, step, set_status, edit, PLAN_DECIDE | PLAN_SEND_ALWAYS);
-    plan_then(plan, decide_status_written);
-}
-
-/* @content: what the status is copied from */
-static void
-plan_status(Plan *plan, const SnapshotContent *content)
-{
-    snapshot_sync_take_content(plan_operation(plan), content);
-    plan_because(plan, "SNAP-8");
-    plan_get(plan, plan_key(plan), PLAN_DECIDE);
-    plan_then(plan, decide_status);
-}
-
-/* A snapshot whose content is there is read twice (bindandUpdateVolumeSnapshot). */
-static void
-decide_found_read(const void *data, Plan *plan)
-{
-    SnapshotSync *sync = plan_operation(plan);
-
-    if (plan_has_failed(plan)) {
-        decide_status(data, plan);
-        return;
-    }
-    take_snapshot(sync, plan_object(plan, plan_last_step(plan)));
-    plan_get(plan, plan_key(plan), PLAN_DECIDE);
-    plan_then(plan, decide_status);
-}
-
-/* ---- SNAP-6: a content is made ---- */
-
-static void
-plan_creation_failed(const SnapshotController *self, Plan *plan, const char *error)
-{
-    plan_snapshot_error(
-        self, plan, TRUE, "SnapshotContentCreationFailed",
-        plan_internf(plan, "Failed to create snapshot content with error %s", error));
-    plan_fail(plan, "%s", error);
-}
-
-static void
-decide_content_created(const void *data, Plan *plan)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-    int step = plan_last_step(plan);
-    const char *key = plan_key(plan)->text;
-
-    if (plan_code(plan, step) != API_OK && plan_code(plan, step) != API_EXISTS) {
-        plan_event(plan, &sync->snapshot->meta, "Warning", "CreateSnapshotContentFailed",
-                   "Error creating volume snapshot content object for snapshot %s: %s.", key,
-                   plan_message(plan, step));
-        plan_creation_failed(controller(data), plan,
-                             update_error(plan, key, plan_message(plan, step)));
-        return;
-    }
-    plan_because(plan, "SNAP-6");
-    plan_event(plan, &sync->snapshot->meta, "Normal", "CreatingSnapshot",
-               "Waiting for a snapshot %s to be created by the CSI driver.", key);
-    plan_store_result(plan, step);
-    plan_status(plan, plan_object(plan, step) == NULL
-                          ? sync->content
-                          : SNAPSHOT_CONTENT_CONST(plan_object(plan, step)));
-}
-
-/* SNAP-70. Returns: (borrowed): interned; NULL: the class has no such parameter */
-static const char *
-resolve_template(const SnapshotController *self,
-                 const SnapshotClass *class,
-                 const char *parameter,
-                 const ObjectKey *content,
-                 const ObjectKey *snapshot)
-{
-    const char *template = string_map_get(class->parameters, parameter);
-
-    if (template == NULL)
-        return NULL;
-    g_autoptr(GString) text = g_string_new(template);
-    g_string_replace(text, "${volumesnapshotcontent.name}", content->name, 0);
-    g_string_replace(text, "${volumesnapshot.namespace}", snapshot->namespace, 0);
-    g_string_replace(text, "${volumesnapshot.name}", snapshot->name, 0);
-    return strings_intern(self->base.strings, text->str);
-}
-
-/* Returns: (owned) */
-static Object *
-content_new(const SnapshotController *self,
-            const VolumeSnapshot *snapshot,
-            const SnapshotClass *class,
-            const Volume *volume)
-{
-    const ObjectKey *of = snapshot->meta.key;
-    Object *object = object_new(dynamic_content_key(self, snapshot));
-    SnapshotContent *content = SNAPSHOT_CONTENT(object);
-    const char *name = resolve_template(self, class, "csi.storage.k8s.io/snapshotter-secret-name",
-                                        object->key, of);
-    const char *namespace = resolve_template(
-        self, class, "csi.storage.k8s.io/snapshotter-secret-namespace", object->key, of);
-
-    content->driver = class->driver;
-    content->deletion_policy = class->deletion_policy;
-    content->class_name = object_name(&class->meta);
-    content->volume_handle = volume->source->handle;
-    content->snapshot = (SnapshotReference){of->namespace, of->name, snapshot->meta.uid};
-    if (self->options->prevent_volume_mode_conversion)
-        content->source_volume_mode = strings_intern(
-            self->base.strings, volume->volume_mode == VOLUME_BLOCK ? "Block" : "Filesystem");
-    if (name != NULL && namespace != NULL) {
-        object_set_annotation(
-            object, strings_intern(self->base.strings, ANNOTATION_SNAPSHOT_SECRET_NAME), name);
-        object_set_annotation(
-            object, strings_intern(self->base.strings, ANNOTATION_SNAPSHOT_SECRET_NAMESPACE),
-            namespace);
-    }
-    return object;
-}
-
-static const SnapshotClass *
-find_class(const SnapshotController *self, const char *name)
-{
-    const ObjectKey *key =
-        name == NULL ? NULL : objects_find_key(self->base.objects, KIND_SNAPSHOT_CLASS, NULL, name);
-
-    return key == NULL ? NULL : SNAPSHOT_CLASS_CONST(informer_get(self->classes, key));
-}
-
-static const char *
-class_error(Plan *plan, const char *name)
-{
-    return plan_internf(plan, "volumesnapshotclass." SNAPSHOT_API_GROUP " \"%s\" not found", name);
-}
-
-/* What stands in the way of a content. Returns: (borrowed): what getCreateSnapshotInput() failed
- * with */
-static const char *
-input_error(Plan *plan, const char *error)
-{
-    return plan_internf(plan, "failed to get input parameters to create snapshot %s: %s",
-                        plan_key(plan)->name, plan_quote(plan, error));
-}
-
-static void
-decide_volume_read(const void *data, Plan *plan)
-{
-    const SnapshotController *self = data;
-    SnapshotSync *sync = plan_operation(plan);
-    const SnapshotClass *class = find_class(self, sync->snapshot->class_name);
-    const char *error = NULL;
-    const Volume *volume = volume_read(self, plan, &error);
-
-    plan_because(plan, "SNAP-6");
-    if (volume == NULL) {
-        plan_creation_failed(self, plan, input_error(plan, error));
-        return;
-    }
-    if (class == NULL) { /* it went meanwhile */
-        error = class_error(plan, sync->snapshot->class_name);
-        plan_creation_failed(self, plan, input_error(plan, error));
-        return;
-    }
-    if (volume_driver(volume) == NULL) {
-        error = plan_internf(plan, "cannot find CSI PersistentVolumeSource for volume %s",
-                             object_name(&volume->meta));
-        plan_creation_failed(self, plan, error);
-        return;
-    }
-    Object *content = content_new(self, sync->snapshot, class, volume);
-    snapshot_sync_take_content(sync, SNAPSHOT_CONTENT_CONST(content));
-    plan_create(plan, content, PLAN_DECIDE);
-    plan_then(plan, decide_content_created);
-}
-
-/* The claim has the finalizer. */
-static void
-plan_input(const SnapshotController *self, Plan *plan)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-    const char *error = NULL;
-
-    plan_because(plan, "SNAP-6");
-    plan_use_client(plan, NULL);
-    if (sync->snapshot->class_name == NULL)
-        error = plan_internf(plan, "failed to take snapshot %s without a snapshot class",
-                             plan_key(plan)->name);
-    else if (find_class(self, sync->snapshot->class_name) == NULL)
-        error = class_error(plan, sync->snapshot->class_name);
-    else if (plan_read_volume(self, plan, &error)) {
-        plan_then(plan, decide_volume_read);
-        return;
-    }
-    plan_creation_failed(self, plan, input_error(plan, error));
-}
-
-static void
-decide_claim_held(const void *data, Plan *plan)
-{
-    const SnapshotController *self = data;
-    const SnapshotSync *sync = plan_operation(plan);
-
-    if (plan_has_failed(plan))
-        plan_creation_failed(
-            self, plan, update_error(plan, sync->snapshot->claim_name, plan_last_message(plan)));
-    else
-        plan_input(self, plan);
-}
-
-static gboolean
-add_finalizer(Object *object, const void *finalizer)
-{
-    return object_add_finalizer(object, finalizer);
-}
-
-static void
-plan_creation(const SnapshotController *self, Plan *plan)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-    const char *error;
-    const Claim *claim = snapshot_claim(self, plan, sync->snapshot, &error);
-
-    plan_because(plan, "SNAP-6");
-    if (claim == NULL) {
-        plan_creation_failed(
-            self, plan, update_error(plan, plan_key(plan)->name, "cannot get claim from snapshot"));
-    } else if (object_has_finalizer(&claim->meta, FINALIZER_SNAPSHOT_CLAIM)) {
-        plan_input(self, plan);
-    } else if (object_is_deleted(&claim->meta)) {
-        plan_creation_failed(
-            self, plan,
-            update_error(plan, object_name(&claim->meta),
-                         "cannot add finalizer on claim because it is being deleted"));
-    } else {
-        plan_use_client(plan, self->base.event_client);
-        plan_update(plan, &claim->meta, add_finalizer,
-                    strings_intern(self->base.strings, FINALIZER_SNAPSHOT_CLAIM), PLAN_DECIDE);
-        plan_then(plan, decide_claim_held);
-    }
-}
-
-/* ---- The content of a snapshot ---- */
+/* ---- The content that belongs to a snapshot: SNAP-5, SNAP-7 ---- */
 
 ObjectKey *
 dynamic_content_key(const SnapshotController *self, const VolumeSnapshot *snapshot)
@@ -519,14 +34,46 @@ dynamic_content_key(const SnapshotController *self, const VolumeSnapshot *snapsh
                                        object_uid_format(snapshot->meta.uid, uid)));
 }
 
-/* Why a content of the right name is not the snapshot's. */
+/* What is known of the content of the right name. */
+enum {
+    FOUND = 1 << 0,
+    DYNAMIC = 1 << 1, /* the snapshot is of a claim; else it names the content */
+    OF_KIND = 1 << 2, /* the content is made the same way */
+    OURS = 1 << 3,    /* it points back */
+    CONTENT_FACTS_END = 1 << 4,
+};
+
+enum {
+    CONTENT_FITS,
+    CONTENT_MISSING,
+    CONTENT_NOT_DYNAMIC,
+    CONTENT_NOT_GIVEN,
+    CONTENT_MISBOUND,
+};
+
+/* getDynamicallyProvisionedContentFromStore() and getPreprovisionedContentFromStore(). Columns: all
+ * of these hold, none of these, then. */
+static const Rule content_table[] = {
+    {"SNAP-5", 0,                      FOUND,             CONTENT_MISSING    },
+    {"SNAP-5", FOUND | DYNAMIC,        OF_KIND,           CONTENT_NOT_DYNAMIC},
+    {"SNAP-7", FOUND,                  DYNAMIC | OF_KIND, CONTENT_NOT_GIVEN  },
+    {"SNAP-5", FOUND | OF_KIND,        OURS,              CONTENT_MISBOUND   },
+    {"SNAP-5", FOUND | OF_KIND | OURS, 0,                 CONTENT_FITS       },
+};
+const RuleTable snapshot_content_rules = {
+    .name = "contents of snapshots",
+    .facts_end = CONTENT_FACTS_END,
+    RULE_ROWS(content_table),
+};
+
+/* What is wrong with a content of the right name. */
 typedef struct {
-    const char *reason, *message; /* of the status and its Event */
+    const char *reason, *message; /* of the status and its Event; reason NULL: nothing */
     const char *error;            /* of the sync */
 } ContentFault;
 
 static void
-mismatch(Plan *plan, const char *content, gboolean is_dynamic, ContentFault *fault)
+tell_mismatch(Plan *plan, const char *content, gboolean is_dynamic, ContentFault *fault)
 {
     fault->reason = "SnapshotContentMismatch";
     fault->message =
@@ -542,38 +89,55 @@ mismatch(Plan *plan, const char *content, gboolean is_dynamic, ContentFault *fau
         is_dynamic ? "pre-provisioned" : "dynamically provisioned");
 }
 
-/* SNAP-5, SNAP-7. Returns: (borrowed): NULL: there is none, or @fault says what is wrong with it */
+static uint32_t
+content_facts(const VolumeSnapshot *snapshot, const SnapshotContent *content)
+{
+    gboolean is_dynamic = snapshot->content_name == NULL;
+    uint32_t facts = is_dynamic ? DYNAMIC : 0;
+
+    if (content == NULL)
+        return facts;
+    const SnapshotReference *reference = &content->snapshot;
+    facts |= FOUND;
+    facts |= (is_dynamic ? content->volume_handle : content->given_handle) != NULL ? OF_KIND : 0;
+    if (reference->name == snapshot->meta.key->name &&
+        reference->namespace == snapshot->meta.key->namespace &&
+        ((!is_dynamic && !object_uid_is_set(reference->uid)) ||
+         object_uid_equal(reference->uid, snapshot->meta.uid)))
+        facts |= OURS;
+    return facts;
+}
+
+/* @fault: (out). Returns: (borrowed): NULL: there is none, or @fault says what is wrong with it */
 static const SnapshotContent *
 content_of(const SnapshotController *self, Plan *plan, ContentFault *fault)
 {
-    const VolumeSnapshot *snapshot = ((const SnapshotSync *)plan_operation(plan))->snapshot;
-    gboolean is_dynamic = snapshot->content_name == NULL;
-    const char *name =
-        is_dynamic ? dynamic_content_key(self, snapshot)->name : snapshot->content_name;
+    const VolumeSnapshot *snapshot = snapshot_of(plan);
+    const char *name = snapshot->content_name != NULL ? snapshot->content_name
+                                                      : dynamic_content_key(self, snapshot)->name;
     const SnapshotContent *content = stored_content(self, name);
+    uint32_t facts = content_facts(snapshot, content);
 
     *fault = (ContentFault){0};
-    if (content == NULL)
+    switch (rules_find(&snapshot_content_rules, facts, NULL)->then) {
+    case CONTENT_FITS:
+        return content;
+    case CONTENT_MISSING:
         return NULL;
-    const SnapshotReference *reference = &content->snapshot;
-    gboolean is_ours = reference->name == snapshot->meta.key->name &&
-                       reference->namespace == snapshot->meta.key->namespace &&
-                       ((!is_dynamic && !object_uid_is_set(reference->uid)) ||
-                        object_uid_equal(reference->uid, snapshot->meta.uid));
-    if (is_dynamic ? content->volume_handle == NULL : content->given_handle == NULL)
-        mismatch(plan, name, is_dynamic, fault);
-    else if (!is_ours)
-        *fault = (ContentFault){
-            .reason = "SnapshotContentMisbound",
-            .message = plan_internf(
-                plan, "VolumeSnapshotContent [%s] is bound to a different snapshot", name),
-        };
-    if (fault->error == NULL)
-        fault->error = fault->message;
-    return fault->reason == NULL ? content : NULL;
+    case CONTENT_NOT_DYNAMIC:
+    case CONTENT_NOT_GIVEN:
+        tell_mismatch(plan, name, snapshot->content_name == NULL, fault);
+        return NULL;
+    case CONTENT_MISBOUND:
+        fault->reason = "SnapshotContentMisbound";
+        fault->message = fault->error =
+            plan_internf(plan, "VolumeSnapshotContent [%s] is bound to a different snapshot", name);
+        return NULL;
+    }
+    g_assert_not_reached();
 }
 
-/* ---- SNAP-5, SNAP-7, SNAP-9 ---- */
+/* ---- Binding: SNAP-5, SNAP-7, SNAP-9 ---- */
 
 typedef struct {
     ObjectUid uid;
@@ -595,14 +159,15 @@ bind_content(Object *object, const void *data)
 static void
 decide_content_bound(const void *data, Plan *plan)
 {
-    const SnapshotSync *sync = plan_operation(plan);
+    const SnapshotSync *sync = plan_notes(plan);
 
+    (void)data;
     if (!plan_has_failed(plan)) {
         plan_store_result(plan, plan_last_step(plan));
-        plan_status(plan, SNAPSHOT_CONTENT_CONST(plan_object(plan, plan_last_step(plan))));
+        plan_snapshot_status(plan, SNAPSHOT_CONTENT_CONST(plan_object(plan, plan_last_step(plan))));
         return;
     }
-    plan_snapshot_error(controller(data), plan, TRUE, "SnapshotBindFailed",
+    plan_snapshot_error(plan, TRUE, "SnapshotBindFailed",
                         plan_internf(plan, "Snapshot failed to bind VolumeSnapshotContent, %s",
                                      plan_last_message(plan)));
     plan_fail(plan,
@@ -612,77 +177,124 @@ decide_content_bound(const void *data, Plan *plan)
 }
 
 static void
-plan_given_content(const SnapshotController *self, Plan *plan, const SnapshotContent *content)
+bind_given_content(Plan *plan, const VolumeSnapshot *snapshot, const SnapshotContent *content)
 {
-    const VolumeSnapshot *snapshot = ((const SnapshotSync *)plan_operation(plan))->snapshot;
     BindEdit *edit = plan_new_arg(plan, BindEdit);
 
-    plan_because(plan, "SNAP-7");
-    if (content == NULL) {
-        plan_snapshot_error(self, plan, TRUE, "SnapshotContentMissing", MESSAGE_MISSING);
-        plan_fail(plan, "snapshot %s requests an non-existing content %s", plan_key(plan)->text,
-                  snapshot->content_name);
-        return;
-    }
-    if (object_uid_is_set(content->snapshot.uid) && content->class_name != NULL) {
-        plan_status(plan, content);
-        return;
-    }
     *edit = (BindEdit){snapshot->meta.uid, snapshot->class_name};
     plan_patch(plan, content->meta.key, bind_content, edit, PLAN_DECIDE);
     plan_then(plan, decide_content_bound);
 }
 
-static void
-plan_dynamic_content(const SnapshotController *self, Plan *plan, const SnapshotContent *content)
-{
-    plan_because(plan, "SNAP-5");
-    if (content == NULL) {
-        plan_creation(self, plan);
-        return;
-    }
-    snapshot_sync_take_content(plan_operation(plan), content);
-    plan_get(plan, plan_key(plan), PLAN_DECIDE);
-    plan_then(plan, decide_found_read);
-}
+/* What is known of a snapshot with its finalizers. */
+enum {
+    READY = 1 << 0,    /* its status says so, and names a content */
+    PRESENT = 1 << 1,  /* that content, or else the one that belongs to it, is there */
+    MATCHES = 1 << 2,  /* of a ready one: the content is bound to it */
+    FAULTY = 1 << 3,   /* of another one: something is wrong with the content */
+    GIVEN = 1 << 4,    /* the snapshot names the content */
+    COMPLETE = 1 << 5, /* the content knows the snapshot's uid, and a class */
+    BINDING_FACTS_END = 1 << 6,
+};
 
-static void
-plan_ready(const SnapshotController *self, Plan *plan)
-{
-    const VolumeSnapshot *snapshot = ((const SnapshotSync *)plan_operation(plan))->snapshot;
-    const SnapshotContent *content = stored_content(self, snapshot->bound_content);
+enum {
+    LEAVE,
+    TELL_MISSING,
+    TELL_MISBOUND,
+    FAIL_FAULT,
+    FAIL_MISSING,
+    BIND,
+    TELL_STATUS,
+    TELL_STATUS_TWICE,
+    CREATE,
+};
 
-    plan_because(plan, "SNAP-9");
+/* syncReadySnapshot() and syncUnreadySnapshot(). Columns: all of these hold, none of these, then.
+ */
+static const Rule binding_table[] = {
+    {"SNAP-9", READY | PRESENT | MATCHES,  0,                                LEAVE            },
+    {"SNAP-9", READY,                      PRESENT,                          TELL_MISSING     },
+    {"SNAP-9", READY | PRESENT,            MATCHES,                          TELL_MISBOUND    },
+    {"SNAP-5", FAULTY,                     READY,                            FAIL_FAULT       },
+    {"SNAP-7", GIVEN,                      READY | FAULTY | PRESENT,         FAIL_MISSING     },
+    {"SNAP-7", GIVEN | PRESENT,            READY | FAULTY | COMPLETE,        BIND             },
+    {"SNAP-8", GIVEN | PRESENT | COMPLETE, READY | FAULTY,                   TELL_STATUS      },
+    {"SNAP-5", PRESENT,                    READY | FAULTY | GIVEN,           TELL_STATUS_TWICE},
+    {"SNAP-6", 0,                          READY | FAULTY | GIVEN | PRESENT, CREATE           },
+};
+const RuleTable snapshot_binding_rules = {
+    .name = "bindings of snapshots",
+    .facts_end = BINDING_FACTS_END,
+    RULE_ROWS(binding_table),
+};
+
+static uint32_t
+binding_facts(const VolumeSnapshot *snapshot,
+              const SnapshotContent *content,
+              gboolean is_ready,
+              const ContentFault *fault)
+{
+    uint32_t facts = is_ready ? READY : 0;
+
+    facts |= fault->reason != NULL ? FAULTY : 0;
+    facts |= snapshot->content_name != NULL ? GIVEN : 0;
     if (content == NULL)
-        plan_snapshot_error(self, plan, TRUE, "SnapshotContentMissing", MESSAGE_MISSING);
-    else if (!snapshot_content_is_of(content, snapshot))
-        plan_snapshot_error(self, plan, TRUE, "SnapshotMisbound",
-                            "VolumeSnapshotContent is not bound to the VolumeSnapshot correctly");
+        return facts;
+    facts |= PRESENT;
+    facts |= snapshot_content_is_of(content, snapshot) ? MATCHES : 0;
+    if (object_uid_is_set(content->snapshot.uid) && content->class_name != NULL)
+        facts |= COMPLETE;
+    return facts;
 }
 
 static void
 plan_binding(const SnapshotController *self, Plan *plan)
 {
-    const VolumeSnapshot *snapshot = ((const SnapshotSync *)plan_operation(plan))->snapshot;
-    ContentFault fault;
-    const SnapshotContent *content;
+    const VolumeSnapshot *snapshot = snapshot_of(plan);
+    gboolean is_ready = snapshot->readiness == SNAPSHOT_READY && snapshot->bound_content != NULL;
+    ContentFault fault = {0};
+    const SnapshotContent *content =
+        is_ready ? stored_content(self, snapshot->bound_content) : content_of(self, plan, &fault);
+    uint32_t facts = binding_facts(snapshot, content, is_ready, &fault);
+    const Rule *rule = rules_find(&snapshot_binding_rules, facts, NULL);
 
-    if (snapshot->readiness == SNAPSHOT_READY && snapshot->bound_content != NULL) {
-        plan_ready(self, plan);
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case LEAVE:
+        return;
+    case TELL_MISSING:
+        plan_snapshot_error(plan, TRUE, "SnapshotContentMissing", MESSAGE_MISSING);
+        return;
+    case TELL_MISBOUND:
+        plan_snapshot_error(plan, TRUE, "SnapshotMisbound",
+                            "VolumeSnapshotContent is not bound to the VolumeSnapshot correctly");
+        return;
+    case FAIL_FAULT:
+        plan_snapshot_error(plan, TRUE, fault.reason, fault.message);
+        plan_fail(plan, "%s", fault.error);
+        return;
+    case FAIL_MISSING:
+        plan_snapshot_error(plan, TRUE, "SnapshotContentMissing", MESSAGE_MISSING);
+        plan_fail(plan, "snapshot %s requests an non-existing content %s", plan_key(plan)->text,
+                  snapshot->content_name);
+        return;
+    case BIND:
+        bind_given_content(plan, snapshot, content);
+        return;
+    case TELL_STATUS:
+        plan_snapshot_status(plan, content);
+        return;
+    case TELL_STATUS_TWICE:
+        plan_snapshot_status_twice(plan, content);
+        return;
+    case CREATE:
+        plan_creation(self, plan);
         return;
     }
-    content = content_of(self, plan, &fault);
-    if (fault.reason != NULL) {
-        plan_snapshot_error(self, plan, TRUE, fault.reason, fault.message);
-        plan_fail(plan, "%s", fault.error);
-    } else if (snapshot->content_name != NULL) {
-        plan_given_content(self, plan, content);
-    } else {
-        plan_dynamic_content(self, plan, content);
-    }
+    g_assert_not_reached();
 }
 
-/* ---- SNAP-4 ---- */
+/* ---- The order of a sync: SNAP-4 ---- */
 
 typedef struct {
     const char *source, *bound; /* NULL: not this one */
@@ -704,7 +316,7 @@ add_finalizers(Object *object, const void *data)
 static void
 plan_finalizer_error(Plan *plan, const char *error)
 {
-    const SnapshotSync *sync = plan_operation(plan);
+    const SnapshotSync *sync = plan_notes(plan);
 
     plan_event(plan, &sync->snapshot->meta, "Warning", "SnapshotFinalizerError",
                "Failed to check and update snapshot: %s", error);
@@ -716,73 +328,117 @@ decide_finalizers_added(const void *data, Plan *plan)
 {
     plan_because(plan, "SNAP-4");
     if (plan_has_failed(plan)) {
-        plan_finalizer_error(plan,
-                             update_error(plan, plan_key(plan)->text, plan_last_message(plan)));
+        plan_finalizer_error(
+            plan, snapshot_update_error(plan, plan_key(plan)->text, plan_last_message(plan)));
         return;
     }
     plan_store_result(plan, plan_last_step(plan));
     plan_binding(data, plan);
 }
 
-/* The first finalizers need an update, more of them a patch. */
-static void
-plan_finalizers(const SnapshotController *self, Plan *plan, const SnapshotContent *content)
+/* What is known of a snapshot, once its claim's finalizer has been looked at. */
+enum {
+    GOING = 1 << 0,      /* it has a deletionTimestamp */
+    ONE_SOURCE = 1 << 1, /* a claim or a content, not both */
+    WRONG = 1 << 2,      /* something is wrong with its content */
+    LACKS = 1 << 3,      /* a finalizer that it should have */
+    HAS_SOME = 1 << 4,   /* finalizers, whosever */
+    SNAPSHOT_FACTS_END = 1 << 5,
+};
+
+enum {
+    DELETE,
+    FAIL_SOURCES,
+    FAIL_CONTENT,
+    UPDATE_FINALIZERS, /* the first ones need an update, ... */
+    PATCH_FINALIZERS,  /* ... further ones a patch */
+    GO_ON,
+};
+
+/* syncSnapshot(). Columns: all of these hold, none of these, then. */
+static const Rule snapshot_table[] = {
+    {"SNAP-30", GOING,                         0,                        DELETE           },
+    {"SNAP-4",  0,                             GOING | ONE_SOURCE,       FAIL_SOURCES     },
+    {"SNAP-4",  ONE_SOURCE | WRONG,            GOING,                    FAIL_CONTENT     },
+    {"SNAP-4",  ONE_SOURCE | LACKS,            GOING | WRONG | HAS_SOME, UPDATE_FINALIZERS},
+    {"SNAP-4",  ONE_SOURCE | LACKS | HAS_SOME, GOING | WRONG,            PATCH_FINALIZERS },
+    {"SNAP-4",  ONE_SOURCE,                    GOING | WRONG | LACKS,    GO_ON            },
+};
+const RuleTable snapshot_rules = {
+    .name = "snapshots",
+    .facts_end = SNAPSHOT_FACTS_END,
+    RULE_ROWS(snapshot_table),
+};
+
+/* Returns: which finalizers are to be added */
+static Finalizers *
+missing_finalizers(const SnapshotController *self, Plan *plan, const SnapshotContent *content)
 {
-    const VolumeSnapshot *snapshot = ((const SnapshotSync *)plan_operation(plan))->snapshot;
+    const VolumeSnapshot *snapshot = snapshot_of(plan);
     const Object *meta = &snapshot->meta;
-    Finalizers *add = plan_new_arg(plan, Finalizers);
+    Finalizers *missing = plan_new_arg(plan, Finalizers);
 
     if (!object_has_finalizer(meta, FINALIZER_SNAPSHOT_SOURCE))
-        add->source = strings_intern(self->base.strings, FINALIZER_SNAPSHOT_SOURCE);
+        missing->source = strings_intern(self->base.strings, FINALIZER_SNAPSHOT_SOURCE);
     if (content != NULL && snapshot->bound_content != NULL &&
         g_strcmp0(content->deletion_policy, "Delete") == 0 &&
         !object_has_finalizer(meta, FINALIZER_SNAPSHOT_BOUND))
-        add->bound = strings_intern(self->base.strings, FINALIZER_SNAPSHOT_BOUND);
-    if (add->source == NULL && add->bound == NULL) {
-        plan_binding(self, plan);
-        return;
-    }
-    if (meta->finalizers == NULL)
-        plan_update(plan, meta, add_finalizers, add, PLAN_DECIDE);
-    else
-        plan_patch(plan, plan_key(plan), add_finalizers, add, PLAN_DECIDE);
-    plan_then(plan, decide_finalizers_added);
+        missing->bound = strings_intern(self->base.strings, FINALIZER_SNAPSHOT_BOUND);
+    return missing;
 }
 
 void
 plan_live_snapshot(const SnapshotController *self, Plan *plan)
 {
-    const VolumeSnapshot *snapshot = ((const SnapshotSync *)plan_operation(plan))->snapshot;
+    static const char sources[] = "Exactly one of PersistentVolumeClaimName and "
+                                  "VolumeSnapshotContentName should be specified";
+    const VolumeSnapshot *snapshot = snapshot_of(plan);
     ContentFault fault;
+    const SnapshotContent *content = content_of(self, plan, &fault);
+    const Finalizers *missing = missing_finalizers(self, plan, content);
+    uint32_t facts = 0;
 
-    plan_because(plan, "SNAP-4");
+    facts |= object_is_deleted(&snapshot->meta) ? GOING : 0;
+    facts |= (snapshot->claim_name == NULL) != (snapshot->content_name == NULL) ? ONE_SOURCE : 0;
+    facts |= fault.reason != NULL ? WRONG : 0;
+    facts |= missing->source != NULL || missing->bound != NULL ? LACKS : 0;
+    facts |= snapshot->meta.finalizers != NULL ? HAS_SOME : 0;
+    const Rule *rule = rules_find(&snapshot_rules, facts, NULL);
+    plan_because(plan, rule->id);
     plan_use_client(plan, NULL);
-    if (object_is_deleted(&snapshot->meta)) {
+    switch (rule->then) {
+    case DELETE:
         plan_snapshot_deletion(self, plan);
         return;
-    }
-    if ((snapshot->claim_name == NULL) == (snapshot->content_name == NULL)) {
-        static const char error[] = "Exactly one of PersistentVolumeClaimName and "
-                                    "VolumeSnapshotContentName should be specified";
-        plan_snapshot_error(self, plan, TRUE, "SnapshotValidationError", error);
-        plan_fail(plan, "%s", error);
+    case FAIL_SOURCES:
+        plan_snapshot_error(plan, TRUE, "SnapshotValidationError", sources);
+        plan_fail(plan, "%s", sources);
+        return;
+    case FAIL_CONTENT:
+        plan_snapshot_error(plan, TRUE, fault.reason, fault.message);
+        plan_finalizer_error(plan, fault.error);
+        return;
+    case UPDATE_FINALIZERS:
+        plan_update(plan, &snapshot->meta, add_finalizers, missing, PLAN_DECIDE);
+        plan_then(plan, decide_finalizers_added);
+        return;
+    case PATCH_FINALIZERS:
+        plan_patch(plan, plan_key(plan), add_finalizers, missing, PLAN_DECIDE);
+        plan_then(plan, decide_finalizers_added);
+        return;
+    case GO_ON:
+        plan_binding(self, plan);
         return;
     }
-    const SnapshotContent *content = content_of(self, plan, &fault);
-    if (fault.reason == NULL) {
-        plan_finalizers(self, plan, content);
-        return;
-    }
-    plan_snapshot_error(self, plan, TRUE, fault.reason, fault.message);
-    plan_finalizer_error(plan, fault.error);
+    g_assert_not_reached();
 }
 
 /* SNAP-1: nothing is done with a version that is older than the copy. */
-static void
+void
 decide_begin(const void *data, Plan *plan)
 {
     const SnapshotController *self = data;
-    const Object *snapshot = &((const SnapshotSync *)plan_operation(plan))->snapshot->meta;
+    const Object *snapshot = &snapshot_of(plan)->meta;
 
     plan_because(plan, "SNAP-1");
     plan_use_client(plan, NULL);
@@ -791,114 +447,6 @@ decide_begin(const void *data, Plan *plan)
     plan_change(plan,
                 &(PlanChange){.what = CHANGE_STORE, .key = snapshot->key, .object = snapshot});
     plan_release_claim(self, plan);
-}
-
-/* ---- SNAP-2: the class ---- */
-
-static void
-plan_no_default(const SnapshotController *self, Plan *plan, const char *error)
-{
-    plan_snapshot_error(
-        self, plan, FALSE, "SetDefaultSnapshotClassFailed",
-        plan_internf(plan, "Failed to set default snapshot class with error %s", error));
-    plan_fail(plan, "%s", error);
-}
-
-static gboolean
-set_class(Object *object, const void *name)
-{
-    gboolean changed = VOLUME_SNAPSHOT(object)->class_name != name;
-
-    VOLUME_SNAPSHOT(object)->class_name = name;
-    return changed;
-}
-
-static void
-decide_class_set(const void *data, Plan *plan)
-{
-    int step = plan_last_step(plan);
-
-    take_snapshot(plan_operation(plan), plan_object(plan, step));
-    plan_store_result(plan, step);
-    decide_begin(data, plan);
-}
-
-/* @n: (out): how many. Returns: (borrowed): the last of the driver's default classes */
-static const Object *
-default_class(const SnapshotController *self, const char *driver, unsigned *n)
-{
-    const Object *class, *found = NULL;
-    InformerIter iter;
-
-    *n = 0;
-    informer_iter_init(&iter, self->classes);
-    while ((class = informer_iter_next(&iter)) != NULL) {
-        if (SNAPSHOT_CLASS_CONST(class)->driver != driver ||
-            g_strcmp0(object_annotation(class, ANNOTATION_DEFAULT_SNAPSHOT_CLASS), "true") != 0)
-            continue;
-        found = class;
-        *n += 1;
-    }
-    return found;
-}
-
-static void
-decide_default_class(const void *data, Plan *plan)
-{
-    const SnapshotController *self = data;
-    const char *error = NULL;
-    unsigned n;
-    const Volume *volume = volume_read(self, plan, &error);
-
-    plan_because(plan, "SNAP-2");
-    if (volume != NULL && volume_driver(volume) == NULL)
-        error = plan_internf(plan, "snapshotting non-CSI volumes is not supported, snapshot:%s",
-                             plan_key(plan)->text);
-    if (error != NULL) {
-        plan_no_default(self, plan, error);
-        return;
-    }
-    const Object *class = default_class(self, volume_driver(volume), &n);
-    if (n != 1) {
-        plan_no_default(self, plan,
-                        n == 0 ? "cannot find default snapshot class"
-                               : plan_internf(plan, "%u default snapshot classes were found", n));
-        return;
-    }
-    plan_patch(plan, plan_key(plan), set_class, object_name(class), PLAN_STOP);
-    plan_then(plan, decide_class_set);
-}
-
-static void
-decide_no_class(const void *data, Plan *plan)
-{
-    const SnapshotSync *sync = plan_operation(plan);
-
-    if (object_is_deleted(&sync->snapshot->meta))
-        decide_begin(data, plan);
-    else
-        plan_fail(plan, "%s", class_error(plan, sync->snapshot->class_name));
-}
-
-static void
-plan_class(const SnapshotController *self, Plan *plan)
-{
-    const VolumeSnapshot *snapshot = ((const SnapshotSync *)plan_operation(plan))->snapshot;
-    const char *error = NULL;
-
-    plan_because(plan, "SNAP-2");
-    if (snapshot->class_name != NULL && find_class(self, snapshot->class_name) == NULL) {
-        plan_snapshot_error(self, plan, FALSE, "GetSnapshotClassFailed",
-                            plan_internf(plan, "Failed to get snapshot class with error %s",
-                                         class_error(plan, snapshot->class_name)));
-        plan_then(plan, decide_no_class);
-    } else if (snapshot->class_name != NULL || snapshot->content_name != NULL) {
-        decide_begin(self, plan);
-    } else if (plan_read_volume(self, plan, &error)) {
-        plan_then(plan, decide_default_class);
-    } else {
-        plan_no_default(self, plan, error);
-    }
 }
 
 /* SNAP-1: it is gone; the copy tells what it was bound to. */
@@ -930,6 +478,7 @@ snapshot_controller_sync_snapshot(const void *data, Plan *plan)
         plan_gone(self, plan);
         return;
     }
-    take_snapshot(plan_operation(plan), snapshot);
+    plan_new_notes(plan, SnapshotSync, NULL);
+    take_snapshot(plan, snapshot);
     plan_class(self, plan);
 }

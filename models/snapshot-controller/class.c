@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller.h"
+
+/* The class of a VolumeSnapshot (SNAP-2): the one that it names, or the driver's default. */
+
+static void
+plan_no_default(Plan *plan, const char *error)
+{
+    plan_snapshot_error(
+        plan, FALSE, "SetDefaultSnapshotClassFailed",
+        plan_internf(plan, "Failed to set default snapshot class with error %s", error));
+    plan_fail(plan, "%s", error);
+}
+
+static gboolean
+set_class(Object *object, const void *name)
+{
+    gboolean changed = VOLUME_SNAPSHOT(object)->class_name != name;
+
+    VOLUME_SNAPSHOT(object)->class_name = name;
+    return changed;
+}
+
+static void
+decide_class_set(const void *data, Plan *plan)
+{
+    int step = plan_last_step(plan);
+
+    take_snapshot(plan, plan_object(plan, step));
+    plan_store_result(plan, step);
+    decide_begin(data, plan);
+}
+
+/* @n: (out): how many default classes the driver has. Returns: (borrowed): the last of them */
+static const Object *
+default_class(const SnapshotController *self, const char *driver, unsigned *n)
+{
+    const Object *class, *found = NULL;
+    InformerIter iter;
+
+    *n = 0;
+    informer_iter_init(&iter, self->classes);
+    while ((class = informer_iter_next(&iter)) != NULL) {
+        if (SNAPSHOT_CLASS_CONST(class)->driver != driver ||
+            g_strcmp0(object_annotation(class, ANNOTATION_DEFAULT_SNAPSHOT_CLASS), "true") != 0)
+            continue;
+        found = class;
+        *n += 1;
+    }
+    return found;
+}
+
+static void
+decide_default_class(const void *data, Plan *plan)
+{
+    const SnapshotController *self = data;
+    const char *error = NULL;
+    unsigned n;
+    const Volume *volume = volume_read(self, plan, &error);
+
+    plan_because(plan, "SNAP-2");
+    if (volume != NULL && volume_driver(volume) == NULL)
+        error = plan_internf(plan, "snapshotting non-CSI volumes is not supported, snapshot:%s",
+                             plan_key(plan)->text);
+    if (error != NULL) {
+        plan_no_default(plan, error);
+        return;
+    }
+    const Object *class = default_class(self, volume_driver(volume), &n);
+    if (n != 1) {
+        plan_no_default(plan,
+                        n == 0 ? "cannot find default snapshot class"
+                               : plan_internf(plan, "%u default snapshot classes were found", n));
+        return;
+    }
+    plan_patch(plan, plan_key(plan), set_class, object_name(class), PLAN_STOP);
+    plan_then(plan, decide_class_set);
+}
+
+static void
+decide_no_class(const void *data, Plan *plan)
+{
+    const SnapshotSync *sync = plan_notes(plan);
+
+    if (object_is_deleted(&sync->snapshot->meta))
+        decide_begin(data, plan);
+    else
+        plan_fail(plan, "%s", snapshot_class_error(plan, sync->snapshot->class_name));
+}
+
+/* What is known of a snapshot. */
+enum {
+    NAMED = 1 << 0, /* it names a class */
+    KNOWN = 1 << 1, /* ... which is there */
+    GIVEN = 1 << 2, /* it names a content, which has a class of its own */
+    CLASS_FACTS_END = 1 << 3,
+};
+
+enum {
+    BEGIN,
+    TELL_UNKNOWN,
+    FIND_DEFAULT,
+};
+
+/* Columns: all of these hold, none of these, then. */
+static const Rule class_table[] = {
+    {"SNAP-2", NAMED | KNOWN, 0,             BEGIN       },
+    {"SNAP-2", NAMED,         KNOWN,         TELL_UNKNOWN},
+    {"SNAP-2", GIVEN,         NAMED,         BEGIN       },
+    {"SNAP-2", 0,             NAMED | GIVEN, FIND_DEFAULT},
+};
+const RuleTable snapshot_class_rules = {
+    .name = "classes of snapshots",
+    .facts_end = CLASS_FACTS_END,
+    RULE_ROWS(class_table),
+};
+
+void
+plan_class(const SnapshotController *self, Plan *plan)
+{
+    const VolumeSnapshot *snapshot = snapshot_of(plan);
+    const char *name = snapshot->class_name, *error = NULL;
+    uint32_t facts = 0;
+
+    facts |= name != NULL ? NAMED : 0;
+    if (snapshot_class_find(self->classes, self->base.objects, name) != NULL)
+        facts |= KNOWN;
+    facts |= snapshot->content_name != NULL ? GIVEN : 0;
+    const Rule *rule = rules_find(&snapshot_class_rules, facts, NULL);
+    plan_because(plan, rule->id);
+    switch (rule->then) {
+    case BEGIN:
+        decide_begin(self, plan);
+        return;
+    case TELL_UNKNOWN:
+        plan_snapshot_error(plan, FALSE, "GetSnapshotClassFailed",
+                            plan_internf(plan, "Failed to get snapshot class with error %s",
+                                         snapshot_class_error(plan, name)));
+        plan_then(plan, decide_no_class);
+        return;
+    case FIND_DEFAULT:
+        if (plan_read_volume(self, plan, &error))
+            plan_then(plan, decide_default_class);
+        else
+            plan_no_default(plan, error);
+        return;
+    }
+    g_assert_not_reached();
+}

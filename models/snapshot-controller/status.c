@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "controller.h"
+
+/* What the controller writes into the status of a VolumeSnapshot: errors (SNAP-3), and the news
+ * from its content (SNAP-8). */
+
+/* ---- SNAP-3 ---- */
+
+typedef struct {
+    VolumeError error;
+    gboolean is_not_ready;
+} ErrorEdit;
+
+static gboolean
+set_error(Object *object, const void *data)
+{
+    const ErrorEdit *edit = data;
+    VolumeSnapshot *snapshot = VOLUME_SNAPSHOT(object);
+
+    snapshot->error = edit->error;
+    if (edit->is_not_ready)
+        snapshot->readiness = SNAPSHOT_NOT_READY;
+    return TRUE;
+}
+
+void
+plan_snapshot_error(Plan *plan, gboolean is_not_ready, const char *reason, const char *message)
+{
+    const SnapshotSync *sync = plan_notes(plan);
+    const Object *snapshot = &sync->snapshot->meta;
+    ErrorEdit *edit = plan_new_arg(plan, ErrorEdit);
+
+    plan_because(plan, "SNAP-3");
+    plan_use_client(plan, NULL);
+    if (g_strcmp0(sync->snapshot->error.message, message) == 0)
+        return;
+    *edit = (ErrorEdit){
+        {plan_internf(plan, "%s", message), plan_now(plan)},
+        is_not_ready
+    };
+    int step = plan_update_status(plan, snapshot, set_error, edit, PLAN_GO_ON);
+    plan_store_result(plan, step);
+    plan_event(plan, snapshot, "Warning", reason, "%s", message);
+}
+
+/* ---- SNAP-8 ---- */
+
+typedef struct {
+    const char *bound_content;
+    uint32_t readiness;
+    int64_t restore_bytes;
+    SimTime created_at;
+    VolumeError error;
+} StatusEdit;
+
+static gboolean
+set_status(Object *object, const void *data)
+{
+    const StatusEdit *edit = data;
+    VolumeSnapshot *snapshot = VOLUME_SNAPSHOT(object);
+
+    snapshot->bound_content = edit->bound_content;
+    snapshot->readiness = edit->readiness;
+    snapshot->restore_bytes = edit->restore_bytes;
+    snapshot->created_at = edit->created_at;
+    snapshot->error = edit->error;
+    return TRUE;
+}
+
+static SimTime
+cut_at(const SnapshotContent *content)
+{
+    return content->created_ns < 0 ? TIME_UNSET : content->created_ns - API_EPOCH_S * SIM_SECOND;
+}
+
+/* Returns: whether anything changes. An error that is there on either side is always copied. */
+static gboolean
+status_from(const SnapshotContent *content, const VolumeSnapshot *now, StatusEdit *edit)
+{
+    uint32_t readiness = content->readiness == SNAPSHOT_READY ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
+    gboolean changes = FALSE;
+
+    *edit = (StatusEdit){now->bound_content, now->readiness, now->restore_bytes, now->created_at,
+                         now->error};
+    if (edit->bound_content == NULL) {
+        edit->bound_content = object_name(&content->meta);
+        changes = TRUE;
+    }
+    if (edit->created_at == TIME_UNSET && content->created_ns >= 0) {
+        edit->created_at = cut_at(content);
+        changes = TRUE;
+    }
+    if (edit->readiness != readiness) {
+        edit->readiness = readiness;
+        if (readiness == SNAPSHOT_READY)
+            edit->error = (VolumeError){NULL, TIME_UNSET};
+        changes = TRUE;
+    }
+    if (edit->restore_bytes == 0 && content->restore_bytes > 0) {
+        edit->restore_bytes = content->restore_bytes;
+        changes = TRUE;
+    }
+    if (edit->error.message != NULL || content->error.message != NULL) {
+        edit->error = content->error;
+        changes = TRUE;
+    }
+    return changes;
+}
+
+static void
+decide_status_written(const void *data, Plan *plan)
+{
+    (void)data;
+    if (!plan_has_failed(plan)) {
+        plan_because(plan, "SNAP-8");
+        plan_store_result(plan, plan_last_step(plan));
+        return;
+    }
+    const char *error = snapshot_update_error(plan, plan_key(plan)->text, plan_last_message(plan));
+    plan_snapshot_error(plan, FALSE, "SnapshotStatusUpdateFailed",
+                        plan_internf(plan, "Snapshot status update failed, %s", error));
+    plan_fail(plan, "%s", error);
+}
+
+static void
+decide_status(const void *data, Plan *plan)
+{
+    const SnapshotSync *sync = plan_notes(plan);
+    int step = plan_last_step(plan);
+    const VolumeSnapshot *now = VOLUME_SNAPSHOT_CONST(plan_object(plan, step));
+    StatusEdit *edit = plan_new_arg(plan, StatusEdit);
+    const char *key = plan_key(plan)->text;
+
+    (void)data;
+    plan_because(plan, "SNAP-8");
+    if (now == NULL) {
+        plan_fail(plan, "error get snapshot %s from api server: %s", key, plan_message(plan, step));
+        return;
+    }
+    if (!status_from(sync->content, now, edit)) {
+        plan_store_result(plan, step);
+        return;
+    }
+    if (now->created_at == TIME_UNSET && edit->created_at != TIME_UNSET)
+        plan_event(plan, &sync->snapshot->meta, "Normal", "SnapshotCreated",
+                   "Snapshot %s was successfully created by the CSI driver.", key);
+    if (now->readiness != SNAPSHOT_READY && edit->readiness == SNAPSHOT_READY)
+        plan_event(plan, &sync->snapshot->meta, "Normal", "SnapshotReady",
+                   "Snapshot %s is ready to use.", key);
+    plan_update_result_status(plan, step, set_status, edit, PLAN_DECIDE | PLAN_SEND_ALWAYS);
+    plan_then(plan, decide_status_written);
+}
+
+void
+plan_snapshot_status(Plan *plan, const SnapshotContent *content)
+{
+    take_content(plan, content);
+    plan_because(plan, "SNAP-8");
+    plan_get(plan, plan_key(plan), PLAN_DECIDE);
+    plan_then(plan, decide_status);
+}
+
+static void
+decide_read_once(const void *data, Plan *plan)
+{
+    if (plan_has_failed(plan)) {
+        decide_status(data, plan);
+        return;
+    }
+    take_snapshot(plan, plan_object(plan, plan_last_step(plan)));
+    plan_get(plan, plan_key(plan), PLAN_DECIDE);
+    plan_then(plan, decide_status);
+}
+
+void
+plan_snapshot_status_twice(Plan *plan, const SnapshotContent *content)
+{
+    take_content(plan, content);
+    plan_get(plan, plan_key(plan), PLAN_DECIDE);
+    plan_then(plan, decide_read_once);
+}

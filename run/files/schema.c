@@ -10,9 +10,9 @@
 #define INTEGER_MAX 9007199254740992.0 /* 2^53: exact in a double, as JSON has it */
 
 void
-format_reader_init(FormatReader *self, YamlPositions *positions, GPtrArray *faults)
+schema_reader_init(SchemaReader *self, YamlPositions *positions, GPtrArray *faults)
 {
-    *self = (FormatReader){
+    *self = (SchemaReader){
         .positions = positions,
         .faults = faults,
         .path = g_string_new(NULL),
@@ -26,7 +26,7 @@ format_reader_init(FormatReader *self, YamlPositions *positions, GPtrArray *faul
 }
 
 void
-format_reader_clear(FormatReader *self)
+schema_reader_clear(SchemaReader *self)
 {
     if (self->strings == NULL)
         return;
@@ -37,25 +37,25 @@ format_reader_clear(FormatReader *self)
     g_ptr_array_unref(self->dists);
     g_ptr_array_unref(self->blocks);
     strings_free(self->strings);
-    *self = (FormatReader){0};
+    *self = (SchemaReader){0};
 }
 
 /* ---- Where the reader is, and faults there ---- */
 
-FormatPlace
-format_enter_member(FormatReader *self, const json_t *object, const char *key)
+SchemaPlace
+schema_enter_member(SchemaReader *self, const json_t *object, const char *key)
 {
-    FormatPlace place = {self->path->len, self->at};
+    SchemaPlace place = {self->path->len, self->at};
 
     g_string_append_printf(self->path, "%s%s", self->path->len > 0 ? "." : "", key);
     yaml_positions_member(self->positions, object, key, &self->at);
     return place;
 }
 
-FormatPlace
-format_enter_item(FormatReader *self, const json_t *array, gsize index)
+SchemaPlace
+schema_enter_item(SchemaReader *self, const json_t *array, gsize index)
 {
-    FormatPlace place = {self->path->len, self->at};
+    SchemaPlace place = {self->path->len, self->at};
 
     g_string_append_printf(self->path, "[%zu]", index);
     yaml_positions_item(self->positions, array, index, &self->at);
@@ -63,33 +63,33 @@ format_enter_item(FormatReader *self, const json_t *array, gsize index)
 }
 
 void
-format_leave(FormatReader *self, FormatPlace place)
+schema_leave(SchemaReader *self, SchemaPlace place)
 {
     g_string_truncate(self->path, place.path_length);
     self->at = place.at;
 }
 
-FormatJump
-format_go(FormatReader *self, const YamlPosition *at, const char *path)
+SchemaJump
+schema_go(SchemaReader *self, const YamlPosition *at, const char *path)
 {
-    FormatJump jump = {self->path, self->at};
+    SchemaJump jump = {self->path, self->at};
 
     self->path = g_string_new(path);
     self->at = *at;
     return jump;
 }
 
-FormatJump
-format_go_file(FormatReader *self, const json_t *value)
+SchemaJump
+schema_go_file(SchemaReader *self, const json_t *value)
 {
     YamlPosition at = self->at;
 
     yaml_positions_find(self->positions, value, &at);
-    return format_go(self, &at, "");
+    return schema_go(self, &at, "");
 }
 
 void
-format_come_back(FormatReader *self, FormatJump jump)
+schema_come_back(SchemaReader *self, SchemaJump jump)
 {
     g_string_free(self->path, TRUE);
     self->path = jump.path;
@@ -97,7 +97,7 @@ format_come_back(FormatReader *self, FormatJump jump)
 }
 
 void
-format_fault(FormatReader *self, const char *hint, const char *format, ...)
+schema_fault(SchemaReader *self, const char *hint, const char *format, ...)
 {
     va_list arguments;
 
@@ -108,7 +108,7 @@ format_fault(FormatReader *self, const char *hint, const char *format, ...)
 }
 
 void
-format_fault_member(FormatReader *self,
+schema_fault_member(SchemaReader *self,
                     const json_t *object,
                     const char *key,
                     const char *hint,
@@ -116,25 +116,25 @@ format_fault_member(FormatReader *self,
                     ...)
 {
     va_list arguments;
-    FormatPlace place = format_enter_member(self, object, key);
+    SchemaPlace place = schema_enter_member(self, object, key);
 
     va_start(arguments, format);
     g_autofree char *message = g_strdup_vprintf(format, arguments);
     va_end(arguments);
     yaml_positions_key(self->positions, object, key, &self->at);
     file_faults_add(self->faults, &self->at, self->path->str, message, hint);
-    format_leave(self, place);
+    schema_leave(self, place);
 }
 
 char *
-format_nearest(const char *text, const char *const *known, unsigned n_known)
+schema_nearest(const char *text, const char *const *known, unsigned n_known)
 {
     const char *nearest = name_nearest(text, known, n_known);
     return nearest != NULL ? g_strdup_printf("did you mean \"%s\"?", nearest) : NULL;
 }
 
 void *
-format_alloc(FormatReader *self, gsize size)
+schema_alloc(SchemaReader *self, gsize size)
 {
     void *block = g_malloc0(MAX(size, 1));
     g_ptr_array_add(self->blocks, block);
@@ -142,13 +142,13 @@ format_alloc(FormatReader *self, gsize size)
 }
 
 const char *
-format_intern(FormatReader *self, const char *text)
+schema_intern(SchemaReader *self, const char *text)
 {
     return strings_intern(self->strings, text);
 }
 
 const char *
-format_json_words(const json_t *value)
+schema_value_words(const json_t *value)
 {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
@@ -171,7 +171,7 @@ format_json_words(const json_t *value)
 }
 
 char *
-format_scalar_text(const json_t *value)
+schema_scalar_text(const json_t *value)
 {
     switch (json_typeof(value)) {
     case JSON_STRING:
@@ -196,19 +196,19 @@ format_scalar_text(const json_t *value)
 
 /* "is "5 minutes", not a duration": scalars are quoted, the rest is named. */
 static void
-fault_not(FormatReader *self, const FormatType *type, const json_t *value)
+fault_not(SchemaReader *self, const SchemaType *type, const json_t *value)
 {
-    g_autofree char *text = json_is_null(value) ? NULL : format_scalar_text(value);
+    g_autofree char *text = json_is_null(value) ? NULL : schema_scalar_text(value);
 
     if (text != NULL)
-        format_fault(self, type->hint, "\"%s\" is not %s", text, type->wanted);
+        schema_fault(self, type->hint, "\"%s\" is not %s", text, type->wanted);
     else
-        format_fault(self, type->hint, "must be %s, not %s", type->wanted,
-                     format_json_words(value));
+        schema_fault(self, type->hint, "must be %s, not %s", type->wanted,
+                     schema_value_words(value));
 }
 
 void
-format_read(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+schema_read(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     type->read(self, type, value, target);
 }
@@ -216,24 +216,24 @@ format_read(FormatReader *self, const FormatType *type, const json_t *value, voi
 /* ---- Scalars ---- */
 
 static void
-read_text(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+read_text(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     const char *text = json_string_value(value);
 
-    if (text != NULL && (*text != '\0' || type == &format_text)) {
-        *(const char **)target = format_intern(self, text);
+    if (text != NULL && (*text != '\0' || type == &schema_text)) {
+        *(const char **)target = schema_intern(self, text);
         return;
     }
     if (text != NULL)
-        format_fault(self, NULL, "must not be empty");
+        schema_fault(self, NULL, "must not be empty");
     else if (json_is_boolean(value) || json_is_number(value))
-        format_fault(self, "put it in quotes", "must be text, not %s", format_json_words(value));
+        schema_fault(self, "put it in quotes", "must be text, not %s", schema_value_words(value));
     else
         fault_not(self, type, value);
 }
 
 static void
-read_bool(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+read_bool(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     if (json_is_boolean(value))
         *(int *)target = json_is_true(value);
@@ -242,7 +242,7 @@ read_bool(FormatReader *self, const FormatType *type, const json_t *value, void 
 }
 
 static gboolean
-read_whole(FormatReader *self, const FormatType *type, const json_t *value, int64_t *number)
+read_whole(SchemaReader *self, const SchemaType *type, const json_t *value, int64_t *number)
 {
     if (!json_is_integer(value)) {
         fault_not(self, type, value);
@@ -252,14 +252,14 @@ read_whole(FormatReader *self, const FormatType *type, const json_t *value, int6
     if ((double)*number >= type->min && (double)*number <= type->max)
         return TRUE;
     if ((double)*number < type->min)
-        format_fault(self, NULL, "%" PRId64 " is too small: at least %.0f", *number, type->min);
+        schema_fault(self, NULL, "%" PRId64 " is too small: at least %.0f", *number, type->min);
     else
-        format_fault(self, NULL, "%" PRId64 " is too big: at most %.0f", *number, type->max);
+        schema_fault(self, NULL, "%" PRId64 " is too big: at most %.0f", *number, type->max);
     return FALSE;
 }
 
 static void
-read_unsigned(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+read_unsigned(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     int64_t number;
 
@@ -268,7 +268,7 @@ read_unsigned(FormatReader *self, const FormatType *type, const json_t *value, v
 }
 
 void
-format_read_integer(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+schema_read_integer(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     int64_t number;
 
@@ -277,7 +277,7 @@ format_read_integer(FormatReader *self, const FormatType *type, const json_t *va
 }
 
 static void
-read_number(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+read_number(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     double number = json_number_value(value);
 
@@ -289,7 +289,7 @@ read_number(FormatReader *self, const FormatType *type, const json_t *value, voi
 
 /* Returns: FALSE, and a fault, if it is none. 0 needs no unit */
 static gboolean
-value_duration(FormatReader *self, const FormatType *type, const json_t *value, SimTime *time)
+value_duration(SchemaReader *self, const SchemaType *type, const json_t *value, SimTime *time)
 {
     g_autoptr(GError) error = NULL;
 
@@ -298,9 +298,9 @@ value_duration(FormatReader *self, const FormatType *type, const json_t *value, 
         return TRUE;
     }
     if (json_is_number(value)) {
-        g_autofree char *text = format_scalar_text(value);
+        g_autofree char *text = schema_scalar_text(value);
         g_autofree char *hint = g_strdup_printf("\"%ss\"?", text);
-        format_fault(self, hint, "%s has no unit", text);
+        schema_fault(self, hint, "%s has no unit", text);
         return FALSE;
     }
     if (!json_is_string(value) || !sim_time_parse(json_string_value(value), time, &error)) {
@@ -311,35 +311,35 @@ value_duration(FormatReader *self, const FormatType *type, const json_t *value, 
 }
 
 static void
-read_duration(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+read_duration(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     SimTime time;
 
     if (!value_duration(self, type, value, &time))
         return;
     if (time < 0)
-        format_fault(self, NULL, "\"%s\" is negative", json_string_value(value));
+        schema_fault(self, NULL, "\"%s\" is negative", json_string_value(value));
     else
         *(SimTime *)target = time;
 }
 
 static void
-read_quantity(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+read_quantity(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     g_autofree char *text =
-        json_is_string(value) || json_is_number(value) ? format_scalar_text(value) : NULL;
+        json_is_string(value) || json_is_number(value) ? schema_scalar_text(value) : NULL;
     int64_t number;
 
     if (text == NULL || !quantity_parse(text, &number, NULL, NULL))
         fault_not(self, type, value);
     else if (number < 0)
-        format_fault(self, NULL, "\"%s\" is negative", text);
+        schema_fault(self, NULL, "\"%s\" is negative", text);
     else if (target != NULL)
         *(int64_t *)target = number;
 }
 
 void
-format_read_enum(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+schema_read_enum(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     const char *text = json_string_value(value);
     unsigned n = 0;
@@ -349,19 +349,19 @@ format_read_enum(FormatReader *self, const FormatType *type, const json_t *value
             *(int *)target = (int)n;
             return;
         }
-    g_autofree char *nearest = text != NULL ? format_nearest(text, type->words, n) : NULL;
+    g_autofree char *nearest = text != NULL ? schema_nearest(text, type->words, n) : NULL;
     g_autofree char *all = g_strjoinv(", ", (char **)type->words);
     g_autofree char *known = g_strdup_printf("one of %s", all);
     if (text != NULL)
-        format_fault(self, nearest != NULL ? nearest : known, "\"%s\" is not known here", text);
+        schema_fault(self, nearest != NULL ? nearest : known, "\"%s\" is not known here", text);
     else
-        format_fault(self, known, "must be a word, not %s", format_json_words(value));
+        schema_fault(self, known, "must be a word, not %s", schema_value_words(value));
 }
 
 /* ---- Lists and mappings ---- */
 
 gboolean
-format_expect(FormatReader *self, const FormatType *type, const json_t *value, json_type wanted)
+schema_expect(SchemaReader *self, const SchemaType *type, const json_t *value, json_type wanted)
 {
     if (json_typeof(value) == wanted)
         return TRUE;
@@ -370,30 +370,30 @@ format_expect(FormatReader *self, const FormatType *type, const json_t *value, j
 }
 
 static void
-read_strings(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+read_strings(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
-    if (!format_expect(self, type, value, JSON_ARRAY))
+    if (!schema_expect(self, type, value, JSON_ARRAY))
         return;
 
     gsize n = json_array_size(value);
-    const char **strings = format_alloc(self, (n + 1) * sizeof *strings);
+    const char **strings = schema_alloc(self, (n + 1) * sizeof *strings);
     for (gsize i = 0; i < n; i++) {
-        FormatPlace place = format_enter_item(self, value, i);
+        SchemaPlace place = schema_enter_item(self, value, i);
         strings[i] = "";
-        format_read(self, &format_string, json_array_get(value, i), &strings[i]);
-        format_leave(self, place);
+        schema_read(self, &schema_string, json_array_get(value, i), &strings[i]);
+        schema_leave(self, place);
     }
     *(const char ***)target = strings;
 }
 
 static void
-read_json(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+read_json(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     const char *key;
     json_t *member;
 
-    if (type == &format_any ||
-        format_expect(self, type, value, type == &format_list_any ? JSON_ARRAY : JSON_OBJECT))
+    if (type == &schema_any ||
+        schema_expect(self, type, value, type == &schema_list_any ? JSON_ARRAY : JSON_OBJECT))
         *(const json_t **)target = value;
     if (type->item == NULL || !json_is_object(value))
         return;
@@ -404,31 +404,31 @@ read_json(FormatReader *self, const FormatType *type, const json_t *value, void 
             int truth;
             const char *text;
         } scratch;
-        FormatPlace place = format_enter_member(self, value, key);
-        format_read(self, type->item, member, &scratch);
-        format_leave(self, place);
+        SchemaPlace place = schema_enter_member(self, value, key);
+        schema_read(self, type->item, member, &scratch);
+        schema_leave(self, place);
     }
 }
 
 void
-format_read_list(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+schema_read_list(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
-    FormatList *list = target;
+    SchemaList *list = target;
 
-    if (!format_expect(self, type, value, JSON_ARRAY))
+    if (!schema_expect(self, type, value, JSON_ARRAY))
         return;
     list->n = (unsigned)json_array_size(value);
-    list->items = format_alloc(self, list->n * type->item->size);
+    list->items = schema_alloc(self, list->n * type->item->size);
     for (unsigned i = 0; i < list->n; i++) {
-        FormatPlace place = format_enter_item(self, value, i);
-        format_read(self, type->item, json_array_get(value, i),
+        SchemaPlace place = schema_enter_item(self, value, i);
+        schema_read(self, type->item, json_array_get(value, i),
                     (char *)list->items + i * type->item->size);
-        format_leave(self, place);
+        schema_leave(self, place);
     }
 }
 
-static const FormatField *
-field_find(const FormatField *fields, const char *name)
+static const SchemaField *
+field_find(const SchemaField *fields, const char *name)
 {
     for (; fields->name != NULL; fields++)
         if (g_str_equal(fields->name, name))
@@ -437,8 +437,8 @@ field_find(const FormatField *fields, const char *name)
 }
 
 static void
-fault_unknown_field(FormatReader *self,
-                    const FormatField *fields,
+fault_unknown_field(SchemaReader *self,
+                    const SchemaField *fields,
                     const json_t *object,
                     const char *key)
 {
@@ -446,16 +446,16 @@ fault_unknown_field(FormatReader *self,
 
     for (; fields->name != NULL; fields++)
         g_ptr_array_add(names, (char *)fields->name);
-    g_autofree char *nearest = format_nearest(key, (const char *const *)names->pdata, names->len);
+    g_autofree char *nearest = schema_nearest(key, (const char *const *)names->pdata, names->len);
     g_ptr_array_add(names, NULL);
     g_autofree char *all = g_strjoinv(", ", (char **)names->pdata);
     g_autofree char *known = g_strdup_printf("known: %s", all);
-    format_fault_member(self, object, key, nearest != NULL ? nearest : known, "unknown field");
+    schema_fault_member(self, object, key, nearest != NULL ? nearest : known, "unknown field");
 }
 
 void
-format_read_fields(FormatReader *self,
-                   const FormatField *fields,
+schema_read_fields(SchemaReader *self,
+                   const SchemaField *fields,
                    const json_t *value,
                    void *target,
                    gboolean is_part)
@@ -465,35 +465,35 @@ format_read_fields(FormatReader *self,
 
     json_object_foreach((json_t *)value, key, member)
     {
-        const FormatField *field = field_find(fields, key);
+        const SchemaField *field = field_find(fields, key);
         if (field == NULL) {
             fault_unknown_field(self, fields, value, key);
             continue;
         }
-        FormatPlace place = format_enter_member(self, value, key);
-        format_read(self, field->type, member, (char *)target + field->offset);
-        format_leave(self, place);
+        SchemaPlace place = schema_enter_member(self, value, key);
+        schema_read(self, field->type, member, (char *)target + field->offset);
+        schema_leave(self, place);
     }
-    for (const FormatField *field = fields; field->name != NULL && !is_part; field++)
-        if ((field->flags & FORMAT_REQUIRED) != 0 && json_object_get(value, field->name) == NULL)
-            format_fault(self, field->help, "\"%s\" is missing", field->name);
+    for (const SchemaField *field = fields; field->name != NULL && !is_part; field++)
+        if ((field->flags & SCHEMA_REQUIRED) != 0 && json_object_get(value, field->name) == NULL)
+            schema_fault(self, field->help, "\"%s\" is missing", field->name);
 }
 
 void
-format_read_struct(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+schema_read_struct(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     if (type->init != NULL)
         type->init(target);
-    if (!format_expect(self, type, value, JSON_OBJECT))
+    if (!schema_expect(self, type, value, JSON_OBJECT))
         return;
-    format_read_fields(self, type->fields, value, target, FALSE);
+    schema_read_fields(self, type->fields, value, target, FALSE);
     if (type->check != NULL)
         type->check(self, value, target);
 }
 
 /* ---- Distributions ---- */
 
-static SimDist *dist_from_json(FormatReader *self, const json_t *value);
+static SimDist *dist_from_json(SchemaReader *self, const json_t *value);
 
 typedef struct {
     GPtrArray *blocks; /* of what the arguments lead to */
@@ -501,26 +501,26 @@ typedef struct {
 } ArgMemory;
 
 static gboolean
-arg_from_scalar(FormatReader *self, const json_t *value, SimDistArg *arg)
+arg_from_scalar(SchemaReader *self, const json_t *value, SimDistArg *arg)
 {
     if (json_is_number(value)) {
         arg->number = json_number_value(value);
         return TRUE;
     }
     arg->is_time = TRUE;
-    return value_duration(self, &format_duration, value, &arg->time);
+    return value_duration(self, &schema_duration, value, &arg->time);
 }
 
 /* A part of a mixture: {weight: 3, lognormal: {...}}. */
 static gboolean
-arg_from_part(FormatReader *self, const json_t *value, SimDistArg *arg, ArgMemory *memory)
+arg_from_part(SchemaReader *self, const json_t *value, SimDistArg *arg, ArgMemory *memory)
 {
     const json_t *weight = json_object_get(value, "weight");
     json_auto_t *rest = json_copy((json_t *)value);
 
     arg->number = 1;
     if (weight != NULL)
-        format_read(self, &format_rate, weight, &arg->number);
+        schema_read(self, &schema_rate, weight, &arg->number);
     json_object_del(rest, "weight");
     yaml_positions_copy(self->positions, value, rest);
     SimDist *dist = dist_from_json(self, rest);
@@ -532,7 +532,7 @@ arg_from_part(FormatReader *self, const json_t *value, SimDistArg *arg, ArgMemor
 }
 
 static gboolean
-arg_from_json(FormatReader *self, const json_t *value, SimDistArg *arg, ArgMemory *memory)
+arg_from_json(SchemaReader *self, const json_t *value, SimDistArg *arg, ArgMemory *memory)
 {
     gboolean ok = TRUE;
 
@@ -546,9 +546,9 @@ arg_from_json(FormatReader *self, const json_t *value, SimDistArg *arg, ArgMemor
     arg->items = items;
     arg->n_items = (unsigned)json_array_size(value);
     for (gsize i = 0; i < json_array_size(value); i++) {
-        FormatPlace place = format_enter_item(self, value, i);
+        SchemaPlace place = schema_enter_item(self, value, i);
         ok &= arg_from_json(self, json_array_get(value, i), &items[i], memory);
-        format_leave(self, place);
+        schema_leave(self, place);
     }
     return ok;
 }
@@ -562,7 +562,7 @@ is_one_argument(const json_t *list)
 }
 
 static gboolean
-args_from_json(FormatReader *self, const json_t *value, GArray *args, ArgMemory *memory)
+args_from_json(SchemaReader *self, const json_t *value, GArray *args, ArgMemory *memory)
 {
     const char *key;
     json_t *member;
@@ -571,18 +571,18 @@ args_from_json(FormatReader *self, const json_t *value, GArray *args, ArgMemory 
     if (json_is_array(value) && !is_one_argument(value)) {
         for (gsize i = 0; i < json_array_size(value); i++) {
             SimDistArg arg = {0};
-            FormatPlace place = format_enter_item(self, value, i);
+            SchemaPlace place = schema_enter_item(self, value, i);
             ok &= arg_from_json(self, json_array_get(value, i), &arg, memory);
-            format_leave(self, place);
+            schema_leave(self, place);
             g_array_append_val(args, arg);
         }
     } else if (json_is_object(value)) {
         json_object_foreach((json_t *)value, key, member)
         {
             SimDistArg arg = {.name = key};
-            FormatPlace place = format_enter_member(self, value, key);
+            SchemaPlace place = schema_enter_member(self, value, key);
             ok &= arg_from_json(self, member, &arg, memory);
-            format_leave(self, place);
+            schema_leave(self, place);
             g_array_append_val(args, arg);
         }
     } else {
@@ -594,7 +594,7 @@ args_from_json(FormatReader *self, const json_t *value, GArray *args, ArgMemory 
 }
 
 static SimDist *
-dist_of_kind(FormatReader *self, const char *kind, const json_t *value)
+dist_of_kind(SchemaReader *self, const char *kind, const json_t *value)
 {
     ArgMemory memory = {
         g_ptr_array_new_with_free_func(g_free),
@@ -607,7 +607,7 @@ dist_of_kind(FormatReader *self, const char *kind, const json_t *value)
     if (args_from_json(self, value, args, &memory)) {
         dist = sim_dist_new(kind, (const SimDistArg *)args->data, args->len, &error);
         if (dist == NULL)
-            format_fault(self, NULL, "%s", error->message);
+            schema_fault(self, NULL, "%s", error->message);
     }
     g_ptr_array_unref(memory.blocks);
     g_ptr_array_unref(memory.dists);
@@ -615,33 +615,33 @@ dist_of_kind(FormatReader *self, const char *kind, const json_t *value)
 }
 
 static void
-fault_dist_kind(FormatReader *self, const json_t *value, const char *kind)
+fault_dist_kind(SchemaReader *self, const json_t *value, const char *kind)
 {
     g_auto(GStrv) kinds = g_strsplit(sim_dist_kinds(), ", ", -1);
     g_autofree char *nearest =
-        format_nearest(kind, (const char *const *)kinds, g_strv_length(kinds));
+        schema_nearest(kind, (const char *const *)kinds, g_strv_length(kinds));
     g_autofree char *known = g_strdup_printf("known: %s", sim_dist_kinds());
 
-    format_fault_member(self, value, kind, nearest != NULL ? nearest : known,
+    schema_fault_member(self, value, kind, nearest != NULL ? nearest : known,
                         "unknown distribution");
 }
 
 /* 1.2s, or {lognormal: {p50: 1.2s, p99: 4s}}. Returns: (owned): NULL after a fault */
 static SimDist *
-dist_from_json(FormatReader *self, const json_t *value)
+dist_from_json(SchemaReader *self, const json_t *value)
 {
     if (!json_is_object(value)) {
         SimTime time;
-        if (!value_duration(self, &format_dist, value, &time))
+        if (!value_duration(self, &schema_dist, value, &time))
             return NULL;
         if (time < 0) {
-            format_fault(self, NULL, "\"%s\" is negative", json_string_value(value));
+            schema_fault(self, NULL, "\"%s\" is negative", json_string_value(value));
             return NULL;
         }
         return sim_dist_new_constant(time);
     }
     if (json_object_size(value) != 1) {
-        format_fault(self, format_dist.hint, "must have one key, the kind of distribution");
+        schema_fault(self, schema_dist.hint, "must have one key, the kind of distribution");
         return NULL;
     }
 
@@ -650,14 +650,14 @@ dist_from_json(FormatReader *self, const json_t *value)
         fault_dist_kind(self, value, kind);
         return NULL;
     }
-    FormatPlace place = format_enter_member(self, value, kind);
+    SchemaPlace place = schema_enter_member(self, value, kind);
     SimDist *dist = dist_of_kind(self, kind, json_object_get(value, kind));
-    format_leave(self, place);
+    schema_leave(self, place);
     return dist;
 }
 
 static void
-read_dist(FormatReader *self, const FormatType *type, const json_t *value, void *target)
+read_dist(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
 {
     SimDist *dist = dist_from_json(self, value);
 
@@ -671,50 +671,50 @@ read_dist(FormatReader *self, const FormatType *type, const json_t *value, void 
 /* ---- JSON Schema ---- */
 
 json_t *
-format_schema_any(const FormatType *type)
+schema_json_any(const SchemaType *type)
 {
     (void)type;
     return json_object();
 }
 
 static json_t *
-schema_string(const FormatType *type)
+schema_json_string(const SchemaType *type)
 {
-    if (type == &format_text)
+    if (type == &schema_text)
         return json_pack("{s:s}", "type", "string");
     return json_pack("{s:s, s:i}", "type", "string", "minLength", 1);
 }
 
 static json_t *
-schema_bool(const FormatType *type)
+schema_json_bool(const SchemaType *type)
 {
     (void)type;
     return json_pack("{s:s}", "type", "boolean");
 }
 
 json_t *
-format_schema_integer(const FormatType *type)
+schema_json_integer(const SchemaType *type)
 {
     return json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)type->min,
                      "maximum", (json_int_t)type->max);
 }
 
 static json_t *
-schema_number(const FormatType *type)
+schema_json_number(const SchemaType *type)
 {
     return json_pack("{s:s, s:f, s:f}", "type", "number", "minimum", type->min, "maximum",
                      type->max);
 }
 
 static json_t *
-schema_ref(const FormatType *type)
+schema_json_ref(const SchemaType *type)
 {
     g_autofree char *ref = g_strdup_printf("#/$defs/%s", type->name);
     return json_pack("{s:s}", "$ref", ref);
 }
 
 static json_t *
-schema_map(const FormatType *type)
+schema_json_map(const SchemaType *type)
 {
     json_t *schema = json_pack("{s:s}", "type", "object");
 
@@ -724,27 +724,27 @@ schema_map(const FormatType *type)
 }
 
 static json_t *
-schema_array(const FormatType *type)
+schema_json_array(const SchemaType *type)
 {
     (void)type;
     return json_pack("{s:s}", "type", "array");
 }
 
 json_t *
-format_schema_strings(const FormatType *type)
+schema_json_strings(const SchemaType *type)
 {
     (void)type;
     return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
 }
 
 json_t *
-format_schema_list(const FormatType *type)
+schema_json_list(const SchemaType *type)
 {
     return json_pack("{s:s, s:o}", "type", "array", "items", type->item->schema(type->item));
 }
 
 json_t *
-format_schema_enum(const FormatType *type)
+schema_json_enum(const SchemaType *type)
 {
     json_t *words = json_array();
 
@@ -754,17 +754,17 @@ format_schema_enum(const FormatType *type)
 }
 
 json_t *
-format_schema_struct(const FormatType *type)
+schema_json_struct(const SchemaType *type)
 {
     json_t *properties = json_object();
     json_t *required = json_array();
 
-    for (const FormatField *field = type->fields; field->name != NULL; field++) {
+    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
         json_t *schema = field->type->schema(field->type);
         if (field->help != NULL)
             json_object_set_new(schema, "description", json_string(field->help));
         json_object_set_new(properties, field->name, schema);
-        if ((field->flags & FORMAT_REQUIRED) != 0)
+        if ((field->flags & SCHEMA_REQUIRED) != 0)
             json_array_append_new(required, json_string(field->name));
     }
     return json_pack("{s:s, s:o, s:o, s:b}", "type", "object", "properties", properties, "required",
@@ -772,7 +772,7 @@ format_schema_struct(const FormatType *type)
 }
 
 json_t *
-format_schema_document(const FormatType *type, const char *title)
+schema_json_document(const SchemaType *type, const char *title)
 {
     json_t *schema = type->schema(type);
     json_t *definitions = json_pack(
@@ -793,8 +793,8 @@ format_schema_document(const FormatType *type, const char *title)
 /* ---- The reference ---- */
 
 /* The struct below a type, through lists. NULL: none */
-static const FormatType *
-struct_below(const FormatType *type)
+static const SchemaType *
+struct_below(const SchemaType *type)
 {
     while (type != NULL && type->fields == NULL)
         type = type->item;
@@ -802,12 +802,12 @@ struct_below(const FormatType *type)
 }
 
 static void
-append_type(const FormatType *type, GString *text)
+append_type(const SchemaType *type, GString *text)
 {
     if (type->words != NULL) {
         g_autofree char *words = g_strjoinv("`, `", (char **)type->words);
         g_string_append_printf(text, "`%s`", words);
-    } else if (type->item != NULL && type->read == format_read_list) {
+    } else if (type->item != NULL && type->read == schema_read_list) {
         g_string_append(text, "list of ");
         append_type(type->item, text);
     } else {
@@ -816,26 +816,26 @@ append_type(const FormatType *type, GString *text)
 }
 
 void
-format_reference(const FormatType *type, const char *title, unsigned level, GString *text)
+schema_reference(const SchemaType *type, const char *title, unsigned level, GString *text)
 {
     g_string_append_printf(text, "\n%.*s `%s`\n\n", (int)MIN(level, 6), "######", title);
     g_string_append(text, "| field | what | default | meaning |\n|---|---|---|---|\n");
-    for (const FormatField *field = type->fields; field->name != NULL; field++) {
+    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
         g_string_append_printf(text, "| `%s` | ", field->name);
         append_type(field->type, text);
         g_string_append_printf(text, " | %s | %s |\n",
-                               (field->flags & FORMAT_REQUIRED) != 0 ? "required"
+                               (field->flags & SCHEMA_REQUIRED) != 0 ? "required"
                                : field->default_text != NULL         ? field->default_text
                                                                      : "",
                                field->help != NULL ? field->help : "");
     }
-    for (const FormatField *field = type->fields; field->name != NULL; field++) {
-        const FormatType *below = struct_below(field->type);
+    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
+        const SchemaType *below = struct_below(field->type);
         if (below == NULL)
             continue;
         g_autofree char *path = g_strdup_printf("%s.%s%s", title, field->name,
-                                                field->type->read == format_read_list ? "[]" : "");
-        format_reference(below, path, level + 1, text);
+                                                field->type->read == schema_read_list ? "[]" : "");
+        schema_reference(below, path, level + 1, text);
     }
 }
 
@@ -843,85 +843,85 @@ format_reference(const FormatType *type, const char *title, unsigned level, GStr
 
 /* clang-format off */
 #define WHOLE(type_name, low, high) { \
-    .name = (type_name), .wanted = "a whole number", .read = read_unsigned, .schema = format_schema_integer, \
+    .name = (type_name), .wanted = "a whole number", .read = read_unsigned, .schema = schema_json_integer, \
     .size = sizeof(unsigned), .min = (low), .max = (high)}
 #define NUMBER(type_name, what, low, high) { \
-    .name = (type_name), .wanted = (what), .read = read_number, .schema = schema_number, .size = sizeof(double), \
+    .name = (type_name), .wanted = (what), .read = read_number, .schema = schema_json_number, .size = sizeof(double), \
     .min = (low), .max = (high)}
 #define MAPPING(type_name, of) { \
-    .name = (type_name), .wanted = "a mapping", .read = read_json, .schema = schema_map, .item = (of), \
+    .name = (type_name), .wanted = "a mapping", .read = read_json, .schema = schema_json_map, .item = (of), \
     .size = sizeof(json_t *)}
 /* clang-format on */
 
-const FormatType format_string = {.name = "text",
+const SchemaType schema_string = {.name = "text",
                                   .wanted = "text",
                                   .read = read_text,
-                                  .schema = schema_string,
+                                  .schema = schema_json_string,
                                   .size = sizeof(char *)};
-const FormatType format_text = {.name = "text",
+const SchemaType schema_text = {.name = "text",
                                 .wanted = "text",
                                 .read = read_text,
-                                .schema = schema_string,
+                                .schema = schema_json_string,
                                 .size = sizeof(char *)};
-const FormatType format_bool = {.name = "true or false",
+const SchemaType schema_bool = {.name = "true or false",
                                 .wanted = "true or false",
                                 .read = read_bool,
-                                .schema = schema_bool,
+                                .schema = schema_json_bool,
                                 .size = sizeof(gboolean)};
-const FormatType format_tristate = {.name = "true or false",
+const SchemaType schema_tristate = {.name = "true or false",
                                     .wanted = "true or false",
                                     .read = read_bool,
-                                    .schema = schema_bool,
+                                    .schema = schema_json_bool,
                                     .size = sizeof(int)};
-const FormatType format_count = WHOLE("count", 1, COUNT_MAX);
-const FormatType format_natural = WHOLE("whole number", 0, COUNT_MAX);
-const FormatType format_integer = {.name = "whole number",
+const SchemaType schema_count = WHOLE("count", 1, COUNT_MAX);
+const SchemaType schema_natural = WHOLE("whole number", 0, COUNT_MAX);
+const SchemaType schema_integer = {.name = "whole number",
                                    .wanted = "a whole number",
-                                   .read = format_read_integer,
-                                   .schema = format_schema_integer,
+                                   .read = schema_read_integer,
+                                   .schema = schema_json_integer,
                                    .size = sizeof(int64_t),
                                    .min = 0,
                                    .max = INTEGER_MAX};
-const FormatType format_probability =
+const SchemaType schema_probability =
     NUMBER("probability", "a probability: more than 0, at most 1", 1e-12, 1);
-const FormatType format_quantile = NUMBER("quantile", "a quantile: from 0 to 1", 0, 1);
-const FormatType format_rate = NUMBER("number", "a number from 0 to 1000000", 0, COUNT_MAX);
-const FormatType format_exponent = NUMBER("exponent", "an exponent from -4 to 4", -4, 4);
-const FormatType format_duration = {.name = "duration",
+const SchemaType schema_quantile = NUMBER("quantile", "a quantile: from 0 to 1", 0, 1);
+const SchemaType schema_rate = NUMBER("number", "a number from 0 to 1000000", 0, COUNT_MAX);
+const SchemaType schema_exponent = NUMBER("exponent", "an exponent from -4 to 4", -4, 4);
+const SchemaType schema_duration = {.name = "duration",
                                     .wanted = "a duration",
                                     .hint = "such as 1.5s, 250ms or 1h30m",
                                     .read = read_duration,
-                                    .schema = schema_ref,
+                                    .schema = schema_json_ref,
                                     .size = sizeof(SimTime)};
-const FormatType format_dist = {.name = "distribution",
+const SchemaType schema_dist = {.name = "distribution",
                                 .wanted = "a duration or a distribution",
                                 .hint = "such as 1.5s or {lognormal: {p50: 1.2s, p99: 4s}}",
                                 .read = read_dist,
-                                .schema = schema_ref,
+                                .schema = schema_json_ref,
                                 .size = sizeof(SimDist *)};
-const FormatType format_quantity = {.name = "quantity",
+const SchemaType schema_quantity = {.name = "quantity",
                                     .wanted = "a quantity",
                                     .hint = "such as 10Gi",
                                     .read = read_quantity,
-                                    .schema = schema_ref,
+                                    .schema = schema_json_ref,
                                     .size = sizeof(int64_t)};
-const FormatType format_strings = {.name = "list of text",
+const SchemaType schema_strings = {.name = "list of text",
                                    .wanted = "a list",
                                    .hint = "such as [a, b]",
                                    .read = read_strings,
-                                   .schema = format_schema_strings,
+                                   .schema = schema_json_strings,
                                    .size = sizeof(char **)};
-const FormatType format_any = {.name = "anything",
+const SchemaType schema_any = {.name = "anything",
                                .wanted = "a value",
                                .read = read_json,
-                               .schema = format_schema_any,
+                               .schema = schema_json_any,
                                .size = sizeof(json_t *)};
-const FormatType format_list_any = {.name = "list",
+const SchemaType schema_list_any = {.name = "list",
                                     .wanted = "a list",
                                     .read = read_json,
-                                    .schema = schema_array,
+                                    .schema = schema_json_array,
                                     .size = sizeof(json_t *)};
-const FormatType format_object = MAPPING("mapping", NULL);
-const FormatType format_string_map = MAPPING("mapping of text", &format_text);
-const FormatType format_resources = MAPPING("mapping of quantities", &format_quantity);
-const FormatType format_bool_map = MAPPING("mapping of true or false", &format_bool);
+const SchemaType schema_object = MAPPING("mapping", NULL);
+const SchemaType schema_string_map = MAPPING("mapping of text", &schema_text);
+const SchemaType schema_resources = MAPPING("mapping of quantities", &schema_quantity);
+const SchemaType schema_bool_map = MAPPING("mapping of true or false", &schema_bool);

@@ -66,7 +66,7 @@ nearest_object(const Checker *self, ObjectKind kind, const char *name)
             return g_strdup_printf("there is one in namespace %s", info->object->key->namespace);
         g_ptr_array_add(names, (char *)object_name(info->object));
     }
-    return format_nearest(name, (const char *const *)names->pdata, names->len);
+    return schema_nearest(name, (const char *const *)names->pdata, names->len);
 }
 
 /* ---- What is there ---- */
@@ -265,14 +265,14 @@ gather_nodes(Checker *self)
         for (unsigned k = 0; group->name != NULL && k < n; k++) {
             g_autofree char *number = g_strdup_printf("%u", group->first + k);
             g_autofree char *name = g_strjoinv(number, parts);
-            const char *kept = format_intern(&loader->reader, name);
+            const char *kept = schema_intern(&loader->reader, name);
             g_ptr_array_add(self->node_list, (char *)kept); /* only looked at */
             if (!g_hash_table_add(self->node_names, (char *)kept)) {
-                FormatJump jump = format_go(&loader->reader, &groups[i].at, groups[i].path);
-                format_fault_member(&loader->reader, groups[i].source, "name",
+                SchemaJump jump = schema_go(&loader->reader, &groups[i].at, groups[i].path);
+                schema_fault_member(&loader->reader, groups[i].source, "name",
                                     "\"first\" sets the first number",
                                     "there is a node \"%s\" already", name);
-                format_come_back(&loader->reader, jump);
+                schema_come_back(&loader->reader, jump);
                 break;
             }
         }
@@ -328,7 +328,7 @@ report_node(ApiParser *parser, const json_t *where, const char *message, const c
 
     (void)where;
     if (!is_known(check, member))
-        format_fault_member(&check->loader->reader, check->group->source, member, hint, "%s",
+        schema_fault_member(&check->loader->reader, check->group->source, member, hint, "%s",
                             message + MIN(prefix, strlen(message)));
 }
 
@@ -359,12 +359,12 @@ check_node_groups(Checker *self)
         NodeCheck check = {loader, &groups[i], NULL, loader->faults->len};
         if (group->name == NULL)
             continue;
-        FormatJump jump = format_go(&loader->reader, &groups[i].at, groups[i].path);
+        SchemaJump jump = schema_go(&loader->reader, &groups[i].at, groups[i].path);
         try_node(&check, scenario_node_manifest(group, "node", NULL));
         check.member = "zones";
         for (unsigned k = 0; group->zones != NULL && group->zones[k] != NULL; k++)
             try_node(&check, scenario_node_manifest(&(ScenarioNodes){0}, "node", group->zones[k]));
-        format_come_back(&loader->reader, jump);
+        schema_come_back(&loader->reader, jump);
     }
 }
 
@@ -596,14 +596,14 @@ check_target(Checker *self, const ScenarioAction *action, const ActionFields *fi
         return;
 
     const char *member = action_member(action->type);
-    FormatJump jump = format_go(&loader->reader, &fields->place, fields->path);
-    FormatPlace place = format_enter_member(&loader->reader, fields->source, member);
+    SchemaJump jump = schema_go(&loader->reader, &fields->place, fields->path);
+    SchemaPlace place = schema_enter_member(&loader->reader, fields->source, member);
     g_autofree char *nearest = numbered_hint(self, action->kind, action->namespace, action->name);
-    format_fault_member(&loader->reader, json_object_get(fields->source, member), "name", nearest,
+    schema_fault_member(&loader->reader, json_object_get(fields->source, member), "name", nearest,
                         "there is no %s %s\"%s\"", kind_class(action->kind)->kind,
                         is_glob ? "like " : "", action->name);
-    format_leave(&loader->reader, place);
-    format_come_back(&loader->reader, jump);
+    schema_leave(&loader->reader, place);
+    schema_come_back(&loader->reader, jump);
 }
 
 /* ---- Patches ---- */
@@ -681,7 +681,7 @@ static void
 check_named_node(Checker *self, const json_t *where, const char *node)
 {
     if (node != NULL && !object_exists(self, KIND_NODE, NULL, node, NULL))
-        format_fault_member(&self->loader->reader, where, "node", NULL, "there is no node \"%s\"",
+        schema_fault_member(&self->loader->reader, where, "node", NULL, "there is no node \"%s\"",
                             node);
 }
 
@@ -702,7 +702,7 @@ check_named_zone(Checker *self, const json_t *where, const char *zone)
                 g_strcmp0(object_label(object, LABEL_ZONE), zone) == 0;
     }
     if (!found)
-        format_fault_member(&self->loader->reader, where, "zone", NULL, "no node is in zone \"%s\"",
+        schema_fault_member(&self->loader->reader, where, "zone", NULL, "no node is in zone \"%s\"",
                             zone);
 }
 
@@ -711,23 +711,23 @@ check_driver_errors(Checker *self, const DriverFields *fields)
 {
     const CsiModelledError *errors = fields->errors.items;
     const json_t *list = json_object_get(fields->source, "errors");
-    FormatReader *reader = &self->loader->reader;
-    FormatJump jump = format_go(reader, &fields->at, fields->path);
-    FormatPlace outer = format_enter_member(reader, fields->source, "errors");
+    SchemaReader *reader = &self->loader->reader;
+    SchemaJump jump = schema_go(reader, &fields->at, fields->path);
+    SchemaPlace outer = schema_enter_member(reader, fields->source, "errors");
 
     for (unsigned i = 0; i < fields->errors.n && i < json_array_size(list); i++) {
-        FormatPlace inner = format_enter_item(reader, list, i);
+        SchemaPlace inner = schema_enter_item(reader, list, i);
         check_named_node(self, json_array_get(list, i), errors[i].node);
-        format_leave(reader, inner);
+        schema_leave(reader, inner);
     }
-    format_leave(reader, outer);
-    format_come_back(reader, jump);
+    schema_leave(reader, outer);
+    schema_come_back(reader, jump);
 }
 
 static void
 check_drivers(Checker *self)
 {
-    const FormatList *list = &self->loader->fields.spec.drivers;
+    const SchemaList *list = &self->loader->fields.spec.drivers;
     const DriverFields *fields = list->items;
 
     for (unsigned i = 0; i < list->n; i++)
@@ -738,31 +738,31 @@ check_drivers(Checker *self)
 static void
 check_expects(Checker *self)
 {
-    const FormatList *list = &self->loader->fields.spec.expect;
+    const SchemaList *list = &self->loader->fields.spec.expect;
     const ExpectFields *fields = list->items;
-    FormatReader *reader = &self->loader->reader;
+    SchemaReader *reader = &self->loader->reader;
 
     for (unsigned i = 0; i < list->n; i++) {
         if (fields[i].source == NULL)
             continue;
-        FormatJump jump = format_go(reader, &fields[i].place, fields[i].path);
-        FormatPlace place = format_enter_member(reader, fields[i].source, "pods");
+        SchemaJump jump = schema_go(reader, &fields[i].place, fields[i].path);
+        SchemaPlace place = schema_enter_member(reader, fields[i].source, "pods");
         check_named_node(self, json_object_get(fields[i].source, "pods"), fields[i].pods.node);
-        format_leave(reader, place);
-        format_come_back(reader, jump);
+        schema_leave(reader, place);
+        schema_come_back(reader, jump);
     }
 }
 
 static void
 check_drained(Checker *self, const ScenarioAction *action, const ActionFields *fields)
 {
-    FormatReader *reader = &self->loader->reader;
-    FormatJump jump = format_go(reader, &fields->place, fields->path);
-    FormatPlace place = format_enter_member(reader, fields->source, "drain");
+    SchemaReader *reader = &self->loader->reader;
+    SchemaJump jump = schema_go(reader, &fields->place, fields->path);
+    SchemaPlace place = schema_enter_member(reader, fields->source, "drain");
 
     check_named_node(self, json_object_get(fields->source, "drain"), action->name);
-    format_leave(reader, place);
-    format_come_back(reader, jump);
+    schema_leave(reader, place);
+    schema_come_back(reader, jump);
 }
 
 static gboolean
@@ -791,18 +791,18 @@ check_marked(Checker *self, const ScenarioAction *action, const ActionFields *fi
         [ACTION_CORDON] = "cordon",
         [ACTION_UNCORDON] = "uncordon",
     };
-    FormatReader *reader = &self->loader->reader;
+    SchemaReader *reader = &self->loader->reader;
     const json_t *where = json_object_get(fields->source, members[action->type]);
-    FormatJump jump = format_go(reader, &fields->place, fields->path);
-    FormatPlace place = format_enter_member(reader, fields->source, members[action->type]);
+    SchemaJump jump = schema_go(reader, &fields->place, fields->path);
+    SchemaPlace place = schema_enter_member(reader, fields->source, members[action->type]);
 
     if (action->name == NULL || !is_pattern(action->name))
         check_named_node(self, where, action->name);
     else if (!node_pattern_finds(self, action))
-        format_fault_member(reader, where, "node", NULL, "there is no node like \"%s\"",
+        schema_fault_member(reader, where, "node", NULL, "there is no node like \"%s\"",
                             action->name);
-    format_leave(reader, place);
-    format_come_back(reader, jump);
+    schema_leave(reader, place);
+    schema_come_back(reader, jump);
 }
 
 static void
@@ -821,10 +821,10 @@ check_action(Checker *self, const ScenarioAction *action, const ActionFields *fi
         check_drained(self, action, fields);
     if (is_mark(action->type))
         check_marked(self, action, fields);
-    FormatJump jump = format_go(&loader->reader, &fields->place, fields->path);
+    SchemaJump jump = schema_go(&loader->reader, &fields->place, fields->path);
     check_named_node(self, fields->source, fields->node);
     check_named_zone(self, fields->source, fields->zone);
-    format_come_back(&loader->reader, jump);
+    schema_come_back(&loader->reader, jump);
 }
 
 static void

@@ -5,44 +5,44 @@
 /* The fields of drivers and of the profiles: first what reads values that only they have, then the
  * tables. */
 
-static const FormatType limit_type, limit_list_type;
+static const SchemaType limit_type, limit_list_type;
 
 static gboolean
-read_method_name(FormatReader *reader, const json_t *value, CsiMethod *method)
+read_method_name(SchemaReader *reader, const json_t *value, CsiMethod *method)
 {
     const char *names[CSI_N_METHODS];
 
     if (!json_is_string(value)) {
-        format_fault(reader, "such as CreateVolume", "must be the name of a CSI call, not %s",
-                     format_json_words(value));
+        schema_fault(reader, "such as CreateVolume", "must be the name of a CSI call, not %s",
+                     schema_value_words(value));
         return FALSE;
     }
     if (csi_method_parse(json_string_value(value), method))
         return TRUE;
     for (CsiMethod i = 0; i < CSI_N_METHODS; i++)
         names[i] = csi_method_name(i);
-    g_autofree char *nearest = format_nearest(json_string_value(value), names, CSI_N_METHODS);
-    format_fault(reader, nearest, "there is no CSI call \"%s\"", json_string_value(value));
+    g_autofree char *nearest = schema_nearest(json_string_value(value), names, CSI_N_METHODS);
+    schema_fault(reader, nearest, "there is no CSI call \"%s\"", json_string_value(value));
     return FALSE;
 }
 
 static void
-read_method_mask(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_method_mask(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     CsiMethod method;
 
-    if (!format_expect(reader, type, value, JSON_ARRAY))
+    if (!schema_expect(reader, type, value, JSON_ARRAY))
         return;
     for (gsize i = 0; i < json_array_size(value); i++) {
-        FormatPlace place = format_enter_item(reader, value, i);
+        SchemaPlace place = schema_enter_item(reader, value, i);
         if (read_method_name(reader, json_array_get(value, i), &method))
             *(uint32_t *)target |= UINT32_C(1) << method;
-        format_leave(reader, place);
+        schema_leave(reader, place);
     }
 }
 
 static json_t *
-schema_method(const FormatType *type)
+schema_json_method(const SchemaType *type)
 {
     json_t *names = json_array();
 
@@ -53,36 +53,36 @@ schema_method(const FormatType *type)
 }
 
 static void
-read_method(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_method(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     (void)type;
     read_method_name(reader, value, target);
 }
 
 static void
-read_code(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_code(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     const char *names[CSI_N_CODES];
 
     (void)type;
     if (!json_is_string(value)) {
-        format_fault(reader, "such as INTERNAL", "must be a gRPC code, not %s",
-                     format_json_words(value));
+        schema_fault(reader, "such as INTERNAL", "must be a gRPC code, not %s",
+                     schema_value_words(value));
         return;
     }
     if (csi_code_parse(json_string_value(value), target)) {
         if (*(CsiCode *)target == CSI_OK)
-            format_fault(reader, NULL, "OK is no error");
+            schema_fault(reader, NULL, "OK is no error");
         return;
     }
     for (CsiCode i = 0; i < CSI_N_CODES; i++)
         names[i] = csi_code_name(i);
-    g_autofree char *nearest = format_nearest(json_string_value(value), names, CSI_N_CODES);
-    format_fault(reader, nearest, "there is no gRPC code \"%s\"", json_string_value(value));
+    g_autofree char *nearest = schema_nearest(json_string_value(value), names, CSI_N_CODES);
+    schema_fault(reader, nearest, "there is no gRPC code \"%s\"", json_string_value(value));
 }
 
 static json_t *
-schema_code(const FormatType *type)
+schema_json_code(const SchemaType *type)
 {
     json_t *names = json_array();
 
@@ -95,23 +95,23 @@ schema_code(const FormatType *type)
 /* ---- Names ---- */
 
 static void
-read_domain_name(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_domain_name(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     const char *text = NULL;
 
     (void)type;
-    format_read(reader, &format_string, value, &text);
+    schema_read(reader, &schema_string, value, &text);
     if (text == NULL)
         return;
     const char *fault = name_fault_subdomain(text); /* API-139 */
     if (fault != NULL)
-        format_fault(reader, fault, "\"%s\" is not a valid name", text);
+        schema_fault(reader, fault, "\"%s\" is not a valid name", text);
     else
         *(const char **)target = text;
 }
 
 static json_t *
-schema_name(const FormatType *type)
+schema_json_name(const SchemaType *type)
 {
     (void)type;
     return json_pack("{s:s, s:s, s:i}", "type", "string", "pattern",
@@ -121,10 +121,10 @@ schema_name(const FormatType *type)
 /* By the names of latencies: for each an item, read as @item_type, of a size of @item_bytes in
  * @target. */
 static void
-read_by_latency(FormatReader *reader,
+read_by_latency(SchemaReader *reader,
                 const char *example,
                 const json_t *value,
-                const FormatType *item_type,
+                const SchemaType *item_type,
                 size_t item_bytes,
                 void *target)
 {
@@ -133,7 +133,7 @@ read_by_latency(FormatReader *reader,
     json_t *member;
 
     if (!json_is_object(value)) {
-        format_fault(reader, example, "must be a mapping, not %s", format_json_words(value));
+        schema_fault(reader, example, "must be a mapping, not %s", schema_value_words(value));
         return;
     }
     for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
@@ -142,61 +142,61 @@ read_by_latency(FormatReader *reader,
     {
         CsiLatency which;
         if (!csi_latency_parse(name, &which)) {
-            g_autofree char *nearest = format_nearest(name, names, CSI_N_LATENCIES);
-            format_fault_member(reader, value, name, nearest, "there is no CSI call of this name");
+            g_autofree char *nearest = schema_nearest(name, names, CSI_N_LATENCIES);
+            schema_fault_member(reader, value, name, nearest, "there is no CSI call of this name");
             continue;
         }
-        FormatPlace place = format_enter_member(reader, value, name);
-        format_read(reader, item_type, member, (char *)target + which * item_bytes);
-        format_leave(reader, place);
+        SchemaPlace place = schema_enter_member(reader, value, name);
+        schema_read(reader, item_type, member, (char *)target + which * item_bytes);
+        schema_leave(reader, place);
     }
 }
 
 static void
-read_latencies(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_latencies(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     (void)type;
-    read_by_latency(reader, "such as {CreateVolume: 1s}", value, &format_dist, sizeof(SimDist *),
+    read_by_latency(reader, "such as {CreateVolume: 1s}", value, &schema_dist, sizeof(SimDist *),
                     target);
 }
 
-static const FormatField slowdown_fields[] = {
-    {"exponent",            &format_exponent, offsetof(CsiSlowdown, exponent), FORMAT_REQUIRED, NULL,
+static const SchemaField slowdown_fields[] = {
+    {"exponent",            &schema_exponent, offsetof(CsiSlowdown, exponent), SCHEMA_REQUIRED, NULL,
      "Of n calls at once, each takes n / undisturbed to this power as long as alone"},
-    {"undisturbed", &format_rate, offsetof(CsiSlowdown, undisturbed), 0, "1",
+    {"undisturbed", &schema_rate, offsetof(CsiSlowdown, undisturbed), 0, "1",
      "So many calls are in nobody's way"},
     {0     },
 };
-static const FormatType slowdown_struct_type =
-    FORMAT_STRUCT("slowdown", slowdown_fields, CsiSlowdown);
+static const SchemaType slowdown_struct_type =
+    SCHEMA_STRUCT("slowdown", slowdown_fields, CsiSlowdown);
 
 /* An exponent alone, or a mapping. */
 static void
-read_slowdown(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_slowdown(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     (void)type;
     if (json_is_object(value))
-        format_read(reader, &slowdown_struct_type, value, target);
+        schema_read(reader, &slowdown_struct_type, value, target);
     else
-        format_read(reader, &format_exponent, value, &((CsiSlowdown *)target)->exponent);
+        schema_read(reader, &schema_exponent, value, &((CsiSlowdown *)target)->exponent);
 }
 
 static json_t *
-schema_slowdown(const FormatType *type)
+schema_json_slowdown(const SchemaType *type)
 {
     (void)type;
-    return json_pack("{s:[o, o]}", "anyOf", format_exponent.schema(&format_exponent),
-                     format_schema_struct(&slowdown_struct_type));
+    return json_pack("{s:[o, o]}", "anyOf", schema_exponent.schema(&schema_exponent),
+                     schema_json_struct(&slowdown_struct_type));
 }
 
-static const FormatType slowdown_type = {.name = "slowdown",
+static const SchemaType slowdown_type = {.name = "slowdown",
                                          .wanted = "an exponent or a mapping",
                                          .read = read_slowdown,
-                                         .schema = schema_slowdown,
+                                         .schema = schema_json_slowdown,
                                          .size = sizeof(CsiSlowdown)};
 
 static void
-read_slowdowns(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_slowdowns(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     (void)type;
     read_by_latency(reader, "such as {CreateVolume: 0.5}", value, &slowdown_type,
@@ -204,7 +204,7 @@ read_slowdowns(FormatReader *reader, const FormatType *type, const json_t *value
 }
 
 static json_t *
-schema_by_latency(const FormatType *item_type)
+schema_json_by_latency(const SchemaType *item_type)
 {
     json_t *properties = json_object();
 
@@ -215,17 +215,17 @@ schema_by_latency(const FormatType *item_type)
 }
 
 static json_t *
-schema_latencies(const FormatType *type)
+schema_json_latencies(const SchemaType *type)
 {
     (void)type;
-    return schema_by_latency(&format_dist);
+    return schema_json_by_latency(&schema_dist);
 }
 
 static json_t *
-schema_slowdowns(const FormatType *type)
+schema_json_slowdowns(const SchemaType *type)
 {
     (void)type;
-    return schema_by_latency(&slowdown_type);
+    return schema_json_by_latency(&slowdown_type);
 }
 
 typedef struct {
@@ -280,7 +280,7 @@ capability_bit(const Capability *table, const char *name)
 }
 
 static void
-read_capability_list(FormatReader *reader,
+read_capability_list(SchemaReader *reader,
                      const Capability *table,
                      const json_t *value,
                      uint32_t *mask)
@@ -289,7 +289,7 @@ read_capability_list(FormatReader *reader,
     unsigned n_names = 0;
 
     if (!json_is_array(value)) {
-        format_fault(reader, NULL, "must be a list, not %s", format_json_words(value));
+        schema_fault(reader, NULL, "must be a list, not %s", schema_value_words(value));
         return;
     }
     for (; table[n_names].name != NULL; n_names++)
@@ -298,18 +298,18 @@ read_capability_list(FormatReader *reader,
     for (gsize i = 0; i < json_array_size(value); i++) {
         const char *name = json_string_value(json_array_get(value, i));
         uint32_t bit = capability_bit(table, name);
-        FormatPlace place = format_enter_item(reader, value, i);
+        SchemaPlace place = schema_enter_item(reader, value, i);
         g_autofree char *nearest =
-            bit == 0 && name != NULL ? format_nearest(name, names, n_names) : NULL;
+            bit == 0 && name != NULL ? schema_nearest(name, names, n_names) : NULL;
         if (bit == 0)
-            format_fault(reader, nearest, "\"%s\" is no capability", name != NULL ? name : "");
+            schema_fault(reader, nearest, "\"%s\" is no capability", name != NULL ? name : "");
         *mask |= bit;
-        format_leave(reader, place);
+        schema_leave(reader, place);
     }
 }
 
 static json_t *
-schema_capability_list(const Capability *table)
+schema_json_capability_list(const Capability *table)
 {
     json_t *words = json_array();
 
@@ -319,18 +319,18 @@ schema_capability_list(const Capability *table)
 }
 
 #define CAPABILITIES(of)                                                                           \
-    static void read_##of(FormatReader *reader, const FormatType *type, const json_t *value,       \
+    static void read_##of(SchemaReader *reader, const SchemaType *type, const json_t *value,       \
                           void *target)                                                            \
     {                                                                                              \
         (void)type;                                                                                \
         read_capability_list(reader, of, value, target);                                           \
     }                                                                                              \
-    static json_t *schema_##of(const FormatType *type)                                             \
+    static json_t *schema_##of(const SchemaType *type)                                             \
     {                                                                                              \
         (void)type;                                                                                \
-        return schema_capability_list(of);                                                         \
+        return schema_json_capability_list(of);                                                    \
     }                                                                                              \
-    static const FormatType of##_type = {.name = "list of capabilities",                           \
+    static const SchemaType of##_type = {.name = "list of capabilities",                           \
                                          .wanted = "a list",                                       \
                                          .read = read_##of,                                        \
                                          .schema = schema_##of,                                    \
@@ -347,45 +347,45 @@ error_init(void *target)
 }
 
 static void
-error_check(FormatReader *reader, const json_t *value, void *target)
+error_check(SchemaReader *reader, const json_t *value, void *target)
 {
     const CsiModelledError *error = target;
 
     if (error->until != 0 && error->until <= error->from)
-        format_fault_member(reader, value, "until", NULL, "is not after \"from\"");
+        schema_fault_member(reader, value, "until", NULL, "is not after \"from\"");
 }
 
 /* One limit needs no list around it. */
 static void
-read_limits(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_limits(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
-    FormatList *list = target;
+    SchemaList *list = target;
 
     (void)type;
     if (!json_is_object(value)) {
-        format_read(reader, &limit_list_type, value, target);
+        schema_read(reader, &limit_list_type, value, target);
         return;
     }
     list->n = 1;
-    list->items = format_alloc(reader, sizeof(LimitFields));
-    format_read(reader, &limit_type, value, list->items);
+    list->items = schema_alloc(reader, sizeof(LimitFields));
+    schema_read(reader, &limit_type, value, list->items);
 }
 
 static json_t *
-schema_limits(const FormatType *type)
+schema_json_limits(const SchemaType *type)
 {
     (void)type;
-    return json_pack("{s:[o, o]}", "anyOf", format_schema_struct(&limit_type),
-                     format_schema_list(&limit_list_type));
+    return json_pack("{s:[o, o]}", "anyOf", schema_json_struct(&limit_type),
+                     schema_json_list(&limit_list_type));
 }
 
 static void
-volume_size_check(FormatReader *reader, const json_t *value, void *target)
+volume_size_check(SchemaReader *reader, const json_t *value, void *target)
 {
     const int64_t *size = target; /* min, max, step, default */
 
     if (size[1] != 0 && size[0] > size[1])
-        format_fault_member(reader, value, "min", NULL, "is greater than \"max\"");
+        schema_fault_member(reader, value, "min", NULL, "is greater than \"max\"");
 }
 
 void
@@ -395,30 +395,30 @@ scenario_driver_fields_init(void *target)
 }
 
 void
-scenario_read_mapping(FormatReader *reader,
-                      const FormatType *type,
+scenario_read_mapping(SchemaReader *reader,
+                      const SchemaType *type,
                       const json_t *value,
                       void *target)
 {
     if (json_is_object(value))
         *(const json_t **)target = value;
     else
-        format_fault(reader, type->hint, "must be a mapping, not %s", format_json_words(value));
+        schema_fault(reader, type->hint, "must be a mapping, not %s", schema_value_words(value));
 }
 
 /* Read by scenario-driver.c, the profile first. */
 static void
-read_driver(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_driver(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     DriverFields *fields = target;
 
     if (!json_is_object(value)) {
-        format_fault(reader, NULL, "must be %s, not %s", type->wanted, format_json_words(value));
+        schema_fault(reader, NULL, "must be %s, not %s", type->wanted, schema_value_words(value));
         return;
     }
     fields->source = value;
     fields->at = reader->at;
-    fields->path = format_intern(reader, reader->path->str);
+    fields->path = schema_intern(reader, reader->path->str);
 }
 
 /* ==== The tables: a row for each field ==== */
@@ -428,88 +428,88 @@ read_driver(FormatReader *reader, const FormatType *type, const json_t *value, v
 #define AT(type, member) offsetof(type, member)
 #define END {NULL, NULL, 0, 0, NULL, NULL}
 
-static const FormatType method_mask_type = {.name = "list of CSI calls", .wanted = "a list", .hint = "such as [CreateVolume, DeleteVolume]", .read = read_method_mask, .schema = format_schema_strings, .size = sizeof(uint32_t)};
-static const FormatType method_type = {.name = "CSI call", .wanted = "a CSI call", .read = read_method, .schema = schema_method, .size = sizeof(CsiMethod)};
+static const SchemaType method_mask_type = {.name = "list of CSI calls", .wanted = "a list", .hint = "such as [CreateVolume, DeleteVolume]", .read = read_method_mask, .schema = schema_json_strings, .size = sizeof(uint32_t)};
+static const SchemaType method_type = {.name = "CSI call", .wanted = "a CSI call", .read = read_method, .schema = schema_json_method, .size = sizeof(CsiMethod)};
 
-static const FormatType code_type = {.name = "gRPC code", .wanted = "a gRPC code", .read = read_code, .schema = schema_code, .size = sizeof(CsiCode)};
+static const SchemaType code_type = {.name = "gRPC code", .wanted = "a gRPC code", .read = read_code, .schema = schema_json_code, .size = sizeof(CsiCode)};
 
-static const FormatType name_type = {.name = "name", .wanted = "a name", .read = read_domain_name, .schema = schema_name, .size = sizeof(char *)};
+static const SchemaType name_type = {.name = "name", .wanted = "a name", .read = read_domain_name, .schema = schema_json_name, .size = sizeof(char *)};
 
-static const FormatType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping", .read = read_latencies, .schema = schema_latencies};
-static const FormatType slowdowns_type = {.name = "slowdowns by CSI call", .wanted = "a mapping", .read = read_slowdowns, .schema = schema_slowdowns};
+static const SchemaType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping", .read = read_latencies, .schema = schema_json_latencies};
+static const SchemaType slowdowns_type = {.name = "slowdowns by CSI call", .wanted = "a mapping", .read = read_slowdowns, .schema = schema_json_slowdowns};
 
-static const FormatField error_fields[] = {
+static const SchemaField error_fields[] = {
     {"method", &method_type, AT(CsiModelledError, method), 0, "any", "The CSI call that fails"},
-    {"code", &code_type, AT(CsiModelledError, code), FORMAT_REQUIRED, NULL, "The gRPC code, such as INTERNAL or RESOURCE_EXHAUSTED"},
-    {"message", &format_string, AT(CsiModelledError, message), 0, "injected error", "What Events show"},
-    {"probability", &format_probability, AT(CsiModelledError, probability), 0, "1", "Of each call"},
-    {"count", &format_natural, AT(CsiModelledError, count), 0, "0: without end", "Only so many times"},
-    {"perVolume", &format_bool, AT(CsiModelledError, per_volume), 0, "false", "The count holds for each volume alone"},
-    {"zone", &format_string, AT(CsiModelledError, zone), 0, NULL, "Only CreateVolume calls whose first preferred topology is there"},
-    {"node", &format_string, AT(CsiModelledError, node), 0, NULL, "Only calls for this node"},
-    {"from", &format_duration, AT(CsiModelledError, from), 0, "0s", "Not before this time"},
-    {"until", &format_duration, AT(CsiModelledError, until), 0, "the end", "Not from this time on"},
-    {"latency", &format_dist, AT(CsiModelledError, latency), 0, "as if it succeeded", "Of the failing call"},
-    {"afterEffect", &format_bool, AT(CsiModelledError, after_effect), 0, "false", "The work is done, only the answer says otherwise"},
+    {"code", &code_type, AT(CsiModelledError, code), SCHEMA_REQUIRED, NULL, "The gRPC code, such as INTERNAL or RESOURCE_EXHAUSTED"},
+    {"message", &schema_string, AT(CsiModelledError, message), 0, "injected error", "What Events show"},
+    {"probability", &schema_probability, AT(CsiModelledError, probability), 0, "1", "Of each call"},
+    {"count", &schema_natural, AT(CsiModelledError, count), 0, "0: without end", "Only so many times"},
+    {"perVolume", &schema_bool, AT(CsiModelledError, per_volume), 0, "false", "The count holds for each volume alone"},
+    {"zone", &schema_string, AT(CsiModelledError, zone), 0, NULL, "Only CreateVolume calls whose first preferred topology is there"},
+    {"node", &schema_string, AT(CsiModelledError, node), 0, NULL, "Only calls for this node"},
+    {"from", &schema_duration, AT(CsiModelledError, from), 0, "0s", "Not before this time"},
+    {"until", &schema_duration, AT(CsiModelledError, until), 0, "the end", "Not from this time on"},
+    {"latency", &schema_dist, AT(CsiModelledError, latency), 0, "as if it succeeded", "Of the failing call"},
+    {"afterEffect", &schema_bool, AT(CsiModelledError, after_effect), 0, "false", "The work is done, only the answer says otherwise"},
     END,
 };
 
-static const FormatType error_type = FORMAT_STRUCT("error", error_fields, CsiModelledError, .init = error_init, .check = error_check);
-static const FormatType errors_type = FORMAT_LIST(error_type);
+static const SchemaType error_type = SCHEMA_STRUCT("error", error_fields, CsiModelledError, .init = error_init, .check = error_check);
+static const SchemaType errors_type = SCHEMA_LIST(error_type);
 
-static const FormatField rate_fields[] = {
-    {"qps", &format_rate, AT(LimitFields, rate.qps) - AT(LimitFields, rate), FORMAT_REQUIRED, NULL, "Calls a second"},
-    {"burst", &format_count, AT(LimitFields, rate.burst) - AT(LimitFields, rate), FORMAT_REQUIRED, NULL, "Calls at once"},
+static const SchemaField rate_fields[] = {
+    {"qps", &schema_rate, AT(LimitFields, rate.qps) - AT(LimitFields, rate), SCHEMA_REQUIRED, NULL, "Calls a second"},
+    {"burst", &schema_count, AT(LimitFields, rate.burst) - AT(LimitFields, rate), SCHEMA_REQUIRED, NULL, "Calls at once"},
     END,
 };
-static const FormatType rate_type = FORMAT_STRUCT("rate", rate_fields, ((LimitFields *)0)->rate);
+static const SchemaType rate_type = SCHEMA_STRUCT("rate", rate_fields, ((LimitFields *)0)->rate);
 
-static const FormatField limit_fields[] = {
+static const SchemaField limit_fields[] = {
     {"methods", &method_mask_type, AT(LimitFields, methods), 0, "all controller calls", "The CSI calls that share the limit"},
-    {"concurrent", &format_natural, AT(LimitFields, concurrent), 0, "0: no limit", "Calls served at once"},
+    {"concurrent", &schema_natural, AT(LimitFields, concurrent), 0, "0: no limit", "Calls served at once"},
     {"rate", &rate_type, AT(LimitFields, rate), 0, "no limit", "A token bucket"},
-    {"perNode", &format_bool, AT(LimitFields, per_node), 0, "false", "Each node has its own"},
+    {"perNode", &schema_bool, AT(LimitFields, per_node), 0, "false", "Each node has its own"},
     END,
 };
-static const FormatType limit_type = FORMAT_STRUCT("limit", limit_fields, LimitFields);
-static const FormatType limit_list_type = FORMAT_LIST(limit_type);
+static const SchemaType limit_type = SCHEMA_STRUCT("limit", limit_fields, LimitFields);
+static const SchemaType limit_list_type = SCHEMA_LIST(limit_type);
 
-static const FormatType limits_type = {.name = "limit, or list of limits", .wanted = "a mapping or a list", .read = read_limits, .schema = schema_limits, .item = &limit_type, .size = sizeof(FormatList)};
+static const SchemaType limits_type = {.name = "limit, or list of limits", .wanted = "a mapping or a list", .read = read_limits, .schema = schema_json_limits, .item = &limit_type, .size = sizeof(SchemaList)};
 
-static const FormatField pool_fields[] = {
-    {"zone", &format_string, AT(PoolFields, zone), 0, NULL, "Where the room is: this zone"},
-    {"topology", &format_string_map, AT(PoolFields, topology), 0, "everywhere", "Where the room is, by topology keys"},
-    {"capacity", &format_quantity, AT(PoolFields, capacity), FORMAT_REQUIRED, NULL, "Room for volumes"},
+static const SchemaField pool_fields[] = {
+    {"zone", &schema_string, AT(PoolFields, zone), 0, NULL, "Where the room is: this zone"},
+    {"topology", &schema_string_map, AT(PoolFields, topology), 0, "everywhere", "Where the room is, by topology keys"},
+    {"capacity", &schema_quantity, AT(PoolFields, capacity), SCHEMA_REQUIRED, NULL, "Room for volumes"},
     END,
 };
-static const FormatType pool_type = FORMAT_STRUCT("pool", pool_fields, PoolFields);
-static const FormatType pools_type = FORMAT_LIST(pool_type);
+static const SchemaType pool_type = SCHEMA_STRUCT("pool", pool_fields, PoolFields);
+static const SchemaType pools_type = SCHEMA_LIST(pool_type);
 
 #define SIZE_AT(member) (AT(DriverFields, volume_size.member) - AT(DriverFields, volume_size))
-static const FormatField volume_size_fields[] = {
-    {"min", &format_quantity, SIZE_AT(min), 0, "none", "Smaller volumes are refused or made this big"},
-    {"max", &format_quantity, SIZE_AT(max), 0, "none", "Bigger volumes are refused"},
-    {"step", &format_quantity, SIZE_AT(step), 0, "none", "Sizes are rounded up to a multiple"},
-    {"default", &format_quantity, SIZE_AT(def), 0, "1Gi", "When the caller names none"},
+static const SchemaField volume_size_fields[] = {
+    {"min", &schema_quantity, SIZE_AT(min), 0, "none", "Smaller volumes are refused or made this big"},
+    {"max", &schema_quantity, SIZE_AT(max), 0, "none", "Bigger volumes are refused"},
+    {"step", &schema_quantity, SIZE_AT(step), 0, "none", "Sizes are rounded up to a multiple"},
+    {"default", &schema_quantity, SIZE_AT(def), 0, "1Gi", "When the caller names none"},
     END,
 };
 
-static const FormatType volume_size_type = FORMAT_STRUCT("volume size", volume_size_fields, ((DriverFields *)0)->volume_size, .check = volume_size_check);
+static const SchemaType volume_size_type = SCHEMA_STRUCT("volume size", volume_size_fields, ((DriverFields *)0)->volume_size, .check = volume_size_check);
 
 #define PLUGIN_AT(member) (AT(DriverFields, node_plugin.member) - AT(DriverFields, node_plugin))
-static const FormatField node_plugin_fields[] = {
-    {"nodeSelector", &format_string_map, PLUGIN_AT(node_selector), 0, "all nodes", "Labels of the nodes that the plugin runs on"},
-    {"registersAfter", &format_dist, PLUGIN_AT(registers_after), 0, "registered at the start", "From the start of the kubelet to the plugin's registration"},
-    {"livenessPeriod", &format_duration, PLUGIN_AT(liveness_period), 0, "not probed", "Between two liveness probes of its container: five failures in a row, of 3 s each, restart it"},
-    {"preregistered", &format_bool, PLUGIN_AT(preregistered), 0, "false", "The CSINode objects of the manifests say so already"},
+static const SchemaField node_plugin_fields[] = {
+    {"nodeSelector", &schema_string_map, PLUGIN_AT(node_selector), 0, "all nodes", "Labels of the nodes that the plugin runs on"},
+    {"registersAfter", &schema_dist, PLUGIN_AT(registers_after), 0, "registered at the start", "From the start of the kubelet to the plugin's registration"},
+    {"livenessPeriod", &schema_duration, PLUGIN_AT(liveness_period), 0, "not probed", "Between two liveness probes of its container: five failures in a row, of 3 s each, restart it"},
+    {"preregistered", &schema_bool, PLUGIN_AT(preregistered), 0, "false", "The CSINode objects of the manifests say so already"},
     END,
 };
-static const FormatType node_plugin_type = FORMAT_STRUCT("node plugin", node_plugin_fields, ((DriverFields *)0)->node_plugin);
+static const SchemaType node_plugin_type = SCHEMA_STRUCT("node plugin", node_plugin_fields, ((DriverFields *)0)->node_plugin);
 
 static const char *const lock_words[] = {
     [CSI_LOCK_VOLUME] = "volume", [CSI_LOCK_VOLUME_AND_NODE] = "volume-and-node", [CSI_LOCK_NONE] = "none", NULL,
 };
-static const FormatType lock_type = FORMAT_ENUM(lock_words);
+static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
 
 /* What setDriver can change while the cluster runs. */
 #define RUN_TIME_DRIVER_FIELDS \
@@ -517,57 +517,57 @@ static const FormatType lock_type = FORMAT_ENUM(lock_words);
     {"errors", &errors_type, AT(DriverFields, errors), 0, "none", "Calls that fail; the first that applies counts"}, \
     {"limits", &limits_type, AT(DriverFields, limits), 0, "none", "Calls at once and calls a second"}, \
     {"pools", &pools_type, AT(DriverFields, pools), 0, "no limit", "Room for volumes, by place"}, \
-    {"attachLimit", &format_natural, AT(DriverFields, attach_limit), 0, "0: none", "Volumes a node takes, as NodeGetInfo tells"}, \
+    {"attachLimit", &schema_natural, AT(DriverFields, attach_limit), 0, "0: none", "Volumes a node takes, as NodeGetInfo tells"}, \
     {"volumeSize", &volume_size_type, AT(DriverFields, volume_size), 0, "any", "Sizes of volumes"}, \
-    {"readyAt", &format_duration, AT(DriverFields, ready_at), 0, "0s", "Until then Probe says no"}
+    {"readyAt", &schema_duration, AT(DriverFields, ready_at), 0, "0s", "Until then Probe says no"}
 
 /* What a profile can say. */
 #define PROFILE_DRIVER_FIELDS \
     RUN_TIME_DRIVER_FIELDS, \
     {"slowdown", &slowdowns_type, AT(DriverFields, slowdown), 0, "0", "How calls in the back end at once slow each other down: of n, each takes n to this power as long as alone; {exponent: 1, undisturbed: 2}: n/2 to this power once n is larger than 2"}, \
-    {"attachLimitReported", &format_natural, AT(DriverFields, attach_limit_reported), 0, "attachLimit", "What NodeGetInfo says if it is wrong"}, \
-    {"attachRequired", &format_tristate, AT(DriverFields, attach_required), 0, "as its CSIDriver says, else true", "Volumes are attached to nodes; file storage mostly needs it not"}, \
-    {"topology", &format_any, AT(DriverFields, topology), 0, "topology.<driver>/zone", "The key of the driver's topology segments; false: volumes are reachable from everywhere"}, \
-    {"topologiesPerVolume", &format_count, AT(DriverFields, topologies_per_volume), 0, "1", "Zones a volume lives in at once"}, \
+    {"attachLimitReported", &schema_natural, AT(DriverFields, attach_limit_reported), 0, "attachLimit", "What NodeGetInfo says if it is wrong"}, \
+    {"attachRequired", &schema_tristate, AT(DriverFields, attach_required), 0, "as its CSIDriver says, else true", "Volumes are attached to nodes; file storage mostly needs it not"}, \
+    {"topology", &schema_any, AT(DriverFields, topology), 0, "topology.<driver>/zone", "The key of the driver's topology segments; false: volumes are reachable from everywhere"}, \
+    {"topologiesPerVolume", &schema_count, AT(DriverFields, topologies_per_volume), 0, "1", "Zones a volume lives in at once"}, \
     {"controllerCapabilities", &controller_capabilities_type, AT(DriverFields, controller_capabilities), 0, "create, attach, expand", "Of the controller service, by the CSI spec's names"}, \
     {"nodeCapabilities", &node_capabilities_type, AT(DriverFields, node_capabilities), 0, "stage, stats, expand", "Of the node service"}, \
     {"pluginCapabilities", &plugin_capabilities_type, AT(DriverFields, plugin_capabilities), 0, "controller, topology, online expansion", "Of the identity service"}, \
-    {"mutableParameters", &format_strings, AT(DriverFields, mutable_keys), 0, "none", "Names of parameters that ControllerModifyVolume takes"}, \
-    {"volumeContext", &format_string_map, AT(DriverFields, volume_context), 0, "none", "Given back by CreateVolume"}, \
-    {"publishContext", &format_string_map, AT(DriverFields, publish_context), 0, "none", "Given back by ControllerPublishVolume"}, \
+    {"mutableParameters", &schema_strings, AT(DriverFields, mutable_keys), 0, "none", "Names of parameters that ControllerModifyVolume takes"}, \
+    {"volumeContext", &schema_string_map, AT(DriverFields, volume_context), 0, "none", "Given back by CreateVolume"}, \
+    {"publishContext", &schema_string_map, AT(DriverFields, publish_context), 0, "none", "Given back by ControllerPublishVolume"}, \
     {"lock", &lock_type, AT(DriverFields, lock), 0, "volume", "What two calls must not share: else the second is ABORTED"}, \
-    {"needsSecrets", &format_bool, AT(DriverFields, needs_secrets), 0, "false", "Calls without secrets fail"}, \
-    {"randomIds", &format_bool, AT(DriverFields, random_ids), 0, "false", "Volume ids are drawn; else they are the volumes' names"}, \
-    {"adoptsUnknownVolumes", &format_bool, AT(DriverFields, adopts_unknown_volumes), 0, "false", "A volume that was never created is taken for a static one"}, \
-    {"checksMounts", &format_bool, AT(DriverFields, checks_mounts), 0, "false", "DeleteVolume fails while a node has it mounted"}, \
-    {"keepsSnapshotSources", &format_bool, AT(DriverFields, keeps_snapshot_sources), 0, "false", "DeleteVolume fails while there are snapshots of it"}, \
-    {"snapshotsTakeRoom", &format_bool, AT(DriverFields, snapshots_take_room), 0, "false", "Snapshots count in the pools"}, \
-    {"abortsWithCaller", &format_bool, AT(DriverFields, aborts_with_caller), 0, "false", "A call is undone when its caller gives up"}, \
-    {"vendorVersion", &format_string, AT(DriverFields, vendor_version), 0, "1.0.0", "As GetPluginInfo tells"}, \
-    {"sidecars", &scenario_sidecars_format, AT(DriverFields, sidecars), 0, "all, with default flags", "The real flags under their real names; false: it does not run"}, \
+    {"needsSecrets", &schema_bool, AT(DriverFields, needs_secrets), 0, "false", "Calls without secrets fail"}, \
+    {"randomIds", &schema_bool, AT(DriverFields, random_ids), 0, "false", "Volume ids are drawn; else they are the volumes' names"}, \
+    {"adoptsUnknownVolumes", &schema_bool, AT(DriverFields, adopts_unknown_volumes), 0, "false", "A volume that was never created is taken for a static one"}, \
+    {"checksMounts", &schema_bool, AT(DriverFields, checks_mounts), 0, "false", "DeleteVolume fails while a node has it mounted"}, \
+    {"keepsSnapshotSources", &schema_bool, AT(DriverFields, keeps_snapshot_sources), 0, "false", "DeleteVolume fails while there are snapshots of it"}, \
+    {"snapshotsTakeRoom", &schema_bool, AT(DriverFields, snapshots_take_room), 0, "false", "Snapshots count in the pools"}, \
+    {"abortsWithCaller", &schema_bool, AT(DriverFields, aborts_with_caller), 0, "false", "A call is undone when its caller gives up"}, \
+    {"vendorVersion", &schema_string, AT(DriverFields, vendor_version), 0, "1.0.0", "As GetPluginInfo tells"}, \
+    {"sidecars", &scenario_sidecars_type, AT(DriverFields, sidecars), 0, "all, with default flags", "The real flags under their real names; false: it does not run"}, \
     {"nodePlugin", &node_plugin_type, AT(DriverFields, node_plugin), 0, NULL, "The driver's part on the nodes"}
 
-static const FormatField driver_fields[] = {
-    {"name", &name_type, AT(DriverFields, name), FORMAT_REQUIRED, NULL, "As in StorageClass.provisioner"},
-    {"profile", &format_string, AT(DriverFields, profile), 0, "none", "Name or path of a profile; the fields below it win"},
-    {"fromManifest", &format_string, AT(DriverFields, from_manifest), 0, "none", "A file of the driver's Deployment: sidecars and flags are read from its containers"},
+static const SchemaField driver_fields[] = {
+    {"name", &name_type, AT(DriverFields, name), SCHEMA_REQUIRED, NULL, "As in StorageClass.provisioner"},
+    {"profile", &schema_string, AT(DriverFields, profile), 0, "none", "Name or path of a profile; the fields below it win"},
+    {"fromManifest", &schema_string, AT(DriverFields, from_manifest), 0, "none", "A file of the driver's Deployment: sidecars and flags are read from its containers"},
     PROFILE_DRIVER_FIELDS,
     END,
 };
 
-static const FormatField set_driver_fields[] = {
-    {"name", &format_string, AT(DriverFields, name), 0, "the only driver", "Which driver"},
+static const SchemaField set_driver_fields[] = {
+    {"name", &schema_string, AT(DriverFields, name), 0, "the only driver", "Which driver"},
     RUN_TIME_DRIVER_FIELDS,
     END,
 };
 
-static const FormatField profile_driver_fields[] = {
+static const SchemaField profile_driver_fields[] = {
     PROFILE_DRIVER_FIELDS,
     END,
 };
 
-const FormatType scenario_driver_format = {.name = "driver", .wanted = "a mapping", .read = read_driver, .schema = format_schema_struct, .fields = driver_fields, .size = sizeof(DriverFields)};
-const FormatType scenario_set_driver_format = {.name = "driver change", .wanted = "a mapping", .read = scenario_read_mapping, .schema = format_schema_struct, .fields = set_driver_fields, .size = sizeof(json_t *)};
-const FormatType scenario_profile_format = {.name = "profile", .wanted = "a mapping", .read = scenario_read_mapping, .schema = format_schema_struct, .fields = profile_driver_fields, .size = sizeof(json_t *)};
+const SchemaType scenario_driver_type = {.name = "driver", .wanted = "a mapping", .read = read_driver, .schema = schema_json_struct, .fields = driver_fields, .size = sizeof(DriverFields)};
+const SchemaType scenario_set_driver_type = {.name = "driver change", .wanted = "a mapping", .read = scenario_read_mapping, .schema = schema_json_struct, .fields = set_driver_fields, .size = sizeof(json_t *)};
+const SchemaType scenario_profile_type = {.name = "profile", .wanted = "a mapping", .read = scenario_read_mapping, .schema = schema_json_struct, .fields = profile_driver_fields, .size = sizeof(json_t *)};
 
 /* clang-format on */

@@ -16,10 +16,10 @@ fault_unknown_sidecar(Loader *self, const json_t *sidecars, const char *name)
     g_autofree char *names = process_class_names(PER_DRIVER);
     g_auto(GStrv) words = g_strsplit(names, ", ", -1);
     g_autofree char *nearest =
-        format_nearest(name, (const char *const *)words, g_strv_length(words));
+        schema_nearest(name, (const char *const *)words, g_strv_length(words));
     g_autofree char *known = g_strdup_printf("known: %s", names);
 
-    format_fault_member(&self->reader, sidecars, name, nearest != NULL ? nearest : known,
+    schema_fault_member(&self->reader, sidecars, name, nearest != NULL ? nearest : known,
                         "there is no sidecar of this name here");
 }
 
@@ -53,12 +53,12 @@ read_sidecars(Loader *self, const json_t *sidecars, GHashTable *all, GPtrArray *
             fault_unknown_sidecar(self, sidecars, name);
             continue;
         }
-        FormatPlace place = format_enter_member(&self->reader, sidecars, name);
+        SchemaPlace place = schema_enter_member(&self->reader, sidecars, name);
         if (json_is_false(flags))
             g_ptr_array_add(absent, (char *)class->name);
         else if (!json_is_null(flags))
             add_flags(all, class, scenario_read_flags(&self->reader, class, flags));
-        format_leave(&self->reader, place);
+        schema_leave(&self->reader, place);
     }
 }
 
@@ -167,7 +167,7 @@ read_driver_manifest(Loader *self, const DriverFields *fields, GHashTable *all)
 {
     static const char *const containers_path[] = {"spec", "template", "spec", "containers", NULL};
     static const char *const replicas_path[] = {"spec", "replicas", NULL};
-    FormatPlace place = format_enter_member(&self->reader, fields->source, "fromManifest");
+    SchemaPlace place = schema_enter_member(&self->reader, fields->source, "fromManifest");
     GPtrArray *documents = loader_read_file(self, fields->from_manifest);
     unsigned n_found = 0;
 
@@ -176,20 +176,20 @@ read_driver_manifest(Loader *self, const DriverFields *fields, GHashTable *all)
         for (gsize k = 0; k < json_array_size(containers); k++) {
             const json_t *container = json_array_get(containers, k);
             n_found += sidecar_of_container(container) != NULL;
-            FormatJump jump = format_go_file(&self->reader, container);
+            SchemaJump jump = schema_go_file(&self->reader, container);
             read_container(self, container, member_at(documents->pdata[i], replicas_path), all);
-            format_come_back(&self->reader, jump);
+            schema_come_back(&self->reader, jump);
         }
     }
     if (documents != NULL && n_found == 0)
-        format_fault(&self->reader, NULL, "no sidecar runs in %s", fields->from_manifest);
-    format_leave(&self->reader, place);
+        schema_fault(&self->reader, NULL, "no sidecar runs in %s", fields->from_manifest);
+    schema_leave(&self->reader, place);
 }
 
 /* ---- Options ---- */
 
 static StringMap *
-string_map_from_json(FormatReader *reader, const json_t *object)
+string_map_from_json(SchemaReader *reader, const json_t *object)
 {
     g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
     const char *key;
@@ -197,8 +197,8 @@ string_map_from_json(FormatReader *reader, const json_t *object)
 
     json_object_foreach((json_t *)object, key, value)
     {
-        StringPair pair = {format_intern(reader, key),
-                           format_intern(reader, json_string_value(value))};
+        StringPair pair = {schema_intern(reader, key),
+                           schema_intern(reader, json_string_value(value))};
         if (pair.value != NULL)
             g_array_append_val(pairs, pair);
     }
@@ -209,9 +209,9 @@ string_map_from_json(FormatReader *reader, const json_t *object)
 }
 
 static const StringMap *
-zone_map(FormatReader *reader, const char *key, const char *zone)
+zone_map(SchemaReader *reader, const char *key, const char *zone)
 {
-    StringPair pair = {format_intern(reader, key), zone};
+    StringPair pair = {schema_intern(reader, key), zone};
     StringMap *map = string_map_new(&pair, 1);
 
     g_ptr_array_add(reader->maps, map);
@@ -219,10 +219,10 @@ zone_map(FormatReader *reader, const char *key, const char *zone)
 }
 
 static void
-set_limits(FormatReader *reader, const FormatList *list, CsiModelledOptions *options)
+set_limits(SchemaReader *reader, const SchemaList *list, CsiModelledOptions *options)
 {
     const LimitFields *fields = list->items;
-    CsiModelledLimit *limits = format_alloc(reader, list->n * sizeof *limits);
+    CsiModelledLimit *limits = schema_alloc(reader, list->n * sizeof *limits);
 
     for (unsigned i = 0; i < list->n; i++)
         limits[i] = (CsiModelledLimit){
@@ -240,13 +240,13 @@ static void
 fault_pool_zone(Loader *self, const DriverFields *fields, unsigned i, const char *zone)
 {
     const json_t *pools = json_object_get(fields->source, "pools");
-    FormatPlace outer = format_enter_member(&self->reader, fields->source, "pools");
-    FormatPlace inner = format_enter_item(&self->reader, pools, i);
+    SchemaPlace outer = schema_enter_member(&self->reader, fields->source, "pools");
+    SchemaPlace inner = schema_enter_item(&self->reader, pools, i);
 
-    format_fault_member(&self->reader, json_array_get(pools, i), "zone", NULL,
+    schema_fault_member(&self->reader, json_array_get(pools, i), "zone", NULL,
                         "the pool is in zone %s, but the driver has no topology", zone);
-    format_leave(&self->reader, inner);
-    format_leave(&self->reader, outer);
+    schema_leave(&self->reader, inner);
+    schema_leave(&self->reader, outer);
 }
 
 static void
@@ -256,7 +256,7 @@ set_pools(Loader *self,
           CsiModelledOptions *options)
 {
     const PoolFields *pool = fields->pools.items;
-    CsiModelledPool *pools = format_alloc(&self->reader, fields->pools.n * sizeof *pools);
+    CsiModelledPool *pools = schema_alloc(&self->reader, fields->pools.n * sizeof *pools);
 
     for (unsigned i = 0; i < fields->pools.n; i++) {
         pools[i].bytes = pool[i].capacity;
@@ -312,7 +312,7 @@ set_capabilities(const DriverFields *fields,
 }
 
 static StringList *
-string_list_of(FormatReader *reader, char **items)
+string_list_of(SchemaReader *reader, char **items)
 {
     if (items == NULL || items[0] == NULL)
         return NULL;
@@ -355,7 +355,7 @@ try_options(Loader *self, const CsiModelledOptions *options, unsigned n_faults_b
     CsiModelledDriver *driver = csi_modelled_driver_new(sim, self->reader.strings, options, &error);
 
     if (driver == NULL)
-        format_fault(&self->reader, NULL, "%s", error->message);
+        schema_fault(&self->reader, NULL, "%s", error->message);
     else
         csi_driver_free(csi_modelled_driver_base(driver));
 }
@@ -381,7 +381,7 @@ driver_attaches(Loader *self, const DriverFields *fields)
     gboolean said = json_object_get(fields->source, "attachRequired") != NULL;
 
     if (object != NULL && said && object->attach_required != fields->attach_required)
-        format_fault_member(&self->reader, fields->source, "attachRequired",
+        schema_fault_member(&self->reader, fields->source, "attachRequired",
                             "remove one of the two", "the CSIDriver of this name says %s",
                             object->attach_required ? "true" : "false");
     if (object != NULL)
@@ -397,14 +397,14 @@ static const char *
 driver_topology_key(Loader *self, const DriverFields *fields)
 {
     if (json_is_string(fields->topology))
-        return format_intern(&self->reader, json_string_value(fields->topology));
+        return schema_intern(&self->reader, json_string_value(fields->topology));
     if (json_is_false(fields->topology))
         return NULL;
     if (fields->topology != NULL && !json_is_true(fields->topology))
-        format_fault_member(&self->reader, fields->source, "topology", NULL,
+        schema_fault_member(&self->reader, fields->source, "topology", NULL,
                             "must be the key of the driver's topology, or false");
     g_autofree char *key = g_strdup_printf("topology.%s/zone", fields->name);
-    return format_intern(&self->reader, key);
+    return schema_intern(&self->reader, key);
 }
 
 static void
@@ -414,14 +414,14 @@ read_profile(Loader *self, DriverFields *fields)
 
     if (name == NULL || *name == '\0')
         return;
-    FormatPlace place = format_enter_member(&self->reader, fields->source, "profile");
+    SchemaPlace place = schema_enter_member(&self->reader, fields->source, "profile");
     const json_t *profile = loader_read_profile(self, name);
-    format_leave(&self->reader, place);
+    schema_leave(&self->reader, place);
     if (profile == NULL)
         return;
-    FormatJump jump = format_go_file(&self->reader, profile);
-    format_read_fields(&self->reader, scenario_profile_format.fields, profile, fields, TRUE);
-    format_come_back(&self->reader, jump);
+    SchemaJump jump = schema_go_file(&self->reader, profile);
+    schema_read_fields(&self->reader, scenario_profile_type.fields, profile, fields, TRUE);
+    schema_come_back(&self->reader, jump);
 }
 
 static void
@@ -437,21 +437,21 @@ build_sidecars(Loader *self,
 
     g_ptr_array_add(self->reader.tables, all);
     if (of_profile != NULL) {
-        FormatJump jump = format_go_file(&self->reader, of_profile);
+        SchemaJump jump = schema_go_file(&self->reader, of_profile);
         read_sidecars(self, of_profile, all, absent);
-        format_come_back(&self->reader, jump);
+        schema_come_back(&self->reader, jump);
     }
     if (fields->from_manifest != NULL)
         read_driver_manifest(self, fields, all);
     if (json_is_object(json_object_get(fields->source, "sidecars"))) {
-        FormatPlace place = format_enter_member(&self->reader, fields->source, "sidecars");
+        SchemaPlace place = schema_enter_member(&self->reader, fields->source, "sidecars");
         read_sidecars(self, json_object_get(fields->source, "sidecars"), all, absent);
-        format_leave(&self->reader, place);
+        schema_leave(&self->reader, place);
     }
     if (!attaches)
         g_ptr_array_add(absent, (char *)ATTACHER);
     driver->sidecars = all;
-    driver->absent_sidecars = format_alloc(&self->reader, (absent->len + 1) * sizeof(char *));
+    driver->absent_sidecars = schema_alloc(&self->reader, (absent->len + 1) * sizeof(char *));
     if (absent->len > 0)
         memcpy(driver->absent_sidecars, absent->pdata, absent->len * sizeof(char *));
     g_ptr_array_unref(absent);
@@ -481,7 +481,7 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
     fields->at = at;
     read_profile(self, fields);
     of_profile = fields->sidecars;
-    format_read_fields(&self->reader, scenario_driver_format.fields, source, fields, FALSE);
+    schema_read_fields(&self->reader, scenario_driver_type.fields, source, fields, FALSE);
     if (fields->name == NULL)
         return;
 
@@ -513,7 +513,7 @@ check_name_is_new(Loader *self, unsigned number)
     for (unsigned i = 0; i < number; i++)
         if (g_strcmp0(scenario->drivers[i].name, scenario->drivers[number].name) == 0 &&
             scenario->drivers[i].name != NULL)
-            format_fault_member(&self->reader, fields[number].source, "name", NULL,
+            schema_fault_member(&self->reader, fields[number].source, "name", NULL,
                                 "there is a driver \"%s\" already", scenario->drivers[i].name);
 }
 
@@ -524,14 +524,14 @@ loader_build_drivers(Loader *self)
     Scenario *scenario = &self->scenario;
 
     scenario->drivers =
-        format_alloc(&self->reader, self->fields.spec.drivers.n * sizeof(ScenarioDriver));
+        schema_alloc(&self->reader, self->fields.spec.drivers.n * sizeof(ScenarioDriver));
     for (unsigned i = 0; i < self->fields.spec.drivers.n; i++) {
         if (fields[i].source == NULL)
             continue; /* no mapping: reported already */
-        FormatJump jump = format_go(&self->reader, &fields[i].at, fields[i].path);
+        SchemaJump jump = schema_go(&self->reader, &fields[i].at, fields[i].path);
         build_driver(self, &fields[i], &scenario->drivers[i]);
         check_name_is_new(self, i);
-        format_come_back(&self->reader, jump);
+        schema_come_back(&self->reader, jump);
     }
     scenario->n_drivers = self->fields.spec.drivers.n;
 }
@@ -558,7 +558,7 @@ loader_driver_hint(Loader *self, const char *name)
     for (unsigned i = 0; i < scenario->n_drivers; i++)
         if (scenario->drivers[i].name != NULL)
             g_ptr_array_add(names, scenario->drivers[i].name);
-    char *nearest = format_nearest(name, (const char *const *)names->pdata, names->len);
+    char *nearest = schema_nearest(name, (const char *const *)names->pdata, names->len);
     if (nearest != NULL || names->len == 0)
         return nearest;
     g_ptr_array_add(names, NULL);
@@ -574,12 +574,12 @@ loader_driver_named(Loader *self, const char *name, const json_t *where, const c
     if (found >= 0)
         return self->scenario.drivers[found].name;
     if (name == NULL) {
-        format_fault(&self->reader, NULL, "\"%s\" must say which: there are %u drivers", member,
+        schema_fault(&self->reader, NULL, "\"%s\" must say which: there are %u drivers", member,
                      self->scenario.n_drivers);
         return NULL;
     }
     g_autofree char *hint = loader_driver_hint(self, name);
-    format_fault_member(&self->reader, where, member, hint, "there is no driver \"%s\"", name);
+    schema_fault_member(&self->reader, where, member, hint, "there is no driver \"%s\"", name);
     return NULL;
 }
 
@@ -590,7 +590,7 @@ loader_change_driver(Loader *self, const ActionFields *action, const char **driv
 {
     const json_t *change = action->set_driver;
     const char *name = json_string_value(json_object_get(change, "name"));
-    FormatPlace place = format_enter_member(&self->reader, action->source, "setDriver");
+    SchemaPlace place = schema_enter_member(&self->reader, action->source, "setDriver");
     CsiModelledOptions *options = NULL;
     unsigned n_faults = self->faults->len;
 
@@ -600,13 +600,13 @@ loader_change_driver(Loader *self, const ActionFields *action, const char **driv
         DriverFields *fields = (DriverFields *)self->fields.spec.drivers.items + which;
         const json_t *source = fields->source;
         fields->source = change;
-        format_read_fields(&self->reader, scenario_set_driver_format.fields, change, fields, TRUE);
-        options = format_alloc(&self->reader, sizeof *options);
+        schema_read_fields(&self->reader, scenario_set_driver_type.fields, change, fields, TRUE);
+        options = schema_alloc(&self->reader, sizeof *options);
         *options = self->scenario.drivers[which].model;
         set_run_time_options(self, fields, self->scenario.drivers[which].topology_key, options);
         try_options(self, options, n_faults);
         fields->source = source;
     }
-    format_leave(&self->reader, place);
+    schema_leave(&self->reader, place);
     return options;
 }

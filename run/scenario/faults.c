@@ -73,7 +73,7 @@ sidecar_instance(Loader *self, const char *driver)
                                 ? NULL
                                 : g_strdup_printf("%s/%s", driver, self->acting->node);
 
-    return name == NULL ? driver : format_intern(&self->reader, name);
+    return name == NULL ? driver : schema_intern(&self->reader, name);
 }
 
 static const char *
@@ -89,7 +89,7 @@ crash_instance(Loader *self, const ProcessClass *class)
             self, loader_driver_named(self, fields->driver, fields->source, "driver"));
     case PER_NODE:
         if ((fields->node == NULL) == (fields->pod_of_node == NULL))
-            format_fault(&self->reader, "node: the name of a node",
+            schema_fault(&self->reader, "node: the name of a node",
                          "\"%s\" runs on every node: say which", class->name);
         return fields->node;
     }
@@ -116,7 +116,7 @@ check_replica(Loader *self, const ProcessClass *class, const char *driver)
     unsigned n = class->scope == PER_NODE ? 1 : n_replicas(self, class, driver);
 
     if (fields->replica != REPLICA_LEADER && fields->replica >= n)
-        format_fault_member(&self->reader, fields->source, "replica", "they count from 0",
+        schema_fault_member(&self->reader, fields->source, "replica", "they count from 0",
                             "there is no replica %u of %u of %s", fields->replica, n, class->name);
 }
 
@@ -129,8 +129,8 @@ fault_unknown_component(Loader *self, const ActionFields *fields)
     for (unsigned i = 0; model_classes[i] != NULL; i++)
         g_ptr_array_add(names, (char *)model_classes[i]->process->name);
     g_autofree char *nearest =
-        format_nearest(fields->component, (const char *const *)names->pdata, names->len);
-    format_fault_member(&self->reader, fields->source, "component", nearest,
+        schema_nearest(fields->component, (const char *const *)names->pdata, names->len);
+    schema_fault_member(&self->reader, fields->source, "component", nearest,
                         "there is no component \"%s\" here", fields->component);
 }
 
@@ -188,8 +188,8 @@ find_row(Loader *self, FaultTarget target)
         g_ptr_array_add(names, (char *)rows[i].name); /* only compared */
     }
     g_autofree char *nearest =
-        format_nearest(fields->what, (const char *const *)names->pdata, names->len);
-    format_fault_member(&self->reader, fields->source, "do", nearest != NULL ? nearest : known->str,
+        schema_nearest(fields->what, (const char *const *)names->pdata, names->len);
+    schema_fault_member(&self->reader, fields->source, "do", nearest != NULL ? nearest : known->str,
                         "\"%s\" does not happen to %s", fields->what, target_words[target]);
     return NULL;
 }
@@ -211,7 +211,7 @@ build_target(Loader *self, FaultTarget target, ScenarioAction *action)
         action->zone = (char *)fields->zone;
         action->pod_of_instance = (char *)fields->pod_of_node;
         if ((fields->node != NULL) + (fields->zone != NULL) + (fields->pod_of_node != NULL) > 1)
-            format_fault(&self->reader, NULL, "one of node, zone, nodeOfPod says which nodes");
+            schema_fault(&self->reader, NULL, "one of node, zone, nodeOfPod says which nodes");
     }
 }
 
@@ -248,20 +248,20 @@ check_parts(Loader *self, const FaultRow *row)
     for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
         gboolean is_there = json_object_get(fields->source, parts[i].member) != NULL;
         if (is_there && (row->parts & parts[i].part) == 0)
-            format_fault_member(&self->reader, fields->source, parts[i].member,
+            schema_fault_member(&self->reader, fields->source, parts[i].member,
                                 other_word(row, parts[i].part), "\"%s\" of %s has no such field",
                                 row->name, target_words[row->target]);
         else if (!is_there && parts[i].is_needed && (row->parts & parts[i].part) != 0)
-            format_fault(&self->reader, NULL, "\"%s\" needs \"%s\"", row->name, parts[i].member);
+            schema_fault(&self->reader, NULL, "\"%s\" needs \"%s\"", row->name, parts[i].member);
     }
     if (fields->factor < 1 && (row->parts & TAKES_FACTOR) != 0 &&
         json_object_get(fields->source, "factor") != NULL)
-        format_fault_member(&self->reader, fields->source, "factor", "such as 10",
+        schema_fault_member(&self->reader, fields->source, "factor", "such as 10",
                             "must be at least 1");
     if ((row->parts & NEEDS_PLUGIN) != 0 && fields->node == NULL)
-        format_fault(&self->reader, NULL, "\"%s\" needs \"node\"", row->name);
+        schema_fault(&self->reader, NULL, "\"%s\" needs \"node\"", row->name);
     if (row->target == FAULT_OF_DRIVER && (row->parts & TAKES_PLUGIN) == 0 && names_nodes(fields))
-        format_fault(&self->reader, NULL, "\"%s\" happens to the whole driver, not on one node",
+        schema_fault(&self->reader, NULL, "\"%s\" happens to the whole driver, not on one node",
                      row->name);
 }
 
@@ -274,7 +274,7 @@ loader_build_fault(Loader *self, ScenarioAction *action)
     action->type = ACTION_FAULT;
     action->fault = FAULT_CRASH;
     if (!find_target(fields, &target)) {
-        format_fault(&self->reader, "component, driver, node, zone, or nodeOfPod",
+        schema_fault(&self->reader, "component, driver, node, zone, or nodeOfPod",
                      "whom it happens to is missing");
         return;
     }

@@ -4,7 +4,7 @@
 /* The flags of processes, under their real names. */
 
 static void
-set_flag(FormatReader *reader,
+set_flag(SchemaReader *reader,
          const ProcessClass *class,
          void *scratch,
          const char *name,
@@ -12,19 +12,19 @@ set_flag(FormatReader *reader,
          GHashTable *flags)
 {
     const ProcessFlag *flag = process_class_flag(class, name);
-    g_autofree char *text = format_scalar_text(value);
+    g_autofree char *text = schema_scalar_text(value);
     g_autoptr(GError) error = NULL;
 
     if (text == NULL)
-        format_fault(reader, NULL, "must be the text of a flag, not %s", format_json_words(value));
+        schema_fault(reader, NULL, "must be the text of a flag, not %s", schema_value_words(value));
     else if (!process_flag_set(flag, scratch, text, reader->strings, &error))
-        format_fault(reader, flag->help, "%s", error->message);
+        schema_fault(reader, flag->help, "%s", error->message);
     else
-        g_hash_table_insert(flags, (char *)flag->name, (char *)format_intern(reader, text));
+        g_hash_table_insert(flags, (char *)flag->name, (char *)schema_intern(reader, text));
 }
 
 static void
-fault_unknown_flag(FormatReader *reader,
+fault_unknown_flag(SchemaReader *reader,
                    const ProcessClass *class,
                    const json_t *value,
                    const char *name)
@@ -33,14 +33,14 @@ fault_unknown_flag(FormatReader *reader,
 
     for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++)
         g_ptr_array_add(names, (char *)flag->name);
-    g_autofree char *nearest = format_nearest(name, (const char *const *)names->pdata, names->len);
-    format_fault_member(reader, value, name, nearest, "%s has no flag of this name here",
+    g_autofree char *nearest = schema_nearest(name, (const char *const *)names->pdata, names->len);
+    schema_fault_member(reader, value, name, nearest, "%s has no flag of this name here",
                         class->name);
 }
 
 /* What client-go's NewLeaderElector() refuses, so that the process would not start. */
 static void
-check_election(FormatReader *reader,
+check_election(SchemaReader *reader,
                const ProcessClass *class,
                const void *options,
                const json_t *value)
@@ -52,17 +52,17 @@ check_election(FormatReader *reader,
     if (election == NULL)
         return;
     if (election->replicas > PROCESS_REPLICAS_MAX)
-        format_fault_member(reader, value, "replicas", NULL, "at most %d are simulated",
+        schema_fault_member(reader, value, "replicas", NULL, "at most %d are simulated",
                             PROCESS_REPLICAS_MAX);
     if (election->lease_duration <= election->renew_deadline)
-        format_fault(reader, NULL, "the lease duration must be greater than the renew deadline");
+        schema_fault(reader, NULL, "the lease duration must be greater than the renew deadline");
     if ((double)election->renew_deadline <= 1.2 * (double)election->retry_period)
-        format_fault(reader, NULL,
+        schema_fault(reader, NULL,
                      "the renew deadline must be greater than the retry period times 1.2");
 }
 
 GHashTable *
-scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_t *value)
+scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_t *value)
 {
     GHashTable *flags = g_hash_table_new(g_str_hash, g_str_equal);
     g_autofree void *scratch = process_options_new(class, reader->strings);
@@ -71,7 +71,7 @@ scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_
 
     g_ptr_array_add(reader->tables, flags);
     if (!json_is_object(value)) {
-        format_fault(reader, NULL, "must be a mapping of flags, not %s", format_json_words(value));
+        schema_fault(reader, NULL, "must be a mapping of flags, not %s", schema_value_words(value));
         return flags;
     }
     json_object_foreach((json_t *)value, name, member)
@@ -81,16 +81,16 @@ scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_
             fault_unknown_flag(reader, class, value, bare == name ? name : bare);
             continue;
         }
-        FormatPlace place = format_enter_member(reader, value, name);
+        SchemaPlace place = schema_enter_member(reader, value, name);
         set_flag(reader, class, scratch, bare, member, flags);
-        format_leave(reader, place);
+        schema_leave(reader, place);
     }
     check_election(reader, class, scratch, value);
     return flags;
 }
 
 static json_t *
-schema_of_flag(const ProcessFlag *flag)
+schema_json_of_flag(const ProcessFlag *flag)
 {
     static const char *const types[] = {
         [FLAG_BOOL] = "boolean",    [FLAG_INT] = "integer",   [FLAG_NUMBER] = "number",
@@ -103,33 +103,33 @@ schema_of_flag(const ProcessFlag *flag)
 }
 
 static json_t *
-schema_of_flags(const ProcessClass *class)
+schema_json_of_flags(const ProcessClass *class)
 {
     json_t *properties = json_object();
 
     for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++)
-        json_object_set_new(properties, flag->name, schema_of_flag(flag));
+        json_object_set_new(properties, flag->name, schema_json_of_flag(flag));
     return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
                      "additionalProperties", 0);
 }
 
 /* Flags by process, of all that have this scope. */
 static json_t *
-schema_of_processes(ProcessScope scope)
+schema_json_of_processes(ProcessScope scope)
 {
     json_t *properties = json_object();
 
     for (unsigned i = 0; model_classes[i] != NULL; i++) {
         const ProcessClass *class = model_classes[i]->process;
         if (class->scope == scope && json_object_get(properties, class->name) == NULL)
-            json_object_set_new(properties, class->name, schema_of_flags(class));
+            json_object_set_new(properties, class->name, schema_json_of_flags(class));
     }
     return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
                      "additionalProperties", 0);
 }
 
 static void
-read_kubelet_flags(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_kubelet_flags(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     const ProcessClass *class = process_class_find("kubelet");
 
@@ -139,16 +139,16 @@ read_kubelet_flags(FormatReader *reader, const FormatType *type, const json_t *v
 }
 
 static json_t *
-schema_kubelet_flags(const FormatType *type)
+schema_json_kubelet_flags(const SchemaType *type)
 {
     const ProcessClass *class = process_class_find("kubelet");
 
     (void)type;
-    return class != NULL ? schema_of_flags(class) : json_object();
+    return class != NULL ? schema_json_of_flags(class) : json_object();
 }
 
 static void
-fault_unknown_process(FormatReader *reader,
+fault_unknown_process(SchemaReader *reader,
                       ProcessScope scope,
                       const json_t *value,
                       const char *name)
@@ -156,15 +156,15 @@ fault_unknown_process(FormatReader *reader,
     g_autofree char *names = process_class_names(scope);
     g_auto(GStrv) words = g_strsplit(names, ", ", -1);
     g_autofree char *nearest =
-        format_nearest(name, (const char *const *)words, g_strv_length(words));
+        schema_nearest(name, (const char *const *)words, g_strv_length(words));
     g_autofree char *known = g_strdup_printf("known: %s", names);
 
-    format_fault_member(reader, value, name, nearest != NULL ? nearest : known,
+    schema_fault_member(reader, value, name, nearest != NULL ? nearest : known,
                         "there is no component of this name here");
 }
 
 static void
-read_components(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_components(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     GHashTable *components = g_hash_table_new(g_str_hash, g_str_equal);
     const char *name;
@@ -174,8 +174,8 @@ read_components(FormatReader *reader, const FormatType *type, const json_t *valu
     g_ptr_array_add(reader->tables, components);
     *(GHashTable **)target = components;
     if (!json_is_object(value)) {
-        format_fault(reader, NULL, "must be a mapping of components, not %s",
-                     format_json_words(value));
+        schema_fault(reader, NULL, "must be a mapping of components, not %s",
+                     schema_value_words(value));
         return;
     }
     json_object_foreach((json_t *)value, name, flags)
@@ -185,24 +185,24 @@ read_components(FormatReader *reader, const FormatType *type, const json_t *valu
             fault_unknown_process(reader, PER_CLUSTER, value, name);
             continue;
         }
-        FormatPlace place = format_enter_member(reader, value, name);
+        SchemaPlace place = schema_enter_member(reader, value, name);
         g_hash_table_insert(components, (char *)class->name,
                             scenario_read_flags(reader, class, flags));
-        format_leave(reader, place);
+        schema_leave(reader, place);
     }
 }
 
 static json_t *
-schema_components(const FormatType *type)
+schema_json_components(const SchemaType *type)
 {
     (void)type;
-    return schema_of_processes(PER_CLUSTER);
+    return schema_json_of_processes(PER_CLUSTER);
 }
 
 static json_t *
-schema_sidecars(const FormatType *type)
+schema_json_sidecars(const SchemaType *type)
 {
-    json_t *schema = schema_of_processes(PER_DRIVER);
+    json_t *schema = schema_json_of_processes(PER_DRIVER);
     const char *name;
     json_t *flags;
 
@@ -217,11 +217,11 @@ schema_sidecars(const FormatType *type)
 
 /* clang-format off */
 
-const FormatType scenario_kubelet_flags_format = {.name = "flags", .wanted = "a mapping of flags", .read = read_kubelet_flags, .schema = schema_kubelet_flags, .size = sizeof(GHashTable *)};
+const SchemaType scenario_kubelet_flags_type = {.name = "flags", .wanted = "a mapping of flags", .read = read_kubelet_flags, .schema = schema_json_kubelet_flags, .size = sizeof(GHashTable *)};
 
-const FormatType scenario_components_format = {.name = "flags by component", .wanted = "a mapping", .read = read_components, .schema = schema_components, .size = sizeof(GHashTable *)};
+const SchemaType scenario_components_type = {.name = "flags by component", .wanted = "a mapping", .read = read_components, .schema = schema_json_components, .size = sizeof(GHashTable *)};
 
 /* Read by scenario-driver.c, with fromManifest. */
-const FormatType scenario_sidecars_format = {.name = "flags by sidecar", .wanted = "a mapping", .read = scenario_read_mapping, .schema = schema_sidecars, .size = sizeof(json_t *)};
+const SchemaType scenario_sidecars_type = {.name = "flags by sidecar", .wanted = "a mapping", .read = scenario_read_mapping, .schema = schema_json_sidecars, .size = sizeof(json_t *)};
 
 /* clang-format on */

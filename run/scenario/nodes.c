@@ -25,22 +25,22 @@ static const char *const effect_names[] = {
 
 /* Returns: FALSE after a fault */
 static gboolean
-read_effect(FormatReader *reader, const char *word, int *effect)
+read_effect(SchemaReader *reader, const char *word, int *effect)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(effect_names); i++)
         if (strcmp(word, effect_names[i]) == 0) {
             *effect = (int)i;
             return TRUE;
         }
-    g_autofree char *nearest = format_nearest(word, effect_names, G_N_ELEMENTS(effect_names));
-    format_fault(reader, nearest != NULL ? nearest : "NoSchedule, PreferNoSchedule or NoExecute",
+    g_autofree char *nearest = schema_nearest(word, effect_names, G_N_ELEMENTS(effect_names));
+    schema_fault(reader, nearest != NULL ? nearest : "NoSchedule, PreferNoSchedule or NoExecute",
                  "there is no effect \"%s\"", word);
     return FALSE;
 }
 
 /* Returns: FALSE after a fault. "key", "key=value"; @word is taken apart */
 static gboolean
-read_key(FormatReader *reader, char *word, ScenarioTaint *taint)
+read_key(SchemaReader *reader, char *word, ScenarioTaint *taint)
 {
     char *equals = strchr(word, '=');
     const char *value = "", *fault;
@@ -50,27 +50,27 @@ read_key(FormatReader *reader, char *word, ScenarioTaint *taint)
         value = equals + 1;
     }
     if ((fault = name_fault_qualified(word)) != NULL) {
-        format_fault(reader, fault, "\"%s\" is no key of a taint", word);
+        schema_fault(reader, fault, "\"%s\" is no key of a taint", word);
         return FALSE;
     }
     if ((fault = name_fault_label_value(value)) != NULL) {
-        format_fault(reader, fault, "\"%s\" is no value of a taint", value);
+        schema_fault(reader, fault, "\"%s\" is no value of a taint", value);
         return FALSE;
     }
-    taint->key = (char *)format_intern(reader, word);
-    taint->value = (char *)format_intern(reader, value);
+    taint->key = (char *)schema_intern(reader, word);
+    taint->value = (char *)schema_intern(reader, value);
     return TRUE;
 }
 
 /* One that is at fault is left without a key. */
 static void
-read_taint(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_taint(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     ScenarioTaint taint = {.effect = EFFECT_ANY};
     const char *text = NULL;
 
     (void)type;
-    format_read(reader, &format_string, value, &text);
+    schema_read(reader, &schema_string, value, &text);
     if (text == NULL)
         return;
     g_autofree char *word = g_strdup(text);
@@ -79,7 +79,7 @@ read_taint(FormatReader *reader, const FormatType *type, const json_t *value, vo
         word[strlen(word) - 1] = '\0';
     char *colon = strchr(word, ':');
     if (colon == NULL && !taint.goes) {
-        format_fault(reader, TAINT_HINT, "\"%s\" names no effect", text);
+        schema_fault(reader, TAINT_HINT, "\"%s\" names no effect", text);
         return;
     }
     if (colon != NULL)
@@ -90,7 +90,7 @@ read_taint(FormatReader *reader, const FormatType *type, const json_t *value, vo
 }
 
 static json_t *
-schema_taint(const FormatType *type)
+schema_json_taint(const SchemaType *type)
 {
     (void)type;
     return json_pack("{s:s, s:s}", "type", "string", "pattern",
@@ -100,10 +100,10 @@ schema_taint(const FormatType *type)
 /* ---- The tables ---- */
 
 static void
-check_whom(FormatReader *reader, const MarkFields *fields, const char *done)
+check_whom(SchemaReader *reader, const MarkFields *fields, const char *done)
 {
     if ((fields->node == NULL) == (fields->node_of_pod == NULL))
-        format_fault(reader, "node: the name of a node", "say by node or by nodeOfPod what is %s",
+        schema_fault(reader, "node: the name of a node", "say by node or by nodeOfPod what is %s",
                      done);
 }
 
@@ -115,7 +115,7 @@ is_same_taint(const ScenarioTaint *a, const ScenarioTaint *b)
 }
 
 static void
-taint_check(FormatReader *reader, const json_t *value, void *target)
+taint_check(SchemaReader *reader, const json_t *value, void *target)
 {
     const MarkFields *fields = target;
     const ScenarioTaint *taints = fields->taints.items;
@@ -123,72 +123,72 @@ taint_check(FormatReader *reader, const json_t *value, void *target)
 
     check_whom(reader, fields, "tainted");
     if (json_is_array(list) && fields->taints.n == 0)
-        format_fault_member(reader, value, "taints", TAINT_HINT, "there are none");
+        schema_fault_member(reader, value, "taints", TAINT_HINT, "there are none");
     for (unsigned i = 1; i < fields->taints.n; i++) {
         unsigned first = 0;
         while (first < i && !is_same_taint(&taints[first], &taints[i]))
             first++;
         if (first == i)
             continue;
-        FormatPlace outer = format_enter_member(reader, value, "taints");
-        FormatPlace inner = format_enter_item(reader, list, i);
-        format_fault(reader, NULL, "the same key and effect as taints[%u]", first);
-        format_leave(reader, inner);
-        format_leave(reader, outer);
+        SchemaPlace outer = schema_enter_member(reader, value, "taints");
+        SchemaPlace inner = schema_enter_item(reader, list, i);
+        schema_fault(reader, NULL, "the same key and effect as taints[%u]", first);
+        schema_leave(reader, inner);
+        schema_leave(reader, outer);
     }
 }
 
 static void
-cordon_check(FormatReader *reader, const json_t *value, void *target)
+cordon_check(SchemaReader *reader, const json_t *value, void *target)
 {
     (void)value;
     check_whom(reader, target, "cordoned");
 }
 
 static void
-uncordon_check(FormatReader *reader, const json_t *value, void *target)
+uncordon_check(SchemaReader *reader, const json_t *value, void *target)
 {
     (void)value;
     check_whom(reader, target, "uncordoned");
 }
 
 /* clang-format off: one field a line */
-static const FormatType taint_type = {.name = "taint",
+static const SchemaType taint_type = {.name = "taint",
                                       .wanted = "a taint",
                                       .hint = TAINT_HINT,
                                       .read = read_taint,
-                                      .schema = schema_taint,
+                                      .schema = schema_json_taint,
                                       .size = sizeof(ScenarioTaint)};
-static const FormatType taints_type = FORMAT_LIST(taint_type);
+static const SchemaType taints_type = SCHEMA_LIST(taint_type);
 
 #define WHOM                                                                                       \
-    {"node", &format_string, AT(MarkFields, node),                                                 \
+    {"node", &schema_string, AT(MarkFields, node),                                                 \
      0,      NULL,           "Its name, with * and ? of several; this or nodeOfPod"},              \
     {                                                                                              \
-        "nodeOfPod", &format_string, AT(MarkFields, node_of_pod), 0, NULL,                         \
+        "nodeOfPod", &schema_string, AT(MarkFields, node_of_pod), 0, NULL,                         \
             "The node that the pod of this name (* and ? match) is on by then"                     \
     }
 
-static const FormatField taint_fields[] = {
+static const SchemaField taint_fields[] = {
     WHOM,
-    {"taints",    &taints_type, AT(MarkFields, taints),    FORMAT_REQUIRED, NULL,
+    {"taints",    &taints_type, AT(MarkFields, taints),    SCHEMA_REQUIRED, NULL,
       "Each as kubectl taint takes it: key=value:Effect or key:Effect is put on the node, "
      "key:Effect- or key- is taken off; other taints stay"                                      },
-    {"overwrite", &format_bool, AT(MarkFields, overwrite), 0,               "false",
+    {"overwrite", &schema_bool, AT(MarkFields, overwrite), 0,               "false",
       "Also where a taint of that key and effect is there already; else nothing is changed then"},
     END,
 };
-static const FormatField cordon_fields[] = {
+static const SchemaField cordon_fields[] = {
     WHOM,
     END,
 };
 
-const FormatType scenario_taint_format =
-    FORMAT_STRUCT("taint", taint_fields, MarkFields, .check = taint_check);
-const FormatType scenario_cordon_format =
-    FORMAT_STRUCT("cordon", cordon_fields, MarkFields, .check = cordon_check);
-const FormatType scenario_uncordon_format =
-    FORMAT_STRUCT("uncordon", cordon_fields, MarkFields, .check = uncordon_check);
+const SchemaType scenario_taint_type =
+    SCHEMA_STRUCT("taint", taint_fields, MarkFields, .check = taint_check);
+const SchemaType scenario_cordon_type =
+    SCHEMA_STRUCT("cordon", cordon_fields, MarkFields, .check = cordon_check);
+const SchemaType scenario_uncordon_type =
+    SCHEMA_STRUCT("uncordon", cordon_fields, MarkFields, .check = uncordon_check);
 /* clang-format on */
 
 void

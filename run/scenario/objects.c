@@ -126,7 +126,7 @@ add_manifest(Loader *self, const json_t *manifest, int action)
         .json = manifest,
         .action = action,
         .at = self->reader.at,
-        .path = format_intern(&self->reader, path),
+        .path = schema_intern(&self->reader, path),
     };
 
     g_array_append_val(self->manifests, info);
@@ -136,10 +136,10 @@ static void
 fault_later(Loader *self, const json_t *manifest, const char *kind)
 {
     g_autofree char *path = manifest_path(manifest);
-    FormatJump jump = format_go(&self->reader, &self->reader.at, path);
+    SchemaJump jump = schema_go(&self->reader, &self->reader.at, path);
 
-    format_fault_member(&self->reader, manifest, "kind", NULL, "%s is not supported yet", kind);
-    format_come_back(&self->reader, jump);
+    schema_fault_member(&self->reader, manifest, "kind", NULL, "%s is not supported yet", kind);
+    schema_come_back(&self->reader, jump);
 }
 
 static void collect(Loader *self, const json_t *manifest, int action);
@@ -151,10 +151,10 @@ collect_own_kind(Loader *self, const json_t *manifest, const char *kind, int act
     if (g_str_equal(kind, "Lesson") || g_str_equal(kind, "Solution")) /* of teach: see lesson.h */
         return;
     if (!g_str_equal(kind, "Scenario"))
-        format_fault_member(&self->reader, manifest, "kind", "did you mean \"Scenario\"?",
+        schema_fault_member(&self->reader, manifest, "kind", "did you mean \"Scenario\"?",
                             "\"%s\" is not known", kind);
     else if (action >= 0)
-        format_fault(&self->reader, NULL, "a Scenario is no Kubernetes object");
+        schema_fault(&self->reader, NULL, "a Scenario is no Kubernetes object");
 }
 
 static void
@@ -179,8 +179,8 @@ collect(Loader *self, const json_t *manifest, int action)
     ObjectKind known;
 
     if (!json_is_object(manifest)) {
-        format_fault(&self->reader, NULL, "must be a Kubernetes object, not %s",
-                     format_json_words(manifest));
+        schema_fault(&self->reader, NULL, "must be a Kubernetes object, not %s",
+                     schema_value_words(manifest));
         return;
     }
     gboolean is_readable = kind != NULL && version != NULL;
@@ -204,9 +204,9 @@ static void
 collect_documents(Loader *self, const GPtrArray *documents, int action)
 {
     for (unsigned i = 0; documents != NULL && i < documents->len; i++) {
-        FormatJump jump = format_go_file(&self->reader, documents->pdata[i]);
+        SchemaJump jump = schema_go_file(&self->reader, documents->pdata[i]);
         collect(self, documents->pdata[i], action);
-        format_come_back(&self->reader, jump);
+        schema_come_back(&self->reader, jump);
     }
 }
 
@@ -216,24 +216,24 @@ collect_value(Loader *self, const json_t *value, int action, gboolean files_only
 {
     if (json_is_array(value)) {
         for (gsize i = 0; i < json_array_size(value); i++) {
-            FormatPlace place = format_enter_item(&self->reader, value, i);
+            SchemaPlace place = schema_enter_item(&self->reader, value, i);
             const json_t *item = json_array_get(value, i);
             if (json_is_array(item))
-                format_fault(&self->reader, NULL, "must be a file name or an object, not a list");
+                schema_fault(&self->reader, NULL, "must be a file name or an object, not a list");
             else
                 collect_value(self, item, action, files_only);
-            format_leave(&self->reader, place);
+            schema_leave(&self->reader, place);
         }
     } else if (json_is_string(value) && *json_string_value(value) != '\0') {
         collect_documents(self, loader_read_file(self, json_string_value(value)), action);
     } else if (json_is_object(value) && !files_only) {
-        FormatJump jump = format_go(&self->reader, &self->reader.at, "");
+        SchemaJump jump = schema_go(&self->reader, &self->reader.at, "");
         collect(self, value, action);
-        format_come_back(&self->reader, jump);
+        schema_come_back(&self->reader, jump);
     } else {
-        format_fault(&self->reader, NULL, "must be the name of a file%s, not %s",
+        schema_fault(&self->reader, NULL, "must be the name of a file%s, not %s",
                      files_only ? "" : " or an object",
-                     json_is_string(value) ? "nothing" : format_json_words(value));
+                     json_is_string(value) ? "nothing" : schema_value_words(value));
     }
 }
 
@@ -320,26 +320,26 @@ void
 loader_collect_manifests(Loader *self, const GPtrArray *documents)
 {
     const ActionFields *actions = self->fields.spec.workload.items;
-    FormatJump jump;
+    SchemaJump jump;
 
     collect_documents(self, documents, -1);
     if (self->fields.spec.manifests != NULL) {
         yaml_positions_find(self->positions, self->fields.spec.manifests, &self->reader.at);
-        jump = format_go(&self->reader, &self->reader.at, "spec.manifests");
+        jump = schema_go(&self->reader, &self->reader.at, "spec.manifests");
         collect_value(self, self->fields.spec.manifests, -1, TRUE);
-        format_come_back(&self->reader, jump);
+        schema_come_back(&self->reader, jump);
     }
     for (unsigned i = 0; i < self->fields.spec.workload.n; i++) {
         const json_t *create = json_object_get(actions[i].source, "create");
         if (actions[i].create.manifest == NULL)
             continue;
-        jump = format_go(&self->reader, &actions[i].place, actions[i].path);
-        FormatPlace outer = format_enter_member(&self->reader, actions[i].source, "create");
-        FormatPlace inner = format_enter_member(&self->reader, create, "manifest");
+        jump = schema_go(&self->reader, &actions[i].place, actions[i].path);
+        SchemaPlace outer = schema_enter_member(&self->reader, actions[i].source, "create");
+        SchemaPlace inner = schema_enter_member(&self->reader, create, "manifest");
         collect_value(self, actions[i].create.manifest, (int)i, FALSE);
-        format_leave(&self->reader, inner);
-        format_leave(&self->reader, outer);
-        format_come_back(&self->reader, jump);
+        schema_leave(&self->reader, inner);
+        schema_leave(&self->reader, outer);
+        schema_come_back(&self->reader, jump);
     }
     loader_apply_object_sets(self);
     parse_manifests(self);
@@ -352,7 +352,7 @@ manifest_of(Loader *self, const ManifestInfo *info)
 {
     return (ScenarioManifest){
         .manifest = (json_t *)info->json,
-        .file = format_intern(&self->reader, info->at.file),
+        .file = schema_intern(&self->reader, info->at.file),
         .line = info->at.line,
     };
 }
@@ -365,7 +365,7 @@ manifests_of(Loader *self, int action, unsigned *n)
 
     for (unsigned i = 0; i < self->manifests->len; i++)
         n_all += g_array_index(self->manifests, ManifestInfo, i).action == action;
-    ScenarioManifest *manifests = format_alloc(&self->reader, n_all * sizeof *manifests);
+    ScenarioManifest *manifests = schema_alloc(&self->reader, n_all * sizeof *manifests);
     *n = 0;
     for (unsigned i = 0; i < self->manifests->len; i++) {
         const ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
@@ -384,8 +384,8 @@ find_kind(Loader *self, const TargetFields *target, const json_t *where, ObjectK
         return target->kind != NULL;
     for (unsigned i = 0; i < N_KINDS; i++)
         names[i] = kind_class((ObjectKind)i)->kind;
-    g_autofree char *nearest = format_nearest(target->kind, names, N_KINDS);
-    format_fault_member(&self->reader, where, "kind", nearest, "no model knows the kind \"%s\"",
+    g_autofree char *nearest = schema_nearest(target->kind, names, N_KINDS);
+    schema_fault_member(&self->reader, where, "kind", nearest, "no model knows the kind \"%s\"",
                         target->kind);
     return FALSE;
 }
@@ -394,13 +394,13 @@ static gboolean
 build_target(Loader *self, const TargetFields *target, const char *member, ScenarioAction *action)
 {
     const ActionFields *fields = self->acting;
-    FormatPlace place = format_enter_member(&self->reader, fields->source, member);
+    SchemaPlace place = schema_enter_member(&self->reader, fields->source, member);
     const json_t *where = json_object_get(fields->source, member);
     gboolean ok = find_kind(self, target, where, &action->kind);
     gboolean namespaced = ok && kind_class(action->kind)->namespaced;
 
     if (ok && target->namespace != NULL && !namespaced && target->volume_of_claim == NULL)
-        format_fault_member(&self->reader, where, "namespace", NULL, "a %s belongs to no namespace",
+        schema_fault_member(&self->reader, where, "namespace", NULL, "a %s belongs to no namespace",
                             target->kind);
     action->namespace = (char *)(!namespaced                 ? NULL
                                  : target->namespace != NULL ? target->namespace
@@ -409,7 +409,7 @@ build_target(Loader *self, const TargetFields *target, const char *member, Scena
     action->grace_s = (int32_t)target->grace_s;
     action->patch = (json_t *)target->patch;
     action->replicas = (int32_t)target->replicas;
-    format_leave(&self->reader, place);
+    schema_leave(&self->reader, place);
     return ok;
 }
 
@@ -421,14 +421,14 @@ build_delete(Loader *self, ScenarioAction *action)
     action->type = ACTION_DELETE;
     if (!build_target(self, target, "delete", action))
         return;
-    FormatPlace place = format_enter_member(&self->reader, self->acting->source, "delete");
+    SchemaPlace place = schema_enter_member(&self->reader, self->acting->source, "delete");
     if (target->volume_of_claim != NULL && action->kind != KIND_VOLUME)
-        format_fault(&self->reader, "kind: PersistentVolume",
+        schema_fault(&self->reader, "kind: PersistentVolume",
                      "volumeOfClaim is of PersistentVolumes only");
     else if ((target->name == NULL) == (target->volume_of_claim == NULL))
-        format_fault(&self->reader, "name: of the object",
+        schema_fault(&self->reader, "name: of the object",
                      "say by name, or of a PersistentVolume by volumeOfClaim, what is deleted");
-    format_leave(&self->reader, place);
+    schema_leave(&self->reader, place);
     action->volume_of_claim = (char *)target->volume_of_claim;
     if (target->volume_of_claim != NULL)
         action->namespace = (char *)(target->namespace != NULL ? target->namespace : "default");
@@ -442,13 +442,13 @@ build_patch(Loader *self, ScenarioAction *action)
     action->type = ACTION_PATCH;
     if (!build_target(self, target, "patch", action))
         return;
-    FormatPlace place = format_enter_member(&self->reader, self->acting->source, "patch");
+    SchemaPlace place = schema_enter_member(&self->reader, self->acting->source, "patch");
     if (target->node_of_pod != NULL && action->kind != KIND_NODE)
-        format_fault(&self->reader, "kind: Node", "nodeOfPod is of Nodes only");
+        schema_fault(&self->reader, "kind: Node", "nodeOfPod is of Nodes only");
     if ((target->name == NULL) == (target->node_of_pod == NULL))
-        format_fault(&self->reader, "name: of the object",
+        schema_fault(&self->reader, "name: of the object",
                      "say by name, or of a Node by nodeOfPod, what is patched");
-    format_leave(&self->reader, place);
+    schema_leave(&self->reader, place);
     action->node_of_pod = (char *)target->node_of_pod;
 }
 
@@ -462,7 +462,7 @@ build_scale(Loader *self, ScenarioAction *action)
     action->type = ACTION_SCALE;
     if (build_target(self, &target, "scale", action) && action->kind != KIND_STATEFUL_SET &&
         action->kind != KIND_DEPLOYMENT && action->kind != KIND_REPLICA_SET)
-        format_fault(&self->reader, "a StatefulSet, a Deployment and a ReplicaSet can",
+        schema_fault(&self->reader, "a StatefulSet, a Deployment and a ReplicaSet can",
                      "a %s cannot be scaled", target.kind);
 }
 
@@ -480,7 +480,7 @@ build_create(Loader *self, int number, ScenarioAction *action)
     action->lasts_arriving = create->lasts;
     action->keep = create->keep;
     if (create->daily != NULL) {
-        action->daily = format_alloc(&self->reader, 24 * sizeof(double));
+        action->daily = schema_alloc(&self->reader, 24 * sizeof(double));
         for (size_t i = 0; i < 24; i++)
             action->daily[i] = json_number_value(json_array_get(create->daily, i));
     }
@@ -534,11 +534,11 @@ build_workload_action(Loader *self, int number, ScenarioAction *action)
 static void
 build_action(Loader *self, const ActionFields *fields, int number, ScenarioAction *action)
 {
-    FormatJump jump = format_go(&self->reader, &fields->place, fields->path);
+    SchemaJump jump = schema_go(&self->reader, &fields->place, fields->path);
 
     self->acting = fields;
     action->at = fields->at;
-    action->file = format_intern(&self->reader, fields->place.file);
+    action->file = schema_intern(&self->reader, fields->place.file);
     action->line = fields->place.line;
     action->lasts = -1;
     action->grace_s = -1;
@@ -547,9 +547,9 @@ build_action(Loader *self, const ActionFields *fields, int number, ScenarioActio
     else
         loader_build_fault(self, action);
     if (fields->at > self->scenario.until)
-        format_fault_member(&self->reader, fields->source, "at", NULL,
+        schema_fault_member(&self->reader, fields->source, "at", NULL,
                             "is after the end of the run");
-    format_come_back(&self->reader, jump);
+    schema_come_back(&self->reader, jump);
 }
 
 typedef struct {
@@ -571,7 +571,7 @@ action_order_compare(const void *a, const void *b)
 static void
 build_workload(Loader *self)
 {
-    const FormatList *list = &self->fields.spec.workload;
+    const SchemaList *list = &self->fields.spec.workload;
     const ActionFields *fields = list->items;
     g_autofree ActionOrder *order = g_new(ActionOrder, list->n + 1);
 
@@ -594,7 +594,7 @@ loader_build_actions(Loader *self)
 
     scenario->manifests = manifests_of(self, -1, &scenario->n_manifests);
     scenario->n_actions = spec->workload.n + spec->faults.n;
-    scenario->actions = format_alloc(&self->reader, scenario->n_actions * sizeof(ScenarioAction));
+    scenario->actions = schema_alloc(&self->reader, scenario->n_actions * sizeof(ScenarioAction));
     build_workload(self);
     for (unsigned i = 0; i < spec->faults.n; i++)
         if (faults[i].source != NULL)

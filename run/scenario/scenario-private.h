@@ -20,9 +20,9 @@ typedef struct {
     const json_t *topology; /* false: none; text: the key */
     SimDist *latency[CSI_N_LATENCIES];
     CsiSlowdown slowdown[CSI_N_LATENCIES];
-    FormatList errors; /* of CsiModelledError */
-    FormatList limits; /* of LimitFields */
-    FormatList pools;  /* of PoolFields */
+    SchemaList errors; /* of CsiModelledError */
+    SchemaList limits; /* of LimitFields */
+    SchemaList pools;  /* of PoolFields */
     struct {
         int64_t min, max, step, def;
     } volume_size;
@@ -82,7 +82,7 @@ typedef struct {
 /* Of taint, cordon, uncordon. */
 typedef struct {
     const char *node, *node_of_pod;
-    FormatList taints; /* of ScenarioTaint */
+    SchemaList taints; /* of ScenarioTaint */
     gboolean overwrite;
 } MarkFields;
 
@@ -152,12 +152,12 @@ typedef struct {
         gboolean unlimited_qps;
     } kubernetes;
     const char *timing;
-    FormatList nodes;    /* of NodeFields */
-    FormatList drivers;  /* of DriverFields */
-    FormatList workload; /* of ActionFields */
-    FormatList faults;   /* of ActionFields */
-    FormatList slo;      /* of SloFields */
-    FormatList expect;   /* of ExpectFields */
+    SchemaList nodes;    /* of NodeFields */
+    SchemaList drivers;  /* of DriverFields */
+    SchemaList workload; /* of ActionFields */
+    SchemaList faults;   /* of ActionFields */
+    SchemaList slo;      /* of SloFields */
+    SchemaList expect;   /* of ExpectFields */
     GHashTable *components;
     const json_t *manifests;
 } SpecFields;
@@ -189,7 +189,7 @@ typedef struct {
 
 typedef struct {
     Scenario scenario; /* first: what the caller gets */
-    FormatReader reader;
+    SchemaReader reader;
     YamlPositions *positions;
     GPtrArray *files;       /* of char *, in the order read */
     GHashTable *files_read; /* path -> GPtrArray of json_t (owned): a file is read once */
@@ -216,25 +216,25 @@ GPtrArray *loader_read_file(Loader *self, const char *name);
 const json_t *loader_read_profile(Loader *self, const char *name);
 
 /* scenario-format.c */
-extern const FormatType scenario_format;
-extern const FormatType scenario_timing_format;
+extern const SchemaType scenario_file_type;
+extern const SchemaType scenario_timing_type;
 
 /* scenario-driver-format.c */
-extern const FormatType scenario_driver_format, scenario_set_driver_format, scenario_profile_format;
+extern const SchemaType scenario_driver_type, scenario_set_driver_type, scenario_profile_type;
 void scenario_driver_fields_init(void *target);
 /* A mapping that is read later: the target is a const json_t *. */
-void scenario_read_mapping(FormatReader *reader,
-                           const FormatType *type,
+void scenario_read_mapping(SchemaReader *reader,
+                           const SchemaType *type,
                            const json_t *value,
                            void *target);
 
 /* scenario-flags.c */
-extern const FormatType scenario_kubelet_flags_format, scenario_components_format,
-    scenario_sidecars_format;
+extern const SchemaType scenario_kubelet_flags_type, scenario_components_type,
+    scenario_sidecars_type;
 /* Flags of a process: "worker-threads: 100" and the like, in a mapping. Returns: (borrowed): name
  * -> text */
 GHashTable *
-scenario_read_flags(FormatReader *reader, const ProcessClass *class, const json_t *value);
+scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_t *value);
 
 /* scenario-driver.c */
 void loader_build_drivers(Loader *self);
@@ -242,7 +242,7 @@ void loader_build_drivers(Loader *self);
 void loader_build_fault(Loader *self, ScenarioAction *action);
 
 /* scenario-nodes.c: taint, cordon and uncordon */
-extern const FormatType scenario_taint_format, scenario_cordon_format, scenario_uncordon_format;
+extern const SchemaType scenario_taint_type, scenario_cordon_type, scenario_uncordon_type;
 void loader_build_mark(ActionType type, const MarkFields *fields, ScenarioAction *action);
 
 /* The driver of that name, or the only one if @name is NULL. Returns: (borrowed): NULL after a

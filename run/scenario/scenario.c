@@ -95,9 +95,9 @@ read_path(Loader *self, const char *path)
         const char *why = strstr(error->message, ": ");
         why = why != NULL ? why + 2 : error->message;
         if (g_strcmp0(self->reader.at.file, path) == 0) /* the fault names it already */
-            format_fault(&self->reader, NULL, "cannot be read: %s", why);
+            schema_fault(&self->reader, NULL, "cannot be read: %s", why);
         else
-            format_fault(&self->reader, NULL, "cannot read %s: %s", path, why);
+            schema_fault(&self->reader, NULL, "cannot read %s: %s", path, why);
         self->is_incomplete = TRUE;
         return NULL;
     }
@@ -126,7 +126,7 @@ loader_read_profile(Loader *self, const char *name)
         g_autofree char *path =
             g_build_filename(self->options->data_dir, "models", "profiles", file, NULL);
         if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
-            format_fault(&self->reader, "a name in models/profiles, or a path with a /",
+            schema_fault(&self->reader, "a name in models/profiles, or a path with a /",
                          "there is no profile \"%s\"", name);
             self->is_incomplete = TRUE;
             return NULL;
@@ -138,7 +138,7 @@ loader_read_profile(Loader *self, const char *name)
 
     const json_t *profile = documents->len == 1 ? documents->pdata[0] : NULL;
     if (!json_is_object(profile)) {
-        format_fault(&self->reader, NULL, "profile \"%s\" must be one mapping", name);
+        schema_fault(&self->reader, NULL, "profile \"%s\" must be one mapping", name);
         return NULL;
     }
     return profile;
@@ -163,14 +163,14 @@ find_scenario(Loader *self, const GPtrArray *documents)
             continue;
         if (found != NULL) {
             yaml_positions_find(self->positions, documents->pdata[i], &self->reader.at);
-            format_fault(&self->reader, NULL, "a second Scenario in one file");
+            schema_fault(&self->reader, NULL, "a second Scenario in one file");
         } else {
             found = documents->pdata[i];
         }
     }
     self->reader.at = (YamlPosition){self->files->pdata[0], 0, 0};
     if (found == NULL && !self->is_incomplete)
-        format_fault(&self->reader,
+        schema_fault(&self->reader,
                      "a document with apiVersion: " API_VERSION " and kind: Scenario",
                      "there is no Scenario in this file");
     return found;
@@ -190,10 +190,10 @@ read_version(Loader *self, const json_t *spec)
     g_auto(GStrv) parts = g_strsplit(digits, ".", 3);
     if (g_strv_length(parts) < 2 || !g_str_equal(parts[0], "1") ||
         !g_ascii_string_to_signed(parts[1], 10, MINOR_MIN, MINOR_MAX, &minor, NULL)) {
-        FormatPlace place = format_enter_member(&self->reader, spec, "kubernetes");
-        format_fault_member(&self->reader, kubernetes, "version", "such as \"1.32\"",
+        SchemaPlace place = schema_enter_member(&self->reader, spec, "kubernetes");
+        schema_fault_member(&self->reader, kubernetes, "version", "such as \"1.32\"",
                             "\"%s\" is not a version of Kubernetes known here", version);
-        format_leave(&self->reader, place);
+        schema_leave(&self->reader, place);
         return;
     }
     self->scenario.minor_version = (int32_t)minor;
@@ -218,26 +218,26 @@ static void
 read_timing(Loader *self, const json_t *spec)
 {
     const char *name = self->fields.spec.timing;
-    FormatPlace place = format_enter_member(&self->reader, spec, "timing");
+    SchemaPlace place = schema_enter_member(&self->reader, spec, "timing");
     const json_t *profile = loader_read_profile(self, name != NULL ? name : DEFAULT_TIMING);
 
-    format_leave(&self->reader, place);
+    schema_leave(&self->reader, place);
     if (profile == NULL)
         return;
-    FormatJump jump = format_go_file(&self->reader, profile);
+    SchemaJump jump = schema_go_file(&self->reader, profile);
     Timing exact = {0};
-    format_read(&self->reader, &scenario_timing_format, profile, &exact);
+    schema_read(&self->reader, &scenario_timing_type, profile, &exact);
     timing_init_tables(&self->scenario.timing, &exact);
-    format_come_back(&self->reader, jump);
+    schema_come_back(&self->reader, jump);
 }
 
 static void
 copy_nodes(Loader *self)
 {
-    const FormatList *list = &self->fields.spec.nodes;
+    const SchemaList *list = &self->fields.spec.nodes;
     const NodeFields *fields = list->items;
 
-    self->scenario.nodes = format_alloc(&self->reader, list->n * sizeof(ScenarioNodes));
+    self->scenario.nodes = schema_alloc(&self->reader, list->n * sizeof(ScenarioNodes));
     self->scenario.n_nodes = list->n;
     for (unsigned i = 0; i < list->n; i++)
         self->scenario.nodes[i] = fields[i].nodes;
@@ -246,10 +246,10 @@ copy_nodes(Loader *self)
 static void
 copy_slos(Loader *self)
 {
-    const FormatList *list = &self->fields.spec.slo;
+    const SchemaList *list = &self->fields.spec.slo;
     const SloFields *fields = list->items;
 
-    self->scenario.slos = format_alloc(&self->reader, list->n * sizeof(ScenarioSlo));
+    self->scenario.slos = schema_alloc(&self->reader, list->n * sizeof(ScenarioSlo));
     self->scenario.n_slos = list->n;
     for (unsigned i = 0; i < list->n; i++)
         self->scenario.slos[i] = (ScenarioSlo){
@@ -268,7 +268,7 @@ copy_spec(Loader *self, const json_t *document)
     Scenario *scenario = &self->scenario;
 
     if (fields->api_version != NULL && !g_str_equal(fields->api_version, API_VERSION))
-        format_fault_member(&self->reader, document, "apiVersion", "it is " API_VERSION,
+        schema_fault_member(&self->reader, document, "apiVersion", "it is " API_VERSION,
                             "\"%s\" is not known", fields->api_version);
     scenario->name = (char *)fields->metadata.name;
     scenario->description = (char *)fields->spec.description;
@@ -277,13 +277,13 @@ copy_spec(Loader *self, const json_t *document)
     scenario->unlimited_qps = fields->spec.kubernetes.unlimited_qps;
     scenario->components = fields->spec.components;
 
-    FormatPlace place = format_enter_member(&self->reader, document, "spec");
+    SchemaPlace place = schema_enter_member(&self->reader, document, "spec");
     read_version(self, spec);
     read_until(self);
     read_timing(self, spec);
     copy_nodes(self);
     copy_slos(self);
-    format_leave(&self->reader, place);
+    schema_leave(&self->reader, place);
 }
 
 /* ---- Expectations ---- */
@@ -310,10 +310,10 @@ expected_driver(Loader *self, const ExpectFields *fields, const ExpectedFields *
 {
     const json_t *where = json_object_get(fields->source, "driverVolumes");
 
-    FormatPlace place = format_enter_member(&self->reader, fields->source, "driverVolumes");
+    SchemaPlace place = schema_enter_member(&self->reader, fields->source, "driverVolumes");
     const char *driver = loader_driver_named(self, expected->driver, where, "driver");
 
-    format_leave(&self->reader, place);
+    schema_leave(&self->reader, place);
     return driver;
 }
 
@@ -357,7 +357,7 @@ add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const Expe
         .count_min = expected->count.min,
         .count_max = expected->count.max,
         .line = fields->place.line,
-        .text = (char *)format_intern(&self->reader, words),
+        .text = (char *)schema_intern(&self->reader, words),
     };
 
     if (g_str_equal(kind->name, "driverVolumes"))
@@ -368,14 +368,14 @@ add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const Expe
 static void
 build_expects(Loader *self)
 {
-    const FormatList *list = &self->fields.spec.expect;
+    const SchemaList *list = &self->fields.spec.expect;
     const ExpectFields *fields = list->items;
     g_autoptr(GArray) expects = g_array_new(FALSE, FALSE, sizeof(ScenarioExpect));
 
     for (unsigned i = 0; i < list->n; i++) {
         if (fields[i].source == NULL)
             continue;
-        FormatJump jump = format_go(&self->reader, &fields[i].place, fields[i].path);
+        SchemaJump jump = schema_go(&self->reader, &fields[i].place, fields[i].path);
         for (unsigned k = 0; k < G_N_ELEMENTS(expected_kinds); k++) {
             const ExpectedFields *expected =
                 (const void *)((const char *)&fields[i] + expected_kinds[k].offset);
@@ -383,12 +383,12 @@ build_expects(Loader *self)
                 add_expect(self, expects, &fields[i], &expected_kinds[k]);
         }
         if (fields[i].at != SIM_TIME_MAX && fields[i].at > self->scenario.until)
-            format_fault_member(&self->reader, fields[i].source, "at", NULL,
+            schema_fault_member(&self->reader, fields[i].source, "at", NULL,
                                 "is after the end of the run");
-        format_come_back(&self->reader, jump);
+        schema_come_back(&self->reader, jump);
     }
     self->scenario.n_expects = expects->len;
-    self->scenario.expects = format_alloc(&self->reader, expects->len * sizeof(ScenarioExpect));
+    self->scenario.expects = schema_alloc(&self->reader, expects->len * sizeof(ScenarioExpect));
     if (expects->len > 0)
         memcpy(self->scenario.expects, expects->data, expects->len * sizeof(ScenarioExpect));
 }
@@ -408,7 +408,7 @@ loader_free(Loader *self)
     g_array_unref(self->manifests);
     g_clear_pointer(&self->objects, objects_free);
     timing_clear(&self->scenario.timing);
-    format_reader_clear(&self->reader);
+    schema_reader_clear(&self->reader);
     g_clear_pointer(&self->scenario.ignored, g_ptr_array_unref);
     g_ptr_array_unref(self->made);
     g_hash_table_unref(self->files_read);
@@ -428,7 +428,7 @@ loader_new(const char *file, const ScenarioOptions *options, GPtrArray *faults)
     self->options = options;
     self->faults = faults;
     self->positions = yaml_positions_new();
-    format_reader_init(&self->reader, self->positions, faults);
+    schema_reader_init(&self->reader, self->positions, faults);
     self->files = g_ptr_array_new_with_free_func(g_free);
     self->files_read =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref);
@@ -439,7 +439,7 @@ loader_new(const char *file, const ScenarioOptions *options, GPtrArray *faults)
     g_array_set_clear_func(self->manifests, manifest_info_clear);
     self->objects = objects_new(1);
     self->scenario.ignored = g_ptr_array_new_with_free_func(g_free);
-    self->scenario.file = (char *)format_intern(&self->reader, file);
+    self->scenario.file = (char *)schema_intern(&self->reader, file);
     return self;
 }
 
@@ -447,7 +447,7 @@ static void
 load_scenario(Loader *self, const json_t *document, const GPtrArray *documents)
 {
     yaml_positions_find(self->positions, document, &self->reader.at);
-    format_read(&self->reader, &scenario_format, document, &self->fields);
+    schema_read(&self->reader, &scenario_file_type, document, &self->fields);
     copy_spec(self, document);
     loader_collect_manifests(self, documents);
     loader_build_drivers(self);
@@ -566,7 +566,7 @@ scenario_free(Scenario *self)
 json_t *
 scenario_schema(void)
 {
-    return format_schema_document(&scenario_format, "kvolsim scenario");
+    return schema_json_document(&scenario_file_type, "kvolsim scenario");
 }
 
 char *
@@ -574,7 +574,7 @@ scenario_reference(void)
 {
     GString *text = g_string_new(NULL);
 
-    format_reference(scenario_format.fields[3].type, "spec", 2,
+    schema_reference(scenario_file_type.fields[3].type, "spec", 2,
                      text); /* apiVersion, kind and metadata need no words */
     return g_string_free(text, FALSE);
 }

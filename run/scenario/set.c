@@ -192,7 +192,7 @@ set_begin(Loader *loader, unsigned i, Set *set, const char **equals)
     g_autofree char *file = g_strdup_printf("--set %s", text);
 
     *set = (Set){
-        .loader = loader, .text = text, .at = {format_intern(&loader->reader, file), 0, 0}
+        .loader = loader, .text = text, .at = {schema_intern(&loader->reader, file), 0, 0}
     };
     *equals = strchr(text, '=');
     return *equals != NULL;

@@ -28,8 +28,8 @@ typedef struct {
     gboolean common_random_numbers;
     int design; /* SweepDesign */
     unsigned samples;
-    FormatList parameters; /* of ParameterFields */
-    FormatList measures;   /* of MeasureFields */
+    SchemaList parameters; /* of ParameterFields */
+    SchemaList measures;   /* of MeasureFields */
     ReplicationFields replications;
     SimTime warm_up;
     unsigned batches;
@@ -49,9 +49,9 @@ typedef struct {
 #define END {NULL, NULL, 0, 0, NULL, NULL}
 
 static const char *const scale_words[] = {"linear", "log", NULL};
-static const FormatType scale_type = FORMAT_ENUM(scale_words);
+static const SchemaType scale_type = SCHEMA_ENUM(scale_words);
 static const char *const design_words[] = {[DESIGN_GRID] = "grid", [DESIGN_LIST] = "list", [DESIGN_RANDOM] = "random", [DESIGN_LATIN_HYPERCUBE] = "latin-hypercube", NULL};
-static const FormatType design_type = FORMAT_ENUM(design_words);
+static const SchemaType design_type = SCHEMA_ENUM(design_words);
 static const char *const stage_words[] = {
 #define STAGE_WORD(member, name, meaning) name,
     STAGES(STAGE_WORD)
@@ -66,91 +66,91 @@ static const char *const value_words[] = {
 };
 
 static void
-read_word(FormatReader *reader, const FormatType *type, const json_t *value, void *target)
+read_word(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
 {
     int index = -1;
 
-    format_read_enum(reader, type, value, &index);
+    schema_read_enum(reader, type, value, &index);
     if (index >= 0)
         *(const char **)target = type->words[index];
 }
-static const FormatType stage_type = {.name = "word", .wanted = "a stage", .read = read_word, .schema = format_schema_enum, .words = stage_words, .size = sizeof(char *)};
-static const FormatType value_type = {.name = "word", .wanted = "a value", .read = read_word, .schema = format_schema_enum, .words = value_words, .size = sizeof(char *)};
+static const SchemaType stage_type = {.name = "word", .wanted = "a stage", .read = read_word, .schema = schema_json_enum, .words = stage_words, .size = sizeof(char *)};
+static const SchemaType value_type = {.name = "word", .wanted = "a value", .read = read_word, .schema = schema_json_enum, .words = value_words, .size = sizeof(char *)};
 
-static void parameter_check(FormatReader *reader, const json_t *value, void *target);
-static void measure_check(FormatReader *reader, const json_t *value, void *target);
+static void parameter_check(SchemaReader *reader, const json_t *value, void *target);
+static void measure_check(SchemaReader *reader, const json_t *value, void *target);
 static void measure_init(void *target);
 static void replications_init(void *target);
-static void replications_check(FormatReader *reader, const json_t *value, void *target);
+static void replications_check(SchemaReader *reader, const json_t *value, void *target);
 static void spec_init(void *target);
 
-static const FormatField parameter_fields[] = {
-    {"name", &format_string, AT(ParameterFields, name), FORMAT_REQUIRED, NULL, "In tables and pictures"},
-    {"path", &format_string, AT(ParameterFields, path), 0, NULL, "What is changed, as in --set"},
-    {"paths", &format_strings, AT(ParameterFields, paths), 0, NULL, "Instead of path: several that change together"},
-    {"values", &format_list_any, AT(ParameterFields, values), 0, NULL, "The values; with paths, an item that is a list has one for each of them"},
-    {"labels", &format_strings, AT(ParameterFields, labels), 0, "the values themselves", "What to call the values in tables and pictures"},
-    {"from", &format_any, AT(ParameterFields, from), 0, NULL, "Instead of values: the lower end of a range, a number or a duration"},
-    {"to", &format_any, AT(ParameterFields, to), 0, NULL, "Its upper end"},
-    {"steps", &format_count, AT(ParameterFields, steps), 0, NULL, "How many values of the range, in a grid or list"},
+static const SchemaField parameter_fields[] = {
+    {"name", &schema_string, AT(ParameterFields, name), SCHEMA_REQUIRED, NULL, "In tables and pictures"},
+    {"path", &schema_string, AT(ParameterFields, path), 0, NULL, "What is changed, as in --set"},
+    {"paths", &schema_strings, AT(ParameterFields, paths), 0, NULL, "Instead of path: several that change together"},
+    {"values", &schema_list_any, AT(ParameterFields, values), 0, NULL, "The values; with paths, an item that is a list has one for each of them"},
+    {"labels", &schema_strings, AT(ParameterFields, labels), 0, "the values themselves", "What to call the values in tables and pictures"},
+    {"from", &schema_any, AT(ParameterFields, from), 0, NULL, "Instead of values: the lower end of a range, a number or a duration"},
+    {"to", &schema_any, AT(ParameterFields, to), 0, NULL, "Its upper end"},
+    {"steps", &schema_count, AT(ParameterFields, steps), 0, NULL, "How many values of the range, in a grid or list"},
     {"scale", &scale_type, AT(ParameterFields, is_log), 0, "linear", "linear or log: how the range is divided"},
     END,
 };
-static const FormatType parameter_type = FORMAT_STRUCT("parameter", parameter_fields, ParameterFields, .check = parameter_check);
-static const FormatType parameters_type = FORMAT_LIST(parameter_type);
+static const SchemaType parameter_type = SCHEMA_STRUCT("parameter", parameter_fields, ParameterFields, .check = parameter_check);
+static const SchemaType parameters_type = SCHEMA_LIST(parameter_type);
 
-static const FormatField measure_fields[] = {
-    {"name", &format_string, AT(MeasureFields, name), FORMAT_REQUIRED, NULL, "In tables and pictures"},
+static const SchemaField measure_fields[] = {
+    {"name", &schema_string, AT(MeasureFields, name), SCHEMA_REQUIRED, NULL, "In tables and pictures"},
     {"stage", &stage_type, AT(MeasureFields, stage), 0, NULL, "How long a stage took"},
-    {"statistic", &format_string, AT(MeasureFields, statistic), 0, "mean", "mean, min, max, count, a quantile such as p99, or <60s: the share that took less"},
+    {"statistic", &schema_string, AT(MeasureFields, statistic), 0, "mean", "mean, min, max, count, a quantile such as p99, or <60s: the share that took less"},
     {"value", &value_type, AT(MeasureFields, value), 0, NULL, "Instead of a stage: a number of the run as a whole; see Values"},
     END,
 };
-static const FormatType measure_type = FORMAT_STRUCT("measure", measure_fields, MeasureFields, .init = measure_init, .check = measure_check);
-static const FormatType measures_type = FORMAT_LIST(measure_type);
+static const SchemaType measure_type = SCHEMA_STRUCT("measure", measure_fields, MeasureFields, .init = measure_init, .check = measure_check);
+static const SchemaType measures_type = SCHEMA_LIST(measure_type);
 
-static const FormatField replications_fields[] = {
-    {"count", &format_count, AT(ReplicationFields, count), 0, "10", "Runs of each point; with a measure: at least so many"},
-    {"measure", &format_string, AT(ReplicationFields, measure), 0, NULL, "Go on until the confidence interval of this measure's mean is narrow enough"},
-    {"relativeWidth", &format_probability, AT(ReplicationFields, relative_width), 0, "0.05", "Narrow enough: half of it is at most this share of the mean"},
-    {"max", &format_count, AT(ReplicationFields, max), 0, "1000", "Stop there in any case"},
+static const SchemaField replications_fields[] = {
+    {"count", &schema_count, AT(ReplicationFields, count), 0, "10", "Runs of each point; with a measure: at least so many"},
+    {"measure", &schema_string, AT(ReplicationFields, measure), 0, NULL, "Go on until the confidence interval of this measure's mean is narrow enough"},
+    {"relativeWidth", &schema_probability, AT(ReplicationFields, relative_width), 0, "0.05", "Narrow enough: half of it is at most this share of the mean"},
+    {"max", &schema_count, AT(ReplicationFields, max), 0, "1000", "Stop there in any case"},
     END,
 };
-static const FormatType replications_type = FORMAT_STRUCT("replications", replications_fields, ReplicationFields, .init = replications_init, .check = replications_check);
+static const SchemaType replications_type = SCHEMA_STRUCT("replications", replications_fields, ReplicationFields, .init = replications_init, .check = replications_check);
 
-static const FormatField spec_fields[] = {
-    {"description", &format_text, AT(StudyFields, description), 0, NULL, "The question"},
-    {"scenario", &format_string, AT(StudyFields, scenario), FORMAT_REQUIRED, NULL, "The scenario's file, from this file's folder"},
-    {"set", &format_object, AT(StudyFields, set), 0, "nothing", "What is changed at every point: path: value, as in --set"},
-    {"seed", &format_integer, AT(StudyFields, seed), 0, "1", "Of all runs and of drawn points"},
-    {"commonRandomNumbers", &format_bool, AT(StudyFields, common_random_numbers), 0, "true", "Replication r meets the same luck at every point, so that differences show sooner"},
+static const SchemaField spec_fields[] = {
+    {"description", &schema_text, AT(StudyFields, description), 0, NULL, "The question"},
+    {"scenario", &schema_string, AT(StudyFields, scenario), SCHEMA_REQUIRED, NULL, "The scenario's file, from this file's folder"},
+    {"set", &schema_object, AT(StudyFields, set), 0, "nothing", "What is changed at every point: path: value, as in --set"},
+    {"seed", &schema_integer, AT(StudyFields, seed), 0, "1", "Of all runs and of drawn points"},
+    {"commonRandomNumbers", &schema_bool, AT(StudyFields, common_random_numbers), 0, "true", "Replication r meets the same luck at every point, so that differences show sooner"},
     {"design", &design_type, AT(StudyFields, design), 0, "grid", "grid: every combination; list: first values together, then second ones; random, latin-hypercube: samples"},
-    {"samples", &format_count, AT(StudyFields, samples), 0, NULL, "Points of a random or latin-hypercube design"},
-    {"parameters", &parameters_type, AT(StudyFields, parameters), FORMAT_REQUIRED, NULL, "What differs between points"},
+    {"samples", &schema_count, AT(StudyFields, samples), 0, NULL, "Points of a random or latin-hypercube design"},
+    {"parameters", &parameters_type, AT(StudyFields, parameters), SCHEMA_REQUIRED, NULL, "What differs between points"},
     {"replications", &replications_type, AT(StudyFields, replications), 0, "10", "How often each point is run"},
-    {"warmUp", &format_duration, AT(StudyFields, warm_up), 0, "0s", "What began earlier does not count"},
-    {"batches", &format_natural, AT(StudyFields, batches), 0, "0: none", "Batch means: intervals from so many parts of each run; for long runs"},
-    {"confidence", &format_quantile, AT(StudyFields, confidence), 0, "0.95", "Of intervals"},
-    {"measures", &measures_type, AT(StudyFields, measures), FORMAT_REQUIRED, NULL, "What is measured"},
-    {"baseline", &format_object, AT(StudyFields, baseline), 0, "none", "The point to compare all others with: parameter: value"},
+    {"warmUp", &schema_duration, AT(StudyFields, warm_up), 0, "0s", "What began earlier does not count"},
+    {"batches", &schema_natural, AT(StudyFields, batches), 0, "0: none", "Batch means: intervals from so many parts of each run; for long runs"},
+    {"confidence", &schema_quantile, AT(StudyFields, confidence), 0, "0.95", "Of intervals"},
+    {"measures", &measures_type, AT(StudyFields, measures), SCHEMA_REQUIRED, NULL, "What is measured"},
+    {"baseline", &schema_object, AT(StudyFields, baseline), 0, "none", "The point to compare all others with: parameter: value"},
     END,
 };
-static const FormatType spec_type = FORMAT_STRUCT("spec", spec_fields, StudyFields, .init = spec_init);
+static const SchemaType spec_type = SCHEMA_STRUCT("spec", spec_fields, StudyFields, .init = spec_init);
 
-static const FormatField metadata_fields[] = {
-    {"name", &format_string, 0, FORMAT_REQUIRED, NULL, "Of the sweep"},
+static const SchemaField metadata_fields[] = {
+    {"name", &schema_string, 0, SCHEMA_REQUIRED, NULL, "Of the sweep"},
     END,
 };
-static const FormatType metadata_type = FORMAT_STRUCT("metadata", metadata_fields, ((SweepFields *)0)->name);
+static const SchemaType metadata_type = SCHEMA_STRUCT("metadata", metadata_fields, ((SweepFields *)0)->name);
 
-static const FormatField sweep_fields[] = {
-    {"apiVersion", &format_string, AT(SweepFields, api_version), FORMAT_REQUIRED, NULL, "kvolsim.io/v1"},
-    {"kind", &format_string, AT(SweepFields, kind), FORMAT_REQUIRED, NULL, "Sweep"},
-    {"metadata", &metadata_type, AT(SweepFields, name), FORMAT_REQUIRED, NULL, "Its name"},
-    {"spec", &spec_type, AT(SweepFields, spec), FORMAT_REQUIRED, NULL, "What it is about"},
+static const SchemaField sweep_fields[] = {
+    {"apiVersion", &schema_string, AT(SweepFields, api_version), SCHEMA_REQUIRED, NULL, "kvolsim.io/v1"},
+    {"kind", &schema_string, AT(SweepFields, kind), SCHEMA_REQUIRED, NULL, "Sweep"},
+    {"metadata", &metadata_type, AT(SweepFields, name), SCHEMA_REQUIRED, NULL, "Its name"},
+    {"spec", &spec_type, AT(SweepFields, spec), SCHEMA_REQUIRED, NULL, "What it is about"},
     END,
 };
-static const FormatType sweep_type = FORMAT_STRUCT("Sweep", sweep_fields, SweepFields);
+static const SchemaType sweep_type = SCHEMA_STRUCT("Sweep", sweep_fields, SweepFields);
 /* clang-format on */
 
 char *
@@ -158,14 +158,14 @@ sweep_reference(void)
 {
     GString *text = g_string_new(NULL);
 
-    format_reference(&spec_type, "spec", 2, text);
+    schema_reference(&spec_type, "spec", 2, text);
     return g_string_free(text, FALSE);
 }
 
 json_t *
 sweep_schema(void)
 {
-    return format_schema_document(&sweep_type, "kvolsim sweep");
+    return schema_json_document(&sweep_type, "kvolsim sweep");
 }
 
 /* ---- What single fields cannot tell ---- */
@@ -188,7 +188,7 @@ measure_init(void *target)
 }
 
 static void
-measure_check(FormatReader *reader, const json_t *value, void *target)
+measure_check(SchemaReader *reader, const json_t *value, void *target)
 {
     MeasureFields *fields = target;
     SweepMeasure parsed;
@@ -196,15 +196,15 @@ measure_check(FormatReader *reader, const json_t *value, void *target)
     fields->source = value;
     if ((fields->stage == NULL) == (fields->value == NULL) &&
         json_object_get(value, "stage") == NULL && json_object_get(value, "value") == NULL)
-        format_fault(reader, "such as stage: pod-start", "needs a stage or a value");
+        schema_fault(reader, "such as stage: pod-start", "needs a stage or a value");
     else if (fields->stage != NULL && fields->value != NULL)
-        format_fault_member(reader, value, "value", NULL, "there is a stage already");
+        schema_fault_member(reader, value, "value", NULL, "there is a stage already");
     if (!sweep_statistic_parse(fields->statistic, &parsed))
-        format_fault_member(reader, value, "statistic",
+        schema_fault_member(reader, value, "statistic",
                             "mean, min, max, count, or such as p99 or <60s",
                             "\"%s\" is not known here", fields->statistic);
     else if (fields->value != NULL && json_object_get(value, "statistic") != NULL)
-        format_fault_member(reader, value, "statistic", NULL, "only a stage has statistics");
+        schema_fault_member(reader, value, "statistic", NULL, "only a stage has statistics");
 }
 
 static void
@@ -216,26 +216,26 @@ replications_init(void *target)
 }
 
 static void
-replications_check(FormatReader *reader, const json_t *value, void *target)
+replications_check(SchemaReader *reader, const json_t *value, void *target)
 {
     ReplicationFields *fields = target;
 
     if (fields->measure == NULL && json_object_get(value, "relativeWidth") != NULL)
-        format_fault_member(reader, value, "relativeWidth", "measure: which?",
+        schema_fault_member(reader, value, "relativeWidth", "measure: which?",
                             "needs a measure beside it");
     if (fields->measure == NULL && json_object_get(value, "max") != NULL)
-        format_fault_member(reader, value, "max", "count is the number of runs",
+        schema_fault_member(reader, value, "max", "count is the number of runs",
                             "needs a measure beside it");
     if (fields->max != 0 && fields->max < fields->count)
-        format_fault_member(reader, value, "max", NULL, "%u is less than count, %u", fields->max,
+        schema_fault_member(reader, value, "max", NULL, "%u is less than count, %u", fields->max,
                             fields->count);
     if (fields->measure != NULL && fields->count < 2)
-        format_fault_member(reader, value, "count", NULL,
+        schema_fault_member(reader, value, "count", NULL,
                             "one run tells nothing about the width: at least 2");
 }
 
 static gboolean
-read_end(FormatReader *reader,
+read_end(SchemaReader *reader,
          const json_t *parameter,
          const char *member,
          const json_t *end,
@@ -253,16 +253,16 @@ read_end(FormatReader *reader,
         *number = json_number_value(end);
         return TRUE;
     }
-    format_fault_member(reader, parameter, member, is_time ? "such as 1.5s" : NULL, "is not a %s",
+    schema_fault_member(reader, parameter, member, is_time ? "such as 1.5s" : NULL, "is not a %s",
                         is_time ? "duration" : "number");
     return FALSE;
 }
 
 static void
-check_range(FormatReader *reader, const json_t *value, ParameterFields *fields)
+check_range(SchemaReader *reader, const json_t *value, ParameterFields *fields)
 {
     if (fields->from == NULL || fields->to == NULL) {
-        format_fault(reader, "such as values: [1, 10, 100]", "needs values, or from and to");
+        schema_fault(reader, "such as values: [1, 10, 100]", "needs values, or from and to");
         return;
     }
     fields->is_time = json_is_string(fields->from);
@@ -271,46 +271,46 @@ check_range(FormatReader *reader, const json_t *value, ParameterFields *fields)
         !read_end(reader, value, "to", fields->to, fields->is_time, &fields->high))
         return;
     if (fields->low >= fields->high)
-        format_fault_member(reader, value, "to", NULL, "is not above from");
+        schema_fault_member(reader, value, "to", NULL, "is not above from");
     if (fields->is_log && fields->low <= 0)
-        format_fault_member(reader, value, "from", NULL, "a logarithmic range begins above zero");
+        schema_fault_member(reader, value, "from", NULL, "a logarithmic range begins above zero");
 }
 
 /* With paths, a list among the values has one for each. */
 static void
-check_values(FormatReader *reader, const json_t *value, ParameterFields *fields)
+check_values(SchemaReader *reader, const json_t *value, ParameterFields *fields)
 {
-    FormatPlace place = format_enter_member(reader, value, "values");
+    SchemaPlace place = schema_enter_member(reader, value, "values");
 
     if (json_array_size(fields->values) == 0)
-        format_fault(reader, NULL, "there are no values");
+        schema_fault(reader, NULL, "there are no values");
     if (fields->labels != NULL && g_strv_length(fields->labels) != json_array_size(fields->values))
-        format_fault(reader, "one for each value", "%u labels for %zu values",
+        schema_fault(reader, "one for each value", "%u labels for %zu values",
                      g_strv_length(fields->labels), json_array_size(fields->values));
     for (gsize i = 0; i < json_array_size(fields->values); i++) {
         const json_t *item = json_array_get(fields->values, i);
-        FormatPlace inner = format_enter_item(reader, fields->values, i);
+        SchemaPlace inner = schema_enter_item(reader, fields->values, i);
         if (fields->paths != NULL && json_is_array(item) &&
             json_array_size(item) != fields->n_paths)
-            format_fault(reader, "one for each path, or one for all", "%zu values for %u paths",
+            schema_fault(reader, "one for each path, or one for all", "%zu values for %u paths",
                          json_array_size(item), fields->n_paths);
-        format_leave(reader, inner);
+        schema_leave(reader, inner);
     }
-    format_leave(reader, place);
+    schema_leave(reader, place);
 }
 
 static void
-parameter_check(FormatReader *reader, const json_t *value, void *target)
+parameter_check(SchemaReader *reader, const json_t *value, void *target)
 {
     ParameterFields *fields = target;
 
     fields->source = value;
     fields->n_paths = fields->paths != NULL ? g_strv_length(fields->paths) : 1;
     if (fields->path == NULL && fields->n_paths == (fields->paths == NULL ? 1 : 0))
-        format_fault(reader, "as in --set: spec.nodes[0].count", "needs a path");
+        schema_fault(reader, "as in --set: spec.nodes[0].count", "needs a path");
     if (fields->path != NULL && fields->paths != NULL)
-        format_fault_member(reader, value, "paths", NULL, "there is a path already");
-    fields->all_paths = format_alloc(reader, (fields->n_paths + 1) * sizeof(char *));
+        schema_fault_member(reader, value, "paths", NULL, "there is a path already");
+    fields->all_paths = schema_alloc(reader, (fields->n_paths + 1) * sizeof(char *));
     for (unsigned i = 0; i < fields->n_paths; i++)
         fields->all_paths[i] = fields->paths != NULL  ? fields->paths[i]
                                : fields->path != NULL ? fields->path
@@ -318,7 +318,7 @@ parameter_check(FormatReader *reader, const json_t *value, void *target)
     if (fields->values == NULL)
         check_range(reader, value, fields);
     else if (fields->from != NULL || fields->to != NULL || fields->steps != 0)
-        format_fault_member(reader, value, "values", NULL, "a range has no values: leave one out");
+        schema_fault_member(reader, value, "values", NULL, "a range has no values: leave one out");
     else
         check_values(reader, value, fields);
 }
@@ -327,7 +327,7 @@ parameter_check(FormatReader *reader, const json_t *value, void *target)
 
 typedef struct {
     SweepFile *file;
-    FormatReader *reader;
+    SchemaReader *reader;
     const json_t *spec; /* as the file has it */
     const StudyFields *fields;
 } Builder;
@@ -335,7 +335,7 @@ typedef struct {
 static void
 fault_spec(const Builder *self, const char *member, const char *hint, const char *message)
 {
-    format_fault_member(self->reader, self->spec, member, hint, "%s", message);
+    schema_fault_member(self->reader, self->spec, member, hint, "%s", message);
 }
 
 /* Of a member of one of the parameters or measures. */
@@ -348,12 +348,12 @@ fault_item(const Builder *self,
            const char *message)
 {
     const json_t *items = json_object_get(self->spec, list);
-    FormatPlace place = format_enter_member(self->reader, self->spec, list);
-    FormatPlace inner = format_enter_item(self->reader, items, i);
+    SchemaPlace place = schema_enter_member(self->reader, self->spec, list);
+    SchemaPlace inner = schema_enter_item(self->reader, items, i);
 
-    format_fault_member(self->reader, json_array_get(items, i), member, hint, "%s", message);
-    format_leave(self->reader, inner);
-    format_leave(self->reader, place);
+    schema_fault_member(self->reader, json_array_get(items, i), member, hint, "%s", message);
+    schema_leave(self->reader, inner);
+    schema_leave(self->reader, place);
 }
 
 static void
@@ -402,10 +402,10 @@ build_replications(Builder *self)
             sweep->replications.measure = (int)i;
     if (sweep->replications.measure >= 0)
         return;
-    FormatPlace place = format_enter_member(self->reader, self->spec, "replications");
-    format_fault_member(self->reader, source, "measure", "one of spec.measures",
+    SchemaPlace place = schema_enter_member(self->reader, self->spec, "replications");
+    schema_fault_member(self->reader, source, "measure", "one of spec.measures",
                         "there is no measure \"%s\"", fields->measure);
-    format_leave(self->reader, place);
+    schema_leave(self->reader, place);
 }
 
 /* Whether the parameters fit the design. */
@@ -453,7 +453,7 @@ value_text(const json_t *value)
 static char *
 value_label(const json_t *value)
 {
-    char *text = format_scalar_text(value);
+    char *text = schema_scalar_text(value);
 
     return text != NULL ? text : value_text(value);
 }
@@ -578,17 +578,17 @@ check_baseline_names(Builder *self)
     const char *name;
     json_t *value;
 
-    FormatPlace place = format_enter_member(self->reader, self->spec, "baseline");
+    SchemaPlace place = schema_enter_member(self->reader, self->spec, "baseline");
     json_object_foreach((json_t *)self->fields->baseline, name, value)
     {
         gboolean is_known = FALSE;
         for (unsigned i = 0; i < sweep->n_parameters; i++)
             is_known |= g_str_equal(sweep->parameters[i].name, name);
         if (!is_known)
-            format_fault_member(self->reader, self->fields->baseline, name, NULL,
+            schema_fault_member(self->reader, self->fields->baseline, name, NULL,
                                 "there is no such parameter");
     }
-    format_leave(self->reader, place);
+    schema_leave(self->reader, place);
 }
 
 static void
@@ -617,21 +617,21 @@ build(SweepFile *self, const json_t *document, const SweepFields *fields)
     Sweep *sweep = &self->sweep;
 
     if (!g_str_equal(fields->api_version, API_VERSION))
-        format_fault_member(&self->reader, document, "apiVersion", "it is " API_VERSION,
+        schema_fault_member(&self->reader, document, "apiVersion", "it is " API_VERSION,
                             "\"%s\" is not known", fields->api_version);
     g_autofree char *path = g_path_is_absolute(scenario) || g_str_equal(folder, ".")
                                 ? g_strdup(scenario)
                                 : g_build_filename(folder, scenario, NULL);
     sweep->name = fields->name;
     sweep->description = fields->spec.description;
-    sweep->scenario_file = format_intern(&self->reader, path);
+    sweep->scenario_file = schema_intern(&self->reader, path);
     sweep->seed = (uint64_t)fields->spec.seed;
     sweep->independent = !fields->spec.common_random_numbers;
     sweep->warm_up = fields->spec.warm_up;
     sweep->batches = fields->spec.batches;
     sweep->confidence = fields->spec.confidence;
 
-    FormatPlace place = format_enter_member(&self->reader, document, "spec");
+    SchemaPlace place = schema_enter_member(&self->reader, document, "spec");
     if (sweep->confidence < 0.5 || sweep->confidence > 0.999)
         fault_spec(&builder, "confidence", NULL, "must be from 0.5 to 0.999");
     if (sweep->batches == 1)
@@ -642,7 +642,7 @@ build(SweepFile *self, const json_t *document, const SweepFields *fields)
         build_points(&builder);
         build_baseline(&builder);
     }
-    format_leave(&self->reader, place);
+    schema_leave(&self->reader, place);
 }
 
 /* ---- Loading ---- */
@@ -665,7 +665,7 @@ read_documents(SweepFile *self, const char *file, GPtrArray *faults)
     if (g_file_get_contents(file, &text, &length, &error))
         return yaml_read(self->positions, self->sweep.file, text, length, &report, self->documents);
     const char *why = strstr(error->message, ": ");
-    format_fault(&self->reader, NULL, "cannot be read: %s", why != NULL ? why + 2 : error->message);
+    schema_fault(&self->reader, NULL, "cannot be read: %s", why != NULL ? why + 2 : error->message);
     return FALSE;
 }
 
@@ -674,7 +674,7 @@ load(SweepFile *self, const char *file, GPtrArray *faults)
 {
     SweepFields fields = {0};
 
-    self->sweep.file = format_intern(&self->reader, file);
+    self->sweep.file = schema_intern(&self->reader, file);
     self->reader.at = (YamlPosition){self->sweep.file, 0, 0};
     if (!read_documents(self, file, faults))
         return;
@@ -682,14 +682,14 @@ load(SweepFile *self, const char *file, GPtrArray *faults)
     const char *kind = json_string_value(json_object_get(document, "kind"));
     if (self->documents->len != 1 || g_strcmp0(kind, "Sweep") != 0) {
         gboolean is_scenario = g_strcmp0(kind, "Scenario") == 0;
-        format_fault(&self->reader,
+        schema_fault(&self->reader,
                      is_scenario ? "kvolsim run takes a scenario"
                                  : "apiVersion: " API_VERSION " and kind: Sweep",
                      "there must be one document of kind Sweep in this file");
         return;
     }
     yaml_positions_find(self->positions, document, &self->reader.at);
-    format_read(&self->reader, &sweep_type, document, &fields);
+    schema_read(&self->reader, &sweep_type, document, &fields);
     if (faults->len == 0)
         build(self, document, &fields);
 }
@@ -728,7 +728,7 @@ sweep_load(const char *file, const char *data_dir, GPtrArray **faults)
 
     *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
     self->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, setting_place_free);
-    format_reader_init(&self->reader, self->positions, *faults);
+    schema_reader_init(&self->reader, self->positions, *faults);
     load(self, file, *faults);
     if ((*faults)->len == 0)
         sweep_finish(&self->sweep, data_dir, *faults);

@@ -15,7 +15,7 @@ typedef struct {
  * points. */
 typedef struct {
     Sweep sweep; /* first: what the caller gets */
-    FormatReader reader;
+    SchemaReader reader;
     YamlPositions *positions;
     GPtrArray *documents; /* of json_t (owned) */
     GPtrArray *made;      /* of json_t (owned): drawn values */

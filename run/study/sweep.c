@@ -36,7 +36,7 @@ sweep_free(Sweep *sweep)
     g_array_unref(self->points);
     g_array_unref(self->measures);
     g_ptr_array_unref(self->made);
-    format_reader_clear(&self->reader);
+    schema_reader_clear(&self->reader);
     g_ptr_array_unref(self->documents);
     yaml_positions_free(self->positions);
     g_free(self);
@@ -47,17 +47,17 @@ static const char *const *
 copy_strings(SweepFile *self, const char *const *strings)
 {
     guint n = g_strv_length((char **)strings);
-    const char **copy = format_alloc(&self->reader, (n + 1) * sizeof *copy);
+    const char **copy = schema_alloc(&self->reader, (n + 1) * sizeof *copy);
 
     for (guint i = 0; i < n; i++)
-        copy[i] = format_intern(&self->reader, strings[i]);
+        copy[i] = schema_intern(&self->reader, strings[i]);
     return copy;
 }
 
 void
 sweep_file_add_parameter(SweepFile *self, const char *name, const char *const *paths)
 {
-    SweepParameter parameter = {format_intern(&self->reader, name), copy_strings(self, paths)};
+    SweepParameter parameter = {schema_intern(&self->reader, name), copy_strings(self, paths)};
 
     g_array_append_val(self->parameters, parameter);
     self->sweep.parameters = (SweepParameter *)self->parameters->data;
@@ -90,9 +90,9 @@ sweep_new(const char *name, const char *scenario_file)
 {
     SweepFile *self = sweep_file_new();
 
-    format_reader_init(&self->reader, self->positions, NULL);
-    self->sweep.file = self->sweep.scenario_file = format_intern(&self->reader, scenario_file);
-    self->sweep.name = format_intern(&self->reader, name);
+    schema_reader_init(&self->reader, self->positions, NULL);
+    self->sweep.file = self->sweep.scenario_file = schema_intern(&self->reader, scenario_file);
+    self->sweep.name = schema_intern(&self->reader, name);
     return &self->sweep;
 }
 
@@ -113,7 +113,7 @@ sweep_add_stage(Sweep *sweep, const char *name, Stage stage, const char *statist
 {
     SweepFile *self = (SweepFile *)sweep;
     SweepMeasure measure = {
-        .name = format_intern(&self->reader, name), .is_stage = TRUE, .stage = stage};
+        .name = schema_intern(&self->reader, name), .is_stage = TRUE, .stage = stage};
 
     if (!sweep_statistic_parse(statistic, &measure))
         g_assert_not_reached();
@@ -124,7 +124,7 @@ void
 sweep_add_value(Sweep *sweep, const char *name, SweepValueKind value)
 {
     SweepFile *self = (SweepFile *)sweep;
-    SweepMeasure measure = {.name = format_intern(&self->reader, name),
+    SweepMeasure measure = {.name = schema_intern(&self->reader, name),
                             .unit = sweep_value_unit(value),
                             .value = value};
 

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "schema-private.h"
+
+/* ---- JSON Schema ---- */
+
+json_t *
+schema_json_any(const SchemaType *type)
+{
+    (void)type;
+    return json_object();
+}
+
+json_t *
+schema_json_string(const SchemaType *type)
+{
+    if (type == &schema_text)
+        return json_pack("{s:s}", "type", "string");
+    return json_pack("{s:s, s:i}", "type", "string", "minLength", 1);
+}
+
+json_t *
+schema_json_bool(const SchemaType *type)
+{
+    (void)type;
+    return json_pack("{s:s}", "type", "boolean");
+}
+
+json_t *
+schema_json_integer(const SchemaType *type)
+{
+    return json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)type->min,
+                     "maximum", (json_int_t)type->max);
+}
+
+json_t *
+schema_json_number(const SchemaType *type)
+{
+    return json_pack("{s:s, s:f, s:f}", "type", "number", "minimum", type->min, "maximum",
+                     type->max);
+}
+
+json_t *
+schema_json_ref(const SchemaType *type)
+{
+    g_autofree char *ref = g_strdup_printf("#/$defs/%s", type->name);
+    return json_pack("{s:s}", "$ref", ref);
+}
+
+json_t *
+schema_json_map(const SchemaType *type)
+{
+    json_t *schema = json_pack("{s:s}", "type", "object");
+
+    if (type->item != NULL)
+        json_object_set_new(schema, "additionalProperties", type->item->schema(type->item));
+    return schema;
+}
+
+json_t *
+schema_json_array(const SchemaType *type)
+{
+    (void)type;
+    return json_pack("{s:s}", "type", "array");
+}
+
+json_t *
+schema_json_strings(const SchemaType *type)
+{
+    (void)type;
+    return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
+}
+
+json_t *
+schema_json_list(const SchemaType *type)
+{
+    return json_pack("{s:s, s:o}", "type", "array", "items", type->item->schema(type->item));
+}
+
+json_t *
+schema_json_enum(const SchemaType *type)
+{
+    json_t *words = json_array();
+
+    for (unsigned i = 0; type->words[i] != NULL; i++)
+        json_array_append_new(words, json_string(type->words[i]));
+    return json_pack("{s:o}", "enum", words);
+}
+
+json_t *
+schema_json_struct(const SchemaType *type)
+{
+    json_t *properties = json_object();
+    json_t *required = json_array();
+
+    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
+        json_t *schema = field->type->schema(field->type);
+        if (field->help != NULL)
+            json_object_set_new(schema, "description", json_string(field->help));
+        json_object_set_new(properties, field->name, schema);
+        if ((field->flags & SCHEMA_REQUIRED) != 0)
+            json_array_append_new(required, json_string(field->name));
+    }
+    return json_pack("{s:s, s:o, s:o, s:b}", "type", "object", "properties", properties, "required",
+                     required, "additionalProperties", 0);
+}
+
+json_t *
+schema_json_document(const SchemaType *type, const char *title)
+{
+    json_t *schema = type->schema(type);
+    json_t *definitions = json_pack(
+        "{s:{s:[s,s], s:s, s:s}, s:{s:[s,s], s:s}, s:{s:[{s:s}, {s:s, s:i, s:i}], s:s}}",
+        "duration", "type", "string", "integer", "pattern", "^([0-9.]+(ns|us|ms|s|m|h))+$|^0$",
+        "description", "as Go writes it: 1h2m3.5s", "quantity", "type", "string", "number",
+        "description", "as Kubernetes writes it: 10Gi, 500m", "distribution", "anyOf", "$ref",
+        "#/$defs/duration", "type", "object", "minProperties", 1, "maxProperties", 1, "description",
+        "a duration, or {kind: arguments}");
+
+    json_object_set_new(schema, "$schema",
+                        json_string("https://json-schema.org/draft/2020-12/schema"));
+    json_object_set_new(schema, "title", json_string(title));
+    json_object_set_new(schema, "$defs", definitions);
+    return schema;
+}
+
+/* ---- The reference ---- */
+
+/* The struct below a type, through lists. NULL: none */
+static const SchemaType *
+struct_below(const SchemaType *type)
+{
+    while (type != NULL && type->fields == NULL)
+        type = type->item;
+    return type;
+}
+
+static void
+append_type(const SchemaType *type, GString *text)
+{
+    if (type->words != NULL) {
+        g_autofree char *words = g_strjoinv("`, `", (char **)type->words);
+        g_string_append_printf(text, "`%s`", words);
+    } else if (type->item != NULL && type->read == schema_read_list) {
+        g_string_append(text, "list of ");
+        append_type(type->item, text);
+    } else {
+        g_string_append(text, type->name);
+    }
+}
+
+void
+schema_reference(const SchemaType *type, const char *title, unsigned level, GString *text)
+{
+    g_string_append_printf(text, "\n%.*s `%s`\n\n", (int)MIN(level, 6), "######", title);
+    g_string_append(text, "| field | what | default | meaning |\n|---|---|---|---|\n");
+    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
+        g_string_append_printf(text, "| `%s` | ", field->name);
+        append_type(field->type, text);
+        g_string_append_printf(text, " | %s | %s |\n",
+                               (field->flags & SCHEMA_REQUIRED) != 0 ? "required"
+                               : field->default_text != NULL         ? field->default_text
+                                                                     : "",
+                               field->help != NULL ? field->help : "");
+    }
+    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
+        const SchemaType *below = struct_below(field->type);
+        if (below == NULL)
+            continue;
+        g_autofree char *path = g_strdup_printf("%s.%s%s", title, field->name,
+                                                field->type->read == schema_read_list ? "[]" : "");
+        schema_reference(below, path, level + 1, text);
+    }
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+
+#include "models/api/fields.h"
+#include "schema-private.h"
+
+#define COUNT_MAX 1000000.0
+#define INTEGER_MAX 9007199254740992.0 /* 2^53: exact in a double, as JSON has it */
+
+/* ---- Scalars ---- */
+
+static void
+read_text(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    const char *text = json_string_value(value);
+
+    if (text != NULL && (*text != '\0' || type == &schema_text)) {
+        *(const char **)target = schema_intern(self, text);
+        return;
+    }
+    if (text != NULL)
+        schema_fault(self, NULL, "must not be empty");
+    else if (json_is_boolean(value) || json_is_number(value))
+        schema_fault(self, "put it in quotes", "must be text, not %s", schema_value_words(value));
+    else
+        schema_fault_not(self, type, value);
+}
+
+static void
+read_bool(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    if (json_is_boolean(value))
+        *(int *)target = json_is_true(value);
+    else
+        schema_fault_not(self, type, value);
+}
+
+static gboolean
+read_whole(SchemaReader *self, const SchemaType *type, const json_t *value, int64_t *number)
+{
+    if (!json_is_integer(value)) {
+        schema_fault_not(self, type, value);
+        return FALSE;
+    }
+    *number = json_integer_value(value);
+    if ((double)*number >= type->min && (double)*number <= type->max)
+        return TRUE;
+    if ((double)*number < type->min)
+        schema_fault(self, NULL, "%" PRId64 " is too small: at least %.0f", *number, type->min);
+    else
+        schema_fault(self, NULL, "%" PRId64 " is too big: at most %.0f", *number, type->max);
+    return FALSE;
+}
+
+static void
+read_unsigned(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    int64_t number;
+
+    if (read_whole(self, type, value, &number))
+        *(unsigned *)target = (unsigned)number;
+}
+
+void
+schema_read_integer(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    int64_t number;
+
+    if (read_whole(self, type, value, &number))
+        *(int64_t *)target = number;
+}
+
+static void
+read_number(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    double number = json_number_value(value);
+
+    if (json_is_number(value) && number >= type->min && number <= type->max)
+        *(double *)target = number;
+    else
+        schema_fault_not(self, type, value);
+}
+
+gboolean
+schema_duration_value(SchemaReader *self,
+                      const SchemaType *type,
+                      const json_t *value,
+                      SimTime *time)
+{
+    g_autoptr(GError) error = NULL;
+
+    if (json_is_integer(value) && json_integer_value(value) == 0) {
+        *time = 0;
+        return TRUE;
+    }
+    if (json_is_number(value)) {
+        g_autofree char *text = schema_scalar_text(value);
+        g_autofree char *hint = g_strdup_printf("\"%ss\"?", text);
+        schema_fault(self, hint, "%s has no unit", text);
+        return FALSE;
+    }
+    if (!json_is_string(value) || !sim_time_parse(json_string_value(value), time, &error)) {
+        schema_fault_not(self, type, value);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static void
+read_duration(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    SimTime time;
+
+    if (!schema_duration_value(self, type, value, &time))
+        return;
+    if (time < 0)
+        schema_fault(self, NULL, "\"%s\" is negative", json_string_value(value));
+    else
+        *(SimTime *)target = time;
+}
+
+static void
+read_quantity(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    g_autofree char *text =
+        json_is_string(value) || json_is_number(value) ? schema_scalar_text(value) : NULL;
+    int64_t number;
+
+    if (text == NULL || !quantity_parse(text, &number, NULL, NULL))
+        schema_fault_not(self, type, value);
+    else if (number < 0)
+        schema_fault(self, NULL, "\"%s\" is negative", text);
+    else if (target != NULL)
+        *(int64_t *)target = number;
+}
+
+void
+schema_read_enum(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    const char *text = json_string_value(value);
+    unsigned n = 0;
+
+    for (; type->words[n] != NULL; n++)
+        if (g_strcmp0(type->words[n], text) == 0) {
+            *(int *)target = (int)n;
+            return;
+        }
+    g_autofree char *nearest = text != NULL ? schema_nearest(text, type->words, n) : NULL;
+    g_autofree char *all = g_strjoinv(", ", (char **)type->words);
+    g_autofree char *known = g_strdup_printf("one of %s", all);
+    if (text != NULL)
+        schema_fault(self, nearest != NULL ? nearest : known, "\"%s\" is not known here", text);
+    else
+        schema_fault(self, known, "must be a word, not %s", schema_value_words(value));
+}
+
+/* ---- Lists and mappings of scalars ---- */
+
+static void
+read_strings(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    if (!schema_expect(self, type, value, JSON_ARRAY))
+        return;
+
+    gsize n = json_array_size(value);
+    const char **strings = schema_alloc(self, (n + 1) * sizeof *strings);
+    for (gsize i = 0; i < n; i++) {
+        SchemaPlace place = schema_enter_item(self, value, i);
+        strings[i] = "";
+        schema_read(self, &schema_string, json_array_get(value, i), &strings[i]);
+        schema_leave(self, place);
+    }
+    *(const char ***)target = strings;
+}
+
+static void
+read_json(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+{
+    const char *key;
+    json_t *member;
+
+    if (type == &schema_any ||
+        schema_expect(self, type, value, type == &schema_list_any ? JSON_ARRAY : JSON_OBJECT))
+        *(const json_t **)target = value;
+    if (type->item == NULL || !json_is_object(value))
+        return;
+    json_object_foreach((json_t *)value, key, member)
+    {
+        union {
+            int64_t number;
+            int truth;
+            const char *text;
+        } scratch;
+        SchemaPlace place = schema_enter_member(self, value, key);
+        schema_read(self, type->item, member, &scratch);
+        schema_leave(self, place);
+    }
+}
+
+/* ---- The types ---- */
+
+/* clang-format off */
+#define TYPE(type_name, what, example, reader, json, c_type) { \
+    .name = (type_name), .wanted = (what), .hint = (example), .read = (reader), .schema = (json), \
+    .size = sizeof(c_type)}
+#define NUMBER(type_name, what, reader, json, c_type, low, high) { \
+    .name = (type_name), .wanted = (what), .read = (reader), .schema = (json), \
+    .size = sizeof(c_type), .min = (low), .max = (high)}
+#define WHOLE(type_name, low, high) \
+    NUMBER(type_name, "a whole number", read_unsigned, schema_json_integer, unsigned, low, high)
+#define REAL(type_name, what, low, high) \
+    NUMBER(type_name, what, read_number, schema_json_number, double, low, high)
+#define MAPPING(type_name, of) { \
+    .name = (type_name), .wanted = "a mapping", .read = read_json, .schema = schema_json_map, \
+    .size = sizeof(json_t *), .item = (of)}
+
+const SchemaType schema_string = TYPE("text", "text", NULL, read_text, schema_json_string, char *);
+const SchemaType schema_text = TYPE("text", "text", NULL, read_text, schema_json_string, char *);
+const SchemaType schema_bool =
+    TYPE("true or false", "true or false", NULL, read_bool, schema_json_bool, gboolean);
+const SchemaType schema_tristate =
+    TYPE("true or false", "true or false", NULL, read_bool, schema_json_bool, int);
+const SchemaType schema_count = WHOLE("count", 1, COUNT_MAX);
+const SchemaType schema_natural = WHOLE("whole number", 0, COUNT_MAX);
+const SchemaType schema_integer = NUMBER("whole number", "a whole number", schema_read_integer,
+                                         schema_json_integer, int64_t, 0, INTEGER_MAX);
+const SchemaType schema_probability =
+    REAL("probability", "a probability: more than 0, at most 1", 1e-12, 1);
+const SchemaType schema_quantile = REAL("quantile", "a quantile: from 0 to 1", 0, 1);
+const SchemaType schema_rate = REAL("number", "a number from 0 to 1000000", 0, COUNT_MAX);
+const SchemaType schema_exponent = REAL("exponent", "an exponent from -4 to 4", -4, 4);
+const SchemaType schema_duration = TYPE("duration", "a duration", "such as 1.5s, 250ms or 1h30m",
+                                        read_duration, schema_json_ref, SimTime);
+const SchemaType schema_dist = TYPE("distribution", "a duration or a distribution",
+                                    "such as 1.5s or {lognormal: {p50: 1.2s, p99: 4s}}",
+                                    schema_read_dist, schema_json_ref, SimDist *);
+const SchemaType schema_quantity =
+    TYPE("quantity", "a quantity", "such as 10Gi", read_quantity, schema_json_ref, int64_t);
+const SchemaType schema_strings = TYPE("list of text", "a list", "such as [a, b]", read_strings,
+                                       schema_json_strings, char **);
+const SchemaType schema_any =
+    TYPE("anything", "a value", NULL, read_json, schema_json_any, json_t *);
+const SchemaType schema_list_any =
+    TYPE("list", "a list", NULL, read_json, schema_json_array, json_t *);
+const SchemaType schema_object = MAPPING("mapping", NULL);
+const SchemaType schema_string_map = MAPPING("mapping of text", &schema_text);
+const SchemaType schema_resources = MAPPING("mapping of quantities", &schema_quantity);
+const SchemaType schema_bool_map = MAPPING("mapping of true or false", &schema_bool);
+/* clang-format on */

@@ -52,8 +52,6 @@ void
 yaml_builder_fault(YamlBuilder *self, YamlMark mark, const char *message, const char *hint)
 {
     self->failed = TRUE;
-    if (self->is_trial)
-        return;
     g_autofree char *path = builder_path(self);
     YamlPosition where = {yaml_positions_file(self->positions, self->file), mark.line, mark.column};
 
@@ -422,13 +420,6 @@ yaml_builder_is_full(const YamlBuilder *self)
 }
 
 void
-yaml_builder_abandon(YamlBuilder *self)
-{
-    while (self->n_frames > 0)
-        frame_clear(&self->frames[--self->n_frames]);
-}
-
-void
 yaml_builder_init(YamlBuilder *self,
                   YamlPositions *positions,
                   const char *file,
@@ -447,7 +438,8 @@ yaml_builder_init(YamlBuilder *self,
 void
 yaml_builder_clear(YamlBuilder *self)
 {
-    yaml_builder_abandon(self);
+    while (self->n_frames > 0)
+        frame_clear(&self->frames[--self->n_frames]);
     for (unsigned i = 0; i < YAML_DEPTH_MAX; i++)
         if (self->frames[i].key != NULL)
             g_string_free(self->frames[i].key, TRUE);

@@ -184,18 +184,6 @@ yaml_positions_set(YamlPositions *self,
         positions_set(self, &note, marks->is_sought && !note.is_alias);
 }
 
-guint
-yaml_positions_n_notes(const YamlPositions *self)
-{
-    return self->notes->len;
-}
-
-void
-yaml_positions_forget(YamlPositions *self, guint n_notes)
-{
-    g_array_set_size(self->notes, n_notes);
-}
-
 static const Entry *
 positions_get(YamlPositions *self, const void *owner, uint32_t part)
 {

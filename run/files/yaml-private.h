@@ -21,10 +21,6 @@ typedef struct {
 
 uint32_t yaml_positions_add_file(YamlPositions *self, const char *file);
 const char *yaml_positions_file(const YamlPositions *self, uint32_t file);
-/* How many places were set and are not in the table yet; goes back to so many. No place may be
- * asked for in between. */
-guint yaml_positions_n_notes(const YamlPositions *self);
-void yaml_positions_forget(YamlPositions *self, guint n_notes);
 /* @key: of a member; NULL: an item, at @index */
 void yaml_positions_set(YamlPositions *self,
                         const json_t *parent,
@@ -60,10 +56,8 @@ typedef struct {
     unsigned n_frames;
     GHashTable *anchors;
     uint64_t n_aliased;
-    gboolean failed;   /* there was a fault */
-    gboolean is_trial; /* faults are noted in @failed, but not reported: another reader will come
-                          upon them */
-    gboolean is_words; /* of a command line: without lines and columns */
+    gboolean failed;         /* there was a fault */
+    gboolean is_words;       /* of a command line: without lines and columns */
     gboolean document_fails; /* its aliases do: dropped */
 } YamlBuilder;
 
@@ -74,8 +68,6 @@ void yaml_builder_init(YamlBuilder *self,
                        GPtrArray *documents);
 void yaml_builder_clear(YamlBuilder *self);
 void yaml_builder_begin_document(YamlBuilder *self);
-/* What is begun of a document is forgotten. */
-void yaml_builder_abandon(YamlBuilder *self);
 /* @anchor: nullable. No more than %YAML_DEPTH_MAX may be open at once. */
 void yaml_builder_open(YamlBuilder *self, gboolean is_mapping, YamlMark mark, const char *anchor);
 void yaml_builder_close(YamlBuilder *self);
@@ -91,12 +83,3 @@ void yaml_builder_alias(YamlBuilder *self, const char *name, YamlMark mark);
 void yaml_builder_fault(YamlBuilder *self, YamlMark mark, const char *message, const char *hint);
 gboolean yaml_builder_wants_key(const YamlBuilder *self);
 gboolean yaml_builder_is_full(const YamlBuilder *self);
-
-/**
- * yaml_read_plain:
- * @line: (out): the line at which it stopped, from 1
- * Reads documents as long as they are written plainly: as programs print them, in ASCII. Faults are
- * left to who reads on. Returns: how many bytes it read: all, or up to the beginning of the first
- * document that is not plain
- */
-gsize yaml_read_plain(YamlBuilder *builder, const char *text, gsize length, unsigned *line);

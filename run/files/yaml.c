@@ -11,14 +11,13 @@ typedef struct {
     yaml_parser_t parser;
     const char *text;
     gsize length;
-    unsigned first_line; /* of @text in its file, from 1 */
     YamlBuilder builder;
 } Reader;
 
 static YamlMark
-mark_from(const Reader *self, const yaml_mark_t *mark)
+mark_from(const yaml_mark_t *mark)
 {
-    return (YamlMark){(uint32_t)mark->line + self->first_line, (uint32_t)mark->column + 1};
+    return (YamlMark){(uint32_t)mark->line + 1, (uint32_t)mark->column + 1};
 }
 
 static gboolean
@@ -41,7 +40,7 @@ reader_check_tag(Reader *self, const yaml_event_t *event, const yaml_char_t *tag
     if (tag == NULL || tag_is_known((const char *)tag))
         return;
     g_autofree char *message = g_strdup_printf("unknown tag \"%s\"", (const char *)tag);
-    yaml_builder_fault(&self->builder, mark_from(self, &event->start_mark), message, NULL);
+    yaml_builder_fault(&self->builder, mark_from(&event->start_mark), message, NULL);
 }
 
 static void
@@ -49,7 +48,7 @@ reader_scalar(Reader *self, const yaml_event_t *event)
 {
     const char *text = (const char *)event->data.scalar.value;
     gsize length = event->data.scalar.length;
-    YamlMark mark = mark_from(self, &event->start_mark);
+    YamlMark mark = mark_from(&event->start_mark);
     const char *tag = (const char *)event->data.scalar.tag;
     gboolean is_plain =
         event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
@@ -74,7 +73,7 @@ reader_open(Reader *self, const yaml_event_t *event)
         is_mapping ? event->data.mapping_start.anchor : event->data.sequence_start.anchor;
 
     reader_check_tag(self, event, tag);
-    yaml_builder_open(&self->builder, is_mapping, mark_from(self, &event->start_mark),
+    yaml_builder_open(&self->builder, is_mapping, mark_from(&event->start_mark),
                       (const char *)anchor);
 }
 
@@ -94,13 +93,13 @@ static gboolean
 reader_take(Reader *self, const yaml_event_t *event)
 {
     if (reader_key_is_odd(self, event)) {
-        yaml_builder_fault(&self->builder, mark_from(self, &event->start_mark),
-                           "a key must be a word", NULL);
+        yaml_builder_fault(&self->builder, mark_from(&event->start_mark), "a key must be a word",
+                           NULL);
         return FALSE;
     }
     if ((event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT) &&
         yaml_builder_is_full(&self->builder)) {
-        yaml_builder_fault(&self->builder, mark_from(self, &event->start_mark), "nested too deeply",
+        yaml_builder_fault(&self->builder, mark_from(&event->start_mark), "nested too deeply",
                            NULL);
         return FALSE;
     }
@@ -119,7 +118,7 @@ reader_take(Reader *self, const yaml_event_t *event)
         break;
     case YAML_ALIAS_EVENT:
         yaml_builder_alias(&self->builder, (const char *)event->data.alias.anchor,
-                           mark_from(self, &event->start_mark));
+                           mark_from(&event->start_mark));
         break;
     case YAML_DOCUMENT_START_EVENT:
         yaml_builder_begin_document(&self->builder);
@@ -163,15 +162,16 @@ reader_syntax_fault(Reader *self)
         message = parser->context != NULL
                       ? g_strdup_printf("%s, %s", parser->problem, parser->context)
                       : g_strdup(parser->problem != NULL ? parser->problem : "not YAML");
-        where.line = (unsigned)parser->problem_mark.line + self->first_line;
+        where.line = (unsigned)parser->problem_mark.line + 1;
         where.column = (unsigned)parser->problem_mark.column + 1;
     }
     self->builder.failed = TRUE;
     self->builder.report->report(self->builder.report->data, &where, "", message, NULL);
 }
 
-static void
-read_with_libyaml(Reader *self)
+/* Takes the reader's builder. */
+static gboolean
+read_all(Reader *self)
 {
     gboolean more = TRUE;
 
@@ -188,19 +188,6 @@ read_with_libyaml(Reader *self)
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&self->parser);
-}
-
-/* Takes the reader's builder. */
-static gboolean
-read_all(Reader *self)
-{
-    if (!self->builder.is_words) {
-        gsize n_read = yaml_read_plain(&self->builder, self->text, self->length, &self->first_line);
-        self->text += n_read;
-        self->length -= n_read;
-    }
-    if (self->length > 0)
-        read_with_libyaml(self);
     yaml_builder_clear(&self->builder);
     return !self->builder.failed;
 }
@@ -213,7 +200,7 @@ yaml_read(YamlPositions *positions,
           const YamlReport *report,
           GPtrArray *documents)
 {
-    Reader self = {.text = text, .length = length, .first_line = 1};
+    Reader self = {.text = text, .length = length};
 
     yaml_builder_init(&self.builder, positions, file, report, documents);
     return read_all(&self);
@@ -227,9 +214,21 @@ yaml_read_words(YamlPositions *positions,
                 const YamlReport *report,
                 GPtrArray *documents)
 {
-    Reader self = {.text = text, .length = length, .first_line = 1};
+    Reader self = {.text = text, .length = length};
 
     yaml_builder_init(&self.builder, positions, file, report, documents);
     self.builder.is_words = TRUE;
     return read_all(&self);
+}
+
+gboolean
+yaml_read_json(const char *text, gsize length, GPtrArray *documents)
+{
+    if (length == 0 || (*text != '{' && *text != '['))
+        return FALSE;
+    json_t *document = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+    if (document == NULL)
+        return FALSE;
+    g_ptr_array_add(documents, document);
+    return TRUE;
 }

@@ -347,30 +347,20 @@ loader_collect_manifests(Loader *self, const GPtrArray *documents)
 
 /* ---- Actions ---- */
 
-static ScenarioManifest
-manifest_of(Loader *self, const ManifestInfo *info)
-{
-    return (ScenarioManifest){
-        .manifest = (json_t *)info->json,
-        .file = schema_intern(&self->reader, info->at.file),
-        .line = info->at.line,
-    };
-}
-
 /* Those of one action, or of the start; they stand together. */
-static ScenarioManifest *
+static const json_t *const *
 manifests_of(Loader *self, int action, unsigned *n)
 {
     unsigned n_all = 0;
 
     for (unsigned i = 0; i < self->manifests->len; i++)
         n_all += g_array_index(self->manifests, ManifestInfo, i).action == action;
-    ScenarioManifest *manifests = schema_alloc(&self->reader, n_all * sizeof *manifests);
+    const json_t **manifests = schema_alloc(&self->reader, n_all * sizeof *manifests);
     *n = 0;
     for (unsigned i = 0; i < self->manifests->len; i++) {
         const ManifestInfo *info = &g_array_index(self->manifests, ManifestInfo, i);
         if (info->action == action)
-            manifests[(*n)++] = manifest_of(self, info);
+            manifests[(*n)++] = info->json;
     }
     return manifests;
 }

@@ -192,7 +192,10 @@ typedef struct {
     SchemaReader reader;
     YamlPositions *positions;
     GPtrArray *files;       /* of char *, in the order read */
+    GHashTable *texts;      /* path -> GBytes (borrowed): of the files read */
     GHashTable *files_read; /* path -> GPtrArray of json_t (owned): a file is read once */
+    gboolean is_located;    /* JSON is read with the places of its values, as YAML always is */
+    gboolean lacks_places;  /* some JSON was read without */
     GPtrArray *made;        /* of json_t (owned): values that no file has */
     gboolean is_incomplete; /* something could not be read: what is missing may be there */
     GString *directory;     /* of the scenario file: where other files are looked for */

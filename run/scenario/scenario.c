@@ -50,6 +50,12 @@ sort_faults(Loader *self)
 
 /* ---- Files ---- */
 
+static gboolean
+is_scenario(const json_t *document)
+{
+    return g_strcmp0(json_string_value(json_object_get(document, "kind")), "Scenario") == 0;
+}
+
 static void
 report_yaml(
     void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
@@ -65,33 +71,65 @@ loader_hash(Loader *self, const char *data, gsize length)
         g_checksum_update(self->checksum, (const guchar *)data, (gssize)length);
 }
 
+/* Objects in JSON, such as a cluster's dump, without the places of their values.
+ * Returns: FALSE: the places are wanted, or it is something else */
+static gboolean
+read_unlocated(Loader *self, const char *text, gsize length, GPtrArray *documents)
+{
+    if (self->is_located || !yaml_read_json(text, length, documents))
+        return FALSE;
+    if (is_scenario(documents->pdata[0])) { /* a run prints lines of it */
+        g_ptr_array_set_size(documents, 0);
+        return FALSE;
+    }
+    self->lacks_places = TRUE;
+    return TRUE;
+}
+
 /* Returns: (borrowed): the documents of the text */
 static GPtrArray *
-read_text(Loader *self, const char *file, const char *text, gsize length)
+read_text(Loader *self, const char *file, GBytes *bytes)
 {
     GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     const YamlReport report = {report_yaml, self};
+    gsize length;
+    const char *text = g_bytes_get_data(bytes, &length);
 
     g_ptr_array_add(self->files, g_strdup(file));
     loader_hash(self, text, length);
     loader_hash(self, "", 1); /* where one ends */
-    if (!yaml_read(self->positions, file, text, length, &report, documents))
+    if (!read_unlocated(self, text, length, documents) &&
+        !yaml_read(self->positions, file, text, length, &report, documents))
         self->is_incomplete = TRUE;
     g_hash_table_insert(self->files_read, g_strdup(file), documents);
     return documents;
+}
+
+/* The text of a file, which may be a pipe: it is read once. Returns: (borrowed) */
+static GBytes *
+get_text(Loader *self, const char *path, GError **error)
+{
+    GBytes *bytes = g_hash_table_lookup(self->texts, path);
+    char *text;
+    gsize length;
+
+    if (bytes == NULL && g_file_get_contents(path, &text, &length, error)) {
+        bytes = g_bytes_new_take(text, length);
+        g_hash_table_insert(self->texts, g_strdup(path), bytes);
+    }
+    return bytes;
 }
 
 static GPtrArray *
 read_path(Loader *self, const char *path)
 {
     GPtrArray *documents = g_hash_table_lookup(self->files_read, path);
-    g_autofree char *text = NULL;
     g_autoptr(GError) error = NULL;
-    gsize length;
 
     if (documents != NULL)
         return documents;
-    if (!g_file_get_contents(path, &text, &length, &error)) {
+    GBytes *text = get_text(self, path, &error);
+    if (text == NULL) {
         const char *why = strstr(error->message, ": ");
         why = why != NULL ? why + 2 : error->message;
         if (g_strcmp0(self->reader.at.file, path) == 0) /* the fault names it already */
@@ -101,7 +139,7 @@ read_path(Loader *self, const char *path)
         self->is_incomplete = TRUE;
         return NULL;
     }
-    return read_text(self, path, text, length);
+    return read_text(self, path, text);
 }
 
 GPtrArray *
@@ -145,12 +183,6 @@ loader_read_profile(Loader *self, const char *name)
 }
 
 /* ---- The scenario's own document ---- */
-
-static gboolean
-is_scenario(const json_t *document)
-{
-    return g_strcmp0(json_string_value(json_object_get(document, "kind")), "Scenario") == 0;
-}
 
 /* Returns: NULL after a fault */
 static const json_t *
@@ -256,7 +288,6 @@ copy_slos(Loader *self)
             .stage = (char *)fields[i].stage,
             .quantile = fields[i].quantile,
             .below = fields[i].below,
-            .line = fields[i].place.line,
         };
 }
 
@@ -356,7 +387,6 @@ add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const Expe
         .capacity_bytes = expected->capacity,
         .count_min = expected->count.min,
         .count_max = expected->count.max,
-        .line = fields->place.line,
         .text = (char *)schema_intern(&self->reader, words),
     };
 
@@ -420,11 +450,12 @@ loader_free(Loader *self)
 }
 
 static Loader *
-loader_new(const char *file, const ScenarioOptions *options, GPtrArray *faults)
+loader_new(const char *file, const ScenarioOptions *options, GHashTable *texts, GPtrArray *faults)
 {
     Loader *self = g_new0(Loader, 1);
     g_autofree char *directory = g_path_get_dirname(file);
 
+    self->texts = texts;
     self->options = options;
     self->faults = faults;
     self->positions = yaml_positions_new();
@@ -503,7 +534,7 @@ apply_overlay(Loader *self, GPtrArray *documents)
 }
 
 static void
-load(Loader *self, const char *file, gboolean may_be_manifests)
+load_file(Loader *self, const char *file, gboolean may_be_manifests)
 {
     self->reader.at = (YamlPosition){self->scenario.file, 0, 0};
     GPtrArray *documents = read_path(self, file);
@@ -521,17 +552,51 @@ load(Loader *self, const char *file, gboolean may_be_manifests)
         load_scenario(self, document, documents);
 }
 
+static Loader *
+load_once(const char *file,
+          const ScenarioOptions *options,
+          gboolean is_check,
+          gboolean is_located,
+          GHashTable *texts,
+          GPtrArray *faults)
+{
+    Loader *self = loader_new(file, options, texts, faults);
+
+    self->is_located = is_located;
+    if (is_check)
+        g_clear_pointer(&self->checksum, g_checksum_free); /* nobody asks for it */
+    load_file(self, file, is_check);
+    self->texts = NULL;
+    return self;
+}
+
+/* JSON is read without places first, and again with them where a place has to be told: of a fault
+ * or of an object that is left out. */
+static Loader *
+load(const char *file, const ScenarioOptions *options, gboolean is_check, GPtrArray **faults)
+{
+    g_autoptr(GHashTable) texts =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
+
+    *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
+    Loader *self = load_once(file, options, is_check, FALSE, texts, *faults);
+    if (self->lacks_places && ((*faults)->len > 0 || self->scenario.ignored->len > 0)) {
+        loader_free(self);
+        g_ptr_array_set_size(*faults, 0);
+        self = load_once(file, options, is_check, TRUE, texts, *faults);
+    }
+    sort_faults(self);
+    return self;
+}
+
 Scenario *
 scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faults)
 {
-    *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
-    Loader *self = loader_new(file, options, *faults);
+    Loader *self = load(file, options, FALSE, faults);
 
-    load(self, file, FALSE);
     g_strlcpy(self->scenario.hash, g_checksum_get_string(self->checksum),
               sizeof self->scenario.hash);
     if ((*faults)->len > 0) {
-        sort_faults(self);
         loader_free(self);
         return NULL;
     }
@@ -545,13 +610,7 @@ scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faul
 Scenario *
 scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults)
 {
-    *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
-    Loader *self = loader_new(file, options, *faults);
-
-    g_clear_pointer(&self->checksum, g_checksum_free); /* nobody asks for it */
-    load(self, file, TRUE);
-    sort_faults(self);
-    return &self->scenario;
+    return &load(file, options, TRUE, faults)->scenario;
 }
 
 void

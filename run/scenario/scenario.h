@@ -12,12 +12,6 @@
  * are not counted atomically). */
 typedef struct Scenario Scenario;
 
-typedef struct {
-    json_t *manifest; /* (owned): one Kubernetes object */
-    const char *file;
-    unsigned line;
-} ScenarioManifest;
-
 #define LABEL_HOSTNAME "kubernetes.io/hostname"
 #define LABEL_ZONE "topology.kubernetes.io/zone"
 
@@ -123,7 +117,7 @@ typedef struct {
     /* CREATE: these objects, one after the other, @count times. If count is given the copies are
      * numbered: of a manifest named "web", copy 3 is "web-3", and references between objects of one
      * action follow. */
-    ScenarioManifest *manifests; /* (array of n_manifests, of the scenario) */
+    const json_t *const *manifests; /* (array of n_manifests): one Kubernetes object each */
     unsigned n_manifests;
     unsigned count;
     gboolean numbered;     /* count was given */
@@ -172,7 +166,6 @@ typedef struct {
     char *stage;     /* "pod-start" */
     double quantile; /* 0..1 */
     SimTime below;
-    unsigned line;
 } ScenarioSlo;
 
 /* expect: at a time, the number of objects that meet conditions. */
@@ -188,8 +181,7 @@ typedef struct {
     int64_t capacity_bytes;  /* of claims (status) and volumes; -1: any */
     int64_t count_min, count_max;
     char *driver; /* volumes in the driver's back end instead of objects; NULL: objects */
-    unsigned line;
-    char *text; /* as the file says it, for messages */
+    char *text;   /* as the file says it, for messages */
 } ScenarioExpect;
 
 struct Scenario {
@@ -208,8 +200,8 @@ struct Scenario {
     unsigned n_nodes;
     ScenarioDriver *drivers;
     unsigned n_drivers;
-    GHashTable *components;      /* process name -> GHashTable of flag -> text */
-    ScenarioManifest *manifests; /* the initial state, in order */
+    GHashTable *components;         /* process name -> GHashTable of flag -> text */
+    const json_t *const *manifests; /* (array of n_manifests): the initial state, in order */
     unsigned n_manifests;
     ScenarioAction *actions; /* in the file's order */
     unsigned n_actions;

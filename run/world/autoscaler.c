@@ -193,8 +193,7 @@ next_node(const Autoscaler *self, const char *zone)
     g_auto(GStrv) parts = g_strsplit(self->group->name, "%d", -1);
     g_autofree char *name = g_strjoinv(number, parts);
     json_t *json = scenario_node_manifest(self->group, name, zone);
-    const ScenarioManifest manifest = {.manifest = json};
-    Object *node = world_parse(self->run, &manifest);
+    Object *node = world_parse(self->run, json);
 
     json_decref(json);
     return node;

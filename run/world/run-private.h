@@ -38,7 +38,7 @@ CsiModelledOptions world_driver_options(Run *self, const CsiModelledOptions *opt
 void world_options_clear(CsiModelledOptions *options);
 /* Parses a manifest into the run's objects. Returns: (owned): NULL with @self->error: the loader
  * has checked it, so this is a bug */
-Object *world_parse(Run *self, const ScenarioManifest *manifest);
+Object *world_parse(Run *self, const json_t *manifest);
 
 /* A machine joins the cluster: its Node as it is, and a kubelet with these flags (NULL: defaults).
  * Takes @node. */

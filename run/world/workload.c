@@ -405,10 +405,9 @@ merge_patch(Object *object, const void *data)
 {
     const Performer *self = data;
     json_t *merged = object_to_json(object);
-    const ScenarioManifest manifest = {.manifest = merged};
 
     json_merge_patch(merged, self->action->patch);
-    g_autoptr(Object) parsed = world_parse(self->run, &manifest);
+    g_autoptr(Object) parsed = world_parse(self->run, merged);
     json_decref(merged);
     if (parsed == NULL) {
         run_note(self->run, self->action, "the patch of %s %s is refused: %s",
@@ -523,7 +522,7 @@ add_performer(Run *self, const ScenarioAction *action, SimTime at)
     performer->refusal = g_string_new(NULL);
     performer->templates = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
     for (unsigned k = 0; k < action->n_manifests; k++) {
-        Object *object = world_parse(self, &action->manifests[k]);
+        Object *object = world_parse(self, action->manifests[k]);
         if (object != NULL)
             g_ptr_array_add(performer->templates, object);
     }

@@ -32,8 +32,8 @@ parser_report(ApiParser *parser, const json_t *where, const char *message, const
 }
 
 /* Returns: (owned): NULL with @self->error */
-static Object *
-parse_json(Run *self, const json_t *manifest)
+Object *
+world_parse(Run *self, const json_t *manifest)
 {
     ApiParser parser = {.objects = self->objects,
                         .report = parser_report,
@@ -47,12 +47,6 @@ parse_json(Run *self, const json_t *manifest)
         return NULL;
     }
     return object;
-}
-
-Object *
-world_parse(Run *self, const ScenarioManifest *manifest)
-{
-    return parse_json(self, manifest->manifest);
 }
 
 /* ---- Drivers ---- */
@@ -314,7 +308,7 @@ add_node_group(Run *self, const ScenarioNodes *group)
         g_autofree char *name = g_strjoinv(number, parts);
         json_t *manifest =
             scenario_node_manifest(group, name, n_zones == 0 ? NULL : group->zones[i % n_zones]);
-        Object *object = parse_json(self, manifest);
+        Object *object = world_parse(self, manifest);
         json_decref(manifest);
         if (object == NULL)
             return FALSE;
@@ -343,7 +337,7 @@ adopt_volume(Run *self, const Volume *volume)
 /* An object that a user wrote is created as the API server creates it; one that a cluster printed
  * (it has a uid) is taken as it is. */
 static gboolean
-add_initial_object(Run *self, const ScenarioManifest *manifest)
+add_initial_object(Run *self, const json_t *manifest)
 {
     Object *object = world_parse(self, manifest);
 
@@ -463,12 +457,12 @@ world_build(Run *self)
         if (!add_node_group(self, &scenario->nodes[i]))
             return FALSE;
     for (unsigned i = 0; i < scenario->n_manifests; i++)
-        if (!add_initial_object(self, &scenario->manifests[i]) || !may_go_on(self, i))
+        if (!add_initial_object(self, scenario->manifests[i]) || !may_go_on(self, i))
             return FALSE;
     for (unsigned i = 0; i < scenario->n_drivers; i++) {
-        const ScenarioManifest manifest = {.manifest = scenario->drivers[i].manifest};
-        if (manifest.manifest != NULL && !has_driver_object(self, scenario->drivers[i].name) &&
-            !add_initial_object(self, &manifest))
+        const json_t *manifest = scenario->drivers[i].manifest;
+        if (manifest != NULL && !has_driver_object(self, scenario->drivers[i].name) &&
+            !add_initial_object(self, manifest))
             return FALSE;
     }
     settle_quotas(self);

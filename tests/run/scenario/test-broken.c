@@ -10,8 +10,8 @@
 
 #include "run/scenario/scenario.h"
 
-/* Files in tests/run/broken, each wrong in another way, and what is said about each: all faults,
- * and nothing else. */
+/* Files in tests/run/scenario/broken, each wrong in another way, and what is said about each: all
+ * faults, and nothing else. */
 
 static char *
 faults_text(const GPtrArray *faults)
@@ -61,7 +61,7 @@ static GPtrArray *
 broken_files(void)
 {
     g_autofree char *folder =
-        g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests", "run", "broken", NULL);
+        g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests", "run", "scenario", "broken", NULL);
     g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
     GPtrArray *files = g_ptr_array_new_with_free_func(g_free);
     const char *name;

@@ -320,12 +320,34 @@ manifests_come_from_files(void **state)
               "  storageClassName: manual\n  resources: {requests: {storage: 1Gi}}\n");
     g_autoptr(Scenario) scenario = load_file(files.file, NULL);
     assert_int_equal(scenario->n_manifests, 1);
-    assert_int_equal(scenario->manifests[0].line, 1);
     assert_int_equal(scenario->ignored->len, 1);
+    assert_true(g_str_has_suffix(scenario->ignored->pdata[0], "state.json:1)"));
     assert_int_equal(scenario->actions[0].count, 3);
     assert_true(scenario->actions[0].numbered);
     assert_non_null(scenario->actions[0].interarrival);
     assert_int_equal(scenario->actions[0].n_manifests, 1);
+}
+
+/* JSON is read without the places of its values until a fault wants one. */
+static void
+faults_in_json_have_places(void **state)
+{
+    g_auto(Files) files = files_new(HEAD "  manifests: [state.json]\n");
+
+    (void)state;
+    files_add(&files, "state.json",
+              "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n"
+              "  {\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\",\n"
+              "   \"metadata\": {\"name\": \"data\"},\n"
+              "   \"spec\": {\"acessModes\": []}}]}\n");
+    const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
+    g_autoptr(GPtrArray) faults = NULL;
+    g_autoptr(Scenario) scenario = scenario_load(files.file, &options, &faults);
+    assert_null(scenario);
+    const FileFault *fault = faults->pdata[faults->len - 1];
+    assert_true(g_str_has_suffix(fault->file, "state.json"));
+    assert_int_equal(fault->line, 4);
+    assert_int_equal(fault->column, 27);
 }
 
 /* What kubectl printed is a state: names may dangle, controllers may have been at work. */
@@ -356,7 +378,7 @@ imports_may_dangle(void **state)
 static int64_t
 get_replicas(const Scenario *scenario)
 {
-    const json_t *spec = json_object_get(scenario->manifests[1].manifest, "spec");
+    const json_t *spec = json_object_get(scenario->manifests[1], "spec");
     return json_integer_value(json_object_get(spec, "replicas"));
 }
 
@@ -624,6 +646,7 @@ main(void)
         cmocka_unit_test(driver_changes_add_up),
         cmocka_unit_test(flags_come_from_manifests),
         cmocka_unit_test(manifests_come_from_files),
+        cmocka_unit_test(faults_in_json_have_places),
         cmocka_unit_test(imports_may_dangle),
         cmocka_unit_test(sets_change_what_they_name),
         cmocka_unit_test(wrong_sets_are_faults),

@@ -199,51 +199,57 @@ read_json(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 
 /* ---- The types ---- */
 
-/* clang-format off */
-#define TYPE(type_name, what, example, reader, json, c_type) { \
-    .name = (type_name), .wanted = (what), .hint = (example), .read = (reader), .schema = (json), \
-    .size = sizeof(c_type)}
-#define NUMBER(type_name, what, reader, json, c_type, low, high) { \
-    .name = (type_name), .wanted = (what), .read = (reader), .schema = (json), \
-    .size = sizeof(c_type), .min = (low), .max = (high)}
-#define WHOLE(type_name, low, high) \
+#define NUMBER(type_name, what, reader, json, c_type, low, high)                                   \
+    SCHEMA_TYPE(type_name, what, reader, json, c_type, .min = (low), .max = (high))
+#define WHOLE(type_name, low, high)                                                                \
     NUMBER(type_name, "a whole number", read_unsigned, schema_json_integer, unsigned, low, high)
-#define REAL(type_name, what, low, high) \
+#define REAL(type_name, what, low, high)                                                           \
     NUMBER(type_name, what, read_number, schema_json_number, double, low, high)
-#define MAPPING(type_name, of) { \
-    .name = (type_name), .wanted = "a mapping", .read = read_json, .schema = schema_json_map, \
-    .size = sizeof(json_t *), .item = (of)}
+#define MAPPING(type_name, of)                                                                     \
+    SCHEMA_TYPE(type_name, "a mapping", read_json, schema_json_map, json_t *, .item = (of))
 
-const SchemaType schema_string = TYPE("text", "text", NULL, read_text, schema_json_string, char *);
-const SchemaType schema_text = TYPE("text", "text", NULL, read_text, schema_json_string, char *);
+const SchemaType schema_string = SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *);
+const SchemaType schema_text = SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *);
 const SchemaType schema_bool =
-    TYPE("true or false", "true or false", NULL, read_bool, schema_json_bool, gboolean);
+    SCHEMA_TYPE("true or false", "true or false", read_bool, schema_json_bool, gboolean);
 const SchemaType schema_tristate =
-    TYPE("true or false", "true or false", NULL, read_bool, schema_json_bool, int);
+    SCHEMA_TYPE("true or false", "true or false", read_bool, schema_json_bool, int);
 const SchemaType schema_count = WHOLE("count", 1, COUNT_MAX);
 const SchemaType schema_natural = WHOLE("whole number", 0, COUNT_MAX);
-const SchemaType schema_integer = NUMBER("whole number", "a whole number", schema_read_integer,
-                                         schema_json_integer, int64_t, 0, INTEGER_MAX);
+const SchemaType schema_integer = NUMBER("whole number",
+                                         "a whole number",
+                                         schema_read_integer,
+                                         schema_json_integer,
+                                         int64_t,
+                                         0,
+                                         INTEGER_MAX);
 const SchemaType schema_probability =
     REAL("probability", "a probability: more than 0, at most 1", 1e-12, 1);
 const SchemaType schema_quantile = REAL("quantile", "a quantile: from 0 to 1", 0, 1);
 const SchemaType schema_rate = REAL("number", "a number from 0 to 1000000", 0, COUNT_MAX);
 const SchemaType schema_exponent = REAL("exponent", "an exponent from -4 to 4", -4, 4);
-const SchemaType schema_duration = TYPE("duration", "a duration", "such as 1.5s, 250ms or 1h30m",
-                                        read_duration, schema_json_ref, SimTime);
-const SchemaType schema_dist = TYPE("distribution", "a duration or a distribution",
-                                    "such as 1.5s or {lognormal: {p50: 1.2s, p99: 4s}}",
-                                    schema_read_dist, schema_json_ref, SimDist *);
-const SchemaType schema_quantity =
-    TYPE("quantity", "a quantity", "such as 10Gi", read_quantity, schema_json_ref, int64_t);
-const SchemaType schema_strings = TYPE("list of text", "a list", "such as [a, b]", read_strings,
-                                       schema_json_strings, char **);
+const SchemaType schema_duration = SCHEMA_TYPE("duration",
+                                               "a duration",
+                                               read_duration,
+                                               schema_json_ref,
+                                               SimTime,
+                                               .hint = "such as 1.5s, 250ms or 1h30m");
+const SchemaType schema_dist =
+    SCHEMA_TYPE("distribution",
+                "a duration or a distribution",
+                schema_read_dist,
+                schema_json_ref,
+                SimDist *,
+                .hint = "such as 1.5s or {lognormal: {p50: 1.2s, p99: 4s}}");
+const SchemaType schema_quantity = SCHEMA_TYPE(
+    "quantity", "a quantity", read_quantity, schema_json_ref, int64_t, .hint = "such as 10Gi");
+const SchemaType schema_strings = SCHEMA_TYPE(
+    "list of text", "a list", read_strings, schema_json_strings, char **, .hint = "such as [a, b]");
 const SchemaType schema_any =
-    TYPE("anything", "a value", NULL, read_json, schema_json_any, json_t *);
+    SCHEMA_TYPE("anything", "a value", read_json, schema_json_any, json_t *);
 const SchemaType schema_list_any =
-    TYPE("list", "a list", NULL, read_json, schema_json_array, json_t *);
+    SCHEMA_TYPE("list", "a list", read_json, schema_json_array, json_t *);
 const SchemaType schema_object = MAPPING("mapping", NULL);
 const SchemaType schema_string_map = MAPPING("mapping of text", &schema_text);
 const SchemaType schema_resources = MAPPING("mapping of quantities", &schema_quantity);
 const SchemaType schema_bool_map = MAPPING("mapping of true or false", &schema_bool);
-/* clang-format on */

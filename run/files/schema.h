@@ -166,6 +166,12 @@ json_t *schema_json_enum(const SchemaType *type);
 json_t *schema_json_any(const SchemaType *type);
 json_t *schema_json_integer(const SchemaType *type);
 
+/* A type whose values one function reads and another one describes. */
+#define SCHEMA_TYPE(type_name, what, reader, json, c_type, ...)                                    \
+    {                                                                                              \
+        .name = (type_name), .wanted = (what), .read = (reader), .schema = (json),                 \
+        .size = sizeof(c_type), __VA_ARGS__                                                        \
+    }
 #define SCHEMA_STRUCT(type_name, table, struct_type, ...)                                          \
     {                                                                                              \
         .name = (type_name), .wanted = "a mapping", .read = schema_read_struct,                    \

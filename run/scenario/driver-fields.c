@@ -428,44 +428,57 @@ read_driver(SchemaReader *reader, const SchemaType *type, const json_t *value, v
 #define AT(type, member) offsetof(type, member)
 #define END {NULL, NULL, 0, 0, NULL, NULL}
 
-static const SchemaType method_mask_type = {.name = "list of CSI calls", .wanted = "a list", .hint = "such as [CreateVolume, DeleteVolume]", .read = read_method_mask, .schema = schema_json_strings, .size = sizeof(uint32_t)};
-static const SchemaType method_type = {.name = "CSI call", .wanted = "a CSI call", .read = read_method, .schema = schema_json_method, .size = sizeof(CsiMethod)};
+static const SchemaType method_mask_type = SCHEMA_TYPE("list of CSI calls", "a list", read_method_mask,
+    schema_json_strings, uint32_t, .hint = "such as [CreateVolume, DeleteVolume]");
+static const SchemaType method_type = SCHEMA_TYPE("CSI call", "a CSI call", read_method, schema_json_method,
+    CsiMethod);
 
-static const SchemaType code_type = {.name = "gRPC code", .wanted = "a gRPC code", .read = read_code, .schema = schema_json_code, .size = sizeof(CsiCode)};
+static const SchemaType code_type = SCHEMA_TYPE("gRPC code", "a gRPC code", read_code, schema_json_code,
+    CsiCode);
 
-static const SchemaType name_type = {.name = "name", .wanted = "a name", .read = read_domain_name, .schema = schema_json_name, .size = sizeof(char *)};
+static const SchemaType name_type = SCHEMA_TYPE("name", "a name", read_domain_name, schema_json_name, char *);
 
-static const SchemaType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping", .read = read_latencies, .schema = schema_json_latencies};
-static const SchemaType slowdowns_type = {.name = "slowdowns by CSI call", .wanted = "a mapping", .read = read_slowdowns, .schema = schema_json_slowdowns};
+static const SchemaType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping",
+    .read = read_latencies, .schema = schema_json_latencies};
+static const SchemaType slowdowns_type = {.name = "slowdowns by CSI call", .wanted = "a mapping",
+    .read = read_slowdowns, .schema = schema_json_slowdowns};
 
 static const SchemaField error_fields[] = {
     {"method", &method_type, AT(CsiModelledError, method), 0, "any", "The CSI call that fails"},
-    {"code", &code_type, AT(CsiModelledError, code), SCHEMA_REQUIRED, NULL, "The gRPC code, such as INTERNAL or RESOURCE_EXHAUSTED"},
+    {"code", &code_type, AT(CsiModelledError, code), SCHEMA_REQUIRED, NULL,
+     "The gRPC code, such as INTERNAL or RESOURCE_EXHAUSTED"},
     {"message", &schema_string, AT(CsiModelledError, message), 0, "injected error", "What Events show"},
     {"probability", &schema_probability, AT(CsiModelledError, probability), 0, "1", "Of each call"},
     {"count", &schema_natural, AT(CsiModelledError, count), 0, "0: without end", "Only so many times"},
-    {"perVolume", &schema_bool, AT(CsiModelledError, per_volume), 0, "false", "The count holds for each volume alone"},
-    {"zone", &schema_string, AT(CsiModelledError, zone), 0, NULL, "Only CreateVolume calls whose first preferred topology is there"},
+    {"perVolume", &schema_bool, AT(CsiModelledError, per_volume), 0, "false",
+     "The count holds for each volume alone"},
+    {"zone", &schema_string, AT(CsiModelledError, zone), 0, NULL,
+     "Only CreateVolume calls whose first preferred topology is there"},
     {"node", &schema_string, AT(CsiModelledError, node), 0, NULL, "Only calls for this node"},
     {"from", &schema_duration, AT(CsiModelledError, from), 0, "0s", "Not before this time"},
     {"until", &schema_duration, AT(CsiModelledError, until), 0, "the end", "Not from this time on"},
     {"latency", &schema_dist, AT(CsiModelledError, latency), 0, "as if it succeeded", "Of the failing call"},
-    {"afterEffect", &schema_bool, AT(CsiModelledError, after_effect), 0, "false", "The work is done, only the answer says otherwise"},
+    {"afterEffect", &schema_bool, AT(CsiModelledError, after_effect), 0, "false",
+     "The work is done, only the answer says otherwise"},
     END,
 };
 
-static const SchemaType error_type = SCHEMA_STRUCT("error", error_fields, CsiModelledError, .init = error_init, .check = error_check);
+static const SchemaType error_type = SCHEMA_STRUCT("error", error_fields, CsiModelledError,
+    .init = error_init, .check = error_check);
 static const SchemaType errors_type = SCHEMA_LIST(error_type);
 
 static const SchemaField rate_fields[] = {
-    {"qps", &schema_rate, AT(LimitFields, rate.qps) - AT(LimitFields, rate), SCHEMA_REQUIRED, NULL, "Calls a second"},
-    {"burst", &schema_count, AT(LimitFields, rate.burst) - AT(LimitFields, rate), SCHEMA_REQUIRED, NULL, "Calls at once"},
+    {"qps", &schema_rate, AT(LimitFields, rate.qps) - AT(LimitFields, rate), SCHEMA_REQUIRED, NULL,
+     "Calls a second"},
+    {"burst", &schema_count, AT(LimitFields, rate.burst) - AT(LimitFields, rate), SCHEMA_REQUIRED, NULL,
+     "Calls at once"},
     END,
 };
 static const SchemaType rate_type = SCHEMA_STRUCT("rate", rate_fields, ((LimitFields *)0)->rate);
 
 static const SchemaField limit_fields[] = {
-    {"methods", &method_mask_type, AT(LimitFields, methods), 0, "all controller calls", "The CSI calls that share the limit"},
+    {"methods", &method_mask_type, AT(LimitFields, methods), 0, "all controller calls",
+     "The CSI calls that share the limit"},
     {"concurrent", &schema_natural, AT(LimitFields, concurrent), 0, "0: no limit", "Calls served at once"},
     {"rate", &rate_type, AT(LimitFields, rate), 0, "no limit", "A token bucket"},
     {"perNode", &schema_bool, AT(LimitFields, per_node), 0, "false", "Each node has its own"},
@@ -474,11 +487,13 @@ static const SchemaField limit_fields[] = {
 static const SchemaType limit_type = SCHEMA_STRUCT("limit", limit_fields, LimitFields);
 static const SchemaType limit_list_type = SCHEMA_LIST(limit_type);
 
-static const SchemaType limits_type = {.name = "limit, or list of limits", .wanted = "a mapping or a list", .read = read_limits, .schema = schema_json_limits, .item = &limit_type, .size = sizeof(SchemaList)};
+static const SchemaType limits_type = SCHEMA_TYPE("limit, or list of limits", "a mapping or a list",
+    read_limits, schema_json_limits, SchemaList, .item = &limit_type);
 
 static const SchemaField pool_fields[] = {
     {"zone", &schema_string, AT(PoolFields, zone), 0, NULL, "Where the room is: this zone"},
-    {"topology", &schema_string_map, AT(PoolFields, topology), 0, "everywhere", "Where the room is, by topology keys"},
+    {"topology", &schema_string_map, AT(PoolFields, topology), 0, "everywhere",
+     "Where the room is, by topology keys"},
     {"capacity", &schema_quantity, AT(PoolFields, capacity), SCHEMA_REQUIRED, NULL, "Room for volumes"},
     END,
 };
@@ -494,63 +509,97 @@ static const SchemaField volume_size_fields[] = {
     END,
 };
 
-static const SchemaType volume_size_type = SCHEMA_STRUCT("volume size", volume_size_fields, ((DriverFields *)0)->volume_size, .check = volume_size_check);
+static const SchemaType volume_size_type = SCHEMA_STRUCT("volume size", volume_size_fields,
+    ((DriverFields *)0)->volume_size, .check = volume_size_check);
 
 #define PLUGIN_AT(member) (AT(DriverFields, node_plugin.member) - AT(DriverFields, node_plugin))
 static const SchemaField node_plugin_fields[] = {
-    {"nodeSelector", &schema_string_map, PLUGIN_AT(node_selector), 0, "all nodes", "Labels of the nodes that the plugin runs on"},
-    {"registersAfter", &schema_dist, PLUGIN_AT(registers_after), 0, "registered at the start", "From the start of the kubelet to the plugin's registration"},
-    {"livenessPeriod", &schema_duration, PLUGIN_AT(liveness_period), 0, "not probed", "Between two liveness probes of its container: five failures in a row, of 3 s each, restart it"},
-    {"preregistered", &schema_bool, PLUGIN_AT(preregistered), 0, "false", "The CSINode objects of the manifests say so already"},
+    {"nodeSelector", &schema_string_map, PLUGIN_AT(node_selector), 0, "all nodes",
+     "Labels of the nodes that the plugin runs on"},
+    {"registersAfter", &schema_dist, PLUGIN_AT(registers_after), 0, "registered at the start",
+     "From the start of the kubelet to the plugin's registration"},
+    {"livenessPeriod", &schema_duration, PLUGIN_AT(liveness_period), 0, "not probed",
+     "Between two liveness probes of its container: five failures in a row, of 3 s each, restart it"},
+    {"preregistered", &schema_bool, PLUGIN_AT(preregistered), 0, "false",
+     "The CSINode objects of the manifests say so already"},
     END,
 };
-static const SchemaType node_plugin_type = SCHEMA_STRUCT("node plugin", node_plugin_fields, ((DriverFields *)0)->node_plugin);
+static const SchemaType node_plugin_type = SCHEMA_STRUCT("node plugin", node_plugin_fields,
+    ((DriverFields *)0)->node_plugin);
 
 static const char *const lock_words[] = {
-    [CSI_LOCK_VOLUME] = "volume", [CSI_LOCK_VOLUME_AND_NODE] = "volume-and-node", [CSI_LOCK_NONE] = "none", NULL,
+    [CSI_LOCK_VOLUME] = "volume",
+    [CSI_LOCK_VOLUME_AND_NODE] = "volume-and-node",
+    [CSI_LOCK_NONE] = "none",
+    NULL,
 };
 static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
 
 /* What setDriver can change while the cluster runs. */
 #define RUN_TIME_DRIVER_FIELDS \
     {"latency", &latencies_type, AT(DriverFields, latency), 0, "0s", "How long each CSI call takes"}, \
-    {"errors", &errors_type, AT(DriverFields, errors), 0, "none", "Calls that fail; the first that applies counts"}, \
+    {"errors", &errors_type, AT(DriverFields, errors), 0, "none", \
+     "Calls that fail; the first that applies counts"}, \
     {"limits", &limits_type, AT(DriverFields, limits), 0, "none", "Calls at once and calls a second"}, \
     {"pools", &pools_type, AT(DriverFields, pools), 0, "no limit", "Room for volumes, by place"}, \
-    {"attachLimit", &schema_natural, AT(DriverFields, attach_limit), 0, "0: none", "Volumes a node takes, as NodeGetInfo tells"}, \
+    {"attachLimit", &schema_natural, AT(DriverFields, attach_limit), 0, "0: none", \
+     "Volumes a node takes, as NodeGetInfo tells"}, \
     {"volumeSize", &volume_size_type, AT(DriverFields, volume_size), 0, "any", "Sizes of volumes"}, \
     {"readyAt", &schema_duration, AT(DriverFields, ready_at), 0, "0s", "Until then Probe says no"}
 
 /* What a profile can say. */
 #define PROFILE_DRIVER_FIELDS \
     RUN_TIME_DRIVER_FIELDS, \
-    {"slowdown", &slowdowns_type, AT(DriverFields, slowdown), 0, "0", "How calls in the back end at once slow each other down: of n, each takes n to this power as long as alone; {exponent: 1, undisturbed: 2}: n/2 to this power once n is larger than 2"}, \
-    {"attachLimitReported", &schema_natural, AT(DriverFields, attach_limit_reported), 0, "attachLimit", "What NodeGetInfo says if it is wrong"}, \
-    {"attachRequired", &schema_tristate, AT(DriverFields, attach_required), 0, "as its CSIDriver says, else true", "Volumes are attached to nodes; file storage mostly needs it not"}, \
-    {"topology", &schema_any, AT(DriverFields, topology), 0, "topology.<driver>/zone", "The key of the driver's topology segments; false: volumes are reachable from everywhere"}, \
-    {"topologiesPerVolume", &schema_count, AT(DriverFields, topologies_per_volume), 0, "1", "Zones a volume lives in at once"}, \
-    {"controllerCapabilities", &controller_capabilities_type, AT(DriverFields, controller_capabilities), 0, "create, attach, expand", "Of the controller service, by the CSI spec's names"}, \
-    {"nodeCapabilities", &node_capabilities_type, AT(DriverFields, node_capabilities), 0, "stage, stats, expand", "Of the node service"}, \
-    {"pluginCapabilities", &plugin_capabilities_type, AT(DriverFields, plugin_capabilities), 0, "controller, topology, online expansion", "Of the identity service"}, \
-    {"mutableParameters", &schema_strings, AT(DriverFields, mutable_keys), 0, "none", "Names of parameters that ControllerModifyVolume takes"}, \
-    {"volumeContext", &schema_string_map, AT(DriverFields, volume_context), 0, "none", "Given back by CreateVolume"}, \
-    {"publishContext", &schema_string_map, AT(DriverFields, publish_context), 0, "none", "Given back by ControllerPublishVolume"}, \
-    {"lock", &lock_type, AT(DriverFields, lock), 0, "volume", "What two calls must not share: else the second is ABORTED"}, \
+    {"slowdown", &slowdowns_type, AT(DriverFields, slowdown), 0, "0", \
+     "How calls in the back end at once slow each other down: of n, each takes n to this power as long as " \
+     "alone; {exponent: 1, undisturbed: 2}: n/2 to this power once n is larger than 2"}, \
+    {"attachLimitReported", &schema_natural, AT(DriverFields, attach_limit_reported), 0, "attachLimit", \
+     "What NodeGetInfo says if it is wrong"}, \
+    {"attachRequired", &schema_tristate, AT(DriverFields, attach_required), 0, \
+     "as its CSIDriver says, else true", "Volumes are attached to nodes; file storage mostly needs it not"}, \
+    {"topology", &schema_any, AT(DriverFields, topology), 0, "topology.<driver>/zone", \
+     "The key of the driver's topology segments; false: volumes are reachable from everywhere"}, \
+    {"topologiesPerVolume", &schema_count, AT(DriverFields, topologies_per_volume), 0, "1", \
+     "Zones a volume lives in at once"}, \
+    {"controllerCapabilities", &controller_capabilities_type, AT(DriverFields, controller_capabilities), 0, \
+     "create, attach, expand", "Of the controller service, by the CSI spec's names"}, \
+    {"nodeCapabilities", &node_capabilities_type, AT(DriverFields, node_capabilities), 0, \
+     "stage, stats, expand", "Of the node service"}, \
+    {"pluginCapabilities", &plugin_capabilities_type, AT(DriverFields, plugin_capabilities), 0, \
+     "controller, topology, online expansion", "Of the identity service"}, \
+    {"mutableParameters", &schema_strings, AT(DriverFields, mutable_keys), 0, "none", \
+     "Names of parameters that ControllerModifyVolume takes"}, \
+    {"volumeContext", &schema_string_map, AT(DriverFields, volume_context), 0, "none", \
+     "Given back by CreateVolume"}, \
+    {"publishContext", &schema_string_map, AT(DriverFields, publish_context), 0, "none", \
+     "Given back by ControllerPublishVolume"}, \
+    {"lock", &lock_type, AT(DriverFields, lock), 0, "volume", \
+     "What two calls must not share: else the second is ABORTED"}, \
     {"needsSecrets", &schema_bool, AT(DriverFields, needs_secrets), 0, "false", "Calls without secrets fail"}, \
-    {"randomIds", &schema_bool, AT(DriverFields, random_ids), 0, "false", "Volume ids are drawn; else they are the volumes' names"}, \
-    {"adoptsUnknownVolumes", &schema_bool, AT(DriverFields, adopts_unknown_volumes), 0, "false", "A volume that was never created is taken for a static one"}, \
-    {"checksMounts", &schema_bool, AT(DriverFields, checks_mounts), 0, "false", "DeleteVolume fails while a node has it mounted"}, \
-    {"keepsSnapshotSources", &schema_bool, AT(DriverFields, keeps_snapshot_sources), 0, "false", "DeleteVolume fails while there are snapshots of it"}, \
-    {"snapshotsTakeRoom", &schema_bool, AT(DriverFields, snapshots_take_room), 0, "false", "Snapshots count in the pools"}, \
-    {"abortsWithCaller", &schema_bool, AT(DriverFields, aborts_with_caller), 0, "false", "A call is undone when its caller gives up"}, \
+    {"randomIds", &schema_bool, AT(DriverFields, random_ids), 0, "false", \
+     "Volume ids are drawn; else they are the volumes' names"}, \
+    {"adoptsUnknownVolumes", &schema_bool, AT(DriverFields, adopts_unknown_volumes), 0, "false", \
+     "A volume that was never created is taken for a static one"}, \
+    {"checksMounts", &schema_bool, AT(DriverFields, checks_mounts), 0, "false", \
+     "DeleteVolume fails while a node has it mounted"}, \
+    {"keepsSnapshotSources", &schema_bool, AT(DriverFields, keeps_snapshot_sources), 0, "false", \
+     "DeleteVolume fails while there are snapshots of it"}, \
+    {"snapshotsTakeRoom", &schema_bool, AT(DriverFields, snapshots_take_room), 0, "false", \
+     "Snapshots count in the pools"}, \
+    {"abortsWithCaller", &schema_bool, AT(DriverFields, aborts_with_caller), 0, "false", \
+     "A call is undone when its caller gives up"}, \
     {"vendorVersion", &schema_string, AT(DriverFields, vendor_version), 0, "1.0.0", "As GetPluginInfo tells"}, \
-    {"sidecars", &scenario_sidecars_type, AT(DriverFields, sidecars), 0, "all, with default flags", "The real flags under their real names; false: it does not run"}, \
-    {"nodePlugin", &node_plugin_type, AT(DriverFields, node_plugin), 0, NULL, "The driver's part on the nodes"}
+    {"sidecars", &scenario_sidecars_type, AT(DriverFields, sidecars), 0, "all, with default flags", \
+     "The real flags under their real names; false: it does not run"}, \
+    {"nodePlugin", &node_plugin_type, AT(DriverFields, node_plugin), 0, NULL,
+     "The driver's part on the nodes"}
 
 static const SchemaField driver_fields[] = {
     {"name", &name_type, AT(DriverFields, name), SCHEMA_REQUIRED, NULL, "As in StorageClass.provisioner"},
-    {"profile", &schema_string, AT(DriverFields, profile), 0, "none", "Name or path of a profile; the fields below it win"},
-    {"fromManifest", &schema_string, AT(DriverFields, from_manifest), 0, "none", "A file of the driver's Deployment: sidecars and flags are read from its containers"},
+    {"profile", &schema_string, AT(DriverFields, profile), 0, "none",
+     "Name or path of a profile; the fields below it win"},
+    {"fromManifest", &schema_string, AT(DriverFields, from_manifest), 0, "none",
+     "A file of the driver's Deployment: sidecars and flags are read from its containers"},
     PROFILE_DRIVER_FIELDS,
     END,
 };
@@ -566,8 +615,11 @@ static const SchemaField profile_driver_fields[] = {
     END,
 };
 
-const SchemaType scenario_driver_type = {.name = "driver", .wanted = "a mapping", .read = read_driver, .schema = schema_json_struct, .fields = driver_fields, .size = sizeof(DriverFields)};
-const SchemaType scenario_set_driver_type = {.name = "driver change", .wanted = "a mapping", .read = scenario_read_mapping, .schema = schema_json_struct, .fields = set_driver_fields, .size = sizeof(json_t *)};
-const SchemaType scenario_profile_type = {.name = "profile", .wanted = "a mapping", .read = scenario_read_mapping, .schema = schema_json_struct, .fields = profile_driver_fields, .size = sizeof(json_t *)};
+const SchemaType scenario_driver_type = SCHEMA_TYPE("driver", "a mapping", read_driver, schema_json_struct,
+    DriverFields, .fields = driver_fields);
+const SchemaType scenario_set_driver_type = SCHEMA_TYPE("driver change", "a mapping", scenario_read_mapping,
+    schema_json_struct, json_t *, .fields = set_driver_fields);
+const SchemaType scenario_profile_type = SCHEMA_TYPE("profile", "a mapping", scenario_read_mapping,
+    schema_json_struct, json_t *, .fields = profile_driver_fields);
 
 /* clang-format on */

@@ -306,12 +306,16 @@ static const SchemaType limit_knowledge_type = SCHEMA_ENUM(limit_words);
 #define SCALER_AT(member) NODE_AT(autoscaler.member) - NODE_AT(autoscaler)
 static const SchemaField autoscaler_fields[] = {
     {"max", &schema_count, SCALER_AT(max), SCHEMA_REQUIRED, NULL, "Nodes of the group at most"},
-    {"scanInterval", &schema_duration, SCALER_AT(scan_interval), 0, "10s", "Between two looks at pods that no node takes"},
+    {"scanInterval", &schema_duration, SCALER_AT(scan_interval), 0, "10s",
+     "Between two looks at pods that no node takes"},
     {"delay", &schema_dist, SCALER_AT(delay), 0, "0s", "From the decision until the machine has joined"},
-    {"attachLimits", &limit_knowledge_type, SCALER_AT(knows_limits), 0, "unlimited", "What it thinks of volumes on a node that is not there yet: unlimited, as the real one without a CSINode, or known"},
+    {"attachLimits", &limit_knowledge_type, SCALER_AT(knows_limits), 0, "unlimited",
+     "What it thinks of volumes on a node that is not there yet: unlimited, as the real one without a "
+     "CSINode, or known"},
     END,
 };
-static const SchemaType autoscaler_type = SCHEMA_STRUCT("autoscaler", autoscaler_fields, ((ScenarioNodes *)0)->autoscaler);
+static const SchemaType autoscaler_type = SCHEMA_STRUCT("autoscaler", autoscaler_fields,
+    ((ScenarioNodes *)0)->autoscaler);
 
 static const SchemaField node_fields[] = {
     {"count", &schema_count, NODE_AT(count), 0, "1", "How many nodes"},
@@ -321,49 +325,68 @@ static const SchemaField node_fields[] = {
     {"labels", &schema_string_map, NODE_AT(labels), 0, "none", "More labels"},
     {"annotations", &schema_string_map, NODE_AT(annotations), 0, "none", "Annotations"},
     {"taints", &schema_list_any, NODE_AT(taints), 0, "none", "As in a Node"},
-    {"allocatable", &schema_resources, NODE_AT(allocatable), 0, "cpu: 8, memory: 32Gi, pods: 110", "As in a Node"},
-    {"kubelet", &scenario_kubelet_flags_type, NODE_AT(kubelet), 0, "defaults", "Fields of KubeletConfiguration"},
-    {"autoscaler", &autoscaler_type, NODE_AT(autoscaler), 0, "none", "More nodes of this kind come when pods are unschedulable"},
+    {"allocatable", &schema_resources, NODE_AT(allocatable), 0, "cpu: 8, memory: 32Gi, pods: 110",
+     "As in a Node"},
+    {"kubelet", &scenario_kubelet_flags_type, NODE_AT(kubelet), 0, "defaults",
+     "Fields of KubeletConfiguration"},
+    {"autoscaler", &autoscaler_type, NODE_AT(autoscaler), 0, "none",
+     "More nodes of this kind come when pods are unschedulable"},
     END,
 };
 
-static const SchemaType node_type = SCHEMA_STRUCT("nodes", node_fields, NodeFields, .init = node_init, .check = node_check);
+static const SchemaType node_type = SCHEMA_STRUCT("nodes", node_fields, NodeFields, .init = node_init,
+    .check = node_check);
 static const SchemaType nodes_type = SCHEMA_LIST(node_type);
 
 /* ---- Workload ---- */
 
 static const SchemaField create_fields[] = {
-    {"manifest", &schema_any, AT(CreateFields, manifest), SCHEMA_REQUIRED, NULL, "File name, object, or list of these: created one after the other; a Node is a machine that joins"},
-    {"count", &schema_natural, AT(CreateFields, count), 0, "once, names as they are", "So many copies: name-0, name-1, ...; references between them follow"},
-    {"interarrival", &schema_dist, AT(CreateFields, interarrival), 0, "all at once", "Time between two copies; exponential: they come at random (Poisson)"},
-    {"daily", &schema_list_any, AT(CreateFields, daily), 0, "evenly", "24 numbers: how many times as fast copies arrive in each hour of the day, from midnight; the run begins at midnight"},
-    {"for", &schema_duration, AT(CreateFields, lasts), 0, "until all are there", "No copy arrives later than so long after the first"},
-    {"lifetime", &schema_dist, AT(CreateFields, lifetime), 0, "for ever", "How long after its last object a copy is deleted again, the last object first"},
-    {"keep", &schema_natural, AT(CreateFields, keep), 0, "all", "When there are more copies than so many, the oldest is deleted: churn at the rate of the arrivals"},
+    {"manifest", &schema_any, AT(CreateFields, manifest), SCHEMA_REQUIRED, NULL,
+     "File name, object, or list of these: created one after the other; a Node is a machine that joins"},
+    {"count", &schema_natural, AT(CreateFields, count), 0, "once, names as they are",
+     "So many copies: name-0, name-1, ...; references between them follow"},
+    {"interarrival", &schema_dist, AT(CreateFields, interarrival), 0, "all at once",
+     "Time between two copies; exponential: they come at random (Poisson)"},
+    {"daily", &schema_list_any, AT(CreateFields, daily), 0, "evenly",
+     "24 numbers: how many times as fast copies arrive in each hour of the day, from midnight; the run "
+     "begins at midnight"},
+    {"for", &schema_duration, AT(CreateFields, lasts), 0, "until all are there",
+     "No copy arrives later than so long after the first"},
+    {"lifetime", &schema_dist, AT(CreateFields, lifetime), 0, "for ever",
+     "How long after its last object a copy is deleted again, the last object first"},
+    {"keep", &schema_natural, AT(CreateFields, keep), 0, "all",
+     "When there are more copies than so many, the oldest is deleted: churn at the rate of the arrivals"},
     END,
 };
 
-static const SchemaType create_type = SCHEMA_STRUCT("create", create_fields, CreateFields, .init = create_init, .check = create_check);
+static const SchemaType create_type = SCHEMA_STRUCT("create", create_fields, CreateFields,
+    .init = create_init, .check = create_check);
 
 #define TARGET_FIELDS(kinds) \
     {"kind", &schema_string, AT(TargetFields, kind), SCHEMA_REQUIRED, NULL, kinds}, \
     {"namespace", &schema_string, AT(TargetFields, namespace), 0, "default", "Of the object"}
 
-static const SchemaType grace_type = {.name = "whole number", .wanted = "a whole number of seconds", .read = schema_read_integer, .schema = schema_json_integer, .size = sizeof(int64_t), .min = 0, .max = 1e6};
+static const SchemaType grace_type = SCHEMA_TYPE("whole number", "a whole number of seconds",
+    schema_read_integer, schema_json_integer, int64_t, .min = 0, .max = 1e6);
 
 static const SchemaField delete_fields[] = {
     TARGET_FIELDS("As in manifests"),
-    {"name", &schema_string, AT(TargetFields, name), 0, NULL, "With * and ? of several objects; of a PersistentVolume this or volumeOfClaim"},
-    {"volumeOfClaim", &schema_string, AT(TargetFields, volume_of_claim), 0, NULL, "Of kind PersistentVolume: that of the claim of this name"},
-    {"gracePeriodSeconds", &grace_type, AT(TargetFields, grace_s), 0, "the object's", "As kubectl delete --grace-period"},
+    {"name", &schema_string, AT(TargetFields, name), 0, NULL,
+     "With * and ? of several objects; of a PersistentVolume this or volumeOfClaim"},
+    {"volumeOfClaim", &schema_string, AT(TargetFields, volume_of_claim), 0, NULL,
+     "Of kind PersistentVolume: that of the claim of this name"},
+    {"gracePeriodSeconds", &grace_type, AT(TargetFields, grace_s), 0, "the object's",
+     "As kubectl delete --grace-period"},
     END,
 };
-static const SchemaType delete_type = SCHEMA_STRUCT("delete", delete_fields, TargetFields, .init = target_init);
+static const SchemaType delete_type = SCHEMA_STRUCT("delete", delete_fields, TargetFields,
+    .init = target_init);
 
 static const SchemaField patch_fields[] = {
     TARGET_FIELDS("As in manifests"),
     {"name", &schema_string, AT(TargetFields, name), 0, NULL, "Of the object; of a Node this or nodeOfPod"},
-    {"nodeOfPod", &schema_string, AT(TargetFields, node_of_pod), 0, NULL, "Of kind Node: the node that the pod of this name (* and ? match) is on by then"},
+    {"nodeOfPod", &schema_string, AT(TargetFields, node_of_pod), 0, NULL,
+     "Of kind Node: the node that the pod of this name (* and ? match) is on by then"},
     {"patch", &schema_object, AT(TargetFields, patch), SCHEMA_REQUIRED, NULL, "A merge patch"},
     END,
 };
@@ -378,51 +401,73 @@ static const SchemaField scale_fields[] = {
 };
 static const SchemaField drain_fields[] = {
     {"node", &schema_string, AT(DrainFields, node), 0, NULL, "Its name; this or nodeOfPod"},
-    {"nodeOfPod", &schema_string, AT(DrainFields, node_of_pod), 0, NULL, "The node that the pod of this name (* and ? match) is on by then"},
-    {"ignoreDaemonSets", &schema_bool, AT(DrainFields, ignore_daemon_sets), 0, "false", "Leave pods of DaemonSets; else nothing is evicted where there are some"},
-    {"deleteEmptyDirData", &schema_bool, AT(DrainFields, delete_empty_dir), 0, "false", "Evict pods with an emptyDir as well; else nothing is evicted where there are some"},
-    {"force", &schema_bool, AT(DrainFields, force), 0, "false", "Evict pods that nobody controls as well; else nothing is evicted where there are some"},
-    {"gracePeriodSeconds", &grace_type, AT(DrainFields, grace_s), 0, "the pod's", "As kubectl drain --grace-period"},
+    {"nodeOfPod", &schema_string, AT(DrainFields, node_of_pod), 0, NULL,
+     "The node that the pod of this name (* and ? match) is on by then"},
+    {"ignoreDaemonSets", &schema_bool, AT(DrainFields, ignore_daemon_sets), 0, "false",
+     "Leave pods of DaemonSets; else nothing is evicted where there are some"},
+    {"deleteEmptyDirData", &schema_bool, AT(DrainFields, delete_empty_dir), 0, "false",
+     "Evict pods with an emptyDir as well; else nothing is evicted where there are some"},
+    {"force", &schema_bool, AT(DrainFields, force), 0, "false",
+     "Evict pods that nobody controls as well; else nothing is evicted where there are some"},
+    {"gracePeriodSeconds", &grace_type, AT(DrainFields, grace_s), 0, "the pod's",
+     "As kubectl drain --grace-period"},
     {"timeout", &schema_duration, AT(DrainFields, timeout), 0, "0s: none", "After this time it gives up"},
     END,
 };
-static const SchemaType drain_type = SCHEMA_STRUCT("drain", drain_fields, DrainFields, .init = drain_init, .check = drain_check);
+static const SchemaType drain_type = SCHEMA_STRUCT("drain", drain_fields, DrainFields, .init = drain_init,
+    .check = drain_check);
 
 static const SchemaType scale_type = SCHEMA_STRUCT("scale", scale_fields, TargetFields, .init = target_init);
 
 static const SchemaField workload_fields[] = {
     {"at", &schema_duration, AT(ActionFields, at), 0, "0s", "When"},
     {"create", &create_type, AT(ActionFields, create), 0, NULL, "Objects appear"},
-    {"delete", &delete_type, AT(ActionFields, delete), 0, NULL, "Objects are deleted, as kubectl delete does"},
+    {"delete", &delete_type, AT(ActionFields, delete), 0, NULL,
+     "Objects are deleted, as kubectl delete does"},
     {"patch", &patch_type, AT(ActionFields, patch), 0, NULL, "An object is changed"},
-    {"scale", &scale_type, AT(ActionFields, scale), 0, NULL, "A StatefulSet, Deployment or ReplicaSet grows or shrinks"},
-    {"drain", &drain_type, AT(ActionFields, drain), 0, NULL, "A node's pods are evicted, as kubectl drain does"},
-    {"taint", &scenario_taint_type, AT(ActionFields, taint), 0, NULL, "A node is tainted, or no more, as kubectl taint does"},
-    {"cordon", &scenario_cordon_type, AT(ActionFields, cordon), 0, NULL, "A node takes no new pods, as kubectl cordon does"},
+    {"scale", &scale_type, AT(ActionFields, scale), 0, NULL,
+     "A StatefulSet, Deployment or ReplicaSet grows or shrinks"},
+    {"drain", &drain_type, AT(ActionFields, drain), 0, NULL,
+     "A node's pods are evicted, as kubectl drain does"},
+    {"taint", &scenario_taint_type, AT(ActionFields, taint), 0, NULL,
+     "A node is tainted, or no more, as kubectl taint does"},
+    {"cordon", &scenario_cordon_type, AT(ActionFields, cordon), 0, NULL,
+     "A node takes no new pods, as kubectl cordon does"},
     {"uncordon", &scenario_uncordon_type, AT(ActionFields, uncordon), 0, NULL, "It takes pods again"},
-    {"setDriver", &scenario_set_driver_type, AT(ActionFields, set_driver), 0, NULL, "A driver behaves otherwise from now on"},
+    {"setDriver", &scenario_set_driver_type, AT(ActionFields, set_driver), 0, NULL,
+     "A driver behaves otherwise from now on"},
     END,
 };
-static const SchemaType action_type = SCHEMA_STRUCT("action", workload_fields, ActionFields, .init = action_init, .check = workload_check);
+static const SchemaType action_type = SCHEMA_STRUCT("action", workload_fields, ActionFields,
+    .init = action_init, .check = workload_check);
 static const SchemaType workload_type = SCHEMA_LIST(action_type);
 
 static const SchemaField fault_fields[] = {
     {"at", &schema_duration, AT(ActionFields, at), 0, "0s", "When"},
-    {"component", &schema_string, AT(ActionFields, component), 0, NULL, "The process that it happens to, or kube-apiserver"},
-    {"driver", &schema_string, AT(ActionFields, driver), 0, "the only driver", "The driver that it happens to; of a component: whose sidecar"},
-    {"node", &schema_string, AT(ActionFields, node), 0, NULL, "The node that it happens to; of a component or driver: on which"},
+    {"component", &schema_string, AT(ActionFields, component), 0, NULL,
+     "The process that it happens to, or kube-apiserver"},
+    {"driver", &schema_string, AT(ActionFields, driver), 0, "the only driver",
+     "The driver that it happens to; of a component: whose sidecar"},
+    {"node", &schema_string, AT(ActionFields, node), 0, NULL,
+     "The node that it happens to; of a component or driver: on which"},
     {"zone", &schema_string, AT(ActionFields, zone), 0, NULL, "The same for all nodes of this zone"},
-    {"replica", &schema_natural, AT(ActionFields, replica), 0, "who leads, else 0", "Of several replicas: 0, 1, ..."},
-    {"nodeOfPod", &schema_string, AT(ActionFields, pod_of_node), 0, NULL, "The node that the pod of this name (* and ? match) is on by then"},
+    {"replica", &schema_natural, AT(ActionFields, replica), 0, "who leads, else 0",
+     "Of several replicas: 0, 1, ..."},
+    {"nodeOfPod", &schema_string, AT(ActionFields, pod_of_node), 0, NULL,
+     "The node that the pod of this name (* and ? match) is on by then"},
     {"do", &schema_string, AT(ActionFields, what), SCHEMA_REQUIRED, NULL, "What happens: see Faults"},
-    {"restartAfter", &schema_duration, AT(ActionFields, restart_after), 0, "never; reboot: 1m; restart of a driver: 1s", "What died is started again after this time"},
+    {"restartAfter", &schema_duration, AT(ActionFields, restart_after), 0,
+     "never; reboot: 1m; restart of a driver: 1s", "What died is started again after this time"},
     {"for", &schema_duration, AT(ActionFields, lasts), 0, "for ever", "How long it lasts"},
     {"factor", &schema_rate, AT(ActionFields, factor), 0, NULL, "slow: how many times slower"},
-    {"seats", &schema_count, AT(ActionFields, seats), 0, NULL, "limit-seats: requests that the API server serves at once (600 in real clusters)"},
-    {"claim", &schema_string, AT(ActionFields, claim), 0, "all", "lose-volumes: of the claims of this name (* and ? match)"},
+    {"seats", &schema_count, AT(ActionFields, seats), 0, NULL,
+     "limit-seats: requests that the API server serves at once (600 in real clusters)"},
+    {"claim", &schema_string, AT(ActionFields, claim), 0, "all",
+     "lose-volumes: of the claims of this name (* and ? match)"},
     END,
 };
-static const SchemaType fault_type = SCHEMA_STRUCT("fault", fault_fields, ActionFields, .init = action_init, .check = action_check);
+static const SchemaType fault_type = SCHEMA_STRUCT("fault", fault_fields, ActionFields, .init = action_init,
+    .check = action_check);
 static const SchemaType faults_type = SCHEMA_LIST(fault_type);
 
 /* ---- Expectations ---- */
@@ -434,16 +479,20 @@ static const char *const stages[] = {
     NULL,
 };
 
-static const SchemaType stage_type = {.name = "word", .wanted = "a stage", .read = read_word, .schema = schema_json_enum, .words = stages, .size = sizeof(char *)};
+static const SchemaType stage_type = SCHEMA_TYPE("word", "a stage", read_word, schema_json_enum, char *,
+    .words = stages);
 
 static const SchemaField slo_fields[] = {
-    {"stage", &stage_type, AT(SloFields, stage), SCHEMA_REQUIRED, NULL, "Of the path to a ready pod and back"},
-    {"quantile", &schema_quantile, AT(SloFields, quantile), 0, "1: the longest", "Of all that passed through the stage"},
+    {"stage", &stage_type, AT(SloFields, stage), SCHEMA_REQUIRED, NULL,
+     "Of the path to a ready pod and back"},
+    {"quantile", &schema_quantile, AT(SloFields, quantile), 0, "1: the longest",
+     "Of all that passed through the stage"},
     {"below", &schema_duration, AT(SloFields, below), SCHEMA_REQUIRED, NULL, "It must take less than this"},
     END,
 };
 
-static const SchemaType slo_type = SCHEMA_STRUCT("slo", slo_fields, SloFields, .init = slo_init, .check = slo_check);
+static const SchemaType slo_type = SCHEMA_STRUCT("slo", slo_fields, SloFields, .init = slo_init,
+    .check = slo_check);
 static const SchemaType slos_type = SCHEMA_LIST(slo_type);
 
 static const SchemaField range_fields[] = {
@@ -454,17 +503,20 @@ static const SchemaField range_fields[] = {
 
 static const SchemaType range_type = SCHEMA_STRUCT("range", range_fields, CountFields);
 
-static const SchemaType count_type = {.name = "whole number, or {min, max}", .wanted = "a whole number or a range", .read = read_count, .schema = schema_json_count, .size = sizeof(CountFields)};
+static const SchemaType count_type = SCHEMA_TYPE("whole number, or {min, max}", "a whole number or a range",
+    read_count, schema_json_count, CountFields);
 
 #define PHASES(of, ...) \
     static const char *const of##_phases[] = {__VA_ARGS__, NULL}; \
-    static const SchemaType of##_phase = {.name = "word", .wanted = "a phase", .read = read_word, .schema = schema_json_enum, .words = of##_phases, .size = sizeof(char *)}
+    static const SchemaType of##_phase = {.name = "word", .wanted = "a phase", .read = read_word,
+        .schema = schema_json_enum, .words = of##_phases, .size = sizeof(char *)}
 
 PHASES(pod, "Pending", "Running", "Succeeded", "Failed", "Unknown");
 PHASES(claim, "Pending", "Bound", "Lost");
 PHASES(volume, "Pending", "Available", "Bound", "Released", "Failed");
 
-#define EXPECTED_COUNT {"count", &count_type, AT(ExpectedFields, count), SCHEMA_REQUIRED, NULL, "How many there should be"}
+#define EXPECTED_COUNT {"count", &count_type, AT(ExpectedFields, count), SCHEMA_REQUIRED, NULL,
+    "How many there should be"}
 #define EXPECTED_NAME {"name", &schema_string, AT(ExpectedFields, name), 0, "any", "With * and ? for several"}
 
 static const SchemaField expected_pods[] = {
@@ -472,7 +524,8 @@ static const SchemaField expected_pods[] = {
     EXPECTED_NAME,
     {"phase", &pod_phase, AT(ExpectedFields, phase), 0, "any", "status.phase"},
     {"ready", &schema_tristate, AT(ExpectedFields, ready), 0, "any", "Condition Ready"},
-    {"reason", &schema_string, AT(ExpectedFields, reason), 0, "any", "A part of the message of condition PodScheduled, or of the status' reason"},
+    {"reason", &schema_string, AT(ExpectedFields, reason), 0, "any",
+     "A part of the message of condition PodScheduled, or of the status' reason"},
     {"node", &schema_string, AT(ExpectedFields, node), 0, "any", "Pods of this node"},
     {"zone", &schema_string, AT(ExpectedFields, zone), 0, "any", "Pods of this zone's nodes"},
     END,
@@ -482,7 +535,8 @@ static const SchemaField expected_claims[] = {
     EXPECTED_NAME,
     {"phase", &claim_phase, AT(ExpectedFields, phase), 0, "any", "status.phase"},
     {"capacity", &schema_quantity, AT(ExpectedFields, capacity), 0, "any", "status.capacity.storage"},
-    {"resizeStatus", &schema_string, AT(ExpectedFields, resize_status), 0, "any", "status.allocatedResourceStatuses.storage; none: not set"},
+    {"resizeStatus", &schema_string, AT(ExpectedFields, resize_status), 0, "any",
+     "status.allocatedResourceStatuses.storage; none: not set"},
     END,
 };
 static const SchemaField expected_volumes[] = {
@@ -518,18 +572,27 @@ static const SchemaField expected_snapshots[] = {
 };
 static const SchemaField expected_driver_volumes[] = {
     EXPECTED_COUNT,
-    {"driver", &schema_string, AT(ExpectedFields, driver), 0, "the only driver", "Whose back end is looked into"},
+    {"driver", &schema_string, AT(ExpectedFields, driver), 0, "the only driver",
+     "Whose back end is looked into"},
     END,
 };
 
-static const SchemaType expected_pods_type = SCHEMA_STRUCT("pods", expected_pods, ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_claims_type = SCHEMA_STRUCT("claims", expected_claims, ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_volumes_type = SCHEMA_STRUCT("volumes", expected_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_attachments_type = SCHEMA_STRUCT("attachments", expected_attachments, ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_nodes_type = SCHEMA_STRUCT("nodes", expected_nodes, ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_jobs_type = SCHEMA_STRUCT("jobs", expected_jobs, ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_snapshots_type = SCHEMA_STRUCT("snapshots", expected_snapshots, ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_driver_volumes_type = SCHEMA_STRUCT("volumes of a driver", expected_driver_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
+static const SchemaType expected_pods_type = SCHEMA_STRUCT("pods", expected_pods, ExpectedFields,
+    .init = expected_init, .check = expected_check);
+static const SchemaType expected_claims_type = SCHEMA_STRUCT("claims", expected_claims, ExpectedFields,
+    .init = expected_init, .check = expected_check);
+static const SchemaType expected_volumes_type = SCHEMA_STRUCT("volumes", expected_volumes, ExpectedFields,
+    .init = expected_init, .check = expected_check);
+static const SchemaType expected_attachments_type = SCHEMA_STRUCT("attachments", expected_attachments,
+    ExpectedFields, .init = expected_init, .check = expected_check);
+static const SchemaType expected_nodes_type = SCHEMA_STRUCT("nodes", expected_nodes, ExpectedFields,
+    .init = expected_init, .check = expected_check);
+static const SchemaType expected_jobs_type = SCHEMA_STRUCT("jobs", expected_jobs, ExpectedFields,
+    .init = expected_init, .check = expected_check);
+static const SchemaType expected_snapshots_type = SCHEMA_STRUCT("snapshots", expected_snapshots,
+    ExpectedFields, .init = expected_init, .check = expected_check);
+static const SchemaType expected_driver_volumes_type = SCHEMA_STRUCT("volumes of a driver",
+    expected_driver_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
 
 static const SchemaField expect_fields[] = {
     {"at", &schema_duration, AT(ExpectFields, at), 0, "the end", "When"},
@@ -540,11 +603,13 @@ static const SchemaField expect_fields[] = {
     {"nodes", &expected_nodes_type, AT(ExpectFields, nodes), 0, NULL, "Nodes"},
     {"jobs", &expected_jobs_type, AT(ExpectFields, jobs), 0, NULL, "Jobs"},
     {"snapshots", &expected_snapshots_type, AT(ExpectFields, snapshots), 0, NULL, "VolumeSnapshots"},
-    {"driverVolumes", &expected_driver_volumes_type, AT(ExpectFields, driver_volumes), 0, NULL, "Volumes that the driver's back end has"},
+    {"driverVolumes", &expected_driver_volumes_type, AT(ExpectFields, driver_volumes), 0, NULL,
+     "Volumes that the driver's back end has"},
     END,
 };
 
-static const SchemaType expect_type = SCHEMA_STRUCT("expectation", expect_fields, ExpectFields, .init = expect_init, .check = expect_check);
+static const SchemaType expect_type = SCHEMA_STRUCT("expectation", expect_fields, ExpectFields,
+    .init = expect_init, .check = expect_check);
 static const SchemaType expects_type = SCHEMA_LIST(expect_type);
 
 /* ---- The whole ---- */
@@ -552,25 +617,32 @@ static const SchemaType expects_type = SCHEMA_LIST(expect_type);
 #define KUBERNETES_AT(member) (AT(SpecFields, kubernetes.member) - AT(SpecFields, kubernetes))
 static const SchemaField kubernetes_fields[] = {
     {"version", &schema_string, KUBERNETES_AT(version), 0, "1.32", "In quotes: 1.30 is a number"},
-    {"featureGates", &schema_bool_map, KUBERNETES_AT(feature_gates), 0, "the version's defaults", "By their names"},
+    {"featureGates", &schema_bool_map, KUBERNETES_AT(feature_gates), 0, "the version's defaults",
+     "By their names"},
     {"unlimitedQPS", &schema_bool, KUBERNETES_AT(unlimited_qps), 0, "false", "No client throttling anywhere"},
     END,
 };
-static const SchemaType kubernetes_type = SCHEMA_STRUCT("kubernetes", kubernetes_fields, ((SpecFields *)0)->kubernetes);
+static const SchemaType kubernetes_type = SCHEMA_STRUCT("kubernetes", kubernetes_fields,
+    ((SpecFields *)0)->kubernetes);
 
-static const SchemaType until_type = {.name = "duration, or idle", .wanted = "a duration, or \"idle\"", .read = read_until, .schema = schema_json_until, .size = sizeof(json_t *)};
+static const SchemaType until_type = SCHEMA_TYPE("duration, or idle",
+    "a duration, or \", read_until, schema_json_until, json_t *);
 
 static const SchemaField spec_fields[] = {
     {"description", &schema_text, AT(SpecFields, description), 0, NULL, "What it shows"},
     {"seed", &schema_integer, AT(SpecFields, seed), 0, "1", "Of all that is drawn"},
-    {"until", &until_type, AT(SpecFields, until), 0, "idle", "The end, in virtual time; idle: when nothing but Events and heartbeats changed for a while"},
+    {"until", &until_type, AT(SpecFields, until), 0, "idle",
+     "The end, in virtual time; idle: when nothing but Events and heartbeats changed for a while"},
     {"idleFor", &schema_duration, AT(SpecFields, idle_for), 0, "10m", "How long that while is"},
     {"kubernetes", &kubernetes_type, AT(SpecFields, kubernetes), 0, NULL, "The cluster's version"},
-    {"timing", &schema_string, AT(SpecFields, timing), 0, "timing-1.32", "Profile of the machinery's own times"},
+    {"timing", &schema_string, AT(SpecFields, timing), 0, "timing-1.32",
+     "Profile of the machinery's own times"},
     {"nodes", &nodes_type, AT(SpecFields, nodes), 0, "those of the manifests", "Nodes, in groups"},
     {"drivers", &drivers_type, AT(SpecFields, drivers), 0, "none", "CSI drivers"},
-    {"components", &scenario_components_type, AT(SpecFields, components), 0, "defaults", "Flags of the control plane, by their real names"},
-    {"manifests", &schema_any, AT(SpecFields, manifests), 0, "none", "Files of objects that exist from the start, beside the documents of this file"},
+    {"components", &scenario_components_type, AT(SpecFields, components), 0, "defaults",
+     "Flags of the control plane, by their real names"},
+    {"manifests", &schema_any, AT(SpecFields, manifests), 0, "none",
+     "Files of objects that exist from the start, beside the documents of this file"},
     {"workload", &workload_type, AT(SpecFields, workload), 0, "none", "What happens from outside"},
     {"faults", &faults_type, AT(SpecFields, faults), 0, "none", "What breaks"},
     {"slo", &slos_type, AT(SpecFields, slo), 0, "none", "Times that must be kept"},
@@ -587,7 +659,8 @@ static const SchemaField metadata_fields[] = {
     {"annotations", &schema_string_map, METADATA_AT(annotations), 0, NULL, "Not read"},
     END,
 };
-static const SchemaType metadata_type = SCHEMA_STRUCT("metadata", metadata_fields, ((ScenarioFields *)0)->metadata);
+static const SchemaType metadata_type = SCHEMA_STRUCT("metadata", metadata_fields,
+    ((ScenarioFields *)0)->metadata);
 
 static const SchemaField scenario_fields[] = {
     {"apiVersion", &schema_string, AT(ScenarioFields, api_version), SCHEMA_REQUIRED, NULL, "kvolsim.io/v1"},
@@ -601,20 +674,27 @@ const SchemaType scenario_file_type = SCHEMA_STRUCT("Scenario", scenario_fields,
 /* models/profiles/timing-*.yaml */
 static const SchemaField timing_fields[] = {
     {"write", &schema_dist, AT(Timing, write), SCHEMA_REQUIRED, NULL, "A write, arrival to response"},
-    {"think", &schema_dist, AT(Timing, think), SCHEMA_REQUIRED, NULL, "A component's own time before a request or call"},
-    {"watch", &schema_dist, AT(Timing, watch), SCHEMA_REQUIRED, NULL, "A watch event, from the end of the response"},
+    {"think", &schema_dist, AT(Timing, think), SCHEMA_REQUIRED, NULL,
+     "A component's own time before a request or call"},
+    {"watch", &schema_dist, AT(Timing, watch), SCHEMA_REQUIRED, NULL,
+     "A watch event, from the end of the response"},
     {"createFactor", &schema_rate, AT(Timing, create_factor), SCHEMA_REQUIRED, NULL, "Of write, for POST"},
     {"updateFactor", &schema_rate, AT(Timing, update_factor), SCHEMA_REQUIRED, NULL, "For PUT"},
     {"patchFactor", &schema_rate, AT(Timing, patch_factor), SCHEMA_REQUIRED, NULL, "For PATCH"},
     {"deleteFactor", &schema_rate, AT(Timing, delete_factor), SCHEMA_REQUIRED, NULL, "For DELETE"},
     {"readFactor", &schema_rate, AT(Timing, read_factor), SCHEMA_REQUIRED, NULL, "For GET and LIST"},
-    {"notFoundFactor", &schema_rate, AT(Timing, not_found_factor), SCHEMA_REQUIRED, NULL, "For what is answered with 404"},
+    {"notFoundFactor", &schema_rate, AT(Timing, not_found_factor), SCHEMA_REQUIRED, NULL,
+     "For what is answered with 404"},
     {"eventFactor", &schema_rate, AT(Timing, event_factor), SCHEMA_REQUIRED, NULL, "For an Event"},
-    {"stallRate", &schema_rate, AT(Timing, stall_rate), SCHEMA_REQUIRED, NULL, "From so many requests a second on, one may be held up"},
-    {"stallChance", &schema_probability, AT(Timing, stall_chance), SCHEMA_REQUIRED, NULL, "The chance of that"},
+    {"stallRate", &schema_rate, AT(Timing, stall_rate), SCHEMA_REQUIRED, NULL,
+     "From so many requests a second on, one may be held up"},
+    {"stallChance", &schema_probability, AT(Timing, stall_chance), SCHEMA_REQUIRED, NULL,
+     "The chance of that"},
     {"stall", &schema_dist, AT(Timing, stall), SCHEMA_REQUIRED, NULL, "How long then"},
-    {"watchOrder", &schema_probability, AT(Timing, watch_order), SCHEMA_REQUIRED, NULL, "The chance that a watch event waits for those of other kinds sent to its client before"},
-    {"watchLead", &schema_duration, AT(Timing, watch_lead), SCHEMA_REQUIRED, NULL, "How long before the end of the response a write is committed at most"},
+    {"watchOrder", &schema_probability, AT(Timing, watch_order), SCHEMA_REQUIRED, NULL,
+     "The chance that a watch event waits for those of other kinds sent to its client before"},
+    {"watchLead", &schema_duration, AT(Timing, watch_lead), SCHEMA_REQUIRED, NULL,
+     "How long before the end of the response a write is committed at most"},
     END,
 };
 const SchemaType scenario_timing_type = SCHEMA_STRUCT("timing", timing_fields, Timing);

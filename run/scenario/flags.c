@@ -217,11 +217,14 @@ schema_json_sidecars(const SchemaType *type)
 
 /* clang-format off */
 
-const SchemaType scenario_kubelet_flags_type = {.name = "flags", .wanted = "a mapping of flags", .read = read_kubelet_flags, .schema = schema_json_kubelet_flags, .size = sizeof(GHashTable *)};
+const SchemaType scenario_kubelet_flags_type = SCHEMA_TYPE("flags", "a mapping of flags", read_kubelet_flags,
+    schema_json_kubelet_flags, GHashTable *);
 
-const SchemaType scenario_components_type = {.name = "flags by component", .wanted = "a mapping", .read = read_components, .schema = schema_json_components, .size = sizeof(GHashTable *)};
+const SchemaType scenario_components_type = SCHEMA_TYPE("flags by component", "a mapping", read_components,
+    schema_json_components, GHashTable *);
 
 /* Read by scenario-driver.c, with fromManifest. */
-const SchemaType scenario_sidecars_type = {.name = "flags by sidecar", .wanted = "a mapping", .read = scenario_read_mapping, .schema = schema_json_sidecars, .size = sizeof(json_t *)};
+const SchemaType scenario_sidecars_type = SCHEMA_TYPE("flags by sidecar", "a mapping", scenario_read_mapping,
+    schema_json_sidecars, json_t *);
 
 /* clang-format on */

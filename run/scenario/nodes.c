@@ -152,30 +152,25 @@ uncordon_check(SchemaReader *reader, const json_t *value, void *target)
     check_whom(reader, target, "uncordoned");
 }
 
-/* clang-format off: one field a line */
-static const SchemaType taint_type = {.name = "taint",
-                                      .wanted = "a taint",
-                                      .hint = TAINT_HINT,
-                                      .read = read_taint,
-                                      .schema = schema_json_taint,
-                                      .size = sizeof(ScenarioTaint)};
+/* clang-format off */
+
+static const SchemaType taint_type =
+    SCHEMA_TYPE("taint", "a taint", read_taint, schema_json_taint, ScenarioTaint, .hint = TAINT_HINT);
 static const SchemaType taints_type = SCHEMA_LIST(taint_type);
 
-#define WHOM                                                                                       \
-    {"node", &schema_string, AT(MarkFields, node),                                                 \
-     0,      NULL,           "Its name, with * and ? of several; this or nodeOfPod"},              \
-    {                                                                                              \
-        "nodeOfPod", &schema_string, AT(MarkFields, node_of_pod), 0, NULL,                         \
-            "The node that the pod of this name (* and ? match) is on by then"                     \
-    }
+#define WHOM \
+    {"node", &schema_string, AT(MarkFields, node), 0, NULL, \
+     "Its name, with * and ? of several; this or nodeOfPod"}, \
+    {"nodeOfPod", &schema_string, AT(MarkFields, node_of_pod), 0, NULL, \
+     "The node that the pod of this name (* and ? match) is on by then"}
 
 static const SchemaField taint_fields[] = {
     WHOM,
-    {"taints",    &taints_type, AT(MarkFields, taints),    SCHEMA_REQUIRED, NULL,
-      "Each as kubectl taint takes it: key=value:Effect or key:Effect is put on the node, "
-     "key:Effect- or key- is taken off; other taints stay"                                      },
-    {"overwrite", &schema_bool, AT(MarkFields, overwrite), 0,               "false",
-      "Also where a taint of that key and effect is there already; else nothing is changed then"},
+    {"taints", &taints_type, AT(MarkFields, taints), SCHEMA_REQUIRED, NULL,
+     "Each as kubectl taint takes it: key=value:Effect or key:Effect is put on the node, "
+     "key:Effect- or key- is taken off; other taints stay"},
+    {"overwrite", &schema_bool, AT(MarkFields, overwrite), 0, "false",
+     "Also where a taint of that key and effect is there already; else nothing is changed then"},
     END,
 };
 static const SchemaField cordon_fields[] = {

@@ -50,7 +50,13 @@ typedef struct {
 
 static const char *const scale_words[] = {"linear", "log", NULL};
 static const SchemaType scale_type = SCHEMA_ENUM(scale_words);
-static const char *const design_words[] = {[DESIGN_GRID] = "grid", [DESIGN_LIST] = "list", [DESIGN_RANDOM] = "random", [DESIGN_LATIN_HYPERCUBE] = "latin-hypercube", NULL};
+static const char *const design_words[] = {
+    [DESIGN_GRID] = "grid",
+    [DESIGN_LIST] = "list",
+    [DESIGN_RANDOM] = "random",
+    [DESIGN_LATIN_HYPERCUBE] = "latin-hypercube",
+    NULL,
+};
 static const SchemaType design_type = SCHEMA_ENUM(design_words);
 static const char *const stage_words[] = {
 #define STAGE_WORD(member, name, meaning) name,
@@ -74,8 +80,10 @@ read_word(SchemaReader *reader, const SchemaType *type, const json_t *value, voi
     if (index >= 0)
         *(const char **)target = type->words[index];
 }
-static const SchemaType stage_type = {.name = "word", .wanted = "a stage", .read = read_word, .schema = schema_json_enum, .words = stage_words, .size = sizeof(char *)};
-static const SchemaType value_type = {.name = "word", .wanted = "a value", .read = read_word, .schema = schema_json_enum, .words = value_words, .size = sizeof(char *)};
+static const SchemaType stage_type = SCHEMA_TYPE("word", "a stage", read_word, schema_json_enum, char *,
+    .words = stage_words);
+static const SchemaType value_type = SCHEMA_TYPE("word", "a value", read_word, schema_json_enum, char *,
+    .words = value_words);
 
 static void parameter_check(SchemaReader *reader, const json_t *value, void *target);
 static void measure_check(SchemaReader *reader, const json_t *value, void *target);
@@ -87,52 +95,76 @@ static void spec_init(void *target);
 static const SchemaField parameter_fields[] = {
     {"name", &schema_string, AT(ParameterFields, name), SCHEMA_REQUIRED, NULL, "In tables and pictures"},
     {"path", &schema_string, AT(ParameterFields, path), 0, NULL, "What is changed, as in --set"},
-    {"paths", &schema_strings, AT(ParameterFields, paths), 0, NULL, "Instead of path: several that change together"},
-    {"values", &schema_list_any, AT(ParameterFields, values), 0, NULL, "The values; with paths, an item that is a list has one for each of them"},
-    {"labels", &schema_strings, AT(ParameterFields, labels), 0, "the values themselves", "What to call the values in tables and pictures"},
-    {"from", &schema_any, AT(ParameterFields, from), 0, NULL, "Instead of values: the lower end of a range, a number or a duration"},
+    {"paths", &schema_strings, AT(ParameterFields, paths), 0, NULL,
+     "Instead of path: several that change together"},
+    {"values", &schema_list_any, AT(ParameterFields, values), 0, NULL,
+     "The values; with paths, an item that is a list has one for each of them"},
+    {"labels", &schema_strings, AT(ParameterFields, labels), 0, "the values themselves",
+     "What to call the values in tables and pictures"},
+    {"from", &schema_any, AT(ParameterFields, from), 0, NULL,
+     "Instead of values: the lower end of a range, a number or a duration"},
     {"to", &schema_any, AT(ParameterFields, to), 0, NULL, "Its upper end"},
-    {"steps", &schema_count, AT(ParameterFields, steps), 0, NULL, "How many values of the range, in a grid or list"},
-    {"scale", &scale_type, AT(ParameterFields, is_log), 0, "linear", "linear or log: how the range is divided"},
+    {"steps", &schema_count, AT(ParameterFields, steps), 0, NULL,
+     "How many values of the range, in a grid or list"},
+    {"scale", &scale_type, AT(ParameterFields, is_log), 0, "linear",
+     "linear or log: how the range is divided"},
     END,
 };
-static const SchemaType parameter_type = SCHEMA_STRUCT("parameter", parameter_fields, ParameterFields, .check = parameter_check);
+static const SchemaType parameter_type = SCHEMA_STRUCT("parameter", parameter_fields, ParameterFields,
+    .check = parameter_check);
 static const SchemaType parameters_type = SCHEMA_LIST(parameter_type);
 
 static const SchemaField measure_fields[] = {
     {"name", &schema_string, AT(MeasureFields, name), SCHEMA_REQUIRED, NULL, "In tables and pictures"},
     {"stage", &stage_type, AT(MeasureFields, stage), 0, NULL, "How long a stage took"},
-    {"statistic", &schema_string, AT(MeasureFields, statistic), 0, "mean", "mean, min, max, count, a quantile such as p99, or <60s: the share that took less"},
-    {"value", &value_type, AT(MeasureFields, value), 0, NULL, "Instead of a stage: a number of the run as a whole; see Values"},
+    {"statistic", &schema_string, AT(MeasureFields, statistic), 0, "mean",
+     "mean, min, max, count, a quantile such as p99, or <60s: the share that took less"},
+    {"value", &value_type, AT(MeasureFields, value), 0, NULL,
+     "Instead of a stage: a number of the run as a whole; see Values"},
     END,
 };
-static const SchemaType measure_type = SCHEMA_STRUCT("measure", measure_fields, MeasureFields, .init = measure_init, .check = measure_check);
+static const SchemaType measure_type = SCHEMA_STRUCT("measure", measure_fields, MeasureFields,
+    .init = measure_init, .check = measure_check);
 static const SchemaType measures_type = SCHEMA_LIST(measure_type);
 
 static const SchemaField replications_fields[] = {
-    {"count", &schema_count, AT(ReplicationFields, count), 0, "10", "Runs of each point; with a measure: at least so many"},
-    {"measure", &schema_string, AT(ReplicationFields, measure), 0, NULL, "Go on until the confidence interval of this measure's mean is narrow enough"},
-    {"relativeWidth", &schema_probability, AT(ReplicationFields, relative_width), 0, "0.05", "Narrow enough: half of it is at most this share of the mean"},
+    {"count", &schema_count, AT(ReplicationFields, count), 0, "10",
+     "Runs of each point; with a measure: at least so many"},
+    {"measure", &schema_string, AT(ReplicationFields, measure), 0, NULL,
+     "Go on until the confidence interval of this measure's mean is narrow enough"},
+    {"relativeWidth", &schema_probability, AT(ReplicationFields, relative_width), 0, "0.05",
+     "Narrow enough: half of it is at most this share of the mean"},
     {"max", &schema_count, AT(ReplicationFields, max), 0, "1000", "Stop there in any case"},
     END,
 };
-static const SchemaType replications_type = SCHEMA_STRUCT("replications", replications_fields, ReplicationFields, .init = replications_init, .check = replications_check);
+static const SchemaType replications_type = SCHEMA_STRUCT("replications", replications_fields,
+    ReplicationFields, .init = replications_init, .check = replications_check);
 
 static const SchemaField spec_fields[] = {
     {"description", &schema_text, AT(StudyFields, description), 0, NULL, "The question"},
-    {"scenario", &schema_string, AT(StudyFields, scenario), SCHEMA_REQUIRED, NULL, "The scenario's file, from this file's folder"},
-    {"set", &schema_object, AT(StudyFields, set), 0, "nothing", "What is changed at every point: path: value, as in --set"},
+    {"scenario", &schema_string, AT(StudyFields, scenario), SCHEMA_REQUIRED, NULL,
+     "The scenario's file, from this file's folder"},
+    {"set", &schema_object, AT(StudyFields, set), 0, "nothing",
+     "What is changed at every point: path: value, as in --set"},
     {"seed", &schema_integer, AT(StudyFields, seed), 0, "1", "Of all runs and of drawn points"},
-    {"commonRandomNumbers", &schema_bool, AT(StudyFields, common_random_numbers), 0, "true", "Replication r meets the same luck at every point, so that differences show sooner"},
-    {"design", &design_type, AT(StudyFields, design), 0, "grid", "grid: every combination; list: first values together, then second ones; random, latin-hypercube: samples"},
-    {"samples", &schema_count, AT(StudyFields, samples), 0, NULL, "Points of a random or latin-hypercube design"},
-    {"parameters", &parameters_type, AT(StudyFields, parameters), SCHEMA_REQUIRED, NULL, "What differs between points"},
-    {"replications", &replications_type, AT(StudyFields, replications), 0, "10", "How often each point is run"},
+    {"commonRandomNumbers", &schema_bool, AT(StudyFields, common_random_numbers), 0, "true",
+     "Replication r meets the same luck at every point, so that differences show sooner"},
+    {"design", &design_type, AT(StudyFields, design), 0, "grid",
+     "grid: every combination; list: first values together, then second ones; random, latin-hypercube: "
+     "samples"},
+    {"samples", &schema_count, AT(StudyFields, samples), 0, NULL,
+     "Points of a random or latin-hypercube design"},
+    {"parameters", &parameters_type, AT(StudyFields, parameters), SCHEMA_REQUIRED, NULL,
+     "What differs between points"},
+    {"replications", &replications_type, AT(StudyFields, replications), 0, "10",
+     "How often each point is run"},
     {"warmUp", &schema_duration, AT(StudyFields, warm_up), 0, "0s", "What began earlier does not count"},
-    {"batches", &schema_natural, AT(StudyFields, batches), 0, "0: none", "Batch means: intervals from so many parts of each run; for long runs"},
+    {"batches", &schema_natural, AT(StudyFields, batches), 0, "0: none",
+     "Batch means: intervals from so many parts of each run; for long runs"},
     {"confidence", &schema_quantile, AT(StudyFields, confidence), 0, "0.95", "Of intervals"},
     {"measures", &measures_type, AT(StudyFields, measures), SCHEMA_REQUIRED, NULL, "What is measured"},
-    {"baseline", &schema_object, AT(StudyFields, baseline), 0, "none", "The point to compare all others with: parameter: value"},
+    {"baseline", &schema_object, AT(StudyFields, baseline), 0, "none",
+     "The point to compare all others with: parameter: value"},
     END,
 };
 static const SchemaType spec_type = SCHEMA_STRUCT("spec", spec_fields, StudyFields, .init = spec_init);

@@ -75,7 +75,7 @@ awk '
     }' docs/architecture.md >"$scratch/functions"
 while read -r line function files; do
     # shellcheck disable=SC2046,SC2086 # lists of words
-    grep -qE "^$function\\(" ${files:-$(grep '[.]c$' "$scratch/tree")} ||
+    grep -sqE "^$function\\(" ${files:-$(grep '[.]c$' "$scratch/tree")} ||
         echo "docs/architecture.md:$line: $function() is not defined in ${files:-any file}"
 done <"$scratch/functions" >"$scratch/faults"
 [ "$(wc -l <"$scratch/functions")" -gt 60 ] || echo "docs/architecture.md names hardly any function" >>"$scratch/faults"

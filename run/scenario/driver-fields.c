@@ -591,7 +591,7 @@ static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
     {"vendorVersion", &schema_string, AT(DriverFields, vendor_version), 0, "1.0.0", "As GetPluginInfo tells"}, \
     {"sidecars", &scenario_sidecars_type, AT(DriverFields, sidecars), 0, "all, with default flags", \
      "The real flags under their real names; false: it does not run"}, \
-    {"nodePlugin", &node_plugin_type, AT(DriverFields, node_plugin), 0, NULL,
+    {"nodePlugin", &node_plugin_type, AT(DriverFields, node_plugin), 0, NULL, \
      "The driver's part on the nodes"}
 
 static const SchemaField driver_fields[] = {

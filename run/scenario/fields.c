@@ -508,14 +508,14 @@ static const SchemaType count_type = SCHEMA_TYPE("whole number, or {min, max}", 
 
 #define PHASES(of, ...) \
     static const char *const of##_phases[] = {__VA_ARGS__, NULL}; \
-    static const SchemaType of##_phase = {.name = "word", .wanted = "a phase", .read = read_word,
-        .schema = schema_json_enum, .words = of##_phases, .size = sizeof(char *)}
+    static const SchemaType of##_phase = \
+        SCHEMA_TYPE("word", "a phase", read_word, schema_json_enum, char *, .words = of##_phases)
 
 PHASES(pod, "Pending", "Running", "Succeeded", "Failed", "Unknown");
 PHASES(claim, "Pending", "Bound", "Lost");
 PHASES(volume, "Pending", "Available", "Bound", "Released", "Failed");
 
-#define EXPECTED_COUNT {"count", &count_type, AT(ExpectedFields, count), SCHEMA_REQUIRED, NULL,
+#define EXPECTED_COUNT {"count", &count_type, AT(ExpectedFields, count), SCHEMA_REQUIRED, NULL, \
     "How many there should be"}
 #define EXPECTED_NAME {"name", &schema_string, AT(ExpectedFields, name), 0, "any", "With * and ? for several"}
 
@@ -625,8 +625,8 @@ static const SchemaField kubernetes_fields[] = {
 static const SchemaType kubernetes_type = SCHEMA_STRUCT("kubernetes", kubernetes_fields,
     ((SpecFields *)0)->kubernetes);
 
-static const SchemaType until_type = SCHEMA_TYPE("duration, or idle",
-    "a duration, or \", read_until, schema_json_until, json_t *);
+static const SchemaType until_type =
+    SCHEMA_TYPE("duration, or idle", "a duration, or \"idle\"", read_until, schema_json_until, json_t *);
 
 static const SchemaField spec_fields[] = {
     {"description", &schema_text, AT(SpecFields, description), 0, NULL, "What it shows"},

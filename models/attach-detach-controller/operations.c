@@ -253,7 +253,7 @@ queue_pairs_of_volume(AttachDetachController *self, AttachPair *pair, OperationK
 static void
 operation_ended(AttachDetachController *self, Plan *plan, PlanEnd end, gboolean is_detach)
 {
-    AttachPair *pair = plan_operation(plan);
+    AttachPair *pair = plan_done_operation(plan);
     OperationKey key = pair->operation;
     uint32_t facts = (is_detach ? END_IS_DETACH : 0u) | (end == PLAN_DONE ? 0u : END_FAILED);
     const Rule *rule = rules_find(&adc_end_rules, facts, NULL);

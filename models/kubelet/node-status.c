@@ -101,7 +101,7 @@ is_told_wrong(const Kubelet *self, const Node *node)
 
 typedef struct {
     const Kubelet *kubelet;
-    StringList *volumes_in_use;
+    const StringList *volumes_in_use;
     PodCondition ready, pressures[N_NODE_PRESSURES];
 } Heartbeat;
 
@@ -127,7 +127,7 @@ static void
 decide_report(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
-    StringList *list = plan_operation(plan);
+    const StringList *list = plan_operation(plan);
 
     Heartbeat *heartbeat = plan_new_arg(plan, Heartbeat);
     *heartbeat = (Heartbeat){

@@ -14,7 +14,7 @@ static void
 probe_over(void *data, Plan *plan, PlanEnd end, const char *message)
 {
     (void)data, (void)end, (void)message;
-    probe_later(plan_operation(plan));
+    probe_later(plan_done_operation(plan));
 }
 
 /* REG-32: an error, no answer in time, or "not ready" are all the same. */

@@ -40,7 +40,7 @@ static void
 operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
     Kubelet *self = data;
-    NodePlugin *plugin = plan_operation(plan);
+    NodePlugin *plugin = plan_done_operation(plan);
 
     (void)message;
     plugin->running = FALSE;

@@ -511,7 +511,7 @@ begin(Kubelet *self, NodePlugin *plugin)
 static void
 registered_at_once(void *data, Plan *plan, PlanEnd end, const char *message)
 {
-    NodePlugin *plugin = plan_operation(plan);
+    NodePlugin *plugin = plan_done_operation(plan);
 
     (void)message;
     if (end == PLAN_DONE)

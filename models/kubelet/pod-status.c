@@ -289,7 +289,7 @@ static void
 report_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
     Kubelet *self = data;
-    PodWorker *worker = plan_operation(plan);
+    PodWorker *worker = plan_done_operation(plan);
 
     (void)message;
     worker->reporting = FALSE;

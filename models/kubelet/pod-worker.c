@@ -157,7 +157,7 @@ pod_worker_sync_in_time(PodWorker *self)
 static void
 step_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
-    PodWorker *self = plan_operation(plan);
+    PodWorker *self = plan_done_operation(plan);
 
     (void)data;
     (void)message;

@@ -178,7 +178,7 @@ static void
 operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
     Kubelet *self = data;
-    PendingOperation *entry = plan_operation(plan);
+    PendingOperation *entry = plan_done_operation(plan);
     NodeVolume *volume = entry->volume;
     PodMount *target = entry->target;
 

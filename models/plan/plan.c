@@ -150,6 +150,13 @@ plan_operation(const Plan *self)
 }
 
 void *
+plan_done_operation(const Plan *self)
+{
+    g_assert(self->component == NULL);
+    return self->start.operation;
+}
+
+void *
 plan_owner(const Plan *self)
 {
     return self->start.owner;

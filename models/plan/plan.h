@@ -232,6 +232,8 @@ struct PlanStart {
 };
 
 void *plan_owner(const Plan *self);
+/* plan_operation() of a plan that is over: done() may change it, decide functions may not. */
+void *plan_done_operation(const Plan *self);
 /* Starts a plan now. Returns: (borrowed): valid until done; NULL if it was over at once (done has
  * been called) */
 Plan *plan_start(const PlanStart *start);

@@ -9,17 +9,12 @@
 
 typedef enum {
     CHANGE_CHOOSE,     /* @pointer: attempt, @key: claim, @object: what it gets */
-    CHANGE_CYCLE_DONE, /* @pointer: Outcome */
+    CHANGE_CYCLE_DONE, /* @pointer: CycleResult */
     CHANGE_DROP,       /* @pointer: attempt */
     CHANGE_WRITTEN,    /* @pointer: attempt, @key: claim, @number: the step of its write */
     CHANGE_FORGET,     /* @pointer: attempt, @text: why */
     CHANGE_BOUND,      /* @pointer: attempt */
 } ChangeKind;
-
-typedef struct {
-    Attempt *attempt;
-    CycleResult result; /* its message is interned here */
-} Outcome;
 
 /* ---- Attempts ---- */
 
@@ -69,7 +64,7 @@ static void
 attempt_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
     Scheduler *self = data;
-    Attempt *attempt = plan_operation(plan);
+    Attempt *attempt = plan_done_operation(plan);
 
     (void)end;
     (void)message;
@@ -272,7 +267,7 @@ edit_nothing(Object *object, const void *arg)
 /* VB-91: volumes first, then claims; one after the other. Also what has been written before is sent
  * (VB-92). */
 static void
-plan_writes(Plan *plan, Attempt *attempt)
+plan_writes(Plan *plan, const Attempt *attempt)
 {
     for (unsigned pass = 0; pass < 2; pass++) {
         for (unsigned i = 0; i < attempt->choices->len; i++) {
@@ -293,7 +288,7 @@ plan_writes(Plan *plan, Attempt *attempt)
 void
 scheduler_decide_bind_volumes(const void *data, Plan *plan)
 {
-    Attempt *attempt = plan_operation(plan);
+    const Attempt *attempt = plan_operation(plan);
 
     (void)data;
     if (attempt->choices->len == 0) {
@@ -378,7 +373,7 @@ static void
 decide_node(const void *data, Plan *plan)
 {
     const Scheduler *self = data;
-    Attempt *attempt = plan_operation(plan);
+    const Attempt *attempt = plan_operation(plan);
 
     if (object_is_deleted(&attempt->pod->meta)) {
         plan_because(plan, "SCH-50.2");
@@ -387,21 +382,20 @@ decide_node(const void *data, Plan *plan)
         plan_change(plan, &(PlanChange){.what = CHANGE_DROP, .pointer = attempt});
         return;
     }
-    Outcome *outcome = plan_new_arg(plan, Outcome);
-    outcome->attempt = attempt;
-    outcome->result =
+    CycleResult *result = plan_new_arg(plan, CycleResult);
+    *result =
         cycle_run(self->cycle, attempt->pod, attempt->queued->attempts, self->next_start_node);
-    g_autofree char *message = g_steal_pointer(&outcome->result.message);
+    g_autofree char *message = g_steal_pointer(&result->message);
     if (message != NULL)
-        outcome->result.message = (char *)strings_intern(self->base.strings, message);
+        result->message = (char *)strings_intern(self->base.strings, message);
 
-    plan_because(plan, outcome->result.rule);
-    if (outcome->result.node_name != NULL)
+    plan_because(plan, result->rule);
+    if (result->node_name != NULL)
         plan_choices(self, plan);
     plan_wait(plan, options_of(self)->cycle_duration, WAIT_THINK);
-    plan_preemption(self, plan, &outcome->result);
-    plan_own(plan, g_steal_pointer(&outcome->result.victims), (GDestroyNotify)g_ptr_array_unref);
-    plan_change(plan, &(PlanChange){.what = CHANGE_CYCLE_DONE, .pointer = outcome});
+    plan_preemption(self, plan, result);
+    plan_own(plan, g_steal_pointer(&result->victims), (GDestroyNotify)g_ptr_array_unref);
+    plan_change(plan, &(PlanChange){.what = CHANGE_CYCLE_DONE, .pointer = result});
     plan_then(plan, decide_after_cycle);
 }
 
@@ -561,10 +555,9 @@ assume(Scheduler *self, Attempt *attempt)
 }
 
 static void
-cycle_done(Scheduler *self, const Outcome *outcome)
+cycle_done(Scheduler *self, const CycleResult *result)
 {
-    const CycleResult *result = &outcome->result;
-    Attempt *attempt = outcome->attempt;
+    Attempt *attempt = self->current;
 
     self->next_start_node += result->n_examined;
     scheduler_measure_cycle(self, result, sim_now(self->base.sim) - attempt->started_at);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attach-world.h"
 
+#include "models/attach-detach-controller/controller.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -272,4 +274,124 @@ import_attachment(StorageWorld *world, const char *name, const char *node, gbool
     stored->volume_name = word(world, "v");
     stored->attached = attached;
     storage_world_import(world, stored);
+}
+
+/* ---- What the controller believes ---- */
+
+AttachDetachController *
+controller_of(const StorageWorld *world)
+{
+    return cluster_model(world->cluster, &attach_detach_controller_class, NULL);
+}
+
+const AttachPair *
+pair_of(const StorageWorld *world, const char *handle, const char *node)
+{
+    const AttachDetachController *controller = controller_of(world);
+    g_autofree char *name = g_strconcat("kubernetes.io/csi/" DRIVER "^", handle, NULL);
+    const AttachVolume *volume =
+        g_hash_table_lookup(controller->volumes_by_name, word(world, name));
+    const AttachNode *known = adc_find_node(controller, word(world, node));
+
+    return volume == NULL || known == NULL ? NULL : adc_find_pair(volume, known);
+}
+
+void
+assert_state(const StorageWorld *world, const char *node, AttachState state, gboolean is_reported)
+{
+    const AttachPair *pair = pair_of(world, "vol-1", node);
+
+    assert_int_equal(pair == NULL ? ADC_DETACHED : pair->state, state);
+    assert_int_equal(string_list_has(stored_node(world, node)->volumes_attached, UNIQUE("vol-1")),
+                     is_reported);
+}
+
+gboolean
+is_desired(const StorageWorld *world, const char *handle, const char *node)
+{
+    const AttachPair *pair = pair_of(world, handle, node);
+
+    return pair != NULL && attach_pair_is_wanted(pair);
+}
+
+unsigned
+count(const char *log, const char *what)
+{
+    unsigned n = 0;
+
+    for (const char *at = strstr(log, what); at != NULL; at = strstr(at + 1, what))
+        n++;
+    return n;
+}
+
+void
+assert_calls(StorageWorld *world, unsigned n_attach, unsigned n_detach)
+{
+    const char *log = storage_world_log(world);
+
+    assert_int_equal(count(log, "POST va/"), n_attach);
+    assert_int_equal(count(log, "DELETE va/"), n_detach);
+}
+
+/* ---- What others do ---- */
+
+void
+node_is_gone(StorageWorld *world, const char *node)
+{
+    storage_world_remove(world, key(world, KIND_NODE, node));
+}
+
+void
+driver_object(StorageWorld *world, gboolean attach_required)
+{
+    CsiDriverObject *driver = CSI_DRIVER_OBJECT(object_new(key(world, KIND_CSI_DRIVER, DRIVER)));
+
+    driver->attach_required = attach_required;
+    storage_world_create(world, driver);
+}
+
+/* All that is not attached yet. */
+void
+attacher_attaches_all(StorageWorld *world)
+{
+    AttachAnswer answer = {TRUE, NULL};
+
+    for (uint32_t i = 0; i < objects_n_keys(world->objects, KIND_ATTACHMENT); i++) {
+        ObjectKey *va = objects_key_at(world->objects, KIND_ATTACHMENT, i);
+        const Attachment *stored = (const Attachment *)api_server_get(world->api, va);
+        if (stored != NULL && !stored->attached)
+            storage_world_patch_status(world, va, edit_attached, &answer);
+    }
+}
+
+/* Claims, each bound to a volume of its name. */
+void
+create_claims(StorageWorld *world, const char *const *names, AccessModes modes)
+{
+    for (unsigned i = 0; names[i] != NULL; i++) {
+        create_reserved_as(world, names[i], names[i], names[i], modes);
+        bind_claim(world, names[i], names[i]);
+    }
+}
+
+void
+pod_with_claim(StorageWorld *world, const char *name, const char *claim, const char *node)
+{
+    storage_world_create(world, storage_world_pod(world, name, claim, node));
+}
+
+void
+pod_with_claims(StorageWorld *world, const char *name, const char *const *claims, const char *node)
+{
+    Pod *pod = storage_world_pod(world, name, claims[0], node);
+    PodVolume items[4] = {0};
+    unsigned n = 0;
+
+    for (; claims[n] != NULL; n++)
+        items[n] =
+            (PodVolume){.name = word(world, claims[n]), .claim_name = word(world, claims[n])};
+    PodVolumes *volumes = pod_volumes_new(items, n);
+    pod_set_spec(pod, pod->spec, volumes);
+    pod_volumes_unref(volumes);
+    storage_world_create(world, pod);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/attach-detach-controller/attach-detach-controller.h"
+#include "models/attach-detach-controller/state.h"
 #include "tests/lib/storage-world.h"
 
 /* What stories of the attach/detach controller are told with: volumes of one driver, of which the
@@ -52,3 +53,20 @@ gboolean edit_detach_error(Object *object, const void *arg);
 gboolean edit_not_ready(Object *object, const void *arg);
 gboolean edit_out_of_service(Object *object, const void *arg);
 gboolean edit_attached(Object *object, const void *arg);
+
+/* What the controller believes. */
+AttachDetachController *controller_of(const StorageWorld *world);
+const AttachPair *pair_of(const StorageWorld *world, const char *handle, const char *node);
+void
+assert_state(const StorageWorld *world, const char *node, AttachState state, gboolean is_reported);
+gboolean is_desired(const StorageWorld *world, const char *handle, const char *node);
+unsigned count(const char *log, const char *what);
+void assert_calls(StorageWorld *world, unsigned n_attach, unsigned n_detach);
+/* What others do. */
+void node_is_gone(StorageWorld *world, const char *node);
+void driver_object(StorageWorld *world, gboolean attach_required);
+void attacher_attaches_all(StorageWorld *world);
+void create_claims(StorageWorld *world, const char *const *names, AccessModes modes);
+void pod_with_claim(StorageWorld *world, const char *name, const char *claim, const char *node);
+void
+pod_with_claims(StorageWorld *world, const char *name, const char *const *claims, const char *node);

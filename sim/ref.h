@@ -23,9 +23,9 @@ ref_count_drop(RefCount *self)
     return --self->n == 0;
 }
 
-/* Defines @prefix_ref() and @prefix_unref() of a struct with a RefCount @refs. Both take %NULL;
+/* Define @prefix_ref() and @prefix_unref() of a struct with a RefCount @refs. Both take %NULL;
  * references to a const struct can be taken, for the count is not part of its value. */
-#define REF_COUNTED_DEFINE(Type, prefix, free_shared)                                              \
+#define REF_DEFINE(Type, prefix)                                                                   \
     Type *prefix##_ref(const Type *self)                                                           \
     {                                                                                              \
         Type *shared = (Type *)self;                                                               \
@@ -33,10 +33,13 @@ ref_count_drop(RefCount *self)
         if (shared != NULL)                                                                        \
             ref_count_add(&shared->refs);                                                          \
         return shared;                                                                             \
-    }                                                                                              \
-                                                                                                   \
+    }
+#define UNREF_DEFINE(Type, prefix, free_shared)                                                    \
     void prefix##_unref(Type *self)                                                                \
     {                                                                                              \
         if (self != NULL && ref_count_drop(&self->refs))                                           \
             free_shared(self);                                                                     \
     }
+#define REF_COUNTED_DEFINE(Type, prefix, free_shared)                                              \
+    REF_DEFINE(Type, prefix)                                                                       \
+    UNREF_DEFINE(Type, prefix, free_shared)

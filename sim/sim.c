@@ -189,24 +189,17 @@ sim_after(Sim *self, SimTime delay, const SimEventType *type, void *data, SimWai
 }
 
 SimEventId
-sim_at_tick_detail(Sim *self,
-                   SimTime at,
-                   uint64_t order,
-                   const SimEventType *type,
-                   void *data,
-                   SimWait wait,
-                   uint16_t detail)
+sim_at_tick(Sim *self,
+            SimTime at,
+            uint64_t order,
+            const SimEventType *type,
+            void *data,
+            SimWait wait,
+            uint16_t detail)
 {
     g_assert(order < TICK_ORDER_END);
     return schedule(self, delay_until(self, at), EVENT_TICK | order << EVENT_SLOT_BITS, type, data,
                     event_origin(claim_cause(self), wait, detail));
-}
-
-SimEventId
-sim_at_tick(
-    Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait)
-{
-    return sim_at_tick_detail(self, at, order, type, data, wait, 0);
 }
 
 gboolean

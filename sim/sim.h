@@ -49,8 +49,9 @@ uint32_t sim_events_pending(const Sim *self); /* without the cancelled */
  * sim_at:
  * @at: not in the past; SIM_TIME_MAX: never (nothing is scheduled, @data is freed, 0 returned)
  * @wait: what passes the time until then; recorded in the log of causes as the event fires, with
- * what is happening now as the parent Events of equal time fire in the order in which they were
- * scheduled. Returns: the event, to cancel it
+ * what is happening now as the parent
+ * Events of equal time fire in the order in which they were scheduled.
+ * Returns: the event, to cancel it
  */
 SimEventId sim_at(Sim *self, SimTime at, const SimEventType *type, void *data, SimWait wait);
 SimEventId sim_after(Sim *self, SimTime delay, const SimEventType *type, void *data, SimWait wait);
@@ -62,18 +63,16 @@ SimEventId sim_at_detail(
 /**
  * sim_at_tick:
  * @order: the ticker's place among all tickers, unique, below 2^38
- * As sim_at(), but fires after all other events of its instant; ticks of one instant fire by
+ * As sim_at_detail(), but fires after all other events of its instant; ticks of one instant fire by
  * @order.
  */
-SimEventId sim_at_tick(
-    Sim *self, SimTime at, uint64_t order, const SimEventType *type, void *data, SimWait wait);
-SimEventId sim_at_tick_detail(Sim *self,
-                              SimTime at,
-                              uint64_t order,
-                              const SimEventType *type,
-                              void *data,
-                              SimWait wait,
-                              uint16_t detail);
+SimEventId sim_at_tick(Sim *self,
+                       SimTime at,
+                       uint64_t order,
+                       const SimEventType *type,
+                       void *data,
+                       SimWait wait,
+                       uint16_t detail);
 
 /* Whether a tick of this @order, scheduled now for this instant, would come out of its turn: the
  * present event is a tick of a later order. A loop that never slept would have ticked already. */

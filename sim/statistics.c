@@ -104,39 +104,3 @@ sim_sample_min(const SimSample *self)
         min = MIN(min, sample_values(self)[i]);
     return min;
 }
-
-void
-sim_gauge_init(SimGauge *self, SimTime now, int64_t value)
-{
-    *self = (SimGauge){.value = value, .max = value, .since = now, .started = now};
-}
-
-static __int128
-gauge_area(const SimGauge *self, SimTime now)
-{
-    g_assert(now >= self->since);
-    return self->area + (__int128)self->value * (now - self->since);
-}
-
-void
-sim_gauge_set(SimGauge *self, SimTime now, int64_t value)
-{
-    self->area = gauge_area(self, now);
-    self->since = now;
-    self->value = value;
-    self->max = MAX(self->max, value);
-}
-
-void
-sim_gauge_add(SimGauge *self, SimTime now, int64_t delta)
-{
-    sim_gauge_set(self, now, self->value + delta);
-}
-
-double
-sim_gauge_mean(const SimGauge *self, SimTime now)
-{
-    if (now == self->started)
-        return (double)self->value;
-    return (double)gauge_area(self, now) / (double)(now - self->started);
-}

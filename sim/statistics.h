@@ -19,16 +19,3 @@ SimTime sim_sample_quantile(SimSample *self, double q);
 SimTime sim_sample_mean(const SimSample *self); /* rounded down; 0 if empty */
 SimTime sim_sample_max(const SimSample *self);
 SimTime sim_sample_min(const SimSample *self);
-
-/* A number that holds between changes: queue length, calls in flight. */
-typedef struct {
-    int64_t value, max;
-    SimTime since;
-    __int128 area; /* value x ns up to @since */
-    SimTime started;
-} SimGauge;
-
-void sim_gauge_init(SimGauge *self, SimTime now, int64_t value);
-void sim_gauge_set(SimGauge *self, SimTime now, int64_t value);
-void sim_gauge_add(SimGauge *self, SimTime now, int64_t delta);
-double sim_gauge_mean(const SimGauge *self, SimTime now); /* time-weighted, from the start to now */

@@ -111,8 +111,8 @@ static void
 ticker_schedule(SimTicker *self)
 {
     catch_up(self);
-    self->event = sim_at_tick_detail(self->sim, self->next_at, self->options.order, &ticker_event,
-                                     self, self->options.wait, self->label);
+    self->event = sim_at_tick(self->sim, self->next_at, self->options.order, &ticker_event, self,
+                              self->options.wait, self->label);
     if (self->is_woken && self->event != 0)
         sim_event_set_parent(self->sim, self->event, self->woken_by);
 }

@@ -43,24 +43,3 @@ sim_token_bucket_reserve(SimTokenBucket *self, SimTime now)
     self->updated = now;
     return self->credit >= 0 ? now : sim_time_add(now, -self->credit);
 }
-
-gboolean
-sim_token_bucket_try(SimTokenBucket *self, SimTime now)
-{
-    if (is_unlimited(self))
-        return TRUE;
-    if (credit_at(self, now) < self->interval)
-        return FALSE;
-    sim_token_bucket_reserve(self, now);
-    return TRUE;
-}
-
-int64_t
-sim_token_bucket_tokens(const SimTokenBucket *self, SimTime now)
-{
-    if (is_unlimited(self))
-        return INT64_MAX;
-    SimTime credit = credit_at(self, now);
-    SimTime tokens = credit / self->interval;
-    return tokens - (credit % self->interval < 0); /* half a token owed is one that is not there */
-}

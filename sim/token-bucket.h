@@ -17,7 +17,3 @@ typedef struct {
 void sim_token_bucket_init(SimTokenBucket *self, double qps, unsigned burst);
 /* Takes one token at @now (which never goes back). Returns: when it is granted: now, or later */
 SimTime sim_token_bucket_reserve(SimTokenBucket *self, SimTime now);
-/* Takes one token only if it is there. */
-gboolean sim_token_bucket_try(SimTokenBucket *self, SimTime now);
-/* Whole tokens at @now, negative when reserved ahead. */
-int64_t sim_token_bucket_tokens(const SimTokenBucket *self, SimTime now);

@@ -50,10 +50,9 @@ claim_templates_free(ClaimTemplates *self)
     g_free(self);
 }
 
-REF_COUNTED_DEFINE(ClaimTemplates, claim_templates, claim_templates_free)
+static UNREF_DEFINE(ClaimTemplates, claim_templates, claim_templates_free)
 
-ClaimTemplate *
-claim_template_parse(ApiParser *parser, const json_t *value, const char *name)
+    ClaimTemplate *claim_template_parse(ApiParser *parser, const json_t *value, const char *name)
 {
     ObjectKey *key = objects_key(parser->objects, KIND_CLAIM, NULL, name);
 

@@ -116,7 +116,7 @@ data_source_to_json(const void *field)
     return fields_to_json(data_source_fields, field, NULL);
 }
 
-const FieldType field_data_source = {
+static const FieldType field_data_source = {
     .name = "data source",
     .size = sizeof(DataSource),
     .equal = data_source_equal,
@@ -198,6 +198,13 @@ static json_t *
 conditions_to_json(const void *field)
 {
     return conditions_over(field, NULL);
+}
+
+static gboolean
+claim_conditions_equal(const ClaimConditions *a, const ClaimConditions *b)
+{
+    return items_equal(condition_fields, a->items, a->n_items, b->items, b->n_items,
+                       sizeof(ClaimCondition));
 }
 
 FIELD_SHARED_DEFINE(ClaimConditions, claim_conditions)
@@ -337,16 +344,7 @@ claim_conditions_new(const ClaimCondition *items, unsigned n_items)
     return self;
 }
 
-REF_COUNTED_DEFINE(ClaimConditions, claim_conditions, g_free)
-
-gboolean
-claim_conditions_equal(const ClaimConditions *a, const ClaimConditions *b)
-{
-    if (a == b || a == NULL || b == NULL)
-        return a == b;
-    return items_equal(condition_fields, a->items, a->n_items, b->items, b->n_items,
-                       sizeof(ClaimCondition));
-}
+UNREF_DEFINE(ClaimConditions, claim_conditions, g_free)
 
 const ClaimCondition *
 claim_conditions_find(const ClaimConditions *self, const char *type)
@@ -360,7 +358,7 @@ claim_conditions_find(const ClaimConditions *self, const char *type)
 gboolean
 claim_set_conditions(Claim *self, ClaimConditions *conditions)
 {
-    gboolean changed = !claim_conditions_equal(self->conditions, conditions);
+    gboolean changed = !claim_conditions_field_equal(&self->conditions, &conditions);
 
     claim_conditions_unref(self->conditions);
     self->conditions = conditions;

@@ -91,10 +91,8 @@ gboolean claim_is_fully_bound(const Claim *self);
 
 ClaimConditions *claim_conditions_new(const ClaimCondition *items,
                                       unsigned n_items); /* NULL if empty */
-ClaimConditions *claim_conditions_ref(const ClaimConditions *self);
 void claim_conditions_unref(ClaimConditions *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ClaimConditions, claim_conditions_unref)
-gboolean claim_conditions_equal(const ClaimConditions *a, const ClaimConditions *b);
 /* Returns: (borrowed): NULL: there is none of this type. @type need not be interned */
 const ClaimCondition *claim_conditions_find(const ClaimConditions *self, const char *type);
 /* Takes @conditions. Returns: whether that changed something */
@@ -103,5 +101,4 @@ gboolean claim_condition_is_true(const Claim *self, const char *type);
 
 extern const FieldType field_access_modes; /* uint32_t: AccessModes */
 extern const FieldType field_volume_mode;  /* uint32_t: VolumeMode */
-extern const FieldType field_data_source;  /* DataSource */
 extern const KindClass claim_kind;

@@ -151,7 +151,7 @@ job_indexes_count(const char *text, int32_t below, char **fault)
 
 /* ---- Policies ---- */
 
-FailurePolicy *
+static FailurePolicy *
 failure_policy_new(const FailureRule *rules, unsigned n)
 {
     FailurePolicy *self = g_new0(FailurePolicy, 1);
@@ -169,10 +169,8 @@ failure_policy_new(const FailureRule *rules, unsigned n)
 }
 
 static void
-failure_policy_unref(FailurePolicy *self)
+failure_policy_free(FailurePolicy *self)
 {
-    if (!ref_count_drop(&self->refs))
-        return;
     for (unsigned i = 0; i < self->n_rules; i++) {
         g_free(self->rules[i].codes);
         g_free(self->rules[i].conditions);
@@ -182,8 +180,10 @@ failure_policy_unref(FailurePolicy *self)
     g_free(self);
 }
 
-SuccessPolicy *
-success_policy_new(const SuccessRule *rules, unsigned n)
+static UNREF_DEFINE(FailurePolicy, failure_policy, failure_policy_free)
+
+    /* Returns: (owned): of parts that are copied; NULL of no rules */
+    static SuccessPolicy *success_policy_new(const SuccessRule *rules, unsigned n)
 {
     SuccessPolicy *self = g_new0(SuccessPolicy, 1);
 
@@ -194,18 +194,18 @@ success_policy_new(const SuccessRule *rules, unsigned n)
 }
 
 static void
-success_policy_unref(SuccessPolicy *self)
+success_policy_free(SuccessPolicy *self)
 {
-    if (!ref_count_drop(&self->refs))
-        return;
     g_free(self->rules);
     json_decref(self->manifest);
     g_free(self);
 }
 
-/* ---- Reading a failure policy ---- */
+static UNREF_DEFINE(SuccessPolicy, success_policy, success_policy_free)
 
-static const char *const action_words[] = {"Count", "FailIndex", "FailJob", "Ignore", NULL};
+    /* ---- Reading a failure policy ---- */
+
+    static const char *const action_words[] = {"Count", "FailIndex", "FailJob", "Ignore", NULL};
 static const FieldType action_type = {
     .name = "pod failure action",
     .size = sizeof(uint32_t),

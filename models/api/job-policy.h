@@ -67,10 +67,6 @@ typedef struct {
     json_t *manifest; /* for output */
 } SuccessPolicy;
 
-/* Returns: (owned): of parts that are copied; NULL of no rules */
-FailurePolicy *failure_policy_new(const FailureRule *rules, unsigned n);
-SuccessPolicy *success_policy_new(const SuccessRule *rules, unsigned n);
-
 extern const FieldType field_failure_policy; /* FailurePolicy * */
 extern const FieldType field_success_policy; /* SuccessPolicy * */
 

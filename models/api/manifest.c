@@ -358,7 +358,8 @@ static const char *const metadata_kept[] = {"generateName", "managedFields", "se
 static const char *const metadata_ignored[] = {"name",          "namespace", "generateName",
                                                "managedFields", "selfLink",  NULL};
 
-void
+/* Reads manifest.metadata into an object whose key is known. */
+static void
 metadata_parse(ApiParser *parser, const json_t *manifest, Object *object)
 {
     const json_t *metadata = json_path_get(manifest, "metadata");
@@ -369,7 +370,7 @@ metadata_parse(ApiParser *parser, const json_t *manifest, Object *object)
     api_parser_leave(parser, length);
 }
 
-void
+static void
 object_parse_body(ApiParser *parser, const json_t *manifest, Object *object)
 {
     const KindClass *class = kind_class(object_kind(object));

@@ -15,8 +15,3 @@ OwnerReferences *owner_references_with(const OwnerReferences *self,
 /* Returns: (owned): @self (nullable) without the reference of this uid; the same list if there is
  * none */
 OwnerReferences *owner_references_without(const OwnerReferences *self, ObjectUid uid);
-
-/* Reads manifest.metadata into an object whose key is known. */
-void metadata_parse(ApiParser *parser, const json_t *manifest, Object *object);
-/* Reads metadata and all fields of the object's kind, and checks them. */
-void object_parse_body(ApiParser *parser, const json_t *manifest, Object *object);

@@ -6,7 +6,6 @@
 
 /* What pods, nodes and StatefulSets share. Private to models/api. */
 
-extern const FieldType field_pod_condition;  /* PodCondition */
 extern const FieldType field_node_condition; /* PodCondition, with a heartbeat */
 
 /* Of the whole PodSpec. */
@@ -25,8 +24,6 @@ ClaimTemplate *claim_template_parse(ApiParser *parser, const json_t *value, cons
 /* Both may be %NULL. */
 gboolean claim_template_equal(const ClaimTemplate *a, const ClaimTemplate *b);
 
-/* Whether a container of a pod's spec has @volume in @list: "volumeMounts" or "volumeDevices". */
-gboolean pod_json_mounts(const json_t *spec, const char *list, const char *volume);
 /* Reports annotations about the life of containers that make no sense; @manifest is what has them
  * in its metadata. */
 void pod_check_life(ApiParser *parser, const json_t *manifest, const StringMap *annotations);

@@ -50,7 +50,8 @@ json_list_names(const json_t *list, const char *name)
     return FALSE;
 }
 
-gboolean
+/* Whether a container of a pod's spec has @volume in @list: "volumeMounts" or "volumeDevices". */
+static gboolean
 pod_json_mounts(const json_t *spec, const char *list, const char *volume)
 {
     for (unsigned l = 0; l < G_N_ELEMENTS(container_lists); l++) {

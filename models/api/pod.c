@@ -203,7 +203,7 @@ const FieldType field_node_condition = {
     .over = node_condition_over,
 };
 
-const FieldType field_pod_condition = {
+static const FieldType field_pod_condition = {
     .name = "condition",
     .size = sizeof(PodCondition),
     .equal = condition_equal,

@@ -158,8 +158,6 @@ ClaimTemplate *claim_template_ref(const ClaimTemplate *self);
 void claim_template_unref(ClaimTemplate *self);
 ClaimTemplates *claim_templates_new(ClaimTemplate *const *items,
                                     unsigned n); /* takes the items; NULL if none */
-ClaimTemplates *claim_templates_ref(const ClaimTemplates *self);
-void claim_templates_unref(ClaimTemplates *self);
 
 /* Replaces the spec and the volumes (nullable), with a reference to each. */
 void pod_set_spec(Pod *self, const PodSpec *spec, const PodVolumes *volumes);

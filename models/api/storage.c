@@ -166,10 +166,9 @@ csi_node_drivers_free(CsiNodeDrivers *self)
     g_free(self);
 }
 
-REF_COUNTED_DEFINE(CsiNodeDrivers, csi_node_drivers, csi_node_drivers_free)
+static UNREF_DEFINE(CsiNodeDrivers, csi_node_drivers, csi_node_drivers_free)
 
-static void
-node_drivers_parse(ApiParser *parser, const json_t *value, void *field)
+    static void node_drivers_parse(ApiParser *parser, const json_t *value, void *field)
 {
     static const CsiNodeDriver initial = {.allocatable_count = -1};
     CsiNodeDrivers **drivers = field;

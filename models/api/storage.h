@@ -54,8 +54,6 @@ typedef struct {
 
 CsiNodeDrivers *csi_node_drivers_new(const CsiNodeDriver *items,
                                      unsigned n); /* takes topology keys */
-CsiNodeDrivers *csi_node_drivers_ref(const CsiNodeDrivers *self);
-void csi_node_drivers_unref(CsiNodeDrivers *self);
 /* Returns: (borrowed): NULL if the driver is not on the node; @self may be NULL */
 const CsiNodeDriver *csi_node_find_driver(const CsiNode *self, const char *driver);
 /* Adds or replaces (@entry, topology keys taken), or removes (@entry NULL). Returns: whether it

@@ -37,7 +37,7 @@ taints_new(const Taint *items, unsigned n)
     return self;
 }
 
-REF_COUNTED_DEFINE(Taints, taints, g_free)
+UNREF_DEFINE(Taints, taints, g_free)
 
 gboolean
 taints_equal(const Taints *a, const Taints *b)

@@ -25,7 +25,6 @@ typedef struct {
 } Taints;
 
 Taints *taints_new(const Taint *items, unsigned n);
-Taints *taints_ref(const Taints *self);
 void taints_unref(Taints *self);
 gboolean taints_equal(const Taints *a, const Taints *b);
 

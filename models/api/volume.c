@@ -73,15 +73,9 @@ volume_secrets_new(const SecretReference *references)
     return self;
 }
 
-static void
-volume_secrets_unref(VolumeSecrets *self)
-{
-    if (self != NULL && ref_count_drop(&self->refs))
-        g_free(self);
-}
+static UNREF_DEFINE(VolumeSecrets, volume_secrets, g_free)
 
-static gboolean
-volume_secrets_equal(const VolumeSecrets *a, const VolumeSecrets *b)
+    static gboolean volume_secrets_equal(const VolumeSecrets *a, const VolumeSecrets *b)
 {
     static const VolumeSecrets none;
 
@@ -164,7 +158,7 @@ volume_source_free(VolumeSource *self)
     g_free(self);
 }
 
-REF_COUNTED_DEFINE(VolumeSource, volume_source, volume_source_free)
+UNREF_DEFINE(VolumeSource, volume_source, volume_source_free)
 
 static const SourceKind *
 source_kind_find(const char *plugin)

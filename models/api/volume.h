@@ -78,7 +78,6 @@ typedef struct {
 
 /* Takes the attributes, and secrets made by volume_secrets_new(). */
 VolumeSource *volume_source_new(const VolumeSource *value);
-VolumeSource *volume_source_ref(const VolumeSource *self);
 void volume_source_unref(VolumeSource *self);
 
 /* Returns: (owned): NULL if @references (N_VOLUME_SECRETS of them) are all none */

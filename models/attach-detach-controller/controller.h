@@ -37,9 +37,6 @@ typedef enum {
 /* ---- populator.c: desired state, and what is known at the start ---- */
 
 /* ADC-33. Returns: the PersistentVolume that the pod's volume stands for; NULL: not known (yet) */
-const Volume *adc_look_up_pod_volume(const AttachDetachController *self,
-                                     const Pod *pod,
-                                     const PodVolume *pod_volume);
 gboolean adc_is_attachable(const AttachDetachController *self, const Volume *volume); /* ADC-34 */
 /* The PersistentVolume of that key as the cache has it; @key NULL or not there: NULL */
 const Volume *adc_find_volume_spec(const AttachDetachController *self, const ObjectKey *key);

@@ -10,7 +10,7 @@
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach"
 
 /* ADC-33. */
-const Volume *
+static const Volume *
 adc_look_up_pod_volume(const AttachDetachController *self,
                        const Pod *pod,
                        const PodVolume *pod_volume)

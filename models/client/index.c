@@ -297,11 +297,3 @@ index_volumes_by_class(InformerIndex *index, const Object *object, Objects *obje
     (void)objects;
     index_emit(index, volume_class(VOLUME_CONST(object)));
 }
-
-void
-index_attachments_by_node(InformerIndex *index, const Object *object, Objects *objects)
-{
-    (void)objects;
-    if (((const Attachment *)object)->node_name != NULL)
-        index_emit(index, ((const Attachment *)object)->node_name);
-}

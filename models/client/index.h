@@ -23,7 +23,6 @@ const Object *const *informer_index_get(const InformerIndex *self, const void *v
 void index_pods_by_node(InformerIndex *index, const Object *object, Objects *objects);
 void index_pods_by_claim(InformerIndex *index, const Object *object, Objects *objects); /* by key */
 void index_volumes_by_class(InformerIndex *index, const Object *object, Objects *objects);
-void index_attachments_by_node(InformerIndex *index, const Object *object, Objects *objects);
 
 /* ---- For the informer ---- */
 

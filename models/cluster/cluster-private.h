@@ -78,8 +78,6 @@ Instance *cluster_node_agent(const Cluster *self, const char *node);
 /* Tells the models of that process what has happened to its machine. Returns: whether one listens
  */
 gboolean instance_tell_machine_event(const Instance *self, const MachineEvent *event);
-void instance_start(Instance *self); /* does nothing if it runs */
-void instance_stop(Instance *self);
 void instance_kill(Instance *self); /* the same, without telling any listener */
 /* Starts it after its start-up time. */
 void instance_start_again(Instance *self);
@@ -89,4 +87,3 @@ gboolean instance_elects(const Instance *self);
 void instance_fall_silent(Instance *self);
 /* Lease renewals resume after @delay, unless another fault still prevents them. */
 void instance_speak_again(Instance *self, SimTime delay);
-void instance_tell_kubelet_watchers(const Instance *self);

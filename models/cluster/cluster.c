@@ -24,7 +24,7 @@ model_free(void *data)
     g_free(component);
 }
 
-void
+static void
 instance_stop(Instance *self)
 {
     g_clear_pointer(&self->elector, leader_elector_free);
@@ -273,7 +273,7 @@ start_election(Instance *self)
     });
 }
 
-void
+static void
 instance_start(Instance *self)
 {
     const ClusterOptions *options = &self->cluster->options;

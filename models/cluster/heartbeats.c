@@ -7,7 +7,7 @@
 #define RENEW_INTERVAL (10 * SIM_SECOND) /* NL-2, and up to 4 % more */
 #define RENEW_JITTER 0.04
 
-void
+static void
 instance_tell_kubelet_watchers(const Instance *self)
 {
     const GArray *watchers = self->cluster->kubelet_watchers;

@@ -114,7 +114,7 @@ topology_terms_add(TopologyTerms *self, const StringMap *segment)
     return &self->terms[position];
 }
 
-const TopologyTerm *
+static const TopologyTerm *
 topology_terms_find(const TopologyTerms *self, const StringMap *segment)
 {
     gboolean found;
@@ -305,7 +305,8 @@ topology_node_changed(Topology *self, const Node *before, const Node *after)
     }
 }
 
-const TopologyPool *
+/* @keys: NULL: the first pool that a CSINode lists. Returns: (borrowed): the pool; NULL: none */
+static const TopologyPool *
 topology_pool(const Topology *self, const StringList *keys)
 {
     if (keys != NULL) {
@@ -320,7 +321,8 @@ topology_pool(const Topology *self, const StringList *keys)
     return NULL;
 }
 
-const StringMap *
+/* Returns: (borrowed): the segment of a node with these labels, NULL: it lacks a key */
+static const StringMap *
 topology_pool_segment(const TopologyPool *self, const StringMap *labels)
 {
     g_autoptr(StringMap) segment = node_segment(self->keys, labels);

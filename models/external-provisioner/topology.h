@@ -34,7 +34,6 @@ typedef struct {
 /* Returns: (borrowed): the term of @segment; a new term moves the others */
 TopologyTerm *topology_terms_add(TopologyTerms *self, const StringMap *segment);
 /* Returns: (borrowed): NULL: it is not among them */
-const TopologyTerm *topology_terms_find(const TopologyTerms *self, const StringMap *segment);
 void topology_terms_clear(TopologyTerms *self);
 
 /* TOPO-4: a class's allowedTopologies as segments: each term's cross product. */
@@ -64,11 +63,6 @@ void topology_csi_node_changed(Topology *self,
                                const CsiNode *after,
                                InformerIter *nodes);
 void topology_node_changed(Topology *self, const Node *before, const Node *after);
-
-/* @keys: NULL: the first pool that a CSINode lists. Returns: (borrowed): the pool; NULL: none */
-const TopologyPool *topology_pool(const Topology *self, const StringList *keys);
-/* Returns: (borrowed): the segment of a node with these labels, NULL: it lacks a key */
-const StringMap *topology_pool_segment(const TopologyPool *self, const StringMap *labels);
 
 /* ---- What a claim asks for ---- */
 

@@ -33,7 +33,8 @@ annotations_equal(const Object *before, const Object *after)
     return string_map_equal(a->annotations, b->annotations);
 }
 
-gboolean
+/* SNAP-41. */
+static gboolean
 snapshotter_queues_change(const SnapshotContent *before, const SnapshotContent *after)
 {
     return before->meta.deleted_at != after->meta.deleted_at ||

@@ -52,8 +52,6 @@ void snapshotter_sync(const void *self, Plan *plan); /* a PlanDecide */
 
 /* ---- external-snapshotter.c ---- */
 
-/* SNAP-41. */
-gboolean snapshotter_queues_change(const SnapshotContent *before, const SnapshotContent *after);
 /* SNAP-43. */
 gboolean snapshotter_should_delete(const SnapshotContent *content);
 /* SNAP-44. Such an error may mean that the snapshot is being made all the same: not final. */

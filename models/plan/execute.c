@@ -295,8 +295,8 @@ poll_schedule(Plan *plan)
     SimCauseId cause = sim_cause(sim);
 
     sim_set_cause(sim, cause_of_look(plan, step, at));
-    plan->poll_event = sim_at_tick_detail(sim, at, plan->poll_order, &poll_event, plan_ref(plan),
-                                          WAIT_POLL, plan->component->label);
+    plan->poll_event = sim_at_tick(sim, at, plan->poll_order, &poll_event, plan_ref(plan),
+                                   WAIT_POLL, plan->component->label);
     sim_set_cause(sim, cause);
 }
 
@@ -360,7 +360,7 @@ poll_begin(Plan *plan, Step *step)
     return FALSE;
 }
 
-gboolean
+static gboolean
 plan_is_polling(const Plan *self)
 {
     return self->component != NULL && self->cursor < self->n_steps &&

@@ -510,12 +510,6 @@ plan_change_result(Plan *self, int what, int from)
 }
 
 void
-plan_start_beside(Plan *self, const PlanStart *start)
-{
-    plan_add(self, STEP_START, PLAN_STOP)->start.start = *start;
-}
-
-void
 plan_start_operation(Plan *plan, Operations *operations, OperationKey key, const PlanStart *start)
 {
     Step *step = plan_add(plan, STEP_START, PLAN_STOP);

@@ -115,9 +115,6 @@ void plan_change(Plan *self, const PlanChange *change);
 void plan_change_result(Plan *self,
                         int what,
                         int step); /* a change with the object that @step returned */
-/* Starts another plan of this component beside this one, as a goroutine: see plan_start(). Its
- * first request waits for the component's own time. */
-void plan_start_beside(Plan *self, const PlanStart *start);
 
 /* Starts @n plans of this component beside this one, and goes on when all are over; fails if one
  * fails. Each waits for the component's own time first. @starts is copied; each plan's done is
@@ -242,7 +239,6 @@ void plan_wake(Plan *self);
 /* Cancels the plan, as a context is cancelled. The step under way goes on, but the plan does not
  * wait for it; done is called with PLAN_FAILED. */
 void plan_cancel(Plan *self);
-gboolean plan_is_polling(const Plan *self);
 /* What the plan is doing: @step: a verb, a call or an Event's reason, NULL: nothing; @rule: why.
  * Both static. */
 void plan_under_way(const Plan *self, const char **step, const char **rule);
@@ -277,7 +273,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Workers, workers_free)
 WorkQueue *workers_queue(Workers *self);
 /* Shorthand for work_queue_add(workers_queue()). */
 void workers_add(Workers *self, const ObjectKey *key);
-gboolean workers_idle(const Workers *self);
 const char *workers_name(const Workers *self);
 /* For tests that start syncs themselves: hands out no key from now on. */
 void workers_hold(Workers *self);

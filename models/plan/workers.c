@@ -126,12 +126,6 @@ workers_hold(Workers *self)
     self->options.n_workers = 0;
 }
 
-gboolean
-workers_idle(const Workers *self)
-{
-    return self->n_busy == 0 && work_queue_length(self->queue) == 0;
-}
-
 static void
 requeue(Workers *self, const Plan *plan, PlanEnd end)
 {

@@ -125,15 +125,6 @@ cycle_refresh(Cycle *self, const Filters *active)
     }
 }
 
-Verdict
-cycle_ask_again(Cycle *self, const Filters *active, const NodeInfo *node)
-{
-    Search search = {.cycle = self};
-
-    cycle_refresh(self, active);
-    return ask_filters(&search, active, node);
-}
-
 /* Another pod, no less important than ours, for whom this node is kept. */
 static gboolean
 is_kept_for(const Cycle *self, const NominatedPod *nominated, const NodeInfo *node)

@@ -32,9 +32,6 @@ cycle_goes_by_ask(const Cycle *self, const Plugin *plugin)
  * stays empty self->reasons. */
 FilterCounts cycle_filter_nodes(Cycle *self, const Filters *active, unsigned start);
 
-/* One node, all filters, as things are now: also after pods were put there or taken away to see
- * what then. Afterwards, when all is as it was, cycle_refresh(). */
-Verdict cycle_ask_again(Cycle *self, const Filters *active, const NodeInfo *node);
 /* What plugins worked out beforehand from pods on nodes is worked out again. */
 void cycle_refresh(Cycle *self, const Filters *active);
 /* SCH-59: the same, with those that are nominated to the node as if they were there, and without.

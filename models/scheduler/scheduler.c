@@ -434,7 +434,7 @@ static const ProcessElection election = {
     .is_warm = TRUE,
 };
 
-const ProcessClass kube_scheduler_process = {
+static const ProcessClass kube_scheduler_process = {
     .name = "kube-scheduler",
     .scope = PER_CLUSTER,
     .options_size = sizeof(KubeSchedulerOptions),

@@ -28,5 +28,4 @@ typedef struct {
     LeaderElectionOptions election;
 } KubeSchedulerOptions;
 
-extern const ProcessClass kube_scheduler_process;
 extern const ModelClass scheduler_class;

@@ -90,7 +90,7 @@ volume_compare_capacity(const Volume *a, const Volume *b)
     return (x > y) - (x < y);
 }
 
-gboolean
+static gboolean
 volume_holds(const Volume *volume, const Claim *claim)
 {
     if (claim->request_bytes < INT64_MAX)
@@ -188,17 +188,6 @@ volume_match_offer(VolumeMatch *self, const Volume *volume)
         return FALSE;
     }
     g_assert_not_reached();
-}
-
-const Volume *
-volume_match_list(const MatchQuery *query, const Object *const *volumes, unsigned n_volumes)
-{
-    VolumeMatch match = {.query = query};
-
-    for (unsigned i = 0; i < n_volumes; i++)
-        if (!volume_match_offer(&match, VOLUME_CONST(volumes[i])))
-            break;
-    return match.volume;
 }
 
 const char *

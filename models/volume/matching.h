@@ -58,14 +58,8 @@ typedef struct {
 /* Returns: FALSE: the search is over, offer no more; @self has the result. Takes no reference. */
 gboolean volume_match_offer(VolumeMatch *self, const Volume *volume);
 
-/* The whole search over a list, as informer_index_get() returns it. Returns: (borrowed): NULL: none
- */
-const Volume *
-volume_match_list(const MatchQuery *query, const Object *const *volumes, unsigned n_volumes);
-
 /* PVC-32.3, PVC-32.14: sizes are compared exactly, also those beyond 8 EiB, which capacity_bytes
  * cannot tell. */
-gboolean volume_holds(const Volume *volume, const Claim *claim);
 int volume_compare_capacity(const Volume *a, const Volume *b);
 
 /* PVC-23: whether a claim may be bound to the volume that it names. Returns: %NULL: yes; else why

@@ -23,7 +23,7 @@ claim_resize_status(const Claim *claim)
     return RESIZE_NONE;
 }
 
-const char *
+static const char *
 resize_status_name(ResizeStatus status)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(statuses); i++)

@@ -19,7 +19,6 @@ typedef enum {
 } ResizeStatus;
 
 ResizeStatus claim_resize_status(const Claim *claim);
-const char *resize_status_name(ResizeStatus status); /* "NodeResizePending"; NULL for RESIZE_NONE */
 
 #define CONDITION_RESIZING "Resizing"
 #define CONDITION_FS_RESIZE_PENDING "FileSystemResizePending"

@@ -29,12 +29,6 @@ Object *template_pod_new(Objects *objects,
                          const PodTemplate *template,
                          ObjectKey *key,
                          const Object *owner);
-/* The template's volumes in a pod called @pod_name: those of ephemeral claims have that name in
- * theirs. Returns: the number written to @volumes, which has room for all of them */
-unsigned template_pod_volumes(Objects *objects,
-                              const PodTemplate *template,
-                              const char *pod_name,
-                              PodVolume *volumes);
 
 /* WL-75: neither over nor going. */
 gboolean pod_is_active(const Pod *pod);

@@ -204,13 +204,13 @@ spec_and_status_are_taken_apart(void **state)
     ObjectKey *key = objects_key(test->objects, KIND_CLAIM, "default", "data");
     g_autoptr(Object) stored = object_new(key), written = object_new(key);
     const ClaimCondition resizing = {.type = "Resizing", .status = "True"};
-    g_autoptr(ClaimConditions) conditions = claim_conditions_new(&resizing, 1);
+    ClaimConditions *conditions = claim_conditions_new(&resizing, 1);
 
     (void)state;
     CLAIM(written)->request_bytes = 5;
     CLAIM(written)->selector = label_selector_new(NULL, 0);
     CLAIM(written)->phase = CLAIM_BOUND;
-    CLAIM(written)->conditions = claim_conditions_ref(conditions);
+    CLAIM(written)->conditions = conditions;
     written->labels = api_test_labels(test, "a=b");
 
     g_autoptr(Object) spec = object_edit(stored);

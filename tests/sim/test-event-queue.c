@@ -97,7 +97,7 @@ model_schedule(Model *model)
 
     if (event.is_tick) {
         event.order = draw(model, UINT64_C(1) << 20) << 12 | model->expected->len % 4096;
-        event.id = sim_at_tick(model->sim, event.at, event.order, &model_event, data, 1);
+        event.id = sim_at_tick(model->sim, event.at, event.order, &model_event, data, 1, 0);
     } else {
         event.order = model->n_scheduled;
         event.id = sim_at(model->sim, event.at, &model_event, data, 1);
@@ -283,9 +283,9 @@ ticks_come_last_and_what_they_schedule_before_the_next(void **state)
     g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
 
     (void)state;
-    sim_at_tick(sim, 5, 7, &tick_that_schedules, GINT_TO_POINTER('c'), 1);
-    sim_at_tick(sim, 5, 3, &tick_that_schedules, GINT_TO_POINTER('b'), 1);
-    sim_at_tick(sim, 5, (UINT64_C(1) << 38) - 1, &tick_that_schedules, GINT_TO_POINTER('z'), 1);
+    sim_at_tick(sim, 5, 7, &tick_that_schedules, GINT_TO_POINTER('c'), 1, 0);
+    sim_at_tick(sim, 5, 3, &tick_that_schedules, GINT_TO_POINTER('b'), 1, 0);
+    sim_at_tick(sim, 5, (UINT64_C(1) << 38) - 1, &tick_that_schedules, GINT_TO_POINTER('z'), 1, 0);
     sim_at(sim, 6, &write_event, GINT_TO_POINTER('6'), 1);
     sim_at(sim, 5, &write_event, GINT_TO_POINTER('1'), 1);
     sim_at(sim, 5, &write_event, GINT_TO_POINTER('2'), 1);

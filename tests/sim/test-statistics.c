@@ -77,25 +77,6 @@ means_do_not_overflow(void **state)
     sim_sample_clear(&sample);
 }
 
-static void
-a_gauge_weighs_by_time(void **state)
-{
-    SimGauge gauge;
-
-    (void)state;
-    sim_gauge_init(&gauge, 100, 3);
-    assert_true(sim_gauge_mean(&gauge, 100) == 3.0);
-    sim_gauge_add(&gauge, 110, 2);  /* 3 for 10 */
-    sim_gauge_set(&gauge, 140, 1);  /* 5 for 30 */
-    sim_gauge_add(&gauge, 140, -1); /* 1 for nothing */
-    assert_int_equal(gauge.value, 0);
-    assert_int_equal(gauge.max, 5);
-    assert_true(sim_gauge_mean(&gauge, 200) == 1.8);
-    sim_gauge_set(&gauge, 200, INT64_MAX / 4);
-    assert_true(sim_gauge_mean(&gauge, 100 + INT64_C(365) * 24 * SIM_HOUR) >
-                0); /* 128 bits of area */
-}
-
 int
 main(void)
 {
@@ -104,6 +85,5 @@ main(void)
     TEST_ROWS(tests, quantile_cases, quantiles);
     TEST(tests, a_sample_may_go_on);
     TEST(tests, means_do_not_overflow);
-    TEST(tests, a_gauge_weighs_by_time);
     return test_list_run("statistics", tests);
 }

@@ -52,26 +52,6 @@ grants(void **state)
     assert_int_equal(granted, row->last_granted);
 }
 
-static void
-tries_without_debt(void **state)
-{
-    SimTokenBucket bucket;
-
-    (void)state;
-    sim_token_bucket_init(&bucket, 5, 2);
-    assert_int_equal(sim_token_bucket_tokens(&bucket, 0), 2);
-    assert_true(sim_token_bucket_try(&bucket, 0));
-    assert_true(sim_token_bucket_try(&bucket, 0));
-    assert_false(sim_token_bucket_try(&bucket, 0));
-    assert_false(sim_token_bucket_try(&bucket, 200 * SIM_MS - 1));
-    assert_true(sim_token_bucket_try(&bucket, 200 * SIM_MS));
-    assert_int_equal(sim_token_bucket_tokens(&bucket, 200 * SIM_MS), 0);
-    assert_int_equal(sim_token_bucket_reserve(&bucket, 200 * SIM_MS), 400 * SIM_MS);
-    assert_int_equal(sim_token_bucket_tokens(&bucket, 200 * SIM_MS), -1);
-    assert_int_equal(sim_token_bucket_tokens(&bucket, 400 * SIM_MS - 1), -1);
-    assert_int_equal(sim_token_bucket_tokens(&bucket, 400 * SIM_MS), 0);
-}
-
 /* Grants in any window are at most the burst and what the window refills. */
 static void
 never_grants_more_than_burst_and_rate(void **state)
@@ -107,7 +87,6 @@ main(void)
     TestList tests = {0};
 
     TEST_ROWS(tests, bucket_cases, grants);
-    TEST(tests, tries_without_debt);
     TEST(tests, never_grants_more_than_burst_and_rate);
     return test_list_run("token-bucket", tests);
 }

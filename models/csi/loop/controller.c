@@ -22,7 +22,7 @@ used_bytes(const LoopBackend *self)
     return bytes;
 }
 
-int64_t
+static int64_t
 loop_room(LoopBackend *self)
 {
     g_mutex_lock(&self->lock);
@@ -54,7 +54,7 @@ loop_room_take(LoopBackend *self, int64_t bytes, gboolean one_more, GError **err
                        bytes, MAX(room, 0));
 }
 
-void
+static void
 loop_room_return(LoopBackend *self, int64_t bytes)
 {
     g_mutex_lock(&self->lock);
@@ -62,7 +62,8 @@ loop_room_return(LoopBackend *self, int64_t bytes)
     g_mutex_unlock(&self->lock);
 }
 
-gboolean
+/* The size for a capacity range, rounded up to 4 KiB; FALSE: OUT_OF_RANGE */
+static gboolean
 loop_size_for(const LoopBackend *self,
               const CsiRequest *request,
               int64_t at_least,

@@ -151,7 +151,8 @@ loop_device_of(const char *backing_file)
     return -1;
 }
 
-char *
+/* Numbers that exist, bound or not: "0-7,12". (owned) */
+static char *
 loop_device_numbers(void)
 {
     g_autoptr(GArray) numbers = existing_numbers();

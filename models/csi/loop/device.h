@@ -20,8 +20,6 @@ typedef struct {
 GPtrArray *loop_devices_list(void);
 /* Returns: the device with this backing file (absolute); -1: none */
 int loop_device_of(const char *backing_file);
-/* Numbers that exist, bound or not: "0-7,12". (owned) */
-char *loop_device_numbers(void);
 
 /**
  * loop_device_attach:

@@ -303,9 +303,3 @@ loop_driver_base(LoopDriver *self)
 {
     return &self->base;
 }
-
-LoopDriver *
-loop_driver_cast(CsiDriver *driver)
-{
-    return driver->class == &loop_driver_class ? (LoopDriver *)driver : NULL;
-}

@@ -28,7 +28,6 @@ typedef struct {
 LoopDriver *
 loop_driver_new(Sim *sim, Strings *strings, LoopBackend *backend, const LoopDriverOptions *options);
 CsiDriver *loop_driver_base(LoopDriver *self);
-LoopDriver *loop_driver_cast(CsiDriver *driver); /* NULL: another back end */
 
 /* How calls that ended got into the run. */
 typedef struct {

@@ -96,7 +96,6 @@ const char *loop_answer_keep(LoopAnswer *self, const char *text);
 /* ---- loop-state.c ---- */
 
 void loop_capability_set(LoopCapability *self, const CsiCapability *from);
-void loop_capability_clear(LoopCapability *self);
 gboolean loop_capability_is(const LoopCapability *self, const CsiCapability *other);
 /* Whether somebody wants more of the volume than it was made for: many nodes, writing, or the other
  * access type. */
@@ -156,14 +155,6 @@ const char *loop_type_of(const LoopBackend *self, const char *fs_type);
 /* Whether there is room for so many more bytes, and one more file; takes them until
  * loop_room_return(). */
 gboolean loop_room_take(LoopBackend *self, int64_t bytes, gboolean one_more, GError **error);
-void loop_room_return(LoopBackend *self, int64_t bytes);
-int64_t loop_room(LoopBackend *self); /* bytes that are left */
-/* The size for a capacity range, rounded up to 4 KiB; FALSE: OUT_OF_RANGE */
-gboolean loop_size_for(const LoopBackend *self,
-                       const CsiRequest *request,
-                       int64_t at_least,
-                       int64_t *bytes,
-                       GError **error);
 /* A copy of a volume's file while nothing is written to it. Its `work` is held. */
 gboolean loop_volume_copy(
     LoopBackend *self, const LoopVolume *source, const char *path, int64_t bytes, GError **error);

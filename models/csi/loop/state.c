@@ -18,7 +18,7 @@ join_list(const StringList *list)
     return g_string_free(text, FALSE);
 }
 
-void
+static void
 loop_capability_clear(LoopCapability *self)
 {
     g_free(self->fs_type);

@@ -4,7 +4,7 @@
 /* What a node's own spec, labels and taints say: NodeUnschedulable, NodeName, TaintToleration,
  * NodeAffinity. */
 
-gboolean
+static gboolean
 pod_tolerates_unschedulable(const Pod *pod)
 {
     const Tolerations *tolerations = pod->spec->tolerations;

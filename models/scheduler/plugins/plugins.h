@@ -224,7 +224,6 @@ void node_affinity_normalise(const Cycle *cycle, int64_t *scores, unsigned n);
 gboolean pod_wants_node(const Pod *pod, const Node *node);
 /* The first taint that keeps the pod away (VF-42); NULL: none */
 const Taint *pod_untolerated_taint(const Pod *pod, const Node *node);
-gboolean pod_tolerates_unschedulable(const Pod *pod);
 
 /* ---- resources.c ---- */
 Verdict resources_fit_filter(Cycle *cycle, const NodeInfo *node);

@@ -26,27 +26,6 @@ static const MountWords block_words = {
     "FailedMapVolume",
 };
 
-/* KVM-15: what the code of a failed Stage or Publish says about what the driver may have done. */
-typedef enum {
-    ERROR_UNCERTAIN, /* it may still do it */
-    ERROR_FINAL,     /* it has not */
-} ErrorClass;
-
-static ErrorClass
-error_class(CsiCode code)
-{
-    switch ((unsigned)code) {
-    case CSI_CANCELLED:
-    case CSI_DEADLINE_EXCEEDED:
-    case CSI_UNAVAILABLE:
-    case CSI_RESOURCE_EXHAUSTED:
-    case CSI_ABORTED:
-        return ERROR_UNCERTAIN;
-    default:
-        return ERROR_FINAL;
-    }
-}
-
 static const MountWords *
 words_of(const PendingOperation *self)
 {
@@ -63,8 +42,6 @@ add_failure(Plan *plan, const PendingOperation *operation, const char *prefix, c
                text);
     plan_fail(plan, "%s", text);
 }
-
-static void add_set_up(const Kubelet *self, Plan *plan, const PendingOperation *operation);
 
 /* Steps 7 and 8. */
 static void
@@ -98,28 +75,82 @@ add_mapped_events(Plan *plan, const PendingOperation *operation)
                name, object_uid_format(operation->target->worker->uid, uid));
 }
 
-/* KVM-15: a final error takes back what was uncertain, but not what another kubelet may have done
- * (KVM-61). */
-static MountState
-state_after_error(const Plan *plan, gboolean rebuilt)
-{
-    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+/* ---- After a failed NodeStageVolume or NodePublishVolume: KVM-15 ---- */
 
-    return rebuilt || error_class(response->code) == ERROR_UNCERTAIN ? MOUNT_UNCERTAIN : MOUNT_NONE;
+typedef enum {
+    MOUNTED = 1 << 0,   /* the call was a remount (KVM-52) */
+    REBUILT = 1 << 1,   /* another kubelet may have mounted it before (KVM-61) */
+    UNDECIDED = 1 << 2, /* the driver may still do it, as the code tells */
+    ERROR_FACTS_END = 1 << 3,
+} ErrorFacts;
+
+typedef enum {
+    KEEP_STATE,
+    MAKE_UNCERTAIN,
+    TAKE_BACK,
+} ErrorAction;
+
+static const Rule error_table[] = {
+    {"KVM-15.1", MOUNTED, 0,                             KEEP_STATE,     0                  },
+    {"KVM-15.2", 0,       MOUNTED,                       MAKE_UNCERTAIN, REBUILT | UNDECIDED},
+    {"KVM-15.3", 0,       MOUNTED | REBUILT | UNDECIDED, TAKE_BACK,      0                  },
+};
+
+const RuleTable kubelet_mount_error_rules = {
+    .name = "kubelet: errors of a mount",
+    .facts_end = ERROR_FACTS_END,
+    RULE_ROWS(error_table),
+};
+
+static gboolean
+is_undecided(CsiCode code)
+{
+    switch ((unsigned)code) {
+    case CSI_CANCELLED:
+    case CSI_DEADLINE_EXCEEDED:
+    case CSI_UNAVAILABLE:
+    case CSI_RESOURCE_EXHAUSTED:
+    case CSI_ABORTED:
+        return TRUE;
+    default:
+        return FALSE;
+    }
 }
+
+static void
+add_error(Plan *plan, const PendingOperation *operation, KubeletChange what, unsigned facts)
+{
+    CsiCode code = plan_response(plan, plan_last_step(plan))->code;
+
+    facts |= is_undecided(code) ? UNDECIDED : 0;
+    plan_because(plan, "KVM-15");
+    switch ((ErrorAction)rules_find(&kubelet_mount_error_rules, facts, NULL)->then) {
+    case KEEP_STATE:
+        break;
+    case MAKE_UNCERTAIN:
+        kubelet_add_change(plan, what, operation, MOUNT_UNCERTAIN);
+        break;
+    case TAKE_BACK:
+        kubelet_add_change(plan, what, operation, MOUNT_NONE);
+        break;
+    }
+    add_failure(plan, operation,
+                what == CHANGE_DEVICE ? words_of(operation)->device : words_of(operation)->set_up,
+                plan_last_message(plan));
+}
+
+/* ---- Publishing: KVM-43 ---- */
 
 static void
 decide_published(const void *self, Plan *plan)
 {
     const PendingOperation *operation = plan_operation(plan);
+    const PodMount *mount = operation->target;
 
     (void)self;
     if (plan_has_failed(plan)) {
-        plan_because(plan, "KVM-15");
-        if (operation->target->state != MOUNT_DONE) /* else a remount (KVM-52): still wanted */
-            kubelet_add_change(plan, CHANGE_MOUNT, operation,
-                               state_after_error(plan, operation->target->rebuilt));
-        add_failure(plan, operation, words_of(operation)->set_up, plan_last_message(plan));
+        add_error(plan, operation, CHANGE_MOUNT,
+                  (mount->state == MOUNT_DONE ? MOUNTED : 0u) | (mount->rebuilt ? REBUILT : 0u));
         return;
     }
     add_mapped_events(plan, operation);
@@ -161,43 +192,28 @@ decide_publish(const void *data, Plan *plan)
     plan_then(plan, decide_published);
 }
 
-/* Step 6. */
-static void
-add_set_up(const Kubelet *self, Plan *plan, const PendingOperation *operation)
-{
-    plan_because(plan, "KVM-43");
-    if (!operation_is_csi(operation)) {
-        kubelet_add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
-        plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-        add_mounted(plan, operation);
-        return;
-    }
-    if (csi_steps_driver(self, operation) == NULL) {
-        add_failure(
-            plan, operation, words_of(operation)->set_up,
-            csi_steps_not_registered(plan, operation, "mounter.SetUpAt failed to get CSI client"));
-        return;
-    }
-    csi_steps_add_capabilities(self, plan, operation, csi_steps_begin(plan, operation));
-    csi_steps_add_get_attachment(plan, operation);
-    plan_then(plan, decide_publish);
-}
+/* ---- Staging: KVM-42 ---- */
+
+/* Which steps of a mount are behind. */
+typedef enum {
+    FROM_START,
+    FROM_DEVICE,
+    FROM_SET_UP,
+} MountProgress;
+
+static void add_steps(const Kubelet *self, Plan *plan, MountProgress progress);
 
 static void
 decide_staged(const void *data, Plan *plan)
 {
-    const Kubelet *self = data;
     const PendingOperation *operation = plan_operation(plan);
 
     if (plan_has_failed(plan)) {
-        plan_because(plan, "KVM-15");
-        kubelet_add_change(plan, CHANGE_DEVICE, operation,
-                           state_after_error(plan, operation->volume->rebuilt));
-        add_failure(plan, operation, words_of(operation)->device, plan_last_message(plan));
+        add_error(plan, operation, CHANGE_DEVICE, operation->volume->rebuilt ? REBUILT : 0);
         return;
     }
     kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
-    add_set_up(self, plan, operation);
+    add_steps(data, plan, FROM_SET_UP);
 }
 
 static void
@@ -214,7 +230,7 @@ decide_stage(const void *data, Plan *plan)
     CsiNodeCapabilities can = csi_steps_capabilities(plan, operation);
     if ((can & CSI_NODE_STAGE_UNSTAGE_VOLUME) == 0) { /* the driver mounts in one go */
         kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
-        add_set_up(self, plan, operation);
+        add_steps(self, plan, FROM_SET_UP);
         return;
     }
     CsiCapability capability = csi_steps_capability(operation, can);
@@ -233,35 +249,7 @@ decide_stage(const void *data, Plan *plan)
     plan_then(plan, decide_staged);
 }
 
-/* Step 5. */
-static void
-add_mount_device(const Kubelet *self, Plan *plan, const PendingOperation *operation)
-{
-    const NodeVolume *volume = operation->volume;
-
-    if (!volume->plugin->device_mountable || volume->device == MOUNT_DONE) {
-        add_set_up(self, plan, operation);
-        return;
-    }
-    plan_because(plan, "KVM-42");
-    if (!operation_is_csi(operation)) {
-        plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
-        kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
-        add_set_up(self, plan, operation);
-        return;
-    }
-    if (csi_steps_driver(self, operation) == NULL) { /* transient: what was, is (KVM-15) */
-        plan_because(plan, "REG-28");
-        add_failure(
-            plan, operation, words_of(operation)->device,
-            csi_steps_not_registered(plan, operation,
-                                     "attacher.MountDevice failed to create newCsiDriverClient"));
-        return;
-    }
-    csi_steps_add_capabilities(self, plan, operation, csi_steps_begin(plan, operation));
-    csi_steps_add_get_attachment(plan, operation);
-    plan_then(plan, decide_stage);
-}
+/* ---- The attachment: KVM-41.4 ---- */
 
 /* Returns: interned: why the attachment is none; NULL: it is one */
 static const char *
@@ -287,7 +275,6 @@ attachment_error(Plan *plan, const PendingOperation *operation)
 static void
 decide_attached(const void *data, Plan *plan)
 {
-    const Kubelet *self = data;
     const PendingOperation *operation = plan_operation(plan);
     const char *error = attachment_error(plan, operation);
 
@@ -296,8 +283,10 @@ decide_attached(const void *data, Plan *plan)
         add_failure(plan, operation, words_of(operation)->attach, error);
         return;
     }
-    add_mount_device(self, plan, operation);
+    add_steps(data, plan, FROM_DEVICE);
 }
+
+/* ---- Step by step: KVM-41 ---- */
 
 /* Step 3: another pod has the volume, and it is for one pod alone. */
 static gboolean
@@ -321,30 +310,137 @@ fits_node(const Kubelet *self, const PendingOperation *operation)
                                                  node->labels, self->base.node_name);
 }
 
-void
-mount_operation_decide(const void *data, Plan *plan)
+typedef enum {
+    MISPLACED = 1 << 0, /* the volume does not allow this node */
+    TAKEN = 1 << 1,     /* ReadWriteOncePod, and another pod has it */
+    ATTACHED = 1 << 2,  /* CSI, with a VolumeAttachment that is not looked at yet */
+    DEVICE = 1 << 3,    /* it is to be staged first */
+    CSI = 1 << 4,
+    REGISTERED = 1 << 5, /* its driver, on this node */
+    STEP_FACTS_END = 1 << 6,
+} StepFacts;
+
+typedef enum {
+    REFUSE_NODE,
+    REFUSE_POD,
+    LOOK_AT_ATTACHMENT,
+    MOUNT_DEVICE, /* system calls */
+    MOUNT,
+    FAIL_DEVICE,
+    FAIL_SET_UP,
+    STAGE, /* after questions about capabilities and the attachment, as all CSI calls */
+    PUBLISH,
+} MountStep;
+
+#define CHECKS (MISPLACED | TAKEN | ATTACHED)
+
+static const Rule step_table[] = {
+    {"KVM-41",   MISPLACED,                 0,                            REFUSE_NODE       },
+    {"KVM-41.3", TAKEN,                     MISPLACED,                    REFUSE_POD        },
+    {"KVM-41.4", ATTACHED,                  MISPLACED | TAKEN,            LOOK_AT_ATTACHMENT},
+    {"KVM-42",   DEVICE,                    CHECKS | CSI,                 MOUNT_DEVICE      },
+    {"REG-28",   DEVICE | CSI,              CHECKS | REGISTERED,          FAIL_DEVICE       }, /* what was, is (KVM-15) */
+    {"KVM-42",   DEVICE | CSI | REGISTERED, CHECKS,                       STAGE             },
+    {"KVM-43",   0,                         CHECKS | DEVICE | CSI,        MOUNT             },
+    {"KVM-43",   CSI,                       CHECKS | DEVICE | REGISTERED, FAIL_SET_UP       },
+    {"KVM-43",   CSI | REGISTERED,          CHECKS | DEVICE,              PUBLISH           },
+};
+
+static const RuleBound step_bounds[] = {
+    {.given = ATTACHED, .all = CSI},
+};
+
+const RuleTable kubelet_mount_step_rules = {
+    .name = "kubelet: steps of a mount",
+    .facts_end = STEP_FACTS_END,
+    RULE_ROWS(step_table),
+    RULE_BOUNDS(step_bounds),
+};
+
+static unsigned
+step_facts(const Kubelet *self, const PendingOperation *operation, MountProgress progress)
 {
-    const Kubelet *self = data;
+    const NodeVolume *volume = operation->volume;
+    gboolean is_csi = operation_is_csi(operation);
+    unsigned facts = 0;
+
+    if (progress <= FROM_START) {
+        facts |= !fits_node(self, operation) ? MISPLACED : 0;
+        facts |= is_taken(operation) ? TAKEN : 0;
+        facts |= is_csi && volume->attachable ? ATTACHED : 0;
+    }
+    if (progress <= FROM_DEVICE)
+        facts |= volume->plugin->device_mountable && volume->device != MOUNT_DONE ? DEVICE : 0;
+    facts |= is_csi ? CSI : 0;
+    facts |= is_csi && csi_steps_driver(self, operation) != NULL ? REGISTERED : 0;
+    return facts;
+}
+
+static void
+add_questions(const Kubelet *self, Plan *plan, PlanDecide then)
+{
     const PendingOperation *operation = plan_operation(plan);
 
-    plan_because(plan, "KVM-41");
-    if (!fits_node(self, operation)) {
-        add_failure(plan, operation, words_of(operation)->affinity,
-                    "no matching NodeSelectorTerms");
+    csi_steps_add_capabilities(self, plan, operation, csi_steps_begin(plan, operation));
+    csi_steps_add_get_attachment(plan, operation);
+    plan_then(plan, then);
+}
+
+static void
+add_steps(const Kubelet *self, Plan *plan, MountProgress progress)
+{
+    const PendingOperation *operation = plan_operation(plan);
+    const MountWords *words = words_of(operation);
+    const Rule *rule =
+        rules_find(&kubelet_mount_step_rules, step_facts(self, operation, progress), NULL);
+
+    plan_because(plan, rule->id);
+    switch ((MountStep)rule->then) {
+    case REFUSE_NODE:
+        add_failure(plan, operation, words->affinity, "no matching NodeSelectorTerms");
         return;
-    }
-    if (is_taken(operation)) {
-        plan_because(plan, "KVM-41.3");
+    case REFUSE_POD:
         add_failure(
-            plan, operation, words_of(operation)->set_up,
+            plan, operation, words->set_up,
             "volume uses the ReadWriteOncePod access mode and is already in use by another pod");
         return;
-    }
-    if (operation_is_csi(operation) && operation->volume->attachable) {
-        plan_because(plan, "KVM-41.4");
+    case LOOK_AT_ATTACHMENT:
         csi_steps_add_get_attachment(plan, operation);
         plan_then(plan, decide_attached);
         return;
+    case MOUNT_DEVICE:
+        plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
+        kubelet_add_change(plan, CHANGE_DEVICE, operation, MOUNT_DONE);
+        add_steps(self, plan, FROM_SET_UP);
+        return;
+    case MOUNT:
+        kubelet_add_change(plan, CHANGE_DIRECTORY, operation, MOUNT_NONE);
+        plan_wait(plan, MOUNT_CALL, WAIT_RUNTIME);
+        add_mounted(plan, operation);
+        return;
+    case FAIL_DEVICE:
+        add_failure(
+            plan, operation, words->device,
+            csi_steps_not_registered(plan, operation,
+                                     "attacher.MountDevice failed to create newCsiDriverClient"));
+        return;
+    case FAIL_SET_UP:
+        add_failure(
+            plan, operation, words->set_up,
+            csi_steps_not_registered(plan, operation, "mounter.SetUpAt failed to get CSI client"));
+        return;
+    case STAGE:
+        add_questions(self, plan, decide_stage);
+        return;
+    case PUBLISH:
+        add_questions(self, plan, decide_publish);
+        return;
     }
-    add_mount_device(self, plan, operation);
+    g_assert_not_reached();
+}
+
+void
+mount_operation_decide(const void *self, Plan *plan)
+{
+    add_steps(self, plan, FROM_START);
 }

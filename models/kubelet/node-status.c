@@ -123,33 +123,47 @@ set_heartbeat(Object *object, const void *arg)
     return TRUE;
 }
 
+/* Why a report comes. The consequence: whether it says that the Node is ready. */
+enum { SHUTTING = 1 << 0, PRESSED = 1 << 1, REPORT_FACTS_END = 1 << 2 };
+
+static const Rule report_table[] = {
+    {"NL-91",  SHUTTING, 0,                  FALSE},
+    {"NL-25",  PRESSED,  SHUTTING,           TRUE },
+    {"KVM-30", 0,        SHUTTING | PRESSED, TRUE },
+};
+
+const RuleTable kubelet_report_rules = {
+    .name = "kubelet: reports of Node status",
+    .facts_end = REPORT_FACTS_END,
+    RULE_ROWS(report_table),
+};
+
 static void
 decide_report(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const StringList *list = plan_operation(plan);
-
-    Heartbeat *heartbeat = plan_new_arg(plan, Heartbeat);
-    *heartbeat = (Heartbeat){
-        .kubelet = self,
-        .volumes_in_use = list,
-        .ready = {.reason = strings_intern(self->base.strings, "KubeletReady"),
-                  .message = strings_intern(self->base.strings, "kubelet is posting ready status"),
-                  .changed_at = plan_now(plan),
-                  .status = CONDITION_TRUE},
-    };
-    if (self->shutting_down)
-        heartbeat->ready =
-            (PodCondition){.reason = strings_intern(self->base.strings, "KubeletNotReady"),
-                           .message = strings_intern(self->base.strings, SHUTTING_DOWN),
-                           .changed_at = plan_now(plan),
-                           .status = CONDITION_FALSE};
     const Object *node = informer_get(self->nodes, self->node_key);
     gboolean is_pressed = node != NULL && pressure_is_told_wrong(self, (const Node *)node);
-    plan_because(plan, self->shutting_down ? "NL-91" : is_pressed ? "NL-25" : "KVM-30");
+    const Rule *rule =
+        rules_find(&kubelet_report_rules,
+                   (self->shutting_down ? SHUTTING : 0u) | (is_pressed ? PRESSED : 0u), NULL);
+    Strings *strings = self->base.strings;
+    Heartbeat *heartbeat = plan_new_arg(plan, Heartbeat);
+
+    heartbeat->kubelet = self;
+    heartbeat->volumes_in_use = list;
+    heartbeat->ready = (PodCondition){
+        .reason = strings_intern(strings, rule->then ? "KubeletReady" : "KubeletNotReady"),
+        .message =
+            strings_intern(strings, rule->then ? "kubelet is posting ready status" : SHUTTING_DOWN),
+        .changed_at = plan_now(plan),
+        .status = rule->then ? CONDITION_TRUE : CONDITION_FALSE,
+    };
+    plan_because(plan, rule->id);
     pressure_plan(self, plan, node, heartbeat->pressures);
     plan_patch_status(plan, self->node_key, set_heartbeat, heartbeat, PLAN_STOP);
-    plan_change(plan, &(PlanChange){.what = CHANGE_REPORTED_IN_USE, .pointer = list});
+    kubelet_add_change(plan, CHANGE_REPORTED_IN_USE, list, 0);
 }
 
 static void
@@ -220,26 +234,70 @@ tell_whether_schedulable(Kubelet *self, const Object *node)
                                           object_name(node), reason));
 }
 
-/* A round of the loop. */
+/* ---- A round of the loop ---- */
+
+typedef enum {
+    UNREAD = 1 << 0,    /* after a restart: the Node has not been read yet */
+    KNOWN = 1 << 1,     /* the Node is in the cache */
+    REPORTING = 1 << 2, /* a report is under way */
+    SAYS_SO = 1 << 3,   /* the Node says all that a report would */
+    ROUND_FACTS_END = 1 << 4,
+} RoundFacts;
+
+typedef enum {
+    SLEEP,
+    LOOK_AGAIN, /* in the next round */
+    MARK,
+    REPORT,
+} RoundAction;
+
+static const Rule round_table[] = {
+    {"KVM-65",   UNREAD,            0,                            SLEEP     }, /* reading it wakes */
+    {"KVM-30.1", 0,                 UNREAD | KNOWN,               SLEEP     },
+    {"KVM-30.2", KNOWN | REPORTING, UNREAD,                       LOOK_AGAIN},
+    {"KVM-30.3", KNOWN | SAYS_SO,   UNREAD | REPORTING,           MARK      },
+    {"KVM-30.4", KNOWN,             UNREAD | REPORTING | SAYS_SO, REPORT    },
+};
+
+const RuleTable kubelet_round_rules = {
+    .name = "kubelet: a round of Node status",
+    .facts_end = ROUND_FACTS_END,
+    RULE_ROWS(round_table),
+};
+
+static unsigned
+round_facts(const Kubelet *self, const Object *object, const StringList *in_use)
+{
+    const Node *node = (const Node *)object;
+    unsigned facts = 0;
+
+    facts |= self->awaits_node ? UNREAD : 0;
+    facts |= node != NULL ? KNOWN : 0;
+    facts |= self->reporting_status ? REPORTING : 0;
+    facts |= node != NULL && string_list_equal(node->volumes_in_use, in_use) &&
+                     !is_told_wrong(self, node)
+                 ? SAYS_SO
+                 : 0;
+    return facts;
+}
+
 static gboolean
 status_round(void *data)
 {
     Kubelet *self = data;
-    const Object *object = informer_get(self->nodes, self->node_key);
-    g_autoptr(StringList) list = volumes_in_use(self);
+    const Object *node = informer_get(self->nodes, self->node_key);
+    g_autoptr(StringList) in_use = volumes_in_use(self);
+    const Rule *rule = rules_find(&kubelet_round_rules, round_facts(self, node, in_use), NULL);
 
-    if (self->awaits_node) /* KVM-65; woken when it has been read */
-        return FALSE;
-    if (object == NULL || self->reporting_status)
-        return object != NULL;
-    note_round(self);
-    tell_whether_schedulable(self, object);
-    if (string_list_equal(((const Node *)object)->volumes_in_use, list) &&
-        !is_told_wrong(self, (const Node *)object))
-        mark_reported(self, list);
-    else
-        report(self, g_steal_pointer(&list));
-    return FALSE;
+    if (rule->then == MARK || rule->then == REPORT) {
+        note_round(self);
+        tell_whether_schedulable(self, node);
+    }
+    if (rule->then == MARK)
+        mark_reported(self, in_use);
+    else if (rule->then == REPORT)
+        report(self, g_steal_pointer(&in_use));
+    return rule->then == LOOK_AGAIN;
 }
 
 /* It may be taken for dead just as it comes back. What the Node is at the cluster's start, the

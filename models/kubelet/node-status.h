@@ -7,6 +7,8 @@
 
 /* ---- node-status.c ---- */
 
+extern const RuleTable kubelet_round_rules, kubelet_report_rules; /* KVM-30, NL-91 */
+
 void node_status_init(Kubelet *self);
 /* The volumes in use may differ from the volumes that Node status or the last report has. */
 void node_status_changed(Kubelet *self);

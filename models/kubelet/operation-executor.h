@@ -23,7 +23,8 @@ struct PendingOperation {
     NodeVolume *volume;
     const PodMount *key; /* its pod's part of the key; NULL: "" */
     PodMount *target;    /* what a mount or unmount works on */
-    OperationName name;
+    OperationName name;  /* whose failure it remembers (OP-2) */
+    OperationName doing; /* while it runs */
     gboolean running;
     SimTime backoff; /* 0: no failure yet */
     SimTime failed_at;
@@ -31,6 +32,8 @@ struct PendingOperation {
 };
 
 /* ---- volume-operations.c ---- */
+
+extern const RuleTable kubelet_operation_rules; /* OP-1 to OP-5 */
 
 void volume_operation_verify(Kubelet *self, NodeVolume *volume);
 void volume_operation_mount(Kubelet *self, NodeVolume *volume, PodMount *mount);
@@ -58,12 +61,14 @@ gboolean operation_is_block(const PendingOperation *self);
 /* ---- attach-operation.c, mount-operation.c, unmount-operation.c: PlanDecides of operations ----
  */
 
+extern const RuleTable kubelet_mount_step_rules, kubelet_mount_error_rules; /* KVM-41, KVM-15 */
+extern const RuleTable kubelet_unmount_rules;                               /* KVM-47, KVM-48 */
+
 void attach_operation_verify(const void *self, Plan *plan);
 void attach_operation_attach(const void *self, Plan *plan);
 void attach_operation_detach(const void *self, Plan *plan);
 void mount_operation_decide(const void *self, Plan *plan);
-void unmount_operation_decide(const void *self, Plan *plan);
-void unmount_operation_decide_device(const void *self, Plan *plan);
+void unmount_operation_decide(const void *self, Plan *plan); /* of a pod's mount or the device */
 
 /* ---- csi-steps.c: steps of an operation on a CSI volume ---- */
 

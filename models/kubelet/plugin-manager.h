@@ -37,6 +37,8 @@ struct NodePlugin {
 
 /* ---- plugin-manager.c: desired and actual state, reconciler ---- */
 
+extern const RuleTable kubelet_socket_rules; /* REG-12 to REG-14 */
+
 /* From the initial state, without any call. */
 void plugin_manager_is_registered(NodePlugin *plugin);
 void plugin_manager_begin(NodePlugin *plugin, SimTime delay);
@@ -48,6 +50,8 @@ void plugin_manager_changed(Kubelet *self, unsigned driver); /* MACHINE_PLUGIN_C
 SimTime container_restart_delay(NodePlugin *plugin, PluginContainer *container);
 
 /* ---- plugin-registration.c ---- */
+
+extern const RuleTable kubelet_install_rules; /* REG-21 */
 
 void plugin_registration_init(Kubelet *self);
 void plugin_registration_clear(Kubelet *self);

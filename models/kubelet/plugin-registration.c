@@ -263,37 +263,72 @@ decide_node_written(const void *data, Plan *plan)
     plan_then(plan, decide_csi_node);
 }
 
+typedef enum {
+    READ = 1 << 0,
+    COLLIDES = 1 << 1, /* a label has another value than the driver's topology */
+    DIFFERS = 1 << 2,  /* a patch is needed */
+    NODE_FACTS_END = 1 << 3,
+} NodeFacts;
+
+typedef enum {
+    TRY_AGAIN,
+    REFUSE,
+    PATCH,
+    GO_ON,
+} NodeAction;
+
+static const Rule node_table[] = {
+    {"REG-21", 0,               READ,               TRY_AGAIN},
+    {"REG-21", READ | COLLIDES, 0,                  REFUSE   },
+    {"REG-21", READ | DIFFERS,  COLLIDES,           PATCH    },
+    {"REG-21", READ,            COLLIDES | DIFFERS, GO_ON    },
+};
+
+const RuleTable kubelet_install_rules = {
+    .name = "kubelet: the Node of a driver that registers",
+    .facts_end = NODE_FACTS_END,
+    RULE_ROWS(node_table),
+};
+
+static const char *
+collision_text(Plan *plan, const Object *node, const StringPair *collision)
+{
+    return plan_internf(plan,
+                        "detected topology value collision: driver reported "
+                        "\"%s\":\"%s\" but existing label is \"%s\":\"%s\"",
+                        collision->key, collision->value, collision->key,
+                        object_label(node, collision->key));
+}
+
 static void
 decide_install(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
-    int step = plan_last_step(plan);
-    const Object *node = plan_object(plan, step);
+    const Object *node = plan_object(plan, plan_last_step(plan));
     const NodeInfo *info = told_info(self, plan);
     const StringPair *collision =
         node == NULL ? NULL : node_info_find_collision(node, info->segments);
+    unsigned facts = (node != NULL ? READ : 0u) | (collision != NULL ? COLLIDES : 0u) |
+                     (node != NULL && node_info_needs_patch(node, info) ? DIFFERS : 0u);
+    const Rule *rule = rules_find(&kubelet_install_rules, facts, NULL);
 
-    plan_because(plan, "REG-21");
-    if (node == NULL) {
-        try_node_again(self, plan, plan_message(plan, step));
+    plan_because(plan, rule->id);
+    switch ((NodeAction)rule->then) {
+    case TRY_AGAIN:
+        try_node_again(self, plan, plan_last_message(plan));
         return;
-    }
-    if (collision != NULL) {
-        try_node_again(self, plan,
-                       plan_internf(plan,
-                                    "detected topology value collision: driver reported "
-                                    "\"%s\":\"%s\" but existing label is \"%s\":\"%s\"",
-                                    collision->key, collision->value, collision->key,
-                                    object_label(node, collision->key)));
+    case REFUSE:
+        try_node_again(self, plan, collision_text(plan, node, collision));
         return;
-    }
-    if (!node_info_needs_patch(node, info)) {
+    case PATCH: /* through the status, which carries metadata as well */
+        plan_patch_status(plan, self->node_key, node_info_edit_node, info, PLAN_DECIDE);
+        plan_then(plan, decide_node_written);
+        return;
+    case GO_ON:
         decide_node_written(self, plan);
         return;
     }
-    /* through the status, which carries metadata as well */
-    plan_patch_status(plan, self->node_key, node_info_edit_node, info, PLAN_DECIDE);
-    plan_then(plan, decide_node_written);
+    g_assert_not_reached();
 }
 
 static void

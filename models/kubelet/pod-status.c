@@ -171,9 +171,31 @@ unready_message(Strings *strings, const PodSpec *spec)
     return strings_internf(strings, "containers with unready status: [%s]", names);
 }
 
+typedef struct {
+    const char *rule;
+    gboolean unready, completed; /* in the conditions' reasons */
+    const char *reason, *message;
+} ViewTells;
+
+static const ViewTells view_tells[] = {
+    [VIEW_NONE] = {"SEQ-9",  FALSE, FALSE, NULL,           NULL               },
+    [VIEW_WAITING] = {"SEQ-9",  TRUE,  FALSE, NULL,           NULL               },
+    [VIEW_RUNNING] = {"SEQ-9",  FALSE, FALSE, NULL,           NULL               },
+    [VIEW_RESTARTING] = {"KVM-86", TRUE,  FALSE, NULL,           NULL               },
+    [VIEW_ENDED] = {"KVM-88", FALSE, TRUE,  NULL,           NULL               },
+    [VIEW_SUCCEEDED] = {"SEQ-10", FALSE, TRUE,  NULL,           NULL               },
+    [VIEW_BROKEN] = {"SEQ-10", FALSE, TRUE,  NULL,           NULL               },
+    [VIEW_FAILED] = {"SEQ-10", FALSE, FALSE, NULL,           NULL               },
+    [VIEW_SHUT_DOWN] = {"SEQ-10", FALSE, TRUE,  "Terminated",
+                   "Pod was terminated in response to imminent node shutdown."},
+    [VIEW_REJECTED] = {"SEQ-10", FALSE, FALSE, "NodeShutdown",
+                   "Pod was rejected as the node is shutting down."           },
+};
+
 static PodReport *
 new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
 {
+    const ViewTells *tells = &view_tells[worker->view];
     PodReport *report = plan_new_arg(plan, PodReport);
     Strings *strings = self->base.strings;
 
@@ -184,26 +206,20 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     report->restarts = pod_run_restarts(worker);
     report->failed = pod_run_has_failed(worker);
     report->exit_code = pod_run_exit_code(worker);
-    if (worker->view == VIEW_WAITING || worker->view == VIEW_RESTARTING) {
+    if (tells->unready) {
         report->not_ready = strings_intern(strings, "ContainersNotReady");
         report->unready = unready_message(strings, POD_CONST(worker->pod)->spec);
     }
-    if (worker->view == VIEW_SUCCEEDED || worker->view == VIEW_SHUT_DOWN ||
-        worker->view == VIEW_ENDED || worker->view == VIEW_BROKEN)
+    if (tells->completed)
         report->completed = strings_intern(strings, report->failed ? "PodFailed" : "PodCompleted");
-    if (worker->view == VIEW_SHUT_DOWN) { /* NL-93 */
-        report->reason = strings_intern(strings, "Terminated");
-        report->message =
-            strings_intern(strings, "Pod was terminated in response to imminent node shutdown.");
+    report->reason = strings_intern(strings, tells->reason);
+    report->message = strings_intern(strings, tells->message);
+    if (worker->view == VIEW_SHUT_DOWN) /* NL-93 */
         report->disruption =
             (PodCondition){.reason = strings_intern(strings, "TerminationByKubelet"),
                            .message = report->message,
                            .changed_at = worker->viewed_at,
                            .status = CONDITION_TRUE};
-    } else if (worker->view == VIEW_REJECTED) { /* NL-91 */
-        report->reason = strings_intern(strings, "NodeShutdown");
-        report->message = strings_intern(strings, "Pod was rejected as the node is shutting down.");
-    }
     return report;
 }
 
@@ -233,10 +249,7 @@ decide_write(const void *data, Plan *plan)
         return; /* not an error: force-deleted (KVM-50) */
     const PodReport *report = new_report(self, plan, worker);
     if (is_news(stored, report)) {
-        plan_because(plan, worker->view <= VIEW_RUNNING      ? "SEQ-9"
-                           : worker->view == VIEW_RESTARTING ? "KVM-86"
-                           : worker->view == VIEW_ENDED      ? "KVM-88"
-                                                             : "SEQ-10");
+        plan_because(plan, view_tells[worker->view].rule);
         plan_patch_status(plan, worker->key, edit_status, report, PLAN_GONE_IS_FINE);
     }
     if (worker->step == WORKER_FINISHED && object_is_deleted(stored)) {
@@ -334,22 +347,57 @@ queue_report(PodWorker *worker)
     report_next(worker->kubelet);
 }
 
+typedef enum {
+    RUNNING = 1 << 0,
+    REJECTED = 1 << 1,
+    OVER = 1 << 2,      /* it ran, and nothing of it will run again */
+    SHUT_DOWN = 1 << 3, /* it ends with its machine */
+    FAILED = 1 << 4,    /* its last exit code is not 0 */
+    FINISHED = 1 << 5,  /* the worker has nothing left to do */
+    ENDED = 1 << 6,     /* its containers have ended by themselves */
+    FOR_GOOD = 1 << 7,  /* ... and will not be started again */
+    TOLD = 1 << 8,      /* the kubelet has told something of it */
+    VIEW_FACTS_END = 1 << 9,
+} ViewFacts;
+
+#define STANDS (RUNNING | REJECTED | OVER | FINISHED)
+
+/* generateAPIPodStatus() in kubelet_pods.go. VIEW_NONE: as before. */
+static const Rule view_table[] = {
+    {"SEQ-9.1",  RUNNING,          0,                                       VIEW_RUNNING   },
+    {"NL-91",    REJECTED,         RUNNING,                                 VIEW_REJECTED  },
+    {"NL-93",    OVER | SHUT_DOWN, RUNNING | REJECTED,                      VIEW_SHUT_DOWN },
+    {"SEQ-10.1", OVER | FAILED,    RUNNING | REJECTED | SHUT_DOWN,          VIEW_BROKEN    },
+    {"SEQ-10.2", OVER,             RUNNING | REJECTED | SHUT_DOWN | FAILED, VIEW_SUCCEEDED },
+    {"SEQ-10.3", FINISHED,         RUNNING | REJECTED | OVER,               VIEW_FAILED    },
+    {"KVM-88",   ENDED | FOR_GOOD, STANDS,                                  VIEW_ENDED     },
+    {"KVM-86",   ENDED,            STANDS | FOR_GOOD,                       VIEW_RESTARTING},
+    {"KVM-18.1", 0,                STANDS | ENDED | TOLD,                   VIEW_WAITING   },
+    {"KVM-18.2", TOLD,             STANDS | ENDED,                          VIEW_NONE      },
+};
+
+const RuleTable kubelet_view_rules = {
+    .name = "kubelet: what to tell of a pod",
+    .facts_end = VIEW_FACTS_END,
+    RULE_ROWS(view_table),
+};
+
 static PodView
 current_view(const PodWorker *worker)
 {
-    if (worker->running)
-        return VIEW_RUNNING;
-    if (worker->rejected)
-        return VIEW_REJECTED;
-    if (worker->stopped && worker->was_running)
-        return worker->shut_down            ? VIEW_SHUT_DOWN
-               : pod_run_has_failed(worker) ? VIEW_BROKEN
-                                            : VIEW_SUCCEEDED;
-    if (worker->step == WORKER_FINISHED)
-        return VIEW_FAILED;
-    if (pod_run_has_ended(worker))
-        return pod_run_has_ended_for_good(worker) ? VIEW_ENDED : VIEW_RESTARTING;
-    return worker->view == VIEW_NONE ? VIEW_WAITING : worker->view;
+    unsigned facts = 0;
+
+    facts |= worker->running ? RUNNING : 0;
+    facts |= worker->rejected ? REJECTED : 0;
+    facts |= worker->stopped && worker->was_running ? OVER : 0;
+    facts |= worker->shut_down ? SHUT_DOWN : 0;
+    facts |= pod_run_has_failed(worker) ? FAILED : 0;
+    facts |= worker->step == WORKER_FINISHED ? FINISHED : 0;
+    facts |= pod_run_has_ended(worker) ? ENDED : 0;
+    facts |= pod_run_has_ended_for_good(worker) ? FOR_GOOD : 0;
+    facts |= worker->view != VIEW_NONE ? TOLD : 0;
+    PodView view = (PodView)rules_find(&kubelet_view_rules, facts, NULL)->then;
+    return view == VIEW_NONE ? worker->view : view;
 }
 
 void

@@ -187,7 +187,6 @@ add_back_off(Plan *plan, const PodWorker *worker)
                            : "";
     char uid[OBJECT_UID_BUFFER];
 
-    plan_because(plan, "KVM-87");
     plan_event(plan, worker->pod, "Warning", "BackOff",
                "Back-off restarting failed container %s in pod %s_%s(%s)", name,
                object_name(worker->pod), worker->key->namespace,
@@ -195,19 +194,112 @@ add_back_off(Plan *plan, const PodWorker *worker)
     plan_fail(plan, "CrashLoopBackOff");
 }
 
-static void
-add_container_start(const Kubelet *self, Plan *plan, const PodWorker *worker)
+typedef enum {
+    OVER = 1 << 0,    /* its containers have ended for good */
+    VOLUMES = 1 << 1, /* it has some, and they were not waited for yet */
+    RUNNING = 1 << 2,
+    JUST_ENDED = 1 << 3, /* ... which the list of containers does not tell yet */
+    BACKED_OFF = 1 << 4,
+    SYNC_FACTS_END = 1 << 5,
+} SyncFacts;
+
+typedef enum {
+    LEAVE,
+    TELL_END,
+    WAIT,
+    BACK_OFF,
+    START,
+} SyncAction;
+
+/* SyncPod() in kubelet.go, computePodActions() in kuberuntime_manager.go. */
+static const Rule sync_table[] = {
+    {"KVM-88", OVER,       0,                                                  TELL_END, 0                   },
+    {"KVM-19", VOLUMES,    OVER,                                               WAIT,     0                   },
+    {"KVM-85", 0,          OVER | VOLUMES,                                     LEAVE,    RUNNING | JUST_ENDED},
+    {"KVM-87", BACKED_OFF, OVER | VOLUMES | RUNNING | JUST_ENDED,              BACK_OFF, 0                   },
+    {"KVM-17", 0,          OVER | VOLUMES | RUNNING | JUST_ENDED | BACKED_OFF, START,    0                   },
+};
+
+const RuleTable kubelet_sync_rules = {
+    .name = "kubelet: a pod's sync",
+    .facts_end = SYNC_FACTS_END,
+    RULE_ROWS(sync_table),
+};
+
+typedef enum {
+    WAITED_WELL = 1 << 0,
+    TIMED_OUT = 1 << 1,
+    ALL_MOUNTED = 1 << 2, /* at the last moment */
+    WAIT_FACTS_END = 1 << 3,
+} WaitFacts;
+
+typedef enum {
+    GO_ON,
+    FAIL_SILENTLY,
+    FAIL_AND_TELL,
+} WaitAction;
+
+static const Rule wait_table[] = {
+    {"KVM-17", WAITED_WELL,             0,                       GO_ON        },
+    {"KVM-17", TIMED_OUT | ALL_MOUNTED, 0,                       GO_ON        },
+    {"KVM-20", TIMED_OUT,               ALL_MOUNTED,             FAIL_SILENTLY},
+    {"KVM-20", 0,                       WAITED_WELL | TIMED_OUT, FAIL_AND_TELL},
+};
+
+static const RuleBound wait_bounds[] = {
+    {.given = WAITED_WELL, .none = TIMED_OUT},
+};
+
+const RuleTable kubelet_wait_rules = {
+    .name = "kubelet: the end of the wait for volumes",
+    .facts_end = WAIT_FACTS_END,
+    RULE_ROWS(wait_table),
+    RULE_BOUNDS(wait_bounds),
+};
+
+static unsigned
+sync_facts(const Plan *plan, const PodWorker *worker, gboolean has_waited)
 {
-    if (worker->running || pod_run_has_ended_since(worker, plan_started_at(plan)))
+    unsigned facts = 0;
+
+    facts |= !has_waited && pod_run_has_ended_for_good(worker) ? OVER : 0;
+    facts |= !has_waited && worker->n_mounts > 0 ? VOLUMES : 0;
+    facts |= worker->running ? RUNNING : 0;
+    facts |= pod_run_has_ended_since(worker, plan_started_at(plan)) ? JUST_ENDED : 0;
+    facts |= pod_run_is_backed_off(worker) ? BACKED_OFF : 0;
+    return facts;
+}
+
+static void decide_after_wait(const void *self, Plan *plan);
+
+static void
+add_sync(const Kubelet *self, Plan *plan, gboolean has_waited)
+{
+    const PodWorker *worker = plan_operation(plan);
+    const Rule *rule = rules_find(&kubelet_sync_rules, sync_facts(plan, worker, has_waited), NULL);
+
+    plan_because(plan, rule->id);
+    switch ((SyncAction)rule->then) {
+    case LEAVE:
         return;
-    if (pod_run_is_backed_off(worker)) {
+    case TELL_END:
+        kubelet_add_change(plan, CHANGE_ENDED, worker, 0);
+        return;
+    case WAIT:
+        kubelet_add_change(plan, CHANGE_REPROCESS, worker, 0);
+        plan_poll(plan, POLL_PERIOD, POLL_TIMEOUT, TRUE, volumes_are_mounted, PLAN_DECIDE);
+        plan_then(plan, decide_after_wait);
+        return;
+    case BACK_OFF:
         add_back_off(plan, worker);
         return;
+    case START:
+        plan_wait(plan, self->options->container_start, WAIT_RUNTIME);
+        add_start_events(self, plan, worker_pod(worker));
+        kubelet_add_change(plan, CHANGE_STARTED, worker, 0);
+        return;
     }
-    plan_because(plan, "KVM-17");
-    plan_wait(plan, self->options->container_start, WAIT_RUNTIME);
-    add_start_events(self, plan, worker_pod(worker));
-    kubelet_add_change(plan, CHANGE_STARTED, worker, 0);
+    g_assert_not_reached();
 }
 
 static void
@@ -215,40 +307,29 @@ decide_after_wait(const void *self, Plan *plan)
 {
     const PodWorker *worker = plan_operation(plan);
     ApiCode code = plan_code(plan, plan_last_step(plan));
+    unsigned facts = (code == API_OK ? WAITED_WELL : 0u) | (code == API_TIMEOUT ? TIMED_OUT : 0u) |
+                     (is_all_mounted(worker) ? ALL_MOUNTED : 0u);
+    const Rule *rule = rules_find(&kubelet_wait_rules, facts, NULL);
 
-    if (code != API_OK && !(code == API_TIMEOUT && is_all_mounted(worker))) {
-        g_autofree char *text = wait_error(worker);
-        plan_because(plan, "KVM-20"); /* a time-out leaves no event */
-        if (code != API_TIMEOUT)
-            plan_event(plan, worker->pod, "Warning", "FailedMount",
-                       "Unable to attach or mount volumes: %s", text);
-        kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);
-        plan_fail(plan, "%s", text);
+    if (rule->then == GO_ON) {
+        add_sync(self, plan, TRUE);
         return;
     }
-    add_container_start(self, plan, worker);
+    g_autofree char *text = wait_error(worker);
+    plan_because(plan, rule->id);
+    if (rule->then == FAIL_AND_TELL)
+        plan_event(plan, worker->pod, "Warning", "FailedMount",
+                   "Unable to attach or mount volumes: %s", text);
+    kubelet_add_change(plan, CHANGE_CLEAR_ERRORS, worker, 0);
+    plan_fail(plan, "%s", text);
 }
 
 void
 pod_sync_decide(const void *self, Plan *plan)
 {
-    const PodWorker *worker = plan_operation(plan);
-
     plan_because(plan, "KVM-18");
-    kubelet_add_change(plan, CHANGE_STATUS, worker, 0);
-    if (pod_run_has_ended_for_good(worker)) {
-        plan_because(plan, "KVM-88");
-        kubelet_add_change(plan, CHANGE_ENDED, worker, 0);
-        return;
-    }
-    if (worker->n_mounts == 0) {
-        add_container_start(self, plan, worker);
-        return;
-    }
-    plan_because(plan, "KVM-19");
-    kubelet_add_change(plan, CHANGE_REPROCESS, worker, 0);
-    plan_poll(plan, POLL_PERIOD, POLL_TIMEOUT, TRUE, volumes_are_mounted, PLAN_DECIDE);
-    plan_then(plan, decide_after_wait);
+    kubelet_add_change(plan, CHANGE_STATUS, plan_operation(plan), 0);
+    add_sync(self, plan, FALSE);
 }
 
 /* ---- The way back ---- */

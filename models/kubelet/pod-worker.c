@@ -154,27 +154,93 @@ pod_worker_sync_in_time(PodWorker *self)
         worker_sync_later(self);
 }
 
+typedef enum {
+    DONE = 1 << 0, /* else the step has failed, or was cancelled */
+    IN_SYNC = 1 << 1,
+    IN_TERMINATING = 1 << 2,
+    OVER = 1 << 3,   /* the containers have ended for good, and a sync has seen it (KVM-88) */
+    WANTED = 1 << 4, /* something new came meanwhile */
+    PERIODIC = 1 << 5,
+    END_FACTS_END = 1 << 6,
+} EndFacts;
+
+typedef enum {
+    GO_ON, /* with what is wanted; if nothing is, wait */
+    TERMINATE,
+    CLEAN_UP,
+    BACK_OFF,
+    SYNC_LATER,
+} EndAction;
+
+/* completeWork() in pod_workers.go. */
+static const Rule end_table[] = {
+    {"KVM-88",   DONE | IN_SYNC | OVER,     0,                        TERMINATE },
+    {"KVM-84.1", DONE | IN_TERMINATING,     0,                        CLEAN_UP  },
+    {"KVM-21.1", 0,                         DONE | WANTED,            BACK_OFF  },
+    {"KVM-21.2", WANTED,                    DONE,                     GO_ON     },
+    {"KVM-8.1",  DONE | IN_SYNC | PERIODIC, OVER | WANTED,            SYNC_LATER},
+    {"KVM-8.2",  DONE | IN_SYNC,            OVER | WANTED | PERIODIC, GO_ON     },
+    {"KVM-84.2", DONE | IN_SYNC | WANTED,   OVER,                     GO_ON     },
+    {"KVM-84.3", DONE,                      IN_SYNC | IN_TERMINATING, GO_ON     },
+};
+
+static const RuleBound end_bounds[] = {
+    {.given = IN_SYNC, .none = IN_TERMINATING},
+};
+
+const RuleTable kubelet_step_rules = {
+    .name = "kubelet: the end of a pod's step",
+    .facts_end = END_FACTS_END,
+    RULE_ROWS(end_table),
+    RULE_BOUNDS(end_bounds),
+};
+
+static unsigned
+end_facts(const PodWorker *self, PlanEnd end)
+{
+    unsigned facts = 0;
+
+    facts |= end == PLAN_DONE ? DONE : 0;
+    facts |= self->step == WORKER_SYNC ? IN_SYNC : 0;
+    facts |= self->step == WORKER_TERMINATING ? IN_TERMINATING : 0;
+    facts |= pod_run_is_over(self) ? OVER : 0;
+    facts |= self->wants_step ? WANTED : 0;
+    facts |= self->step == WORKER_SYNC && needs_periodic_sync(self) ? PERIODIC : 0;
+    return facts;
+}
+
+static void
+want_step(PodWorker *self, WorkerStep step)
+{
+    self->step = step;
+    self->wants_step = TRUE;
+}
+
 static void
 step_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
     PodWorker *self = plan_done_operation(plan);
+    const Rule *rule = rules_find(&kubelet_step_rules, end_facts(self, end), NULL);
 
     (void)data;
     (void)message;
     self->plan = NULL;
     self->synced_at = sim_now(self->kubelet->base.sim);
-    if (end == PLAN_DONE && self->step == WORKER_SYNC && pod_run_is_over(self)) { /* KVM-88 */
-        self->step = WORKER_TERMINATING;
-        self->wants_step = TRUE;
-    } else if (end == PLAN_DONE && self->step == WORKER_TERMINATING) {
-        self->step = WORKER_TERMINATED;
-        self->wants_step = TRUE;
-    } else if (end == PLAN_FAILED &&
-               !self->wants_step) { /* else it was cancelled for what comes next */
+    switch ((EndAction)rule->then) {
+    case GO_ON:
+        break;
+    case TERMINATE:
+        want_step(self, WORKER_TERMINATING);
+        break;
+    case CLEAN_UP:
+        want_step(self, WORKER_TERMINATED);
+        break;
+    case BACK_OFF:
         worker_back_off(self);
-    } else if (end == PLAN_DONE && self->step == WORKER_SYNC && !self->wants_step &&
-               needs_periodic_sync(self)) {
+        break;
+    case SYNC_LATER:
         worker_sync_later(self);
+        break;
     }
     worker_go(self);
 }
@@ -467,33 +533,113 @@ begin_anew(PodWorker *worker)
     worker->wants_step = TRUE;
 }
 
-/* @worker: of its directories; NULL: there are none */
-static void
-on_new_pod(Kubelet *self, PodWorker *worker, const Object *pod)
-{
-    gboolean is_terminal = pod_is_terminal(POD_CONST(pod));
+typedef enum {
+    TERMINAL = 1 << 0, /* its phase */
+    DELETED = 1 << 1,
+    FOUND = 1 << 2,         /* directories of it are on the disk */
+    SHUTTING_DOWN = 1 << 3, /* the machine */
+    RUNS = 1 << 4,          /* its phase is Running, and its containers are there */
+    SYNCING = 1 << 5,       /* the worker has not begun to end it */
+    EDITED = 1 << 6,        /* its labels or annotations have changed */
+    POD_FACTS_END = 1 << 7,
+} PodFacts;
 
-    if (worker != NULL) {
-        worker->rebuilt = FALSE;
-        replace_pod(worker, pod);
-    } else if (is_terminal && !object_is_deleted(pod)) {
-        return; /* nothing of it is on this node any more */
-    } else {
-        worker = worker_new(self, pod);
-    }
-    if (is_terminal) {
+typedef enum {
+    IGNORE,
+    ADOPT_STOPPED,
+    REJECT,
+    ADOPT,
+    BEGIN,
+    END,
+    SYNC,
+} PodAction;
+
+/* HandlePodAdditions() in kubelet.go. */
+static const Rule new_pod_table[] = {
+    {"KVM-61.1", TERMINAL,      FOUND | DELETED,                 IGNORE,        0              },
+    {"KVM-61.2", TERMINAL,      0,                               ADOPT_STOPPED, FOUND | DELETED},
+    {"NL-91",    SHUTTING_DOWN, TERMINAL,                        REJECT,        0              },
+    {"KVM-61.3", RUNS,          TERMINAL | SHUTTING_DOWN,        ADOPT,         0              },
+    {"KVM-18",   0,             TERMINAL | SHUTTING_DOWN | RUNS, BEGIN,         0              },
+};
+
+const RuleTable kubelet_new_pod_rules = {
+    .name = "kubelet: pods that come",
+    .facts_end = POD_FACTS_END,
+    RULE_ROWS(new_pod_table),
+};
+
+/* UpdatePod() in pod_workers.go. A change of status alone makes no sync; the kubelet wrote it. */
+static const Rule changed_pod_table[] = {
+    {"WL-92",    DELETED,            0,                           END   },
+    {"KVM-49",   TERMINAL | SYNCING, DELETED,                     END   },
+    {"KVM-84.4", SYNCING | EDITED,   DELETED | TERMINAL,          SYNC  },
+    {"KVM-84.5", SYNCING,            DELETED | TERMINAL | EDITED, IGNORE},
+    {"KVM-84.6", 0,                  DELETED | SYNCING,           IGNORE},
+};
+
+const RuleTable kubelet_changed_pod_rules = {
+    .name = "kubelet: pods that change",
+    .facts_end = POD_FACTS_END,
+    RULE_ROWS(changed_pod_table),
+};
+
+static unsigned
+pod_facts(const Kubelet *self, const PodWorker *worker, const Object *before, const Object *pod)
+{
+    PodPhase phase = POD_CONST(pod)->phase;
+    gboolean is_edited =
+        before != NULL && (!string_map_equal(before->labels, pod->labels) ||
+                           !string_map_equal(before->annotations, pod->annotations));
+    unsigned facts = 0;
+
+    facts |= pod_is_terminal(POD_CONST(pod)) ? TERMINAL : 0;
+    facts |= object_is_deleted(pod) ? DELETED : 0;
+    facts |= worker != NULL && worker->rebuilt ? FOUND : 0;
+    facts |= self->shutting_down ? SHUTTING_DOWN : 0;
+    facts |= phase == POD_RUNNING && containers_are_there(self) ? RUNS : 0;
+    facts |= worker != NULL && worker->step == WORKER_SYNC ? SYNCING : 0;
+    facts |= is_edited ? EDITED : 0;
+    return facts;
+}
+
+/* @worker: of its directories; NULL: there are none. Returns: the pod's */
+static PodWorker *
+take_pod(Kubelet *self, PodWorker *worker, const Object *pod)
+{
+    if (worker == NULL)
+        return worker_new(self, pod);
+    worker->rebuilt = FALSE;
+    replace_pod(worker, pod);
+    return worker;
+}
+
+static void
+on_new_pod(Kubelet *self, PodWorker *found, const Object *pod)
+{
+    const Rule *rule = rules_find(&kubelet_new_pod_rules, pod_facts(self, found, NULL, pod), NULL);
+    PodWorker *worker = rule->then == IGNORE ? NULL : take_pod(self, found, pod);
+
+    switch ((PodAction)rule->then) {
+    case IGNORE:
+        return;
+    case ADOPT_STOPPED:
         worker_adopt_stopped(worker);
         return;
-    }
-    if (self->shutting_down) { /* NL-91 */
+    case REJECT:
         worker->rejected = TRUE;
         worker_terminate(worker);
         return;
-    }
-    if (POD_CONST(pod)->phase == POD_RUNNING && containers_are_there(self))
+    case ADOPT:
         worker_adopt(worker);
-    else
+        break;
+    case BEGIN:
         begin_anew(worker);
+        break;
+    case END:
+    case SYNC:
+        g_assert_not_reached();
+    }
     if (object_is_deleted(pod))
         worker_terminate(worker);
     else
@@ -503,19 +649,16 @@ on_new_pod(Kubelet *self, PodWorker *worker, const Object *pod)
 static void
 on_changed_pod(PodWorker *worker, const Object *before, const Object *pod)
 {
+    const Rule *rule = rules_find(&kubelet_changed_pod_rules,
+                                  pod_facts(worker->kubelet, worker, before, pod), NULL);
+
     replace_pod(worker, pod);
     /* The node controller took the node for dead (NL-23): what it wrote is put right. */
     if (before != NULL && pod_is_ready(POD_CONST(before)) && !pod_is_ready(POD_CONST(pod)))
         pod_status_reconcile(worker);
-    if (object_is_deleted(pod) ||
-        (pod_is_terminal(POD_CONST(pod)) && worker->step == WORKER_SYNC)) {
+    if (rule->then == END) {
         worker_terminate(worker);
-        return;
-    }
-    /* A change of status alone makes no sync; the kubelet wrote it. */
-    if (worker->step == WORKER_SYNC && before != NULL &&
-        (!string_map_equal(before->labels, pod->labels) ||
-         !string_map_equal(before->annotations, pod->annotations))) {
+    } else if (rule->then == SYNC) {
         worker->wants_step = TRUE;
         worker_go(worker);
     }

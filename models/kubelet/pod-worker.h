@@ -64,6 +64,8 @@ struct PodWorker {
 
 /* ---- pod-worker.c: from step to step ---- */
 
+extern const RuleTable kubelet_step_rules, kubelet_new_pod_rules, kubelet_changed_pod_rules;
+
 void pod_worker_on_pod(void *self, const Object *before, const Object *after);
 void pod_worker_free(void *worker);
 gboolean pod_worker_relist(void *kubelet);
@@ -115,6 +117,8 @@ void pod_run_back_off(PodWorker *worker);
 
 /* ---- pod-sync.c: PlanDecides of a worker's steps ---- */
 
+extern const RuleTable kubelet_sync_rules, kubelet_wait_rules; /* KVM-17, KVM-20 */
+
 void pod_sync_decide(const void *self, Plan *plan);
 void pod_sync_decide_terminating(const void *self, Plan *plan);
 void pod_sync_decide_terminated(const void *self, Plan *plan);
@@ -122,6 +126,8 @@ void pod_sync_decide_terminated(const void *self, Plan *plan);
 void pod_sync_remember_images(const PodWorker *worker);
 
 /* ---- pod-status.c: the status manager ---- */
+
+extern const RuleTable kubelet_view_rules; /* SEQ-9, SEQ-10 */
 
 /* Looks at what the worker has to tell by now; tells it if that is new, or if it has finished. */
 void pod_status_changed(PodWorker *worker);

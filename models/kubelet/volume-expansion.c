@@ -126,7 +126,7 @@ target_bytes(const PendingOperation *operation, const Claim *claim)
 static void
 end_well(Plan *plan, const PendingOperation *operation)
 {
-    if (operation->name == OPERATION_MOUNT)
+    if (operation->doing == OPERATION_MOUNT)
         kubelet_add_change(plan, CHANGE_MOUNT, operation, MOUNT_DONE);
 }
 
@@ -135,7 +135,7 @@ static void
 end_failed(Plan *plan, const PendingOperation *operation, const char *cause)
 {
     const Object *pod = operation->target->worker->pod;
-    gboolean mounts = operation->name == OPERATION_MOUNT;
+    gboolean mounts = operation->doing == OPERATION_MOUNT;
     const char *text = plan_internf(plan, "%s for volume \"%s\" : %s",
                                     mounts ? "MountVolume.Setup failed while expanding volume"
                                            : "NodeExpandVolume.NodeExpandVolume failed",
@@ -216,7 +216,7 @@ add_failure(const Kubelet *self,
                                   plan_now(plan), self->base.strings);
         plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_GO_ON);
     }
-    if (response->code == CSI_FAILED_PRECONDITION && operation->name == OPERATION_MOUNT)
+    if (response->code == CSI_FAILED_PRECONDITION && operation->doing == OPERATION_MOUNT)
         end_well(plan, operation);
     else
         end_failed(plan, operation, error);

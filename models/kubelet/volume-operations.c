@@ -154,24 +154,28 @@ retry_later(Kubelet *self, NodeVolume *volume, const PendingOperation *entry)
                                   volume, WAIT_BACKOFF, self->base.label);
 }
 
-/* MET-67. */
+/* What an operation does, and its name in metrics (MET-67). */
+static const struct {
+    const char *name;
+    PlanDecide decide;
+} operations[] = {
+    [OPERATION_VERIFY] = {"verify_controller_attached_volume", attach_operation_verify },
+    [OPERATION_MOUNT] = {"volume_mount",                      mount_operation_decide  },
+    [OPERATION_UNMOUNT] = {"volume_unmount",                    unmount_operation_decide},
+    [OPERATION_UNMOUNT_DEVICE] = {"unmount_device",                    unmount_operation_decide},
+    [OPERATION_EXPAND] = {"volume_fs_resize",                  volume_expansion_decide },
+    [OPERATION_ATTACH] = {"volume_attach",                     attach_operation_attach },
+    [OPERATION_DETACH] = {"volume_detach",                     attach_operation_detach },
+};
+
 static void
 measure(const Kubelet *self, const Plan *plan, const PendingOperation *entry, PlanEnd end)
 {
-    static const char *const names[] = {
-        [OPERATION_VERIFY] = "verify_controller_attached_volume",
-        [OPERATION_MOUNT] = "volume_mount",
-        [OPERATION_UNMOUNT] = "volume_unmount",
-        [OPERATION_UNMOUNT_DEVICE] = "unmount_device",
-        [OPERATION_EXPAND] = "volume_fs_resize",
-        [OPERATION_ATTACH] = "volume_attach",
-        [OPERATION_DETACH] = "volume_detach",
-    };
     const VolumeSource *source =
         entry->volume->pv == NULL ? NULL : VOLUME_CONST(entry->volume->pv)->source;
 
     if (source != NULL && source->driver != NULL)
-        operation_measure(&self->base, plan, names[entry->name], source->driver, end);
+        operation_measure(&self->base, plan, operations[entry->doing].name, source->driver, end);
 }
 
 static void
@@ -198,47 +202,87 @@ operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
     volume_manager_maybe_free(volume);
 }
 
+typedef enum {
+    RUNNING = 1 << 0,   /* an operation of this key, or of another that matches it */
+    HELD_BACK = 1 << 1, /* the last one failed, and its back-off is not over */
+    SAME = 1 << 2,      /* it had the same name */
+    START_FACTS_END = 1 << 3,
+} StartFacts;
+
+typedef enum {
+    REFUSE,
+    RETRY_LATER,
+    START_AFRESH, /* without the other's back-off */
+    START,
+} StartAction;
+
+static const Rule start_table[] = {
+    {"OP-1",   RUNNING,          0,                   REFUSE      },
+    {"OP-5.1", HELD_BACK | SAME, RUNNING,             RETRY_LATER },
+    {"OP-2",   HELD_BACK,        RUNNING | SAME,      START_AFRESH},
+    {"OP-5.2", 0,                RUNNING | HELD_BACK, START       },
+};
+
+const RuleTable kubelet_operation_rules = {
+    .name = "kubelet: starts of operations",
+    .facts_end = START_FACTS_END,
+    RULE_ROWS(start_table),
+};
+
+static unsigned
+start_facts(const Kubelet *self, const PendingOperation *entry, OperationName name)
+{
+    unsigned facts = 0;
+
+    if (entry == NULL)
+        return 0;
+    facts |= entry->running ? RUNNING : 0;
+    facts |= sim_now(self->base.sim) - entry->failed_at <= entry->backoff ? HELD_BACK : 0;
+    facts |= entry->name == name ? SAME : 0;
+    return facts;
+}
+
 static void
-start_operation(Kubelet *self,
-                NodeVolume *volume,
-                const PodMount *key,
-                PodMount *target,
-                OperationName name,
-                PlanDecide decide)
+start_operation(
+    Kubelet *self, NodeVolume *volume, const PodMount *key, PodMount *target, OperationName name)
 {
     PendingOperation *entry = find_entry(volume, key);
-    PlanStart start = {
-        .component = &self->base,
-        .decide = decide,
-        .key = target != NULL
-                   ? target->worker->key
-                   : objects_key_at(self->base.objects, KIND_VOLUME, volume->pv->key->slot),
-        .done = operation_done,
-    };
+    const Rule *rule = rules_find(&kubelet_operation_rules, start_facts(self, entry, name), NULL);
 
-    if (entry != NULL && entry->running)
+    switch ((StartAction)rule->then) {
+    case REFUSE:
         return;
-    if (entry != NULL && sim_now(self->base.sim) - entry->failed_at <= entry->backoff) {
-        if (entry->name == name) {
-            retry_later(self, volume, entry);
-            return;
-        }
-        entry->name = name; /* OP-2: another operation starts afresh */
+    case RETRY_LATER:
+        retry_later(self, volume, entry);
+        return;
+    case START_AFRESH:
+        entry->name = name;
         entry->backoff = 0;
+        break;
+    case START:
+        break;
     }
     if (entry == NULL)
         entry = new_entry(volume, name);
     entry->key = key;
     entry->target = target;
+    entry->doing = name;
     entry->running = TRUE;
-    start.operation = entry;
-    plan_start(&start);
+    plan_start(&(PlanStart){
+        .component = &self->base,
+        .decide = operations[name].decide,
+        .key = target != NULL
+                   ? target->worker->key
+                   : objects_key_at(self->base.objects, KIND_VOLUME, volume->pv->key->slot),
+        .operation = entry,
+        .done = operation_done,
+    });
 }
 
 void
 volume_operation_verify(Kubelet *self, NodeVolume *volume)
 {
-    start_operation(self, volume, NULL, NULL, OPERATION_VERIFY, attach_operation_verify);
+    start_operation(self, volume, NULL, NULL, OPERATION_VERIFY);
 }
 
 void
@@ -247,23 +291,21 @@ volume_operation_mount(Kubelet *self, NodeVolume *volume, PodMount *mount)
     gboolean shared = volume->attachable || volume->plugin->device_mountable; /* KVM-39 */
 
     csi_steps_prepare_mount(self, volume, mount);
-    start_operation(self, volume, shared ? NULL : mount, mount, OPERATION_MOUNT,
-                    mount_operation_decide);
+    start_operation(self, volume, shared ? NULL : mount, mount, OPERATION_MOUNT);
 }
 
 void
 volume_operation_unmount(Kubelet *self, NodeVolume *volume, PodMount *mount)
 {
     csi_steps_prepare_mount(self, volume, mount);
-    start_operation(self, volume, mount, mount, OPERATION_UNMOUNT, unmount_operation_decide);
+    start_operation(self, volume, mount, mount, OPERATION_UNMOUNT);
 }
 
 void
 volume_operation_unmount_device(Kubelet *self, NodeVolume *volume)
 {
     csi_steps_prepare_device(self, volume);
-    start_operation(self, volume, NULL, NULL, OPERATION_UNMOUNT_DEVICE,
-                    unmount_operation_decide_device);
+    start_operation(self, volume, NULL, NULL, OPERATION_UNMOUNT_DEVICE);
 }
 
 /* RSZ-51. */
@@ -271,17 +313,17 @@ void
 volume_operation_expand(Kubelet *self, NodeVolume *volume, PodMount *mount)
 {
     csi_steps_prepare_mount(self, volume, mount);
-    start_operation(self, volume, NULL, mount, OPERATION_EXPAND, volume_expansion_decide);
+    start_operation(self, volume, NULL, mount, OPERATION_EXPAND);
 }
 
 void
 volume_operation_attach(Kubelet *self, NodeVolume *volume)
 {
-    start_operation(self, volume, NULL, NULL, OPERATION_ATTACH, attach_operation_attach);
+    start_operation(self, volume, NULL, NULL, OPERATION_ATTACH);
 }
 
 void
 volume_operation_detach(Kubelet *self, NodeVolume *volume)
 {
-    start_operation(self, volume, NULL, NULL, OPERATION_DETACH, attach_operation_detach);
+    start_operation(self, volume, NULL, NULL, OPERATION_DETACH);
 }

@@ -69,11 +69,11 @@ typedef enum {
 #define IN_USE (WANTED | IN_A_POD | BUSY)
 
 static const Rule teardown_table[] = {
-    {"KVM-37.1", 0,        ATTACHED,           KEEP                  },
-    {"KVM-37.2", ATTACHED, 0,                  KEEP,                   .any = IN_USE},
-    {"KVM-37.3",          ATTACHED | STAGED,         IN_USE, UNMOUNT_DEVICE        },
-    {"KVM-69",          ATTACHED | BY_US,           IN_USE | STAGED,    DETACH},
-    {"KVM-37.4",          ATTACHED,         IN_USE | STAGED | BY_US,          DROP        },
+    {"KVM-37.1", 0,                 ATTACHED,                KEEP,           0     },
+    {"KVM-37.2", ATTACHED,          0,                       KEEP,           IN_USE},
+    {"KVM-37.3", ATTACHED | STAGED, IN_USE,                  UNMOUNT_DEVICE, 0     },
+    {"KVM-69",   ATTACHED | BY_US,  IN_USE | STAGED,         DETACH,         0     },
+    {"KVM-37.4", ATTACHED,          IN_USE | STAGED | BY_US, DROP,           0     },
 };
 
 const RuleTable kubelet_teardown_rules = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/cluster/kube-controller-manager.h"
 #include "models/garbage-collector/garbage-collector.h"
-#include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/daemon-set/daemon-set.h"
 #include "models/workloads/deployment/deployment.h"
 #include "models/workloads/disruption/disruption.h"

@@ -91,8 +91,6 @@ start_working(void *data)
                                                  .limit = sidecar_rate_limit(&options->common),
                                                  .retry = TRUE,
                                                  .sync = snapshotter_sync,
-                                                 .operation_size = sizeof(SnapshotterSync),
-                                                 .clear_operation = snapshotter_sync_clear,
                                              });
     self->classes = process_informer(self->base.process, KIND_SNAPSHOT_CLASS, NULL);
     self->contents = process_informer(self->base.process, KIND_SNAPSHOT_CONTENT, NULL);
@@ -167,6 +165,12 @@ const ProcessClass external_snapshotter_process = {
     .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
 };
 
+static const RuleTable *const rule_tables[] = {
+    &snapshotter_content_rules,
+    &snapshotter_creation_rules,
+    NULL,
+};
+
 /* Its second client, of Secrets and Events, is the one that Events have. */
 const ModelClass external_snapshotter_class = {
     .name = "external-snapshotter",
@@ -177,6 +181,7 @@ const ModelClass external_snapshotter_class = {
     .event_source_names_driver = TRUE,
     .separate_event_client = TRUE,
     .client_qps = sidecar_client_qps,
+    .rule_tables = rule_tables,
     .init = init,
     .clear = clear,
     .apply_change = apply_change,

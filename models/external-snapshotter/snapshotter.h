@@ -6,9 +6,10 @@
 #include "models/api/snapshot.h"
 #include "models/plan/plan.h"
 #include "models/volume/object-store.h"
+#include "models/volume/snapshots.h"
 
-/* Within the sidecar: external-snapshotter.c holds its state and hears of changes, content.c
- * decides what becomes of a VolumeSnapshotContent. */
+/* Within the sidecar: external-snapshotter.c holds its state and hears of changes. content.c syncs
+ * VolumeSnapshotContents, with the help of creation.c, given.c, status.c and deletion.c. */
 
 typedef struct {
     Component base;
@@ -21,38 +22,81 @@ typedef struct {
 
 /* Changes of private state: PlanChange.what. */
 typedef enum {
-    CHANGE_STORE,  /* object: keep this version, unless the copy is newer; none if the write failed
-                    */
+    CHANGE_STORE,  /* object: a version to keep, unless the copy is newer; NULL: the write failed */
     CHANGE_FORGET, /* key */
 } Change;
 
-/* What the driver says of a snapshot. */
+/* The driver's answer about a snapshot. */
 typedef struct {
     const char *handle;
     gboolean is_ready;
-    int64_t created_ns; /* since 1970; negative: it does not say */
-    int64_t bytes;      /* 0: it does not say */
+    int64_t created_ns; /* since 1970; negative: unknown, so it was cut now */
+    int64_t bytes;      /* 0: unknown */
 } SnapshotAnswer;
 
-/* One sync. It goes on with what it wrote last, whatever comes meanwhile. */
+/* The notes of a sync. It works with the version that it has written last, even if newer ones come
+ * meanwhile. The plan keeps it alive. */
 typedef struct {
-    const SnapshotContent *content; /* (owned) */
-    gboolean is_first;              /* nothing was told of it before: how a failure is told */
+    const SnapshotContent *content;
+    gboolean is_first; /* the content had no status: this decides the words of a failure */
     gboolean has_secrets;
-    const char *refusal; /* interned: what the driver said; told once the annotation is off */
+    const char *refusal; /* interned: the driver's error, told once the annotation is off */
     SimTime deadline;    /* of the calls of one try */
     SnapshotAnswer answer;
 } SnapshotterSync;
 
-void snapshotter_sync_clear(void *sync);
+static inline const SnapshotContent *
+snapshotter_content(Plan *plan)
+{
+    return ((const SnapshotterSync *)plan_notes(plan))->content;
+}
 
 /* ---- content.c ---- */
 
+extern const RuleTable snapshotter_content_rules; /* SNAP-40 to SNAP-46 */
+
 void snapshotter_sync(const void *self, Plan *plan); /* a PlanDecide */
+/* SNAP-70: the secret that a content names for the driver. */
+gboolean snapshotter_names_secret(const SnapshotContent *content);
+void snapshotter_read_secret(const ExternalSnapshotter *self, Plan *plan);
+/* ... after that. Returns: (borrowed): NULL: it was read */
+const char *snapshotter_secret_error(Plan *plan);
+
+/* ---- creation.c ---- */
+
+extern const RuleTable snapshotter_creation_rules; /* SNAP-44, SNAP-70 */
+
+void snapshotter_create(const ExternalSnapshotter *self, Plan *plan);
+
+/* ---- given.c ---- */
+
+/* SNAP-46: asks the driver for a snapshot that it was not told to take. */
+void snapshotter_look(const ExternalSnapshotter *self, Plan *plan);
+
+/* ---- status.c ---- */
+
+/* Stores the result of the last step; the sync goes on with it. */
+void snapshotter_keep_result(Plan *plan);
+/* SNAP-45: writes an error into the status and an Event, unless the status has it already. The plan
+ * fails. */
+void snapshotter_fail(Plan *plan, const char *error);
+/* The driver has answered: writes the status, takes the annotation off, and ends the sync. */
+void snapshotter_take_answer(Plan *plan, const SnapshotAnswer *answer);
+/* The annotation that CreateSnapshot may be under way. */
+gboolean snapshotter_is_creating(const SnapshotContent *content);
+void snapshotter_annotate(Plan *plan, gboolean is_creating);
+void snapshotter_decide_unannotated(const void *self, Plan *plan); /* after it was taken off */
+
+/* ---- deletion.c ---- */
+
+/* SNAP-47. */
+void snapshotter_delete(const ExternalSnapshotter *self, Plan *plan);
+/* SNAP-42.2. */
+void snapshotter_let_go(Plan *plan);
 
 /* ---- external-snapshotter.c ---- */
 
 /* SNAP-43. */
 gboolean snapshotter_should_delete(const SnapshotContent *content);
-/* SNAP-44. Such an error may mean that the snapshot is being made all the same: not final. */
+/* SNAP-44. After an error that is not final the driver may still be taking the snapshot. */
 gboolean snapshotter_error_is_final(CsiCode code);

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "snapshotter.h"
+
+#include <string.h>
+
+/* CreateSnapshot, and what it needs: class, secret and annotation (SNAP-44). */
+
+static const char *
+creation_error(Plan *plan, const char *error)
+{
+    const SnapshotterSync *sync = plan_notes(plan);
+
+    return plan_internf(plan, "failed to take snapshot of the volume %s: %s",
+                        sync->content->volume_handle, plan_quote(plan, error));
+}
+
+/* The driver refused for good, and the annotation is off. */
+static void
+decide_refused(const void *data, Plan *plan)
+{
+    const SnapshotterSync *sync = plan_notes(plan);
+
+    (void)data;
+    if (plan_has_failed(plan)) {
+        snapshotter_fail(
+            plan,
+            plan_internf(
+                plan,
+                "failed to remove VolumeSnapshotBeingCreated annotation from the content %s: %s",
+                plan_key(plan)->name,
+                snapshot_update_error(plan, plan_key(plan)->name, plan_last_message(plan))));
+        return;
+    }
+    snapshotter_keep_result(plan);
+    snapshotter_fail(plan, sync->refusal);
+}
+
+static void
+plan_refused(const ExternalSnapshotter *self, Plan *plan, const CsiResponse *response)
+{
+    SnapshotterSync *sync = plan_notes(plan);
+    const char *error = creation_error(plan, csi_response_error(response, self->base.strings));
+
+    plan_because(plan, "SNAP-44");
+    if (!snapshotter_error_is_final(response->code) || !snapshotter_is_creating(sync->content)) {
+        snapshotter_fail(plan, error);
+        return;
+    }
+    sync->refusal = error;
+    snapshotter_annotate(plan, FALSE);
+    plan_then(plan, decide_refused);
+}
+
+static void
+decide_taken(const void *data, Plan *plan)
+{
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+
+    if (response->code != CSI_OK) {
+        plan_refused(data, plan, response);
+        return;
+    }
+    plan_because(plan, "SNAP-44");
+    snapshotter_take_answer(plan,
+                            &(SnapshotAnswer){
+                                .handle = response->snapshot_id,
+                                .is_ready = response->ready_to_use,
+                                .created_ns = API_EPOCH_S * SIM_SECOND + response->creation_time,
+                                .bytes = response->size_bytes,
+                            });
+}
+
+/* The class's parameters without those for the sidecar. Returns: (owned): NULL: none */
+static StringMap *
+driver_parameters(const ExternalSnapshotter *self, const SnapshotContent *content)
+{
+    const SnapshotClass *class =
+        snapshot_class_find(self->classes, self->base.objects, content->class_name);
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
+    const struct {
+        const char *key, *value;
+    } metadata[] = {
+        {"csi.storage.k8s.io/volumesnapshot/name",        content->snapshot.name     },
+        {"csi.storage.k8s.io/volumesnapshot/namespace",   content->snapshot.namespace},
+        {"csi.storage.k8s.io/volumesnapshotcontent/name", object_name(&content->meta)},
+    };
+
+    const StringMap *given = class == NULL ? NULL : class->parameters;
+    for (unsigned i = 0; given != NULL && i < given->n_pairs; i++)
+        if (!g_str_has_prefix(given->pairs[i].key, "csi.storage.k8s.io/"))
+            g_array_append_val(pairs, given->pairs[i]);
+    for (unsigned i = 0; self->options->extra_create_metadata && i < G_N_ELEMENTS(metadata); i++) {
+        StringPair pair = {strings_intern(self->base.strings, metadata[i].key), metadata[i].value};
+        g_array_append_val(pairs, pair);
+    }
+    return string_map_new((const StringPair *)(void *)pairs->data, pairs->len);
+}
+
+static void
+unref_map(void *map)
+{
+    string_map_unref(map);
+}
+
+static void
+decide_take(const void *data, Plan *plan)
+{
+    const ExternalSnapshotter *self = data;
+    const SnapshotterSync *sync = plan_notes(plan);
+    const CsiResponse *info = plan_response(plan, plan_last_step(plan));
+    StringMap *parameters = driver_parameters(self, sync->content);
+    char uid[OBJECT_UID_BUFFER];
+
+    plan_own(plan, parameters, unref_map);
+    if (info->code != CSI_OK) {
+        plan_refused(self, plan, info);
+        return;
+    }
+    plan_because(plan, "SNAP-44");
+    plan_call(plan, self->base.driver,
+              &(CsiRequest){
+                  .method = CSI_CREATE_SNAPSHOT,
+                  .deadline = sync->deadline,
+                  .name = plan_internf(plan, "%s-%s", self->options->snapshot_name_prefix,
+                                       object_uid_format(sync->content->snapshot.uid, uid)),
+                  .volume_id = sync->content->volume_handle,
+                  .parameters = parameters,
+                  .has_secrets = sync->has_secrets,
+              },
+              PLAN_DECIDE);
+    plan_then(plan, decide_taken);
+}
+
+/* The annotation is on. */
+static void
+plan_take(const ExternalSnapshotter *self, Plan *plan)
+{
+    SnapshotterSync *sync = plan_notes(plan);
+
+    plan_because(plan, "SNAP-44");
+    sync->deadline = plan_now(plan) + self->options->timeout;
+    plan_call(plan, self->base.driver,
+              &(CsiRequest){.method = CSI_GET_PLUGIN_INFO, .deadline = sync->deadline},
+              PLAN_DECIDE);
+    plan_then(plan, decide_take);
+}
+
+static void
+decide_annotated(const void *data, Plan *plan)
+{
+    if (plan_has_failed(plan)) {
+        snapshotter_fail(
+            plan,
+            plan_internf(
+                plan, "failed to add VolumeSnapshotBeingCreated annotation on the content %s: %s",
+                plan_key(plan)->name,
+                plan_quote(plan, snapshot_update_error(plan, plan_key(plan)->name,
+                                                       plan_last_message(plan)))));
+        return;
+    }
+    snapshotter_keep_result(plan);
+    plan_take(data, plan);
+}
+
+static void
+plan_input_error(Plan *plan, const char *error)
+{
+    snapshotter_fail(
+        plan,
+        plan_internf(plan, "failed to get input parameters to create snapshot for content %s: %s",
+                     plan_key(plan)->name, plan_quote(plan, error)));
+}
+
+/* What is known of a content to take a snapshot for. */
+enum {
+    CLASSED = 1 << 0,       /* it names a class */
+    CLASS_KNOWN = 1 << 1,   /* ... which is there */
+    SECRET_NEEDED = 1 << 2, /* it names a secret, which has not been read */
+    ANNOTATED = 1 << 3,     /* CreateSnapshot may be under way */
+    CREATION_FACTS_END = 1 << 4,
+};
+
+enum {
+    FAIL_NO_CLASS,
+    FAIL_UNKNOWN_CLASS,
+    READ_SECRET,
+    ANNOTATE,
+    CALL,
+};
+
+/* createSnapshotWrapper(). Columns: all of these hold, none of these, then. */
+static const Rule creation_table[] = {
+    {"SNAP-44", 0,                                     CLASSED,                   FAIL_NO_CLASS     },
+    {"SNAP-44", CLASSED,                               CLASS_KNOWN,               FAIL_UNKNOWN_CLASS},
+    {"SNAP-70", CLASSED | CLASS_KNOWN | SECRET_NEEDED, 0,                         READ_SECRET       },
+    {"SNAP-44", CLASSED | CLASS_KNOWN,                 SECRET_NEEDED | ANNOTATED, ANNOTATE          },
+    {"SNAP-44", CLASSED | CLASS_KNOWN | ANNOTATED,     SECRET_NEEDED,             CALL              },
+};
+const RuleTable snapshotter_creation_rules = {
+    .name = "snapshots to take",
+    .facts_end = CREATION_FACTS_END,
+    RULE_ROWS(creation_table),
+};
+
+static void decide_secret(const void *data, Plan *plan);
+
+/* @given: facts that were looked at before; @unless: facts that hold no longer */
+static void
+plan_creation_with(const ExternalSnapshotter *self, Plan *plan, uint32_t given, uint32_t unless)
+{
+    const SnapshotContent *content = snapshotter_content(plan);
+    const char *class_name = content->class_name;
+    uint32_t facts = 0;
+
+    facts |= class_name != NULL ? CLASSED : 0;
+    if (snapshot_class_find(self->classes, self->base.objects, class_name) != NULL)
+        facts |= CLASS_KNOWN;
+    facts |= snapshotter_names_secret(content) ? SECRET_NEEDED : 0;
+    facts |= snapshotter_is_creating(content) ? ANNOTATED : 0;
+    const Rule *rule = rules_find(&snapshotter_creation_rules, (facts | given) & ~unless, NULL);
+    plan_because(plan, rule->id);
+    plan_use_client(plan, NULL);
+    switch (rule->then) {
+    case FAIL_NO_CLASS:
+        plan_input_error(plan, snapshot_no_class_error(plan, object_name(&content->meta)));
+        return;
+    case FAIL_UNKNOWN_CLASS:
+        plan_input_error(plan, snapshot_class_error(plan, class_name));
+        return;
+    case READ_SECRET:
+        snapshotter_read_secret(self, plan);
+        plan_then(plan, decide_secret);
+        return;
+    case ANNOTATE:
+        snapshotter_annotate(plan, TRUE);
+        plan_then(plan, decide_annotated);
+        return;
+    case CALL:
+        plan_take(self, plan);
+        return;
+    }
+    g_assert_not_reached();
+}
+
+static void
+decide_secret(const void *data, Plan *plan)
+{
+    const char *error = snapshotter_secret_error(plan);
+
+    if (error != NULL)
+        plan_input_error(plan, error);
+    else
+        plan_creation_with(data, plan, CLASSED | CLASS_KNOWN, SECRET_NEEDED);
+}
+
+void
+snapshotter_create(const ExternalSnapshotter *self, Plan *plan)
+{
+    plan_creation_with(self, plan, 0, 0);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "snapshotter.h"
+
+/* DeleteSnapshot, and then the finalizer (SNAP-42, SNAP-47). */
+
+static void
+decide_finalizer_removed(const void *data, Plan *plan)
+{
+    (void)data;
+    if (plan_has_failed(plan))
+        plan_fail(plan, "%s",
+                  snapshot_update_error(plan, plan_key(plan)->name, plan_last_message(plan)));
+    else
+        plan_change_result(plan, CHANGE_STORE, plan_last_step(plan));
+}
+
+void
+snapshotter_let_go(Plan *plan)
+{
+    plan_because(plan, "SNAP-42.2");
+    plan_patch(plan, plan_key(plan), edit_remove_finalizer, FINALIZER_SNAPSHOT_CONTENT,
+               PLAN_DECIDE);
+    plan_then(plan, decide_finalizer_removed);
+}
+
+static void
+plan_deletion_failed(Plan *plan, const char *event, const char *error)
+{
+    const SnapshotterSync *sync = plan_notes(plan);
+
+    plan_event(plan, &sync->content->meta, "Warning", "SnapshotDeleteError", "%s", event);
+    plan_fail(plan, "%s", error);
+}
+
+static gboolean
+clear_status(Object *object, const void *data)
+{
+    SnapshotContent *content = SNAPSHOT_CONTENT(object);
+
+    (void)data;
+    content->handle = NULL;
+    content->readiness = SNAPSHOT_READINESS_UNSET;
+    content->created_ns = -1;
+    content->restore_bytes = -1;
+    return TRUE;
+}
+
+static void
+decide_cleared(const void *data, Plan *plan)
+{
+    (void)data;
+    if (plan_has_failed(plan)) {
+        plan_deletion_failed(
+            plan, "Failed to clear content status",
+            snapshot_update_error(plan, plan_key(plan)->name, plan_last_message(plan)));
+        return;
+    }
+    snapshotter_keep_result(plan);
+    if (object_has_finalizer(&snapshotter_content(plan)->meta, FINALIZER_SNAPSHOT_CONTENT))
+        snapshotter_let_go(plan);
+}
+
+static void
+decide_clear(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_because(plan, "SNAP-47");
+    if (plan_has_failed(plan)) {
+        plan_deletion_failed(plan, "Failed to clear content status",
+                             plan_internf(plan, "error get snapshot content %s from api server: %s",
+                                          plan_key(plan)->name, plan_last_message(plan)));
+        return;
+    }
+    plan_update_result_status(plan, plan_last_step(plan), clear_status, NULL, PLAN_DECIDE);
+    plan_then(plan, decide_cleared);
+}
+
+static void
+decide_deleted(const void *data, Plan *plan)
+{
+    const ExternalSnapshotter *self = data;
+    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
+
+    plan_because(plan, "SNAP-47");
+    if (response->code != CSI_OK) {
+        const char *error = csi_response_error(response, self->base.strings);
+        plan_deletion_failed(plan, "Failed to delete snapshot",
+                             plan_internf(plan, "failed to delete snapshot \"%s\", err: %s",
+                                          plan_key(plan)->name, error));
+        return;
+    }
+    plan_get(plan, plan_key(plan), PLAN_DECIDE);
+    plan_then(plan, decide_clear);
+}
+
+static void
+plan_delete_snapshot(const ExternalSnapshotter *self, Plan *plan)
+{
+    const SnapshotterSync *sync = plan_notes(plan);
+
+    plan_because(plan, "SNAP-47");
+    plan_call(plan, self->base.driver,
+              &(CsiRequest){.method = CSI_DELETE_SNAPSHOT,
+                            .timeout_ns = self->options->timeout,
+                            .snapshot_id = sync->content->handle,
+                            .has_secrets = sync->has_secrets},
+              PLAN_DECIDE);
+    plan_then(plan, decide_deleted);
+}
+
+static void
+decide_deletion_secret(const void *data, Plan *plan)
+{
+    const char *error = snapshotter_secret_error(plan);
+
+    if (error != NULL)
+        plan_deletion_failed(plan, "Failed to get snapshot credentials", error);
+    else
+        plan_delete_snapshot(data, plan);
+}
+
+void
+snapshotter_delete(const ExternalSnapshotter *self, Plan *plan)
+{
+    if (!snapshotter_names_secret(snapshotter_content(plan))) {
+        plan_delete_snapshot(self, plan);
+        return;
+    }
+    snapshotter_read_secret(self, plan);
+    plan_then(plan, decide_deletion_secret);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "snapshotter.h"
+
+/* The status of a VolumeSnapshotContent: what the driver says of the snapshot, and errors (SNAP-44,
+ * SNAP-45, SNAP-48). */
+
+void
+snapshotter_keep_result(Plan *plan)
+{
+    SnapshotterSync *sync = plan_notes(plan);
+    int step = plan_last_step(plan);
+
+    plan_change_result(plan, CHANGE_STORE, step);
+    sync->content = SNAPSHOT_CONTENT_CONST(plan_object(plan, step));
+}
+
+/* ---- Errors ---- */
+
+static gboolean
+set_error(Object *object, const void *data)
+{
+    SNAPSHOT_CONTENT(object)->error = *(const VolumeError *)data;
+    SNAPSHOT_CONTENT(object)->readiness = SNAPSHOT_NOT_READY;
+    return TRUE;
+}
+
+void
+snapshotter_fail(Plan *plan, const char *error)
+{
+    const SnapshotterSync *sync = plan_notes(plan);
+    const char *message =
+        sync->is_first
+            ? plan_internf(plan, "Failed to create snapshot: %s", error)
+            : plan_internf(plan, "Failed to check and update snapshot content: %s", error);
+    VolumeError *edit = plan_new_arg(plan, VolumeError);
+
+    plan_use_client(plan, NULL);
+    plan_because(plan, "SNAP-45");
+    if (g_strcmp0(sync->content->error.message, message) != 0) {
+        *edit = (VolumeError){message, plan_now(plan)};
+        int step = plan_patch_status(plan, plan_key(plan), set_error, edit, PLAN_GO_ON);
+        plan_change_result(plan, CHANGE_STORE, step);
+        plan_event(plan, &sync->content->meta, "Warning",
+                   sync->is_first ? "SnapshotCreationFailed"
+                                  : "SnapshotContentCheckandUpdateFailed",
+                   "%s", message);
+    }
+    plan_fail(plan, "%s", error);
+}
+
+/* ---- The annotation that CreateSnapshot may be under way ---- */
+
+void
+snapshotter_annotate(Plan *plan, gboolean is_creating)
+{
+    plan_annotate(plan, plan_key(plan), ANNOTATION_SNAPSHOT_BEING_CREATED,
+                  is_creating ? "yes" : NULL, PLAN_DECIDE);
+}
+
+gboolean
+snapshotter_is_creating(const SnapshotContent *content)
+{
+    return object_annotation(&content->meta, ANNOTATION_SNAPSHOT_BEING_CREATED) != NULL;
+}
+
+/* ---- The status ---- */
+
+typedef struct {
+    const char *handle;
+    uint32_t readiness;
+    int64_t created_ns, restore_bytes;
+    gboolean clears_error;
+} StatusEdit;
+
+static gboolean
+set_status(Object *object, const void *data)
+{
+    const StatusEdit *edit = data;
+    SnapshotContent *content = SNAPSHOT_CONTENT(object);
+
+    content->handle = edit->handle;
+    content->readiness = edit->readiness;
+    content->created_ns = edit->created_ns;
+    content->restore_bytes = edit->restore_bytes;
+    if (edit->clears_error)
+        content->error = (VolumeError){NULL, TIME_UNSET};
+    return TRUE;
+}
+
+/* A value once written stays, but for the readiness. Returns: whether anything changes */
+static gboolean
+status_from(const SnapshotAnswer *answer, const SnapshotContent *now, StatusEdit *edit)
+{
+    uint32_t readiness = answer->is_ready ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
+
+    *edit = (StatusEdit){
+        .handle = now->handle != NULL ? now->handle : answer->handle,
+        .readiness = readiness,
+        .created_ns = now->created_ns >= 0 ? now->created_ns : answer->created_ns,
+        .restore_bytes =
+            now->restore_bytes >= 0 || answer->bytes <= 0 ? now->restore_bytes : answer->bytes,
+        .clears_error = now->readiness != readiness && answer->is_ready,
+    };
+    return edit->handle != now->handle || readiness != now->readiness ||
+           edit->created_ns != now->created_ns || edit->restore_bytes != now->restore_bytes;
+}
+
+/* The driver is asked again after the rate limit, until the snapshot is ready (SNAP-48). */
+static void
+plan_end(Plan *plan)
+{
+    const SnapshotterSync *sync = plan_notes(plan);
+
+    plan_because(plan, "SNAP-48");
+    if (sync->content->readiness != SNAPSHOT_READY)
+        plan_requeue_rate_limited(plan);
+}
+
+void
+snapshotter_decide_unannotated(const void *data, Plan *plan)
+{
+    (void)data;
+    plan_because(plan, "SNAP-44");
+    if (plan_has_failed(plan)) {
+        snapshotter_fail(
+            plan,
+            plan_internf(
+                plan,
+                "failed to remove VolumeSnapshotBeingCreated annotation on the content %s: %s",
+                plan_key(plan)->name,
+                plan_quote(plan, snapshot_update_error(plan, plan_key(plan)->name,
+                                                       plan_last_message(plan)))));
+        return;
+    }
+    snapshotter_keep_result(plan);
+    plan_end(plan);
+}
+
+/* The status is as the driver says. */
+static void
+plan_told(Plan *plan)
+{
+    const SnapshotterSync *sync = plan_notes(plan);
+
+    if (!snapshotter_is_creating(sync->content)) {
+        plan_end(plan);
+        return;
+    }
+    plan_because(plan, "SNAP-44");
+    snapshotter_annotate(plan, FALSE);
+    plan_then(plan, snapshotter_decide_unannotated);
+}
+
+static void
+plan_status_failed(Plan *plan, const char *error)
+{
+    snapshotter_fail(plan,
+                     plan_internf(plan, "error updating status for volume snapshot content %s: %s",
+                                  plan_key(plan)->name, error));
+}
+
+static void
+decide_status_written(const void *data, Plan *plan)
+{
+    (void)data;
+    if (plan_has_failed(plan)) {
+        plan_status_failed(
+            plan, snapshot_update_error(plan, plan_key(plan)->name, plan_last_message(plan)));
+        return;
+    }
+    snapshotter_keep_result(plan);
+    plan_told(plan);
+}
+
+static void
+decide_status(const void *data, Plan *plan)
+{
+    const SnapshotterSync *sync = plan_notes(plan);
+    StatusEdit *edit = plan_new_arg(plan, StatusEdit);
+
+    (void)data;
+    plan_because(plan, "SNAP-44");
+    if (plan_has_failed(plan)) {
+        plan_status_failed(plan,
+                           plan_internf(plan, "error get snapshot content %s from api server: %s",
+                                        plan_key(plan)->name, plan_last_message(plan)));
+        return;
+    }
+    const Object *now = plan_object(plan, plan_last_step(plan));
+    if (!status_from(&sync->answer, SNAPSHOT_CONTENT_CONST(now), edit)) {
+        snapshotter_keep_result(plan);
+        plan_told(plan);
+        return;
+    }
+    plan_patch_status(plan, plan_key(plan), set_status, edit, PLAN_DECIDE);
+    plan_then(plan, decide_status_written);
+}
+
+void
+snapshotter_take_answer(Plan *plan, const SnapshotAnswer *answer)
+{
+    SnapshotterSync *sync = plan_notes(plan);
+
+    sync->answer = *answer;
+    if (answer->created_ns < 0)
+        sync->answer.created_ns = API_EPOCH_S * SIM_SECOND + plan_now(plan);
+    plan_get(plan, plan_key(plan), PLAN_DECIDE);
+    plan_then(plan, decide_status);
+}

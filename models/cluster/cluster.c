@@ -167,7 +167,6 @@ start_model(Instance *self, unsigned row)
     component->sim = options->sim;
     component->objects = options->objects;
     component->strings = objects_strings(options->objects);
-    component->api = self->cluster->api;
     component->driver = self->driver;
     component->driver_name = class->process->scope == PER_DRIVER ? self->instance : NULL;
     component->node_name = class->process->scope == PER_NODE ? self->instance : self->node;

@@ -36,7 +36,6 @@ struct Component {
     Sim *sim;
     Objects *objects;
     Strings *strings;
-    ApiServer *api;          /* for live reads of plans only; a model sees informers */
     ApiClient *client;       /* "persistent-volume-binder" */
     EventRecorder *events;   /* NULL: the model records none */
     ApiClient *event_client; /* NULL: events go through @client */

@@ -4,35 +4,26 @@
 # pods of pods.yaml against one, counted by callgrind, so no matter how fast or busy the machine is. What grows them for a reason
 # records the new figure, and says so in its commit:
 #   KVOLSIM_SRCDIR=.. KVOLSIM_BUILDDIR=. tests/bench/guard.sh --record
-set -eu
-here=${KVOLSIM_SRCDIR:?}/tests/bench
-build=${KVOLSIM_BUILDDIR:?}
-program=$build/kvolsim
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+here=$KVOLSIM_SRCDIR/tests/bench
+build=$KVOLSIM_BUILDDIR
 . "$here/lib.sh"
 
-skip()
-{
-    echo "1..0 # SKIP instructions per pod: $1"
-    exit 0
-}
-
-command -v valgrind >/dev/null || skip "needs valgrind, which counts them"
-[ -x "$program" ] || skip "the program is not built: $program"
+command -v valgrind >/dev/null || skip_all "needs valgrind, which counts them"
+[ -x "$kvolsim" ] || skip_all "the program is not built: $kvolsim"
 flags=$(sed -n 's/^CFLAGS = *//p' "$build/Makefile")
 compiler=$(sed -n 's/^CC = *//p' "$build/Makefile")
 version=$($compiler --version | head -n 1)
-[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip "sanitizers count, too"
-[ "$flags" = "-O3 -g" ] || skip "the figure is of CFLAGS='-O3 -g', this build has '$flags'"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "sanitizers count, too"
+[ "$flags" = "-O3 -g" ] || skip_all "the figure is of CFLAGS='-O3 -g', this build has '$flags'"
 case $version in
-*clang*) skip "the figure is of gcc" ;;
+*clang*) skip_all "the figure is of gcc" ;;
 esac
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT INT TERM
 pods=1000
-instructions "$program" "$here/pods.yaml" --set "spec.workload[0].create.count=$pods" >"$scratch/many" &
+instructions "$kvolsim" "$here/pods.yaml" --set "spec.workload[0].create.count=$pods" >"$scratch/many" &
 many_pid=$!
-instructions "$program" "$here/pods.yaml" --set spec.workload[0].create.count=1 >"$scratch/one"
+instructions "$kvolsim" "$here/pods.yaml" --set spec.workload[0].create.count=1 >"$scratch/one"
 wait $many_pid
 of_one=$(cat "$scratch/one")
 of_many=$(cat "$scratch/many")
@@ -52,9 +43,6 @@ fi
 recorded=$(sed -n 's/^instructions_per_pod //p' "$here/instructions-per-pod.txt")
 echo "# $measured instructions per pod; recorded: $recorded, $(sed -n 's/^compiler //p' "$here/instructions-per-pod.txt")"
 echo "# this build: $version"
-echo 1..1
-if [ $((measured * 100)) -gt $((recorded * 110)) ]; then
-    echo "not ok 1 - a pod costs no more than 110 % of the recorded instructions"
-    exit 1
-fi
-echo "ok 1 - a pod costs no more than 110 % of the recorded instructions"
+[ $((measured * 100)) -le $((recorded * 110)) ]
+result $? "a pod costs no more than 110 % of the recorded instructions"
+cases_end

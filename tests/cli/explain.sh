@@ -1,26 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run that is told: every rule that fires in a scenario has a sentence in the rule books; a story tells of the object that was asked
-# for and of what belongs to it, in order of time; more is told at each level; and the same run is told in the same words.
-set -u
-LC_ALL=C
-export LC_ALL
-kvolsim=$KVOLSIM_BUILDDIR/kvolsim
+# Stories: every rule that fires in a scenario has a sentence in the rule books; a story covers the given object and its parts, in
+# order of time; each level tells more; and the same run gives the same words.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-n=0
-failed=0
-result() # STATUS NAME
-{
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        failed=1
-    fi
-}
 
 for file in "$KVOLSIM_SRCDIR"/scenarios/*.yaml; do
     $kvolsim explain --rules "$file" >"$scratch/rules" 2>&1
@@ -64,14 +47,14 @@ result $? "what is waited for now, and until when"
 $kvolsim explain "$scenario" pod/app --at 49s | grep -q 'now: nothing more happens'
 result $? "an end is told as one"
 
-$kvolsim explain "$scenario" pod/nobody >"$scratch/out" 2>"$scratch/error"
-[ $? -eq 2 ] && grep -q 'the run has no "pod/nobody"' "$scratch/error"
+$kvolsim explain "$scenario" pod/nobody >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 2 ] && grep -q 'the run has no "pod/nobody"' "$scratch/err"
 result $? "an object that is not there is told"
-$kvolsim explain "$scenario" --level wizard >"$scratch/out" 2>"$scratch/error"
-[ $? -eq 2 ] && grep -q 'beginner, operator, developer' "$scratch/error"
+$kvolsim explain "$scenario" --level wizard >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 2 ] && grep -q 'beginner, operator, developer' "$scratch/err"
 result $? "a level that is none is told"
 # Every code of every method is told of once; the back-offs of the rule books are seen.
-$kvolsim explain --csi >"$scratch/csi" 2>"$scratch/error"
+$kvolsim explain --csi >"$scratch/csi" 2>"$scratch/err"
 [ $? -eq 0 ] && [ "$(grep -c '^[A-Z]' "$scratch/csi")" -eq 11 ] &&
     [ "$(grep '^  [A-Z]' "$scratch/csi" | tr -d ' ' | tr ',' '\n' | sort | uniq -c | awk '$1 == 11' | wc -l)" -eq 16 ]
 result $? "every code of every method is told of once"
@@ -88,5 +71,4 @@ result $? "an expansion that can't be is tried less often"
 after NodeStageVolume UNAVAILABLE | grep -q 'kubelet: again after .*FailedMount'
 result $? "the kubelet tells of failed mounts"
 
-echo "1..$n"
-exit $failed
+cases_end

@@ -1,17 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# kvolsim fit and kvolsim profiles: the same histogram as a scrape, as JSON of the query API, and samples give profiles that scenarios take.
-set -u
-program=$KVOLSIM_BUILDDIR/kvolsim
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-n_cases=0
-
-report() # STATUS NAME
-{
-    n_cases=$((n_cases + 1))
-    [ "$1" -eq 0 ] && echo "ok $n_cases - $2" || { echo "not ok $n_cases - $2"; sed 's/^/# /' "$scratch/out"; }
-}
+# kvolsim fit and kvolsim profiles: a histogram as a scrape and as JSON of the query API gives the same profile; so do samples; and
+# scenarios take it.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 
 # The buckets of 200 calls drawn from a lognormal of mu 0.686, sigma 0.444, beside failures, others' calls and other metrics.
 labels='driver_name="a.example",method_name="/csi.v1.Controller/CreateVolume"'
@@ -35,30 +26,30 @@ labels='driver_name="a.example",method_name="/csi.v1.Controller/CreateVolume"'
     printf ']}}\n'
 } >"$scratch/query.json"
 
-"$program" fit --driver a.example "$scratch/scrape.prom" >"$scratch/out" 2>&1 &&
+"$kvolsim" fit --driver a.example "$scratch/scrape.prom" >"$scratch/out" 2>&1 &&
     grep -q '^  CreateVolume: {lognormal: {mu: 0.68[67][0-9]*, sigma: 0.44[0-9]*}}' "$scratch/out"
-report $? "a scrape"
+result $? "a scrape"
 grep -v '^#' "$scratch/out" >"$scratch/text"
-"$program" fit --driver a.example "$scratch/query.json" >"$scratch/out" 2>&1 && grep -v '^#' "$scratch/out" | cmp - "$scratch/text"
-report $? "JSON says the same"
-"$program" fit --driver c.example "$scratch/scrape.prom" >"$scratch/out" 2>&1
+"$kvolsim" fit --driver a.example "$scratch/query.json" >"$scratch/out" 2>&1 && grep -v '^#' "$scratch/out" | cmp - "$scratch/text"
+result $? "JSON says the same"
+"$kvolsim" fit --driver c.example "$scratch/scrape.prom" >"$scratch/out" 2>&1
 [ $? -eq 2 ]
-report $? "a driver that is not there"
+result $? "a driver that is not there"
 
 awk 'BEGIN { print "method,seconds"; for (i = 0; i < 100; i++) print "NodeStageVolume," 0.01 + i * 0.001 }' >"$scratch/samples.csv"
-"$program" fit "$scratch/samples.csv" >"$scratch/profile.yaml" 2>"$scratch/out" && grep -q '^  NodeStageVolume: {' "$scratch/profile.yaml"
-report $? "samples"
-"$program" check --set "spec.drivers[0].profile=$scratch/profile.yaml" "$KVOLSIM_SRCDIR/scenarios/validate-statefulset.yaml" >"$scratch/out" 2>&1
-report $? "a scenario takes the profile"
+"$kvolsim" fit "$scratch/samples.csv" >"$scratch/profile.yaml" 2>"$scratch/out" && grep -q '^  NodeStageVolume: {' "$scratch/profile.yaml"
+result $? "samples"
+"$kvolsim" check --set "spec.drivers[0].profile=$scratch/profile.yaml" "$KVOLSIM_SRCDIR/scenarios/validate-statefulset.yaml" >"$scratch/out" 2>&1
+result $? "a scenario takes the profile"
 printf 'method,seconds\nNodeStageVolume,soon\n' >"$scratch/bad.csv"
-"$program" fit "$scratch/bad.csv" >"$scratch/out" 2>&1
+"$kvolsim" fit "$scratch/bad.csv" >"$scratch/out" 2>&1
 [ $? -eq 2 ] && grep -q 'bad.csv:2:' "$scratch/out"
-report $? "a bad sample is named"
+result $? "a bad sample is named"
 
 printf 'method,seconds\nNodeStageVolume,inf\n' >"$scratch/bad.csv"
-"$program" fit "$scratch/bad.csv" >"$scratch/out" 2>&1
+"$kvolsim" fit "$scratch/bad.csv" >"$scratch/out" 2>&1
 [ $? -eq 2 ] && grep -q 'bad.csv:2:' "$scratch/out"
-report $? "a sample without end is named"
+result $? "a sample without end is named"
 
 # All calls in one bucket: no spread is made up.
 bucket="csi_sidecar_operations_seconds_bucket{$labels,grpc_status_code=\"OK\""
@@ -66,18 +57,18 @@ bucket="csi_sidecar_operations_seconds_bucket{$labels,grpc_status_code=\"OK\""
     echo "$bucket,le=\"0.1\"} 8"
     echo "$bucket,le=\"+Inf\"} 8"
 } >"$scratch/one.prom"
-"$program" fit "$scratch/one.prom" >"$scratch/out" 2>&1 && grep -q '^  CreateVolume: {uniform: {min: 0ns, max: 100000000ns}}' "$scratch/out"
-report $? "all in one bucket: anything within"
+"$kvolsim" fit "$scratch/one.prom" >"$scratch/out" 2>&1 && grep -q '^  CreateVolume: {uniform: {min: 0ns, max: 100000000ns}}' "$scratch/out"
+result $? "all in one bucket: anything within"
 echo "csi_sidecar_operations_seconds_sum{$labels,grpc_status_code=\"OK\"} 0.016" >>"$scratch/one.prom"
-"$program" fit "$scratch/one.prom" >"$scratch/out" 2>&1 && grep -q '^  CreateVolume: 2000000ns' "$scratch/out"
-report $? "all in one bucket, with a sum: the mean"
+"$kvolsim" fit "$scratch/one.prom" >"$scratch/out" 2>&1 && grep -q '^  CreateVolume: 2000000ns' "$scratch/out"
+result $? "all in one bucket, with a sum: the mean"
 
-# Each is bad input, told with what is wrong.
+# Each is bad input; the error says why.
 broken() # WORDS NAME; of $scratch/broken
 {
-    "$program" fit "$scratch/broken" >"$scratch/out" 2>&1
+    "$kvolsim" fit "$scratch/broken" >"$scratch/out" 2>&1
     [ $? -eq 2 ] && grep -q "$1" "$scratch/out"
-    report $? "$2"
+    result $? "$2"
 }
 printf '' >"$scratch/broken"
 broken 'no histogram of a storage operation' "an empty file"
@@ -103,9 +94,9 @@ printf '{"data":{"result":[{"metric":{"__name__":"a"},"values":[[1,"2"]]}]}}' >"
 broken 'data.result\[0\]: no sample' "a range instead of an instant"
 printf '{"data":{"result":[{"metric":{"__name__":"a"},"value":[1,"x"]}]}}' >"$scratch/broken"
 broken 'data.result\[0\]: no sample' "a value that is no number"
-"$program" fit "$scratch/nowhere.prom" >"$scratch/out" 2>&1
+"$kvolsim" fit "$scratch/nowhere.prom" >"$scratch/out" 2>&1
 [ $? -eq 2 ] && grep -q nowhere.prom "$scratch/out"
-report $? "a file that is not there"
+result $? "a file that is not there"
 
 # Real scrapes, where KVOLSIM_METRICS names a folder of them: what those that time storage give is a profile that a scenario takes.
 if [ -n "${KVOLSIM_METRICS:-}" ]; then
@@ -114,21 +105,21 @@ if [ -n "${KVOLSIM_METRICS:-}" ]; then
     for file in "$KVOLSIM_METRICS"/*.prom; do
         grep -q '^\(csi_sidecar_operations\|csi_operations\|storage_operation_duration\)_seconds_bucket' "$file" || continue
         n_fitted=$((n_fitted + 1))
-        "$program" fit "$file" >"$scratch/real.yaml" 2>"$scratch/out" &&
-            "$program" check --set "spec.drivers[0].profile=$scratch/real.yaml" "$KVOLSIM_SRCDIR/scenarios/quickstart.yaml" >"$scratch/out" 2>&1 ||
+        "$kvolsim" fit "$file" >"$scratch/real.yaml" 2>"$scratch/out" &&
+            "$kvolsim" check --set "spec.drivers[0].profile=$scratch/real.yaml" "$KVOLSIM_SRCDIR/scenarios/quickstart.yaml" >"$scratch/out" 2>&1 ||
             failures=$((failures + 1))
     done
     [ $failures -eq 0 ] && [ $n_fitted -gt 0 ]
-    report $? "real scrapes: $n_fitted fitted"
+    result $? "real scrapes: $n_fitted fitted"
 fi
 
-"$program" profiles >"$scratch/list" 2>"$scratch/out" && grep -q '^aws-ebs-gp3 ' "$scratch/list"
-report $? "profiles are listed"
+"$kvolsim" profiles >"$scratch/list" 2>"$scratch/out" && grep -q '^aws-ebs-gp3 ' "$scratch/list"
+result $? "profiles are listed"
 failures=0
 cut -d ' ' -f 1 "$scratch/list" >"$scratch/names"
 while read -r name; do
-    "$program" profiles --out "$scratch/pictures" show "$name" >"$scratch/out" 2>&1 || { failures=$((failures + 1)); break; }
+    "$kvolsim" profiles --out "$scratch/pictures" show "$name" >"$scratch/out" 2>&1 || { failures=$((failures + 1)); break; }
 done <"$scratch/names"
 [ $failures -eq 0 ] && [ -s "$scratch/pictures/profile.png" ]
-report $? "each is explained and drawn"
-echo "1..$n_cases"
+result $? "each is explained and drawn"
+cases_end

@@ -1,27 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A run told in another language: every rule that fires in a lesson has a sentence in Chinese; the story is the same story, entry by
-# entry and number by number; --lang wins over the environment, which is asked as gettext asks it; and what is no language is refused.
-set -u
-LC_ALL=C
-export LC_ALL
+# A story in another language: every rule that fires in a lesson has a sentence in Chinese; the story has the same entries and numbers;
+# --lang wins over the environment, which is read in the order of gettext; and an unknown language is refused.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 unset LANGUAGE
-kvolsim=$KVOLSIM_BUILDDIR/kvolsim
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-n=0
-failed=0
-result() # STATUS NAME
-{
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        failed=1
-    fi
-}
 
 # Lessons, and the scenarios on their topics.
 set --
@@ -56,11 +39,6 @@ language()
 {
     if env "$@" $kvolsim explain "$scenario" ${lang:+--lang $lang} --at 2s | grep -q '已创建'; then echo zh; else echo en; fi
 }
-same()
-{
-    [ "$2" = "$3" ]
-    result $? "$1"
-}
 lang=
 same "C is English" en "$(language LC_ALL=C LANG=zh_CN.UTF-8 LANGUAGE=zh_CN)"
 same "LANG" zh "$(language LC_ALL= LC_MESSAGES= LANG=zh_CN.UTF-8)"
@@ -71,8 +49,8 @@ lang=en
 same "--lang wins" en "$(language LC_ALL= LC_MESSAGES= LANG=zh_CN.UTF-8)"
 lang=zh
 same "--lang wins also over C" zh "$(language LC_ALL=C)"
-$kvolsim explain --lang tlh "$scenario" >"$scratch/out" 2>"$scratch/error"
-[ $? -eq 2 ] && grep -q '"tlh" is none of en, zh' "$scratch/error"
+$kvolsim explain --lang tlh "$scenario" >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 2 ] && grep -q '"tlh" is none of en, zh' "$scratch/err"
 result $? "a language that is none is refused"
 
 # The environment's language is of messages alone: results are the same bytes.
@@ -81,5 +59,4 @@ env LC_ALL= LC_MESSAGES= LANG=zh_CN.UTF-8 LANGUAGE=zh_CN $kvolsim run "$scenario
 cmp -s "$scratch/c" "$scratch/zh"
 result $? "no result depends on it"
 
-echo "1..$n"
-exit $failed
+cases_end

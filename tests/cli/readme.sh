@@ -1,15 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The worked example of the README ("Where did the time go?") is what the program prints: each line that it shows, as far as it shows it.
-set -u
-kvolsim=$KVOLSIM_BUILDDIR/kvolsim
+# The program prints each line of the worked example in the README ("Where did the time go?").
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 scenario=$KVOLSIM_SRCDIR/scenarios/burst-100.yaml
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-n=0
-failed=0
 
-# squeeze: all on one line, with single blanks, as sentences are wrapped otherwise.
+# squeeze: joins lines with single blanks: the README wraps sentences elsewhere.
 squeeze()
 {
     tr -s ' \n' '  '
@@ -29,16 +24,9 @@ squeeze <"$scratch/printed" >"$scratch/output"
 awk '/^## / { shown = /Where did the time go/ } shown && /^    / && !/^    build\// { sub(/ *\.\.\.$/, ""); print }' \
     "$KVOLSIM_SRCDIR/README.md" >"$scratch/lines"
 while read -r line; do
-    n=$((n + 1))
-    text=$(printf '%s' "$line" | squeeze)
-    if grep -qF -e "$text" "$scratch/output"; then
-        echo "ok $n - $line"
-    else
-        echo "not ok $n - $line"
-        failed=1
-    fi
+    grep -qF -e "$(printf '%s' "$line" | squeeze)" "$scratch/output"
+    result $? "$line"
 done <"$scratch/lines"
-n=$((n + 1))
-if [ "$n" -gt 10 ]; then echo "ok $n - the example is there"; else echo "not ok $n - the example is gone: $n lines"; failed=1; fi
-echo "1..$n"
-exit $failed
+[ $n_cases -ge 10 ]
+result $? "the example is there"
+cases_end

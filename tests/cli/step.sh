@@ -1,27 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# kvolsim step through a pipe: time passes as far as was asked for, breakpoints stop it, what is done by hand happens, and a run that
-# is stepped through is the same run.
-set -u
-kvolsim=$KVOLSIM_BUILDDIR/kvolsim
+# kvolsim step through a pipe: time passes as far as asked, breakpoints stop it, changes by hand happen, and a run does not change
+# because it is stepped through.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-n=0
-failed=0
-result() # STATUS NAME
-{
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        sed 's/^/# /' "$scratch/out" "$scratch/err"
-        failed=1
-    fi
-}
 
-# step LINE...: the lines through a pipe; what came of it is in $status, out and err
+# step LINE...: sends the lines through a pipe; the outcome is in $status, out and err
 step()
 {
     printf '%s\n' "$@" | $kvolsim step "$scenario" >"$scratch/out" 2>"$scratch/err"
@@ -143,25 +127,25 @@ step 'until 10s' 'do {setDriver: {name: csi.lab.example, latency: {CreateVolume:
 result $? 'a driver becomes slow'
 
 # ---- What makes no sense ----
-refused() # LINE MESSAGE
+rejected() # LINE MESSAGE
 {
     step "$1"
     [ $status -eq 2 ] && grep -qF -- "$2" "$scratch/err"
     result $? "refused: $1"
 }
-refused 'fly' 'there is no command "fly"'
-refused 'until soon' 'soon'
-refused 'until thing/a Ready' 'there is no kind "thing"'
-refused 'until pod/app' 'what of pod/app?'
-refused 'break nothing-at-all' 'is no object'
-refused 'delete 7' 'there is no breakpoint 7'
-refused 'delete pod nobody' 'there is no such object'
-refused 'create {kind: Pod}' 'Pod'
-refused 'create -f /no/such/file.yaml' '/no/such/file.yaml'
-refused 'fault {node: nowhere, do: power-off}' 'there is no node "nowhere"'
-refused 'fault {node: node-a1, do: dance}' 'dance'
-refused 'get pods -w' 'time stands still'
-refused 'get "pods' 'quote'
+rejected 'fly' 'there is no command "fly"'
+rejected 'until soon' 'soon'
+rejected 'until thing/a Ready' 'there is no kind "thing"'
+rejected 'until pod/app' 'what of pod/app?'
+rejected 'break nothing-at-all' 'is no object'
+rejected 'delete 7' 'there is no breakpoint 7'
+rejected 'delete pod nobody' 'there is no such object'
+rejected 'create {kind: Pod}' 'Pod'
+rejected 'create -f /no/such/file.yaml' '/no/such/file.yaml'
+rejected 'fault {node: nowhere, do: power-off}' 'there is no node "nowhere"'
+rejected 'fault {node: node-a1, do: dance}' 'dance'
+rejected 'get pods -w' 'time stands still'
+rejected 'get "pods' 'quote'
 step 'until 2s' 'until 1s'
 [ $status -eq 2 ] && grep -q 'is past' "$scratch/err"
 result $? 'time does not go back'
@@ -180,5 +164,4 @@ for file in wait-for-first-consumer expand-online multi-attach; do
     cmp -s "$scratch/stepped" "$scratch/whole" && [ -s "$scratch/whole" ]
     result $? "event by event, $file ends as it does at once"
 done
-echo "1..$n"
-exit $failed
+cases_end

@@ -1,27 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Pictures of one object's story: the sequence tells who wrote, who heard of it and who called the driver, in order of time and as
-# explain tells it; the lifecycle, the way through the phases; both as text for documents, and drawn by gnuplot, of a scenario file and
-# of the results of a run; and what cannot be drawn is told.
-set -u
-LC_ALL=C
-export LC_ALL
-kvolsim=$KVOLSIM_BUILDDIR/kvolsim
+# Pictures of the story of one object. The sequence shows writes, watch events and calls of the driver in order of time, as explain
+# does; the lifecycle shows the phases. Both are available as text for documents, and drawn by gnuplot, from a scenario file and from
+# a run's results; errors end with status 2.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-n=0
-failed=0
-result() # STATUS NAME
-{
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        failed=1
-    fi
-}
 
 # ---- The sequence ----
 $kvolsim plot "$scenario" sequence --object pod/app --format mermaid >"$scratch/sequence"
@@ -106,30 +89,20 @@ done <"$scratch/texts"
 result $? "every message is drawn"
 
 $kvolsim run "$scenario" --set spec.drivers[0].latency.CreateVolume=200ms --seed 7 --out "$scratch/other" >/dev/null
-$kvolsim plot "$scratch/other" sequence --object pod/app --format mermaid >"$scratch/out" 2>"$scratch/error"
-[ $? -eq 2 ] && grep -q 'of another scenario' "$scratch/error"
+$kvolsim plot "$scratch/other" sequence --object pod/app --format mermaid >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 2 ] && grep -q 'of another scenario' "$scratch/err"
 result $? "results of another scenario are not drawn as this one's"
-$kvolsim plot "$scratch/other" sequence --object pod/app --format mermaid --set spec.drivers[0].latency.CreateVolume=200ms >"$scratch/out" 2>"$scratch/error" &&
+$kvolsim plot "$scratch/other" sequence --object pod/app --format mermaid --set spec.drivers[0].latency.CreateVolume=200ms >"$scratch/out" 2>"$scratch/err" &&
     grep -q ' seed 7 ' "$scratch/out" && grep -q 'CreateVolume: OK (200ms)' "$scratch/out"
 result $? "with what the run had they are, of its own seed"
 
-# refused MESSAGE WORD...: status 2, and told why
-refused()
-{
-    message=$1
-    shift
-    $kvolsim plot "$@" >"$scratch/out" 2>"$scratch/error"
-    [ $? -eq 2 ] && grep -q -- "$message" "$scratch/error"
-    result $? "refused: $message"
-}
-refused 'needs --object' "$scenario" sequence
-refused 'the run has no "pod/nobody"' "$scenario" sequence --object pod/nobody
-refused 'nothing happened to' "$scenario" sequence --object pod/app --from 49s
-refused 'can be png, svg or mermaid' "$scenario" lifecycle --object pod/app --format dumb
-refused 'is for sequence and lifecycle only' "$scratch/run" timeline --format mermaid
-refused 'is none of png, svg, dumb, mermaid' "$scratch/run" timeline --format gif
-refused 'no results of a run' "$scratch" sequence --object pod/app
-refused '--from: ' "$scenario" sequence --object pod/app --from soon
+refused 'needs --object' plot "$scenario" sequence
+refused 'the run has no "pod/nobody"' plot "$scenario" sequence --object pod/nobody
+refused 'nothing happened to' plot "$scenario" sequence --object pod/app --from 49s
+refused 'can be png, svg or mermaid' plot "$scenario" lifecycle --object pod/app --format dumb
+refused 'is for sequence and lifecycle only' plot "$scratch/run" timeline --format mermaid
+refused 'is none of png, svg, dumb, mermaid' plot "$scratch/run" timeline --format gif
+refused 'no results of a run' plot "$scratch" sequence --object pod/app
+refused '--from: ' plot "$scenario" sequence --object pod/app --from soon
 
-echo "1..$n"
-exit $failed
+cases_end

@@ -1,26 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# sweep, whatif, tune, plot, check and schema as a user meets them: what they print and write, and how they end.
-set -u
-program=$KVOLSIM_BUILDDIR/kvolsim
+# sweep, whatif, tune, plot, check and schema: their output, their files and their exit status.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 small=$KVOLSIM_SRCDIR/tests/run/study/small.yaml
 scenario=$KVOLSIM_SRCDIR/scenarios/burst-100.yaml
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-n_cases=0
 
-report() # STATUS NAME
-{
-    n_cases=$((n_cases + 1))
-    [ "$1" -eq 0 ] && echo "ok $n_cases - $2" || { echo "not ok $n_cases - $2"; sed 's/^/# /' "$scratch/out" "$scratch/err"; }
-}
-
-# run STATUS ARGUMENT…: what it says goes into out and err. Returns: whether it ended so
+# run STATUS ARGUMENT…: its output goes into out and err. Returns: whether it ended with STATUS
 run()
 {
     wanted=$1
     shift
-    "$program" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    "$kvolsim" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
     [ $? -eq "$wanted" ]
 }
 
@@ -31,27 +21,27 @@ drew() { said "^$1\$" && [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 895
 
 # ---- sweep ----
 run 0 sweep "$small" -j 2 --out "$scratch/small.sqlite" && said '^CREATE  *QPS  *RUNS' && [ ! -s "$scratch/err" ]
-report $? "a sweep prints a table, and no bar where there is no terminal"
+result $? "a sweep prints a table, and no bar where there is no terminal"
 run 2 sweep "$small" --out "$scratch/small.sqlite" && complained 'is there already (--resume'
-report $? "a result file is not written over"
+result $? "a result file is not written over"
 run 0 export "$scratch/small.sqlite" --table pairs && said ' difference,'
-report $? "differences as CSV"
+result $? "differences as CSV"
 
-"$program" sweep "$small" -j 2 --replications 100000 --out "$scratch/broken-off.sqlite" >"$scratch/out" 2>"$scratch/err" &
+"$kvolsim" sweep "$small" -j 2 --replications 100000 --out "$scratch/broken-off.sqlite" >"$scratch/out" 2>"$scratch/err" &
 pid=$!
 while [ ! -s "$scratch/broken-off.sqlite" ] && kill -0 $pid; do sleep 0.05; done
 kill -TERM $pid
 wait $pid
 [ $? -eq 130 ] && complained 'interrupted; what is finished is in .*, --resume goes on'
-report $? "an interrupted sweep ends with 130, and says how to go on"
+result $? "an interrupted sweep ends with 130, and says how to go on"
 run 0 sweep "$small" -j 2 --resume --replications 6 --out "$scratch/broken-off.sqlite" && said '^small: means'
-report $? "and goes on"
+result $? "and goes on"
 
 if command -v script >/dev/null; then
-    script -qec "timeout -s INT --preserve-status 3 '$program' sweep '$small' -j 2 --replications 100000 --out '$scratch/shown.sqlite'" \
+    script -qec "timeout -s INT --preserve-status 3 '$kvolsim' sweep '$small' -j 2 --replications 100000 --out '$scratch/shown.sqlite'" \
         /dev/null >"$scratch/out" 2>"$scratch/err" </dev/null
     [ $? -eq 130 ] && said 'of 400000 runs'
-    report $? "a bar on a terminal"
+    result $? "a bar on a terminal"
 fi
 
 # ---- Files that are none ----
@@ -63,61 +53,61 @@ for broken in "missing 1 cannot.be.opened" "text 2 is.no.result.file" "part 1 is
     set -- $broken
     run "$2" export "$scratch/$1.sqlite" && complained "$1.sqlite: $3" && run "$2" merge --out "$scratch/all.sqlite" "$scratch/$1.sqlite" &&
         complained "$1.sqlite: $3"
-    report $? "$1.sqlite"
+    result $? "$1.sqlite"
     rm -f "$scratch/all.sqlite"
 done
 
 # ---- check and schema ----
 run 0 check "$small" "$scenario"
-report $? "check takes sweeps and scenarios"
+result $? "check takes sweeps and scenarios"
 sed 's/^  measures:/  measure:/' "$small" >"$scratch/wrong.yaml"
 run 2 check "$scratch/wrong.yaml" && said 'wrong.yaml:[0-9]*:3: spec.measure: unknown field (did you mean "measures"?)'
-report $? "a fault has file, line and hint"
+result $? "a fault has file, line and hint"
 run 2 check --set spec.seed=2 "$small" && complained 'is a sweep'
-report $? "--set is of scenarios"
+result $? "--set is of scenarios"
 run 0 schema sweep && said '"kvolsim sweep"' && run 0 schema && said '"kvolsim scenario"' && run 2 schema swep && complained 'no such kind'
-report $? "a schema of each"
+result $? "a schema of each"
 
 # ---- whatif ----
 few='--set spec.workload[0].create.count=20 --set spec.expect=[] --set spec.until=90s'
 # shellcheck disable=SC2086 # a list of words
 run 0 whatif "$scenario" $few --replications 2 --out "$scratch/whatif" && said '^kube-controller-manager kube-api-qps  *20 ' &&
     said 'change nothing in any run' && drew "$scratch/whatif/tornado.png" && [ -s "$scratch/whatif/whatif.json" ]
-report $? "whatif: a table and a tornado"
+result $? "whatif: a table and a tornado"
 # shellcheck disable=SC2086
 run 2 whatif "$scenario" $few --replications 2 --out "$scratch/whatif" && complained 'is there already (--resume' &&
     run 0 whatif "$scenario" $few --replications 2 --out "$scratch/whatif" --resume --format json && said '"flag": "kube-scheduler kube-api-qps"' &&
     cmp "$scratch/out" "$scratch/whatif/whatif.json" >>"$scratch/err"
-report $? "whatif: found again, as JSON"
+result $? "whatif: found again, as JSON"
 run 0 plot "$scratch/whatif" --format dumb && said 'halved'
-report $? "a tornado in the terminal"
+result $? "a tornado in the terminal"
 run 2 whatif "$scenario" --stage pod-strat && complained 'is no stage' && run 2 whatif "$scenario" --statistic count && complained 'statistic' &&
     run 2 whatif "$small" && complained 'there is no Scenario in this file'
-report $? "whatif: what it does not take"
+result $? "whatif: what it does not take"
 
 # ---- tune ----
 slo='spec.slo=[{stage: pod-start, quantile: 0.99, below: 20s}]'
 # shellcheck disable=SC2086
 run 0 tune "$scenario" $few --set "$slo" --flag 'external-*' --replications 2 --out "$scratch/tune" && said 'ONE STEP LESS' &&
     said 'requests to the API server' && drew "$scratch/tune/pareto.png"
-report $? "tune: a table and a front"
+result $? "tune: a table and a front"
 # Its last lines are a command: what it found meets the slo there, too.
-sed -n '/^kvolsim run/,/[^\\]$/p' "$scratch/out" | sed "s|^kvolsim|'$program'|" >"$scratch/command"
+sed -n '/^kvolsim run/,/[^\\]$/p' "$scratch/out" | sed "s|^kvolsim|'$kvolsim'|" >"$scratch/command"
 sh "$scratch/command" >"$scratch/out" 2>"$scratch/err" && said '^slo *met'
-report $? "tune: kvolsim run meets the slo with its flags"
+result $? "tune: kvolsim run meets the slo with its flags"
 # shellcheck disable=SC2086
 run 3 tune "$scenario" $few --set 'spec.slo=[{stage: pod-start, quantile: 0.99, below: 10ms}]' --flag '*worker-threads' --replications 1 &&
     said 'No step of the'
-report $? "tune: 3 if nothing meets it"
+result $? "tune: 3 if nothing meets it"
 run 2 tune "$scenario" && complained 'spec.slo: there is none' && complained 'such as slo:'
-report $? "tune: no slo"
+result $? "tune: no slo"
 
 # ---- plot ----
 run 0 plot "$scratch/small.sqlite" && drew "$scratch/small-curves.png" && drew "$scratch/small-heat-map.png" && drew "$scratch/small-pareto.png"
-report $? "all pictures of a sweep"
+result $? "all pictures of a sweep"
 run 0 plot "$scratch/small.sqlite" curves --along qps --by create --measure 'start p99' --format dumb && said 'small: start p99' && said 'qps'
-report $? "chosen axes"
+result $? "chosen axes"
 run 2 plot "$scratch/small.sqlite" curves --measure ready && complained 'known: start, start p99, all ready, requests' &&
     run 2 plot "$scratch/small.sqlite" curves --only qps=7 && complained 'no value "7"' && run 2 plot "$scratch/small.sqlite" pie && complained 'known: curves'
-report $? "plot: what a sweep does not have"
-echo "1..$n_cases"
+result $? "plot: what a sweep does not have"
+cases_end

@@ -1,26 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# kvolsim teach through a pipe: the list, a lesson with right and wrong answers, a task, and what is remembered of them.
-set -u
-kvolsim=$KVOLSIM_BUILDDIR/kvolsim
+# kvolsim teach through a pipe: the list, a lesson with right and wrong answers, a task, and the results that it keeps.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 solutions=$KVOLSIM_SRCDIR/scenarios/lessons/solutions
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 XDG_STATE_HOME=$scratch/state
 export XDG_STATE_HOME
-n=0
-failed=0
-result() # STATUS NAME
-{
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        sed 's/^/# /' "$scratch/out" "$scratch/err"
-        failed=1
-    fi
-}
 # teach STATUS WORD...: with the answers in $answers
 answers=
 teach()
@@ -96,5 +80,4 @@ for file in "$KVOLSIM_SRCDIR"/scenarios/lessons/*.yaml; do
     $kvolsim check "$file" >"$scratch/out" 2>"$scratch/err" && $kvolsim run "$file" >>"$scratch/out" 2>>"$scratch/err"
     result $? "a scenario like any other: ${file##*/}"
 done
-echo "1..$n"
-exit $failed
+cases_end

@@ -1,24 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# why names the true cause of each prepared stuck cluster: tests/cli/stuck/*.yaml, whose first line tells object, time and cause.
-# The chain begins with the object, something is said to unblock it, and what happens next; what is well is told so.
-set -u
-kvolsim=$KVOLSIM_BUILDDIR/kvolsim
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-n=0
-failed=0
-result() # STATUS NAME
-{
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        sed 's/^/# /' "$scratch/out"
-        failed=1
-    fi
-}
+# why names the true cause of each prepared stuck cluster: tests/cli/stuck/*.yaml, whose first line has object, time and cause. The
+# chain begins with the object; the answer says what would unblock it, and what happens next. A healthy object has no cause.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 
 for file in "$KVOLSIM_SRCDIR"/tests/cli/stuck/*.yaml; do
     read -r _ object at cause <"$file"
@@ -29,7 +13,7 @@ for file in "$KVOLSIM_SRCDIR"/tests/cli/stuck/*.yaml; do
         grep -q '^unblock: .' "$scratch/out" && { [ "$cause" = claim-missing ] || grep -q '^next: ' "$scratch/out"; }
     result $? "${file##*/}: $cause"
 done
-[ "$n" -ge 20 ]
+[ "$n_cases" -ge 20 ]
 result $? "there are twenty of them"
 
 $kvolsim why "$KVOLSIM_SRCDIR/tests/cli/stuck/33-detach-error.yaml" pod/second --at 3m >"$scratch/out" 2>&1
@@ -46,5 +30,4 @@ result $? "a pod that does not exist yet is an error"
 $kvolsim why "$scenario" app >"$scratch/out" 2>&1
 [ $? -eq 2 ]
 result $? "so is a name without a kind"
-echo "1..$n"
-exit $failed
+cases_end

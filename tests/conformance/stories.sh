@@ -3,10 +3,7 @@
 # Cases that are told in words are tests that bear their ids. KVOLSIM_CONFORMANCE names the folder that has the cases.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
 
-if [ -z "${KVOLSIM_CONFORMANCE:-}" ]; then
-    echo "1..0 # SKIP KVOLSIM_CONFORMANCE is not set: no recorded cases"
-    exit 0
-fi
+[ -n "${KVOLSIM_CONFORMANCE:-}" ] || skip_all "KVOLSIM_CONFORMANCE is not set: no recorded cases"
 # Suites whose stories are all tests; of others the missing ones are listed. Who writes the last one adds the suite.
 complete=' attachdetach kubelet_volumemanager protection_ephemeral_expand pv_controller pv_matching scheduler_nodevolumelimits scheduler_volumebinding scheduler_volumerestrictions scheduler_volumezone volume_operations '
 runner=$builddir/tests/conformance/conformance

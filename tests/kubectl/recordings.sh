@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What the real kubectl 1.32.4 printed for recorded states of a cluster is printed for the same objects, to the letter: get in all
 # its forms, describe and events. Each folder: objects.json, commands.txt (file, times before and after, command), *.out.
-set -eu
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-tar -xJf "$KVOLSIM_SRCDIR/tests/kubectl/recorded.tar.xz" -C "$folder"
-"$KVOLSIM_BUILDDIR/tests/kubectl/kubectl" "$folder"/*/
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+tar -xJf "$KVOLSIM_SRCDIR/tests/kubectl/recorded.tar.xz" -C "$scratch"
+"$KVOLSIM_BUILDDIR/tests/kubectl/kubectl" "$scratch"/*/

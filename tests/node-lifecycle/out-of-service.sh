@@ -1,29 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A node that dies and is tainted out of service, as kubectl saw it of a real cluster (recordings 31-node-notready and
-# 33-out-of-service): taints and conditions, what Events tell and how often, which pods and attachments are left. Recorded times are
-# kept where a rule sets them; of those that a phase decides, what holds for any phase.
-set -u
-LC_ALL=C
-export LC_ALL
-kvolsim=$KVOLSIM_BUILDDIR/kvolsim
+# A node dies and is tainted out of service. kubectl recorded the same in a real cluster (recordings 31-node-notready and
+# 33-out-of-service): taints and conditions, Events and their counts, the pods and attachments that are left. Recorded times are
+# compared where a rule sets them; where the phase of a loop decides, the test asks for what holds in any phase.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 scenario=$KVOLSIM_SRCDIR/tests/node-lifecycle/out-of-service.yaml
-n=0
-failed=0
-
-# same WHAT WANTED FOUND
-same()
-{
-    n=$((n + 1))
-    if [ "$2" = "$3" ]; then
-        echo "ok $n - seed $seed: $1"
-    else
-        echo "not ok $n - seed $seed: $1"
-        printf '%s\n' "$2" | sed 's/^/# wanted: /'
-        printf '%s\n' "$3" | sed 's/^/# found:  /'
-        failed=1
-    fi
-}
 
 # read_field AT KIND NAME JSONPATH
 read_field()
@@ -44,16 +25,16 @@ for seed in 1 2 3 4 5; do
     seen=$(read_field 109s node node-c1 '{.status.conditions[?(@.type=="Ready")].lastTransitionTime}')
     second=$(printf '%s' "$seen" | sed -n 's/2026-01-01T00:0\([0-9]\):0*\([0-9]*\)Z/\1 \2/p' | awk '{ print $1 * 60 + $2 }')
     in_time=$([ "${second:-0}" -ge 65 ] && [ "${second:-0}" -le 82 ] && echo yes || echo "at $seen")
-    same "the node is not ready after 50 s of silence and a period of the monitor" yes "$in_time"
-    same "its condition" "Unknown NodeStatusUnknown Kubelet stopped posting node status." \
+    same "seed $seed: the node is not ready after 50 s of silence and a period of the monitor" yes "$in_time"
+    same "seed $seed: its condition" "Unknown NodeStatusUnknown Kubelet stopped posting node status." \
         "$(read_field 109s node node-c1 '{range .status.conditions[?(@.type=="Ready")]}{.status} {.reason} {.message}{end}')"
-    same "its taints" "node.kubernetes.io/unreachable NoSchedule, node.kubernetes.io/unreachable NoExecute, " \
+    same "seed $seed: its taints" "node.kubernetes.io/unreachable NoSchedule, node.kubernetes.io/unreachable NoExecute, " \
         "$(read_field 109s node node-c1 '{range .spec.taints[*]}{.key} {.effect}, {end}')"
-    same "its pods run, and are not ready" "Running Ready=False ContainersReady=True " \
+    same "seed $seed: its pods run, and are not ready" "Running Ready=False ContainersReady=True " \
         "$(read_field 109s pod q-0 '{.status.phase} {range .status.conditions[?(@.type=="Ready")]}Ready={.status} {end}{range .status.conditions[?(@.type=="ContainersReady")]}ContainersReady={.status} {end}')"
 
     # 33-out-of-service: 100 ms after the taint.
-    same "told of the node and its pods" "node-c1 NodeNotReady 1 Node node-c1 status is now: NodeNotReady
+    same "seed $seed: told of the node and its pods" "node-c1 NodeNotReady 1 Node node-c1 status is now: NodeNotReady
 on-c NodeNotReady 1 Node is not ready
 on-c TaintManagerEviction 1 Marking for deletion Pod default/on-c
 on-c-stays NodeNotReady 1 Node is not ready
@@ -62,19 +43,18 @@ on-c-stays TaintManagerEviction 1 Marking for deletion Pod default/on-c-stays
 q-0 NodeNotReady 1 Node is not ready
 q-0 TaintManagerEviction 1 Cancelling deletion of Pod default/q-0
 q-0 TaintManagerEviction 1 Marking for deletion Pod default/q-0" "$(told 110500ms)"
-    same "a pod is marked" "30 True DeletionByTaintManager" \
+    same "seed $seed: a pod is marked" "30 True DeletionByTaintManager" \
         "$(read_field 110100ms pod q-0 '{.metadata.deletionGracePeriodSeconds} {range .status.conditions[?(@.type=="DisruptionTarget")]}{.status} {.reason}{end}')"
-    same "its containers count as ready" "q-0 1/1 Terminating" \
+    same "seed $seed: its containers count as ready" "q-0 1/1 Terminating" \
         "$("$kvolsim" get pod q-0 "$scenario" --seed "$seed" --at 110100ms --no-headers | awk '{ print $1, $2, $3 }')"
 
     # Pods that go are taken away at the next round of the pod garbage collector, and their volumes at once: not after six minutes.
-    same "the pods are gone at last" "q-0 Pending " \
+    same "seed $seed: the pods are gone at last" "q-0 Pending " \
         "$("$kvolsim" get pods "$scenario" --seed "$seed" --at 190s -o 'jsonpath={range .items[*]}{.metadata.name} {.status.phase} {end}')"
-    same "and so are the attachments" "" \
+    same "seed $seed: and so are the attachments" "" \
         "$("$kvolsim" get volumeattachments "$scenario" --seed "$seed" --at 190s -o 'jsonpath={.items[*].metadata.name}')"
-    same "though the kubelet could not say that it unmounted" 2 \
+    same "seed $seed: though the kubelet could not say that it unmounted" 2 \
         "$(read_field 190s node node-c1 '{range .status.volumesInUse[*]}{@}{"\n"}{end}' | wc -l)"
-    same "and they are not listed as attached any more" "" "$(read_field 190s node node-c1 '{.status.volumesAttached}')"
+    same "seed $seed: and they are not listed as attached any more" "" "$(read_field 190s node node-c1 '{.status.volumesAttached}')"
 done
-echo "1..$n"
-exit $failed
+cases_end

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# For the tests of this folder: cd to the source tree, list its files, report cases as TAP.
-LC_ALL=C
-export LC_ALL
-builddir=${KVOLSIM_BUILDDIR:-$PWD}
-cd "${KVOLSIM_SRCDIR:?is the top of the source tree}" || exit 1
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-n_cases=0
+# For tests of the source tree: goes to its top, and lists its files.
+. "${KVOLSIM_SRCDIR:?is the top of the source tree}/tests/lib/shell.sh"
+builddir=$KVOLSIM_BUILDDIR
+cd "$KVOLSIM_SRCDIR" || exit 1
 
 # The files that belong to the project: those git tracks; without git (a tarball) all but builds.
 tree_files()
@@ -20,27 +16,11 @@ tree_files()
     fi
 }
 
-# case_result NAME FILE: passes if FILE, the list of faults, is empty; else shows it.
+# case_result NAME FILE: a case that passes if FILE, the list of faults, is empty.
 case_result()
 {
-    n_cases=$((n_cases + 1))
-    if [ -s "$2" ]; then
-        echo "not ok $n_cases - $1"
-        sed 's/^/# /' "$2"
-    else
-        echo "ok $n_cases - $1"
-    fi
-}
-
-case_skip()
-{
-    n_cases=$((n_cases + 1))
-    echo "ok $n_cases - $1 # SKIP $2"
-}
-
-cases_end()
-{
-    echo "1..$n_cases"
+    [ ! -s "$2" ]
+    result $? "$1" "$2"
 }
 
 # Prints a C file without its comments and with empty strings, line by line, so that words in prose do not count.
@@ -48,7 +28,7 @@ cases_end()
 # stands for the whole file.
 code_of()
 {
-    awk -v marker="$2" '
+    awk -v marker="${2:-}" '
         {
             line = $0
             if (marker != "" && index(line, marker) && !seen_code) exit

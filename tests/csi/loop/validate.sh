@@ -1,23 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# kvolsim calibrate and validate on this machine's loop devices: a short calibration, a run against it, the journal played back, and what
-# kill -9 at any instant leaves behind: nothing that `loop clean` does not take back, and nothing of others is touched.
-set -u
-program=$KVOLSIM_BUILDDIR/kvolsim
-srcdir=$KVOLSIM_SRCDIR
+# kvolsim calibrate and validate on this machine's loop devices: a short calibration, a run against it, and its journal played back.
+# After kill -9 at any instant `loop clean` removes everything that is left, and nothing of other programs is touched.
+. "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
 kills=${KVOLSIM_LOOP_KILLS:-12} # of a run; 100 by `make soak-loop`
-n_cases=0
-
-report() # STATUS NAME
-{
-    n_cases=$((n_cases + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n_cases - $2"
-    else
-        echo "not ok $n_cases - $2"
-        grep -v ': clean$' "$folder/log" | tail -n 25 | sed 's/^/# /'
-    fi
-}
 
 # Loop devices and mounts of the test's folder: what must be as before. Others on this machine may use theirs all the while.
 picture()
@@ -42,14 +28,14 @@ numbers_left()
     return 1
 }
 
-"$program" loop list --state-dir "$KVOLSIM_BUILDDIR/loop-none" >/dev/null
+"$kvolsim" loop list --state-dir "$KVOLSIM_BUILDDIR/loop-none" >/dev/null
 if [ "$(id -u)" -ne 0 ] || [ ! -w /dev/loop-control ]; then
-    echo "1..0 # SKIP needs root and /dev/loop-control"
-    exit 77
+    skip_all "needs root and /dev/loop-control"
 fi
 exec 9>"${TMPDIR:-/tmp}/kvolsim-loop-tests.lock"
 flock 9
 
+# Not in the scratch folder: that may be on a tmpfs, and a fault must not remove what is still mounted.
 folder=$(mktemp -d "$KVOLSIM_BUILDDIR/loop-validate-XXXXXX") || exit 1
 folder=$(cd "$folder" && pwd -P)
 state=$folder/state
@@ -112,79 +98,79 @@ provisioner: loop.kvolsim.io
 volumeBindingMode: WaitForFirstConsumer
 END
 
-"$program" calibrate --state-dir "$state" --sizes 16Mi --workers 1,2 --cycles 4 --pause 1 --hold 0.2 --out "$folder/cal" >"$folder/log" 2>&1
-report $? "a calibration writes samples and profiles"
-"$program" calibrate --from "$folder/cal.csv" --against "$folder/cal.csv" --out "$folder/again" >"$folder/log" 2>&1 &&
-    grep -q 'differ by more than .* in 0 of' "$folder/log" && sed 1d "$folder/cal.yaml" >"$folder/cal.body" &&
-    sed 1d "$folder/again.yaml" | cmp - "$folder/cal.body" >>"$folder/log" 2>&1
-report $? "its samples give the same profile again, and are alike to themselves"
+"$kvolsim" calibrate --state-dir "$state" --sizes 16Mi --workers 1,2 --cycles 4 --pause 1 --hold 0.2 --out "$folder/cal" >"$scratch/out" 2>&1
+result $? "a calibration writes samples and profiles"
+"$kvolsim" calibrate --from "$folder/cal.csv" --against "$folder/cal.csv" --out "$folder/again" >"$scratch/out" 2>&1 &&
+    grep -q 'differ by more than .* in 0 of' "$scratch/out" && sed 1d "$folder/cal.yaml" >"$folder/cal.body" &&
+    sed 1d "$folder/again.yaml" | cmp - "$folder/cal.body" >>"$scratch/out" 2>&1
+result $? "its samples give the same profile again, and are alike to themselves"
 grep -q '^CreateVolume,16777216,2,' "$folder/cal.csv" && grep -q '  NodeStageVolume: {' "$folder/cal-1.yaml" &&
-    "$program" check --set "spec.drivers[0].profile=$folder/cal-2.yaml" "$scenario" >"$folder/log" 2>&1 &&
-    "$program" check --set "spec.drivers[0].profile=$folder/cal.yaml" "$scenario" >>"$folder/log" 2>&1
-report $? "a scenario takes its profile"
+    "$kvolsim" check --set "spec.drivers[0].profile=$folder/cal-2.yaml" "$scenario" >"$scratch/out" 2>&1 &&
+    "$kvolsim" check --set "spec.drivers[0].profile=$folder/cal.yaml" "$scenario" >>"$scratch/out" 2>&1
+result $? "a scenario takes its profile"
 
 # Tolerances are wide: what is tested is the machinery, not how busy this machine is.
-"$program" validate --state-dir "$state" --profile "$folder/cal.yaml" --replications 5 --median 1000 --ks 1 --lag 600000 \
-    --noise "$folder/cal.csv,$folder/cal.csv" --out "$folder/real" "$scenario" >"$folder/log" 2>&1
-report $? "a real run"
-grep -q 'no difference' "$folder/log" && grep -q 'as it was written' "$folder/log" && [ -s "$folder/real/qq.png" ]
-report $? "mounts, devices and data are as believed; a picture is drawn"
+"$kvolsim" validate --state-dir "$state" --profile "$folder/cal.yaml" --replications 5 --median 1000 --ks 1 --lag 600000 \
+    --noise "$folder/cal.csv,$folder/cal.csv" --out "$folder/real" "$scenario" >"$scratch/out" 2>&1
+result $? "a real run"
+grep -q 'no difference' "$scratch/out" && grep -q 'as it was written' "$scratch/out" && [ -s "$folder/real/qq.png" ]
+result $? "mounts, devices and data are as believed; a picture is drawn"
 
 # The profile's path starts where the user stands, not at the scenario.
 mkdir "$folder/elsewhere"
 (cd "$folder/elsewhere" &&
-    "$program" validate --profile ../cal.yaml --replay "$folder/real/journal.jsonl" --out "$folder/again" "$scenario") >"$folder/log" 2>&1 &&
-    cmp "$folder/real/objects.csv" "$folder/again/objects.csv" >>"$folder/log" 2>&1 &&
-    cmp "$folder/real/milestones.jsonl" "$folder/again/milestones.jsonl" >>"$folder/log" 2>&1 &&
-    cmp "$folder/real/events.jsonl" "$folder/again/events.jsonl" >>"$folder/log" 2>&1
-report $? "the journal played back gives the very files of the real run"
+    "$kvolsim" validate --profile ../cal.yaml --replay "$folder/real/journal.jsonl" --out "$folder/again" "$scenario") >"$scratch/out" 2>&1 &&
+    cmp "$folder/real/objects.csv" "$folder/again/objects.csv" >>"$scratch/out" 2>&1 &&
+    cmp "$folder/real/milestones.jsonl" "$folder/again/milestones.jsonl" >>"$scratch/out" 2>&1 &&
+    cmp "$folder/real/events.jsonl" "$folder/again/events.jsonl" >>"$scratch/out" 2>&1
+result $? "the journal played back gives the very files of the real run"
 
-picture | cmp - "$folder/with-decoys" >"$folder/log" 2>&1 && [ ! -e "$state" ]
-report $? "nothing is left of all that"
+picture | cmp - "$folder/with-decoys" >"$scratch/out" 2>&1 && [ ! -e "$state" ]
+result $? "nothing is left of all that"
 
 # Two at once: each in its own folder both work; of one folder the second is refused.
-"$program" calibrate --state-dir "$state" --sizes 16Mi --workers 4 --cycles 8 --pause 1 --hold 0 --out "$folder/one" >"$folder/log" 2>&1 9>&- &
+"$kvolsim" calibrate --state-dir "$state" --sizes 16Mi --workers 4 --cycles 8 --pause 1 --hold 0 --out "$folder/one" >"$scratch/out" 2>&1 9>&- &
 first=$!
-"$program" calibrate --state-dir "$state-2" --sizes 16Mi --workers 4 --cycles 8 --pause 1 --hold 0 --out "$folder/two" >"$folder/log2" 2>&1
+"$kvolsim" calibrate --state-dir "$state-2" --sizes 16Mi --workers 4 --cycles 8 --pause 1 --hold 0 --out "$folder/two" >"$scratch/err" 2>&1
 second=$?
 wait $first && [ $second -eq 0 ]
-report $? "two processes at once"
+result $? "two processes at once"
 
 killed=0
 failures=0
 i=0
-: >"$folder/log"
+: >"$scratch/out"
 while [ $i -lt "$kills" ]; do
     i=$((i + 1))
-    "$program" validate --state-dir "$state" --profile "$folder/cal-1.yaml" --replications 1 "$scenario" >"$folder/run.log" 2>&1 9>&- &
+    "$kvolsim" validate --state-dir "$state" --profile "$folder/cal-1.yaml" --replications 1 "$scenario" >"$folder/run.log" 2>&1 9>&- &
     pid=$!
     # Spread over the first four seconds of the run, evenly and then by chance.
     sleep "$(awk -v i="$i" -v n="$kills" -v pid="$pid" 'BEGIN { srand(pid); printf "%.3f", 0.15 + 4 * (i - 1 + rand()) / n }')"
     kill -9 $pid && killed=$((killed + 1))
     wait $pid 2>/dev/null
     numbers=$(made_numbers)
-    "$program" loop clean --state-dir "$state" >>"$folder/log" 2>&1 || failures=$((failures + 1))
-    numbers_left $numbers >>"$folder/log" && failures=$((failures + 1))
-    [ ! -e "$state" ] || { echo "left: $(find "$state" | head -n 5)" >>"$folder/log"; failures=$((failures + 1)); }
-    picture | diff - "$folder/with-decoys" >>"$folder/log" || failures=$((failures + 1))
+    "$kvolsim" loop clean --state-dir "$state" >>"$scratch/out" 2>&1 || failures=$((failures + 1))
+    numbers_left $numbers >>"$scratch/out" && failures=$((failures + 1))
+    [ ! -e "$state" ] || { echo "left: $(find "$state" | head -n 5)" >>"$scratch/out"; failures=$((failures + 1)); }
+    picture | diff - "$folder/with-decoys" >>"$scratch/out" || failures=$((failures + 1))
 done
 [ "$failures" -eq 0 ] && [ "$killed" -eq "$kills" ]
-report $? "kill -9 at $kills instants, then loop clean: as before ($failures failures, $killed killed)"
+result $? "kill -9 at $kills instants, then loop clean: as before ($failures failures, $killed killed)"
 
-"$program" validate --state-dir "$state" --profile "$folder/cal-1.yaml" --replications 1 "$scenario" >"$folder/log" 2>&1 9>&- &
+"$kvolsim" validate --state-dir "$state" --profile "$folder/cal-1.yaml" --replications 1 "$scenario" >"$scratch/out" 2>&1 9>&- &
 pid=$!
 while kill -0 $pid && [ ! -d "$state/nodes" ]; do # until the first volume is on its way
     sleep 0.1
 done
 kill -INT $pid
 wait $pid
-[ $? -eq 130 ] && [ ! -e "$state" ] && picture | diff - "$folder/with-decoys" >>"$folder/log"
-report $? "Ctrl-C cleans up"
+[ $? -eq 130 ] && [ ! -e "$state" ] && picture | diff - "$folder/with-decoys" >>"$scratch/out"
+result $? "Ctrl-C cleans up"
 
 [ "$(cat "$decoy/precious")" = precious ]
-report $? "what others have is as they left it"
+result $? "what others have is as they left it"
 umount "$decoy"
-picture | diff - "$folder/before" >"$folder/log"
-report $? "the machine is as it was"
+picture | diff - "$folder/before" >"$scratch/out"
+result $? "the machine is as it was"
 rm -rf "$folder"
-echo "1..$n_cases"
+cases_end

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "modelled-driver.h"
+
+/* What the back end remembers (state.c). */
+
+/* What a call is about, and whose draws it takes. */
+typedef struct {
+    uint64_t hash;
+    uint32_t n_calls[CSI_N_METHODS];
+} Subject;
+
+typedef struct {
+    Subject subject;
+    const char *name, *id;
+    StringMap *segments;
+    int attach_limit; /* 0: the driver's */
+    unsigned n_published;
+    gboolean exists;
+} Node;
+
+typedef struct Target Target;
+struct Target {
+    Target *next;
+    const char *path;
+    gboolean readonly;
+    CsiCapability capability;
+};
+
+/* A volume as seen from one node: attached, staged, mounted. Mostly it is on one, and mounted there
+ * once: hence lists. */
+typedef struct VolumeNode VolumeNode;
+struct VolumeNode {
+    VolumeNode *next;
+    Node *node;
+    gboolean is_published, readonly;
+    CsiCapability published;
+    const char *staging_path; /* NULL: not staged */
+    CsiCapability staged;
+    Target *targets;                     /* (owned): as they came */
+    gboolean controller_busy, node_busy; /* a call is in flight */
+    unsigned n_calls;                    /* in flight about it: it stays until they end */
+};
+
+/* A volume, or the memory of one that was only asked for, or is deleted: records are kept, so that
+ * repeats find them. */
+typedef struct {
+    Subject subject;
+    const char *name, *id;
+    gboolean exists, was_known;
+    gboolean busy; /* a controller call is in flight */
+    gboolean is_formatted, is_ephemeral, is_abnormal;
+    const char *condition_message;
+    int64_t capacity_bytes, filesystem_bytes;
+    SimTime created_at;
+    uint64_t sequence;     /* order of creation */
+    uint32_t modes, types; /* masks of what it was made for; 0: anything */
+    StringMap *parameters, *mutable_parameters;
+    CsiSourceKind source_kind;
+    const char *source_id;
+    StringMap **topologies; /* NULL: everywhere */
+    unsigned n_topologies;
+    VolumeNode *nodes; /* (owned): as they came */
+    unsigned n_published, n_snapshots, n_creations;
+    GList link; /* in the driver's list of volumes */
+} Volume;
+
+typedef struct {
+    Subject subject;
+    const char *name, *id;
+    gboolean exists, busy;
+    unsigned n_users; /* volumes being made of it */
+    Volume *source;
+    const char *source_id;
+    int64_t size_bytes;
+    SimTime created_at, ready_at;
+    uint64_t sequence;
+    unsigned n_creations;
+    StringMap **room; /* where it takes room */
+    unsigned n_room;
+    GList link;
+} Snapshot;
+
+typedef struct {
+    StringMap *segments;
+    int64_t bytes, used_bytes;
+} Pool;
+
+Node *modelled_node_by_id(const CsiModelledDriver *self, const char *id);
+Node *modelled_node_by_name(const CsiModelledDriver *self, const char *name);
+/* The record, made if there is none. */
+Volume *modelled_volume_by_name(CsiModelledDriver *self, const char *name);
+Volume *modelled_volume_by_id(CsiModelledDriver *self, const char *id);
+Snapshot *modelled_snapshot_by_name(CsiModelledDriver *self, const char *name);
+Snapshot *modelled_snapshot_by_id(CsiModelledDriver *self, const char *id);
+Snapshot *modelled_find_snapshot(const CsiModelledDriver *self, const char *id);
+Volume *modelled_find_volume(const CsiModelledDriver *self, const char *id);
+/* Whether the id still names the volume of this record. */
+gboolean modelled_volume_is(const Volume *volume, const char *id);
+
+VolumeNode *modelled_volume_node(Volume *volume, Node *node); /* made if there is none */
+VolumeNode *modelled_find_volume_node(const Volume *volume, const Node *node); /* NULL: none */
+void modelled_drop_idle_node(Volume *volume, VolumeNode *on); /* if nothing is known any more */
+
+/* Room for @bytes more in this place: INT64_MAX without a pool. */
+int64_t modelled_room(const CsiModelledDriver *self, const StringMap *topology);
+int64_t modelled_room_anywhere(const CsiModelledDriver *self);
+void modelled_take_room(CsiModelledDriver *self,
+                        StringMap *const *topologies,
+                        unsigned n_topologies,
+                        int64_t bytes);
+
+/* The volume is there from now on; the caller has set what it is like. */
+void modelled_volume_begin(CsiModelledDriver *self, Volume *volume, const char *id);
+void modelled_volume_end(CsiModelledDriver *self, Volume *volume);
+void modelled_snapshot_begin(CsiModelledDriver *self, Snapshot *snapshot);
+void modelled_snapshot_end(CsiModelledDriver *self, Snapshot *snapshot);
+void modelled_publish(Volume *volume,
+                      VolumeNode *on,
+                      const CsiCapability *capability,
+                      gboolean readonly);
+void modelled_unpublish(Volume *volume, VolumeNode *on);
+/* with references */
+void modelled_capability_set(CsiCapability *place, const CsiCapability *capability);
+void modelled_target_add(VolumeNode *on, const CsiRequest *request);
+void modelled_target_remove(VolumeNode *on, Target *target);
+void modelled_targets_clear(VolumeNode *on);
+StringList *modelled_published_ids(const Volume *volume);
+
+void modelled_state_init(CsiModelledDriver *self);
+void modelled_state_clear(CsiModelledDriver *self);

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "node-world.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
+#include <cmocka.h>
+
 #include "models/api/container-life.h"
-#include "models/kubelet/kubelet.h"
 #include "models/volume/plugins.h"
 
 const ModelClass *const model_classes[] = {&kubelet_class, NULL};
@@ -36,6 +41,18 @@ node_world_run_until(World *self, SimTime at)
 {
     sim_at(self->sim, at, &nothing_event, NULL, 0);
     sim_run_until(self->sim, at);
+}
+
+void
+node_world_run_for(World *self, SimTime time)
+{
+    node_world_run_until(self, sim_now(self->sim) + time);
+}
+
+Kubelet *
+node_world_kubelet(World *self)
+{
+    return cluster_model(self->cluster, &kubelet_class, "a");
 }
 
 void
@@ -343,6 +360,26 @@ node_world_take_writes(World *self)
     return world_take_log(self);
 }
 
+void
+node_world_assert_writes(World *self, const char *expected)
+{
+    g_autofree char *writes = node_world_take_writes(self);
+
+    assert_string_equal(writes, expected);
+}
+
+char *
+node_world_log(World *self)
+{
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < self->log->len; i++) {
+        const WorldEntry *entry = &g_array_index(self->log, WorldEntry, i);
+        g_string_append_printf(text, "%" G_GINT64_FORMAT " %s\n", entry->at, entry->what);
+    }
+    return g_string_free(text, FALSE);
+}
+
 const Pod *
 node_world_pod(World *self, const char *name)
 {
@@ -358,4 +395,12 @@ node_world_in_use(World *self)
     for (unsigned i = 0; node->volumes_in_use != NULL && i < node->volumes_in_use->n_items; i++)
         g_string_append_printf(text, "%s%s", i == 0 ? "" : " ", node->volumes_in_use->items[i]);
     return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+void
+node_world_assert_in_use(World *self, const char *expected)
+{
+    g_autofree char *in_use = node_world_in_use(self);
+
+    assert_string_equal(in_use, expected);
 }

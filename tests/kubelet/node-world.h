@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "models/kubelet/kubelet-private.h"
 #include "tests/sidecar/world.h"
 
 /* The cluster of tests/sidecar/world.h with the kubelet of node "a", for tests of the kubelet.
@@ -11,8 +12,11 @@ void node_world_start(World *self);
 /* As node_world_start(), on any node. */
 void node_world_start_node(World *self, const char *node);
 
-/* To that instant, also if nothing happens. */
+/* To that instant, also if nothing happens; for so long from now. */
 void node_world_run_until(World *self, SimTime at);
+void node_world_run_for(World *self, SimTime time);
+/* Returns: (borrowed): of node "a"; NULL: it does not run */
+Kubelet *node_world_kubelet(World *self);
 
 /* A claim bound to a volume of the same name: of the driver, ReadWriteOnce, 1 GiB. @plugin: "csi",
  * "local", ... */
@@ -55,6 +59,10 @@ void node_world_delete_pod(World *self, const char *name, gboolean force);
 
 /* Returns: (owned): what the kubelet did but for reads, joined by ", "; and forgets it */
 char *node_world_take_writes(World *self);
+void node_world_assert_writes(World *self, const char *expected);
+/* Returns: (owned): all that it did, a line each, with the instants */
+char *node_world_log(World *self);
 const Pod *node_world_pod(World *self, const char *name);
 /* Returns: (owned): volumesInUse of node "a", joined by " " */
 char *node_world_in_use(World *self);
+void node_world_assert_in_use(World *self, const char *expected);

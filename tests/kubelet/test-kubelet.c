@@ -23,33 +23,11 @@ new_world(void (*driver)(World *world, CsiModelledOptions *options))
 }
 
 static void
-assert_writes(World *world, const char *expected)
-{
-    g_autofree char *writes = node_world_take_writes(world);
-
-    assert_string_equal(writes, expected);
-}
-
-static void
 assert_events(World *world, const char *pod, const char *expected)
 {
     g_autofree char *events = world_events(world, world_key(world, KIND_POD, pod));
 
     assert_string_equal(events, expected);
-}
-
-static void
-assert_in_use(World *world, const char *expected)
-{
-    g_autofree char *in_use = node_world_in_use(world);
-
-    assert_string_equal(in_use, expected);
-}
-
-static void
-run_for(World *world, SimTime time)
-{
-    node_world_run_until(world, sim_now(world->sim) + time);
 }
 
 /* ---- Sequences: SEQ-9, SEQ-10, KVM-76 to KVM-82, without any latency ---- */
@@ -89,7 +67,7 @@ bring_up_pod(World *world)
     prepare_csi(world);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
 }
 
 static void
@@ -195,16 +173,16 @@ up_and_down(void **state)
         sequences[i].prepare(world);
         node_world_start(world);
         node_world_add_pod(world, "p", "a", sequences[i].claims);
-        run_for(world, 20 * SIM_SECOND);
-        assert_writes(world, sequences[i].up);
+        node_world_run_for(world, 20 * SIM_SECOND);
+        node_world_assert_writes(world, sequences[i].up);
         assert_true(pod_is_ready(node_world_pod(world, "p")));
-        assert_in_use(world, sequences[i].in_use);
+        node_world_assert_in_use(world, sequences[i].in_use);
 
         node_world_delete_pod(world, "p", FALSE);
-        run_for(world, 20 * SIM_SECOND);
+        node_world_run_for(world, 20 * SIM_SECOND);
         assert_same_but_for_the_delete(world, sequences[i].down);
         assert_null(node_world_pod(world, "p"));
-        assert_in_use(world, "");
+        node_world_assert_in_use(world, "");
         assert_int_equal(csi_modelled_driver_is_staged(world->driver, world_intern(world, "v"),
                                                        world_intern(world, "a")),
                          0);
@@ -220,7 +198,7 @@ events_of_a_life(void **state)
     bring_up_pod(world);
     assert_events(world, "p", STARTED);
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     assert_events(world, "p", STARTED KILLED);
 }
 
@@ -234,7 +212,7 @@ an_image_is_pulled_once(void **state)
     (void)state;
     bring_up_pod(world);
     node_world_add_pod(world, "q", "a", NULL);
-    run_for(world, 5 * SIM_SECOND);
+    node_world_run_for(world, 5 * SIM_SECOND);
     g_autofree char *first = world_events(world, world_key(world, KIND_POD, "p"));
     g_autofree char *second = world_events(world, world_key(world, KIND_POD, "q"));
     assert_non_null(strstr(first, "Pulling x1: "));
@@ -253,7 +231,7 @@ a_block_volume_tells_that_it_is_there(void **state)
     prepare_block(world);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
     assert_non_null(strstr(events, "SuccessfulMountVolume x1: MapVolume.MapPodDevice succeeded for "
                                    "volume \"v\" globalMapPath "));
@@ -271,7 +249,7 @@ statuses(void **state)
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, MS(100));
+    node_world_run_for(world, MS(100));
     const Pod *pod = node_world_pod(world, "p");
     assert_int_equal(pod->phase, POD_PENDING);
     assert_int_equal(pod->ready.status, CONDITION_FALSE);
@@ -282,7 +260,7 @@ statuses(void **state)
     assert_true(pod->started_at >= 0);
 
     node_world_attach(world, "v", "a");
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     pod = node_world_pod(world, "p");
     assert_int_equal(pod->phase, POD_RUNNING);
     assert_int_equal(pod->ready.status, CONDITION_TRUE);
@@ -290,7 +268,7 @@ statuses(void **state)
     assert_int_equal(pod->ready_to_start.status, CONDITION_TRUE);
 
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, MS(50));
+    node_world_run_for(world, MS(50));
     pod = node_world_pod(world, "p");
     assert_int_equal(pod->phase, POD_SUCCEEDED);
     assert_string_equal(pod->ready.reason, "PodCompleted");
@@ -309,20 +287,20 @@ deleted_while_it_waits(void **state)
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 20 * SIM_SECOND);
-    assert_writes(world, "PATCH_STATUS Pod, PATCH_STATUS Node");
-    assert_in_use(world, UNIQUE("v"));
+    node_world_run_for(world, 20 * SIM_SECOND);
+    node_world_assert_writes(world, "PATCH_STATUS Pod, PATCH_STATUS Node");
+    node_world_assert_in_use(world, UNIQUE("v"));
     SimTime at = sim_now(world->sim);
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, 3 * SIM_SECOND);
+    node_world_run_for(world, 3 * SIM_SECOND);
     assert_int_equal(world_count(world, "PATCH_STATUS Pod", &patched, NULL), 1);
     assert_int_equal(world_count(world, "DELETE Pod", &deleted, NULL), 1);
     assert_true(deleted - at > SIM_SECOND && deleted - at < 2 * SIM_SECOND);
     assert_int_equal(patched, deleted);
-    run_for(world, 20 * SIM_SECOND);
-    assert_writes(world, "PATCH_STATUS Pod, DELETE Pod, PATCH_STATUS Node");
+    node_world_run_for(world, 20 * SIM_SECOND);
+    node_world_assert_writes(world, "PATCH_STATUS Pod, DELETE Pod, PATCH_STATUS Node");
     assert_events(world, "p", "");
-    assert_in_use(world, "");
+    node_world_assert_in_use(world, "");
 }
 
 /* RACE-11, KVM-V8: FailedMount at the second poll; the next sync 10 to 15 s later finds the claim
@@ -339,15 +317,15 @@ claim_is_not_bound_yet(void **state)
     node_world_start(world);
     node_world_run_until(world, SIM_SECOND);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, MS(299));
+    node_world_run_for(world, MS(299));
     assert_events(world, "p", "");
-    run_for(world, MS(20));
+    node_world_run_for(world, MS(20));
     assert_events(world, "p",
                   "FailedMount x1: Unable to attach or mount volumes: unmounted volumes=[v], "
                   "unattached volumes=[], failed "
                   "to process volumes=[v]: error processing PVC default/v: PVC is not bound");
     node_world_bind(world, "v");
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     assert_int_equal(world_count(world, "PATCH_STATUS Pod", &first, &last), 2);
     assert_true(last - first > SIM_SECOND * 10 && last - first < 17 * SIM_SECOND);
     assert_true(pod_is_ready(node_world_pod(world, "p")));
@@ -363,11 +341,11 @@ waiting_in_vain_is_silent(void **state)
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 5 * SIM_MINUTE);
+    node_world_run_for(world, 5 * SIM_MINUTE);
     assert_events(world, "p", "");
-    assert_writes(world, "PATCH_STATUS Pod, PATCH_STATUS Node");
+    node_world_assert_writes(world, "PATCH_STATUS Pod, PATCH_STATUS Node");
     node_world_attach(world, "v", "a");
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     assert_true(pod_is_ready(node_world_pod(world, "p")));
 }
 
@@ -402,7 +380,7 @@ staging_is_tried_again(void **state)
     fail_with(world, &stage_thrice);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 30 * SIM_SECOND);
+    node_world_run_for(world, 30 * SIM_SECOND);
     SimTime at[4];
     unsigned n = 0;
     for (unsigned i = 0; i < world->log->len; i++) {
@@ -439,11 +417,11 @@ only_what_may_be_staged_is_unstaged(void **state)
         fail_with(world, cases[i].error);
         node_world_start(world);
         node_world_add_pod(world, "p", "a", "v");
-        run_for(world, 20 * SIM_SECOND);
+        node_world_run_for(world, 20 * SIM_SECOND);
         node_world_delete_pod(world, "p", FALSE);
-        run_for(world, 5 * SIM_MINUTE);
+        node_world_run_for(world, 5 * SIM_MINUTE);
         assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), cases[i].n_unstaged);
-        assert_in_use(world, "");
+        node_world_assert_in_use(world, "");
         assert_null(node_world_pod(world, "p"));
     }
 }
@@ -458,9 +436,9 @@ unpublishing_is_tried_again(void **state)
     bring_up_pod(world);
     fail_with(world, &unpublish_twice);
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, MS(1500));
+    node_world_run_for(world, MS(1500));
     assert_non_null(node_world_pod(world, "p"));
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     assert_null(node_world_pod(world, "p"));
     assert_int_equal(world_count(world, "NodeUnpublishVolume INTERNAL", NULL, NULL), 2);
     assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 1);
@@ -479,19 +457,19 @@ two_pods_share_a_volume(void **state)
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
     node_world_add_pod(world, "q", "a", "v");
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     assert_int_equal(world_count(world, "NodeStageVolume", NULL, NULL), 1);
     assert_int_equal(world_count(world, "NodePublishVolume", NULL, NULL), 2);
     assert_true(pod_is_ready(node_world_pod(world, "q")));
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 0);
-    assert_in_use(world, UNIQUE("v"));
+    node_world_assert_in_use(world, UNIQUE("v"));
     node_world_delete_pod(world, "q", FALSE);
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 2);
     assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 1);
-    assert_in_use(world, "");
+    node_world_assert_in_use(world, "");
 }
 
 /* KVM-V4 */
@@ -505,15 +483,15 @@ read_write_once_pod(void **state)
     node_world_set_access_modes(world, "v", ACCESS_RWOP);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     node_world_add_pod(world, "q", "a", "v");
-    run_for(world, 2 * SIM_SECOND);
+    node_world_run_for(world, 2 * SIM_SECOND);
     assert_events(world, "q",
                   "FailedMount x3: MountVolume.SetUp failed for volume \"v\" : volume uses the "
                   "ReadWriteOncePod access mode "
                   "and is already in use by another pod");
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, 30 * SIM_SECOND);
+    node_world_run_for(world, 30 * SIM_SECOND);
     assert_true(pod_is_ready(node_world_pod(world, "q")));
 }
 
@@ -529,7 +507,7 @@ forced_deletion(void **state)
     node_world_delete_pod(world, "p", TRUE);
     assert_null(node_world_pod(world, "p"));
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 30 * SIM_SECOND);
+    node_world_run_for(world, 30 * SIM_SECOND);
     assert_true(pod_is_ready(node_world_pod(world, "p")));
     assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 1);
     assert_int_equal(world_count(world, "NodePublishVolume", NULL, NULL), 1);
@@ -546,147 +524,13 @@ republished(void **state)
     node_world_add_driver(world, TRUE, TRUE);
     bring_up_pod(world);
     unsigned before = world_count(world, "NodePublishVolume", NULL, NULL);
-    run_for(world, 10 * SIM_MINUTE);
+    node_world_run_for(world, 10 * SIM_MINUTE);
     unsigned n = world_count(world, "NodePublishVolume", NULL, NULL) - before;
     assert_true(n >= 6 && n <= 10);
     assert_int_equal(world_count(world, "NodeStageVolume", NULL, NULL), 1);
 }
 
 /* ---- The node ---- */
-
-static void *
-no_options(void *data, const ProcessClass *class)
-{
-    (void)data;
-    (void)class;
-    return NULL;
-}
-
-/* A second driver, whose plugin runs where @selector says and registers after @delay; -1: before
- * the start. */
-static CsiModelledDriver *
-add_driver(World *world, const char *name, StringMap *selector, SimTime delay)
-{
-    static const char *const nodes[] = {"a", "b"};
-    StringPair pair = {world_intern(world, "topology.other/rack"), world_intern(world, "r1")};
-    g_autoptr(StringMap) segments = string_map_new(&pair, 1);
-    NodePluginOptions plugin = {
-        .node_selector = selector,
-        .registers_after = delay < 0 ? NULL : world_constant(world, delay),
-    };
-    CsiModelledOptions options;
-
-    csi_modelled_options_init(&options);
-    options.name = name;
-    options.attach_limit = 5;
-    CsiModelledDriver *driver = csi_modelled_driver_new(world->sim, world->strings, &options, NULL);
-    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
-        csi_modelled_driver_add_node(driver, world_intern(world, nodes[i]),
-                                     world_intern(world, "id-1"), segments);
-    cluster_add_driver(world->cluster, csi_modelled_driver_base(driver), name, &plugin, no_options,
-                       NULL);
-    return driver;
-}
-
-static void
-assert_registered(World *world, const char *driver)
-{
-    const CsiNode *csi_node = (const CsiNode *)world_get(world, KIND_CSI_NODE, "a");
-    const Object *node = world_get(world, KIND_NODE, "a");
-    const CsiNodeDriver *entry = csi_node_find_driver(csi_node, world_intern(world, driver));
-
-    assert_non_null(entry);
-    assert_string_equal(entry->node_id, "id-1");
-    assert_int_equal(entry->allocatable_count, 5);
-    assert_int_equal(entry->topology_keys->n_items, 1);
-    assert_string_equal(entry->topology_keys->items[0], "topology.other/rack");
-    assert_string_equal(object_label(node, world_intern(world, "topology.other/rack")), "r1");
-    assert_string_equal(object_annotation(node, "csi.volume.kubernetes.io/nodeid"),
-                        "{\"other.test\":\"id-1\"}");
-}
-
-static void
-registered_from_the_start(void **state)
-{
-    World *world = new_world(NULL);
-    CsiModelledDriver *other = add_driver(world, "other.test", NULL, -1);
-
-    (void)state;
-    node_world_start(world);
-    assert_registered(world, "other.test"); /* before anything happens */
-    run_for(world, SIM_SECOND);
-    assert_writes(world, "");
-    cluster_free(g_steal_pointer(&world->cluster));
-    csi_driver_free(csi_modelled_driver_base(other));
-    world_free(world);
-}
-
-/* REG-V1 */
-static void
-registers_later(void **state)
-{
-    World *world = new_world(NULL);
-    CsiModelledDriver *other = add_driver(world, "other.test", NULL, 2 * SIM_SECOND);
-
-    (void)state;
-    node_world_start(world);
-    node_world_run_until(world, SIM_SECOND);
-    assert_writes(world, "");
-    node_world_run_until(world, 3 * SIM_SECOND);
-    assert_writes(world, "PATCH_STATUS Node, UPDATE CSINode");
-    assert_registered(world, "other.test");
-    cluster_free(g_steal_pointer(&world->cluster));
-    csi_driver_free(csi_modelled_driver_base(other));
-    world_free(world);
-}
-
-/* REG-28: the words for a pod on a node without the driver's plugin. */
-static void
-no_plugin_on_the_node(void **state)
-{
-    World *world = new_world(NULL);
-    StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
-    StringMap *selector = string_map_new(&pair, 1);
-    CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
-
-    (void)state;
-    node_world_add_foreign_volume(world, "v", "other.test");
-    node_world_attach(world, "v", "a");
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, 15 * SIM_SECOND);
-    g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
-    assert_non_null(strstr(
-        events, "MountVolume.MountDevice failed for volume \"v\" : kubernetes.io/csi: "
-                "attacher.MountDevice failed to create newCsiDriverClient: driver name other.test "
-                "not found in the list of registered CSI drivers"));
-    cluster_free(g_steal_pointer(&world->cluster));
-    csi_driver_free(csi_modelled_driver_base(other));
-    string_map_unref(selector);
-    world_free(world);
-}
-
-/* Nodes without the label have no such plugin. */
-static void
-on_some_nodes_only(void **state)
-{
-    World *world = new_world(NULL);
-    StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
-    StringMap *selector = string_map_new(&pair, 1);
-    CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
-    const char *name = world_intern(world, "other.test");
-
-    (void)state;
-    node_world_start(world);
-    node_world_start_node(world, "b");
-    assert_null(csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "a"), name));
-    assert_non_null(
-        csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "b"), name));
-    cluster_free(g_steal_pointer(&world->cluster));
-    csi_driver_free(csi_modelled_driver_base(other));
-    string_map_unref(selector);
-    world_free(world);
-}
 
 /* The import of a cluster that runs: a Running pod has its volumes, and they are taken down as if
  * mounted here. */
@@ -700,13 +544,13 @@ a_running_pod_is_adopted(void **state)
     node_world_add_pod(world, "p", "a", "v");
     node_world_set_running(world, "p");
     node_world_start(world);
-    run_for(world, 20 * SIM_SECOND);
-    assert_writes(world, "PATCH_STATUS Node");
-    assert_in_use(world, UNIQUE("v"));
+    node_world_run_for(world, 20 * SIM_SECOND);
+    node_world_assert_writes(world, "PATCH_STATUS Node");
+    node_world_assert_in_use(world, UNIQUE("v"));
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     assert_same_but_for_the_delete(world, IN_USE_DOWN);
-    assert_in_use(world, "");
+    node_world_assert_in_use(world, "");
 }
 
 /* KVM-59, KVM-V9: a restart stages and publishes again, and writes nothing: its Node is there
@@ -720,22 +564,23 @@ a_restart_mounts_again(void **state)
     bring_up_pod(world);
     g_free(node_world_take_writes(world));
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
-    run_for(world, 5 * SIM_SECOND);
+    node_world_run_for(world, 5 * SIM_SECOND);
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
-    run_for(world, 30 * SIM_SECOND);
+    node_world_run_for(world, 30 * SIM_SECOND);
     /* The CSINode of the tests lacks what a kubelet writes: the first adds it as it starts
      * (REG-25). */
-    assert_writes(
+    node_world_assert_writes(
         world, "NodeGetInfo, CREATE Node 1409, UPDATE CSINode, PATCH_STATUS Node, NodeStageVolume, "
                "NodePublishVolume");
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
-    run_for(world, 30 * SIM_SECOND);
-    assert_writes(world, "NodeGetInfo, CREATE Node 1409, PATCH_STATUS Node, NodeStageVolume, "
-                         "NodePublishVolume");
-    assert_in_use(world, UNIQUE("v"));
+    node_world_run_for(world, 30 * SIM_SECOND);
+    node_world_assert_writes(world,
+                             "NodeGetInfo, CREATE Node 1409, PATCH_STATUS Node, NodeStageVolume, "
+                             "NodePublishVolume");
+    node_world_assert_in_use(world, UNIQUE("v"));
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     assert_same_but_for_the_delete(world, IN_USE_DOWN);
 }
 
@@ -764,7 +609,6 @@ life(gboolean polling, uint64_t seed)
 {
     WorldOptions options = {.seed = seed, .recorded_timing = TRUE, .polling = polling};
     g_autoptr(World) world = world_new(&options);
-    g_autoptr(GString) text = g_string_new(NULL);
 
     prepare_two(world);
     node_world_start(world);
@@ -777,11 +621,7 @@ life(gboolean polling, uint64_t seed)
     node_world_run_until(world, 41 * SIM_SECOND);
     node_world_delete_pod(world, "q", FALSE);
     node_world_run_until(world, 60 * SIM_SECOND);
-    for (unsigned i = 0; i < world->log->len; i++) {
-        const WorldEntry *entry = &g_array_index(world->log, WorldEntry, i);
-        g_string_append_printf(text, "%" G_GINT64_FORMAT " %s\n", entry->at, entry->what);
-    }
-    return g_string_free(g_steal_pointer(&text), FALSE);
+    return node_world_log(world);
 }
 
 static void
@@ -854,10 +694,10 @@ random_step(World *world, unsigned *n)
 static void
 assert_clean(World *world)
 {
-    const Kubelet *kubelet = cluster_model(world->cluster, &kubelet_class, "a");
+    const Kubelet *kubelet = node_world_kubelet(world);
 
     assert_int_equal(kubelet->workers->len, 0);
-    assert_in_use(world, "");
+    node_world_assert_in_use(world, "");
     for (unsigned i = 0; i < N_RANDOM_VOLUMES; i++) {
         g_autofree char *text = g_strdup_printf("v%u", i);
         const char *name = world_intern(world, text), *node = world_intern(world, "a");
@@ -889,7 +729,7 @@ random_lives_leave_nothing(void **state)
         unsigned longest_ms =
             seed % 2 == 0 ? 400 : 6000; /* in the midst of things, or with time to settle */
         for (unsigned i = 0; i < 80; i++) {
-            run_for(world, MS(draw(world, &n, longest_ms)));
+            node_world_run_for(world, MS(draw(world, &n, longest_ms)));
             random_step(world, &n);
         }
         csi_modelled_driver_set_errors(world->driver, NULL, 0);
@@ -898,7 +738,7 @@ random_lives_leave_nothing(void **state)
             if (node_world_pod(world, pod) != NULL)
                 node_world_delete_pod(world, pod, draw(world, &n, 2) == 0);
         }
-        run_for(world, 10 * SIM_MINUTE);
+        node_world_run_for(world, 10 * SIM_MINUTE);
         assert_clean(world);
     }
 }
@@ -922,10 +762,6 @@ main(void)
         cmocka_unit_test(read_write_once_pod),
         cmocka_unit_test(forced_deletion),
         cmocka_unit_test(republished),
-        cmocka_unit_test(registered_from_the_start),
-        cmocka_unit_test(registers_later),
-        cmocka_unit_test(no_plugin_on_the_node),
-        cmocka_unit_test(on_some_nodes_only),
         cmocka_unit_test(a_running_pod_is_adopted),
         cmocka_unit_test(a_restart_mounts_again),
         cmocka_unit_test(an_idle_node_costs_nothing),

@@ -16,12 +16,6 @@
 #define SECONDS(n) ((n)*SIM_SECOND)
 #define MS(n) ((n)*SIM_MS)
 
-static void
-run_for(World *world, SimTime time)
-{
-    node_world_run_until(world, sim_now(world->sim) + time);
-}
-
 /* Volume "v" is attached to node "a", whose kubelet runs. */
 static World *
 world_with_volume(void (*driver)(World *world, CsiModelledOptions *options))
@@ -41,15 +35,9 @@ world_with_running_pod(void (*driver)(World *world, CsiModelledOptions *options)
     World *world = world_with_volume(driver);
 
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     assert_true(pod_is_ready(node_world_pod(world, "p")));
     return world;
-}
-
-static Kubelet *
-kubelet_of(World *world)
-{
-    return cluster_model(world->cluster, &kubelet_class, "a");
 }
 
 /* Instants of the first calls of a method, however answered. Returns: how many */
@@ -92,7 +80,7 @@ the_next_pass_mounts(void **state)
     (void)state;
     cluster_observe_plans(world->cluster, count_verifications, at);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     assert_int_equal(at[1] - at[0], MS(100));
 }
 
@@ -102,19 +90,19 @@ static void
 three_passes_down(void **state)
 {
     g_autoptr(World) world = world_with_running_pod(NULL);
-    const Kubelet *kubelet = kubelet_of(world);
+    const Kubelet *kubelet = node_world_kubelet(world);
     SimTime unpublished = 0, unstaged = 0;
 
     (void)state;
     const PodWorker *worker = kubelet->workers->pdata[0];
     node_world_delete_pod(world, "p", FALSE);
     while (!worker->stopped)
-        run_for(world, SIM_MS);
+        node_world_run_for(world, SIM_MS);
     SimTime stopped = sim_now(world->sim);
     while (worker->mounts[0].desired)
-        run_for(world, SIM_MS);
+        node_world_run_for(world, SIM_MS);
     assert_true(sim_now(world->sim) - stopped <= MS(101));
-    run_for(world, SECONDS(1));
+    node_world_run_for(world, SECONDS(1));
     world_count(world, "NodeUnpublishVolume", &unpublished, NULL);
     world_count(world, "NodeUnstageVolume", &unstaged, NULL);
     assert_true(unpublished - stopped <= MS(201));
@@ -142,14 +130,14 @@ mounts_in_series_unmounts_in_parallel(void **state)
     node_world_add_pod(world, "p", "a", "v");
     node_world_add_pod(world, "q", "a", "v");
     node_world_add_pod(world, "r", "a", "v");
-    run_for(world, SECONDS(30));
+    node_world_run_for(world, SECONDS(30));
     assert_int_equal(instants(world, "NodePublishVolume", published, 3), 3);
     assert_true(published[1] - published[0] >= SECONDS(1));
     assert_true(published[2] - published[1] >= SECONDS(1));
     node_world_delete_pod(world, "p", FALSE);
     node_world_delete_pod(world, "q", FALSE);
     node_world_delete_pod(world, "r", FALSE);
-    run_for(world, SECONDS(30));
+    node_world_run_for(world, SECONDS(30));
     assert_int_equal(instants(world, "NodeUnpublishVolume", unpublished, 3), 3);
     assert_int_equal(unpublished[1], unpublished[0]);
     assert_int_equal(unpublished[2], unpublished[0]);
@@ -175,7 +163,7 @@ a_publish_that_hangs(void **state)
 
     (void)state;
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(400));
+    node_world_run_for(world, SECONDS(400));
     assert_int_equal(instants(world, "NodePublishVolume DEADLINE_EXCEEDED", at, 3), 3);
     assert_in_range(at[1] - at[0], SECONDS(120) + MS(500), SECONDS(121));
     assert_in_range(at[2] - at[1], SECONDS(121), SECONDS(121) + MS(500));
@@ -203,7 +191,7 @@ calls_share_one_deadline(void **state)
 
     (void)state;
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(200));
+    node_world_run_for(world, SECONDS(200));
     assert_int_equal(instants(world, "NodeGetCapabilities", asked, 4), 4);
     assert_int_equal(instants(world, "NodeStageVolume", &staged, 1), 1);
     assert_in_range(staged - asked[0], SECONDS(90), SECONDS(91));
@@ -233,7 +221,7 @@ back_off_grows(void **state)
 
     (void)state;
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SIM_HOUR);
+    node_world_run_for(world, SIM_HOUR);
     assert_int_equal(instants(world, "NodeStageVolume", at, G_N_ELEMENTS(at)), G_N_ELEMENTS(at));
     for (unsigned i = 1; i < G_N_ELEMENTS(at); i++) {
         assert_int_equal(at[i] - at[i - 1], expected + MS(100));
@@ -258,17 +246,17 @@ the_way_back_looks_every_300_ms(void **state)
 {
     SimTime waits_from = 0;
     g_autoptr(World) world = world_with_running_pod(slow_node_calls);
-    const GPtrArray *workers = kubelet_of(world)->workers;
+    const GPtrArray *workers = node_world_kubelet(world)->workers;
     const PodWorker *worker = workers->pdata[0];
 
     (void)state;
     cluster_observe_plans(world->cluster, note_last_wait, &waits_from);
     node_world_delete_pod(world, "p", FALSE);
     while (worker->mounts[0].state == MOUNT_DONE)
-        run_for(world, SIM_MS);
+        node_world_run_for(world, SIM_MS);
     SimTime unpublished = sim_now(world->sim) - waits_from;
     while (workers->len > 0 && worker->step != WORKER_FINISHED) /* soon after that it is gone */
-        run_for(world, SIM_MS);
+        node_world_run_for(world, SIM_MS);
     SimTime looked = sim_now(world->sim) - waits_from;
     assert_true(unpublished > MS(900));
     assert_in_range(looked, (unpublished + MS(299)) / MS(300) * MS(300),
@@ -287,16 +275,16 @@ a_wait_takes_two_minutes_and_three_seconds(void **state)
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(1));
-    const PodWorker *worker = kubelet_of(world)->workers->pdata[0];
-    run_for(world, SECONDS(121) + MS(900));
+    node_world_run_for(world, SECONDS(1));
+    const PodWorker *worker = node_world_kubelet(world)->workers->pdata[0];
+    node_world_run_for(world, SECONDS(121) + MS(900));
     assert_int_equal(worker->n_retries, 0);
-    run_for(world, MS(400));
+    node_world_run_for(world, MS(400));
     assert_int_equal(worker->n_retries, 1);
     assert_null(worker->plan);
-    run_for(world, MS(9600));
+    node_world_run_for(world, MS(9600));
     assert_null(worker->plan);
-    run_for(world, SECONDS(5));
+    node_world_run_for(world, SECONDS(5));
     assert_non_null(worker->plan);
 }
 
@@ -311,10 +299,10 @@ rounds_of_the_node_status(void **state)
     (void)state;
     node_world_add_volume(world, "w", "csi");
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, MS(10430)); /* some round of it */
+    node_world_run_for(world, MS(10430)); /* some round of it */
     assert_int_equal(instants(world, "PATCH_STATUS Node", at, 2), 1);
     node_world_add_pod(world, "q", "a", "w");
-    run_for(world, MS(10430));
+    node_world_run_for(world, MS(10430));
     assert_int_equal(instants(world, "PATCH_STATUS Node", at, 2), 2);
     assert_in_range(at[1] - at[0], SECONDS(10), MS(10430));
 }
@@ -335,8 +323,8 @@ errors_of_a_pod(void **state)
     }
     node_world_start(world);
     node_world_add_pod(world, "p", "a", claims->str);
-    run_for(world, MS(299));
-    const PodWorker *worker = kubelet_of(world)->workers->pdata[0];
+    node_world_run_for(world, MS(299));
+    const PodWorker *worker = node_world_kubelet(world)->workers->pdata[0];
     assert_int_equal(worker->errors->len, 11);
 }
 
@@ -398,7 +386,7 @@ modes_asked_for(void **state)
         node_world_attach(world, "v", "a");
         node_world_start(world);
         node_world_add_pod(world, "p", "a", "v");
-        run_for(world, SECONDS(20));
+        node_world_run_for(world, SECONDS(20));
         assert_int_equal(asked.staged, multi ? mode->multi : mode->single);
         assert_int_equal(asked.published, multi ? mode->multi : mode->single);
         g_free(asked.staging_path);
@@ -418,7 +406,7 @@ where_it_is_staged(void **state)
     csi_driver_add_observer(csi_modelled_driver_base(world->driver),
                             &(CsiObserver){.started = note_modes, .data = &asked});
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     assert_string_equal(asked.staging_path,
                         "/var/lib/kubelet/plugins/kubernetes.io/csi/" WORLD_DRIVER
                         "/4c94485e0c21ae6c41ce1dfe7b6bfaceea5ab68e40a2476f50208e526f506080/"
@@ -434,7 +422,7 @@ cost_of_a_mount(void **state)
 
     (void)state;
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(12));
+    node_world_run_for(world, SECONDS(12));
     assert_true(pod_is_ready(node_world_pod(world, "p")));
     assert_int_equal(world_count(world, "GET VolumeAttachment", NULL, NULL), 3);
     assert_int_equal(world_count(world, "NodeGetCapabilities", NULL, NULL), 6);
@@ -454,10 +442,10 @@ a_block_volume_goes(void **state)
     node_world_attach(world, "v", "a");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     assert_int_equal(csi_modelled_driver_n_targets(world->driver, volume, node), 1);
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, SECONDS(3));
+    node_world_run_for(world, SECONDS(3));
     assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 1);
     assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 1);
     assert_int_equal(csi_modelled_driver_n_targets(world->driver, volume, node), 0);
@@ -475,13 +463,13 @@ the_kubelet_cannot_attach(void **state)
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(5)); /* tries at about 0.1, 0.7, 1.8 and 3.9 s */
+    node_world_run_for(world, SECONDS(5)); /* tries at about 0.1, 0.7, 1.8 and 3.9 s */
     g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
     assert_string_equal(events,
                         "FailedAttachVolume x4: AttachVolume.Attach failed for volume \"v\" "
                         ": attaching volumes from the kubelet is not supported");
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, SECONDS(30));
+    node_world_run_for(world, SECONDS(30));
     assert_null(node_world_pod(world, "p"));
 }
 

@@ -29,12 +29,6 @@ world_with_pod(const char *policy, const char *runs_for, const char *exit_code)
     return world;
 }
 
-static void
-run_for(World *world, SimTime time)
-{
-    node_world_run_until(world, sim_now(world->sim) + time);
-}
-
 static const Pod *
 the_pod(World *world)
 {
@@ -76,7 +70,7 @@ policy_decides(void **state)
     const PolicyCase *test = *state;
     g_autoptr(World) world = world_with_pod(test->policy, test->runs_for, test->exit_code);
 
-    run_for(world, test->after);
+    node_world_run_for(world, test->after);
     const Pod *pod = the_pod(world);
     assert_int_equal(pod->phase, test->phase);
     assert_int_equal(pod->restarts, test->restarts);
@@ -110,10 +104,10 @@ the_end_is_seen_by_a_relist(void **state)
     for (unsigned i = 0; i < 20; i++) {
         g_autofree char *runs_for = g_strdup_printf("%ums", 20000 + 157 * i);
         g_autoptr(World) world = world_with_pod("Never", runs_for, "0");
-        run_for(world, SECONDS(15));
+        node_world_run_for(world, SECONDS(15));
         SimTime before = sim_now(world->sim);
         assert_true(pod_is_ready(the_pod(world)));
-        run_for(world, SECONDS(60));
+        node_world_run_for(world, SECONDS(60));
         SimTime seen_at = status_written_at(world, before, 0);
         SimTime told_at = status_written_at(world, before, 1);
         assert_in_range(told_at - seen_at, RELIST - 50 * SIM_MS, RELIST + 50 * SIM_MS);
@@ -132,10 +126,10 @@ the_end_comes_when_it_is_due(void **state)
     (void)state;
     SimTime began_at = 0;
     while (the_pod(world)->phase != POD_RUNNING)
-        run_for(world, 10 * SIM_MS);
+        node_world_run_for(world, 10 * SIM_MS);
     began_at = sim_now(world->sim);
     while (pod_is_ready(the_pod(world)))
-        run_for(world, 10 * SIM_MS);
+        node_world_run_for(world, 10 * SIM_MS);
     /* Running is told up to a relist after the start, and the end as well. */
     assert_in_range(sim_now(world->sim) - began_at, SECONDS(25) - RELIST - 50 * SIM_MS,
                     SECONDS(25) + RELIST + 50 * SIM_MS);
@@ -151,11 +145,11 @@ volumes_of_a_finished_pod_go(void **state)
     g_autoptr(World) world = world_with_pod("Never", "30s", "0");
 
     (void)state;
-    run_for(world, SECONDS(25));
+    node_world_run_for(world, SECONDS(25));
     g_autofree char *before = node_world_in_use(world);
     assert_string_not_equal(before, "");
     assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 0);
-    run_for(world, SECONDS(25));
+    node_world_run_for(world, SECONDS(25));
     assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 1);
     assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 1);
     g_autofree char *after = node_world_in_use(world);
@@ -171,7 +165,7 @@ volumes_of_a_restarting_pod_stay(void **state)
     g_autoptr(World) world = world_with_pod("Always", "20s", "1");
 
     (void)state;
-    run_for(world, SECONDS(300));
+    node_world_run_for(world, SECONDS(300));
     assert_true(the_pod(world)->restarts >= 3);
     assert_int_equal(world_count(world, "NodePublishVolume", NULL, NULL), 1);
     assert_int_equal(world_count(world, "NodeUnpublishVolume", NULL, NULL), 0);
@@ -184,10 +178,10 @@ static SimTime
 wait_for_restart(World *world)
 {
     while (pod_is_ready(the_pod(world)))
-        run_for(world, 50 * SIM_MS);
+        node_world_run_for(world, 50 * SIM_MS);
     SimTime ended_at = sim_now(world->sim);
     while (!pod_is_ready(the_pod(world)))
-        run_for(world, 50 * SIM_MS);
+        node_world_run_for(world, 50 * SIM_MS);
     return sim_now(world->sim) - ended_at;
 }
 
@@ -200,9 +194,9 @@ crash_loop_backs_off(void **state)
     g_autoptr(World) world = world_with_pod("Always", "1s", "1");
 
     (void)state;
-    run_for(world, SECONDS(3));
+    node_world_run_for(world, SECONDS(3));
     while (!pod_is_ready(the_pod(world)))
-        run_for(world, 50 * SIM_MS);
+        node_world_run_for(world, 50 * SIM_MS);
     for (unsigned i = 0; i < G_N_ELEMENTS(backoff_s); i++) {
         SimTime waited = wait_for_restart(world);
         assert_in_range(waited + 2 * RELIST, SECONDS(backoff_s[i]),
@@ -220,7 +214,7 @@ a_long_run_forgives(void **state)
     g_autoptr(World) world = world_with_pod("Always", "11m", "1");
 
     (void)state;
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     for (unsigned i = 0; i < 3; i++)
         assert_true(wait_for_restart(world) <= 3 * RELIST);
 }
@@ -243,12 +237,12 @@ what_is_stopped_early_fails(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(World) world = world_with_pod("Never", cases[i].runs_for, NULL);
-        run_for(world, SECONDS(20));
+        node_world_run_for(world, SECONDS(20));
         node_world_delete_pod(world, "p", FALSE);
         while (the_pod(world)->phase == POD_RUNNING)
-            run_for(world, 10 * SIM_MS);
+            node_world_run_for(world, 10 * SIM_MS);
         assert_int_equal(the_pod(world)->phase, cases[i].phase);
-        run_for(world, SECONDS(20));
+        node_world_run_for(world, SECONDS(20));
         assert_null(node_world_pod(world, "p"));
     }
 }
@@ -261,18 +255,18 @@ the_end_outlives_the_kubelet(void **state)
     g_autoptr(World) world = world_with_pod("Never", "60s", "0");
 
     (void)state;
-    run_for(world, SECONDS(30));
+    node_world_run_for(world, SECONDS(30));
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
-    run_for(world, SECONDS(10));
+    node_world_run_for(world, SECONDS(10));
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
-    run_for(world, SECONDS(10));
+    node_world_run_for(world, SECONDS(10));
     assert_int_equal(the_pod(world)->phase, POD_RUNNING);
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
-    run_for(world, SECONDS(60));
+    node_world_run_for(world, SECONDS(60));
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
-    run_for(world, SECONDS(10));
+    node_world_run_for(world, SECONDS(10));
     assert_int_equal(the_pod(world)->phase, POD_SUCCEEDED);
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 1);
 }
 
@@ -295,12 +289,12 @@ power_fails(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(World) world = world_with_pod(cases[i].policy, cases[i].runs_for, "0");
-        run_for(world, SECONDS(30));
+        node_world_run_for(world, SECONDS(30));
         assert_int_equal(the_pod(world)->phase, POD_RUNNING);
         assert_true(cluster_power_off(world->cluster, "a"));
-        run_for(world, SECONDS(20));
+        node_world_run_for(world, SECONDS(20));
         assert_true(cluster_power_on(world->cluster, "a"));
-        run_for(world, SECONDS(120));
+        node_world_run_for(world, SECONDS(120));
         assert_int_equal(the_pod(world)->phase, cases[i].phase);
         assert_int_equal(the_pod(world)->restarts, cases[i].restarts);
     }

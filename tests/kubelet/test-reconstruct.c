@@ -15,12 +15,6 @@
 #define CALL_TIME (100 * SIM_MS) /* of each call of the driver */
 
 static void
-run_for(World *world, SimTime time)
-{
-    node_world_run_until(world, sim_now(world->sim) + time);
-}
-
-static void
 all_calls_take_time(World *world, CsiModelledOptions *options)
 {
     static const CsiMethod methods[] = {CSI_NODE_STAGE_VOLUME, CSI_NODE_PUBLISH_VOLUME,
@@ -68,8 +62,8 @@ run_to(World *world, Awaited *awaited, CsiMethod method, gboolean to_the_end)
     *awaited = (Awaited){.method = method};
     csi_driver_add_observer(csi_modelled_driver_base(world->driver), &observer);
     while (!awaited->begun)
-        run_for(world, SIM_MS);
-    run_for(world, to_the_end ? CALL_TIME + 5 * SIM_MS : CALL_TIME / 2);
+        node_world_run_for(world, SIM_MS);
+    node_world_run_for(world, to_the_end ? CALL_TIME + 5 * SIM_MS : CALL_TIME / 2);
 }
 
 static void
@@ -77,15 +71,15 @@ crash(World *world)
 {
     g_free(node_world_take_writes(world));
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
-    run_for(world, 5 * SIM_SECOND);
+    node_world_run_for(world, 5 * SIM_SECOND);
 }
 
 static void
 come_back(World *world)
 {
-    run_for(world, 5 * SIM_SECOND);
+    node_world_run_for(world, 5 * SIM_SECOND);
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
-    run_for(world, SIM_MINUTE);
+    node_world_run_for(world, SIM_MINUTE);
 }
 
 /* The driver's calls since the kubelet is back. Returns: (owned) */
@@ -155,7 +149,7 @@ tell_case(unsigned i, gboolean polling)
     const char *node = world_intern(world, "a"), *volume = world_intern(world, "v");
 
     if (on_the_way_back) {
-        run_for(world, 20 * SIM_SECOND);
+        node_world_run_for(world, 20 * SIM_SECOND);
         delete_pod(world, ENDS);
     }
     run_to(world, &awaited, cases[i].dies_at, cases[i].dies_after);
@@ -200,12 +194,12 @@ refused_but_there(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(refusals); i++) {
         g_autoptr(World) world = new_world(FALSE);
         const char *node = world_intern(world, "a"), *volume = world_intern(world, "v");
-        run_for(world, 20 * SIM_SECOND);
+        node_world_run_for(world, 20 * SIM_SECOND);
         crash(world);
         csi_modelled_driver_set_errors(world->driver, &refusals[i], 1);
         come_back(world);
         node_world_delete_pod(world, "p", FALSE);
-        run_for(world, SIM_MINUTE);
+        node_world_run_for(world, SIM_MINUTE);
         assert_int_equal(csi_modelled_driver_n_targets(world->driver, volume, node), 0);
         assert_false(csi_modelled_driver_is_staged(world->driver, volume, node));
         assert_null(node_world_pod(world, "p"));
@@ -230,7 +224,7 @@ waits_for_its_node(void **state)
     g_autoptr(World) world = new_world(FALSE);
 
     (void)state;
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     crash(world);
     node_world_delete_pod(world, "p", TRUE);
     api_server_set_fault(world->api, refuse_reading_node, NULL);
@@ -241,7 +235,7 @@ waits_for_its_node(void **state)
     api_server_set_fault(world->api, NULL, NULL);
     /* Registration reads the Node as well: its registrar has exited several times, and is started
      * again 40 s after the last (REG-4, REG-18). */
-    run_for(world, 4 * SIM_MINUTE);
+    node_world_run_for(world, 4 * SIM_MINUTE);
     g_autofree char *calls = calls_of(world), *left = node_world_in_use(world);
     assert_string_equal(calls, DOWN);
     assert_string_equal(left, "");
@@ -255,7 +249,7 @@ dies_twice(void **state)
     g_autoptr(World) world = new_world(FALSE);
 
     (void)state;
-    run_for(world, 20 * SIM_SECOND);
+    node_world_run_for(world, 20 * SIM_SECOND);
     crash(world);
     node_world_delete_pod(world, "p", TRUE);
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));

@@ -19,12 +19,6 @@
 #define REGISTERS "NodeGetInfo, PATCH_STATUS Node, UPDATE CSINode"
 #define UNREGISTERS "UPDATE CSINode, PATCH_STATUS Node"
 
-static void
-run_for(World *world, SimTime time)
-{
-    node_world_run_until(world, sim_now(world->sim) + time);
-}
-
 static void set_registrar(World *world, RegistrarState state);
 
 /* Runs up to the middle of a second of the plugin manager's clock, so that a pass is half a second
@@ -37,12 +31,12 @@ world_with_driver(void (*driver)(World *world, CsiModelledOptions *options))
     World *world = world_new(&options);
 
     node_world_start(world);
-    const Kubelet *kubelet = cluster_model(world->cluster, &kubelet_class, "a");
+    const Kubelet *kubelet = node_world_kubelet(world);
     SimTime phase = kubelet_draw_phase(kubelet, LOOP_PLUGINS, SIM_SECOND);
     node_world_run_until(world, SECONDS(2) + phase + MS(500));
     if (driver == NULL) {
         set_registrar(world, REGISTRAR_LISTENS);
-        run_for(world, SECONDS(3));
+        node_world_run_for(world, SECONDS(3));
     }
     g_free(node_world_take_writes(world));
     return world;
@@ -57,17 +51,9 @@ set_registrar(World *world, RegistrarState state)
 static const NodePlugin *
 plugin_of(World *world)
 {
-    const Kubelet *kubelet = cluster_model(world->cluster, &kubelet_class, "a");
+    const Kubelet *kubelet = node_world_kubelet(world);
 
     return &kubelet->plugins[0];
-}
-
-static void
-assert_writes(World *world, const char *expected)
-{
-    g_autofree char *writes = node_world_take_writes(world);
-
-    assert_string_equal(writes, expected);
 }
 
 static const CsiNodeDriver *
@@ -93,19 +79,19 @@ a_socket_goes(void **state)
     assert_non_null(entry_of(world));
     assert_non_null(annotation(world));
     set_registrar(world, REGISTRAR_GONE);
-    run_for(world, MS(490));
-    assert_writes(world, "");
+    node_world_run_for(world, MS(490));
+    node_world_assert_writes(world, "");
     assert_true(plugin_of(world)->registered);
-    run_for(world, MS(20));
-    assert_writes(world, UNREGISTERS);
+    node_world_run_for(world, MS(20));
+    node_world_assert_writes(world, UNREGISTERS);
     assert_false(plugin_of(world)->registered);
     assert_null(entry_of(world));
     assert_null(annotation(world));
     assert_non_null(world_get(world, KIND_CSI_NODE, "a"));
     assert_string_equal(
         object_label(world_get(world, KIND_NODE, "a"), world_intern(world, WORLD_ZONE)), "a");
-    run_for(world, SIM_MINUTE);
-    assert_writes(world, "");
+    node_world_run_for(world, SIM_MINUTE);
+    node_world_assert_writes(world, "");
 }
 
 /* REG-V1: dialled within a second; NodeGetInfo, Node, CSINode, in this order. */
@@ -116,13 +102,13 @@ a_socket_comes(void **state)
 
     (void)state;
     set_registrar(world, REGISTRAR_GONE);
-    run_for(world, SECONDS(2));
+    node_world_run_for(world, SECONDS(2));
     g_free(node_world_take_writes(world));
     set_registrar(world, REGISTRAR_LISTENS);
-    run_for(world, MS(490));
-    assert_writes(world, "");
-    run_for(world, MS(20));
-    assert_writes(world, REGISTERS);
+    node_world_run_for(world, MS(490));
+    node_world_assert_writes(world, "");
+    node_world_run_for(world, MS(20));
+    node_world_assert_writes(world, REGISTERS);
     assert_true(plugin_of(world)->registered);
     assert_non_null(entry_of(world));
     assert_string_equal(annotation(world), "{\"" WORLD_DRIVER "\":\"a\"}");
@@ -137,16 +123,16 @@ a_socket_is_made_anew(void **state)
 
     (void)state;
     set_registrar(world, REGISTRAR_GONE);
-    run_for(world, MS(200));
+    node_world_run_for(world, MS(200));
     set_registrar(world, REGISTRAR_LISTENS);
-    run_for(world, MS(310));
-    assert_writes(world, UNREGISTERS);
+    node_world_run_for(world, MS(310));
+    node_world_assert_writes(world, UNREGISTERS);
     assert_null(entry_of(world));
-    run_for(world, MS(980));
-    assert_writes(world, "");
+    node_world_run_for(world, MS(980));
+    node_world_assert_writes(world, "");
     assert_false(plugin_of(world)->registered); /* in between nobody knows the driver */
-    run_for(world, MS(20));
-    assert_writes(world, REGISTERS);
+    node_world_run_for(world, MS(20));
+    node_world_assert_writes(world, REGISTERS);
     assert_non_null(entry_of(world));
 }
 
@@ -164,9 +150,9 @@ moves_to_the_end(void **state)
     csi_node_set_driver(CSI_NODE(csi_node), other.name, &other);
     api_server_import(world->api, csi_node);
     set_registrar(world, REGISTRAR_GONE);
-    run_for(world, SECONDS(2));
+    node_world_run_for(world, SECONDS(2));
     set_registrar(world, REGISTRAR_LISTENS);
-    run_for(world, SECONDS(2));
+    node_world_run_for(world, SECONDS(2));
     const CsiNodeDrivers *drivers =
         ((const CsiNode *)world_get(world, KIND_CSI_NODE, "a"))->drivers;
     assert_int_equal(drivers->n_items, 2);
@@ -192,15 +178,17 @@ node_info_fails_once(void **state)
 
     (void)state;
     set_registrar(world, REGISTRAR_GONE);
-    run_for(world, SECONDS(1));
+    node_world_run_for(world, SECONDS(1));
     g_free(node_world_take_writes(world));
     set_registrar(world, REGISTRAR_LISTENS);
-    run_for(world, MS(510));
-    assert_writes(world, "NodeGetInfo INTERNAL"); /* there is no entry to be taken back */
+    node_world_run_for(world, MS(510));
+    node_world_assert_writes(world,
+                             "NodeGetInfo INTERNAL"); /* there is no entry to be taken back */
     assert_false(plugin_of(world)->registered);
     assert_int_equal(plugin_of(world)->registrar_container.n_exits, 1);
-    run_for(world, SECONDS(4)); /* restart within a second; unregistered, then registered */
-    assert_writes(world, REGISTERS);
+    node_world_run_for(world,
+                       SECONDS(4)); /* restart within a second; unregistered, then registered */
+    node_world_assert_writes(world, REGISTERS);
     assert_true(plugin_of(world)->registered);
 }
 
@@ -223,9 +211,9 @@ registrars_back_off(void **state)
 
     (void)state;
     set_registrar(world, REGISTRAR_GONE);
-    run_for(world, SECONDS(2));
+    node_world_run_for(world, SECONDS(2));
     set_registrar(world, REGISTRAR_LISTENS);
-    run_for(world, 20 * SIM_MINUTE);
+    node_world_run_for(world, 20 * SIM_MINUTE);
     unsigned n = 0;
     for (unsigned i = 0; i < world->log->len; i++) {
         const WorldEntry *entry = &g_array_index(world->log, WorldEntry, i);
@@ -251,11 +239,11 @@ a_registrar_hangs(void **state)
 
     (void)state;
     set_registrar(world, REGISTRAR_GONE);
-    run_for(world, SECONDS(1));
+    node_world_run_for(world, SECONDS(1));
     g_free(node_world_take_writes(world));
     set_registrar(world, REGISTRAR_HANGS);
     SimTime from = sim_now(world->sim), failed_at[5], last = 0;
-    for (unsigned n = 0; n < G_N_ELEMENTS(failed_at); run_for(world, MS(10))) {
+    for (unsigned n = 0; n < G_N_ELEMENTS(failed_at); node_world_run_for(world, MS(10))) {
         assert_true(sim_now(world->sim) - from < SIM_MINUTE);
         if (plugin_of(world)->failed_at > last)
             failed_at[n++] = last = plugin_of(world)->failed_at;
@@ -266,7 +254,7 @@ a_registrar_hangs(void **state)
     assert_int_equal(failed_at[2] - failed_at[1], SECONDS(3)); /* 1 s is not over at the pass: 2 */
     assert_int_equal(failed_at[3] - failed_at[2], SECONDS(4));
     assert_int_equal(failed_at[4] - failed_at[3], SECONDS(6));
-    assert_writes(world, "");
+    node_world_assert_writes(world, "");
     assert_false(plugin_of(world)->registered);
 }
 
@@ -280,8 +268,8 @@ a_registrar_is_killed(void **state)
     (void)state;
     set_registrar(world, REGISTRAR_DEAD);
     assert_non_null(entry_of(world));
-    run_for(world, SECONDS(4));
-    assert_writes(world, UNREGISTERS ", " REGISTERS);
+    node_world_run_for(world, SECONDS(4));
+    node_world_assert_writes(world, UNREGISTERS ", " REGISTERS);
     assert_non_null(entry_of(world));
     assert_true(plugin_of(world)->registered);
 }
@@ -302,11 +290,11 @@ a_zone_that_changes(void **state)
 
     (void)state;
     set_registrar(world, REGISTRAR_GONE);
-    run_for(world, SECONDS(1));
+    node_world_run_for(world, SECONDS(1));
     world_edit(world, KIND_NODE, "a", set_zone, world_intern(world, "elsewhere"));
     g_free(world_take_log(world));
     set_registrar(world, REGISTRAR_LISTENS);
-    run_for(world, MS(900));
+    node_world_run_for(world, MS(900));
     assert_int_equal(world_count(world, "NodeGetInfo", NULL, NULL), 1);
     /* and one more read as it is taken back */
     assert_int_equal(world_count(world, "GET Node", &first, &last), 5);
@@ -329,10 +317,10 @@ limits(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(told); i++) {
         g_autoptr(World) world = world_with_driver(NULL);
         set_registrar(world, REGISTRAR_GONE);
-        run_for(world, SECONDS(1));
+        node_world_run_for(world, SECONDS(1));
         csi_modelled_driver_set_attach_limit(world->driver, told[i]);
         set_registrar(world, REGISTRAR_LISTENS);
-        run_for(world, SECONDS(1));
+        node_world_run_for(world, SECONDS(1));
         assert_int_equal(entry_of(world)->allocatable_count, count[i]);
     }
 }
@@ -345,12 +333,13 @@ a_csi_node_is_deleted(void **state)
 
     (void)state;
     world_delete(world, KIND_CSI_NODE, "a");
-    run_for(world, SIM_HOUR);
+    node_world_run_for(world, SIM_HOUR);
     assert_null(world_get(world, KIND_CSI_NODE, "a"));
     set_registrar(world, REGISTRAR_LISTENS);
-    run_for(world, SECONDS(3));
-    assert_writes(world, "PATCH_STATUS Node, NodeGetInfo, PATCH_STATUS Node, CREATE CSINode, "
-                         "UPDATE CSINode");
+    node_world_run_for(world, SECONDS(3));
+    node_world_assert_writes(world,
+                             "PATCH_STATUS Node, NodeGetInfo, PATCH_STATUS Node, CREATE CSINode, "
+                             "UPDATE CSINode");
     assert_non_null(entry_of(world));
     /* It goes with its Node (REG-V9). */
     const Object *csi_node = world_get(world, KIND_CSI_NODE, "a");
@@ -370,11 +359,11 @@ a_driver_restarts_alone(void **state)
     node_world_attach(world, "v", "a");
     csi_modelled_driver_set_away(world->driver, world_intern(world, "a"), TRUE);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(15));
+    node_world_run_for(world, SECONDS(15));
     g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
     assert_non_null(strstr(events, "code = Unavailable"));
     csi_modelled_driver_set_away(world->driver, world_intern(world, "a"), FALSE);
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     assert_true(pod_is_ready(node_world_pod(world, "p")));
     assert_int_equal(world_count(world, "NodeGetInfo", NULL, NULL), 0);
 }
@@ -388,16 +377,16 @@ a_pod_waits_for_its_driver(void **state)
 
     (void)state;
     set_registrar(world, REGISTRAR_GONE);
-    run_for(world, SECONDS(2));
+    node_world_run_for(world, SECONDS(2));
     node_world_add_volume(world, "v", "csi");
     node_world_attach(world, "v", "a");
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(15));
+    node_world_run_for(world, SECONDS(15));
     g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
     assert_non_null(strstr(events, "not found in the list of registered CSI drivers"));
     assert_int_equal(world_count(world, "NodeStageVolume", NULL, NULL), 0);
     set_registrar(world, REGISTRAR_LISTENS);
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     assert_true(pod_is_ready(node_world_pod(world, "p")));
 }
 
@@ -411,17 +400,17 @@ the_kubelet_restarts(void **state)
 
     (void)state;
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
-    run_for(world, SECONDS(1));
+    node_world_run_for(world, SECONDS(1));
     SimTime from = sim_now(world->sim);
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
-    run_for(world, SECONDS(5));
+    node_world_run_for(world, SECONDS(5));
     assert_int_equal(world_count(world, "NodeGetInfo", &asked, NULL), 1);
     assert_int_equal(asked - from, MS(70)); /* TIM-94 */
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     set_registrar(world, REGISTRAR_GONE);
     g_free(node_world_take_writes(world));
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
-    run_for(world, SECONDS(5));
+    node_world_run_for(world, SECONDS(5));
     assert_int_equal(world_count(world, "NodeGetInfo", NULL, NULL), 0);
     assert_false(plugin_of(world)->registered);
     assert_non_null(entry_of(world)); /* nobody takes back what the kubelet before has written */
@@ -436,11 +425,11 @@ the_machine_restarts(void **state)
 
     (void)state;
     assert_true(cluster_power_off(world->cluster, "a"));
-    run_for(world, SECONDS(10));
+    node_world_run_for(world, SECONDS(10));
     assert_true(cluster_power_on(world->cluster, "a"));
-    run_for(world, MS(100));
+    node_world_run_for(world, MS(100));
     assert_false(plugin_of(world)->registered);
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     assert_true(plugin_of(world)->registered);
     assert_int_equal(plugin_of(world)->actual, plugin_of(world)->desired);
     assert_non_null(entry_of(world));
@@ -476,16 +465,16 @@ a_driver_that_hangs_is_restarted(void **state)
                        no_options, NULL);
     assert_true(cluster_find_driver_number(world->cluster, "other.test", &number));
     node_world_start(world);
-    const Kubelet *kubelet = cluster_model(world->cluster, &kubelet_class, "a");
+    const Kubelet *kubelet = node_world_kubelet(world);
     const NodePlugin *probed = &kubelet->plugins[number];
-    run_for(world, SECONDS(100));
+    node_world_run_for(world, SECONDS(100));
     assert_int_equal(probed->n_failed_probes, 0);
 
     csi_modelled_driver_set_hung(other, TRUE);
     SimTime from = sim_now(world->sim);
     unsigned n_seen = 0;
     while (probed->driver_container.n_exits == 0) {
-        run_for(world, MS(100));
+        node_world_run_for(world, MS(100));
         n_seen = MAX(n_seen, probed->n_failed_probes);
     }
     SimTime taken = sim_now(world->sim) - from;
@@ -493,7 +482,7 @@ a_driver_that_hangs_is_restarted(void **state)
     assert_in_range(taken, SECONDS(43), SECONDS(53) + MS(100));
     assert_true(probed->registered);
     csi_modelled_driver_set_hung(other, FALSE);
-    run_for(world, SECONDS(60));
+    node_world_run_for(world, SECONDS(60));
     assert_int_equal(probed->n_failed_probes, 0);
     assert_int_equal(probed->driver_container.n_exits, 1);
     cluster_free(g_steal_pointer(&world->cluster));
@@ -509,23 +498,18 @@ life(gboolean polling, uint64_t seed)
     WorldOptions options = {
         .seed = seed, .recorded_timing = TRUE, .polling = polling, .driver = info_fails_once};
     g_autoptr(World) world = world_new(&options);
-    g_autoptr(GString) text = g_string_new(NULL);
 
     node_world_start(world);
     node_world_run_until(world, SECONDS(3));
     set_registrar(world, REGISTRAR_GONE);
-    run_for(world, MS(700));
+    node_world_run_for(world, MS(700));
     set_registrar(world, REGISTRAR_LISTENS);
-    run_for(world, SECONDS(30));
+    node_world_run_for(world, SECONDS(30));
     set_registrar(world, REGISTRAR_DEAD);
-    run_for(world, SECONDS(30));
+    node_world_run_for(world, SECONDS(30));
     set_registrar(world, REGISTRAR_HANGS);
-    run_for(world, SECONDS(30));
-    for (unsigned i = 0; i < world->log->len; i++) {
-        const WorldEntry *entry = &g_array_index(world->log, WorldEntry, i);
-        g_string_append_printf(text, "%" G_GINT64_FORMAT " %s\n", entry->at, entry->what);
-    }
-    return g_string_free(g_steal_pointer(&text), FALSE);
+    node_world_run_for(world, SECONDS(30));
+    return node_world_log(world);
 }
 
 static void
@@ -536,6 +520,134 @@ sleeping_equals_polling(void **state)
         g_autofree char *asleep = life(FALSE, seed), *polling = life(TRUE, seed);
         assert_string_equal(asleep, polling);
     }
+}
+
+/* ---- A second driver ---- */
+
+/* A second driver, whose plugin runs where @selector says and registers after @delay; -1: before
+ * the start. */
+static CsiModelledDriver *
+add_driver(World *world, const char *name, StringMap *selector, SimTime delay)
+{
+    static const char *const nodes[] = {"a", "b"};
+    StringPair pair = {world_intern(world, "topology.other/rack"), world_intern(world, "r1")};
+    g_autoptr(StringMap) segments = string_map_new(&pair, 1);
+    NodePluginOptions plugin = {
+        .node_selector = selector,
+        .registers_after = delay < 0 ? NULL : world_constant(world, delay),
+    };
+    CsiModelledOptions options;
+
+    csi_modelled_options_init(&options);
+    options.name = name;
+    options.attach_limit = 5;
+    CsiModelledDriver *driver = csi_modelled_driver_new(world->sim, world->strings, &options, NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
+        csi_modelled_driver_add_node(driver, world_intern(world, nodes[i]),
+                                     world_intern(world, "id-1"), segments);
+    cluster_add_driver(world->cluster, csi_modelled_driver_base(driver), name, &plugin, no_options,
+                       NULL);
+    return driver;
+}
+
+static void
+assert_registered(World *world, const char *driver)
+{
+    const CsiNode *csi_node = (const CsiNode *)world_get(world, KIND_CSI_NODE, "a");
+    const Object *node = world_get(world, KIND_NODE, "a");
+    const CsiNodeDriver *entry = csi_node_find_driver(csi_node, world_intern(world, driver));
+
+    assert_non_null(entry);
+    assert_string_equal(entry->node_id, "id-1");
+    assert_int_equal(entry->allocatable_count, 5);
+    assert_int_equal(entry->topology_keys->n_items, 1);
+    assert_string_equal(entry->topology_keys->items[0], "topology.other/rack");
+    assert_string_equal(object_label(node, world_intern(world, "topology.other/rack")), "r1");
+    assert_string_equal(object_annotation(node, "csi.volume.kubernetes.io/nodeid"),
+                        "{\"other.test\":\"id-1\"}");
+}
+
+static void
+registered_from_the_start(void **state)
+{
+    World *world = world_new(&(WorldOptions){.seed = 7});
+    CsiModelledDriver *other = add_driver(world, "other.test", NULL, -1);
+
+    (void)state;
+    node_world_start(world);
+    assert_registered(world, "other.test"); /* before anything happens */
+    node_world_run_for(world, SIM_SECOND);
+    node_world_assert_writes(world, "");
+    cluster_free(g_steal_pointer(&world->cluster));
+    csi_driver_free(csi_modelled_driver_base(other));
+    world_free(world);
+}
+
+/* REG-V1 */
+static void
+registers_later(void **state)
+{
+    World *world = world_new(&(WorldOptions){.seed = 7});
+    CsiModelledDriver *other = add_driver(world, "other.test", NULL, 2 * SIM_SECOND);
+
+    (void)state;
+    node_world_start(world);
+    node_world_run_until(world, SIM_SECOND);
+    node_world_assert_writes(world, "");
+    node_world_run_until(world, 3 * SIM_SECOND);
+    node_world_assert_writes(world, "PATCH_STATUS Node, UPDATE CSINode");
+    assert_registered(world, "other.test");
+    cluster_free(g_steal_pointer(&world->cluster));
+    csi_driver_free(csi_modelled_driver_base(other));
+    world_free(world);
+}
+
+/* REG-28: the words for a pod on a node without the driver's plugin. */
+static void
+no_plugin_on_the_node(void **state)
+{
+    World *world = world_new(&(WorldOptions){.seed = 7});
+    StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
+    StringMap *selector = string_map_new(&pair, 1);
+    CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
+
+    (void)state;
+    node_world_add_foreign_volume(world, "v", "other.test");
+    node_world_attach(world, "v", "a");
+    node_world_start(world);
+    node_world_add_pod(world, "p", "a", "v");
+    node_world_run_for(world, 15 * SIM_SECOND);
+    g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
+    assert_non_null(strstr(
+        events, "MountVolume.MountDevice failed for volume \"v\" : kubernetes.io/csi: "
+                "attacher.MountDevice failed to create newCsiDriverClient: driver name other.test "
+                "not found in the list of registered CSI drivers"));
+    cluster_free(g_steal_pointer(&world->cluster));
+    csi_driver_free(csi_modelled_driver_base(other));
+    string_map_unref(selector);
+    world_free(world);
+}
+
+/* Nodes without the label have no such plugin. */
+static void
+on_some_nodes_only(void **state)
+{
+    World *world = world_new(&(WorldOptions){.seed = 7});
+    StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
+    StringMap *selector = string_map_new(&pair, 1);
+    CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
+    const char *name = world_intern(world, "other.test");
+
+    (void)state;
+    node_world_start(world);
+    node_world_start_node(world, "b");
+    assert_null(csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "a"), name));
+    assert_non_null(
+        csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "b"), name));
+    cluster_free(g_steal_pointer(&world->cluster));
+    csi_driver_free(csi_modelled_driver_base(other));
+    string_map_unref(selector);
+    world_free(world);
 }
 
 int
@@ -559,6 +671,10 @@ main(void)
         cmocka_unit_test(the_machine_restarts),
         cmocka_unit_test(a_driver_that_hangs_is_restarted),
         cmocka_unit_test(sleeping_equals_polling),
+        cmocka_unit_test(registered_from_the_start),
+        cmocka_unit_test(registers_later),
+        cmocka_unit_test(no_plugin_on_the_node),
+        cmocka_unit_test(on_some_nodes_only),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,118 +7,17 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "models/kubelet/operation-executor.h"
-#include "models/kubelet/pod-worker.h"
-#include "node-world.h"
+#include "stories.h"
 
-/* Stories of Kubernetes' own tests of the volume manager, retold with a whole kubelet: what those
- * tests do to a part of it by hand, pods, drivers and nodes do here. Each bears the id of the
- * recorded story. */
-
-#define SECONDS(n) ((n)*SIM_SECOND)
-#define GI(n) ((int64_t)(n) << 30)
-#define UNIQUE_V "kubernetes.io/csi/" WORLD_DRIVER "^v"
-
-static void
-run_for(World *world, SimTime time)
-{
-    node_world_run_until(world, sim_now(world->sim) + time);
-}
-
-static Kubelet *
-kubelet_of(World *world)
-{
-    return cluster_model(world->cluster, &kubelet_class, "a");
-}
-
-/* Returns: (borrowed): the only volume of the node; NULL: there is none */
-static NodeVolume *
-the_volume(World *world)
-{
-    const Kubelet *kubelet = kubelet_of(world);
-
-    assert_true(kubelet->volumes == NULL || kubelet->volumes->len <= 1);
-    return kubelet->volumes == NULL || kubelet->volumes->len == 0 ? NULL
-                                                                  : kubelet->volumes->pdata[0];
-}
+/* Stories of Kubernetes' own tests of mounts, the wait for volumes and the populator: see
+ * stories.h. */
 
 static gboolean
 is_desired(World *world)
 {
-    const NodeVolume *volume = the_volume(world);
+    const NodeVolume *volume = story_volume(world);
 
     return volume != NULL && volume->n_desired > 0;
-}
-
-static void
-assert_calls(World *world, const char *what, unsigned n)
-{
-    assert_int_equal(world_count(world, what, NULL, NULL), n);
-}
-
-static void
-assert_in_use(World *world, const char *expected)
-{
-    g_autofree char *in_use = node_world_in_use(world);
-
-    assert_string_equal(in_use, expected);
-}
-
-static void
-assert_event(World *world, const char *pod, const char *text)
-{
-    g_autofree char *events = world_events(world, world_key(world, KIND_POD, pod));
-
-    if (strstr(events, text) == NULL)
-        fail_msg("\"%s\" is not in \"%s\"", text, events);
-}
-
-static void
-add_volume(World *world, gboolean block)
-{
-    if (block)
-        node_world_add_block_volume(world, "v");
-    else
-        node_world_add_volume(world, "v", "csi");
-    node_world_attach(world, "v", "a");
-}
-
-static World *
-world_with_flag(const char *flag, const char *value)
-{
-    WorldOptions options = {.seed = 7, .flag = flag, .value = value};
-
-    return world_new(&options);
-}
-
-/* Volume "v" is attached to node "a", whose kubelet runs. */
-static World *
-world_with_volume(const char *flag, const char *value)
-{
-    World *world = world_with_flag(flag, value);
-
-    add_volume(world, FALSE);
-    node_world_start(world);
-    return world;
-}
-
-/* ... and pod "p" uses it. */
-static World *
-world_with_running_pod(const char *flag, const char *value)
-{
-    World *world = world_with_volume(flag, value);
-
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
-    assert_true(pod_is_ready(node_world_pod(world, "p")));
-    return world;
-}
-
-static void
-restart_kubelet(World *world)
-{
-    assert_true(cluster_crash(world->cluster, "kubelet", "a"));
-    assert_true(cluster_restart(world->cluster, "kubelet", "a"));
 }
 
 /* ---- What is certain after an error: KVM-15, KVM-16 ---- */
@@ -188,48 +87,35 @@ fail_as(World *world, const ErrorStory *story)
     csi_modelled_driver_set_errors(world->driver, errors + (once ? 0 : 1), once ? 2 : 1);
 }
 
-static gboolean
-grow(Object *object, const void *bytes)
-{
-    VOLUME(object)->capacity_bytes = *(const int64_t *)bytes;
-    return TRUE;
-}
-
-static void
-grow_volume(World *world, const char *name, int64_t bytes)
-{
-    world_edit(world, KIND_VOLUME, name, grow, &bytes);
-}
-
 static void
 error_story_holds(void **state)
 {
     const ErrorStory *story = *state;
-    g_autoptr(World) world = world_with_flag(NULL, NULL);
+    g_autoptr(World) world = story_world(NULL, NULL);
 
     node_world_add_driver(world, TRUE, story->when == REMOUNT);
-    add_volume(world, story->block);
+    story_add_volume(world, story->block);
     if (story->has_grown)
-        grow_volume(world, "v", GI(10));
+        story_grow_volume(world, "v", GI(10));
     if (story->when != REMOUNT)
         fail_as(world, story);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     if (story->when == REMOUNT) {
         assert_true(pod_is_ready(node_world_pod(world, "p")));
         fail_as(world, story);
-        run_for(world, SECONDS(100));
+        node_world_run_for(world, SECONDS(100));
         assert_true(pod_is_ready(node_world_pod(world, "p")));
     }
-    assert_int_equal(the_volume(world)->device, story->device);
-    assert_int_equal(the_volume(world)->mounts->state, story->mount);
+    assert_int_equal(story_volume(world)->device, story->device);
+    assert_int_equal(story_volume(world)->mounts->state, story->mount);
 
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, 5 * SIM_MINUTE);
-    assert_in_use(world, "");
-    assert_calls(world, "NodeUnstageVolume", story->n_unstaged);
-    assert_calls(world, "NodeUnpublishVolume", story->n_unpublished);
+    node_world_run_for(world, 5 * SIM_MINUTE);
+    node_world_assert_in_use(world, "");
+    story_assert_calls(world, "NodeUnstageVolume", story->n_unstaged);
+    story_assert_calls(world, "NodeUnpublishVolume", story->n_unpublished);
 }
 
 /* ---- The wait for volumes ---- */
@@ -237,14 +123,14 @@ error_story_holds(void **state)
 static void
 mounted_and_in_use(void **state)
 {
-    g_autoptr(World) world = world_with_running_pod(NULL, NULL);
+    g_autoptr(World) world = story_world_with_pod(NULL, NULL);
     unsigned n = 0;
 
     (void)state;
-    for (const PodMount *mount = the_volume(world)->mounts; mount != NULL; mount = mount->next)
+    for (const PodMount *mount = story_volume(world)->mounts; mount != NULL; mount = mount->next)
         n += mount->state == MOUNT_DONE;
     assert_int_equal(n, 1);
-    assert_in_use(world, UNIQUE_V);
+    node_world_assert_in_use(world, UNIQUE_V);
 }
 
 /* Groups are no part of the model: a volume's annotation that names none, or nonsense, changes no
@@ -279,14 +165,14 @@ static void
 group_story_holds(void **state)
 {
     const GroupStory *story = *state;
-    g_autoptr(World) world = world_with_volume(NULL, NULL);
+    g_autoptr(World) world = story_world_with_volume(NULL, NULL);
     unsigned n_published = 0;
 
     csi_driver_add_observer(csi_modelled_driver_base(world->driver),
                             &(CsiObserver){.started = no_group, .data = &n_published});
     world_edit(world, KIND_VOLUME, "v", annotate, world_intern(world, story->group));
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     assert_true(pod_is_ready(node_world_pod(world, "p")));
     assert_int_equal(n_published, 1);
 }
@@ -294,26 +180,13 @@ group_story_holds(void **state)
 static void
 wait_for_unmount_succeeds(void **state)
 {
-    g_autoptr(World) world = world_with_running_pod(NULL, NULL);
+    g_autoptr(World) world = story_world_with_pod(NULL, NULL);
 
     (void)state;
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, SECONDS(5));
+    node_world_run_for(world, SECONDS(5));
     assert_null(node_world_pod(world, "p"));
-    assert_calls(world, "NodeUnpublishVolume", 1);
-}
-
-static gboolean
-set_label(Object *object, const void *value)
-{
-    return object_set_label(object, value, value);
-}
-
-/* So it is synced. */
-static void
-change_pod(World *world, const char *label)
-{
-    world_edit(world, KIND_POD, "p", set_label, world_intern(world, label));
+    story_assert_calls(world, "NodeUnpublishVolume", 1);
 }
 
 /* KVM-3, KVM-49: after 2 min 3 s the wait is over, the pod still there, and 10 to 15 s later the
@@ -322,14 +195,14 @@ change_pod(World *world, const char *label)
 static void
 wait_for_unmount_times_out(void **state)
 {
-    g_autoptr(World) world = world_with_flag(NULL, NULL);
+    g_autoptr(World) world = story_world(NULL, NULL);
 
     (void)state;
     node_world_add_driver(world, TRUE, TRUE);
-    add_volume(world, FALSE);
+    story_add_volume(world, FALSE);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     const CsiModelledError slow[] = {
         {.method = CSI_NODE_PUBLISH_VOLUME,
          .code = CSI_INTERNAL,
@@ -341,17 +214,17 @@ wait_for_unmount_times_out(void **state)
          .latency = world_constant(world, SECONDS(60)) },
     };
     csi_modelled_driver_set_errors(world->driver, slow, G_N_ELEMENTS(slow));
-    change_pod(world, "changed");
-    run_for(world, SECONDS(3));
+    story_change_pod(world, "changed");
+    node_world_run_for(world, SECONDS(3));
     node_world_delete_pod(world, "p", FALSE);
-    run_for(world, SECONDS(122));
-    const PodWorker *worker = kubelet_of(world)->workers->pdata[0];
+    node_world_run_for(world, SECONDS(122));
+    const PodWorker *worker = node_world_kubelet(world)->workers->pdata[0];
     assert_int_equal(worker->step, WORKER_TERMINATED);
     unsigned n_failed = worker->n_retries;
-    run_for(world, SECONDS(4));
+    node_world_run_for(world, SECONDS(4));
     assert_int_equal(worker->n_retries, n_failed + 1);
     assert_null(worker->plan);
-    run_for(world, SECONDS(15));
+    node_world_run_for(world, SECONDS(15));
     assert_non_null(worker->plan);
     assert_non_null(node_world_pod(world, "p"));
 }
@@ -378,16 +251,16 @@ bound_while_the_pod_waits(void **state)
     node_world_add_unbound(world, "v");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(40));
-    assert_event(world, "p", "PVC is not bound");
-    const PodWorker *worker = kubelet_of(world)->workers->pdata[0];
+    node_world_run_for(world, SECONDS(40));
+    story_assert_event(world, "p", "PVC is not bound");
+    const PodWorker *worker = node_world_kubelet(world)->workers->pdata[0];
     unsigned n_failed = worker->n_retries;
     assert_in_range(n_failed, 2, 4);
     node_world_bind(world, "v");
     while (worker->plan == NULL) /* the next wait */
-        run_for(world, 10 * SIM_MS);
+        node_world_run_for(world, 10 * SIM_MS);
     SimTime begun = sim_now(world->sim);
-    run_for(world, SECONDS(2));
+    node_world_run_for(world, SECONDS(2));
     assert_true(pod_is_ready(node_world_pod(world, "p")));
     assert_int_equal(world_count(world, "NodePublishVolume", &published, NULL), 1);
     assert_true(published - begun < SIM_SECOND);
@@ -413,14 +286,15 @@ a_wait_sorts_what_is_missing(void **state)
     csi_modelled_driver_set_errors(world->driver, &error, 1);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "vol1 vol2 vol02 vol3 vol03");
-    run_for(world, SIM_SECOND);
-    assert_event(world, "p",
-                 "unattached volumes=[vol02 vol1 vol2], "
-                 "failed to process volumes=[vol03 vol3]: ");
-    run_for(world, SECONDS(30)); /* by now vol1 is attached, as far as the kubelet knows */
-    assert_event(world, "p",
-                 "unmounted volumes=[vol02 vol03 vol1 vol2 vol3], unattached "
-                 "volumes=[vol02 vol2], failed to process volumes=[vol03 vol3]: ");
+    node_world_run_for(world, SIM_SECOND);
+    story_assert_event(world, "p",
+                       "unattached volumes=[vol02 vol1 vol2], "
+                       "failed to process volumes=[vol03 vol3]: ");
+    node_world_run_for(world,
+                       SECONDS(30)); /* by now vol1 is attached, as far as the kubelet knows */
+    story_assert_event(world, "p",
+                       "unmounted volumes=[vol02 vol03 vol1 vol2 vol3], unattached "
+                       "volumes=[vol02 vol2], failed to process volumes=[vol03 vol3]: ");
     assert_false(pod_is_ready(node_world_pod(world, "p")));
 }
 
@@ -433,8 +307,8 @@ is_desired_within(World *world, SimTime time)
     SimTime end = sim_now(world->sim) + time;
 
     while (sim_now(world->sim) < end) {
-        run_for(world, 5 * SIM_MS);
-        if (kubelet_of(world) != NULL && is_desired(world))
+        node_world_run_for(world, 5 * SIM_MS);
+        if (node_world_kubelet(world) != NULL && is_desired(world))
             return TRUE;
     }
     return FALSE;
@@ -444,7 +318,7 @@ is_desired_within(World *world, SimTime time)
 static void
 first_pass_skips_what_is_removed(void **state)
 {
-    g_autoptr(World) world = world_with_running_pod(NULL, NULL);
+    g_autoptr(World) world = story_world_with_pod(NULL, NULL);
 
     (void)state;
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
@@ -452,39 +326,39 @@ first_pass_skips_what_is_removed(void **state)
     node_world_delete_pod(world, "p", FALSE);
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
     assert_false(is_desired_within(world, SECONDS(30)));
-    assert_calls(world, "NodeUnstageVolume", 1);
+    story_assert_calls(world, "NodeUnstageVolume", 1);
 }
 
 static void
 first_pass_takes_what_terminates(void **state)
 {
-    g_autoptr(World) world = world_with_running_pod("containerStop", "5s");
+    g_autoptr(World) world = story_world_with_pod("containerStop", "5s");
 
     (void)state;
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     node_world_delete_pod(world, "p", FALSE);
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
     assert_true(is_desired_within(world, SECONDS(3)));
-    run_for(world, SECONDS(30));
+    node_world_run_for(world, SECONDS(30));
     assert_null(node_world_pod(world, "p"));
 }
 
 static void
 later_passes_skip_what_terminates(void **state)
 {
-    g_autoptr(World) world = world_with_volume(NULL, NULL);
+    g_autoptr(World) world = story_world_with_volume(NULL, NULL);
 
     (void)state;
     node_world_add_pod(world, "p", "a", "v");
     node_world_delete_pod(world, "p", FALSE);
     assert_false(is_desired_within(world, SECONDS(30)));
-    assert_calls(world, "GET PersistentVolumeClaim", 0);
+    story_assert_calls(world, "GET PersistentVolumeClaim", 0);
 }
 
 static void
 later_passes_take_what_runs(void **state)
 {
-    g_autoptr(World) world = world_with_volume(NULL, NULL);
+    g_autoptr(World) world = story_world_with_volume(NULL, NULL);
 
     (void)state;
     node_world_add_pod(world, "p", "a", "v");
@@ -510,28 +384,28 @@ lose_volume(World *world)
 static void
 an_error_is_met_once_a_sync(void **state)
 {
-    g_autoptr(World) world = world_with_running_pod(NULL, NULL);
+    g_autoptr(World) world = story_world_with_pod(NULL, NULL);
 
     (void)state;
     lose_volume(world);
     g_free(world_take_log(world));
-    change_pod(world, "changed");
-    run_for(world, SECONDS(5));
-    assert_calls(world, "GET PersistentVolumeClaim", 1);
-    assert_calls(world, "GET PersistentVolume 404", 1);
+    story_change_pod(world, "changed");
+    node_world_run_for(world, SECONDS(5));
+    story_assert_calls(world, "GET PersistentVolumeClaim", 1);
+    story_assert_calls(world, "GET PersistentVolume 404", 1);
     assert_true(is_desired(world));
-    change_pod(world, "again"); /* the next sync tells what this one has found */
-    run_for(world, SECONDS(5));
-    assert_event(world, "p", "failed to fetch PV v from API server");
-    assert_calls(world, "GET PersistentVolumeClaim", 2);
+    story_change_pod(world, "again"); /* the next sync tells what this one has found */
+    node_world_run_for(world, SECONDS(5));
+    story_assert_event(world, "p", "failed to fetch PV v from API server");
+    story_assert_calls(world, "GET PersistentVolumeClaim", 2);
     assert_true(is_desired(world));
-    assert_calls(world, "NodeUnpublishVolume", 0);
+    story_assert_calls(world, "NodeUnpublishVolume", 0);
 }
 
 static void
 what_cannot_be_read_is_not_desired(void **state)
 {
-    g_autoptr(World) world = world_with_flag(NULL, NULL);
+    g_autoptr(World) world = story_world(NULL, NULL);
 
     (void)state;
     node_world_add_unbound(world, "v");
@@ -540,13 +414,14 @@ what_cannot_be_read_is_not_desired(void **state)
     lose_volume(world);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(2));
-    assert_event(world, "p", "failed to fetch PV v from API server");
+    node_world_run_for(world, SECONDS(2));
+    story_assert_event(world, "p", "failed to fetch PV v from API server");
     assert_false(is_desired(world));
     world_create(world, object_edit_as(kept, world_key(world, KIND_VOLUME, "v")));
     object_unref(kept);
     node_world_attach(world, "v", "a");
-    run_for(world, SECONDS(40)); /* it was not taken for done: the next sync reads it again */
+    node_world_run_for(world,
+                       SECONDS(40)); /* it was not taken for done: the next sync reads it again */
     assert_true(pod_is_ready(node_world_pod(world, "p")));
 }
 
@@ -554,30 +429,30 @@ what_cannot_be_read_is_not_desired(void **state)
 static void
 desired_until_the_runtime_is_removed(void **state)
 {
-    g_autoptr(World) world = world_with_running_pod("containerStop", "5s");
+    g_autoptr(World) world = story_world_with_pod("containerStop", "5s");
 
     (void)state;
     node_world_delete_pod(world, "p", TRUE);
-    run_for(world, SECONDS(4));
+    node_world_run_for(world, SECONDS(4));
     assert_null(node_world_pod(world, "p"));
     assert_true(is_desired(world));
-    run_for(world, SECONDS(2));
+    node_world_run_for(world, SECONDS(2));
     assert_false(is_desired(world));
-    run_for(world, SECONDS(30));
-    assert_int_equal(kubelet_of(world)->workers->len, 0);
-    assert_int_equal(kubelet_of(world)->unprocessed->len, 0);
+    node_world_run_for(world, SECONDS(30));
+    assert_int_equal(node_world_kubelet(world)->workers->len, 0);
+    assert_int_equal(node_world_kubelet(world)->unprocessed->len, 0);
 }
 
 static void
 desired_while_a_failed_pod_is_listed(void **state)
 {
-    g_autoptr(World) world = world_with_running_pod("containerStop", "5s");
+    g_autoptr(World) world = story_world_with_pod("containerStop", "5s");
 
     (void)state;
     node_world_set_failed(world, "p");
-    run_for(world, SECONDS(4));
+    node_world_run_for(world, SECONDS(4));
     assert_true(is_desired(world));
-    run_for(world, SECONDS(3));
+    node_world_run_for(world, SECONDS(3));
     assert_false(is_desired(world));
     assert_non_null(node_world_pod(world, "p"));
 }
@@ -586,22 +461,22 @@ desired_while_a_failed_pod_is_listed(void **state)
 static void
 driver_becomes_unattachable(void **state)
 {
-    g_autoptr(World) world = world_with_flag(NULL, NULL);
+    g_autoptr(World) world = story_world(NULL, NULL);
 
     (void)state;
     node_world_add_driver(world, TRUE, FALSE);
-    add_volume(world, FALSE);
+    story_add_volume(world, FALSE);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
-    assert_in_use(world, UNIQUE_V);
+    node_world_run_for(world, SECONDS(20));
+    node_world_assert_in_use(world, UNIQUE_V);
     world_delete(world, KIND_CSI_DRIVER, WORLD_DRIVER);
     node_world_add_driver(world, FALSE, FALSE);
-    run_for(world, 110 * SIM_MS);
+    node_world_run_for(world, 110 * SIM_MS);
     assert_true(is_desired(world));
-    assert_false(the_volume(world)->attachable);
-    run_for(world, SECONDS(11));
-    assert_in_use(world, "");
+    assert_false(story_volume(world)->attachable);
+    node_world_run_for(world, SECONDS(11));
+    node_world_assert_in_use(world, "");
     assert_true(pod_is_ready(node_world_pod(world, "p")));
 }
 
@@ -649,289 +524,20 @@ static void
 size_story_holds(void **state)
 {
     const SizeStory *story = *state;
-    g_autoptr(World) world = world_with_flag(NULL, NULL);
+    g_autoptr(World) world = story_world(NULL, NULL);
     const char *volume = story->use == EPHEMERAL ? "p-v" : "v";
 
     add_size_story_pod(world, story->use, volume);
-    run_for(world, SECONDS(20));
+    node_world_run_for(world, SECONDS(20));
     assert_true(pod_is_ready(node_world_pod(world, "p")));
-    grow_volume(world, volume, story->new_size);
-    change_pod(world, "changed");
-    run_for(world, SECONDS(2));
-    assert_int_equal(volume_expansion_is_due(the_volume(world)) &&
-                         !the_volume(world)->mounts->spec->read_only,
+    story_grow_volume(world, volume, story->new_size);
+    story_change_pod(world, "changed");
+    node_world_run_for(world, SECONDS(2));
+    assert_int_equal(volume_expansion_is_due(story_volume(world)) &&
+                         !story_volume(world)->mounts->spec->read_only,
                      story->grows);
     assert_int_equal(world_count(world, "NodeExpandVolume OUT_OF_RANGE", NULL, NULL) > 0,
                      story->grows); /* the device has not grown here */
-}
-
-/* ---- The reconciler ---- */
-
-typedef struct {
-    const char *id;
-    gboolean block, is_removed;
-} ControllerStory;
-
-static const ControllerStory controller_stories[] = {
-    {"kvm-KubeletReconciler-04", FALSE, FALSE},
-    {"kvm-KubeletReconciler-07", FALSE, TRUE },
-    {"kvm-KubeletReconciler-09", TRUE,  FALSE},
-    {"kvm-KubeletReconciler-11", TRUE,  TRUE },
-};
-
-static void
-controller_story_holds(void **state)
-{
-    const ControllerStory *story = *state;
-    g_autoptr(World) world = world_with_flag(NULL, NULL);
-
-    add_volume(world, story->block);
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
-    assert_true(pod_is_ready(node_world_pod(world, "p")));
-    if (story->is_removed)
-        node_world_delete_pod(world, "p", FALSE);
-    run_for(world, SECONDS(20));
-    assert_calls(world, "NodeStageVolume", 1);
-    assert_calls(world, "NodePublishVolume", 1);
-    assert_calls(world, "NodeUnpublishVolume", story->is_removed);
-    assert_calls(world, "NodeUnstageVolume", story->is_removed);
-    assert_calls(world, "GET VolumeAttachment", 3); /* KVM-46: WaitForAttach, MountDevice, SetUp */
-    assert_calls(world, "CREATE VolumeAttachment", 0);
-    assert_calls(world, "DELETE VolumeAttachment", 0);
-    assert_calls(world, "ControllerPublishVolume", 0);
-}
-
-/* Steps of plans, by their rules: what a plugin that is no CSI driver has to do leaves no other
- * trace. */
-typedef struct {
-    unsigned n_attached, n_staged, n_published, n_unpublished, n_unstaged, n_detached;
-    gboolean is_way_back;
-} Steps;
-
-static void
-count_step(
-    void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
-{
-    Steps *steps = data;
-
-    (void)component, (void)plan;
-    if (rule == NULL || !g_str_equal(step, "wait"))
-        return;
-    steps->n_attached += g_str_equal(rule, "KVM-69") && !steps->is_way_back;
-    steps->n_detached += g_str_equal(rule, "KVM-69") && steps->is_way_back;
-    steps->n_staged += g_str_equal(rule, "KVM-42");
-    steps->n_published += g_str_equal(rule, "KVM-43");
-    steps->n_unpublished += g_str_equal(rule, "KVM-47");
-    steps->n_unstaged += g_str_equal(rule, "KVM-48");
-}
-
-static void
-kubelet_attaches(gboolean block, const char *plugin, gboolean is_removed)
-{
-    g_autoptr(World) world = world_with_flag("enableControllerAttachDetach", "false");
-    Steps steps = {0};
-
-    cluster_observe_plans(world->cluster, count_step, &steps);
-    node_world_add_other_volume(world, "v", plugin, block);
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
-    assert_true(pod_is_ready(node_world_pod(world, "p")));
-    assert_event(world, "p",
-                 "SuccessfulAttachVolume x1: AttachVolume.Attach succeeded for volume "
-                 "\"v\" ");
-    steps.is_way_back = TRUE;
-    if (is_removed)
-        node_world_delete_pod(world, "p", FALSE);
-    run_for(world, SECONDS(20));
-    assert_int_equal(steps.n_attached, 1);
-    assert_int_equal(steps.n_staged, 1);
-    assert_int_equal(steps.n_published, 1);
-    assert_int_equal(steps.n_unpublished, is_removed);
-    assert_int_equal(steps.n_unstaged, is_removed);
-    assert_int_equal(steps.n_detached, is_removed);
-    if (is_removed)
-        assert_in_use(world, "");
-}
-
-static void
-full_life_by_the_kubelet(void **state)
-{
-    (void)state;
-    kubelet_attaches(FALSE, "flexVolume", TRUE);
-}
-
-static void
-kubelet_attaches_and_maps(void **state)
-{
-    (void)state;
-    kubelet_attaches(TRUE, "iscsi", FALSE);
-}
-
-static void
-slow_unstage(World *world, CsiModelledOptions *options)
-{
-    options->latency[CSI_NODE_UNSTAGE_VOLUME] = world_constant(world, SECONDS(5));
-}
-
-/* What is attached stays so: the Node says that, and is asked by nobody in between. */
-static void
-wanted_again_while_it_is_unstaged(void **state)
-{
-    WorldOptions options = {.seed = 7, .driver = slow_unstage};
-    g_autoptr(World) world = world_new(&options);
-
-    (void)state;
-    add_volume(world, FALSE);
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
-    node_world_delete_pod(world, "p", FALSE);
-    run_for(world, SECONDS(3));
-    assert_int_equal(csi_driver_in_flight(csi_modelled_driver_base(world->driver)), 1);
-    node_world_add_pod(world, "q", "a", "v");
-    run_for(world, SECONDS(20));
-    assert_true(pod_is_ready(node_world_pod(world, "q")));
-    assert_calls(world, "NodeUnstageVolume", 1);
-    assert_calls(world, "NodeStageVolume", 2);
-    assert_in_use(world, UNIQUE_V);
-}
-
-/* ---- After a restart ---- */
-
-/* KVM-62: a volume whose directory cannot be made sense of; pod "p" is gone, or there. */
-static void
-directory_is_spoilt(gboolean is_wanted, unsigned n_tries)
-{
-    g_autoptr(World) world = world_with_flag(NULL, NULL);
-
-    node_world_add_volume(world, "v", "local");
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
-    void **disk = kubelet_of(world)->base.disk;
-    assert_true(cluster_crash(world->cluster, "kubelet", "a"));
-    reconstruct_spoil(*disk);
-    if (!is_wanted)
-        node_world_delete_pod(world, "p", TRUE);
-    assert_true(cluster_restart(world->cluster, "kubelet", "a"));
-    run_for(world, SECONDS(20));
-    assert_int_equal(kubelet_of(world)->n_cleaned_up, n_tries);
-    assert_int_equal(((GPtrArray *)*disk)->len, is_wanted);
-    if (is_wanted)
-        assert_true(pod_is_ready(node_world_pod(world, "p")));
-}
-
-static void
-spoilt_and_wanted(void **state)
-{
-    (void)state;
-    directory_is_spoilt(TRUE, 0);
-}
-
-static void
-spoilt_and_not_wanted(void **state)
-{
-    (void)state;
-    directory_is_spoilt(FALSE, 1);
-}
-
-/* KVM-61: another kubelet may have mounted it, so a final error settles nothing. */
-static void
-found_again_and_fails(gboolean block)
-{
-    static const CsiModelledError error = {
-        .method = CSI_NODE_PUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 1};
-    g_autoptr(World) world = world_with_flag(NULL, NULL);
-
-    add_volume(world, block);
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
-    csi_modelled_driver_set_errors(world->driver, &error, 1);
-    const char *staging = the_volume(world)->staging_path;
-    restart_kubelet(world);
-    run_for(world, SECONDS(5));
-    assert_true(world_count(world, "NodePublishVolume INTERNAL", NULL, NULL) > 0);
-    assert_int_equal(the_volume(world)->mounts->state, MOUNT_UNCERTAIN);
-    assert_string_equal(the_volume(world)->staging_path, staging);
-    assert_calls(world, "NodeUnpublishVolume", 0);
-    assert_calls(world, "NodeUnstageVolume", 0);
-}
-
-static void
-found_again_and_set_up_fails(void **state)
-{
-    (void)state;
-    found_again_and_fails(FALSE);
-}
-
-static void
-found_again_and_map_fails(void **state)
-{
-    (void)state;
-    found_again_and_fails(TRUE);
-}
-
-/* ---- Growth in use ---- */
-
-/* The back end's volume is as large as the PersistentVolume will say. */
-static void
-grow_device(World *world, int64_t bytes)
-{
-    const CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER};
-    const CsiRequest request = {.method = CSI_CONTROLLER_EXPAND_VOLUME,
-                                .volume_id = world_intern(world, "v"),
-                                .required_bytes = bytes,
-                                .capabilities = &capability,
-                                .n_capabilities = 1};
-
-    csi_driver_call(csi_modelled_driver_base(world->driver), &request, NULL, NULL);
-}
-
-static void
-grows_in_use(void **state)
-{
-    g_autoptr(World) world = world_with_running_pod(NULL, NULL);
-
-    (void)state;
-    grow_device(world, GI(15));
-    grow_volume(world, "v", GI(15));
-    change_pod(world, "changed");
-    while (!volume_expansion_is_due(the_volume(world)))
-        run_for(world, SIM_MS);
-    run_for(world, SECONDS(2));
-    assert_false(volume_expansion_is_due(the_volume(world)));
-    assert_int_equal(the_volume(world)->actual_bytes, GI(15));
-    assert_calls(world, "NodeExpandVolume", 1);
-    assert_int_equal(the_volume(world)->mounts->state, MOUNT_DONE);
-}
-
-/* KVM-56: the driver does not do that in use, and is not asked again. */
-static void
-does_not_grow_in_use(void **state)
-{
-    static const CsiModelledError error = {
-        .method = CSI_NODE_EXPAND_VOLUME, .code = CSI_FAILED_PRECONDITION, .probability = 1};
-    g_autoptr(World) world = world_with_flag(NULL, NULL);
-
-    (void)state;
-    add_volume(world, FALSE);
-    csi_modelled_driver_set_errors(world->driver, &error, 1);
-    grow_device(world, GI(15));
-    grow_volume(world, "v", GI(13));
-    node_world_start(world);
-    node_world_add_pod(world, "p", "a", "v");
-    run_for(world, SECONDS(20));
-    assert_true(pod_is_ready(node_world_pod(world, "p")));
-    unsigned n = world_count(world, "NodeExpandVolume FAILED_PRECONDITION", NULL, NULL);
-    assert_int_equal(n, 1);
-    grow_volume(world, "v", GI(15));
-    run_for(world, 5 * SIM_MINUTE);
-    assert_false(volume_expansion_is_due(the_volume(world)));
-    assert_int_equal(world_count(world, "NodeExpandVolume FAILED_PRECONDITION", NULL, NULL), n);
 }
 
 /* ---- All ---- */
@@ -940,48 +546,33 @@ static const struct {
     const char *id;
     void (*tell)(void **state);
 } stories[] = {
-    {"kvm-KubeletManager-01",     mounted_and_in_use                  },
-    {"kvm-KubeletManager-08",     wait_for_unmount_succeeds           },
-    {"kvm-KubeletManager-09",     wait_for_unmount_times_out          },
-    {"kvm-KubeletManager-10",     bound_while_the_pod_waits           },
-    {"kvm-KubeletManager-11",     a_wait_sorts_what_is_missing        },
-    {"kvm-KubeletPopulator-01",   first_pass_skips_what_is_removed    },
-    {"kvm-KubeletPopulator-02",   first_pass_takes_what_terminates    },
-    {"kvm-KubeletPopulator-04",   later_passes_skip_what_terminates   },
-    {"kvm-KubeletPopulator-06",   later_passes_take_what_runs         },
-    {"kvm-KubeletPopulator-07",   an_error_is_met_once_a_sync         },
-    {"kvm-KubeletPopulator-08",   what_cannot_be_read_is_not_desired  },
-    {"kvm-KubeletPopulator-09",   desired_until_the_runtime_is_removed},
-    {"kvm-KubeletPopulator-10",   desired_while_a_failed_pod_is_listed},
-    {"kvm-KubeletPopulator-12",   driver_becomes_unattachable         },
-    {"kvm-KubeletReconciler-06",  full_life_by_the_kubelet            },
-    {"kvm-KubeletReconciler-08",  kubelet_attaches_and_maps           },
-    {"kvm-KubeletReconciler-12",  wanted_again_while_it_is_unstaged   },
-    {"kvm-KubeletReconstruct-03", spoilt_and_wanted                   },
-    {"kvm-KubeletReconstruct-04", spoilt_and_not_wanted               },
-    {"kvm-KubeletReconstruct-06", found_again_and_set_up_fails        },
-    {"kvm-KubeletReconstruct-07", found_again_and_map_fails           },
-    {"kvm-KubeletResize-01",      grows_in_use                        },
-    {"kvm-KubeletResize-03",      does_not_grow_in_use                },
+    {"kvm-KubeletManager-01",   mounted_and_in_use                  },
+    {"kvm-KubeletManager-08",   wait_for_unmount_succeeds           },
+    {"kvm-KubeletManager-09",   wait_for_unmount_times_out          },
+    {"kvm-KubeletManager-10",   bound_while_the_pod_waits           },
+    {"kvm-KubeletManager-11",   a_wait_sorts_what_is_missing        },
+    {"kvm-KubeletPopulator-01", first_pass_skips_what_is_removed    },
+    {"kvm-KubeletPopulator-02", first_pass_takes_what_terminates    },
+    {"kvm-KubeletPopulator-04", later_passes_skip_what_terminates   },
+    {"kvm-KubeletPopulator-06", later_passes_take_what_runs         },
+    {"kvm-KubeletPopulator-07", an_error_is_met_once_a_sync         },
+    {"kvm-KubeletPopulator-08", what_cannot_be_read_is_not_desired  },
+    {"kvm-KubeletPopulator-09", desired_until_the_runtime_is_removed},
+    {"kvm-KubeletPopulator-10", desired_while_a_failed_pod_is_listed},
+    {"kvm-KubeletPopulator-12", driver_becomes_unattachable         },
 };
 
 int
 main(void)
 {
     struct CMUnitTest tests[G_N_ELEMENTS(stories) + G_N_ELEMENTS(error_stories) +
-                            G_N_ELEMENTS(group_stories) + G_N_ELEMENTS(size_stories) +
-                            G_N_ELEMENTS(controller_stories)];
+                            G_N_ELEMENTS(group_stories) + G_N_ELEMENTS(size_stories)];
     unsigned n = 0;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         tests[n++] = (struct CMUnitTest){.name = stories[i].id, .test_func = stories[i].tell};
-#define ADD_TABLE(table, function)                                                                 \
-    for (unsigned i = 0; i < G_N_ELEMENTS(table); i++)                                             \
-    tests[n++] = (struct CMUnitTest){                                                              \
-        .name = (table)[i].id, .test_func = (function), .initial_state = (void *)&(table)[i]}
-    ADD_TABLE(error_stories, error_story_holds);
-    ADD_TABLE(group_stories, group_story_holds);
-    ADD_TABLE(size_stories, size_story_holds);
-    ADD_TABLE(controller_stories, controller_story_holds);
+    n += STORY_ADD_TABLE(tests + n, error_story_holds, error_stories);
+    n += STORY_ADD_TABLE(tests + n, group_story_holds, group_stories);
+    n += STORY_ADD_TABLE(tests + n, size_story_holds, size_stories);
     return _cmocka_run_group_tests("stories of the volume manager", tests, n, NULL, NULL);
 }

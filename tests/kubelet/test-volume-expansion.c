@@ -94,14 +94,6 @@ start_pod(World *world, SimTime until)
 }
 
 static void
-assert_writes(World *world, const char *expected)
-{
-    g_autofree char *writes = node_world_take_writes(world);
-
-    assert_string_equal(writes, expected);
-}
-
-static void
 assert_claim(World *world, const char *status, int64_t capacity, const char *condition)
 {
     const Claim *claim = the_claim(world);
@@ -173,14 +165,15 @@ grows_in_use(void **state)
     node_world_run_until(world, SECONDS(400));
     assert_int_equal(world_count(world, "NodeExpandVolume", &first, NULL), 1);
     assert_in_range(first, SECONDS(200), SECONDS(292));
-    assert_writes(world, "ControllerExpandVolume, " STATUS ", NodeExpandVolume, " STATUS);
+    node_world_assert_writes(world,
+                             "ControllerExpandVolume, " STATUS ", NodeExpandVolume, " STATUS);
     assert_claim(world, "", GI(2), NULL);
     assert_event(world, KIND_POD, "app",
                  "FileSystemResizeSuccessful x1: MountVolume.NodeExpandVolume succeeded for volume "
                  "\"one\" a");
     assert_event(world, KIND_CLAIM, "one", "FileSystemResizeSuccessful x1");
     node_world_run_until(world, SIM_HOUR);
-    assert_writes(world, "");
+    node_world_assert_writes(world, "");
 }
 
 /* The syncs that are left out would have come at the same instants. */
@@ -269,8 +262,8 @@ infeasible_in_use(void **state)
     grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(300));
     assert_claim(world, "NodeResizeInfeasible", GI(1), CONDITION_NODE_RESIZE_ERROR);
-    assert_writes(world,
-                  "ControllerExpandVolume, " STATUS ", NodeExpandVolume OUT_OF_RANGE, " STATUS);
+    node_world_assert_writes(world, "ControllerExpandVolume, " STATUS
+                                    ", NodeExpandVolume OUT_OF_RANGE, " STATUS);
     say(world, "NodeResizePending");
     node_world_run_until(world, SECONDS(301));
     assert_claim(world, "", GI(2), NULL);
@@ -302,7 +295,7 @@ older_path(void **state)
     start_pod(world, SECONDS(100));
     grow(world, GI(2), NULL);
     node_world_run_until(world, SECONDS(300));
-    assert_writes(world, "ControllerExpandVolume, NodeExpandVolume, " STATUS);
+    node_world_assert_writes(world, "ControllerExpandVolume, NodeExpandVolume, " STATUS);
     assert_claim(world, "", GI(2), NULL);
 }
 

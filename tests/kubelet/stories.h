@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/kubelet/operation-executor.h"
+#include "models/kubelet/pod-worker.h"
+#include "node-world.h"
+
+/* Stories of Kubernetes' own tests of the volume manager, retold with a whole kubelet: what those
+ * tests do to a part of it by hand, pods, drivers and nodes do here. Each bears the id of the
+ * recorded story. */
+
+#define SECONDS(n) ((n)*SIM_SECOND)
+#define GI(n) ((int64_t)(n) << 30)
+#define UNIQUE_V "kubernetes.io/csi/" WORLD_DRIVER "^v"
+
+/* With a flag of the kubelet; NULL: none. */
+World *story_world(const char *flag, const char *value);
+/* Volume "v" is attached to node "a", whose kubelet runs. */
+World *story_world_with_volume(const char *flag, const char *value);
+/* ... and pod "p" uses it. */
+World *story_world_with_pod(const char *flag, const char *value);
+void story_add_volume(World *world, gboolean block);
+void story_grow_volume(World *world, const char *name, int64_t bytes);
+/* Labels pod "p", so that it is synced. */
+void story_change_pod(World *world, const char *label);
+void story_restart_kubelet(World *world);
+/* Returns: (borrowed): the only volume of the node; NULL: there is none */
+NodeVolume *story_volume(World *world);
+/* @what: as in the log */
+void story_assert_calls(World *world, const char *what, unsigned n);
+void story_assert_event(World *world, const char *pod, const char *text);
+
+struct CMUnitTest;
+/* Fills in a test of each row; a row begins with its id. Returns: how many */
+unsigned story_add_rows(struct CMUnitTest *tests,
+                        void (*story_holds)(void **state),
+                        const void *rows,
+                        size_t row_size,
+                        unsigned n_rows);
+#define STORY_ADD_TABLE(tests, story_holds, table)                                                 \
+    story_add_rows((tests), (story_holds), (table), sizeof *(table), G_N_ELEMENTS(table))

@@ -7,9 +7,6 @@
 /* What the controllers of workloads have in common: how a pod is made from a template, which pods
  * count, whose they are. */
 
-/* Which revision of its template a pod of a StatefulSet or DaemonSet was made of. */
-#define LABEL_REVISION "controller-revision-hash"
-
 /* Index: what a controller owns, by the controller's key. */
 void index_by_controller(InformerIndex *index, const Object *object, Objects *objects);
 /* Index: what has labels and no controller, by its namespace: may be adopted. */

@@ -4,8 +4,6 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/daemon-set/private.h"
 
-#define READY_SKEW SIM_SECOND /* as WL-30 */
-
 /* ---- What is remembered ---- */
 
 static void
@@ -76,68 +74,24 @@ node_changed(void *data, const Object *before, const Object *after)
             workers_add(self->workers, set->key);
 }
 
-/* Who would adopt this pod looks at it. */
-static void
-orphan_changed(DaemonSetController *self, const Object *pod)
+static const LabelSelector *
+selector_of(const Object *set)
 {
-    InformerIter iter;
-    const Object *set;
-
-    if (pod->labels == NULL || informer_count(self->sets) == 0)
-        return;
-    informer_iter_init(&iter, self->sets);
-    while ((set = informer_iter_next(&iter)) != NULL)
-        if (set->key->namespace == pod->key->namespace &&
-            label_selector_matches(DAEMON_SET_CONST(set)->selector, pod->labels))
-            workers_add(self->workers, set->key);
+    return DAEMON_SET_CONST(set)->selector;
 }
 
-static void
-pod_went(const DaemonSetController *self, const ObjectKey *set, const ObjectKey *pod)
+static int32_t
+min_ready_s(const Object *set)
 {
-    DaemonState *state = g_hash_table_lookup(self->states, set);
-
-    if (state != NULL)
-        expectations_deletion_seen(&state->expected, pod);
-    workers_add(self->workers, set);
-}
-
-static void
-own_pod_changed(DaemonSetController *self,
-                const ObjectKey *key,
-                const Object *before,
-                const Object *after)
-{
-    DaemonState *state = g_hash_table_lookup(self->states, key);
-    const DaemonSet *set = DAEMON_SET_CONST(informer_get(self->sets, key));
-
-    if (before == NULL && state != NULL)
-        expectations_creation_seen(&state->expected);
-    workers_add(self->workers, key);
-    if (set != NULL && set->min_ready_s > 0 && before != NULL && !pod_is_ready(POD_CONST(before)) &&
-        pod_is_ready(POD_CONST(after)))
-        work_queue_add_after(workers_queue(self->workers), (ObjectKey *)key,
-                             set->min_ready_s * SIM_SECOND + READY_SKEW);
+    return DAEMON_SET_CONST(set)->min_ready_s;
 }
 
 static void
 pod_changed(void *data, const Object *before, const Object *after)
 {
-    DaemonSetController *self = data;
-    const ObjectKey *was = before == NULL ? NULL : controller_of_kind(before, KIND_DAEMON_SET);
-    const ObjectKey *is = after == NULL ? NULL : controller_of_kind(after, KIND_DAEMON_SET);
+    const DaemonSetController *self = data;
 
-    if (was != NULL && was != is)
-        pod_went(self, was, before->key);
-    if (after == NULL)
-        return;
-    if (is != NULL && object_is_deleted(after))
-        pod_went(self, is, after->key);
-    else if (is != NULL)
-        own_pod_changed(self, is, before, after);
-    else if (object_controller(after) == NULL && !object_is_deleted(after) &&
-             (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels)))
-        orphan_changed(self, after);
+    pod_owners_changed(&self->owners, before, after);
 }
 
 static void
@@ -284,6 +238,14 @@ init(void *data)
                                      .retry = TRUE,
                                      .sync = decide_set,
                                  });
+    self->owners = (PodOwners){
+        .kind = KIND_DAEMON_SET,
+        .owners = self->sets,
+        .selector_of = selector_of,
+        .min_ready_s = min_ready_s,
+        .workers = self->workers,
+        .states = self->states,
+    };
     informer_add_handler(self->sets, set_changed, self);
     informer_add_handler(self->pods, pod_changed, self);
     informer_add_handler(self->nodes, node_changed, self);

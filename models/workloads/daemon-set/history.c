@@ -12,13 +12,6 @@ revision_key(const DaemonSetController *self, const DaemonSync *sync)
         strings_internf(self->base.strings, "%s-%s", object_name(&sync->set->meta), sync->hash));
 }
 
-static gboolean
-edit_number(Object *object, const void *number)
-{
-    CONTROLLER_REVISION(object)->revision = *(const int64_t *)number;
-    return TRUE;
-}
-
 /* DS-30: the template's revision is there and the newest; an older one that comes back is numbered
  * anew. */
 void
@@ -29,23 +22,19 @@ daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSy
         informer_index_get(self->revisions_by_controller, sync->set->meta.key, &n);
     ObjectKey *key = revision_key(self, sync);
     const Object *own = informer_get(self->revisions, key);
-    int64_t *number = plan_new_arg(plan, int64_t);
+    int64_t number = revisions_highest(all, n, key) + 1;
 
-    for (unsigned i = 0; i < n; i++)
-        if (all[i]->key != key)
-            *number = MAX(*number, CONTROLLER_REVISION(all[i])->revision);
-    ++*number;
     plan_because(plan, "DS-30");
     if (own == NULL) {
         Object *object = object_new(key);
-        CONTROLLER_REVISION(object)->revision = *number;
+        CONTROLLER_REVISION(object)->revision = number;
         CONTROLLER_REVISION(object)->template = pod_template_ref(sync->set->template);
         object->labels = string_map_ref(sync->set->template->labels);
         object_set_label(object, strings_intern(self->base.strings, LABEL_REVISION), sync->hash);
         object_set_owner(object, &sync->set->meta, TRUE, TRUE);
         plan_create(plan, object, PLAN_EXISTS_IS_FINE);
-    } else if (CONTROLLER_REVISION(own)->revision < *number) {
-        plan_update(plan, own, edit_number, number, PLAN_STOP);
+    } else if (CONTROLLER_REVISION(own)->revision < number) {
+        revision_plan_number(plan, own, number);
     }
 }
 
@@ -76,13 +65,5 @@ daemon_plan_history(const DaemonSetController *self, Plan *plan, const DaemonSyn
         if (!is_live(sync, all[i]))
             g_ptr_array_add(dead, (Object *)all[i]);
     plan_because(plan, "DS-31");
-    for (; n_excess > 0 && dead->len > 0; n_excess--) {
-        unsigned oldest = 0;
-        for (unsigned i = 1; i < dead->len; i++)
-            if (CONTROLLER_REVISION(dead->pdata[i])->revision <
-                CONTROLLER_REVISION(dead->pdata[oldest])->revision)
-                oldest = i;
-        const Object *revision = g_ptr_array_remove_index(dead, oldest);
-        plan_delete(plan, revision->key, (ObjectUid){0, 0}, -1, PLAN_GONE_IS_FINE);
-    }
+    revisions_plan_deletions(plan, dead, n_excess);
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "models/workloads/daemon-set/nodes.h"
+#include "models/workloads/pod-events.h"
 #include "models/workloads/pod-orders.h"
 #include "models/workloads/pods.h"
+#include "models/workloads/revisions.h"
 
 /* The DaemonSet controller's parts: daemon-set.c (what it hears and remembers, the sync),
  * nodes.c (which nodes: pure), manage.c (pods on nodes), update.c (rolling
@@ -32,6 +34,7 @@ typedef struct {
     InformerIndex *pods_by_controller, *orphans, *revisions_by_controller;
     Workers *workers;
     GHashTable *states; /* ObjectKey of a set -> DaemonState */
+    PodOwners owners;
 } DaemonSetController;
 
 typedef enum {

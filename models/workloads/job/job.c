@@ -136,20 +136,16 @@ job_of_pod(const JobController *self, const Object *pod)
     return job != NULL && object_is_controlled_by(pod, job) ? JOB_CONST(job) : NULL;
 }
 
-/* Who would adopt this pod looks at it. */
-static void
-orphan_changed(const JobController *self, const Object *pod)
+static const LabelSelector *
+selector_of(const Object *job)
 {
-    InformerIter iter;
-    const Object *job;
+    return JOB_CONST(job)->selector;
+}
 
-    if (pod->labels == NULL || informer_count(self->jobs) == 0)
-        return;
-    informer_iter_init(&iter, self->jobs);
-    while ((job = informer_iter_next(&iter)) != NULL)
-        if (job->key->namespace == pod->key->namespace &&
-            label_selector_matches(JOB_CONST(job)->selector, pod->labels))
-            enqueue(self, job->key, BATCH_PERIOD);
+static void
+wake_adopter(void *self, const ObjectKey *job)
+{
+    enqueue(self, job, BATCH_PERIOD);
 }
 
 /* @is_gone: it is; else it is only going. */
@@ -204,7 +200,7 @@ pod_changed(void *data, const Object *before, const Object *after)
         return;
     enqueue_orphan(self, after);
     if (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels))
-        orphan_changed(self, after);
+        wake_adopters(self->jobs, selector_of, after, wake_adopter, self);
 }
 
 /* ---- Private state ---- */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/workloads/job/job.h"
+#include "models/workloads/pod-events.h"
 #include "models/workloads/pod-orders.h"
 #include "models/workloads/pods.h"
 

@@ -2,12 +2,12 @@
 #include "models/workloads/replica-set/replica-set.h"
 
 #include "models/cluster/kube-controller-manager.h"
+#include "models/workloads/pod-events.h"
 #include "models/workloads/pod-orders.h"
 #include "models/workloads/pod-ranks.h"
 #include "models/workloads/pods.h"
 
-#define BURST_MAX 500         /* WL-5, WL-6: creations and deletions of one sync */
-#define READY_SKEW SIM_SECOND /* as WL-30 */
+#define BURST_MAX 500 /* WL-5, WL-6: creations and deletions of one sync */
 
 /* What the controller remembers of a set between syncs. */
 typedef struct {
@@ -21,6 +21,7 @@ typedef struct {
     InformerIndex *pods_by_controller, *orphans, *sets_by_controller;
     Workers *workers;
     GHashTable *states; /* ObjectKey of a set -> SetState */
+    PodOwners owners;
 } ReplicaSetController;
 
 typedef struct {
@@ -69,63 +70,24 @@ set_changed(void *data, const Object *before, const Object *after)
         g_hash_table_insert(self->states, (void *)after->key, g_new0(SetState, 1));
 }
 
-/* Who would adopt this pod looks at it. */
-static void
-orphan_changed(ReplicaSetController *self, const Object *pod)
+static const LabelSelector *
+selector_of(const Object *set)
 {
-    InformerIter iter;
-    const Object *set;
-
-    if (pod->labels == NULL || informer_count(self->sets) == 0)
-        return;
-    informer_iter_init(&iter, self->sets);
-    while ((set = informer_iter_next(&iter)) != NULL)
-        if (set->key->namespace == pod->key->namespace &&
-            label_selector_matches(REPLICA_SET_CONST(set)->selector, pod->labels))
-            workers_add(self->workers, set->key);
+    return REPLICA_SET_CONST(set)->selector;
 }
 
-static void
-pod_went(const ReplicaSetController *self, const ObjectKey *set, const ObjectKey *pod)
+static int32_t
+min_ready_s(const Object *set)
 {
-    SetState *state = g_hash_table_lookup(self->states, set);
-
-    if (state != NULL)
-        expectations_deletion_seen(&state->expected, pod);
-    workers_add(self->workers, set);
+    return REPLICA_SET_CONST(set)->min_ready_s;
 }
 
-/* A pod that is going counts as gone (WL-76). */
 static void
 pod_changed(void *data, const Object *before, const Object *after)
 {
-    ReplicaSetController *self = data;
-    const ObjectKey *was = before == NULL ? NULL : controller_of_kind(before, KIND_REPLICA_SET);
-    const ObjectKey *is = after == NULL ? NULL : controller_of_kind(after, KIND_REPLICA_SET);
+    const ReplicaSetController *self = data;
 
-    if (was != NULL && was != is)
-        pod_went(self, was, before->key);
-    if (after == NULL)
-        return;
-    if (is == NULL) {
-        if (object_controller(after) == NULL && !object_is_deleted(after) &&
-            (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels)))
-            orphan_changed(self, after);
-        return;
-    }
-    if (object_is_deleted(after)) {
-        pod_went(self, is, after->key);
-        return;
-    }
-    SetState *state = g_hash_table_lookup(self->states, is);
-    const ReplicaSet *set = REPLICA_SET_CONST(informer_get(self->sets, is));
-    if (before == NULL && state != NULL)
-        expectations_creation_seen(&state->expected);
-    workers_add(self->workers, is);
-    if (set != NULL && set->min_ready_s > 0 && before != NULL && !pod_is_ready(POD_CONST(before)) &&
-        pod_is_ready(POD_CONST(after)))
-        work_queue_add_after(workers_queue(self->workers), (ObjectKey *)is,
-                             set->min_ready_s * SIM_SECOND + READY_SKEW);
+    pod_owners_changed(&self->owners, before, after);
 }
 
 static void
@@ -488,6 +450,14 @@ init(void *data)
                                      .retry = TRUE,
                                      .sync = decide_set,
                                  });
+    self->owners = (PodOwners){
+        .kind = KIND_REPLICA_SET,
+        .owners = self->sets,
+        .selector_of = selector_of,
+        .min_ready_s = min_ready_s,
+        .workers = self->workers,
+        .states = self->states,
+    };
     informer_add_handler(self->sets, set_changed, self);
     informer_add_handler(self->pods, pod_changed, self);
 }

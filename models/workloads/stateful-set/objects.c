@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "models/api/selector.h"
-#include "models/workloads/pods.h"
+#include "models/api/workload.h"
+#include "models/workloads/revisions.h"
 
 #define LABEL_POD_INDEX "apps.kubernetes.io/pod-index"
 #define LABEL_REVISION_HASH "controller.kubernetes.io/hash"

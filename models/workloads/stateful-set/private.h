@@ -4,6 +4,7 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
 #include "models/workloads/pods.h"
+#include "models/workloads/revisions.h"
 #include "models/workloads/stateful-set/objects.h"
 
 /* Within the StatefulSet controller: view.c looks, pod.c does what is to be done

@@ -51,35 +51,17 @@ stateful_current_revision(const StatefulSetController *self,
                                                                      : update->name;
 }
 
-static int64_t
-max_number(const StatefulSetController *self, const StatefulSet *set)
-{
-    unsigned n;
-    const Object *const *revisions =
-        informer_index_get(self->revisions_by_owner, set->meta.key, &n);
-    int64_t max = 0;
-
-    for (unsigned i = 0; i < n; i++)
-        max = MAX(max, CONTROLLER_REVISION(revisions[i])->revision);
-    return max;
-}
-
-static gboolean
-edit_number(Object *object, const void *number)
-{
-    CONTROLLER_REVISION(object)->revision = *(const int64_t *)number;
-    return TRUE;
-}
-
 gboolean
 stateful_plan_revision(const StatefulSetController *self,
                        Plan *plan,
                        const StatefulSet *set,
                        const SetState *state)
 {
+    unsigned n;
+    const Object *const *all = informer_index_get(self->revisions_by_owner, set->meta.key, &n);
     ObjectKey *key = stateful_update_revision(self, set, state);
     const Object *revision = informer_get(self->revisions, key);
-    int64_t max = max_number(self, set);
+    int64_t max = revisions_highest(all, n, NULL);
 
     plan_because(plan, "WL-40");
     if (revision == NULL) {
@@ -90,9 +72,7 @@ stateful_plan_revision(const StatefulSetController *self,
     }
     if (CONTROLLER_REVISION(revision)->revision >= max)
         return FALSE;
-    int64_t *number = plan_new_arg(plan, int64_t);
-    *number = max + 1; /* back to an older template */
-    plan_update(plan, revision, edit_number, number, PLAN_STOP);
+    revision_plan_number(plan, revision, max + 1); /* back to an older template */
     return TRUE;
 }
 
@@ -133,13 +113,6 @@ stateful_plan_truncation(const StatefulSetController *self,
         if (!is_live(self, set, status, revisions[i]))
             g_ptr_array_add(history, (Object *)revisions[i]);
     plan_because(plan, "WL-40");
-    while (history->len > (unsigned)MAX(set->revision_history_limit, 0)) {
-        unsigned oldest = 0;
-        for (unsigned i = 1; i < history->len; i++)
-            if (CONTROLLER_REVISION(history->pdata[i])->revision <
-                CONTROLLER_REVISION(history->pdata[oldest])->revision)
-                oldest = i;
-        const Object *revision = g_ptr_array_remove_index(history, oldest);
-        plan_delete(plan, revision->key, (ObjectUid){0, 0}, -1, PLAN_GONE_IS_FINE);
-    }
+    revisions_plan_deletions(plan, history,
+                             (int64_t)history->len - MAX(set->revision_history_limit, 0));
 }

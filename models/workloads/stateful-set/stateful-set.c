@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/stateful-set/stateful-set.h"
 
+#include "models/workloads/pod-events.h"
 #include "models/workloads/stateful-set/private.h"
 #include "sim/random.h"
 
 #define STATUS_TRIES 5                   /* client-go's DefaultRetry: 5 tries, */
 #define STATUS_RETRY_DELAY (10 * SIM_MS) /* 10 ms apart, */
 #define STATUS_RETRY_JITTER 0.1          /* and up to a tenth more */
-#define READY_SKEW SIM_SECOND /* WL-30: added to minReadySeconds, for times of whole seconds */
 
 typedef enum {
     CHANGE_STATUS,  /* @pointer: SetStatus; @key: the set */
@@ -63,24 +63,27 @@ set_changed(void *data, const Object *before, const Object *after)
         set_state_update(self, (const StatefulSet *)after);
 }
 
-/* A pod of nobody's is looked at by the sets that would adopt it. */
-static void
-orphan_changed(StatefulSetController *self, const Object *pod)
+static const LabelSelector *
+selector_of(const Object *set)
 {
-    InformerIter iter;
-    const Object *set;
-
-    if (pod->labels == NULL || informer_count(self->sets) == 0)
-        return;
-    informer_iter_init(&iter, self->sets);
-    while ((set = informer_iter_next(&iter)) != NULL)
-        if (set->key->namespace == pod->key->namespace &&
-            stateful_pod_ordinal(set->key, pod->key) >= 0 &&
-            label_selector_matches(((const StatefulSet *)set)->selector, pod->labels))
-            workers_add(self->workers, set->key);
+    return ((const StatefulSet *)set)->selector;
 }
 
-/* WL-30: a pod that becomes ready is looked at again when it has been so for minReadySeconds. */
+typedef struct {
+    StatefulSetController *controller;
+    const ObjectKey *pod;
+} Orphan;
+
+static void
+wake_adopter(void *data, const ObjectKey *set)
+{
+    const Orphan *orphan = data;
+
+    if (stateful_pod_ordinal(set, orphan->pod) >= 0)
+        workers_add(orphan->controller->workers, set);
+}
+
+/* WL-30 */
 static void
 pod_changed(void *data, const Object *before, const Object *after)
 {
@@ -89,16 +92,14 @@ pod_changed(void *data, const Object *before, const Object *after)
 
     if (key == NULL) {
         if (after != NULL && object_controller(after) == NULL)
-            orphan_changed(self, after);
+            wake_adopters(self->sets, selector_of, after, wake_adopter,
+                          &(Orphan){self, after->key});
         return;
     }
     workers_add(self->workers, key);
     const StatefulSet *set = (const StatefulSet *)informer_get(self->sets, key);
-    gboolean becomes_ready = before != NULL && after != NULL && !pod_is_ready(POD_CONST(before)) &&
-                             pod_is_ready(POD_CONST(after));
-    if (set != NULL && set->min_ready_s > 0 && becomes_ready)
-        work_queue_add_after(workers_queue(self->workers), (ObjectKey *)key,
-                             set->min_ready_s * SIM_SECOND + READY_SKEW);
+    if (set != NULL && after != NULL)
+        wake_when_available(self->workers, key, set->min_ready_s, before, after);
 }
 
 static void

@@ -54,24 +54,6 @@ case_fail(Case *self, const char *format, ...)
     va_end(args);
 }
 
-static char *
-json_text(const json_t *value)
-{
-    return value == NULL ? g_strdup("nothing")
-                         : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
-}
-
-void
-case_expect_json(Case *self, const char *what, const json_t *expected, const json_t *found)
-{
-    if (expected == found || json_equal((json_t *)expected, (json_t *)found)) /* only read */
-        return;
-    char *expected_text = json_text(expected), *found_text = json_text(found);
-    case_fail(self, "%s: expected %s, found %s", what, expected_text, found_text);
-    free(expected_text);
-    free(found_text);
-}
-
 /* ---- Objects ---- */
 
 /* Real uids in place of the cases' short ones: the same for the same text. */
@@ -197,6 +179,65 @@ case_import(Case *self, const char *path, ObjectKind kind, CaseWhere where)
         case_import_object(self, case_object(self, manifest, kind), where);
     json_array_foreach(case_get(self, path), i, manifest) if (case_is_api_only(manifest))
         case_import_object(self, case_object(self, manifest, kind), where & CASE_API);
+}
+
+/* Null and empty values do not count, except where the cases keep them on purpose. */
+static gboolean
+is_nothing(const char *key, const json_t *value)
+{
+    static const char *const kept[] = {"selector",          "ephemeral",        "claimRef",
+                                       "nodeSelectorTerms", "storageClassName", NULL};
+
+    if (json_is_null(value))
+        return TRUE;
+    if (g_strv_contains(kept, key))
+        return FALSE;
+    if (json_is_object(value))
+        return json_object_size(value) == 0;
+    if (json_is_array(value))
+        return json_array_size(value) == 0;
+    return json_is_string(value) && json_string_length(value) == 0;
+}
+
+/* Removes from @value what is not compared. */
+static void
+strip(json_t *value)
+{
+    static const char *const ignored[] = {"resourceVersion",
+                                          "creationTimestamp",
+                                          "lastPhaseTransitionTime",
+                                          "lastTransitionTime",
+                                          "message",
+                                          "generation",
+                                          "managedFields",
+                                          "lastProbeTime",
+                                          "time",
+                                          "deletionGracePeriodSeconds",
+                                          NULL};
+    const char *key;
+    json_t *item;
+    void *next;
+    size_t i;
+
+    json_object_foreach_safe(value, next, key, item)
+    {
+        strip(item);
+        if (strcmp(key, "deletionTimestamp") == 0)
+            json_object_set_new(value, key, json_true());
+        else if (g_strv_contains(ignored, key) || is_nothing(key, item))
+            json_object_del(value, key);
+    }
+    json_array_foreach(value, i, item) strip(item);
+}
+
+json_t *
+case_comparable(Case *self, const Object *object)
+{
+    json_t *json = object_to_json(object);
+
+    (void)self;
+    strip(json);
+    return json;
 }
 
 ObjectKey *
@@ -515,175 +556,6 @@ case_run_plan(Case *self, void *component, PlanDecide decide, ObjectKey *key)
         case_fail(self, "the sync does not end");
 }
 
-/* ---- Comparing ---- */
-
-/* What says nothing: null and empty values, but where the cases keep them on purpose. */
-static gboolean
-is_nothing(const char *key, const json_t *value)
-{
-    static const char *const kept[] = {"selector",          "ephemeral",        "claimRef",
-                                       "nodeSelectorTerms", "storageClassName", NULL};
-
-    if (json_is_null(value))
-        return TRUE;
-    if (g_strv_contains(kept, key))
-        return FALSE;
-    if (json_is_object(value))
-        return json_object_size(value) == 0;
-    if (json_is_array(value))
-        return json_array_size(value) == 0;
-    return json_is_string(value) && json_string_length(value) == 0;
-}
-
-/* Leaves in @value only what is compared. */
-static void
-strip(json_t *value)
-{
-    static const char *const ignored[] = {"resourceVersion",
-                                          "creationTimestamp",
-                                          "lastPhaseTransitionTime",
-                                          "lastTransitionTime",
-                                          "message",
-                                          "generation",
-                                          "managedFields",
-                                          "lastProbeTime",
-                                          "time",
-                                          "deletionGracePeriodSeconds",
-                                          NULL};
-    const char *key;
-    json_t *item;
-    void *next;
-    size_t i;
-
-    json_object_foreach_safe(value, next, key, item)
-    {
-        strip(item);
-        if (strcmp(key, "deletionTimestamp") == 0)
-            json_object_set_new(value, key, json_true());
-        else if (g_strv_contains(ignored, key) || is_nothing(key, item))
-            json_object_del(value, key);
-    }
-    json_array_foreach(value, i, item) strip(item);
-}
-
-json_t *
-case_comparable(Case *self, const Object *object)
-{
-    json_t *json = object_to_json(object);
-
-    (void)self;
-    strip(json);
-    return json;
-}
-
-/* Uids that the cases do not tell are ours. */
-static void
-expect_object(Case *self, const Object *expected, const Object *found)
-{
-    json_t *wanted = case_comparable(self, expected), *is = case_comparable(self, found);
-
-    if (!object_uid_is_set(expected->uid))
-        json_object_del(json_object_get(is, "metadata"), "uid");
-    case_expect_json(self, expected->key->text, wanted, is);
-    json_decref(wanted);
-    json_decref(is);
-}
-
-static gboolean
-has_key(const GPtrArray *objects, const ObjectKey *key)
-{
-    for (unsigned i = 0; i < objects->len; i++)
-        if (((const Object *)objects->pdata[i])->key == key)
-            return TRUE;
-    return FALSE;
-}
-
-void
-case_expect_objects(Case *self, const char *path, ObjectKind kind)
-{
-    g_autoptr(GPtrArray) expected = case_objects(self, path, kind);
-
-    if (case_get(self, path) == NULL)
-        return;
-    for (unsigned i = 0; i < expected->len; i++) {
-        const Object *wanted = expected->pdata[i];
-        const Object *found = api_server_get(self->api, wanted->key);
-        if (found == NULL)
-            case_fail(self, "%s is not there", wanted->key->text);
-        else
-            expect_object(self, wanted, found);
-    }
-    for (uint32_t slot = 0; slot < objects_n_keys(self->objects, kind); slot++) {
-        const ObjectKey *key = objects_key_at(self->objects, kind, slot);
-        if (api_server_get(self->api, key) != NULL && !has_key(expected, key))
-            case_fail(self, "%s should not be there", key->text);
-    }
-}
-
-static gboolean
-list_has(const json_t *list, const json_t *wanted)
-{
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach(list, i, item) if (json_equal((json_t *)item, (json_t *)wanted)) return TRUE;
-    return FALSE;
-}
-
-void
-case_expect_events(Case *self, const char *path, gboolean in_order)
-{
-    const json_t *expected = case_get(self, path), *item;
-    gboolean same = TRUE;
-    size_t i;
-
-    if (expected == NULL)
-        return;
-    if (in_order) {
-        case_expect_json(self, "events", expected, self->events);
-        return;
-    }
-    json_array_foreach(expected, i, item) same = same && list_has(self->events, item);
-    json_array_foreach(self->events, i, item) same = same && list_has(expected, item);
-    if (!same)
-        case_expect_json(self, "events", expected, self->events);
-}
-
-void
-case_expect_writes(Case *self, const char *path)
-{
-    const json_t *expected = case_get(self, path), *item;
-    json_t *found = json_array();
-    size_t i;
-
-    json_array_foreach(self->writes, i, item)
-    {
-        static const char *const compared[] = {"verb", "resource", "subresource", "name"};
-        const char *verb = json_path_string(item, "verb");
-        json_t *write = json_object();
-        for (unsigned k = 0; k < G_N_ELEMENTS(compared); k++)
-            if (json_object_get(item, compared[k]) != NULL)
-                json_object_set(write, compared[k], json_object_get(item, compared[k]));
-        if (strcmp(verb, "get") != 0 && strcmp(verb, "list") != 0)
-            json_array_append(found, write);
-        json_decref(write);
-    }
-    if (expected != NULL)
-        case_expect_json(self, "writes", expected, found);
-    json_decref(found);
-}
-
-void
-case_expect_error(Case *self, const char *path)
-{
-    if (case_get(self, path) == NULL || case_flag(self, path) == self->plan_failed)
-        return;
-    if (self->plan_failed)
-        case_fail(self, "the sync failed: %s", self->plan_message);
-    else
-        case_fail(self, "the sync did not fail");
-}
-
 /* ---- From start to end ---- */
 
 static void
@@ -699,105 +571,6 @@ case_clear(Case *self)
     g_ptr_array_unref(self->changed);
     json_decref(self->writes);
     json_decref(self->events);
-}
-
-/* ---- Traces ---- */
-
-static int
-by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static char *set_text(const json_t *value);
-
-static void
-append_set(GString *text, const json_t *list)
-{
-    g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func(g_free);
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach(list, i, item) g_ptr_array_add(items, set_text(item));
-    g_ptr_array_sort(items, by_text);
-    for (unsigned k = 0; k < items->len; k++)
-        g_string_append_printf(text, "%s%s", k == 0 ? "" : ",", (const char *)items->pdata[k]);
-}
-
-static void
-append_members(GString *text, const json_t *object)
-{
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    const char *name;
-    json_t *value;
-
-    json_object_foreach((json_t *)object, name, value) g_ptr_array_add(names, (void *)name);
-    g_ptr_array_sort(names, by_text);
-    for (unsigned i = 0; i < names->len; i++) {
-        g_autofree char *member = set_text(json_object_get(object, names->pdata[i]));
-        g_string_append_printf(text, "%s%s:%s", i == 0 ? "" : ",", (const char *)names->pdata[i],
-                               member);
-    }
-}
-
-/* (owned): the same text for the same value, lists being sets. */
-static char *
-set_text(const json_t *value)
-{
-    g_autoptr(GString) text = g_string_new(json_is_object(value) ? "{" : "[");
-
-    if (!json_is_object(value) && !json_is_array(value)) {
-        char *plain = json_text(value);
-        g_string_assign(text, plain);
-        free(plain);
-    } else if (json_is_object(value)) {
-        append_members(text, value);
-        g_string_append_c(text, '}');
-    } else {
-        append_set(text, value);
-        g_string_append_c(text, ']');
-    }
-    return g_string_free(g_steal_pointer(&text), FALSE);
-}
-
-static void
-expect_answer(Case *self, size_t number, const json_t *step, const json_t *answer, gboolean failed)
-{
-    const json_t *expected = json_object_get(step, "returns"),
-                 *error = json_object_get(step, "error");
-    const char *call = json_path_string(step, "call");
-    g_autofree char *found_text = set_text(answer), *text = set_text(expected);
-
-    if (error != NULL && json_is_true(error) != failed)
-        case_fail(self, "step %zu, %s: %s", number, call, failed ? "failed" : "did not fail");
-    if (g_strcmp0(json_string_value(expected), "<elapsed>") == 0 && json_is_integer(answer) &&
-        json_integer_value(answer) >= 0)
-        return;
-    if (expected != NULL && strcmp(text, found_text) != 0)
-        case_fail(self, "step %zu, %s: expected %s, found %s", number, call, text, found_text);
-}
-
-void
-case_replay(Case *self, const TraceCall *calls, void *data)
-{
-    const json_t *step;
-    size_t i;
-
-    json_array_foreach(case_get(self, "steps"), i, step)
-    {
-        const char *name = json_path_string(step, "call");
-        const TraceCall *call = calls;
-        gboolean failed = FALSE;
-        while (call->call != NULL && g_strcmp0(call->call, name) != 0)
-            call++;
-        if (call->call == NULL) {
-            case_fail(self, "no such call: %s", name == NULL ? "(none)" : name);
-            return;
-        }
-        json_t *answer = call->run(data, json_object_get(step, "args"), &failed);
-        expect_answer(self, i + 1, step, answer, failed);
-        json_decref(answer);
-    }
 }
 
 const Act *

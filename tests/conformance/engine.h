@@ -4,32 +4,31 @@
 #include "models/cluster/cluster.h"
 #include "models/plan/plan.h"
 
-/* Runs conformance cases: recorded inputs and outputs of the real components' own tests, told in
- * JSON (the README beside the case files says how). This engine knows what all suites share; a
- * suite, one file for each, knows its acts. Nobody knows single cases: what a case wants stands in
- * the case.
+/* Runs conformance cases: recorded inputs and outputs of the real components' own tests, in JSON
+ * (the README beside the case files describes them). The engine has what all suites share; a suite
+ * has a file with its acts. No code is for a single case.
  *
- * A suite is a table of acts. An act's function is given a Case, sets up a world, seeds caches,
- * does what is asked, and compares; each difference is a case_fail(). To add a suite: a file
+ * A suite is a table of acts. The function of an act gets a Case, creates a world, fills caches,
+ * does what the case asks, and compares; each difference is a case_fail(). A new suite needs a file
  * suite-<name>.c with its table, and a line in the table of conformance.c.
  *
- * The usual way of a single sync:
+ * Most acts run one sync of a component:
  *
- *     WorldOptions options = {.only = &pv_controller_class};
- *     case_world_new(self, &options);           the component runs, with empty caches; watches say
- * nothing case_import(self, "initial.claims", KIND_CLAIM, CASE_API | CASE_INFORMER);
- *     case_run_plan(self, component, decide, key);
- *     case_expect_objects(self, "expected.claims", KIND_CLAIM);
- *     case_expect_writes(self, "observed.writes");
+ *     case_world_new(self, &options): the component runs, with empty caches and silent watches
+ *     case_import(self, "initial.claims", KIND_CLAIM, CASE_API | CASE_INFORMER)
+ *     case_run_plan(self, component, decide, key)
+ *     case_expect_objects(self, "expected.claims", KIND_CLAIM)
+ *     case_expect_writes(self, "observed.writes")
  */
 typedef struct Case Case;
 
 typedef struct {
-    const char *act; /* as in the case; of a case without an act: its category; NULL ends a table */
+    const char
+        *act; /* as in the case, or the category of a case without an act; NULL ends a table */
     void (*run)(Case *self);
 } Act;
 
-/* Of one file of cases. */
+/* For one file of cases. */
 typedef struct {
     const char *name; /* the cases' "suite" */
     const Act *acts;
@@ -39,7 +38,7 @@ typedef struct {
 struct Case {
     const json_t *json; /* (borrowed) */
     const char *id;
-    GString *faults; /* what was not as expected; empty: passed */
+    GString *faults; /* the differences; empty: passed */
     /* The world, from case_world_new() on. */
     Sim *sim;
     Objects *objects;
@@ -47,9 +46,9 @@ struct Case {
     Cluster *cluster;
     ApiServer *api;
     StringMap *gates;  /* of the case */
-    GPtrArray *owned;  /* of Object: what caches and lists borrow */
-    GPtrArray *errors; /* of injected refusals still to come */
-    /* What was seen, since case_world_new() or case_forget(). */
+    GPtrArray *owned;  /* of Object: caches and lists borrow them */
+    GPtrArray *errors; /* injected refusals that are still to come */
+    /* Recorded since case_world_new() or case_forget(). */
     json_t *writes; /* [{verb, resource, subresource?, namespace?, name, object?}] of the
                        components, also refused ones */
     json_t *events; /* [{type, reason}] as recorded */
@@ -64,13 +63,13 @@ struct Case {
     const char *plan_message;
 };
 
-/* Returns: whether the case passed; else @faults says why not. @acts: the suite's */
+/* @acts: of the suite. Returns: whether the case passed; if not, @faults says why */
 gboolean case_run(const Act *acts, const json_t *json, GString *faults);
-/* What runs a case. Returns: NULL: its suite does not know such cases */
+/* Returns: the act of a case; NULL: its suite has none */
 const Act *case_find_act(const Act *acts, const json_t *json);
 void case_fail(Case *self, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* ---- What stands in the case. Paths as "expected.events". ---- */
+/* ---- The fields of the case. Paths such as "expected.events". ---- */
 
 /* Returns: (borrowed): NULL: absent or null */
 const json_t *case_get(const Case *self, const char *path);
@@ -106,6 +105,9 @@ ObjectKey *case_key(Case *self, ObjectKind kind, const char *text);
  * NULL: none */
 ObjectKey *case_find_key(Case *self, const char *path, ObjectKind kind, const char *name);
 
+/* Returns: (owned): an object for comparisons: without the parts that the README leaves out */
+json_t *case_comparable(Case *self, const Object *object);
+
 /* ---- The world ---- */
 
 typedef struct {
@@ -131,37 +133,6 @@ void case_wait(Case *self, SimTime time);
 void case_run_plan(Case *self, void *component, PlanDecide decide, ObjectKey *key);
 /* Forgets what was seen so far. */
 void case_forget(Case *self);
-
-/* ---- Comparing ---- */
-
-/* The objects of @kind in the API against a list (absent: nothing is compared). Left out as the
- * README says: resource versions, time stamps but whether they are there, texts of messages, and
- * uids that the list does not tell. */
-void case_expect_objects(Case *self, const char *path, ObjectKind kind);
-/* Two lists of {type, reason}; @in_order FALSE: every expected one was seen, and no other. */
-void case_expect_events(Case *self, const char *path, gboolean in_order);
-/* Verb, resource, sub-resource and name of each write, in order. */
-void case_expect_writes(Case *self, const char *path);
-/* expected.error against the last plan's end. */
-void case_expect_error(Case *self, const char *path);
-/* @what: for the message. */
-void case_expect_json(Case *self, const char *what, const json_t *expected, const json_t *found);
-/* Returns: (owned): what is compared of an object: sorted, without what the README leaves out */
-json_t *case_comparable(Case *self, const Object *object);
-
-/* ---- Traces ---- */
-
-/* A call that traces may have. Returns: (owned): what it answers; NULL: nothing. @failed: set if
- * the call has failed */
-typedef struct {
-    const char *call; /* NULL ends a table */
-    json_t *(*run)(void *data, const json_t *args, gboolean *failed);
-} TraceCall;
-
-/* Makes each call of "steps" in order; what it returns, and whether it fails, must be as the step
- * tells, with lists taken for sets.
- * "<elapsed>" stands for any time. */
-void case_replay(Case *self, const TraceCall *calls, void *data);
 
 /* ---- The suites ---- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/conformance/scheduler-case.h"
+#include "tests/conformance/compare.h"
 
 #include "models/api/fields.h"
 #include "models/client/process-private.h"
@@ -27,16 +28,31 @@ set_shape(Case *self, const ProcessClass *class, void *process_options)
 static const WorldOptions silent_world = {.only = &scheduler_class, .set_options = set_shape};
 
 Scheduler *
+scheduler_case(const Case *self)
+{
+    return case_model(self, &scheduler_class);
+}
+
+GArray *
+scheduler_case_choices_new(void)
+{
+    GArray *choices = g_array_new(FALSE, TRUE, sizeof(VolumeChoice));
+
+    g_array_set_clear_func(choices, (GDestroyNotify)volume_choice_clear);
+    return choices;
+}
+
+VolumeChoice *
+scheduler_case_choices(const GArray *choices)
+{
+    return (VolumeChoice *)(void *)choices->data;
+}
+
+Scheduler *
 scheduler_case_new(Case *self)
 {
     case_world_new(self, &silent_world);
     case_start(self, &silent_world);
-    return case_model(self, &scheduler_class);
-}
-
-static Scheduler *
-scheduler_of(const Case *self)
-{
     return case_model(self, &scheduler_class);
 }
 
@@ -66,7 +82,8 @@ seed_attachments(Case *self)
 
     for (unsigned i = 0; i < attachments->len; i++) {
         case_import_object(self, attachments->pdata[i], CASE_INFORMER);
-        scheduler_cache_attachment_changed(scheduler_of(self)->cache, NULL, attachments->pdata[i]);
+        scheduler_cache_attachment_changed(scheduler_case(self)->cache, NULL,
+                                           attachments->pdata[i]);
     }
 }
 
@@ -84,7 +101,7 @@ scheduler_case_seed(Case *self)
 void
 scheduler_case_observe(Case *self, const Object *object)
 {
-    Scheduler *scheduler = scheduler_of(self);
+    Scheduler *scheduler = scheduler_case(self);
     Informer *informer = case_informer(self, &scheduler_class, object_kind(object));
     const Object *known = informer_get(informer, object->key);
     g_autoptr(Object) before = known == NULL ? NULL : object_ref(known);
@@ -124,7 +141,7 @@ scheduler_case_pod(Case *self, const json_t *manifest, unsigned number)
 const NodeInfo *
 scheduler_case_node(Case *self, const json_t *manifest)
 {
-    Scheduler *scheduler = scheduler_of(self);
+    Scheduler *scheduler = scheduler_case(self);
     json_t *none = json_pack("{s:{s:s}}", "metadata", "name", "node");
     const Object *node = case_object(self, manifest == NULL ? none : manifest, KIND_NODE);
 
@@ -137,7 +154,7 @@ scheduler_case_node(Case *self, const json_t *manifest)
 void
 scheduler_case_pods_on(Case *self, const char *path, const NodeInfo *node)
 {
-    Scheduler *scheduler = scheduler_of(self);
+    Scheduler *scheduler = scheduler_case(self);
     const json_t *manifest;
     size_t i;
 
@@ -202,7 +219,7 @@ reasons_of(const Cycle *cycle)
 void
 scheduler_case_expect(Case *self, const char *path, const json_t *expected, Verdict verdict)
 {
-    json_t *reasons = reasons_of(scheduler_of(self)->cycle), *wanted = json_array();
+    json_t *reasons = reasons_of(scheduler_case(self)->cycle), *wanted = json_array();
     const json_t *reason;
     size_t i;
 

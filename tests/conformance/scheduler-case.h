@@ -9,6 +9,12 @@
 
 /* A scheduler with empty caches that watches nothing. Returns: (borrowed) */
 Scheduler *scheduler_case_new(Case *self);
+/* (borrowed): the one that runs */
+Scheduler *scheduler_case(const Case *self);
+/* (owned): an empty list of VolumeChoice */
+GArray *scheduler_case_choices_new(void);
+/* The elements of such a list. */
+VolumeChoice *scheduler_case_choices(const GArray *choices);
 /* Classes, claims, volumes, drivers, capacities and attachments of the case, into informers. */
 void scheduler_case_seed(Case *self);
 /* Changes what the informer of the kind has, as a watch would; no handler hears of it but the

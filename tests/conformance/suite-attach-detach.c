@@ -2,7 +2,9 @@
 #include "models/api/fields.h"
 #include "models/attach-detach-controller/attach-detach-controller.h"
 #include "models/attach-detach-controller/controller.h"
+#include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
+#include "tests/conformance/trace.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "models/api/fields.h"
 #include "models/client/process-private.h"
 #include "models/external-attacher/attacher.h"
+#include "tests/conformance/compare.h"
 #include "tests/conformance/script-driver.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
 #include "models/external-provisioner/attempt.h"
+#include "tests/conformance/compare.h"
 #include "tests/conformance/script-driver.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "models/ephemeral-volume/ephemeral-volume.h"
 #include "models/expand-controller/expand-controller.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
+#include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
 
 #include <string.h>

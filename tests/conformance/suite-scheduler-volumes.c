@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/conformance/compare.h"
 #include "tests/conformance/scheduler-case.h"
 
 /* NodeVolumeLimits, VolumeRestrictions and VolumeZone, each by itself. */

@@ -6,6 +6,7 @@
 #include "models/kubelet/operation-executor.h"
 #include "models/kubelet/pod-worker.h"
 #include "models/volume/resize-status.h"
+#include "tests/conformance/compare.h"
 #include "tests/conformance/script-driver.h"
 
 #include <string.h>

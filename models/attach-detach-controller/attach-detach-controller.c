@@ -8,7 +8,7 @@
 #define BACKOFF_FIRST (500 * SIM_MS)   /* ADC-4 */
 #define BACKOFF_MAX (122 * SIM_SECOND) /* ADC-4 */
 
-/* ADC-48, ADC-68: those that nobody was asked for are told, by reason. */
+/* ADC-48, ADC-68: a metric counts the forced detaches by reason. */
 static void
 count_detach(AttachDetachController *self, DetachReason reason)
 {
@@ -69,7 +69,7 @@ apply_change(void *data, const PlanChange *change)
         break;
     case CHANGE_OPERATION:
         pair->operation = change->number ? adc_detach_key(pair) : adc_attach_key(pair);
-        /* The pass may have been woken for another pair. */
+        /* Another pair may have woken the pass. */
         sim_resume(self->base.sim, pair->queued_by, WAIT_POLL, self->label);
         break;
     case CHANGE_TELL:

@@ -23,14 +23,14 @@ typedef enum {
     CHANGE_REPORTED,          /* ... which is step @number */
     CHANGE_NODE_OUTDATED,     /* ADC-52: ... and comes again when it failed */
     CHANGE_MULTI_ATTACH_TOLD, /* ADC-55 */
-    CHANGE_LOOKED_AT,         /* the detach loop is so far */
+    CHANGE_LOOKED_AT,         /* the detach loop has come to this pair */
     CHANGE_TELL_NODE,         /* ... and waits: @number: a DetachReason */
     CHANGE_DETACHING,         /* ADC-48: @number: a DetachReason */
     CHANGE_ADD_POD,           /* ADC-35: @object */
     CHANGE_OPERATION,         /* starts: @number: whether it is a detach */
     CHANGE_TELL,              /* ADC-56: @object: a pod that hears how the attach ends */
     CHANGE_RETRY_AT,          /* @number: SimTime */
-    CHANGE_VERIFIED, /* ADC-50: of what is next to be checked; @number: whether it is attached */
+    CHANGE_VERIFIED,     /* ADC-50: the next volume to check; @number: whether it is attached */
     CHANGE_NOT_ATTACHED, /* ADC-50: @pointer: the AttachCheck */
 } AttachDetachChange;
 
@@ -66,7 +66,7 @@ void adc_plan_detach_operation(const AttachDetachController *self,
                                Plan *plan,
                                AttachPair *pair,
                                DetachReason reason);
-/* Which VolumeAttachment the cache has; NULL: none */
+/* The VolumeAttachment of the pair in the cache; NULL: none */
 const Attachment *adc_find_attachment(const AttachDetachController *self, const AttachPair *pair);
 void adc_attachment_changed(void *self, const Object *before, const Object *after);
 
@@ -74,7 +74,7 @@ void adc_attachment_changed(void *self, const Object *before, const Object *afte
 
 /* ADC-45: the node is told that the volume goes. */
 void adc_plan_volume_leaves(const AttachDetachController *self, Plan *plan, const AttachPair *pair);
-/* ADC-51: all nodes that do not know are told. The last steps of a pass. */
+/* ADC-51: reports to all nodes whose list has changed. The last steps of a pass. */
 void adc_plan_reports(const AttachDetachController *self, Plan *plan);
 
 /* ---- verification.c: what is attached still is (ADC-50) ---- */
@@ -84,6 +84,6 @@ void adc_verification_start(AttachDetachController *self);
 void adc_verification_is_due(AttachDetachController *self);
 void adc_verification_pass_begins(AttachDetachController *self);
 void adc_verification_pass_ended(AttachDetachController *self);
-/* ... and the ticker knows, too. */
+/* The same, once the ticker knows that the pass has ended. */
 void adc_verification_pass_is_over(AttachDetachController *self);
 void adc_verification_apply(AttachDetachController *self, const PlanChange *change);

@@ -25,7 +25,7 @@ set_volumes_attached(Object *object, const void *data)
     return TRUE;
 }
 
-/* From now on what is attached counts for the next patch. */
+/* What is attached from now on goes into the next patch. */
 static void
 plan_node_is_told(Plan *plan, const AttachNode *node)
 {
@@ -70,8 +70,8 @@ decide_after_reports(const void *data, Plan *plan)
     }
 }
 
-/* ADC-51. The flags of all nodes go and their lists are made before the first patch leaves: what is
- * attached while patches are under way is for the next pass. */
+/* ADC-51. All flags are cleared and all lists made before the first patch leaves: the next pass
+ * reports volumes that are attached while patches are under way. */
 void
 adc_plan_reports(const AttachDetachController *self, Plan *plan)
 {

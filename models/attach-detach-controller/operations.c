@@ -13,7 +13,7 @@ const char adc_attach_kind[] = "volume_attach", adc_detach_kind[] = "volume_deta
 /* Attach and detach: operations that run beside the passes, and what they leave in actual state
  * (ADC-56 to ADC-65). */
 
-/* ADC-56: to the pods that were waiting when the attach began, even if they have gone since. */
+/* ADC-56: tells the pods that waited when the attach began, even those that have gone since. */
 static void
 plan_pod_events(const AttachDetachController *self,
                 Plan *plan,

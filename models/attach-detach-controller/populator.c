@@ -4,8 +4,8 @@
 
 #include "sim/random.h"
 
-/* Desired state: what pods, nodes, claims and drivers say (ADC-30 to ADC-37), the loop that finds
- * what their events missed, and what is known of actual state at the start. */
+/* Desired state, from pods, nodes, claims and drivers (ADC-30 to ADC-37); the loop that finds pods
+ * whose events were missed; and actual state as it is at the start. */
 
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach"
 
@@ -79,8 +79,8 @@ process_pod_volume(AttachDetachController *self,
     adc_settle(self, pair);
 }
 
-/* ADC-32. A volume that cannot be looked up is passed over; the next event of the pod or the
- * populator tries again. */
+/* ADC-32. Skips a volume that cannot be looked up; the next event of the pod or the populator tries
+ * again. */
 static void
 process_pod_volumes(AttachDetachController *self, const Pod *pod, gboolean add)
 {
@@ -108,8 +108,8 @@ process_pod_volumes(AttachDetachController *self, const Pod *pod, gboolean add)
     }
 }
 
-/* ADC-31: over, or being deleted with no container running. A kubelet that has stopped a pod's
- * containers says so by a terminal phase, or by taking ContainersReady back. */
+/* ADC-31: the pod has ended, or is being deleted and runs no container. A kubelet that has stopped
+ * the containers says so by a terminal phase, or sets ContainersReady to false. */
 static gboolean
 is_terminated(const Pod *pod)
 {
@@ -196,9 +196,8 @@ has_volume_of(const AttachDetachController *self, const Pod *pod, const ObjectKe
     return FALSE;
 }
 
-/* ADC-61b: a CSIDriver that changes its mind has been deleted and made anew. Who did without
- * attaching needs it again: that shows with the next event of a pod, or when all are listed
- * (ADC-36.3). */
+/* ADC-61b: somebody deleted the CSIDriver and made a new one that requires attaching. The next
+ * event of a pod shows which volumes need it, or the next listing of all pods (ADC-36.3). */
 static void
 attaching_is_required_again(AttachDetachController *self, const ObjectKey *driver)
 {
@@ -232,7 +231,7 @@ adc_csi_driver_changed(void *data, const Object *before, const Object *after)
     }
 }
 
-/* ADC-35. A claim that is not bound would be looked at in vain. */
+/* ADC-35. Ignores claims that are not bound: none of their volumes can be looked up. */
 void
 adc_claim_changed(void *data, const Object *before, const Object *after)
 {
@@ -244,7 +243,7 @@ adc_claim_changed(void *data, const Object *before, const Object *after)
     if (before != NULL && before != after && CLAIM_CONST(before)->phase == CLAIM_BOUND &&
         object_is_deleted(before) == object_is_deleted(after) &&
         before->finalizers != after->finalizers)
-        return; /* the pods of a bound claim are known; only its metadata changed */
+        return; /* only the metadata of a bound claim changed: its pods are known */
     workers_add(self->claim_queue, after->key);
 }
 
@@ -266,7 +265,7 @@ adc_decide_claim(const void *data, Plan *plan)
 
 /* ---- The populator (ADC-36) ---- */
 
-/* Of a pod that went unseen one volume leaves in each pass. */
+/* Each pass takes one volume from each pod that went unseen. */
 static void
 drop_stale_pods(AttachDetachController *self)
 {
@@ -280,7 +279,7 @@ drop_stale_pods(AttachDetachController *self)
     }
 }
 
-/* All pods are listed, but only these can have volumes that nobody knows of. */
+/* Kubernetes lists all pods; only these can have volumes that are not known yet. */
 static void
 add_unresolved_pods(AttachDetachController *self)
 {
@@ -296,7 +295,7 @@ add_unresolved_pods(AttachDetachController *self)
     }
 }
 
-/* ADC-36.2. Their volumes are detached all the same (ADC-63). */
+/* ADC-36.2. The volumes are still detached (ADC-63). */
 static void
 drop_unattachable(AttachDetachController *self)
 {
@@ -362,7 +361,7 @@ adc_populator_start(AttachDetachController *self)
 
 /* ---- What is attached as the controller starts ---- */
 
-/* ADC-26: nobody tells which PersistentVolumes these are. */
+/* ADC-26: a node names its volumes, but not their PersistentVolumes. */
 static void
 populate_node(AttachDetachController *self, const Node *object)
 {
@@ -377,7 +376,7 @@ populate_node(AttachDetachController *self, const Node *object)
     adc_set_in_use(self, node, object->volumes_in_use);
 }
 
-/* ADC-27: what nobody tells of is uncertain, whatever its VolumeAttachment says. */
+/* ADC-27: a VolumeAttachment that no node reports is uncertain, whatever its status says. */
 static void
 populate_attachment(AttachDetachController *self, const Attachment *attachment)
 {
@@ -398,7 +397,7 @@ populate_attachment(AttachDetachController *self, const Attachment *attachment)
     adc_set_attached(self, pair, TRUE, CSI_DEVICE_PATH, FALSE);
 }
 
-/* Desired state has been told of all pods. */
+/* Runs after all pods have been added to desired state. */
 static void
 populate_specs(AttachDetachController *self, const Pod *pod)
 {

@@ -13,7 +13,7 @@
 
 static void decide_detaches(const void *data, Plan *plan);
 
-/* ADC-45, ADC-46: the node has been told, or could not be. */
+/* ADC-45, ADC-46: the patch of the node has succeeded, or failed. */
 static void
 decide_after_report(const void *data, Plan *plan)
 {
@@ -68,7 +68,7 @@ detach_facts(const AttachDetachController *self,
     return facts;
 }
 
-/* It may go. The node is told first. Returns: as plan_pair_detach() */
+/* The volume may go: reports it to the node, then detaches. Returns: as plan_pair_detach() */
 static gboolean
 plan_told_detach(const AttachDetachController *self,
                  Plan *plan,
@@ -77,7 +77,7 @@ plan_told_detach(const AttachDetachController *self,
 {
     if (!string_list_has(pair->node->report, pair->volume->name) && !pair->node->needs_update) {
         adc_plan_detach_operation(self, plan, pair, reason);
-        if (pair->volume->pairs->next == NULL) /* nobody waits for it */
+        if (pair->volume->pairs->next == NULL) /* no other node waits for it */
             return FALSE;
         plan_change(plan, &(PlanChange){.what = CHANGE_LOOKED_AT, .pointer = pair});
         plan_then_anew(plan, decide_detaches);
@@ -246,8 +246,8 @@ plan_pair_attach(const AttachDetachController *self, Plan *plan, AttachPair *pai
 
 /* ---- A pass ---- */
 
-/* What a pass looks at: what it began with, and what has changed since, for it may take its time,
- * and each pair is judged at its turn. By serial. */
+/* The pairs of a pass, by serial: those it began with, and those that have changed since. A pass
+ * may take its time, and each pair is judged at its turn. */
 typedef struct {
     const GPtrArray *begun, *changed;
     unsigned next_begun, next_changed;
@@ -293,7 +293,7 @@ plan_attaches(const AttachDetachController *self, Plan *plan)
     adc_plan_reports(self, plan);
 }
 
-/* ADC-39 (a), ADC-41, then the rest. Goes on where it had to wait. */
+/* ADC-39 (a), ADC-41, then the rest. Continues after the pair at which it had to wait. */
 static void
 decide_detaches(const void *data, Plan *plan)
 {
@@ -309,8 +309,8 @@ decide_detaches(const void *data, Plan *plan)
     plan_attaches(self, plan);
 }
 
-/* Two nodes want the same exclusive volume: the second start was refused (OP-2). It is queued when
- * the first has ended. */
+/* Two nodes want the same exclusive volume: the second start was refused (OP-2). Its pair is queued
+ * when the first operation has ended. */
 static void
 forget_refused(AttachDetachController *self, AttachPair *pair)
 {
@@ -340,7 +340,8 @@ pass_ended(void *data, Plan *plan, PlanEnd end, const char *message)
     adc_verification_pass_is_over(self);
 }
 
-/* A pass looks only at what changed since the last one: for all other pairs it would do nothing. */
+/* A pass looks only at pairs that have changed since the last one: it would do nothing for the
+ * others. */
 static gboolean
 reconcile(void *data)
 {
@@ -348,7 +349,7 @@ reconcile(void *data)
 
     adc_verification_pass_begins(self);
     if (sim_is_polling(self->base.sim))
-        adc_queue_all(self); /* so that tests see that the others need no look */
+        adc_queue_all(self); /* tests compare this with passes that look at changed pairs only */
     self->looking_at = g_steal_pointer(&self->queued);
     self->queued = g_ptr_array_new();
     self->pass = (AttachPass){0};

@@ -13,9 +13,9 @@ enum {
     RETIRED = DETACH_NODE_RETIRED,
 };
 
-/* The second half of reconcile() in Kubernetes' reconciler.go. On a healthy node the six minutes
- * force nothing, but once the volume is unmounted nobody is asked. Columns: all of these hold, none
- * of these, then. */
+/* The detach half of reconcile() in Kubernetes' reconciler.go. On a healthy node the six minutes
+ * force nothing; but once they are over and the volume is unmounted, the node is not asked again.
+ * Columns: all of these hold, none of these, then. */
 static const Rule detach_table[] = {
     {"ADC-40",   BUSY,                              0,                              DETACH_NOT_NOW},
     {"ADC-46.1", 0,                                 BUSY | USED | FORCED | RETIRED, DETACH_ASKING },
@@ -104,7 +104,7 @@ const RuleTable adc_end_rules = {
     RULE_ROWS(end_table),
 };
 
-/* podAdd(), podUpdate() and podDelete(). Known: all would be as it is. */
+/* podAdd(), podUpdate() and podDelete(). Known: nothing would change. */
 static const Rule pod_table[] = {
     {"ADC-30.1", POD_IS_GONE,                  0,                                        POD_LEAVES_VOLUMES},
     {"ADC-30.2", 0,                            POD_IS_GONE | POD_IS_PLACED,              POD_IGNORE        },

@@ -6,10 +6,10 @@
 /* What the attach/detach controller judges: tables of rules over facts, by
  * docs/rules/attach-detach-controller.md. */
 
-/* A pair that is attached, or perhaps, and not wanted: the detach loop's body. */
+/* The detach loop: a pair that is not wanted, and attached or uncertain. */
 typedef enum {
     DETACH_IS_BUSY = 1 << 0,      /* an operation runs, or a detach is in its back-off (ADC-40) */
-    DETACH_IN_USE = 1 << 1,       /* the Node says that it uses the volume, or nothing yet */
+    DETACH_IN_USE = 1 << 1,       /* the Node says so, or has not said anything yet */
     DETACH_CLOCK_RUNS = 1 << 2,   /* the six minutes are not over (ADC-42) */
     DETACH_MAY_FORCE = 1 << 3,    /* they are over, and a flag lets that force a detach (ADC-2) */
     DETACH_NODE_HEALTHY = 1 << 4, /* the Node is there and ready */
@@ -28,7 +28,7 @@ typedef enum {
 
 extern const RuleTable adc_detach_rules; /* ADC-40 to ADC-46 */
 
-/* A pair that is wanted: the attach loop's body. */
+/* The attach loop: a pair that is wanted. */
 typedef enum {
     ATTACH_IS_BUSY = 1 << 0,    /* an operation of its key runs */
     ATTACH_IS_DONE = 1 << 1,    /* it is surely attached */
@@ -50,11 +50,11 @@ extern const RuleTable adc_attach_rules; /* ADC-49 */
 
 /* A look at the VolumeAttachment in the cache while an operation waits for it. */
 typedef enum {
-    LOOK_IS_DETACH = 1 << 0, /* a detach waits: else an attach */
+    LOOK_IS_DETACH = 1 << 0, /* a detach waits; without it, an attach */
     LOOK_FOUND = 1 << 1,     /* it is there */
     LOOK_DELETED = 1 << 2,   /* ... with a deletionTimestamp */
     LOOK_ATTACHED = 1 << 3,  /* ... and status.attached */
-    LOOK_ERROR = 1 << 4,     /* ... and the error of what waits in its status */
+    LOOK_ERROR = 1 << 4,     /* ... and its status has an error of that operation */
     LOOK_FACTS_END = 1 << 5,
 } LookFacts;
 
@@ -67,9 +67,9 @@ typedef enum {
 
 extern const RuleTable adc_look_rules; /* ADC-60 to ADC-62 */
 
-/* What actual state says after an operation. */
+/* The end of an operation, and the state of the pair after it. */
 typedef enum {
-    END_IS_DETACH = 1 << 0, /* of a detach: else of an attach */
+    END_IS_DETACH = 1 << 0, /* of a detach; without it, of an attach */
     END_FAILED = 1 << 1,
     END_FACTS_END = 1 << 2,
 } EndFacts;

@@ -372,7 +372,7 @@ adc_delete_pod(AttachDetachController *self, AttachPair *pair, const ObjectKey *
     adc_queue(self, pair);
 }
 
-/* Others wait for an exclusive volume to be free. */
+/* Other nodes may wait for an exclusive volume to be free. */
 static void
 queue_others(AttachDetachController *self, const AttachPair *pair)
 {
@@ -400,9 +400,10 @@ static const SimEventType node_reported_event = {
     .fire = node_reported,
 };
 
-/* ADC-38: after a failed attach only a Node event corrects what was assumed, at the latest that of
- * the kubelet's report every 5 min (nodeStatusReportFrequency). The report itself says nothing new
- * and is left out of the model, so what it does here is done. */
+/* ADC-38: after a failed attach the volume is assumed to be in use until a Node event says
+ * otherwise. The kubelet reports its node every 5 min at the latest (nodeStatusReportFrequency);
+ * the model leaves these reports out, as they change nothing else, and does here what one would do.
+ */
 static void
 wait_for_report(AttachDetachController *self, AttachNode *node)
 {

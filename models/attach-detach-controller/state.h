@@ -5,8 +5,8 @@
 #include "sim/ticker.h"
 
 /* The desired and the actual state of the world (ADC-10, ADC-15), kept together: one AttachPair for
- * each volume and node that either of them has, so that a change finds all that it concerns without
- * a search. */
+ * each volume and node that occurs in either, so that a change finds all that it concerns without a
+ * search. */
 
 /* ADC-17. */
 typedef enum {
@@ -21,7 +21,7 @@ typedef struct AttachNode AttachNode;
 typedef struct {
     AttachVolume *volume;
     AttachNode *node;
-    uint64_t serial;       /* passes look at pairs in this order: that of becoming */
+    uint64_t serial;       /* passes look at pairs in this order, the order of creation */
     ObjectKey *attachment; /* the VolumeAttachment; made when first needed */
     /* Desired: wanted as long as there are pods. */
     GSList *pods; /* of ObjectKey, as they came: mostly one */
@@ -33,7 +33,7 @@ typedef struct {
     SimCauseId queued_by;        /* for the log of causes */
     OperationKey operation;      /* of the one under way; volume NULL: none */
     GPtrArray *told;  /* of Object (owned): the pods that hear of an attach (ADC-56); NULL: none */
-    SimEventId timer; /* puts it before a later pass */
+    SimEventId timer; /* queues it for a later pass */
 } AttachPair;
 
 /* A volume by its unique name (ADC-8). */
@@ -43,7 +43,8 @@ struct AttachVolume {
     const ObjectKey
         *spec; /* the PersistentVolume; NULL: known from a node's status only (ADC-26) */
     gboolean is_exclusive; /* one node at a time (ADC-53) */
-    /* Actual state has the spec, too: not of what only nodes tell of (ADC-29). */
+    /* Whether actual state has the PersistentVolume: not if only nodes named the volume (ADC-29).
+     */
     gboolean has_spec;
     const char *device_path; /* interned; of CSI volumes "" (ADC-60); NULL: attached nowhere */
     GSList *pairs;           /* of AttachPair, as they came: mostly one */
@@ -57,8 +58,8 @@ struct AttachNode {
     gboolean has_report;   /* something was attached here once */
     gboolean needs_update; /* the Node does not say so yet */
     GPtrArray *pairs;      /* of AttachPair */
-    void *controller;      /* whose event it is: */
-    SimEventId report_due; /* the kubelet's next report of its node; 0: nobody waits for it */
+    void *controller;      /* the owner of the event below */
+    SimEventId report_due; /* the kubelet's next report of its node; 0: not waited for */
     uint64_t n_reports;    /* the n of their draws */
 };
 
@@ -72,15 +73,15 @@ typedef enum {
 
 /* A pass under way. */
 typedef struct {
-    AttachPair *pair;    /* so far is the detach loop; NULL: at its start */
+    AttachPair *pair;    /* the detach loop has come to this pair; NULL: at its start */
     DetachReason reason; /* why it may go, while its node is told */
 } AttachPass;
 
 /* When what is attached is compared with the VolumeAttachments: ADC-50. */
 typedef struct {
-    SimTime last;          /* began then; passes that were skipped since are not counted yet */
-    SimTime pass_ended_at; /* the last one's; the grid of those that are skipped begins there */
-    gboolean is_due;       /* some VolumeAttachment may not agree: else a look changes nothing */
+    SimTime last;          /* begin of the last one; does not count skipped passes yet */
+    SimTime pass_ended_at; /* of the last pass; the grid of skipped passes begins there */
+    gboolean is_due; /* a VolumeAttachment may disagree; without it a comparison finds nothing */
     SimEventId timer;
 } AttachVerification;
 
@@ -100,8 +101,8 @@ typedef struct {
     uint16_t label;                /* of the reconciler, in the log of causes */
     SimTime started_at, listed_at; /* the populator: its first pass, its last listing of all pods */
     GHashTable *unresolved; /* set of ObjectKey: pods with a volume that could not be looked up */
-    GPtrArray *stale;       /* of ObjectKey: pods that went when that was so */
-    gboolean must_drop_unattachable; /* a driver does without attaching from now on (ADC-36.2) */
+    GPtrArray *stale;       /* of ObjectKey: pods that went while a volume could not be looked up */
+    gboolean must_drop_unattachable; /* a driver no longer requires attaching (ADC-36.2) */
     GHashTable *volumes_by_name;     /* interned name -> AttachVolume */
     GHashTable *nodes_by_name;       /* interned name -> AttachNode */
     GHashTable *pairs_by_attachment; /* ObjectKey -> AttachPair */
@@ -147,9 +148,9 @@ OperationKey adc_detach_key(const AttachPair *pair);
 gboolean adc_is_in_use(const AttachPair *pair);
 /* The operation under way; NULL: none */
 Plan *adc_plan(const AttachDetachController *self, const AttachPair *pair);
-/* Returns: the index of the first of @pairs, which stand by serial, that is not below @serial */
+/* Returns: the index of the first of @pairs, which are sorted by serial, from @serial on */
 unsigned attach_pairs_from(const GPtrArray *pairs, uint64_t serial);
-/* Puts all pairs behind those that the next pass looks at: as a loop that never sleeps. */
+/* Queues all pairs, as a loop that never sleeps. */
 void adc_queue_all(AttachDetachController *self);
 
 /* The next pass looks at the pair; or one from @at on. */

@@ -3,10 +3,9 @@
 
 #include "sim/random.h"
 
-/* ADC-50: now and then, at the end of a pass, what counts as attached is compared with the
- * VolumeAttachments; what they do not say is attached is attached again. A comparison that would
- * find nothing is left out, but keeps its place: the next one comes at the instant at which it
- * would have come. */
+/* ADC-50: at the end of some passes, attached pairs are compared with the VolumeAttachments; a pair
+ * that they do not confirm is attached again. The model leaves out a comparison that would find
+ * nothing, but keeps its place: the next one comes at the instant at which it would have come. */
 
 /* One volume of a node under comparison. The pair may be gone when its turn comes. */
 typedef struct {
@@ -16,7 +15,7 @@ typedef struct {
     gboolean is_attached;
 } AttachCheck;
 
-/* All of a node: one operation. */
+/* The checks of a node: one operation. */
 typedef struct {
     GArray *checks; /* of AttachCheck */
     unsigned n_done;
@@ -112,7 +111,7 @@ adc_verification_is_due(AttachDetachController *self)
     if (self->verification.is_due || !is_enabled(self))
         return;
     self->verification.is_due = TRUE;
-    if (self->looking_at == NULL) /* else the end of the pass does */
+    if (self->looking_at == NULL) /* else the end of the pass sets it */
         set_timer(self);
 }
 
@@ -141,7 +140,7 @@ adc_verification_start(AttachDetachController *self)
                                   : now - (SimTime)sim_random_below(phases, 2, 0, (uint64_t)cycle);
     self->verification.pass_ended_at = sim_ticker_next(self->reconciler) - RECONCILE_PERIOD;
     if (g_hash_table_size(self->volumes_by_name) > 0)
-        adc_verification_is_due(self); /* nodes may tell of what no VolumeAttachment knows */
+        adc_verification_is_due(self); /* nodes may name volumes without a VolumeAttachment */
 }
 
 /* ---- What ---- */
@@ -170,7 +169,7 @@ decide_verified(const void *data, Plan *plan)
 
 static void decide_next(const void *self, Plan *plan);
 
-/* On the check that is next. */
+/* The verdict on the next check. */
 static void
 plan_verdict(Plan *plan, const Object *attachment)
 {
@@ -212,8 +211,7 @@ decide_next(const void *data, Plan *plan)
     plan_then(plan, decide_read);
 }
 
-/* Without a spec nobody knows which plugin to ask; a driver that needs no attaching has nothing to
- * say. */
+/* Only volumes whose plugin is known, and whose driver requires attaching, are compared. */
 static gboolean
 must_be_checked(AttachDetachController *self, AttachPair *pair)
 {
@@ -226,7 +224,7 @@ must_be_checked(AttachDetachController *self, AttachPair *pair)
     return !is_told(self, pair);
 }
 
-/* Those that the VolumeAttachments confirm are left out: nothing would come of it. */
+/* Leaves out volumes that VolumeAttachments confirm: checking them changes nothing. */
 static void
 verify_node(AttachDetachController *self, AttachNode *node)
 {

@@ -3,8 +3,8 @@
 
 #include "models/cluster/model.h"
 
-/* kube-controller-manager's expand controller: of volumes that a CSI driver expands it only tells
- * that somebody else does. */
+/* kube-controller-manager's expand controller. For volumes of a CSI driver it only tells that an
+ * external controller expands them. */
 extern const ModelClass expand_controller_class;
 
 /* A PlanDecide: one sync of the claim; for tests. */

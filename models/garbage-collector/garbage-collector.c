@@ -35,8 +35,8 @@ index_by_owner(InformerIndex *index, const Object *object, Objects *objects)
             index_emit(index, object->owners->items[i].key);
 }
 
-/* Whether the collector's graph has the owner. Those of kinds that no model deletes are taken to be
- * there. */
+/* Whether the collector's graph has the owner. Owners of kinds that no model deletes are taken to
+ * exist. */
 static gboolean
 owner_is_known(const GarbageCollector *self, const OwnerReference *owner)
 {
@@ -46,8 +46,8 @@ owner_is_known(const GarbageCollector *self, const OwnerReference *owner)
     return informer == NULL || (object != NULL && object_uid_equal(object->uid, owner->uid));
 }
 
-/* Of an object all of whose owners are absent. NULL: none. As long as one is left, Kubernetes only
- * takes the dangling references away, which nothing here would notice. */
+/* One of the owners, if all are absent; NULL: at least one is known. Kubernetes then only removes
+ * the dangling references, which nothing here would notice. */
 static const OwnerReference *
 missing_owner(const GarbageCollector *self, const Object *object)
 {
@@ -64,7 +64,7 @@ missing_owner(const GarbageCollector *self, const Object *object)
     return has_known_owner ? NULL : missing;
 }
 
-/* WL-100: what an owner that went has owned is looked at. */
+/* WL-100: looks at the dependents of an owner that has gone. */
 static void
 owner_changed(void *data, const Object *before, const Object *after)
 {
@@ -81,7 +81,7 @@ owner_changed(void *data, const Object *before, const Object *after)
     }
 }
 
-/* A dependent whose owner went before it came. */
+/* A new dependent whose owner has gone already. */
 static void
 dependent_changed(void *data, const Object *before, const Object *after)
 {
@@ -93,14 +93,14 @@ dependent_changed(void *data, const Object *before, const Object *after)
 
 enum {
     READ_LIVE = 1 << 0,     /* the API server has the dependent */
-    READ_FAILED = 1 << 1,   /* it could not say */
+    READ_FAILED = 1 << 1,   /* the API server could not be asked */
     IS_ORPHAN = 1 << 2,     /* all owners that it names are unknown to the cache */
     IS_GOING = 1 << 3,      /* it is being deleted */
-    IS_ANOTHER = 1 << 4,    /* it has come anew since the cache saw it */
+    IS_ANOTHER = 1 << 4,    /* another object of that name than the cache has */
     OWNER_ABSENT = 1 << 5,  /* an owner of that uid was asked for before, and not found */
     OWNER_ASKED = 1 << 6,   /* this plan has asked for the owner */
     OWNER_LIVE = 1 << 7,    /* ... and found it: the cache is behind */
-    OWNER_UNKNOWN = 1 << 8, /* ... and the API server could not say */
+    OWNER_UNKNOWN = 1 << 8, /* ... and the API server could not be asked */
     DEPENDENT_FACTS_END = 1 << 9,
 };
 

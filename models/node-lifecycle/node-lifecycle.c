@@ -9,9 +9,9 @@
 #include "sim/ticker.h"
 #include "sim/token-bucket.h"
 
-/* pkg/controller/nodelifecycle/node_lifecycle_controller.go. A silent node: after the grace period
- * all is unknown about it, and it takes no more pods; a pass later its pods have to leave it, at a
- * rate that depends on how many nodes of its zone are as bad. */
+/* pkg/controller/nodelifecycle/node_lifecycle_controller.go. After the grace period the conditions
+ * of a silent node are Unknown, and it takes no more pods; a pass later its pods have to leave it,
+ * at a rate that depends on the share of bad nodes in its zone. */
 
 #define PASS_WORK (30 * SIM_MS)        /* TIM-55: a pass takes 20 to 40 ms */
 #define TAINT_LOOP (100 * SIM_MS)      /* NL-11 */
@@ -21,7 +21,7 @@
 #define LABEL_EXCLUDED "node.kubernetes.io/exclude-disruption" /* NL-34 */
 
 typedef struct {
-    unsigned n_ready, n_not_ready; /* but for those that are not to count */
+    unsigned n_ready, n_not_ready; /* nodes with LABEL_EXCLUDED do not count */
     ZoneState state;
     double rate;
     gboolean has_new_rate; /* in this pass */
@@ -30,13 +30,13 @@ typedef struct {
 
 typedef struct NodeLifecycle NodeLifecycle;
 
-/* A node that is not as it should be. */
+/* A node that is silent, not ready or tainted. */
 typedef struct {
     NodeLifecycle *owner;
     ObjectKey *key;
     SimTime probed_at;  /* TIME_UNSET: its heartbeats come */
     gboolean is_marked; /* a plan for it is under way */
-    SimEventId taint;   /* when the zone's queue gets to it; 0: it is not in there */
+    SimEventId taint;   /* when the zone's queue reaches it; 0: it is not queued */
 } NodeHealth;
 
 struct NodeLifecycle {
@@ -49,7 +49,7 @@ struct NodeLifecycle {
     SimTicker *monitor;
     SimTime phase; /* the first pass */
     gboolean all_full;
-    GHashTable *registered; /* ObjectKeys of nodes that were told of */
+    GHashTable *registered; /* ObjectKeys of nodes with an Event that they registered */
     GPtrArray *gone;        /* of Object (owned): nodes that went since the last pass */
 };
 
@@ -129,7 +129,8 @@ new_edit(const NodeLifecycle *self, Plan *plan, const char *reason, const char *
     return edit;
 }
 
-/* Ready, and what else the kubelet told of. One that never posted has none of them until now. */
+/* Ready, and the other conditions that the kubelet reported. A node that never posted gets all of
+ * them now. */
 static gboolean
 edit_unknown(Object *object, const void *arg)
 {
@@ -245,7 +246,7 @@ decide_no_execute(const void *data, Plan *plan)
         plan_patch(plan, plan_key(plan), node_set_wanted_taints, wanted, PLAN_STOP);
 }
 
-/* NL-34: all zones are dead, so it is rather we who are cut off. */
+/* NL-34: all zones are dead; more likely the control plane is cut off. */
 static void
 decide_no_taints(const void *data, Plan *plan)
 {
@@ -258,7 +259,7 @@ decide_no_taints(const void *data, Plan *plan)
     plan_patch(plan, plan_key(plan), node_set_wanted_taints, wanted, PLAN_STOP);
 }
 
-/* NL-25: by watch, at once. */
+/* NL-25: at once, by watch. */
 static void
 decide_no_schedule(const void *data, Plan *plan)
 {
@@ -442,7 +443,7 @@ queue_taint(NodeLifecycle *self, NodeHealth *health, const Object *node)
     Zone *zone = zone_of(self, node);
     SimTime now = sim_now(self->base.sim);
 
-    if (zone->has_new_rate) { /* those that wait do so at the new one */
+    if (zone->has_new_rate) { /* nodes in the queue wait at the new rate */
         sim_cancel(self->base.sim, health->taint);
         health->taint = 0;
     }
@@ -463,8 +464,8 @@ grace_of(const NodeLifecycle *self, const Node *node)
         facts |= GRACE_NEVER_POSTED;
     if (options->node_monitor_grace_period == GRACE_OF_NEW)
         facts |= GRACE_BY_DEFAULT;
-    switch (
-        (GraceAnswer)rules_find(&node_grace_rules, facts, cluster_release(self->base.cluster))->then) {
+    switch ((GraceAnswer)rules_find(&node_grace_rules, facts, cluster_release(self->base.cluster))
+                ->then) {
     case GRACE_OF_STARTUP:
         return options->node_startup_grace_period;
     case GRACE_OF_MONITOR:
@@ -475,7 +476,7 @@ grace_of(const NodeLifecycle *self, const Node *node)
     g_assert_not_reached();
 }
 
-/* What the cache says of a node; the rest only of one that is not well. */
+/* The facts that the cache shows; health_facts() has the rest, of nodes that are not well only. */
 static uint32_t
 seen_facts(const NodeLifecycle *self, const Object *object)
 {
@@ -567,7 +568,7 @@ forget_probes(NodeLifecycle *self)
     }
 }
 
-/* NL-27: told in the pass, of nodes that came and went since the last one. */
+/* NL-27: a pass tells of nodes that came and went since the last one. */
 static void
 tell(NodeLifecycle *self, const Object *node, const char *reason, const char *what, const char *of)
 {
@@ -625,7 +626,7 @@ kubelet_changed(void *data, const char *node)
     sim_ticker_wake(self->monitor);
 }
 
-/* Those that are there with the cluster's start were registered long ago. */
+/* Nodes that exist as the cluster starts were registered long ago. */
 static void
 node_came(NodeLifecycle *self, const Object *node)
 {
@@ -700,7 +701,7 @@ init(void *data)
     self->monitor = monitor_new(self);
     cluster_watch_kubelets(self->base.cluster, kubelet_changed, self);
     informer_add_handler(self->nodes, node_event, self);
-    if (self->base.started_late) /* who knows who has died meanwhile */
+    if (self->base.started_late) /* nodes may have died meanwhile */
         sim_ticker_wake(self->monitor);
 }
 

@@ -9,7 +9,7 @@ static const char *const managed_keys[] = {
     TAINT_NOT_READY,       TAINT_UNREACHABLE,   TAINT_UNSCHEDULABLE,
 };
 
-/* Returns: its bit; 0: nobody's business */
+/* Returns: its bit; 0: not managed here */
 static unsigned
 managed_taint(const Taint *taint, TaintEffect effect)
 {
@@ -21,7 +21,7 @@ managed_taint(const Taint *taint, TaintEffect effect)
     return 0;
 }
 
-/* Which of them the node has. */
+/* The managed taints that the node has. */
 static unsigned
 list_managed(const Node *node, TaintEffect effect)
 {

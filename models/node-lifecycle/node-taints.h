@@ -14,8 +14,8 @@
 
 gboolean node_has_taint(const Node *self, const char *key, TaintEffect effect);
 
-/* The keys of taints that the node controller looks after: bits, in the order in which it adds
- * them. The first four are those of NodeTrouble. With TAINT_NO_EXECUTE it looks after two of them
+/* The keys of the taints that the node controller manages: bits, in the order in which it adds
+ * them. The first four are those of NodeTrouble. With the effect NoExecute it manages two of them
  * only. */
 typedef enum {
     MANAGED_TROUBLE = 1u << 0,
@@ -24,8 +24,7 @@ typedef enum {
     MANAGED_UNSCHEDULABLE = MANAGED_NOT_READY << 2,
 } ManagedTaint;
 
-/* Taints of one effect that the node controller looks after: those that a Node has to have, and of
- * the others it must have none. */
+/* The managed taints of one effect that a Node must have; it must have no others of them. */
 typedef struct {
     TaintEffect effect;
     unsigned keys; /* of ManagedTaint */

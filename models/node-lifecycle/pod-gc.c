@@ -27,7 +27,7 @@ enum {
 
 typedef enum {
     POD_KEEP,
-    POD_QUARANTINE, /* how long its node has been missing is to be seen */
+    POD_QUARANTINE, /* notes since when its node has been missing */
     POD_ASK_NODE,   /* once more, before it is deleted */
     POD_FAIL,       /* and delete */
     POD_DELETE,
@@ -53,7 +53,7 @@ static const RuleTable pod_rules = {
     RULE_ROWS(pod_table),
 };
 
-/* Not by facts of its own: one of too many pods that are over. */
+/* NL-70 goes by the number of pods that have ended, not by facts of one pod. */
 static const Rule oldest_rule = {"NL-70", 0, 0, POD_DELETE};
 
 typedef struct {

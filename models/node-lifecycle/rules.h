@@ -11,8 +11,8 @@ typedef enum {
     NODE_SILENT = 1 << 0,   /* its kubelet does not renew its lease */
     NODE_BAD = 1 << 1,      /* Ready is False or Unknown */
     NODE_TAINTED = 1 << 2,  /* it has a NoExecute taint of the two that are managed */
-    NODE_UNSUITED = 1 << 3, /* ... but not those that its Ready asks for */
-    NODE_COUNTING = 1 << 4, /* silent, and Ready does not say so yet */
+    NODE_UNSUITED = 1 << 3, /* ... but not the one that its Ready asks for */
+    NODE_COUNTING = 1 << 4, /* silent, and its Ready is not Unknown yet */
     NODE_OVERDUE = 1 << 5,  /* ... for longer than the grace period */
     NODE_BUSY = 1 << 6,     /* an earlier pass started a plan for it that is not over */
     NODE_ALL_DEAD = 1 << 7, /* no zone has a ready node */
@@ -33,8 +33,8 @@ extern const RuleTable node_pass_rules; /* NL-20 to NL-35 */
 
 /* How long a node may be silent. */
 typedef enum {
-    GRACE_NEVER_POSTED = 1 << 0, /* its kubelet never said how it is */
-    GRACE_BY_DEFAULT = 1 << 1,   /* the flag has the value that it has without being set */
+    GRACE_NEVER_POSTED = 1 << 0, /* its kubelet never posted a status */
+    GRACE_BY_DEFAULT = 1 << 1,   /* the flag has its default value */
     GRACE_FACTS_END = 1 << 2,
 } GraceFacts;
 
@@ -51,7 +51,7 @@ typedef enum {
     ZONE_HAS_READY = 1 << 0,
     ZONE_HAS_BAD = 1 << 1,
     ZONE_HAS_MANY_BAD = 1 << 2, /* more than two */
-    ZONE_IS_OVER = 1 << 3,      /* the share of bad ones is the threshold's at least (NL-9) */
+    ZONE_IS_OVER = 1 << 3,      /* their share is at least the threshold (NL-9) */
     ZONE_FACTS_END = 1 << 4,
 } ZoneFacts;
 

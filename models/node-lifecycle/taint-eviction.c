@@ -48,7 +48,7 @@ taint_toleration(const Pod *pod, const Taint *taint)
     return 0;
 }
 
-/* The shortest of all NoExecute taints; FOR_EVER: nothing evicts it. */
+/* The shortest toleration of all NoExecute taints; FOR_EVER: nothing evicts the pod. */
 static SimTime
 pod_toleration(const Pod *pod, const Node *node)
 {
@@ -75,8 +75,8 @@ edit_disrupted(Object *object, const void *arg)
 
 static void decide_try_again(const void *data, Plan *plan);
 
-/* NL-17: whatever went wrong, five times in a row, and it is left until something about the node or
- * the pod changes. */
+/* NL-17: after five failures in a row the pod is left alone until its node or its tolerations
+ * change. */
 static void
 decide_tried(const void *data, Plan *plan)
 {
@@ -217,7 +217,7 @@ typedef enum {
     POD_STAYS,
     POD_GOES_NOW,
     POD_GOES_LATER,
-    POD_KEEPS_TIMER, /* that runs, whatever else it tolerates by now */
+    POD_KEEPS_TIMER, /* a timer that runs goes on, whatever the pod tolerates by now */
 } PodAction;
 
 /* processPodOnNode(). */
@@ -287,7 +287,7 @@ is_same(const Taint *a, const Taint *b)
                       g_str_equal(a->key, b->key) && g_str_equal(a->value, b->value));
 }
 
-/* Others do not matter. */
+/* Taints of other effects do not matter. */
 static gboolean
 no_execute_changed(const Object *before, const Object *after)
 {
@@ -347,8 +347,8 @@ init(void *data)
     self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
     self->pods = process_informer(self->base.process, KIND_POD, NULL);
     self->pods_by_node = informer_add_index(self->pods, index_pods_by_node);
-    /* Eight workers find out what is to be done (NL-40), which takes no time; each deletion then is
-     * a goroutine of its own. */
+    /* In Kubernetes eight workers decide (NL-40), which takes no time; each deletion then is a
+     * goroutine of its own. */
     self->workers = workers_new(&self->base, &(WorkersOptions){
                                                  .name = "noexec_taint_pod",
                                                  .n_workers = G_MAXUINT,

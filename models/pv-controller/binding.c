@@ -3,12 +3,11 @@
 
 #include <string.h>
 
-/* What is written into claims and volumes as they are bound, PVC-50, and part: phases, references,
- * annotations. */
+/* The writes of binding (PVC-50) and unbinding: phases, references, annotations. */
 
 #define ANNOTATION_PRE_RESIZE_CAPACITY "volume.alpha.kubernetes.io/pre-resize-capacity"
 
-/* What binding writes into both halves of a pair. */
+/* The edits of both halves of a pair. */
 typedef struct {
     const Words *words;
     const ObjectKey *claim, *volume;
@@ -65,8 +64,7 @@ volume_refers_exactly(const Volume *volume, const Claim *claim)
     return volume->claim_ref.claim == claim->meta.key && pv_refers_to_uid(volume, claim);
 }
 
-/* W1, PVC-51. A volume that was reserved for the claim by its user or provisioner keeps that fact:
- * no annotation. */
+/* W1, PVC-51. A reservation by a user or provisioner stays visible as such: no annotation. */
 static gboolean
 edit_refer_to_claim(Object *object, const void *arg)
 {
@@ -99,7 +97,7 @@ edit_name_volume(Object *object, const void *arg)
     return TRUE;
 }
 
-/* W4. The capacity is copied only with the change of phase; later it belongs to those who expand
+/* W4. The capacity is copied only with the change of phase; after that the expansion writes it
  * (PVC-56). */
 static gboolean
 edit_claim_bound(Object *object, const void *arg)
@@ -207,7 +205,7 @@ edit_unreserve(Object *object, const void *arg)
     return TRUE;
 }
 
-/* PVC-55: what a user wrote stays, so that the volume waits for a claim of that name. */
+/* PVC-55: a reservation by a user stays, so that the volume waits for a claim of that name. */
 void
 pv_plan_unbind(Plan *plan, const Volume *volume)
 {

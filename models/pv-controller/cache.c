@@ -259,7 +259,8 @@ unindex_volume(PvCache *self, VolumeEntry *entry)
 
 /* ---- Changes ---- */
 
-/* A claim changed: its sync and those of the volumes that name it may come out otherwise. */
+/* A claim has changed: the outcome of its sync, and of the syncs of volumes that name it, may
+ * change. */
 static void
 unsettle_claim(PvCache *self, const ObjectKey *key)
 {
@@ -269,7 +270,7 @@ unsettle_claim(PvCache *self, const ObjectKey *key)
         slot_set_add(restless_of(self, KIND_VOLUME), slot);
 }
 
-/* A volume changed: itself, and the claim that it named or names. */
+/* The same of a volume, and of the claim that it named or names. */
 static void
 unsettle_volume(PvCache *self, const Volume *volume)
 {
@@ -368,7 +369,7 @@ find_reserved(const PvCache *self, const MatchQuery *query, uint32_t modes)
     return found;
 }
 
-/* Where the volumes begin that are large enough. */
+/* The index of the first volume that is large enough. */
 static GSequenceIter *
 first_large_enough(GSequence *list, int64_t bytes)
 {
@@ -402,8 +403,8 @@ find_free(const FreeVolumes *volumes, const MatchQuery *query, uint32_t modes)
     return NULL;
 }
 
-/* Whether some volume gets as far as the step that refuses. Only claims that ask for what is
- * switched off come here. */
+/* Whether the search would be refused by some volume. Called only for claims that ask for a feature
+ * that is off. */
 static gboolean
 is_refused(const PvCache *self, const MatchQuery *query)
 {

@@ -4,13 +4,13 @@
 #include "models/volume/matching.h"
 
 /* The PV controller's private copies of all claims and volumes (PVC-5..9, PVC-11, API-77): newer
- * than the informers right after own writes, never older than what was synced last.
+ * than the informers right after own writes, never older than the version that was synced last.
  *
- * It also knows which objects are settled: their next sync would do nothing, and only a change of
- * the object or of the other half of its pair, both private copies, could make it do something.
- * Every change of a copy unsettles the object and its other half; the controller settles what a
- * sync found at rest. So a resync need only look at the others. What else could make a sync do
- * something unsettles by hand: the end of an operation that was under way. */
+ * The cache also knows which objects are settled: their next sync would do nothing until their own
+ * copy, or the copy of the other half of their pair, changes. Every change of a copy unsettles the
+ * object and its other half; the controller settles an object when a sync found nothing to do. So a
+ * resync need only look at the others. The end of an operation can matter as well; the controller
+ * then calls pv_cache_unsettle(). */
 typedef struct PvCache PvCache;
 
 PvCache *pv_cache_new(void);
@@ -24,7 +24,7 @@ const Object *pv_cache_get(const PvCache *self, const ObjectKey *key); /* of eit
 gboolean pv_cache_is_named(const PvCache *self,
                            const ObjectKey *claim); /* by some volume's claimRef */
 
-/* PVC-6: whether @object is older than the copy, so that nothing may be done with it. */
+/* PVC-6: whether @object is older than the copy, and must be ignored. */
 gboolean pv_cache_is_newer(const PvCache *self, const Object *object);
 /* Keeps @object (referenced) unless the copy is newer. */
 void pv_cache_store(PvCache *self, const Object *object);
@@ -40,7 +40,7 @@ void pv_cache_forget(PvCache *self, const ObjectKey *key);
 gboolean pv_cache_find_match(const PvCache *self, const MatchQuery *query, const Volume **volume);
 
 void pv_cache_settle(PvCache *self, const ObjectKey *key);
-/* Something else than a copy has changed that a sync looks at. */
+/* For changes that are not in a copy: the next sync may do something again. */
 void pv_cache_unsettle(PvCache *self, const ObjectKey *key);
 gboolean pv_cache_is_settled(const PvCache *self, const ObjectKey *key);
 gboolean pv_cache_is_at_rest(const PvCache *self); /* everything is settled */

@@ -37,7 +37,7 @@ class_is_default(const StorageClass *class)
            (beta != NULL && strcmp(beta, "true") == 0);
 }
 
-/* PVC-27: the newest, by the second; the first by name among those. */
+/* PVC-27: the newest, in whole seconds; of equally new ones the first by name. */
 static gboolean
 class_is_preferred(const StorageClass *class, const StorageClass *best)
 {
@@ -113,8 +113,7 @@ plan_claim_lost(Plan *plan, const Claim *claim, const char *reason, const char *
 
 /* ---- The sync ---- */
 
-/* PVC-25: a pod that has a node is no longer waited for. Not scheduled, it runs no container:
- * deleted, it is over. */
+/* PVC-25: the claim waits for pods without a node; a deleted pod without a node is over. */
 static gboolean
 pod_waits_for_node(const Pod *pod)
 {
@@ -195,7 +194,7 @@ edit_class(Object *object, const void *arg)
     return TRUE;
 }
 
-/* What a claim's rule wants done. */
+/* Carries out the action of a claim's rule. */
 static void
 plan_claim_action(const PvController *self,
                   Plan *plan,

@@ -22,7 +22,7 @@ typedef struct {
     Words words;
     Informer *claims, *volumes, *classes, *pods;
     InformerIndex *pods_by_claim;
-    Workers *claim_workers, *volume_workers; /* one each, beside each other */
+    Workers *claim_workers, *volume_workers; /* one worker each; they run beside each other */
     Operations *operations;
     PvCache *cache;
     GHashTable
@@ -51,13 +51,13 @@ gboolean pv_is_migrated(const Object *object);
 gboolean pv_is_in_tree(const char *provisioner);
 void pv_plan_store(const PvController *self, Plan *plan, const Object *object);
 void pv_plan_change_key(Plan *plan, int what, const ObjectKey *key);
-/* The sync found the object at rest (cache.h), and did not even ask the API server. A new version
- * of it, stored by the same plan, unsettles it first. */
+/* The sync found nothing to do and sent no request: the object is settled (cache.h). A new version
+ * stored by the same plan unsettles it first. */
 void pv_plan_settle(const PvController *self, Plan *plan, const Object *object);
 /* PVC-7: what a write returned is known at once. Returns: @step */
 int pv_plan_kept(Plan *plan, int step);
-/* PVC-5: not in the informer. Whoever was the other half of the pair is to look at once (PVC-8,
- * PVC-9). */
+/* PVC-5: the informer no longer has the object. The other half of its pair is synced at once
+ * (PVC-8, PVC-9). */
 void pv_plan_gone(Plan *plan, const ObjectKey *key, const ObjectKey *other, const char *rule);
 /* PVC-12: "delete-" and the like, of one object. Interned. */
 const char *pv_operation_name(const PvController *self, const char *what, const Object *object);
@@ -72,7 +72,7 @@ void pv_plan_operation(const PvController *self,
 /* PVC-58. @message: interned; NULL: none. Returns: whether there is something to write */
 gboolean
 pv_plan_volume_phase(Plan *plan, const Volume *volume, VolumePhase phase, const char *message);
-/* PVC-52: whatever is still to be written into both. */
+/* PVC-52: the writes that are still missing in both. */
 void pv_plan_bind(const PvController *self, Plan *plan, const Volume *volume, const Claim *claim);
 /* PVC-55: the volume is free again; a reservation by its user stays. */
 void pv_plan_unbind(Plan *plan, const Volume *volume);
@@ -88,7 +88,7 @@ void pv_plan_provisioning(const PvController *self, Plan *plan, const Claim *cla
 gboolean pv_is_being_reclaimed(const PvController *self, const Volume *volume);
 /* PVC-75. Returns: FALSE: nothing is to be done, now or later */
 gboolean pv_plan_reclaim(const PvController *self, Plan *plan, const Volume *volume);
-/* InformerHandler of pods: whoever recycles waits for its scrub pod. */
+/* InformerHandler of pods: an operation that recycles waits for its scrub pod. */
 void pv_recycler_event(void *component, const Object *before, const Object *after);
 
 /* ---- For tests of single syncs ---- */
@@ -98,6 +98,6 @@ void pv_recycler_event(void *component, const Object *before, const Object *afte
 void pv_controller_sync_claim(const void *component, Plan *plan);
 void pv_controller_sync_volume(const void *component, Plan *plan);
 PvCache *pv_controller_cache(void *component);
-/* The workers take no more keys: syncs are started by the test, and what they queue stays where it
- * is. */
+/* The workers take no more keys: the test starts syncs itself, and keys that they queue stay
+ * queued. */
 void pv_controller_hold(void *component);

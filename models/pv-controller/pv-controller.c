@@ -69,8 +69,6 @@ pv_plan_change_key(Plan *plan, int what, const ObjectKey *key)
     plan_change(plan, &change);
 }
 
-/* The sync found the object at rest (cache.h), and did not even ask the API server. A new version
- * of it, stored by the same plan, unsettles it first. */
 void
 pv_plan_settle(const PvController *self, Plan *plan, const Object *object)
 {
@@ -81,7 +79,6 @@ pv_plan_settle(const PvController *self, Plan *plan, const Object *object)
         pv_plan_change_key(plan, CHANGE_SETTLE, object->key);
 }
 
-/* PVC-7: what a write returned is known at once. */
 int
 pv_plan_kept(Plan *plan, int step)
 {
@@ -89,8 +86,6 @@ pv_plan_kept(Plan *plan, int step)
     return step;
 }
 
-/* PVC-5: not in the informer. Whoever was the other half of the pair is to look at once (PVC-8,
- * PVC-9). */
 void
 pv_plan_gone(Plan *plan, const ObjectKey *key, const ObjectKey *other, const char *rule)
 {
@@ -111,7 +106,7 @@ pv_operation_name(const PvController *self, const char *what, const Object *obje
     return strings_intern(self->base.strings, name);
 }
 
-/* A resync may have found it running, and left its volume alone since. */
+/* While the operation ran, resyncs may have left its volume alone. */
 static void
 operation_over(void *component, Plan *plan, PlanEnd end, const char *message)
 {
@@ -184,7 +179,7 @@ pv_controller_apply_change(void *component, const PlanChange *change)
         sim_ticker_wake(self->resync);
 }
 
-/* PVC-2: which kind of event it was makes no difference. PVC-1: nothing else is listened to. */
+/* PVC-2: all kinds of events are handled alike. PVC-1: no other objects are watched. */
 static void
 object_event(void *component, const Object *before, const Object *after)
 {
@@ -238,9 +233,9 @@ collect_unsettled(const PvController *self,
     }
 }
 
-/* PVC-37: the order is a hash map's, another one each time. Those that are settled (cache.h) are
- * left out: their syncs would send nothing, tell nothing, change nothing and take no time. Polling,
- * nothing is left out. */
+/* PVC-37: the order is a hash map's, different each time. Settled objects (cache.h) are left out:
+ * their syncs would change, send and tell nothing and take no time. With polling nothing is left
+ * out. */
 static void
 enqueue_kind(PvController *self, const Informer *informer, ObjectKind kind)
 {

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-/* What becomes of a volume whose claim is gone: PVC-75..78. */
+/* Volumes whose claim is gone: PVC-75..78. */
 
 #define RECYCLER_PREFIX "recycler-for-"
 #define RECYCLER_NAMESPACE "default"
-/* How long a scrub pod takes to empty its volume once it runs: it depends on what is in there.
- * Assumed; no source. */
+/* How long a scrub pod takes to empty its volume once it runs. Assumed: it depends on the contents,
+ * and there is no source. */
 #define SCRUB_TIME (1 * SIM_SECOND)
-/* The real one watches its pod; this one looks when the pod changes, at most so late. */
+/* Kubernetes watches the pod; the model looks when the pod changes, at most this much later. */
 #define WATCH_GRAIN (1 * SIM_MS)
 
 /* The first steps of every operation here. */
@@ -39,7 +39,7 @@ volume_is_released(const PvController *self, const Volume *volume)
     return name[0] != '\0' && strcmp(name, object_name(&volume->meta)) != 0;
 }
 
-/* PVC-76: somebody outside of Kubernetes deletes it: he sees the phase Released. */
+/* PVC-76: a deleter outside of Kubernetes acts when it sees the phase Released. */
 static gboolean
 deleter_is_external(const Volume *volume)
 {
@@ -51,8 +51,7 @@ deleter_is_external(const Volume *volume)
            (volume->source != NULL && volume->source->driver != NULL);
 }
 
-/* The operation fails; the phase tells why. Failed already: not a word more, but the back-off
- * grows. */
+/* The operation fails; the phase says why. If it says so already, only the back-off grows. */
 static void
 plan_reclaim_failed(Plan *plan, const Volume *volume, const char *reason, const char *message)
 {
@@ -98,7 +97,7 @@ decide_delete_known(const void *component, Plan *plan)
     plan_fail(plan, "%s", why);
 }
 
-/* The operation delete-...: looks at the volume itself before anything is lost. */
+/* The operation delete-...: reads the volume before anything is lost. */
 static void
 decide_delete(const void *component, Plan *plan)
 {
@@ -110,8 +109,7 @@ decide_delete(const void *component, Plan *plan)
 
 /* ---- Recycling: PVC-77 ---- */
 
-/* A pod that empties the volume: of kind and name as RecycleVolumeByWatchingPodUntilCompletion()
- * makes it. */
+/* A pod that empties the volume, as RecycleVolumeByWatchingPodUntilCompletion() makes it. */
 static Object *
 recycler_pod_new(const PvController *self, const ObjectKey *volume)
 {
@@ -133,7 +131,7 @@ recycler_pod_new(const PvController *self, const ObjectKey *volume)
 static void
 plan_recycle_failed(Plan *plan, const Volume *volume, const char *why)
 {
-    /* Ends well, so without a back-off: every sync tries again. */
+    /* The operation ends well, so there is no back-off: every sync tries again. */
     plan_reclaim_failed(plan, volume, "VolumeFailedRecycle",
                         plan_internf(plan, "Recycle failed: %s", why));
 }
@@ -163,7 +161,7 @@ decide_recycle_given_up(const void *component, Plan *plan)
                                : "recycler pod was deleted");
 }
 
-/* In the end the pod is deleted, whatever became of it. */
+/* The pod is deleted in any case. */
 static void
 decide_scrubbed(const void *component, Plan *plan)
 {
@@ -216,7 +214,7 @@ decide_pod_created(const void *component, Plan *plan)
         return;
     }
     if (plan_code(plan, step) ==
-        API_EXISTS) { /* of a controller that died: the next sync has room */
+        API_EXISTS) { /* left behind by a controller that died: the next sync finds none */
         plan_delete(plan, recycler_pod_key(self, plan_key(plan)), (ObjectUid){0}, -1, PLAN_GO_ON);
         plan_recycle_failed(plan, volume, "old recycler pod found, will retry later");
         return;
@@ -314,7 +312,7 @@ pv_recycler_event(void *component, const Object *before, const Object *after)
 
 /* ---- The policy: PVC-75 ---- */
 
-/* Of a volume that stays without a word: NULL. */
+/* The prefix of the operation's name; NULL: the volume stays. */
 static const char *
 reclaim_operation(const Volume *volume)
 {

@@ -77,7 +77,7 @@ enum {
     BY_CTRL = LOOKUP_BY_CONTROLLER,
 };
 
-/* Nobody releases a volume because a cache is late. */
+/* syncVolume(): a volume is not released just because a cache is late. */
 static const Rule lookup_table[] = {
     {"PVC-71.1", 0,                MEANS,                                 LOOKUP_NO_CLAIM, .since = 0 },
     {"PVC-71.2", HIT,              OTHER,                                 LOOKUP_CLAIM,    .since = 0 },
@@ -103,7 +103,7 @@ static const Rule retry_table[] = {
     {"PVC-10.2", 0, 0, TRUE,  .since = 36},
 };
 
-/* provisionClaim(). In tree is also the one that provisions nothing (PVC-26). */
+/* provisionClaim(). The provisioner of PVC-26, which provisions nothing, counts as in tree. */
 static const Rule provision_table[] = {
     {"PVC-60.1", 0,                                                         PROVISION_IS_ON,     PROVISION_LEAVE        },
     {"PVC-60.2", PROVISION_IS_ON,                                           PROVISION_HAS_CLASS, PROVISION_TELL_NO_CLASS},
@@ -148,7 +148,7 @@ enum {
 
 #define HONOR "HonorPVReclaimPolicy"
 
-/* deleteVolumeOperation(): nobody within Kubernetes can delete what is behind a volume. */
+/* deleteVolumeOperation(). No plugin within Kubernetes can delete the storage. */
 static const Rule delete_table[] = {
     {"PVC-76.1", 0,                   READ,               RECLAIMED_LEAVE, .gate = NULL    },
     {"PVC-76.2", READ,                RECLAIMED_RELEASED, RECLAIMED_LEAVE, .gate = NULL    },

@@ -44,7 +44,7 @@ typedef enum {
     CLAIM_TELL_NO_MATCH,  /* event: no volume and no class; Pending */
     CLAIM_TELL_MISMATCH,  /* event: the named volume does not fit; Pending */
     CLAIM_TELL_TAKEN,     /* event: the named volume is another claim's; Pending */
-    CLAIM_PEND,           /* Pending, not a word */
+    CLAIM_PEND,           /* Pending, without an event */
     CLAIM_FAIL_TAKEN,     /* event, and the sync fails */
     CLAIM_FAIL_REFUSED,   /* the sync fails */
     CLAIM_LOSE_REFERENCE, /* Lost: no volumeName any more */
@@ -63,7 +63,7 @@ typedef enum {
     VOLUME_UNRESERVE,     /* claimRef.uid cleared, the name stays */
 } VolumeAction;
 
-/* The claim that a volume's claimRef means, before the volume is judged. */
+/* Looking up the claim of a volume's claimRef, before the volume is judged. */
 typedef enum {
     LOOKUP_REFERS = 1 << 0,        /* claimRef is set, with a uid */
     LOOKUP_FOUND = 1 << 1,         /* a claim of that name is known */
@@ -103,7 +103,7 @@ typedef enum {
     PROVISION_ASK, /* starts the operation */
 } ProvisionAction;
 
-/* That operation: what the claim's annotations say of its provisioner. */
+/* That operation: whether the claim's annotations name the right provisioner. */
 typedef enum {
     NOTE_IS_RIGHT = 1 << 0,      /* volume.kubernetes.io/storage-provisioner */
     NOTE_IS_RIGHT_BETA = 1 << 1, /* volume.beta.kubernetes.io/storage-provisioner */
@@ -118,7 +118,7 @@ typedef enum {
 
 /* How a volume is reclaimed. */
 typedef enum {
-    POLICY_MIGRATED = 1 << 0, /* to CSI: no matter of this controller */
+    POLICY_MIGRATED = 1 << 0, /* to CSI: this controller leaves it alone */
     POLICY_RETAIN = 1 << 1,
     POLICY_DELETE = 1 << 2,
     POLICY_RECYCLE = 1 << 3,
@@ -136,8 +136,8 @@ typedef enum {
     RECLAIMED_FOUND = 1 << 0,
     RECLAIMED_RELEASED = 1 << 1,   /* still released (PVC-78) */
     RECLAIMED_GOING = 1 << 2,      /* it is being deleted */
-    RECLAIMED_EXTERNAL = 1 << 3,   /* somebody outside of Kubernetes deletes what is behind it */
-    RECLAIMED_USED = 1 << 4,       /* pods that go on name its claim, and no new claim does */
+    RECLAIMED_EXTERNAL = 1 << 3,   /* a deleter outside of Kubernetes is responsible */
+    RECLAIMED_USED = 1 << 4,       /* by pods that go on; no new claim has its claim's name */
     RECLAIMED_RECYCLABLE = 1 << 5, /* NFS or hostPath */
     DELETE_FACTS_END = 1 << 4,
     RECYCLE_FACTS_END = 1 << 6,

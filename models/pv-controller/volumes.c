@@ -69,7 +69,7 @@ plan_release(const PvController *self, Plan *plan, const Volume *volume)
         pv_plan_settle(self, plan, &volume->meta);
 }
 
-/* @claim: the one that the claimRef means, NULL: there is none. */
+/* @claim: of the claimRef, NULL: there is none. */
 static void
 plan_judged_volume(const PvController *self, Plan *plan, const Volume *volume, const Claim *claim)
 {
@@ -102,7 +102,7 @@ plan_judged_volume(const PvController *self, Plan *plan, const Volume *volume, c
     g_assert_not_reached();
 }
 
-/* What a GET of the claim said. Returns: FALSE: nothing, and the plan has failed */
+/* Reads the answer to a GET of the claim. Returns: FALSE: it failed, and so does the plan */
 static gboolean
 claim_was_got(Plan *plan, const Claim **claim)
 {
@@ -116,7 +116,7 @@ claim_was_got(Plan *plan, const Claim **claim)
     return FALSE;
 }
 
-/* PVC-71c, answered: only a claim of that uid is the one that is meant. */
+/* PVC-71c, answered: only a claim of that uid counts. */
 static void
 decide_volume_other_uid(const void *component, Plan *plan)
 {
@@ -152,8 +152,7 @@ lookup_facts(const Volume *volume, const Claim *claim, gboolean was_asked)
     return facts;
 }
 
-/* @claim: the one of the name in the claimRef as far as it is known, perhaps an old copy; NULL:
- * none */
+/* @claim: of that name, perhaps an old copy; NULL: none is known */
 static void
 plan_volume_and_claim(const PvController *self,
                       Plan *plan,

@@ -70,7 +70,7 @@ pod_is_shut_down(const Pod *pod)
     return object_is_deleted(&pod->meta) && pod->meta.deletion_grace_s == 0;
 }
 
-/* An ephemeral volume's claim is used by the pod that it was made for, and by no other of that
+/* An ephemeral volume's claim is used only by the pod that it was made for, not by another of that
  * name. */
 static gboolean
 volume_uses(Objects *objects, const Pod *pod, const PodVolume *volume, const Object *claim)
@@ -108,8 +108,8 @@ known_pod_uses(const PvcProtection *self, const Object *claim)
     return FALSE;
 }
 
-/* By the list of step @list. A pod never changes which claims it names, so the cache says which
- * pods to look at; all are looked at only if the list is longer than the cache. */
+/* By the list of step @list. A pod never changes the claims that it names, so the cache says which
+ * pods to look at, unless the list is longer than the cache. */
 static gboolean
 listed_pod_uses(const PvcProtection *self, const Plan *plan, int list, const Object *claim)
 {
@@ -165,8 +165,7 @@ static const RuleTable claim_rules = {
     RULE_BOUNDS(claim_bounds),
 };
 
-/* Without facts, by the release alone. Then: whether a list of pods serves all claims of a
- * namespace that wait. */
+/* By the release alone. Then: whether one list of pods serves all waiting claims of a namespace. */
 static const Rule batch_table[] = {
     {"PROT-22", 0, 0, FALSE, .until = 32},
     {"PROT-22", 0, 0, TRUE,  .since = 32},
@@ -284,8 +283,7 @@ next_entry(PvcProtection *self)
     return TRUE;
 }
 
-/* A plan without requests is over before plan_start() returns: hence a loop rather than calls
- * within calls. */
+/* A plan without requests ends within plan_start(): hence a loop instead of recursion. */
 static void
 run_worker(PvcProtection *self)
 {
@@ -345,7 +343,7 @@ static const SimEventType collect_event = {
     .fire = collect,
 };
 
-/* At the end of what happens now: other handlers of the same event come first. */
+/* Deferred: other handlers of the same event come first. */
 static void
 queue_ready(void *component)
 {
@@ -367,16 +365,16 @@ claim_event(void *component, const Object *before, const Object *after)
         work_queue_add(self->queue, (ObjectKey *)after->key);
 }
 
-/* PROT-25: no container of it runs any more. A pod under deletion that has not come to Running has
- * started none. */
+/* PROT-25: none of its containers runs. A deleted pod that never came to Running has started none.
+ */
 static gboolean
 pod_is_terminated(const Pod *pod)
 {
     return pod_is_terminal(pod) || (object_is_deleted(&pod->meta) && pod->phase != POD_RUNNING);
 }
 
-/* PROT-21: a pod that has a node and goes on holds its claims; only of others there is something to
- * tell. */
+/* PROT-21: a running pod on a node holds its claims; pods that ended, went, or have no node release
+ * theirs. */
 static void
 enqueue_claims(PvcProtection *self, const Pod *pod, gboolean is_gone)
 {

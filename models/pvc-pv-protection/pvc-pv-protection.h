@@ -3,8 +3,8 @@
 
 #include "models/cluster/model.h"
 
-/* Two controllers of kube-controller-manager that keep what is in use: the finalizer of a claim
- * goes when no pod uses it any more, that of a volume when it is not Bound. Rules:
+/* Two controllers of kube-controller-manager that protect what is in use: the finalizer of a claim
+ * goes when no pod uses it, that of a volume when it is not Bound. Rules:
  * docs/rules/pvc-pv-protection.md. */
 extern const ModelClass pvc_protection_class;
 extern const ModelClass pv_protection_class;

@@ -10,9 +10,9 @@
 
 /* Controller and QuotaMonitor in pkg/controller/resourcequota/. */
 
-/* What the claims of a quota's namespace use, by the informer's cache. Kubernetes counts them anew
- * in each sync; here the sums follow the informer's events, which comes to the same: nobody puts
- * claims into this process's cache beside them. */
+/* The usage of the claims in a quota's namespace, by the informer's cache. Kubernetes counts anew
+ * in each sync; here sums follow the informer's events, which gives the same: nothing else changes
+ * this cache. */
 typedef struct {
     ResourceAmounts *hard; /* spec.hard as it was counted for */
     ResourceAmount *used;  /* for each item of @hard */
@@ -121,7 +121,7 @@ index_by_namespace(InformerIndex *index, const Object *object, Objects *objects)
     index_emit(index, object->key->namespace);
 }
 
-/* What nothing has queued waits for the next look at all quotas. */
+/* A quota that is out of date and not queued waits for the next resync. */
 static void
 wait_if_dirty(QuotaController *self, const ResourceQuota *quota)
 {
@@ -143,8 +143,7 @@ lacks_status(const ResourceQuota *quota)
     return FALSE;
 }
 
-/* Of changes of a quota only those of its spec are of interest: all others are the controller's
- * own, or admission's. */
+/* Only changes of a quota's spec matter: all others come from this controller or from admission. */
 static void
 quota_changed(void *data, const Object *before, const Object *after)
 {
@@ -227,7 +226,7 @@ resync_pass(void *data)
     informer_iter_init(&iter, self->quotas);
     while ((quota = informer_iter_next(&iter)) != NULL)
         workers_add(self->primary, quota->key);
-    return FALSE; /* whatever is dirty then wakes it */
+    return FALSE; /* a quota that is out of date then wakes it */
 }
 
 /* ---- The component ---- */
@@ -282,7 +281,7 @@ init(void *data)
     self->quotas = process_informer(self->base.process, KIND_RESOURCE_QUOTA, NULL);
     self->by_namespace = informer_add_index(self->quotas, index_by_namespace);
     informer_add_handler(self->claims, claim_changed,
-                         self); /* first: without quotas it only looks on */
+                         self); /* first: it does nothing as long as there are no quotas */
     informer_add_handler(self->quotas, quota_changed, self);
 }
 

@@ -73,7 +73,7 @@ attempt_done(void *data, Plan *plan, PlanEnd end, const char *message)
     release_loop(self, attempt);
 }
 
-/* Of an assumed pod: what binds it. NULL: nothing does */
+/* The attempt that binds an assumed pod; NULL: none */
 Attempt *
 scheduler_attempt_of(const Scheduler *self, const Object *pod)
 {
@@ -255,7 +255,7 @@ decide_wait_for_volumes(const void *data, Plan *plan)
     plan_then(plan, decide_bind_pod);
 }
 
-/* What is assumed is sent as it is. */
+/* The assumed object is sent unchanged. */
 static gboolean
 edit_nothing(Object *object, const void *arg)
 {
@@ -264,8 +264,8 @@ edit_nothing(Object *object, const void *arg)
     return FALSE;
 }
 
-/* VB-91: volumes first, then claims; one after the other. Also what has been written before is sent
- * (VB-92). */
+/* VB-91: volumes first, then claims, one after the other; also those that an earlier attempt has
+ * written (VB-92). */
 static void
 plan_writes(Plan *plan, const Attempt *attempt)
 {
@@ -342,8 +342,7 @@ edit_set_disrupted(Object *object, const void *arg)
     return TRUE;
 }
 
-/* SCH-114: those who have to leave are told why, and deleted, one after the other. Who is gone
- * already is as good. */
+/* SCH-114: victims get a condition, then DELETE, one after the other; 404 is fine. */
 static void
 plan_preemption(const Scheduler *self, Plan *plan, const CycleResult *result)
 {
@@ -368,7 +367,8 @@ plan_preemption(const Scheduler *self, Plan *plan, const CycleResult *result)
     }
 }
 
-/* SCH-50: decided at the instant of the pop; the cycle takes its time, and then it counts. */
+/* SCH-50: the decision is made at the instant of the pop, and takes effect when the cycle's time is
+ * over. */
 static void
 decide_node(const void *data, Plan *plan)
 {
@@ -447,7 +447,8 @@ static const SimEventType pop_event = {
     .fire = pop_pods,
 };
 
-/* All that enters activeQ at one instant is in the heap before the first is taken. */
+/* Deferred: all pods that enter activeQ at one instant are in the heap before the first is taken.
+ */
 void
 scheduler_wake_loop(Scheduler *self)
 {
@@ -459,7 +460,7 @@ scheduler_wake_loop(Scheduler *self)
 
 /* ---- Changes ---- */
 
-/* The node that is kept for a pod that is back in the queue, if there is one. */
+/* Nominates the node for a pod that is back in the queue, or takes its nomination back. */
 static void
 scheduler_nominate(Scheduler *self, const Attempt *attempt)
 {
@@ -532,8 +533,8 @@ forget_pod(Scheduler *self, const Attempt *attempt)
         scheduler_cache_remove_pod(self->cache, cached);
 }
 
-/* SCH-50.9, SCH-50.10. The binding goes on by itself, however many others do (SCH-16); the node is
- * charged meanwhile (SCH-74). */
+/* SCH-50.9, SCH-50.10. Bindings run beside the cycles, any number of them (SCH-16); meanwhile the
+ * node is charged (SCH-74). */
 static void
 assume(Scheduler *self, Attempt *attempt)
 {
@@ -591,8 +592,7 @@ choice_written(Attempt *attempt, const PlanChange *change)
     }
 }
 
-/* SCH-72, VB-98: nothing that was written is undone. An error names no plugin, so the pod backs off
- * (SCH-73). */
+/* SCH-72, VB-98: writes are not undone. An error names no plugin, so the pod backs off (SCH-73). */
 static void
 binding_failed(Scheduler *self, Attempt *attempt, const char *message)
 {

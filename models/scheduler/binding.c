@@ -319,7 +319,7 @@ check_dynamic(const VolumeBinder *self, const VolumeChoice *choice, const Node *
     g_assert_not_reached();
 }
 
-/* VB-95: the first that is not there yet ends the look. VB-96: only what is told here fails. */
+/* VB-95: the first choice that is not bound yet ends the look. VB-96: nothing else can fail. */
 BindingState
 volume_binder_check(const VolumeBinder *self,
                     const VolumeChoice *choices,
@@ -338,7 +338,7 @@ volume_binder_check(const VolumeBinder *self,
     if (pod == NULL || pod_is_terminal(pod))
         return failed(why, g_strdup_printf("pod does not exist any more: pod \"%s\" not found",
                                            pod_key->name));
-    for (unsigned pass = 0; pass < 2; pass++) { /* those that bind a volume come first */
+    for (unsigned pass = 0; pass < 2; pass++) { /* choices of existing volumes come first */
         for (unsigned i = 0; i < n; i++) {
             if (volume_choice_is_static(&choices[i]) != (pass == 0))
                 continue;

@@ -14,7 +14,7 @@ AssumeCache *assume_cache_new(Informer *informer,
 void assume_cache_free(AssumeCache *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(AssumeCache, assume_cache_free)
 
-/* What the informer told: to be called first of all handlers (VB-71, VB-72). */
+/* To be called before all other handlers (VB-71, VB-72). */
 void assume_cache_observe(AssumeCache *self, const Object *before, const Object *after);
 /* VB-75: filters read what is assumed, polls read what the API says. NULL: missing */
 const Object *assume_cache_get(const AssumeCache *self, const ObjectKey *key);
@@ -23,13 +23,12 @@ const Object *assume_cache_api(const AssumeCache *self, const ObjectKey *key);
 char *assume_cache_assume(AssumeCache *self, const Object *object);
 void assume_cache_restore(AssumeCache *self, const ObjectKey *key); /* VB-74 */
 
-/* What one claim of a pod gets on the node that was chosen. */
+/* The volume of one claim of a pod on the chosen node. */
 typedef struct {
     const ObjectKey *claim;
-    const Object *
-        chosen; /* (owned): a volume: it is to be bound; the claim: a volume is to be made for it */
-    const Object *assumed;    /* (owned): as it is to be written; NULL: not reserved */
-    uint64_t written_version; /* what the API answered; 0: not written */
+    const Object *chosen;  /* (owned): a volume to bind; the claim itself: a volume is to be made */
+    const Object *assumed; /* (owned): as it is to be written; NULL: not reserved */
+    uint64_t written_version; /* resource version of the API's answer; 0: not written */
 } VolumeChoice;
 
 void volume_choice_clear(VolumeChoice *self);
@@ -57,7 +56,8 @@ typedef enum {
     BINDING_FAILED,
 } BindingState;
 
-/* VB-94: how far the claims of @pod_key are. @why: (out) (owned) (nullable): of BINDING_FAILED */
+/* VB-94: the progress of the claims of @pod_key. @why: (out) (owned) (nullable): of BINDING_FAILED
+ */
 BindingState volume_binder_check(const VolumeBinder *self,
                                  const VolumeChoice *choices,
                                  unsigned n,

@@ -72,7 +72,7 @@ cache_enter_zone(SchedulerCache *self, NodeInfo *node)
     self->order_is_old = TRUE;
 }
 
-/* Whether some pods are kept off. */
+/* Whether the node repels some pods. */
 static gboolean
 is_special(const Node *node)
 {
@@ -109,7 +109,7 @@ take_turns(SchedulerCache *self)
     }
 }
 
-/* Places are others now: all that was known by them is known no more. */
+/* Places have changed: all that was known by place is forgotten. */
 static void
 renumber_places(SchedulerCache *self)
 {

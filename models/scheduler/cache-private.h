@@ -6,7 +6,8 @@
 /* What the files of the cache share: cache.c has the nodes, cache-order.c their order and zones,
  * cache-pods.c the pods on them, cache-volumes.c the volumes of those. */
 
-/* Pods of so many templates may wait side by side before one forgets what another has learned. */
+/* How many templates of pods can wait side by side before the memo of one is dropped for another.
+ */
 #define N_MEMOS 4
 /* The nodes of a region and zone, in the order in which they came. */
 typedef struct {
@@ -32,7 +33,7 @@ typedef struct {
     uint32_t n_pods;
 } PriorityCount;
 
-/* What a VolumeAttachment counts as at the moment. */
+/* The node and the volume that a VolumeAttachment counts for at present. */
 typedef struct {
     NodeInfo *node; /* NULL: nothing */
     VolumeName name;
@@ -79,7 +80,7 @@ cache_set_slot(GPtrArray *array, uint32_t slot, void *value)
 
 /* Made if it is new. */
 NodeInfo *cache_node_info(SchedulerCache *self, const ObjectKey *key);
-/* The node has changed: what pods learned of it holds no more. */
+/* The node has changed: forgets the answers that pods got from it. */
 void cache_forget_asks(SchedulerCache *self, NodeInfo *node);
 
 /* ---- cache-order.c ---- */
@@ -89,7 +90,7 @@ void cache_leave_zone(SchedulerCache *self, NodeInfo *node);
 void cache_enter_zone(SchedulerCache *self, NodeInfo *node);
 /* Whether a node keeps its turn (SCH-56). */
 gboolean cache_same_zone(const Node *a, const Node *b);
-/* Notes whether some pods are kept off the node. */
+/* Notes whether the node repels some pods. */
 void cache_mark_special(SchedulerCache *self, const NodeInfo *node);
 
 /* ---- cache-volumes.c ---- */

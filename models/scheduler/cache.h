@@ -26,23 +26,23 @@ struct NodeInfo {
     unsigned zone;            /* index into the cache's zones */
     gboolean has_soft_taints; /* PreferNoSchedule */
     unsigned place;           /* in the list of nodes; NO_PLACE: not in it, or not yet */
-    /* What the last pod learned here, by the number of what it asked for (Ask); 0: the node has
-     * changed since. */
+    /* The score that the last pod got here, by the number of its Ask; 0: the node has changed
+     * since. */
     uint32_t scored_ask;
     int64_t ask_score;
 };
 
 #define NO_PLACE UINT32_MAX
 
-/* What a pod asks for, as far as some plugins look at nothing else beside the node: most pods ask
- * for the same. */
+/* The part of a pod that some plugins look at beside the node, and at nothing else: equal for most
+ * pods. */
 typedef struct {
     int64_t cpu_milli, memory_bytes;
     unsigned n_containers;
-    const char *driver; /* whose volumes are limited, interned; NULL: none's */
+    const char *driver; /* with a volume limit, interned; NULL: none */
     uint32_t n_volumes; /* of that driver, and new to every node */
     gboolean is_taken;  /* wants a ReadWriteOncePod claim that another pod has */
-    uint32_t plugins;   /* 1 << PluginId: which ones look at nothing else */
+    uint32_t plugins;   /* 1 << PluginId: plugins that look at nothing else */
 } Ask;
 
 /* Why a node refuses an ask. */
@@ -55,7 +55,7 @@ typedef enum {
     N_REFUSALS,
 } Refusal;
 
-/* What is known of an ask, and stays true of a node until that changes. The cycle adds to it. */
+/* The answers of nodes to an ask, each true until the node changes. The cycle adds to it. */
 typedef struct {
     Ask ask;
     uint32_t number;                /* 0: none yet */
@@ -69,8 +69,8 @@ struct CachedPod {
     NodeInfo *node;
     CachedPod *next_on_node, *previous_on_node;
     CachedPod *next_of_name; /* another life of the same name */
-    void *attempt; /* borrowed: of an assumed pod, what binds it; NULL: the API says that the pod is
-                      on the node */
+    void *attempt; /* borrowed: the attempt that binds an assumed pod; NULL: the API has the pod on
+                      the node */
 };
 
 typedef struct {
@@ -101,26 +101,26 @@ scheduler_cache_attachment_changed(SchedulerCache *self, const Object *before, c
  * (SCH-76). */
 CachedPod *
 scheduler_cache_add_pod(SchedulerCache *self, const Pod *pod, const char *node_name, void *attempt);
-/* Of an assumed pod, or of one that is none any more (NULL). */
+/* Makes the pod an assumed one, or (NULL) no longer one. */
 void scheduler_cache_set_attempt(SchedulerCache *self, CachedPod *cached, void *attempt);
 void scheduler_cache_remove_pod(SchedulerCache *self, CachedPod *cached);
 /* Returns: (borrowed): NULL: this life of the pod is on no node */
 CachedPod *
 scheduler_cache_find_pod(const SchedulerCache *self, const ObjectKey *key, ObjectUid uid);
 
-/* Returns: how many pods are on nodes, those that are assumed there included. @n_assumed: (out):
- * how many of them those are */
+/* Returns: how many pods are on nodes, assumed ones included. @n_assumed: (out): how many are
+ * assumed */
 unsigned scheduler_cache_count_pods(const SchedulerCache *self, unsigned *n_assumed);
 
 /* The lowest priority of a pod on any node; INT32_MAX: there is none. */
 int32_t scheduler_cache_lowest_priority(const SchedulerCache *self);
 
-/* A pod without a node, for whom others were made to leave one (SCH-59). */
+/* A pod without a node, for which victims had to leave one (SCH-59). */
 typedef struct {
     const Pod *pod; /* (owned) */
     NodeInfo *node;
 } NominatedPod;
-/* @node_name NULL: it is no more. */
+/* @node_name NULL: the nomination ends. */
 void scheduler_cache_nominate(SchedulerCache *self, const Pod *pod, const char *node_name);
 /* Returns: (borrowed): @n of them, in the order of their nomination */
 const NominatedPod *scheduler_cache_nominated(const SchedulerCache *self, unsigned *n);
@@ -132,19 +132,18 @@ void pod_nonzero_requests(const PodSpec *spec, int64_t *cpu_milli, int64_t *memo
 /* ---- What a cycle reads ---- */
 /* Nodes in the order in which a cycle looks at them (SCH-56): zones take turns. */
 NodeInfo *const *scheduler_cache_nodes(SchedulerCache *self, unsigned *n);
-/* Returns: (borrowed): NULL: nobody ever heard of it */
+/* Returns: (borrowed): NULL: not known */
 NodeInfo *scheduler_cache_find_node(const SchedulerCache *self, const ObjectKey *key);
 /* How many pods on nodes use the claim (VF-31). */
 unsigned scheduler_cache_claim_users(const SchedulerCache *self, const ObjectKey *claim);
 PodCounts *scheduler_cache_pod_counts(const SchedulerCache *self);
-/* Returns: (borrowed): what is known of it, under a number of its own; valid until the next ask */
+/* Returns: (borrowed): the answers so far, under a number of their own; valid until the next ask */
 AskMemo *scheduler_cache_recall_ask(SchedulerCache *self, const Ask *ask);
-/* Nodes that not every pod is let on to: cordoned, or with a taint of effect NoSchedule or
- * NoExecute. */
+/* Nodes that repel some pods: cordoned, or with a taint of effect NoSchedule or NoExecute. */
 const NodeSet *scheduler_cache_special_nodes(const SchedulerCache *self);
 /* For questions about labels; the places are those of scheduler_cache_nodes(). */
 LabelIndex *scheduler_cache_labels(SchedulerCache *self);
-/* How many nodes are of a kind that some plugin looks for. */
+/* How many nodes there are of each kind that some plugin looks for. */
 typedef struct {
     unsigned n_unschedulable, n_tainted, n_soft_tainted;
 } NodeCounts;

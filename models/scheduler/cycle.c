@@ -328,8 +328,8 @@ pre_filter(Cycle *self, Filters *active, Verdict *verdict)
     return -1;
 }
 
-/* What is known of what the pod asks for is recalled, and plugins that look at nothing else beside
- * the node are told from others. */
+/* Recalls the answers to the pod's ask, and separates the plugins that look only at the ask and the
+ * node from the others. */
 static void
 recall_ask(Cycle *self)
 {
@@ -362,7 +362,7 @@ add_scores(Cycle *self, const Plugin *plugin)
         totals[i] += plugin->weight * scores[i];
 }
 
-/* What the plugins that go by the ask make of a node, kept in it. */
+/* The sum of the scores of plugins that go by the ask; the node keeps it. */
 static int64_t
 ask_score(Cycle *self, NodeInfo *node)
 {
@@ -429,8 +429,8 @@ best_node(Cycle *self)
     return choose_best(self);
 }
 
-/* SCH-50.5: the node for which others had to go is taken without a look at the rest, if it fits.
- * NULL: none, or not yet */
+/* SCH-50.5: the nominated node is taken without a look at the others, if the pod fits. NULL: none,
+ * or not yet */
 static const NodeInfo *
 nominated_node(Cycle *self, const Filters *active)
 {

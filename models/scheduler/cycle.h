@@ -11,20 +11,19 @@ Cycle *cycle_new(const CycleView *view);
 void cycle_free(Cycle *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Cycle, cycle_free)
 
-/* Where cycle_run() begins, and where tests of single plugins do: the pod and its claims, nothing
- * known of them. */
+/* The first part of cycle_run(), also for tests of single plugins: sets the pod and its claims. */
 void cycle_begin(Cycle *self, const Pod *pod, uint32_t attempts);
 
-/* What came of it. */
+/* The outcome. */
 typedef struct {
     const char *node_name;     /* NULL: none */
-    const char *rule;          /* static: what decided */
+    const char *rule;          /* static: the rule that decided */
     gboolean is_error;         /* else rejected */
     uint32_t plugins;          /* rejected: by these, 1 << PluginId */
     char *message;             /* (owned): why there is no node */
     const char *nominated;     /* a node that will do once its victims are gone; NULL: none */
     GPtrArray *victims;        /* (owned) of Pod; NULL: none */
-    gboolean keeps_nomination; /* that of an earlier attempt */
+    gboolean keeps_nomination; /* the nomination of an earlier attempt stays */
     unsigned n_examined;       /* how far the start index moves (SCH-55) */
 } CycleResult;
 

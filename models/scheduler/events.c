@@ -35,7 +35,7 @@ is_gated(const Pod *pod)
     return pod->spec->scheduling_gates != NULL && pod->spec->scheduling_gates->n_items > 0;
 }
 
-/* SCH-83: what the scheduler itself writes into the pod's status is none of these. */
+/* SCH-83: the status that the scheduler writes is none of these. */
 static uint32_t
 pod_actions(const Pod *before, const Pod *after)
 {
@@ -114,7 +114,7 @@ migration_changed(const ClusterEvent *event, const Pod *pod)
                      object_annotation(event->after, annotation)) != 0;
 }
 
-/* Who asks for storage of the driver by claims is not woken: only inline volumes count. */
+/* Only pods with inline volumes of the driver are woken, not those with claims. */
 static gboolean
 inline_driver_stopped_checking(const ClusterEvent *event, const Pod *pod)
 {
@@ -214,7 +214,7 @@ node_became_schedulable(const ClusterEvent *event, const Pod *pod)
            (event->before == NULL || ((const Node *)event->before)->unschedulable);
 }
 
-/* VF-74: it was, or is, counted by one of the pod's constraints, but not both. */
+/* VF-74: one of the pod's constraints counted it before, or counts it now, but not both. */
 static gboolean
 spread_changed(const ClusterEvent *event, const Pod *pod)
 {
@@ -255,7 +255,7 @@ spread_labels_differ(const ClusterEvent *event, const Pod *pod)
     return FALSE;
 }
 
-/* A node that counts comes or goes, or moves to another domain, or lets others in than before. */
+/* A node that counts comes, goes, moves to another domain, or changes its taints. */
 static gboolean
 spread_node_changed(const ClusterEvent *event, const Pod *pod)
 {
@@ -269,7 +269,7 @@ spread_node_changed(const ClusterEvent *event, const Pod *pod)
                                     ((const Node *)event->after)->taints));
 }
 
-/* All required terms of affinity are about it (VF-71). */
+/* All required terms of affinity match it (VF-71). */
 static gboolean
 is_wanted_company(const Pod *pod, const Object *other)
 {
@@ -286,7 +286,7 @@ is_wanted_company(const Pod *pod, const Object *other)
     return any;
 }
 
-/* A node comes into a domain that a term is about, or leaves one that must be avoided. */
+/* A node enters a domain of a term of affinity, or leaves one of a term of anti-affinity. */
 static gboolean
 company_node_changed(const ClusterEvent *event, const Pod *pod)
 {
@@ -304,7 +304,7 @@ company_node_changed(const ClusterEvent *event, const Pod *pod)
     return FALSE;
 }
 
-/* A pod that the waiting one does not want goes, or one that it wants comes. */
+/* A pod goes that the waiting one must avoid, or one comes that it wants. */
 static gboolean
 company_changed(const ClusterEvent *event, const Pod *pod)
 {
@@ -342,10 +342,10 @@ typedef struct {
     Hint helps; /* NULL: always */
 } Registration;
 
-/* Events that a plugin asked to be told of, and when they help (SCH-Q1..Q33; always also on a
- * change of taints: SCH-68). Rows of one plugin and event: any that says yes. Not here: events that
- * no modelled pod waits for (SCH-Q26); DefaultPreemption waits for none (SCH-Q34), what freed room
- * made other plugins wait for is theirs. */
+/* The events that plugins register for, and when they help (SCH-Q1..Q33; a change of taints always
+ * helps: SCH-68). Of several rows for one plugin and event one must say yes. Left out: events that
+ * no modelled pod waits for (SCH-Q26). DefaultPreemption registers for none (SCH-Q34): the plugins
+ * whose rejection it could mend do. */
 static const Registration registrations[] = {
     {"SCH-Q1",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_ADD,                                         NULL                 },
     {"SCH-Q2",  PLUGIN_VOLUME_BINDING,      EVENT_CLASS,      ACTION_UPDATE,                                      topologies_changed   },
@@ -419,8 +419,8 @@ cluster_event_plugins(const ClusterEvent *event)
     return result;
 }
 
-/* SCH-69: all who want to hear of new nodes hear of labels and taints, too; of pods that wait only
- * their own changes. */
+/* SCH-69: plugins that register for new nodes hear of labels and taints, too. Of waiting pods only
+ * their own changes count. */
 static gboolean
 is_registered_unasked(const Registration *registration, const ClusterEvent *event)
 {

@@ -3,7 +3,7 @@
 
 #include "plugins/plugins.h"
 
-/* What happened in the cluster, as pods that found no node see it (SCH-60..68). */
+/* A change in the cluster, as it concerns pods that found no node (SCH-60..68). */
 typedef enum {
     EVENT_NODE,
     EVENT_POD,     /* of a pod on a node */
@@ -39,12 +39,14 @@ typedef struct {
 ClusterEvent cluster_event(EventResource resource, const Object *before, const Object *after);
 /* The plugins that registered for it: 1 << PluginId. */
 uint32_t cluster_event_plugins(const ClusterEvent *event);
-/* SCH-66: the same without hints: nobody asks whether it may help, and nodes are told of more. */
+/* SCH-66: the same without hints: plugins are not asked whether the event helps, and hear of more
+ * changes of nodes. */
 uint32_t cluster_event_plugins_unasked(const ClusterEvent *event);
-/* SCH-66: whether a pod could at once be on the node that has changed, as far as it alone says. */
+/* SCH-66: whether the pod would fit on the changed node, by its requests, labels and taints alone.
+ */
 gboolean cluster_event_fits(const ClusterEvent *event, const Pod *pod, const NodeInfo *node);
-/* SCH-66: whether a pod that is on a node now may be the company that @pod waits for. */
+/* SCH-66: whether a pod that has got a node may satisfy @pod's affinity. */
 gboolean cluster_event_is_company(const ClusterEvent *event, const Pod *pod, uint32_t rejected_by);
-/* SCH-63: whether it may help @pod, which @rejected_by turned away. Returns: the rule; static;
- * NULL: no */
+/* SCH-63: whether the event may help @pod, which the plugins of @rejected_by rejected. Returns: the
+ * rule; static; NULL: no */
 const char *cluster_event_helps(const ClusterEvent *event, const Pod *pod, uint32_t rejected_by);

@@ -22,10 +22,10 @@ typedef struct {
     const Filters *active;
     Filters beyond_ask; /* active, but those that go by the ask */
     Filters
-        by_ask; /* where answers are kept by sets: these; then the rest of each node that is left */
+        by_ask; /* with answers kept in sets: these; then the rest, for each node that is left */
     Filters by_node;
     unsigned n_before,
-        n_narrowings; /* those that come before the ask, and all that come before by_node */
+        n_narrowings; /* filters before those of the ask, and all filters before by_node */
     gboolean by_sets;
     const NodeSet *feasible; /* known to pass all filters */
     unsigned n_feasible;     /* found so far */
@@ -125,7 +125,7 @@ cycle_refresh(Cycle *self, const Filters *active)
     }
 }
 
-/* Another pod, no less important than ours, for whom this node is kept. */
+/* A nominated pod, at least as important as ours, for which this node is kept. */
 static gboolean
 is_kept_for(const Cycle *self, const NominatedPod *nominated, const NodeInfo *node)
 {
@@ -187,7 +187,7 @@ cycle_ask_with_nominated(Cycle *self, const Filters *active, NodeInfo *node)
     return ask_kept_node(&search, active, node);
 }
 
-/* Nodes that labels and numbers alone do not decide about. */
+/* Nodes that labels and the ask alone do not decide about. */
 static void
 find_special_nodes(Cycle *self)
 {
@@ -264,7 +264,7 @@ filter_by_node(Search *self, NodeInfo *node)
 
 /* ---- All nodes ---- */
 
-/* SCH-52: nodes without a name are none of this cycle's. */
+/* SCH-52: with names, only the named nodes belong to this cycle. */
 static void
 keep_named(const Search *self, NodeSet *nodes)
 {
@@ -272,8 +272,8 @@ keep_named(const Search *self, NodeSet *nodes)
         node_set_intersect(nodes, &self->cycle->named);
 }
 
-/* Those that are known to pass all filters, in self->cycle->covered; and those that are not known
- * to be rejected, in self->cycle->set. */
+/* Puts nodes that are known to pass into self->cycle->covered, and nodes that are not known to be
+ * rejected into self->cycle->set. */
 static const NodeSet *
 find_open_nodes(Search *self)
 {
@@ -303,7 +303,7 @@ find_open_nodes(Search *self)
     return open;
 }
 
-/* Nodes of @left that the narrowings rule out are counted, and taken off. */
+/* Counts the nodes of @left that the narrowings rule out, and takes them off. */
 static void
 count_ruled_out(Search *self, NodeSet *left, unsigned first, unsigned end)
 {
@@ -337,7 +337,7 @@ count_refused(Search *self, NodeSet *left)
     node_set_subtract(left, &memo->refused);
 }
 
-/* No node will do: what those lack that were passed over. */
+/* No node will do: counts the reasons of the nodes that were passed over. */
 static void
 count_by_sets(Search *self)
 {

@@ -3,8 +3,8 @@
 
 #include "plugins/plugins.h"
 
-/* Which nodes a pod can go to: its plugins' filters on all nodes, most of which are never looked
- * at. */
+/* The nodes that a pod fits on: the filters of its plugins, most of which need not look at each
+ * node. */
 
 /* Plugins whose filters are needed, in their order. */
 typedef struct {
@@ -14,7 +14,7 @@ typedef struct {
 
 typedef struct {
     const Plugin *failed; /* a filter ended in an error */
-    uint32_t plugins;     /* that rejected a node; told if there is no feasible one */
+    uint32_t plugins;     /* plugins that rejected a node; filled if there is no feasible one */
     unsigned n_nodes, n_examined;
 } FilterCounts;
 
@@ -32,8 +32,7 @@ cycle_goes_by_ask(const Cycle *self, const Plugin *plugin)
  * stays empty self->reasons. */
 FilterCounts cycle_filter_nodes(Cycle *self, const Filters *active, unsigned start);
 
-/* What plugins worked out beforehand from pods on nodes is worked out again. */
+/* Plugins work out again what they know of the pods on nodes. */
 void cycle_refresh(Cycle *self, const Filters *active);
-/* SCH-59: the same, with those that are nominated to the node as if they were there, and without.
- */
+/* SCH-59: the same, once with the pods that are nominated to the node and once without. */
 Verdict cycle_ask_with_nominated(Cycle *self, const Filters *active, NodeInfo *node);

@@ -127,7 +127,8 @@ unite_values(const IndexedLabel *indexed, const StringList *values, NodeSet *set
         unite_chunks(set, g_hash_table_lookup(indexed->of_value, values->items[i]));
 }
 
-/* Leaves in @set who meets the requirement, too. Returns: FALSE: labels alone do not tell */
+/* Leaves in @set only nodes that meet the requirement, too. Returns: FALSE: labels alone do not
+ * decide */
 static gboolean
 keep_requirement(LabelIndex *self, const SelectRequirement *requirement, NodeSet *set)
 {

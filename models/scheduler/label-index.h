@@ -14,8 +14,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(LabelIndex, label_index_free)
 
 /* The labels of the node at a place of the list. */
 typedef const StringMap *(*LabelsAt)(const void *data, unsigned place);
-/* The list of nodes, or a label of one, is another. @data is kept (borrowed) and read at the next
- * question. */
+/* The list of nodes, or the labels of one, have changed. Keeps @data (borrowed) and reads it at the
+ * next question. */
 void label_index_reset(LabelIndex *self, LabelsAt labels_at, const void *data, unsigned n_nodes);
 
 /**

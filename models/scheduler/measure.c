@@ -2,7 +2,7 @@
 #include "models/metrics/metrics.h"
 #include "scheduler-private.h"
 
-/* What is counted of the queue and of cycles. Nothing is done where nothing is measured. */
+/* Metrics of the queue and of cycles. Free of cost where nothing is measured. */
 
 #define PROFILE "default-scheduler"
 
@@ -68,8 +68,8 @@ scheduler_count_moved_by(const Scheduler *self, const QueuedPod *entry, const Cl
     scheduler_count_move(self, entry, label);
 }
 
-/* MET-22, MET-31, MET-32. A pod that found no node is tried with the victims of others each time;
- * that not one of them would help is found out then. */
+/* MET-22, MET-31, MET-32. After a failed cycle other nodes are tried for victims each time, even if
+ * none would help. */
 void
 scheduler_measure_cycle(const Scheduler *self, const CycleResult *result, SimTime duration)
 {
@@ -105,7 +105,7 @@ set_unschedulable(const Scheduler *self, const char *plugin, unsigned n)
                        n);
 }
 
-/* MET-33: those that a plugin turned away and that have not been tried again since. */
+/* MET-33: pods that a plugin rejected and that have not been tried since. */
 static void
 measure_unschedulable(const Scheduler *self)
 {

@@ -5,9 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A set of nodes by their places in the list that a cycle walks: what is the same for many nodes is
- * worked out for 64 of them at a time. All sets of one list have its size; whoever makes a set anew
- * says for how many nodes. */
+/* A set of nodes, by their places in the list that a cycle walks, so that 64 nodes are handled at a
+ * time. All sets of one list have its size; node_set_init() says for how many nodes. */
 typedef struct {
     uint64_t *words; /* owned; NULL: of no size yet */
     unsigned n_words, n_allocated;
@@ -58,7 +57,7 @@ node_set_add(NodeSet *self, unsigned place)
     self->words[place / NODE_SET_BITS] |= UINT64_C(1) << place % NODE_SET_BITS;
 }
 
-/* Also of a set that is too small to have it. */
+/* Fine for a set that is too small to have it. */
 static inline void
 node_set_remove(NodeSet *self, unsigned place)
 {

@@ -29,7 +29,7 @@ node_domain(const NodeDomains *self, unsigned topology)
     return g_array_index(self->indexes, int32_t, topology);
 }
 
-/* How the counts reach nodes and pods that are there already, when something new is counted. */
+/* How the counts reach nodes and pods that exist already when something new is counted. */
 typedef struct {
     void (*each_node)(void *data,
                       void (*visit)(PodCounts *self, NodeDomains *domains, const StringMap *labels),
@@ -44,8 +44,8 @@ void pod_counts_set_world(PodCounts *self, const PodCountsWorld *world);
 /* The number of the topology of this label. */
 unsigned pod_counts_topology(PodCounts *self, const char *label);
 gboolean pod_counts_is_used(const PodCounts *self);
-/* A node's labels are these now (NULL with @gone: it has none for us). Its pods must be out of the
- * counts meanwhile. */
+/* The node has these labels now (@gone: it has none for us, and @labels is NULL). Its pods must be
+ * out of the counts meanwhile. */
 void
 pod_counts_set_node(PodCounts *self, NodeDomains *domains, const StringMap *labels, gboolean gone);
 /* A pod is on a node, or no longer (@change -1). */
@@ -63,8 +63,7 @@ PodCounter *pod_counts_matching(PodCounts *self,
                                 unsigned topology,
                                 gboolean living);
 
-/* The terms that pods on nodes have, equal ones together; the counter counts the pods that have it.
- */
+/* A term of pods on nodes, equal ones together; its counter counts the pods that have it. */
 typedef struct {
     const char *namespace; /* of the pods that have it */
     PodAffinityTerm term;  /* references (owned) */

@@ -8,7 +8,7 @@
 #define MIN_CANDIDATES_PERCENTAGE 10
 #define PREEMPTED "PreemptionByScheduler"
 
-/* A node that would do without some of its pods. */
+/* A node that the pod would fit on without some of the others. */
 typedef struct {
     NodeInfo *node;
     GPtrArray *victims; /* of Pod (owned), the most important first */
@@ -42,7 +42,7 @@ start_of(const Pod *pod)
     return pod->started_at == TIME_UNSET ? SIM_TIME_MAX : pod->started_at;
 }
 
-/* SCH-112: higher priority, then who started first. */
+/* SCH-112: higher priority first, then earlier start. */
 static gint
 compare_importance(gconstpointer a, gconstpointer b)
 {
@@ -71,7 +71,7 @@ less_important_pods(const Cycle *self, const NodeInfo *node)
     return pods;
 }
 
-/* A pod that is away for a moment. */
+/* A pod that is taken off its node for a moment. */
 typedef struct {
     const Pod *pod;
     void *attempt; /* of CachedPod */
@@ -94,7 +94,7 @@ put_back(const Cycle *self, const Removed *removed, const NodeInfo *node)
     scheduler_cache_add_pod(self->view->cache, removed->pod, node->key->name, removed->attempt);
 }
 
-/* Whether the pod would fit now; why not is not told. */
+/* Whether the pod would fit now; keeps no reasons. */
 static gboolean
 fits(Cycle *self, const Filters *active, NodeInfo *node)
 {
@@ -107,8 +107,8 @@ fits(Cycle *self, const Filters *active, NodeInfo *node)
     return result;
 }
 
-/* SCH-112: with all of them gone the pod fits; whoever may stay is let back in. @removed: of
- * Removed. Returns: (owned): those who must go */
+/* SCH-112: the pod fits with all of them gone; lets back in as many as possible. @removed: of
+ * Removed. Returns: (owned): the victims */
 static GPtrArray *
 choose_victims(Cycle *self, const Filters *active, NodeInfo *node, GArray *removed)
 {
@@ -131,7 +131,7 @@ is_among(const GPtrArray *victims, const Pod *pod)
     return g_ptr_array_find((GPtrArray *)victims, pod, NULL);
 }
 
-/* Counts in self->reasons why not. Returns: (owned): the victims; NULL: the node does not do */
+/* Counts in self->reasons. Returns: (owned): the victims; NULL: the node does not do */
 static GPtrArray *
 try_node(Cycle *self, const Filters *active, NodeInfo *node)
 {
@@ -171,7 +171,7 @@ sum_of_priorities(const Candidate *candidate)
     return sum;
 }
 
-/* Of the most important victims, who started first. */
+/* The start of the most important victim. */
 static SimTime
 first_start(const Candidate *candidate)
 {
@@ -208,8 +208,8 @@ choose_candidate(const GArray *candidates)
     return best;
 }
 
-/* SCH-111: the nodes that other pods could leave, from a random one on, until there is enough to
- * choose from. (owned) */
+/* SCH-111: nodes that would do without some pods, from a random one on, until there are enough
+ * candidates. (owned) */
 static GArray *
 find_candidates(Cycle *self, const Filters *active)
 {
@@ -323,7 +323,7 @@ preempt_facts(const Cycle *self)
     return facts;
 }
 
-/* With reasons of its own. */
+/* Counts reasons of its own. */
 static Preemption
 preempt(Cycle *self, const Filters *active)
 {

@@ -3,12 +3,12 @@
 
 #include "filter.h"
 
-/* What DefaultPreemption makes of a pod that no node takes (SCH-110..115): which pods would have to
- * leave which node. There are no disruption budgets. */
+/* DefaultPreemption, for a pod that fits on no node (SCH-110..115): the pods that would have to
+ * leave, and their node. There are no disruption budgets. */
 typedef struct {
     const char *node_name; /* the pod is nominated to it; NULL: to none */
     GPtrArray *victims;    /* (owned) of Pod (owned), in the order in which they go; NULL: none */
-    gboolean keeps_nomination; /* what the pod was nominated to before stays */
+    gboolean keeps_nomination; /* the earlier nomination stays */
     char *message;             /* (owned): behind the reasons of the nodes; NULL: nothing to say */
 } Preemption;
 

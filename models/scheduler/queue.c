@@ -5,7 +5,7 @@
 
 struct SchedulingQueue {
     QueueOptions options;
-    GPtrArray *by_slot;   /* of QueuedPod: who is in a store, by the slot of the pod's key */
+    GPtrArray *by_slot;   /* of QueuedPod: all that are in a store, by the slot of the pod's key */
     GPtrArray *stores[4]; /* by QueuePlace: two binary heaps and a bag; PLACE_NONE has none */
     unsigned n_rejected_by[N_PLUGINS_MAX]; /* in PLACE_UNSCHEDULABLE, by plugin */
     uint64_t n_moves;

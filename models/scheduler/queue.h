@@ -17,8 +17,8 @@ typedef enum {
     PLACE_UNSCHEDULABLE, /* until something happens that may help */
 } QueuePlace;
 
-/* What is kept of a pod as long as it has no node (SCH-20). Owned by the queue while in a store, by
- * the attempt while in flight. */
+/* A pod as long as it has no node (SCH-20). Owned by the queue while in a store, by the attempt
+ * while in flight. */
 typedef struct {
     const Pod *pod;      /* (owned) */
     SimTime timestamp;   /* of entering the queue, or of the last failure (SCH-22) */
@@ -29,7 +29,7 @@ typedef struct {
     QueuePlace place;
     unsigned index;    /* in its store */
     uint64_t sequence; /* of its last move: the last tie-break of the heaps */
-    SimCauseId parked; /* for the log of causes: what put it where it is */
+    SimCauseId parked; /* for the log of causes: the cause that put it into its store */
 } QueuedPod;
 
 typedef struct {
@@ -58,7 +58,7 @@ QueuedPod *scheduling_queue_find(const SchedulingQueue *self, const ObjectKey *k
 void scheduling_queue_put(SchedulingQueue *self, QueuedPod *entry, QueuePlace place, SimTime now);
 /* Takes @entry out of its store. Returns: (owned) */
 QueuedPod *scheduling_queue_take(SchedulingQueue *self, QueuedPod *entry);
-/* The place in the order may have changed with the pod's priority. */
+/* Restores the order after the pod's priority may have changed. */
 void scheduling_queue_fix(SchedulingQueue *self, QueuedPod *entry);
 /* SCH-S4: the head of activeQ, out of all stores, its attempt counted. Returns: (owned): NULL:
  * empty */
@@ -69,5 +69,5 @@ QueuedPod *scheduling_queue_backed_off(const SchedulingQueue *self, SimTime now)
 unsigned scheduling_queue_length(const SchedulingQueue *self, QueuePlace place);
 /* The pods in a store in some fixed order, which moving one changes. */
 QueuedPod *scheduling_queue_at(const SchedulingQueue *self, QueuePlace place, unsigned i);
-/* How many in PLACE_UNSCHEDULABLE were rejected by one of @plugins; gated ones aside. */
+/* Whether a pod in PLACE_UNSCHEDULABLE, gated ones aside, was rejected by one of @plugins. */
 gboolean scheduling_queue_any_rejected_by(const SchedulingQueue *self, uint32_t plugins);

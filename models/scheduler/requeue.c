@@ -45,8 +45,7 @@ scheduler_enter_queue(Scheduler *self, const Pod *pod)
         scheduler_count_move(self, entry, "UnschedulablePodAdd");
 }
 
-/* The time that a pod spent where it was, in the log of causes; the event at hand keeps its own
- * cause. */
+/* Logs the time that the pod spent in its store; the event at hand keeps its own cause. */
 static void
 end_wait(Scheduler *self, QueuedPod *entry, WaitKind wait)
 {
@@ -62,8 +61,8 @@ end_wait(Scheduler *self, QueuedPod *entry, WaitKind wait)
     sim_set_cause(self->base.sim, cause);
 }
 
-/* What a pod waits for when only its own claims are missing is told by their chain of causes; all
- * else is a wait for the cluster to change. */
+/* A pod that waited for its own claims is explained by their chain of causes; any other wait is a
+ * wait for the cluster to change. */
 static void
 end_unschedulable(Scheduler *self, QueuedPod *entry, EventResource resource)
 {
@@ -122,7 +121,8 @@ scheduler_move_if_helped(Scheduler *self, QueuedPod *entry, const ClusterEvent *
     g_assert_not_reached();
 }
 
-/* What changes of a pod count: not its status, nor what writes of it change by themselves. */
+/* The part of a pod whose changes count: without its status and the fields that every write
+ * changes. */
 static json_t *
 pod_without_status(const Object *pod)
 {
@@ -186,7 +186,7 @@ scheduler_remember(Scheduler *self, const ClusterEvent *event)
     g_array_append_val(self->in_flight_events, copy);
 }
 
-/* SCH-62, SCH-63: something happened; who was turned away for that? */
+/* SCH-62, SCH-63: moves the pods that the event may help. */
 void
 scheduler_happened(Scheduler *self,
                    EventResource resource,
@@ -194,7 +194,7 @@ scheduler_happened(Scheduler *self,
                    const Object *after)
 {
     if (!is_trying(self) && scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE) == 0)
-        return; /* nobody to tell */
+        return; /* no pod waits */
     ClusterEvent event = cluster_event(resource, before, after);
     uint32_t registered =
         self->has_hints ? cluster_event_plugins(&event) : cluster_event_plugins_unasked(&event);
@@ -210,7 +210,7 @@ scheduler_happened(Scheduler *self,
         return;
     }
     for (unsigned i = 0; i < scheduling_queue_length(self->queue, PLACE_UNSCHEDULABLE);) {
-        /* One that moves leaves its place to another that has not been asked yet. */
+        /* The last pod takes the place of one that moves, and has not been asked yet. */
         if (!scheduler_move_if_helped(
                 self, scheduling_queue_at(self->queue, PLACE_UNSCHEDULABLE, i), &event))
             i++;
@@ -230,7 +230,7 @@ scheduler_forget_events(Scheduler *self)
     g_array_set_size(self->in_flight_events, 0);
 }
 
-/* SCH-81: what happened while the pod was tried is not lost. */
+/* SCH-81: looks at the events that came while the pod was tried. */
 static gboolean
 is_helped_already(const Scheduler *self, const QueuedPod *entry)
 {

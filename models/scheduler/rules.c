@@ -138,7 +138,8 @@ const RuleTable scheduler_static_rules = {
     RULE_ROWS(static_table),
 };
 
-/* The same: claims whose volume is made. Kinds have no order: the volume may come later. */
+/* The same, for claims whose volume is made. The volume may be seen later than the claim: kinds
+ * have no order. */
 static const Rule dynamic_table[] = {
     {"VB-T21",  0,                             CLAIM,                                BOUND_FAIL_CLAIM    },
     {"VB-94.4", CLAIM | OLD,                   0,                                    BOUND_WAIT          },

@@ -3,14 +3,14 @@
 
 #include "models/plan/rules.h"
 
-/* What the scheduler judges: tables of rules over facts, by docs/rules/scheduler.md. What events
- * plugins want to hear of is a table in events.c. */
+/* What the scheduler judges: tables of rules over facts, by docs/rules/scheduler.md. The events
+ * that plugins register for are a table in events.c. */
 
 /* An event, and a pod that may wait for it. */
 typedef enum {
     MOVED_IS_PARKED = 1 << 0, /* the pod is among the unschedulable ones */
     MOVED_IS_GATED = 1 << 1,
-    MOVED_IS_HELPED = 1 << 2, /* a plugin that turned it away has hope */
+    MOVED_IS_HELPED = 1 << 2, /* the event may help, by a plugin that rejected it */
     MOVED_BY_ITSELF = 1 << 3, /* the event is a change of the pod */
     MOVED_FACTS_END = 1 << 4,
 } MovedFacts;
@@ -28,8 +28,8 @@ typedef enum {
     FAILED_IS_GONE = 1 << 0,
     FAILED_HAS_NODE = 1 << 1,
     FAILED_IS_QUEUED = 1 << 2, /* another pod of its name waits already */
-    FAILED_BY_PLUGIN = 1 << 3, /* a plugin turned it away: else it was an error */
-    FAILED_IS_HELPED = 1 << 4, /* by what happened while it was tried */
+    FAILED_BY_PLUGIN = 1 << 3, /* a plugin rejected it; without it, there was an error */
+    FAILED_IS_HELPED = 1 << 4, /* by an event that came while it was tried */
     FAILED_FACTS_END = 1 << 5,
 } FailedFacts;
 
@@ -102,7 +102,7 @@ extern const RuleTable scheduler_narrowing_rules; /* VB-21 to VB-23 */
 typedef enum {
     BOUND_CLAIM_SEEN = 1 << 0,
     BOUND_VOLUME_SEEN = 1 << 1,  /* the chosen one; of a claim to provision: the one it names */
-    BOUND_IS_OLD = 1 << 2,       /* what was written, as it was before */
+    BOUND_IS_OLD = 1 << 2,       /* the cache has it as it was before the write */
     BOUND_OUT_OF_REACH = 1 << 3, /* the volume, of the node */
     BOUND_IS_RESET = 1 << 4,     /* the volume refers to no claim; the claim lost its annotations */
     BOUND_IS_DONE = 1 << 5,      /* claim_is_fully_bound() */

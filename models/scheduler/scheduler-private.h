@@ -35,15 +35,14 @@ struct Scheduler {
     SchedulerCache *cache;
     VolumeBinder binder;
     CycleView view;
-    Cycle *cycle;     /* buffers of the one cycle at a time (SCH-15); nothing is kept in them */
+    Cycle *cycle;     /* buffers of one cycle at a time (SCH-15) */
     Attempt *current; /* the one that holds the loop; borrowed */
-    /* Of Attempt, borrowed: those that bind a pod which has gone meanwhile. If a pod of the same
-     * name is there when they poll next they go on (VB-T23). */
+    /* Of Attempt, borrowed: attempts whose pod has gone. They go on if their next poll finds a pod
+     * of that name (VB-T23). */
     GPtrArray *orphans;
     GArray *in_flight_events; /* of ClusterEvent, objects (owned): since the pop (SCH-65) */
     gboolean has_hints;       /* SchedulerQueueingHints (SCH-66) */
-    gboolean
-        moved_since_pop; /* without hints: something happened that might help somebody (SCH-82) */
+    gboolean moved_since_pop; /* without hints: an event came that might help some pod (SCH-82) */
     unsigned next_start_node; /* SCH-55 */
     GArray *shape;            /* of ShapePoint (VB-61) */
     SimEventId pop_event;
@@ -65,7 +64,7 @@ is_gated(const Pod *pod)
     return pod->spec->scheduling_gates != NULL && pod->spec->scheduling_gates->n_items > 0;
 }
 
-/* A pod that is over is none any more (VF-50). NULL: none */
+/* The pod, unless it has ended (VF-50). NULL: none */
 static inline const Pod *
 living_pod(const Object *object)
 {
@@ -76,11 +75,11 @@ living_pod(const Object *object)
 
 /* SCH-41: a new pod. */
 void scheduler_enter_queue(Scheduler *self, const Pod *pod);
-/* Into this store, and whoever empties it is woken. */
+/* Puts it into this store, and wakes the loop that empties the store. */
 void scheduler_put(Scheduler *self, QueuedPod *entry, QueuePlace place);
 
-/* Metrics (measure.c). A pod came to where it is: @event as Kubernetes' label says it, or by what
- * happened in the cluster. */
+/* Metrics (measure.c). A pod has moved: @event is Kubernetes' label, or the event in the cluster.
+ */
 void scheduler_count_move(const Scheduler *self, const QueuedPod *entry, const char *event);
 void
 scheduler_count_moved_by(const Scheduler *self, const QueuedPod *entry, const ClusterEvent *event);
@@ -91,7 +90,7 @@ void scheduler_measure_queue(void *scheduler);
 void scheduler_measure_from_start(const Scheduler *self);
 /* SCH-80.3: the attempt's entry goes back, if the pod still waits for a node. */
 void scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by);
-/* SCH-62, SCH-63: something happened; who was turned away for that? */
+/* SCH-62, SCH-63: moves the pods that the event may help. */
 void scheduler_happened(Scheduler *self,
                         EventResource resource,
                         const Object *before,
@@ -114,10 +113,10 @@ Attempt *attempt_new(const Pod *pod, QueuedPod *queued);
 void attempt_free(void *attempt);
 /* The binding cycle, of an attempt with a node and choices (assumed). */
 void scheduler_decide_bind_volumes(const void *self, Plan *plan);
-/* There may be a pod to try, or nobody who holds the loop. */
+/* To be called when a pod enters activeQ, or the loop is free. */
 void scheduler_wake_loop(Scheduler *self);
-/* Of an assumed pod: what binds it. NULL: nothing does */
+/* The attempt that binds an assumed pod; NULL: none */
 Attempt *scheduler_attempt_of(const Scheduler *self, const Object *pod);
-/* What it polls for may have changed. @self may be NULL */
+/* The condition that it polls for may have changed. @self may be NULL */
 void attempt_wake(const Attempt *self);
 void scheduler_apply_change(void *data, const PlanChange *change);

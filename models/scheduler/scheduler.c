@@ -57,8 +57,8 @@ leave_queue(Scheduler *self, const Pod *pod)
         queued_pod_free(scheduling_queue_take(self->queue, entry));
 }
 
-/* Its pod is gone. Who binds it notices at the next poll, or never: it asks for a pod of that name.
- */
+/* Its pod is gone. The attempt that binds it notices at the next poll, or never: it asks for a pod
+ * of that name. */
 static void
 orphan_attempt(Scheduler *self, const Pod *pod)
 {
@@ -229,7 +229,7 @@ capacity_changed(void *data, const Object *before, const Object *after)
 
 /* ---- Start and end ---- */
 
-/* VB-10. A shape that is none counts as the default. */
+/* VB-10. An invalid shape counts as the default. */
 static void
 init_shape(Scheduler *self)
 {
@@ -316,7 +316,7 @@ init_tickers(Scheduler *self)
                                        });
 }
 
-/* Pods last: what they need is known by then. */
+/* Pods last: all that they need is known by then. */
 static void
 scheduler_init(void *data)
 {

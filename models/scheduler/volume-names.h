@@ -23,11 +23,11 @@ typedef struct {
     Informer *claims, *volumes, *classes;
 } VolumeSources;
 
-/* Of a claim by what its process's informers hold now; no driver if the claim is missing, or its
- * volume or class are none that count. */
+/* The volume of a claim, by the informers; no driver if the claim is missing or its volume does not
+ * count. */
 VolumeName volume_name_of_claim(const VolumeSources *sources, const ObjectKey *claim_key);
 
-/* What one node has of them: used by pods there, or attached there, or both. */
+/* The volumes of one node: used by pods there, attached there, or both. */
 typedef struct {
     VolumeName name;
     uint32_t n_pods, n_attachments;

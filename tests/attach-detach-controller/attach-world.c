@@ -134,7 +134,7 @@ set_phase(StorageWorld *world, const char *pod, uint32_t phase)
     storage_world_patch_status(world, key(world, KIND_POD, pod), edit_phase, &phase);
 }
 
-/* As its kubelet does at last. */
+/* As its kubelet does in the end. */
 void
 remove_pod(StorageWorld *world, const char *pod)
 {
@@ -350,7 +350,7 @@ driver_object(StorageWorld *world, gboolean attach_required)
     storage_world_create(world, driver);
 }
 
-/* All that is not attached yet. */
+/* Attaches all that is not attached yet. */
 void
 attacher_attaches_all(StorageWorld *world)
 {

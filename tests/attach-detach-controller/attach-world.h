@@ -5,8 +5,8 @@
 #include "models/attach-detach-controller/state.h"
 #include "tests/lib/storage-world.h"
 
-/* What stories of the attach/detach controller are told with: volumes of one driver, of which the
- * controller alone runs. Users, kubelets and the attacher are played by commits. */
+/* The world of stories about the attach/detach controller: volumes of one driver, and no other
+ * controller. Commits play users, kubelets and the attacher. */
 
 #define DRIVER "hostpath.csi.k8s.io"
 #define UNIQUE(handle) "kubernetes.io/csi/" DRIVER "^" handle

@@ -9,9 +9,9 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* Stories of volumes of driver hostpath.csi.k8s.io on nodes node-1 and node-2. Users, kubelets and
- * the attacher are played by commits; what the controller sends is compared, with the attachments
- * called by their nodes. */
+/* Stories of volumes of driver hostpath.csi.k8s.io on nodes node-1 and node-2. Commits play users,
+ * kubelets and the attacher; the requests of the controller are compared, with attachments named
+ * after their nodes. */
 
 /* ---- Stories ---- */
 
@@ -147,8 +147,8 @@ pod_goes_during_attach(StorageWorld *world)
     go_on(world, 10 * SIM_SECOND);
 }
 
-/* Told before the detach; the volume is free for the next node when its VolumeAttachment has gone.
- */
+/* The node is told before the detach; the volume is free for the next node when its
+ * VolumeAttachment has gone. */
 static void
 moves(StorageWorld *world)
 {
@@ -601,7 +601,7 @@ assert_crowd_is_reported(const StorageWorld *world)
     }
 }
 
-/* ADC-51: what is attached while another node is told is told in the next pass. */
+/* ADC-51: a volume that is attached while another node is told is reported in the next pass. */
 static void
 all_are_reported(void **state)
 {

@@ -79,8 +79,8 @@ disturbed_hour(uint64_t seed, gboolean polling)
     return log;
 }
 
-/* ADC-50: what sleeps verifies at the same instants as what polls, though it leaves most checks
- * out. */
+/* ADC-50: a sleeping loop verifies at the same instants as a polling one, though it leaves out most
+ * checks. */
 static void
 polling_equals_sleeping(void **state)
 {

@@ -162,7 +162,7 @@ populator(StorageWorld *world)
     assert_false(is_desired(world, "vol-1", "node-1")); /* ADC-36.1 */
 }
 
-/* ADC-63: what nobody requires to be attached any more is detached all the same. */
+/* ADC-63: a volume is detached even if its driver no longer requires attaching. */
 static void
 driver_needs_no_attach(StorageWorld *world)
 {
@@ -293,7 +293,7 @@ attach_times_out_but_works(StorageWorld *world)
     assert_state(world, "node-2", ADC_ATTACHED, TRUE);
 }
 
-/* ADC-63: nothing says that it was ever attached, and still the VolumeAttachment is deleted. */
+/* ADC-63: the VolumeAttachment is deleted though nothing says that the volume was ever attached. */
 static void
 attach_always_times_out(StorageWorld *world)
 {
@@ -316,7 +316,8 @@ attach_always_times_out(StorageWorld *world)
     assert_state(world, "node-2", ADC_ATTACHED, TRUE);
 }
 
-/* ADC-57.3: who comes back after a failed detach is attached anew, and holds the volume again. */
+/* ADC-57.3: a pod that comes back after a failed detach has its volume attached anew, and holds it
+ * again. */
 static void
 detach_fails(StorageWorld *world)
 {
@@ -417,7 +418,7 @@ attachment_is_deleted(StorageWorld *world)
     assert_calls(world, 0, 0);
 }
 
-/* The attacher takes its word back: the cache says so, nobody needs to be asked. */
+/* The attacher withdraws its status: the cache shows it, no request is needed. */
 static void
 attachment_is_not_attached(StorageWorld *world)
 {
@@ -471,7 +472,7 @@ node_is_made_anew(StorageWorld *world)
     assert_state(world, "node-1", ADC_ATTACHED, TRUE);
 }
 
-/* ADC-9: who attaches by itself is left alone. Once managed, always managed. */
+/* ADC-9: a node that attaches by itself is left alone. Once managed, always managed. */
 static void
 node_is_not_managed(StorageWorld *world)
 {
@@ -571,8 +572,8 @@ old_attachment_is_going(StorageWorld *world)
     assert_calls(world, 1, 0);
 }
 
-/* ADC-58: uncertain there, so it may be attached here, at once; one operation on the volume at a
- * time all the same. */
+/* ADC-58: uncertain there, it may be attached here at once; but only one operation on the volume at
+ * a time. */
 static void
 uncertain_blocks_nobody(StorageWorld *world)
 {
@@ -593,7 +594,7 @@ uncertain_blocks_nobody(StorageWorld *world)
     assert_calls(world, 0, 1);
 }
 
-/* ADC-55: told once; again only to who comes anew. */
+/* ADC-55: each pod is told once, and again only when it comes anew. */
 static void
 multi_attach_is_told_once(StorageWorld *world)
 {

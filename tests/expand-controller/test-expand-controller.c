@@ -126,7 +126,7 @@ volume_of_another_claim(void **state)
     storage_world_clear(&world);
 }
 
-/* RSZ-10: what shrinks is none of its business. */
+/* RSZ-10: a claim that shrinks is ignored. */
 static void
 a_smaller_request(void **state)
 {

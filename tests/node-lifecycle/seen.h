@@ -3,8 +3,8 @@
 
 #include "run/results/results.h"
 
-/* Whole clusters in which nodes die: when something first happened to them and their pods. Failures
- * are the test's. */
+/* Whole clusters in which nodes die, and the instants at which things first happened to nodes and
+ * pods. Failures are the test's. */
 
 #define CRASH_AT (60 * SIM_SECOND)
 #define UNREACHABLE "node.kubernetes.io/unreachable"
@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
     Run *run;
-    const char *taint;        /* whose comings and goings are seen */
+    const char *taint;        /* taint whose comings and goings are noted */
     GHashTable *nodes, *pods; /* name -> NodeSeen, PodSeen */
 } Seen;
 
@@ -34,7 +34,7 @@ Scenario *scenario_of(const char *spec);
 /* Runs it to its end. Returns: (owned) */
 Seen *seen_new_with(const Scenario *scenario, const RunOptions *options);
 Seen *seen_new(const Scenario *scenario, uint64_t seed);
-/* The same, and what is seen of taints is of this key instead of UNREACHABLE. */
+/* The same, and notes taints of this key instead of UNREACHABLE. */
 Seen *seen_watching(const Scenario *scenario, const RunOptions *options, const char *taint);
 void seen_free(Seen *self);
 /* Returns: (borrowed): all unset if it was never seen */

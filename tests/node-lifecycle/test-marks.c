@@ -9,8 +9,8 @@
 
 #include "seen.h"
 
-/* The actions taint, cordon and uncordon: what they make of a node, and what they tell when they
- * cannot. */
+/* The actions taint, cordon and uncordon: their effect on a node, and their messages when they
+ * fail. */
 
 #define TAINT(rest) "  - {at: 10s, taint: {" rest "}}\n"
 
@@ -18,7 +18,7 @@ typedef struct {
     const char *title;
     const char *actions;
     const char *taints; /* of n-0 in the end; it begins with old=x:NoSchedule */
-    const char *note;   /* what is told, in part; NULL: nothing */
+    const char *note;   /* part of the message; NULL: nothing */
 } MarkCase;
 
 static const MarkCase cases[] = {

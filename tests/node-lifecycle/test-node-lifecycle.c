@@ -10,7 +10,7 @@
 #include "seen.h"
 
 /* Whole clusters in which kubelets die: when nodes are given up, when their pods have to go, and
- * who is spared. */
+ * which pods are spared. */
 
 #define ONE_OF_THREE                                                                               \
     "  until: 15m\n"                                                                               \
@@ -45,8 +45,8 @@ a_dead_node_loses_its_pods(void **state)
     }
 }
 
-/* NL-S6, NL-43, NL-102: back before its time, as if nothing had been; back later, the pod ends at
- * last. */
+/* NL-S6, NL-43, NL-102: a kubelet that is back in time loses nothing; one that is back later ends
+ * the pod. */
 static void
 a_kubelet_that_comes_back(void **state)
 {

@@ -20,8 +20,7 @@
 #define TOLERATES(key, seconds)                                                                    \
     "{key: node.kubernetes.io/" key ", operator: Exists, effect: NoExecute" seconds "}"
 
-/* NL-13, NL-41, NL-44: what a pod says of the taint decides how long it stays: 300 s if it says
- * nothing. */
+/* NL-13, NL-41, NL-44: the toleration of a pod decides how long it stays: 300 s without one. */
 static void
 pods_stay_as_long_as_they_tolerate(void **state)
 {
@@ -164,8 +163,8 @@ zones_have_their_rates(void **state)
     g_string_free(spec, TRUE);
 }
 
-/* NL-33, NL-36: zones are judged one by one; when all are dead nobody is evicted, and those that
- * were tainted are so no more. */
+/* NL-33, NL-36: zones are judged one by one; when all are dead no pod is evicted, and tainted nodes
+ * lose the taint. */
 static void
 zones_are_judged_one_by_one(void **state)
 {
@@ -190,7 +189,7 @@ zones_are_judged_one_by_one(void **state)
         for (unsigned i = 1; i < 6; i += 2) {
             g_autofree char *name = g_strdup_printf("n-%u", i);
             assert_within(seen_node(seen, name)->unknown_at, 200 * SIM_SECOND, 40, 55.5);
-            /* One that was known to be dead before all were may have been tainted, but not for
+            /* A node that was known to be dead before all were may have been tainted, but not for
              * long. */
             if (seen_node(seen, name)->no_execute_at != TIME_UNSET)
                 assert_within(seen_node(seen, name)->untainted_at,
@@ -260,7 +259,7 @@ pods_that_are_over_are_garbage(void **state)
     g_string_free(spec, TRUE);
 }
 
-/* NL-73: nobody else takes away what was deleted before it had a node. */
+/* NL-73: only the garbage collector removes a pod that was deleted before it had a node. */
 static void
 pods_without_a_place_are_garbage(void **state)
 {

@@ -99,8 +99,8 @@ leases_are_renewed_every_ten_seconds(void **state)
     seen_free(seen);
 }
 
-/* NL-3: 10 s, and up to 4 % more, between two looks of a kubelet at its own status; what it tells
- * then shows when. */
+/* NL-3: a kubelet looks at its own status every 10 s, and up to 4 % more; the Node shows the result
+ * then. */
 static void
 status_is_looked_at_every_ten_seconds(void **state)
 {
@@ -122,8 +122,8 @@ status_is_looked_at_every_ten_seconds(void **state)
     seen_free(seen);
 }
 
-/* NL-6: a Node whose kubelet never said how it is: 60 s from its last renewal, and a pass. NL-22 in
- * other words. */
+/* NL-6: a Node whose kubelet never posted a status: 60 s from its last renewal, and a pass. NL-22
+ * in other words. */
 static void
 a_node_that_never_spoke(void **state)
 {

@@ -10,7 +10,7 @@
 #include "seen.h"
 
 /* NL-25: machines that run short of something, and nodes without a network: conditions, taints, and
- * who comes no more. */
+ * pods that may no longer come. */
 
 #define NODES "  nodes: [{count: 2, name: n-%d}]\n"
 #define BEGINS (60 * SIM_SECOND)
@@ -108,8 +108,8 @@ while_it_lasts(void **state)
     seen_free(seen);
 }
 
-/* What is over before the kubelet looks was never there; what comes back within the 5 minutes never
- * ends. */
+/* A shortage that ends before the kubelet looks was never there; one that comes back within the 5
+ * minutes never ends. */
 static void
 looks_and_transitions(void **state)
 {
@@ -165,8 +165,8 @@ looks_are_ten_seconds_apart(void **state)
     seen_free(seen);
 }
 
-/* NL-22: of a node that falls silent nothing is known: its pressure neither, so the taint goes; it
- * is told anew when it is back. */
+/* NL-22: all conditions of a silent node are unknown, its pressure as well, so the taint goes; it
+ * is set again when the node is back. */
 static void
 silence_hides_pressure(void **state)
 {
@@ -189,7 +189,7 @@ silence_hides_pressure(void **state)
     }
 }
 
-/* Patched by hand, the kubelet says otherwise in its next round; so it is with real ones. */
+/* The kubelet overwrites a patch by hand in its next round, as real ones do. */
 static void
 a_kubelet_knows_better(void **state)
 {

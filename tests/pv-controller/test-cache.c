@@ -18,7 +18,7 @@ typedef struct {
     PvCache *cache;
     SimStream stream;
     uint64_t n_draws, version;
-    const Volume *volumes[N_VOLUMES]; /* what the cache holds, kept apart; (owned) */
+    const Volume *volumes[N_VOLUMES]; /* a copy of the contents of the cache; (owned) */
 } World;
 
 static unsigned

@@ -134,7 +134,7 @@ check_claim(const MortalWorld *self, const Claim *claim)
     assert_true(object_uid_equal(volume->claim_ref.uid, claim->meta.uid));
 }
 
-/* The claim that a volume served and that is still there goes on being served by it. */
+/* A volume goes on serving its claim as long as that exists. */
 static void
 check_volume(const MortalWorld *self, const Volume *before, const Volume *after)
 {

@@ -49,7 +49,7 @@ do_something(StorageWorld *world, SimStream stream, uint64_t n)
     }
 }
 
-/* However often it was cut off: what is Bound is a pair. */
+/* Every Bound claim is half of a pair, however often the controller crashed. */
 static void
 check_pairs(const StorageWorld *world)
 {
@@ -172,8 +172,8 @@ run_release(uint64_t seed, gboolean polling)
     return all;
 }
 
-/* A volume whose operation is under way is left alone by resyncs until that is over, and then
- * looked at again. */
+/* Resyncs leave a volume alone while its operation is under way, and look at it again after that.
+ */
 static void
 released_volumes_sleep_while_they_are_reclaimed(void **state)
 {

@@ -228,7 +228,7 @@ bound_volume_until_released(StorageWorld *world)
     assert_null(storage_world_stored_volume(world, "v"));
 }
 
-/* What has come is one batch; what is deleted meanwhile is the next. */
+/* The claims so far are one batch; claims that are deleted meanwhile are the next. */
 static void
 batches(StorageWorld *world)
 {

@@ -145,7 +145,7 @@ a_new_quota_is_counted_first(void **state)
     storage_world_clear(&world);
 }
 
-/* API-151, API-152: what a claim of 2Gi of class gold meets when one such is there. */
+/* API-151, API-152: a claim of 2Gi of class gold, where another such claim exists already. */
 static void
 claims_are_charged_or_refused(void **state)
 {
@@ -211,8 +211,8 @@ remove_protection(Object *object, const void *data)
     return object_remove_finalizer(object, FINALIZER_PVC_PROTECTION);
 }
 
-/* API-153: what a claim used is free when the controller has seen that it is gone, not before. A
- * claim that is only marked for deletion counts (API-151). */
+/* API-153: the usage of a claim is given back when the controller has seen that the claim is gone,
+ * not before. A claim that is only marked for deletion counts (API-151). */
 static void
 only_the_controller_gives_back(void **state)
 {
@@ -507,8 +507,7 @@ live(uint64_t seed, gboolean polling)
     return log;
 }
 
-/* Whatever happened, in the end the status says what is there; and a loop that never sleeps does
- * just the same. */
+/* In the end the status shows the actual usage; and a loop that never sleeps comes to the same. */
 static void
 the_status_comes_right(void **state)
 {

@@ -4,8 +4,8 @@
 #include "models/scheduler/cycle.h"
 #include "tests/lib/storage-world.h"
 
-/* A cluster with what a cycle of the scheduler works on, and no scheduler around it: a test decides
- * what its cache holds. */
+/* A cluster for a cycle of the scheduler, without the scheduler around it: the test fills its
+ * cache. */
 typedef struct {
     StorageWorld base;
     Process *process; /* from here on NULL until it starts */
@@ -16,6 +16,6 @@ typedef struct {
 } CycleWorld;
 
 void cycle_world_init(CycleWorld *self);
-/* The scheduler comes up: it sees the nodes and CSINodes that there are. */
+/* The scheduler starts: it sees the nodes and CSINodes that exist. */
 void cycle_world_start(CycleWorld *self);
 void cycle_world_clear(CycleWorld *self);

@@ -86,7 +86,7 @@ passes_alone(Asked *asked)
     return TRUE;
 }
 
-/* SCH-59: with those for whom the node is kept as if they were there, and without. */
+/* SCH-59: once with the pods that are nominated to the node and once without. */
 static gboolean
 passes(Asked *asked)
 {

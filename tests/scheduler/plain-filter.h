@@ -3,9 +3,9 @@
 
 #include "models/api/pod.h"
 
-/* What the scheduler's filters say, worked out the slow way: node by node, rule by rule, everything
- * looked for anew in lists of objects. Written from the rule books alone; shares no code with
- * models/scheduler but the types of objects, so that the two can be compared. */
+/* The answers of the scheduler's filters, worked out the slow way: node by node, rule by rule,
+ * everything looked up anew in lists of objects. Written from the rule books alone; shares no code
+ * with models/scheduler but the types of objects, so that the two can be compared. */
 
 typedef struct {
     GPtrArray *nodes, *csi_nodes; /* all of Object (owned); in the order of their coming */

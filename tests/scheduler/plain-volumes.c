@@ -128,7 +128,7 @@ plain_binding_before(const PlainCluster *cluster, const Pod *pod)
     return NULL;
 }
 
-/* VF-22. Whoever comes so far has claims that are bound or wait. */
+/* VF-22. All claims are bound, or wait, at this point. */
 char *
 plain_zone_before(const PlainCluster *cluster, const Pod *pod)
 {

@@ -191,8 +191,7 @@ clear_taints(Object *object, const void *arg)
     return TRUE;
 }
 
-/* A new node has a taint, which goes when somebody has looked at it (NL-26): nobody is there for it
- * but this. */
+/* A new node has a taint, which a controller removes (NL-26): here the test does. */
 static void
 ready_node_comes(StorageWorld *world, Node *node)
 {
@@ -215,7 +214,7 @@ small_node_comes(StorageWorld *world)
 
     node->allocatable.cpu_milli = 500;
     storage_world_create(world,
-                         node); /* its taint stays: that this goes would move any pod (SCH-68) */
+                         node); /* its taint stays: removing it would move any pod (SCH-68) */
 }
 
 static gboolean
@@ -391,7 +390,7 @@ node_without_zone_comes(StorageWorld *world)
 
     object_set_label(&node->meta, storage_world_intern(world, ZONE), NULL);
     storage_world_create(world,
-                         node); /* its taint stays: that this goes would move any pod (SCH-68) */
+                         node); /* its taint stays: removing it would move any pod (SCH-68) */
 }
 
 void

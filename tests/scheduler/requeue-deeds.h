@@ -8,7 +8,7 @@ Pod *pod_on(const StorageWorld *world, const char *name, const char *claim, cons
 /* The same with a label "app". */
 Pod *app_pod(StorageWorld *world, const char *name, const char *app, const char *node);
 LabelSelector *app_selector(StorageWorld *world, const char *app);
-/* What happens to the cluster while a pod waits: each as its name says. */
+/* Changes of the cluster while a pod waits, each as its name says. */
 typedef void Deed(StorageWorld *world);
 
 extern Deed topologies_change, class_is_annotated, plugins_migrate, csi_node_is_annotated,

@@ -4,7 +4,7 @@
 #include "models/scheduler/scheduler.h"
 #include "tests/lib/storage-world.h"
 
-/* A cluster with a scheduler and no other controller: the test does what they would do. */
+/* A cluster with a scheduler and no other controller: the test plays the others. */
 
 #define GIB (INT64_C(1) << 30)
 #define ZONE "topology.kubernetes.io/zone"
@@ -43,7 +43,7 @@ void start_late(StorageWorld *world, const char *const *nodes);
 /* A claim for each pod; the driver takes three volumes a node, the fourth pod waits (VF-V1). */
 void start_attach_limit(StorageWorld *world);
 
-/* What happens, and all that the scheduler then sends. */
+/* A story, and all requests that the scheduler then sends. */
 typedef struct {
     const char *title;
     void (*tell)(StorageWorld *world); /* ends at 10 s or later */

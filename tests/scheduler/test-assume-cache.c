@@ -9,8 +9,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* The assume caches of VolumeBinding (VB-70..75): what is assumed hides what the API shows, until
- * that is newer. */
+/* The assume caches of VolumeBinding (VB-70..75): an assumption hides the API's version until the
+ * API has a newer one. */
 
 const ModelClass *const model_classes[] = {NULL};
 

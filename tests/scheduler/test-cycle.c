@@ -474,7 +474,7 @@ zones_take_turns(void **state)
     cycle_world_clear(&world);
 }
 
-/* SCH-W10: all of the best are drawn, each about as often. */
+/* SCH-W10: each of the best nodes is drawn about equally often. */
 static void
 ties_are_drawn(void **state)
 {

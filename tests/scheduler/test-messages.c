@@ -8,8 +8,8 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* Clusters and pods that do not fit, and what FailedScheduling says then, to the letter
- * (SCH-90..95). */
+/* Clusters and pods that do not fit, and the words of FailedScheduling, to the letter (SCH-90..95).
+ */
 
 #define GIB (INT64_C(1) << 30)
 #define ZONE "topology.kubernetes.io/zone"

@@ -63,7 +63,7 @@ preemption_goes_on(StorageWorld *world)
     assert_string_equal(stored_pod(world, "high")->nominated_node, "n1");
 }
 
-/* SCH-59: what a victim leaves is kept for the pod that made it go. */
+/* SCH-59: the room of a victim is kept for the pod that preempted it. */
 static void
 preemption_keeps_node(StorageWorld *world)
 {
@@ -76,7 +76,7 @@ preemption_keeps_node(StorageWorld *world)
     assert_null(stored_pod(world, "middle")->node_name);
 }
 
-/* SCH-102: nobody waits for the node any more. */
+/* SCH-102: no pod is nominated to the node any more. */
 static void
 nominated_pod_goes(StorageWorld *world)
 {
@@ -89,7 +89,7 @@ nominated_pod_goes(StorageWorld *world)
     assert_string_equal(stored_pod(world, "middle")->node_name, "n1");
 }
 
-/* SCH-93: it may not. */
+/* SCH-93: the pod's policy forbids preemption. */
 static void
 never_preempts(StorageWorld *world)
 {
@@ -104,7 +104,7 @@ never_preempts(StorageWorld *world)
     storage_world_run(world, 10 * SIM_SECOND);
 }
 
-/* VF-33: who has the only claim has to give it up. */
+/* VF-33: the pod that has the only claim has to give it up. */
 static void
 preemption_for_a_claim(StorageWorld *world)
 {
@@ -147,7 +147,7 @@ preemption_for_a_volume(StorageWorld *world)
     assert_string_equal(stored_pod(world, "high")->node_name, "n1");
 }
 
-/* VF-4, VF-W4: what is attached counts without its pod, so nobody's going helps, and nobody goes.
+/* VF-4, VF-W4: an attached volume counts without its pod, so no victim would help, and none goes.
  */
 static void
 preemption_leaves_attachments(StorageWorld *world)

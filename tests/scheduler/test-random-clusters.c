@@ -6,9 +6,9 @@
 #include <string.h>
 
 /* Random clusters in which pods come, go and look for nodes, while nodes, limits and attachments
- * change: the cycle, which keeps sums and remembers what it has learned, must say of each pod what
- * plain-filter.c says, which looks at everything anew. An argument says how many hundreds of
- * clusters; `make soak` gives 100. */
+ * change: the cycle, which keeps sums and remembers answers, must agree about each pod with
+ * plain-filter.c, which looks at everything anew. The argument is the number of clusters in
+ * hundreds; `make soak` gives 100. */
 
 #define CLUSTERS_OF_CHECK 10000
 #define CLUSTERS_PER_SEED 100
@@ -59,7 +59,7 @@ join_names(GPtrArray *names)
     return g_strjoinv(" ", (char **)names->pdata);
 }
 
-/* SCH-55, SCH-57: the first so many that fit, in the order of the list from @start on. (owned) */
+/* SCH-55, SCH-57: the first @n that fit, in the order of the list from @start on. (owned) */
 static char *
 expected_nodes(RandomWorld *self,
                const Pod *pod,
@@ -121,7 +121,7 @@ compare_choices(RandomWorld *self, const Pod *pod, const char *node_name)
     return !differs(self, pod, node_name, should, is);
 }
 
-/* The pod goes to its node: what it takes there is taken in both worlds. */
+/* The pod goes to its node, and takes its volumes, in both worlds. */
 static void
 assume(RandomWorld *self, const Pod *pod, const char *node_name)
 {

@@ -10,7 +10,7 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* A pod that found no node is tried again at the instant that the rule says, and not before. */
+/* A pod that found no node is tried again at the instant of the rule, and not before. */
 
 const ModelClass *const model_classes[] = {&scheduler_class, NULL};
 
@@ -49,7 +49,7 @@ unbound(StorageWorld *world)
     start(world, pod_on(world, "p", "c", NULL));
 }
 
-/* The driver minds its capacity, and none is known. */
+/* The driver publishes its capacity, and there is none. */
 static void
 start_without_capacity(StorageWorld *world, Pod *pod)
 {
@@ -238,7 +238,7 @@ pod_with_term(StorageWorld *world, gboolean anti)
     return pod;
 }
 
-/* The taint of a new node (NL-26) does not matter to it: what comes is judged as it is. */
+/* Tolerates the taint of a new node (NL-26), so that the node counts at once. */
 static Pod *
 tolerates_new_nodes(StorageWorld *world, Pod *pod)
 {

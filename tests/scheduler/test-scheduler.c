@@ -176,8 +176,8 @@ pod_goes(StorageWorld *world)
     storage_world_run(world, 10 * SIM_SECOND);
 }
 
-/* As a StatefulSet does: who binds the pod of before finds one of that name, waits on, and learns
- * from the API that it is another one. */
+/* As a StatefulSet does: the attempt that binds the old pod finds one of that name, waits on, and
+ * learns from the API that it is another one. */
 static void
 pod_is_replaced(StorageWorld *world)
 {
@@ -198,7 +198,7 @@ node_goes(StorageWorld *world)
     storage_world_run(world, 1 * SIM_SECOND + SIM_MS);
 }
 
-/* TIM-92: what it had assumed is lost, what it had written is not. */
+/* TIM-92: assumptions are lost, writes are not. */
 static void
 scheduler_crashes(StorageWorld *world)
 {
@@ -425,7 +425,7 @@ gated_pod(StorageWorld *world)
     assert_string_equal(stored_pod(world, "p")->scheduled.reason, "SchedulingGated"); /* SCH-43 */
 }
 
-/* What the user reads. */
+/* The messages that users read. */
 #define PREBIND "running PreBind plugin \"VolumeBinding\": binding volumes: "
 #define UNFIT(n, reasons, preemption)                                                              \
     "0/" n " nodes are available: " reasons ". preemption: 0/" n                                   \
@@ -503,7 +503,7 @@ stories_are_told(void **state)
     assert_int_equal(n_failed, 0);
 }
 
-/* SCH-V6: 150 equal nodes; who is looked at moves on, so pods spread though each could go anywhere.
+/* SCH-V6: 150 equal nodes: the start index moves on, so pods spread though each could go anywhere.
  */
 static void
 start_index_rotates(void **state)

@@ -75,8 +75,8 @@ all_are_about(const Pod *pod, const char *namespace)
     return TRUE;
 }
 
-/* The namespaces of @term that all required terms are about; without any an empty name, which no
- * pod's namespace is. */
+/* The namespaces of @term that are in all required terms; if there are none, an empty name, which
+ * is no pod's namespace. */
 static StringList *
 join_namespaces(const Pod *pod, const PodAffinityTerm *term)
 {
@@ -94,7 +94,7 @@ join_namespaces(const Pod *pod, const PodAffinityTerm *term)
     return string_list_new((const char *const *)shared->pdata, shared->len);
 }
 
-/* VF-71: only pods that all the required terms are about count for each. */
+/* VF-71: counts only pods that all the required terms match. */
 static PodCounter *
 counter_of_required(const Cycle *cycle, const PodAffinityTerm *term)
 {
@@ -185,8 +185,8 @@ any_term_at(const Cycle *cycle, const NodeInfo *node, TermKind kind)
     return FALSE;
 }
 
-/* VF-71. The first pod of a group that wants to be together finds nobody: it may go anywhere its
- * labels allow. */
+/* VF-71. The first pod of a group that wants to be together has no company yet: it may go anywhere
+ * its labels allow. */
 static gboolean
 has_required_company(const Cycle *cycle, const NodeInfo *node)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins.h"
 
-/* What a node's own spec, labels and taints say: NodeUnschedulable, NodeName, TaintToleration,
- * NodeAffinity. */
+/* Plugins that look at a node's own spec, labels and taints: NodeUnschedulable, NodeName,
+ * TaintToleration, NodeAffinity. */
 
 static gboolean
 pod_tolerates_unschedulable(const Pod *pod)
@@ -20,7 +20,7 @@ pod_tolerates_unschedulable(const Pod *pod)
     return FALSE;
 }
 
-/* Without such nodes there is nothing to ask. */
+/* Without such nodes the filter has nothing to do. */
 Verdict
 node_unschedulable_pre_filter(Cycle *cycle)
 {
@@ -98,8 +98,8 @@ taint_toleration_filter(Cycle *cycle, const NodeInfo *node)
     return VERDICT_UNRESOLVABLE;
 }
 
-/* VF-82. Never skipped in Kubernetes; without any such taint everybody gets the same 100, which
- * decides nothing. */
+/* VF-82. Kubernetes never skips it; without such a taint all nodes get the same 100, which decides
+ * nothing. */
 gboolean
 taint_toleration_pre_score(Cycle *cycle)
 {
@@ -182,7 +182,7 @@ name_node(Cycle *cycle, const char *name)
         node_set_add(&cycle->named, node->place);
 }
 
-/* VF-47: if each term names its node, as for pods of a DaemonSet, no other is looked at. */
+/* VF-47: if each term names a node, as for pods of a DaemonSet, only those are looked at. */
 static void
 find_named_nodes(Cycle *cycle)
 {

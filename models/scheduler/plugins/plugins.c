@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins.h"
 
-/* Weights: VF-80, VF-81, VF-82, VF-83, VF-84, VF-85. ImageLocality has no row: no image is
- * modelled, so it would add 0 to everybody; NodePorts neither. */
+/* Weights: VF-80, VF-81, VF-82, VF-83, VF-84, VF-85. No row for ImageLocality: no images are
+ * modelled, so it would add 0 to all nodes; nor for NodePorts. */
 const Plugin plugins[N_PLUGINS] = {
     [PLUGIN_NODE_UNSCHEDULABLE] = {.name = "NodeUnschedulable",
                                    .pre_filter = node_unschedulable_pre_filter,

@@ -39,7 +39,7 @@ typedef struct {
     int64_t score;       /* 0 to 100 */
 } ShapePoint;
 
-/* What all cycles read; borrowed. */
+/* The view that all cycles read; borrowed. */
 typedef struct {
     Objects *objects;
     SchedulerCache *cache;
@@ -81,12 +81,12 @@ typedef struct {
     unsigned n_nodes;
 } Reason;
 
-/* A plugin that knows, before any node is looked at, which ones it will reject, and why: the same
- * for all, without hope. */
+/* The nodes that a plugin will reject, known before any node is looked at: all for the same reason,
+ * and without hope. */
 typedef struct {
     PluginId plugin;
     const char *reason; /* static */
-    NodeSet nodes;      /* all others are rejected, by this or by one before */
+    NodeSet nodes;      /* all other nodes are rejected, by this plugin or an earlier one */
 } Narrowing;
 
 #define MAX_NARROWINGS 8
@@ -104,9 +104,9 @@ typedef struct {
 
 /* A term of pod affinity in effect: what the count of a node's domain means. */
 typedef enum {
-    TERM_REQUIRED,  /* the pod's: must be there */
-    TERM_FORBIDDEN, /* the pod's: must not be there */
-    TERM_FORBIDS,   /* others': pods there do not want it */
+    TERM_REQUIRED,  /* of the pod: pods of the term must be there */
+    TERM_FORBIDDEN, /* of the pod: they must not be there */
+    TERM_FORBIDS,   /* of others: they do not want the pod */
     TERM_SCORED,
 } TermKind;
 
@@ -153,7 +153,8 @@ typedef struct {
     NodeSet special;           /* nodes that are asked all, in this cycle */
     NodeSet named;             /* with has_names: the only nodes that are looked at (SCH-52) */
     gboolean has_names;
-    NodeSet helpable; /* nodes that might do if pods left them; told if there is no feasible one */
+    NodeSet helpable; /* nodes that might do without some of their pods; filled if there is no
+                         feasible one */
 
     GArray *reasons;         /* of Reason */
     GString *text;           /* why pre_filter rejected the pod, or what the error is */
@@ -169,8 +170,8 @@ typedef struct {
     gboolean (*pre_score)(Cycle *cycle); /* FALSE: adds nothing to anybody */
     int64_t (*score)(Cycle *cycle, const NodeInfo *node);
     void (*normalise)(const Cycle *cycle, int64_t *scores, unsigned n);
-    /* Fills in what its filter and score look at beside the node, which is then all they look at;
-     * it always scores, without normalise(). FALSE: they look at more. NULL: always. */
+    /* Fills in the Ask, which is then all that its filter and score look at beside the node; the
+     * plugin always scores, without normalise(). FALSE: it looks at more. NULL: always. */
     gboolean (*ask)(const Cycle *cycle, Ask *ask);
     int64_t weight;
 } Plugin;
@@ -193,13 +194,13 @@ void cycle_reason_of_nodes(Cycle *cycle, const char *text, unsigned n_nodes);
 /* As cycle_reason(), of a plugin that goes by the ask. */
 const char *refusal_text(Refusal refusal);
 void cycle_refuse(Cycle *cycle, Refusal refusal);
-/* The nodes that @plugin leaves over, at first all; @reason: of the others (static). To be called
- * by pre_filter, in the order in which the plugin's filter would find its reasons. NULL: there are
- * too many narrowings; the filter has to do it */
+/* The nodes that @plugin leaves, at first all; @reason: of the others (static). For pre_filter, in
+ * the order in which the filter would find its reasons. NULL: there are too many narrowings; the
+ * filter must decide */
 NodeSet *cycle_narrow(Cycle *cycle, PluginId plugin, const char *reason);
-/* Takes all narrowings by @plugin back. */
+/* Takes back all narrowings by @plugin. */
 void cycle_widen(Cycle *cycle, PluginId plugin);
-/* They say all: the plugin's filter need not be asked about the nodes that are left. */
+/* The narrowings are exact: the filter need not look at the nodes that are left. */
 void cycle_narrow_exactly(Cycle *cycle, PluginId plugin);
 
 /* The class that a claim names. (borrowed): NULL: none, or missing */

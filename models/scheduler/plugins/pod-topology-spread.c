@@ -99,8 +99,8 @@ count_on_node(const SpreadState *state, const NodeInfo *node)
     return n;
 }
 
-/* The counters know all pods of a domain; those on its nodes that do not count are taken off.
- * Mostly there are none. */
+/* The counters have all pods of a domain; takes off those on nodes that do not count, of which
+ * there mostly are none. */
 static void
 count_outside(Cycle *cycle, SpreadState *state)
 {

@@ -4,7 +4,7 @@
 /* NodeResourcesFit and NodeResourcesBalancedAllocation: requests against allocatable, never usage.
  */
 
-/* VF-50; all that lacks is told (SCH-91). */
+/* VF-50; names all resources that are short (SCH-91). */
 Verdict
 resources_fit_filter(Cycle *cycle, const NodeInfo *node)
 {

@@ -42,7 +42,7 @@ check_facts(const Cycle *cycle, const CycleClaim *claim, const Claim *stored)
     return facts;
 }
 
-/* VB-13: by what the lister has (VB-S7). */
+/* VB-13: reads the informer, as the lister of Kubernetes (VB-S7). */
 static Verdict
 check_claim(Cycle *cycle, const CycleClaim *claim)
 {
@@ -77,8 +77,8 @@ check_claim(Cycle *cycle, const CycleClaim *claim)
     return VERDICT_UNRESOLVABLE;
 }
 
-/* VB-14 (VB-S1, VB-S2, VB-S3). Returns: FALSE: unbound, and the scheduler is not the one who binds
- * it (VB-T1) */
+/* VB-14 (VB-S1, VB-S2, VB-S3). Returns: FALSE: unbound, and not for the scheduler to bind (VB-T1)
+ */
 static gboolean
 classify_claim(Cycle *cycle, CycleClaim *claim)
 {
@@ -146,8 +146,8 @@ offer_volume(Cycle *cycle, CycleClaim *claim, const MatchQuery *query, const Obj
     g_assert_not_reached();
 }
 
-/* VB-16, VB-40: which volumes the claim could have on a node that reaches them, the best first.
- * What the node adds is its reach alone, so the rest is judged once. */
+/* VB-16, VB-40: the volumes that the claim could have on a node that reaches them, best first. All
+ * but the reach is judged once for all nodes. */
 static void
 find_candidates(Cycle *cycle, CycleClaim *claim)
 {
@@ -226,7 +226,7 @@ can_provision(const StorageClass *class)
            strcmp(class->provisioner, PROVISIONER_NONE) != 0;
 }
 
-/* Whether it is all the same for this claim which node it is. */
+/* Whether every node will do for this claim. */
 static gboolean
 is_met_anywhere(const CycleClaim *claim)
 {
@@ -256,8 +256,8 @@ n_nodes(const Cycle *cycle)
     return n;
 }
 
-/* Nodes that have no better candidate yet have this one, if they reach it. Returns: FALSE: who does
- * is not to be told */
+/* Offers the candidate to nodes that reach it and have no better one yet. Returns: FALSE: labels
+ * alone do not say which nodes reach it */
 static gboolean
 offer_to_nodes(Cycle *cycle, const CycleClaim *claim, unsigned candidate)
 {
@@ -380,7 +380,7 @@ narrow_to_provisionable(Cycle *cycle, const CycleClaim *claim)
     return TRUE;
 }
 
-/* Nodes with a candidate, if volumes are not made for the claim anyway. */
+/* The nodes with a candidate, if no volume can be made for the claim. */
 static gboolean
 narrow_to_candidates(Cycle *cycle, const CycleClaim *claim)
 {
@@ -433,8 +433,8 @@ narrow_to_claim(Cycle *cycle, const CycleClaim *claim, NarrowAnswer how)
     g_assert_not_reached();
 }
 
-/* The nodes that unbound claims leave, where that is told without trying the claims out one after
- * the other. */
+/* The nodes that unbound claims leave, if that is known without trying the claims out one after the
+ * other. */
 static gboolean
 narrow_to_unbound(Cycle *cycle)
 {
@@ -451,7 +451,7 @@ narrow_to_unbound(Cycle *cycle)
     return TRUE;
 }
 
-/* Bound and unbound claims together may give a node two reasons (VB-21): it has to be asked then.
+/* Bound and unbound claims together may give a node two reasons (VB-21): then each node is asked.
  */
 static void
 narrow_nodes(Cycle *cycle)
@@ -601,7 +601,7 @@ choose(Cycle *cycle, const CycleClaim *claim, const Object *chosen)
     g_array_append_val(cycle->choices, choice);
 }
 
-/* VB-23: claims that no node was selected for take a volume if one is left; the others are for
+/* VB-23: claims without a selected node take a volume if one is left; the others wait for
  * provisioning. */
 static Conflicts
 match_claims(Cycle *cycle, const NodeInfo *node)

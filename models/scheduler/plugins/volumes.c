@@ -33,7 +33,7 @@ Verdict
 volume_restrictions_filter(Cycle *cycle, const NodeInfo *node)
 {
     (void)node;
-    if (cycle->n_rwop_conflicts == 0) /* VF-33: who had the claim was taken away for a moment */
+    if (cycle->n_rwop_conflicts == 0) /* VF-33: the claim's pod is taken away for a moment */
         return VERDICT_OK;
     cycle_refuse(cycle, REFUSED_CLAIM);
     return VERDICT_UNSCHEDULABLE;
@@ -120,7 +120,7 @@ volume_limits_pre_filter(Cycle *cycle)
     return cycle->limited->len > 0 || cycle->unknown_volume != NULL ? VERDICT_OK : VERDICT_ANY_NODE;
 }
 
-/* VF-1. In a whole cycle VolumeBinding sees it first. */
+/* VF-1. In a whole cycle VolumeBinding rejects such a claim first. */
 static Verdict
 reject_unknown_volume(Cycle *cycle)
 {
@@ -138,8 +138,8 @@ reject_unknown_volume(Cycle *cycle)
     return VERDICT_ERROR;
 }
 
-/* How many volumes of a driver the node would have more with this pod. A claim that no pod anywhere
- * uses cannot be among the node's volumes yet, so the list is searched for shared claims only. */
+/* How many more volumes of a driver the node would have with this pod. A claim that no pod uses yet
+ * cannot be among the node's volumes, so only shared claims are searched for. */
 static uint32_t
 count_new_volumes(const Cycle *cycle, const NodeInfo *node, const LimitedDriver *limited)
 {
@@ -268,7 +268,7 @@ add_requirements(Cycle *cycle, const StringMap *labels)
     }
 }
 
-/* VF-22, of one claim; what VolumeBinding has refused already does not come here. */
+/* VF-22, of one claim; VolumeBinding has accepted it already. */
 static Verdict
 zone_of_claim(Cycle *cycle, const CycleClaim *claim)
 {

@@ -1,317 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "distribution.h"
+#include "distribution-private.h"
 
 #include "portable-math.h"
 #include "random-internal.h"
 
 #include <string.h>
-
-#define FORM_ARGS_MAX 2
-#define FORMS_MAX 4
-
-typedef struct SimDistClass SimDistClass;
-
-typedef struct {
-    double probability, ns;
-} Quantile;
-
-typedef struct {
-    double share_end; /* the shares of all parts up to this one */
-    double share;
-    SimDist *dist;
-} Part;
-
-struct SimDist {
-    const SimDistClass *dist_class;
-    gatomicrefcount ref_count;
-    double shift, min, max; /* ns */
-    /* The kind's own numbers; times in ns. */
-    union {
-        struct {
-            double low, width;
-        } uniform;
-        struct {
-            double mean, stddev;
-            double share_low, share_width; /* what of the bell lies between the bounds, seen from
-                                              the nearer tail */
-            double side;                   /* 1: that is the lower tail; -1: the upper */
-            double cut_mean;
-        } normal;
-        struct {
-            double median, sigma;
-        } lognormal;
-        struct {
-            double shape, scale;
-        } power; /* gamma, Weibull, Pareto */
-        struct {
-            Quantile *quantiles;
-            unsigned n;
-        } empirical;
-        struct {
-            Part *parts;
-            unsigned n;
-        } mixture;
-        struct {
-            SimDist *exact;
-            double *values; /* its quantiles at multiples of 1 / TABLE_CELLS; NaN: not to be used */
-        } table;
-        double mean; /* constant, exponential */
-    };
-};
-
-/* One way to write a kind down: which arguments together, and what to make of them. Bounds and
- * shift are known already. */
-typedef struct {
-    const char *args[FORM_ARGS_MAX];
-    gboolean (*init)(SimDist *self, const double *values, const SimDistArg *list, GError **error);
-} Form;
-
-struct SimDistClass {
-    const char *name;
-    Form forms[FORMS_MAX];
-    double (*quantile)(const SimDist *self, double u); /* ns, without shift and bounds */
-    double (*mean)(const SimDist *self);
-    void (*clear)(SimDist *self);
-};
-
-/* ---- Arguments ---- */
-
-typedef enum {
-    ARG_TIME, /* a duration, not negative */
-    ARG_ANY_TIME,
-    ARG_NUMBER, /* not negative */
-    ARG_ANY_NUMBER,
-    ARG_LIST,
-} ArgType;
-
-typedef struct {
-    const char *name;
-    ArgType type;
-} ArgInfo;
-
-/* A name means the same in every kind. */
-static const ArgInfo arg_infos[] = {
-    {"value",     ARG_TIME      },
-    {"mean",      ARG_TIME      },
-    {"stddev",    ARG_TIME      },
-    {"cv",        ARG_NUMBER    },
-    {"p50",       ARG_TIME      },
-    {"p99",       ARG_TIME      },
-    {"median",    ARG_TIME      },
-    {"mu",        ARG_ANY_NUMBER},
-    {"sigma",     ARG_NUMBER    },
-    {"shape",     ARG_NUMBER    },
-    {"scale",     ARG_TIME      },
-    {"quantiles", ARG_LIST      },
-    {"parts",     ARG_LIST      },
-    {"shift",     ARG_ANY_TIME  },
-    {"min",       ARG_ANY_TIME  },
-    {"max",       ARG_TIME      },
-};
-
-/* What every kind takes, unless it has its own argument of that name. */
-static const char *const common_args[] = {"shift", "min", "max"};
-
-typedef struct {
-    const SimDistClass *dist_class;
-    const SimDistArg *items;
-    unsigned n_items;
-} Args;
-
-static gboolean G_GNUC_PRINTF(2, 3) invalid(GError **error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
-    g_set_error_literal(error, SIM_ERROR, SIM_ERROR_INVALID, message);
-    return FALSE;
-}
-
-static ArgType
-arg_type(const char *name)
-{
-    for (unsigned i = 0; i < G_N_ELEMENTS(arg_infos); i++)
-        if (strcmp(arg_infos[i].name, name) == 0)
-            return arg_infos[i].type;
-    g_assert_not_reached();
-}
-
-/* An argument without a name is the one at its place in the kind's first form. */
-static const char *
-arg_name(const Args *args, unsigned i)
-{
-    if (args->items[i].name != NULL)
-        return args->items[i].name;
-    return i < FORM_ARGS_MAX ? args->dist_class->forms[0].args[i] : NULL;
-}
-
-static const SimDistArg *
-args_find(const Args *args, const char *name)
-{
-    for (unsigned i = 0; i < args->n_items; i++)
-        if (g_strcmp0(arg_name(args, i), name) == 0)
-            return &args->items[i];
-    return NULL;
-}
-
-static gboolean
-form_has(const Form *form, const char *name)
-{
-    for (unsigned i = 0; i < FORM_ARGS_MAX; i++)
-        if (g_strcmp0(form->args[i], name) == 0)
-            return TRUE;
-    return FALSE;
-}
-
-static gboolean
-class_has_own(const SimDistClass *dist_class, const char *name)
-{
-    for (unsigned i = 0; i < FORMS_MAX; i++)
-        if (form_has(&dist_class->forms[i], name))
-            return TRUE;
-    return FALSE;
-}
-
-static gboolean
-is_common(const char *name)
-{
-    for (unsigned i = 0; i < G_N_ELEMENTS(common_args); i++)
-        if (strcmp(common_args[i], name) == 0)
-            return TRUE;
-    return FALSE;
-}
-
-/* Reads a time (in ns) or a number. */
-static gboolean
-arg_read(const SimDistArg *arg, const char *name, double *value, GError **error)
-{
-    ArgType type = arg_type(name);
-    gboolean wants_time = type == ARG_TIME || type == ARG_ANY_TIME;
-
-    if (type == ARG_LIST)
-        return arg->items != NULL || invalid(error, "\"%s\" must be a list", name);
-    if (arg->items != NULL)
-        return invalid(error, "\"%s\" must not be a list", name);
-    if (wants_time && !arg->is_time && arg->number != 0) /* 0 needs no unit */
-        return invalid(error, "\"%s\" must be a duration, as in \"1.5s\"", name);
-    if (!wants_time && arg->is_time)
-        return invalid(error, "\"%s\" must be a number without a unit", name);
-    *value = arg->is_time ? (double)arg->time : arg->number;
-    if (!(*value >= -G_MAXDOUBLE && *value <= G_MAXDOUBLE))
-        return invalid(error, "\"%s\" is not a finite number", name);
-    if (*value < 0 && (type == ARG_TIME || type == ARG_NUMBER))
-        return invalid(error, "\"%s\" must not be negative", name);
-    return TRUE;
-}
-
-static gboolean
-args_check_names(const Args *args, GError **error)
-{
-    for (unsigned i = 0; i < args->n_items; i++) {
-        const char *name = arg_name(args, i);
-        if (name == NULL)
-            return invalid(error, "too many arguments without a name");
-        if (!class_has_own(args->dist_class, name) && !is_common(name))
-            return invalid(error, "unknown argument \"%s\" (known: %s)", name,
-                           sim_dist_kind_args(args->dist_class->name));
-        if (args_find(args, name) != &args->items[i])
-            return invalid(error, "\"%s\" is given twice", name);
-    }
-    return TRUE;
-}
-
-/* How many of the form's arguments are there; @missing: the last of those that are not. */
-static unsigned
-form_count(const Form *form, const Args *args, const char **missing)
-{
-    unsigned n_given = 0;
-
-    for (unsigned i = 0; i < FORM_ARGS_MAX && form->args[i] != NULL; i++) {
-        if (args_find(args, form->args[i]) != NULL)
-            n_given++;
-        else
-            *missing = form->args[i];
-    }
-    return n_given;
-}
-
-static char *
-forms_describe(const SimDistClass *dist_class)
-{
-    GString *text = g_string_new(NULL);
-
-    for (unsigned i = 0; i < FORMS_MAX && dist_class->forms[i].init != NULL; i++) {
-        const Form *form = &dist_class->forms[i];
-        g_string_append_printf(text, "%s\"%s\"", i > 0 ? ", or " : "", form->args[0]);
-        if (form->args[1] != NULL)
-            g_string_append_printf(text, " and \"%s\"", form->args[1]);
-    }
-    return g_string_free(text, FALSE);
-}
-
-static void
-form_error(const Args *args, const char *given, unsigned n_given, GError **error)
-{
-    g_autofree char *forms = forms_describe(args->dist_class);
-    g_autoptr(GString) missing = g_string_new(NULL);
-
-    if (n_given != 1) {
-        invalid(error, "needs %s%s", n_given == 0 ? "" : "either ", forms);
-        return;
-    }
-    for (unsigned i = 0; i < FORMS_MAX; i++) {
-        const Form *form = &args->dist_class->forms[i];
-        const char *other = NULL;
-        if (form_has(form, given) && form_count(form, args, &other) == 1)
-            g_string_append_printf(missing, "%s\"%s\"", missing->len > 0 ? " or " : "", other);
-    }
-    invalid(error, "needs %s beside \"%s\"", missing->str, given);
-}
-
-/* Returns: the form whose arguments are given, all of them and no other */
-static const Form *
-args_choose_form(const Args *args, GError **error)
-{
-    const char *given = NULL;
-    unsigned n_given = 0;
-
-    for (unsigned i = 0; i < args->n_items; i++)
-        if (class_has_own(args->dist_class, arg_name(args, i))) {
-            given = arg_name(args, i);
-            n_given++;
-        }
-
-    for (unsigned i = 0; i < FORMS_MAX && args->dist_class->forms[i].init != NULL; i++) {
-        const Form *form = &args->dist_class->forms[i];
-        const char *missing = NULL;
-        if (form_count(form, args, &missing) == n_given && missing == NULL)
-            return form;
-    }
-    form_error(args, given, n_given, error);
-    return NULL;
-}
-
-static gboolean
-args_read_common(const Args *args, const char *name, double *value, GError **error)
-{
-    const SimDistArg *arg = args_find(args, name);
-
-    if (arg == NULL)
-        return TRUE;
-    if (class_has_own(args->dist_class, name)) { /* who asks for less than 0 gets it */
-        if (arg->is_time && arg->time < 0)
-            *value = (double)arg->time;
-        return TRUE;
-    }
-    return arg_read(arg, name, value, error);
-}
-
-static gboolean
-check_positive(double value, const char *name, GError **error)
-{
-    return value > 0 || invalid(error, "\"%s\" must be greater than 0", name);
-}
 
 /* ---- The kinds ---- */
 
@@ -342,7 +35,7 @@ uniform_init(SimDist *self, const double *values, const SimDistArg *list, GError
 {
     (void)list;
     if (values[0] > values[1])
-        return invalid(error, "\"min\" is greater than \"max\"");
+        return dist_invalid(error, "\"min\" is greater than \"max\"");
     self->uniform.low = values[0];
     self->uniform.width = values[1] - values[0];
     return TRUE;
@@ -378,7 +71,7 @@ static gboolean
 normal_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
     (void)list;
-    if (!check_positive(values[1], "stddev", error))
+    if (!dist_check_positive(values[1], "stddev", error))
         return FALSE;
     self->normal.mean = values[0];
     self->normal.stddev = values[1];
@@ -390,7 +83,7 @@ normal_init(SimDist *self, const double *values, const SimDistArg *list, GError 
     self->normal.share_low = pm_normal_cdf(low > 0 ? -high : low);
     self->normal.share_width = pm_normal_cdf(low > 0 ? -low : high) - self->normal.share_low;
     if (!(self->normal.share_width > 1e-300))
-        return invalid(error, "\"min\" and \"max\" leave nothing of it");
+        return dist_invalid(error, "\"min\" and \"max\" leave nothing of it");
     self->normal.cut_mean = values[0] + values[1] * density / self->normal.share_width;
     return TRUE;
 }
@@ -398,7 +91,8 @@ normal_init(SimDist *self, const double *values, const SimDistArg *list, GError 
 static gboolean
 normal_init_cv(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
-    return check_positive(values[0], "mean", error) && check_positive(values[1], "cv", error) &&
+    return dist_check_positive(values[0], "mean", error) &&
+           dist_check_positive(values[1], "cv", error) &&
            normal_init(self, (double[]){values[0], values[0] * values[1]}, list, error);
 }
 
@@ -422,7 +116,7 @@ static gboolean
 lognormal_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
     (void)list;
-    if (!check_positive(values[0], "median", error))
+    if (!dist_check_positive(values[0], "median", error))
         return FALSE;
     self->lognormal.median = values[0];
     self->lognormal.sigma = values[1];
@@ -432,10 +126,10 @@ lognormal_init(SimDist *self, const double *values, const SimDistArg *list, GErr
 static gboolean
 lognormal_init_p99(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
-    if (!check_positive(values[0], "p50", error))
+    if (!dist_check_positive(values[0], "p50", error))
         return FALSE;
     if (values[1] < values[0])
-        return invalid(error, "\"p99\" is less than \"p50\"");
+        return dist_invalid(error, "\"p99\" is less than \"p50\"");
     double sigma = pm_log(values[1] / values[0]) / pm_normal_quantile(0.99);
     return lognormal_init(self, (double[]){values[0], sigma}, list, error);
 }
@@ -443,7 +137,7 @@ lognormal_init_p99(SimDist *self, const double *values, const SimDistArg *list, 
 static gboolean
 lognormal_init_cv(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
-    if (!check_positive(values[0], "mean", error))
+    if (!dist_check_positive(values[0], "mean", error))
         return FALSE;
     double variance = pm_log(1 + values[1] * values[1]); /* of the logarithm */
     double median = values[0] * pm_exp(-variance / 2);
@@ -455,7 +149,7 @@ lognormal_init_mu(SimDist *self, const double *values, const SimDistArg *list, G
 {
     double median = pm_exp(values[0]) * SIM_SECOND;
     if (!(median > 0 && median < 0x1p63))
-        return invalid(error, "\"mu\" is out of range: it is the mean of ln(seconds)");
+        return dist_invalid(error, "\"mu\" is out of range: it is the mean of ln(seconds)");
     return lognormal_init(self, (double[]){median, values[1]}, list, error);
 }
 
@@ -475,7 +169,7 @@ static gboolean
 power_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
     (void)list;
-    if (!check_positive(values[0], "shape", error))
+    if (!dist_check_positive(values[0], "shape", error))
         return FALSE;
     self->power.shape = values[0];
     self->power.scale = values[1];
@@ -487,14 +181,14 @@ static gboolean
 gamma_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
     if (values[0] > 1e6)
-        return invalid(error, "\"shape\" must be at most 1e6, \"cv\" at least 0.001");
+        return dist_invalid(error, "\"shape\" must be at most 1e6, \"cv\" at least 0.001");
     return power_init(self, values, list, error);
 }
 
 static gboolean
 gamma_init_mean(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
-    return check_positive(values[0], "shape", error) &&
+    return dist_check_positive(values[0], "shape", error) &&
            gamma_init(self, (double[]){values[0], values[1] / values[0]}, list, error);
 }
 
@@ -502,7 +196,7 @@ static gboolean
 gamma_init_cv(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
     double variance = values[1] * values[1]; /* of the number of means */
-    return check_positive(values[1], "cv", error) &&
+    return dist_check_positive(values[1], "cv", error) &&
            gamma_init(self, (double[]){1 / variance, values[0] * variance}, list, error);
 }
 
@@ -533,7 +227,7 @@ weibull_mean(const SimDist *self)
 static gboolean
 pareto_init(SimDist *self, const double *values, const SimDistArg *list, GError **error)
 {
-    return check_positive(values[0], "min", error) &&
+    return dist_check_positive(values[0], "min", error) &&
            power_init(self, (double[]){values[1], values[0]}, list, error);
 }
 
@@ -566,15 +260,16 @@ quantile_read(const SimDistArg *list, unsigned *next, Quantile *quantile, GError
     }
     if ((probability != time && probability->is_time) || time->items != NULL ||
         probability->items != NULL)
-        return invalid(error, "\"quantiles\" must be pairs of a probability and a duration");
+        return dist_invalid(error, "\"quantiles\" must be pairs of a probability and a duration");
     quantile->probability = probability->number;
     if (!(quantile->probability >= 0 && quantile->probability <= 1))
-        return invalid(error, "\"quantiles\": a probability must lie between 0 and 1");
+        return dist_invalid(error, "\"quantiles\": a probability must lie between 0 and 1");
     if (!time->is_time && (time == probability || time->number != 0))
-        return invalid(error,
-                       "\"quantiles\": each probability needs a duration, as in [0.5, \"1.5s\"]");
+        return dist_invalid(
+            error, "\"quantiles\": each probability needs a duration, as in [0.5, \"1.5s\"]");
     quantile->ns = time->is_time ? (double)time->time : 0;
-    return quantile->ns >= 0 || invalid(error, "\"quantiles\": a duration must not be negative");
+    return quantile->ns >= 0 ||
+           dist_invalid(error, "\"quantiles\": a duration must not be negative");
 }
 
 static gboolean
@@ -582,7 +277,7 @@ empirical_init(SimDist *self, const double *values, const SimDistArg *list, GErr
 {
     (void)values;
     if (list->n_items == 0)
-        return invalid(error, "\"quantiles\" is empty");
+        return dist_invalid(error, "\"quantiles\" is empty");
     self->empirical.quantiles = g_new(Quantile, list->n_items);
 
     for (unsigned next = 0; next < list->n_items; self->empirical.n++) {
@@ -591,7 +286,8 @@ empirical_init(SimDist *self, const double *values, const SimDistArg *list, GErr
             return FALSE;
         if (self->empirical.n > 0 &&
             (quantile->probability <= quantile[-1].probability || quantile->ns < quantile[-1].ns))
-            return invalid(error, "\"quantiles\": probabilities must grow, and durations not fall");
+            return dist_invalid(error,
+                                "\"quantiles\": probabilities must grow, and durations not fall");
     }
     return TRUE;
 }
@@ -644,12 +340,13 @@ mixture_init(SimDist *self, const double *values, const SimDistArg *list, GError
 
     (void)values;
     if (list->n_items == 0)
-        return invalid(error, "\"parts\" is empty");
+        return dist_invalid(error, "\"parts\" is empty");
     for (unsigned i = 0; i < list->n_items; i++) {
         if (list->items[i].dist == NULL)
-            return invalid(error, "\"parts\": part %u is not a distribution", i + 1);
+            return dist_invalid(error, "\"parts\": part %u is not a distribution", i + 1);
         if (!(list->items[i].number > 0 && list->items[i].number <= G_MAXDOUBLE))
-            return invalid(error, "\"parts\": the weight of part %u must be greater than 0", i + 1);
+            return dist_invalid(error, "\"parts\": the weight of part %u must be greater than 0",
+                                i + 1);
         total += list->items[i].number;
     }
 
@@ -742,49 +439,12 @@ sim_dist_kinds(void)
     return g_intern_string(names->str);
 }
 
-static void
-append_once(GPtrArray *names, const char *name)
-{
-    if (name != NULL && !g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
-        g_ptr_array_add(names, (char *)name);
-}
-
 const char *
 sim_dist_kind_args(const char *kind)
 {
     const SimDistClass *dist_class = class_find(kind);
-    if (dist_class == NULL)
-        return NULL;
 
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    for (unsigned i = 0; i < FORMS_MAX; i++)
-        for (unsigned j = 0; j < FORM_ARGS_MAX; j++)
-            append_once(names, dist_class->forms[i].args[j]);
-    for (unsigned i = 0; i < G_N_ELEMENTS(common_args); i++)
-        append_once(names, common_args[i]);
-    g_ptr_array_add(names, NULL);
-    g_autofree char *text = g_strjoinv(", ", (char **)names->pdata);
-    return g_intern_string(text);
-}
-
-static gboolean
-dist_init(SimDist *self, const Args *args, GError **error)
-{
-    double values[FORM_ARGS_MAX] = {0};
-    const Form *form;
-
-    if (!args_check_names(args, error) || (form = args_choose_form(args, error)) == NULL)
-        return FALSE;
-    for (unsigned i = 0; i < FORM_ARGS_MAX && form->args[i] != NULL; i++)
-        if (!arg_read(args_find(args, form->args[i]), form->args[i], &values[i], error))
-            return FALSE;
-    if (!args_read_common(args, "shift", &self->shift, error) ||
-        !args_read_common(args, "min", &self->min, error) ||
-        !args_read_common(args, "max", &self->max, error))
-        return FALSE;
-    if (self->min > self->max)
-        return invalid(error, "\"min\" is greater than \"max\"");
-    return form->init(self, values, args_find(args, form->args[0]), error);
+    return dist_class == NULL ? NULL : dist_class_args(dist_class);
 }
 
 SimDist *
@@ -792,7 +452,7 @@ sim_dist_new(const char *kind, const SimDistArg *args, unsigned n_args, GError *
 {
     const SimDistClass *dist_class = class_find(kind);
     if (dist_class == NULL) {
-        invalid(error, "unknown distribution \"%s\" (known: %s)", kind, sim_dist_kinds());
+        dist_invalid(error, "unknown distribution \"%s\" (known: %s)", kind, sim_dist_kinds());
         return NULL;
     }
 
@@ -800,7 +460,7 @@ sim_dist_new(const char *kind, const SimDistArg *args, unsigned n_args, GError *
     g_atomic_ref_count_init(&self->ref_count);
     self->dist_class = dist_class;
     self->max = __builtin_inf();
-    if (!dist_init(self, &(Args){dist_class, args, n_args}, error)) {
+    if (!dist_init(self, &(DistArgs){dist_class, args, n_args}, error)) {
         g_prefix_error(error, "%s: ", kind);
         return NULL;
     }

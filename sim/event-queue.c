@@ -9,8 +9,8 @@ G_STATIC_ASSERT(sizeof(EventRecord) == 32);
 
 #define CACHE_LINE 64
 #define CAPACITY_MIN 256
-/* A front longer than this gives its later keys to the wheel before it takes another; that many
- * stay. */
+/* A front of FRONT_MAX keys keeps the first FRONT_KEPT and gives the others to the wheel before it
+ * takes another key. */
 #define FRONT_MAX 64
 #define FRONT_KEPT 16
 /* Fewer dead keys are not worth a sweep. */
@@ -92,7 +92,7 @@ drop_if_dead(EventQueue *self, EventKey key)
     return TRUE;
 }
 
-/* Keeps what is alive of @n keys, in order. Returns: how many that are */
+/* Drops the dead among @n keys and keeps the others in order. Returns: how many it keeps */
 static uint32_t
 sweep_keys(EventQueue *self, EventKey *keys, uint32_t n)
 {
@@ -148,7 +148,7 @@ wheel_take_bucket(EventQueue *self, unsigned level, unsigned digit)
     return first;
 }
 
-/* Deals the living keys of a bucket that was taken to where they belong by the present base. */
+/* Puts the living keys of a bucket where they belong by the present base. */
 static void
 wheel_put_all(EventQueue *self, WheelChunk *chunk /* taken */)
 {
@@ -174,8 +174,9 @@ bucket_earliest(const WheelChunk *first)
     return event_key_time(earliest);
 }
 
-/* All keys of the wheel are later than @base. Those below the level of the highest digit in which
- * the two bases differ share that digit with the old one: so that is where they belong now. */
+/* All keys of the wheel are later than @base. Let a level be the highest digit in which the two
+ * bases differ. Keys below that level share this digit with the old base, so they belong on that
+ * level now. */
 static void
 wheel_lower_base(EventQueue *self, SimTime base)
 {
@@ -191,7 +192,7 @@ wheel_lower_base(EventQueue *self, SimTime base)
 
 /* ---- The front ---- */
 
-/* Gives the later keys of a long front to the wheel. */
+/* Gives the later keys of the front to the wheel. */
 static void
 front_shorten(EventQueue *self)
 {
@@ -208,8 +209,8 @@ front_shorten(EventQueue *self)
     self->end = first_given;
 }
 
-/* No number of scheduling may come twice. Looked at whenever the front was used up or full, which
- * is long before as many more events are scheduled as there can be pending. */
+/* No number of scheduling may come twice. This is checked whenever the front is empty or full:
+ * between two checks fewer events are scheduled than can be pending. */
 static void
 check_order(const EventQueue *self)
 {
@@ -232,7 +233,7 @@ front_make_room(EventQueue *self)
 {
     check_order(self);
     if (self->front == NULL)
-        front_allocate(self, 2 * FRONT_MAX); /* so what stands there is seldom moved */
+        front_allocate(self, 2 * FRONT_MAX); /* twice, so that keys are seldom moved */
     if (self->end - self->first >= FRONT_MAX)
         front_shorten(self);
     front_move_to_start(self);
@@ -275,8 +276,7 @@ front_take_few(EventQueue *self, WheelChunk *chunk /* taken */)
     chunk_release(self, chunk);
 }
 
-/* All keys of an instant become the front, which is empty. Mostly they are in order: they came so.
- */
+/* All keys of an instant become the front, which is empty. Usually they are in order already. */
 static void
 front_take_instant(EventQueue *self, WheelChunk *chunk /* taken */)
 {
@@ -284,7 +284,7 @@ front_take_instant(EventQueue *self, WheelChunk *chunk /* taken */)
 
     for (const WheelChunk *each = chunk; each != NULL; each = each->next)
         n += each->n;
-    if (n > self->limit - self->front) /* full at once: so who inserts makes it short first */
+    if (n > self->limit - self->front) /* no room to spare: the next insertion shortens it first */
         front_allocate(self, n);
     self->n_wheel -= n;
     n = 0;
@@ -341,7 +341,7 @@ event_front_refill(EventQueue *self)
         self->wheel_from = EVENT_KEY_MAX;
 }
 
-/* Room at the end of the line: what went before leaves some, or the line gets longer. */
+/* Keys that have left the front of the line leave room; otherwise the line gets longer. */
 void
 event_queue_grow_line(EventQueue *self)
 {
@@ -371,7 +371,7 @@ event_queue_find(EventQueue *self, SimEventId id)
     return &self->slab[slot];
 }
 
-/* Everything of the wheel goes where it was, but for the dead. */
+/* Drops the dead keys of the wheel. */
 static void
 wheel_sweep(EventQueue *self)
 {
@@ -420,7 +420,7 @@ event_queue_cancel(EventQueue *self, EventRecord *record)
         event_queue_drop_dead(self);
 }
 
-/* ---- For who looks at them all ---- */
+/* ---- A list of all events ---- */
 
 static void
 list_keys(const EventQueue *self, const EventKey *from, const EventKey *to, GArray *keys)

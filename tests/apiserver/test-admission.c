@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+/* The rules of docs/rules/api-server.md: admission, and fields that never change. */
+
+static void
+create_class(World *world, const char *name, gboolean is_default)
+{
+    Object *class = object_new(objects_key(world->objects, KIND_STORAGE_CLASS, NULL, name));
+
+    if (is_default)
+        object_set_annotation(class, world_intern(world, ANNOTATION_DEFAULT_CLASS),
+                              world_intern(world, "true"));
+    world_create(world, class);
+}
+
+static void
+nothing(Sim *sim, void *data)
+{
+    (void)sim, (void)data;
+}
+
+static void
+pass_time(World *world, SimTime delay)
+{
+    static const SimEventType event = {.name = "test/time passes", .fire = nothing};
+
+    sim_after(world->sim, delay, &event, NULL, WAIT_NONE);
+    sim_run_until(world->sim, sim_now(world->sim) + delay);
+}
+
+/* API-121: the newest by whole seconds, then the smallest name. */
+static void
+a_claim_without_class_gets_the_default(void **state)
+{
+    World *world = *state;
+
+    create_class(world, "old", TRUE);
+    pass_time(world, 5 * SIM_SECOND);
+    create_class(world, "zebra", TRUE);
+    pass_time(world, 100 * SIM_MS); /* the same second */
+    create_class(world, "ant", TRUE);
+    create_class(world, "aardvark", FALSE);
+    assert_string_equal(CLAIM_CONST(world_create(world, world_new_claim(world)).object)->class_name,
+                        "ant");
+}
+
+/* API-121: before 1.26 nobody chose. */
+static void
+several_defaults_were_refused(void **state)
+{
+    World *world = *state;
+
+    api_server_free(world->api);
+    world->api = api_server_new(&(ApiServerOptions){.sim = world->sim,
+                                                    .objects = world->objects,
+                                                    .timing = &world->timing,
+                                                    .refuses_defaults = TRUE});
+    create_class(world, "one", TRUE);
+    assert_string_equal(CLAIM_CONST(world_create(world, world_new_claim(world)).object)->class_name,
+                        "one");
+    create_class(world, "two", TRUE);
+    Object *claim = object_new(objects_key(world->objects, KIND_CLAIM, "default", "other"));
+    ApiResponse response = world_create(world, claim);
+    assert_int_equal(response.code, API_FORBIDDEN);
+    assert_string_equal(response.message,
+                        "persistentvolumeclaims \"other\" is forbidden: Internal error occurred: "
+                        "2 default StorageClasses were found");
+}
+
+static void
+an_empty_class_stays(void **state)
+{
+    World *world = *state;
+    Object *claim = world_new_claim(world);
+
+    create_class(world, "default", TRUE);
+    CLAIM(claim)->class_name = world_intern(world, "");
+    assert_string_equal(CLAIM_CONST(world_create(world, claim).object)->class_name, "");
+}
+
+static gboolean
+set_request(Object *object, const void *bytes)
+{
+    CLAIM(object)->request_bytes = *(const int64_t *)bytes;
+    return TRUE;
+}
+
+static gboolean
+bind_claim(Object *object, const void *capacity)
+{
+    CLAIM(object)->phase = CLAIM_BOUND;
+    CLAIM(object)->capacity_bytes = *(const int64_t *)capacity;
+    return TRUE;
+}
+
+/* API-124, API-131, API-132. */
+static void
+requests_grow_only_while_bound_and_never_shrink(void **state)
+{
+    static const int64_t one = 1 << 30, two = INT64_C(2) << 30;
+    World *world = *state;
+    Object *claim = world_new_claim(world);
+
+    CLAIM(claim)->class_name = world_intern(world, "fast");
+    world_create(world, claim);
+    assert_int_equal(world_patch(world, world_claim_key(world), set_request, &two).code,
+                     API_FORBIDDEN);
+    world_commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,
+                                      .key = world_claim_key(world),
+                                      .edit = bind_claim,
+                                      .arg = &one});
+    ApiResponse refused = world_patch(world, world_claim_key(world), set_request, &two);
+    assert_int_equal(refused.code, API_FORBIDDEN); /* the class does not allow it: there is none */
+    assert_non_null(
+        strstr(refused.message, "the storageclass that provisions the pvc must support resize"));
+
+    Object *class = object_new(objects_key(world->objects, KIND_STORAGE_CLASS, NULL, "fast"));
+    STORAGE_CLASS(class)->allow_expansion = TRUE;
+    world_create(world, class);
+    assert_int_equal(world_patch(world, world_claim_key(world), set_request, &two).code, API_OK);
+    assert_int_equal(world_patch(world, world_claim_key(world), set_request, &one).code,
+                     API_INVALID);
+}
+
+/* API-V11, API-132, RSZ-2: recovery by a smaller request, but never as small as what is there. */
+static void
+requests_shrink_down_to_the_capacity(void **state)
+{
+    static const int64_t ten = INT64_C(10) << 30;
+    static const struct {
+        int gib;
+        ApiCode recovers, keeps;
+    } rows[] = {
+        {20, API_OK,      API_OK     },
+        {15, API_OK,      API_INVALID},
+        {10, API_INVALID, API_INVALID},
+        {9,  API_INVALID, API_INVALID},
+        {30, API_OK,      API_OK     },
+    };
+    World *world = *state;
+
+    for (int keeps = 0; keeps < 2; keeps++) {
+        api_server_free(world->api);
+        world->api = api_server_new(&(ApiServerOptions){.sim = world->sim,
+                                                        .objects = world->objects,
+                                                        .timing = &world->timing,
+                                                        .keeps_requests = keeps});
+        Object *claim = world_new_claim(world);
+        Object *class = object_new(objects_key(world->objects, KIND_STORAGE_CLASS, NULL, "fast"));
+        CLAIM(claim)->class_name = world_intern(world, "fast");
+        STORAGE_CLASS(class)->allow_expansion = TRUE;
+        world_create(world, class);
+        world_create(world, claim);
+        world_commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,
+                                          .key = world_claim_key(world),
+                                          .edit = bind_claim,
+                                          .arg = &ten});
+        for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+            int64_t bytes = (int64_t)rows[i].gib << 30;
+            ApiResponse response = world_patch(world, world_claim_key(world), set_request, &bytes);
+            assert_int_equal(response.code, keeps ? rows[i].keeps : rows[i].recovers);
+            if (response.code == API_INVALID)
+                assert_non_null(strstr(response.message,
+                                       keeps ? "spec.resources.requests.storage: Forbidden: field "
+                                               "can not be less than previous value"
+                                             : "spec.resources.requests.storage: Forbidden: field "
+                                               "can not be less than status.capacity"));
+        }
+    }
+}
+
+static gboolean
+change_mode(Object *object, const void *data)
+{
+    (void)data;
+    VOLUME(object)->volume_mode = VOLUME_BLOCK;
+    return TRUE;
+}
+
+static gboolean
+change_affinity(Object *object, const void *data)
+{
+    (void)data;
+    node_selector_unref(VOLUME(object)->node_affinity);
+    VOLUME(object)->node_affinity = NULL;
+    return TRUE;
+}
+
+static gboolean
+change_policy(Object *object, const void *data)
+{
+    (void)data;
+    VOLUME(object)->reclaim_policy = RECLAIM_DELETE;
+    return TRUE;
+}
+
+static gboolean
+change_provisioner(Object *object, const void *word)
+{
+    STORAGE_CLASS(object)->provisioner = word;
+    return TRUE;
+}
+
+static gboolean
+change_class_policy(Object *object, const void *data)
+{
+    (void)data;
+    STORAGE_CLASS(object)->reclaim_policy = RECLAIM_RETAIN;
+    return TRUE;
+}
+
+static gboolean
+change_binding_mode(Object *object, const void *data)
+{
+    (void)data;
+    STORAGE_CLASS(object)->binding_mode = BINDING_WAIT_FOR_FIRST_CONSUMER;
+    return TRUE;
+}
+
+static gboolean
+change_parameters(Object *object, const void *word)
+{
+    StringMap *parameters = string_map_with(STORAGE_CLASS(object)->parameters, word, word);
+
+    string_map_unref(STORAGE_CLASS(object)->parameters);
+    STORAGE_CLASS(object)->parameters = parameters;
+    return TRUE;
+}
+
+static gboolean
+change_expansion(Object *object, const void *data)
+{
+    (void)data;
+    STORAGE_CLASS(object)->allow_expansion = TRUE;
+    return TRUE;
+}
+
+static gboolean
+change_attach_required(Object *object, const void *data)
+{
+    (void)data;
+    CSI_DRIVER_OBJECT(object)->attach_required ^= TRUE;
+    return TRUE;
+}
+
+static gboolean
+change_pod_info(Object *object, const void *data)
+{
+    (void)data;
+    CSI_DRIVER_OBJECT(object)->pod_info_on_mount = TRUE;
+    return TRUE;
+}
+
+static gboolean
+change_node(Object *object, const void *word)
+{
+    ATTACHMENT(object)->node_name = word;
+    return TRUE;
+}
+
+static gboolean
+change_attached(Object *object, const void *data)
+{
+    (void)data;
+    ATTACHMENT(object)->attached = TRUE;
+    return TRUE;
+}
+
+static gboolean
+change_capacity_class(Object *object, const void *word)
+{
+    STORAGE_CAPACITY(object)->class_name = word;
+    return TRUE;
+}
+
+static gboolean
+change_capacity(Object *object, const void *data)
+{
+    (void)data;
+    STORAGE_CAPACITY(object)->capacity_bytes = 1;
+    return TRUE;
+}
+
+static gboolean
+change_source(Object *object, const void *word)
+{
+    CLAIM(object)->data_source.kind = word;
+    return TRUE;
+}
+
+/* API-131, API-134, API-135, API-136: what is refused, and with which words; and beside each a
+ * change that is not. */
+static void
+some_fields_never_change(void **state)
+{
+    static const struct {
+        ObjectKind kind;
+        ObjectEdit edit;
+        const char *message; /* a part; NULL: allowed */
+    } cases[] = {
+        {KIND_VOLUME,           change_mode,            "spec.volumeMode: Invalid value"         },
+        {KIND_VOLUME,           change_affinity,
+         "nodeAffinity: Invalid value: field is immutable, except for updating from beta label to "
+         "GA"                                                                                    },
+        {KIND_VOLUME,           change_policy,          NULL                                     },
+        {KIND_STORAGE_CLASS,    change_provisioner,
+         "StorageClass.storage.k8s.io \"x\" is invalid: provisioner: Forbidden: updates to "
+         "provisioner "
+         "are forbidden."                                                                        },
+        {KIND_STORAGE_CLASS,    change_class_policy,    "updates to reclaimPolicy are forbidden."},
+        {KIND_STORAGE_CLASS,    change_parameters,      "updates to parameters are forbidden."   },
+        {KIND_STORAGE_CLASS,    change_binding_mode,    "volumeBindingMode: Invalid value"       },
+        {KIND_STORAGE_CLASS,    change_expansion,       NULL                                     },
+        {KIND_CSI_DRIVER,       change_attach_required, "spec.attachedRequired: Invalid value"   },
+        {KIND_CSI_DRIVER,       change_pod_info,        NULL                                     },
+        {KIND_ATTACHMENT,       change_node,
+         "VolumeAttachment.storage.k8s.io \"x\" is invalid: spec: Invalid value: field is "
+         "immutable"                                                                             },
+        {KIND_ATTACHMENT,       change_attached,        NULL                                     },
+        {KIND_STORAGE_CAPACITY, change_capacity_class,  "storageClassName: Invalid value"        },
+        {KIND_STORAGE_CAPACITY, change_capacity,        NULL                                     },
+        {KIND_CLAIM,            change_source,          "spec is immutable after creation"       },
+    };
+    World *world = *state;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        ObjectKey *key = objects_key(world->objects, cases[i].kind,
+                                     kind_class(cases[i].kind)->namespaced ? "default" : NULL, "x");
+        Object *object = object_new(key);
+        if (cases[i].kind == KIND_VOLUME)
+            VOLUME(object)->node_affinity = node_selector_new(NULL, 0);
+        if (api_server_get(world->api, key) == NULL)
+            world_create(world, object_ref(object));
+        object_unref(object);
+        ApiResponse response =
+            world_patch(world, key, cases[i].edit, world_intern(world, "another"));
+        assert_int_equal(response.code, cases[i].message == NULL ? API_OK : API_INVALID);
+        if (cases[i].message != NULL)
+            assert_non_null(strstr(response.message, cases[i].message));
+    }
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, world_setup, world_teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_claim_without_class_gets_the_default),
+        TEST(several_defaults_were_refused),
+        TEST(an_empty_class_stays),
+        TEST(requests_grow_only_while_bound_and_never_shrink),
+        TEST(requests_shrink_down_to_the_capacity),
+        TEST(some_fields_never_change),
+    };
+
+    return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
+}

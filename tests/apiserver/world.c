@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "world.h"
+
+const char *
+world_intern(const World *world, const char *text)
+{
+    return strings_intern(objects_strings(world->objects), text);
+}
+
+int
+world_setup(void **state)
+{
+    World *world = g_new0(World, 1);
+    const SimOptions options = {.seed = 1};
+
+    world->sim = sim_new(&options);
+    world->objects = objects_new(1);
+    timing_init_instant(&world->timing);
+    world->api = api_server_new(&(ApiServerOptions){
+        .sim = world->sim, .objects = world->objects, .timing = &world->timing});
+    *state = world;
+    return 0;
+}
+
+int
+world_teardown(void **state)
+{
+    World *world = *state;
+
+    api_server_free(world->api);
+    sim_free(world->sim);
+    objects_free(world->objects);
+    timing_clear(&world->timing);
+    g_free(world);
+    return 0;
+}
+
+ObjectKey *
+world_claim_key(const World *world)
+{
+    return objects_key(world->objects, KIND_CLAIM, "default", "data");
+}
+
+ObjectKey *
+world_pod_key(const World *world)
+{
+    return objects_key(world->objects, KIND_POD, "default", "app");
+}
+
+ApiResponse
+world_commit(World *world, const ApiRequest *request)
+{
+    ApiResponse response;
+
+    api_server_commit(world->api, request, &response);
+    return response;
+}
+
+ApiResponse
+world_create(World *world, Object *object)
+{
+    g_autoptr(Object) owned G_GNUC_UNUSED = object;
+
+    return world_commit(
+        world,
+        &(ApiRequest){.verb = API_CREATE, .key = (ObjectKey *)object->key, .object = object});
+}
+
+ApiResponse
+world_delete(World *world, ObjectKey *key, int32_t grace_s)
+{
+    return world_commit(world, &(ApiRequest){.verb = API_DELETE, .key = key, .grace_s = grace_s});
+}
+
+gboolean
+world_annotate(Object *object, const void *value)
+{
+    return object_set_annotation(object, "kvolsim.io/test", value);
+}
+
+gboolean
+world_finalize(Object *object, const void *finalizer)
+{
+    return object_add_finalizer(object, finalizer);
+}
+
+gboolean
+world_unfinalize(Object *object, const void *finalizer)
+{
+    return object_remove_finalizer(object, finalizer);
+}
+
+ApiResponse
+world_patch(World *world, ObjectKey *key, ObjectEdit edit, const void *arg)
+{
+    return world_commit(world,
+                        &(ApiRequest){.verb = API_PATCH, .key = key, .edit = edit, .arg = arg});
+}
+
+ApiResponse
+world_put(World *world, const Object *base, ObjectEdit edit, const void *arg, ApiVerb verb)
+{
+    g_autoptr(Object) object = object_edit(base);
+
+    edit(object, arg);
+    return world_commit(
+        world, &(ApiRequest){.verb = verb, .key = (ObjectKey *)base->key, .object = object});
+}
+
+Object *
+world_new_claim(const World *world)
+{
+    Object *object = object_new(world_claim_key(world));
+
+    CLAIM(object)->access_modes = ACCESS_RWO;
+    CLAIM(object)->request_bytes = 1 << 30;
+    return object;
+}
+
+Object *
+world_new_pod(const World *world, const char *node)
+{
+    Object *object = object_new(world_pod_key(world));
+
+    POD(object)->node_name = node == NULL ? NULL : world_intern(world, node);
+    return object;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "models/apiserver/apiserver.h"
+
+/* An API server without latency, and the writes that its tests make. */
+typedef struct {
+    Sim *sim;
+    Objects *objects;
+    Timing timing;
+    ApiServer *api;
+} World;
+
+const char *world_intern(const World *world, const char *text);
+int world_setup(void **state);
+int world_teardown(void **state);
+ObjectKey *world_claim_key(const World *world);
+ObjectKey *world_pod_key(const World *world);
+ApiResponse world_commit(World *world, const ApiRequest *request);
+ApiResponse world_create(World *world, Object *object);
+ApiResponse world_delete(World *world, ObjectKey *key, int32_t grace_s);
+gboolean world_annotate(Object *object, const void *value);
+gboolean world_finalize(Object *object, const void *finalizer);
+gboolean world_unfinalize(Object *object, const void *finalizer);
+ApiResponse world_patch(World *world, ObjectKey *key, ObjectEdit edit, const void *arg);
+ApiResponse
+world_put(World *world, const Object *base, ObjectEdit edit, const void *arg, ApiVerb verb);
+Object *world_new_claim(const World *world);
+Object *world_new_pod(const World *world, const char *node);

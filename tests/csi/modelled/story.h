@@ -33,7 +33,7 @@
  * remove-node NODE, reboot NODE, abnormal ID. */
 typedef struct Story Story;
 
-/* @options: words that change the driver: see story.c. */
+/* @options: words that change the driver: see story-options.c. */
 Story *story_new(const char *options);
 void story_free(Story *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Story, story_free)

@@ -31,13 +31,14 @@ gnuplot_quote(const char *text)
     return g_strdup_printf("'%s'", inner);
 }
 
-ExitCode
-gnuplot_draw(const char *picture,
-             const char *input,
-             const char *title,
-             const char *terminal,
-             const char *settings,
-             const char *output)
+/* @input: the file that the script reads */
+static ExitCode
+draw(const char *picture,
+     const char *input,
+     const char *title,
+     const char *terminal,
+     const char *settings,
+     const char *output)
 {
     g_autofree char *data_dir = cli_data_dir();
     g_autofree char *script_name = g_strconcat(picture, ".gp", NULL);
@@ -85,7 +86,7 @@ gnuplot_draw_text(const char *picture,
     ExitCode code = EXIT_ERROR;
 
     if (file != -1 && g_file_set_contents(input, text, -1, &error))
-        code = gnuplot_draw(picture, input, title, terminal, settings, output);
+        code = draw(picture, input, title, terminal, settings, output);
     if (error != NULL)
         cli_error("plot: %s", error->message);
     if (file != -1) {
@@ -134,5 +135,5 @@ gnuplot_draw_results(const char *folder,
         cli_error("plot: %s: no such file; is %s the --out folder of a run?", input, folder);
         return EXIT_BAD_INPUT;
     }
-    return gnuplot_draw(picture, input, title, format->terminal, settings, output);
+    return draw(picture, input, title, format->terminal, settings, output);
 }

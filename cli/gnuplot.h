@@ -17,20 +17,13 @@ const GnuplotFormat *gnuplot_format(const char *name);
 char *gnuplot_quote(const char *text);
 
 /**
- * gnuplot_draw:
+ * gnuplot_draw_text:
  * @picture: the script is plots/@picture.gp
- * @input: the file that it reads
+ * @text: the data that it reads, from a temporary file
  * @terminal: gnuplot's
  * @settings: more assignments that the script reads; may be empty
  * @output: the file to draw into, whose name is printed; %NULL: the standard output
  */
-ExitCode gnuplot_draw(const char *picture,
-                      const char *input,
-                      const char *title,
-                      const char *terminal,
-                      const char *settings,
-                      const char *output);
-/* Like gnuplot_draw(), of @text, which goes into a temporary file. */
 ExitCode gnuplot_draw_text(const char *picture,
                            const char *text,
                            const char *title,

@@ -12,7 +12,9 @@ struct TabWriter {
     GPtrArray *lines;   /* char **: cells of each line */
 };
 
-TabWriter *
+/* @width_min: of a column, with its padding; @padding: blanks after the widest cell; @remembers:
+ * columns only grow from one flush to the next: kubectl's own addition, for watches */
+static TabWriter *
 tab_writer_new(unsigned width_min, unsigned padding, gboolean remembers)
 {
     TabWriter *self = g_new0(TabWriter, 1);

@@ -9,15 +9,7 @@
  * characters. */
 typedef struct TabWriter TabWriter;
 
-/**
- * tab_writer_new:
- * @width_min: of a column, its padding counted
- * @padding: blanks after the widest cell
- * @remembers: widths of earlier flushes stay: a column only grows (kubectl's own addition, for
- * watches)
- */
-TabWriter *tab_writer_new(unsigned width_min, unsigned padding, gboolean remembers);
-/* As `kubectl get` lays out its tables, and as `kubectl describe` does. */
+/* With the widths and blanks of the tables of `kubectl get`, and of `kubectl describe`. (owned) */
 TabWriter *tab_writer_new_table(void);
 TabWriter *tab_writer_new_description(void);
 void tab_writer_free(TabWriter *self);

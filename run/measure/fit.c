@@ -27,15 +27,9 @@ static const struct {
     [FIT_EXPONENTIAL] = {"exponential",       1},
 };
 
-const char *
-fit_family_name(FitFamily family)
-{
-    g_assert(family < FIT_N_FAMILIES);
-    return families[family].name;
-}
-
-double
-fit_cdf(const FitResult *result, FitFamily family, double x)
+/* The distribution function of a fitted family. */
+static double
+cdf(const FitResult *result, FitFamily family, double x)
 {
     switch (family) {
     case FIT_LOGNORMAL:
@@ -121,7 +115,7 @@ ks_of(const FitResult *result, FitFamily family, const double *x, unsigned n)
     double d = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        double f = fit_cdf(result, family, x[i]);
+        double f = cdf(result, family, x[i]);
         d = MAX(d, MAX(f - (double)i / n, (double)(i + 1) / n - f));
     }
     return d;
@@ -339,7 +333,7 @@ result_at(const gsl_vector *at, FitFamily family)
 static double
 bucket_cdf(const Buckets *h, const FitResult *result, unsigned i)
 {
-    return isinf(h->upper[i]) ? 1 : fit_cdf(result, h->family, h->upper[i]);
+    return isinf(h->upper[i]) ? 1 : cdf(result, h->family, h->upper[i]);
 }
 
 /* Minus the logarithm of the likelihood of the mean of so many, which is normal; few buckets say

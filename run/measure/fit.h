@@ -16,8 +16,6 @@ typedef enum {
     FIT_N_FAMILIES,
 } FitFamily;
 
-const char *fit_family_name(FitFamily family);
-
 typedef struct {
     gboolean is_possible;
     double a, b, shift;
@@ -43,8 +41,6 @@ void fit_samples(double *seconds, unsigned n, Fit *fit);
 void fit_histogram(
     const double *upper, const double *cumulative, unsigned n_buckets, double mean, Fit *fit);
 
-/* The distribution function of a fitted family. */
-double fit_cdf(const FitResult *result, FitFamily family, double seconds);
 /* The distance of two samples' distribution functions; both sorted ascending. */
 double fit_ks_two(const double *a, unsigned n_a, const double *b, unsigned n_b);
 /* The p of a distance @d between a sample and a known distribution; of two samples: n = n_a n_b /

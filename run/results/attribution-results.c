@@ -255,8 +255,10 @@ compare_lengths(const void *a, const void *b)
     return one < other ? -1 : one > other; /* in the order of creation: they stand in one array */
 }
 
-GPtrArray *
-attribution_slowest(const Stages *stages, unsigned n_max)
+/* The pods that took longest to start, the slowest first. Returns: (owned): of StageRecord,
+ * borrowed from @stages */
+static GPtrArray *
+slowest_pods(const Stages *stages, unsigned n_max)
 {
     const GArray *records = stages_records(stages);
     GPtrArray *slowest = g_ptr_array_new();
@@ -320,7 +322,7 @@ attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
 
     if (run_options(run)->untraced)
         return;
-    g_autoptr(GPtrArray) slowest = attribution_slowest(stages, SLOWEST_SHOWN);
+    g_autoptr(GPtrArray) slowest = slowest_pods(stages, SLOWEST_SHOWN);
     if (slowest->len == 0)
         return;
     g_string_append(text, "The slowest pods, and what they waited for:\n");
@@ -444,7 +446,7 @@ attribution_chains(const Run *run, const Stages *stages, ResultFile *file)
 
     if (run_options(run)->untraced)
         return;
-    g_autoptr(GPtrArray) slowest = attribution_slowest(stages, SLOWEST_WRITTEN);
+    g_autoptr(GPtrArray) slowest = slowest_pods(stages, SLOWEST_WRITTEN);
     results_append_header(text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < slowest->len; i++) {
         const StageRecord *record = slowest->pdata[i];

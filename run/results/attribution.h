@@ -84,9 +84,7 @@ void attribution_append_table(const Attribution *self, GString *text);
 const char *short_time(SimTime time, char *buffer, size_t size);
 #define SHORT_TIME_BUFFER 32
 
-/* The pods that took longest to start, the slowest first. Returns: (owned): of StageRecord
- * pointers, borrowed from @stages */
-GPtrArray *attribution_slowest(const Stages *stages, unsigned n_max);
+/* The pods that took longest to start, the slowest first. */
 void attribution_append_slowest(const Run *run, const Stages *stages, GString *text);
 
 /* Files: every object's causes; the chains of the slowest pods. */

@@ -27,5 +27,4 @@ typedef enum {
 } Stage;
 
 const char *stage_name(Stage stage);
-const char *stage_meaning(Stage stage);
 gboolean stage_find(const char *name, Stage *stage);

@@ -10,7 +10,7 @@ static const char *const capacities[] = {
     "kubeAPIQPS",     "kubeAPIBurst", "concurrent-*-syncs",
 };
 
-void
+static void
 knob_free(Knob *self)
 {
     g_free(self->name);

@@ -21,7 +21,6 @@ typedef struct {
     char *after;   /* and behind it */
 } Knob;
 
-void knob_free(Knob *self);
 /* @scenario may go before them. Returns: (owned): of Knob: in the order of processes and their
  * flags, then of limits. Those that are 0, and so mostly switched off, are left out, as are those
  * of an election among replicas where there is one. */

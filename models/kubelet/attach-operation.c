@@ -2,8 +2,8 @@
 #include "operation-executor.h"
 #include "pod-worker.h"
 
-/* Whether a volume is attached, before it is mounted: VerifyControllerAttachedVolume (KVM-36), or,
- * on a node whose kubelet manages attachments, AttachVolume and the way back (KVM-69). */
+/* Before a mount the volume must be attached: VerifyControllerAttachedVolume (KVM-36). If the
+ * kubelet manages attachments, AttachVolume and DetachVolume (KVM-69). */
 
 /* ---- The controller attaches: KVM-36 ---- */
 
@@ -51,7 +51,7 @@ attach_operation_verify(const void *data, Plan *plan)
 
 /* ---- The kubelet attaches: KVM-69, KVM-70 ---- */
 
-/* ADC-56, told by the kubelet: to each pod that wants the volume. */
+/* ADC-56: here the kubelet tells each pod that wants the volume. */
 static void
 tell_pods(
     Plan *plan, const NodeVolume *volume, const char *type, const char *reason, const char *text)
@@ -61,8 +61,8 @@ tell_pods(
             plan_event(plan, mount->worker->pod, type, reason, "%s", text);
 }
 
-/* CSI volumes cannot be attached so any more; FlexVolumes, iSCSI and FC can, by a program or call
- * on this node. */
+/* A kubelet no longer attaches CSI volumes. It attaches FlexVolumes, iSCSI and FC by a program or a
+ * call on this node. */
 void
 attach_operation_attach(const void *self, Plan *plan)
 {
@@ -87,7 +87,7 @@ attach_operation_attach(const void *self, Plan *plan)
     kubelet_add_change(plan, CHANGE_IN_ACTUAL, operation, MOUNT_NONE);
 }
 
-/* Without a look at whether that is safe: nothing is mounted any more (KVM-37). */
+/* No check whether that is safe: nothing is mounted any more (KVM-37). */
 void
 attach_operation_detach(const void *self, Plan *plan)
 {

@@ -3,7 +3,7 @@
 #include "plugin-manager.h"
 #include "pod-worker.h"
 
-/* Steps of operations on CSI volumes, and what stands in their requests: pkg/volume/csi,
+/* Steps of operations on CSI volumes, and the contents of their requests: pkg/volume/csi,
  * csi_client.go and csi_util.go. */
 
 #define CALLS_TIMEOUT (120 * SIM_SECOND) /* KVM-5 */
@@ -34,7 +34,8 @@ csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const ch
         who, operation_source(operation)->driver);
 }
 
-/* KVM-5: one context for all calls of the plugin's function, API requests between them included. */
+/* KVM-5: one deadline for all calls of a function of the plugin; API requests between them count.
+ */
 SimTime
 csi_steps_begin(Plan *plan, const PendingOperation *operation)
 {
@@ -57,7 +58,7 @@ csi_steps_add_call(const Kubelet *self,
     plan_call(plan, csi_steps_driver(self, operation), &request, PLAN_DECIDE);
 }
 
-/* CSI-12: asked before nearly every call, never remembered. */
+/* CSI-12: the kubelet asks before nearly every call, and never remembers the answer. */
 void
 csi_steps_add_capabilities(const Kubelet *self,
                            Plan *plan,
@@ -84,7 +85,7 @@ csi_steps_publish_context(const Plan *plan, const PendingOperation *operation)
     return ((const Attachment *)plan_object(plan, plan_last_step(plan)))->metadata;
 }
 
-/* What the driver can do, from the NodeGetCapabilities before that. */
+/* The driver's capabilities, from the NodeGetCapabilities before that. */
 CsiNodeCapabilities
 csi_steps_capabilities(const Plan *plan, const PendingOperation *operation)
 {
@@ -176,7 +177,7 @@ make_context(const Kubelet *self, const NodeVolume *volume, const PodWorker *wor
     return string_map_new(pairs, n + G_N_ELEMENTS(info));
 }
 
-/* What an operation needs and does not change; also after the import of a mounted volume. */
+/* Names and paths; also for a volume that was mounted when the cluster was imported. */
 void
 csi_steps_prepare_device(Kubelet *self, NodeVolume *volume)
 {

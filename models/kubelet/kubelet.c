@@ -65,8 +65,8 @@ kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below)
     return (SimTime)sim_random_below(stream, self->node_key->hash, n, (uint64_t)below);
 }
 
-/* The plugin manager's first pass comes at once, its phase is that of the kubelet's start; with the
- * cluster's start that is any. */
+/* After a restart the plugin manager's first pass comes at once: its phase is the kubelet's start.
+ * With the cluster's start its phase is random, as that of all loops. */
 SimTicker *
 kubelet_make_loop(
     Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self))
@@ -137,7 +137,7 @@ static const SimEventType first_look_event = {
     .fire = first_look,
 };
 
-/* Told at each start, as the conditions become known: all is well. */
+/* Each start has these Events, as the kubelet learns that all is well. */
 static void
 add_node_events(Plan *plan, const Object *node)
 {
@@ -163,7 +163,7 @@ new_node(const Kubelet *self)
     return object;
 }
 
-/* Refused as long as its Node is there; if somebody has deleted it meanwhile, it is made anew
+/* The server refuses while the Node is there. If somebody has deleted it, this makes it anew
  * (NL-102). */
 static void
 decide_register(const void *data, Plan *plan)

@@ -3,7 +3,7 @@
 #include "plugin-manager.h"
 #include "pod-worker.h"
 
-/* What a kubelet counts. Nothing is done where nothing is measured. */
+/* Metrics of a kubelet. They cost nothing unless the scenario measures them. */
 
 #define SOCKETS "/var/lib/kubelet/plugins_registry/"
 
@@ -20,7 +20,7 @@ plugin_label(const Object *pv)
                : g_strconcat("kubernetes.io/csi:", source->driver, NULL);
 }
 
-/* MET-55: from when the pod wanted it; of block volumes nothing is told. */
+/* MET-55: the time since the pod wanted the mount. Block volumes are not measured. */
 void
 kubelet_measure_mount(const Kubelet *self, const PendingOperation *operation)
 {
@@ -105,8 +105,7 @@ measure(void *data)
         count_plugin(self, &self->plugins[i]);
 }
 
-/* MET-161: the scalars are there from the start. Nothing of a kubelet's that was not asked for
- * fails to be cleaned up by force. */
+/* MET-161: families without labels are there from the start. */
 void
 kubelet_measure_begin(Kubelet *self)
 {
@@ -126,7 +125,7 @@ kubelet_measure_begin(Kubelet *self)
     sim_metrics_add_collector(metrics, measure, self);
 }
 
-/* What it knew of its volumes is gone with it. */
+/* Its volumes leave the counts with it. */
 void
 kubelet_measure_end(Kubelet *self)
 {

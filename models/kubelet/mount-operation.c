@@ -5,7 +5,7 @@
 /* MountVolume and MapVolume: GenerateMountVolumeFunc() and GenerateMapVolumeFunc() of
  * operation_generator.go, and the CSI plugin below them. */
 
-/* What both kinds of volumes call the same steps (KVM-45). */
+/* Names of the same steps for both kinds of volumes (KVM-45). */
 typedef struct {
     const char *affinity, *attach, *device, *set_up, *reason;
 } MountWords;
@@ -55,7 +55,7 @@ add_mounted(Plan *plan, const PendingOperation *operation)
     kubelet_add_change(plan, CHANGE_MOUNT, operation, MOUNT_DONE);
 }
 
-/* KVM-45: a block volume tells that it is there, a filesystem does not. */
+/* KVM-45: only a block volume has an Event for success. */
 static void
 add_mapped_events(Plan *plan, const PendingOperation *operation)
 {
@@ -194,7 +194,7 @@ decide_publish(const void *data, Plan *plan)
 
 /* ---- Staging: KVM-42 ---- */
 
-/* Which steps of a mount are behind. */
+/* How far a mount has come. */
 typedef enum {
     FROM_START,
     FROM_DEVICE,
@@ -251,7 +251,7 @@ decide_stage(const void *data, Plan *plan)
 
 /* ---- The attachment: KVM-41.4 ---- */
 
-/* Returns: interned: why the attachment is none; NULL: it is one */
+/* Returns: interned: why the volume cannot be mounted yet; NULL: it is attached */
 static const char *
 attachment_error(Plan *plan, const PendingOperation *operation)
 {
@@ -265,7 +265,7 @@ attachment_error(Plan *plan, const PendingOperation *operation)
                             operation_source(operation)->handle, name, plan_message(plan, step));
     if (object_is_deleted(object))
         return "volume attachment is being deleted";
-    if (attachment->attached) /* whatever a second call of the attacher said afterwards (RACE-2) */
+    if (attachment->attached) /* even if a second call of the attacher failed later (RACE-2) */
         return NULL;
     if (attachment->attach_error.message != NULL)
         return attachment->attach_error.message;
@@ -288,7 +288,7 @@ decide_attached(const void *data, Plan *plan)
 
 /* ---- Step by step: KVM-41 ---- */
 
-/* Step 3: another pod has the volume, and it is for one pod alone. */
+/* Step 3: only one pod may have the volume, and another one has it. */
 static gboolean
 is_taken(const PendingOperation *operation)
 {
@@ -339,7 +339,7 @@ static const Rule step_table[] = {
     {"KVM-41.3", TAKEN,                     MISPLACED,                    REFUSE_POD        },
     {"KVM-41.4", ATTACHED,                  MISPLACED | TAKEN,            LOOK_AT_ATTACHMENT},
     {"KVM-42",   DEVICE,                    CHECKS | CSI,                 MOUNT_DEVICE      },
-    {"REG-28",   DEVICE | CSI,              CHECKS | REGISTERED,          FAIL_DEVICE       }, /* what was, is (KVM-15) */
+    {"REG-28",   DEVICE | CSI,              CHECKS | REGISTERED,          FAIL_DEVICE       }, /* no change of state (KVM-15) */
     {"KVM-42",   DEVICE | CSI | REGISTERED, CHECKS,                       STAGE             },
     {"KVM-43",   0,                         CHECKS | DEVICE | CSI,        MOUNT             },
     {"KVM-43",   CSI,                       CHECKS | DEVICE | REGISTERED, FAIL_SET_UP       },

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-/* What registration writes into Node and CSINode, and takes back: nodeinfomanager.go (REG-21,
+/* Edits of Node and CSINode that registration makes and takes back: nodeinfomanager.go (REG-21,
  * REG-23 to REG-25). */
 
 #define ANNOTATION_NODE_ID "csi.volume.kubernetes.io/nodeid"
 #define ANNOTATION_MIGRATED "storage.alpha.kubernetes.io/migrated-plugins"
 
-/* REG-25: of 1.32. */
+/* REG-25: the list of 1.32. */
 static const char migrated_plugins[] =
     "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,"
     "kubernetes.io/gce-pd,kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume";
@@ -78,7 +78,7 @@ node_info_edit_csi_node(Object *object, const void *arg)
     return changed;
 }
 
-/* REG-21: a label that says otherwise. Returns: the key; NULL: none */
+/* REG-21. Returns: the segment whose label has another value; NULL: none */
 const StringPair *
 node_info_find_collision(const Object *node, const StringMap *segments)
 {
@@ -96,7 +96,7 @@ node_info_csi_node_key(const Kubelet *self)
     return objects_key(self->base.objects, KIND_CSI_NODE, NULL, self->base.node_name);
 }
 
-/* It goes with its Node. Returns: (owned) */
+/* The Node owns it. Returns: (owned) */
 Object *
 node_info_new_csi_node(const Kubelet *self, const Object *node)
 {
@@ -127,8 +127,7 @@ node_info_set_migrated(Object *object, const void *arg)
                                  strings_intern(info->strings, migrated_plugins));
 }
 
-/* REG-21: segments count as a change whether they are one or not, so that such a patch may be
- * empty. */
+/* REG-21: a driver with segments always patches, so a patch may change nothing. */
 gboolean
 node_info_needs_patch(const Object *node, const NodeInfo *info)
 {

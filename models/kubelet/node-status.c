@@ -4,12 +4,12 @@
 #include "node-status.h"
 #include "volume-manager.h"
 
-/* The node status loop: every 10 s the kubelet works out its Node's status and patches it if it
- * differs (KVM-7, KVM-30). What matters to storage is volumesInUse, so the loop sleeps while that
- * is as reported and known to be. A heartbeat is left out: the patch every
- * nodeStatusReportFrequency, and the lease every 10 s, say nothing but that the kubelet lives,
- * which the model knows without them. What is left out consumes no resource version, whether the
- * loop sleeps or polls. */
+/* The node status loop: every 10 s the kubelet works out its Node's status and patches the Node if
+ * it differs (KVM-7, KVM-30). Storage needs volumesInUse, so the loop sleeps while the Node has the
+ * right list and the kubelet knows it. Heartbeats are left out (the patch every
+ * nodeStatusReportFrequency, the lease every 10 s): they only say that the kubelet lives, and the
+ * model knows that. A heartbeat that is left out uses no resource version, whether the loop sleeps
+ * or polls. */
 
 #define ROUND_WORK (25 * SIM_MS) /* TIM-42: rounds are 10.03 to 10.42 s apart, median 10.22 */
 #define JITTER_MAX 0.04
@@ -56,7 +56,7 @@ list_has(const StringList *list, const char *name)
     return FALSE;
 }
 
-/* KVM-30: desired state learns what the Node says by now. */
+/* KVM-30: desired state learns which volumes the Node lists. */
 static void
 mark_reported(Kubelet *self, const StringList *reported)
 {
@@ -81,8 +81,8 @@ node_status_apply(Kubelet *self, const PlanChange *change)
     mark_reported(self, change->pointer);
 }
 
-/* What the node controller says of a kubelet that was silent (NL-22), the next heartbeat takes back
- * (NL-S6); and what the kubelet said itself as its machine was shut down (NL-91). */
+/* The node controller marks the Node of a silent kubelet (NL-22), and a kubelet marks the Node of a
+ * machine that shuts down (NL-91). The next heartbeat takes both back (NL-S6). */
 static gboolean
 is_ready_told_wrong(const Kubelet *self, const Node *node)
 {
@@ -174,7 +174,7 @@ report_done(void *data, Plan *plan, PlanEnd end, const char *message)
     (void)plan;
     (void)message;
     self->reporting_status = FALSE;
-    if (end == PLAN_FAILED) /* tried again in the next round */
+    if (end == PLAN_FAILED) /* the next round tries again */
         sim_ticker_wake(self->status_loop);
 }
 
@@ -300,8 +300,8 @@ status_round(void *data)
     return rule->then == LOOK_AGAIN;
 }
 
-/* It may be taken for dead just as it comes back. What the Node is at the cluster's start, the
- * kubelet knows. */
+/* The node controller may take a kubelet for dead just as it comes back. A kubelet that starts with
+ * the cluster knows the Node's state. */
 static void
 node_changed(void *data, const Object *before, const Object *after)
 {
@@ -348,6 +348,6 @@ node_status_init(Kubelet *self)
     self->status_loop = sim_ticker_new(self->base.sim, &options);
     self->status_label = sim_label(self->base.sim, options.name);
     informer_add_handler(self->nodes, node_changed, self);
-    if (self->base.started_late) /* what the Node says is of the life before (KVM-65) */
+    if (self->base.started_late) /* the Node's status is that of the life before (KVM-65) */
         sim_ticker_wake(self->status_loop);
 }

@@ -68,7 +68,7 @@ static const SimEventType probe_event = {
     .fire = probe,
 };
 
-/* On a grid; what comes while a probe is under way is left out. */
+/* On a grid; an instant that comes while a probe is under way is left out. */
 static void
 probe_later(NodePlugin *self)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugin-manager.h"
 
-/* Which registrars' sockets there are, and which of them are registered: pkg/kubelet/pluginmanager.
- * A watcher notes sockets as they come and go; a loop of 1 s registers and unregisters, one
- * operation for each socket at a time. There is one socket for each driver. What an operation does
- * stands in plugin-registration.c.
+/* Desired state: the registrars' sockets that exist. Actual state: the sockets that are registered.
+ * pkg/kubelet/pluginmanager. A watcher notes sockets as they come and go; a loop of 1 s registers
+ * and unregisters, one operation for each socket at a time. Each driver has one socket. The
+ * operations are in plugin-registration.c.
  *
- * The registrar's container is looked after here, too: one that has exited is started again
- * (REG-4). */
+ * This file also restarts a registrar's container that has exited (REG-4). */
 
 #define PASS_PERIOD SIM_SECOND       /* REG-12 */
 #define BACKOFF_FIRST (500 * SIM_MS) /* OP-8, REG-13 */
@@ -192,8 +191,8 @@ draw(NodePlugin *self, SimTime below)
     return (SimTime)sim_random_below(stream, entity, self->n_draws++, (uint64_t)below);
 }
 
-/* The first relist sees that it has exited, and makes a sync, which starts it again if the back-off
- * allows; else the sync has failed, and the next one comes 10 to 15 s later. */
+/* The first relist sees the exit and makes a sync. The sync starts the container if the back-off
+ * allows. If not, the sync has failed, and the next one comes 10 to 15 s later. */
 SimTime
 container_restart_delay(NodePlugin *self, PluginContainer *container)
 {
@@ -243,8 +242,8 @@ plugin_manager_changed(Kubelet *self, unsigned driver)
 
 /* ---- Start ---- */
 
-/* REG-29: after a restart of the kubelet the sockets are there and are walked at once (TIM-94);
- * else it is the registrar that begins, and the next pass finds its socket. */
+/* REG-29: after a restart the kubelet finds the sockets and walks them at once (TIM-94). Else the
+ * registrar makes its socket, and the next pass finds it. */
 static void
 begin(Sim *sim, void *data)
 {

@@ -3,12 +3,12 @@
 
 #include "plugin-manager.h"
 
-/* Drivers become known to a node: pkg/kubelet/pluginmanager, csi_plugin.go's RegisterPlugin(),
+/* Registration of drivers on a node: pkg/kubelet/pluginmanager, csi_plugin.go's RegisterPlugin(),
  * nodeinfomanager.go.
  *
- * With the cluster's start drivers are registered already (DESIGN: loops run, informers are synced,
- * drivers are registered): what registration writes is then part of the initial state, put there at
- * once and without requests. A plugin with a time of its own registers as on a running node. */
+ * When the cluster starts, drivers are registered already. Registration's writes are then part of
+ * the initial state: plans make them at once. A driver with a `registersAfter` registers as on a
+ * running node. */
 
 static const char *
 plugin_name(const Kubelet *self, const NodePlugin *plugin)
@@ -78,7 +78,7 @@ decide_install_at_once(const void *data, Plan *plan)
     plan_create(plan, created, PLAN_GO_ON);
 }
 
-/* Fails if what the driver will say is not known beforehand, so that it has to be asked. */
+/* Fails if the driver's answer is not known beforehand; then the kubelet asks it. */
 static void
 decide_register_at_once(const void *data, Plan *plan)
 {
@@ -102,7 +102,7 @@ decide_create_csi_node(const void *data, Plan *plan)
         plan_create(plan, node_info_first_csi_node(self, node), PLAN_STOP);
 }
 
-/* What a registration has written already, or an import, is enough. */
+/* Unless a registration or an import has written one. */
 static void
 decide_first_csi_node(const void *data, Plan *plan)
 {
@@ -112,7 +112,7 @@ decide_first_csi_node(const void *data, Plan *plan)
 
 /* ---- As a kubelet starts: REG-25 ---- */
 
-/* Of a driver that is none: for edits that need but the strings. */
+/* For edits that only need the strings. */
 static NodeInfo *
 no_info(const Kubelet *self, Plan *plan)
 {
@@ -157,8 +157,8 @@ told_info(const Kubelet *self, Plan *plan)
 
 static void decide_withdraw(const void *data, Plan *plan);
 
-/* REG-18: an error after the entry in the list of drivers takes all back, and the registrar is
- * told. */
+/* REG-18: once the driver is in the list of drivers, an error takes all back, and the registrar
+ * hears of it. */
 static void
 add_withdrawal(const Kubelet *self, Plan *plan, const char *failure)
 {
@@ -170,8 +170,8 @@ add_withdrawal(const Kubelet *self, Plan *plan, const char *failure)
     plan_then(plan, decide_withdraw);
 }
 
-/* REG-20: up to four tries of each write, with what is read then; CSINode has as many writers as
- * drivers register at once. Returns: FALSE: that was the last */
+/* REG-20: up to four tries of each write, each after a new read. All drivers that register at once
+ * write the same CSINode. Returns: FALSE: that was the last try */
 static gboolean
 add_pause(const Kubelet *self, Plan *plan)
 {
@@ -209,7 +209,7 @@ decide_csi_node_written(const void *data, Plan *plan)
     add_withdrawal(self, plan, plan_message(plan, step));
 }
 
-/* CSINode first exists, then it is changed: a write each (REG-23). */
+/* One write creates the CSINode if it is missing, another one changes it (REG-23). */
 static void
 decide_csi_node(const void *data, Plan *plan)
 {
@@ -355,7 +355,7 @@ registrar_of(const Kubelet *self, const NodePlugin *plugin)
     return cluster_plugin_pod(self->base.cluster, plugin->driver, self->base.node_name).registrar;
 }
 
-/* The registrar has told its driver's name; from now on mounts may use the driver. */
+/* The registrar has given its driver's name: from now on mounts may use the driver. */
 static void
 add_node_info(const Kubelet *self, Plan *plan)
 {
@@ -450,7 +450,7 @@ decide_withdraw_from_node(const void *data, Plan *plan)
     plan_then(plan, decide_withdrawn);
 }
 
-/* A CSINode that is gone is fine; a conflict is tried again. */
+/* A CSINode that is gone is fine. After a conflict it tries again. */
 static void
 decide_withdraw(const void *data, Plan *plan)
 {
@@ -489,8 +489,7 @@ plugin_registration_apply(Kubelet *self, const PlanChange *change)
 
     (void)self;
     switch ((unsigned)change->what) {
-    case CHANGE_CONNECTED: /* REG-15.6: from here on the kubelet alone does not try again (REG-16)
-                            */
+    case CHANGE_CONNECTED: /* REG-15.6: a later failure is final for this socket (REG-16) */
         plugin->actual = plugin->desired;
         plugin->registered = TRUE;
         plugin->failure = NULL;
@@ -521,8 +520,7 @@ plugin_registration_apply(Kubelet *self, const PlanChange *change)
 
 /* ---- Start ---- */
 
-/* When its socket is found, from now. REG-29: after a restart of the kubelet the sockets are there
- * and are walked at once (TIM-94). */
+/* The time until the kubelet finds its socket. REG-29: at once after a restart (TIM-94). */
 static SimTime
 socket_delay(const Kubelet *self, const NodePlugin *plugin, const NodePluginOptions *options)
 {

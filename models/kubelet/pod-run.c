@@ -2,18 +2,19 @@
 #include "models/api/container-life.h"
 #include "pod-worker.h"
 
-/* Containers that end by themselves, of pods that say so (models/api/container-life.h): when, how,
- * and when they are started again. All containers of a pod end together. computePodActions() and
- * doBackOff() in Kubernetes' pkg/kubelet/kuberuntime, and SyncPod() in pkg/kubelet/kubelet.go. */
+/* Containers that end by themselves: when, how, and when they are started again. A pod's
+ * annotations tell that (models/api/container-life.h). All containers of a pod end together.
+ * computePodActions() and doBackOff() in Kubernetes' pkg/kubelet/kuberuntime, and SyncPod() in
+ * pkg/kubelet/kubelet.go. */
 
 #define BACKOFF_MIN (10 * SIM_SECOND)  /* KVM-87: backOffPeriod */
 #define BACKOFF_MAX (300 * SIM_SECOND) /* KVM-87: MaxContainerBackOff */
 #define EXIT_SIGTERM 143               /* 128 + SIGTERM */
-#define EXIT_LOST 255                  /* of a container that did not outlive its machine's power */
+#define EXIT_LOST 255                  /* the machine lost its power */
 
 struct PodRun {
     PodWorker *worker;
-    ContainerLife life; /* its runs_for is NULL of a pod that says nothing */
+    ContainerLife life; /* runs_for is NULL if the annotations tell nothing */
     SimEventId end;
     SimTime finished_at;
     SimTime backoff;    /* 0: none yet */
@@ -30,7 +31,7 @@ run_stream(const PodRun *self)
     return sim_stream(self->worker->kubelet->base.sim, "kubelet/life of containers");
 }
 
-/* Pods of one name, one after the other, have lives of their own. */
+/* A pod that takes the name of another draws its own numbers. */
 static uint64_t
 run_entity(const PodRun *self)
 {
@@ -63,7 +64,7 @@ pod_run_prepare(PodWorker *worker)
     const StringMap *annotations = worker->pod->annotations;
     ContainerLife life;
 
-    /* What does not parse was refused when the file was read. */
+    /* An annotation that does not parse is an error of the scenario file, found before. */
     if (!container_life_is_told(annotations) ||
         !container_life_parse(annotations, &life, NULL, NULL))
         return;
@@ -111,7 +112,7 @@ pod_run_started(PodWorker *worker)
         schedule_end(self, sim_now(worker->kubelet->base.sim));
 }
 
-/* The pod's conditions tell since when. */
+/* The pod's conditions tell since when its containers run. */
 void
 pod_run_adopted(PodWorker *worker)
 {

@@ -50,7 +50,7 @@ phase_set(Pod *pod, PodPhase phase)
 static gboolean
 report_waiting(Pod *pod, const PodReport *report)
 {
-    /* One that ran before runs again in its place: its containers are started anew (KVM-68). */
+    /* A Running pod whose containers start anew (KVM-68) stays Running. */
     gboolean changed = pod->phase != POD_RUNNING && phase_set(pod, POD_PENDING);
 
     changed |= condition_set(&pod->ready_to_start, CONDITION_FALSE, NULL, NULL, report->at);
@@ -74,7 +74,7 @@ report_running(Pod *pod, const PodReport *report)
     return changed;
 }
 
-/* Its sandbox is still there, unlike that of one which waits for its first start. */
+/* Its sandbox is still there; a pod that waits for its first start has none. */
 static gboolean
 report_restarting(Pod *pod, const PodReport *report)
 {
@@ -86,7 +86,7 @@ report_restarting(Pod *pod, const PodReport *report)
            changed;
 }
 
-/* KVM-88: as it will be told when it is over, but for the phase. */
+/* KVM-88: the conditions of a pod that is over; the phase follows later. */
 static gboolean
 report_ended(Pod *pod, const PodReport *report)
 {
@@ -99,7 +99,8 @@ report_ended(Pod *pod, const PodReport *report)
     return changed;
 }
 
-/* Containers that are told to stop end well, unless their pod says that they had more to do. */
+/* Containers that the kubelet stops end well, unless the pod's annotations say how long they run.
+ */
 static gboolean
 report_over(Pod *pod, const PodReport *report)
 {
@@ -120,7 +121,7 @@ edit_status(Object *object, const void *arg)
     gboolean changed = FALSE;
 
     if (!object_uid_equal(object->uid, report->uid) ||
-        pod_is_terminal(pod)) /* what is terminal stays so */
+        pod_is_terminal(pod)) /* a terminal phase is final */
         return FALSE;
     if (pod->started_at == TIME_UNSET) {
         pod->started_at = report->seen_at;
@@ -223,8 +224,8 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     return report;
 }
 
-/* Whether a patch would change something: else none is sent. The copy owns nothing, and nothing
- * that is owned is edited. */
+/* Whether a patch would change something: else none is sent. A shallow copy will do: the edit
+ * leaves owned members alone. */
 static gboolean
 is_news(const Object *stored, const PodReport *report)
 {
@@ -285,7 +286,7 @@ report_batch(Sim *sim, void *data)
 static const SimEventType batch_event = {.name = "kubelet/statuses are written again",
                                          .fire = report_batch};
 
-/* Nobody answered: syncBatch() comes every 10 s and finds what is not as it should be. */
+/* Nobody answered: syncBatch() comes every 10 s and finds statuses that are not written yet. */
 static void
 report_again_later(PodWorker *worker)
 {

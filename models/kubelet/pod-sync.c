@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What the steps of a pod do: SyncPod, SyncTerminatingPod and SyncTerminatedPod in Kubernetes'
+/* The three steps of a pod: SyncPod, SyncTerminatingPod and SyncTerminatedPod in Kubernetes'
  * pkg/kubelet/kubelet.go, and WaitForAttachAndMount and WaitForUnmount of its volume manager. */
 
 #define POLL_PERIOD (300 * SIM_MS) /* KVM-3 */
@@ -34,7 +34,7 @@ is_all_mounted(const PodWorker *worker)
     return TRUE;
 }
 
-/* KVM-19: an error of the pod's volumes ends the wait, also if all of them are mounted. */
+/* KVM-19: an error of the pod's volumes ends the wait, even if all of them are mounted. */
 static int
 volumes_are_mounted(const void *self, const Plan *plan)
 {
@@ -108,8 +108,7 @@ wait_error(const PodWorker *worker)
     return g_string_free(text, FALSE);
 }
 
-/* Of "repository/name:latest" and of what has no tag each start asks for the newest
- * (imagePullPolicy: Always). */
+/* Each start pulls an image with the tag "latest" or without a tag (imagePullPolicy: Always). */
 static gboolean
 is_pulled_always(const char *image)
 {
@@ -120,7 +119,7 @@ is_pulled_always(const char *image)
     return tag == NULL ? strchr(name, '@') == NULL : strcmp(tag, ":latest") == 0;
 }
 
-/* Whether the node has the image: one of a pod that it ran, or of an earlier container of this one.
+/* Whether the node has the image: from a pod that it ran, or from an earlier container of this pod.
  */
 static gboolean
 has_image(const Kubelet *self, const PodSpec *spec, unsigned container)
@@ -148,8 +147,7 @@ add_image_events(Plan *plan, const Object *pod, const char *image, gboolean is_t
         image);
 }
 
-/* What the runtime tells about a start: an image is pulled in no time (a model of images would come
- * here). */
+/* The runtime's Events of a start. A pull takes no time: a model of images would come here. */
 static void
 add_start_events(const Kubelet *self, Plan *plan, const Pod *pod)
 {

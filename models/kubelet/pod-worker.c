@@ -5,8 +5,8 @@
 #include "operation-executor.h"
 #include "pod-worker.h"
 
-/* One pod's way through sync, terminating and terminated: podWorkers in Kubernetes'
- * pkg/kubelet/pod_workers.go. What a step does stands in pod-sync.c. */
+/* A pod's way through sync, terminating and terminated: podWorkers in Kubernetes'
+ * pkg/kubelet/pod_workers.go. The steps themselves are in pod-sync.c. */
 
 #define ERROR_BACKOFF (10 * SIM_SECOND) /* KVM-8, + U[0,0.5] of it */
 #define ERRORS_MAX 11                   /* KVM-11: the 10 of a set that takes one more */
@@ -114,10 +114,10 @@ worker_back_off(PodWorker *self)
                                 self, WAIT_BACKOFF, self->kubelet->base.label);
 }
 
-/* KVM-8: a running pod is synced again every 60..90 s. That reads its claims and volumes and finds
- * what it found before, so it is left out, with its reads (2 tokens per volume, at most 4/s of the
- * client's 50/s), for all pods but those whose volumes are published anew each time (KVM-52) or
- * have grown. */
+/* KVM-8: a real kubelet syncs a running pod every 60..90 s. The sync reads claims and volumes and
+ * finds nothing new, so the model leaves it out, with its reads (2 tokens per volume, at most 4/s
+ * of the client's 50/s). Two kinds of pods keep it: those with a volume that each sync publishes
+ * anew (KVM-52), and those with a volume that has grown. */
 static gboolean
 needs_periodic_sync(const PodWorker *self)
 {
@@ -130,7 +130,7 @@ needs_periodic_sync(const PodWorker *self)
     return FALSE;
 }
 
-/* TIM-58: 60 s * U[1,1.5] after the sync before, which may be one that was left out. */
+/* TIM-58: 60 s * U[1,1.5] after the last sync, which may be a sync that was left out. */
 static void
 worker_sync_later(PodWorker *self)
 {
@@ -287,8 +287,8 @@ worker_start(PodWorker *self)
     self->retry = 0;
     if (start.decide == NULL)
         return;
-    /* A step may be over at once and the next begun before this returns: then that one's plan
-     * stands already. */
+    /* A step may be over before this returns, and the next one begun: then self->plan is the next
+     * one's. */
     Plan *plan = plan_start(&start);
     if (plan != NULL)
         self->plan = plan;
@@ -317,8 +317,8 @@ worker_go(PodWorker *self)
         await_relist(self);
 }
 
-/* KVM-85: nobody knows before the runtime's containers are listed again. After a step that is under
- * way they are. */
+/* KVM-85: the next relist finds it. If a step is under way, the step after it comes after a relist
+ * anyway. */
 void
 pod_worker_container_ended(PodWorker *self)
 {
@@ -441,9 +441,9 @@ pod_worker_maybe_free(PodWorker *self)
     pod_worker_free(self);
 }
 
-/* A pod that the kubelet finds Running as it starts: its containers run. With the cluster's start
- * its volumes are mounted, as far as the kubelet knows; after a restart those perhaps are that have
- * a directory, so they are staged and published once more (KVM-61, KVM-63). */
+/* The kubelet starts and finds a pod Running: its containers run. With the cluster's start its
+ * volumes are mounted. After a restart a volume with a directory is perhaps mounted, so the kubelet
+ * stages and publishes it once more (KVM-61, KVM-63). */
 static void
 worker_adopt(PodWorker *self)
 {
@@ -452,8 +452,8 @@ worker_adopt(PodWorker *self)
     self->running = self->was_running = TRUE;
     pod_sync_remember_images(self);
     pod_run_adopted(self);
-    /* The node controller may have said otherwise of a node that was silent (NL-23): then it is
-     * told again. */
+    /* The node controller may have marked the pod while the node was silent (NL-23): then the
+     * kubelet reports again. */
     self->view = restarted && !pod_is_ready(POD_CONST(self->pod)) ? VIEW_NONE : VIEW_RUNNING;
     self->viewed_at = self->seen_at;
     self->wants_step = restarted;
@@ -461,9 +461,9 @@ worker_adopt(PodWorker *self)
         volume_manager_adopt(self);
 }
 
-/* A pod that was stopped before the kubelet started: its volumes are unpublished that still have a
- * directory, then its object goes if it is to (KVM-49, KVM-61). With the cluster's start it is not
- * known which: all, once more. */
+/* A pod that was stopped before the kubelet started. The kubelet unpublishes the volumes that still
+ * have a directory, and then the object goes if it is deleted (KVM-49, KVM-61). With the cluster's
+ * start there are no directories: it unpublishes all of its volumes. */
 static void
 worker_adopt_stopped(PodWorker *self)
 {
@@ -520,8 +520,8 @@ containers_are_there(const Kubelet *self)
            (self->options->containers_outlive_kubelet && !self->base.rebooted); /* KVM-68 */
 }
 
-/* KVM-68: what ran before the machine lost its power is started again, unless the pod's policy is
- * Never: then it has failed (KVM-86). */
+/* KVM-68: a pod that ran before the machine lost its power starts again. With the policy Never it
+ * has failed (KVM-86). */
 static void
 begin_anew(PodWorker *worker)
 {
@@ -653,7 +653,7 @@ on_changed_pod(PodWorker *worker, const Object *before, const Object *pod)
                                   pod_facts(worker->kubelet, worker, before, pod), NULL);
 
     replace_pod(worker, pod);
-    /* The node controller took the node for dead (NL-23): what it wrote is put right. */
+    /* The node controller took the node for dead (NL-23): the kubelet corrects the status. */
     if (before != NULL && pod_is_ready(POD_CONST(before)) && !pod_is_ready(POD_CONST(pod)))
         pod_status_reconcile(worker);
     if (rule->then == END) {
@@ -677,7 +677,7 @@ pod_worker_on_pod(void *data, const Object *before, const Object *after)
         worker->gone = TRUE;
         worker_terminate(worker); /* KVM-50: if it was not told before */
         if (worker->stopped)
-            volume_populator_remove(worker); /* KVM-27: what was never mounted leaves only now */
+            volume_populator_remove(worker); /* KVM-27: volumes that were never mounted */
         pod_worker_maybe_free(worker);
     } else if (worker == NULL || worker->rebuilt) {
         on_new_pod(self, worker, after);

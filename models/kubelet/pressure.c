@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "node-status.h"
 
-/* What the eviction manager tells of its machine (pkg/kubelet/eviction/eviction_manager.go): every
- * 10 s it looks at what is left of memory, disk and process ids. What it finds short counts as such
- * for evictionPressureTransitionPeriod after it was last seen so; the Node says so in the kubelet's
- * next round of its status (NL-25). It looks only when a look could change something. It evicts
- * nobody (WL-116). */
+/* The eviction manager (pkg/kubelet/eviction/eviction_manager.go): every 10 s it looks at memory,
+ * disk and process ids. A shortage lasts until evictionPressureTransitionPeriod after the last look
+ * that saw it. The next round of Node status reports it (NL-25). The model looks only when a look
+ * could change something. It evicts no pod (WL-116). */
 
 #define LOOK_PERIOD (10 * SIM_SECOND) /* monitoringInterval */
 
 static const SimEventType look_event;
 
-/* The last look at @now or before; before the first one: a period before that. */
+/* The last look at @now or before. Before the first look: one period before it. */
 static SimTime
 last_look(const Kubelet *self, SimTime now)
 {
@@ -116,7 +115,7 @@ static const PressureWords words[N_NODE_PRESSURES][2] = {
 };
 /* clang-format on */
 
-/* One that was never told of stays so while all is well. */
+/* A condition that the Node does not have is not added while all is well. */
 static gboolean
 is_told_wrong(const Kubelet *self, const Node *node, unsigned which)
 {

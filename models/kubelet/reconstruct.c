@@ -2,15 +2,15 @@
 #include "node-status.h"
 #include "pod-worker.h"
 
-/* What a kubelet leaves on its node when it dies, and what the next one makes of it:
- * pkg/kubelet/volumemanager/reconciler/reconstruct.go.
+/* A kubelet that starts finds the directories that the one before left on the node, and rebuilds
+ * its state from them: pkg/kubelet/volumemanager/reconciler/reconstruct.go.
  *
- * Only the directories of pods are looked at. So a volume that was staged and in no pod at that
- * moment is known to nobody any more; unless a pod wants it again it stays staged for good, and is
- * detached all the same: kubernetes/kubernetes#85476 and #121937, open. */
+ * It only looks at the directories of pods. So it forgets a volume that was staged and in no pod at
+ * that moment. Unless a pod wants it again, such a volume stays staged for good, and is detached
+ * all the same: kubernetes/kubernetes#85476 and #121937, open. */
 
-/* K/pods/<uid>/volumes/<plugin>/<name>, with what vol_data.json says in it. The kubelet only reads
- * names from there; the objects stand for those. */
+/* K/pods/<uid>/volumes/<plugin>/<name>, with its vol_data.json. The kubelet reads only names from
+ * there; here the objects stand for the names. */
 typedef struct {
     const Object *pod;   /* (owned) */
     const Object *pv;    /* (owned) */
@@ -118,11 +118,10 @@ reconstruct_volumes(Kubelet *self)
         }
     }
     kubelet_ensure_loops(self);
-    sim_ticker_wake(
-        self->reconciler); /* the Node is to be read, also if nothing could be rebuilt */
+    sim_ticker_wake(self->reconciler); /* to read the Node, even if nothing could be rebuilt */
 }
 
-/* KVM-23: the first pass looks at all pods, also at those that are to end. */
+/* KVM-23: the first pass reads all pods, even if they are to end. */
 void
 reconstruct_sources_ready(Kubelet *self)
 {
@@ -166,8 +165,7 @@ reconstruct_populated(Kubelet *self)
     progressed(self);
 }
 
-/* KVM-64: what the Node does not list is no attachment of this node's. What a pod wants counts all
- * the same. */
+/* KVM-64: a volume that the Node does not list is not attached here, unless a pod wants it. */
 void
 reconstruct_apply(Kubelet *self, const PlanChange *change)
 {
@@ -224,7 +222,7 @@ reconstruct_read_node(Kubelet *self)
     });
 }
 
-/* ---- What cannot be made sense of: KVM-62 ---- */
+/* ---- Broken directories: KVM-62 ---- */
 
 static gboolean
 is_wanted(const Kubelet *self, const VolumeDirectory *directory)
@@ -275,7 +273,7 @@ directory_facts(const Kubelet *self, const VolumeDirectory *directory)
     return facts;
 }
 
-/* One UnmountVolume for each, which takes no time worth a plan. */
+/* One UnmountVolume for each. It takes no time, so it needs no plan. */
 void
 reconstruct_clean_up(Kubelet *self)
 {

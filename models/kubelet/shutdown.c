@@ -2,10 +2,9 @@
 #include "node-status.h"
 #include "pod-worker.h"
 
-/* A machine that is shut down with time to spare:
- * pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go. First the ordinary pods end, then the
- * critical ones; each group has its time, and each also waits in it for its volumes to be unmounted
- * (NL-92). What is not done by then dies with the machine. */
+/* Graceful shutdown of a machine: pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go. First the
+ * ordinary pods end, then the critical ones. Each group has its time, and the unmounting of its
+ * volumes counts (NL-92). Pods that are not done by then die with the machine. */
 
 #define CRITICAL_PRIORITY 2000000000 /* system-cluster-critical */
 
@@ -15,7 +14,7 @@ is_critical(const PodWorker *worker)
     return POD_CONST(worker->pod)->spec->priority >= CRITICAL_PRIORITY;
 }
 
-/* Whether nothing is left of the pods of the group that ends just now. */
+/* Whether the group of pods that ends just now is gone, with its volumes. */
 static gboolean
 group_has_ended(const Kubelet *self)
 {

@@ -5,8 +5,8 @@
 #include "models/volume/resize-status.h"
 
 /* The node's share of growing a volume: checkVolumeFSResize() of the populator, nodeExpandVolume()
- * of operationexecutor/operation_generator.go and node_expander.go. The size that is wanted is the
- * PersistentVolume's, as the pod's last sync read it; the size that is there is the claim's. */
+ * of operationexecutor/operation_generator.go and node_expander.go. Desired is the size of the
+ * PersistentVolume, as the pod's last sync read it; actual is the size of the claim. */
 
 /* ---- Sizes, and when a pod must be synced to see a new one ---- */
 
@@ -29,8 +29,8 @@ volume_expansion_needs_sync(const NodeVolume *volume)
     return volume->told_bytes > volume->desired_bytes;
 }
 
-/* KVM-8: syncs that would find nothing new are left out, so somebody has to tell when there is
- * something. */
+/* KVM-8: the model leaves out syncs that would find nothing new. A larger PersistentVolume brings
+ * them back. */
 static void
 pv_changed(void *data, const Object *before, const Object *pv)
 {
@@ -96,7 +96,7 @@ volume_expansion_apply(const PlanChange *change)
 
 /* ---- An expansion: as an operation of its own, or at the end of a mount ---- */
 
-/* As read or written last. NULL: the claim is gone */
+/* The claim as the plan has read or written it last. NULL: it is gone */
 static const Claim *
 claim_in_hand(const Plan *plan)
 {
@@ -122,7 +122,7 @@ target_bytes(const PendingOperation *operation, const Claim *claim)
                                            : operation_pv(operation)->capacity_bytes;
 }
 
-/* The expansion is over, for good or for now; a mount goes on. */
+/* The expansion is over, for good or for now. A mount is done. */
 static void
 end_well(Plan *plan, const PendingOperation *operation)
 {
@@ -130,7 +130,8 @@ end_well(Plan *plan, const PendingOperation *operation)
         kubelet_add_change(plan, CHANGE_MOUNT, operation, MOUNT_DONE);
 }
 
-/* RSZ-52 and KVM-56: a mount that fails here is uncertain, an expansion in use is tried again. */
+/* RSZ-52 and KVM-56: a mount that fails here is uncertain; the expansion of a volume in use is
+ * tried again. */
 static void
 end_failed(Plan *plan, const PendingOperation *operation, const char *cause)
 {
@@ -181,8 +182,8 @@ add_success(const Kubelet *self, Plan *plan, const PendingOperation *operation)
     plan_then(plan, decide_told);
 }
 
-/* In 1.32 an error of a call passes through words that hide its code, so that even a time-out
- * counts as final. */
+/* In 1.32 the error of a call is wrapped so that its code is lost: even a time-out counts as final.
+ */
 static gboolean
 is_infeasible(const PendingOperation *operation, const Claim *claim, CsiCode code)
 {
@@ -246,7 +247,7 @@ decide_call(const void *data, Plan *plan)
         return;
     }
     if ((answer->node_capabilities & CSI_NODE_EXPAND_VOLUME_CAPABILITY) == 0) {
-        plan_because(plan, "KVM-55"); /* nothing to do here is as good as done */
+        plan_because(plan, "KVM-55"); /* the driver has nothing to do here */
         add_success(self, plan, operation);
         return;
     }
@@ -289,7 +290,7 @@ decide_marked(const void *data, Plan *plan)
 typedef enum {
     TELLS_STATUS = 1 << 0,  /* RSZ-53 */
     AWAITS_NODE = 1 << 1,   /* NodeResizePending or NodeResizeInProgress */
-    NO_STATUS = 1 << 2,     /* neither that nor any other */
+    NO_STATUS = 1 << 2,     /* the claim has no resize status */
     LARGE_ENOUGH = 1 << 3,  /* the claim's capacity is the target's already */
     ON_MANY_NODES = 1 << 4, /* ReadWriteMany: another node may have done its part */
     EXPANSION_FACTS_END = 1 << 5,
@@ -299,7 +300,7 @@ typedef enum {
     EXPAND,         /* and tell that it begins */
     EXPAND_QUIETLY, /* without a word */
     DONE,
-    NOT_YET, /* the resizer has the next word; looked at again at the next pass */
+    NOT_YET, /* the resizer is to act first; the next pass looks again */
 } ExpansionAction;
 
 static const Rule expansion_table[] = {

@@ -3,8 +3,8 @@
 #include "operation-executor.h"
 #include "pod-worker.h"
 
-/* What the reconciler starts and does not wait for: pkg/volume/util/operationexecutor,
- * nestedpendingoperations. What an operation does stands in files of their own. */
+/* The reconciler starts operations and does not wait for them: pkg/volume/util/operationexecutor,
+ * nestedpendingoperations. The operations have files of their own. */
 
 #define BACKOFF_FIRST (500 * SIM_MS) /* OP-8, KVM-6 */
 #define BACKOFF_MAX (122 * SIM_SECOND)
@@ -61,7 +61,7 @@ volume_operation_works_on(const NodeVolume *volume, const PodMount *mount)
     return FALSE;
 }
 
-/* A match that runs wins, then an equal key, then the first match. */
+/* Of several matches: one that runs, else one with an equal key, else the first. */
 static PendingOperation *
 find_entry(const NodeVolume *volume, const PodMount *key)
 {
@@ -142,8 +142,8 @@ static const SimEventType retry_event = {
     .fire = retry_fired,
 };
 
-/* The reconciler finds the back-off running at every pass until it is over: it need look only then.
- */
+/* Every pass of the real reconciler tries and finds the back-off running. This one looks again at
+ * its end. */
 static void
 retry_later(Kubelet *self, NodeVolume *volume, const PendingOperation *entry)
 {
@@ -154,7 +154,7 @@ retry_later(Kubelet *self, NodeVolume *volume, const PendingOperation *entry)
                                   volume, WAIT_BACKOFF, self->base.label);
 }
 
-/* What an operation does, and its name in metrics (MET-67). */
+/* Operations with their names in metrics (MET-67). */
 static const struct {
     const char *name;
     PlanDecide decide;

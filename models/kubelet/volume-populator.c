@@ -2,10 +2,10 @@
 #include "operation-executor.h"
 #include "pod-worker.h"
 
-/* Desired state: which volumes the pods of this node want. One thread reads claims and volumes from
- * the API, not from a cache:
- * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go. A pass that reads takes
- * as long as its requests do, and the next begins 100 ms after its end. */
+/* Desired state: the volumes that the pods of this node want. One thread reads claims and volumes
+ * from the API, not from a cache:
+ * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go. A pass takes as long as
+ * its requests, and the next begins 100 ms after its end. */
 
 /* A pod of the pass under way. */
 typedef struct {
@@ -285,7 +285,7 @@ populate_volume(Kubelet *self, const Populate *populate, const Object *pv, int64
 {
     PodMount *mount = &populate->worker->mounts[populate->at];
 
-    /* A claim keeps its volume, so this is only about the newest version of it. */
+    /* A claim keeps its volume, so this is always another version of the same volume. */
     if (mount->volume != NULL && mount->volume->pv->key != pv->key)
         return;
     volume_manager_desire(volume_manager_add(self, pv, mount), mount);
@@ -335,8 +335,9 @@ volume_populator_apply(Kubelet *self, const PlanChange *change)
 
 /* ---- A pass ---- */
 
-/* KVM-27: whether a mount of a stopped pod stays desired: nothing of it has been seen yet, and the
- * pod's object is there. */
+/* KVM-27: a mount of a stopped pod stays desired if it was never begun and the pod's object is
+ * there.
+ */
 static gboolean
 stays_desired(const PodWorker *worker, const PodMount *mount)
 {
@@ -372,7 +373,7 @@ remove_stopped(Kubelet *self)
         if (remove_volumes(stopping->pdata[i]))
             g_ptr_array_add(self->stopping, stopping->pdata[i]);
     }
-    /* Only now: a worker that goes must be in no list that is walked. */
+    /* Only now: this may free workers, and the loop above walks them. */
     for (unsigned i = 0; i < stopping->len; i++)
         pod_worker_maybe_free(stopping->pdata[i]);
 }
@@ -392,8 +393,8 @@ populate_over(void *data, Plan *plan, PlanEnd end, const char *message)
     populate_next(self);
 }
 
-/* The next pod that is to run and has not been read since its last sync; after a restart all that
- * may run (KVM-23). */
+/* The next pod that is to run and was not read since its last sync. After a restart, also pods that
+ * terminate (KVM-23). */
 static PodWorker *
 take_unprocessed(Kubelet *self)
 {

@@ -174,8 +174,7 @@ tear_down(Kubelet *self, NodeVolume *volume)
     g_assert_not_reached();
 }
 
-/* In the log of causes each volume goes on with its own: the pass may have been woken for another.
- */
+/* In the log of causes each volume has its own cause: another one may have woken the pass. */
 static NodeVolume *
 released(Kubelet *self, NodeVolume *volume)
 {
@@ -212,7 +211,7 @@ volume_reconciler_pass(void *data)
 
 /* ---- What changes ---- */
 
-/* KVM-35.2: the Node lists a volume that was waited for. */
+/* KVM-35.2: the Node may list a volume that a mount waits for. */
 void
 volume_reconciler_on_node(void *data, const Object *before, const Object *after)
 {

@@ -5,7 +5,7 @@
 
 /* Desired and actual state of the world in one list of volumes (KVM-12, KVM-13):
  * cache/desired_state_of_world.go and cache/actual_state_of_world.go of pkg/kubelet/volumemanager.
- * What follows from them is the reconciler's: volume-reconciler.c. */
+ * The reconciler (volume-reconciler.c) acts on them. */
 
 static const CsiDriverObject *
 driver_object(const Kubelet *self, const char *driver)
@@ -44,7 +44,7 @@ node_volume_is_listed(const NodeVolume *self)
     return FALSE;
 }
 
-/* KVM-12: shared by pods if there is something to share, else private. */
+/* KVM-12: pods share a volume that is attached or staged; any other is the pod's own. */
 static const char *
 volume_name(const Kubelet *self,
             const VolumePlugin *plugin,
@@ -122,7 +122,7 @@ node_volume_free(void *data)
     g_free(self);
 }
 
-/* OP-6: what failed is remembered with its back-off, also while nobody wants the volume. */
+/* OP-6: a failed operation keeps its back-off, even if no pod wants the volume. */
 void
 volume_manager_maybe_free(NodeVolume *self)
 {
@@ -161,7 +161,7 @@ node_volume_link_mount(NodeVolume *volume, PodMount *mount)
     mount->volume = volume;
 }
 
-/* Neither state knows the mount any more. */
+/* Once neither state has the mount. */
 static void
 unlink_mount(PodMount *mount)
 {
@@ -215,7 +215,7 @@ volume_manager_undesire(PodMount *mount)
         volume_manager_maybe_free(volume);
 }
 
-/* A driver that is attached to no more; the way back is not taken (nor is it in Kubernetes). */
+/* The driver no longer needs attaching. The opposite change is ignored, as in Kubernetes. */
 void
 volume_manager_check_attachable(Kubelet *self)
 {
@@ -281,7 +281,7 @@ node_volume_mount_changed(PodMount *mount, MountState state)
         reconstruct_remove_directory(mount->worker->kubelet, mount);
     pod_worker_wake(mount->worker);
     if (mount->desired && mount->worker->stopped)
-        volume_populator_remove(mount->worker); /* KVM-27: now there is a trace of it */
+        volume_populator_remove(mount->worker); /* KVM-27: now the mount was begun */
 }
 
 void
@@ -317,7 +317,7 @@ volume_manager_apply(Kubelet *self, const PlanChange *change)
     }
 }
 
-/* An operation on this mount is over: both states may be done with it. */
+/* An operation on this mount is over: perhaps neither state has it any more. */
 void
 volume_manager_released(PodMount *mount)
 {
@@ -331,7 +331,7 @@ volume_manager_released(PodMount *mount)
 
 /* ---- A cluster that runs already ---- */
 
-/* Of a pod that was stopped before, nobody knows what is mounted yet. */
+/* The volumes of a pod that was stopped before may still be mounted. */
 static void
 adopt_mount(Kubelet *self, PodMount *mount, const Object *pv, int64_t claim_bytes)
 {
@@ -404,7 +404,7 @@ volume_manager_apply_adopted(Kubelet *self, const PlanChange *change)
     adopt_mount(self, (PodMount *)change->pointer, change->object, change->number);
 }
 
-/* ---- A kubelet that was there before ---- */
+/* ---- After a restart of the kubelet ---- */
 
 void
 volume_manager_rebuild(PodMount *mount, const Object *pv)

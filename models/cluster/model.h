@@ -58,21 +58,21 @@ typedef struct {
 } ProcessClass;
 
 /* Flags of a process whose options of type @Type have a LeaderElectionOptions @member. */
-#define ELECTION_FLAG(name, type, Type, member, value, help)                                       \
+#define PROCESS_FLAG(name, type, Type, member, value, help)                                        \
     {                                                                                              \
         name, type, offsetof(Type, member), value, help                                            \
     }
 #define ELECTION_FLAGS(prefix, enabled_flag, Type, member, retry)                                  \
-    ELECTION_FLAG("replicas", FLAG_INT, Type, member.replicas, "1",                                \
-                  "How many there are of it (CGO-60)"),                                            \
-        ELECTION_FLAG(enabled_flag, FLAG_BOOL, Type, member.enabled, "false",                      \
-                      "One of several replicas works (CGO-61)"),                                   \
-        ELECTION_FLAG(prefix "-lease-duration", FLAG_DURATION, Type, member.lease_duration, "15s", \
-                      "How long a silent leader is respected (CGO-61)"),                           \
-        ELECTION_FLAG(prefix "-renew-deadline", FLAG_DURATION, Type, member.renew_deadline, "10s", \
-                      "How long a leader tries to renew (CGO-62)"),                                \
-        ELECTION_FLAG(prefix "-retry-period", FLAG_DURATION, Type, member.retry_period, retry,     \
-                      "Between two tries (CGO-60)")
+    PROCESS_FLAG("replicas", FLAG_INT, Type, member.replicas, "1",                                 \
+                 "How many there are of it (CGO-60)"),                                             \
+        PROCESS_FLAG(enabled_flag, FLAG_BOOL, Type, member.enabled, "false",                       \
+                     "One of several replicas works (CGO-61)"),                                    \
+        PROCESS_FLAG(prefix "-lease-duration", FLAG_DURATION, Type, member.lease_duration, "15s",  \
+                     "How long a silent leader is respected (CGO-61)"),                            \
+        PROCESS_FLAG(prefix "-renew-deadline", FLAG_DURATION, Type, member.renew_deadline, "10s",  \
+                     "How long a leader tries to renew (CGO-62)"),                                 \
+        PROCESS_FLAG(prefix "-retry-period", FLAG_DURATION, Type, member.retry_period, retry,      \
+                     "Between two tries (CGO-60)")
 #define SIDECAR_ELECTION_FLAGS(Type)                                                               \
     ELECTION_FLAGS("leader-election", "leader-election", Type, election, "5s")
 

@@ -174,7 +174,7 @@ publish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const ch
     }
     CsiRequest request = {
         .method = CSI_CONTROLLER_PUBLISH_VOLUME,
-        .timeout_ns = self->options->timeout,
+        .timeout_ns = self->options->common.timeout,
         .volume_id = source->handle,
         .node_id = node_id,
         .capabilities = &capability,

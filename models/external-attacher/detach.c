@@ -113,7 +113,7 @@ unpublish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const 
 {
     CsiRequest request = {
         .method = CSI_CONTROLLER_UNPUBLISH_VOLUME,
-        .timeout_ns = self->options->timeout,
+        .timeout_ns = self->options->common.timeout,
         .volume_id = volume->source == NULL ? NULL : volume->source->handle,
         .node_id = node_id,
         .has_secrets = attacher_has_secret(plan),

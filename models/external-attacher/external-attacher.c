@@ -358,7 +358,7 @@ make_workers(ExternalAttacher *self, const char *name, PlanDecide sync)
     const ExternalAttacherOptions *options = self->options;
     WorkersOptions workers = {
         .name = name,
-        .n_workers = (unsigned)options->worker_threads,
+        .n_workers = (unsigned)options->common.n_workers,
         .limit = sidecar_rate_limit(&options->common),
         .retry = TRUE,
         .sync = sync,
@@ -397,18 +397,15 @@ static void
 external_attacher_init(void *data)
 {
     ExternalAttacher *self = data;
-    SidecarOptions options = {
-        .component = &self->base,
-        .probe_timeout_ns =
-            ((const ExternalAttacherOptions *)self->base.options)->timeout, /* EA-3 */
-        .n_sync_polls = 1,                                                  /* TIM-91 */
-        .ready = start_working,
-    };
 
     self->options = self->base.options;
     self->finalizer = make_finalizer(self);
     self->node_id_key = strings_intern(self->base.strings, ANNOTATION_NODE_ID);
-    self->sidecar = sidecar_new(&options);
+    self->sidecar = sidecar_new(&(SidecarOptions){
+        .component = &self->base,
+        .n_sync_polls = 1, /* TIM-91 */
+        .ready = start_working,
+    });
 }
 
 static void
@@ -430,34 +427,23 @@ apply_change(void *self, const PlanChange *change)
     reconciler_apply(self, change);
 }
 
-#define FLAG(name, type, member, value, help)                                                      \
-    {                                                                                              \
-        name, type, offsetof(ExternalAttacherOptions, member), value, help                         \
-    }
+#define AT(member) offsetof(ExternalAttacherOptions, member)
 
 G_STATIC_ASSERT(offsetof(ExternalAttacherOptions, common) == 0); /* SIDECAR_FLAGS */
 static const ProcessFlag flags[] = {
-    SIDECAR_FLAGS,
-    FLAG("worker-threads",
-         FLAG_INT,
-         worker_threads,
-         "10",
-         "Attachments, and volumes, worked on at once (EA-1)"),
-    FLAG("timeout", FLAG_DURATION, timeout, "15s", "Deadline of a call of the driver (EA-3)"),
-    FLAG("default-fstype",
-         FLAG_STRING,
-         default_fstype,
-         "",
-         "File system when the volume names none"),
-    FLAG("reconcile-sync",
-         FLAG_DURATION,
-         reconcile_sync,
-         "1m",
-         "Between two comparisons with ListVolumes (EA-25)"),
-    FLAG("resync", FLAG_DURATION, resync, "10m", "All objects are looked at again (EA-4)"),
-    FLAG("max-entries", FLAG_INT, max_entries, "0", "Page size of ListVolumes; 0: all"),
+    SIDECAR_FLAGS("worker-threads",
+                  "10",
+                  "Attachments, and volumes, worked on at once (EA-1)",
+                  "15s",
+                  "Deadline of a call of the driver (EA-3)"),
+    {"default-fstype", FLAG_STRING,   AT(default_fstype), "",
+       "File system when the volume names none"                                                            },
+    {"reconcile-sync", FLAG_DURATION, AT(reconcile_sync), "1m",
+       "Between two comparisons with ListVolumes (EA-25)"                                                  },
+    {"resync",         FLAG_DURATION, AT(resync),         "10m", "All objects are looked at again (EA-4)"},
+    {"max-entries",    FLAG_INT,      AT(max_entries),    "0",   "Page size of ListVolumes; 0: all"      },
     SIDECAR_ELECTION_FLAGS(ExternalAttacherOptions),
-    {0},
+    {NULL,             FLAG_BOOL,     0,                  NULL,  NULL                                    },
 };
 
 static const ProcessElection election = {
@@ -467,11 +453,7 @@ static const ProcessElection election = {
 };
 
 const ProcessClass external_attacher_process = {
-    .name = "external-attacher",
-    .scope = PER_DRIVER,
-    .options_size = sizeof(ExternalAttacherOptions),
-    .flags = flags,
-    .election = &election,
+    SIDECAR_PROCESS("external-attacher", ExternalAttacherOptions, flags, election),
     .startup =
         30 * SIM_MS, /* TIM-91: to the first Probe; then the driver's answers and one sync poll */
 };

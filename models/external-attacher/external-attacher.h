@@ -9,8 +9,6 @@
  * is kept. */
 typedef struct {
     SidecarFlags common;
-    int32_t worker_threads;
-    SimTime timeout;
     const char *default_fstype;
     SimTime reconcile_sync;
     SimTime resync; /* later */

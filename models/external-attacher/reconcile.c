@@ -93,8 +93,8 @@ static void
 list_volumes(const ExternalAttacher *self, Plan *plan, const char *token)
 {
     CsiRequest request = {.method = CSI_LIST_VOLUMES,
-                          .timeout_ns =
-                              plan_started_at(plan) + self->options->timeout - plan_now(plan),
+                          .timeout_ns = plan_started_at(plan) + self->options->common.timeout -
+                                        plan_now(plan),
                           .max_entries = (unsigned)self->options->max_entries,
                           .starting_token = token};
 
@@ -113,7 +113,7 @@ decide_listed(const void *data, Plan *plan)
 
     plan_because(plan, "EA-26");
     if (response->code != CSI_OK ||
-        plan_now(plan) >= plan_started_at(plan) + self->options->timeout) {
+        plan_now(plan) >= plan_started_at(plan) + self->options->common.timeout) {
         plan_fail(plan, "failed to ListVolumes");
         return;
     }

@@ -323,9 +323,9 @@ make_queues(ExternalProvisioner *self)
     const ExternalProvisionerOptions *options = self->options;
 
     self->claim_workers =
-        make_workers(self, "claims", options->worker_threads, decide_claim, claim_plan_over);
+        make_workers(self, "claims", options->common.n_workers, decide_claim, claim_plan_over);
     self->volume_workers =
-        make_workers(self, "volumes", options->worker_threads, decide_volume, NULL);
+        make_workers(self, "volumes", options->common.n_workers, decide_volume, NULL);
     self->unsaved_workers = workers_new(&self->base, &unsaved);
 }
 
@@ -393,7 +393,7 @@ start_capacity(ExternalProvisioner *self)
         .for_immediate = options->capacity_for_immediate_binding,
         .n_workers = (unsigned)options->capacity_threads,
         .poll_interval = options->capacity_poll_interval,
-        .timeout = options->timeout,
+        .timeout = options->common.timeout,
         .limit = sidecar_rate_limit(&options->common),
         .has_topology = self->has_topology,
         .on_node = self->own_node != NULL,
@@ -447,12 +447,6 @@ static void
 external_provisioner_init(void *data)
 {
     ExternalProvisioner *self = data;
-    SidecarOptions options = {
-        .component = &self->base,
-        .probe_timeout_ns = ((const ExternalProvisionerOptions *)self->base.options)->timeout,
-        .n_sync_polls = 2, /* TIM-90 */
-        .ready = start_working,
-    };
 
     self->options = self->base.options;
     self->claim_records = g_array_new(FALSE, TRUE, sizeof(ClaimRecord));
@@ -466,9 +460,13 @@ external_provisioner_init(void *data)
     self->class_infos = g_ptr_array_new_with_free_func((GDestroyNotify)class_info_free);
     self->old_class_infos = g_ptr_array_new_with_free_func((GDestroyNotify)class_info_free);
     make_names(self);
-    options.identity = self->identity;
-    options.asks_node = self->base.node_name != NULL;
-    self->sidecar = sidecar_new(&options);
+    self->sidecar = sidecar_new(&(SidecarOptions){
+        .component = &self->base,
+        .n_sync_polls = 2, /* TIM-90 */
+        .ready = start_working,
+        .identity = self->identity,
+        .asks_node = self->base.node_name != NULL,
+    });
 }
 
 static void
@@ -503,121 +501,59 @@ external_provisioner_clear(void *data)
     string_list_unref(self->finalizers);
 }
 
-#define FLAG(name, type, member, value, help)                                                      \
-    {                                                                                              \
-        name, type, offsetof(ExternalProvisionerOptions, member), value, help                      \
-    }
+#define AT(member) offsetof(ExternalProvisionerOptions, member)
 
 G_STATIC_ASSERT(offsetof(ExternalProvisionerOptions, common) == 0); /* SIDECAR_FLAGS */
 static const ProcessFlag flags[] = {
-    SIDECAR_FLAGS,
-    FLAG("worker-threads",
-         FLAG_INT,
-         worker_threads,
-         "100",
-         "Claims, and volumes, worked on at once (PROV-42)"),
-    FLAG("timeout", FLAG_DURATION, timeout, "10s", "Deadline of a call of the driver (PROV-22)"),
-    FLAG("volume-name-prefix",
-         FLAG_STRING,
-         volume_name_prefix,
-         "pvc",
-         "A volume is called <prefix>-<uid of the claim>"),
-    FLAG("volume-name-uuid-length",
-         FLAG_SIGNED_INT,
-         volume_name_uuid_length,
-         "-1",
-         "Digits of the claim's uid in the volume's name; -1: all, with dashes"),
-    FLAG("extra-create-metadata",
-         FLAG_BOOL,
-         extra_create_metadata,
-         "false",
-         "Tell the driver names of claim and volume (PROV-21)"),
-    FLAG("immediate-topology",
-         FLAG_BOOL,
-         immediate_topology,
-         "true",
-         "Pass the cluster's topology when no node is chosen (TOPO-3)"),
-    FLAG("strict-topology",
-         FLAG_BOOL,
-         strict_topology,
-         "false",
-         "Pass the chosen node's topology only (TOPO-2)"),
-    FLAG(
-        "default-fstype", FLAG_STRING, default_fstype, "", "File system when the class names none"),
-    FLAG("controller-publish-readonly",
-         FLAG_BOOL,
-         controller_publish_readonly,
-         "false",
-         "ReadOnlyMany volumes are attached read-only (PROV-25)"),
-    FLAG(
-        "feature-gates", FLAG_STRING, feature_gates, "", "Topology=true,HonorPVReclaimPolicy=true"),
-    FLAG("enable-capacity",
-         FLAG_BOOL,
-         enable_capacity,
-         "false",
-         "Publish CSIStorageCapacity objects (CAP-1)"),
-    FLAG("capacity-for-immediate-binding",
-         FLAG_BOOL,
-         capacity_for_immediate_binding,
-         "false",
-         "Also for classes with immediate binding (CAP-1)"),
-    FLAG("capacity-poll-interval",
-         FLAG_DURATION,
-         capacity_poll_interval,
-         "1m",
-         "Between two looks at the capacity (CAP-5)"),
-    FLAG("capacity-threads",
-         FLAG_INT,
-         capacity_threads,
-         "1",
-         "Capacities looked at at once (CAP-5)"),
-    FLAG("kube-api-capacity-qps",
-         FLAG_NUMBER,
-         kube_api_capacity_qps,
-         "1",
-         "As kube-api-qps, of the capacity client"),
-    FLAG("kube-api-capacity-burst",
-         FLAG_INT,
-         kube_api_capacity_burst,
-         "5",
-         "As kube-api-burst, of the capacity client"),
-    FLAG("cloning-protection-threads",
-         FLAG_INT,
-         cloning_protection_threads,
-         "1",
-         "Claims that are copied, looked at at once (SRC-3)"),
-    FLAG("prevent-volume-mode-conversion",
-         FLAG_BOOL,
-         prevent_volume_mode_conversion,
-         "true",
-         "A volume from a snapshot is of its source's mode (SRC-4)"),
-    FLAG("capacity-ownerref-level",
-         FLAG_SIGNED_INT,
-         capacity_ownerref_level,
-         "1",
-         "Which owner of the pod owns the objects (CAP-3)"),
+    SIDECAR_FLAGS("worker-threads",
+                  "100",
+                  "Claims, and volumes, worked on at once (PROV-42)",
+                  "10s",
+                  "Deadline of a call of the driver (PROV-22)"),
+    {"volume-name-prefix",                FLAG_STRING,     AT(volume_name_prefix),                "pvc",
+       "A volume is called <prefix>-<uid of the claim>"                                                          },
+    {"volume-name-uuid-length",           FLAG_SIGNED_INT, AT(volume_name_uuid_length),           "-1",
+       "Digits of the claim's uid in the volume's name; -1: all, with dashes"                                    },
+    {"extra-create-metadata",             FLAG_BOOL,       AT(extra_create_metadata),             "false",
+       "Tell the driver names of claim and volume (PROV-21)"                                                     },
+    {"immediate-topology",                FLAG_BOOL,       AT(immediate_topology),                "true",
+       "Pass the cluster's topology when no node is chosen (TOPO-3)"                                             },
+    {"strict-topology",                   FLAG_BOOL,       AT(strict_topology),                   "false",
+       "Pass the chosen node's topology only (TOPO-2)"                                                           },
+    {"default-fstype",                    FLAG_STRING,     AT(default_fstype),                    "",
+       "File system when the class names none"                                                                   },
+    {"controller-publish-readonly",       FLAG_BOOL,       AT(controller_publish_readonly),       "false",
+       "ReadOnlyMany volumes are attached read-only (PROV-25)"                                                   },
+    {"feature-gates",                     FLAG_STRING,     AT(feature_gates),                     "",
+       "Topology=true,HonorPVReclaimPolicy=true"                                                                 },
+    {"enable-capacity",                   FLAG_BOOL,       AT(enable_capacity),                   "false",
+       "Publish CSIStorageCapacity objects (CAP-1)"                                                              },
+    {"capacity-for-immediate-binding",    FLAG_BOOL,       AT(capacity_for_immediate_binding),    "false",
+       "Also for classes with immediate binding (CAP-1)"                                                         },
+    {"capacity-poll-interval",            FLAG_DURATION,   AT(capacity_poll_interval),            "1m",
+       "Between two looks at the capacity (CAP-5)"                                                               },
+    {"capacity-threads",                  FLAG_INT,        AT(capacity_threads),                  "1",
+       "Capacities looked at at once (CAP-5)"                                                                    },
+    {"kube-api-capacity-qps",             FLAG_NUMBER,     AT(kube_api_capacity_qps),             "1",
+       "As kube-api-qps, of the capacity client"                                                                 },
+    {"kube-api-capacity-burst",           FLAG_INT,        AT(kube_api_capacity_burst),           "5",
+       "As kube-api-burst, of the capacity client"                                                               },
+    {"cloning-protection-threads",        FLAG_INT,        AT(cloning_protection_threads),        "1",
+       "Claims that are copied, looked at at once (SRC-3)"                                                       },
+    {"prevent-volume-mode-conversion",    FLAG_BOOL,       AT(prevent_volume_mode_conversion),    "true",
+       "A volume from a snapshot is of its source's mode (SRC-4)"                                                },
+    {"capacity-ownerref-level",           FLAG_SIGNED_INT, AT(capacity_ownerref_level),           "1",
+       "Which owner of the pod owns the objects (CAP-3)"                                                         },
     SIDECAR_ELECTION_FLAGS(ExternalProvisionerOptions),
-    FLAG("node-deployment",
-         FLAG_BOOL,
-         node_deployment,
-         "false",
-         "One on each node with the driver's plugin (NODE-1)"),
-    FLAG("node-deployment-immediate-binding",
-         FLAG_BOOL,
-         node_deployment_immediate_binding,
-         "true",
-         "They also take claims that wait for no pod (NODE-2)"),
-    FLAG("node-deployment-base-delay",
-         FLAG_DURATION,
-         node_deployment_base_delay,
-         "20s",
-         "Up to so long each waits before it takes one (NODE-2)"),
-    FLAG("node-deployment-max-delay",
-         FLAG_DURATION,
-         node_deployment_max_delay,
-         "60s",
-         "... after several tries (NODE-2)"),
-    {0},
+    {"node-deployment",                   FLAG_BOOL,       AT(node_deployment),                   "false",
+       "One on each node with the driver's plugin (NODE-1)"                                                      },
+    {"node-deployment-immediate-binding", FLAG_BOOL,       AT(node_deployment_immediate_binding), "true",
+       "They also take claims that wait for no pod (NODE-2)"                                                     },
+    {"node-deployment-base-delay",        FLAG_DURATION,   AT(node_deployment_base_delay),        "20s",
+       "Up to so long each waits before it takes one (NODE-2)"                                                   },
+    {"node-deployment-max-delay",         FLAG_DURATION,   AT(node_deployment_max_delay),         "60s",
+       "... after several tries (NODE-2)"                                                                        },
+    {NULL,                                FLAG_BOOL,       0,                                     NULL,    NULL},
 };
 
 static const ProcessElection election = {
@@ -633,11 +569,7 @@ runs_on_nodes(const void *options)
 }
 
 const ProcessClass external_provisioner_process = {
-    .name = "external-provisioner",
-    .scope = PER_DRIVER,
-    .options_size = sizeof(ExternalProvisionerOptions),
-    .flags = flags,
-    .election = &election,
+    SIDECAR_PROCESS("external-provisioner", ExternalProvisionerOptions, flags, election),
     .runs_on_nodes = runs_on_nodes,
     .startup =
         40 * SIM_MS, /* TIM-90: to the first Probe; then the driver's answers and two sync polls */

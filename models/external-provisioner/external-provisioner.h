@@ -10,8 +10,6 @@
 /* Its flags, under their own names. Flags that are not modelled are stored and ignored. */
 typedef struct {
     SidecarFlags common;
-    int32_t worker_threads;
-    SimTime timeout;
     const char *volume_name_prefix;
     int32_t volume_name_uuid_length;
     gboolean extra_create_metadata;

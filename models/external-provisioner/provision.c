@@ -217,7 +217,7 @@ created_wrongly(const ExternalProvisioner *self,
                 const CsiResponse *response,
                 const char *error)
 {
-    SimTime until = plan_now(plan) + self->options->timeout;
+    SimTime until = plan_now(plan) + self->options->common.timeout;
     PlanChange change = {.what = CHANGE_CLEAN_UP,
                          .key = plan_key(plan),
                          .text = response->volume_id,
@@ -354,7 +354,7 @@ plan_create_volume(const ExternalProvisioner *self,
     g_autoptr(StringMap) parameters = make_parameters(self, claim, class, plan_key(plan)->name);
 
     request->method = CSI_CREATE_VOLUME;
-    request->timeout_ns = self->options->timeout;
+    request->timeout_ns = self->options->common.timeout;
     request->name = plan_key(plan)->name;
     request->required_bytes = claim->request_bytes; /* API-164: whole bytes, rounded up */
     request->parameters = parameters;
@@ -382,7 +382,7 @@ provision_prepare_capacity(const ExternalProvisioner *self,
         require_topology(self, plan, claim, class, self->base.node_name, request) != NULL)
         return FALSE;
     request->method = CSI_GET_CAPACITY;
-    request->timeout_ns = self->options->timeout;
+    request->timeout_ns = self->options->common.timeout;
     request->parameters = class->parameters;
     request->preferred = NULL;
     request->n_preferred = 0;

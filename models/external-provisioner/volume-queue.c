@@ -157,7 +157,7 @@ call_driver(const ExternalProvisioner *self, Plan *plan, const Volume *volume, g
     const char *error = still_attached(self, plan, volume);
     CsiRequest request = {
         .method = CSI_DELETE_VOLUME,
-        .timeout_ns = self->options->timeout,
+        .timeout_ns = self->options->common.timeout,
         .volume_id = volume->source->handle,
         .has_secrets = has_secret,
     };

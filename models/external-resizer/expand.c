@@ -293,7 +293,7 @@ decide_call(const void *data, Plan *plan)
     }
     CsiRequest request = {
         .method = CSI_CONTROLLER_EXPAND_VOLUME,
-        .timeout_ns = self->options->timeout,
+        .timeout_ns = self->options->common.timeout,
         .volume_id = volume->source->handle,
         .required_bytes = wanted_bytes(self, claim),
         .capabilities = &capability,
@@ -312,7 +312,7 @@ decide_marked(const void *data, Plan *plan)
     const ExternalResizer *self = data;
     const Claim *claim = claim_in_hand(self, plan);
     const CsiRequest request = {.method = CSI_CONTROLLER_GET_CAPABILITIES,
-                                .timeout_ns = self->options->timeout};
+                                .timeout_ns = self->options->common.timeout};
 
     if (plan_has_failed(plan)) {
         plan_fail(plan, "marking pvc \"%s\" as resizing failed: %s", claim->meta.key->text,

@@ -209,7 +209,7 @@ start_working(void *data)
     const ExternalResizerOptions *options = self->options;
     const WorkersOptions workers = {
         .name = "pvc", /* with the driver's name before it */
-        .n_workers = (unsigned)options->workers,
+        .n_workers = (unsigned)options->common.n_workers,
         .limit = sidecar_rate_limit(&options->common),
         .retry = FALSE, /* sync_done() does */
         .sync = resizer_sync,
@@ -231,24 +231,21 @@ static void
 external_resizer_init(void *data)
 {
     ExternalResizer *self = data;
-    const char *gates;
-    SidecarOptions options = {
-        .component = &self->base,
-        .n_sync_polls = 1,
-        .ready = start_working,
-        .node_unless = CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY,
-    };
 
     self->options = self->base.options;
-    options.probe_timeout_ns = self->options->timeout;
-    gates = self->options->feature_gates;
+    const char *gates = self->options->feature_gates;
     self->recovers = sidecar_feature_gate(gates, "RecoverVolumeExpansionFailure", TRUE);
     self->annotates = sidecar_feature_gate(gates, "AnnotateFsResize", FALSE);
     self->delay_message = strings_intern(self->base.strings, "waits in the slow set");
     self->final_errors = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->slow = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     self->in_use_errors = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-    self->sidecar = sidecar_new(&options);
+    self->sidecar = sidecar_new(&(SidecarOptions){
+        .component = &self->base,
+        .n_sync_polls = 1,
+        .ready = start_working,
+        .node_unless = CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY,
+    });
 }
 
 static void
@@ -263,34 +260,21 @@ external_resizer_clear(void *data)
     g_hash_table_unref(self->in_use_errors);
 }
 
-#define FLAG(name, type, member, value, help)                                                      \
-    {                                                                                              \
-        name, type, offsetof(ExternalResizerOptions, member), value, help                          \
-    }
+#define AT(member) offsetof(ExternalResizerOptions, member)
 
 G_STATIC_ASSERT(offsetof(ExternalResizerOptions, common) == 0); /* SIDECAR_FLAGS */
 static const ProcessFlag flags[] = {
-    SIDECAR_FLAGS,
-    FLAG("workers", FLAG_INT, workers, "10", "Claims worked on at once"),
-    FLAG("timeout", FLAG_DURATION, timeout, "10s", "Deadline of a call of the driver"),
-    FLAG("handle-volume-inuse-error",
-         FLAG_BOOL,
-         handle_volume_inuse_error,
-         "true",
-         "A volume that cannot grow in use waits until no pod has it (RSZ-32)"),
-    FLAG("extra-modify-metadata",
-         FLAG_BOOL,
-         extra_modify_metadata,
-         "false",
-         "Tell the driver names of claim and volume when it modifies one"),
-    FLAG("resync-period", FLAG_DURATION, resync_period, "10m", "All objects are looked at again"),
-    FLAG("feature-gates",
-         FLAG_STRING,
-         feature_gates,
-         "",
-         "RecoverVolumeExpansionFailure=true,AnnotateFsResize=false"),
+    SIDECAR_FLAGS(
+        "workers", "10", "Claims worked on at once", "10s", "Deadline of a call of the driver"),
+    {"handle-volume-inuse-error", FLAG_BOOL,     AT(handle_volume_inuse_error), "true",
+                                                                                    "A volume that cannot grow in use waits until no pod has it (RSZ-32)"                                                },
+    {"extra-modify-metadata",     FLAG_BOOL,     AT(extra_modify_metadata),     "false",
+                                                                                    "Tell the driver names of claim and volume when it modifies one"                                                     },
+    {"resync-period",             FLAG_DURATION, AT(resync_period),             "10m",   "All objects are looked at again"},
+    {"feature-gates",             FLAG_STRING,   AT(feature_gates),             "",
+                                                                                    "RecoverVolumeExpansionFailure=true,AnnotateFsResize=false"                                                          },
     SIDECAR_ELECTION_FLAGS(ExternalResizerOptions),
-    {0},
+    {NULL,                        FLAG_BOOL,     0,                             NULL,    NULL                             },
 };
 
 static const ProcessElection election = {
@@ -300,11 +284,7 @@ static const ProcessElection election = {
 };
 
 const ProcessClass external_resizer_process = {
-    .name = "external-resizer",
-    .scope = PER_DRIVER,
-    .options_size = sizeof(ExternalResizerOptions),
-    .flags = flags,
-    .election = &election,
+    SIDECAR_PROCESS("external-resizer", ExternalResizerOptions, flags, election),
     .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
 };
 

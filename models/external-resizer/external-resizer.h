@@ -9,8 +9,6 @@
  * is kept. */
 typedef struct {
     SidecarFlags common;
-    int32_t workers;
-    SimTime timeout;
     gboolean handle_volume_inuse_error;
     gboolean extra_modify_metadata; /* later, with resync_period */
     SimTime resync_period;

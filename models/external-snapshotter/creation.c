@@ -138,7 +138,7 @@ plan_take(const ExternalSnapshotter *self, Plan *plan)
     SnapshotterSync *sync = plan_notes(plan);
 
     plan_because(plan, "SNAP-44");
-    sync->deadline = plan_now(plan) + self->options->timeout;
+    sync->deadline = plan_now(plan) + self->options->common.timeout;
     plan_call(plan, self->base.driver,
               &(CsiRequest){.method = CSI_GET_PLUGIN_INFO, .deadline = sync->deadline},
               PLAN_DECIDE);

@@ -101,7 +101,7 @@ plan_delete_snapshot(const ExternalSnapshotter *self, Plan *plan)
     plan_because(plan, "SNAP-47");
     plan_call(plan, self->base.driver,
               &(CsiRequest){.method = CSI_DELETE_SNAPSHOT,
-                            .timeout_ns = self->options->timeout,
+                            .timeout_ns = self->options->common.timeout,
                             .snapshot_id = sync->content->handle,
                             .has_secrets = sync->has_secrets},
               PLAN_DECIDE);

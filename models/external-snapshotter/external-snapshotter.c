@@ -87,7 +87,7 @@ start_working(void *data)
         return;
     self->workers = workers_new(&self->base, &(WorkersOptions){
                                                  .name = "csi-snapshotter-content",
-                                                 .n_workers = (unsigned)options->worker_threads,
+                                                 .n_workers = (unsigned)options->common.n_workers,
                                                  .limit = sidecar_rate_limit(&options->common),
                                                  .retry = TRUE,
                                                  .sync = snapshotter_sync,
@@ -104,16 +104,14 @@ static void
 init(void *data)
 {
     ExternalSnapshotter *self = data;
-    SidecarOptions options = {
-        .component = &self->base,
-        .n_sync_polls = 1,
-        .ready = start_working,
-    };
 
     self->options = self->base.options;
     self->store = object_store_new();
-    options.probe_timeout_ns = self->options->timeout;
-    self->sidecar = sidecar_new(&options);
+    self->sidecar = sidecar_new(&(SidecarOptions){
+        .component = &self->base,
+        .n_sync_polls = 1,
+        .ready = start_working,
+    });
 }
 
 static void
@@ -126,28 +124,21 @@ clear(void *data)
     object_store_free(self->store);
 }
 
-#define FLAG(name, type, member, value, help)                                                      \
-    {                                                                                              \
-        name, type, offsetof(ExternalSnapshotterOptions, member), value, help                      \
-    }
+#define AT(member) offsetof(ExternalSnapshotterOptions, member)
 
 G_STATIC_ASSERT(offsetof(ExternalSnapshotterOptions, common) == 0); /* SIDECAR_FLAGS */
 static const ProcessFlag flags[] = {
-    SIDECAR_FLAGS,
-    FLAG("worker-threads", FLAG_INT, worker_threads, "10", "Contents worked on at once"),
-    FLAG("timeout", FLAG_DURATION, timeout, "1m", "Deadline of a call of the driver"),
-    FLAG("snapshot-name-prefix",
-         FLAG_STRING,
-         snapshot_name_prefix,
-         "snapshot",
-         "Of what the driver calls a snapshot; its VolumeSnapshot's uid follows"),
-    FLAG("extra-create-metadata",
-         FLAG_BOOL,
-         extra_create_metadata,
-         "false",
-         "Tell the driver the names of snapshot and content (SNAP-44)"),
+    SIDECAR_FLAGS("worker-threads",
+                  "10",
+                  "Contents worked on at once",
+                  "1m",
+                  "Deadline of a call of the driver"),
+    {"snapshot-name-prefix",  FLAG_STRING, AT(snapshot_name_prefix),  "snapshot",
+       "Of what the driver calls a snapshot; its VolumeSnapshot's uid follows"          },
+    {"extra-create-metadata", FLAG_BOOL,   AT(extra_create_metadata), "false",
+       "Tell the driver the names of snapshot and content (SNAP-44)"                    },
     SIDECAR_ELECTION_FLAGS(ExternalSnapshotterOptions),
-    {0},
+    {NULL,                    FLAG_BOOL,   0,                         NULL,       NULL},
 };
 
 static const ProcessElection election = {
@@ -157,11 +148,7 @@ static const ProcessElection election = {
 };
 
 const ProcessClass external_snapshotter_process = {
-    .name = "external-snapshotter",
-    .scope = PER_DRIVER,
-    .options_size = sizeof(ExternalSnapshotterOptions),
-    .flags = flags,
-    .election = &election,
+    SIDECAR_PROCESS("external-snapshotter", ExternalSnapshotterOptions, flags, election),
     .startup = 30 * SIM_MS, /* as the attacher's, TIM-91 */
 };
 

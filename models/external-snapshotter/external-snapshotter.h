@@ -8,8 +8,6 @@
 /* Its flags, under their own names. */
 typedef struct {
     SidecarFlags common;
-    int32_t worker_threads;
-    SimTime timeout;
     const char *snapshot_name_prefix;
     gboolean extra_create_metadata;
     LeaderElectionOptions election;

@@ -79,7 +79,7 @@ snapshotter_look(const ExternalSnapshotter *self, Plan *plan)
                                       content->class_name));
         return;
     }
-    sync->deadline = plan_now(plan) + self->options->timeout;
+    sync->deadline = plan_now(plan) + self->options->common.timeout;
     plan_call(plan, self->base.driver,
               &(CsiRequest){.method = CSI_CONTROLLER_GET_CAPABILITIES, .deadline = sync->deadline},
               PLAN_DECIDE);

@@ -196,50 +196,26 @@ clear(void *data)
     object_store_free(self->content_store);
 }
 
-#define FLAG(name, type, member, value, help)                                                      \
-    {                                                                                              \
-        name, type, offsetof(SnapshotControllerOptions, member), value, help                       \
-    }
+#define AT(member) offsetof(SnapshotControllerOptions, member)
 
 static const ProcessFlag flags[] = {
-    FLAG("kube-api-qps",
-         FLAG_NUMBER,
-         kube_api_qps,
-         "5",
-         "Requests per second of each of its two clients: snapshots, and all else with Events"),
-    FLAG("kube-api-burst",
-         FLAG_INT,
-         kube_api_burst,
-         "10",
-         "Requests that may exceed that rate at once"),
-    FLAG("worker-threads",
-         FLAG_INT,
-         worker_threads,
-         "10",
-         "Snapshots worked on at once, and as many contents"),
-    FLAG("retry-interval-start",
-         FLAG_DURATION,
-         retry_interval_start,
-         "1s",
-         "Wait after a first failure; doubles with each"),
-    FLAG("retry-interval-max",
-         FLAG_DURATION,
-         retry_interval_max,
-         "5m",
-         "Longest wait after a failure"),
-    FLAG("resync-period",
-         FLAG_DURATION,
-         resync_period,
-         "15m",
-         "All snapshots and contents are looked at again (SNAP-31)"),
-    FLAG("prevent-volume-mode-conversion",
-         FLAG_BOOL,
-         prevent_volume_mode_conversion,
-         "true",
-         "A content tells its source's volume mode, which claims restored from it must have "
-         "(SRC-4)"),
+    {"kube-api-qps",                   FLAG_NUMBER,   AT(kube_api_qps),                   "5",
+     "Requests per second of each of its two clients: snapshots, and all else with Events"            },
+    {"kube-api-burst",                 FLAG_INT,      AT(kube_api_burst),                 "10",
+     "Requests that may exceed that rate at once"                                                     },
+    {"worker-threads",                 FLAG_INT,      AT(worker_threads),                 "10",
+     "Snapshots worked on at once, and as many contents"                                              },
+    {"retry-interval-start",           FLAG_DURATION, AT(retry_interval_start),           "1s",
+     "Wait after a first failure; doubles with each"                                                  },
+    {"retry-interval-max",             FLAG_DURATION, AT(retry_interval_max),             "5m",
+     "Longest wait after a failure"                                                                   },
+    {"resync-period",                  FLAG_DURATION, AT(resync_period),                  "15m",
+     "All snapshots and contents are looked at again (SNAP-31)"                                       },
+    {"prevent-volume-mode-conversion", FLAG_BOOL,     AT(prevent_volume_mode_conversion), "true",
+     "A content tells its source's volume mode, which claims restored from it must have "
+     "(SRC-4)"                                                                                        },
     SIDECAR_ELECTION_FLAGS(SnapshotControllerOptions),
-    {0},
+    {NULL,                             FLAG_BOOL,     0,                                  NULL,   NULL},
 };
 
 static const ProcessElection election = {

@@ -179,6 +179,7 @@ static void
 decide_question(const void *component, Plan *plan)
 {
     const Sidecar *self = plan_owner(plan);
+    const SidecarFlags *flags = self->options.component->options;
     Answers answers;
     gboolean has_failed;
     CsiMethod question = next_question(self, plan, &answers, &has_failed);
@@ -191,7 +192,7 @@ decide_question(const void *component, Plan *plan)
         plan_call(plan, self->options.component->driver,
                   &(CsiRequest){.method = question,
                                 .served_by = self->options.component->node_name,
-                                .timeout_ns = self->options.probe_timeout_ns},
+                                .timeout_ns = flags->timeout},
                   PLAN_DECIDE);
         plan_then(plan, decide_question);
     }

@@ -11,8 +11,7 @@
 typedef struct Sidecar Sidecar;
 
 typedef struct {
-    Component *component; /* borrowed */
-    SimTime probe_timeout_ns;
+    Component *component;  /* borrowed */
     unsigned n_sync_polls; /* waits for informers to sync, 100 ms each (CGO-17), after a crash */
     void (*ready)(void *self); /* the component: may subscribe and make its queues now */
     const char *identity;      /* in leader election; NULL: the host's name. Interned */
@@ -42,14 +41,14 @@ typedef struct {
     double kube_api_qps;
     int32_t kube_api_burst;
     SimTime retry_interval_start, retry_interval_max;
+    int32_t n_workers;
+    SimTime timeout; /* of each call of the driver */
 } SidecarFlags;
 
 /* ... as rows of a sidecar's table. */
 #define SIDECAR_FLAG(name, type, member, value, help)                                              \
-    {                                                                                              \
-        name, type, offsetof(SidecarFlags, member), value, help                                    \
-    }
-#define SIDECAR_FLAGS                                                                              \
+    PROCESS_FLAG(name, type, SidecarFlags, member, value, help)
+#define SIDECAR_FLAGS(workers_name, workers, workers_help, timeout_value, timeout_help)            \
     SIDECAR_FLAG("kube-api-qps", FLAG_NUMBER, kube_api_qps, "5",                                   \
                  "Requests per second to the API server, events included (PROV-40)"),              \
         SIDECAR_FLAG("kube-api-burst", FLAG_INT, kube_api_burst, "10",                             \
@@ -57,7 +56,14 @@ typedef struct {
         SIDECAR_FLAG("retry-interval-start", FLAG_DURATION, retry_interval_start, "1s",            \
                      "Wait after a first failure; doubles with each (EA-2, PROV-12, RSZ-24)"),     \
         SIDECAR_FLAG("retry-interval-max", FLAG_DURATION, retry_interval_max, "5m",                \
-                     "Longest wait after a failure")
+                     "Longest wait after a failure"),                                              \
+        SIDECAR_FLAG(workers_name, FLAG_INT, n_workers, workers, workers_help),                    \
+        SIDECAR_FLAG("timeout", FLAG_DURATION, timeout, timeout_value, timeout_help)
+
+/* The members of a ProcessClass that all sidecars have. */
+#define SIDECAR_PROCESS(process_name, Options, flag_rows, process_election)                        \
+    .name = process_name, .scope = PER_DRIVER, .options_size = sizeof(Options),                    \
+    .flags = flag_rows, .election = &process_election
 
 /* For ModelClass.client_qps. @options: of a sidecar */
 double sidecar_client_qps(const void *options, unsigned *burst);

@@ -90,7 +90,7 @@ options_of(void *data, const ProcessClass *class)
     if (class != &external_provisioner_process)
         return NULL;
     options = process_options_new(class, strings);
-    options->worker_threads = 0; /* only what the case does */
+    options->common.n_workers = 0; /* only what the case does */
     options->cloning_protection_threads = 0;
     options->default_fstype = strings_intern(strings, fs_type == NULL ? "" : fs_type);
     options->controller_publish_readonly = case_flag(self, "config.controllerPublishReadOnly");

@@ -3,7 +3,8 @@
 
 #include "models/workloads/pods.h"
 
-#define READY_SKEW SIM_SECOND /* WL-30: added to minReadySeconds, for times of whole seconds */
+#define READY_SKEW                                                                                 \
+    SIM_SECOND /* WL-30: added to minReadySeconds, because conditions have whole seconds */
 
 void
 wake_adopters(

@@ -4,7 +4,7 @@
 #include "models/plan/plan.h"
 #include "models/workloads/expectations.h"
 
-/* What a controller does when it hears of a pod. */
+/* Handlers of pods. */
 
 typedef void (*WakeOwner)(void *self, const ObjectKey *owner);
 typedef const LabelSelector *(*SelectorOf)(const Object *owner);
@@ -13,16 +13,16 @@ typedef const LabelSelector *(*SelectorOf)(const Object *owner);
  * would adopt it. */
 void wake_adopters(
     Informer *owners, SelectorOf selector_of, const Object *pod, WakeOwner wake, void *self);
-/* WL-30: an owner with minReadySeconds looks at a pod that has become ready again when it has been
- * ready so long. @before: NULL: the pod is new. */
+/* WL-30: wakes an owner with minReadySeconds when a pod that becomes ready now has been ready for
+ * so long. @before: NULL: the pod is new */
 void wake_when_available(Workers *workers,
                          const ObjectKey *owner,
                          int32_t min_ready_s,
                          const Object *before,
                          const Object *pod);
 
-/* A controller that waits for what it has ordered (WL-4), and for which a pod that is being deleted
- * is gone (WL-76). */
+/* A controller with Expectations (WL-4) that treats a pod as gone as soon as it is being deleted
+ * (WL-76). */
 typedef struct {
     ObjectKind kind;
     Informer *owners;
@@ -32,5 +32,5 @@ typedef struct {
     GHashTable *states; /* ObjectKey of an owner -> a struct that begins with Expectations */
 } PodOwners;
 
-/* An InformerHandler's arguments: NULL: the pod is new, or gone. */
+/* @before: NULL: the pod is new. @after: NULL: it is gone */
 void pod_owners_changed(const PodOwners *self, const Object *before, const Object *after);

@@ -13,7 +13,7 @@ compare_numbers(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Pending, unknown, running. */
+/* Pending before unknown before running. */
 static int
 phase_rank(const Pod *pod)
 {
@@ -31,7 +31,7 @@ phase_rank(const Pod *pod)
     return 0;
 }
 
-/* What cannot be read counts as 0. */
+/* An annotation that cannot be read counts as 0. */
 static int64_t
 deletion_cost(const Pod *pod)
 {
@@ -53,7 +53,7 @@ compare_uids(const Pod *a, const Pod *b)
     return x.low < y.low ? -1 : x.low > y.low;
 }
 
-/* The power of two in which an age in nanoseconds lies; none for what is of this instant. */
+/* The power of two below an age in nanoseconds; -1 for age 0. */
 static int
 age_bucket(SimTime since, SimTime now)
 {
@@ -62,7 +62,7 @@ age_bucket(SimTime since, SimTime now)
     return age <= 0 ? -1 : 63 - __builtin_clzll((unsigned long long)age);
 }
 
-/* The younger first, by power of two; within one, by uid. */
+/* The younger first, by powers of two; pods of the same power by uid. */
 static int
 compare_ages(const Pod *a, const Pod *b, SimTime since_a, SimTime since_b, SimTime now)
 {
@@ -72,7 +72,7 @@ compare_ages(const Pod *a, const Pod *b, SimTime since_a, SimTime since_b, SimTi
     return by_age != 0 ? by_age : compare_uids(a, b);
 }
 
-/* WL-77, each row of it in turn. */
+/* WL-77: the columns in turn. */
 static int
 compare_ranks(const void *x, const void *y, void *data)
 {
@@ -95,7 +95,7 @@ compare_ranks(const void *x, const void *y, void *data)
     for (unsigned i = 0; i < G_N_ELEMENTS(columns); i++)
         if (columns[i] != 0)
             return columns[i];
-    return compare_uids(a, b); /* Kubernetes leaves such a pair as its map gave it */
+    return compare_uids(a, b); /* in Kubernetes the order of such a pair is random */
 }
 
 void

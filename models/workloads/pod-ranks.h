@@ -3,11 +3,12 @@
 
 #include "models/api/pod.h"
 
-/* Who is deleted first when there are too many (WL-77). */
+/* The order in which surplus pods are deleted (WL-77). */
 typedef struct {
     const Pod *pod;
-    unsigned n_on_node; /* active pods of the same owner's owner on its node */
+    unsigned n_on_node; /* active pods on its node that belong to the same owner, or to the same
+                           Deployment */
 } RankedPod;
 
-/* Sorts so that those to be deleted first come first. @now: for ages */
+/* Sorts: the pod to be deleted first comes first. @now: for ages */
 void pod_ranks_sort(RankedPod *pods, unsigned n, SimTime now);

@@ -58,8 +58,8 @@ generated_pod_key(const Component *component, const Object *owner, uint64_t n)
                                 strings_internf(component->strings, "%s-", object_name(owner)), n);
 }
 
-/* The template's volumes in a pod called @pod_name: those of ephemeral claims have that name in
- * theirs. Returns: the number written to @volumes, which has room for all of them */
+/* The template's volumes in a pod called @pod_name: the names of ephemeral claims begin with it.
+ * Returns: the number written to @volumes, which has room for all of them */
 static unsigned
 template_pod_volumes(Objects *objects,
                      const PodTemplate *template,

@@ -4,21 +4,20 @@
 #include "models/api/workload.h"
 #include "models/plan/plan.h"
 
-/* What the controllers of workloads have in common: how a pod is made from a template, which pods
- * count, whose they are. */
+/* Shared by the controllers of workloads: pods from templates, active and available pods, adoption.
+ * */
 
-/* Index: what a controller owns, by the controller's key. */
+/* Index: objects by the key of their controller. */
 void index_by_controller(InformerIndex *index, const Object *object, Objects *objects);
-/* Index: what has labels and no controller, by its namespace: may be adopted. */
+/* Index: objects with labels and without a controller, by namespace. They may be adopted. */
 void index_orphans(InformerIndex *index, const Object *object, Objects *objects);
 
-/* The key of the controller of @object, if it is of this kind; NULL: it is not. */
+/* The key of the controller of @object. NULL: it has none, or one of another kind */
 const ObjectKey *controller_of_kind(const Object *object, ObjectKind kind);
 
-/* The name that the server makes of generateName "<owner>-" (WL-7, API-60): the @n-th of this
- * owner's. */
+/* The @n-th name that the server makes of generateName "<owner>-" for this owner (WL-7, API-60). */
 ObjectKey *generated_pod_key(const Component *component, const Object *owner, uint64_t n);
-/* The same of another base than "<owner>-". */
+/* The same for another generateName. */
 ObjectKey *
 generated_pod_key_of(const Component *component, const Object *owner, const char *base, uint64_t n);
 /* Returns: (owned): a pod of the template, ready to be created */
@@ -27,41 +26,38 @@ Object *template_pod_new(Objects *objects,
                          ObjectKey *key,
                          const Object *owner);
 
-/* WL-75: neither over nor going. */
+/* WL-75: neither over nor being deleted. */
 gboolean pod_is_active(const Pod *pod);
-/* Ready, and for @min_ready_s; conditions have whole seconds. */
+/* Ready for at least @min_ready_s. */
 gboolean pod_is_available(const Pod *pod, int32_t min_ready_s, SimTime now);
-/* Whole seconds, as the API has them. */
+/* Rounds down to whole seconds, as times in the API are. */
 SimTime whole_seconds(SimTime time);
 
-/* What belongs to an owner, once it has adopted and released what its selector says. */
+/* The objects of an owner, and the adoptions and releases that its selector asks for. */
 typedef struct {
-    GPtrArray *owned; /* of const Object (with references): its own that it keeps, and those to be
-                         adopted */
-    GPtrArray
-        *adopt; /* of const Object (borrowed from @owned): those that have no controller yet */
-    GPtrArray *release;    /* of const Object (with references): its own that no longer match */
-    const char *finalizer; /* interned: what is adopted gets it; NULL: none */
+    GPtrArray *owned;      /* of const Object (with references): objects that it keeps or adopts */
+    GPtrArray *adopt;      /* of const Object (borrowed from @owned): objects that it adopts */
+    GPtrArray *release;    /* of const Object (with references): objects that no longer match */
+    const char *finalizer; /* interned: adopted objects get it, released ones lose it; NULL: none */
 } Claimed;
 
 typedef struct {
     const Object *owner;
     const LabelSelector *selector;
     const InformerIndex *by_controller, *orphans;
-    const char
-        *finalizer; /* interned: what is adopted gets it, what is released loses it; NULL: none */
+    const char *finalizer; /* interned: adopted objects get it, released ones lose it; NULL: none */
     gboolean (*is_member)(const Object *owner,
-                          const Object *object); /* whom to look at at all; NULL: all */
+                          const Object *object); /* ignores all others; NULL: none */
 } ClaimOptions;
 
 void claimed_look(Claimed *self, const ClaimOptions *options);
 void claimed_clear(Claimed *self);
-void claimed_free(void *self); /* the same of one on the heap */
+void claimed_free(void *self); /* also frees @self */
 static inline gboolean
 claimed_is_settled(const Claimed *self)
 {
     return self->adopt->len == 0 && self->release->len == 0;
 }
-/* Steps that make it so: whoever adopts first makes sure that it is not going itself. What is gone
- * meanwhile is fine. */
+/* Steps that release and adopt. Before it adopts, the owner reads itself to be sure that it is
+ * there. An object that is gone by now is fine. */
 void claimed_plan(const Claimed *self, Plan *plan, const Object *owner);

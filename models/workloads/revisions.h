@@ -11,7 +11,8 @@
 
 /* The highest number of @n revisions but the one called @except (nullable); 0: there are none. */
 int64_t revisions_highest(const Object *const *revisions, unsigned n, const ObjectKey *except);
-/* A step that numbers a revision anew: its template has come back. */
+/* A step that gives a revision a new number, because its template has come back. */
 void revision_plan_number(Plan *plan, const Object *revision, int64_t number);
-/* Steps that delete the @n lowest of @revisions (of const Object), which it takes them out of. */
+/* Steps that delete the @n lowest of @revisions (of const Object); they are removed from the array.
+ * */
 void revisions_plan_deletions(Plan *plan, GPtrArray *revisions, int64_t n);

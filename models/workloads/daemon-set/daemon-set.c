@@ -4,7 +4,7 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/daemon-set/private.h"
 
-/* ---- What is remembered ---- */
+/* ---- State between syncs ---- */
 
 static void
 set_state_free(void *data)
@@ -55,8 +55,8 @@ fits_alike(const DaemonSetController *self, const DaemonSet *set, const Node *a,
     return before == after;
 }
 
-/* DS-12: sets that want a pod on a new node, or think otherwise of one than before. That a node is
- * gone, its pods' ends tell. */
+/* DS-12: wakes the sets for which the node fits differently than before. A node that is gone needs
+ * no handler: the ends of its pods wake their sets. */
 static void
 node_changed(void *data, const Object *before, const Object *after)
 {
@@ -118,7 +118,7 @@ apply_change(void *data, const PlanChange *change)
     DaemonState *state = g_hash_table_lookup(self->states, change->key);
 
     if (state == NULL)
-        return; /* the set went meanwhile */
+        return; /* the set is gone by now */
     if (pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim)))
         return;
     switch ((DaemonChange)change->what) {
@@ -134,7 +134,7 @@ apply_change(void *data, const PlanChange *change)
     g_assert_not_reached();
 }
 
-/* ---- Looking ---- */
+/* ---- The set's pods ---- */
 
 static int
 by_age(const void *a, const void *b)
@@ -153,7 +153,7 @@ look_at_pods(DaemonSync *sync)
 {
     g_autoptr(GPtrArray) sorted = g_ptr_array_copy(sync->claimed.owned, NULL, NULL);
 
-    g_ptr_array_set_free_func(sorted, NULL); /* the references stay the original's */
+    g_ptr_array_set_free_func(sorted, NULL); /* the array that was copied keeps the references */
     g_ptr_array_sort(sorted, by_age);
     g_clear_pointer(&sync->on_node, g_hash_table_unref);
     sync->on_node = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL,
@@ -162,7 +162,7 @@ look_at_pods(DaemonSync *sync)
         const Pod *pod = sorted->pdata[i];
         const char *node = daemon_pod_node(pod);
         if (pod_is_terminal(pod) && object_is_deleted(&pod->meta))
-            continue; /* DS-6: over and going, as one that a finalizer holds: its place is free */
+            continue; /* DS-6: over and being deleted, but held by a finalizer: its place is free */
         GPtrArray *pods = node == NULL ? NULL : g_hash_table_lookup(sync->on_node, node);
         if (node != NULL && pods == NULL) {
             pods = g_ptr_array_new();

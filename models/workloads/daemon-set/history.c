@@ -12,8 +12,8 @@ revision_key(const DaemonSetController *self, const DaemonSync *sync)
         strings_internf(self->base.strings, "%s-%s", object_name(&sync->set->meta), sync->hash));
 }
 
-/* DS-30: the template's revision is there and the newest; an older one that comes back is numbered
- * anew. */
+/* DS-30: makes the template's revision, or numbers it as the newest if an older template has come
+ * back. */
 void
 daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSync *sync)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/daemon-set/private.h"
 
-/* Pods on nodes: which are missing, which are too much. manage() of daemon_controller.go. */
+/* Pods on nodes: finds the missing ones and the surplus. manage() of daemon_controller.go. */
 
 enum {
     GOING = 1 << 0,
@@ -17,12 +17,12 @@ enum {
 typedef enum {
     POD_KEEP,
     POD_DELETE,
-    POD_DELETE_SUCCEEDED, /* and tell of it */
-    POD_DELETE_FAILED,    /* and tell of it */
+    POD_DELETE_SUCCEEDED, /* with an Event */
+    POD_DELETE_FAILED,    /* with an Event */
     POD_WAIT,             /* until the back-off is over */
 } PodAction;
 
-/* A pod on a node. One that goes holds the node's place until it is gone. */
+/* A pod on a node. A pod that is being deleted holds the node's place until it is gone. */
 static const Rule pod_table[] = {
     {"DS-6", GOING,                            0,                     POD_KEEP            },
     {"DS-4", 0,                                GOING | FITS,          POD_DELETE          },
@@ -40,7 +40,7 @@ const RuleTable daemon_pod_rules = {
     RULE_ROWS(pod_table),
 };
 
-/* DS-8: a failed pod of the node may be deleted after so long. Negative or 0: now */
+/* DS-8: the time until a failed pod of the node may be deleted. Negative or 0: now */
 static SimTime
 backoff_left(const DaemonSetController *self, const DaemonSync *sync, const char *node, SimTime now)
 {
@@ -119,7 +119,7 @@ plan_pod(const DaemonSetController *self,
     g_assert_not_reached();
 }
 
-/* DS-5: with a surge two may be there: an old one that is ready, and a new one that is not
+/* DS-5: a surge allows two pods on a node: an old one that is ready, and a new one that is not
  * available yet. */
 static void
 choose_surplus(DaemonSync *sync, const GPtrArray *pods, SimTime now)
@@ -171,7 +171,7 @@ has_node(const DaemonSetController *self, const char *name)
     return key != NULL && informer_get(self->nodes, key) != NULL;
 }
 
-/* DS-9: without a node, and made for one that is gone: nobody else deletes it. */
+/* DS-9: deletes pods that are not bound and were made for a node that is gone. Nobody else does. */
 static void
 choose_lost(const DaemonSetController *self, DaemonSync *sync)
 {

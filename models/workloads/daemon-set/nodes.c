@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/daemon-set/nodes.h"
 
-/* DS-2: AddOrUpdateDaemonPodTolerations() in Kubernetes' daemonset_util.go; that of the host's
- * network is left out. */
+/* DS-2: AddOrUpdateDaemonPodTolerations() in Kubernetes' daemonset_util.go. The toleration for pods
+ * in the host's network is left out. */
 static const struct {
     const char *key;
     TaintEffect effect;
@@ -15,7 +15,8 @@ static const struct {
     {"node.kubernetes.io/unschedulable",   TAINT_NO_SCHEDULE},
 };
 
-/* One of the same key, value, operator and effect is replaced: then it holds for ever. */
+/* A toleration of the template with the same key, value, operator and effect is replaced by one
+ * without an end. */
 static gboolean
 is_replaced(const Toleration *given, Strings *strings)
 {

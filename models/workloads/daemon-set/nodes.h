@@ -4,21 +4,22 @@
 #include "models/api/workload.h"
 #include "models/plan/rules.h"
 
-/* Which nodes a DaemonSet wants its pods on, and how it says so in them. Pure. */
+/* Which nodes a DaemonSet wants its pods on, and how its pods say so. All functions are pure. */
 
-/* Returns: (owned): the template's tolerations, and those that every daemon pod has (NL-44) */
+/* Returns: (owned): the tolerations of the template and of every daemon pod (NL-44) */
 Tolerations *daemon_tolerations(const DaemonSet *set, Strings *strings);
 
 typedef enum {
     DAEMON_UNFIT, /* no pod may be there */
-    DAEMON_STAYS, /* none is made, but one that is there may stay */
+    DAEMON_STAYS, /* no pod is made, but an existing one may stay */
     DAEMON_RUNS,  /* a pod belongs there */
 } DaemonFit;
-/* @tolerations: as of daemon_tolerations() */
+/* @tolerations: from daemon_tolerations() */
 DaemonFit daemon_fit(const DaemonSet *set, const Tolerations *tolerations, const Node *node);
 extern const RuleTable daemon_fit_rules; /* DS-1 */
 
-/* Of one node and no other (VF-47): replaces what the template requires. Returns: (owned) */
+/* The template's spec, but for this one node (VF-47): this replaces the template's required node
+ * affinity. Returns: (owned) */
 PodSpec *daemon_pod_spec(const DaemonSet *set, const Tolerations *tolerations, const char *node);
-/* Where a pod is, or is made for; NULL: nowhere. */
+/* The node that a pod is bound to or made for. NULL: none */
 const char *daemon_pod_node(const Pod *pod);

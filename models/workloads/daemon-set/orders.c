@@ -3,13 +3,14 @@
 
 /* Pods that a sync makes and deletes: syncNodes() of daemon_controller.go. */
 
-#define BURST_MAX 250 /* DS-10: BurstReplicas of daemon_controller.go, each way */
+#define BURST_MAX                                                                                  \
+    250 /* DS-10: BurstReplicas of daemon_controller.go: creations, and again deletions */
 
-/* What a sync does about one pod. */
+/* One pod that a sync makes, changes or deletes. */
 typedef struct {
     PodOrder base;
     const DaemonSync *sync;
-    const char *node; /* that it is made for; NULL: it is deleted */
+    const char *node; /* for which the pod is made; NULL: it is deleted */
 } Item;
 
 static Object *
@@ -41,7 +42,7 @@ decide_item(const void *data, Plan *plan)
     plan_then(plan, pod_order_decide_after);
 }
 
-/* @node: NULL: it is deleted */
+/* @node: NULL: the pod is deleted */
 static void
 add_start(const DaemonSetController *self,
           GArray *starts,

@@ -7,25 +7,25 @@
 #include "models/workloads/pods.h"
 #include "models/workloads/revisions.h"
 
-/* The DaemonSet controller's parts: daemon-set.c (what it hears and remembers, the sync),
- * nodes.c (which nodes: pure), manage.c (pods on nodes), update.c (rolling
- * updates), orders.c (making and deleting), history.c (revisions), status.c.
- * Kubernetes' pkg/controller/daemon. */
+/* The parts of the DaemonSet controller, Kubernetes' pkg/controller/daemon: daemon-set.c (handlers,
+ * state, the sync), nodes.c (which nodes), manage.c (pods on nodes), update.c (rolling updates),
+ * orders.c (creations and deletions), history.c (revisions), status.c. */
 
-/* DS-8: failedPodsBackoff, how soon a node's failed pod is deleted again */
+/* DS-8: failedPodsBackoff: the shortest and longest time between two deletions of a node's failed
+ * pods */
 #define FAILED_BACKOFF_MIN SIM_SECOND
 #define FAILED_BACKOFF_MAX (15 * SIM_MINUTE)
 
 typedef struct {
     SimTime at, delay;
-    int32_t generation; /* of the set, as its status told it: a new one begins afresh */
+    int32_t generation; /* status.observedGeneration of the set: a new one resets the back-off */
 } DaemonFailure;
 
 /* What the controller remembers of a set between syncs. */
 typedef struct {
     Expectations expected;
     GHashTable *failures; /* node name -> DaemonFailure */
-    uint64_t n_names;     /* that were made up for its pods */
+    uint64_t n_names;     /* used so far for its pods */
 } DaemonState;
 
 typedef struct {
@@ -38,10 +38,10 @@ typedef struct {
 } DaemonSetController;
 
 typedef enum {
-    DAEMON_ORDERED =
-        POD_ORDERS_CHANGES_END, /* @number creations; @pointer: GPtrArray of ObjectKey, deletions */
-    DAEMON_FAILED, /* @text: the node whose failed pod is deleted now; @number: the generation of
-                      the set's status */
+    DAEMON_ORDERED = POD_ORDERS_CHANGES_END, /* @number: creations; @pointer: GPtrArray of
+                                                ObjectKey: deletions */
+    DAEMON_FAILED, /* @text: the node whose failed pod is deleted now; @number:
+                      status.observedGeneration */
 } DaemonChange;
 
 typedef struct {
@@ -50,29 +50,29 @@ typedef struct {
 
 /* One sync. */
 typedef struct {
-    const DaemonSet *set; /* (owned): as it was when the sync began */
+    const DaemonSet *set; /* (owned): as it was at the beginning of the sync */
     Claimed claimed;
     GHashTable *on_node; /* node name -> GPtrArray of const Pod (borrowed from @claimed), the oldest
                             first */
     Tolerations *tolerations;
-    GPtrArray *wanting; /* names of nodes that get a pod */
-    GPtrArray *deletes; /* ObjectKeys of pods; a plan owns it */
+    GPtrArray *wanting; /* names of the nodes that get a pod */
+    GPtrArray *deletes; /* ObjectKeys of pods */
     const char *hash;   /* the template's, interned */
-    const char *error;  /* interned: what went wrong with the pods; NULL: nothing */
-    PlanDecide next;    /* once the pods are ordered */
-    const char *rule;   /* why they are; static */
+    const char *error;  /* interned: the error of a pod's creation or deletion; NULL: none */
+    PlanDecide next;    /* called once the pods are ordered */
+    const char *rule;   /* the rule that they follow; static */
     PodOrders orders;
-    gboolean is_held; /* it waits for what it ordered: no generation is observed */
+    gboolean is_held; /* it waits for earlier orders, so no generation is observed */
     DaemonStatus status;
 } DaemonSync;
 
 /* ---- daemon-set.c ---- */
 
-/* Finds the set's pods, and which node each is on or made for. */
+/* Finds the set's pods, and sorts them by the node that they are bound to or made for. */
 void daemon_look(const DaemonSetController *self, DaemonSync *sync);
 gboolean daemon_pod_is_updated(const DaemonSync *sync, const Pod *pod);
 
-/* ---- One sync, in this order; each goes on with the next ---- */
+/* ---- One sync, in this order; each function goes on with the next ---- */
 
 void daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSync *sync);
 void daemon_decide_nodes(const void *self, Plan *plan);
@@ -84,10 +84,10 @@ void daemon_decide_status(const void *self, Plan *plan);
 
 /* ---- orders.c ---- */
 
-/* Empties @sync's lists of what is wanting and to be deleted. */
+/* Empties @sync's lists of nodes that get a pod and of pods to be deleted. */
 void daemon_begin_pods(DaemonSync *sync);
-/* Orders what they say by now because of @rule, 250 each way at most: creations by slow start, then
- * deletions side by side, also after an error. Then goes on with @next. */
+/* Orders the pods of these lists by @rule: at most 250 creations by slow start, then, also after an
+ * error, at most 250 deletions side by side. Then goes on with @next. */
 void daemon_plan_pods(const DaemonSetController *self,
                       Plan *plan,
                       DaemonSync *sync,

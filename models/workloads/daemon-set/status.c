@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/daemon-set/private.h"
 
-/* What a DaemonSet says of itself: updateDaemonSetStatus() of daemon_controller.go. */
+/* The status of a DaemonSet: updateDaemonSetStatus() of daemon_controller.go. */
 
 static gboolean
 edit_status(Object *object, const void *data)
@@ -33,7 +33,8 @@ edit_status(Object *object, const void *data)
            before.unavailable != status->unavailable || before.updated != status->updated;
 }
 
-/* DS-40: of each node the oldest pod counts. DS-41: no generation is observed while it waits. */
+/* DS-40: the oldest pod of each node counts. DS-41: no generation is observed while the set waits
+ * for its orders. */
 static void
 count_status(const DaemonSetController *self, DaemonSync *sync, SimTime now)
 {
@@ -87,7 +88,7 @@ decide_retry(const void *data, Plan *plan)
     plan_then(plan, decide_after_retry);
 }
 
-/* One more try, on what is stored. */
+/* After a conflict: one more try, on the stored version. */
 static void
 decide_after_status(const void *data, Plan *plan)
 {

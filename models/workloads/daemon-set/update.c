@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/daemon-set/private.h"
 
-/* Which old pods go, and which new ones come beside them, because the template has changed:
+/* Updates after a change of the template: which old pods go, and which new pods come beside them.
  * update.go. */
 
 static void
@@ -14,8 +14,8 @@ decide_end(const void *data, Plan *plan)
     plan_then(plan, daemon_decide_status);
 }
 
-/* The only new and the only old pod of a node that do not go. Returns: whether there are no more of
- * each */
+/* Finds a node's new pod and old pod that are not being deleted. Returns: FALSE if there are
+ * several of a kind */
 static gboolean
 find_by_revision(const DaemonSync *sync,
                  const GPtrArray *pods,

@@ -19,7 +19,7 @@ sync_clear(void *data)
     object_unref(&sync->deployment->meta);
 }
 
-/* ---- What wakes it ---- */
+/* ---- Handlers ---- */
 
 static void
 deployment_changed(void *data, const Object *before, const Object *after)
@@ -66,7 +66,7 @@ has_pods(const DeploymentController *self, const ObjectKey *set)
     return n > 0;
 }
 
-/* WL-73: the last of them to go lets a Recreate go on. */
+/* WL-73: a Recreate goes on when the last pod of all sets is gone. */
 static void
 pod_changed(void *data, const Object *before, const Object *after)
 {
@@ -86,7 +86,7 @@ pod_changed(void *data, const Object *before, const Object *after)
     workers_add(self->workers, owner);
 }
 
-/* ---- How it stands ---- */
+/* ---- Its ReplicaSets ---- */
 
 void
 deployment_split_sets(DeploymentSync *sync)
@@ -116,7 +116,8 @@ decide_strategy(const void *data, Plan *plan)
     deployment_plan_rollout(data, plan, plan_notes(plan));
 }
 
-/* A pause and its end are told. Returns: whether there is something to tell */
+/* Notes a pause, or its end, in the condition Progressing. Returns: whether there is something new
+ * */
 static gboolean
 tell_pause(const Deployment *deployment, DeploymentStatus *status, SimTime now)
 {

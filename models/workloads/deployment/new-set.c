@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/deployment/private.h"
 
-/* The ReplicaSet of a Deployment's template: found, made or brought up to date. getNewReplicaSet()
- * of sync.go. */
+/* Finds, makes or updates the ReplicaSet of a Deployment's template: getNewReplicaSet() of sync.go.
+ * */
 
 static void
 take_new_set(DeploymentSync *sync, const Object *set)
@@ -15,7 +15,7 @@ take_new_set(DeploymentSync *sync, const Object *set)
     deployment_split_sets(sync);
 }
 
-/* Annotations of the deployment are its sets' too, those aside that say something of one object. */
+/* The sets inherit the deployment's annotations, except for annotations about a single object. */
 static gboolean
 is_inherited(const char *annotation)
 {
@@ -30,7 +30,7 @@ is_inherited(const char *annotation)
     return !g_strv_contains(own, annotation);
 }
 
-/* What the set says of its deployment: its annotations, and which revision it is. */
+/* The set gets the annotations of its deployment, and the number of its revision. */
 static void
 set_edit_add_revision(Plan *plan, SetEdit *edit, const DeploymentSync *sync, const ReplicaSet *set)
 {
@@ -76,7 +76,8 @@ decide_after_set_update(const void *data, Plan *plan)
     sync->next(data, plan);
 }
 
-/* The set is there already: it gets what it lacks, else the deployment does. */
+/* The set exists. Updates its annotations; if they are right, tells of it in the deployment's
+ * status. */
 static void
 plan_found_set(const DeploymentController *self, Plan *plan, DeploymentSync *sync)
 {
@@ -110,7 +111,7 @@ plan_found_set(const DeploymentController *self, Plan *plan, DeploymentSync *syn
     plan_then(plan, deployment_decide_next);
 }
 
-/* The name that is no hash of Kubernetes' but looks like one: the same for the same template. */
+/* Looks like a hash of Kubernetes', but is another function; the same for the same template. */
 static const char *
 template_hash_text(Plan *plan, const Deployment *deployment)
 {
@@ -168,7 +169,7 @@ new_set_of(const DeploymentController *self, Plan *plan, const DeploymentSync *s
     return set;
 }
 
-/* The set could not be made: the deployment says so. */
+/* The set could not be made: an Event and a condition tell so. */
 static void
 plan_set_failed(Plan *plan, DeploymentSync *sync, const char *message)
 {
@@ -184,8 +185,8 @@ plan_set_failed(Plan *plan, DeploymentSync *sync, const char *message)
     plan_fail(plan, "%s", message);
 }
 
-/* Its name is taken: by itself, that the cache does not know yet, or by another template, which
- * counts as a collision. */
+/* The name is taken. Either the cache does not know the set yet, or a set of another owner has the
+ * name: that counts as a collision. */
 static void
 plan_set_exists(const DeploymentController *self,
                 Plan *plan,

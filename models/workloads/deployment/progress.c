@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/deployment/private.h"
 
-/* What a sync writes into a Deployment's status: sync.go and progress.go. */
+/* Writes to a Deployment's status: sync.go and progress.go. */
 
 typedef struct {
     DeploymentStatus status;
-    StringPair revision; /* of its annotation; no value: left as it is */
+    StringPair revision; /* the annotation; no value: it stays as it is */
 } StatusEdit;
 
 static gboolean

@@ -3,7 +3,7 @@
 
 /* From the old ReplicaSets to the new one: rolling.go, recreate.go. */
 
-/* Old sets beyond the history that are empty go. */
+/* Deletes empty old sets beyond revisionHistoryLimit, the lowest revisions first. */
 static void
 plan_cleanup(Plan *plan, const DeploymentSync *sync)
 {
@@ -32,7 +32,7 @@ decide_rollout_status(const void *data, Plan *plan)
     deployment_plan_progress(data, plan, plan_notes(plan));
 }
 
-/* Scales and cleaning up go first, then the status is told. */
+/* Sets are resized and deleted first, then the status is written. */
 static void
 plan_rollout_end(Plan *plan, const DeploymentSync *sync, gboolean is_still)
 {
@@ -148,11 +148,11 @@ is_rescaled(const DeploymentSync *sync)
     return FALSE;
 }
 
-/* ---- Which of them ---- */
+/* ---- The choice ---- */
 
 enum {
     PAUSED = 1 << 0,
-    RESCALED = 1 << 1, /* the deployment has another size than its sets know */
+    RESCALED = 1 << 1, /* the annotations of its sets name another size */
     RECREATE = 1 << 2,
     ACTIVE = 1 << 3,  /* an old set wants pods */
     RUNNING = 1 << 4, /* an old pod is neither over nor gone */
@@ -163,7 +163,7 @@ enum {
 typedef enum {
     ROLLOUT_SCALE,
     ROLLOUT_UPDATE,
-    ROLLOUT_SHRINK, /* old sets to nothing */
+    ROLLOUT_SHRINK, /* old sets get size 0 */
     ROLLOUT_WAIT,
     ROLLOUT_CREATE, /* the new set, then as ROLLOUT_GROW */
     ROLLOUT_GROW,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/deployment/private.h"
 
-/* ReplicaSets get other sizes and annotations. */
+/* Writes to ReplicaSets: sizes and annotations. */
 
 gboolean
 set_edit_apply(Object *object, const void *data)

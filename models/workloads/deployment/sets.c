@@ -103,7 +103,7 @@ new_set_replicas(const Deployment *deployment, const GPtrArray *all, const Repli
     if (deployment->recreate)
         return deployment->replicas;
     if (total >= most)
-        return new_set->replicas; /* no room for more */
+        return new_set->replicas; /* there is no room for more pods */
     return new_set->replicas + MIN(most - total, deployment->replicas - new_set->replicas);
 }
 
@@ -117,7 +117,7 @@ add_scale(GArray *scales, const ReplicaSet *set, int32_t replicas)
     g_array_append_val(scales, scale);
 }
 
-/* The size of a set after the rows so far. */
+/* The size of a set after the scales so far. */
 static int32_t
 scaled_replicas(const GArray *scales, const ReplicaSet *set)
 {
@@ -129,7 +129,7 @@ scaled_replicas(const GArray *scales, const ReplicaSet *set)
     return replicas;
 }
 
-/* What does not serve anyway goes first. */
+/* Pods that are not available go first. */
 static void
 scale_down_unhealthy(GArray *scales, const GPtrArray *old, int32_t most)
 {
@@ -145,7 +145,7 @@ scale_down_unhealthy(GArray *scales, const GPtrArray *old, int32_t most)
     }
 }
 
-/* Then as many as there are more available than must be. */
+/* Then available pods go, as far as enough others are available. */
 static void
 scale_down_healthy(GArray *scales, const GPtrArray *old, int32_t most)
 {
@@ -179,8 +179,8 @@ old_sets_scales(const Deployment *deployment, const GPtrArray *old, const Replic
 
 /* ---- Scaling of the deployment itself ---- */
 
-/* The only active set, or with none the latest; NULL: several are active, or there is none at all.
- */
+/* The only active set; if none is active, the latest. NULL: several are active, or there is no set
+ * */
 static const ReplicaSet *
 active_or_latest(const GPtrArray *old, const ReplicaSet *new_set)
 {
@@ -205,14 +205,14 @@ is_saturated(const Deployment *deployment, const ReplicaSet *set)
            set->available_replicas == deployment->replicas;
 }
 
-/* Half away from zero. */
+/* Rounds half away from zero. */
 static int32_t
 divide_rounded(int64_t a, int64_t b)
 {
     return (int32_t)((2 * a + b) / (2 * b));
 }
 
-/* What part of a change is a set's, by its size. */
+/* The part of a change that a set takes, in proportion to its size. */
 static int32_t
 set_fraction(const Deployment *deployment, const ReplicaSet *set)
 {
@@ -231,7 +231,7 @@ typedef struct {
     gboolean grows;
 } SizeOrder;
 
-/* The bigger first; of one size, when there is more to come the newer, else the older. */
+/* The bigger first. Of two of one size the newer comes first if pods are added, else the older. */
 static int
 compare_size(const void *a, const void *b, void *data)
 {
@@ -243,7 +243,7 @@ compare_size(const void *a, const void *b, void *data)
     return order->grows ? compare_creation(y, x) : compare_creation(x, y);
 }
 
-/* Each gets its part, the biggest what is left over. */
+/* Each set takes its part; the biggest one also takes the rest. */
 static void
 scale_in_proportion(const Deployment *deployment, GPtrArray *all, GArray *scales)
 {

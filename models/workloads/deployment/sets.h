@@ -4,8 +4,8 @@
 #include "models/api/workload.h"
 #include "models/plan/rules.h"
 
-/* The arithmetic of a Deployment's ReplicaSets: which is the new one, who grows and who shrinks by
- * how much (WL-71..73). All of it is pure. Sets come as arrays of const ReplicaSet *. */
+/* The arithmetic of a Deployment's ReplicaSets: finds the new set, and how much each set grows or
+ * shrinks (WL-71..73). All functions are pure. Sets come as arrays of const ReplicaSet *. */
 
 #define ANNOTATION_REVISION "deployment.kubernetes.io/revision"
 #define ANNOTATION_DESIRED "deployment.kubernetes.io/desired-replicas"
@@ -16,19 +16,20 @@
 typedef struct {
     const ReplicaSet *set;
     int32_t replicas;
-    gboolean is_again; /* a row before this one scales it as well: this one goes on from there */
+    gboolean is_again; /* an earlier row scales the same set: this one begins with its result */
 } SetScale;
 
-/* By creation, the older first; of one second by name. */
+/* Sorts by creation, the older first; sets of the same second by name. */
 void sets_sort_by_creation(GPtrArray *sets);
-/* The one whose template is the deployment's; of several the oldest. NULL: none. @sets sorted by
+/* The set with the deployment's template; of several the oldest. NULL: none. @sets: sorted by
  * creation */
 const ReplicaSet *sets_find_new(const GPtrArray *sets, const Deployment *deployment);
-/* Returns: (owned): those with replicas */
+/* Returns: (owned): the sets with replicas */
 GPtrArray *sets_active(const GPtrArray *sets);
 int64_t set_revision(const ReplicaSet *set); /* 0: none */
 int64_t sets_max_revision(const GPtrArray *sets, const ReplicaSet *except /* nullable */);
-/* Pods of several sets: spec.replicas, and of the status. */
+/* Sums over several sets: spec.replicas, and of the status replicas, readyReplicas and
+ * availableReplicas. */
 typedef struct {
     int32_t wanted, there, ready, available;
 } SetsSum;
@@ -36,15 +37,15 @@ SetsSum sets_sum(const GPtrArray *sets);
 /* A number in an annotation; -1: none. */
 int64_t set_annotated(const ReplicaSet *set, const char *annotation);
 
-/* WL-71 a: how many the new set shall have. @all: with the new one */
+/* WL-71 a: the size that the new set gets. @all: with the new set */
 int32_t
 new_set_replicas(const Deployment *deployment, const GPtrArray *all, const ReplicaSet *new_set);
-/* WL-71 b: whom to shrink. @old: without the new one, active, by creation. Returns: (owned): of
- * SetScale; may be empty */
+/* WL-71 b: the old sets that shrink. @old: active, by creation, without the new set. Returns:
+ * (owned): of SetScale; may be empty */
 GArray *
 old_sets_scales(const Deployment *deployment, const GPtrArray *old, const ReplicaSet *new_set);
-/* The deployment was scaled, or is paused: who takes what part of it. @new_set nullable. Returns:
- * (owned): of SetScale; also of sets that only get other annotations */
+/* The deployment was scaled, or is paused: the new sizes of its sets. @new_set: nullable. Returns:
+ * (owned): of SetScale; a set whose size stays gets new annotations */
 GArray *
 scaling_event_scales(const Deployment *deployment, const GPtrArray *old, const ReplicaSet *new_set);
 extern const RuleTable deployment_scaling_rules;

@@ -102,7 +102,7 @@ deployment_count(const Deployment *deployment,
     return status;
 }
 
-/* The largest number stands for none in Kubernetes. */
+/* In Kubernetes the largest number means that there is no deadline. */
 gboolean
 deployment_has_deadline(const Deployment *deployment)
 {
@@ -117,16 +117,16 @@ deployment_is_complete(const Deployment *deployment, const DeploymentStatus *sta
            status->generation >= (int32_t)deployment->meta.generation;
 }
 
-/* ---- How the rollout gets on ---- */
+/* ---- Progress ---- */
 
 enum {
     DEADLINE = 1 << 0,     /* the Deployment has one */
     WAS_COMPLETE = 1 << 1, /* the condition said so before, and no other template has come */
     COMPLETE = 1 << 2,
     MOVES = 1 << 3, /* more new pods, fewer old ones, or more ready or available ones than before */
-    TOLD = 1 << 4,  /* the condition says how the rollout gets on */
-    TIMED_OUT = 1 << 5, /* ... that it was too late already */
-    EXPIRED = 1 << 6,   /* it was updated longer ago than the deadline allows */
+    TOLD = 1 << 4,  /* there is a condition, and it does not say NewReplicaSetAvailable */
+    TIMED_OUT = 1 << 5, /* it says ProgressDeadlineExceeded */
+    EXPIRED = 1 << 6,   /* its last update is longer ago than the deadline allows */
     PROGRESS_FACTS_END = 1 << 7,
 };
 
@@ -234,7 +234,7 @@ deployment_tell_progress(const Deployment *deployment,
             progress_message(deployment, new_set, "has successfully progressed.", strings), now);
         return;
     case PROGRESS_MOVES:
-        condition_remove(condition); /* so that it counts as updated */
+        condition_remove(condition); /* so that lastUpdateTime is set */
         condition_set(condition, CONDITION_TRUE, "ReplicaSetUpdated",
                       progress_message(deployment, new_set, "is progressing.", strings), now);
         condition->changed_at = changed_at;

@@ -4,8 +4,8 @@
 #include "models/api/workload.h"
 #include "models/plan/rules.h"
 
-/* What a Deployment's status says, and what it means: done, on its way, too late. All of it is
- * pure. */
+/* A Deployment's status, and its meaning: complete, progressing, too late. All functions are pure.
+ * */
 
 typedef struct {
     int32_t generation, replicas, updated, ready, available, unavailable, collisions;
@@ -19,8 +19,8 @@ DeploymentStatus deployment_status_of(const Deployment *deployment);
 void deployment_status_put(const DeploymentStatus *self, Deployment *deployment);
 gboolean deployment_status_equal(const DeploymentStatus *a, const DeploymentStatus *b);
 
-/* Changes it, unless it says so already; the transition is of now if the status of the condition
- * changes. Strings interned or static. */
+/* Changes the condition if its status or reason differ; lastTransitionTime changes only with the
+ * status. Strings: interned or static */
 void condition_set(WorkloadCondition *self,
                    ConditionStatus status,
                    const char *reason,
@@ -28,8 +28,8 @@ void condition_set(WorkloadCondition *self,
                    SimTime now);
 void condition_remove(WorkloadCondition *self);
 
-/* Counts sets (arrays of const ReplicaSet *); conditions as in @before, Available by the count.
- * @new_set: nullable */
+/* Counts the pods of sets (arrays of const ReplicaSet *). Available follows from the count; the
+ * other conditions are those of @before. @new_set: nullable */
 DeploymentStatus deployment_count(const Deployment *deployment,
                                   const DeploymentStatus *before,
                                   const GPtrArray *all,
@@ -37,7 +37,7 @@ DeploymentStatus deployment_count(const Deployment *deployment,
                                   SimTime now);
 gboolean deployment_has_deadline(const Deployment *deployment);
 gboolean deployment_is_complete(const Deployment *deployment, const DeploymentStatus *status);
-/* Tells in @status how the rollout gets on since @before. @new_set: nullable */
+/* Sets the condition Progressing of @status by its change since @before. @new_set: nullable */
 void deployment_tell_progress(const Deployment *deployment,
                               const DeploymentStatus *before,
                               DeploymentStatus *status,
@@ -45,7 +45,7 @@ void deployment_tell_progress(const Deployment *deployment,
                               Strings *strings,
                               SimTime now);
 extern const RuleTable deployment_progress_rules; /* WL-70, WL-71 */
-/* When to look whether it is too late; negative: never. */
+/* The time until the progress deadline has to be checked. Negative: never */
 SimTime deployment_deadline_after(const Deployment *deployment,
                                   const DeploymentStatus *before,
                                   const DeploymentStatus *status,

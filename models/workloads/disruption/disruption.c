@@ -6,7 +6,7 @@
 #include "models/plan/plan.h"
 #include "models/workloads/pods.h"
 
-/* WL-114: so long an eviction counts if the pod stays. */
+/* WL-114: how long an eviction counts if the pod stays. */
 #define EVICTION_TIMEOUT (2 * SIM_MINUTE)
 
 typedef struct {
@@ -17,11 +17,11 @@ typedef struct {
 
 typedef struct {
     int32_t generation, healthy, desired, expected, allowed;
-    StringMap *disrupted; /* (owned) by the plan */
+    StringMap *disrupted; /* (owned) */
     SimTime now;
 } BudgetStatus;
 
-/* ---- What wakes it ---- */
+/* ---- Handlers ---- */
 
 static void
 budget_changed(void *data, const Object *before, const Object *after)
@@ -70,8 +70,8 @@ pod_changed(void *data, const Object *before, const Object *after)
 
 /* ---- Counting (WL-114) ---- */
 
-/* The size of the owner of @pod's owner; @owner: (out): who that is. Negative: nobody that can be
- * scaled. */
+/* spec.replicas of the StatefulSet, ReplicaSet or Deployment that @pod belongs to. @owner: (out):
+ * its key. Negative: there is none */
 static int32_t
 scale_of(const DisruptionController *self, const Pod *pod, const ObjectKey **owner)
 {
@@ -111,7 +111,7 @@ find_pods(const DisruptionController *self, const DisruptionBudget *budget)
     return pods;
 }
 
-/* What all owners of the pods together shall have. */
+/* The sum of spec.replicas over all owners of the pods. */
 static int32_t
 expected_scale(const DisruptionController *self, const GPtrArray *pods)
 {
@@ -194,7 +194,7 @@ count_facts(const char *evicted_at, const Pod *pod, SimTime now, SimTime *expire
     return facts;
 }
 
-/* Returns: when the first of the granted evictions is no longer counted; TIME_UNSET: none is. */
+/* Returns: the first time at which a granted eviction stops counting; TIME_UNSET: none does */
 static SimTime
 count_healthy(const DisruptionBudget *budget,
               const GPtrArray *pods,

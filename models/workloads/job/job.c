@@ -3,8 +3,8 @@
 
 #include "models/cluster/kube-controller-manager.h"
 
-/* What the Job controller hears and remembers; and pods that no Job counts any more lose their
- * finalizer (WL-84). */
+/* The Job controller's handlers and state. Pods that no Job counts any more lose their finalizer
+ * here (WL-84). */
 
 /* WL-85 */
 static const RateLimit rate_limit = {.base = SIM_SECOND, .max = SIM_MINUTE};
@@ -59,7 +59,7 @@ job_pod_is_tracked(const JobController *self, const JobState *state, const Pod *
            !g_hash_table_contains(state->removals, pod->meta.key);
 }
 
-/* ---- What it hears ---- */
+/* ---- Handlers ---- */
 
 static void
 enqueue(const JobController *self, const ObjectKey *job, SimTime delay)
@@ -80,8 +80,8 @@ enqueue_orphan(const JobController *self, const Object *pod)
         workers_add(self->orphan_workers, pod->key);
 }
 
-/* Nobody will count its pods any more; those that another controller makes are that one's (JOB-4).
- */
+/* Nobody counts the pods of this Job any more. Pods of a Job that another controller manages are
+ * left to that one (JOB-4). */
 static void
 clean_up_pods(const JobController *self, const Object *job)
 {
@@ -103,7 +103,8 @@ deadline_changed(const JobController *self, const Job *before, const Job *after)
     enqueue(self, after->meta.key, MAX(ends_at - sim_now(self->base.sim), 0));
 }
 
-/* WL-81: what changes the Job is looked at now, what follows from that a second later. */
+/* WL-81: a new Job and a change of its spec are handled at once, changes of its status a second
+ * later. */
 static void
 job_changed(void *data, const Object *before, const Object *after)
 {
@@ -126,7 +127,7 @@ job_changed(void *data, const Object *before, const Object *after)
     deadline_changed(self, JOB_CONST(before), JOB_CONST(after));
 }
 
-/* The Job that is this very pod's controller. NULL: none */
+/* The Job that controls this pod, by uid. NULL: none */
 static const Job *
 job_of_pod(const JobController *self, const Object *pod)
 {
@@ -148,7 +149,7 @@ wake_adopter(void *self, const ObjectKey *job)
     enqueue(self, job, BATCH_PERIOD);
 }
 
-/* @is_gone: it is; else it is only going. */
+/* @is_gone: FALSE: the pod is only being deleted. */
 static void
 pod_went(const JobController *self, const Object *pod, gboolean is_gone)
 {
@@ -213,7 +214,7 @@ apply_change(void *data, const PlanChange *change)
     const GPtrArray *keys = change->pointer;
 
     if (state == NULL)
-        return; /* the Job went meanwhile */
+        return; /* the Job is gone by now */
     if (pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim)))
         return;
     switch ((JobChange)change->what) {
@@ -249,7 +250,7 @@ enum {
     ORPHAN_FACTS_END = 1 << 6,
 };
 
-/* Whether the finalizer goes. */
+/* Whether the pod loses its finalizer. */
 static const Rule orphan_table[] = {
     {"WL-84", 0,                                                          TRACKED,    FALSE},
     {"WL-84", TRACKED,                                                    CONTROLLED, TRUE },

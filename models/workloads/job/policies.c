@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/job/private.h"
 
-/* What single failures and successes of a Job's pods mean: per index (JOB-1), by podFailurePolicy
- * (JOB-2) and by successPolicy (JOB-3). indexed_job_utils.go, pod_failure_policy.go and
- * success_policy.go. All of it is pure. */
+/* The meaning of single failures and successes of a Job's pods: per index (JOB-1), by
+ * podFailurePolicy (JOB-2) and by successPolicy (JOB-3). indexed_job_utils.go,
+ * pod_failure_policy.go and success_policy.go. All functions are pure. */
 
-/* What cannot be read counts as 0. */
+/* An annotation that cannot be read counts as 0. */
 static int32_t
 count_in_annotation(const Pod *pod, const char *annotation)
 {
@@ -59,10 +59,9 @@ job_failure_message(const JobSync *sync, Strings *strings)
 
 enum {
     FAILED = 1 << 0,
-    FAIL_INDEX = 1 << 1, /* what the pod failure policy says of it */
+    FAIL_INDEX = 1 << 1, /* the pod failure policy says so */
     COUNTS = 1 << 2,     /* towards the limits: the policy does not say Ignore */
-    AT_LIMIT =
-        1 << 3, /* as many pods of the index have failed before as backoffLimitPerIndex says */
+    AT_LIMIT = 1 << 3,   /* backoffLimitPerIndex pods of the index have failed before it */
     INDEX_FACTS_END = 1 << 4,
 };
 
@@ -108,7 +107,7 @@ look_at_failed_indexes(const JobController *self, JobSync *sync)
     }
 }
 
-/* Of two failed pods of an index: whether @pod came after @before. */
+/* Whether @pod failed after @before; both are of one index. */
 static gboolean
 is_later(const Pod *pod, const Pod *before)
 {
@@ -116,7 +115,7 @@ is_later(const Pod *pod, const Pod *before)
            job_pod_finished_at(pod) >= job_pod_finished_at(before);
 }
 
-/* The last failed pod of each index that is to be tried again stays until the next one has its
+/* An index that is tried again keeps its last failed pod until the next pod has taken over its
  * count. */
 static void
 look_at_last_failures(const JobController *self, const JobState *state, JobSync *sync)

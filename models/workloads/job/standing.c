@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/job/private.h"
 
-/* How a Job stands: its pods, its failures and successes, and whether it ends. All of it is pure
- * but for what it writes into the sync. The first half of syncJob() in job_controller.go. */
+/* The state of a Job: its pods, its failures and successes, and whether it ends. The functions
+ * write into the sync only. The first half of syncJob() in job_controller.go. */
 
 gboolean
 job_pod_has_failed(const Job *job, const Pod *pod)
@@ -29,7 +29,7 @@ job_pod_finished_at(const Pod *pod)
     return pod->meta.created_at;
 }
 
-/* WL-83: failures since the last success. Those of before count only if nothing has succeeded
+/* WL-83: failures since the last success. Earlier failures count only if nothing has succeeded
  * since. */
 static JobBackoff
 count_failures(const JobBackoff *before, const GPtrArray *succeeded, const GPtrArray *failed)
@@ -51,7 +51,7 @@ count_failures(const JobBackoff *before, const GPtrArray *succeeded, const GPtrA
     return now;
 }
 
-/* Pods that are over and are in no count yet. */
+/* Counts the pods that are over and are in no count yet. */
 static void
 look_at_finished(const JobController *self, const JobState *state, JobSync *sync)
 {
@@ -101,7 +101,7 @@ look_at_pods(JobSync *sync)
     sync->n_active = (int32_t)sync->active->len;
 }
 
-/* WL-83: with OnFailure restarts count as failures do. */
+/* WL-83: with the restart policy OnFailure restarts count as failures. */
 static gboolean
 restarts_exceed_limit(const JobSync *sync)
 {
@@ -136,7 +136,7 @@ enum {
     EXCEEDED = 1 << 3,     /* more failures than backoffLimit */
     OVERDUE = 1 << 4,      /* activeDeadlineSeconds */
     TOO_MANY = 1 << 5,     /* more failed indexes than maxFailedIndexes */
-    ALL_ENDED = 1 << 6,    /* each index is done or has failed, one at least has failed */
+    ALL_ENDED = 1 << 6,    /* each index is done or has failed, and at least one has failed */
     SATISFIED = 1 << 7,    /* a rule of the success policy */
     END_FACTS_END = 1 << 8,
 
@@ -156,7 +156,7 @@ typedef enum {
     VERDICT_SATISFIED,
 } Verdict;
 
-/* What was decided before stands; else a failure comes before a success. */
+/* An earlier decision stands; else a failure comes before a success. */
 static const Rule end_table[] = {
     {"WL-89", SUCCESS_SAID, 0,                                                   VERDICT_SUCCESS_SAID},
     {"WL-89", FAILURE_SAID, SUCCESS_SAID,                                        VERDICT_FAILURE_SAID},

@@ -3,8 +3,8 @@
 
 #include "models/workloads/pod-ranks.h"
 
-/* One sync of a Job: which pods are made or deleted. The second half of syncJob(), and manageJob(),
- * of job_controller.go. */
+/* Makes and deletes pods in one sync of a Job: the second half of syncJob(), and manageJob(), of
+ * job_controller.go. */
 
 #define BURST_MAX 500                  /* WL-82: MaxPodCreateDeletePerSync */
 #define BACKOFF_MIN (10 * SIM_SECOND)  /* WL-83: DefaultJobPodFailureBackOff */
@@ -12,22 +12,22 @@
 
 typedef enum {
     ITEM_CREATE,
-    ITEM_RELEASE, /* its finalizer goes */
+    ITEM_RELEASE, /* it loses its finalizer */
     ITEM_DELETE,
     ITEM_RELEASE_AND_DELETE,
 } ItemType;
 
-/* What a sync does about one pod. */
+/* One pod that a sync makes, changes or deletes. */
 typedef struct {
     PodOrder base;
     const JobSync *sync; /* of the plan that waits for this one */
     ItemType type;
-    int32_t index; /* completion index of one that is made; -1: none */
+    int32_t index; /* completion index of a new pod; -1: none */
 } Item;
 
 /* ---- One pod ---- */
 
-/* One that loses its finalizer and is not deleted. */
+/* After ITEM_RELEASE. */
 static void
 decide_after_release(const void *data, Plan *plan)
 {
@@ -52,8 +52,8 @@ edit_release(Object *object, const void *finalizer)
     return object_remove_finalizer(object, finalizer);
 }
 
-/* WL-84; of an Indexed Job with its index in the name, an annotation, a label and the host's name.
- */
+/* WL-84. A pod of an Indexed Job has its index in its name, an annotation, a label and its
+ * hostname. */
 static Object *
 new_pod(const JobController *self, const Item *item)
 {
@@ -95,7 +95,7 @@ decide_item(const void *data, Plan *plan)
     plan_then(plan, item->type == ITEM_RELEASE ? decide_after_release : pod_order_decide_after);
 }
 
-/* @given: without what it has of @sync */
+/* @given: without the members that follow from @sync */
 static void
 add_start(const JobController *self, GArray *starts, const JobSync *sync, Item given)
 {
@@ -145,7 +145,7 @@ note_error(const Plan *plan, JobSync *sync)
     sync->error = plan_code(plan, step) == API_OK ? NULL : plan_message(plan, step);
 }
 
-/* Returns: whether they are all on their way */
+/* Returns: whether all of them are being deleted */
 static gboolean
 count_deleted(const Plan *plan, JobSync *sync)
 {
@@ -162,7 +162,7 @@ count_deleted(const Plan *plan, JobSync *sync)
     return n == (int32_t)sync->ordered->len;
 }
 
-/* The Job ends only once its pods are all on their way, and none is unseen. */
+/* The Job ends only once all of its pods are being deleted. */
 static void
 decide_after_end(const void *data, Plan *plan)
 {
@@ -215,8 +215,8 @@ plan_deletions(const JobController *self, Plan *plan, JobSync *sync, const GPtrA
     plan_then(plan, decide_after_deletions);
 }
 
-/* Of an Indexed Job first what has no index, one beyond the last, or another's; then as of
- * ReplicaSets (WL-77). (owned) */
+/* Of an Indexed Job first the pods without an index of their own: none, one beyond the last, or
+ * another pod's. Then by WL-77, as in ReplicaSets. (owned) */
 static GPtrArray *
 pods_to_delete(const JobSync *sync, unsigned at_least, SimTime now)
 {
@@ -289,7 +289,7 @@ new_pod_key(const JobController *self, const Object *job, uint64_t n, int32_t in
     return generated_pod_key_of(&self->base, job, base, n);
 }
 
-/* @indexes: of so many; NULL: the Job has none */
+/* @indexes: @n of them; NULL: the Job is not Indexed */
 static void
 plan_creations(
     const JobController *self, Plan *plan, JobSync *sync, const GArray *indexes, unsigned n)
@@ -314,7 +314,7 @@ plan_creations(
     plan_then(plan, decide_after_creations);
 }
 
-/* ---- Which (WL-82) ---- */
+/* ---- The choice (WL-82) ---- */
 
 /* WL-83: 10 s, doubling with each failure since the last success. */
 SimTime
@@ -329,8 +329,8 @@ job_backoff_ends_at(const JobBackoff *backoff)
     return backoff->failed_at + delay;
 }
 
-/* Leaves those that may begin now. Returns: when the first of the others may, if none may now; else
- * INT64_MIN */
+/* Removes the indexes that may not begin yet. Returns: if none is left, the time at which the first
+ * one may begin; else INT64_MIN */
 static SimTime
 drop_indexes_that_wait(const JobSync *sync, GArray *indexes, SimTime now)
 {
@@ -361,8 +361,8 @@ count_wanted(const JobSync *sync)
     return MAX(MIN(job->completions - sync->n_succeeded, job->parallelism), 0);
 }
 
-/* So many pods are missing: makes them, as far as the back-off lets it; of single indexes (JOB-1)
- * or of the whole Job (WL-83). */
+/* Makes @n missing pods, as far as the back-off of single indexes (JOB-1) or of the whole Job
+ * (WL-83) allows it. */
 static void
 plan_missing(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
 {
@@ -374,7 +374,7 @@ plan_missing(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
 
     if (may_at > now) {
         sync->again_at = MIN(sync->again_at, MAX(may_at, now + BATCH_PERIOD));
-        sync->n_active = 0; /* Kubernetes says so, whatever still runs */
+        sync->n_active = 0; /* as in Kubernetes, even if pods still run */
         plan_because(plan, per_index ? "JOB-1" : "WL-83");
         plan_after_manage(self, plan, sync);
     } else if (indexes != NULL && indexes->len == 0) {
@@ -384,7 +384,7 @@ plan_missing(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
     }
 }
 
-/* ---- Suspension (WL-88), and the happy end ---- */
+/* ---- Suspension (WL-88) and completion ---- */
 
 static gboolean
 set_condition(WorkloadCondition *condition,
@@ -401,7 +401,7 @@ set_condition(WorkloadCondition *condition,
     return TRUE;
 }
 
-/* Its time counts from when it goes on. */
+/* A resumed Job gets a new start time. */
 static void
 look_at_suspension(const JobController *self, Plan *plan, JobSync *sync)
 {
@@ -465,7 +465,7 @@ begin_status(const JobController *self, JobSync *sync, SimTime now)
 
 enum {
     ENDS = 1 << 0,
-    SEEN = 1 << 1,    /* all that was ordered (WL-4) */
+    SEEN = 1 << 1,    /* all orders were seen (WL-4) */
     DELETED = 1 << 2, /* the Job itself is being deleted */
     SUSPENDED = 1 << 3,
     SURPLUS = 1 << 4, /* active pods that are not wanted */

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Counting a Job's pods: each that is over is named in the status, loses its finalizer, and is
- * counted, in this order, so that none is lost or counted twice (WL-84). Then the Job may end.
+/* Counts a Job's pods: each finished pod is named in the status, loses its finalizer, and is
+ * counted, in this order, so that no pod is lost or counted twice (WL-84). Then the Job may end.
  * trackJobStatusAndRemoveFinalizers() of job_controller.go. */
 
 #define UNCOUNTED_MAX 500 /* WL-84: MaxUncountedPods */
@@ -88,7 +88,8 @@ end_condition(const JobSync *sync, SimTime now)
 
 /* ---- The end ---- */
 
-/* WL-89: not as long as a pod is to be counted, or goes. Returns: whether the status has changed */
+/* WL-89: a Job does not end as long as a pod is to be counted or is being deleted. Returns: whether
+ * the status has changed */
 static gboolean
 end_if_due(JobSync *sync, SimTime now)
 {
@@ -146,8 +147,8 @@ decide_end_of_sync(const void *data, Plan *plan)
 
 /* ---- Counting ---- */
 
-/* Pods that lost their finalizer are counted, and named no longer. Returns: whether there are such
- */
+/* Counts the named pods that have lost their finalizer, and removes their names. Returns: whether
+ * there are any */
 static gboolean
 count_released(StringList **names, int32_t *count, GHashTable *tracked)
 {
@@ -166,8 +167,8 @@ count_released(StringList **names, int32_t *count, GHashTable *tracked)
     return TRUE;
 }
 
-/* Uids of the pods that still have their finalizer. @released: (nullable): of const Pod: it went in
- * this sync. (owned) */
+/* Uids of the pods that still have their finalizer. @released: (nullable): of const Pod: pods that
+ * lost it in this sync. Returns: (owned) */
 static GHashTable *
 tracked_uids(const JobController *self, const JobSync *sync, GHashTable *released)
 {
@@ -176,7 +177,7 @@ tracked_uids(const JobController *self, const JobSync *sync, GHashTable *release
 
     for (unsigned i = 0; state != NULL && i < sync->claimed.owned->len; i++) {
         const Pod *pod = sync->claimed.owned->pdata[i];
-        /* What this sync takes away is expected to go by now, but may not have gone. */
+        /* The state already counts the removals of this sync as done, but they may have failed. */
         gboolean was_tracked =
             job_pod_is_tracked(self, state, pod) || g_ptr_array_find(sync->removals, pod, NULL);
         if (was_tracked && (released == NULL || !g_hash_table_contains(released, pod)))
@@ -220,8 +221,8 @@ enum {
 
 typedef enum {
     COUNT_LATER,
-    COUNT_SILENTLY, /* the finalizer goes, and the status need not name the pod */
-    COUNT_INDEX,    /* ... of an Indexed Job's success the index is name enough */
+    COUNT_SILENTLY, /* it loses its finalizer, and the status need not name it */
+    COUNT_INDEX,    /* the same, and the status gets its index */
     COUNT_SUCCESS,  /* the status names it first */
     COUNT_FAILURE,
 } CountAction;
@@ -274,7 +275,7 @@ count_facts(const JobSync *sync, const Pod *pod, const char *uid)
     return facts;
 }
 
-/* Names it in the status, unless that does so. Returns: whether its finalizer goes */
+/* Names the pod in the status if that is necessary. Returns: whether it loses its finalizer */
 static gboolean
 name_pod(const JobController *self, JobSync *sync, const Pod *pod)
 {
@@ -323,7 +324,7 @@ look_at_removals(const JobController *self, JobSync *sync)
     const JobState *state = job_state(self, sync->job->meta.key);
     g_autoptr(GPtrArray) pods = g_ptr_array_copy(sync->claimed.owned, NULL, NULL);
 
-    g_ptr_array_set_free_func(pods, NULL); /* the references stay the original's */
+    g_ptr_array_set_free_func(pods, NULL); /* the array that was copied keeps the references */
     if (sync->job->indexed)
         g_ptr_array_sort(pods, by_index);
     for (unsigned i = 0; state != NULL && i < pods->len && !sync->is_capped; i++) {
@@ -335,7 +336,7 @@ look_at_removals(const JobController *self, JobSync *sync)
     }
 }
 
-/* What of the end is told before any finalizer goes (WL-89). */
+/* WL-89: this condition is written before any pod loses its finalizer. */
 static void
 announce_end(JobSync *sync, SimTime now)
 {
@@ -388,7 +389,7 @@ plan_last_flush(Plan *plan, JobSync *sync, gboolean has_news)
     plan_then(plan, decide_end_of_sync);
 }
 
-/* One whose finalizer could not be taken away stays named. */
+/* A pod whose finalizer could not be removed stays named in the status. */
 static void
 decide_after_removals(const void *data, Plan *plan)
 {
@@ -421,7 +422,7 @@ plan_removals(const JobController *self, Plan *plan, JobSync *sync)
     plan_then(plan, decide_after_removals);
 }
 
-/* The status names the pods: now their finalizers may go. */
+/* The status names the pods: now they may lose their finalizers. */
 static void
 decide_after_flush(const void *data, Plan *plan)
 {

@@ -12,7 +12,7 @@
 /* What the controller remembers of a set between syncs. */
 typedef struct {
     Expectations expected;
-    uint64_t n_names; /* that were made up for its pods */
+    uint64_t n_names; /* used so far for its pods */
 } SetState;
 
 typedef struct {
@@ -31,14 +31,14 @@ typedef struct {
 
 /* One sync. */
 typedef struct {
-    const ReplicaSet *set; /* (owned): as it was when the sync began */
+    const ReplicaSet *set; /* (owned): as it was at the beginning of the sync */
     Claimed claimed;
     PodOrders orders;
-    const char *error; /* interned: what went wrong with the pods; NULL: nothing */
+    const char *error; /* interned: the error of a pod's creation or deletion; NULL: none */
     SetStatus status;
 } Sync;
 
-/* ---- What is remembered ---- */
+/* ---- State between syncs ---- */
 
 static void
 set_state_free(void *data)
@@ -97,7 +97,7 @@ apply_change(void *data, const PlanChange *change)
     SetState *state = g_hash_table_lookup(self->states, change->key);
 
     if (state == NULL)
-        return; /* the set went meanwhile */
+        return; /* the set is gone by now */
     pod_orders_apply(&state->expected, &state->n_names, change, sim_now(self->base.sim));
 }
 
@@ -142,7 +142,7 @@ tell_failure(const Sync *sync, SetStatus *status, SimTime now)
         };
 }
 
-/* Of the pods as they were before anything was done. */
+/* Counts the pods as they were at the beginning of the sync. */
 static void
 count_status(Sync *sync, SimTime now)
 {
@@ -179,7 +179,7 @@ decide_after_retry(const void *data, Plan *plan)
     plan_end_of_sync(plan, plan_notes(plan));
 }
 
-/* What is stored by now: the same status goes there, even if it says what stands there already. */
+/* The stored version gets the same status. The request is sent even if it changes nothing. */
 static void
 decide_retry(const void *data, Plan *plan)
 {
@@ -191,7 +191,7 @@ decide_retry(const void *data, Plan *plan)
     plan_then(plan, decide_after_retry);
 }
 
-/* One more try, on what is stored. */
+/* After a conflict: one more try, on the stored version. */
 static void
 decide_after_status(const void *data, Plan *plan)
 {
@@ -280,8 +280,7 @@ plan_creations(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
     plan_then(plan, decide_after_pods);
 }
 
-/* Active pods on the same node of all sets of the same owner, as of all revisions of a Deployment.
- */
+/* Active pods on the pod's node that belong to any set of the same owner, such as a Deployment. */
 static unsigned
 count_on_node(const ReplicaSetController *self, const ReplicaSet *set, const Pod *pod)
 {
@@ -316,7 +315,7 @@ plan_deletions(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
 
     for (unsigned i = 0; i < n_pods; i++) {
         ranked[i].pod = sync->claimed.owned->pdata[i];
-        if (n < n_pods) /* if all go the order does not matter */
+        if (n < n_pods) /* if all pods go their order does not matter */
             ranked[i].n_on_node = count_on_node(self, sync->set, ranked[i].pod);
     }
     if (n < n_pods)
@@ -336,7 +335,7 @@ plan_deletions(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
 }
 
 enum {
-    SEEN = 1 << 0, /* all that was ordered (WL-4) */
+    SEEN = 1 << 0, /* all orders were seen (WL-4) */
     DELETED = 1 << 1,
     TOO_FEW = 1 << 2,
     TOO_MANY = 1 << 3,
@@ -368,7 +367,7 @@ static const RuleTable manage_rules = {
     RULE_BOUNDS(manage_bounds),
 };
 
-/* The set has the pods that are its own. */
+/* Adoption is over. */
 static void
 decide_pods(const void *data, Plan *plan)
 {

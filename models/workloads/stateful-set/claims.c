@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-/* Who owns a claim of a StatefulSet (WL-60): while the set, or the pod that it no longer wants, is
- * there, so is the claim. */
+/* The owners of a StatefulSet's claim (WL-60): the claim lives as long as the set, or as long as
+ * the pod that the set no longer wants. */
 
 enum {
     KNOWN = 1 << 0,
     FOREIGN = 1 << 1,      /* somebody else is its controller */
     WHEN_DELETED = 1 << 2, /* persistentVolumeClaimRetentionPolicy.whenDeleted is Delete */
     WHEN_SCALED = 1 << 3,  /* .whenScaled is Delete */
-    IN_RANGE = 1 << 4,     /* the set wants the pod */
+    IN_RANGE = 1 << 4,     /* the pod's ordinal is within the set's range */
     CLAIM_FACTS_END = 1 << 5,
 };
 

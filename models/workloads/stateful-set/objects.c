@@ -17,7 +17,7 @@ stateful_pod_key(Objects *objects, const ObjectKey *set, int32_t ordinal)
                        strings_internf(objects_strings(objects), "%s-%d", set->name, ordinal));
 }
 
-/* Asked of each pod at each sync. */
+/* Called for each pod in each sync, so it is fast. */
 int32_t
 stateful_pod_ordinal(const ObjectKey *set, const ObjectKey *pod)
 {
@@ -70,7 +70,7 @@ stateful_revision_new(Objects *objects, const StatefulSet *set, ObjectKey *key)
     return object;
 }
 
-/* WL-22: the template's labels and those that the set selects by. */
+/* WL-22: the claim gets the template's labels and the labels of the set's selector. */
 Object *
 stateful_claim_new(const StatefulSet *set, const ClaimTemplate *template, ObjectKey *key)
 {
@@ -84,7 +84,7 @@ stateful_claim_new(const StatefulSet *set, const ClaimTemplate *template, Object
     return object;
 }
 
-/* The volume that a claim of the set's takes the place of, or adds. */
+/* The pod's volume for a claim of the set. */
 static PodVolume
 claim_volume(Objects *objects, const StatefulPod *pod, const ClaimTemplate *template)
 {
@@ -108,8 +108,8 @@ is_taken_over(const PodVolume *volume, const ClaimTemplates *templates)
     return FALSE;
 }
 
-/* The template's volumes, those of a claim template's name taken over by the claim. (owned): NULL:
- * none */
+/* The volumes of claims, and the template's other volumes. A claim replaces the template's volume
+ * of its name. Returns: (owned): NULL: none */
 static PodVolumes *
 new_pod_volumes(Objects *objects, const StatefulSet *set, const StatefulPod *pod)
 {

@@ -3,24 +3,23 @@
 
 #include "models/api/pod.h"
 
-/* What a StatefulSet makes: names, claims, pods and revisions (WL-20..22). Keys and words are of
- * @objects' run. */
+/* The objects that a StatefulSet makes: names, claims, pods and revisions (WL-20..22). */
 
 #define LABEL_POD_NAME "statefulset.kubernetes.io/pod-name" /* WL-21 */
 
 /* The pod of @ordinal: "web-0". */
 ObjectKey *stateful_pod_key(Objects *objects, const ObjectKey *set, int32_t ordinal);
-/* The ordinal in the name of a pod of this set; -1: it is not one of its names */
+/* The ordinal in the name of a pod of this set. -1: no pod of this set has such a name */
 int32_t stateful_pod_ordinal(const ObjectKey *set, const ObjectKey *pod);
 /* "data-web-0" */
 ObjectKey *
 stateful_claim_key(Objects *objects, const ClaimTemplate *template, const ObjectKey *pod);
-/* The revision that the set's template is, named by what it says. */
+/* The name of the revision of the set's template: it has the template's hash. */
 ObjectKey *stateful_revision_key(Objects *objects, const StatefulSet *set);
 
 /* Returns: (owned): each ready to be created */
 Object *stateful_claim_new(const StatefulSet *set, const ClaimTemplate *template, ObjectKey *key);
-/* What tells one pod of a set from the others. */
+/* The members that differ among the pods of a set. */
 typedef struct {
     ObjectKey *key;
     int32_t ordinal;

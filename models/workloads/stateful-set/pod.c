@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/stateful-set/private.h"
 
-/* What a StatefulSet does about one pod and its claims (WL-43..45, WL-60). */
+/* One pod of a StatefulSet and its claims: creation, update, deletion (WL-43..45, WL-60). */
 
 /* One pod: a plan of its own, since the pods of a batch go side by side. */
 typedef struct {
@@ -13,9 +13,9 @@ typedef struct {
     int32_t ordinal;
 } Item;
 
-/* How far its claims have come. */
+/* The progress with its claims. */
 typedef struct {
-    unsigned template;  /* of the claim that is looked at */
+    unsigned template;  /* index of the claim template in turn */
     const char *errors; /* of claims, interned; NULL: none */
     unsigned n_errors;
 } ItemNotes;
@@ -59,7 +59,7 @@ plan_pod_event(Plan *plan, const Item *item, const char *verb, const char *error
                    error);
 }
 
-/* ---- Who owns the claims (WL-60) ---- */
+/* ---- Owners of the claims (WL-60) ---- */
 
 static ClaimOwners
 owners_of(const StatefulSetController *self, const StatefulSet *set, ObjectKey *pod)
@@ -218,7 +218,8 @@ decide_after_pod(const void *data, Plan *plan)
         return;
     }
     plan_because(plan, "WL-65");
-    if (code != API_EXISTS) /* somebody else's, or our own that is not seen yet: no event */
+    if (code !=
+        API_EXISTS) /* another owner's, or our own that the cache does not know yet: no Event */
         plan_pod_event(plan, item, verb, code == API_OK ? NULL : plan_message(plan, step));
     if (code != API_OK)
         plan_fail(plan, "%s", plan_message(plan, step));
@@ -226,7 +227,7 @@ decide_after_pod(const void *data, Plan *plan)
 
 static void plan_next_claim(const StatefulSetController *self, Plan *plan);
 
-/* A claim that cannot be made does not keep the others from being made, only the pod. */
+/* A claim that cannot be made keeps the pod from being made, but not the other claims. */
 static void
 decide_after_claim(const void *data, Plan *plan)
 {
@@ -324,7 +325,7 @@ decide_item(const void *data, Plan *plan)
         return;
     }
     if (item->action == ITEM_CREATE && has_stale_claim(data, item)) {
-        plan_because(plan, "WL-44"); /* later: when the collector has taken the claim away */
+        plan_because(plan, "WL-44"); /* later, when the garbage collector has deleted the claim */
         return;
     }
     plan_new_notes(plan, ItemNotes, NULL);
@@ -357,7 +358,7 @@ stateful_creation_start(const StatefulSetController *self, const SetView *view, 
     PlanStart start =
         stateful_item_start(self, view, ITEM_CREATE, view->state->pods->pdata[position]);
     Item *item = start.operation;
-    /* WL-52: below the partition nothing is new. */
+    /* WL-52: below the partition pods are of the current revision. */
     gboolean is_current = !view->set->on_delete && position < view->set->partition;
 
     item->ordinal = view->state->start + position;

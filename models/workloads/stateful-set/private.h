@@ -7,11 +7,11 @@
 #include "models/workloads/revisions.h"
 #include "models/workloads/stateful-set/objects.h"
 
-/* Within the StatefulSet controller: view.c looks, pod.c does what is to be done
- * about one pod, claims.c judges who owns claims, revisions.c keeps the history,
- * stateful-set.c decides. */
+/* The parts of the StatefulSet controller: stateful-set.c (handlers, the sync, the status), view.c
+ * (the set's pods), replicas.c (which pods are made and deleted), pod.c (one pod and its claims),
+ * claims.c (owners of claims), revisions.c (the history), objects.c (new objects). */
 
-/* What a sync counted as it began: goes into the set's status when its pods are taken care of. */
+/* The counts at the beginning of a sync. They are written to the set's status at its end. */
 typedef struct {
     int32_t generation, replicas, ready, available, current, updated;
     const char *current_revision, *update_revision;
@@ -19,12 +19,12 @@ typedef struct {
 
 /* What the controller remembers of a set between syncs. */
 typedef struct {
-    const PodTemplate *template; /* (owned): whose revision this is */
-    ObjectKey *revision;         /* what a new revision of it would be called */
-    GPtrArray *pods; /* of ObjectKey, by ordinal - start: so that no name is made twice */
+    const PodTemplate *template; /* (owned): the template of @revision */
+    ObjectKey *revision;         /* the name that a new revision of the template gets */
+    GPtrArray *pods;             /* of ObjectKey, by ordinal - start: the names of all replicas */
     int32_t start;
     SetStatus status;   /* of the sync under way */
-    unsigned n_refused; /* tries of its status that met a conflict */
+    unsigned n_refused; /* writes of its status that met a conflict */
     uint64_t n_draws;
 } SetState;
 
@@ -36,7 +36,7 @@ typedef struct {
     GHashTable *states; /* ObjectKey of a set -> SetState */
 } StatefulSetController;
 
-/* What one sync sees of its set; lives as long as its plan. */
+/* The pods of a set in one sync. Lives as long as its plan. */
 typedef struct {
     const StatefulSet *set; /* (owned) */
     const SetState *state;
@@ -45,26 +45,24 @@ typedef struct {
     const PodTemplate *current_template; /* (owned) */
     const Pod **replicas;                /* by ordinal - start; NULL: not there */
     int32_t n_replicas;
-    GArray *condemned;          /* of const Pod *: out of range, highest ordinal first */
-    const Pod *first_unhealthy; /* WL-40, step 4: of the condemned; the replicas wait before those
-                                   are looked at */
+    GArray *condemned;          /* of const Pod *: pods out of range, the highest ordinal first */
+    const Pod *first_unhealthy; /* WL-40, step 4: the lowest condemned pod that is not healthy */
 } SetView;
 
 /* ---- view.c ---- */
 
 const SetView *stateful_look(const StatefulSetController *self, Plan *plan, const StatefulSet *set);
-/* Pods of its names that belong to nobody, and its own that it no longer selects. @claimed: zeroed,
- * to be cleared */
+/* Finds the pods to adopt and to release. @claimed: zeroed; to be cleared by the caller */
 void stateful_claim(const StatefulSetController *self, const StatefulSet *set, Claimed *claimed);
 gboolean stateful_is_running_and_ready(const Pod *pod);
 gboolean stateful_is_healthy(const Pod *pod);
 gboolean stateful_is_available(const StatefulSet *set, const Pod *pod, SimTime now);
-/* The ordinal's place in the set's range; negative, or replicas and more: out of it. */
+/* The pod's position in the set's range. Negative, or at least spec.replicas: out of range */
 int64_t stateful_position(const StatefulSet *set, const ObjectKey *pod);
 
 /* ---- replicas.c ---- */
 
-/* Steps that take care of the pods. Returns: whether there are any */
+/* Steps that make, update and delete pods. Returns: whether there are any */
 gboolean stateful_plan_pods(const StatefulSetController *self,
                             Plan *plan,
                             const SetView *view,
@@ -73,12 +71,12 @@ extern const RuleTable stateful_replica_rules;   /* WL-41 */
 extern const RuleTable stateful_condemned_rules; /* WL-42 */
 extern const RuleTable stateful_roll_rules;      /* WL-50 */
 
-/* ---- pod.c: plans of their own, for those of a batch go side by side ---- */
+/* ---- pod.c: each pod has a plan of its own, since the pods of a batch go side by side ---- */
 
 typedef enum {
-    ITEM_CREATE, /* the claims that are missing, then the pod, then who owns the claims */
+    ITEM_CREATE, /* the missing claims, then the pod, then the owners of the claims */
     ITEM_CLAIMS, /* only the claims */
-    ITEM_UPDATE, /* the pod's labels, and who owns its claims */
+    ITEM_UPDATE, /* the pod's labels, and the owners of its claims */
     ITEM_DELETE,
     ITEM_NONE, /* no plan */
 } ItemAction;
@@ -93,7 +91,7 @@ stateful_creation_start(const StatefulSetController *self, const SetView *view, 
 gboolean stateful_lacks_claims(const StatefulSetController *self,
                                const StatefulSet *set,
                                const ObjectKey *pod);
-/* Its labels, or who owns its claims, are not as they shall be. */
+/* Whether its labels, or the owners of its claims, are wrong. */
 gboolean
 stateful_needs_update(const StatefulSetController *self, const StatefulSet *set, const Pod *pod);
 
@@ -114,7 +112,7 @@ typedef enum {
     CLAIM_OWNER_LATER, /* the cache does not know the claim yet */
 } ClaimOwner;
 
-/* Who shall own @claim. NULL: it is not known */
+/* The owner that @claim is to have. @claim: NULL: the cache does not know it */
 ClaimOwner claim_owner(const Object *claim, const ClaimOwners *owners);
 extern const RuleTable stateful_claim_rules; /* WL-60 */
 gboolean claim_owners_are_right(const Object *claim, const ClaimOwners *owners);
@@ -125,11 +123,11 @@ gboolean claim_is_stale(const Object *claim, const ClaimOwners *owners);
 
 /* ---- revisions.c ---- */
 
-/* The revision that the set's template is. */
+/* The revision of the set's template. */
 ObjectKey *stateful_update_revision(const StatefulSetController *self,
                                     const StatefulSet *set,
                                     const SetState *state);
-/* Which pods below the partition are made of. */
+/* The revision of the pods below the partition. */
 const char *stateful_current_revision(const StatefulSetController *self,
                                       const StatefulSet *set,
                                       const ObjectKey *update);

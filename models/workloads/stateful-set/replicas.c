@@ -11,7 +11,7 @@ enum {
     THERE = 1 << 0,
     OVER = 1 << 1,
     GOING = 1 << 2,
-    LACKS = 1 << 3,    /* it is pending, and a claim of it is missing or being deleted */
+    LACKS = 1 << 3,    /* it is pending, and one of its claims is missing or being deleted */
     STEADY = 1 << 4,   /* running, ready, available, and not going */
     WRONG = 1 << 5,    /* its label, or an owner of its claims */
     PARALLEL = 1 << 6, /* else OrderedReady, which puts right only pods that it need not wait for */
@@ -36,7 +36,7 @@ const RuleTable stateful_replica_rules = {
     RULE_ROWS(replica_table),
 };
 
-/* The claims are looked at only where they may matter: that costs more than all the rest. */
+/* Looks at the claims only where a rule asks for them: that costs more than all the rest. */
 static unsigned
 replica_facts(const StatefulSetController *self, const SetView *view, const Pod *pod, SimTime now)
 {
@@ -60,9 +60,9 @@ replica_facts(const StatefulSetController *self, const SetView *view, const Pod 
     return facts;
 }
 
-/* One pod of a sync: what is done about it, and whether OrderedReady may go on past it. */
+/* The decision about one pod, and whether OrderedReady may go on past it. */
 typedef struct {
-    PlanStart start; /* where is_work */
+    PlanStart start; /* if is_work */
     gboolean is_work, is_steady;
 } Judgement;
 
@@ -128,8 +128,8 @@ judge_condemned(const StatefulSetController *self,
     return judgement;
 }
 
-/* WL-61: their claims are given to the pods before these go. Returns: whether there is something to
- * do */
+/* WL-61: the claims of these pods get new owners before the pods go. Returns: whether there is
+ * something to do */
 static gboolean
 plan_claims_of_condemned(const StatefulSetController *self, Plan *plan, const SetView *view)
 {
@@ -158,12 +158,12 @@ enum {
 };
 
 typedef enum {
-    ROLL_ON, /* to the next lower one */
+    ROLL_ON, /* go on to the next lower pod */
     ROLL_REPLACE,
     ROLL_WAIT,
 } RollAction;
 
-/* A pod that is missing is made by this sync, of the right template. */
+/* A missing pod is made by this sync, of the right template. */
 static const Rule roll_table[] = {
     {"WL-50", 0,                 PRESENT,                 ROLL_WAIT   },
     {"WL-50", PRESENT | DELETED, 0,                       ROLL_WAIT   },
@@ -240,8 +240,8 @@ plan_ordered(const StatefulSetController *self, Plan *plan, const SetView *view,
 
 /* ---- Parallel: slow start (WL-5) ---- */
 
-/* Batches of 1, 2, 4, ... of @n positions; one that needs nothing counts as well. An error ends it
- * with its batch. Returns: whether there is something to do */
+/* Batches of 1, 2, 4, ... of @n positions, including positions without work. The batch with the
+ * first error is the last. Returns: whether there is something to do */
 static gboolean
 plan_batches(const StatefulSetController *self,
              Plan *plan,
@@ -275,7 +275,7 @@ plan_parallel(const StatefulSetController *self, Plan *plan, const SetView *view
     is_work |= plan_claims_of_condemned(self, plan, view);
     plan_because(plan, "WL-42");
     is_work |= plan_batches(self, plan, view, (int32_t)view->condemned->len, judge_condemned);
-    is_work |= plan_rolling(self, plan, view, status); /* one by one here as well (WL-W3) */
+    is_work |= plan_rolling(self, plan, view, status); /* one pod at a time here as well (WL-W3) */
     return is_work;
 }
 

@@ -30,7 +30,7 @@ stateful_update_revision(const StatefulSetController *self,
             found = revisions[i];
     if (found != NULL)
         return (ObjectKey *)found->key;
-    /* A set that came without its history knows at least what its own revision is called. */
+    /* A set that was created without its history has at least the name of its revision. */
     if (n == 0 && set->update_revision != NULL &&
         set->observed_generation == (int32_t)set->meta.generation)
         return objects_key(self->base.objects, KIND_CONTROLLER_REVISION, set->meta.key->namespace,
@@ -107,7 +107,7 @@ stateful_plan_truncation(const StatefulSetController *self,
     g_autoptr(GPtrArray) history = NULL;
 
     if (n <= (unsigned)MAX(set->revision_history_limit, 0))
-        return; /* live ones included */
+        return; /* live revisions count here */
     history = g_ptr_array_new();
     for (unsigned i = 0; i < n; i++)
         if (!is_live(self, set, status, revisions[i]))

@@ -11,10 +11,10 @@
 
 typedef enum {
     CHANGE_STATUS,  /* @pointer: SetStatus; @key: the set */
-    CHANGE_REFUSED, /* the status met a conflict; @key: the set */
+    CHANGE_REFUSED, /* a write of the status met a conflict; @key: the set */
 } Change;
 
-/* ---- What is remembered ---- */
+/* ---- State between syncs ---- */
 
 static void
 set_state_free(void *data)
@@ -109,7 +109,7 @@ apply_change(void *data, const PlanChange *change)
     SetState *state = g_hash_table_lookup(self->states, change->key);
 
     if (state == NULL)
-        return; /* the set went meanwhile */
+        return; /* the set is gone by now */
     switch ((Change)change->what) {
     case CHANGE_STATUS:
         state->status = *(const SetStatus *)change->pointer;
@@ -164,8 +164,8 @@ count_pod(SetStatus *status, const SetView *view, const Pod *pod, SimTime now)
     status->current += g_strcmp0(revision, status->current_revision) == 0;
 }
 
-/* Counted before anything is done, as Kubernetes does: a pod that this sync makes counts in the
- * next. */
+/* Counts before anything is done, as Kubernetes does: a pod that this sync makes counts in the next
+ * one. */
 static SetStatus *
 count_status(Plan *plan, const SetView *view)
 {
@@ -188,7 +188,7 @@ count_status(Plan *plan, const SetView *view)
     return status;
 }
 
-/* WL-30: while some are not available yet, another look. */
+/* WL-30: comes again while some pods are not available yet. */
 static void
 plan_another_look(Plan *plan, const StatefulSet *set, const SetState *state)
 {
@@ -198,7 +198,7 @@ plan_another_look(Plan *plan, const StatefulSet *set, const SetState *state)
 
 static void decide_after_status(const void *data, Plan *plan);
 
-/* On what the cache holds by now. */
+/* Writes the status on top of the version in the cache. */
 static void
 decide_status(const void *data, Plan *plan)
 {
@@ -225,9 +225,9 @@ plan_retry_of_status(const StatefulSetController *self, Plan *plan, const SetSta
     plan_then(plan, decide_status);
 }
 
-/* With its status written a sync is not over: it trims the history of revisions, which takes as
- * long again. Meanwhile the cache mostly learns of the write, so that the next sync, which the pods
- * have long asked for, seldom meets a conflict. */
+/* After the status is written the sync trims the history of revisions, which takes as long again.
+ * Meanwhile the cache usually learns of the write, so that the next sync, which changes of pods
+ * have asked for already, seldom meets a conflict. */
 static void
 decide_after_status(const void *data, Plan *plan)
 {
@@ -251,7 +251,7 @@ decide_after_status(const void *data, Plan *plan)
     }
 }
 
-/* The pods are taken care of, or one of them failed: then the status is told all the same. */
+/* The pods are done, or one of them has failed: the status is written in both cases. */
 static void
 decide_after_pods(const void *data, Plan *plan)
 {
@@ -313,7 +313,7 @@ decide_revision(const void *data, Plan *plan)
     plan_then(plan, decide_replicas);
 }
 
-/* One key of the queue (WL-1): first pods that are nobody's, or no longer its own. */
+/* One key of the queue (WL-1): adopts and releases pods first. */
 static void
 decide_set(const void *data, Plan *plan)
 {

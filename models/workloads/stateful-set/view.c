@@ -72,7 +72,7 @@ stateful_claim(const StatefulSetController *self, const StatefulSet *set, Claime
                           });
 }
 
-/* Each pod in its place. */
+/* Sorts a pod into the replicas or the condemned. */
 static void
 place_pod(SetView *view, const Pod *pod)
 {
@@ -97,7 +97,7 @@ place_pods(const StatefulSetController *self, Plan *plan, SetView *view)
     informer_index_get(self->orphans, view->set->meta.key->namespace, &n_orphans);
     if (n_orphans == 0)
         return;
-    /* Those that this sync has adopted just now. */
+    /* Pods that this sync has just adopted. */
     Claimed *claimed = g_new0(Claimed, 1);
     plan_own(plan, claimed, claimed_free);
     stateful_claim(self, view->set, claimed);
@@ -128,7 +128,7 @@ stateful_look(const StatefulSetController *self, Plan *plan, const StatefulSet *
     for (unsigned i = 0; i < view->condemned->len; i++) {
         const Pod *pod = g_array_index(view->condemned, const Pod *, i);
         if (!stateful_is_healthy(pod))
-            view->first_unhealthy = pod; /* of several the lowest */
+            view->first_unhealthy = pod; /* the last one found is the lowest */
     }
     return view;
 }

@@ -61,7 +61,8 @@ judge(const Job *job, SimTime now)
     return (TtlAction)rules_find(&ttl_rules, facts, NULL)->then;
 }
 
-/* @job: (nullable). Returns: whether it is deleted now; else it is looked at again in time */
+/* @job: (nullable). Returns: whether it is deleted now; if it is too early the plan comes again in
+ * time */
 static gboolean
 is_due(const Object *job, Plan *plan)
 {
@@ -72,7 +73,7 @@ is_due(const Object *job, Plan *plan)
     return action == TTL_DELETE;
 }
 
-/* It may have got a longer life since it was last seen. */
+/* Its time to live may have changed since the cache saw it. */
 static void
 decide_delete(const void *data, Plan *plan)
 {

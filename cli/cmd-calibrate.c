@@ -27,7 +27,7 @@ go_on(void *data, unsigned done, unsigned total)
     return !progress_is_interrupted(self->progress);
 }
 
-/* "16Mi,1Gi" or "1,4". Returns: (owned): of int64_t; NULL: printed why */
+/* "16Mi,1Gi" or "1,4". Returns: (owned): of int64_t; NULL with the fault printed */
 static GArray *
 parse_list(const char *option, const char *text)
 {
@@ -263,7 +263,7 @@ cmd_calibrate(int argc, char **argv)
         {"sizes",   0, 0, G_OPTION_ARG_STRING,   &self.sizes,    "Sizes of volumes (default: 64Mi)",
          "LIST"                                                                                               },
         {"workers", 0, 0, G_OPTION_ARG_STRING,   &self.workers,
-         "How many volumes go through their lives at once, step by step (default: 1,2,4)",           "LIST"   },
+         "Numbers of volumes that go through their lives together (default: 1,2,4)",                 "LIST"   },
         {"cycles",  0, 0, G_OPTION_ARG_INT,      &self.cycles,
          "Volumes for each size and number of workers (default: 60)",                                "N"      },
         {"pause",   0, 0, G_OPTION_ARG_INT,      &self.pause_ms,

@@ -36,8 +36,7 @@ picture_names(const char *separator, gboolean with_meaning)
     return g_string_free(text, FALSE);
 }
 
-/* Without --no-attribution some files are missing: their pictures are left out when all are drawn.
- */
+/* A run with --no-attribution lacks some files: without a PICTURE, theirs are not drawn. */
 static gboolean
 is_there(const char *run, unsigned picture)
 {

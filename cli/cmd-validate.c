@@ -243,7 +243,7 @@ print_machine(Validate *self)
            sim_time_format(sim_sample_quantile(&self->lags, 0.5), p50), sim_time_format(lag, p99),
            sim_time_format(sim_sample_max(&self->lags), max), in_time ? "within" : "BEYOND",
            self->lag_max_ms, sim_time_format(self->end_lag_max, late), self->peak);
-    printf("Machine: mounts and loop devices compared %u times with what the run believes: %s\n",
+    printf("Machine: mounts and loop devices compared %u times with the state of the run: %s\n",
            self->n_looks, self->fault == NULL ? "no difference" : self->fault);
     printf("Data: written %u times, read back %u times: %s\n", n_written, n_checked,
            fault == NULL ? "as it was written" : fault);
@@ -282,10 +282,10 @@ report(Validate *self, Results *results, Validation *validation)
            n_apart == 0 ? "agree" : "DIFFER", self->median * 100, self->ks, self->samples_min,
            n_near > 0 ? ", or as near as two calibrations are to each other" : "");
     if (n_near > 0)
-        printf(
-            "%u %s near only so: 95 of 100 times as many samples of one of the calibrations are no "
-            "farther from the other.\n",
-            n_near, n_near == 1 ? "is" : "are");
+        printf("%u %s only near: no farther apart than 95 of 100 equally large samples of one "
+               "calibration "
+               "are from the other.\n",
+               n_near, n_near == 1 ? "is" : "are");
     ExitCode code = self->out == NULL ? EXIT_DONE : draw(self, validation);
     if (code != EXIT_DONE)
         return code;

@@ -22,7 +22,7 @@ print_next(Look *look, const Narrator *narrator, const Why *why)
     run_advance(look->run, sim_time_add(now, FUTURE));
     at = narrator_next_step(narrator, why->blocked, now, &who, &what);
     if (at == SIM_TIME_MAX)
-        printf("next: nothing for the next 10 minutes, if nobody does anything\n");
+        printf("next: nothing in the next 10 minutes, unless somebody intervenes\n");
     else
         printf("next: %s, %s, at %s (in %s)\n", who, what,
                sim_time_format(at / SIM_MS * SIM_MS, at_text),

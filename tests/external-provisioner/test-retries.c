@@ -7,145 +7,32 @@
 #include <cmocka.h>
 
 #include "models/external-provisioner/external-provisioner.h"
-#include "tests/sidecar/world.h"
+#include "tests/sidecar/retries.h"
 
-/* When the provisioner tries again, to the millisecond: nothing takes time here but the driver, so
- * every attempt lies on the grid of the back-off (CGO-29: 1 s, doubling, at most 5 min, no jitter),
- * counted from the end of the one before. */
+/* When the provisioner tries again: tests/sidecar/retries.h. */
 
 const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
 
-#define GRID "0 1000 3000 7000 15000 31000 63000 127000 255000 511000 811000 1111000 1411000"
-
-/* What the back end does with every call of the method. */
-typedef struct {
-    const char *title;
-    CsiMethod method;
-    CsiCode code;      /* CSI_OK: it works */
-    unsigned count;    /* so many times; 0: always */
-    int latency_ms;    /* of every call */
-    gboolean forgets;  /* a call whose caller gives up is undone */
-    gboolean unlocked; /* a second call for the same volume is let in */
-    const char *flag, *value, *flag2, *value2;
-    const char *times; /* of the calls, until 25 min have passed */
-    gboolean succeeds;
-} RetryCase;
-
+/* The provisioner gives a call up after 10 s; the retry meets the call that is still under way,
+ * until that is done. */
 static const RetryCase create_cases[] = {
-    {.title = "PROV-12, CGO-29: for ever, at most every 5 min",
-     .code = CSI_INTERNAL,
-     .times = GRID       },
-    {                                  .title = "PROV-12: counted from the end of a slow refusal",
-     .code = CSI_INTERNAL,
-     .count = 4,
-     .latency_ms = 2500,
-     .times = "0 3500 8000 14500 25000",
-     .succeeds = TRUE},
-    {                      .title = "the flags of the grid",
-     .code = CSI_INTERNAL,
-     .count = 7,
-     .flag = "retry-interval-start",
-     .value = "3s",
-     .flag2 = "retry-interval-max",
-     .value2 = "20s",
-     .times = "0 3000 9000 21000 41000 61000 81000 101000",
-     .succeeds = TRUE},
- /* The attempt is given up after 10 s; the retry meets the call that is still under way, until
-  that is done. */
-    {                                              .title = "PROV-22: CreateVolume takes 12 s",
-     .latency_ms = 12000,
-     .times = "0 11000 13000",
-     .succeeds = TRUE},
-    {   .title = "PROV-22: CreateVolume takes 24 s",
-     .latency_ms = 24000,
-     .times = "0 11000 13000 17000 25000",
-     .succeeds = TRUE},
-    {                                .title = "PROV-22: CreateVolume takes 2 min",
-     .latency_ms = 120000,
-     .times = "0 11000 13000 17000 25000 41000 73000 137000",
-     .succeeds = TRUE},
-    {                    .title = "PROV-22: the flag of the deadline",
-     .latency_ms = 12000,
-     .flag = "timeout",
-     .value = "13s",
-     .times = "0",
-     .succeeds = TRUE},
- /* A driver that lets calls for one volume overlap: each attempt lasts until its deadline or
-  until the volume is there. */
-    { .title = "PROV-22: 24 s, calls may overlap",
-     .latency_ms = 24000,
-     .unlocked = TRUE,
-     .times = "0 11000 23000 37000",
-     .succeeds = TRUE},
-    {                                       .title = "PROV-22: 12 s, and undone at the deadline: never",
-     .latency_ms = 12000,
-     .forgets = TRUE,
-     .times = "0 11000 23000 37000 55000 81000 123000 197000 335000 601000 911000 1221000"},
+    {"PROV-22: CreateVolume takes 12 s",                 12000,  PLAIN,    NULL,      NULL,  "0 11000 13000",             TRUE },
+    {"PROV-22: CreateVolume takes 24 s",                 24000,  PLAIN,    NULL,      NULL,  "0 11000 13000 17000 25000",
+     TRUE                                                                                                                      },
+    {"PROV-22: CreateVolume takes 2 min",                120000, PLAIN,    NULL,      NULL,
+     "0 11000 13000 17000 25000 41000 73000 137000",                                                                      TRUE },
+    {"PROV-22: the flag of the deadline",                12000,  PLAIN,    "timeout", "13s", "0",                         TRUE },
+ /* Each attempt lasts until its deadline or until the volume is there. */
+    {"PROV-22: 24 s, calls may overlap",                 24000,  UNLOCKED, NULL,      NULL,  "0 11000 23000 37000",       TRUE },
+    {"PROV-22: 12 s, and undone at the deadline: never", 12000,  FORGETS,  NULL,      NULL,
+     "0 11000 23000 37000 55000 81000 123000 197000 335000 601000 911000",                                                FALSE},
 };
 
 static const RetryCase delete_cases[] = {
-    {.title = "PROV-35, CGO-29: for ever, at most every 5 min",
-     .code = CSI_INTERNAL,
-     .times = GRID       },
-    {       .title = "PROV-35: counted from the end of a slow refusal",
-     .code = CSI_INTERNAL,
-     .count = 3,
-     .latency_ms = 1500,
-     .times = "0 2500 6000 11500",
-     .succeeds = TRUE},
-    { .title = "PROV-35: DeleteVolume takes 12 s",
-     .latency_ms = 12000,
-     .times = "0 11000 13000",
-     .succeeds = TRUE},
-    {     .title = "PROV-35: DeleteVolume takes 2 min",
-     .latency_ms = 120000,
-     .times = "0 11000 13000 17000 25000 41000 73000 137000",
-     .succeeds = TRUE},
+    {"PROV-35: DeleteVolume takes 12 s",  12000,  PLAIN, NULL, NULL, "0 11000 13000", TRUE},
+    {"PROV-35: DeleteVolume takes 2 min", 120000, PLAIN, NULL, NULL,
+     "0 11000 13000 17000 25000 41000 73000 137000",                                  TRUE},
 };
-
-/* The row, for the method of this test. */
-static void
-obey(World *world, CsiModelledOptions *options)
-{
-    const RetryCase *row = world->options.driver_arg;
-    CsiModelledError *error = &world->errors[0];
-
-    options->latency[CSI_CREATE_VOLUME] = NULL;
-    options->latency[row->method] =
-        row->latency_ms == 0 ? NULL : world_constant(world, row->latency_ms * SIM_MS);
-    options->latency[CSI_LATENCY_REPEAT] = world_constant(world, 0);
-    options->aborts_with_caller = row->forgets;
-    options->lock = row->unlocked ? CSI_LOCK_NONE : CSI_LOCK_VOLUME;
-    if (row->code == CSI_OK)
-        return;
-    *error = (CsiModelledError){
-        .method = row->method, .code = row->code, .probability = 1, .count = row->count};
-    options->errors = error;
-    options->n_errors = 1;
-}
-
-static World *
-world_of(const RetryCase *row)
-{
-    WorldOptions options = {.seed = 1,
-                            .driver = obey,
-                            .driver_arg = row,
-                            .flag = row->flag,
-                            .value = row->value,
-                            .flag2 = row->flag2,
-                            .value2 = row->value2};
-
-    return world_new(&options);
-}
-
-static void
-assert_attempts(World *world, const RetryCase *row)
-{
-    g_autofree char *times = world_times(world, csi_method_name(row->method));
-
-    if (g_strcmp0(times, row->times) != 0)
-        fail_msg("%s: attempts at %s, not %s", row->title, times, row->times);
-}
 
 static unsigned
 count_volumes(const World *world)
@@ -170,24 +57,22 @@ assert_one_volume(World *world, const RetryCase *row)
 static void
 create_volume(const RetryCase *row)
 {
-    g_autoptr(World) world = world_of(row);
+    g_autoptr(World) world = retry_world(row);
 
     world_create(world, &world_class(world, "class", BINDING_IMMEDIATE, RECLAIM_DELETE)->meta);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
-    world_run(world, 25 * SIM_MINUTE);
+    world_run(world, RETRY_TIME);
     assert_attempts(world, row);
     assert_one_volume(world, row);
 }
 
+/* PROV-12, PROV-23: whatever the error. Without a selected node there is nothing to give up for
+ * RESOURCE_EXHAUSTED. */
 static void
 creation_is_retried_on_the_grid(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < G_N_ELEMENTS(create_cases); i++) {
-        RetryCase row = create_cases[i];
-        row.method = CSI_CREATE_VOLUME;
-        create_volume(&row);
-    }
+    retry_all(CSI_CREATE_VOLUME, create_cases, G_N_ELEMENTS(create_cases), create_volume);
 }
 
 static gboolean
@@ -208,7 +93,7 @@ remove_pv_protection(Object *object, const void *arg)
 static void
 delete_volume(const RetryCase *row)
 {
-    g_autoptr(World) world = world_of(row);
+    g_autoptr(World) world = retry_world(row);
     Volume *volume = world_volume(world, "pv");
 
     volume->reclaim_policy = RECLAIM_DELETE;
@@ -216,7 +101,7 @@ delete_volume(const RetryCase *row)
     world_create(world, &volume->meta);
     world_edit(world, KIND_VOLUME, "pv", remove_pv_protection, NULL);
     world_edit_status(world, KIND_VOLUME, "pv", release, NULL);
-    world_run(world, 25 * SIM_MINUTE);
+    world_run(world, RETRY_TIME);
     assert_attempts(world, row);
     assert_int_equal(count_volumes(world), row->succeeds ? 0 : 1);
     assert_int_equal(world_count(world, "DELETE PersistentVolume", NULL, NULL), row->succeeds);
@@ -230,27 +115,7 @@ static void
 deletion_is_retried_on_the_grid(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < G_N_ELEMENTS(delete_cases); i++) {
-        RetryCase row = delete_cases[i];
-        row.method = CSI_DELETE_VOLUME;
-        delete_volume(&row);
-    }
-}
-
-/* PROV-12, PROV-23, PROV-35: whatever the error. Without a selected node there is nothing to give
- * up for RESOURCE_EXHAUSTED. */
-static void
-each_error_is_retried_alike(void **state)
-{
-    (void)state;
-    for (int code = CSI_OK + 1; code < CSI_N_CODES; code++) {
-        const char *name = csi_code_name((CsiCode)code);
-        RetryCase row = {
-            .title = name, .method = CSI_CREATE_VOLUME, .code = (CsiCode)code, .times = GRID};
-        create_volume(&row);
-        row.method = CSI_DELETE_VOLUME;
-        delete_volume(&row);
-    }
+    retry_all(CSI_DELETE_VOLUME, delete_cases, G_N_ELEMENTS(delete_cases), delete_volume);
 }
 
 /* PROV-15, PROV-16: which errors may have left something behind. A claim that goes meanwhile is
@@ -296,13 +161,13 @@ only_what_may_exist_outlives_its_claim(void **state)
                          .count = 2,
                          .times = final_cases[i].is_final ? "0 1000" : "0 1000 3000",
                          .succeeds = !final_cases[i].is_final};
-        g_autoptr(World) world = world_of(&row);
+        g_autoptr(World) world = retry_world(&row);
         world_create(world, &world_class(world, "class", BINDING_IMMEDIATE, RECLAIM_DELETE)->meta);
         world_create(world, &world_claim(world, "data", "class", NULL)->meta);
         world_edit(world, KIND_CLAIM, "data", remove_pvc_protection, NULL);
         world_run(world, 2 * SIM_SECOND); /* has failed twice */
         world_delete(world, KIND_CLAIM, "data");
-        world_run(world, 25 * SIM_MINUTE);
+        world_run(world, RETRY_TIME);
         assert_attempts(world, &row);
         assert_one_volume(world, &row);
     }
@@ -314,7 +179,6 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(creation_is_retried_on_the_grid),
         cmocka_unit_test(deletion_is_retried_on_the_grid),
-        cmocka_unit_test(each_error_is_retried_alike),
         cmocka_unit_test(only_what_may_exist_outlives_its_claim),
     };
 
